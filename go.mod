@@ -1,0 +1,3 @@
+module github.com/bitsched/bitsched
+
+go 1.26

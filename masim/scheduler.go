@@ -1,0 +1,128 @@
+package masim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/bitsched/bitsched/sram"
+	"github.com/bitsched/bitsched/xmg"
+)
+
+// ErrInfeasible is wrapped by the errors of problems that no schedule was found
+// for: not enough rows or arrays.
+var ErrInfeasible = errors.New("infeasible")
+
+// Problem is a graph and the machine to schedule it on. Primary input i lies in
+// array i/Rows, row i%Rows.
+type Problem struct {
+	Graph    *xmg.Graph
+	Geometry sram.Geometry
+}
+
+// Effort is how hard a scheduler tries.
+type Effort uint8
+
+// The efforts.
+const (
+	Fast Effort = iota
+	Normal
+	High
+)
+
+func (e Effort) String() string {
+	if e <= High {
+		return [...]string{"fast", "normal", "high"}[e]
+	}
+	return fmt.Sprintf("effort(%d)", uint8(e))
+}
+
+// ParseEffort reads the name of an effort.
+func ParseEffort(s string) (Effort, error) {
+	for e := Fast; e <= High; e++ {
+		if s == e.String() {
+			return e, nil
+		}
+	}
+	return 0, fmt.Errorf("masim: effort %q, expected fast, normal or high", s)
+}
+
+// Progress is a report from a running scheduler.
+type Progress struct {
+	Phase string // what is being done, a few words
+	Done  int    // units of work done in this phase
+	Total int    // units of work in this phase; 0 = unknown
+	Best  int    // copies of the best complete schedule so far; -1 = none yet
+}
+
+// Options are common to all schedulers. The zero value is a deterministic run at
+// Fast effort on one thread.
+type Options struct {
+	Effort   Effort
+	Seed     uint64
+	Threads  int            // workers; 0 means 1. The result does not depend on it.
+	Progress func(Progress) // called from one goroutine at a time, may be nil
+}
+
+func (o Options) report(p Progress) {
+	if o.Progress != nil {
+		o.Progress(p)
+	}
+}
+
+// Result is a schedule and how it came about.
+type Result struct {
+	Program *sram.Program
+	Copies  int
+	Trials  int  // complete schedules that were evaluated
+	Stopped bool // the context ended before the search did: the best so far
+}
+
+// Func schedules a problem. It returns the best schedule found when ctx ends,
+// with Stopped set, and an error wrapping ErrInfeasible where no schedule was
+// found. The result depends on the problem, the seed and the effort only,
+// unless ctx ends first.
+type Func func(ctx context.Context, p Problem, o Options) (*Result, error)
+
+// Scheduler is a named scheduling algorithm.
+type Scheduler struct {
+	Name string
+	Doc  string // one line
+	Run  Func
+}
+
+// Lookup returns the scheduler of that name.
+func Lookup(name string) (Scheduler, error) {
+	var names []string
+	for _, s := range Schedulers {
+		if s.Name == name {
+			return s, nil
+		}
+		names = append(names, s.Name)
+	}
+	return Scheduler{}, fmt.Errorf("masim: no scheduler %q, expected one of %s", name, strings.Join(names, ", "))
+}
+
+// Validate reports why no scheduler could even start on p, or nil.
+func (p Problem) Validate() error {
+	g := p.Geometry
+	switch {
+	case g.Arrays < 1 || g.Arrays > sram.MaxArrays:
+		return fmt.Errorf("masim: %d arrays, expected 1 to %d", g.Arrays, sram.MaxArrays)
+	case g.Rows < 1 || g.Rows > sram.MaxRows:
+		return fmt.Errorf("masim: %d rows, expected 1 to %d", g.Rows, sram.MaxRows)
+	case g.Cols < 1:
+		return fmt.Errorf("masim: %d columns, expected at least 1", g.Cols)
+	}
+	if n := p.Graph.NumInputs(); n > g.Arrays*g.Rows {
+		return fmt.Errorf("masim: %w: %d inputs do not fit %d arrays of %d rows", ErrInfeasible, n, g.Arrays, g.Rows)
+	}
+	return nil
+}
+
+// home returns the array and the row where input node id (1 to NumInputs) lies.
+func (p Problem) home(id int) (array, row int) {
+	return (id - 1) / p.Geometry.Rows, (id - 1) % p.Geometry.Rows
+}
+

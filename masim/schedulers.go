@@ -1,0 +1,4 @@
+package masim
+
+// Schedulers lists every scheduler, the default first.
+var Schedulers = []Scheduler{}
