@@ -125,4 +125,3 @@ func (p Problem) Validate() error {
 func (p Problem) home(id int) (array, row int) {
 	return (id - 1) / p.Geometry.Rows, (id - 1) % p.Geometry.Rows
 }
-
