@@ -1,0 +1,212 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/bitsched/bitsched/masim"
+)
+
+// The exit codes of every subcommand.
+const (
+	exitOK         = 0
+	exitCheck      = 1   // a check failed: mismatch, broken rule
+	exitUsage      = 2   // bad usage, bad input, or a file that cannot be read or written
+	exitInfeasible = 3   // no schedule fits the machine
+	exitAborted    = 130 // by Ctrl-C, as shells report it
+)
+
+// errCheck is wrapped by the error of a check that failed.
+var errCheck = errors.New("check failed")
+
+// errReported is returned by a command that has printed its failed check as its
+// result; there is nothing left to say on stderr.
+var errReported = fmt.Errorf("%w", errCheck)
+
+// app is one run of the program with everything that it touches outside.
+type app struct {
+	start     time.Time
+	stdin     io.Reader
+	stdout    io.Writer
+	stderr    io.Writer
+	terminal  bool // stderr is one: show progress there
+	interrupt *interrupts
+	progress  func(masim.Progress) // sees every report of a scheduler; nil outside tests
+}
+
+// run executes the command line and returns the exit code.
+func run(args []string) int { return newApp().run(args) }
+
+func newApp() *app {
+	a := &app{
+		start:    time.Now(),
+		stdin:    os.Stdin,
+		stdout:   os.Stdout,
+		stderr:   os.Stderr,
+		terminal: term.IsTerminal(int(os.Stderr.Fd())),
+	}
+	a.interrupt = newInterrupts(os.Stderr, os.Exit)
+	return a
+}
+
+func (a *app) run(args []string) int {
+	a.interrupt.listen()
+	defer a.interrupt.close()
+	root := a.rootCommand()
+	root.SetArgs(args)
+	err := root.Execute()
+	if err == nil || errors.Is(err, syscall.EPIPE) {
+		// The reader of stdout has seen enough: not an error of ours.
+		return exitOK
+	}
+	if err != errReported {
+		fmt.Fprintf(a.stderr, "%s\n", oneLine(err))
+	}
+	return exitCode(err)
+}
+
+func exitCode(err error) int {
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errCheck):
+		return exitCheck
+	case errors.Is(err, masim.ErrInfeasible):
+		return exitInfeasible
+	}
+	return exitUsage
+}
+
+// oneLine is the message of err on one line.
+func oneLine(err error) string {
+	msg := strings.TrimSpace(err.Error())
+	if strings.Contains(msg, "\n") {
+		lines := strings.FieldsFunc(msg, func(r rune) bool { return r == '\n' || r == '\r' })
+		for i := range lines {
+			lines[i] = strings.TrimSpace(lines[i])
+		}
+		msg = strings.Join(lines, "; ")
+	}
+	return msg
+}
+
+const rootLong = `bitsched computes logic circuits inside SRAM arrays, bit by bit: it maps a
+circuit to MAJ and XOR gates, schedules these onto arrays with few copies
+between them, executes the schedule on a model of the arrays and compares
+every bitline with the circuit.
+
+Circuits are AIGER (ASCII or binary), BLIF, structural Verilog or BENCH files.`
+
+const rootExample = `  bitsched gen multiplier --width 16 -o mult.aig
+  bitsched schedule mult.aig --rows 256
+  bitsched schedule mult.aig --rows 256 -o mult.bsp
+  bitsched verify mult.aig mult.bsp`
+
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:                        "bitsched",
+		Short:                      "Schedule logic circuits onto computing SRAM arrays",
+		Long:                       rootLong,
+		Example:                    rootExample,
+		SilenceErrors:              true,
+		SilenceUsage:               true,
+		DisableAutoGenTag:          true,
+		Version:                    version().String(),
+		Args:                       unknownCommand,
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SuggestionsMinimumDistance: 2,
+	}
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError(cmd, "%w", err) })
+	root.SetHelpCommand(a.helpCommand())
+	root.AddCommand(
+		a.versionCommand(),
+	)
+	root.InitDefaultCompletionCmd()
+	if c, _, err := root.Find([]string{"completion"}); err == nil && c != root {
+		c.Args = unknownCommand
+		c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
+	return root
+}
+
+func (a *app) helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Show the help of a command",
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			if len(args) == 0 {
+				for _, c := range cmd.Root().Commands() {
+					if c.IsAvailableCommand() {
+						names = append(names, c.Name())
+					}
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			target, rest, err := cmd.Root().Find(args)
+			if err != nil {
+				return err
+			}
+			if len(rest) > 0 {
+				return unknownCommand(target, rest)
+			}
+			return target.Help()
+		},
+	}
+}
+
+// unknownCommand is the argument check of a command that only has subcommands.
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	near := ""
+	if s := cmd.SuggestionsFor(args[0]); len(s) > 0 {
+		near = fmt.Sprintf(", did you mean %q?", s[0])
+	}
+	return usageError(cmd, "unknown command %q%s", args[0], near)
+}
+
+// usageError is the error of a wrong command line; it says where the help is.
+func usageError(cmd *cobra.Command, format string, args ...any) error {
+	return fmt.Errorf("%s: %w (see %s --help)", cmd.CommandPath(), fmt.Errorf(format, args...), cmd.CommandPath())
+}
+
+// exactArgs checks that there is one argument for each of the names.
+func exactArgs(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < len(names) {
+			return usageError(cmd, "missing %s", strings.Join(names[len(args):], " and "))
+		}
+		if len(args) > len(names) {
+			return usageError(cmd, "unexpected argument %q", args[len(names)])
+		}
+		return nil
+	}
+}
+
+// threads is the number of workers for a --threads flag: 0 is all cores.
+func threads(cmd *cobra.Command, n int) (int, error) {
+	if n < 0 {
+		return 0, usageError(cmd, "--threads %d, expected 0 (all cores) or more", n)
+	}
+	if n == 0 {
+		n = runtime.GOMAXPROCS(0)
+	}
+	return n, nil
+}

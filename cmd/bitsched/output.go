@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+)
+
+// checkWritable reports why path cannot become an output file, so that a long
+// run fails at its start and not at its end. It leaves nothing behind.
+func (a *app) checkWritable(path string) error {
+	if path == "" || path == "-" {
+		return nil
+	}
+	target, special, err := resolve(path)
+	if err != nil || special {
+		return err
+	}
+	f, err := a.createTemp(target)
+	if err != nil {
+		return err
+	}
+	a.discardTemp(f)
+	return nil
+}
+
+// writeFile writes an output file, or stdout for "-". The file appears complete
+// or not at all: it is written under a temporary name in the same directory and
+// renamed. Devices and pipes are written directly.
+func (a *app) writeFile(path string, write func(io.Writer) error) error {
+	if path == "-" {
+		return a.writeStdout(write)
+	}
+	target, special, err := resolve(path)
+	if err != nil {
+		return err
+	}
+	if special {
+		f, err := os.OpenFile(target, os.O_WRONLY, 0)
+		if err != nil {
+			return fmt.Errorf("write %s: %w", path, cause(err))
+		}
+		if err := errors.Join(writeBuffered(f, write), f.Close()); err != nil {
+			return fmt.Errorf("write %s: %w", path, cause(err))
+		}
+		return nil
+	}
+	f, err := a.createTemp(target)
+	if err != nil {
+		return err
+	}
+	defer a.discardTemp(f)
+	if old, err := os.Stat(target); err == nil {
+		// Keep the permissions of a file that is replaced, where we may.
+		_ = f.Chmod(old.Mode().Perm())
+	}
+	if err := writeBuffered(f, write); err != nil {
+		return fmt.Errorf("write %s: %w", path, cause(err))
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("write %s: %w", path, cause(err))
+	}
+	if err := os.Rename(f.Name(), target); err != nil {
+		return fmt.Errorf("write %s: %w", path, cause(err))
+	}
+	return nil
+}
+
+// resolve follows symbolic links, so that the file and not the link is
+// replaced, and tells devices and pipes from regular files.
+func resolve(path string) (target string, special bool, err error) {
+	target = path
+	if t, err := filepath.EvalSymlinks(path); err == nil {
+		target = t
+	}
+	info, err := os.Stat(target)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return target, false, nil
+	case err != nil:
+		return "", false, fmt.Errorf("write %s: %w", path, cause(err))
+	case info.IsDir():
+		return "", false, fmt.Errorf("write %s: is a directory", path)
+	}
+	return target, !info.Mode().IsRegular(), nil
+}
+
+// createTemp creates a new file next to target. Unlike os.CreateTemp it leaves
+// the permissions to the umask, as for any file that a program creates.
+func (a *app) createTemp(target string) (*os.File, error) {
+	dir, base := filepath.Split(target)
+	for try := 0; ; try++ {
+		path := filepath.Join(dir, fmt.Sprintf(".%s.%08x.tmp", base, rand.Uint32()))
+		a.interrupt.addTemp(path)
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if err == nil {
+			return f, nil
+		}
+		a.interrupt.removeTemp(path)
+		if !errors.Is(err, fs.ErrExist) || try == 100 {
+			return nil, fmt.Errorf("write %s: %w", target, cause(err))
+		}
+	}
+}
+
+// discardTemp closes and removes a temporary file; one that was renamed is gone
+// already.
+func (a *app) discardTemp(f *os.File) {
+	f.Close()
+	os.Remove(f.Name())
+	a.interrupt.removeTemp(f.Name())
+}
+
+func (a *app) writeStdout(write func(io.Writer) error) error {
+	if err := writeBuffered(a.stdout, write); err != nil {
+		return fmt.Errorf("write stdout: %w", cause(err))
+	}
+	return nil
+}
+
+func writeBuffered(w io.Writer, write func(io.Writer) error) error {
+	b := bufio.NewWriterSize(w, 1<<16)
+	if err := write(b); err != nil {
+		return err
+	}
+	return b.Flush()
+}
+
+// printText prints a finished text on stdout.
+func (a *app) printText(text string) error {
+	return a.writeStdout(func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
+}
+
+// printJSON prints v as the one JSON document on stdout.
+func (a *app) printJSON(v any) error {
+	return a.writeStdout(func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false)
+		return e.Encode(v)
+	})
+}
+
+// cause strips the operation and the path from an error of the file system;
+// the message around it names them already.
+func cause(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	var le *os.LinkError
+	if errors.As(err, &le) {
+		return le.Err
+	}
+	return err
+}

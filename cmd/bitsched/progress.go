@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/bitsched/bitsched/masim"
+)
+
+// progressLine shows how a search gets on: one line on a terminal, rewritten in
+// place at most ten times a second. Off a terminal it shows nothing but notes.
+type progressLine struct {
+	w        io.Writer
+	terminal bool
+	start    time.Time
+
+	mu    sync.Mutex
+	last  time.Time
+	shown bool
+}
+
+func (a *app) newProgress() *progressLine {
+	return &progressLine{w: a.stderr, terminal: a.terminal, start: a.start}
+}
+
+func (p *progressLine) report(m masim.Progress) {
+	if !p.terminal {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if now.Sub(p.last) < 100*time.Millisecond {
+		return
+	}
+	p.last, p.shown = now, true
+	fmt.Fprintf(p.w, "\r\033[K%s", progressText(m, now.Sub(p.start)))
+}
+
+// progressText is the text of a progress line.
+func progressText(m masim.Progress, since time.Duration) string {
+	text := fmt.Sprintf("%5.1f s  %s", since.Seconds(), m.Phase)
+	if m.Total > 0 {
+		text += fmt.Sprintf(" %d/%d", m.Done, m.Total)
+	} else if m.Done > 0 {
+		text += fmt.Sprintf(" %d", m.Done)
+	}
+	if m.Best >= 0 {
+		text += fmt.Sprintf("  best: %d copies", m.Best)
+	}
+	return text
+}
+
+// phase shows the name of a step that has no count.
+func (p *progressLine) phase(name string) {
+	p.mu.Lock()
+	p.last = time.Time{}
+	p.mu.Unlock()
+	p.report(masim.Progress{Phase: name, Best: -1})
+}
+
+// note prints a line that stays.
+func (p *progressLine) note(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.erase()
+	fmt.Fprintf(p.w, "bitsched: "+format+"\n", args...)
+}
+
+// clear removes the line.
+func (p *progressLine) clear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.erase()
+}
+
+func (p *progressLine) erase() {
+	if p.shown {
+		fmt.Fprint(p.w, "\r\033[K")
+		p.shown = false
+	}
+}
