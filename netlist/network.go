@@ -73,6 +73,7 @@ func (k Kind) String() string {
 type node struct {
 	fanin [3]Lit
 	kind  Kind
+	flip  bool // the node's name is that of its complement
 }
 
 // table is a look-up table: bit i of bits is the output for the input pattern
@@ -231,6 +232,7 @@ func (n *Network) NodeName(id int) string {
 
 // SetNodeName names a node; "" removes the name.
 func (n *Network) SetNodeName(id int, name string) {
+	n.nodes[id].flip = false
 	if id >= len(n.names) {
 		if name == "" {
 			return
@@ -241,6 +243,18 @@ func (n *Network) SetNodeName(id int, name string) {
 	}
 	n.names[id] = name
 }
+
+// SetLitName names the signal l. A file may name the complement of a node (the
+// OR of a BLIF or Verilog file is an AND here): the writers then give the name
+// back to the complement.
+func (n *Network) SetLitName(l Lit, name string) {
+	n.SetNodeName(l.Node(), name)
+	n.nodes[l.Node()].flip = name != "" && l.Complemented()
+}
+
+// NameComplemented reports whether the name of a node belongs to its complement
+// (see [Network.SetLitName]).
+func (n *Network) NameComplemented(id int) bool { return n.nodes[id].flip }
 
 // SetOutputName renames primary output i.
 func (n *Network) SetOutputName(i int, name string) { n.outputs[i].Name = name }

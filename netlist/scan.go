@@ -1,0 +1,216 @@
+package netlist
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// ErrUnsupported is wrapped by the error of a reader that understands what a
+// file says but cannot represent it: latches, properties, module instances.
+var ErrUnsupported = errors.New("netlist: not supported")
+
+// SyntaxError says what is wrong with a file, where, and what was expected.
+type SyntaxError struct {
+	File   string
+	Line   int   // 1-based; 0 in the binary part of a file, where Offset counts
+	Col    int   // 1-based, in bytes
+	Offset int64 // 0-based byte offset, set where Line is 0
+	Msg    string
+	Err    error // ErrUnsupported, or nil
+}
+
+// Error returns "file:line:col: message", or "file: byte offset: message" in
+// the binary part of a file.
+func (e *SyntaxError) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("%s: byte %d: %s", e.File, e.Offset, e.Msg)
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Col, e.Msg)
+}
+
+// Unwrap returns ErrUnsupported or nil.
+func (e *SyntaxError) Unwrap() error { return e.Err }
+
+// pos is a place in a text file: line and column. Behind the binary part of a
+// file, where lines mean nothing, it is the high and the low half of an offset.
+type pos struct{ line, col uint32 }
+
+// scanner is a buffered reader of bytes that knows where it is. All readers
+// stand on it, so that no file is ever held as a whole.
+type scanner struct {
+	file string
+	r    io.Reader
+	buf  []byte
+	p, n int   // buf[p:n] is read but not consumed
+	base int64 // offset of buf[0] in the file
+	line uint32
+	bol  int64 // offset of the beginning of the line
+	err  error // what ended the input: io.EOF or a read error
+
+	binary bool // the binary part of the file has begun: places are offsets
+}
+
+const scanBuffer = 1 << 16
+
+func newScanner(r io.Reader, file string) *scanner {
+	return &scanner{file: file, r: r, buf: make([]byte, scanBuffer), line: 1}
+}
+
+// more reads behind what is buffered. It reports whether there is anything new.
+func (s *scanner) more() bool {
+	if s.err != nil {
+		return false
+	}
+	if s.p > 0 {
+		copy(s.buf, s.buf[s.p:s.n])
+		s.base += int64(s.p)
+		s.n -= s.p
+		s.p = 0
+	}
+	if s.n == len(s.buf) {
+		return false
+	}
+	for range 100 {
+		k, err := s.r.Read(s.buf[s.n:])
+		if k < 0 || k > len(s.buf)-s.n {
+			s.err = errors.New("reader returned an invalid count")
+			return false
+		}
+		s.n += k
+		if err != nil {
+			s.err = err
+		}
+		if k > 0 || err != nil {
+			return k > 0
+		}
+	}
+	s.err = io.ErrNoProgress
+	return false
+}
+
+// peek returns the next byte, or -1 at the end.
+func (s *scanner) peek() int {
+	if s.p == s.n && !s.more() {
+		return -1
+	}
+	return int(s.buf[s.p])
+}
+
+// next consumes the next byte and returns it, or -1 at the end.
+func (s *scanner) next() int {
+	if s.p == s.n && !s.more() {
+		return -1
+	}
+	c := s.buf[s.p]
+	s.p++
+	if c == '\n' {
+		s.line++
+		s.bol = s.base + int64(s.p)
+	}
+	return int(c)
+}
+
+// skip consumes n bytes that were peeked and hold no line break.
+func (s *scanner) skip(n int) { s.p += n }
+
+// second returns the byte after the next one, or -1 at the end.
+func (s *scanner) second() int {
+	for s.n-s.p < 2 {
+		if !s.more() {
+			return -1
+		}
+	}
+	return int(s.buf[s.p+1])
+}
+
+// skipLine consumes the rest of the line but not its end.
+func (s *scanner) skipLine() {
+	for {
+		for s.p < s.n {
+			if s.buf[s.p] == '\n' {
+				return
+			}
+			s.p++
+		}
+		if !s.more() {
+			return
+		}
+	}
+}
+
+// offset returns the offset of the next byte.
+func (s *scanner) offset() int64 { return s.base + int64(s.p) }
+
+// here returns the place of the next byte.
+func (s *scanner) here() pos {
+	if s.binary {
+		return pos{uint32(s.offset() >> 32), uint32(s.offset())}
+	}
+	return pos{s.line, uint32(s.offset() - s.bol + 1)}
+}
+
+// failed returns the read error that ended the input, if it was one.
+func (s *scanner) failed() error {
+	if s.err == nil || s.err == io.EOF {
+		return nil
+	}
+	return fmt.Errorf("netlist: read %s: %w", s.file, s.err)
+}
+
+// errAt returns an error at a place. A read error goes before it: what looks
+// like a truncated file is then only a symptom.
+func (s *scanner) errAt(at pos, format string, args ...any) error {
+	if err := s.failed(); err != nil {
+		return err
+	}
+	if s.binary {
+		return s.errByte(int64(at.line)<<32|int64(at.col), format, args...)
+	}
+	return &SyntaxError{File: s.file, Line: int(at.line), Col: int(at.col), Msg: fmt.Sprintf(format, args...)}
+}
+
+// errHere returns an error at the next byte.
+func (s *scanner) errHere(format string, args ...any) error {
+	return s.errAt(s.here(), format, args...)
+}
+
+// errByte returns an error at a byte of the binary part.
+func (s *scanner) errByte(offset int64, format string, args ...any) error {
+	if err := s.failed(); err != nil {
+		return err
+	}
+	return &SyntaxError{File: s.file, Offset: offset, Msg: fmt.Sprintf(format, args...)}
+}
+
+// unsupported marks an error as one of a feature that is not supported.
+func unsupported(err error) error {
+	if e, ok := err.(*SyntaxError); ok {
+		e.Err = ErrUnsupported
+	}
+	return err
+}
+
+// found names the next byte for a message.
+func (s *scanner) found() string { return describe(s.peek()) }
+
+func describe(c int) string {
+	switch {
+	case c < 0:
+		return "end of file"
+	case c == '\n' || c == '\r':
+		return "end of line"
+	case c < ' ' || c > '~':
+		return fmt.Sprintf("byte 0x%02x", c)
+	}
+	return fmt.Sprintf("%q", rune(c))
+}
+
+// clip shortens a name for a message.
+func clip[T string | []byte](name T) string {
+	const most = 60
+	if len(name) > most {
+		return string(name[:most]) + "..."
+	}
+	return string(name)
+}
