@@ -121,6 +121,46 @@ func (g *Graph) AddOutput(name string, l Lit) {
 // edge where the function is trivial (two fanins equal or complementary).
 // By self-duality at most one fanin of the gate is complemented.
 func (g *Graph) Maj(a, b, c Lit) Lit {
+	f, l, trivial := majGate(a, b, c)
+	if trivial {
+		return l
+	}
+	return g.lookup(f) ^ l
+}
+
+// Xor returns the parity of a, b and c: an existing or a new gate, or an edge
+// where two fanins are equal or complementary. Complements go to the output.
+func (g *Graph) Xor(a, b, c Lit) Lit {
+	f, l, trivial := xorGate(a, b, c)
+	if trivial {
+		return l
+	}
+	return g.lookup(f) ^ l
+}
+
+// findMaj is Maj for a gate that may not be there: it adds nothing.
+func (g *Graph) findMaj(a, b, c Lit) (Lit, bool) {
+	f, l, trivial := majGate(a, b, c)
+	if trivial {
+		return l, true
+	}
+	id := g.find(f)
+	return Lit(id)<<1 ^ l, id != 0
+}
+
+// findXor is Xor for a gate that may not be there: it adds nothing.
+func (g *Graph) findXor(a, b, c Lit) (Lit, bool) {
+	f, l, trivial := xorGate(a, b, c)
+	if trivial {
+		return l, true
+	}
+	id := g.find(f)
+	return Lit(id)<<1 ^ l, id != 0
+}
+
+// majGate puts a majority into its one form: the gate, and whether its output
+// is complemented (0 or 1); or, if trivial, the edge that it equals.
+func majGate(a, b, c Lit) (f gate, l Lit, trivial bool) {
 	if a > b {
 		a, b = b, a
 	}
@@ -132,23 +172,22 @@ func (g *Graph) Maj(a, b, c Lit) Lit {
 	}
 	switch {
 	case a == b:
-		return a
+		return f, a, true
 	case b == c:
-		return b
+		return f, b, true
 	case a^1 == b:
-		return c
+		return f, c, true
 	case b^1 == c:
-		return a
+		return f, a, true
 	}
 	if (a&1)+(b&1)+(c&1) >= 2 {
-		return g.lookup(gate{a ^ 1, b ^ 1, c ^ 1}) ^ 1
+		return gate{a ^ 1, b ^ 1, c ^ 1}, 1, false
 	}
-	return g.lookup(gate{a, b, c})
+	return gate{a, b, c}, 0, false
 }
 
-// Xor returns the parity of a, b and c: an existing or a new gate, or an edge
-// where two fanins are equal or complementary. Complements go to the output.
-func (g *Graph) Xor(a, b, c Lit) Lit {
+// xorGate is majGate for the parity.
+func xorGate(a, b, c Lit) (f gate, l Lit, trivial bool) {
 	compl := (a ^ b ^ c) & 1
 	a, b, c = a&^1, b&^1, c&^1
 	if a < b {
@@ -162,11 +201,11 @@ func (g *Graph) Xor(a, b, c Lit) Lit {
 	}
 	switch {
 	case a == b:
-		return c ^ compl
+		return f, c ^ compl, true
 	case b == c:
-		return a ^ compl
+		return f, a ^ compl, true
 	}
-	return g.lookup(gate{a, b, c}) ^ compl
+	return gate{a, b, c}, compl, false
 }
 
 // And returns a & b, the majority of a, b and 0.
@@ -178,12 +217,33 @@ func (g *Graph) Or(a, b Lit) Lit { return g.Maj(a, b, True) }
 // Xor2 returns a ^ b.
 func (g *Graph) Xor2(a, b Lit) Lit { return g.Xor(a, b, False) }
 
-// Mux returns s ? t : e, in three gates or fewer.
+// Mux returns s ? t : e, in two gates or fewer: where t and e differ, the
+// majority of t, e and s ^ !t is what s selects. It takes s ^ e instead of
+// s ^ !t when that gate is already there.
 func (g *Graph) Mux(s, t, e Lit) Lit {
-	if t == e^1 {
+	switch {
+	case t == e:
+		return t
+	case t == e^1:
 		return g.Xor2(s, e)
+	case t.Node() == 0 || t.Node() == s.Node():
+		// s ? 1 : e, s ? 0 : e, s ? s : e and s ? !s : e.
+		if t == True || t == s {
+			return g.Or(s, e)
+		}
+		return g.And(s^1, e)
+	case e.Node() == 0 || e.Node() == s.Node():
+		if e == True || e == s^1 {
+			return g.Or(s^1, t)
+		}
+		return g.And(s, t)
 	}
-	return g.Or(g.And(s, t), g.And(s^1, e))
+	if _, ok := g.findXor(s, t, True); !ok {
+		if x, ok := g.findXor(s, e, False); ok {
+			return g.Maj(t, e, x)
+		}
+	}
+	return g.Maj(t, e, g.Xor(s, t, True))
 }
 
 func (g *Graph) lookup(f gate) Lit {
@@ -204,6 +264,17 @@ func (g *Graph) lookup(f gate) Lit {
 		}
 		if g.nodes[id] == f {
 			return Lit(id) << 1
+		}
+	}
+}
+
+// find returns the gate that is f, or 0 if there is none.
+func (g *Graph) find(f gate) uint32 {
+	mask := uint32(len(g.hash) - 1)
+	for h := f.hash() & mask; ; h = (h + 1) & mask {
+		id := g.hash[h]
+		if id == 0 || g.nodes[id] == f {
+			return id
 		}
 	}
 }
@@ -282,9 +353,20 @@ func (g *Graph) Counts() (maj, xor int) {
 	return maj, g.NumGates() - maj
 }
 
-// Check reports the first broken invariant, or nil.
+// Check reports the first broken invariant, or nil. It takes no memory: the
+// hash table tells whether a gate is there twice.
 func (g *Graph) Check() error {
-	seen := make(map[gate]int, g.NumGates())
+	if len(g.nodes) < 1+len(g.inputNames) {
+		return fmt.Errorf("xmg: %d nodes, expected the constant and %d inputs at least", len(g.nodes), len(g.inputNames))
+	}
+	if len(g.nodes) > len(g.hash) {
+		return fmt.Errorf("xmg: hash table of %d slots for %d nodes", len(g.hash), len(g.nodes))
+	}
+	for id := range g.FirstGate() {
+		if g.nodes[id] != (gate{}) {
+			return fmt.Errorf("xmg: node %d is the constant or an input, but has fanins %v", id, g.nodes[id])
+		}
+	}
 	for id := g.FirstGate(); id < len(g.nodes); id++ {
 		f := g.nodes[id]
 		if f[0].Node() == f[1].Node() || f[1].Node() == f[2].Node() || f[0].Node() == f[2].Node() {
@@ -313,10 +395,12 @@ func (g *Graph) Check() error {
 				return fmt.Errorf("xmg: XOR gate %d has %d complemented fanins, expected none", id, compl)
 			}
 		}
-		if other, ok := seen[f]; ok {
+		switch other := int(g.find(f)); {
+		case other == 0:
+			return fmt.Errorf("xmg: gate %d is not in the hash table", id)
+		case other != id:
 			return fmt.Errorf("xmg: gates %d and %d are the same", other, id)
 		}
-		seen[f] = id
 	}
 	for i, o := range g.outputs {
 		if o.Lit.Node() >= len(g.nodes) {
