@@ -1,0 +1,494 @@
+package masim
+
+import (
+	"math"
+	"math/bits"
+)
+
+// plan is a candidate schedule in the form that the search changes: a total
+// order of the gates and an array for each. What is copied where and when
+// follows from it by the eviction rule of the evaluator.
+type plan struct {
+	order []int32 // gates by time
+	array []uint8 // by gate
+}
+
+func (p *plan) clone() *plan {
+	return &plan{order: append([]int32(nil), p.order...), array: append([]uint8(nil), p.array...)}
+}
+
+func (p *plan) set(q *plan) {
+	copy(p.order, q.order)
+	copy(p.array, q.array)
+}
+
+// infeasible is the cost of a plan that the rows do not suffice for.
+const infeasible = math.MaxInt32
+
+// event is a copy: value arrives somewhere at a time.
+type event struct {
+	time  int32
+	value int32
+}
+
+// snapshot is the state before a step: which values lie in which arrays.
+type snapshot struct {
+	resident []uint64 // value<<32 | uses passed<<8 | array
+	inputs   []int32  // uses passed, by input
+	hash     uint64
+}
+
+// segment is the part of a run between two snapshots.
+type segment struct {
+	start  snapshot
+	copies []event
+}
+
+// evaluator counts the copies that a plan needs. It runs the gates in order and
+// keeps in each array the values that are there; a missing operand is copied in,
+// and where an array is full a value is evicted.
+//
+// Eviction extends Belady's rule to several arrays. Dropping a value costs
+// nothing where a duplicate is not needed here again; it costs one copy where
+// a duplicate is needed here again, or where the only copy of a finished output
+// must move; two where the only copy of a value needed here again must move and
+// come back. An only copy that is next needed in another array with room moves
+// there for nothing, since that copy is due anyway. Among the others the least
+// cost per step of the gap to the next use goes.
+//
+// A change of the plan is evaluated from the last snapshot before the first
+// step that it can affect to the first snapshot after the change where the state
+// is that of the last accepted run again; so a local change takes time in
+// proportion to its reach, not to the graph.
+type evaluator struct {
+	in   *instance
+	plan *plan
+	pos  []int32 // by gate: its time
+
+	useTime  []int32 // parallel to instance.user, each value's in order of time
+	useArray []uint8
+
+	passed []int32  // by value: index of its next use
+	held   []uint64 // by value: arrays that hold it, as a bit mask, homes left out
+	slotOf []int16  // by value x arrays: slot in the array
+	val    [][]int32
+	next   [][]int32 // by array and slot: next use of the value in this array
+	count  []int32
+	hash   uint64
+
+	stride   int32
+	segments []segment // the last accepted run; empty where incremental is off
+	total    int       // its copies
+
+	trial      []segment // of a run that is not yet accepted
+	trialCount int
+	trialStart int32 // index of its first segment
+	trialEnd   int32 // first segment that it shares with the accepted run
+	trialTotal int
+
+	dirtyFrom, dirtyTo int32 // times that the changes since the last accept affect
+
+	work   int64 // steps simulated, a measure of time that does not depend on the machine
+	onStep func(value, array, from int32)
+	onDrop func(value, array int32)
+}
+
+// newEvaluator returns an evaluator of pl, which it then owns. Where keep is
+// set, changes can be tried; otherwise only whole runs, in less memory.
+func newEvaluator(in *instance, pl *plan, keep bool) *evaluator {
+	e := &evaluator{in: in, plan: pl}
+	e.pos = make([]int32, in.gates)
+	e.useTime = make([]int32, len(in.user))
+	e.useArray = make([]uint8, len(in.user))
+	e.passed = make([]int32, in.values)
+	e.held = make([]uint64, in.values)
+	e.slotOf = make([]int16, int(in.values)*in.arrays)
+	e.val = make([][]int32, in.arrays)
+	e.next = make([][]int32, in.arrays)
+	for a := range e.val {
+		e.val[a] = make([]int32, in.room[a])
+		e.next[a] = make([]int32, in.room[a])
+	}
+	e.count = make([]int32, in.arrays)
+	if keep {
+		e.stride = 32
+		for e.stride < 128 && in.gates > 64*e.stride {
+			e.stride *= 2
+		}
+		n := (in.gates + e.stride - 1) / e.stride
+		e.segments = make([]segment, n)
+		e.trial = make([]segment, n)
+	}
+	e.cleanDirt()
+	return e
+}
+
+func (e *evaluator) cleanDirt() { e.dirtyFrom, e.dirtyTo = never, -1 }
+
+// reset reads the plan anew and evaluates all of it. It returns the copies, or
+// infeasible.
+func (e *evaluator) reset() int {
+	in := e.in
+	for t, g := range e.plan.order {
+		e.pos[g] = int32(t)
+	}
+	copy(e.passed, in.useStart[:in.values])
+	for t, g := range e.plan.order {
+		a := e.plan.array[g]
+		for _, v := range in.fanin[g] {
+			if v != 0 {
+				k := e.passed[v]
+				e.useTime[k], e.useArray[k] = int32(t), a
+				e.passed[v] = k + 1
+			}
+		}
+	}
+	e.clear()
+	copy(e.passed, in.useStart[:in.values])
+	e.cleanDirt()
+	if e.stride == 0 {
+		return e.runAll()
+	}
+	e.dirtyFrom, e.dirtyTo = 0, in.gates
+	for i := range e.segments { // no state of an older run may be met again
+		e.segments[i].start.hash = ^uint64(0)
+	}
+	c := e.run(0)
+	if c != infeasible {
+		e.accept()
+	}
+	return c
+}
+
+func (e *evaluator) runAll() int {
+	total := 0
+	for t := range e.in.gates {
+		n := e.step(t, nil)
+		if n < 0 {
+			return infeasible
+		}
+		total += n
+	}
+	e.work += int64(e.in.gates)
+	return total
+}
+
+// try evaluates the plan after changes and returns its copies, or infeasible.
+// The caller then calls accept, or undoes the changes and calls reject.
+func (e *evaluator) try() int {
+	if e.dirtyTo < 0 {
+		e.trialCount, e.trialStart, e.trialEnd, e.trialTotal = 0, 0, 0, e.total
+		return e.total
+	}
+	from := max(e.dirtyFrom, 0) / e.stride
+	e.load(from)
+	return e.run(from)
+}
+
+// run simulates from snapshot k on, the state being loaded.
+func (e *evaluator) run(k int32) int {
+	gates, stride := e.in.gates, e.stride
+	e.trialStart, e.trialCount = k, 0
+	delta := 0
+	for ; k < int32(len(e.segments)); k++ {
+		t := k * stride
+		if t > e.dirtyTo && e.hash == e.segments[k].start.hash {
+			break
+		}
+		seg := &e.trial[e.trialCount]
+		e.trialCount++
+		e.save(&seg.start)
+		seg.copies = seg.copies[:0]
+		end := min(t+stride, gates)
+		for ; t < end; t++ {
+			if e.step(t, &seg.copies) < 0 {
+				e.work += int64((k - e.trialStart + 1) * stride)
+				return infeasible
+			}
+		}
+		delta += len(seg.copies) - len(e.segments[k].copies)
+	}
+	e.trialEnd = k
+	e.work += int64((k-e.trialStart)*stride) + int64(stride)
+	e.trialTotal = e.total + delta
+	return e.trialTotal
+}
+
+// accept makes the run of the last try the one that later ones compare with.
+func (e *evaluator) accept() {
+	for i := range e.trialCount {
+		k := int(e.trialStart) + i
+		e.segments[k], e.trial[i] = e.trial[i], e.segments[k]
+	}
+	e.total = e.trialTotal
+	e.cleanDirt()
+}
+
+// reject forgets the last try; the plan must be as it was.
+func (e *evaluator) reject() { e.cleanDirt() }
+
+func (e *evaluator) clear() {
+	for a := range e.val {
+		for _, v := range e.val[a][:e.count[a]] {
+			e.held[v] = 0
+		}
+		e.count[a] = 0
+	}
+	e.hash = 0
+}
+
+func (e *evaluator) save(s *snapshot) {
+	in := e.in
+	s.hash = e.hash
+	s.resident = s.resident[:0]
+	for a := range e.val {
+		for _, v := range e.val[a][:e.count[a]] {
+			s.resident = append(s.resident, uint64(v)<<32|uint64(e.passed[v]-in.useStart[v])<<8|uint64(a))
+		}
+	}
+	s.inputs = append(s.inputs[:0], e.passed[1:in.first]...)
+}
+
+func (e *evaluator) load(k int32) {
+	in := e.in
+	e.clear()
+	s := &e.segments[k].start
+	copy(e.passed[1:in.first], s.inputs)
+	for _, r := range s.resident {
+		v, a := int32(r>>32), int(r&0xFF)
+		e.passed[v] = in.useStart[v] + int32(r>>8&0xFFFFFF)
+		e.put(v, a)
+	}
+}
+
+func key(v int32, a int) uint64 {
+	x := (uint64(v)<<8 | uint64(a)) * 0x9E3779B97F4A7C15
+	x ^= x >> 32
+	return x * 0xD6E8FEB86659FD93
+}
+
+// put adds v to array a, which has room.
+func (e *evaluator) put(v int32, a int) {
+	s := e.count[a]
+	e.val[a][s] = v
+	e.next[a][s] = e.nextIn(v, a)
+	e.slotOf[int(v)*e.in.arrays+a] = int16(s)
+	e.count[a] = s + 1
+	e.held[v] |= 1 << a
+	e.hash ^= key(v, a)
+}
+
+func (e *evaluator) drop(v int32, a int) {
+	if e.onDrop != nil {
+		e.onDrop(v, int32(a))
+	}
+	s := int32(e.slotOf[int(v)*e.in.arrays+a])
+	last := e.count[a] - 1
+	if s != last {
+		w := e.val[a][last]
+		e.val[a][s], e.next[a][s] = w, e.next[a][last]
+		e.slotOf[int(w)*e.in.arrays+a] = int16(s)
+	}
+	e.count[a] = last
+	e.held[v] &^= 1 << a
+	e.hash ^= key(v, a)
+}
+
+// nextIn returns the time of the next use of v in array a.
+func (e *evaluator) nextIn(v int32, a int) int32 {
+	for k, end := e.passed[v], e.in.useStart[v+1]; k < end; k++ {
+		if int(e.useArray[k]) == a {
+			return e.useTime[k]
+		}
+	}
+	return never
+}
+
+// nextAny returns the time and the array of the next use of v; array -1 if none.
+func (e *evaluator) nextAny(v int32) (int32, int) {
+	if k := e.passed[v]; k < e.in.useStart[v+1] {
+		return e.useTime[k], int(e.useArray[k])
+	}
+	return never, -1
+}
+
+func (e *evaluator) duplicated(v int32) bool {
+	return e.in.home[v] >= 0 || e.held[v]&(e.held[v]-1) != 0
+}
+
+func (e *evaluator) holds(v int32, a int) bool {
+	return e.held[v]>>a&1 != 0 || int(e.in.home[v]) == a
+}
+
+// step runs the gate at time t and returns how many copies that took, -1 if
+// there was no room.
+func (e *evaluator) step(t int32, log *[]event) int {
+	in := e.in
+	g := e.plan.order[t]
+	a := int(e.plan.array[g])
+	fanin := in.fanin[g]
+	copies := 0
+	for _, v := range fanin {
+		if v == 0 || e.holds(v, a) {
+			continue
+		}
+		n := e.makeRoom(a, t, fanin, log)
+		if n < 0 {
+			return -1
+		}
+		from := int(in.home[v])
+		if from < 0 {
+			from = bits.TrailingZeros64(e.held[v])
+		}
+		e.copyTo(v, from, a, t, log)
+		copies += n + 1
+	}
+	for _, v := range fanin {
+		if v != 0 {
+			e.passed[v]++
+		}
+	}
+	for _, v := range fanin {
+		if v == 0 {
+			continue
+		}
+		if e.passed[v] == in.useStart[v+1] && in.home[v] < 0 && !in.isOut[v] {
+			for m := e.held[v]; m != 0; m &= m - 1 {
+				e.drop(v, bits.TrailingZeros64(m))
+			}
+			continue
+		}
+		if e.held[v]>>a&1 == 0 {
+			continue
+		}
+		next := e.nextIn(v, a)
+		if next == never && e.duplicated(v) {
+			e.drop(v, a)
+			continue
+		}
+		e.next[a][e.slotOf[int(v)*in.arrays+a]] = next
+	}
+	n := e.makeRoom(a, t, [3]int32{}, log)
+	if n < 0 {
+		return -1
+	}
+	copies += n
+	v := in.first + g
+	if e.onStep != nil {
+		e.onStep(v, int32(a), computed)
+	}
+	e.passed[v] = in.useStart[v]
+	e.put(v, a)
+	if in.useStart[v] == in.useStart[v+1] && !in.isOut[v] {
+		e.drop(v, a)
+	}
+	return copies
+}
+
+func (e *evaluator) copyTo(v int32, from, to int, t int32, log *[]event) {
+	if log != nil {
+		*log = append(*log, event{t, v})
+	}
+	if e.onStep != nil {
+		e.onStep(v, int32(to), int32(from))
+	}
+	e.put(v, to)
+}
+
+// makeRoom frees a slot of array a if there is none, by evicting a value other
+// than those pinned. It returns the copies that took, -1 if it cannot.
+func (e *evaluator) makeRoom(a int, t int32, pinned [3]int32, log *[]event) int {
+	in := e.in
+	if e.count[a] < in.room[a] {
+		return 0
+	}
+	if in.room[a] == 0 {
+		return -1
+	}
+	// The cost of evicting a value per step of the gap that this opens. Ties go
+	// to the smallest value, so that the choice depends on the state alone.
+	var (
+		best   = float32(math.MaxFloat32)
+		victim = int32(-1)
+		move   = false
+	)
+	end := float32(in.gates - t + 100)
+	next := e.next[a]
+	for s, v := range e.val[a][:e.count[a]] {
+		if v == pinned[0] || v == pinned[1] || v == pinned[2] {
+			continue
+		}
+		var cost float32
+		only := !e.duplicated(v)
+		switch n := next[s]; {
+		case !only && n == never:
+			cost = 0
+		case !only:
+			cost = 1 / float32(n-t)
+		case n != never:
+			cost = 2 / float32(n-t)
+		default:
+			due, b := e.nextAny(v)
+			switch {
+			case b < 0: // a finished output
+				cost = 1 / end
+			case e.count[b] < in.room[b]: // its copy is due in b anyway
+				cost = 1e-6 * float32(due-t) / end
+			default:
+				cost = 1 / end
+			}
+		}
+		if cost < best || cost == best && v < victim {
+			best, victim, move = cost, v, only
+		}
+	}
+	if victim < 0 {
+		return -1
+	}
+	if !move {
+		e.drop(victim, a)
+		return 0
+	}
+	to := e.refuge(victim, a)
+	if to < 0 {
+		return -1
+	}
+	e.copyTo(victim, a, to, t, log)
+	e.drop(victim, a)
+	return 1
+}
+
+// refuge returns an array for the only copy of v, which leaves array a: where it
+// is needed next, if there is room, else where most room is, else where a
+// duplicate can be dropped for nothing. It returns -1 if there is none.
+func (e *evaluator) refuge(v int32, a int) int {
+	in := e.in
+	if _, b := e.nextAny(v); b >= 0 && b != a && e.count[b] < in.room[b] {
+		return b
+	}
+	to, room := -1, int32(0)
+	for b := range e.val {
+		if r := in.room[b] - e.count[b]; b != a && r > room {
+			to, room = b, r
+		}
+	}
+	if to >= 0 {
+		return to
+	}
+	for b := range e.val {
+		if b == a {
+			continue
+		}
+		victim := int32(-1)
+		for s, w := range e.val[b][:e.count[b]] {
+			if e.next[b][s] == never && e.duplicated(w) && (victim < 0 || w < victim) {
+				victim = w
+			}
+		}
+		if victim >= 0 {
+			e.drop(victim, b)
+			return b
+		}
+	}
+	return -1
+}

@@ -1,0 +1,87 @@
+package masim
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/bitsched/bitsched/sram"
+	"github.com/bitsched/bitsched/xmg"
+)
+
+// randomGraph returns a graph whose gates mostly read recent values.
+func randomGraph(r *rand.Rand, inputs, gates, outputs int) *xmg.Graph {
+	g := xmg.New("random")
+	lits := []xmg.Lit{xmg.False}
+	for range inputs {
+		lits = append(lits, g.AddInput(""))
+	}
+	pick := func() xmg.Lit {
+		n := len(lits)
+		k := r.IntN(n)
+		if r.IntN(3) > 0 {
+			k = max(n-1-r.IntN(30), 0)
+		}
+		return lits[k].NotIf(r.IntN(2) == 0)
+	}
+	for tries := 0; g.NumGates() < gates && tries < 20*gates; tries++ {
+		before := g.NumGates()
+		var l xmg.Lit
+		if r.IntN(2) == 0 {
+			l = g.Maj(pick(), pick(), pick())
+		} else {
+			l = g.Xor(pick(), pick(), pick())
+		}
+		if g.NumGates() > before {
+			lits = append(lits, l)
+		}
+	}
+	for range outputs {
+		g.AddOutput("", pick())
+	}
+	return g
+}
+
+// fileOrder is the order of the graph, all in one array.
+func fileOrder(in *instance, array int) *plan {
+	pl := &plan{order: make([]int32, in.gates), array: make([]uint8, in.gates)}
+	for i := range pl.order {
+		pl.order[i] = int32(i)
+		pl.array[i] = uint8(array)
+	}
+	return pl
+}
+
+// A changed plan costs the same whether it is tried from the last run or
+// evaluated from the start by a fresh evaluator.
+func TestTryEqualsReset(t *testing.T) {
+	for seed := range uint64(12) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		g := randomGraph(r, 3+r.IntN(20), 300+r.IntN(3000), 5)
+		rows := 10 + r.IntN(20)
+		in := newInstance(Problem{g, sram.Geometry{Arrays: 6, Rows: rows, Cols: 1}}, 6)
+		s := newSearch(in, fileOrder(in, in.fullArrays()+1), []uint8{uint8(in.fullArrays()), uint8(in.fullArrays() + 1), 5}, r)
+		if s.cost == infeasible {
+			continue
+		}
+		check := func() int {
+			return newEvaluator(in, s.ev.plan.clone(), true).reset()
+		}
+		for i := range 300 {
+			if !s.propose() {
+				continue
+			}
+			got := s.ev.try()
+			require.Equal(t, check(), got, "seed %d move %d", seed, i)
+			if r.IntN(2) == 0 && got != infeasible {
+				s.commit(got)
+			} else {
+				s.undo()
+				s.ev.reject()
+			}
+		}
+		t.Logf("seed %d: %d gates, %d rows, %d copies, %d steps", seed, in.gates, rows, s.ev.total, s.ev.work)
+		require.Equal(t, check(), s.ev.total)
+	}
+}

@@ -1,0 +1,306 @@
+package masim
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+)
+
+// search is simulated annealing of a plan on its exact number of copies.
+//
+// Moves change a little at a time: the array of a gate or of a few joined
+// gates, or the place of a gate in the order together with those of its
+// ancestors or descendants that stand in its way. Three in four start from a
+// copy of the current schedule, since only there is something to gain.
+type search struct {
+	in     *instance
+	ev     *evaluator
+	r      *rand.Rand
+	cost   int
+	best   int
+	bestPl *plan
+	arrays []uint8 // arrays that gates may be computed in
+
+	mark  []int32
+	stamp int32
+	queue []int32
+	span  []int32
+
+	undoGates  []int32 // gates whose array was changed, in order
+	undoArrays []uint8
+	undoLo     int32
+	undoOrder  []int32
+}
+
+func newSearch(in *instance, pl *plan, arrays []uint8, r *rand.Rand) *search {
+	s := &search{in: in, ev: newEvaluator(in, pl, true), r: r, arrays: arrays}
+	s.mark = make([]int32, in.gates)
+	s.cost = s.ev.reset()
+	s.best = s.cost
+	s.bestPl = pl.clone()
+	return s
+}
+
+// anneal runs until `work` more steps have been simulated, cooling from one
+// temperature (in copies) to another, and keeps the best plan.
+func (s *search) anneal(ctx context.Context, work int64, hot, cold float64, tick func(done float64)) {
+	start := s.ev.work
+	for i := 0; ; i++ {
+		done := float64(s.ev.work-start) / float64(work)
+		if done >= 1 || s.best == 0 {
+			return
+		}
+		if i%64 == 0 {
+			if ctx.Err() != nil {
+				return
+			}
+			if tick != nil {
+				tick(done)
+			}
+		}
+		temperature := hot * math.Pow(cold/hot, done)
+		if !s.propose() {
+			s.ev.work += 16 // a move that came to nothing takes time too
+			continue
+		}
+		c := s.ev.try()
+		if c <= s.cost || c != infeasible && s.r.Float64() < math.Exp(float64(s.cost-c)/temperature) {
+			s.commit(c)
+		} else {
+			s.undo()
+			s.ev.reject()
+		}
+	}
+}
+
+// commit accepts the plan last tried, which costs c.
+func (s *search) commit(c int) {
+	s.ev.accept()
+	s.cost = c
+	if c < s.best {
+		s.best = c
+		s.bestPl.set(s.ev.plan)
+	}
+}
+
+// restart continues from the best plan.
+func (s *search) restart() {
+	s.ev.plan.set(s.bestPl)
+	s.cost = s.ev.reset()
+}
+
+// undo takes the last proposed move back.
+func (s *search) undo() {
+	for i := len(s.undoGates) - 1; i >= 0; i-- {
+		s.ev.setArray(s.undoGates[i], s.undoArrays[i])
+	}
+	if len(s.undoOrder) > 0 {
+		s.ev.setOrder(s.undoLo, s.undoOrder)
+	}
+}
+
+// propose changes the plan by a random move; false if the move is none.
+func (s *search) propose() bool {
+	s.undoGates, s.undoArrays, s.undoOrder = s.undoGates[:0], s.undoArrays[:0], s.undoOrder[:0]
+	g, t := s.pick()
+	kind := s.r.IntN(6)
+	if len(s.arrays) < 2 {
+		kind = 3 + s.r.IntN(3)
+	}
+	pos := s.ev.pos
+	switch kind {
+	case 0:
+		s.flip(g, s.anyArray())
+	case 1:
+		s.flipCone(g, s.anyArray(), 2+s.r.IntN(20), false)
+	case 2:
+		s.flipCone(g, s.anyArray(), 2+s.r.IntN(20), true)
+	case 3:
+		p := pos[g] - s.distance(pos[g])
+		if t < pos[g] && s.r.IntN(4) == 0 {
+			p = t
+		}
+		s.pull(g, p)
+	case 4:
+		q := pos[g] + s.distance(s.in.gates-1-pos[g])
+		if t > pos[g] && s.r.IntN(4) == 0 {
+			q = t
+		}
+		s.push(g, q)
+	case 5:
+		lo, hi := s.slack(g)
+		if s.r.IntN(2) == 0 {
+			s.pull(g, pos[g]-s.distance(pos[g]-lo))
+		} else {
+			s.push(g, pos[g]+s.distance(hi-pos[g]))
+		}
+	}
+	return len(s.undoGates) > 0 || len(s.undoOrder) > 0
+}
+
+func (s *search) anyArray() uint8 { return s.arrays[s.r.IntN(len(s.arrays))] }
+
+// pick returns a gate to move and a time of interest: mostly a gate near a copy
+// of the current schedule, sometimes any.
+func (s *search) pick() (gate, t int32) {
+	order := s.ev.plan.order
+	if s.ev.total > 0 && s.r.IntN(4) != 0 {
+		e := s.copyEvent()
+		switch s.r.IntN(4) {
+		case 0: // the gate that computed the copied value
+			if e.value >= s.in.first {
+				return e.value - s.in.first, e.time
+			}
+		case 1: // one that reads it
+			if us := s.in.uses(e.value); len(us) > 0 {
+				return us[s.r.IntN(len(us))], e.time
+			}
+		case 2: // a neighbour in time
+			u := e.time + int32(s.r.IntN(21)) - 10
+			u = min(max(u, 0), s.in.gates-1)
+			return order[u], e.time
+		}
+		return order[e.time], e.time // the one that needed it, or the room
+	}
+	t = int32(s.r.IntN(len(order)))
+	return order[t], t
+}
+
+// copyEvent returns a random copy of the current schedule.
+func (s *search) copyEvent() event {
+	k := s.r.IntN(s.ev.total)
+	for i := range s.ev.segments {
+		c := s.ev.segments[i].copies
+		if k < len(c) {
+			return c[k]
+		}
+		k -= len(c)
+	}
+	panic("masim: the copies of the segments do not add up")
+}
+
+// distance returns 0 to limit, small ones more often (log-uniform).
+func (s *search) distance(limit int32) int32 {
+	if limit < 1 {
+		return 0
+	}
+	return min(int32(math.Exp(s.r.Float64()*math.Log(float64(limit)+1))), limit)
+}
+
+// slack returns the first and the last time at which g can run, all else staying.
+func (s *search) slack(g int32) (lo, hi int32) {
+	lo, hi = 0, s.in.gates-1
+	for _, v := range s.in.fanin[g] {
+		if v >= s.in.first {
+			lo = max(lo, s.ev.pos[v-s.in.first]+1)
+		}
+	}
+	for _, u := range s.in.uses(s.in.first + g) {
+		hi = min(hi, s.ev.pos[u]-1)
+	}
+	return lo, hi
+}
+
+func (s *search) flip(g int32, b uint8) {
+	a := s.ev.plan.array[g]
+	if a == b {
+		return
+	}
+	s.undoGates = append(s.undoGates, g)
+	s.undoArrays = append(s.undoArrays, a)
+	s.ev.setArray(g, b)
+}
+
+// flipCone moves g and up to n-1 gates of its array joined to it to array b: along
+// fanouts (up) or fanins.
+func (s *search) flipCone(g int32, b uint8, n int, up bool) {
+	array := s.ev.plan.array
+	a := array[g]
+	if a == b {
+		return
+	}
+	s.flip(g, b)
+	s.queue = append(s.queue[:0], g)
+	for i := 0; i < len(s.queue) && len(s.queue) < n; i++ {
+		x := s.queue[i]
+		if up {
+			for _, u := range s.in.uses(s.in.first + x) {
+				if len(s.queue) < n && array[u] == a && s.r.IntN(4) != 0 {
+					s.flip(u, b)
+					s.queue = append(s.queue, u)
+				}
+			}
+			continue
+		}
+		for _, v := range s.in.fanin[x] {
+			if f := v - s.in.first; f >= 0 && len(s.queue) < n && array[f] == a && s.r.IntN(4) != 0 {
+				s.flip(f, b)
+				s.queue = append(s.queue, f)
+			}
+		}
+	}
+}
+
+// pull moves g to time p, and with it those of its ancestors that run later.
+func (s *search) pull(g, p int32) {
+	pos, order := s.ev.pos, s.ev.plan.order
+	q := pos[g]
+	if p >= q {
+		return
+	}
+	s.stamp++
+	s.mark[g] = s.stamp
+	s.queue = append(s.queue[:0], g)
+	for i := 0; i < len(s.queue); i++ {
+		for _, v := range s.in.fanin[s.queue[i]] {
+			if f := v - s.in.first; f >= 0 && pos[f] >= p && s.mark[f] != s.stamp {
+				s.mark[f] = s.stamp
+				s.queue = append(s.queue, f)
+			}
+		}
+	}
+	s.span = s.span[:0]
+	s.gather(order[p:q+1], true)
+	s.gather(order[p:q+1], false)
+	s.reorder(p)
+}
+
+// push moves g to time q, and with it those of its descendants that run earlier.
+func (s *search) push(g, q int32) {
+	pos, order := s.ev.pos, s.ev.plan.order
+	p := pos[g]
+	if p >= q {
+		return
+	}
+	s.stamp++
+	s.mark[g] = s.stamp
+	s.queue = append(s.queue[:0], g)
+	for i := 0; i < len(s.queue); i++ {
+		for _, u := range s.in.uses(s.in.first + s.queue[i]) {
+			if pos[u] <= q && s.mark[u] != s.stamp {
+				s.mark[u] = s.stamp
+				s.queue = append(s.queue, u)
+			}
+		}
+	}
+	s.span = s.span[:0]
+	s.gather(order[p:q+1], false)
+	s.gather(order[p:q+1], true)
+	s.reorder(p)
+}
+
+// gather appends the gates of a span that are marked, or those that are not.
+func (s *search) gather(span []int32, marked bool) {
+	for _, g := range span {
+		if (s.mark[g] == s.stamp) == marked {
+			s.span = append(s.span, g)
+		}
+	}
+}
+
+// reorder puts the gathered span into the plan at time lo.
+func (s *search) reorder(lo int32) {
+	s.undoLo = lo
+	s.undoOrder = append(s.undoOrder[:0], s.ev.plan.order[lo:int(lo)+len(s.span)]...)
+	s.ev.setOrder(lo, s.span)
+}
