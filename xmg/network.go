@@ -72,7 +72,7 @@ func FromNetwork(ctx context.Context, n *netlist.Network, opt Options) (*Graph, 
 	if opt.NoMap || isXMG(n, live) {
 		return g, nil
 	}
-	return g, nil
+	return Map(ctx, g, opt)
 }
 
 // isXMG tells whether all live nodes are XMG gates, not all of them ANDs.
