@@ -72,7 +72,7 @@ func writeAIGER(w *bufio.Writer, n *Network, binary bool) error {
 
 func checkAIGERName(kind string, i int, name string) error {
 	if strings.ContainsAny(name, "\n\r") {
-		return fmt.Errorf("name %q of %s %d has a line break, expected names of one line", clip(name), kind, i)
+		return fmt.Errorf("name %s of %s %d has a line break, expected names of one line", clip(name), kind, i)
 	}
 	return nil
 }

@@ -268,11 +268,14 @@ func sniff(text []byte, all bool) (f Format, ok bool) {
 			return Auto, false
 		}
 		rest = bytes.TrimLeft(rest[len(word):], " \t\r\n\v\f")
-		if string(word) == "module" {
+		if len(rest) == 0 && !all {
+			return Auto, false
+		}
+		if string(word) == "module" && (len(rest) == 0 || rest[0] != '=') {
 			return Verilog, true
 		}
 		if len(rest) == 0 {
-			return Auto, all
+			return Auto, true
 		}
 		if len(word) > 0 && rest[0] == '=' || rest[0] == '(' && (bytes.EqualFold(word, []byte("INPUT")) || bytes.EqualFold(word, []byte("OUTPUT"))) {
 			return Bench, true

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 )
 
 // ErrUnsupported is wrapped by the error of a reader that understands what a
@@ -206,11 +207,15 @@ func describe(c int) string {
 	return fmt.Sprintf("%q", rune(c))
 }
 
-// clip shortens a name for a message.
+// clip makes a name fit for a message: short, and quoted if it is not plain text.
 func clip[T string | []byte](name T) string {
 	const most = 60
-	if len(name) > most {
-		return string(name[:most]) + "..."
+	s, more := string(name), ""
+	if len(s) > most {
+		s, more = s[:most], "..."
 	}
-	return string(name)
+	if q := strconv.Quote(s); len(q) != len(s)+2 {
+		s = q
+	}
+	return s + more
 }

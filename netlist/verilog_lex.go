@@ -187,6 +187,9 @@ func (x *verilogLexer) number() error {
 		}
 	}
 	parse := func(base int) error {
+		if len(x.text) > 64 {
+			return x.errAt(x.at, "number of %d digits, expected one of at most 64 bits", len(x.text))
+		}
 		for _, c := range x.text {
 			digit := int(c) - '0'
 			if c > '9' {
@@ -199,9 +202,9 @@ func (x *verilogLexer) number() error {
 				return x.errAt(x.at, "digit %q in a number of base %d", rune(c), base)
 			}
 		}
-		v, ok := new(big.Int).SetString(clip(x.text), base)
+		v, ok := new(big.Int).SetString(string(x.text), base)
 		if len(x.text) == 0 || !ok || !v.IsUint64() {
-			return x.errAt(x.at, "malformed or too large number, expected one of at most 64 bits")
+			return x.errAt(x.at, "malformed number, expected one of at most 64 bits")
 		}
 		x.value = v.Uint64()
 		return nil

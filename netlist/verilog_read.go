@@ -84,8 +84,7 @@ type verilogReader struct {
 	net     *Network
 	vars    []variable
 	byName  map[string]int32
-	ansi    bool // directions stand in the list of ports
-	inputs  []int32
+	ansi    bool    // directions stand in the list of ports
 	outs    []int32 // variables, in order of declaration
 	exprs   []expr
 	consts  []uint64
@@ -221,7 +220,7 @@ func (r *verilogReader) ports() error {
 					return err
 				}
 			}
-			if err := r.declareName(d); err != nil {
+			if _, err := r.declareName(d); err != nil {
 				return err
 			}
 		} else {
@@ -229,7 +228,7 @@ func (r *verilogReader) ports() error {
 			if err != nil {
 				return err
 			}
-			v := r.variable(name, at)
+			v := r.variable([]byte(name), at)
 			if r.vars[v].port {
 				return r.errAt(at, "port %s is listed twice, expected it once", clip(name))
 			}
@@ -310,36 +309,38 @@ func (r *verilogReader) index(what string) (int32, error) {
 
 // variable returns the variable of a name; one that is not known becomes an
 // implicit wire.
-func (r *verilogReader) variable(name string, at pos) int32 {
-	v, ok := r.byName[name]
+func (r *verilogReader) variable(name []byte, at pos) int32 {
+	v, ok := r.byName[string(name)]
 	if !ok {
 		v = int32(len(r.vars))
-		r.byName[name] = v
-		r.vars = append(r.vars, variable{name: name, base: r.wires.add(name, pos{}), width: 1, at: at})
+		r.vars = append(r.vars, variable{name: string(name), width: 1, at: at})
+		x := &r.vars[v]
+		x.base = r.wires.add(x.name, pos{})
+		r.byName[x.name] = v
 	}
 	return v
 }
 
-// declareName reads a name and declares it.
-func (r *verilogReader) declareName(d declaration) error {
+// declareName reads a name, declares it and returns its variable.
+func (r *verilogReader) declareName(d declaration) (int32, error) {
 	name, at, err := r.identifier("a name")
 	if err != nil {
-		return err
+		return 0, err
 	}
-	v := r.variable(name, at)
+	v := r.variable([]byte(name), at)
 	x := &r.vars[v]
 	again := x.declared && d.dir == local && x.dir != local && x.vector == d.vector && x.msb == d.msb && x.lsb == d.lsb
 	switch {
 	case x.declared && !again: // "output y; wire y;" says the same twice
-		return r.errAt(at, "%s is already declared (line %d), expected one declaration", clip(name), x.at.line)
+		return 0, r.errAt(at, "%s is already declared (line %d), expected one declaration", clip(name), x.at.line)
 	case d.dir != local && !x.port && !r.ansi:
-		return r.errAt(at, "%s is not in the list of ports, expected ports only as %s", clip(name), [...]string{"", "input", "output"}[d.dir])
+		return 0, r.errAt(at, "%s is not in the list of ports, expected ports only as %s", clip(name), [...]string{"", "input", "output"}[d.dir])
 	case d.dir != local && x.port && r.ansi:
-		return r.errAt(at, "port %s is listed twice, expected it once", clip(name))
+		return 0, r.errAt(at, "port %s is listed twice, expected it once", clip(name))
 	case d.vector && !x.vector && r.mentioned(x.base):
-		return r.errAt(at, "%s is used before it is declared as a vector, expected the declaration first", clip(name))
+		return 0, r.errAt(at, "%s is used before it is declared as a vector, expected the declaration first", clip(name))
 	case again:
-		return nil
+		return v, nil
 	}
 	x.declared = true
 	x.at = at
@@ -349,7 +350,7 @@ func (r *verilogReader) declareName(d declaration) error {
 		x.vector, x.msb, x.lsb = true, d.msb, d.lsb
 		x.width = max(d.msb, d.lsb) - min(d.msb, d.lsb) + 1
 		if r.bits += int(x.width); r.bits > verilogMaxBits {
-			return r.errAt(at, "vectors of more than %d bits in all, expected fewer", verilogMaxBits)
+			return 0, r.errAt(at, "vectors of more than %d bits in all, expected fewer", verilogMaxBits)
 		}
 		step := int32(1)
 		if d.msb < d.lsb {
@@ -366,13 +367,13 @@ func (r *verilogReader) declareName(d declaration) error {
 	case dirIn:
 		for i := range x.width {
 			if err := r.wires.input(x.base+i, at); err != nil {
-				return err
+				return 0, err
 			}
 		}
 	case dirOut:
 		r.outs = append(r.outs, v)
 	}
-	return nil
+	return v, nil
 }
 
 // mentioned reports whether a signal is used or driven.
@@ -395,7 +396,10 @@ func (r *verilogReader) item() error {
 		if err != nil {
 			return err
 		}
-		return r.list(func() error { return r.declareName(d) })
+		return r.list(func() error {
+			_, err := r.declareName(d)
+			return err
+		})
 	case r.isWord("wire"):
 		d, err := r.declarationHead()
 		if err != nil {
@@ -457,21 +461,15 @@ func (r *verilogReader) list(element func() error) error {
 
 // wire reads a name of a wire declaration, with its driver if it has one.
 func (r *verilogReader) wire(d declaration) error {
-	if r.kind != tokName && r.kind != tokEscaped {
-		_, _, err := r.identifier("the name of a wire")
+	at := r.at
+	i, err := r.declareName(d)
+	if err != nil || r.kind != '=' {
 		return err
-	}
-	name, at := string(r.text), r.at
-	if err := r.declareName(d); err != nil {
-		return err
-	}
-	if r.kind != '=' {
-		return nil
 	}
 	if err := r.advance(); err != nil {
 		return err
 	}
-	v := &r.vars[r.byName[name]]
+	v := &r.vars[i]
 	return r.driven(v.base, v.width, at)
 }
 
@@ -668,10 +666,7 @@ func (r *verilogReader) reference() (base, width int32, at pos, err error) {
 	if r.kind != tokEscaped && (r.kind != tokName || isKeyword(r.text)) {
 		return 0, 0, at, r.errAt(at, "%s, expected the name of a signal", r.token())
 	}
-	v, ok := r.byName[string(r.text)]
-	if !ok {
-		v = r.variable(string(r.text), at)
-	}
+	v := r.variable(r.text, at)
 	if err := r.advance(); err != nil {
 		return 0, 0, at, err
 	}
