@@ -132,6 +132,8 @@ func (a *app) rootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError(cmd, "%w", err) })
 	root.SetHelpCommand(a.helpCommand())
 	root.AddCommand(
+		a.genCommand(),
+		a.convertCommand(),
 		a.versionCommand(),
 	)
 	root.InitDefaultCompletionCmd()
@@ -209,4 +211,12 @@ func threads(cmd *cobra.Command, n int) (int, error) {
 		n = runtime.GOMAXPROCS(0)
 	}
 	return n, nil
+}
+
+// complete gives the values that the shell may offer for a flag.
+func complete(cmd *cobra.Command, flag string, values ...string) {
+	// The only error is a flag that does not exist, or twice the same.
+	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err)
+	}
 }

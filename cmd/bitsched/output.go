@@ -44,10 +44,10 @@ func (a *app) writeFile(path string, write func(io.Writer) error) error {
 	if special {
 		f, err := os.OpenFile(target, os.O_WRONLY, 0)
 		if err != nil {
-			return fmt.Errorf("write %s: %w", path, cause(err))
+			return fmt.Errorf("bitsched: write %s: %w", path, cause(err))
 		}
 		if err := errors.Join(writeBuffered(f, write), f.Close()); err != nil {
-			return fmt.Errorf("write %s: %w", path, cause(err))
+			return fmt.Errorf("bitsched: write %s: %w", path, cause(err))
 		}
 		return nil
 	}
@@ -61,13 +61,13 @@ func (a *app) writeFile(path string, write func(io.Writer) error) error {
 		_ = f.Chmod(old.Mode().Perm())
 	}
 	if err := writeBuffered(f, write); err != nil {
-		return fmt.Errorf("write %s: %w", path, cause(err))
+		return fmt.Errorf("bitsched: write %s: %w", path, cause(err))
 	}
 	if err := f.Close(); err != nil {
-		return fmt.Errorf("write %s: %w", path, cause(err))
+		return fmt.Errorf("bitsched: write %s: %w", path, cause(err))
 	}
 	if err := os.Rename(f.Name(), target); err != nil {
-		return fmt.Errorf("write %s: %w", path, cause(err))
+		return fmt.Errorf("bitsched: write %s: %w", path, cause(err))
 	}
 	return nil
 }
@@ -84,9 +84,9 @@ func resolve(path string) (target string, special bool, err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return target, false, nil
 	case err != nil:
-		return "", false, fmt.Errorf("write %s: %w", path, cause(err))
+		return "", false, fmt.Errorf("bitsched: write %s: %w", path, cause(err))
 	case info.IsDir():
-		return "", false, fmt.Errorf("write %s: is a directory", path)
+		return "", false, fmt.Errorf("bitsched: write %s: is a directory", path)
 	}
 	return target, !info.Mode().IsRegular(), nil
 }
@@ -104,7 +104,7 @@ func (a *app) createTemp(target string) (*os.File, error) {
 		}
 		a.interrupt.removeTemp(path)
 		if !errors.Is(err, fs.ErrExist) || try == 100 {
-			return nil, fmt.Errorf("write %s: %w", target, cause(err))
+			return nil, fmt.Errorf("bitsched: write %s: %w", target, cause(err))
 		}
 	}
 }
@@ -119,7 +119,7 @@ func (a *app) discardTemp(f *os.File) {
 
 func (a *app) writeStdout(write func(io.Writer) error) error {
 	if err := writeBuffered(a.stdout, write); err != nil {
-		return fmt.Errorf("write stdout: %w", cause(err))
+		return fmt.Errorf("bitsched: write stdout: %w", cause(err))
 	}
 	return nil
 }
