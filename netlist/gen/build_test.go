@@ -237,7 +237,7 @@ func TestErrors(t *testing.T) {
 		{"squarer", Options{Width: 16384}, true, "too large"},
 		{"sqrt", Options{Width: 32768}, true, "too large"},
 		{"barrel", Options{Width: 4194304}, true, "too large"},
-		{"max", Options{Width: 4194304, Extra: map[string]int{"words": 65536}}, true, "too large"},
+		{"max", Options{Width: 65, Extra: map[string]int{"words": 65536}}, false, "gen: max: 65536 words of 65 bits are 4259840 inputs, expected at most 4194304"},
 	} {
 		n, err := Build(t.Context(), c.kind, c.o)
 		switch {

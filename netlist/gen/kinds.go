@@ -103,8 +103,9 @@ var Kinds = []Kind{
 	{
 		Name:  "max",
 		Doc:   "largest of the words x0, x1 and so on as y, and its index as i, the least where several are largest",
-		Width: bitsOf("a word", 128, maxLinear),
-		Extra: []Param{{Name: "words", Doc: "number of words", Default: 4, Min: 1, Max: 1 << 16}},
+		Width: bitsOf("a word", 128, maxLinear/4),
+		Extra: []Param{{Name: "words", Doc: "number of words, of at most 4194304 bits together", Default: 4, Min: 1, Max: 1 << 16}},
+		check: checkMaximum,
 		size:  sizeMaximum, build: maximum,
 	},
 	{

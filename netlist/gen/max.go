@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/bitsched/bitsched/netlist"
@@ -40,6 +41,14 @@ func (b *builder) choose(s lit, t, e []lit) []lit {
 		out[i] = b.Mux(s, t[i], e[i])
 	}
 	return out
+}
+
+// checkMaximum limits the inputs: their names take more memory than gates do.
+func checkMaximum(p params) error {
+	if total := int64(p.width) * int64(p.extra[0]); total > maxLinear {
+		return fmt.Errorf("%d words of %d bits are %d inputs, expected at most %d", p.extra[0], p.width, total, maxLinear)
+	}
+	return nil
 }
 
 func sizeMaximum(p params) tally {
