@@ -29,16 +29,17 @@ type frontier struct {
 	pos   []int32
 	live  []int32 // by time: live values after the step
 
-	net   flowNet
-	r     *rand.Rand
-	node  []int32 // by value: node of the flow network
-	seen  []int32 // by value: stamp
-	stamp int32
-	near  []int32 // values of the window that are not computed in it
-	span  []int32
-	saved []int32
-	delta []int32
-	work  int64
+	net           flowNet
+	r             *rand.Rand
+	node          []int32 // by value: node of the flow network
+	seen          []int32 // by value: stamp
+	stamp         int32
+	near          []int32 // values of the window that are not computed in it
+	span, spanBuf []int32 // what propose proposes
+	spanAt        int32
+	saved         []int32
+	delta         []int32
+	work          int64
 }
 
 // newFrontier starts from an order. home is the array that computes: its inputs
@@ -81,40 +82,92 @@ func (f *frontier) sum(lo, hi int32) int64 {
 	return s
 }
 
+// windowSizes are the window widths that improve chooses from.
+var windowSizes = [...]int32{10, 16, 24, 40, 60, 90, 140, 210, 320, 480, 720, 1100, 1700, 2600, 4000, 6000, 9000, 14000, 20000}
+
 // improve cuts windows until about `work` units of work are done: arcs of flow
-// networks looked at and steps counted.
-func (f *frontier) improve(ctx context.Context, work int64, widest int32, tick func(done float64)) {
+// networks looked at and steps counted. Widths are drawn by what they have
+// gained lately per unit of work, with some drawn evenly; half of the windows lie
+// where live values exceed the capacity.
+func (f *frontier) improve(ctx context.Context, work int64, tick func(done float64)) {
 	n := f.in.gates
 	if n < 4 {
 		return
 	}
-	widest = min(widest, n)
-	end := f.work + work
-	for i := 0; f.work < end; i++ {
+	sizes := windowSizes[:1]
+	for len(sizes) < len(windowSizes) && windowSizes[len(sizes)] <= n {
+		sizes = windowSizes[:len(sizes)+1]
+	}
+	// Every width starts as good as any, by one cut of it that gained 1.
+	var gain, spent [len(windowSizes)]float64
+	for i := range sizes {
+		gain[i], spent[i] = 1, float64(sizes[i])*float64(sizes[i])/8
+	}
+	start := f.work
+	for i := 0; f.work-start < work; i++ {
 		if i%16 == 0 {
 			if ctx.Err() != nil {
 				return
 			}
 			if tick != nil {
-				tick(1 - float64(end-f.work)/float64(work))
+				tick(float64(f.work-start) / float64(work))
 			}
 		}
-		w := int32(8)
-		for w < widest && f.r.IntN(10) != 0 {
-			w = w*3/2 + int32(f.r.IntN(5))
+		k := f.drawSize(gain[:len(sizes)], spent[:len(sizes)])
+		w := min(sizes[k], n)
+		middle := int32(f.r.IntN(int(n)))
+		if f.r.IntN(2) == 0 {
+			for range 16 {
+				if f.live[middle] > f.capacity {
+					break
+				}
+				middle = int32(f.r.IntN(int(n)))
+			}
 		}
-		w = min(w, widest)
-		lo := int32(f.r.IntN(int(n-w) + 1))
+		lo := min(max(middle-int32(f.r.IntN(int(w))), 0), n-w)
 		hi := lo + w
 		p := lo + int32(f.r.IntN(int(w-1)))
 		q := p + 1 + int32(f.r.IntN(int(hi-p-1)))
-		f.cut(lo, hi, p, q)
+		before := f.work
+		g := f.cut(lo, hi, p, q)
+		gain[k] = gain[k]*0.95 + float64(g)
+		spent[k] = spent[k]*0.95 + float64(f.work-before)
 	}
 }
 
+// drawSize draws an index: one time in four so that all get the same work,
+// otherwise by gain per work squared.
+func (f *frontier) drawSize(gain, spent []float64) int {
+	weight := func(i int) float64 { r := (gain[i] + 1) / spent[i]; return r * r }
+	if f.r.IntN(4) == 0 {
+		weight = func(i int) float64 { return 1 / spent[i] }
+	}
+	sum := 0.0
+	for i := range gain {
+		sum += weight(i)
+	}
+	x := f.r.Float64() * sum
+	for i := range gain {
+		if x -= weight(i); x < 0 {
+			return i
+		}
+	}
+	return len(gain) - 1
+}
+
 // cut reorders the window [lo, hi) along a minimum cut with the gate at time p
-// in and the gate at time q out, if that does not raise the sum of penalties.
-func (f *frontier) cut(lo, hi, p, q int32) {
+// in and the gate at time q out, if that does not raise the sum of penalties. It
+// returns by how much the sum fell.
+func (f *frontier) cut(lo, hi, p, q int32) int64 {
+	if !f.propose(lo, hi, p, q) {
+		return 0
+	}
+	return f.replace(f.spanAt, f.span)
+}
+
+// propose puts into span, to stand from time spanAt on, the gates of the window
+// reordered along a minimum cut; false if that changes nothing.
+func (f *frontier) propose(lo, hi, p, q int32) bool {
 	f.build(lo, hi, p, q)
 	before := f.net.work
 	// A cut no better than what the order has is no use, but ties are.
@@ -124,7 +177,7 @@ func (f *frontier) cut(lo, hi, p, q int32) {
 	}
 	if f.net.maximise(limit+f.capacity) > limit+f.capacity {
 		f.work += f.net.work - before
-		return
+		return false
 	}
 	side := int32(0)
 	if f.r.IntN(2) == 0 {
@@ -134,19 +187,19 @@ func (f *frontier) cut(lo, hi, p, q int32) {
 		side = -1
 	}
 	f.work += f.net.work - before + 8*int64(hi-lo)
-	f.span = f.span[:0]
+	f.span = f.spanBuf[:0]
 	level := f.net.level
 	for t := lo; t < hi; t++ {
 		if inS := level[f.gateNode(lo, t)] >= 0; inS == (side == 0) {
 			f.span = append(f.span, f.order[t])
 		}
 	}
-	k := int32(len(f.span))
 	for t := lo; t < hi; t++ {
 		if inS := level[f.gateNode(lo, t)] >= 0; inS != (side == 0) {
 			f.span = append(f.span, f.order[t])
 		}
 	}
+	f.spanBuf = f.span
 	// Only what lies between the first and the last gate that move is new.
 	first, last := int32(0), hi-lo
 	for first < last && f.span[first] == f.order[lo+first] {
@@ -155,10 +208,8 @@ func (f *frontier) cut(lo, hi, p, q int32) {
 	for first < last && f.span[last-1] == f.order[lo+last-1] {
 		last--
 	}
-	if first == last || k == 0 {
-		return
-	}
-	f.replace(lo+first, f.span[first:last])
+	f.spanAt, f.span = lo+first, f.span[first:last]
+	return first < last
 }
 
 func (f *frontier) gateNode(lo, t int32) int32 { return 2 + 2*(t-lo) }
@@ -255,17 +306,20 @@ func (f *frontier) addOutside(v, lo, hi int32) {
 }
 
 // replace puts a permutation of a span into the order at lo, unless that raises
-// the sum of penalties.
-func (f *frontier) replace(lo int32, span []int32) {
+// the sum of penalties. It returns by how much the sum fell.
+func (f *frontier) replace(lo int32, span []int32) int64 {
 	hi := lo + int32(len(span))
 	before := f.sum(lo, hi)
 	f.saved = append(append(f.saved[:0], f.order[lo:hi]...), f.live[lo:hi]...)
 	f.put(lo, span)
 	f.count(lo, hi)
-	if f.sum(lo, hi) > before {
+	after := f.sum(lo, hi)
+	if after > before {
 		f.put(lo, f.saved[:hi-lo])
 		copy(f.live[lo:hi], f.saved[hi-lo:])
+		return 0
 	}
+	return before - after
 }
 
 func (f *frontier) put(lo int32, span []int32) {
