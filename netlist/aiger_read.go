@@ -455,7 +455,8 @@ func (r *aigerReader) symbols() error {
 		case -1:
 			return nil
 		case 'c':
-			return nil // what follows is for people
+			r.drain() // what follows is for people
+			return nil
 		case 'i':
 			seen, count = &seenIn, r.net.NumInputs()
 		case 'o':

@@ -239,7 +239,7 @@ func (r *benchReader) gate(out int32, outAt pos) error {
 	}
 	arity := -1
 	switch {
-	case bytes.EqualFold(name, []byte("LUT")) && r.kind == benchName:
+	case bytes.EqualFold(name, []byte("LUT")) && (r.kind == benchName || r.kind == '('):
 		var err error
 		g.op = benchLUT
 		at = r.start
@@ -291,7 +291,7 @@ func (r *benchReader) gate(out int32, outAt pos) error {
 	case g.op == benchLUT && n > MaxLUT:
 		return unsupported(r.errAt(at, "look-up table of %d inputs is not supported, expected at most %d", n, MaxLUT))
 	case g.op == benchLUT && g.table&^tableMask(n) != 0:
-		return r.errAt(at, "table 0x%x does not fit %d inputs, expected at most 0x%x", g.table, n, tableMask(n))
+		return r.errAt(at, "table 0x%x is too large for a LUT (inputs: %d), expected at most 0x%x", g.table, n, tableMask(n))
 	case g.op != benchLUT && n == 0:
 		return r.errAt(at, "%s without inputs, expected at least one", clip(name))
 	case arity > 0 && n != arity:
@@ -303,8 +303,8 @@ func (r *benchReader) gate(out int32, outAt pos) error {
 // hexTable parses the table of a LUT. It reads at most 64 bits; leading zeros
 // may be there or not.
 func (r *benchReader) hexTable() (uint64, error) {
-	if len(r.text) < 3 || r.text[0] != '0' || r.text[1]|0x20 != 'x' {
-		return 0, r.errAt(r.start, "%s, expected a table such as 0x8 after LUT", clip(r.text))
+	if r.kind != benchName || len(r.text) < 3 || r.text[0] != '0' || r.text[1]|0x20 != 'x' {
+		return 0, r.errAt(r.start, "%s, expected a table such as 0x8 after LUT", r.tokenText())
 	}
 	digits := bytes.TrimLeft(r.text[2:], "0")
 	if len(digits) > 16 {

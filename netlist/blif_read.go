@@ -141,6 +141,7 @@ func (r *blifReader) model() error {
 		}
 		keyword := string(r.token)
 		if keyword == ".model" && (begun || state == after) {
+			r.drain()
 			return nil
 		}
 		if state == after && keyword != ".exdc" {

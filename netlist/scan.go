@@ -140,6 +140,13 @@ func (s *scanner) skipLine() {
 	}
 }
 
+// drain consumes the rest of the file, so that what writes it is not cut off and
+// a read error is not missed.
+func (s *scanner) drain() {
+	for s.p = s.n; s.more(); s.p = s.n {
+	}
+}
+
 // offset returns the offset of the next byte.
 func (s *scanner) offset() int64 { return s.base + int64(s.p) }
 
@@ -204,7 +211,7 @@ func describe(c int) string {
 	case c < ' ' || c > '~':
 		return fmt.Sprintf("byte 0x%02x", c)
 	}
-	return fmt.Sprintf("%q", rune(c))
+	return strconv.Quote(string(rune(c)))
 }
 
 // clip makes a name fit for a message: short, and quoted if it is not plain text.

@@ -199,7 +199,7 @@ func (x *verilogLexer) number() error {
 			case c == '?' || c|0x20 == 'x' || c|0x20 == 'z':
 				return unsupported(x.errAt(x.at, "digit %c of a number is not supported, expected 0 and 1 only", c))
 			case digit < 0 || digit >= base:
-				return x.errAt(x.at, "digit %q in a number of base %d", rune(c), base)
+				return x.errAt(x.at, "digit %q in a number of base %d, expected smaller digits", string(rune(c)), base)
 			}
 		}
 		v, ok := new(big.Int).SetString(string(x.text), base)
@@ -248,7 +248,7 @@ func (x *verilogLexer) number() error {
 		return err
 	}
 	if w := x.width; w > 0 && w < 64 && x.value>>w != 0 {
-		return x.errAt(x.at, "number %d does not fit its %d bits", x.value, w)
+		return x.errAt(x.at, "number %d does not fit its %d bits, expected a smaller one", x.value, w)
 	}
 	return nil
 }

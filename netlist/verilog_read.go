@@ -24,7 +24,7 @@ const verilogDepth = 10_000
 // not pay for.
 const (
 	verilogMaxWidth = 1 << 16
-	verilogMaxBits  = 1 << 22
+	verilogMaxBits  = 1 << 20
 )
 
 // exprOp is what an expression node does.
@@ -107,7 +107,7 @@ func readVerilog(s *scanner) (*Network, error) {
 // expect consumes a punctuation token.
 func (r *verilogReader) expect(c int, where string) error {
 	if r.kind != c {
-		return r.errAt(r.at, "%s, expected %q %s", r.token(), rune(c), where)
+		return r.errAt(r.at, "%s, expected %q %s", r.token(), string(rune(c)), where)
 	}
 	return r.advance()
 }
@@ -334,9 +334,7 @@ func (r *verilogReader) declareName(d declaration) (int32, error) {
 	case x.declared && !again: // "output y; wire y;" says the same twice
 		return 0, r.errAt(at, "%s is already declared (line %d), expected one declaration", clip(name), x.at.line)
 	case d.dir != local && !x.port && !r.ansi:
-		return 0, r.errAt(at, "%s is not in the list of ports, expected ports only as %s", clip(name), [...]string{"", "input", "output"}[d.dir])
-	case d.dir != local && x.port && r.ansi:
-		return 0, r.errAt(at, "port %s is listed twice, expected it once", clip(name))
+		return 0, r.errAt(at, "%s is not in the list of ports, expected every %s there", clip(name), [...]string{"", "input", "output"}[d.dir])
 	case d.vector && !x.vector && r.mentioned(x.base):
 		return 0, r.errAt(at, "%s is used before it is declared as a vector, expected the declaration first", clip(name))
 	case again:
