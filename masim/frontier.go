@@ -170,15 +170,7 @@ func (f *frontier) cut(lo, hi, p, q int32) int64 {
 func (f *frontier) propose(lo, hi, p, q int32) bool {
 	f.build(lo, hi, p, q)
 	before := f.net.work
-	// A cut no better than what the order has is no use, but ties are.
-	limit := int32(0)
-	for _, l := range f.live[lo:hi] {
-		limit = max(limit, l)
-	}
-	if f.net.maximise(limit+f.capacity) > limit+f.capacity {
-		f.work += f.net.work - before
-		return false
-	}
+	f.net.maximise(noCut)
 	side := int32(0)
 	if f.r.IntN(2) == 0 {
 		f.net.sourceSide()

@@ -21,11 +21,18 @@ type search struct {
 	bestPl *plan
 	arrays []uint8 // arrays that gates may be computed in
 
+	front *frontier // proposes orders; shares the order and positions of ev
+	net   flowNet
+
 	mark  []int32
+	node  []int32 // by value: node of net
+	seen  []int32 // by value: stamp
 	stamp int32
 	queue []int32
 	span  []int32
 
+	lastKind   int
+	tried, won [8]int64
 	undoGates  []int32 // gates whose array was changed, in order
 	undoArrays []uint8
 	undoLo     int32
@@ -35,6 +42,10 @@ type search struct {
 func newSearch(in *instance, pl *plan, arrays []uint8, r *rand.Rand) *search {
 	s := &search{in: in, ev: newEvaluator(in, pl, true), r: r, arrays: arrays}
 	s.mark = make([]int32, in.gates)
+	s.node = make([]int32, in.values)
+	s.seen = make([]int32, in.values)
+	s.front = newFrontier(in, pl.order, int(arrays[0]), r)
+	s.front.order, s.front.pos = pl.order, s.ev.pos
 	s.cost = s.ev.reset()
 	s.best = s.cost
 	s.bestPl = pl.clone()
@@ -63,8 +74,12 @@ func (s *search) anneal(ctx context.Context, work int64, hot, cold float64, tick
 			s.ev.work += 16 // a move that came to nothing takes time too
 			continue
 		}
+		s.tried[s.lastKind]++
 		c := s.ev.try()
 		if c <= s.cost || c != infeasible && s.r.Float64() < math.Exp(float64(s.cost-c)/temperature) {
+			if c < s.cost {
+				s.won[s.lastKind]++
+			}
 			s.commit(c)
 		} else {
 			s.undo()
@@ -103,10 +118,8 @@ func (s *search) undo() {
 func (s *search) propose() bool {
 	s.undoGates, s.undoArrays, s.undoOrder = s.undoGates[:0], s.undoArrays[:0], s.undoOrder[:0]
 	g, t := s.pick()
-	kind := s.r.IntN(6)
-	if len(s.arrays) < 2 {
-		kind = 3 + s.r.IntN(3)
-	}
+	kind := s.draw()
+	s.lastKind = kind
 	pos := s.ev.pos
 	switch kind {
 	case 0:
@@ -134,8 +147,19 @@ func (s *search) propose() bool {
 		} else {
 			s.push(g, pos[g]+s.distance(hi-pos[g]))
 		}
+	case 6:
+		s.flipCut(g, s.anyArray())
+	case 7:
+		s.reorderCut(t)
 	}
 	return len(s.undoGates) > 0 || len(s.undoOrder) > 0
+}
+
+func (s *search) draw() int {
+	if len(s.arrays) < 2 {
+		return [...]int{3, 4, 5, 7}[s.r.IntN(4)]
+	}
+	return s.r.IntN(8)
 }
 
 func (s *search) anyArray() uint8 { return s.arrays[s.r.IntN(len(s.arrays))] }
@@ -303,4 +327,24 @@ func (s *search) reorder(lo int32) {
 	s.undoLo = lo
 	s.undoOrder = append(s.undoOrder[:0], s.ev.plan.order[lo:int(lo)+len(s.span)]...)
 	s.ev.setOrder(lo, s.span)
+}
+
+// reorderCut reorders a window about time t along a minimum cut of live values.
+func (s *search) reorderCut(t int32) {
+	n := s.in.gates
+	w := min(int32(8)<<s.r.IntN(8), n)
+	if w < 4 {
+		return
+	}
+	lo := min(max(t-int32(s.r.IntN(int(w))), 0), n-w)
+	hi := lo + w
+	p := lo + int32(s.r.IntN(int(w-1)))
+	q := p + 1 + int32(s.r.IntN(int(hi-p-1)))
+	f := s.front
+	before := f.work
+	if f.propose(lo, hi, p, q) {
+		s.span = append(s.span[:0], f.span...)
+		s.reorder(f.spanAt)
+	}
+	s.ev.work += (f.work - before) / 8
 }
