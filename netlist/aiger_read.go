@@ -309,9 +309,9 @@ func (r *aigerReader) define(v uint64, l Lit, defined int) {
 }
 
 // definition reads the literal that an input or gate defines.
-func (r *aigerReader) definition(what string) (uint64, error) {
+func (r *aigerReader) definition(what, expected string) (uint64, error) {
 	at := r.here()
-	v, err := r.literal("the literal of an " + what)
+	v, err := r.literal(expected)
 	if err != nil {
 		return 0, err
 	}
@@ -332,7 +332,7 @@ func (r *aigerReader) definition(what string) (uint64, error) {
 func (r *aigerReader) readASCII() error {
 	r.define(0, False, 0)
 	for range r.inputs {
-		v, err := r.definition("input")
+		v, err := r.definition("input", "the literal of an input")
 		if err != nil {
 			return err
 		}
@@ -349,7 +349,7 @@ func (r *aigerReader) readASCII() error {
 	var gates [][3]uint32
 	sorted := true // each gate after its fanins
 	for i := range int(r.ands) {
-		lhs, err := r.definition("AND gate")
+		lhs, err := r.definition("AND gate", "the literal of an AND gate")
 		if err != nil {
 			return err
 		}

@@ -66,6 +66,7 @@ type benchReader struct {
 	kind  int    // of the current token: a byte of "(),=", benchName, or -1 at the end
 	start pos    // where it begins
 	text  []byte // the name
+	saved []byte // a name that is still needed when the next token is read
 }
 
 const benchName = 'a'
@@ -185,13 +186,19 @@ func (r *benchReader) intern(text []byte, at pos) int32 {
 	return sig
 }
 
+// save keeps the current name until the next call.
+func (r *benchReader) save() []byte {
+	r.saved = append(r.saved[:0], r.text...)
+	return r.saved
+}
+
 // statement reads INPUT(x), OUTPUT(x) or x = ...
 func (r *benchReader) statement() error {
 	at := r.start
 	if r.kind != benchName {
 		return r.errAt(at, "%s, expected INPUT, OUTPUT or a signal", r.tokenText())
 	}
-	name := bytes.Clone(r.text)
+	name := r.save()
 	if err := r.advance(); err != nil {
 		return err
 	}
@@ -233,7 +240,7 @@ func (r *benchReader) gate(out int32, outAt pos) error {
 		return r.errAt(at, "%s, expected a gate", r.tokenText())
 	}
 	g := benchGate{out: out, start: int32(len(r.fanins))}
-	name := bytes.Clone(r.text)
+	name := r.save()
 	if err := r.advance(); err != nil {
 		return err
 	}
