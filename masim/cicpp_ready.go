@@ -13,60 +13,54 @@ import "math/bits"
 // pairs is that number less what is overwritten; so a scan from the top bucket
 // down ends as soon as the buckets can hold nothing better. Only when no gate
 // can be computed without a copy are all ready gates looked at.
+//
+// One rule is added to the paper's: see crowd.
 type cicppRun struct {
 	s       *cicppState
 	missing []int8  // per gate: number of fanins not computed yet
 	ready   []int32 // gates
 	at      []int32 // per node: index in ready, -1 = not ready
 	slots   []slot  // place -> where the gate is in the buckets
-	buckets []([buckets]bucket)
+	buckets [][buckets][]int32
 	used    []uint32 // per array: which buckets hold something
+
+	// crowd is the number of rows with gate values that are still needed, above
+	// which a gate that would add to it (it is the last use of none of its
+	// fanins) is considered only if no other can be computed. The priority knows
+	// nothing of the future need for rows, and with thousands of ready gates that
+	// take no copy, as in a multiplier, it fills all arrays with values whose
+	// partners then have no room.
+	crowd int
 }
 
 // buckets is their number for an array; the last is for all higher counts.
 const buckets = 16
 
-type bucket []int32
+// slot is the place of a ready gate in the buckets of an array:
+// index<<5 | bucket, or noSlot.
+type slot uint32
 
-// slot is the place of a ready gate in the buckets of an array.
-type slot struct {
-	bucket int16 // -1 = in none
-	index  int32
-}
+const noSlot slot = 1<<32 - 1
 
 // newCicppRun returns a run from a state in which nothing is computed.
-func newCicppRun(s *cicppState) *cicppRun {
+func newCicppRun(s *cicppState, crowd int) *cicppRun {
 	n := s.net
 	r := &cicppRun{
 		s:       s,
 		missing: make([]int8, n.nodes),
 		at:      make([]int32, n.nodes),
 		slots:   make([]slot, n.nodes*s.arrays),
-		buckets: make([][buckets]bucket, s.arrays),
+		buckets: make([][buckets][]int32, s.arrays),
 		used:    make([]uint32, s.arrays),
+		crowd:   crowd,
 	}
-	r.reset()
-	return r
-}
-
-// reset makes r ready for another run, after s was set to the start.
-func (r *cicppRun) reset() {
-	n := r.s.net
 	for i := range r.slots {
-		r.slots[i].bucket = -1
-	}
-	for a := range r.buckets {
-		for b := range r.buckets[a] {
-			r.buckets[a][b] = r.buckets[a][b][:0]
-		}
-		r.used[a] = 0
+		r.slots[i] = noSlot
 	}
 	for i := range r.at {
 		r.at[i] = -1
 	}
-	r.ready = r.ready[:0]
 	for g := int32(n.first); int(g) < n.nodes; g++ {
-		r.missing[g] = 0
 		for _, f := range n.faninsOf(g) {
 			if int(f) >= n.first {
 				r.missing[g]++
@@ -78,6 +72,7 @@ func (r *cicppRun) reset() {
 			r.enter(g)
 		}
 	}
+	return r
 }
 
 // enter makes g ready.
@@ -113,44 +108,89 @@ func (r *cicppRun) refresh(g int32, a int) {
 	}
 	b := min(s.cell(g, a).partners, buckets-1)
 	sl := &r.slots[s.place(g, a)]
-	if sl.bucket == b {
+	if *sl != noSlot && *sl&31 == slot(b) {
 		return
 	}
 	r.unfile(g, a)
-	sl.bucket, sl.index = b, int32(len(r.buckets[a][b]))
+	*sl = slot(len(r.buckets[a][b]))<<5 | slot(b)
 	r.buckets[a][b] = append(r.buckets[a][b], g)
 	r.used[a] |= 1 << b
 }
 
 func (r *cicppRun) unfile(g int32, a int) {
 	sl := &r.slots[r.s.place(g, a)]
-	if sl.bucket < 0 {
+	if *sl == noSlot {
 		return
 	}
-	b := r.buckets[a][sl.bucket]
-	last := len(b) - 1
-	b[sl.index] = b[last]
-	r.slots[r.s.place(b[last], a)].index = sl.index
-	r.buckets[a][sl.bucket] = b[:last]
-	if last == 0 {
-		r.used[a] &^= 1 << sl.bucket
+	list := &r.buckets[a][*sl&31]
+	last := (*list)[len(*list)-1]
+	(*list)[*sl>>5] = last
+	r.slots[r.s.place(last, a)] = *sl
+	*list = (*list)[:len(*list)-1]
+	if len(*list) == 0 {
+		r.used[a] &^= 1 << (*sl & 31)
 	}
-	sl.bucket = -1
+	*sl = noSlot
 }
 
 // pick returns the choice of the highest priority, array -1 if nothing can be
 // computed.
 func (r *cicppRun) pick() (gate int32, array int) {
+	best := choice{cicpp: impossible, array: -1}
+	if r.s.alive > r.crowd {
+		r.scan(&best, func(g int32) bool { return !r.adds(g) })
+		if best.array >= 0 {
+			return best.gate, best.array
+		}
+	}
+	r.pickFree(&best)
+	if best.array < 0 || best.copies > 0 {
+		r.scan(&best, func(int32) bool { return true })
+	}
+	return best.gate, best.array
+}
+
+// choice is a gate and an array with their priority.
+type choice struct {
+	cicpp
+	gate  int32
+	array int
+}
+
+func (c *choice) offer(p cicpp, g int32, a int) {
+	if p.before(&c.cicpp) {
+		c.cicpp, c.gate, c.array = p, g, a
+	}
+}
+
+// scan offers all ready gates that may be computed.
+func (r *cicppRun) scan(best *choice, may func(g int32) bool) {
 	s := r.s
-	best, array := impossible, -1
+	spare := s.spare()
+	for _, g := range r.ready {
+		if !may(g) {
+			continue
+		}
+		for a := range s.at {
+			if s.usable(a, spare) {
+				best.offer(s.evaluate(g, a, &best.cicpp), g, a)
+			}
+		}
+	}
+}
+
+// pickFree offers the gates that miss no fanin, those that may be the best.
+func (r *cicppRun) pickFree(best *choice) {
+	s := r.s
 	spare := s.spare()
 	for a := range s.at {
 		if !s.usable(a, spare) {
 			continue
 		}
-		roomy := s.at[a].free() > 0
-		least := int32(0) // of the loss of close partner pairs
-		if !roomy && s.at[a].dups > 0 {
+		roomy, dups := s.at[a].free() > 0, s.at[a].dups > 0
+		least := int32(0) // pairs that end at least when a duplicate is overwritten
+		if !roomy && dups {
+			// When g is computed, a fanin may lose two partners first.
 			least = max(s.leastLoss(a)-2, 0)
 		}
 		for left := r.used[a]; left != 0; {
@@ -165,41 +205,35 @@ func (r *cicppRun) pick() (gate int32, array int) {
 					continue
 				}
 				p.tie, p.place = s.tie(g, a), s.place(g, a)
-				if !roomy && !r.dies(g, a) {
-					if s.at[a].dups == 0 {
-						continue
-					}
-					if q := p; best.copies == 0 {
-						q.delta -= least
-						if !q.before(&best) {
-							continue
-						}
-					}
-					p = s.evaluate(g, a, &best)
+				if roomy || r.dies(g, a) {
+					best.offer(p, g, a)
+					continue
 				}
-				if p.before(&best) {
-					best, gate, array = p, g, a
+				p.delta -= least
+				if dups && p.before(&best.cicpp) {
+					best.offer(s.evaluate(g, a, &best.cicpp), g, a)
 				}
 			}
-			if roomy && best.copies == 0 {
-				break
+			if roomy {
+				break // lower buckets hold nothing better
 			}
 		}
 	}
-	if array >= 0 && best.copies == 0 {
-		return gate, array
+}
+
+// adds reports whether the number of gate values that are needed grows when g
+// is computed.
+func (r *cicppRun) adds(g int32) bool {
+	s := r.s
+	if s.dead(g) {
+		return false
 	}
-	for _, g := range r.ready {
-		for a := range s.at {
-			if !s.usable(a, spare) {
-				continue
-			}
-			if p := s.evaluate(g, a, &best); p.before(&best) {
-				best, gate, array = p, g, a
-			}
+	for _, f := range s.net.faninsOf(g) {
+		if int(f) >= s.net.first && s.uses[f] == 1 && !s.net.keep[f] {
+			return false
 		}
 	}
-	return gate, array
+	return true
 }
 
 // dies reports whether a fanin of g in a writable row of a feeds only g.
@@ -252,7 +286,7 @@ func (r *cicppRun) commit(g int32, a int) bool {
 // It reports false if it got stuck, or if stop said so.
 func (r *cicppRun) schedule(order []int32, stop func() bool) ([]int32, bool) {
 	for len(r.ready) > 0 {
-		if len(order)&1023 == 0 && stop() {
+		if len(order)&stopMask == 0 && stop() {
 			return order, false
 		}
 		g, a := r.pick()

@@ -20,6 +20,8 @@ type cicppState struct {
 	shared []int32 // fanouts still to compute, per pair of partners
 	held   []int32 // arrays that hold the value, homes included
 	at     []arrayState
+	alive  int // gate values held; each needs a row of its own at least
+	rows   int // rows that may be written, in all arrays
 
 	epoch  uint64    // counts the committed changes; tries that are undone do not count
 	copies int       // copy instructions so far
@@ -86,6 +88,7 @@ func newCicppState(net *cicppNet, arrays, rows int) *cicppState {
 	for a := range s.at {
 		homes := min(max(net.inputs-a*rows, 0), rows)
 		s.at[a] = arrayState{rows: rows - homes, homes: homes}
+		s.rows += rows - homes
 	}
 	for v := int32(1); int(v) <= net.inputs; v++ {
 		a := int(v-1) / rows
@@ -107,6 +110,7 @@ func (s *cicppState) copyFrom(o *cicppState) {
 		s.at[a] = o.at[a]
 		s.at[a].values = v
 	}
+	s.alive, s.rows = o.alive, o.rows
 	s.seed, s.copies, s.hash, s.epoch = o.seed, o.copies, o.hash, o.epoch
 	s.log = append(s.log[:0], o.log...)
 }
@@ -203,6 +207,7 @@ func (s *cicppState) insert(v int32, a int) {
 	s.held[v]++
 	switch s.held[v] {
 	case 1:
+		s.alive++
 	case 2:
 		for b := range s.arrays {
 			if s.cell(v, b).pos >= 0 {
@@ -228,7 +233,10 @@ func (s *cicppState) remove(v int32, a int) {
 	st.values = st.values[:last]
 	s.cell(v, a).pos = absent
 	s.held[v]--
-	if s.held[v] == 1 {
+	switch s.held[v] {
+	case 0:
+		s.alive--
+	case 1:
 		for b := range s.arrays {
 			if s.cell(v, b).pos >= 0 {
 				s.setDup(v, b, false)
@@ -365,3 +373,11 @@ func (s *cicppState) redo(log []cicppOp) {
 	}
 	s.log = append(s.log, log...)
 }
+
+// What improvement passes ask of a generator.
+
+func (s *cicppState) mark() int           { return len(s.log) }
+func (s *cicppState) record() []cicppOp   { return s.log }
+func (s *cicppState) total() int          { return s.copies }
+func (s *cicppState) fingerprint() uint64 { return s.hash }
+func (s *cicppState) graph() *cicppNet    { return s.net }

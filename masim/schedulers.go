@@ -1,4 +1,6 @@
 package masim
 
 // Schedulers lists every scheduler, the default first.
-var Schedulers = []Scheduler{}
+var Schedulers = []Scheduler{
+	{"masim", "the MASIM paper: random CICPP-driven schedules and iterative improvement", runMASIM},
+}

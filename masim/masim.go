@@ -1,0 +1,239 @@
+package masim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// masimEffort is how much work an effort means.
+type masimEffort struct {
+	trials int // complete schedules before the improvement, of each of the two kinds
+	passes int // improvement passes of an iteration
+
+	// Bounds of the gates scheduled in all trials of a kind, so that large
+	// circuits get fewer: one gate takes about 1 µs when the order is given and
+	// 10 to 30 µs when all ready gates are looked at.
+	fixed, random int
+	least         int // trials of a kind whatever the size
+}
+
+// The paper has 500 trials and iterations of 500 passes.
+var masimEfforts = [...]masimEffort{
+	Fast:   {trials: 50, passes: 100, fixed: 200_000, random: 20_000, least: 4},
+	Normal: {trials: 250, passes: 1500, fixed: 3_000_000, random: 300_000, least: 16},
+	High:   {trials: 2500, passes: 10_000, fixed: 30_000_000, random: 3_000_000, least: 64},
+}
+
+// arraySpread is the number of different array limits that trials try.
+const arraySpread = 7
+
+// maxCicppArrays is the most arrays used; place and log keep 16 bits for one.
+const maxCicppArrays = 1<<15 - 1
+
+// trial is one way to make a complete schedule. All decisions where priorities
+// tie follow from the seed.
+type trial struct {
+	arrays int    // the first so many arrays may be used
+	seed   uint64 // ranks equal priorities
+	random bool   // pick among all ready gates; otherwise in the order of the netlist
+	spare  bool   // count rows as crowded from the first, see cicppRun.crowd
+}
+
+// masimTrials lists the trials of an effort on from lo to hi arrays.
+//
+// The published code starts with instruction generation along the order of the
+// netlist and goes on with random scheduling; here there are many of each, which
+// differ in how ties are broken and in the number of arrays they may use. The
+// paper says nothing about the latter. Fewer arrays keep partners together but
+// run out of rows sooner, and which number is best depends on the circuit.
+func masimTrials(e masimEffort, gates int, seed uint64, lo, hi int) []trial {
+	var all []trial
+	for _, kind := range []struct {
+		random bool
+		work   int
+	}{{false, e.fixed}, {true, e.random}} {
+		n := max(e.least, min(e.trials, kind.work/max(gates, 1)))
+		span := hi - lo + 1
+		for i := range n {
+			all = append(all, trial{
+				arrays: lo + i%span,
+				seed:   mix(mix(seed) + uint64(len(all))),
+				random: kind.random,
+				spare:  i/span%2 == 1,
+			})
+		}
+	}
+	return all
+}
+
+// attempt is a trial that was run.
+type attempt struct {
+	trial
+	index int
+	order []int32
+	state *cicppState // at its end
+}
+
+// run makes the schedule of a trial, or returns nil if it gets stuck or stop
+// says so.
+func (t trial) run(net *cicppNet, rows int, stop func() bool) *attempt {
+	s := newCicppState(net, t.arrays, rows)
+	s.seed = t.seed
+	if !t.random {
+		order := netlistOrder(net)
+		if !s.instructions(order, stop) {
+			return nil
+		}
+		return &attempt{trial: t, order: order, state: s}
+	}
+	crowd := s.rows / 2
+	if t.spare {
+		crowd = 0
+	}
+	order, ok := newCicppRun(s, crowd).schedule(make([]int32, 0, net.gates()), stop)
+	if !ok {
+		return nil
+	}
+	return &attempt{trial: t, order: order, state: s}
+}
+
+func netlistOrder(net *cicppNet) []int32 {
+	order := make([]int32, net.gates())
+	for i := range order {
+		order[i] = int32(net.first + i)
+	}
+	return order
+}
+
+// better reports whether a is to be taken before b, which may be nil.
+func (a *attempt) better(b *attempt) bool {
+	if b == nil || a.state.copies != b.state.copies {
+		return b == nil || a.state.copies < b.state.copies
+	}
+	return a.index < b.index
+}
+
+// runTrials returns the trial with the fewest copies, the first of equals; nil
+// if none went through. It also returns how many went through.
+func runTrials(net *cicppNet, rows int, trials []trial, threads int, stop func() bool, done func(done, best int)) (*attempt, int) {
+	var (
+		next     atomic.Int64
+		mu       sync.Mutex
+		best     *attempt
+		ended    int
+		complete int
+		wg       sync.WaitGroup
+	)
+	for range min(threads, len(trials)) {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(trials) || stop() {
+					return
+				}
+				a := trials[i].run(net, rows, stop)
+				mu.Lock()
+				ended++
+				if a != nil {
+					complete++
+					a.index = i
+					if a.better(best) {
+						best = a
+					}
+				}
+				copies := -1
+				if best != nil {
+					copies = best.state.copies
+				}
+				done(ended, copies)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return best, complete
+}
+
+// runMASIM is the scheduler of the paper: many random trials, and the iterative
+// improvement of the best.
+func runMASIM(ctx context.Context, p Problem, o Options) (*Result, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	net := newCicppNet(p.Graph)
+	rows := p.Geometry.Rows
+	arrays := min(p.Geometry.Arrays, maxCicppArrays)
+	if net.gates() == 0 {
+		prog, err := emit(p, nil)
+		return &Result{Program: prog}, err
+	}
+	lo := net.inputs/rows + 1
+	if lo > arrays {
+		return nil, fmt.Errorf("masim: %w: %d inputs fill all %d arrays of %d rows, no row is left to compute in",
+			ErrInfeasible, net.inputs, arrays, rows)
+	}
+	effort := masimEfforts[min(o.Effort, High)]
+	threads := max(o.Threads, 1)
+	stop := func() bool { return ctx.Err() != nil }
+
+	// More arrays than a few above the least are only tried where those do not do.
+	var best *attempt
+	result := &Result{}
+	for hi := min(arrays, lo+arraySpread-1); ; lo, hi = hi+1, min(arrays, 2*hi) {
+		from := max(lo, hi-arraySpread+1)
+		trials := masimTrials(effort, net.gates(), o.Seed, from, hi)
+		var complete int
+		best, complete = runTrials(net, rows, trials, threads, stop, func(done, copies int) {
+			o.report(Progress{Phase: "random schedules", Done: done, Total: len(trials), Best: copies})
+		})
+		result.Trials += complete
+		if best != nil || hi == arrays || stop() {
+			break
+		}
+	}
+	if best == nil {
+		if stop() {
+			return nil, fmt.Errorf("masim: stopped before the first schedule was complete: %w", context.Cause(ctx))
+		}
+		return nil, fmt.Errorf("masim: %w: every trial ran out of rows on %d arrays of %d rows", ErrInfeasible, arrays, rows)
+	}
+
+	start := best.state.clone()
+	start.rewind(0)
+	if base := newBaseline(start, best.order, stop); base != nil && base.total() <= best.state.copies {
+		start.rewind(0)
+		gens := make([]generator, threads)
+		for i := range gens {
+			gens[i] = start.clone()
+		}
+		var done bool
+		var passes int
+		base, passes, done = improve(ctx, base, gens, improveOptions{
+			passes: effort.passes,
+			seed:   mix(o.Seed ^ 0x696d70726f7665),
+			report: func(pass, copies int) {
+				o.report(Progress{Phase: "improvement passes", Done: pass, Best: copies})
+			},
+		})
+		result.Trials += passes
+		result.Stopped = !done
+		start.redo(base.log)
+		best.state = start
+	} else {
+		result.Stopped = stop()
+	}
+	return finish(p, best.state, result)
+}
+
+// finish writes out the schedule that s holds.
+func finish(p Problem, s *cicppState, r *Result) (*Result, error) {
+	prog, err := emit(p, slices.Clip(s.steps()))
+	if err != nil {
+		return nil, err
+	}
+	r.Program, r.Copies = prog, s.copies
+	return r, nil
+}
