@@ -63,9 +63,6 @@ func (t truth) dependsOn(j int) bool {
 
 func majTruth(a, b, c truth) truth { return a&b | (a|b)&c }
 
-// gates returns the number of XMG gates that the library takes for t.
-func (lib *library) gates(t truth) int { return int(lib.cost[t.normal()]) }
-
 // build adds the gates of t over some inputs.
 func (lib *library) build(g *Graph, t truth, in [4]Lit) Lit {
 	r := &lib.recipes[t.normal()]

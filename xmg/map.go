@@ -114,6 +114,9 @@ type mapper struct {
 }
 
 func newMapper(ctx context.Context, g *Graph, progress func(Progress)) (*mapper, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("xmg: mapping: %w", err)
+	}
 	gates := g.NumGates()
 	if gates > math.MaxUint32/(cutsPerNode+1)-chunkCuts {
 		return nil, fmt.Errorf("xmg: mapping of %d gates, expected at most %d", gates, math.MaxUint32/(cutsPerNode+1)-chunkCuts)
