@@ -83,7 +83,11 @@ func (s *cicppState) outline(g int32, a int, limit int32) outline {
 		if limit < 1 {
 			return outline{1, 0, false}
 		}
-		return outline{1, delta + s.bestMove(a) + 2, false}
+		_, move := s.bestMove(a)
+		if move == -unbounded {
+			return outline{anyCopies, 0, false} // no array has room
+		}
+		return outline{1, delta + move + 2, false}
 	case m <= free:
 		// Only the result overwrites something, a fanin or another duplicate. A
 		// fanin may lose up to two partners when g is computed.
@@ -94,7 +98,19 @@ func (s *cicppState) outline(g int32, a int, limit int32) outline {
 	case m-free <= dups:
 		return outline{m, delta - s.leastLoss(a), false}
 	}
-	return outline{m + (m - free - dups), unbounded, false}
+	// Fanins go where values are moved out, after all duplicates were
+	// overwritten. Before a move, up to three duplicates and two values that
+	// were moved before may have left a, and the latter may have arrived where
+	// the move goes: seven partners more or less.
+	moves := m - free - dups
+	if m+moves > limit {
+		return outline{m + moves, 0, false}
+	}
+	move, _ := s.bestMove(a)
+	if move == -unbounded {
+		return outline{anyCopies, 0, false} // no value may be moved, or nowhere
+	}
+	return outline{m + moves, delta + moves*(move+7), false}
 }
 
 // leastLoss is a lower bound of the number of close partner pairs that end when
@@ -112,25 +128,43 @@ func (s *cicppState) leastLoss(a int) int32 {
 	return least
 }
 
-// bestMove is an upper bound of the change in close partner pairs when a value
-// is moved from a to another array (case 3).
-func (s *cicppState) bestMove(a int) int32 {
+// bestMove returns upper bounds of the change in close partner pairs when a
+// value is moved from a to another array (case 3): to any array, and to one
+// that has room for it now. Without a value or an array to move to it is
+// -unbounded. When a gate is computed, the loss of a duplicate can become less by
+// two, which the second bound allows for.
+func (s *cicppState) bestMove(a int) (anywhere, roomy int32) {
 	st := &s.at[a]
 	if st.moveAt == s.epoch {
-		return st.move
+		return st.move, st.roomyMove
 	}
-	best := int32(-unbounded)
+	anywhere, roomy = -unbounded, -unbounded
+	s.targets = s.targets[:0]
+	for b := range s.at {
+		o := &s.at[b]
+		switch {
+		case b == a || o.rows == 0:
+		case o.free() > 0:
+			s.targets = append(s.targets, target{array: int32(b)})
+		case o.dups > 0:
+			s.targets = append(s.targets, target{array: int32(b), loss: max(s.leastLoss(b)-2, 0)})
+		default:
+			s.targets = append(s.targets, target{array: int32(b), loss: unbounded})
+		}
+	}
 	for _, v := range st.values {
 		c := s.cells[int(v)*s.arrays:][:s.arrays]
 		here := int32(c[a].partners)
-		for b := range c {
-			if b != a {
-				best = max(best, int32(c[b].partners)-here)
+		for _, t := range s.targets {
+			gain := int32(c[t.array].partners) - here
+			anywhere = max(anywhere, gain)
+			if t.loss < unbounded {
+				roomy = max(roomy, gain-t.loss)
 			}
 		}
 	}
-	st.move, st.moveAt = best, s.epoch
-	return best
+	st.move, st.roomyMove, st.moveAt = anywhere, roomy, s.epoch
+	return anywhere, roomy
 }
 
 // try computes g in a, with the copies that it takes (section III-B2), and
@@ -205,49 +239,61 @@ func (s *cicppState) cheapestDuplicate(a int, pinned *[3]int32) (value, loss int
 	return value, -best.delta
 }
 
+// target is an array that a value may be moved to.
+type target struct {
+	array  int32
+	victim int32 // the duplicate overwritten there, 0 = there is a free row
+	loss   int32 // close partner pairs that this ends
+}
+
 // moveOut copies a value from a to another array, where it takes a free row or
 // that of the cheapest duplicate, and frees its row in a.
 func (s *cicppState) moveOut(a int, pinned *[3]int32) (copies, delta int32, ok bool) {
-	best := impossible
-	var value, victim int32
-	to := -1
 	spare := s.spare()
-	st := &s.at[a]
+	targets := s.targets[:0]
 	for b := range s.at {
 		if b == a || s.at[b].rows == 0 || s.isEmpty(b) && b != spare {
 			continue
 		}
-		var u, lossB int32 // the duplicate overwritten in b
+		t := target{array: int32(b)}
 		if s.at[b].free() == 0 {
-			if u, lossB = s.cheapestDuplicate(b, nil); u == 0 {
+			if t.victim, t.loss = s.cheapestDuplicate(b, nil); t.victim == 0 {
 				continue
 			}
 		}
-		for _, v := range st.values {
-			if pinned != nil && (v == pinned[0] || v == pinned[1] || v == pinned[2]) {
-				continue
-			}
-			c := s.cells[int(v)*s.arrays:][:s.arrays]
-			p := cicpp{delta: int32(c[b].partners) - int32(c[a].partners) - lossB, place: s.place(v, b)}
+		targets = append(targets, t)
+	}
+	s.targets = targets
+	best := impossible
+	var value int32
+	var to target
+	for _, v := range s.at[a].values {
+		if pinned != nil && (v == pinned[0] || v == pinned[1] || v == pinned[2]) {
+			continue
+		}
+		c := s.cells[int(v)*s.arrays:][:s.arrays]
+		here := int32(c[a].partners)
+		for _, t := range targets {
+			p := cicpp{delta: int32(c[t.array].partners) - here - t.loss}
 			if best.copies == 0 && p.delta < best.delta {
 				continue
 			}
-			if u != 0 && s.partners(u, v) {
+			if t.victim != 0 && s.partners(t.victim, v) {
 				p.delta--
 			}
-			p.tie = s.tie(v, b)
+			p.tie, p.place = s.tie(v, int(t.array)), s.place(v, int(t.array))
 			if p.before(&best) {
-				best, value, victim, to = p, v, u, b
+				best, value, to = p, v, t
 			}
 		}
 	}
-	if to < 0 {
+	if value == 0 {
 		return 0, 0, false
 	}
-	if victim != 0 {
-		s.drop(victim, to)
+	if to.victim != 0 {
+		s.drop(to.victim, int(to.array))
 	}
-	s.copyTo(value, to)
+	s.copyTo(value, int(to.array))
 	s.drop(value, a)
 	return 1, best.delta, true
 }

@@ -27,6 +27,8 @@ type cicppState struct {
 	copies int       // copy instructions so far
 	hash   uint64    // of the set of (value, array) pairs outside the homes
 	log    []cicppOp // everything done since the start
+
+	targets []target // scratch of moveOut and bestMove
 }
 
 // cell is a value in an array.
@@ -50,8 +52,8 @@ type arrayState struct {
 	homes  int // rows of inputs
 
 	// Bounds that hold while the epoch of the state is the one noted.
-	loss, move     int32
-	lossAt, moveAt uint64
+	loss, move, roomyMove int32
+	lossAt, moveAt        uint64
 }
 
 func (a *arrayState) free() int { return a.rows - len(a.values) }
