@@ -59,7 +59,7 @@ func TestTryEqualsReset(t *testing.T) {
 	for seed := range uint64(12) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		g := randomGraph(r, 3+r.IntN(20), 300+r.IntN(3000), 5)
-		rows := 10 + r.IntN(20)
+		rows := 16 + g.NumGates()/10
 		in := newInstance(Problem{g, sram.Geometry{Arrays: 6, Rows: rows, Cols: 1}}, 6)
 		s := newSearch(in, fileOrder(in, in.fullArrays()+1), []uint8{uint8(in.fullArrays()), uint8(in.fullArrays() + 1), 5}, r)
 		if s.cost == infeasible {
