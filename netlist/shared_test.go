@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -50,14 +51,29 @@ func TestMASIMGateCounts(t *testing.T) {
 			require.Equal(t, "x0", n.InputName(0))
 			require.Equal(t, "y0", n.Output(0).Name)
 			require.Equal(t, "top", n.Name)
-			// What is written is the same circuit, gate by gate and name by name.
-			m := read(t, write(t, n, Verilog), name)
-			require.Equal(t, n, m)
+			// What is written is the same circuit, gate by gate, name by name, and
+			// line by line.
+			text := write(t, n, Verilog)
+			require.Equal(t, n, read(t, text, name))
+			original, err := os.ReadFile(filepath.Join(sharedData, "masim", name+".v"))
+			require.NoError(t, err)
+			require.Equal(t, assigns(string(original)), assigns(text))
 			for _, f := range []Format{AIGER, BLIF, Bench} {
 				requireSameSimulation(t, n, read(t, write(t, n, f), name))
 			}
 		})
 	}
+}
+
+// assigns returns the lines of a Verilog file that begin with assign.
+func assigns(text string) []string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if fields := strings.Fields(line); len(fields) > 0 && fields[0] == "assign" {
+			lines = append(lines, strings.TrimSuffix(strings.Join(fields, " "), " ;"))
+		}
+	}
+	return lines
 }
 
 func TestEPFL(t *testing.T) {
