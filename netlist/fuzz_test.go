@@ -26,7 +26,11 @@ func fuzzSeeds(f *testing.F) {
 }
 
 // regressions are inputs that once broke a reader or a writer.
-var regressions = []string{}
+var regressions = []string{
+	"# a signal with the name of a Verilog keyword\nmodule = vdd\na = XOR(module, module)\n",
+	".model a word of control bytes\n.inputs a\x01\n.outputs \x02\n",
+	"module m(input a, output y); wire n; not (y, n, a); endmodule",
+}
 
 // fuzz checks what must hold for any input: no panic; an error has a place; a
 // circuit is sound, and comes back with its ports and its function from the

@@ -21,7 +21,7 @@ func TestGoldenText(t *testing.T) {
 	maj := n.Maj(a, or^1, xor3)
 	n.SetLitName(maj^1, "minor")
 	mux := n.Mux(d, maj, nor^1)
-	lut := n.LUT([]Lit{a, b, c^1, mux}, 0x8001)
+	lut := n.LUT([]Lit{a, b, c ^ 1, mux}, 0x8001)
 	n.SetNodeName(lut.Node(), "y")
 	n.AddOutput("y", lut)
 	n.AddOutput("", maj)
