@@ -111,7 +111,7 @@ func (c *cut) shrink() {
 }
 
 // cutStore holds the cuts of all nodes in chunks, so that it grows without
-// being copied.
+// being copied. Set count to 0 to use it again.
 type cutStore struct {
 	chunks [][]cut
 	count  int
@@ -128,8 +128,10 @@ func (s *cutStore) span(i uint32, n int) []cut {
 
 // add appends the cuts of a node and returns the index of the first.
 func (s *cutStore) add(cuts []cut) uint32 {
-	if room := len(s.chunks)*chunkCuts - s.count; room < len(cuts) {
+	if room := chunkCuts - s.count%chunkCuts; room < len(cuts) {
 		s.count += room
+	}
+	if s.count == len(s.chunks)*chunkCuts {
 		s.chunks = append(s.chunks, make([]cut, chunkCuts))
 	}
 	i := uint32(s.count)

@@ -144,6 +144,7 @@ func TestMapNeverIncreases(t *testing.T) {
 // Each pass by itself keeps the function: a later one must not hide a fault.
 func TestEachPass(t *testing.T) {
 	ctx := context.Background()
+	cuts := &cutStore{} // used again each time, as Map does
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 22))
 		inputs := 1 + r.IntN(9)
@@ -151,9 +152,9 @@ func TestEachPass(t *testing.T) {
 		in, w := allPatterns(inputs)
 		want := g.Simulate(in, w)
 		for name, pass := range map[string]func() (*Graph, error){
-			"covering":            func() (*Graph, error) { return cover(ctx, g, nil) },
-			"rewriting":           func() (*Graph, error) { return rewrite(ctx, g, nil, false) },
-			"rewriting with ties": func() (*Graph, error) { return rewrite(ctx, g, nil, true) },
+			"covering":            func() (*Graph, error) { return cover(ctx, g, nil, cuts) },
+			"rewriting":           func() (*Graph, error) { return rewrite(ctx, g, nil, cuts, false) },
+			"rewriting with ties": func() (*Graph, error) { return rewrite(ctx, g, nil, cuts, true) },
 		} {
 			m, err := pass()
 			if err != nil {

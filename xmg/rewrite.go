@@ -25,8 +25,8 @@ type rewriter struct {
 }
 
 // rewrite does one rewriting pass over g.
-func rewrite(ctx context.Context, g *Graph, progress func(Progress), ties bool) (*Graph, error) {
-	m, err := newMapper(ctx, g, progress)
+func rewrite(ctx context.Context, g *Graph, progress func(Progress), cuts *cutStore, ties bool) (*Graph, error) {
+	m, err := newMapper(ctx, g, progress, cuts)
 	if err != nil {
 		return nil, err
 	}
