@@ -173,6 +173,33 @@ func TestEachPass(t *testing.T) {
 	}
 }
 
+// The uses that the exact area pass keeps up to date are those of the cover that
+// it ends with.
+func TestExactPassKeepsUses(t *testing.T) {
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 23))
+		g := randomGraph(r, 1+r.IntN(9), r.IntN(300), 1+r.IntN(10)).Sweep()
+		m, err := newMapper(context.Background(), g, nil, &cutStore{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.enumerate(); err != nil {
+			t.Fatal(err)
+		}
+		m.countUses()
+		for range 3 {
+			if err := m.exactPass(); err != nil {
+				t.Fatal(err)
+			}
+			kept := slices.Clone(m.refs)
+			m.countUses()
+			if !slices.Equal(kept, m.refs) {
+				t.Fatalf("seed %d: uses %v, expected %v", seed, kept, m.refs)
+			}
+		}
+	}
+}
+
 // Long chains are where recursion would overflow and exact area be quadratic.
 func TestLongChains(t *testing.T) {
 	const length = 200_000
