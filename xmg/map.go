@@ -28,6 +28,7 @@ import (
 // context ended, and wraps its error.
 func Map(ctx context.Context, g *Graph, opt Options) (*Graph, error) {
 	g = g.Sweep()
+	given := g
 	cuts := &cutStore{}
 	work, idle := 0, 0
 	for round, pass := range mapPasses {
@@ -58,6 +59,9 @@ func Map(ctx context.Context, g *Graph, opt Options) (*Graph, error) {
 		if gain > 0 || gain == 0 && pass == rewritingTies {
 			g = smaller
 		}
+	}
+	if g.NumGates() == given.NumGates() {
+		return given, nil // ties have only changed its order
 	}
 	return g, nil
 }

@@ -129,6 +129,9 @@ func TestMapNeverIncreases(t *testing.T) {
 		if m.Sweep() != m {
 			t.Fatalf("seed %d: dead gates", seed)
 		}
+		if s := g.Sweep(); m.NumGates() == s.NumGates() && !slices.Equal(m.nodes, s.nodes) {
+			t.Fatalf("seed %d: another graph of the same size", seed)
+		}
 		again, _ := Map(context.Background(), g, Options{})
 		if !slices.Equal(m.nodes, again.nodes) {
 			t.Fatalf("seed %d: another graph the second time", seed)
