@@ -1,8 +1,8 @@
 package sram
 
 import (
+	"context"
 	"fmt"
-	"math/bits"
 )
 
 // A Machine executes a program on groups of 2048 bitlines: the same row of
@@ -18,58 +18,44 @@ const (
 // changed by execution; any number of machines may share it.
 //
 // Rows are numbered densely in order of first use, whatever the geometry, so
-// that memory is taken for the rows a program uses only. Constants and
-// negations are folded into the kind of a microOp and two mask bits.
+// that memory is taken for the rows a program uses only. Slot 0 is a row of
+// zeros that no program has: the constants read it.
 type Code struct {
 	prog    *Program
 	ops     []microOp
-	slots   int
-	slot    *RowTable // slot of a row, plus 1
+	slots   int       // the slots in use, slot 0 included
+	slot    *RowTable // slot of a row
 	inputs  []uint32  // slot of each input
-	outputs []outOp
+	outputs []uint32  // slot<<1 | negate of each output
 }
-
-// outOp says where an output is read.
-type outOp struct {
-	slot uint32
-	kind outKind
-}
-
-type outKind uint8
-
-const (
-	outRow outKind = iota
-	outNegated
-	outZero
-	outOne
-)
 
 // microOp is an instruction with its rows resolved, 16 bytes.
 //
-// dst holds slot<<4 | negate<<3 | kind; the operands hold slot<<1 | negate.
-// Negations are normalised: those of XOR are gathered in the result's, and of
-// the operands of MAJ at most one stays, since the function is self-dual.
+// dst holds slot<<3 | negate<<2 | move<<1 | xor; the operands hold slot<<1 |
+// negate, and only a may be negated: the negations of XOR are gathered in the
+// result's, and of the operands of MAJ at most one stays, since the function is
+// self-dual. A copy is the parity of a and two rows of zeros; so is a parity
+// with two constants, and move says so.
 type microOp struct {
 	dst     uint32
 	a, b, c uint32
 }
 
-// The kinds of microOp. All may negate their result.
 const (
-	opMaj3 = iota // majority of ~?a, b and c
-	opXor3        // parity of a, b and c
-	opAnd2        // ~?a and ~?b: a majority with one constant
-	opXor2        // a xor b: a parity with one constant
-	opMove        // a: a copy, and what is left with two constants or so
-	opFill        // zero: an instruction whose operands are all constants
+	bitXor    = 1 << 0 // parity, else majority
+	bitMove   = 1 << 1 // with bitXor: b and c are the row of zeros
+	bitNegate = 1 << 2 // negate the result
+	dstShift  = 3
 )
 
 // maxSlots bounds the rows that a program may use, so that a slot fits a microOp.
-const maxSlots = 1 << 28
+const maxSlots = 1 << 29
 
 // Compile checks p and translates it. It returns the error of [Program.Validate]
 // or [Program.CheckRows] where p must not be executed, so that execution needs
 // no checks. The code keeps a reference to p, which must not change.
+//
+// It takes time linear in p and 16 bytes an instruction.
 func Compile(p *Program) (*Code, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -77,27 +63,18 @@ func Compile(p *Program) (*Code, error) {
 	if err := p.CheckRows(); err != nil {
 		return nil, err
 	}
-	c := &Code{prog: p, slot: NewRowTable(p.Geometry), ops: make([]microOp, len(p.Instrs))}
+	c := &Code{prog: p, slots: 1, slot: NewRowTable(p.Geometry), ops: make([]microOp, len(p.Instrs))}
 	for _, in := range p.Inputs {
 		c.inputs = append(c.inputs, c.place(in.Array, in.Row))
 	}
 	for i := range p.Instrs {
 		c.ops[i] = c.translate(&p.Instrs[i])
 		if c.slots > maxSlots {
-			return nil, &InstrError{i, p.Instrs[i], fmt.Sprintf("more than %d rows used", maxSlots)}
+			return nil, &InstrError{i, p.Instrs[i], fmt.Sprintf("more than %d rows used", maxSlots-1)}
 		}
 	}
 	for _, o := range p.Outputs {
-		switch {
-		case o.Operand == Zero:
-			c.outputs = append(c.outputs, outOp{kind: outZero})
-		case o.Operand == One:
-			c.outputs = append(c.outputs, outOp{kind: outOne})
-		case o.Operand.Negated():
-			c.outputs = append(c.outputs, outOp{c.place(o.Array, o.Operand.Row()), outNegated})
-		default:
-			c.outputs = append(c.outputs, outOp{c.place(o.Array, o.Operand.Row()), outRow})
-		}
+		c.outputs = append(c.outputs, c.operand(o.Array, o.Operand))
 	}
 	return c, nil
 }
@@ -106,85 +83,61 @@ func Compile(p *Program) (*Code, error) {
 func (c *Code) place(array, row int) uint32 {
 	s := c.slot.Get(array, row)
 	if s == 0 {
-		c.slots++
 		s = uint32(c.slots)
+		c.slots++
 		c.slot.Set(array, row, s)
 	}
-	return s - 1
+	return s
+}
+
+// operand returns slot<<1 | negate of an operand.
+func (c *Code) operand(array int, o Operand) uint32 {
+	if o.IsConst() {
+		return uint32(o & 1)
+	}
+	return c.place(array, o.Row())<<1 | uint32(o&1)
 }
 
 func (c *Code) translate(ins *Instr) microOp {
-	var m microOp
-	var kind, negate uint32
-	switch ins.Op {
-	case Copy:
-		kind, m.a = opMove, c.place(int(ins.From), ins.Src[0].Row())<<1
-	case Xor:
-		var rows [3]uint32
-		n := 0
-		for _, s := range ins.Src {
-			negate ^= uint32(s & 1)
-			if !s.IsConst() {
-				rows[n] = c.place(int(ins.Array), s.Row()) << 1
-				n++
-			}
+	if ins.Op == Copy {
+		a := c.operand(int(ins.From), ins.Src[0])
+		return microOp{dst: c.place(int(ins.Array), int(ins.Dst))<<dstShift | bitMove | bitXor, a: a}
+	}
+	array := int(ins.Array)
+	x, y, z := c.operand(array, ins.Src[0]), c.operand(array, ins.Src[1]), c.operand(array, ins.Src[2])
+	var flags uint32
+	if ins.Op == Xor {
+		flags = bitXor | (x^y^z)&1*bitNegate
+		x, y, z = x&^1, y&^1, z&^1
+		if x == 0 { // constants last
+			x, z = z, x
 		}
-		kind = [...]uint32{opFill, opMove, opXor2, opXor3}[n]
-		m.a, m.b, m.c = rows[0], rows[1], rows[2]
-	case Maj:
-		var rows [3]uint32
-		n, ones, zeros := 0, 0, 0
-		for _, s := range ins.Src {
-			switch s {
-			case Zero:
-				zeros++
-			case One:
-				ones++
-			default:
-				rows[n] = c.place(int(ins.Array), s.Row())<<1 | uint32(s&1)
-				n++
-			}
+		if x == 0 {
+			x, y = y, x
 		}
-		switch {
-		case zeros >= 2:
-			kind = opFill
-		case ones >= 2:
-			kind, negate = opFill, 1
-		case zeros == 1 && ones == 1:
-			kind, m.a, negate = opMove, rows[0]&^1, rows[0]&1
-		case zeros == 1:
-			kind, m.a, m.b = opAnd2, rows[0], rows[1]
-		case ones == 1: // a|b = ~(~a&~b)
-			kind, m.a, m.b, negate = opAnd2, rows[0]^1, rows[1]^1, 1
-		default:
-			kind = opMaj3
-			if rows[0]&1+rows[1]&1+rows[2]&1 >= 2 {
-				rows[0] ^= 1
-				rows[1] ^= 1
-				rows[2] ^= 1
-				negate = 1
-			}
-			switch { // the operand that stays negated goes first
-			case rows[1]&1 != 0:
-				rows[0], rows[1] = rows[1], rows[0]
-			case rows[2]&1 != 0:
-				rows[0], rows[2] = rows[2], rows[0]
-			}
-			m.a, m.b, m.c = rows[0], rows[1], rows[2]
+		if y|z == 0 {
+			flags |= bitMove
+		}
+	} else {
+		if x&1+y&1+z&1 >= 2 {
+			x, y, z, flags = x^1, y^1, z^1, bitNegate
+		}
+		switch { // the operand that stays negated goes first
+		case y&1 != 0:
+			x, y = y, x
+		case z&1 != 0:
+			x, z = z, x
 		}
 	}
-	m.dst = c.place(int(ins.Array), int(ins.Dst))<<4 | negate<<3 | kind
-	return m
+	return microOp{dst: c.place(array, int(ins.Dst))<<dstShift | flags, a: x, b: y, c: z}
 }
 
 // Program returns the program that the code was made from.
 func (c *Code) Program() *Program { return c.prog }
 
-// RowsUsed returns the number of rows that hold an input or are written.
-func (c *Code) RowsUsed() int { return c.slots }
-
-// Machine executes a [Code]. It takes 256 bytes for each row used. It is not
-// safe for concurrent use; machines are independent of each other.
+// Machine executes a [Code]. It takes 256 bytes for each row used, from the
+// first run on. It is not safe for concurrent use; machines are independent of
+// each other.
 type Machine struct {
 	code  *Code
 	large [][groupWords]uint64 // a row of a group for each slot; nil until needed
@@ -209,70 +162,87 @@ func (m *Machine) Run(inputs []uint64, w int) []uint64 {
 	return out
 }
 
-// RunInto is Run with the outputs written to out.
+// RunInto is Run with the outputs written to out, which has w words for each
+// output.
 func (m *Machine) RunInto(out, inputs []uint64, w int) {
+	if err := m.RunContext(context.Background(), out, inputs, w); err != nil {
+		panic(err)
+	}
+}
+
+// RunContext is RunInto that stops within some milliseconds when ctx is done; it
+// then returns the context's error and out is garbage. Other than RunInto it
+// returns an error where the lengths of inputs and out are wrong.
+func (m *Machine) RunContext(ctx context.Context, out, inputs []uint64, w int) error {
 	c := m.code
-	if len(inputs) != len(c.inputs)*w || len(out) != len(c.outputs)*w {
-		panic(fmt.Sprintf("sram: Run with %d input and %d output words, expected %d and %d inputs and outputs x %d",
-			len(inputs), len(out), len(c.inputs), len(c.outputs), w))
+	if w < 0 || len(inputs) != len(c.inputs)*w || len(out) != len(c.outputs)*w {
+		return fmt.Errorf("sram: %d words of inputs and %d of outputs, expected %d inputs and %d outputs of %d words",
+			len(inputs), len(out), len(c.inputs), len(c.outputs), w)
 	}
 	lay := newLayout(c.prog.Geometry.Cols, w)
 	for first := 0; first < lay.words; {
 		n := lay.words - first
+		var err error
 		if n > 3*smallWords { // a large group costs less than four small ones
 			n = min(n, groupWords)
-			m.group(out, inputs, w, lay, first, n)
+			if m.large == nil {
+				m.large = make([][groupWords]uint64, c.slots)
+			}
+			rows := m.large
+			m.load(func(slot uint32) []uint64 { return rows[slot][:n] }, inputs, w, lay, first)
+			err = inChunks(ctx, c.ops, func(ops []microOp) { execLarge(ops, rows) })
+			m.store(func(slot uint32) []uint64 { return rows[slot][:n] }, out, w, lay, first)
 		} else {
 			n = min(n, smallWords)
-			m.smallGroup(out, inputs, w, lay, first, n)
+			if m.small == nil {
+				m.small = make([][smallWords]uint64, c.slots)
+			}
+			rows := m.small
+			m.load(func(slot uint32) []uint64 { return rows[slot][:n] }, inputs, w, lay, first)
+			err = inChunks(ctx, c.ops, func(ops []microOp) { execSmall(ops, rows) })
+			m.store(func(slot uint32) []uint64 { return rows[slot][:n] }, out, w, lay, first)
+		}
+		if err != nil {
+			return fmt.Errorf("sram: execution stopped: %w", err)
 		}
 		first += n
 	}
+	return nil
 }
 
-// group executes the program on words first to first+n-1 of the layout.
-func (m *Machine) group(out, inputs []uint64, w int, lay layout, first, n int) {
-	if m.large == nil {
-		m.large = make([][groupWords]uint64, m.code.slots)
+// inChunks executes the operations in pieces that take some milliseconds, until
+// ctx is done.
+func inChunks(ctx context.Context, ops []microOp, exec func([]microOp)) error {
+	const chunk = 1 << 18
+	for len(ops) > chunk {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		exec(ops[:chunk])
+		ops = ops[chunk:]
 	}
+	exec(ops)
+	return ctx.Err()
+}
+
+// load sets the rows of the inputs for the words from first on; row gives the
+// words of a slot.
+func (m *Machine) load(row func(uint32) []uint64, inputs []uint64, w int, lay layout, first int) {
 	for i, s := range m.code.inputs {
-		lay.load(m.large[s][:n], inputs[i*w:(i+1)*w], first)
-	}
-	execLarge(m.code.ops, m.large)
-	for i, o := range m.code.outputs {
-		var row [groupWords]uint64
-		if o.kind < outZero {
-			row = m.large[o.slot]
-		}
-		if o.kind&1 != 0 {
-			for k := range row {
-				row[k] = ^row[k]
-			}
-		}
-		lay.store(out[i*w:(i+1)*w], row[:n], first)
+		lay.load(row(s), inputs[i*w:(i+1)*w], first)
 	}
 }
 
-// smallGroup is group for up to smallWords words.
-func (m *Machine) smallGroup(out, inputs []uint64, w int, lay layout, first, n int) {
-	if m.small == nil {
-		m.small = make([][smallWords]uint64, m.code.slots)
-	}
-	for i, s := range m.code.inputs {
-		lay.load(m.small[s][:n], inputs[i*w:(i+1)*w], first)
-	}
-	execSmall(m.code.ops, m.small)
+// store reads the rows of the outputs.
+func (m *Machine) store(row func(uint32) []uint64, out []uint64, w int, lay layout, first int) {
+	var buf [groupWords]uint64
 	for i, o := range m.code.outputs {
-		var row [smallWords]uint64
-		if o.kind < outZero {
-			row = m.small[o.slot]
+		from := row(o >> 1)
+		n, to := neg(o), buf[:len(from)]
+		for k, x := range from {
+			to[k] = x ^ n
 		}
-		if o.kind&1 != 0 {
-			for k := range row {
-				row[k] = ^row[k]
-			}
-		}
-		lay.store(out[i*w:(i+1)*w], row[:n], first)
+		lay.store(out[i*w:(i+1)*w], to, first)
 	}
 }
 
@@ -338,18 +308,5 @@ func (l layout) store(packed, row []uint64, first int) {
 		if sh+n > 64 {
 			packed[at+1] = x >> (64 - sh)
 		}
-	}
-}
-
-// RowMask returns the bits of word k of a row that are bitlines, for a geometry
-// of cols columns.
-func RowMask(cols, k int) uint64 {
-	switch n := cols - 64*k; {
-	case n >= 64:
-		return ^uint64(0)
-	case n <= 0:
-		return 0
-	default:
-		return ^uint64(0) >> (64 - bits.Len64(1<<(n-1)))
 	}
 }
