@@ -60,23 +60,14 @@ func (o Operand) Row() int { return int(o >> 1) }
 // Negated reports whether the row is negated; for a constant, whether it is One.
 func (o Operand) Negated() bool { return o&1 != 0 }
 
-func (o Operand) String() string {
-	switch {
-	case o == Zero:
-		return "#0"
-	case o == One:
-		return "#1"
-	case o.Negated():
-		return fmt.Sprintf("~%d", o.Row())
-	}
-	return fmt.Sprintf("%d", o.Row())
-}
+// String returns the text form of the operand.
+func (o Operand) String() string { return string(o.append(nil)) }
 
 // Instr is one instruction, 14 bytes.
 //
 // Maj and Xor read Src[0..2] of Array and write row Dst of Array. Copy reads
 // row Src[0] (never negated or constant) of array From and writes row Dst of
-// Array.
+// Array. The fields that an operation does not use are zero.
 type Instr struct {
 	Op    Op
 	Array uint16
