@@ -21,9 +21,10 @@ import (
 //	.end
 //
 // The parts come in this order. A # starts a comment, except that #0 and #1
-// where an operand stands are the constants. A name is written as it is if it
+// after a blank, where an operand stands, are the constants. A name is written as it is if it
 // has only printable characters other than space, " and #; any other name,
-// also the empty one, is written as a Go string literal in double quotes.
+// also the empty one, is written as a Go string literal in double quotes. No
+// line is longer than 1 MiB.
 //
 // This is section 2 of the scheduling specification.
 
@@ -164,8 +165,12 @@ func (p *parser) number(what string, limit int) int {
 	return v
 }
 
-// constant takes #0 or #1 if one follows.
+// constant takes #0 or #1 if one follows. A # right after what comes before
+// starts a comment.
 func (p *parser) constant() (Operand, bool) {
+	if len(p.s) > 0 && p.s[0] == '#' {
+		return 0, false
+	}
 	p.atEnd()
 	s := p.s
 	if len(s) < 2 || s[0] != '#' || s[1] != '0' && s[1] != '1' || len(s) > 2 && !blank(s[2]) && s[2] != '#' {
@@ -180,12 +185,12 @@ func (p *parser) operand() Operand {
 	if p.err != nil {
 		return 0
 	}
-	if p.atEnd() {
-		o, ok := p.constant()
-		if !ok {
-			p.failf("operand missing, expected a row, ~row, #0 or #1")
-		}
+	if o, ok := p.constant(); ok {
 		return o
+	}
+	if p.atEnd() {
+		p.failf("operand missing, expected a row, ~row, #0 or #1")
+		return 0
 	}
 	negated := p.s[0] == '~'
 	if negated {
@@ -220,7 +225,7 @@ func (p *parser) name(what string) string {
 		return ""
 	}
 	p.s = p.s[len(q):]
-	if len(p.s) > 0 && !blank(p.s[0]) {
+	if len(p.s) > 0 && !blank(p.s[0]) && p.s[0] != '#' {
 		p.failf("%s directly after a quoted name, expected a blank", quote(p.word()))
 	}
 	name, err := strconv.Unquote(q)
