@@ -77,6 +77,16 @@ func TestText(t *testing.T) {
 	}
 }
 
+func TestNamesQuoted(t *testing.T) {
+	for name, want := range map[string]string{"x[3]": "x[3]", "é": "é", "": `""`, "a b": `"a b"`, "a#": `"a#"`, `"`: `"\""`, "\xff": `"\xff"`, "\n": `"\n"`} {
+		p := &Program{Geometry: Geometry{1, 1, 256}, Outputs: []Output{{Name: name, Operand: Zero}}}
+		text := ".program bitsched 1\n.geometry arrays=1 rows=1\n.output " + want + " 0 #0\n.end\n"
+		if got := textOf(t, p); got != text {
+			t.Errorf("%q: written %s", name, got)
+		}
+	}
+}
+
 func TestRoundTrip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	names := []string{"", " ", "a b", `"`, `\`, "#", "#0", "~1", ".end", "x[3]", "\\esc ", "é", "\xff", "\u2028", "\ufffd", "\n", "a\tb", "'", "`", "\x00", strings.Repeat("n", 100000)}
