@@ -526,3 +526,74 @@ func TestUndoRedo(t *testing.T) {
 }
 
 func dontStop() bool { return false }
+
+// The outline of a choice is what trying it gives, or better, however the state
+// came about; most choices are never tried because of it.
+func TestOutlineBounds(t *testing.T) {
+	exact, bounds, several := 0, 0, 0
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(seed, 11))
+		p, arrays := smallProblem(rng, 60)
+		s := newCicppState(newCicppNet(p.Graph), arrays, p.Geometry.Rows)
+		s.seed = mix(seed)
+		marks := []int{0}
+		order := randomOrder(rng, p)
+		for len(marks) <= len(order) {
+			// Any gate in any array, ready or not, as long as its fanins are there.
+			for _, g := range order[len(marks)-1 : min(len(order), len(marks)+20)] {
+				if !allHeld(s, g) {
+					continue
+				}
+				for a := range s.at {
+					if s.at[a].rows == 0 {
+						continue
+					}
+					o := s.outline(g, a, anyCopies)
+					mark := s.mark()
+					copies, delta, ok := s.try(g, a, anyCopies)
+					s.undo(mark)
+					if !ok {
+						require.False(t, o.exact)
+						continue
+					}
+					if o.exact {
+						require.Equal(t, o.copies, copies)
+						require.Equal(t, o.delta, delta)
+						exact++
+						continue
+					}
+					require.LessOrEqual(t, o.copies, copies, "seed %d gate %d array %d", seed, g, a)
+					if o.copies == copies {
+						require.GreaterOrEqual(t, o.delta, delta, "seed %d gate %d array %d", seed, g, a)
+					}
+					bounds++
+					if copies > 2 {
+						several++
+					}
+				}
+			}
+			if rng.IntN(6) == 0 {
+				marks = marks[:1+rng.IntN(len(marks))]
+				s.rewind(marks[len(marks)-1])
+				continue
+			}
+			if !s.step(order[len(marks)-1]) {
+				break
+			}
+			marks = append(marks, s.mark())
+		}
+	}
+	t.Logf("%d exact, %d bounds, %d of them for more than two copies", exact, bounds, several)
+	require.Greater(t, exact, 1000)
+	require.Greater(t, bounds, 1000)
+	require.Greater(t, several, 100)
+}
+
+func allHeld(s *cicppState, g int32) bool {
+	for _, f := range s.net.faninsOf(g) {
+		if f != 0 && s.held[f] == 0 {
+			return false
+		}
+	}
+	return true
+}

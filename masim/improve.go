@@ -1,6 +1,7 @@
 package masim
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"slices"
@@ -130,6 +131,7 @@ type improver struct {
 	gen  generator
 	base *baseline
 	at   int
+	work int // gates computed in all passes
 	stop func() bool
 }
 
@@ -153,15 +155,18 @@ func (im *improver) pass(m perturbation) int {
 	b, gen := im.base, im.gen
 	im.seek(m.t)
 	defer gen.rewind(gen.mark())
+	im.work++
 	if !gen.step(b.order[m.p]) {
 		return -1
 	}
 	for _, g := range b.order[m.t:m.p] {
+		im.work++
 		if !gen.step(g) {
 			return -1
 		}
 	}
 	for i := m.p + 1; ; i++ {
+		im.work++
 		if gen.fingerprint() == b.hash[i] {
 			return gen.total() + b.total() - int(b.copies[i])
 		}
@@ -215,12 +220,13 @@ func (im *improver) accept(m perturbation) *baseline {
 // improveOptions are the parameters of improve.
 type improveOptions struct {
 	passes int // passes of an iteration; the paper has 500
+	steps  int // gates to compute in all passes, after which it ends; 0 = no limit
 	seed   uint64
 	report func(pass, best int) // after each batch of passes, may be nil
 }
 
-// improve runs passes until an iteration of them brought nothing or ctx ends,
-// and returns the best schedule, the number of passes, and whether it ended by
+// improve runs passes until an iteration of them brought nothing, the steps are
+// used up or ctx ends, and returns the best schedule, the number of passes, and whether it ended by
 // itself. The generators, one
 // for each worker, are all at the start and decide alike; the result depends
 // neither on their number nor on the batches: pass k always gets the k-th random
@@ -236,30 +242,31 @@ func improve(ctx context.Context, base *baseline, gens []generator, o improveOpt
 		pass int
 	}
 	var jobs []job
+	var work []int // per pass of the batch: gates computed
 	const smallest = 4
 	batch := smallest * len(gens)
 	first, last := 0, o.passes // the pass to do next, and where the iteration ends
-	for first < last {
+	steps := 0
+	for first < last && (o.steps == 0 || steps < o.steps) {
 		if stop() {
 			return base, first, false
 		}
-		jobs = jobs[:0]
-		end := min(first+batch, last)
-		for k := first; k < end; k++ {
-			if m, ok := base.perturb(rand.New(rand.NewPCG(o.seed, uint64(k)))); ok {
+		start, end := first, min(first+batch, last)
+		jobs, work = jobs[:0], slices.Grow(work[:0], end-start)[:end-start]
+		for k := start; k < end; k++ {
+			m, ok := base.perturb(rand.New(rand.NewPCG(o.seed, uint64(k))))
+			if ok {
 				jobs = append(jobs, job{m, k})
 			}
+			work[k-start] = 1 + len(base.order)/64 // what finding out took, about
 		}
 		// In the order of time, a worker hardly moves from one job to the next.
 		slices.SortFunc(jobs, func(a, b job) int {
-			if a.t != b.t {
-				return a.t - b.t
-			}
-			return a.pass - b.pass
+			return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(a.pass, b.pass))
 		})
 		var next, found atomic.Int64 // found is the first pass that improves
 		found.Store(int64(end))
-		work := func(im *improver) {
+		do := func(im *improver) {
 			for {
 				i := int(next.Add(1)) - 1
 				if i >= len(jobs) {
@@ -269,7 +276,10 @@ func improve(ctx context.Context, base *baseline, gens []generator, o improveOpt
 				if int64(j.pass) > found.Load() || stop() {
 					continue
 				}
-				if c := im.pass(j.perturbation); c < 0 || c >= base.total() {
+				before := im.work
+				c := im.pass(j.perturbation)
+				work[j.pass-start] = im.work - before
+				if c < 0 || c >= base.total() {
 					continue
 				}
 				for f := found.Load(); int64(j.pass) < f && !found.CompareAndSwap(f, int64(j.pass)); {
@@ -279,13 +289,20 @@ func improve(ctx context.Context, base *baseline, gens []generator, o improveOpt
 		}
 		var wg sync.WaitGroup
 		for _, im := range workers[1:] {
-			wg.Go(func() { work(im) })
+			wg.Go(func() { do(im) })
 		}
-		work(workers[0])
+		do(workers[0])
 		wg.Wait()
 
-		first = int(found.Load())
-		if i := slices.IndexFunc(jobs, func(j job) bool { return j.pass == first }); i >= 0 {
+		// One pass after the other: those after the steps were used up, and those
+		// after one that improved, are as if never made.
+		improved := int(found.Load())
+		for first < end && first <= improved && (o.steps == 0 || steps < o.steps) {
+			steps += work[first-start]
+			first++
+		}
+		if first > improved {
+			i := slices.IndexFunc(jobs, func(j job) bool { return j.pass == improved })
 			m := jobs[i].perturbation
 			better := workers[0].accept(m)
 			for _, im := range workers {
@@ -293,7 +310,6 @@ func improve(ctx context.Context, base *baseline, gens []generator, o improveOpt
 				im.base = better
 			}
 			base = better
-			first++
 			last = first + o.passes
 			batch = smallest * len(gens)
 		} else {

@@ -105,10 +105,10 @@ func TestPerturb(t *testing.T) {
 }
 
 // serialImprove is section III-C without batches, workers and short cuts.
-func serialImprove(start *cicppState, order []int32, o improveOptions) ([]int32, int) {
+func serialImprove(start *cicppState, order []int32, o improveOptions, limit int) ([]int32, int) {
 	best := newBaseline(start.clone(), order, dontStop)
 	pass := 0
-	for last := o.passes; pass < last; pass++ {
+	for last := o.passes; pass < min(last, limit); pass++ {
 		m, ok := best.perturb(rand.New(rand.NewPCG(o.seed, uint64(pass))))
 		if !ok {
 			continue
@@ -130,7 +130,7 @@ func TestImproveEqualsSerial(t *testing.T) {
 			continue
 		}
 		o := improveOptions{passes: 60, seed: seed}
-		order, passes := serialImprove(s, b.order, o)
+		order, passes := serialImprove(s, b.order, o, 1<<30)
 		for _, threads := range []int{1, 2, 3} {
 			var gens []generator
 			for range threads {
@@ -148,6 +148,40 @@ func TestImproveEqualsSerial(t *testing.T) {
 		}
 	}
 	require.Greater(t, improved, 10)
+}
+
+// Where the steps are used up does not depend on the workers either, and the
+// result is that of the passes up to there.
+func TestImproveSteps(t *testing.T) {
+	for seed := range uint64(30) {
+		rng := rand.New(rand.NewPCG(seed, 10))
+		s, b := startBaseline(rng, 100)
+		if b == nil {
+			continue
+		}
+		full := improveOptions{passes: 60, seed: seed}
+		_, all, _ := improve(context.Background(), b, []generator{s.clone()}, full)
+		limited := full
+		limited.steps = 1 + rng.IntN(2000)
+		var best *baseline
+		passes := 0
+		for _, threads := range []int{1, 2, 5} {
+			var gens []generator
+			for range threads {
+				gens = append(gens, s.clone())
+			}
+			got, n, done := improve(context.Background(), b, gens, limited)
+			require.True(t, done)
+			require.LessOrEqual(t, n, all)
+			if best == nil {
+				best, passes = got, n
+			}
+			require.Equal(t, best, got)
+			require.Equal(t, passes, n)
+		}
+		order, _ := serialImprove(s, b.order, full, passes)
+		require.Equal(t, order, best.order)
+	}
 }
 
 // Where no gate can go before another, there is nothing to perturb, and the

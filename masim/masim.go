@@ -3,6 +3,7 @@ package masim
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -10,21 +11,22 @@ import (
 
 // masimEffort is how much work an effort means.
 type masimEffort struct {
-	trials int // complete schedules before the improvement, of each of the two kinds
+	trials int // complete schedules of each of the two kinds
 	passes int // improvement passes of an iteration
 
-	// Bounds of the gates scheduled in all trials of a kind, so that large
-	// circuits get fewer: one gate takes about 1 µs when the order is given and
-	// 10 to 30 µs when all ready gates are looked at.
-	fixed, random int
-	least         int // trials of a kind whatever the size
+	// Bounds for large circuits. A trial in the order of the netlist takes a time
+	// that is proportional to the gates, about 1 µs each: at most fixed gates are
+	// scheduled in all of these, but at least a few trials made. A random trial
+	// looks at all ready gates at each time step: at most random gates squared.
+	// The improvement computes at most steps gates in all its passes.
+	fixed, random, steps int
 }
 
 // The paper has 500 trials and iterations of 500 passes.
 var masimEfforts = [...]masimEffort{
-	Fast:   {trials: 50, passes: 100, fixed: 200_000, random: 20_000, least: 4},
-	Normal: {trials: 250, passes: 1500, fixed: 3_000_000, random: 300_000, least: 16},
-	High:   {trials: 2500, passes: 10_000, fixed: 30_000_000, random: 3_000_000, least: 64},
+	Fast:   {trials: 50, passes: 100, fixed: 200_000, random: 20_000, steps: 10_000_000},
+	Normal: {trials: 250, passes: 1500, fixed: 3_000_000, random: 80_000, steps: 150_000_000},
+	High:   {trials: 2500, passes: 10_000, fixed: 30_000_000, random: 250_000, steps: 3_000_000_000},
 }
 
 // arraySpread is the number of different array limits that trials try.
@@ -50,21 +52,17 @@ type trial struct {
 // paper says nothing about the latter. Fewer arrays keep partners together but
 // run out of rows sooner, and which number is best depends on the circuit.
 func masimTrials(e masimEffort, gates int, seed uint64, lo, hi int) []trial {
+	size := float64(max(gates, 1))
+	span := hi - lo + 1
+	fixed := min(e.trials, max(span, int(float64(e.fixed)/size)))
+	random := min(e.trials, int(math.Pow(float64(e.random)/size, 2)))
 	var all []trial
-	for _, kind := range []struct {
-		random bool
-		work   int
-	}{{false, e.fixed}, {true, e.random}} {
-		n := max(e.least, min(e.trials, kind.work/max(gates, 1)))
-		span := hi - lo + 1
-		for i := range n {
-			all = append(all, trial{
-				arrays: lo + i%span,
-				seed:   mix(mix(seed) + uint64(len(all))),
-				random: kind.random,
-				spare:  i/span%2 == 1,
-			})
+	for i := range fixed + random {
+		t := trial{arrays: lo + i%span, seed: mix(mix(seed) + uint64(i))}
+		if k := i - fixed; k >= 0 {
+			t.random, t.arrays, t.spare = true, lo+k%span, k/span%2 == 1
 		}
+		all = append(all, t)
 	}
 	return all
 }
@@ -213,6 +211,7 @@ func runMASIM(ctx context.Context, p Problem, o Options) (*Result, error) {
 		var passes int
 		base, passes, done = improve(ctx, base, gens, improveOptions{
 			passes: effort.passes,
+			steps:  effort.steps,
 			seed:   mix(o.Seed ^ 0x696d70726f7665),
 			report: func(pass, copies int) {
 				o.report(Progress{Phase: "improvement passes", Done: pass, Best: copies})

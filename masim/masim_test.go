@@ -32,6 +32,18 @@ func TestMASIMThreads(t *testing.T) {
 	}
 }
 
+// Of two trials that are as good, the first is taken, whichever ended first.
+func TestMASIMFirstOfEquals(t *testing.T) {
+	a := &attempt{index: 3, state: &cicppState{copies: 5}}
+	b := &attempt{index: 7, state: &cicppState{copies: 5}}
+	c := &attempt{index: 9, state: &cicppState{copies: 4}}
+	require.True(t, a.better(nil))
+	require.True(t, a.better(b))
+	require.False(t, b.better(a))
+	require.True(t, c.better(a))
+	require.False(t, a.better(c))
+}
+
 // Another seed is another search, more effort is no worse on average.
 func TestMASIMSeedsAndEfforts(t *testing.T) {
 	total := map[Effort]int{}

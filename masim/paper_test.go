@@ -279,6 +279,28 @@ func TestPaperCase3(t *testing.T) {
 	require.Equal(t, 2, f.s.copies)
 }
 
+// III-B3, case 3, steps 1 and 2: in the other array a duplicate is overwritten
+// first, and is no close partner of the moved value any more.
+func TestPaperCase3OverDuplicate(t *testing.T) {
+	f, in := newFigure(t, 3)
+	l := f.leaves(in, 3)
+	o := []xmg.Lit{f.g.Or(in[0], in[1]), f.g.Or(in[0], in[2])}
+	g := f.g.Xor2(l[1], l[2])
+	f.output(f.g.And(l[0], in[0]), f.g.And(l[0], o[0]), f.g.And(in[0], o[1]), g, l[1], l[2])
+	f.start(3, 3)
+	f.put(1, l...)
+	f.put(2, o...)
+	f.copies(2, in[0])
+	// The result of g needs a row of array 1. The copy of in[0] goes from array 2,
+	// where it has the close partner o[1]; l[0] comes and meets o[0] only.
+	copies, delta := f.cost(g, 1)
+	require.Equal(t, [2]int{1, -1 + 1}, [2]int{copies, delta})
+	require.True(t, f.s.commit(int32(g.Node()), 1))
+	require.False(t, f.holds(in[0], 2))
+	require.True(t, f.holds(l[0], 2))
+	require.False(t, f.holds(l[0], 1))
+}
+
 // III-B3, case 3, step 1: the other array is chosen by cases 1 and 2 only; an
 // array full of single values takes nothing, and if there is no other the choice
 // is impossible.
@@ -322,81 +344,14 @@ func TestPaperSchedulesAreValid(t *testing.T) {
 	require.Greater(t, found, 30)
 }
 
-// replay checks a program by value identity, with the rules of II-B.
+// replay checks a program by value identity.
 func replay(t *testing.T, p Problem, prog *sram.Program) {
 	t.Helper()
-	type row struct{ array, row int }
-	at := map[row]int{}
-	protected := map[row]bool{}
-	for i, in := range prog.Inputs {
-		r := row{i / p.Geometry.Rows, i % p.Geometry.Rows}
-		require.Equal(t, r, row{in.Array, in.Row})
-		at[r], protected[r] = i+1, true
-	}
-	computed := map[int]bool{}
-	next := map[[4]uint64][]int{} // kind and fanins -> gates
-	key := func(kind xmg.Kind, l [3]uint64) [4]uint64 {
-		if l[0] > l[1] {
-			l[0], l[1] = l[1], l[0]
-		}
-		if l[1] > l[2] {
-			l[1], l[2] = l[2], l[1]
-		}
-		if l[0] > l[1] {
-			l[0], l[1] = l[1], l[0]
-		}
-		return [4]uint64{uint64(kind), l[0], l[1], l[2]}
-	}
-	for g := p.Graph.FirstGate(); g < p.Graph.NumNodes(); g++ {
-		f := p.Graph.Fanins(g)
-		k := key(p.Graph.Kind(g), [3]uint64{uint64(f[0]), uint64(f[1]), uint64(f[2])})
-		next[k] = append(next[k], g)
-	}
-	for i, ins := range prog.Instrs {
-		dst := row{int(ins.Array), int(ins.Dst)}
-		require.Less(t, dst.array, p.Geometry.Arrays)
-		require.Less(t, dst.row, p.Geometry.Rows)
-		require.False(t, protected[dst], "instruction %d overwrites an input", i)
-		if ins.Op == sram.Copy {
-			require.NotEqual(t, ins.From, ins.Array)
-			v := at[row{int(ins.From), ins.Src[0].Row()}]
-			require.NotZero(t, v, "instruction %d", i)
-			at[dst] = v
-			continue
-		}
-		var l [3]uint64
-		for j, o := range ins.Src {
-			switch o {
-			case sram.Zero:
-				l[j] = uint64(xmg.False)
-			case sram.One:
-				l[j] = uint64(xmg.True)
-			default:
-				v := at[row{int(ins.Array), o.Row()}]
-				require.NotZero(t, v, "instruction %d", i)
-				l[j] = uint64(xmg.MakeLit(v, o.Negated()))
-			}
-		}
-		kind := xmg.Maj
-		if ins.Op == sram.Xor {
-			kind = xmg.Xor
-		}
-		gates := next[key(kind, l)]
-		require.Len(t, gates, 1, "instruction %d computes no gate", i)
-		require.False(t, computed[gates[0]], "gate %d is computed twice", gates[0])
-		computed[gates[0]] = true
-		at[dst] = gates[0]
-	}
-	require.Len(t, computed, p.Graph.NumGates())
-	for i, o := range p.Graph.Outputs() {
-		got := prog.Outputs[i]
-		if o.Lit.Node() == 0 {
-			require.True(t, got.Operand.IsConst())
-		} else {
-			require.Equal(t, o.Lit.Node(), at[row{got.Array, got.Operand.Row()}])
-		}
-		require.Equal(t, o.Lit.Complemented(), got.Operand.Negated())
-	}
+	require.Equal(t, p.Geometry, prog.Geometry)
+	report, err := Check(p.Graph, prog, CheckOptions{})
+	require.NoError(t, err)
+	require.Equal(t, p.Graph.NumGates(), report.Computes)
+	require.Equal(t, prog.Copies(), report.Copies)
 }
 
 // III-C, Fig. 7: a gate that was ready at a time step is inserted right before
