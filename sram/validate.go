@@ -31,8 +31,8 @@ func (g Geometry) Validate() error {
 
 // Validate reports the first way in which p is not well-formed, or nil: the
 // geometry within its limits, all arrays and rows within the geometry, no two
-// inputs in one row, copies between different arrays and of plain rows, constant
-// outputs in array 0. It takes time linear in p.
+// inputs in one row, copies between different arrays and of plain rows, fields
+// without use zero, constant outputs in array 0. It takes time linear in p.
 //
 // An instruction at fault gives an [*InstrError]; instructions are numbered from
 // 0. Parse returns only programs that are valid. What Validate does not look at
@@ -95,8 +95,13 @@ func (i *Instr) validate(g Geometry) string {
 			return fmt.Sprintf("copy of %v, expected a plain row", s)
 		case s.Row() >= g.Rows:
 			return fmt.Sprintf("source row %d, expected 0 to %d", s.Row(), g.Rows-1)
+		case i.Src[1] != 0 || i.Src[2] != 0:
+			return "copy with more than one operand, expected zero in the others"
 		}
 		return ""
+	}
+	if i.From != 0 { // the text form would lose it
+		return fmt.Sprintf("source array %d of an operation without one, expected 0", i.From)
 	}
 	for _, s := range i.Src {
 		if !s.IsConst() && s.Row() >= g.Rows {

@@ -48,6 +48,8 @@ func TestValidate(t *testing.T) {
 		{"copy of negated", func(p *Program) { p.Instrs[1].Src[0] = Row(2, true) }, "sram: instruction 1 (copy 1 3  0 ~2): copy of ~2, expected a plain row", 1},
 		{"copy of constant", func(p *Program) { p.Instrs[1].Src[0] = One }, "sram: instruction 1 (copy 1 3  0 #1): copy of #1, expected a plain row", 1},
 		{"copy source", func(p *Program) { p.Instrs[1].Src[0] = Row(8, false) }, "sram: instruction 1 (copy 1 3  0 8): source row 8, expected 0 to 7", 1},
+		{"copy operands", func(p *Program) { p.Instrs[1].Src[2] = Row(1, false) }, "sram: instruction 1 (copy 1 3  0 2): copy with more than one operand, expected zero in the others", 1},
+		{"compute from", func(p *Program) { p.Instrs[2].From = 1 }, "sram: instruction 2 (xor 1 3  3 0 #0): source array 1 of an operation without one, expected 0", 2},
 		{"output row", func(p *Program) { p.Outputs[0].Operand = Row(8, false) }, "sram: output 0 (y) in array 1 row 8, expected one of 2 arrays of 8 rows", -1},
 		{"output array", func(p *Program) { p.Outputs[0].Array = 2 }, "sram: output 0 (y) in array 2 row 3, expected one of 2 arrays of 8 rows", -1},
 		{"constant output", func(p *Program) { p.Outputs[1].Array = 1 }, "sram: constant output 1 (z) in array 1, expected array 0", -1},
