@@ -83,11 +83,7 @@ func Check(g *xmg.Graph, p *sram.Program, o CheckOptions) (*Report, error) {
 	if err := p.Geometry.Validate(); err != nil {
 		return nil, &RuleError{Rule: RuleGeometry, Index: -1, Msg: err.Error()}
 	}
-	c := &checker{
-		g: g, p: p, rows: p.Geometry.Rows, inputs: g.NumInputs(),
-		held: sram.NewRowTable(p.Geometry), used: make([]int32, p.Geometry.Arrays),
-		gates: newGateTable(g), computed: make([]uint64, g.NumNodes()/64+1),
-	}
+	c := newChecker(g, p)
 	if err := c.start(); err != nil {
 		return nil, err
 	}
@@ -122,6 +118,15 @@ type checker struct {
 	gates    *gateTable
 	computed []uint64 // a bit for each node
 	report   Report
+}
+
+// newChecker takes a program of a valid geometry.
+func newChecker(g *xmg.Graph, p *sram.Program) *checker {
+	return &checker{
+		g: g, p: p, rows: p.Geometry.Rows, inputs: g.NumInputs(),
+		held: sram.NewRowTable(p.Geometry), used: make([]int32, p.Geometry.Arrays),
+		gates: newGateTable(g), computed: make([]uint64, g.NumNodes()/64+1),
+	}
 }
 
 // start puts the inputs in their places.
