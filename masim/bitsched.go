@@ -15,13 +15,13 @@ import (
 // much of other work as takes the same time (very roughly 0.1 microseconds).
 // Small graphs converge sooner and get perGate for each gate.
 var effortWork = [...]struct{ perGate, most int64 }{
-	Fast:   {20_000, 12_000_000},
-	Normal: {400_000, 220_000_000},
-	High:   {4_000_000, 2_400_000_000},
+	Fast:   {20_000, 20_000_000},
+	Normal: {800_000, 450_000_000},
+	High:   {8_000_000, 4_500_000_000},
 }
 
 const (
-	frontierShare = 0.2     // of the work of an effort for orders
+	frontierShare = 0.3     // of the work of an effort for orders
 	raceShare     = 0.25    // for the race of the starts; the rest for the best two
 	finalists     = 2       // that get the rest
 	searchLimit   = 500_000 // gates beyond which plans are not annealed at Fast effort
@@ -143,32 +143,8 @@ func (b *bitsched) run(ctx context.Context, effort Effort) {
 		}
 	}
 
-	var orders [][]int32
-	for _, order := range [][]int32{in.graphOrder(), in.depthFirst()} {
-		for range last - home + 1 {
-			orders = append(orders, order)
-		}
-	}
-	fronts := make([]*frontier, len(orders))
-	tick := b.ticker("ordering gates", len(orders))
-	b.each(len(orders), func(i int) {
-		fronts[i] = newFrontier(in, orders[i], home+i%(last-home+1), seed(i))
-		fronts[i].improve(ctx, int64(frontierShare*float64(work)/float64(len(orders)))*frontierRate, tick(i))
-	})
-
-	type start struct {
-		plan *plan
-		cost int
-	}
-	starts := make([]start, 0, 2*len(fronts)+1)
-	for _, f := range fronts {
-		for a := home; a <= last; a++ {
-			starts = append(starts, start{plan: in.inArray(f.order, a)})
-		}
-	}
-	b.each(len(starts), func(i int) {
-		starts[i].cost = newEvaluator(in, starts[i].plan, false).reset()
-	})
+	fronts := b.orders(ctx, int64(frontierShare*float64(work)), home, last, seed)
+	starts := b.starts(fronts, home, last)
 	if b.plan != nil {
 		starts = append(starts, start{b.plan, b.best})
 	}
@@ -204,8 +180,76 @@ func (b *bitsched) run(ctx context.Context, effort Effort) {
 	anneal("improving", 1-frontierShare-raceShare, hotStart, coldEnd)
 }
 
+// start is a plan to anneal.
+type start struct {
+	plan *plan
+	cost int
+}
+
+// switches is at how many times a start may change from one array to another.
+const switches = 16
+
+// starts returns for each order and each pair of the arrays home to last the
+// best plan that computes in the first array up to some time and in the second
+// from then on; the time may be the end.
+func (b *bitsched) starts(fronts []*frontier, home, last int) []start {
+	in := b.in
+	n := last - home + 1
+	starts := make([]start, len(fronts)*n)
+	b.each(len(starts), func(i int) {
+		before, after := home+i%n, home+(i%n+1)%n
+		pl := in.inArray(fronts[i/n].order, before)
+		ev := newEvaluator(in, pl, false)
+		best := start{pl.clone(), ev.reset()}
+		if before != after && in.gates <= searchLimit {
+			at := in.gates
+			for k := switches - 1; k > 0; k-- {
+				from := in.gates * int32(k) / switches
+				for ; at > from; at-- {
+					pl.array[pl.order[at-1]] = uint8(after)
+				}
+				if c := ev.reset(); c < best.cost {
+					best = start{pl.clone(), c}
+				}
+			}
+		}
+		starts[i] = best
+	})
+	return starts
+}
+
+// orders improves the order of the graph and a depth-first one, for computing in
+// each of the arrays home to last: all for a third of the work, the two that
+// cost the fewest copies then for the rest.
+func (b *bitsched) orders(ctx context.Context, work int64, home, last int, seed func(stream int) *rand.Rand) []*frontier {
+	var fronts []*frontier
+	for _, order := range [][]int32{b.in.graphOrder(), b.in.depthFirst()} {
+		for a := home; a <= last; a++ {
+			fronts = append(fronts, newFrontier(b.in, order, a, seed(len(fronts))))
+		}
+	}
+	improve := func(fs []*frontier, work int64) {
+		tick := b.ticker("ordering gates", len(fs))
+		b.each(len(fs), func(i int) {
+			fs[i].improve(ctx, frontierRate*work/int64(len(fs)), tick(i))
+		})
+	}
+	improve(fronts, work/3)
+	cost := make(map[*frontier]int)
+	for i, s := range b.starts(fronts, home, last) { // those of one order together
+		f := fronts[i/(last-home+1)]
+		if c, ok := cost[f]; !ok || s.cost < c {
+			cost[f] = s.cost
+		}
+	}
+	best := slices.Clone(fronts)
+	slices.SortStableFunc(best, func(x, y *frontier) int { return cost[x] - cost[y] })
+	improve(best[:min(2, len(best))], work-work/3)
+	return fronts
+}
+
 // frontierRate is how much work of a frontier takes the time of one step.
-const frontierRate = 6
+const frontierRate = 12
 
 // computeArrays returns the arrays that gates may be computed in: few, since
 // copies come from spreading, but enough to hold the live values.

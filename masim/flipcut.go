@@ -11,7 +11,7 @@ func (s *search) flipCut(g int32, b uint8) {
 	if a == b {
 		return
 	}
-	w := min(int32(8)<<s.r.IntN(7), in.gates)
+	w := min(s.width(), in.gates)
 	lo := min(max(ev.pos[g]-int32(s.r.IntN(int(w))), 0), in.gates-w)
 	hi := lo + w
 	weight := int32(1) << s.r.IntN(8) // of a copy, where the lean of a gate is 1

@@ -18,6 +18,7 @@ type search struct {
 	r      *rand.Rand
 	cost   int
 	best   int
+	first  int
 	bestPl *plan
 	arrays []uint8 // arrays that gates may be computed in
 
@@ -48,6 +49,7 @@ func newSearch(in *instance, pl *plan, arrays []uint8, r *rand.Rand) *search {
 	s.front.order, s.front.pos = pl.order, s.ev.pos
 	s.cost = s.ev.reset()
 	s.best = s.cost
+	s.first = s.cost
 	s.bestPl = pl.clone()
 	return s
 }
@@ -329,10 +331,21 @@ func (s *search) reorder(lo int32) {
 	s.ev.setOrder(lo, s.span)
 }
 
+// width returns the width of a window to cut: a power of two from 8 to 4096,
+// wide ones as rarely as their cuts take longer.
+func (s *search) width() int32 {
+	const even = 256
+	for {
+		if w := int32(8) << s.r.IntN(10); w <= even || s.r.IntN(int(w)) < even {
+			return w
+		}
+	}
+}
+
 // reorderCut reorders a window about time t along a minimum cut of live values.
 func (s *search) reorderCut(t int32) {
 	n := s.in.gates
-	w := min(int32(8)<<s.r.IntN(8), n)
+	w := min(s.width(), n)
 	if w < 4 {
 		return
 	}
