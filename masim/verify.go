@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -35,7 +36,8 @@ type VerifyOptions struct {
 	// first ones are directed: all 0, all 1, then a walking 1 and a walking 0,
 	// in turn, over the inputs. They are at most half of all; where that is not
 	// enough for all inputs, some evenly spaced ones get theirs. The rest is
-	// random. Where Patterns is at least the number of all patterns that there
+	// random: uniform, with few ones, with few zeros, and constant over a run of
+	// inputs. Where Patterns is at least the number of all patterns that there
 	// are, these are run instead.
 	Patterns int
 
@@ -319,10 +321,7 @@ func (s *patternSet) fill(in []uint64, first, w int) {
 			}
 			continue
 		}
-		base := splitmix(s.seed + splitmix(uint64(word)))
-		for i := range s.inputs {
-			in[i*w+k] = splitmix(base + uint64(i))
-		}
+		s.random(in, word, k, w)
 		// Of the directed patterns the odd ones are 1 in all inputs and the even
 		// ones 0, but for the input that is walked over.
 		n := min(s.directed-64*word, 64)
@@ -338,6 +337,53 @@ func (s *patternSet) fill(in []uint64, first, w int) {
 				in[(j-1)*s.inputs/s.walked*w+k] ^= 1 << b
 			}
 		}
+	}
+}
+
+// random sets word k of each input to 64 random patterns. Uniform bits alone
+// hardly ever reach what lies behind a long chain of ANDs or ORs (a priority
+// encoder, a comparison of words with a common start), so that of four words one
+// is uniform, one has few ones, one few zeros, with densities from 1/4 down to
+// about one in all inputs, and in one each pattern is constant in the inputs
+// below or above a random one.
+func (s *patternSet) random(in []uint64, word, k, w int) {
+	base := splitmix(s.seed + splitmix(uint64(word)))
+	draw := base // the shape comes from another sequence than the bits
+	next := func() uint64 {
+		draw = splitmix(draw ^ 0x5851F42D4C957F2D)
+		return draw
+	}
+	thin := 0 // further words to AND or OR
+	if word%4 == 1 || word%4 == 2 {
+		thin = 1 + int(next()%uint64(max(2, bits.Len(uint(s.inputs)))))
+	}
+	for i := range s.inputs {
+		x := splitmix(base + uint64(i))
+		for range thin {
+			base += uint64(s.inputs)
+			if word%4 == 1 {
+				x &= splitmix(base + uint64(i))
+			} else {
+				x |= splitmix(base + uint64(i))
+			}
+		}
+		in[i*w+k] = x
+	}
+	if word%4 != 3 || s.inputs == 0 {
+		return
+	}
+	value, constant := next(), next() // constant: patterns whose first inputs are
+	var turns [64]int                 // input<<6 | pattern where constant ends or starts
+	for b := range turns {
+		turns[b] = int(next()%uint64(s.inputs))<<6 | b
+	}
+	slices.Sort(turns[:])
+	left := turns[:]
+	for i := range s.inputs {
+		for ; len(left) > 0 && left[0]>>6 == i; left = left[1:] {
+			constant ^= 1 << (left[0] & 63)
+		}
+		in[i*w+k] = in[i*w+k]&^constant | value&constant
 	}
 }
 
