@@ -45,6 +45,10 @@ func runBitsched(ctx context.Context, p Problem, o Options) (*Result, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
+	if p.Graph.NumGates() == 0 {
+		prog, err := emit(p, nil)
+		return &Result{Program: prog}, err
+	}
 	in := newInstance(p, min(p.Geometry.Arrays, maxSearchArrays))
 	b := &bitsched{in: in, o: o, best: infeasible}
 	for effort := Fast; effort <= o.Effort && ctx.Err() == nil && b.best != 0; effort++ {

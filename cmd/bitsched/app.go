@@ -26,11 +26,7 @@ const (
 )
 
 // errCheck is wrapped by the error of a check that failed.
-var errCheck = errors.New("check failed")
-
-// errReported is returned by a command that has printed its failed check as its
-// result; there is nothing left to say on stderr.
-var errReported = fmt.Errorf("%w", errCheck)
+var errCheck = errors.New("bitsched: check failed")
 
 // app is one run of the program with everything that it touches outside.
 type app struct {
@@ -68,9 +64,7 @@ func (a *app) run(args []string) int {
 		// The reader of stdout has seen enough: not an error of ours.
 		return exitOK
 	}
-	if err != errReported {
-		fmt.Fprintf(a.stderr, "%s\n", oneLine(err))
-	}
+	fmt.Fprintln(a.stderr, oneLine(err))
 	return exitCode(err)
 }
 
@@ -132,6 +126,8 @@ func (a *app) rootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError(cmd, "%w", err) })
 	root.SetHelpCommand(a.helpCommand())
 	root.AddCommand(
+		a.scheduleCommand(),
+		a.verifyCommand(),
 		a.genCommand(),
 		a.convertCommand(),
 		a.versionCommand(),

@@ -70,6 +70,13 @@ func (in *interrupts) onFirst(stop func()) (done func()) {
 	}
 }
 
+// stopping reports whether nothing is left that a first interrupt would stop.
+func (in *interrupts) stopping() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.stop == nil
+}
+
 // addTemp notes a temporary file that an abort must remove.
 func (in *interrupts) addTemp(path string) {
 	in.mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bitsched/bitsched/masim"
+	"github.com/bitsched/bitsched/xmg"
 )
 
 // progressLine shows how a search gets on: one line on a terminal, rewritten in
@@ -59,6 +60,16 @@ func (p *progressLine) phase(name string) {
 	p.last = time.Time{}
 	p.mu.Unlock()
 	p.report(masim.Progress{Phase: name, Best: -1})
+}
+
+// mapping shows how the making of a graph gets on.
+func (p *progressLine) mapping(m xmg.Progress) {
+	p.report(masim.Progress{Phase: m.Phase, Done: m.Done, Total: m.Total, Best: -1})
+}
+
+// patterns shows how a verification gets on.
+func (p *progressLine) patterns(done, total int) {
+	p.report(masim.Progress{Phase: "verifying pattern", Done: done, Total: total, Best: -1})
 }
 
 // note prints a line that stays.

@@ -12,14 +12,47 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/bitsched/bitsched/masim"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"bitsched": main,
+		"bitsched":                   main,
+		"bitsched-interrupted-once":  func() { os.Exit(runInterrupted(1)) },
+		"bitsched-interrupted-twice": func() { os.Exit(runInterrupted(2)) },
 	})
+}
+
+// runInterrupted is run with Ctrl-C pressed when the search has its first
+// schedule, and again as soon as that was noticed.
+func runInterrupted(times int) int {
+	a := newApp()
+	pressed := 0
+	a.progress = func(p masim.Progress) {
+		if p.Best < 0 {
+			return
+		}
+		for ; pressed < times; pressed++ {
+			self, err := os.FindProcess(os.Getpid())
+			if err == nil {
+				err = self.Signal(os.Interrupt)
+			}
+			if err != nil {
+				panic(err)
+			}
+			for !a.interrupt.stopping() {
+				time.Sleep(time.Millisecond)
+			}
+		}
+		if times > 1 {
+			select {} // until the abort
+		}
+	}
+	return a.run(os.Args[1:])
 }
 
 // TestScript runs the scripts of testdata/script. Besides the commands of

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"strings"
-	"time"
 )
 
 // summary is what a command says to a person: a name and a text on each line,
@@ -47,8 +46,8 @@ func count(n int, what string) string {
 }
 
 // seconds rounds a time to what a person wants to read.
-func seconds(d time.Duration) string {
-	switch s := d.Seconds(); {
+func seconds(s float64) string {
+	switch {
 	case s < 0.1:
 		return fmt.Sprintf("%.3f s", s)
 	case s < 10:

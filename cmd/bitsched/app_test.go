@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bitsched/bitsched/masim"
+)
+
+func TestExitCode(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want int
+	}{
+		{nil, 0},
+		{fmt.Errorf("%w: bits", errCheck), 1},
+		{errors.New("anything"), 2},
+		{fmt.Errorf("masim: %w", masim.ErrInfeasible), 3},
+	} {
+		if got := exitCode(c.err); got != c.want {
+			t.Errorf("exitCode(%v) = %d, want %d", c.err, got, c.want)
+		}
+	}
+}
+
+func TestOneLine(t *testing.T) {
+	if got := oneLine(errors.New("a\n  b\r\nc\n")); got != "a; b; c" {
+		t.Errorf("oneLine = %q", got)
+	}
+}
+
+// testApp is a run whose output goes to buffers.
+func testApp() (a *app, stdout, stderr *bytes.Buffer) {
+	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
+	a = newApp()
+	a.stdout, a.stderr, a.terminal = stdout, stderr, false
+	return a, stdout, stderr
+}
+
+type brokenWriter struct{ err error }
+
+func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
+
+// TestBrokenPipe: a reader that has seen enough is no error, a full disk is.
+func TestBrokenPipe(t *testing.T) {
+	for _, c := range []struct {
+		err    error
+		code   int
+		stderr string
+	}{
+		{syscall.EPIPE, exitOK, ""},
+		{syscall.ENOSPC, exitUsage, "bitsched: write stdout: " + syscall.ENOSPC.Error() + "\n"},
+	} {
+		for _, args := range [][]string{{"version"}, {"version", "--json"}, {"gen", "adder", "--width", "64", "-o", "-"}} {
+			a, _, stderr := testApp()
+			a.stdout = brokenWriter{&os.PathError{Op: "write", Path: "/dev/stdout", Err: c.err}}
+			if code := a.run(args); code != c.code || stderr.String() != c.stderr {
+				t.Errorf("%v after %v: exit code %d, stderr %q; want %d, %q", args, c.err, code, stderr, c.code, c.stderr)
+			}
+		}
+	}
+}
+
+// TestAbort: an interrupt removes the temporary files of the moment, and only
+// those.
+func TestAbort(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	open, done := file("open"), file("done")
+	var stderr bytes.Buffer
+	code := -1
+	in := newInterrupts(&stderr, func(c int) { code = c })
+	in.addTemp(open)
+	in.addTemp(done)
+	in.removeTemp(done)
+
+	stopped := 0
+	in.onFirst(func() { stopped++ })
+	in.signalled()
+	if stopped != 1 || code != -1 {
+		t.Fatalf("first interrupt of a search: stopped %d times, exit code %d", stopped, code)
+	}
+	in.signalled()
+	if stopped != 1 || code != exitAborted || stderr.String() != "bitsched: interrupted\n" {
+		t.Errorf("second interrupt: stopped %d times, exit code %d, stderr %q", stopped, code, &stderr)
+	}
+	if _, err := os.Stat(open); !os.IsNotExist(err) {
+		t.Errorf("temporary file is still there: %v", err)
+	}
+	if _, err := os.Stat(done); err != nil {
+		t.Errorf("finished file: %v", err)
+	}
+
+	code = -1
+	in.onFirst(func() { stopped++ })()
+	in.signalled()
+	if stopped != 1 || code != exitAborted {
+		t.Errorf("interrupt after a search: stopped %d times, exit code %d", stopped, code)
+	}
+}
+
+func TestWriteFile(t *testing.T) {
+	dir := t.TempDir()
+	a, _, _ := testApp()
+	path := filepath.Join(dir, "out")
+	write := func(text string, err error) func(io.Writer) error {
+		return func(w io.Writer) error {
+			if _, werr := io.WriteString(w, text); werr != nil {
+				return werr
+			}
+			return err
+		}
+	}
+	content := func() string {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	if err := a.writeFile(path, write("first", nil)); err != nil || content() != "first" {
+		t.Fatalf("new file: %v, %q", err, content())
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.writeFile(path, write("second", nil)); err != nil || content() != "second" {
+		t.Fatalf("replaced file: %v, %q", err, content())
+	}
+	if st, err := os.Stat(path); err != nil || st.Mode().Perm()&0o077 != 0 {
+		t.Errorf("replacing a file widened its permissions to %v (%v)", st.Mode(), err)
+	}
+	fail := errors.New("half way")
+	if err := a.writeFile(path, write(strings.Repeat("third", 100_000), fail)); !errors.Is(err, fail) {
+		t.Errorf("failed write: %v", err)
+	}
+	if content() != "second" {
+		t.Errorf("a failed write left %d bytes of the new text", len(content()))
+	}
+
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("out", link); err == nil {
+		if err := a.writeFile(link, write("through", nil)); err != nil || content() != "through" {
+			t.Errorf("file behind a link: %v, %q", err, content())
+		}
+		if st, err := os.Lstat(link); err != nil || st.Mode().IsRegular() {
+			t.Errorf("the link was replaced by a file (%v)", err)
+		}
+		os.Remove(link)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("left in the directory: %v (%v)", entries, err)
+	}
+}
+
+func TestProgressLine(t *testing.T) {
+	var b bytes.Buffer
+	p := &progressLine{w: &b, terminal: true, start: time.Now()}
+	p.report(masim.Progress{Phase: "annealing", Done: 3, Total: 10, Best: 42})
+	p.report(masim.Progress{Phase: "annealing", Done: 4, Total: 10, Best: 42}) // too soon
+	p.note("stop")
+	p.clear()
+	want := "\r\033[K  0.0 s  annealing 3/10  best: 42 copies\r\033[Kbitsched: stop\n"
+	if b.String() != want {
+		t.Errorf("terminal shows %q, want %q", b.String(), want)
+	}
+
+	b.Reset()
+	p = &progressLine{w: &b}
+	p.report(masim.Progress{Phase: "annealing", Best: -1})
+	p.phase("reading")
+	p.clear()
+	p.note("stop")
+	if b.String() != "bitsched: stop\n" {
+		t.Errorf("off a terminal: %q", b.String())
+	}
+}

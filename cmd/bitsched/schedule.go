@@ -1,0 +1,355 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bitsched/bitsched/masim"
+	"github.com/bitsched/bitsched/netlist"
+	"github.com/bitsched/bitsched/sram"
+	"github.com/bitsched/bitsched/xmg"
+)
+
+type scheduleFlags struct {
+	rows, arrays, cols int
+	scheduler          string
+	effort             string
+	budget             time.Duration
+	seed               uint64
+	threads            int
+	output             string
+	format             string
+	patterns           int
+	copyEnergy         float64
+	json               bool
+}
+
+const scheduleLong = `Schedule reads a circuit, maps it to MAJ and XOR gates, and schedules these
+onto arrays so that few rows are copied between them.
+
+Before anything is printed or written, the schedule is checked twice: a replay
+follows which gate's value lies in which row and checks every rule of the
+machine, and an execution on the model of the arrays compares every bitline
+with the circuit.
+
+The result depends on the circuit, the flags and the seed only, not on the
+number of threads; a --budget that cuts the search short makes it depend on the
+machine too. Ctrl-C stops the search and gives the best schedule so far; a
+second Ctrl-C aborts.`
+
+const scheduleExample = `  bitsched schedule mult.aig --rows 256
+  bitsched schedule mult.aig --rows 256 -o mult.bsp
+  bitsched schedule mult.v --rows 128 --arrays 4 --effort high --json
+  bitsched schedule mult.aig --rows 256 --budget 30s
+  bitsched gen adder --width 32 -o - | bitsched schedule - --rows 64`
+
+func (a *app) scheduleCommand() *cobra.Command {
+	var f scheduleFlags
+	cmd := &cobra.Command{
+		Use:     "schedule FILE --rows R",
+		Short:   "Schedule a circuit onto arrays, and verify the result",
+		Long:    scheduleLong + "\n\nSchedulers:\n" + schedulerList(),
+		Example: scheduleExample,
+		Args:    exactArgs("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.schedule(cmd, args[0], f)
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.IntVar(&f.rows, "rows", 0, "`rows` of an array (required)")
+	fl.IntVar(&f.arrays, "arrays", 8, "number of `arrays`")
+	fl.IntVar(&f.cols, "cols", sram.DefaultCols, "`bitlines` of an array")
+	fl.StringVar(&f.scheduler, "scheduler", defaultScheduler(), "scheduling algorithm, by `name`")
+	fl.StringVar(&f.effort, "effort", masim.Normal.String(), "how hard to search: fast, normal or high")
+	fl.DurationVar(&f.budget, "budget", 0, "stop the search after this `time`, for example 60s (0 = when it is done)")
+	fl.Uint64Var(&f.seed, "seed", 1, "`seed` of the random choices")
+	fl.IntVar(&f.threads, "threads", 0, "`number` of threads (0 = all cores); does not change the result")
+	fl.StringVarP(&f.output, "output", "o", "", "write the program to this `file` (- for stdout)")
+	fl.StringVar(&f.format, "format", "bitsched", "form of the program: bitsched or masim")
+	fl.IntVar(&f.patterns, "patterns", masim.DefaultPatterns, "input `patterns` to verify on: directed ones, then random ones")
+	fl.Float64Var(&f.copyEnergy, "copy-energy", sram.DefaultEnergy.Copy, "`energy` of a copy, in units of a compute")
+	fl.BoolVar(&f.json, "json", false, "print one JSON document")
+	complete(cmd, "scheduler", schedulerNames()...)
+	complete(cmd, "effort", "fast", "normal", "high")
+	complete(cmd, "format", "bitsched", "masim")
+	return cmd
+}
+
+func defaultScheduler() string { return masim.Schedulers[0].Name }
+
+func schedulerNames() []string {
+	var names []string
+	for _, s := range masim.Schedulers {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func schedulerList() string {
+	var b strings.Builder
+	for _, s := range masim.Schedulers {
+		fmt.Fprintf(&b, "  %-12s %s\n", s.Name, s.Doc)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+type netlistReport struct {
+	Name    string `json:"name"`
+	Inputs  int    `json:"inputs"`
+	Outputs int    `json:"outputs"`
+	Gates   int    `json:"gates"`
+	Maj     int    `json:"maj"`
+	Xor     int    `json:"xor"`
+}
+
+func newNetlistReport(file, model string, g *xmg.Graph) netlistReport {
+	maj, xor := g.Counts()
+	return netlistReport{netlistName(file, model), g.NumInputs(), g.NumOutputs(), g.NumGates(), maj, xor}
+}
+
+// netlistName is the name of a circuit in reports: that of its file, since the
+// models of benchmark files are often all called top.
+func netlistName(file, model string) string {
+	if file != "-" {
+		base := filepath.Base(file)
+		if name := strings.TrimSuffix(base, filepath.Ext(base)); name != "" {
+			return name
+		}
+		return base
+	}
+	if model != "" {
+		return model
+	}
+	return "stdin"
+}
+
+func (r netlistReport) gates() string {
+	return fmt.Sprintf("%d (%d maj, %d xor)", r.Gates, r.Maj, r.Xor)
+}
+
+type scheduleResult struct {
+	Netlist       netlistReport `json:"netlist"`
+	Rows          int           `json:"rows"`
+	Cols          int           `json:"cols"`
+	ArraysAllowed int           `json:"arrays_allowed"`
+	ArraysUsed    int           `json:"arrays_used"`
+	Scheduler     string        `json:"scheduler"`
+	Effort        string        `json:"effort"`
+	Seed          uint64        `json:"seed"`
+	Trials        int           `json:"trials"`        // complete schedules that were evaluated
+	Stopped       string        `json:"stopped"`       // "", "budget" or "interrupt"
+	Deterministic bool          `json:"deterministic"` // a rerun gives the same program
+	Computes      int           `json:"computes"`
+	Copies        int           `json:"copies"`
+	Instructions  int           `json:"instructions"`
+	Energy        float64       `json:"energy"`
+	CopyEnergy    float64       `json:"copy_energy"`
+	LowerBound    boundReport   `json:"lower_bound"`
+	Verified      verifyReport  `json:"verified"`
+	CPUSeconds    float64       `json:"cpu_seconds"`
+	WallSeconds   float64       `json:"wall_seconds"`
+}
+
+type boundReport struct {
+	Copies int    `json:"copies"`
+	Reason string `json:"reason"`
+}
+
+// verifyReport is what the checks found.
+type verifyReport struct {
+	Replay     bool `json:"replay"`     // the replay kept every rule
+	Patterns   int  `json:"patterns"`   // input patterns that were executed
+	Mismatches int  `json:"mismatches"` // output bits that differ from the circuit
+	Proved     bool `json:"proved"`     // the patterns were all that there are
+}
+
+// check looks at the values of the flags before anything is read.
+func (f *scheduleFlags) check(cmd *cobra.Command) (s masim.Scheduler, o masim.Options, err error) {
+	switch {
+	case f.budget < 0:
+		return s, o, usageError(cmd, "--budget %v, expected a time that is not negative", f.budget)
+	case f.patterns < 1:
+		return s, o, usageError(cmd, "--patterns %d, expected at least 1", f.patterns)
+	case !(f.copyEnergy >= 0) || math.IsInf(f.copyEnergy, 0):
+		return s, o, usageError(cmd, "--copy-energy %v, expected a number that is not negative", f.copyEnergy)
+	case f.format != "bitsched" && f.format != "masim":
+		return s, o, usageError(cmd, "--format %q, expected bitsched or masim", f.format)
+	case f.output == "" && cmd.Flags().Changed("format"):
+		return s, o, usageError(cmd, "--format without -o FILE")
+	case f.output == "-" && f.json:
+		return s, o, usageError(cmd, "--json and -o - both want stdout")
+	}
+	if s, err = masim.Lookup(f.scheduler); err != nil {
+		return s, o, err
+	}
+	o.Seed = f.seed
+	if o.Effort, err = masim.ParseEffort(f.effort); err != nil {
+		return s, o, err
+	}
+	o.Threads, err = threads(cmd, f.threads)
+	return s, o, err
+}
+
+func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
+	scheduler, opts, err := f.check(cmd)
+	if err != nil {
+		return err
+	}
+	if err := a.checkWritable(f.output); err != nil {
+		return err
+	}
+	line := a.newProgress()
+	defer line.clear()
+	n, g, err := a.readGraph(file, line)
+	if err != nil {
+		return err
+	}
+	p := masim.Problem{Graph: g, Geometry: sram.Geometry{Arrays: f.arrays, Rows: f.rows, Cols: f.cols}}
+	if err := p.Validate(); err != nil {
+		return err
+	}
+
+	s := a.startSearch(f.budget, line)
+	defer s.end()
+	opts.Progress = a.searchProgress(line)
+	result, err := scheduler.Run(s.ctx, p, opts)
+	stopped := s.stopped()
+	if err != nil {
+		if stopped != "" && !errors.Is(err, masim.ErrInfeasible) {
+			return fmt.Errorf("bitsched: stopped by %s before the first schedule was complete", stopped)
+		}
+		return err
+	}
+	if !result.Stopped {
+		stopped = ""
+	}
+
+	replay, err := masim.Check(g, result.Program, masim.CheckOptions{})
+	if err != nil {
+		return fmt.Errorf("%w: scheduler %s made a program that breaks a rule: %w", errCheck, scheduler.Name, err)
+	}
+	verdict, err := masim.Verify(context.Background(), n, result.Program, masim.VerifyOptions{
+		Patterns: f.patterns, Seed: f.seed, Threads: opts.Threads, Progress: line.patterns,
+	})
+	if err != nil {
+		return fmt.Errorf("%w: %w", errCheck, err)
+	}
+	if !verdict.Equal() {
+		return fmt.Errorf("%w: the program does not compute %s: %v", errCheck, file, verdict.First)
+	}
+	s.end()
+
+	if f.output != "" {
+		line.phase("writing")
+		err := a.writeFile(f.output, func(w io.Writer) error { return writeProgram(w, g, result.Program, f.format) })
+		if err != nil {
+			return err
+		}
+	}
+	line.clear()
+
+	bound, reason := masim.LowerBound(p)
+	r := &scheduleResult{
+		Netlist:       newNetlistReport(file, n.Name, g),
+		Rows:          f.rows,
+		Cols:          f.cols,
+		ArraysAllowed: f.arrays,
+		ArraysUsed:    replay.ArraysUsed,
+		Scheduler:     scheduler.Name,
+		Effort:        opts.Effort.String(),
+		Seed:          f.seed,
+		Trials:        result.Trials,
+		Stopped:       stopped,
+		Deterministic: f.budget == 0 && stopped == "",
+		Computes:      replay.Computes,
+		Copies:        replay.Copies,
+		Instructions:  replay.Instructions,
+		Energy:        result.Program.Energy(sram.Energy{Compute: sram.DefaultEnergy.Compute, Copy: f.copyEnergy}),
+		CopyEnergy:    f.copyEnergy,
+		LowerBound:    boundReport{bound, reason},
+		Verified:      newVerifyReport(true, verdict),
+		CPUSeconds:    cpuTime().Seconds(),
+		WallSeconds:   time.Since(a.start).Seconds(),
+	}
+	switch {
+	case f.json:
+		return a.printJSON(r)
+	case f.output == "-":
+		return nil // stdout holds the program
+	}
+	return a.printText(r.text(f, verdict))
+}
+
+// readGraph reads a circuit and makes its graph.
+func (a *app) readGraph(file string, line *progressLine) (*netlist.Network, *xmg.Graph, error) {
+	n, err := a.readCircuit(file, line)
+	if err != nil {
+		return nil, nil, err
+	}
+	line.phase("mapping to gates")
+	g, err := xmg.FromNetwork(context.Background(), n, xmg.Options{Progress: line.mapping})
+	if err != nil {
+		return nil, nil, err
+	}
+	return n, g, nil
+}
+
+func writeProgram(w io.Writer, g *xmg.Graph, prog *sram.Program, format string) error {
+	if format == "masim" {
+		return masim.WriteMASIM(w, g, prog)
+	}
+	_, err := prog.WriteTo(w)
+	return err
+}
+
+func newVerifyReport(replay bool, v *masim.VerifyReport) verifyReport {
+	return verifyReport{Replay: replay, Patterns: v.Patterns, Mismatches: v.Mismatches, Proved: v.Exhaustive && v.Equal()}
+}
+
+func (r *scheduleResult) text(f scheduleFlags, v *masim.VerifyReport) string {
+	var s summary
+	s.add("netlist", "%s: %s, %s", r.Netlist.Name, count(r.Netlist.Inputs, "input"), count(r.Netlist.Outputs, "output"))
+	s.add("gates", "%s", r.Netlist.gates())
+	s.add("arrays", "%d of %d used, %d rows x %d bitlines", r.ArraysUsed, r.ArraysAllowed, r.Rows, r.Cols)
+	s.add("scheduler", "%s, effort %s, seed %d", r.Scheduler, r.Effort, r.Seed)
+	s.gap()
+	s.add("copies", "%d", r.Copies)
+	s.add("at least", "%d: %s", r.LowerBound.Copies, r.LowerBound.Reason)
+	s.add("computes", "%d", r.Computes)
+	s.add("energy", "%.1f (compute %.1f, copy %g)", r.Energy, sram.DefaultEnergy.Compute, r.CopyEnergy)
+	s.gap()
+	s.add("verified", "rules replayed; %s", agreement(v, r.Cols))
+	s.add("time", "%s (%s CPU)", seconds(r.WallSeconds), seconds(r.CPUSeconds))
+	switch {
+	case r.Stopped != "":
+		s.add("note", "the search was stopped by %s; a rerun may differ", r.Stopped)
+	case !r.Deterministic:
+		s.add("note", "the search ended within the budget of %v; where it does not, the result may differ", f.budget)
+	}
+	if f.output != "" {
+		s.add("written", "%s", f.output)
+	}
+	return s.String()
+}
+
+// agreement says on what the bits of a program agree with the circuit.
+func agreement(v *masim.VerifyReport, cols int) string {
+	blocks := (v.Patterns + cols - 1) / cols
+	switch {
+	case v.Exhaustive:
+		return fmt.Sprintf("all %s agree with the circuit", count(v.Patterns, "possible input pattern"))
+	case v.Patterns%cols == 0:
+		return fmt.Sprintf("all %d bitlines x %s agree with the circuit (%s)", cols, count(blocks, "block"), count(v.Patterns, "pattern"))
+	default:
+		return fmt.Sprintf("all %s agree with the circuit (%s of %d bitlines)", count(v.Patterns, "pattern"), count(blocks, "block"), cols)
+	}
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/bitsched/bitsched/masim"
+)
+
+// Why a search was stopped; also the words for it in reports.
+var (
+	errInterrupt = errors.New("interrupt")
+	errBudget    = errors.New("budget")
+)
+
+// search is a running search that the budget or the first Ctrl-C stops. What it
+// has found by then is still verified and delivered.
+type search struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	disarm func()
+	timer  *time.Timer
+}
+
+// startSearch starts the search. A budget counts from the start of the program;
+// 0 means none.
+func (a *app) startSearch(budget time.Duration, line *progressLine) *search {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	s := &search{ctx: ctx, cancel: cancel}
+	if budget > 0 {
+		s.timer = time.AfterFunc(time.Until(a.start.Add(budget)), func() { cancel(errBudget) })
+	}
+	s.disarm = a.interrupt.onFirst(func() {
+		cancel(errInterrupt)
+		line.note("interrupted: finishing with the best schedule so far (Ctrl-C again to abort)")
+	})
+	return s
+}
+
+// stopped says what stopped the search so far, "" if nothing did.
+func (s *search) stopped() string {
+	if cause := context.Cause(s.ctx); cause != nil {
+		return cause.Error()
+	}
+	return ""
+}
+
+// end lets the next Ctrl-C abort again. It may be called twice.
+func (s *search) end() {
+	s.disarm()
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+	s.cancel(nil)
+}
+
+// searchProgress shows the reports of a scheduler.
+func (a *app) searchProgress(line *progressLine) func(masim.Progress) {
+	if a.progress == nil {
+		return line.report
+	}
+	return func(p masim.Progress) {
+		a.progress(p)
+		line.report(p)
+	}
+}

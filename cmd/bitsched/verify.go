@@ -1,0 +1,229 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bitsched/bitsched/masim"
+	"github.com/bitsched/bitsched/netlist"
+	"github.com/bitsched/bitsched/sram"
+)
+
+type verifyFlags struct {
+	patterns   int
+	exhaustive bool
+	seed       uint64
+	threads    int
+	json       bool
+}
+
+const verifyLong = `Verify executes a program on the model of the arrays, compares every bitline
+with the circuit, and names the first output bit that differs, with its pattern
+and its bitline. The exit code is then 1.
+
+It also replays the program against the MAJ and XOR gates that schedule would
+make of the circuit, and says whether every rule of a schedule is kept. A
+program that computes the circuit from other gates passes, since its bits are
+right; the report says that it is no schedule of these gates.`
+
+const verifyExample = `  bitsched verify mult.aig mult.bsp
+  bitsched verify mult.aig mult.bsp --patterns 1000000
+  bitsched verify adder.v adder.bsp --exhaustive --json
+  bitsched schedule adder.v --rows 32 -o - | bitsched verify adder.v -`
+
+func (a *app) verifyCommand() *cobra.Command {
+	var f verifyFlags
+	cmd := &cobra.Command{
+		Use:     "verify FILE PROG",
+		Short:   "Execute a program and compare every bit with the circuit",
+		Long:    verifyLong,
+		Example: verifyExample,
+		Args:    exactArgs("FILE", "PROG"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.verify(cmd, args[0], args[1], f)
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.IntVar(&f.patterns, "patterns", masim.DefaultPatterns, "input `patterns` to run: directed ones, then random ones")
+	fl.BoolVar(&f.exhaustive, "exhaustive", false, fmt.Sprintf("run all patterns (at most %d inputs)", masim.MaxExhaustive))
+	fl.Uint64Var(&f.seed, "seed", 1, "`seed` of the random patterns")
+	fl.IntVar(&f.threads, "threads", 0, "`number` of threads (0 = all cores); does not change the result")
+	fl.BoolVar(&f.json, "json", false, "print one JSON document")
+	cmd.MarkFlagsMutuallyExclusive("patterns", "exhaustive")
+	return cmd
+}
+
+type verifyResult struct {
+	Netlist  netlistReport `json:"netlist"`
+	Program  programReport `json:"program"`
+	Verified verifyReport  `json:"verified"`
+
+	Rule    string `json:"rule"`    // the first rule that the replay found broken; "" = none
+	Names   string `json:"names"`   // how names differ; ports are matched by position
+	Refused string `json:"refused"` // why the program could not be run on this circuit; "" = it ran
+
+	WrongPatterns int             `json:"wrong_patterns"`
+	WrongOutputs  int             `json:"wrong_outputs"`
+	First         *mismatchReport `json:"first_mismatch"`
+
+	CPUSeconds  float64 `json:"cpu_seconds"`
+	WallSeconds float64 `json:"wall_seconds"`
+}
+
+type programReport struct {
+	File         string `json:"file"`
+	Arrays       int    `json:"arrays"`
+	ArraysUsed   int    `json:"arrays_used"`
+	Rows         int    `json:"rows"`
+	Cols         int    `json:"cols"`
+	Computes     int    `json:"computes"`
+	Copies       int    `json:"copies"`
+	Instructions int    `json:"instructions"`
+}
+
+type mismatchReport struct {
+	Output  int    `json:"output"`
+	Name    string `json:"name"`
+	Pattern int    `json:"pattern"`
+	Block   int    `json:"block"`
+	Bitline int    `json:"bitline"`
+	Inputs  string `json:"inputs"`
+	Got     bool   `json:"got"`
+	Want    bool   `json:"want"`
+}
+
+func (a *app) verify(cmd *cobra.Command, file, progFile string, f verifyFlags) error {
+	workers, err := threads(cmd, f.threads)
+	switch {
+	case err != nil:
+		return err
+	case f.patterns < 1:
+		return usageError(cmd, "--patterns %d, expected at least 1", f.patterns)
+	case file == "-" && progFile == "-":
+		return usageError(cmd, "FILE and PROG are both -, expected at most one to be read from stdin")
+	}
+	line := a.newProgress()
+	defer line.clear()
+	n, g, err := a.readGraph(file, line)
+	if err != nil {
+		return err
+	}
+	if f.exhaustive && n.NumInputs() > masim.MaxExhaustive {
+		return usageError(cmd, "--exhaustive with %d inputs, expected at most %d", n.NumInputs(), masim.MaxExhaustive)
+	}
+	line.phase("reading " + progFile)
+	prog, err := a.readProgram(progFile)
+	if err != nil {
+		return err
+	}
+
+	r := &verifyResult{
+		Netlist: newNetlistReport(file, n.Name, g),
+		Program: programReport{
+			File: progFile, Arrays: prog.Geometry.Arrays, ArraysUsed: prog.ArraysUsed(),
+			Rows: prog.Geometry.Rows, Cols: prog.Geometry.Cols,
+			Computes: prog.Computes(), Copies: prog.Copies(), Instructions: len(prog.Instrs),
+		},
+	}
+	if _, err := masim.Check(g, prog, masim.CheckOptions{}); err != nil {
+		r.Rule = err.Error()
+	}
+	verdict, err := a.execute(n, prog, f, workers, line)
+	if err != nil {
+		r.Refused = err.Error()
+		verdict = &masim.VerifyReport{}
+	}
+	line.clear()
+	r.Verified = newVerifyReport(r.Rule == "", verdict)
+	r.Verified.Proved = r.Verified.Proved && r.Refused == ""
+	r.Names = verdict.Names
+	r.WrongPatterns, r.WrongOutputs = verdict.WrongPatterns, verdict.WrongOutputs
+	if m := verdict.First; m != nil {
+		r.First = &mismatchReport{m.Output, m.Name, m.Pattern, m.Block, m.Bitline, m.Inputs, m.Got, m.Want}
+	}
+	r.CPUSeconds, r.WallSeconds = cpuTime().Seconds(), time.Since(a.start).Seconds()
+
+	if f.json {
+		err = a.printJSON(r)
+	} else {
+		err = a.printText(r.text(verdict))
+	}
+	switch {
+	case r.Refused != "":
+		return fmt.Errorf("%w: %s cannot run as %s: %s", errCheck, progFile, file, r.Refused)
+	case !verdict.Equal():
+		return fmt.Errorf("%w: %s does not compute %s: %v", errCheck, progFile, file, verdict.First)
+	}
+	return err
+}
+
+func (a *app) execute(n *netlist.Network, prog *sram.Program, f verifyFlags, workers int, line *progressLine) (*masim.VerifyReport, error) {
+	return masim.Verify(context.Background(), n, prog, masim.VerifyOptions{
+		Patterns: f.patterns, Exhaustive: f.exhaustive, Seed: f.seed, Threads: workers, Progress: line.patterns,
+	})
+}
+
+// readProgram reads a program from a file or, for "-", from stdin.
+func (a *app) readProgram(path string) (*sram.Program, error) {
+	if path == "-" {
+		return sram.Parse(a.stdin, "<stdin>")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("bitsched: %w", err)
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err == nil && st.IsDir() {
+		return nil, fmt.Errorf("bitsched: %s: is a directory, expected a program", path)
+	}
+	prog, err := sram.Parse(f, path)
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return nil, fmt.Errorf("bitsched: %w", pe)
+	}
+	return prog, err
+}
+
+func (r *verifyResult) text(v *masim.VerifyReport) string {
+	p := &r.Program
+	var s summary
+	s.add("netlist", "%s: %s, %s", r.Netlist.Name, count(r.Netlist.Inputs, "input"), count(r.Netlist.Outputs, "output"))
+	s.add("gates", "%s", r.Netlist.gates())
+	s.add("program", "%s: %s, %s", p.File, count(p.Computes, "compute"), copies(p.Copies))
+	s.add("arrays", "%d of %d used, %d rows x %d bitlines", p.ArraysUsed, p.Arrays, p.Rows, p.Cols)
+	s.gap()
+	if r.Rule == "" {
+		s.add("rules", "all kept: a schedule of these gates")
+	} else {
+		s.add("rules", "not a schedule of these gates: %s", r.Rule)
+	}
+	switch {
+	case r.Refused != "":
+		s.add("bits", "NOT RUN: %s", r.Refused)
+	case !v.Equal():
+		s.add("bits", "WRONG: %s in %s of %s",
+			count(v.Mismatches, "output bit"), count(v.WrongPatterns, "pattern"), fmt.Sprint(v.Patterns))
+		s.add("first", "%v", v.First)
+	default:
+		s.add("bits", "%s", agreement(v, p.Cols))
+	}
+	if r.Names != "" {
+		s.add("names", "%s", r.Names)
+	}
+	s.add("time", "%s (%s CPU)", seconds(r.WallSeconds), seconds(r.CPUSeconds))
+	return s.String()
+}
+
+func copies(n int) string {
+	if n == 1 {
+		return "1 copy"
+	}
+	return fmt.Sprintf("%d copies", n)
+}
