@@ -221,16 +221,18 @@ func (im *improver) accept(m perturbation) *baseline {
 type improveOptions struct {
 	passes int // passes of an iteration; the paper has 500
 	steps  int // gates to compute in all passes, after which it ends; 0 = no limit
+	bound  int // copies that no schedule can go below, at which it ends
 	seed   uint64
 	report func(pass, best int) // after each batch of passes, may be nil
 }
 
 // improve runs passes until an iteration of them brought nothing, the steps are
-// used up or ctx ends, and returns the best schedule, the number of passes, and whether it ended by
-// itself. The generators, one
-// for each worker, are all at the start and decide alike; the result depends
-// neither on their number nor on the batches: pass k always gets the k-th random
-// stream and the schedule that the passes before it left.
+// used up, the bound is reached or ctx ends. It returns the best schedule, the
+// number of passes, and whether it ended by itself.
+//
+// The generators, one for each worker, are all at the start and decide alike.
+// The result depends neither on their number nor on the batches: pass k always
+// gets the k-th random stream and the schedule that the passes before it left.
 func improve(ctx context.Context, base *baseline, gens []generator, o improveOptions) (best *baseline, passes int, done bool) {
 	stop := func() bool { return ctx.Err() != nil }
 	workers := make([]*improver, len(gens))
@@ -247,7 +249,7 @@ func improve(ctx context.Context, base *baseline, gens []generator, o improveOpt
 	batch := smallest * len(gens)
 	first, last := 0, o.passes // the pass to do next, and where the iteration ends
 	steps := 0
-	for first < last && (o.steps == 0 || steps < o.steps) {
+	for first < last && base.total() > o.bound && (o.steps == 0 || steps < o.steps) {
 		if stop() {
 			return base, first, false
 		}

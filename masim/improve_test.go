@@ -129,7 +129,7 @@ func TestImproveEqualsSerial(t *testing.T) {
 		if b == nil {
 			continue
 		}
-		o := improveOptions{passes: 60, seed: seed}
+		o := improveOptions{passes: 60, bound: -1, seed: seed}
 		order, passes := serialImprove(s, b.order, o, 1<<30)
 		for _, threads := range []int{1, 2, 3} {
 			var gens []generator
@@ -159,7 +159,7 @@ func TestImproveSteps(t *testing.T) {
 		if b == nil {
 			continue
 		}
-		full := improveOptions{passes: 60, seed: seed}
+		full := improveOptions{passes: 60, bound: -1, seed: seed}
 		_, all, _ := improve(context.Background(), b, []generator{s.clone()}, full)
 		limited := full
 		limited.steps = 1 + rng.IntN(2000)

@@ -24,9 +24,9 @@ type masimEffort struct {
 
 // The paper has 500 trials and iterations of 500 passes.
 var masimEfforts = [...]masimEffort{
-	Fast:   {trials: 50, passes: 100, fixed: 200_000, random: 20_000, steps: 10_000_000},
-	Normal: {trials: 250, passes: 1500, fixed: 3_000_000, random: 80_000, steps: 150_000_000},
-	High:   {trials: 2500, passes: 10_000, fixed: 30_000_000, random: 250_000, steps: 3_000_000_000},
+	Fast:   {trials: 50, passes: 100, fixed: 200_000, random: 10_000, steps: 10_000_000},
+	Normal: {trials: 250, passes: 2000, fixed: 5_000_000, random: 30_000, steps: 150_000_000},
+	High:   {trials: 2500, passes: 10_000, fixed: 50_000_000, random: 200_000, steps: 3_000_000_000},
 }
 
 // arraySpread is the number of different array limits that trials try.
@@ -115,43 +115,54 @@ func (a *attempt) better(b *attempt) bool {
 }
 
 // runTrials returns the trial with the fewest copies, the first of equals; nil
-// if none went through. It also returns how many went through.
-func runTrials(net *cicppNet, rows int, trials []trial, threads int, stop func() bool, done func(done, best int)) (*attempt, int) {
+// if none went through. It also returns how many went through. Trials after one
+// with no more copies than the bound are as if never made.
+func runTrials(net *cicppNet, rows int, trials []trial, bound, threads int, stop func() bool, done func(done, best int)) (*attempt, int) {
 	var (
-		next     atomic.Int64
-		mu       sync.Mutex
-		best     *attempt
-		ended    int
-		complete int
-		wg       sync.WaitGroup
+		next atomic.Int64
+		last atomic.Int64 // no trial after this one is needed
+		mu   sync.Mutex
+		best *attempt
+		ran  = make([]bool, len(trials)) // and went through
+		n    int
+		wg   sync.WaitGroup
 	)
+	last.Store(int64(len(trials) - 1))
 	for range min(threads, len(trials)) {
 		wg.Go(func() {
 			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(trials) || stop() {
+				i := next.Add(1) - 1
+				if i > last.Load() || stop() {
 					return
 				}
 				a := trials[i].run(net, rows, stop)
 				mu.Lock()
-				ended++
+				n++
 				if a != nil {
-					complete++
-					a.index = i
+					a.index, ran[i] = int(i), true
 					if a.better(best) {
 						best = a
+					}
+					if a.state.copies <= bound {
+						last.Store(min(last.Load(), i))
 					}
 				}
 				copies := -1
 				if best != nil {
 					copies = best.state.copies
 				}
-				done(ended, copies)
+				done(n, copies)
 				mu.Unlock()
 			}
 		})
 	}
 	wg.Wait()
+	complete := 0
+	for _, ok := range ran[:last.Load()+1] {
+		if ok {
+			complete++
+		}
+	}
 	return best, complete
 }
 
@@ -173,6 +184,7 @@ func runMASIM(ctx context.Context, p Problem, o Options) (*Result, error) {
 		return nil, fmt.Errorf("masim: %w: %d inputs fill all %d arrays of %d rows, no row is left to compute in",
 			ErrInfeasible, net.inputs, arrays, rows)
 	}
+	bound, _ := LowerBound(p)
 	effort := masimEfforts[min(o.Effort, High)]
 	threads := max(o.Threads, 1)
 	stop := func() bool { return ctx.Err() != nil }
@@ -184,7 +196,7 @@ func runMASIM(ctx context.Context, p Problem, o Options) (*Result, error) {
 		from := max(lo, hi-arraySpread+1)
 		trials := masimTrials(effort, net.gates(), o.Seed, from, hi)
 		var complete int
-		best, complete = runTrials(net, rows, trials, threads, stop, func(done, copies int) {
+		best, complete = runTrials(net, rows, trials, bound, threads, stop, func(done, copies int) {
 			o.report(Progress{Phase: "random schedules", Done: done, Total: len(trials), Best: copies})
 		})
 		result.Trials += complete
@@ -212,6 +224,7 @@ func runMASIM(ctx context.Context, p Problem, o Options) (*Result, error) {
 		base, passes, done = improve(ctx, base, gens, improveOptions{
 			passes: effort.passes,
 			steps:  effort.steps,
+			bound:  bound,
 			seed:   mix(o.Seed ^ 0x696d70726f7665),
 			report: func(pass, copies int) {
 				o.report(Progress{Phase: "improvement passes", Done: pass, Best: copies})

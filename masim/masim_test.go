@@ -44,6 +44,17 @@ func TestMASIMFirstOfEquals(t *testing.T) {
 	require.False(t, a.better(c))
 }
 
+// Once a trial is as good as the lower bound, nothing more is tried.
+func TestMASIMStopsAtBound(t *testing.T) {
+	p := Problem{andChain(20, 0), sram.Geometry{Arrays: 4, Rows: 16, Cols: 1}}
+	for _, threads := range []int{1, 3} {
+		r, err := runMASIM(context.Background(), p, Options{Effort: High, Threads: threads})
+		require.NoError(t, err)
+		require.Equal(t, 16, r.Copies, "the inputs of the full array")
+		require.Equal(t, 1, r.Trials)
+	}
+}
+
 // Another seed is another search, more effort is no worse on average.
 func TestMASIMSeedsAndEfforts(t *testing.T) {
 	total := map[Effort]int{}
