@@ -57,7 +57,7 @@ func emit(p Problem, steps []step) (*sram.Program, error) {
 		}
 		cell := int(s.array)*geo.Rows + int(s.row)
 		if old := held[cell]; old != 0 {
-			at.unset(old, int(s.array))
+			at.unset(old, sram.Place{Array: int(s.array), Row: int(s.row)})
 		}
 		held[cell] = s.value
 		at.set(s.value, int(s.array), int(s.row))
@@ -118,9 +118,9 @@ func (t *whereTable) set(v int32, a, r int) {
 	t.more[v] = append(t.more[v], sram.Place{Array: a, Row: r})
 }
 
-func (t *whereTable) unset(v int32, a int) {
+func (t *whereTable) unset(v int32, at sram.Place) {
 	more := t.more[v]
-	if t.one[v].Array == a {
+	if t.one[v] == at {
 		if len(more) == 0 {
 			t.one[v].Array = -1
 			return
@@ -128,7 +128,7 @@ func (t *whereTable) unset(v int32, a int) {
 		t.one[v], more = more[0], more[1:]
 	} else {
 		for i := range more {
-			if more[i].Array == a {
+			if more[i] == at {
 				more = append(more[:i:i], more[i+1:]...)
 				break
 			}
