@@ -25,12 +25,12 @@ const computed = -1
 func emit(p Problem, steps []step) (*sram.Program, error) {
 	g := p.Graph
 	geo := p.Geometry
-	held := make([]int32, geo.Arrays*geo.Rows) // value in each row, 0 = none
+	held := sram.NewRowTable(geo) // value in each row
 	at := newWhereTable(g.NumNodes())
 	prog := &sram.Program{Geometry: geo, Instrs: make([]sram.Instr, len(steps))}
 	for i := range g.NumInputs() {
 		a, r := p.home(i + 1)
-		held[a*geo.Rows+r] = int32(i + 1)
+		held.Set(a, r, uint32(i+1))
 		at.set(int32(i+1), a, r)
 		prog.Inputs = append(prog.Inputs, sram.Input{Name: g.InputName(i), Place: sram.Place{Array: a, Row: r}})
 	}
@@ -55,12 +55,12 @@ func emit(p Problem, steps []step) (*sram.Program, error) {
 				ins.Src[j] = o
 			}
 		}
-		cell := int(s.array)*geo.Rows + int(s.row)
-		if old := held[cell]; old != 0 {
-			at.unset(old, sram.Place{Array: int(s.array), Row: int(s.row)})
+		a, r := int(s.array), int(s.row)
+		if old := held.Get(a, r); old != 0 {
+			at.unset(int32(old), sram.Place{Array: a, Row: r})
 		}
-		held[cell] = s.value
-		at.set(s.value, int(s.array), int(s.row))
+		held.Set(a, r, uint32(s.value))
+		at.set(s.value, a, r)
 	}
 	for _, o := range g.Outputs() {
 		out := sram.Output{Name: o.Name}
