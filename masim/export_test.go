@@ -176,7 +176,7 @@ func masimChecker(g *xmg.Graph, rows int, text string, copies int) error {
 
 func TestWriteMASIMRandom(t *testing.T) {
 	found := 0
-	for seed := range uint64(60) {
+	for seed := range uint64(25) {
 		rng := rand.New(rand.NewPCG(seed, 6))
 		p, _ := smallProblem(rng, 60)
 		for _, s := range Schedulers {
@@ -191,7 +191,7 @@ func TestWriteMASIMRandom(t *testing.T) {
 			found++
 		}
 	}
-	require.Greater(t, found, 40)
+	require.Greater(t, found, 15)
 }
 
 // The same and our own rules on netlists of the MASIM project.
@@ -199,7 +199,7 @@ func TestSharedNetlists(t *testing.T) {
 	for _, name := range []string{"int2float", "router", "cavlc", "priority", "dec", "adder", "max", "sin"} {
 		p := sharedProblem(t, name)
 		for _, s := range Schedulers {
-			if p.Graph.NumGates() > 600 && s.Name != "masim" {
+			if p.Graph.NumGates() > 300 && s.Name != "masim" {
 				continue // the search of the others takes seconds there
 			}
 			r, err := s.Run(t.Context(), p, Options{Seed: 1, Threads: 2})
