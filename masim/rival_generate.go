@@ -323,4 +323,3 @@ func (s *rivalState) steps() []step {
 	}
 	return out
 }
-
