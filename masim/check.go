@@ -76,7 +76,7 @@ type Report struct {
 // are numbered from 0.
 //
 // Check executes nothing and shares no code with any scheduler. It takes
-// O(instructions + gates) time, and 6 bytes a gate and 4 a row used.
+// O(instructions + gates) time, and 5 to 11 bytes a gate and 4 a row used.
 //
 // Names are not looked at, only the order of inputs and outputs.
 func Check(g *xmg.Graph, p *sram.Program, o CheckOptions) (*Report, error) {
