@@ -322,7 +322,11 @@ func (r *scheduleResult) text(f scheduleFlags, v *masim.VerifyReport) string {
 	s.add("arrays", "%d of %d used, %d rows x %d bitlines", r.ArraysUsed, r.ArraysAllowed, r.Rows, r.Cols)
 	s.add("scheduler", "%s, effort %s, seed %d", r.Scheduler, r.Effort, r.Seed)
 	s.gap()
-	s.add("copies", "%d", r.Copies)
+	if r.Copies == r.LowerBound.Copies {
+		s.add("copies", "%d, the fewest possible", r.Copies)
+	} else {
+		s.add("copies", "%d", r.Copies)
+	}
 	s.add("at least", "%d: %s", r.LowerBound.Copies, r.LowerBound.Reason)
 	s.add("computes", "%d", r.Computes)
 	s.add("energy", "%.1f (compute %.1f, copy %g)", r.Energy, sram.DefaultEnergy.Compute, r.CopyEnergy)
