@@ -128,6 +128,7 @@ func (a *app) rootCommand() *cobra.Command {
 	root.AddCommand(
 		a.scheduleCommand(),
 		a.verifyCommand(),
+		a.compareCommand(),
 		a.genCommand(),
 		a.convertCommand(),
 		a.versionCommand(),

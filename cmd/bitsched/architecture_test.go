@@ -25,7 +25,8 @@ var mayImport = map[string][]string{
 	"sram":         {},
 	"xmg":          {"netlist"},
 	"masim":        {"netlist", "xmg", "sram"},
-	"cmd/bitsched": {"netlist", "netlist/gen", "xmg", "sram", "masim"},
+	"benchmarks":   {"netlist", "xmg", "sram", "masim"},
+	"cmd/bitsched": {"netlist", "netlist/gen", "xmg", "sram", "masim", "benchmarks"},
 }
 
 // onlyInCmd are the modules that no library package may need.

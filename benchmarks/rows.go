@@ -1,0 +1,48 @@
+package benchmarks
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/bitsched/bitsched/sram"
+)
+
+// ReadRows reads a rows file: the rows of an array for each circuit, as NAME
+// ROWS on a line each. `#` starts a comment. Errors are of the form
+// file:line: what.
+func ReadRows(r io.Reader, file string) (map[string]int, error) {
+	rows := map[string]int{}
+	at := map[string]int{}
+	s := bufio.NewScanner(r)
+	line := 0
+	fail := func(format string, args ...any) (map[string]int, error) {
+		return nil, fmt.Errorf("%s:%d: %w", file, line, fmt.Errorf(format, args...))
+	}
+	for s.Scan() {
+		line++
+		text, _, _ := strings.Cut(s.Text(), "#")
+		f := strings.Fields(text)
+		switch {
+		case len(f) == 0:
+			continue
+		case len(f) != 2:
+			return fail("%d words, expected NAME ROWS", len(f))
+		}
+		n, err := strconv.Atoi(f[1])
+		if err != nil || n < 1 || n > sram.MaxRows {
+			return fail("rows %q, expected a number from 1 to %d", f[1], sram.MaxRows)
+		}
+		if first := at[f[0]]; first > 0 {
+			return fail("%q is on line %d already", f[0], first)
+		}
+		rows[f[0]], at[f[0]] = n, line
+	}
+	if err := s.Err(); err != nil {
+		line++
+		return fail("%w", err)
+	}
+	return rows, nil
+}

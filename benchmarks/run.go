@@ -1,0 +1,270 @@
+package benchmarks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bitsched/bitsched/masim"
+	"github.com/bitsched/bitsched/netlist"
+	"github.com/bitsched/bitsched/sram"
+	"github.com/bitsched/bitsched/xmg"
+)
+
+// Circuit is a circuit with the array size that it is scheduled for.
+type Circuit struct {
+	Name    string // for display, and to find published figures
+	File    string
+	Network *netlist.Network // as it was read: what programs are executed against
+	Graph   *xmg.Graph
+	Rows    int // of an array
+}
+
+// Options of [Run].
+type Options struct {
+	Arrays   int // most arrays that may be used
+	Cols     int // bitlines of an array
+	Effort   masim.Effort
+	Seed     uint64
+	Threads  int           // 0 means 1; changes times only
+	Budget   time.Duration // wall time of each single run; 0 = no limit
+	Patterns int           // input patterns that each program is executed on; 0 = masim.DefaultPatterns
+	Energy   sram.Energy
+
+	// CPU returns the CPU time that the process has used; nil leaves the CPU
+	// times 0. Runs follow one another, so that differences are those of a run.
+	CPU func() time.Duration
+	// Progress shows the running scheduler, Finished the results of a circuit.
+	// Each is called from one goroutine at a time and may be nil.
+	Progress func(Step)
+	Finished func(*Row)
+}
+
+// Step says what [Run] is doing.
+type Step struct {
+	Circuit, Scheduler string
+	Run, Runs          int // number of this run, from 1, and of all
+	masim.Progress
+}
+
+// Status is what came of one run of a scheduler.
+type Status uint8
+
+// The statuses.
+const (
+	NotRun     Status = iota // stopped before its turn
+	Done                     // a program that passed both checks
+	Infeasible               // the scheduler found no schedule
+	NoResult                 // the scheduler gave up: stopped too early, or the circuit is beyond its limits
+	Failed                   // it made a program that failed a check
+)
+
+func (s Status) String() string {
+	return [...]string{"not run", "done", "infeasible", "no result", "failed"}[s]
+}
+
+// Cell is the result of one scheduler on one circuit. Counts are 0 unless the
+// status is Done.
+type Cell struct {
+	Scheduler  string
+	Status     Status
+	Err        error  // why it is not Done
+	Stopped    string // "", or what cut the search short: "budget", "interrupt"
+	Copies     int
+	Computes   int
+	ArraysUsed int
+	Trials     int
+	Patterns   int     // that the program was executed on
+	Proved     bool    // these were all that there are
+	Energy     float64 // in units of Options.Energy
+	CPU, Wall  time.Duration
+}
+
+// Row is the results for one circuit, a cell for each scheduler.
+type Row struct {
+	Name                   string
+	File                   string
+	Rows                   int
+	Gates, Inputs, Outputs int
+	Bound                  int    // no schedule has fewer copies
+	BoundReason            string // why
+	Cells                  []Cell
+}
+
+// Published returns the paper's figures for this circuit, nil if there are none
+// or if they are for other gates or rows.
+func (r *Row) Published() *Published {
+	if p := PublishedFor(r.Name); p.sameInstance(r.Gates, r.Rows) {
+		return p
+	}
+	return nil
+}
+
+// Comparison is what [Run] found.
+type Comparison struct {
+	Schedulers []string
+	Rows       []Row
+	Options    Options
+	Stopped    string // "", or why some runs were not made
+}
+
+// ErrCheck is wrapped by the errors of cells whose program failed a check.
+var ErrCheck = errors.New("check failed")
+
+var errBudget = errors.New("budget")
+
+// Run schedules every circuit with every scheduler, one run after another, and
+// checks and executes each program. When ctx ends, the running search delivers
+// what it has, and the others are not run; the cause of ctx is the word for it.
+// Everything but the times is independent of Threads, unless a search is cut
+// short.
+func Run(ctx context.Context, circuits []Circuit, schedulers []masim.Scheduler, o Options) *Comparison {
+	c := &Comparison{Options: o, Rows: make([]Row, len(circuits))}
+	for _, s := range schedulers {
+		c.Schedulers = append(c.Schedulers, s.Name)
+	}
+	for i := range circuits {
+		circuit, row := &circuits[i], &c.Rows[i]
+		g := circuit.Graph
+		*row = Row{
+			Name: circuit.Name, File: circuit.File, Rows: circuit.Rows,
+			Gates: g.NumGates(), Inputs: g.NumInputs(), Outputs: g.NumOutputs(),
+			Cells: make([]Cell, len(schedulers)),
+		}
+		p := masim.Problem{Graph: g, Geometry: sram.Geometry{Arrays: o.Arrays, Rows: circuit.Rows, Cols: o.Cols}}
+		if p.Validate() == nil {
+			row.Bound, row.BoundReason = masim.LowerBound(p)
+		}
+		for j, s := range schedulers {
+			cell := &row.Cells[j]
+			cell.Scheduler = s.Name
+			if ctx.Err() != nil {
+				c.Stopped = context.Cause(ctx).Error()
+				continue
+			}
+			step := Step{Circuit: circuit.Name, Scheduler: s.Name, Run: i*len(schedulers) + j + 1, Runs: len(circuits) * len(schedulers)}
+			cell.run(ctx, circuit, p, s, o, step)
+		}
+		if o.Finished != nil && ctx.Err() == nil {
+			o.Finished(row)
+		}
+	}
+	return c
+}
+
+// run fills in the cell.
+func (c *Cell) run(ctx context.Context, circuit *Circuit, p masim.Problem, s masim.Scheduler, o Options, step Step) {
+	if c.Err = p.Validate(); c.Err != nil {
+		c.Status = noSchedule(c.Err)
+		return
+	}
+	report := func(m masim.Progress) {
+		if o.Progress != nil {
+			step.Progress = m
+			o.Progress(step)
+		}
+	}
+	report(masim.Progress{Phase: "scheduling", Best: -1})
+	if o.Budget > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, o.Budget, errBudget)
+		defer cancel()
+	}
+	cpu := func() time.Duration {
+		if o.CPU == nil {
+			return 0
+		}
+		return o.CPU()
+	}
+	start, used := time.Now(), cpu()
+	result, err := s.Run(ctx, p, masim.Options{Effort: o.Effort, Seed: o.Seed, Threads: o.Threads, Progress: report})
+	c.Wall, c.CPU = time.Since(start), cpu()-used
+	var cause string
+	if e := context.Cause(ctx); e != nil {
+		cause = e.Error()
+	}
+	if err != nil {
+		c.Status, c.Err = noSchedule(err), err
+		if cause != "" && c.Status != Infeasible {
+			c.Stopped = cause
+			c.Err = fmt.Errorf("stopped by %s before the first schedule was complete", cause)
+		}
+		return
+	}
+	if result.Stopped {
+		c.Stopped = cause
+	}
+	fail := func(err error) {
+		c.Status = Failed
+		c.Err = fmt.Errorf("%w: %s on %s: %w", ErrCheck, s.Name, circuit.Name, err)
+	}
+	replay, err := masim.Check(circuit.Graph, result.Program, masim.CheckOptions{})
+	if err != nil {
+		fail(err)
+		return
+	}
+	verdict, err := masim.Verify(context.Background(), circuit.Network, result.Program, masim.VerifyOptions{
+		Patterns: o.Patterns, Seed: o.Seed, Threads: o.Threads,
+		Progress: func(done, total int) {
+			report(masim.Progress{Phase: "verifying pattern", Done: done, Total: total, Best: replay.Copies})
+		},
+	})
+	switch {
+	case err != nil:
+		fail(err)
+		return
+	case !verdict.Equal():
+		fail(fmt.Errorf("the program does not compute the circuit: %v", verdict.First))
+		return
+	}
+	c.Status = Done
+	c.Copies, c.Computes, c.ArraysUsed = replay.Copies, replay.Computes, replay.ArraysUsed
+	c.Trials = result.Trials
+	c.Patterns, c.Proved = verdict.Patterns, verdict.Exhaustive
+	c.Energy = result.Program.Energy(o.Energy)
+}
+
+func noSchedule(err error) Status {
+	if errors.Is(err, masim.ErrInfeasible) {
+		return Infeasible
+	}
+	return NoResult
+}
+
+// Err returns the error that the comparison as a whole is: the first failed
+// check, or, where no run gave a program, why not: the first infeasible run,
+// before any other reason. A scheduler that found nothing on some circuit is no
+// error while another run gave a program.
+func (c *Comparison) Err() error {
+	var failed, infeasible, other error
+	done := false
+	for i := range c.Rows {
+		for j := range c.Rows[i].Cells {
+			cell := &c.Rows[i].Cells[j]
+			switch {
+			case cell.Status == Done:
+				done = true
+			case cell.Status == Failed && failed == nil:
+				failed = cell.Err
+			case cell.Status == Infeasible && infeasible == nil:
+				infeasible = fmt.Errorf("%s on %s: %w", cell.Scheduler, c.Rows[i].Name, cell.Err)
+			case cell.Status == NoResult && other == nil:
+				other = fmt.Errorf("%s on %s: %w", cell.Scheduler, c.Rows[i].Name, cell.Err)
+			}
+		}
+	}
+	switch {
+	case failed != nil:
+		return failed
+	case done:
+		return nil
+	case infeasible != nil:
+		return infeasible
+	case other != nil:
+		return other
+	case c.Stopped != "":
+		return fmt.Errorf("stopped by %s before the first run was complete", c.Stopped)
+	}
+	return nil
+}
