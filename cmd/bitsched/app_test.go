@@ -180,6 +180,20 @@ func TestProgressLine(t *testing.T) {
 		t.Errorf("terminal shows %q, want %q", b.String(), want)
 	}
 
+	for _, c := range []struct {
+		p    masim.Progress
+		want string
+	}{
+		{masim.Progress{Phase: "a", Done: 1, Total: 3, Best: -1}, " 61.5 s  a 1/3"},
+		{masim.Progress{Phase: "a", Done: 250, Total: 1000, Best: 0}, " 61.5 s  a 25 %  best: 0 copies"},
+		{masim.Progress{Phase: "a", Done: 7, Best: -1}, " 61.5 s  a 7"},
+		{masim.Progress{Phase: "a", Best: -1}, " 61.5 s  a"},
+	} {
+		if got := progressText(c.p, 61500*time.Millisecond); got != c.want {
+			t.Errorf("progressText(%+v) = %q, want %q", c.p, got, c.want)
+		}
+	}
+
 	b.Reset()
 	p = &progressLine{w: &b}
 	p.report(masim.Progress{Phase: "annealing", Best: -1})

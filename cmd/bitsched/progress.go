@@ -43,7 +43,9 @@ func (p *progressLine) report(m masim.Progress) {
 // progressText is the text of a progress line.
 func progressText(m masim.Progress, since time.Duration) string {
 	text := fmt.Sprintf("%5.1f s  %s", since.Seconds(), m.Phase)
-	if m.Total > 0 {
+	if m.Total >= 1000 { // a share rather than things to count
+		text += fmt.Sprintf(" %d %%", 100*int64(m.Done)/int64(m.Total))
+	} else if m.Total > 0 {
 		text += fmt.Sprintf(" %d/%d", m.Done, m.Total)
 	} else if m.Done > 0 {
 		text += fmt.Sprintf(" %d", m.Done)
