@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bitsched/bitsched/masim"
+	"github.com/bitsched/bitsched/sram"
 )
 
 func TestExitCode(t *testing.T) {
@@ -202,5 +204,50 @@ func TestProgressLine(t *testing.T) {
 	p.note("stop")
 	if b.String() != "bitsched: stop\n" {
 		t.Errorf("off a terminal: %q", b.String())
+	}
+}
+
+// TestUnverifiedIsNotPrinted gives schedule a scheduler that makes wrong
+// programs.
+func TestUnverifiedIsNotPrinted(t *testing.T) {
+	all := masim.Schedulers
+	defer func() { masim.Schedulers = all }()
+	spoil := map[string]func(p *sram.Program){
+		"negates":  func(p *sram.Program) { p.Outputs[0].Operand ^= 1 },
+		"forgets":  func(p *sram.Program) { p.Instrs = p.Instrs[:len(p.Instrs)-1] },
+		"repeats":  func(p *sram.Program) { p.Instrs = append(p.Instrs, p.Instrs[0]) },
+		"wanders":  func(p *sram.Program) { p.Inputs[0].Row = 7 },
+		"swaps":    func(p *sram.Program) { p.Instrs[0].Op ^= 1 },
+		"protects": func(p *sram.Program) { p.Instrs[0].Dst = 0 },
+	}
+	for name, f := range spoil {
+		masim.Schedulers = append(masim.Schedulers[:len(masim.Schedulers):len(masim.Schedulers)], masim.Scheduler{
+			Name: name,
+			Run: func(ctx context.Context, p masim.Problem, o masim.Options) (*masim.Result, error) {
+				r, err := all[0].Run(ctx, p, o)
+				if err == nil {
+					f(r.Program)
+				}
+				return r, err
+			},
+		})
+	}
+	dir := t.TempDir()
+	circuit := filepath.Join(dir, "c.blif")
+	text := ".model c\n.inputs a b c\n.outputs y z\n.names a b t\n11 1\n.names t c y\n01 1\n10 1\n.names t a b z\n111 1\n000 1\n.end\n"
+	if err := os.WriteFile(circuit, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for name := range spoil {
+		for _, extra := range [][]string{{}, {"--json"}, {"-o", filepath.Join(dir, "p.bsp")}, {"-o", "-"}} {
+			a, stdout, stderr := testApp()
+			args := append([]string{"schedule", circuit, "--rows", "12", "--scheduler", name}, extra...)
+			if code := a.run(args); code != exitCheck || stdout.Len() > 0 || !strings.Contains(stderr.String(), "check failed") {
+				t.Errorf("%v: exit code %d, stdout %q, stderr %q", args, code, stdout, stderr)
+			}
+			if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+				t.Errorf("%v left %v (%v)", args, entries, err)
+			}
+		}
 	}
 }
