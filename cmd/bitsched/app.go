@@ -76,6 +76,8 @@ func exitCode(err error) int {
 		return exitCheck
 	case errors.Is(err, masim.ErrInfeasible):
 		return exitInfeasible
+	case errors.Is(err, errInterrupt):
+		return exitAborted
 	}
 	return exitUsage
 }

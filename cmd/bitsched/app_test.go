@@ -26,6 +26,8 @@ func TestExitCode(t *testing.T) {
 		{fmt.Errorf("%w: bits", errCheck), 1},
 		{errors.New("anything"), 2},
 		{fmt.Errorf("masim: %w", masim.ErrInfeasible), 3},
+		{fmt.Errorf("stopped by %w", errBudget), 2},
+		{fmt.Errorf("stopped by %w", errInterrupt), 130},
 	} {
 		if got := exitCode(c.err); got != c.want {
 			t.Errorf("exitCode(%v) = %d, want %d", c.err, got, c.want)

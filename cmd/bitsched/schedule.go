@@ -225,7 +225,7 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 	stopped := s.stopped()
 	if err != nil {
 		if stopped != "" && !errors.Is(err, masim.ErrInfeasible) {
-			return fmt.Errorf("bitsched: stopped by %s before the first schedule was complete", stopped)
+			return fmt.Errorf("bitsched: stopped by %w before the first schedule was complete", context.Cause(s.ctx))
 		}
 		return err
 	}
