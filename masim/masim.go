@@ -169,6 +169,15 @@ func runTrials(net *cicppNet, rows int, trials []trial, bound, threads int, stop
 // runMASIM is the scheduler of the paper: many random trials, and the iterative
 // improvement of the best.
 func runMASIM(ctx context.Context, p Problem, o Options) (*Result, error) {
+	return scheduleMASIM(ctx, p, o, true)
+}
+
+// runMASIMNoImpr is runMASIM without the improvement ("NoImpr" in section IV-C).
+func runMASIMNoImpr(ctx context.Context, p Problem, o Options) (*Result, error) {
+	return scheduleMASIM(ctx, p, o, false)
+}
+
+func scheduleMASIM(ctx context.Context, p Problem, o Options, improving bool) (*Result, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
@@ -211,6 +220,10 @@ func runMASIM(ctx context.Context, p Problem, o Options) (*Result, error) {
 		return nil, fmt.Errorf("masim: %w: every trial ran out of rows on %d arrays of %d rows", ErrInfeasible, arrays, rows)
 	}
 
+	if !improving {
+		result.Stopped = stop()
+		return finish(p, best.state, result)
+	}
 	start := best.state.clone()
 	start.rewind(0)
 	if base := newBaseline(start, best.order, stop); base != nil && base.total() <= best.state.copies {

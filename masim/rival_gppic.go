@@ -25,7 +25,7 @@ func (r ranks) of(v int32) uint32 {
 // the smallest index, which keeps to the order of the netlist: 608 copies in the
 // geometric mean over Table II, where the paper has 922; with it, 907. A level
 // from the first fanout gives 956, the gate's own level runs out of rows.
-func gppicOrder(net *cicppNet, r ranks) []int32 {
+func gppicOrder(net *cicppNet, r ranks, _ func() bool) []int32 {
 	uses := append([]int32(nil), net.uses...)
 	missing := pendingFanins(net)
 	// A gate whose priority rises while it is ready is in the heap once more, and

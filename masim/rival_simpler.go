@@ -11,7 +11,7 @@ import (
 // compute them: Strahler's number [13].
 //
 // Gates that lead to no output come last, as roots of their own.
-func simplerOrder(net *cicppNet, r ranks) []int32 {
+func simplerOrder(net *cicppNet, r ranks, _ func() bool) []int32 {
 	usage := cellUsage(net)
 	roots := make([]int32, 0)
 	for g := int32(net.first); int(g) < net.nodes; g++ {

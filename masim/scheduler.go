@@ -92,7 +92,10 @@ type Scheduler struct {
 	Run  Func
 }
 
-// Lookup returns the scheduler of that name.
+// Lookup returns the scheduler of that name: one of [Schedulers], or an order of
+// a published rival with an instruction generation, ORDER+GENERATION or
+// ORDER+GENERATION+impr, of gppic, simpler, star, date24 and naive, greedy, cicpp,
+// evict. The last one looks ahead and cannot be improved.
 func Lookup(name string) (Scheduler, error) {
 	var names []string
 	for _, s := range Schedulers {
@@ -100,6 +103,9 @@ func Lookup(name string) (Scheduler, error) {
 			return s, nil
 		}
 		names = append(names, s.Name)
+	}
+	if s, ok := combination(name); ok {
+		return s, nil
 	}
 	return Scheduler{}, fmt.Errorf("masim: no scheduler %q, expected one of %s", name, strings.Join(names, ", "))
 }

@@ -1,7 +1,9 @@
 package masim
 
-// Schedulers lists every scheduler, the default first.
-var Schedulers = []Scheduler{
+// Schedulers lists every scheduler, the default first. [Lookup] knows more: any
+// order of a rival with any instruction generation.
+var Schedulers = append([]Scheduler{
 	{"bitsched", "ours: order by minimum cuts, then anneal order and arrays on exact copies", runBitsched},
 	{"masim", "the MASIM paper: random CICPP-driven schedules and iterative improvement", runMASIM},
-}
+	{"masim-noimpr", "the MASIM paper without iterative improvement: NoImpr", runMASIMNoImpr},
+}, publishedRivals()...)
