@@ -2,25 +2,64 @@ package masim
 
 import "fmt"
 
-// LowerBound returns a number of copies that no schedule of p can go below, and
-// the reason in one sentence.
+// LowerBound returns a number of copies that no schedule of p without
+// rematerialisation can go below, and the reason in one sentence. It takes near
+// linear time, and within that at most about a second: searches are cut off by
+// their work, so the result does not depend on the machine.
 //
-// The argument: n inputs on arrays of R rows fill the first n/R (rounded down)
-// arrays completely. Rows of inputs are never written, so nothing is computed
-// in a full array and nothing is copied to it. A gate with a fanin that lies in
-// a full array is therefore computed elsewhere, and that input must have been
-// copied at least once. A copy moves one value, so there are at least as many
-// copies as inputs of full arrays that feed a gate. The argument holds with and
-// without rematerialisation. Where no array is full the bound is 0.
-func LowerBound(p Problem) (copies int, reason string) {
-	g := p.Graph
+// It is the copies of inputs of full arrays, and the greatest number of further
+// ones that one of the other arguments gives:
+//
+//   - Inputs of full arrays. n inputs on arrays of R rows fill the first n/R
+//     (rounded down) arrays completely. Rows of inputs are never written, so
+//     nothing is computed in a full array and nothing is copied to it. A gate
+//     with a fanin that lies in a full array is therefore computed elsewhere, and
+//     that input must have been copied at least once.
+//   - Live values. At some moment more values are needed later than there are
+//     rows beside the inputs of the next array, and what is computed elsewhere
+//     must be cut from these inputs by copies: see [cutBound].
+//   - Outputs. The same at the end, exact where it is found: see [outputsBound].
+func LowerBound(p Problem) (copies int, reason string) { return lowerBound(p, true) }
+
+// LowerBoundRematerialized is [LowerBound] for schedules that may compute gates
+// again. Of the arguments, those about the end and about inputs remain.
+func LowerBoundRematerialized(p Problem) (copies int, reason string) { return lowerBound(p, false) }
+
+func lowerBound(p Problem, once bool) (int, string) {
 	rows := p.Geometry.Rows
-	if rows < 1 || g.NumGates() == 0 {
+	if rows < 1 || p.Graph.NumGates() == 0 {
 		return 0, "there is no gate to compute"
 	}
+	copies, reason := inputsBound(p)
+	inputs := p.Graph.NumInputs()
+	if inputs%rows == 0 || inputs > p.Geometry.Arrays*rows || p.Graph.NumGates() > cutLargest {
+		return copies, reason
+	}
+	in := newInstance(p, p.Geometry.Arrays)
+	cut := newCutBound(in, once)
+	cut.search()
+	least := newOutputsBound(in, once).least(cut.best)
+	if least == 0 {
+		return copies, reason
+	}
+	more := fmt.Sprintf("the outputs do not fit the %d rows beside the inputs, and producing the others elsewhere takes %d copies", cut.room, least)
+	if least == cut.best && cut.moment.gate >= 0 {
+		more = fmt.Sprintf("before gate %d at least %d values are live, beside the inputs there are %d rows, and producing the others elsewhere takes %d copies",
+			cut.moment.gate, cut.moment.live, cut.room, least)
+	}
+	if copies > 0 {
+		more = reason + "; " + more
+	}
+	return copies + int(least), more
+}
+
+// inputsBound counts the inputs of full arrays that feed a gate.
+func inputsBound(p Problem) (copies int, reason string) {
+	g := p.Graph
+	rows := p.Geometry.Rows
 	full := g.NumInputs() / rows
 	if full == 0 {
-		return 0, "the inputs fill no array"
+		return 0, "the inputs fill no array, and the values that are live at any time may fit beside them"
 	}
 	last := full * rows // inputs are nodes 1 to NumInputs
 	seen := make([]bool, last+1)

@@ -1,0 +1,326 @@
+package masim
+
+import "slices"
+
+// cutBound bounds the copies by minimum cuts at moments that every schedule goes
+// through: just before some gate g is computed, and the end.
+//
+// What is known. Let h be the array that inputs fill in part, with r rows of
+// room, and U the inputs that lie in full arrays. Each gate is computed once, in
+// h or outside. Let H be the inputs of h and the gates computed in h, S the
+// members of H that are copied out of h at some time, and B the gates computed
+// outside that are copied into h. S, B and U are disjoint, so
+//
+//	copies >= |used inputs of U| + |S| + |B|.
+//
+// A gate of H reads values of H, B and U only. A member of H that is not in S is
+// read by gates of H only. Just before g is computed, the set I of computed gates
+// holds all ancestors of g, neither g nor a descendant, and with a gate its
+// fanins. Gates of I that are outputs or have a user outside I are live. Those of
+// H that are not in S are held in h, so there are at most r of them.
+//
+// The cut. Take a network with nodes in(v), mid(v), out(v) and back(v) for each
+// gate v and mid(x) for each input x of h. Arcs: in(v) to mid(v) and back(v) to
+// in(v) of capacity 1, also from the source to mid(x); mid(v) to out(v) of
+// capacity c; without limit from out(v) to in(u) and from in(u) to back(v) for
+// each user u of v, and from mid(x) to in(u) for each user u of x that is an
+// ancestor of g. Of g and its descendants in, and of outputs out, lead to the
+// sink without limit. Let the source's side hold
+//
+//	in(v)   for gates v of I and H,
+//	mid(v)  for those of them, and those inputs, that are not in S,
+//	out(v)  where v is moreover not live, and
+//	back(v) where v has a user in I and H.
+//
+// No arc without limit leaves this side. The arcs of capacity 1 that leave it
+// enter mid of a member of S or come from back of a member of B; those of
+// capacity c are of live gates held in h. So minimum cut <= |S| + |B| + c*r, and
+//
+//	copies >= |used inputs of U| + minimum cut - c*r
+//
+// for every g and every c >= 0. The difference is concave in c; Newton's method
+// finds a good c for each g. Where a gate cannot be live (all its users are
+// ancestors of g) there is no limit from mid to out.
+//
+// With rematerialisation a gate may be computed on both sides, and need not be
+// held while it is live. There remains the moment at the end without the arcs of
+// back, H being the values ever held in h and never outside, or copied out.
+type cutBound struct {
+	in   *instance
+	once bool  // no gate is computed twice
+	full int32 // inputs in full arrays are nodes 1 to full
+	room int32 // of the array that inputs fill in part
+	net  flowNet
+	side []uint8 // by node, relative to the moment
+	work int64   // arcs that may still be looked at
+
+	best   int32  // copies beyond those of inputs of full arrays
+	moment moment // that needs them
+}
+
+const (
+	undecided = iota
+	before    // an ancestor: computed
+	after     // the gate of the moment, or a descendant: not computed
+)
+
+// The capacities are integers: those of S and B are cutUnit, those of live values
+// a part or a multiple of it.
+const (
+	cutUnit    = 64
+	maxWeight  = 16 * cutUnit
+	cutSamples = 32          // moments looked at in a first pass
+	cutSpread  = 4           // best of them that neighbours are looked at of
+	cutSmall   = 1000        // gates up to which all moments are looked at
+	liveWork   = 60_000_000  // arcs looked at for live values
+	cutWork    = 100_000_000 // and for copies: each some tenths of a second
+	cutLargest = 100_000     // gates beyond which cuts take too long
+)
+
+// newCutBound returns the bound for an instance, without moments. Where once is
+// not set, gates may be computed more than once.
+func newCutBound(in *instance, once bool) *cutBound {
+	rows := int32(in.p.Geometry.Rows)
+	inputs := in.first - 1
+	b := &cutBound{in: in, once: once, full: inputs / rows * rows, side: make([]uint8, in.values)}
+	if inputs > b.full {
+		b.room = rows - (inputs - b.full)
+	}
+	return b
+}
+
+// moment is a gate about to be computed, -1 = the end, and the least number of
+// live values that there can be then.
+type moment struct{ gate, live int32 }
+
+// search bounds the copies at the moments of most live values: among some spread
+// over the graph, and others near the best of these.
+func (b *cutBound) search() {
+	in := b.in
+	if b.full == in.first-1 || in.gates > cutLargest {
+		return // no input that could be a source
+	}
+	end := moment{-1, 0}
+	for _, out := range in.isOut {
+		if out {
+			end.live++
+		}
+	}
+	moments := []moment{end}
+	seen := make([]bool, in.gates)
+	note := func(g int32) {
+		if g >= 0 && g < in.gates && !seen[g] && b.work > 0 {
+			seen[g] = true
+			moments = append(moments, moment{g, b.live(g)})
+		}
+	}
+	sort := func() {
+		slices.SortStableFunc(moments, func(x, y moment) int { return int(y.live - x.live) })
+	}
+	if b.once {
+		b.work = liveWork
+		// The middle first, then ever finer, so that running out of work leaves
+		// no part out.
+		for d := int32(2); d <= cutSamples && d <= 2*in.gates; d *= 2 {
+			for k := int32(1); k < d; k += 2 {
+				note(int32(int64(k) * int64(in.gates) / int64(d)))
+			}
+		}
+		for step := in.gates / cutSamples; step > 0; step /= 4 {
+			sort()
+			for _, m := range slices.Clone(moments[:min(len(moments), cutSpread)]) {
+				for _, g := range [...]int32{m.gate - step, m.gate - step/2, m.gate + step/2, m.gate + step} {
+					note(g)
+				}
+			}
+		}
+		if in.gates <= cutSmall {
+			for g := range in.gates {
+				note(g)
+			}
+		}
+	}
+	sort()
+	b.work = cutWork
+	for _, m := range moments {
+		if b.work > 0 {
+			b.at(m)
+		}
+	}
+}
+
+// at bounds the copies at a moment.
+func (b *cutBound) at(m moment) {
+	// Two cuts are known: copy no value, which leaves all that is live, and copy
+	// all inputs. At weight c a cut costs s + c*(live - room). The cut that is
+	// least at the weight where the two cost the same replaces one of them,
+	// until it is no better than both.
+	type line struct{ s, over int64 }
+	b.mark(m.gate)
+	lo := line{0, int64(m.live - b.room)}
+	hi := line{int64(b.sources()), -int64(b.room)}
+	last := int64(0)
+	for b.work > 0 && lo.over > 0 && hi.over < 0 {
+		c := min((hi.s-lo.s)*cutUnit/(lo.over-hi.over), maxWeight)
+		if c < 1 || c == last || lo.s*cutUnit+c*lo.over <= int64(b.best)*cutUnit {
+			return // nothing to gain
+		}
+		last = c
+		flow, s, live := b.cut(int32(c))
+		value := int64(flow) - c*int64(b.room)
+		if most := int32((value + cutUnit - 1) / cutUnit); most > b.best {
+			b.best, b.moment = most, m
+		}
+		if over := int64(live - b.room); over > 0 {
+			lo = line{int64(s), over}
+		} else {
+			hi = line{int64(s), over}
+		}
+	}
+}
+
+// sources counts the inputs of h that ancestors read.
+func (b *cutBound) sources() int32 {
+	n := int32(0)
+	for v := b.full + 1; v < b.in.first; v++ {
+		for _, u := range b.in.uses(v) {
+			if b.side[b.in.first+u] == before {
+				n++
+				break
+			}
+		}
+	}
+	return n
+}
+
+// live returns the least number of live values just before gate g is computed:
+// the minimum over all sets of gates that can be the computed ones then.
+func (b *cutBound) live(g int32) int32 {
+	in, f := b.in, &b.net
+	b.mark(g)
+	f.reset(int(2 + 2*in.values))
+	for v := in.first; v < in.values; v++ {
+		n := 2 + 2*v
+		switch b.side[v] {
+		case after:
+			f.arc(n, sink, noCut)
+			continue
+		case before:
+			f.arc(source, n, noCut)
+		}
+		for _, u := range in.uses(v) {
+			n2 := 2 + 2*(in.first+u)
+			f.arc(n+1, n2, noCut)
+			f.arc(n2, n, noCut) // u is computed after v
+		}
+		if in.isOut[v] {
+			f.arc(n+1, sink, noCut)
+		}
+		f.arc(n, n+1, 1)
+	}
+	work := f.work
+	live := f.maximise(noCut)
+	b.work -= f.work - work + int64(len(f.to))
+	return live
+}
+
+// mark tells the gates computed before g from those computed after.
+func (b *cutBound) mark(g int32) {
+	in := b.in
+	if g < 0 {
+		for v := in.first; v < in.values; v++ {
+			b.side[v] = before
+		}
+		return
+	}
+	clear(b.side)
+	root := in.first + g
+	b.side[root] = after
+	for v := root; v >= in.first; v-- {
+		if v == root || b.side[v] == before {
+			for _, u := range in.fanin[v-in.first] {
+				if u >= in.first {
+					b.side[u] = before
+				}
+			}
+		}
+	}
+	for v := root + 1; v < in.values; v++ {
+		for _, u := range in.fanin[v-in.first] {
+			if u >= in.first && b.side[u] == after {
+				b.side[v] = after
+			}
+		}
+	}
+}
+
+// cut returns the minimum cut at weight c, how many values of S it cuts and how
+// many live ones.
+func (b *cutBound) cut(c int32) (flow, s, live int32) {
+	in, f := b.in, &b.net
+	entry := func(v int32) int32 { return 2 + 4*v }
+	f.reset(int(2 + 4*in.values))
+	for v := b.full + 1; v < in.first; v++ {
+		mid := entry(v) + 1
+		used := false
+		for _, u := range in.uses(v) {
+			if b.side[in.first+u] == before {
+				f.arc(mid, entry(in.first+u), noCut)
+				used = true
+			}
+		}
+		if used {
+			f.arc(source, mid, cutUnit)
+		}
+	}
+	for v := in.first; v < in.values; v++ {
+		n := entry(v)
+		if b.side[v] == after {
+			f.arc(n, sink, noCut)
+			continue
+		}
+		dead := b.side[v] == before && !in.isOut[v]
+		for _, u := range in.uses(v) {
+			f.arc(n+2, entry(in.first+u), noCut)
+			if b.once {
+				f.arc(entry(in.first+u), n+3, noCut)
+			}
+			dead = dead && b.side[in.first+u] == before
+		}
+		if in.isOut[v] {
+			f.arc(n+2, sink, noCut)
+		}
+		f.arc(n, n+1, cutUnit)
+		if b.once {
+			f.arc(n+3, n, cutUnit)
+		}
+		if dead {
+			f.arc(n+1, n+2, noCut)
+		} else {
+			f.arc(n+1, n+2, c)
+		}
+	}
+	work := f.work
+	flow = f.maximise(noCut)
+	f.sourceSide()
+	b.work -= f.work - work + int64(len(f.to))
+	cuts := func(n, m int32) bool { return f.level[n] >= 0 && f.level[m] < 0 }
+	for v := b.full + 1; v < in.values; v++ {
+		n := entry(v)
+		if v >= in.first && b.side[v] != after && cuts(n+3, n) {
+			s++
+		}
+		switch {
+		case v < in.first:
+			if f.head[n+1] >= 0 && f.level[n+1] < 0 {
+				s++
+			}
+		case b.side[v] == after:
+		case cuts(n, n+1):
+			s++
+		case cuts(n+1, n+2):
+			live++
+		}
+	}
+	return flow, s, live
+}
