@@ -60,7 +60,7 @@ func (c *Comparison) Tables() (tables []Table, notes []string) {
 	}
 	if len(ablation) > len(main) || slices.ContainsFunc(ablation, isVariant) {
 		t := b.copies("Ablation: copies with parts exchanged or left out", ablation, false)
-		if row, any := b.changes(t.Columns, ablation); any {
+		if row, found := b.changes(t.Columns, ablation); found {
 			t.Footer = append(t.Footer, row)
 		}
 		tables = append(tables, t)
@@ -181,7 +181,7 @@ func (b *tabler) copies(title string, schedulers []string, bound bool) Table {
 // rowName is the name of a circuit, with a note where the paper has another of
 // that name.
 func (b *tabler) rowName(r *Row) string {
-	if p := PublishedFor(r.Name); p != nil && r.Published() == nil {
+	if p := PublishedFor(r.Name); p != nil && !slices.ContainsFunc(b.c.Rows, func(o Row) bool { return o.Name == r.Name && o.Published() != nil }) {
 		return r.Name + b.mark("the paper's %s has %d gates on arrays of %d rows; its figures are left out", p.Name, p.Gates, p.Rows)
 	}
 	return r.Name
@@ -205,7 +205,7 @@ func (b *tabler) means(fixed int, cols []column, of func(column) quantity) []str
 
 // changes is a footer that says by how many percent the copies of a variant
 // differ from those of the scheduler that it is a variant of.
-func (b *tabler) changes(heads []Column, schedulers []string) (row []string, any bool) {
+func (b *tabler) changes(heads []Column, schedulers []string) (row []string, found bool) {
 	cols := b.columns(schedulers)
 	row = make([]string, len(heads)-len(cols), len(heads))
 	row[0] = "change"
@@ -215,12 +215,12 @@ func (b *tabler) changes(heads []Column, schedulers []string) (row []string, any
 			base := column{baseOf(c.scheduler), c.paper}
 			if m, n := b.c.mean(ratio(c.copies(), base.copies())); n > 0 {
 				text = fmt.Sprintf("%+.1f%%", 100*(*m-1))
-				any = true
+				found = true
 			}
 		}
 		row = append(row, text)
 	}
-	return row, any
+	return row, found
 }
 
 func (b *tabler) summary() Table {
