@@ -93,10 +93,9 @@ var rivalGenerations = []rivalGeneration{
 	{
 		name:     "cicpp",
 		doc:      "CICPP-driven",
-		variants: func(r *rivalRun) int { return cicppVariants * len(r.limits()) },
-		generator: func(r *rivalRun, variant int, seed uint64) rivalGenerator {
-			limits := r.limits()
-			s := newCicppState(r.net, limits[variant%len(limits)], r.p.Geometry.Rows)
+		variants: oneVariant,
+		generator: func(r *rivalRun, _ int, seed uint64) rivalGenerator {
+			s := newCicppState(r.net, r.arrays, r.p.Geometry.Rows)
 			s.seed = seed
 			return s
 		},
@@ -108,9 +107,6 @@ var rivalGenerations = []rivalGeneration{
 		generate: generateEvicting,
 	},
 }
-
-// cicppVariants is how often ties are broken anew for each limit of arrays.
-const cicppVariants = 4
 
 func oneVariant(*rivalRun) int { return 1 }
 
@@ -255,14 +251,14 @@ func runRival(ctx context.Context, p Problem, o Options, order *rivalOrder, g *r
 	}
 	effort := min(o.Effort, High)
 	runs := max(min(order.runs[effort], rivalGates[effort]/r.net.gates()), min(order.runs[effort], 2))
-	best, complete := r.trials(order, g, runs, o)
+	best, complete, ended := r.trials(order, g, runs, o)
 	if best == nil {
 		if r.stop() {
 			return nil, fmt.Errorf("masim: stopped before the first schedule was complete: %w", context.Cause(ctx))
 		}
 		return nil, fmt.Errorf("masim: %w: no sequence fits %d arrays of %d rows", ErrInfeasible, p.Geometry.Arrays, p.Geometry.Rows)
 	}
-	result := &Result{Trials: complete, Copies: best.copies, Stopped: r.stop()}
+	result := &Result{Trials: complete, Copies: best.copies, Stopped: !ended}
 	if best.plan != nil {
 		prog, err := r.in.program(best.plan)
 		result.Program = prog
@@ -282,9 +278,9 @@ func runRival(ctx context.Context, p Problem, o Options, order *rivalOrder, g *r
 }
 
 // trials runs every variant of the generation on every sequence, and returns the
-// best schedule, the first of equals, and how many were completed. Trial 0 is the
-// deterministic one.
-func (r *rivalRun) trials(order *rivalOrder, g *rivalGeneration, runs int, o Options) (best *rivalResult, complete int) {
+// best schedule, the first of equals, how many were completed, and whether that
+// was all. Trial 0 is the deterministic one.
+func (r *rivalRun) trials(order *rivalOrder, g *rivalGeneration, runs int, o Options) (best *rivalResult, complete int, ended bool) {
 	variants := g.variants(r)
 	total := runs * variants
 	sequences := make([]*sequence, runs)
@@ -336,7 +332,7 @@ func (r *rivalRun) trials(order *rivalOrder, g *rivalGeneration, runs int, o Opt
 		})
 	}
 	wg.Wait()
-	return best, complete
+	return best, complete, done == total && !r.stop()
 }
 
 // sequence is an execution sequence that is made when it is first needed.

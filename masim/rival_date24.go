@@ -27,6 +27,18 @@ const (
 //
 // It returns nil if stop says so.
 func date24Order(net *cicppNet, r ranks, stop func() bool) []int32 {
+	d := newDate24(net, r, stop)
+	if d == nil {
+		return nil
+	}
+	d.divide(0, len(d.order))
+	if stop() {
+		return nil
+	}
+	return d.order
+}
+
+func newDate24(net *cicppNet, r ranks, stop func() bool) *date24 {
 	d := &date24{
 		net:   net,
 		stop:  stop,
@@ -50,11 +62,7 @@ func date24Order(net *cicppNet, r ranks, stop func() bool) []int32 {
 		}
 		d.bases = append(d.bases, rank)
 	}
-	d.divide(0, len(d.order))
-	if stop() {
-		return nil
-	}
-	return d.order
+	return d
 }
 
 // The sides of a gate. Gates are outside of the part that is being cut, or in one
