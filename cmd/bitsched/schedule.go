@@ -327,7 +327,9 @@ func (r *scheduleResult) text(f scheduleFlags, v *masim.VerifyReport) string {
 	} else {
 		s.add("copies", "%d", r.Copies)
 	}
-	s.add("at least", "%d: %s", r.LowerBound.Copies, r.LowerBound.Reason)
+	if r.Copies > 0 {
+		s.add("at least", "%d: %s", r.LowerBound.Copies, r.LowerBound.Reason)
+	}
 	s.add("computes", "%d", r.Computes)
 	s.add("energy", "%.1f (compute %.1f, copy %g)", r.Energy, sram.DefaultEnergy.Compute, r.CopyEnergy)
 	s.gap()
