@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -17,16 +18,16 @@ import (
 var effortWork = [...]struct{ perGate, most int64 }{
 	Fast:   {20_000, 20_000_000},
 	Normal: {800_000, 450_000_000},
-	High:   {8_000_000, 4_500_000_000},
+	High:   {8_000_000, 4_000_000_000},
 }
 
 const (
-	frontierShare = 0.3     // of the work of an effort for orders
-	raceShare     = 0.25    // for the race of the starts; the rest for the best two
-	finalists     = 2       // that get the rest
-	searchLimit   = 500_000 // gates beyond which plans are not annealed at Fast effort
-	hotStart      = 0.2     // temperatures in copies
+	frontierShare = 0.3  // of the work of an effort for orders
+	raceShare     = 0.25 // for the race of the starts; the rest for the best two
+	finalists     = 2    // that get the rest
+	hotStart      = 0.5  // temperatures in copies
 	coldEnd       = 0.03
+	searchLimit   = 500_000 // gates beyond which plans are not annealed at Fast effort
 )
 
 // runBitsched is our scheduler. MASIM decides one gate after another; this one
@@ -51,7 +52,8 @@ func runBitsched(ctx context.Context, p Problem, o Options) (*Result, error) {
 	}
 	in := newInstance(p, min(p.Geometry.Arrays, maxSearchArrays))
 	b := &bitsched{in: in, o: o, best: infeasible}
-	for effort := Fast; effort <= o.Effort && ctx.Err() == nil && b.best != 0; effort++ {
+	b.floor, _ = LowerBound(p)
+	for effort := Fast; effort <= o.Effort && ctx.Err() == nil && b.best > b.floor; effort++ {
 		b.run(ctx, effort)
 	}
 	if b.best == infeasible {
@@ -65,8 +67,9 @@ func runBitsched(ctx context.Context, p Problem, o Options) (*Result, error) {
 }
 
 type bitsched struct {
-	in *instance
-	o  Options
+	in    *instance
+	o     Options
+	floor int // copies that no schedule goes below
 
 	mu     sync.Mutex // guards the fields below while workers run
 	best   int
@@ -149,8 +152,9 @@ func (b *bitsched) run(ctx context.Context, effort Effort) {
 
 	fronts := b.orders(ctx, int64(frontierShare*float64(work)), home, last, seed)
 	starts := b.starts(fronts, home, last)
+	starts = append(starts, b.partitioned(ctx, fronts[:min(2, len(fronts))], home, seed(50))...)
 	if b.plan != nil {
-		starts = append(starts, start{b.plan, b.best})
+		starts = append(starts, start{b.plan, b.best, 0})
 	}
 	for _, s := range starts {
 		b.offer(s.plan, s.cost)
@@ -160,10 +164,8 @@ func (b *bitsched) run(ctx context.Context, effort Effort) {
 	if len(starts) == 0 || effort == Fast && in.gates > searchLimit {
 		return
 	}
-	slices.SortStableFunc(starts, func(x, y start) int { return x.cost - y.cost })
-	starts = starts[:min(len(starts), 5)]
-
-	arrays := b.computeArrays(home, fronts)
+	starts = runners(starts)
+	arrays := b.computeArrays(home, fronts, starts)
 	runs := make([]*search, len(starts))
 	anneal := func(phase string, share, hot, cold float64) {
 		tick := b.ticker(phase, len(runs))
@@ -171,6 +173,7 @@ func (b *bitsched) run(ctx context.Context, effort Effort) {
 		b.each(len(runs), func(i int) {
 			if runs[i] == nil {
 				runs[i] = newSearch(in, starts[i].plan.clone(), arrays, seed(100+i))
+				runs[i].floor = b.floor
 			}
 			runs[i].anneal(ctx, each, hot, cold, tick(i))
 		})
@@ -186,8 +189,61 @@ func (b *bitsched) run(ctx context.Context, effort Effort) {
 
 // start is a plan to anneal.
 type start struct {
-	plan *plan
-	cost int
+	plan  *plan
+	cost  int
+	parts int // of the partition that gave the arrays; 0 = none
+}
+
+// runners returns the starts that race: the best few, and the best of other
+// numbers of parts, since those lead elsewhere.
+func runners(starts []start) []start {
+	slices.SortStableFunc(starts, func(x, y start) int { return x.cost - y.cost })
+	var chosen []start
+	var seen [maxParts + 1]bool
+	for i, s := range starts {
+		if i < 3 || !seen[s.parts] && len(chosen) < 6 {
+			chosen = append(chosen, s)
+			seen[s.parts] = true
+		}
+	}
+	return chosen
+}
+
+// maxParts is the most arrays that a start spreads gates over.
+const maxParts = 32
+
+// partitioned returns starts that spread the gates over arrays by partitions of
+// the graph that few values cross, for several numbers of parts.
+func (b *bitsched) partitioned(ctx context.Context, fronts []*frontier, home int, r *rand.Rand) []start {
+	in := b.in
+	var starts []start
+	for _, f := range fronts {
+		h := in.valueNets(f.order)
+		most := 2 + 3*int(slices.Max(f.live))/in.p.Geometry.Rows
+		for _, k := range []int{2, 3, 4, 6, 8, 12, 16, 24, maxParts} {
+			if k > most || home+k > in.arrays || ctx.Err() != nil {
+				break
+			}
+			part := h.partition(ctx, k, r)
+			if part == nil {
+				break
+			}
+			best := start{cost: infeasible, parts: k}
+			for first := home; first <= home+1 && first+k <= in.arrays; first++ {
+				pl := in.inArray(f.order, first)
+				for g := range pl.array {
+					pl.array[g] += part[g]
+				}
+				if c := newEvaluator(in, pl, false).reset(); c < best.cost {
+					best.plan, best.cost = pl, c
+				}
+			}
+			if best.plan != nil {
+				starts = append(starts, best)
+			}
+		}
+	}
+	return starts
 }
 
 // switches is at how many times a start may change from one array to another.
@@ -204,7 +260,7 @@ func (b *bitsched) starts(fronts []*frontier, home, last int) []start {
 		before, after := home+i%n, home+(i%n+1)%n
 		pl := in.inArray(fronts[i/n].order, before)
 		ev := newEvaluator(in, pl, false)
-		best := start{pl.clone(), ev.reset()}
+		best := start{pl.clone(), ev.reset(), 0}
 		if before != after && in.gates <= searchLimit {
 			at := in.gates
 			for k := switches - 1; k > 0; k-- {
@@ -213,7 +269,7 @@ func (b *bitsched) starts(fronts []*frontier, home, last int) []start {
 					pl.array[pl.order[at-1]] = uint8(after)
 				}
 				if c := ev.reset(); c < best.cost {
-					best = start{pl.clone(), c}
+					best = start{pl.clone(), c, 0}
 				}
 			}
 		}
@@ -256,18 +312,19 @@ func (b *bitsched) orders(ctx context.Context, work int64, home, last int, seed 
 const frontierRate = 12
 
 // computeArrays returns the arrays that gates may be computed in: few, since
-// copies come from spreading, but enough to hold the live values.
-func (b *bitsched) computeArrays(home int, fronts []*frontier) []uint8 {
-	live := int32(0)
-	for i, f := range fronts {
-		most := slices.Max(f.live)
-		if i == 0 || most < live {
-			live = most
-		}
+// copies come from spreading, but enough to hold the live values, and all that
+// the starts use.
+func (b *bitsched) computeArrays(home int, fronts []*frontier, starts []start) []uint8 {
+	live := int32(math.MaxInt32)
+	for _, f := range fronts {
+		live = min(live, slices.Max(f.live))
 	}
-	n := min(3+int(live)/b.in.p.Geometry.Rows, 6)
+	end := home + min(3+int(live)/b.in.p.Geometry.Rows, 6)
+	for _, s := range starts {
+		end = max(end, int(slices.Max(s.plan.array))+1)
+	}
 	var arrays []uint8
-	for a := home; a < b.in.arrays && len(arrays) < n; a++ {
+	for a := home; a < min(end, b.in.arrays); a++ {
 		arrays = append(arrays, uint8(a))
 	}
 	return arrays

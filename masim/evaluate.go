@@ -460,7 +460,7 @@ func (e *evaluator) makeRoom(a int, t int32, pinned [3]int32, log *[]event) int 
 
 // refuge returns an array for the only copy of v, which leaves array a: where it
 // is needed next, if there is room, else where most room is, else where a
-// duplicate can be dropped for nothing. It returns -1 if there is none.
+// duplicate can be dropped. It returns -1 if all arrays are full of only copies.
 func (e *evaluator) refuge(v int32, a int) int {
 	in := e.in
 	if _, b := e.nextAny(v); b >= 0 && b != a && e.count[b] < in.room[b] {
@@ -475,20 +475,20 @@ func (e *evaluator) refuge(v int32, a int) int {
 	if to >= 0 {
 		return to
 	}
+	// All full: the duplicate that is needed again last goes, ties to the smallest.
+	victim, latest := int32(-1), int32(-1)
 	for b := range e.val {
 		if b == a {
 			continue
 		}
-		victim := int32(-1)
 		for s, w := range e.val[b][:e.count[b]] {
-			if e.next[b][s] == never && e.duplicated(w) && (victim < 0 || w < victim) {
-				victim = w
+			if n := e.next[b][s]; e.duplicated(w) && (n > latest || n == latest && w < victim) {
+				victim, latest, to = w, n, b
 			}
 		}
-		if victim >= 0 {
-			e.drop(victim, b)
-			return b
-		}
 	}
-	return -1
+	if to >= 0 {
+		e.drop(victim, to)
+	}
+	return to
 }

@@ -18,8 +18,8 @@ type search struct {
 	r      *rand.Rand
 	cost   int
 	best   int
-	first  int
 	bestPl *plan
+	floor  int     // cost to stop at
 	arrays []uint8 // arrays that gates may be computed in
 
 	front *frontier // proposes orders; shares the order and positions of ev
@@ -32,8 +32,6 @@ type search struct {
 	queue []int32
 	span  []int32
 
-	lastKind   int
-	tried, won [8]int64
 	undoGates  []int32 // gates whose array was changed, in order
 	undoArrays []uint8
 	undoLo     int32
@@ -49,7 +47,6 @@ func newSearch(in *instance, pl *plan, arrays []uint8, r *rand.Rand) *search {
 	s.front.order, s.front.pos = pl.order, s.ev.pos
 	s.cost = s.ev.reset()
 	s.best = s.cost
-	s.first = s.cost
 	s.bestPl = pl.clone()
 	return s
 }
@@ -60,7 +57,7 @@ func (s *search) anneal(ctx context.Context, work int64, hot, cold float64, tick
 	start := s.ev.work
 	for i := 0; ; i++ {
 		done := float64(s.ev.work-start) / float64(work)
-		if done >= 1 || s.best == 0 {
+		if done >= 1 || s.best <= s.floor {
 			return
 		}
 		if i%64 == 0 {
@@ -71,17 +68,13 @@ func (s *search) anneal(ctx context.Context, work int64, hot, cold float64, tick
 				tick(done)
 			}
 		}
-		temperature := hot * math.Pow(cold/hot, done)
+		temperature := hot + (cold-hot)*done
 		if !s.propose() {
 			s.ev.work += 16 // a move that came to nothing takes time too
 			continue
 		}
-		s.tried[s.lastKind]++
 		c := s.ev.try()
 		if c <= s.cost || c != infeasible && s.r.Float64() < math.Exp(float64(s.cost-c)/temperature) {
-			if c < s.cost {
-				s.won[s.lastKind]++
-			}
 			s.commit(c)
 		} else {
 			s.undo()
@@ -100,12 +93,6 @@ func (s *search) commit(c int) {
 	}
 }
 
-// restart continues from the best plan.
-func (s *search) restart() {
-	s.ev.plan.set(s.bestPl)
-	s.cost = s.ev.reset()
-}
-
 // undo takes the last proposed move back.
 func (s *search) undo() {
 	for i := len(s.undoGates) - 1; i >= 0; i-- {
@@ -121,47 +108,60 @@ func (s *search) propose() bool {
 	s.undoGates, s.undoArrays, s.undoOrder = s.undoGates[:0], s.undoArrays[:0], s.undoOrder[:0]
 	g, t := s.pick()
 	kind := s.draw()
-	s.lastKind = kind
 	pos := s.ev.pos
 	switch kind {
-	case 0:
+	case moveFlip:
 		s.flip(g, s.anyArray())
-	case 1:
+	case moveFanins:
 		s.flipCone(g, s.anyArray(), 2+s.r.IntN(20), false)
-	case 2:
+	case moveFanouts:
 		s.flipCone(g, s.anyArray(), 2+s.r.IntN(20), true)
-	case 3:
+	case movePull:
 		p := pos[g] - s.distance(pos[g])
 		if t < pos[g] && s.r.IntN(4) == 0 {
 			p = t
 		}
 		s.pull(g, p)
-	case 4:
+	case movePush:
 		q := pos[g] + s.distance(s.in.gates-1-pos[g])
 		if t > pos[g] && s.r.IntN(4) == 0 {
 			q = t
 		}
 		s.push(g, q)
-	case 5:
+	case moveSlack:
 		lo, hi := s.slack(g)
 		if s.r.IntN(2) == 0 {
 			s.pull(g, pos[g]-s.distance(pos[g]-lo))
 		} else {
 			s.push(g, pos[g]+s.distance(hi-pos[g]))
 		}
-	case 6:
+	case moveFlipCut:
 		s.flipCut(g, s.anyArray())
-	case 7:
+	case moveReorder:
 		s.reorderCut(t)
 	}
 	return len(s.undoGates) > 0 || len(s.undoOrder) > 0
 }
 
+// The kinds of moves.
+const (
+	moveFlip    = iota // a gate to another array
+	moveFanins         // a gate and some of its fanins
+	moveFanouts        // a gate and some of its fanouts
+	movePull           // a gate to an earlier time
+	movePush           // a gate to a later time
+	moveSlack          // a gate to a time that needs no other to move
+	moveReorder        // a window along a cut of live values
+	moveFlipCut        // a gate and what is cheapest to move along, to another array
+	moveKinds
+)
+
+// draw returns a random kind of move that the arrays allow.
 func (s *search) draw() int {
 	if len(s.arrays) < 2 {
-		return [...]int{3, 4, 5, 7}[s.r.IntN(4)]
+		return movePull + s.r.IntN(moveReorder-movePull+1)
 	}
-	return s.r.IntN(8)
+	return s.r.IntN(moveKinds)
 }
 
 func (s *search) anyArray() uint8 { return s.arrays[s.r.IntN(len(s.arrays))] }

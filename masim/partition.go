@@ -1,0 +1,535 @@
+package masim
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+)
+
+// hypergraph is a set of vertices with weights and nets that join them, in
+// compressed form: the pins of net e are pins[netStart[e]:netStart[e+1]], the
+// nets of vertex v are nets[vertStart[v]:vertStart[v+1]].
+type hypergraph struct {
+	weight    []int32
+	netStart  []int32
+	pins      []int32
+	vertStart []int32
+	nets      []int32
+}
+
+func (h *hypergraph) size() int32 { return int32(len(h.weight)) }
+
+func (h *hypergraph) pinsOf(e int32) []int32 { return h.pins[h.netStart[e]:h.netStart[e+1]] }
+
+func (h *hypergraph) netsOf(v int32) []int32 { return h.nets[h.vertStart[v]:h.vertStart[v+1]] }
+
+func (h *hypergraph) total() int64 {
+	sum := int64(0)
+	for _, w := range h.weight {
+		sum += int64(w)
+	}
+	return sum
+}
+
+// index builds the lists of nets by vertex.
+func (h *hypergraph) index() {
+	n := h.size()
+	h.vertStart = make([]int32, n+1)
+	for _, v := range h.pins {
+		h.vertStart[v+1]++
+	}
+	for v := range n {
+		h.vertStart[v+1] += h.vertStart[v]
+	}
+	h.nets = make([]int32, len(h.pins))
+	fill := slices.Clone(h.vertStart[:n])
+	for e := range int32(len(h.netStart) - 1) {
+		for _, v := range h.pinsOf(e) {
+			h.nets[fill[v]] = e
+			fill[v]++
+		}
+	}
+}
+
+// widestNet is the most pins of a net that partitioning looks at: a wider one is
+// cut anyway.
+const widestNet = 48
+
+// valueNets returns the hypergraph of the gates with a net for each value: its
+// gate and those that read it. A gate weighs as many steps as its value lives in
+// the given order.
+func (in *instance) valueNets(order []int32) *hypergraph {
+	pos := make([]int32, in.gates)
+	for t, g := range order {
+		pos[g] = int32(t)
+	}
+	h := &hypergraph{weight: make([]int32, in.gates), netStart: []int32{0}}
+	for v := int32(1); v < in.values; v++ {
+		uses := in.uses(v)
+		g := v - in.first
+		if g >= 0 {
+			last := pos[g] + 1
+			for _, u := range uses {
+				last = max(last, pos[u])
+			}
+			if in.isOut[v] {
+				last = in.gates
+			}
+			h.weight[g] = max(last-pos[g], 1)
+		}
+		if len(uses) >= widestNet || len(uses) == 0 {
+			continue
+		}
+		if g >= 0 {
+			h.pins = append(h.pins, g)
+		}
+		h.pins = append(h.pins, uses...)
+		if int32(len(h.pins))-h.netStart[len(h.netStart)-1] < 2 {
+			h.pins = h.pins[:h.netStart[len(h.netStart)-1]]
+			continue
+		}
+		h.netStart = append(h.netStart, int32(len(h.pins)))
+	}
+	h.index()
+	return h
+}
+
+// partition divides the vertices into k parts of about equal weight that few
+// nets cross, by recursive multilevel bisection with the refinement of Fiduccia
+// and Mattheyses (Karypis et al., Multilevel hypergraph partitioning, 1999). It
+// returns the part of each vertex; nil if ctx ends. Time is near-linear.
+func (h *hypergraph) partition(ctx context.Context, k int, r *rand.Rand) []uint8 {
+	part := make([]uint8, h.size())
+	all := make([]int32, h.size())
+	for v := range all {
+		all[v] = int32(v)
+	}
+	h.split(ctx, all, k, 0, part, r)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return part
+}
+
+func (h *hypergraph) split(ctx context.Context, vertices []int32, k, first int, part []uint8, r *rand.Rand) {
+	if k == 1 || ctx.Err() != nil {
+		for _, v := range vertices {
+			part[v] = uint8(first)
+		}
+		return
+	}
+	sub := h
+	if len(vertices) != len(part) {
+		sub = h.induced(vertices)
+	}
+	side := sub.bisect(ctx, float64(k/2)/float64(k), r)
+	var halves [2][]int32
+	for i, v := range vertices {
+		halves[side[i]] = append(halves[side[i]], v)
+	}
+	h.split(ctx, halves[0], k/2, first, part, r)
+	h.split(ctx, halves[1], k-k/2, first+k/2, part, r)
+}
+
+// induced returns the hypergraph of some vertices and what the nets have of them.
+func (h *hypergraph) induced(vertices []int32) *hypergraph {
+	local := make([]int32, h.size())
+	for i := range local {
+		local[i] = -1
+	}
+	s := &hypergraph{weight: make([]int32, len(vertices)), netStart: []int32{0}}
+	for i, v := range vertices {
+		local[v] = int32(i)
+		s.weight[i] = h.weight[v]
+	}
+	for e := range int32(len(h.netStart) - 1) {
+		start := len(s.pins)
+		for _, v := range h.pinsOf(e) {
+			if local[v] >= 0 {
+				s.pins = append(s.pins, local[v])
+			}
+		}
+		if len(s.pins)-start < 2 {
+			s.pins = s.pins[:start]
+			continue
+		}
+		s.netStart = append(s.netStart, int32(len(s.pins)))
+	}
+	s.index()
+	return s
+}
+
+// bisect divides the vertices into sides 0 and 1, side 0 with about `share` of
+// the weight.
+func (h *hypergraph) bisect(ctx context.Context, share float64, r *rand.Rand) []uint8 {
+	const smallest = 120
+	levels := []*hypergraph{h}
+	var maps [][]int32
+	for c := h; c.size() > smallest && ctx.Err() == nil; {
+		m, n := c.match(r)
+		if n > c.size()*9/10 {
+			break
+		}
+		c = c.contract(m, n)
+		levels = append(levels, c)
+		maps = append(maps, m)
+	}
+	coarsest := levels[len(levels)-1]
+	var best []uint8
+	bestCut := int64(-1)
+	for range 8 {
+		side := coarsest.grow(share, r)
+		f := newRefiner(coarsest, side, share)
+		if cut := f.refine(); bestCut < 0 || cut < bestCut {
+			best, bestCut = side, cut
+		}
+	}
+	for i := len(maps) - 1; i >= 0 && ctx.Err() == nil; i-- {
+		side := make([]uint8, levels[i].size())
+		for v := range side {
+			side[v] = best[maps[i][v]]
+		}
+		best = side
+		newRefiner(levels[i], best, share).refine()
+	}
+	if len(best) != int(h.size()) {
+		return make([]uint8, h.size()) // stopped
+	}
+	return best
+}
+
+// match joins vertices in pairs that share many small nets. It returns the
+// vertex of the coarser hypergraph for each, and how many there are.
+func (h *hypergraph) match(r *rand.Rand) (coarse []int32, n int32) {
+	size := h.size()
+	coarse = make([]int32, size)
+	for v := range coarse {
+		coarse[v] = -1
+	}
+	heaviest := max(h.total()/60, 1)
+	score := make([]float32, size)
+	var near []int32
+	order := r.Perm(int(size))
+	for _, o := range order {
+		v := int32(o)
+		if coarse[v] >= 0 {
+			continue
+		}
+		near = near[:0]
+		for _, e := range h.netsOf(v) {
+			pins := h.pinsOf(e)
+			if len(pins) > 16 {
+				continue
+			}
+			w := 1 / float32(len(pins)-1)
+			for _, u := range pins {
+				if u == v || coarse[u] >= 0 || int64(h.weight[u])+int64(h.weight[v]) > heaviest {
+					continue
+				}
+				if score[u] == 0 {
+					near = append(near, u)
+				}
+				score[u] += w
+			}
+		}
+		mate := int32(-1)
+		for _, u := range near {
+			if mate < 0 || score[u] > score[mate] {
+				mate = u
+			}
+		}
+		for _, u := range near {
+			score[u] = 0
+		}
+		coarse[v] = n
+		if mate >= 0 {
+			coarse[mate] = n
+		}
+		n++
+	}
+	return coarse, n
+}
+
+// contract merges the vertices that m maps to the same one of n.
+func (h *hypergraph) contract(m []int32, n int32) *hypergraph {
+	c := &hypergraph{weight: make([]int32, n), netStart: []int32{0}}
+	for v, w := range h.weight {
+		c.weight[m[v]] += w
+	}
+	seen := make([]int32, n)
+	for i := range seen {
+		seen[i] = -1
+	}
+	for e := range int32(len(h.netStart) - 1) {
+		start := len(c.pins)
+		for _, v := range h.pinsOf(e) {
+			if u := m[v]; seen[u] != e {
+				seen[u] = e
+				c.pins = append(c.pins, u)
+			}
+		}
+		if len(c.pins)-start < 2 {
+			c.pins = c.pins[:start]
+			continue
+		}
+		c.netStart = append(c.netStart, int32(len(c.pins)))
+	}
+	c.index()
+	return c
+}
+
+// grow returns sides where side 0 is what a breadth-first walk reaches first.
+func (h *hypergraph) grow(share float64, r *rand.Rand) []uint8 {
+	n := h.size()
+	side := make([]uint8, n)
+	for v := range side {
+		side[v] = 1
+	}
+	if n == 0 {
+		return side
+	}
+	need := int64(share * float64(h.total()))
+	var queue []int32
+	next := func(v int32) {
+		if side[v] == 1 {
+			side[v] = 0
+			need -= int64(h.weight[v])
+			queue = append(queue, v)
+		}
+	}
+	for i := 0; need > 0; i++ {
+		if i == len(queue) {
+			for v := int32(r.IntN(int(n))); ; v = (v + 1) % n {
+				if side[v] == 1 {
+					next(v)
+					break
+				}
+			}
+			continue
+		}
+		for _, e := range h.netsOf(queue[i]) {
+			for _, u := range h.pinsOf(e) {
+				if need > 0 {
+					next(u)
+				}
+			}
+		}
+	}
+	return side
+}
+
+// refiner moves vertices between two sides by gain, in passes.
+type refiner struct {
+	h      *hypergraph
+	side   []uint8
+	count  [2][]int32 // by net: pins on each side
+	weight [2]int64
+	most   [2]int64 // weight allowed on each side
+
+	gain   []int32
+	bucket []int32 // by gain + span: first vertex, -1 = none
+	next   []int32
+	prev   []int32 // -2: not in a bucket
+	span   int32
+	top    int32
+	locked []bool
+}
+
+func newRefiner(h *hypergraph, side []uint8, share float64) *refiner {
+	n := h.size()
+	f := &refiner{h: h, side: side, gain: make([]int32, n), next: make([]int32, n), prev: make([]int32, n), locked: make([]bool, n)}
+	nets := len(h.netStart) - 1
+	f.count = [2][]int32{make([]int32, nets), make([]int32, nets)}
+	heaviest := int32(0)
+	for v := range n {
+		f.weight[side[v]] += int64(h.weight[v])
+		heaviest = max(heaviest, h.weight[v])
+		f.span = max(f.span, int32(len(h.netsOf(v))))
+	}
+	for e := range int32(nets) {
+		for _, v := range h.pinsOf(e) {
+			f.count[side[v]][e]++
+		}
+	}
+	total := float64(f.weight[0] + f.weight[1])
+	slack := int64(0.04*total) + int64(heaviest)
+	f.most = [2]int64{int64(share*total) + slack, int64((1-share)*total) + slack}
+	f.bucket = make([]int32, 2*f.span+1)
+	return f
+}
+
+func (f *refiner) cut() int64 {
+	c := int64(0)
+	for e := range f.count[0] {
+		if f.count[0][e] > 0 && f.count[1][e] > 0 {
+			c++
+		}
+	}
+	return c
+}
+
+// refine runs passes until one brings nothing, and returns the nets cut.
+func (f *refiner) refine() int64 {
+	for range 12 {
+		if !f.pass() {
+			break
+		}
+	}
+	return f.cut()
+}
+
+func (f *refiner) gainOf(v int32) int32 {
+	s := f.side[v]
+	g := int32(0)
+	for _, e := range f.h.netsOf(v) {
+		if f.count[s][e] == 1 {
+			g++
+		}
+		if f.count[1-s][e] == 0 {
+			g--
+		}
+	}
+	return g
+}
+
+func (f *refiner) insert(v int32) {
+	b := f.gain[v] + f.span
+	f.prev[v] = -1
+	f.next[v] = f.bucket[b]
+	if f.next[v] >= 0 {
+		f.prev[f.next[v]] = v
+	}
+	f.bucket[b] = v
+	f.top = max(f.top, b)
+}
+
+func (f *refiner) take(v int32) {
+	if f.prev[v] >= 0 {
+		f.next[f.prev[v]] = f.next[v]
+	} else {
+		f.bucket[f.gain[v]+f.span] = f.next[v]
+	}
+	if f.next[v] >= 0 {
+		f.prev[f.next[v]] = f.prev[v]
+	}
+	f.prev[v] = -2
+}
+
+// pass moves vertices one after another, each once, best gain first, and keeps
+// the best prefix of the moves. It reports whether that is any better.
+func (f *refiner) pass() bool {
+	h := f.h
+	for i := range f.bucket {
+		f.bucket[i] = -1
+	}
+	f.top = 0
+	for v := range h.size() {
+		f.locked[v] = false
+		f.prev[v] = -2
+		f.gain[v] = f.gainOf(v)
+		for _, e := range h.netsOf(v) { // at the border
+			if f.count[0][e] > 0 && f.count[1][e] > 0 {
+				f.insert(v)
+				break
+			}
+		}
+	}
+	var moved []int32
+	sum, best, bestAt := int64(0), int64(0), 0
+	// What is over the allowed weight must first become less.
+	excess := func() int64 {
+		return max(f.weight[0]-f.most[0], f.weight[1]-f.most[1], 0)
+	}
+	over := excess()
+	bestOver := over
+	patience := 200 + int(h.size()/20)
+	for len(moved)-bestAt < patience {
+		v := f.pick()
+		if v < 0 {
+			break
+		}
+		f.take(v)
+		f.locked[v] = true
+		sum += int64(f.gain[v])
+		f.move(v)
+		moved = append(moved, v)
+		over = excess()
+		if over < bestOver || over == bestOver && sum > best {
+			best, bestAt, bestOver = sum, len(moved), over
+		}
+	}
+	for i := len(moved) - 1; i >= bestAt; i-- {
+		f.flip(moved[i])
+	}
+	return bestAt > 0
+}
+
+// pick returns the vertex of the best gain whose move the weights allow.
+func (f *refiner) pick() int32 {
+	for f.top > 0 && f.bucket[f.top] < 0 {
+		f.top--
+	}
+	tries := 0
+	for b := f.top; b >= 0; b-- {
+		for v := f.bucket[b]; v >= 0; v = f.next[v] {
+			to := 1 - f.side[v]
+			w := int64(f.h.weight[v])
+			if f.weight[to]+w <= f.most[to] || f.weight[f.side[v]] > f.most[f.side[v]] {
+				return v
+			}
+			if tries++; tries > 100 {
+				return -1
+			}
+		}
+	}
+	return -1
+}
+
+// flip moves v without regard to gains.
+func (f *refiner) flip(v int32) {
+	s := f.side[v]
+	for _, e := range f.h.netsOf(v) {
+		f.count[s][e]--
+		f.count[1-s][e]++
+	}
+	f.weight[s] -= int64(f.h.weight[v])
+	f.weight[1-s] += int64(f.h.weight[v])
+	f.side[v] = 1 - s
+}
+
+// move moves v and brings the gains of the others up to date.
+func (f *refiner) move(v int32) {
+	s := f.side[v]
+	for _, e := range f.h.netsOf(v) {
+		to := f.count[1-s][e]
+		switch to {
+		case 0:
+			f.adjust(e, -1, +1) // the net is no longer safe on one side
+		case 1:
+			f.adjust(e, int8(1-s), -1) // the only pin there is no longer alone
+		}
+		from := f.count[s][e] - 1
+		switch from {
+		case 0:
+			f.adjust(e, -1, -1)
+		case 1:
+			f.adjust(e, int8(s), +1)
+		}
+	}
+	f.flip(v)
+}
+
+// adjust changes the gains of the free pins of net e by d: of those on a side, or
+// of all if side is -1. Pins that were not at the border come to it.
+func (f *refiner) adjust(e int32, side int8, d int32) {
+	for _, u := range f.h.pinsOf(e) {
+		if f.locked[u] || side >= 0 && f.side[u] != uint8(side) {
+			continue
+		}
+		if f.prev[u] != -2 {
+			f.take(u)
+		}
+		f.gain[u] += d
+		f.insert(u)
+	}
+}
