@@ -2,10 +2,7 @@ package masim
 
 import "math/bits"
 
-// pieceMax is the most gates that a piece may have: sets of them are pieceSets.
-const pieceMax = 128
-
-// pieceSet is a set of the gates of a piece.
+// pieceSet is a set of the gates of a piece, of which there are at most 128.
 type pieceSet [2]uint64
 
 func (s *pieceSet) has(i int32) bool { return s[i>>6]>>(i&63)&1 != 0 }
