@@ -37,7 +37,7 @@ func (c *Comparison) figure2() []byte {
 	width := slot*float64(len(schedulers)) + 20
 	columns := min(len(rows), panelsALine)
 	lines := (len(rows) + columns - 1) / columns
-	total := max(left+float64(columns)*(width+panelGap)-panelGap+32, 640)
+	total := left + float64(columns)*(width+panelGap) - panelGap + 32
 	copyShare := func(cell *Cell) (ratio float64) {
 		return float64(cell.Copies) * c.Options.Energy.Copy / (float64(cell.Computes) * c.Options.Energy.Compute)
 	}
@@ -54,8 +54,8 @@ func (c *Comparison) figure2() []byte {
 
 	s := newSVG(total, top+float64(lines)*(plotHeight+panelFoot)-panelFoot+44, "Energy spent on computes and on copies",
 		"In units of the computes' energy; the figure above a bar is the copies' share of the whole.")
-	s.heading(24)
-	s.legend(24, 82, total-48, []legendEntry{{computeColour, "computes"}, {copyColour, "copies"}})
+	s.heading()
+	s.legend(headingX, 82, s.width-2*headingX, []legendEntry{{computeColour, "computes"}, {copyColour, "copies"}})
 	for i, r := range rows {
 		x0 := left + float64(i%columns)*(width+panelGap)
 		y0 := top + float64(i/columns)*(plotHeight+panelFoot) // top of the plot

@@ -45,11 +45,11 @@ func (c *Comparison) figure8() []byte {
 		meanGap = 16
 	}
 	plotWidth := group*float64(groups) + meanGap
-	total := max(left+plotWidth+right, 640)
+	total := left + plotWidth + right
 
 	s := newSVG(total, 0, "Energy by circuit and scheduler", "Normalised to the scheduler that takes the most for each circuit.")
-	s.heading(24)
-	top := 82 + s.legend(24, 82, total-48, legendOf(schedulers, colours)) + 12
+	s.heading()
+	top := 82 + s.legend(headingX, 82, s.width-2*headingX, legendOf(schedulers, colours)) + 12
 	base := top + plotHeight
 	s.height = base + footer
 	y := func(v float64) float64 { return base - v*plotHeight }

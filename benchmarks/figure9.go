@@ -62,8 +62,8 @@ func (c *Comparison) figure9(rows []*Row) []byte {
 		return left + margin + (math.Log(float64(size))-first)/(last-first)*(plotWidth-2*margin)
 	}
 
-	s := newSVG(left+plotWidth+24+label+24, base+64, "Copies against array size: "+rows[0].Name, desc)
-	s.heading(24)
+	s := newSVG(left+plotWidth+24+label+24, base+64, "Copies against array size: "+shorten(rows[0].Name), desc)
+	s.heading()
 	tick := func(v int) {
 		s.line(left, y(v), left+plotWidth, y(v), gridColour, 1)
 		s.text(left-8, y(v)+4, tickText(float64(v)), textStyle{size: 11, anchor: "end"})

@@ -147,12 +147,6 @@ func legendOf(schedulers []string, colours map[string]string) []legendEntry {
 	return entries
 }
 
-// heading writes the title of a figure and a line on what it shows.
-func (s *svg) heading(x float64) {
-	s.text(x, 32, s.title, textStyle{size: 18, colour: inkColour, bold: true})
-	s.text(x, 54, s.desc, textStyle{size: 13})
-}
-
 // results are the rows with a result of one of the schedulers.
 func (c *Comparison) results(schedulers []string) []*Row {
 	var rows []*Row

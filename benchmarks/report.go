@@ -68,8 +68,11 @@ func (c *Comparison) Report() *Report {
 	o := &c.Options
 	r := &Report{
 		Effort: o.Effort.String(), Seed: o.Seed, Arrays: o.Arrays, Cols: o.Cols, CopyEnergy: o.Energy.Copy,
-		BudgetSeconds: o.Budget.Seconds(), Stopped: c.Stopped, Deterministic: o.Budget == 0 && c.Stopped == "",
+		BudgetSeconds: o.Budget.Seconds(), Deterministic: o.Budget == 0 && c.Stopped == nil,
 		Schedulers: c.Schedulers, Circuits: []CircuitReport{}, Summary: c.Summaries(),
+	}
+	if c.Stopped != nil {
+		r.Stopped = c.Stopped.Error()
 	}
 	at := func(q quantity, row *Row) *float64 {
 		if v, ok := q(row); ok {

@@ -106,7 +106,7 @@ type Comparison struct {
 	Schedulers []string
 	Rows       []Row
 	Options    Options
-	Stopped    string // "", or why some runs were not made
+	Stopped    error // why some runs were not made: the cause of the context; nil = all were
 }
 
 // ErrCheck is wrapped by the errors of cells whose program failed a check.
@@ -140,7 +140,7 @@ func Run(ctx context.Context, circuits []Circuit, schedulers []masim.Scheduler, 
 			cell := &row.Cells[j]
 			cell.Scheduler = s.Name
 			if ctx.Err() != nil {
-				c.Stopped = context.Cause(ctx).Error()
+				c.Stopped = context.Cause(ctx)
 				continue
 			}
 			step := Step{Circuit: circuit.Name, Scheduler: s.Name, Run: i*len(schedulers) + j + 1, Runs: len(circuits) * len(schedulers)}
@@ -180,20 +180,17 @@ func (c *Cell) run(ctx context.Context, circuit *Circuit, p masim.Problem, s mas
 	start, used := time.Now(), cpu()
 	result, err := s.Run(ctx, p, masim.Options{Effort: o.Effort, Seed: o.Seed, Threads: o.Threads, Progress: report})
 	c.Wall, c.CPU = time.Since(start), cpu()-used
-	var cause string
-	if e := context.Cause(ctx); e != nil {
-		cause = e.Error()
-	}
+	cause := context.Cause(ctx)
 	if err != nil {
 		c.Status, c.Err = noSchedule(err), err
-		if cause != "" && c.Status != Infeasible {
-			c.Stopped = cause
-			c.Err = fmt.Errorf("stopped by %s before the first schedule was complete", cause)
+		if cause != nil && c.Status != Infeasible {
+			c.Stopped = cause.Error()
+			c.Err = fmt.Errorf("stopped by %w before the first schedule was complete", cause)
 		}
 		return
 	}
-	if result.Stopped {
-		c.Stopped = cause
+	if result.Stopped && cause != nil {
+		c.Stopped = cause.Error()
 	}
 	fail := func(err error) {
 		c.Status = Failed
@@ -263,8 +260,8 @@ func (c *Comparison) Err() error {
 		return infeasible
 	case other != nil:
 		return other
-	case c.Stopped != "":
-		return fmt.Errorf("stopped by %s before the first run was complete", c.Stopped)
+	case c.Stopped != nil:
+		return fmt.Errorf("stopped by %w before the first run was complete", c.Stopped)
 	}
 	return nil
 }

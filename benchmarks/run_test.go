@@ -147,7 +147,7 @@ func TestRunStops(t *testing.T) {
 	require.Equal(t, []Status{Done, NoResult}, statuses(c.Rows[0]))
 	require.Equal(t, "budget", c.Rows[0].Cells[0].Stopped)
 	require.EqualError(t, c.Rows[0].Cells[1].Err, "stopped by budget before the first schedule was complete")
-	require.Empty(t, c.Stopped)
+	require.NoError(t, c.Stopped)
 	require.NoError(t, c.Err())
 
 	// An interrupt in the second of four runs.
@@ -164,7 +164,7 @@ func TestRunStops(t *testing.T) {
 	require.Equal(t, []Status{Done, Done}, statuses(c.Rows[0]))
 	require.Equal(t, "interrupt", c.Rows[0].Cells[1].Stopped)
 	require.Equal(t, []Status{NotRun, NotRun}, statuses(c.Rows[1]))
-	require.Equal(t, "interrupt", c.Stopped)
+	require.EqualError(t, c.Stopped, "interrupt")
 	require.False(t, c.Report().Deterministic)
 	require.NoError(t, c.Err())
 

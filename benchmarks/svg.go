@@ -26,8 +26,23 @@ type svg struct {
 	title, desc   string
 }
 
+// newSVG starts a drawing, at least so wide that its heading fits.
 func newSVG(width, height float64, title, desc string) *svg {
+	width = max(width, textWidth(title, titleSize)+2*headingX, textWidth(desc, descSize)+2*headingX)
 	return &svg{width: width, height: height, title: title, desc: desc}
+}
+
+// Where the heading is, and its sizes.
+const (
+	headingX  = 24.0
+	titleSize = 18.0
+	descSize  = 13.0
+)
+
+// heading writes the title of a figure and a line on what it shows.
+func (s *svg) heading() {
+	s.text(headingX, 32, s.title, textStyle{size: titleSize, colour: inkColour, bold: true})
+	s.text(headingX, 54, s.desc, textStyle{size: descSize})
 }
 
 // attr is an attribute of an element: its name and its value.

@@ -201,11 +201,14 @@ func (a *app) compare(cmd *cobra.Command, files []string, f compareFlags) error 
 	c := benchmarks.Run(ctx, circuits, schedulers, opts)
 	disarm()
 	line.clear()
-	delivered := a.deliver(c, f)
-	if err := compareError(c.Err()); err != nil {
+	failed := compareError(c.Err())
+	if errors.Is(failed, errInterrupt) {
+		return failed // before there was anything to print
+	}
+	if err := a.deliver(c, f); failed == nil {
 		return err
 	}
-	return delivered
+	return failed
 }
 
 // compareError gives the error of a comparison its exit code.
@@ -340,8 +343,8 @@ func comparisonText(c *benchmarks.Comparison) string {
 	if o.Budget > 0 {
 		notes = append(notes, fmt.Sprintf("each search had a budget of %v; where it ended by it, another run may differ", o.Budget))
 	}
-	if c.Stopped != "" {
-		notes = append(notes, fmt.Sprintf("stopped by %s: entries left empty were not run", c.Stopped))
+	if c.Stopped != nil {
+		notes = append(notes, fmt.Sprintf("stopped by %v: entries left empty were not run", c.Stopped))
 	}
 	if len(notes) > 0 {
 		b.WriteByte('\n')
