@@ -170,6 +170,37 @@ func TestStarDeepCounts(t *testing.T) {
 	}
 }
 
+// Of two counts that are both more than what is looked at first, the lower one
+// wins, not the one of the lower index.
+func TestStarLongCounts(t *testing.T) {
+	g := xmg.New("long")
+	var in []xmg.Lit
+	for range 12 {
+		in = append(in, g.AddInput(""))
+	}
+	x, y := g.Xor2(in[0], in[1]), g.Xor2(in[2], in[3])
+	// Gates of the chains are outputs, which come last by themselves.
+	chain := func(l xmg.Lit, n int) xmg.Lit {
+		for i := range n {
+			l = g.Maj(l, in[i%12], in[(i*5+1)%12].NotIf(i%3 == 0))
+			g.AddOutput("", l)
+		}
+		return l
+	}
+	g.AddOutput("", g.And(x, chain(in[4], 2*starReach)))
+	g.AddOutput("", g.And(y, chain(in[5], starReach+5)))
+	net := newCicppNet(g)
+	m := &orderModel{net, map[int32]bool{}}
+	require.Equal(t, 2*starReach+1, m.starCost(int32(x.Node())))
+	require.Equal(t, starReach+6, m.starCost(int32(y.Node())))
+	order := starOrder(net, ranks{}, dontStop)
+	require.EqualValues(t, y.Node(), order[0])
+	for _, x := range order {
+		require.Equal(t, m.nextStar(), x)
+		m.done[x] = true
+	}
+}
+
 // STAR on a graph small enough to see: of x = a^b and the pair of chains, the
 // value that is removed after one gate is removed first.
 func TestStarByHand(t *testing.T) {
@@ -354,6 +385,33 @@ func TestDate24Cut(t *testing.T) {
 				best = min(best, cost(order[:k]))
 			}
 		}
+
+		// From any prefix, in any order.
+		order := slices.Clone(d.order)
+		sortBy(order, d.bases[rng.IntN(len(d.bases))])
+		for _, g := range order {
+			d.side[g] = secondHalf
+		}
+		at := least + rng.IntN(most-least+1)
+		for _, g := range order[:at] {
+			d.flip(g)
+		}
+		fell := d.refine(order, at, least, most)
+		var prefix []int32
+		for _, g := range d.order {
+			if d.side[g] == firstHalf {
+				prefix = append(prefix, g)
+			}
+		}
+		require.EqualValues(t, cost(order[:at])-cost(prefix), fell)
+		require.GreaterOrEqual(t, fell, int32(0))
+		for _, g := range prefix {
+			d.flip(g)
+		}
+		for _, g := range order {
+			d.side[g] = noHalf
+		}
+
 		part := slices.Clone(d.order)
 		k := d.bisect(part)
 		requireTopological(t, net, part)
