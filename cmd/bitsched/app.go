@@ -36,7 +36,9 @@ type app struct {
 	stderr    io.Writer
 	terminal  bool // stderr is one: show progress there
 	interrupt *interrupts
-	progress  func(masim.Progress) // sees every report of a scheduler; nil outside tests
+
+	progress func(masim.Progress)                           // sees every report of a scheduler; nil outside tests
+	after    func(time.Duration, func()) (stop func() bool) // calls a function when a time has passed
 }
 
 // run executes the command line and returns the exit code.
@@ -49,6 +51,7 @@ func newApp() *app {
 		stdout:   os.Stdout,
 		stderr:   os.Stderr,
 		terminal: term.IsTerminal(int(os.Stderr.Fd())),
+		after:    func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop },
 	}
 	a.interrupt = newInterrupts(os.Stderr, os.Exit)
 	return a

@@ -174,12 +174,15 @@ func TestWriteFile(t *testing.T) {
 
 func TestProgressLine(t *testing.T) {
 	var b bytes.Buffer
-	p := &progressLine{w: &b, terminal: true, start: time.Now()}
+	clock := time.Unix(1000, 0)
+	p := &progressLine{w: &b, terminal: true, start: clock, now: func() time.Time { return clock }}
 	p.report(masim.Progress{Phase: "annealing", Done: 3, Total: 10, Best: 42})
 	p.report(masim.Progress{Phase: "annealing", Done: 4, Total: 10, Best: 42}) // too soon
+	clock = clock.Add(2 * time.Second)
+	p.report(masim.Progress{Phase: "annealing", Done: 5, Total: 10, Best: 41})
 	p.note("stop")
 	p.clear()
-	want := "\r\033[K  0.0 s  annealing 3/10  best: 42 copies\r\033[Kbitsched: stop\n"
+	want := "\r\033[K  0.0 s  annealing 3/10  best: 42 copies\r\033[K  2.0 s  annealing 5/10  best: 41 copies\r\033[Kbitsched: stop\n"
 	if b.String() != want {
 		t.Errorf("terminal shows %q, want %q", b.String(), want)
 	}

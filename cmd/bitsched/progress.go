@@ -16,6 +16,7 @@ type progressLine struct {
 	w        io.Writer
 	terminal bool
 	start    time.Time
+	now      func() time.Time
 
 	mu    sync.Mutex
 	last  time.Time
@@ -23,7 +24,7 @@ type progressLine struct {
 }
 
 func (a *app) newProgress() *progressLine {
-	return &progressLine{w: a.stderr, terminal: a.terminal, start: a.start}
+	return &progressLine{w: a.stderr, terminal: a.terminal, start: a.start, now: time.Now}
 }
 
 func (p *progressLine) report(m masim.Progress) {
@@ -32,7 +33,7 @@ func (p *progressLine) report(m masim.Progress) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := time.Now()
+	now := p.now()
 	if now.Sub(p.last) < 100*time.Millisecond {
 		return
 	}

@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 		"bitsched":                   main,
 		"bitsched-interrupted-once":  func() { os.Exit(runInterrupted(1)) },
 		"bitsched-interrupted-twice": func() { os.Exit(runInterrupted(2)) },
+		"bitsched-overbudget":        func() { os.Exit(runOverBudget()) },
 	})
 }
 
@@ -50,6 +51,23 @@ func runInterrupted(times int) int {
 		}
 		if times > 1 {
 			select {} // until the abort
+		}
+	}
+	return a.run(os.Args[1:])
+}
+
+// runOverBudget is run with the budget used up when the search has its first
+// schedule, however long that takes.
+func runOverBudget() int {
+	a := newApp()
+	var end func()
+	a.after = func(_ time.Duration, f func()) func() bool {
+		end = f
+		return func() bool { return true }
+	}
+	a.progress = func(p masim.Progress) {
+		if p.Best >= 0 {
+			end()
 		}
 	}
 	return a.run(os.Args[1:])

@@ -20,7 +20,7 @@ type search struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	disarm func()
-	timer  *time.Timer
+	unset  func() bool // stops the timer of the budget; nil = no budget
 }
 
 // startSearch starts the search. A budget counts from the start of the program;
@@ -29,7 +29,7 @@ func (a *app) startSearch(budget time.Duration, line *progressLine) *search {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	s := &search{ctx: ctx, cancel: cancel}
 	if budget > 0 {
-		s.timer = time.AfterFunc(time.Until(a.start.Add(budget)), func() { cancel(errBudget) })
+		s.unset = a.after(time.Until(a.start.Add(budget)), func() { cancel(errBudget) })
 	}
 	s.disarm = a.interrupt.onFirst(func() {
 		cancel(errInterrupt)
@@ -49,8 +49,8 @@ func (s *search) stopped() string {
 // end lets the next Ctrl-C abort again. It may be called twice.
 func (s *search) end() {
 	s.disarm()
-	if s.timer != nil {
-		s.timer.Stop()
+	if s.unset != nil {
+		s.unset()
 	}
 	s.cancel(nil)
 }
