@@ -143,6 +143,9 @@ func (b *bitsched) run(ctx context.Context, effort Effort) {
 	if home >= in.arrays {
 		home = in.arrays - 1
 	}
+	if in.gates > searchLimit {
+		home = last // one kind of start: time and memory count
+	}
 	if effort == Fast {
 		for a := home; a <= last; a++ {
 			pl := in.inArray(in.graphOrder(), a)
@@ -283,7 +286,7 @@ func (b *bitsched) starts(fronts []*frontier, home, last int) []start {
 // cost the fewest copies then for the rest.
 func (b *bitsched) orders(ctx context.Context, work int64, home, last int, seed func(stream int) *rand.Rand) []*frontier {
 	var fronts []*frontier
-	for _, order := range [][]int32{b.in.graphOrder(), b.in.depthFirst()} {
+	for _, order := range [][]int32{b.in.graphOrder(), b.in.eager(b.in.depthFirst())} {
 		for a := home; a <= last; a++ {
 			fronts = append(fronts, newFrontier(b.in, order, a, seed(len(fronts))))
 		}

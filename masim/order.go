@@ -102,3 +102,63 @@ func (in *instance) visit(root int32, depth []int32, done []bool, order []int32)
 	}
 	return order
 }
+
+// eager takes an order and runs each gate that ends the life of as many values
+// as it adds as soon as its fanins are there: the carry of a full adder comes
+// right after its sum, and not when a depth-first order first asks for it.
+func (in *instance) eager(order []int32) []int32 {
+	const widest = 16 // fanouts of a value that are looked at
+	out := make([]int32, 0, in.gates)
+	done := make([]bool, in.gates)
+	left := make([]int32, in.values) // uses to come
+	for v := range left {
+		left[v] = in.useStart[v+1] - in.useStart[v]
+	}
+	var queue []int32
+	run := func(g int32) {
+		done[g] = true
+		out = append(out, g)
+		for _, v := range in.fanin[g] {
+			left[v]--
+		}
+		queue = append(queue, g)
+	}
+	worth := func(g int32) bool {
+		ends := 0
+		for _, v := range in.fanin[g] {
+			f := v - in.first
+			if f < 0 {
+				continue
+			}
+			if !done[f] {
+				return false
+			}
+			if left[v] == 1 && !in.isOut[v] {
+				ends++
+			}
+		}
+		return ends > 0
+	}
+	for _, g := range order {
+		if done[g] {
+			continue
+		}
+		run(g)
+		for len(queue) > 0 {
+			g := queue[len(queue)-1]
+			queue = queue[:len(queue)-1]
+			for _, v := range append(in.fanin[g][:], in.first+g) {
+				uses := in.uses(v)
+				if v < in.first || len(uses) > widest {
+					continue
+				}
+				for _, u := range uses {
+					if !done[u] && worth(u) {
+						run(u)
+					}
+				}
+			}
+		}
+	}
+	return out
+}
