@@ -89,7 +89,7 @@ func TestTables(t *testing.T) {
 	copies := tables[0]
 	require.Equal(t, []string{"circuit", "rows", "gates", "bound", "bitsched", "masim", "paper", "star", "paper"}, names(copies))
 	require.Equal(t, [][]string{
-		{"int2float", "16", "199", "0", "50", "100", "87", "200", "222"},
+		{"int2float", "16", "199", "49", "50", "100", "87", "200", "222"},
 		{"dec[1]", "16", "7", "2", "2", "8", "", "-[2]", ""},
 		{"one", "32", "20", "0", "0", "4[3]", "", "16", ""},
 	}, copies.Rows)
