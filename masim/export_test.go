@@ -179,7 +179,7 @@ func TestWriteMASIMRandom(t *testing.T) {
 	for seed := range uint64(25) {
 		rng := rand.New(rand.NewPCG(seed, 6))
 		p, _ := smallProblem(rng, 60)
-		for _, s := range Schedulers {
+		for _, s := range anySize() {
 			r, err := s.Run(t.Context(), p, Options{Seed: seed})
 			if errors.Is(err, ErrInfeasible) {
 				continue
@@ -198,7 +198,7 @@ func TestWriteMASIMRandom(t *testing.T) {
 func TestSharedNetlists(t *testing.T) {
 	for _, name := range []string{"int2float", "router", "cavlc", "priority", "dec", "adder", "max", "sin"} {
 		p := sharedProblem(t, name)
-		for _, s := range Schedulers {
+		for _, s := range anySize() {
 			if p.Graph.NumGates() > 300 && s.Name != "masim" {
 				continue // the search of the others takes seconds there
 			}

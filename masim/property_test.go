@@ -43,7 +43,7 @@ func simulateBoth(rng *rand.Rand, g *xmg.Graph, p *sram.Program) error {
 // computes the graph with as many copies as it says and the bound permits, or
 // says that it found none.
 func TestSchedulersRandom(t *testing.T) {
-	for _, s := range Schedulers {
+	for _, s := range anySize() {
 		t.Run(s.Name, func(t *testing.T) {
 			found, infeasible := 0, 0
 			for seed := range uint64(60) {
@@ -79,7 +79,7 @@ func TestSchedulersRandom(t *testing.T) {
 // The same seed gives the same text, whatever the number of threads, and names
 // survive.
 func TestSchedulersThreads(t *testing.T) {
-	for _, s := range Schedulers {
+	for _, s := range anySize() {
 		t.Run(s.Name, func(t *testing.T) {
 			found := 0
 			for seed := range uint64(3) {

@@ -77,6 +77,7 @@ type Result struct {
 	Copies  int
 	Trials  int  // complete schedules that were evaluated
 	Stopped bool // the context ended before the search did: the best so far
+	Optimal bool // proven: no schedule has fewer copies
 }
 
 // Func schedules a problem. It returns the best schedule found when ctx ends,

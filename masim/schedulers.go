@@ -6,4 +6,5 @@ var Schedulers = append([]Scheduler{
 	{"bitsched", "ours: order by minimum cuts, then anneal order and arrays on exact copies", runBitsched},
 	{"masim", "the MASIM paper: random CICPP-driven schedules and iterative improvement", runMASIM},
 	{"masim-noimpr", "the MASIM paper without iterative improvement: NoImpr", runMASIMNoImpr},
+	{"optimal", "the fewest copies, with a proof: netlists of 64 inputs and gates at most", runOptimal},
 }, publishedRivals()...)

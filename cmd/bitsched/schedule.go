@@ -258,6 +258,9 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 	line.clear()
 
 	bound, reason := masim.LowerBound(p)
+	if result.Optimal && bound < replay.Copies {
+		bound, reason = replay.Copies, "a search of all states of the memory found no schedule of fewer copies"
+	}
 	r := &scheduleResult{
 		Netlist:       newNetlistReport(file, n.Name, g),
 		Rows:          f.rows,
