@@ -4,10 +4,11 @@ import "slices"
 
 // The parameters of the divide and conquer.
 const (
-	dateLeaf    = 80   // gates of a sub-netlist that is scheduled as a whole
-	dateBalance = 0.1  // a half has at most so much more than half of the gates
-	datePasses  = 8    // of refining a cut, at most
-	dateStates  = 5000 // that the search for the fewest rows of a sub-netlist looks at
+	dateLeaf    = 80     // gates of a sub-netlist that is scheduled as a whole
+	dateBalance = 0.1    // a half has at most so much more than half of the gates
+	datePasses  = 8      // of refining a cut, at most
+	dateStar    = 60_000 // gates up to which STAR's order is looked at, whose time is nearly quadratic
+	dateStates  = 5000   // that the search for the fewest rows of a sub-netlist looks at
 )
 
 // date24Order is the execution sequence of the divide and conquer of DATE'24
@@ -52,7 +53,11 @@ func newDate24(net *cicppNet, r ranks, stop func() bool) *date24 {
 		d.side[v] = noHalf
 	}
 	copy(d.late, net.uses)
-	for _, order := range [][]int32{d.order, simplerOrder(net, r, stop), gppicOrder(net, r, stop), starOrder(net, r, stop)} {
+	bases := [][]int32{d.order, simplerOrder(net, r, stop), gppicOrder(net, r, stop)}
+	if net.gates() <= dateStar {
+		bases = append(bases, starOrder(net, r, stop))
+	}
+	for _, order := range bases {
 		if order == nil {
 			return nil
 		}

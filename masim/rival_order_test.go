@@ -396,13 +396,24 @@ func TestDate24Cut(t *testing.T) {
 		for _, g := range order[:at] {
 			d.flip(g)
 		}
-		fell := d.refine(order, at, least, most)
-		var prefix []int32
-		for _, g := range d.order {
-			if d.side[g] == firstHalf {
-				prefix = append(prefix, g)
+		inFirst := func() (prefix []int32) {
+			for _, g := range d.order {
+				if d.side[g] == firstHalf {
+					prefix = append(prefix, g)
+				}
+			}
+			return prefix
+		}
+		for _, g := range order {
+			if d.movable(g) {
+				before, gain := cost(inFirst()), d.gain(g)
+				d.flip(g)
+				require.EqualValues(t, before-cost(inFirst()), gain)
+				d.flip(g)
 			}
 		}
+		fell := d.refine(order, at, least, most)
+		prefix := inFirst()
 		require.EqualValues(t, cost(order[:at])-cost(prefix), fell)
 		require.GreaterOrEqual(t, fell, int32(0))
 		for _, g := range prefix {
