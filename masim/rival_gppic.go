@@ -22,9 +22,9 @@ func (r ranks) of(v int32) uint32 {
 // sooner.
 //
 // The MASIM paper does not mention this second criterion. Without it ties go to
-// the smallest index, which keeps to the order of the netlist: 608 copies in the
-// geometric mean over Table II, where the paper has 922; with it, 907. A level
-// from the first fanout gives 956, the gate's own level runs out of rows.
+// the smallest index, which keeps to the order of the netlist: a first run has 610
+// copies in the geometric mean over Table II, where the paper has 922; with it,
+// 938. The level of the first fanout gives 986, the gate's own runs out of rows.
 func gppicOrder(net *cicppNet, r ranks, _ func() bool) []int32 {
 	uses := append([]int32(nil), net.uses...)
 	missing := pendingFanins(net)

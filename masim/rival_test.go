@@ -149,6 +149,30 @@ func evictInOneArray(t *testing.T, p Problem) int {
 	return least
 }
 
+// Without improvement MASIM makes the same trials and stops there.
+func TestMASIMNoImpr(t *testing.T) {
+	fewer := 0
+	for seed := range uint64(20) {
+		p, _ := smallProblem(rand.New(rand.NewPCG(seed, 86)), 100)
+		with, err := runMASIM(context.Background(), p, Options{Seed: seed})
+		if err != nil {
+			_, err = runMASIMNoImpr(context.Background(), p, Options{Seed: seed})
+			require.ErrorIs(t, err, ErrInfeasible)
+			continue
+		}
+		without, err := runMASIMNoImpr(context.Background(), p, Options{Seed: seed})
+		require.NoError(t, err)
+		replay(t, p, without.Program)
+		require.Equal(t, without.Copies, without.Program.Copies())
+		require.GreaterOrEqual(t, without.Copies, with.Copies)
+		require.LessOrEqual(t, without.Trials, with.Trials)
+		if with.Copies < without.Copies {
+			fewer++
+		}
+	}
+	require.Positive(t, fewer)
+}
+
 func TestRivalsTrivial(t *testing.T) {
 	empty := xmg.New("empty")
 	a := empty.AddInput("a")
