@@ -73,8 +73,8 @@ const (
 	cutSpread  = 4           // best of them that neighbours are looked at of
 	cutSmall   = 1000        // gates up to which all moments are looked at
 	liveWork   = 60_000_000  // arcs looked at for live values
-	cutWork    = 100_000_000 // and for copies: each some tenths of a second
-	cutLargest = 100_000     // gates beyond which cuts take too long
+	cutWork    = 100_000_000 // and for copies: roughly a second in all
+	cutLargest = 50_000      // gates beyond which cuts take too long
 )
 
 // newCutBound returns the bound for an instance, without moments. Where once is
@@ -218,10 +218,23 @@ func (b *cutBound) live(g int32) int32 {
 		}
 		f.arc(n, n+1, 1)
 	}
-	work := f.work
-	live := f.maximise(noCut)
-	b.work -= f.work - work + int64(len(f.to))
-	return live
+	return b.flow(32)
+}
+
+// flow returns the maximum flow of the network, pushed in steps of a size, or
+// what was pushed when the work ran out: no more than the minimum cut either.
+func (b *cutBound) flow(size int32) int32 {
+	f := &b.net
+	b.work -= int64(len(f.to))
+	for total := int32(0); ; {
+		work := f.work
+		n := f.maximise(size)
+		total += n
+		b.work -= f.work - work
+		if n <= size || b.work <= 0 {
+			return total
+		}
+	}
 }
 
 // mark tells the gates computed before g from those computed after.
@@ -300,10 +313,8 @@ func (b *cutBound) cut(c int32) (flow, s, live int32) {
 			f.arc(n+1, n+2, c)
 		}
 	}
-	work := f.work
-	flow = f.maximise(noCut)
+	flow = b.flow(32 * cutUnit)
 	f.sourceSide()
-	b.work -= f.work - work + int64(len(f.to))
 	cuts := func(n, m int32) bool { return f.level[n] >= 0 && f.level[m] < 0 }
 	for v := b.full + 1; v < in.values; v++ {
 		n := entry(v)

@@ -202,9 +202,12 @@ func (b *outputsBound) enough(spare int32) bool {
 		return v >= in.first && !b.chosen[v] && (!b.follows[v] || b.out[v-in.first])
 	}
 	var removed []int32
-	for changed := true; changed && have >= b.need; {
+	for changed := true; changed && have >= b.need && b.work > 0; {
 		changed = false
 		for i := len(b.trail) - 1; i >= 0; i-- {
+			if b.work--; b.work <= 0 {
+				break
+			}
 			v := b.trail[i]
 			g := v - in.first
 			if g < 0 || b.chosen[v] || b.out[g] {
