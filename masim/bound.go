@@ -3,9 +3,10 @@ package masim
 import "fmt"
 
 // LowerBound returns a number of copies that no schedule of p without
-// rematerialisation can go below, and the reason in one sentence. It takes near
-// linear time (above 50,000 gates only the first argument is tried), and within that at most about two seconds: searches are cut off by
-// their work, so the result does not depend on the machine.
+// rematerialisation can go below, and the reason in one sentence. It takes about
+// a second, a few at most: searches are cut off by their work, so the result does
+// not depend on the machine. Above 50,000 gates only the first of the arguments
+// below is tried, in linear time.
 //
 // It is the copies of inputs of full arrays, and the greatest number of further
 // ones that one of the other arguments gives:
