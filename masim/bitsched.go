@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -52,14 +51,23 @@ func runBitsched(ctx context.Context, p Problem, o Options) (*Result, error) {
 	}
 	in := newInstance(p, min(p.Geometry.Arrays, maxSearchArrays))
 	b := &bitsched{in: in, o: o, best: infeasible}
-	b.floor, _ = LowerBound(p)
+	if o.Objective == MinRows {
+		return b.fewestRows(ctx)
+	}
+	if o.Distance == nil && !o.Rematerialize { // the bound is of copies
+		b.floor, _ = LowerBound(p)
+	}
 	for effort := Fast; effort <= o.Effort && ctx.Err() == nil && b.best > b.floor; effort++ {
 		b.run(ctx, effort)
 	}
 	if b.best == infeasible {
 		return b.fallBack(ctx)
 	}
-	prog, err := in.program(b.plan)
+	c := newCosts(in, o)
+	if c != nil {
+		b.weigh(ctx, c)
+	}
+	prog, err := in.program(b.plan, c)
 	if err != nil {
 		return nil, err
 	}
@@ -153,6 +161,9 @@ func (b *bitsched) run(ctx context.Context, effort Effort) {
 		}
 	}
 
+	if b.best <= b.floor {
+		return
+	}
 	fronts := b.orders(ctx, int64(frontierShare*float64(work)), home, last, seed)
 	starts := b.starts(fronts, home, last)
 	starts = append(starts, b.partitioned(ctx, fronts[:min(2, len(fronts))], home, seed(50))...)
@@ -164,7 +175,7 @@ func (b *bitsched) run(ctx context.Context, effort Effort) {
 	}
 	b.trials += len(starts)
 	starts = slices.DeleteFunc(starts, func(s start) bool { return s.cost == infeasible })
-	if len(starts) == 0 || effort == Fast && in.gates > searchLimit {
+	if len(starts) == 0 || b.best <= b.floor || effort == Fast && in.gates > searchLimit {
 		return
 	}
 	starts = runners(starts)
@@ -175,7 +186,7 @@ func (b *bitsched) run(ctx context.Context, effort Effort) {
 		each := int64(share * float64(work) / float64(len(runs)))
 		b.each(len(runs), func(i int) {
 			if runs[i] == nil {
-				runs[i] = newSearch(in, starts[i].plan.clone(), arrays, seed(100+i))
+				runs[i] = newSearch(in, starts[i].plan.clone(), arrays, nil, seed(100+i))
 				runs[i].floor = b.floor
 			}
 			runs[i].anneal(ctx, each, hot, cold, tick(i))
@@ -222,7 +233,7 @@ func (b *bitsched) partitioned(ctx context.Context, fronts []*frontier, home int
 	var starts []start
 	for _, f := range fronts {
 		h := in.valueNets(f.order)
-		most := 2 + 3*int(slices.Max(f.live))/in.p.Geometry.Rows
+		most := 2 + 3*int(f.peak())/in.p.Geometry.Rows
 		for _, k := range []int{2, 3, 4, 6, 8, 12, 16, 24, maxParts} {
 			if k > most || home+k > in.arrays || ctx.Err() != nil {
 				break
@@ -318,11 +329,10 @@ const frontierRate = 12
 // copies come from spreading, but enough to hold the live values, and all that
 // the starts use.
 func (b *bitsched) computeArrays(home int, fronts []*frontier, starts []start) []uint8 {
-	live := int32(math.MaxInt32)
+	end := home + 6
 	for _, f := range fronts {
-		live = min(live, slices.Max(f.live))
+		end = min(end, home+3+int(f.peak())/b.in.p.Geometry.Rows)
 	}
-	end := home + min(3+int(live)/b.in.p.Geometry.Rows, 6)
 	for _, s := range starts {
 		end = max(end, int(slices.Max(s.plan.array))+1)
 	}
@@ -357,8 +367,9 @@ func (in *instance) inArray(order []int32, array int) *plan {
 
 // program turns a plan into instructions, giving each value the free row that
 // was freed last.
-func (in *instance) program(pl *plan) (*sram.Program, error) {
+func (in *instance) program(pl *plan, c *costs) (*sram.Program, error) {
 	ev := newEvaluator(in, pl, false)
+	ev.costs = c
 	rows := in.p.Geometry.Rows
 	free := make([][]uint16, in.arrays)
 	for a := range free {

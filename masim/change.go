@@ -64,7 +64,7 @@ func (e *evaluator) setArray(g int32, b uint8) {
 			}
 			from = min(from, e.useTime[k])
 		}
-		if !seenA || !seenB {
+		if !seenA || !seenB || e.costs != nil && e.costs.rematerial {
 			from = min(from, e.born(v, t))
 		}
 	}

@@ -3,6 +3,7 @@ package masim
 import (
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // plan is a candidate schedule in the form that the search changes: a total
@@ -23,12 +24,28 @@ func (p *plan) set(q *plan) {
 }
 
 // infeasible is the cost of a plan that the rows do not suffice for.
-const infeasible = math.MaxInt32
+const infeasible = math.MaxInt
 
-// event is a copy: value arrives somewhere at a time.
+// event is a copy, or a gate computed again: value arrives somewhere at a time,
+// for a cost.
 type event struct {
 	time  int32
 	value int32
+	cost  int32
+}
+
+// costs are what the evaluator adds up; without any, a copy costs 1.
+type costs struct {
+	copy       []int32 // by source x arrays + destination
+	recompute  int32   // of computing a gate again
+	rematerial bool    // gates may be computed again
+}
+
+func (e *evaluator) copyCost(from, to int) int {
+	if e.costs == nil {
+		return 1
+	}
+	return int(e.costs.copy[from*e.in.arrays+to])
 }
 
 // snapshot is the state before a step: which values lie in which arrays.
@@ -61,9 +78,10 @@ type segment struct {
 // is that of the last accepted run again; so a local change takes time in
 // proportion to its reach, not to the graph.
 type evaluator struct {
-	in   *instance
-	plan *plan
-	pos  []int32 // by gate: its time
+	in    *instance
+	plan  *plan
+	costs *costs  // nil: copies are counted
+	pos   []int32 // by gate: its time
 
 	useTime  []int32 // parallel to instance.user, each value's in order of time
 	useArray []uint8
@@ -78,13 +96,14 @@ type evaluator struct {
 
 	stride   int32
 	segments []segment // the last accepted run; empty where incremental is off
-	total    int       // its copies
+	total    int       // its cost
+	events   int       // its copies and recomputations
 
-	trial      []segment // of a run that is not yet accepted
-	trialCount int
-	trialStart int32 // index of its first segment
-	trialEnd   int32 // first segment that it shares with the accepted run
-	trialTotal int
+	trial       []segment // of a run that is not yet accepted
+	trialCount  int
+	trialStart  int32 // index of its first segment
+	trialTotal  int
+	trialEvents int
 
 	dirtyFrom, dirtyTo int32 // times that the changes since the last accept affect
 
@@ -177,7 +196,7 @@ func (e *evaluator) runAll() int {
 // The caller then calls accept, or undoes the changes and calls reject.
 func (e *evaluator) try() int {
 	if e.dirtyTo < 0 {
-		e.trialCount, e.trialStart, e.trialEnd, e.trialTotal = 0, 0, 0, e.total
+		e.trialCount, e.trialStart, e.trialTotal, e.trialEvents = 0, 0, e.total, e.events
 		return e.total
 	}
 	from := max(e.dirtyFrom, 0) / e.stride
@@ -189,7 +208,7 @@ func (e *evaluator) try() int {
 func (e *evaluator) run(k int32) int {
 	gates, stride := e.in.gates, e.stride
 	e.trialStart, e.trialCount = k, 0
-	delta := 0
+	delta, events := 0, 0
 	for ; k < int32(len(e.segments)); k++ {
 		t := k * stride
 		if t > e.dirtyTo && e.hash == e.segments[k].start.hash {
@@ -201,16 +220,20 @@ func (e *evaluator) run(k int32) int {
 		seg.copies = seg.copies[:0]
 		end := min(t+stride, gates)
 		for ; t < end; t++ {
-			if e.step(t, &seg.copies) < 0 {
+			n := e.step(t, &seg.copies)
+			if n < 0 {
 				e.work += int64((k - e.trialStart + 1) * stride)
 				return infeasible
 			}
+			delta += n
 		}
-		delta += len(seg.copies) - len(e.segments[k].copies)
+		for _, c := range e.segments[k].copies {
+			delta -= int(c.cost)
+		}
+		events += len(seg.copies) - len(e.segments[k].copies)
 	}
-	e.trialEnd = k
 	e.work += int64((k-e.trialStart)*stride) + int64(stride)
-	e.trialTotal = e.total + delta
+	e.trialTotal, e.trialEvents = e.total+delta, e.events+events
 	return e.trialTotal
 }
 
@@ -220,7 +243,7 @@ func (e *evaluator) accept() {
 		k := int(e.trialStart) + i
 		e.segments[k], e.trial[i] = e.trial[i], e.segments[k]
 	}
-	e.total = e.trialTotal
+	e.total, e.events = e.trialTotal, e.trialEvents
 	e.cleanDirt()
 }
 
@@ -320,28 +343,23 @@ func (e *evaluator) holds(v int32, a int) bool {
 	return e.held[v]>>a&1 != 0 || int(e.in.home[v]) == a
 }
 
-// step runs the gate at time t and returns how many copies that took, -1 if
-// there was no room.
+// step runs the gate at time t and returns what that cost, -1 if there was no
+// room.
 func (e *evaluator) step(t int32, log *[]event) int {
 	in := e.in
 	g := e.plan.order[t]
 	a := int(e.plan.array[g])
 	fanin := in.fanin[g]
-	copies := 0
+	cost := 0
 	for _, v := range fanin {
 		if v == 0 || e.holds(v, a) {
 			continue
 		}
-		n := e.makeRoom(a, t, fanin, log)
+		n := e.bring(v, a, t, fanin, log)
 		if n < 0 {
 			return -1
 		}
-		from := int(in.home[v])
-		if from < 0 {
-			from = bits.TrailingZeros64(e.held[v])
-		}
-		e.copyTo(v, from, a, t, log)
-		copies += n + 1
+		cost += n
 	}
 	for _, v := range fanin {
 		if v != 0 {
@@ -368,11 +386,10 @@ func (e *evaluator) step(t int32, log *[]event) int {
 		}
 		e.next[a][e.slotOf[int(v)*in.arrays+a]] = next
 	}
-	n := e.makeRoom(a, t, [3]int32{}, log)
+	n := e.makeRoom(a, t, nil, log)
 	if n < 0 {
 		return -1
 	}
-	copies += n
 	v := in.first + g
 	if e.onStep != nil {
 		e.onStep(v, int32(a), computed)
@@ -382,12 +399,67 @@ func (e *evaluator) step(t int32, log *[]event) int {
 	if in.useStart[v] == in.useStart[v+1] && !in.isOut[v] {
 		e.drop(v, a)
 	}
-	return copies
+	return cost + n
 }
 
-func (e *evaluator) copyTo(v int32, from, to int, t int32, log *[]event) {
+// bring gets value v into array a for the gate at time t, whose fanins stay, and
+// returns the cost, -1 if there was no room.
+func (e *evaluator) bring(v int32, a int, t int32, fanin [3]int32, log *[]event) int {
+	in := e.in
+	from := int(in.home[v])
+	if from < 0 {
+		if e.held[v] != 0 {
+			from = e.nearest(v, a)
+		} else { // forgotten, see renewable; snapshots do not know its uses
+			e.passed[v] = e.findUse(v, t)
+		}
+	}
+	if e.costs != nil && e.costs.rematerial && in.home[v] < 0 {
+		again := in.fanin[v-in.first]
+		here := true
+		for _, f := range again {
+			here = here && (f == 0 || e.holds(f, a))
+		}
+		if here && (from < 0 || int(e.costs.recompute) < e.copyCost(from, a)) {
+			pinned := append(fanin[:], again[:]...)
+			n := e.makeRoom(a, t, pinned, log)
+			if n < 0 {
+				return -1
+			}
+			e.arrive(v, computed, a, t, int(e.costs.recompute), log)
+			return n + int(e.costs.recompute)
+		}
+	}
+	n := e.makeRoom(a, t, fanin[:], log)
+	if n < 0 {
+		return -1
+	}
+	return n + e.copyTo(v, from, a, t, log)
+}
+
+// nearest returns the array that v is copied from to array a at the least cost.
+func (e *evaluator) nearest(v int32, a int) int {
+	from := bits.TrailingZeros64(e.held[v])
+	if e.costs != nil {
+		for m := e.held[v]; m != 0; m &= m - 1 {
+			if b := bits.TrailingZeros64(m); e.copyCost(b, a) < e.copyCost(from, a) {
+				from = b
+			}
+		}
+	}
+	return from
+}
+
+func (e *evaluator) copyTo(v int32, from, to int, t int32, log *[]event) int {
+	cost := e.copyCost(from, to)
+	e.arrive(v, from, to, t, cost, log)
+	return cost
+}
+
+// arrive puts v into array to, from another array or computed.
+func (e *evaluator) arrive(v int32, from, to int, t int32, cost int, log *[]event) {
 	if log != nil {
-		*log = append(*log, event{t, v})
+		*log = append(*log, event{t, v, int32(cost)})
 	}
 	if e.onStep != nil {
 		e.onStep(v, int32(to), int32(from))
@@ -395,9 +467,34 @@ func (e *evaluator) copyTo(v int32, from, to int, t int32, log *[]event) {
 	e.put(v, to)
 }
 
+// renewable reports whether v, an only copy, can be forgotten: it can be computed
+// again from inputs that lie in the array of each use to come.
+func (e *evaluator) renewable(v int32) bool {
+	in := e.in
+	if e.costs == nil || !e.costs.rematerial || in.isOut[v] || in.home[v] >= 0 {
+		return false
+	}
+	home := int16(-1)
+	for _, f := range in.fanin[v-in.first] {
+		switch {
+		case f == 0:
+		case in.home[f] < 0 || home >= 0 && in.home[f] != home:
+			return false
+		default:
+			home = in.home[f]
+		}
+	}
+	for k := e.passed[v]; k < in.useStart[v+1]; k++ {
+		if int16(e.useArray[k]) != home {
+			return false
+		}
+	}
+	return true
+}
+
 // makeRoom frees a slot of array a if there is none, by evicting a value other
-// than those pinned. It returns the copies that took, -1 if it cannot.
-func (e *evaluator) makeRoom(a int, t int32, pinned [3]int32, log *[]event) int {
+// than those pinned. It returns the cost, -1 if it cannot.
+func (e *evaluator) makeRoom(a int, t int32, pinned []int32, log *[]event) int {
 	in := e.in
 	if e.count[a] < in.room[a] {
 		return 0
@@ -415,11 +512,14 @@ func (e *evaluator) makeRoom(a int, t int32, pinned [3]int32, log *[]event) int 
 	end := float32(in.gates - t + 100)
 	next := e.next[a]
 	for s, v := range e.val[a][:e.count[a]] {
-		if v == pinned[0] || v == pinned[1] || v == pinned[2] {
+		if slices.Contains(pinned, v) {
 			continue
 		}
 		var cost float32
 		only := !e.duplicated(v)
+		if only && e.renewable(v) {
+			only = false
+		}
 		switch n := next[s]; {
 		case !only && n == never:
 			cost = 0
@@ -453,9 +553,9 @@ func (e *evaluator) makeRoom(a int, t int32, pinned [3]int32, log *[]event) int 
 	if to < 0 {
 		return -1
 	}
-	e.copyTo(victim, a, to, t, log)
+	cost := e.copyTo(victim, a, to, t, log)
 	e.drop(victim, a)
-	return 1
+	return cost
 }
 
 // refuge returns an array for the only copy of v, which leaves array a: where it
@@ -468,7 +568,11 @@ func (e *evaluator) refuge(v int32, a int) int {
 	}
 	to, room := -1, int32(0)
 	for b := range e.val {
-		if r := in.room[b] - e.count[b]; b != a && r > room {
+		r := in.room[b] - e.count[b]
+		if b == a || r <= 0 {
+			continue
+		}
+		if to < 0 || e.copyCost(a, b) < e.copyCost(a, to) || r > room && e.copyCost(a, b) == e.copyCost(a, to) {
 			to, room = b, r
 		}
 	}

@@ -1,6 +1,7 @@
 package masim
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -43,6 +44,18 @@ func randomGraph(r *rand.Rand, inputs, gates, outputs int) *xmg.Graph {
 	return g
 }
 
+// lineOf are the distances of arrays in a line.
+func lineOf(arrays int) [][]float64 {
+	d := make([][]float64, arrays)
+	for i := range d {
+		d[i] = make([]float64, arrays)
+		for j := range d[i] {
+			d[i][j] = math.Abs(float64(i - j))
+		}
+	}
+	return d
+}
+
 // fileOrder is the order of the graph, all in one array.
 func fileOrder(in *instance, array int) *plan {
 	pl := &plan{order: make([]int32, in.gates), array: make([]uint8, in.gates)}
@@ -61,14 +74,20 @@ func TestTryEqualsReset(t *testing.T) {
 		g := randomGraph(r, 3+r.IntN(20), 300+r.IntN(3000), 5)
 		rows := 16 + g.NumGates()/10
 		in := newInstance(Problem{g, sram.Geometry{Arrays: 6, Rows: rows, Cols: 1}}, 6)
-		s := newSearch(in, fileOrder(in, in.fullArrays()+1), []uint8{uint8(in.fullArrays()), uint8(in.fullArrays() + 1), 5}, r)
+		var c *costs
+		if seed%2 == 1 {
+			c = newCosts(in, Options{Rematerialize: seed%4 == 1, Distance: lineOf(6)})
+		}
+		s := newSearch(in, fileOrder(in, in.fullArrays()+1), []uint8{uint8(in.fullArrays()), uint8(in.fullArrays() + 1), 5}, c, r)
 		if s.cost == infeasible {
 			continue
 		}
 		check := func() int {
-			return newEvaluator(in, s.ev.plan.clone(), true).reset()
+			ev := newEvaluator(in, s.ev.plan.clone(), true)
+			ev.costs = c
+			return ev.reset()
 		}
-		for i := range 300 {
+		for i := range 120 {
 			if !s.propose() {
 				continue
 			}

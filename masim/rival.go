@@ -157,7 +157,7 @@ func combination(name string) (Scheduler, bool) {
 			if improving {
 				doc += "; improved"
 			}
-			return Scheduler{name, doc, func(ctx context.Context, p Problem, opts Options) (*Result, error) {
+			return Scheduler{Name: name, Doc: doc, Run: func(ctx context.Context, p Problem, opts Options) (*Result, error) {
 				return runRival(ctx, p, opts, o, g, improving)
 			}}, true
 		}
@@ -260,7 +260,7 @@ func runRival(ctx context.Context, p Problem, o Options, order *rivalOrder, g *r
 	}
 	result := &Result{Trials: complete, Copies: best.copies, Stopped: !ended}
 	if best.plan != nil {
-		prog, err := r.in.program(best.plan)
+		prog, err := r.in.program(best.plan, nil)
 		result.Program = prog
 		return result, err
 	}

@@ -63,6 +63,45 @@ type Options struct {
 	Seed     uint64
 	Threads  int            // workers; 0 means 1. The result does not depend on it.
 	Progress func(Progress) // called from one goroutine at a time, may be nil
+
+	// Beyond the paper; schedulers with Extended set take these.
+
+	Objective     Objective
+	Rematerialize bool        // a gate may be computed again where that costs less energy
+	Energy        sram.Energy // for Rematerialize; zero means sram.DefaultEnergy
+	// Distance is the cost of a copy from one array to another, in copies
+	// between neighbours; nil means 1 everywhere. The paper names this as its
+	// future work (section V).
+	Distance [][]float64
+}
+
+// Objective is what a schedule has few of.
+type Objective uint8
+
+// The objectives. Without rematerialisation a schedule computes every gate once,
+// so the fewest copies are also the least energy and the fewest cycles.
+const (
+	MinCopies Objective = iota // copies, weighted by Distance where given
+	MinEnergy                  // energy of computes and copies
+	MinCycles                  // instructions
+	MinRows                    // rows of a single array, without any copy
+)
+
+func (o Objective) String() string {
+	if o <= MinRows {
+		return [...]string{"copies", "energy", "cycles", "rows"}[o]
+	}
+	return fmt.Sprintf("objective(%d)", uint8(o))
+}
+
+// ParseObjective reads the name of an objective.
+func ParseObjective(s string) (Objective, error) {
+	for o := MinCopies; o <= MinRows; o++ {
+		if s == o.String() {
+			return o, nil
+		}
+	}
+	return 0, fmt.Errorf("masim: objective %q, expected copies, energy, cycles or rows", s)
 }
 
 func (o Options) report(p Progress) {
@@ -91,6 +130,10 @@ type Scheduler struct {
 	Name string
 	Doc  string // one line
 	Run  Func
+
+	// Extended is set where Run takes the options beyond the paper: Objective,
+	// Rematerialize and Distance.
+	Extended bool
 }
 
 // Lookup returns the scheduler of that name: one of [Schedulers], or an order of

@@ -38,8 +38,9 @@ type search struct {
 	undoOrder  []int32
 }
 
-func newSearch(in *instance, pl *plan, arrays []uint8, r *rand.Rand) *search {
+func newSearch(in *instance, pl *plan, arrays []uint8, c *costs, r *rand.Rand) *search {
 	s := &search{in: in, ev: newEvaluator(in, pl, true), r: r, arrays: arrays}
+	s.ev.costs = c
 	s.mark = make([]int32, in.gates)
 	s.node = make([]int32, in.values)
 	s.seen = make([]int32, in.values)
@@ -170,7 +171,7 @@ func (s *search) anyArray() uint8 { return s.arrays[s.r.IntN(len(s.arrays))] }
 // of the current schedule, sometimes any.
 func (s *search) pick() (gate, t int32) {
 	order := s.ev.plan.order
-	if s.ev.total > 0 && s.r.IntN(4) != 0 {
+	if s.ev.events > 0 && s.r.IntN(4) != 0 {
 		e := s.copyEvent()
 		switch s.r.IntN(4) {
 		case 0: // the gate that computed the copied value
@@ -194,7 +195,7 @@ func (s *search) pick() (gate, t int32) {
 
 // copyEvent returns a random copy of the current schedule.
 func (s *search) copyEvent() event {
-	k := s.r.IntN(s.ev.total)
+	k := s.r.IntN(s.ev.events)
 	for i := range s.ev.segments {
 		c := s.ev.segments[i].copies
 		if k < len(c) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -29,6 +30,9 @@ type scheduleFlags struct {
 	format             string
 	patterns           int
 	copyEnergy         float64
+	objective          string
+	rematerialize      bool
+	topology           string
 	json               bool
 }
 
@@ -77,7 +81,11 @@ func (a *app) scheduleCommand() *cobra.Command {
 	fl.StringVar(&f.format, "format", "bitsched", "`form` of the program: bitsched or masim")
 	fl.IntVar(&f.patterns, "patterns", masim.DefaultPatterns, "input `patterns` to verify on: directed ones, then random ones")
 	fl.Float64Var(&f.copyEnergy, "copy-energy", sram.DefaultEnergy.Copy, "`energy` of a copy, in units of a compute")
+	fl.StringVar(&f.objective, "objective", masim.MinCopies.String(), "what to have few of: copies, energy, cycles, or rows of a `single` array")
+	fl.BoolVar(&f.rematerialize, "rematerialize", false, "compute a gate again where that takes less energy than copying it")
+	fl.StringVar(&f.topology, "topology", "", "weigh copies by the distances between arrays in this `file`, a matrix of numbers")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
+	complete(cmd, "objective", "copies", "energy", "cycles", "rows")
 	complete(cmd, "scheduler", schedulerNames()...)
 	complete(cmd, "effort", "fast", "normal", "high")
 	complete(cmd, "format", "bitsched", "masim")
@@ -137,26 +145,30 @@ func (r netlistReport) gates() string {
 }
 
 type scheduleResult struct {
-	Netlist       netlistReport `json:"netlist"`
-	Rows          int           `json:"rows"`
-	Cols          int           `json:"cols"`
-	ArraysAllowed int           `json:"arrays_allowed"`
-	ArraysUsed    int           `json:"arrays_used"`
-	Scheduler     string        `json:"scheduler"`
-	Effort        string        `json:"effort"`
-	Seed          uint64        `json:"seed"`
-	Trials        int           `json:"trials"`        // complete schedules that were evaluated
-	Stopped       string        `json:"stopped"`       // "", "budget" or "interrupt"
-	Deterministic bool          `json:"deterministic"` // a rerun gives the same program
-	Computes      int           `json:"computes"`
-	Copies        int           `json:"copies"`
-	Instructions  int           `json:"instructions"`
-	Energy        float64       `json:"energy"`
-	CopyEnergy    float64       `json:"copy_energy"`
-	LowerBound    boundReport   `json:"lower_bound"`
-	Verified      verifyReport  `json:"verified"`
-	CPUSeconds    float64       `json:"cpu_seconds"`
-	WallSeconds   float64       `json:"wall_seconds"`
+	Netlist        netlistReport `json:"netlist"`
+	Rows           int           `json:"rows"`
+	Cols           int           `json:"cols"`
+	ArraysAllowed  int           `json:"arrays_allowed"`
+	ArraysUsed     int           `json:"arrays_used"`
+	Scheduler      string        `json:"scheduler"`
+	Effort         string        `json:"effort"`
+	Seed           uint64        `json:"seed"`
+	Trials         int           `json:"trials"`        // complete schedules that were evaluated
+	Stopped        string        `json:"stopped"`       // "", "budget" or "interrupt"
+	Deterministic  bool          `json:"deterministic"` // a rerun gives the same program
+	Objective      string        `json:"objective"`
+	Computes       int           `json:"computes"`
+	Recomputed     int           `json:"recomputed"`      // computes beyond one for each gate
+	MaxRows        int           `json:"max_rows"`        // the most rows used in an array
+	WeightedCopies float64       `json:"weighted_copies"` // copies times distance
+	Copies         int           `json:"copies"`
+	Instructions   int           `json:"instructions"`
+	Energy         float64       `json:"energy"`
+	CopyEnergy     float64       `json:"copy_energy"`
+	LowerBound     boundReport   `json:"lower_bound"`
+	Verified       verifyReport  `json:"verified"`
+	CPUSeconds     float64       `json:"cpu_seconds"`
+	WallSeconds    float64       `json:"wall_seconds"`
 }
 
 type boundReport struct {
@@ -194,6 +206,27 @@ func (f *scheduleFlags) check(cmd *cobra.Command) (s masim.Scheduler, o masim.Op
 	o.Seed = f.seed
 	if o.Effort, err = masim.ParseEffort(f.effort); err != nil {
 		return s, o, err
+	}
+	if o.Objective, err = masim.ParseObjective(f.objective); err != nil {
+		return s, o, err
+	}
+	o.Rematerialize = f.rematerialize
+	o.Energy = sram.Energy{Compute: sram.DefaultEnergy.Compute, Copy: f.copyEnergy}
+	switch {
+	case !s.Extended && (f.rematerialize || f.topology != "" || o.Objective != masim.MinCopies):
+		return s, o, usageError(cmd, "--objective, --rematerialize and --topology are for --scheduler %s, not %s", defaultScheduler(), s.Name)
+	case o.Objective == masim.MinRows && (f.rematerialize || f.topology != ""):
+		return s, o, usageError(cmd, "--objective rows has no copies to weigh, expected no --rematerialize or --topology")
+	}
+	if f.topology != "" {
+		file, err := os.Open(f.topology)
+		if err != nil {
+			return s, o, err
+		}
+		defer file.Close()
+		if o.Distance, err = masim.ReadDistances(file, f.topology, f.arrays); err != nil {
+			return s, o, err
+		}
 	}
 	o.Threads, err = threads(cmd, f.threads)
 	return s, o, err
@@ -233,7 +266,7 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 		stopped = ""
 	}
 
-	replay, err := masim.Check(g, result.Program, masim.CheckOptions{})
+	replay, err := masim.Check(g, result.Program, masim.CheckOptions{Rematerialize: f.rematerialize})
 	if err != nil {
 		return fmt.Errorf("%w: scheduler %s made a program that breaks a rule: %w", errCheck, scheduler.Name, err)
 	}
@@ -262,26 +295,30 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 		bound, reason = replay.Copies, "a search of all states of the memory found no schedule of fewer copies"
 	}
 	r := &scheduleResult{
-		Netlist:       newNetlistReport(file, n.Name, g),
-		Rows:          f.rows,
-		Cols:          f.cols,
-		ArraysAllowed: f.arrays,
-		ArraysUsed:    replay.ArraysUsed,
-		Scheduler:     scheduler.Name,
-		Effort:        opts.Effort.String(),
-		Seed:          f.seed,
-		Trials:        result.Trials,
-		Stopped:       stopped,
-		Deterministic: f.budget == 0 && stopped == "",
-		Computes:      replay.Computes,
-		Copies:        replay.Copies,
-		Instructions:  replay.Instructions,
-		Energy:        result.Program.Energy(sram.Energy{Compute: sram.DefaultEnergy.Compute, Copy: f.copyEnergy}),
-		CopyEnergy:    f.copyEnergy,
-		LowerBound:    boundReport{bound, reason},
-		Verified:      newVerifyReport(true, verdict),
-		CPUSeconds:    cpuTime().Seconds(),
-		WallSeconds:   time.Since(a.start).Seconds(),
+		Netlist:        newNetlistReport(file, n.Name, g),
+		Rows:           f.rows,
+		Cols:           f.cols,
+		ArraysAllowed:  f.arrays,
+		ArraysUsed:     replay.ArraysUsed,
+		Scheduler:      scheduler.Name,
+		Effort:         opts.Effort.String(),
+		Seed:           f.seed,
+		Trials:         result.Trials,
+		Stopped:        stopped,
+		Deterministic:  f.budget == 0 && stopped == "",
+		Objective:      opts.Objective.String(),
+		Computes:       replay.Computes,
+		Recomputed:     replay.Recomputed,
+		MaxRows:        replay.MaxRows,
+		WeightedCopies: weightedCopies(result.Program, opts.Distance),
+		Copies:         replay.Copies,
+		Instructions:   replay.Instructions,
+		Energy:         result.Program.Energy(sram.Energy{Compute: sram.DefaultEnergy.Compute, Copy: f.copyEnergy}),
+		CopyEnergy:     f.copyEnergy,
+		LowerBound:     boundReport{bound, reason},
+		Verified:       newVerifyReport(true, verdict),
+		CPUSeconds:     cpuTime().Seconds(),
+		WallSeconds:    time.Since(a.start).Seconds(),
 	}
 	switch {
 	case f.json:
@@ -290,6 +327,20 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 		return nil // stdout holds the program
 	}
 	return a.printText(r.text(f, verdict))
+}
+
+// weightedCopies is the sum of the distances that the copies go.
+func weightedCopies(p *sram.Program, distance [][]float64) float64 {
+	if distance == nil {
+		return float64(p.Copies())
+	}
+	sum := 0.0
+	for _, in := range p.Instrs {
+		if in.Op == sram.Copy {
+			sum += distance[in.From][in.Array]
+		}
+	}
+	return sum
 }
 
 // readGraph reads a circuit and makes its graph.
@@ -333,7 +384,17 @@ func (r *scheduleResult) text(f scheduleFlags, v *masim.VerifyReport) string {
 	if r.Copies > 0 {
 		s.add("at least", "%d: %s", r.LowerBound.Copies, r.LowerBound.Reason)
 	}
-	s.add("computes", "%d", r.Computes)
+	if f.topology != "" {
+		s.add("distance", "%g, the copies weighted by %s", r.WeightedCopies, f.topology)
+	}
+	if f.rematerialize {
+		s.add("computes", "%d, %d of them again", r.Computes, r.Recomputed)
+	} else {
+		s.add("computes", "%d", r.Computes)
+	}
+	if r.Objective == masim.MinRows.String() {
+		s.add("rows used", "%d: %s and %s", r.MaxRows, count(r.Netlist.Inputs, "input"), count(r.MaxRows-r.Netlist.Inputs, "live value"))
+	}
 	s.add("energy", "%.1f (compute %.1f, copy %g)", r.Energy, sram.DefaultEnergy.Compute, r.CopyEnergy)
 	s.gap()
 	s.add("verified", "rules replayed; %s", agreement(v, r.Cols))

@@ -1,0 +1,55 @@
+package masim
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// ReadDistances reads a matrix of distances between arrays for
+// [Options.Distance]: a line for each source array with a number for each
+// destination, separated by blanks; # starts a comment. The diagonal does not
+// matter. It must have at least as many rows and columns as there are arrays;
+// errors are of the form "file:line: what, expected what".
+func ReadDistances(r io.Reader, file string, arrays int) ([][]float64, error) {
+	var d [][]float64
+	sc := bufio.NewScanner(r)
+	sc.Buffer(nil, 1<<20)
+	line := 0
+	for sc.Scan() {
+		line++
+		text, _, _ := strings.Cut(sc.Text(), "#")
+		fields := strings.Fields(text)
+		if len(fields) == 0 {
+			continue
+		}
+		row := make([]float64, len(fields))
+		for i, f := range fields {
+			x, err := strconv.ParseFloat(f, 64)
+			if err != nil || x < 0 || x > maxDistance || math.IsNaN(x) {
+				return nil, fmt.Errorf("%s:%d: distance %q, expected a number from 0 to %d", file, line, f, maxDistance)
+			}
+			row[i] = x
+		}
+		if len(d) > 0 && len(row) != len(d[0]) {
+			return nil, fmt.Errorf("%s:%d: %d distances, expected %d as in the first row", file, line, len(row), len(d[0]))
+		}
+		d = append(d, row)
+	}
+	if err := sc.Err(); err != nil {
+		return nil, fmt.Errorf("%s:%d: %w", file, line+1, err)
+	}
+	if len(d) == 0 {
+		return nil, fmt.Errorf("%s:1: no distances, expected a matrix of %d x %d", file, arrays, arrays)
+	}
+	if len(d) != len(d[0]) || len(d) < arrays {
+		return nil, fmt.Errorf("%s:%d: a matrix of %d x %d, expected at least %d x %d for the arrays", file, line, len(d), len(d[0]), arrays, arrays)
+	}
+	return d, nil
+}
+
+// maxDistance keeps sums of copy costs small enough for whole numbers.
+const maxDistance = 1000
