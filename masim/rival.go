@@ -357,12 +357,10 @@ func (r *rivalRun) improve(ctx context.Context, o Options, gen rivalGenerator, b
 	for i := range gens {
 		gens[i] = g.generator(r, best.variant, best.seed)
 	}
-	bound, _ := LowerBound(r.p)
 	effort := masimEfforts[min(o.Effort, High)]
 	base, passes, done := improve(ctx, base, gens, improveOptions{
 		passes: effort.passes,
 		steps:  effort.steps,
-		bound:  bound,
 		seed:   mix(o.Seed ^ 0x696d70726f7665),
 		report: func(pass, copies int) {
 			o.report(Progress{Phase: "improvement passes", Done: pass, Best: copies})
