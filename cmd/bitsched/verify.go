@@ -28,9 +28,10 @@ with the circuit, and names the first output bit that differs, with its pattern
 and its bitline. The exit code is then 1.
 
 It also replays the program against the MAJ and XOR gates that schedule would
-make of the circuit, and says whether every rule of a schedule is kept. A
-program that computes the circuit from other gates passes, since its bits are
-right; the report says that it is no schedule of these gates.`
+make of the circuit, and says whether every rule of a schedule is kept; that
+proves the program right for all inputs. A program that computes the circuit
+from other gates is no such schedule: it passes only if all input patterns were
+run, since some of them are no proof.`
 
 const verifyExample = `  bitsched verify mult.aig mult.bsp
   bitsched verify mult.aig mult.bsp --patterns 1000000
@@ -65,7 +66,9 @@ type verifyResult struct {
 	Program  programReport `json:"program"`
 	Verified verifyReport  `json:"verified"`
 
-	Rule    string `json:"rule"`    // the first rule that the replay found broken; "" = none
+	Rule       string `json:"rule"`       // the first rule that the replay found broken; "" = none
+	Recomputed int    `json:"recomputed"` // gates computed again, as --rematerialize allows
+
 	Names   string `json:"names"`   // how names differ; ports are matched by position
 	Refused string `json:"refused"` // why the program could not be run on this circuit; "" = it ran
 
@@ -134,6 +137,9 @@ func (a *app) verify(cmd *cobra.Command, file, progFile string, f verifyFlags) e
 	}
 	if _, err := masim.Check(g, prog, masim.CheckOptions{}); err != nil {
 		r.Rule = err.Error()
+		if again, err := masim.Check(g, prog, masim.CheckOptions{Rematerialize: true}); err == nil {
+			r.Rule, r.Recomputed = "", again.Recomputed
+		}
 	}
 	verdict, err := a.execute(n, prog, f, workers, line)
 	if err != nil {
@@ -160,6 +166,8 @@ func (a *app) verify(cmd *cobra.Command, file, progFile string, f verifyFlags) e
 		return fmt.Errorf("%w: %s cannot run as %s: %s", errCheck, progFile, file, r.Refused)
 	case !verdict.Equal():
 		return fmt.Errorf("%w: %s does not compute %s: %v", errCheck, progFile, file, verdict.First)
+	case r.Rule != "" && !verdict.Exhaustive:
+		return fmt.Errorf("%w: %s is no schedule of %s, and %s that agree are no proof: %s", errCheck, progFile, file, count(verdict.Patterns, "pattern"), r.Rule)
 	}
 	return err
 }
@@ -199,9 +207,12 @@ func (r *verifyResult) text(v *masim.VerifyReport) string {
 	s.add("program", "%s: %s, %s", p.File, count(p.Computes, "compute"), copies(p.Copies))
 	s.add("arrays", "%d of %d used, %d rows x %d bitlines", p.ArraysUsed, p.Arrays, p.Rows, p.Cols)
 	s.gap()
-	if r.Rule == "" {
+	switch {
+	case r.Recomputed > 0:
+		s.add("rules", "all kept: a schedule of these gates, %s computed again", count(r.Recomputed, "gate"))
+	case r.Rule == "":
 		s.add("rules", "all kept: a schedule of these gates")
-	} else {
+	default:
 		s.add("rules", "not a schedule of these gates: %s", r.Rule)
 	}
 	switch {
