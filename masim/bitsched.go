@@ -16,7 +16,7 @@ import (
 // Small graphs converge sooner and get perGate for each gate.
 var effortWork = [...]struct{ perGate, most int64 }{
 	Fast:   {20_000, 20_000_000},
-	Normal: {800_000, 450_000_000},
+	Normal: {800_000, 380_000_000},
 	High:   {8_000_000, 4_000_000_000},
 }
 
@@ -233,10 +233,13 @@ func (b *bitsched) partitioned(ctx context.Context, fronts []*frontier, home int
 	var starts []start
 	for _, f := range fronts {
 		h := in.valueNets(f.order)
-		most := 2 + 3*int(f.peak())/in.p.Geometry.Rows
+		full := int(f.peak()) / in.p.Geometry.Rows // arrays that the live values fill
 		for _, k := range []int{2, 3, 4, 6, 8, 12, 16, 24, maxParts} {
-			if k > most || home+k > in.arrays || ctx.Err() != nil {
+			if k > 2+3*full || home+k > in.arrays || ctx.Err() != nil {
 				break
+			}
+			if in.gates > searchLimit && (k <= full && k < maxParts || len(starts) > 0) {
+				continue // a partition takes about a minute for ten million gates
 			}
 			part := h.partition(ctx, k, r)
 			if part == nil {
@@ -294,7 +297,7 @@ func (b *bitsched) starts(fronts []*frontier, home, last int) []start {
 
 // orders improves the order of the graph and a depth-first one, for computing in
 // each of the arrays home to last: all for a third of the work, the two that
-// cost the fewest copies then for the rest.
+// cost the fewest copies then for the rest. The best come first.
 func (b *bitsched) orders(ctx context.Context, work int64, home, last int, seed func(stream int) *rand.Rand) []*frontier {
 	var fronts []*frontier
 	for _, order := range [][]int32{b.in.graphOrder(), b.in.eager(b.in.depthFirst())} {
@@ -319,7 +322,7 @@ func (b *bitsched) orders(ctx context.Context, work int64, home, last int, seed 
 	best := slices.Clone(fronts)
 	slices.SortStableFunc(best, func(x, y *frontier) int { return cost[x] - cost[y] })
 	improve(best[:min(2, len(best))], work-work/3)
-	return fronts
+	return best
 }
 
 // frontierRate is how much work of a frontier takes the time of one step.
