@@ -17,7 +17,7 @@ import (
 var effortWork = [...]struct{ perGate, most int64 }{
 	Fast:   {20_000, 20_000_000},
 	Normal: {800_000, 380_000_000},
-	High:   {8_000_000, 4_000_000_000},
+	High:   {8_000_000, 3_000_000_000},
 }
 
 const (
