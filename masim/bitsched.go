@@ -2,7 +2,6 @@ package masim
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -49,6 +48,9 @@ func runBitsched(ctx context.Context, p Problem, o Options) (*Result, error) {
 		prog, err := emit(p, nil)
 		return &Result{Program: prog}, err
 	}
+	if p.Graph.NumInputs() > (maxSearchArrays-1)*p.Geometry.Rows {
+		return spread(ctx, p, o) // the inputs alone take more arrays than the search looks at
+	}
 	in := newInstance(p, min(p.Geometry.Arrays, maxSearchArrays))
 	b := &bitsched{in: in, o: o, best: infeasible}
 	if o.Objective == MinRows {
@@ -61,7 +63,7 @@ func runBitsched(ctx context.Context, p Problem, o Options) (*Result, error) {
 		b.run(ctx, effort)
 	}
 	if b.best == infeasible {
-		return b.fallBack(ctx)
+		return spread(ctx, p, o)
 	}
 	c := newCosts(in, o)
 	if c != nil {
@@ -346,17 +348,13 @@ func (b *bitsched) computeArrays(home int, fronts []*frontier, starts []start) [
 	return arrays
 }
 
-// fallBack is for machines so small that no plan in one or two arrays fits:
-// the paper's scheduler spreads gates wherever there is room.
-func (b *bitsched) fallBack(ctx context.Context) (*Result, error) {
-	r, err := runMASIM(ctx, b.in.p, Options{Effort: Fast, Seed: b.o.Seed, Threads: b.o.Threads, Progress: b.o.Progress})
-	if err != nil {
-		if errors.Is(err, ErrInfeasible) {
-			return nil, err
-		}
-		return nil, fmt.Errorf("masim: no plan in one array fits, and spreading gates failed: %w", err)
+// spread is for machines whose arrays are so small that no plan of the search
+// fits: the paper's scheduler puts gates wherever there is room.
+func spread(ctx context.Context, p Problem, o Options) (*Result, error) {
+	if o.Objective == MinRows || o.Rematerialize || o.Distance != nil {
+		return nil, fmt.Errorf("masim: %w: no plan fits in a few arrays, and spreading gates over more takes no other objective", ErrInfeasible)
 	}
-	return r, nil
+	return runMASIM(ctx, p, Options{Effort: Fast, Seed: o.Seed, Threads: o.Threads, Progress: o.Progress})
 }
 
 // inArray returns the plan that computes everything in one array.

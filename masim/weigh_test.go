@@ -126,3 +126,27 @@ func TestReadDistances(t *testing.T) {
 		require.EqualError(t, err, want, text)
 	}
 }
+
+// More arrays of inputs than the search looks at.
+func TestManyArrays(t *testing.T) {
+	g := xmg.New("wide")
+	var inputs []xmg.Lit
+	for range 300 {
+		inputs = append(inputs, g.AddInput(""))
+	}
+	sum := xmg.False
+	for _, l := range inputs {
+		sum = g.Xor2(sum, l)
+	}
+	g.AddOutput("y", sum)
+	p := Problem{g, sram.Geometry{Arrays: 120, Rows: 4, Cols: 64}}
+	res, err := runBitsched(context.Background(), p, Options{})
+	require.NoError(t, err)
+	_, err = Check(g, res.Program, CheckOptions{})
+	require.NoError(t, err)
+	requireComputes(t, g, res.Program, "wide")
+	for _, o := range []Options{{Rematerialize: true}, {Objective: MinRows}, {Distance: lineOf(120)}} {
+		_, err = runBitsched(context.Background(), p, o)
+		require.ErrorIs(t, err, ErrInfeasible)
+	}
+}
