@@ -1,0 +1,146 @@
+package masim
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/bitsched/bitsched/netlist/gen"
+	"github.com/bitsched/bitsched/sram"
+	"github.com/bitsched/bitsched/xmg"
+)
+
+func generated(tb testing.TB, kind string, width, arrays, rows int) Problem {
+	tb.Helper()
+	n, err := gen.Build(context.Background(), kind, gen.Options{Width: width})
+	require.NoError(tb, err)
+	g, err := xmg.FromNetwork(context.Background(), n, xmg.Options{})
+	require.NoError(tb, err)
+	return Problem{g, sram.Geometry{Arrays: arrays, Rows: rows, Cols: 256}}
+}
+
+// reordered returns the same graph with its gates in a random topological order.
+func reordered(g *xmg.Graph, r *rand.Rand) *xmg.Graph {
+	first, nodes := g.FirstGate(), g.NumNodes()
+	waits := make([]int, nodes)
+	users := make([][]int, nodes)
+	var ready []int
+	for id := first; id < nodes; id++ {
+		for _, f := range g.Fanins(id) {
+			if f.Node() >= first {
+				waits[id]++
+				users[f.Node()] = append(users[f.Node()], id)
+			}
+		}
+		if waits[id] == 0 {
+			ready = append(ready, id)
+		}
+	}
+	h := xmg.New(g.Name)
+	lits := make([]xmg.Lit, nodes)
+	for i := range g.NumInputs() {
+		lits[i+1] = h.AddInput(g.InputName(i))
+	}
+	lit := func(l xmg.Lit) xmg.Lit { return lits[l.Node()].NotIf(l.Complemented()) }
+	for len(ready) > 0 {
+		k := r.IntN(len(ready))
+		id := ready[k]
+		ready[k] = ready[len(ready)-1]
+		ready = ready[:len(ready)-1]
+		f := g.Fanins(id)
+		if g.Kind(id) == xmg.Maj {
+			lits[id] = h.Maj(lit(f[0]), lit(f[1]), lit(f[2]))
+		} else {
+			lits[id] = h.Xor(lit(f[0]), lit(f[1]), lit(f[2]))
+		}
+		for _, u := range users[id] {
+			if waits[u]--; waits[u] == 0 {
+				ready = append(ready, u)
+			}
+		}
+	}
+	for _, o := range g.Outputs() {
+		h.AddOutput(o.Name, lit(o.Lit))
+	}
+	return h
+}
+
+// The order of the gates in the file matters little, and more effort never gives
+// more copies.
+func TestOrdersAndEfforts(t *testing.T) {
+	sum, count := 0.0, 0
+	for _, c := range []struct {
+		kind        string
+		width, rows int
+	}{{"multiplier", 12, 40}, {"multiplier-array", 12, 40}, {"divider", 10, 32}, {"max", 12, 40}, {"sqrt", 24, 40}, {"priority", 48, 32}} {
+		p := generated(t, c.kind, c.width, 8, c.rows)
+		fast, err := runBitsched(context.Background(), p, Options{})
+		require.NoError(t, err, c.kind)
+		for seed := range uint64(2) {
+			q := p
+			q.Graph = reordered(p.Graph, rand.New(rand.NewPCG(seed, 1)))
+			require.Equal(t, p.Graph.NumGates(), q.Graph.NumGates())
+			res, err := runBitsched(context.Background(), q, Options{})
+			require.NoError(t, err, c.kind)
+			sum += math.Log(float64(max(res.Copies, 1)) / float64(max(fast.Copies, 1)))
+			count++
+		}
+	}
+	require.Less(t, math.Exp(sum/float64(count)), 1.15)
+
+	p := generated(t, "divider", 3, 8, 9)
+	least := infeasible
+	for effort := Fast; effort <= Normal; effort++ {
+		res, err := runBitsched(context.Background(), p, Options{Effort: effort})
+		require.NoError(t, err)
+		require.LessOrEqual(t, res.Copies, least)
+		least = res.Copies
+	}
+}
+
+// BenchmarkReordered prints the geometric mean of copies on MASIM's netlists, as
+// they are (order 0) and with their gates in random orders, at Normal effort.
+func BenchmarkReordered(b *testing.B) {
+	for order := range uint64(4) {
+		b.Run(fmt.Sprintf("order%d", order), func(b *testing.B) {
+			for b.Loop() {
+				sum := 0.0
+				names := []string{"int2float", "router", "cavlc", "priority", "dec", "adder", "max", "sin", "sqrt", "multiplier", "div", "log2"}
+				for _, name := range names {
+					p := sharedProblem(b, name)
+					if order > 0 {
+						p.Graph = reordered(p.Graph, rand.New(rand.NewPCG(order, 77)))
+					}
+					res, err := runBitsched(context.Background(), p, Options{Effort: Normal, Seed: 1, Threads: 2})
+					require.NoError(b, err)
+					sum += math.Log(float64(max(res.Copies, 1)))
+				}
+				b.ReportMetric(math.Exp(sum/float64(len(names))), "copies(geomean)")
+			}
+		})
+	}
+}
+
+// BenchmarkLarge schedules circuits of one and ten million gates at Fast effort.
+func BenchmarkLarge(b *testing.B) {
+	for _, c := range []struct {
+		kind                string
+		width, arrays, rows int
+	}{{"multiplier", 580, 64, 256}, {"divider", 700, 64, 256}, {"multiplier", 1826, 64, 1024}} {
+		b.Run(fmt.Sprintf("%s%d", c.kind, c.width), func(b *testing.B) {
+			p := generated(b, c.kind, c.width, c.arrays, c.rows)
+			for b.Loop() {
+				res, err := runBitsched(context.Background(), p, Options{Seed: 1})
+				require.NoError(b, err)
+				_, err = Check(p.Graph, res.Program, CheckOptions{})
+				require.NoError(b, err)
+				b.ReportMetric(float64(res.Copies), "copies")
+				b.ReportMetric(float64(p.Graph.NumGates()), "gates")
+			}
+		})
+	}
+}
