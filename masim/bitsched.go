@@ -14,7 +14,7 @@ import (
 // much of other work as takes the same time (very roughly 0.1 microseconds).
 // Small graphs converge sooner and get perGate for each gate.
 var effortWork = [...]struct{ perGate, most int64 }{
-	Fast:   {20_000, 20_000_000},
+	Fast:   {20_000, 16_000_000},
 	Normal: {800_000, 380_000_000},
 	High:   {8_000_000, 3_000_000_000},
 }
