@@ -270,7 +270,7 @@ func (s *search) flipCone(g int32, b uint8, n int, up bool) {
 
 // pull moves g to time p, and with it those of its ancestors that run later.
 func (s *search) pull(g, p int32) {
-	pos, order := s.ev.pos, s.ev.plan.order
+	pos := s.ev.pos
 	q := pos[g]
 	if p >= q {
 		return
@@ -286,15 +286,12 @@ func (s *search) pull(g, p int32) {
 			}
 		}
 	}
-	s.span = s.span[:0]
-	s.gather(order[p:q+1], true)
-	s.gather(order[p:q+1], false)
-	s.reorder(p)
+	s.sort(p, q, true)
 }
 
 // push moves g to time q, and with it those of its descendants that run earlier.
 func (s *search) push(g, q int32) {
-	pos, order := s.ev.pos, s.ev.plan.order
+	pos := s.ev.pos
 	p := pos[g]
 	if p >= q {
 		return
@@ -310,9 +307,15 @@ func (s *search) push(g, q int32) {
 			}
 		}
 	}
+	s.sort(p, q, false)
+}
+
+// sort runs the marked gates of the times p to q before the others, or after.
+func (s *search) sort(p, q int32, marked bool) {
+	span := s.ev.plan.order[p : q+1]
 	s.span = s.span[:0]
-	s.gather(order[p:q+1], false)
-	s.gather(order[p:q+1], true)
+	s.gather(span, marked)
+	s.gather(span, !marked)
 	s.reorder(p)
 }
 
