@@ -32,11 +32,14 @@ const (
 // takes the whole schedule as an order of the gates and an array for each, and
 // the copies as what follows (see evaluator).
 //
-//  1. Orders: the graph's own and a depth-first one, improved by minimum cuts
-//     until few values are live at any time (see frontier), for computing in the
-//     first array with room and for computing in an empty one.
-//  2. Starts: each order in each of those arrays.
-//  3. A race: every start is annealed for a while (see search); the best go on.
+//  1. Orders: the graph's own and a depth-first one (see eager), improved by
+//     minimum cuts until few values are live at any time (see frontier), for
+//     computing in the first array with room and for computing in the next.
+//  2. Starts: each order in these two arrays, changing from one to the other at
+//     the best of some times, and spread over several arrays along partitions of
+//     the graph (see hypergraph).
+//  3. A race: the best starts are annealed for a while (see search); the best two
+//     of them go on.
 //
 // Each effort first does all that the lower efforts do and continues from their
 // best plan, so more effort never gives more copies.

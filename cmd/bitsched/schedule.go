@@ -81,7 +81,7 @@ func (a *app) scheduleCommand() *cobra.Command {
 	fl.StringVar(&f.format, "format", "bitsched", "`form` of the program: bitsched or masim")
 	fl.IntVar(&f.patterns, "patterns", masim.DefaultPatterns, "input `patterns` to verify on: directed ones, then random ones")
 	fl.Float64Var(&f.copyEnergy, "copy-energy", sram.DefaultEnergy.Copy, "`energy` of a copy, in units of a compute")
-	fl.StringVar(&f.objective, "objective", masim.MinCopies.String(), "what to have few of: copies, energy, cycles, or rows of a `single` array")
+	fl.StringVar(&f.objective, "objective", masim.MinCopies.String(), "what to have few of, a `goal`: copies, energy, cycles, or rows (of a single array)")
 	fl.BoolVar(&f.rematerialize, "rematerialize", false, "compute a gate again where that takes less energy than copying it")
 	fl.StringVar(&f.topology, "topology", "", "weigh copies by the distances between arrays in this `file`, a matrix of numbers")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
