@@ -22,31 +22,14 @@ type Problem struct {
 }
 
 // Effort is how hard a scheduler tries.
-type Effort uint8
+type Effort = xmg.Effort
 
 // The efforts.
 const (
-	Fast Effort = iota
-	Normal
-	High
+	Fast   = xmg.Fast
+	Normal = xmg.Normal
+	High   = xmg.High
 )
-
-func (e Effort) String() string {
-	if e <= High {
-		return [...]string{"fast", "normal", "high"}[e]
-	}
-	return fmt.Sprintf("effort(%d)", uint8(e))
-}
-
-// ParseEffort reads the name of an effort.
-func ParseEffort(s string) (Effort, error) {
-	for e := Fast; e <= High; e++ {
-		if s == e.String() {
-			return e, nil
-		}
-	}
-	return 0, fmt.Errorf("masim: effort %q, expected fast, normal or high", s)
-}
 
 // Progress is a report from a running scheduler.
 type Progress struct {

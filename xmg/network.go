@@ -19,6 +19,8 @@ type Options struct {
 	// NoMap keeps the gates of the network even if it is AND/INV logic or
 	// look-up tables: no search for the XOR and MAJ hidden in it.
 	NoMap bool
+	// Synth is what makes other logic than XMG gates small; nil means [Map].
+	Synth *SynthOptions
 	// Progress is called now and then from the calling goroutine; may be nil.
 	Progress func(Progress)
 }
@@ -56,7 +58,7 @@ func (t *ticker) tick(done int) error {
 // its order, with nothing done but structural hashing and the removal of
 // trivial gates. Any other network (plain AND/INV logic, or one with
 // multiplexers or larger tables) is translated with good structures for these
-// and then mapped with [Map].
+// and then made small with [Map], or with [Synthesize] where the options say so.
 //
 // An error means that the context ended (it wraps its error) or that n breaks
 // an invariant of its package.
@@ -72,7 +74,15 @@ func FromNetwork(ctx context.Context, n *netlist.Network, opt Options) (*Graph, 
 	if opt.NoMap || isXMG(n, live) {
 		return g, nil
 	}
-	return Map(ctx, g, opt)
+	if opt.Synth == nil {
+		return Map(ctx, g, opt)
+	}
+	synth := *opt.Synth
+	if synth.Progress == nil {
+		synth.Progress = opt.Progress
+	}
+	g, _, err = Synthesize(ctx, g, synth)
+	return g, err
 }
 
 // isXMG tells whether all live nodes are XMG gates, not all of them ANDs.

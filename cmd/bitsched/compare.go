@@ -19,6 +19,7 @@ import (
 	"github.com/bitsched/bitsched/benchmarks"
 	"github.com/bitsched/bitsched/masim"
 	"github.com/bitsched/bitsched/sram"
+	"github.com/bitsched/bitsched/xmg"
 )
 
 type compareFlags struct {
@@ -156,7 +157,7 @@ func (f *compareFlags) check(cmd *cobra.Command) (schedulers []masim.Scheduler, 
 		}
 		schedulers = append(schedulers, s)
 	}
-	if o.Effort, err = masim.ParseEffort(f.effort); err != nil {
+	if o.Effort, err = xmg.ParseEffort(f.effort); err != nil {
 		return nil, o, err
 	}
 	o.Threads, err = threads(cmd, f.threads)

@@ -204,7 +204,7 @@ func (f *scheduleFlags) check(cmd *cobra.Command) (s masim.Scheduler, o masim.Op
 		return s, o, err
 	}
 	o.Seed = f.seed
-	if o.Effort, err = masim.ParseEffort(f.effort); err != nil {
+	if o.Effort, err = xmg.ParseEffort(f.effort); err != nil {
 		return s, o, err
 	}
 	if o.Objective, err = masim.ParseObjective(f.objective); err != nil {

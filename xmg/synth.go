@@ -1,0 +1,263 @@
+package xmg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// SynthOptions are how [Synthesize] works. The zero value is the default: few
+// gates, at fast effort.
+type SynthOptions struct {
+	Effort Effort
+	// Script is run instead of that of the effort, if it is not empty; see
+	// [ParseScript].
+	Script string
+	Seed   uint64 // of the random choices
+	// Cost is what the result has least of; nil means gates. It is called with
+	// the result of each pass. The passes themselves go for gates.
+	Cost func(*Graph) float64
+	// Progress is called now and then from the calling goroutine; may be nil.
+	Progress func(Progress)
+}
+
+// SynthReport is what [Synthesize] did.
+type SynthReport struct {
+	Passes  []PassReport
+	Stopped bool // the context ended before the script did
+}
+
+// PassReport is one run of a pass.
+type PassReport struct {
+	Pass   string
+	Before int // gates
+	After  int // gates of what the pass gave
+}
+
+// Synthesize makes the graph smaller with the passes of a script and returns
+// the best of their results, an equivalent graph with the same inputs and
+// outputs that costs no more than g.
+//
+// When the context ends it returns the best so far, and says so in the report;
+// that is no error. The result depends on g and the options only. Time and
+// memory are those of the passes: at fast effort they are those of [Map]; the
+// work that the other efforts do is bounded whatever the size (see efforts), so
+// that large graphs get fewer passes.
+func Synthesize(ctx context.Context, g *Graph, opt SynthOptions) (*Graph, *SynthReport, error) {
+	script := efforts[opt.Effort].script
+	if opt.Script != "" {
+		var err error
+		if script, err = ParseScript(opt.Script); err != nil {
+			return nil, nil, err
+		}
+	}
+	g = g.Sweep()
+	s := &synthesis{ctx: ctx, opt: opt, report: &SynthReport{}, cur: g, best: g, room: efforts[opt.Effort].work}
+	if opt.Script != "" {
+		s.room = efforts[High].work
+	}
+	s.cost = s.costOf(g)
+	err := s.run(script)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		s.report.Stopped = true
+	default:
+		return nil, nil, err
+	}
+	return s.best, s.report, nil
+}
+
+// synthesis is a running script.
+type synthesis struct {
+	ctx    context.Context
+	opt    SynthOptions
+	report *SynthReport
+	cur    *Graph // what the next pass gets
+	best   *Graph
+	cost   float64 // of best
+	room   int64   // work that is left
+	runs   uint64  // of passes so far
+}
+
+func (s *synthesis) costOf(g *Graph) float64 {
+	if s.opt.Cost == nil {
+		return float64(g.NumGates())
+	}
+	return s.opt.Cost(g)
+}
+
+// run runs the steps of a script one after another.
+func (s *synthesis) run(sc Script) error {
+	for _, st := range sc {
+		if st.pass == nil {
+			if err := s.repeat(st); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := s.pass(st.pass); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// repeat runs a group until it gains nothing, but a limited number of times.
+func (s *synthesis) repeat(st Step) error {
+	for range st.most {
+		cost := s.cost
+		if err := s.run(st.group); err != nil {
+			return err
+		}
+		if s.cost >= cost*(1-minGroupGain) {
+			break
+		}
+	}
+	return nil
+}
+
+// minGroupGain is the share of the cost that a group has to gain to be run again.
+const minGroupGain = 1e-4
+
+func (s *synthesis) pass(p *pass) error {
+	if err := s.ctx.Err(); err != nil {
+		return fmt.Errorf("xmg: synthesis: %w", err)
+	}
+	before := s.cur.NumGates()
+	work := p.work * int64(before)
+	if work > s.room && len(s.report.Passes) > 0 {
+		return nil // too large a graph for this pass at this effort
+	}
+	s.room -= work
+	s.runs++
+	g, err := p.run(passContext{
+		Context: s.ctx, effort: s.opt.Effort, seed: s.opt.Seed + s.runs*0x9E3779B97F4A7C15, progress: s.progress(p.name),
+	}, s.cur)
+	if err != nil {
+		return err
+	}
+	s.report.Passes = append(s.report.Passes, PassReport{p.name, before, g.NumGates()})
+	s.cur = g
+	if c := s.costOf(g); c < s.cost {
+		s.best, s.cost = g, c
+	}
+	return nil
+}
+
+// progress puts the gates of the best graph so far into the reports of a pass.
+func (s *synthesis) progress(name string) func(Progress) {
+	if s.opt.Progress == nil {
+		return nil
+	}
+	best := s.best.NumGates()
+	return func(p Progress) {
+		if p.Phase != name {
+			p.Phase = name + ", " + p.Phase
+		}
+		p.Phase = fmt.Sprintf("%d gates, %s", best, p.Phase)
+		s.opt.Progress(p)
+	}
+}
+
+// Script is a sequence of passes and groups of passes.
+type Script []Step
+
+// Step is a pass, or a group that is repeated while it gains.
+type Step struct {
+	pass  *pass
+	group Script
+	most  int // times that the group is run at most
+}
+
+func (sc Script) String() string {
+	var words []string
+	for _, st := range sc {
+		switch {
+		case st.pass != nil:
+			words = append(words, st.pass.name)
+		case st.most == maxRepeat:
+			words = append(words, "("+st.group.String()+")*")
+		default:
+			words = append(words, fmt.Sprintf("(%v)*%d", st.group, st.most))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// maxRepeat bounds the runs of a group; each of them gains.
+const maxRepeat = 1000
+
+// ParseScript reads a script: names of passes, apart by spaces or semicolons,
+// and groups in parentheses; a group is followed by `*`, to repeat it while it
+// gains, or `*N`, to repeat it N times at most.
+//
+//	map (rewrite resub)* anneal
+func ParseScript(text string) (Script, error) {
+	r := strings.NewReplacer("(", " ( ", ")", " ) ", ";", " ", "*", " *")
+	words := strings.Fields(r.Replace(text))
+	sc, rest, err := parseSteps(words, 0)
+	if err != nil {
+		return nil, err
+	}
+	if len(rest) > 0 {
+		return nil, fmt.Errorf("xmg: script: %q without a group before it, expected the name of a pass", rest[0])
+	}
+	if len(sc) == 0 {
+		return nil, errors.New("xmg: script is empty, expected names of passes")
+	}
+	return sc, nil
+}
+
+const maxNesting = 16
+
+func parseSteps(words []string, depth int) (sc Script, rest []string, err error) {
+	if depth > maxNesting {
+		return nil, nil, fmt.Errorf("xmg: script: groups nested more than %d deep", maxNesting)
+	}
+	for len(words) > 0 {
+		w := words[0]
+		if w == ")" || w[0] == '*' {
+			break
+		}
+		words = words[1:]
+		if w != "(" {
+			p, err := lookupPass(w)
+			if err != nil {
+				return nil, nil, err
+			}
+			sc = append(sc, Step{pass: p})
+			continue
+		}
+		st := Step{most: 1}
+		if st.group, words, err = parseSteps(words, depth+1); err != nil {
+			return nil, nil, err
+		}
+		if len(words) == 0 || words[0] != ")" {
+			return nil, nil, errors.New("xmg: script: a group is not closed, expected )")
+		}
+		if len(st.group) == 0 {
+			return nil, nil, errors.New("xmg: script: a group is empty, expected names of passes")
+		}
+		if words = words[1:]; len(words) > 0 && words[0][0] == '*' {
+			if st.most, err = parseRepeat(words[0]); err != nil {
+				return nil, nil, err
+			}
+			words = words[1:]
+		}
+		sc = append(sc, st)
+	}
+	return sc, words, nil
+}
+
+func parseRepeat(word string) (int, error) {
+	if word == "*" {
+		return maxRepeat, nil
+	}
+	n := 0
+	if _, err := fmt.Sscanf(word, "*%d", &n); err != nil || n < 1 || n > maxRepeat || word != fmt.Sprintf("*%d", n) {
+		return 0, fmt.Errorf("xmg: script: %q after a group, expected * or *1 to *%d", word, maxRepeat)
+	}
+	return n, nil
+}
