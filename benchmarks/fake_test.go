@@ -20,8 +20,8 @@ func fake() *Comparison {
 	infeasible := fmt.Errorf("masim: %w: no rows", masim.ErrInfeasible)
 	c := &Comparison{Schedulers: []string{"bitsched", "masim", "star", "masim-noimpr"}}
 	c.Options = Options{Arrays: 8, Cols: 256, Seed: 1, Energy: sram.DefaultEnergy}
-	add := func(name string, rows, gates, bound int, copies ...int) {
-		r := Row{Name: name, File: name + ".v", Rows: rows, Gates: gates, Inputs: 3, Outputs: 1, Bound: bound, BoundReason: "because"}
+	add := func(name string, inputs, rows, gates, bound int, copies ...int) {
+		r := Row{Name: name, File: name + ".v", Rows: rows, Gates: gates, Inputs: inputs, Outputs: 1, Bound: bound, BoundReason: "because"}
 		for i, n := range copies {
 			cell := Cell{Scheduler: c.Schedulers[i], Status: Done, Copies: n, Computes: gates, ArraysUsed: 2, Trials: 5, Patterns: 512,
 				Energy: float64(gates) + 1.87*float64(n), CPU: time.Duration(i+1) * time.Second, Wall: time.Second}
@@ -32,9 +32,9 @@ func fake() *Comparison {
 		}
 		c.Rows = append(c.Rows, r)
 	}
-	add("int2float", 16, 199, 49, 50, 100, 200, 125)
-	add("dec", 16, 7, 2, 2, 8, -1, 10)
-	add("one", 32, 20, 0, 0, 4, 16, 4)
+	add("int2float", 11, 16, 199, 49, 50, 100, 200, 125)
+	add("dec", 3, 16, 7, 2, 2, 8, -1, 10)
+	add("one", 3, 32, 20, 0, 0, 4, 16, 4)
 	return c
 }
 

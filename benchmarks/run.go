@@ -101,6 +101,17 @@ func (r *Row) Published() *Published {
 	return nil
 }
 
+// sameCircuit returns the paper's figures for a circuit of this name and number
+// of inputs on arrays of this size, made of other gates perhaps: energies, unlike
+// copies alone, can be compared with it. Nil if there are none.
+func (r *Row) sameCircuit() *Published {
+	p := PublishedFor(r.Name)
+	if p == nil || p.Rows != r.Rows || r.Inputs != p.Inputs && r.Inputs != p.Outputs { // adder: exchanged in Table I
+		return nil
+	}
+	return p
+}
+
 // Comparison is what [Run] found.
 type Comparison struct {
 	Schedulers []string

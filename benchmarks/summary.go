@@ -18,6 +18,8 @@ type Summary struct {
 	ToPaperMASIM       *float64 `json:"copies_to_paper_masim"`
 	EnergyToMASIM      *float64 `json:"energy_to_masim"`
 	EnergyToPaperMASIM *float64 `json:"energy_to_paper_masim"`
+	// MostEnergyToPaperMASIM is the ratio of the circuit where it is highest.
+	MostEnergyToPaperMASIM *float64 `json:"energy_to_paper_masim_most"`
 
 	AtBound    int     `json:"at_lower_bound"` // circuits with a schedule that is proved optimal
 	CPUSeconds float64 `json:"cpu_seconds"`    // of all runs together
@@ -48,6 +50,17 @@ func (c *Comparison) mean(value func(*Row) (float64, bool)) (mean *float64, n in
 	return &m, len(values)
 }
 
+// most is the largest value over the rows that have one, nil if none has.
+func (c *Comparison) most(value quantity) *float64 {
+	var most *float64
+	for i := range c.Rows {
+		if v, ok := value(&c.Rows[i]); ok && (most == nil || v > *most) {
+			most = &v
+		}
+	}
+	return most
+}
+
 // quantity is a figure that a row may have.
 type quantity func(*Row) (float64, bool)
 
@@ -76,10 +89,11 @@ func energyOf(scheduler string) quantity {
 	}
 }
 
-// paperEnergyOf is what the paper's copies cost together with its gates.
+// paperEnergyOf is what the paper's copies cost together with its gates, for the
+// same circuit, of whatever gates.
 func (c *Comparison) paperEnergyOf(scheduler string) quantity {
 	return func(r *Row) (float64, bool) {
-		p := r.Published()
+		p := r.sameCircuit()
 		n, ok := p.Copies(scheduler)
 		if !ok {
 			return 0, false
@@ -133,6 +147,7 @@ func (c *Comparison) Summaries() []Summary {
 		s.ToPaperMASIM, _ = c.mean(ratio(own, paperCopiesOf("masim")))
 		s.EnergyToMASIM, _ = c.mean(ratio(energy, energyOf("masim")))
 		s.EnergyToPaperMASIM, _ = c.mean(ratio(energy, c.paperEnergyOf("masim")))
+		s.MostEnergyToPaperMASIM = c.most(ratio(energy, c.paperEnergyOf("masim")))
 		for i := range c.Rows {
 			r := &c.Rows[i]
 			if cell := r.cell(name); cell != nil && cell.Copies == r.Bound {

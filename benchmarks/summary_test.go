@@ -2,6 +2,8 @@ package benchmarks
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -102,9 +104,12 @@ func TestTables(t *testing.T) {
 	require.Equal(t, []string{"change", "", "", "", "", "+16.0%", "+31.0%"}, ablation.Footer[1])
 
 	energy := tables[3]
-	require.Equal(t, []string{"circuit", "gates", "bitsched", "masim", "paper's masim", "star"}, names(energy))
-	require.Equal(t, []string{"int2float", "199", "292.5", "386.0", "361.7", "573.0"}, energy.Rows[0])
-	require.Equal(t, []string{"dec[1]", "7", "10.7", "22.0", "", "-"}, energy.Rows[1])
+	require.Equal(t, []string{"circuit", "gates", "bitsched", "masim", "star", "paper's masim"}, names(energy))
+	require.Equal(t, []string{"int2float", "199", "292.5", "386.0", "573.0", "361.7"}, energy.Rows[0])
+	require.Equal(t, []string{"dec[1]", "7", "10.7", "22.0", "-", ""}, energy.Rows[1])
+
+	require.Equal(t, []string{"/ paper's masim", "", "0.809", "1.067", "1.584", "1.000"}, energy.Footer[1])
+	require.Equal(t, []string{"at most", "", "0.809", "1.067", "1.584", "1.000"}, energy.Footer[2])
 
 	require.Equal(t, []string{
 		"the paper's dec has 304 gates on arrays of 256 rows; its figures are left out",
@@ -114,6 +119,23 @@ func TestTables(t *testing.T) {
 		"mean over 2 of 3 circuits",
 		"0 copies count as 1 in means and ratios",
 	}, notes)
+}
+
+// Energies are compared with the paper's for the same circuit made of other
+// gates, copies are not.
+func TestOtherGates(t *testing.T) {
+	c := fake()
+	c.Rows[0].Gates = 180
+	tables, notes := c.Tables()
+	require.Contains(t, notes, "the paper's int2float has 199 gates on arrays of 16 rows; its copies are left out")
+	energy := tables[slices.IndexFunc(tables, func(t Table) bool { return strings.HasPrefix(t.Title, "Energy") })]
+	require.Equal(t, "361.7", energy.Rows[0][len(energy.Rows[0])-1])
+	s := c.Summaries()[0]
+	require.Nil(t, s.ToPaperMASIM)
+	require.InDelta(t, 292.5/361.69, *s.EnergyToPaperMASIM, 1e-9)
+	require.Equal(t, *s.EnergyToPaperMASIM, *s.MostEnergyToPaperMASIM)
+	c.Rows[0].Rows = 32
+	require.Nil(t, c.Summaries()[0].EnergyToPaperMASIM)
 }
 
 // TestTablesOfParts looks at comparisons that have only some of everything.

@@ -182,7 +182,11 @@ func (b *tabler) copies(title string, schedulers []string, bound bool) Table {
 // that name.
 func (b *tabler) rowName(r *Row) string {
 	if p := PublishedFor(r.Name); p != nil && !slices.ContainsFunc(b.c.Rows, func(o Row) bool { return o.Name == r.Name && o.Published() != nil }) {
-		return r.Name + b.mark("the paper's %s has %d gates on arrays of %d rows; its figures are left out", p.Name, p.Gates, p.Rows)
+		left := "figures"
+		if r.sameCircuit() != nil {
+			left = "copies"
+		}
+		return r.Name + b.mark("the paper's %s has %d gates on arrays of %d rows; its %s are left out", p.Name, p.Gates, p.Rows, left)
 	}
 	return r.Name
 }
@@ -263,12 +267,12 @@ func (b *tabler) energy(schedulers []string) Table {
 	e := b.c.Options.Energy
 	t := Table{Title: fmt.Sprintf("Energy: %g x computes + %g x copies", e.Compute, e.Copy),
 		Columns: []Column{{Name: "circuit", Left: true}, {Name: "gates"}}}
-	cols := slices.DeleteFunc(b.columns(schedulers), func(c column) bool { return c.paper && c.scheduler != "masim" })
+	cols := slices.DeleteFunc(b.columns(schedulers), func(c column) bool { return c.paper })
 	t.Columns = append(t.Columns, heads(cols)...)
-	for i, c := range cols {
-		if c.paper {
-			t.Columns[2+i].Name = "paper's masim"
-		}
+	paper := b.c.paperEnergyOf("masim")
+	if _, n := b.c.mean(paper); n > 0 {
+		cols = append(cols, column{"masim", true})
+		t.Columns = append(t.Columns, Column{Name: "paper's masim"})
 	}
 	of := func(c column) quantity {
 		if c.paper {
@@ -287,13 +291,17 @@ func (b *tabler) energy(schedulers []string) Table {
 	if len(b.c.Rows) > 1 {
 		t.Footer = append(t.Footer, b.means(2, cols, of))
 	}
-	if _, n := b.c.mean(b.c.paperEnergyOf("masim")); n > 0 {
-		row := []string{"/ paper's masim", ""}
+	if _, n := b.c.mean(paper); n > 0 {
+		mean, most := []string{"/ paper's masim", ""}, []string{"at most", ""}
 		for _, c := range cols {
-			m, _ := b.c.mean(ratio(of(c), b.c.paperEnergyOf("masim")))
-			row = append(row, decimals(m, 3))
+			m, _ := b.c.mean(ratio(of(c), paper))
+			mean = append(mean, decimals(m, 3))
+			most = append(most, decimals(b.c.most(ratio(of(c), paper)), 3))
 		}
-		t.Footer = append(t.Footer, row)
+		t.Footer = append(t.Footer, mean)
+		if len(b.c.Rows) > 1 {
+			t.Footer = append(t.Footer, most)
+		}
 	}
 	return t
 }

@@ -23,16 +23,17 @@ func TestComparisonText(t *testing.T) {
 	c.Options = benchmarks.Options{Arrays: 8, Cols: 256, Seed: 1, Effort: masim.Normal, Energy: sram.DefaultEnergy}
 	for _, x := range []struct {
 		name        string
+		inputs      int
 		rows, gates int
 		bound       int
 		copies      [4]int
 	}{
-		{"int2float", 16, 199, 0, [4]int{50, 100, 200, 125}},
-		{"dec", 16, 7, 2, [4]int{2, 8, -1, 10}},
-		{"multiplier", 256, 14176, 31, [4]int{210, 1440, 11231, 1643}},
-		{"one", 32, 20, 0, [4]int{0, 4, 16, -2}},
+		{"int2float", 11, 16, 199, 0, [4]int{50, 100, 200, 125}},
+		{"dec", 3, 16, 7, 2, [4]int{2, 8, -1, 10}},
+		{"multiplier", 128, 256, 14176, 31, [4]int{210, 1440, 11231, 1643}},
+		{"one", 3, 32, 20, 0, [4]int{0, 4, 16, -2}},
 	} {
-		r := benchmarks.Row{Name: x.name, File: x.name + ".v", Rows: x.rows, Gates: x.gates, Bound: x.bound}
+		r := benchmarks.Row{Name: x.name, File: x.name + ".v", Inputs: x.inputs, Rows: x.rows, Gates: x.gates, Bound: x.bound}
 		for i, n := range x.copies {
 			cell := benchmarks.Cell{Scheduler: c.Schedulers[i]}
 			switch {
