@@ -19,8 +19,6 @@ type Options struct {
 	// NoMap keeps the gates of the network even if it is AND/INV logic or
 	// look-up tables: no search for the XOR and MAJ hidden in it.
 	NoMap bool
-	// Synth is what makes other logic than XMG gates small; nil means [Map].
-	Synth *SynthOptions
 	// Progress is called now and then from the calling goroutine; may be nil.
 	Progress func(Progress)
 }
@@ -58,7 +56,7 @@ func (t *ticker) tick(done int) error {
 // its order, with nothing done but structural hashing and the removal of
 // trivial gates. Any other network (plain AND/INV logic, or one with
 // multiplexers or larger tables) is translated with good structures for these
-// and then made small with [Map], or with [Synthesize] where the options say so.
+// and then mapped with [Map].
 //
 // An error means that the context ended (it wraps its error) or that n breaks
 // an invariant of its package.
@@ -71,22 +69,19 @@ func FromNetwork(ctx context.Context, n *netlist.Network, opt Options) (*Graph, 
 	if err != nil {
 		return nil, err
 	}
-	if opt.NoMap || isXMG(n, live) {
+	if opt.NoMap || allXMG(n, live) {
 		return g, nil
 	}
-	if opt.Synth == nil {
-		return Map(ctx, g, opt)
-	}
-	synth := *opt.Synth
-	if synth.Progress == nil {
-		synth.Progress = opt.Progress
-	}
-	g, _, err = Synthesize(ctx, g, synth)
-	return g, err
+	return Map(ctx, g, opt)
 }
 
-// isXMG tells whether all live nodes are XMG gates, not all of them ANDs.
-func isXMG(n *netlist.Network, live []bool) bool {
+// IsXMG reports whether the logic that the outputs depend on is all XMG gates
+// (AND, XOR, MAJ, XOR3, and tables that are one of these), not all of them ANDs:
+// a circuit that [FromNetwork] takes gate for gate.
+func IsXMG(n *netlist.Network) bool { return allXMG(n, liveNodes(n)) }
+
+// allXMG tells whether all live nodes are XMG gates, not all of them ANDs.
+func allXMG(n *netlist.Network, live []bool) bool {
 	more := false
 	for id, l := range live {
 		if !l {

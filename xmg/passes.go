@@ -53,8 +53,8 @@ var efforts = [...]struct {
 	work   int64 // in units of pass.work
 }{
 	Fast:   {mustParse("map"), 0},
-	Normal: {mustParse("map (ties cover)*4"), 200e6},
-	High:   {mustParse("map (ties cover)*"), 1500e6},
+	Normal: {mustParse("map"), 200e6},
+	High:   {mustParse("map"), 1500e6},
 }
 
 func mustParse(text string) Script {

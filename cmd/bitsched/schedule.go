@@ -242,7 +242,13 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 	}
 	line := a.newProgress()
 	defer line.clear()
-	n, g, err := a.readGraph(file, line)
+	n, err := a.readCircuit(file, line)
+	if err != nil {
+		return err
+	}
+	s := a.startSearch(f.budget, line)
+	defer s.end()
+	g, err := s.synthesize(n, xmg.SynthOptions{Effort: opts.Effort, Seed: f.seed}, f.budget, line)
 	if err != nil {
 		return err
 	}
@@ -251,8 +257,6 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 		return err
 	}
 
-	s := a.startSearch(f.budget, line)
-	defer s.end()
 	opts.Progress = a.searchProgress(line)
 	result, err := scheduler.Run(s.ctx, p, opts)
 	stopped := s.stopped()
@@ -343,7 +347,30 @@ func weightedCopies(p *sram.Program, distance [][]float64) float64 {
 	return sum
 }
 
-// readGraph reads a circuit and makes its graph.
+// synthShare is the part of a budget that synthesis may take: one in so many.
+const synthShare = 3
+
+// synthesize makes the graph of a circuit. XMG gates stay as they are; other
+// logic is made small, until the search is stopped or a share of its budget is
+// used up.
+func (s *search) synthesize(n *netlist.Network, o xmg.SynthOptions, budget time.Duration, line *progressLine) (*xmg.Graph, error) {
+	line.phase("making gates")
+	g, err := xmg.FromNetwork(context.Background(), n, xmg.Options{NoMap: true, Progress: line.mapping})
+	if err != nil || xmg.IsXMG(n) {
+		return g, err
+	}
+	ctx := s.ctx
+	if budget > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, budget/synthShare)
+		defer cancel()
+	}
+	o.Progress = line.mapping
+	g, _, err = xmg.Synthesize(ctx, g, o)
+	return g, err
+}
+
+// readGraph reads a circuit and makes its graph, with little effort.
 func (a *app) readGraph(file string, line *progressLine) (*netlist.Network, *xmg.Graph, error) {
 	n, err := a.readCircuit(file, line)
 	if err != nil {
