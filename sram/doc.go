@@ -8,7 +8,10 @@
 // outputs; a [Machine] executes it on packed bits. The package does not know
 // where programs come from.
 //
-// The instruction set is that of XMG-GPPIC as MASIM uses it (MASIM, section
+// A [Kernel] is a program of micro-instructions on one array of any [Technology],
+// whose operands are words that lie transposed.
+//
+// The instruction set of a Program is that of XMG-GPPIC as MASIM uses it (MASIM, section
 // II-B); the rules of a valid program are those of the scheduling specification
 // summarised in docs/architecture.md.
 package sram

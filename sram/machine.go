@@ -105,8 +105,14 @@ func (c *Code) translate(ins *Instr) microOp {
 	}
 	array := int(ins.Array)
 	x, y, z := c.operand(array, ins.Src[0]), c.operand(array, ins.Src[1]), c.operand(array, ins.Src[2])
+	return translateXMG(ins.Op, c.place(array, int(ins.Dst)), x, y, z)
+}
+
+// translateXMG makes a microOp of a Maj or Xor whose destination is a slot and
+// whose operands are slot<<1 | negate.
+func translateXMG(op Op, dst, x, y, z uint32) microOp {
 	var flags uint32
-	if ins.Op == Xor {
+	if op == Xor {
 		flags = bitXor | (x^y^z)&1*bitNegate
 		x, y, z = x&^1, y&^1, z&^1
 		if x == 0 { // constants last
@@ -129,7 +135,7 @@ func (c *Code) translate(ins *Instr) microOp {
 			x, z = z, x
 		}
 	}
-	return microOp{dst: c.place(array, int(ins.Dst))<<dstShift | flags, a: x, b: y, c: z}
+	return microOp{dst: dst<<dstShift | flags, a: x, b: y, c: z}
 }
 
 // Program returns the program that the code was made from.

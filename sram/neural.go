@@ -1,0 +1,193 @@
+package sram
+
+// Micro-instructions of [NeuralCache], by number.
+const (
+	NCAnd = iota
+	NCNand
+	NCOr
+	NCNor
+	NCXor
+	NCXnor
+	NCCopy
+	NCNot
+	NCAdd
+	NCWriteTag
+	NCWriteCarry
+	NCCarry
+	NCTagAnd
+	NCTagNand
+	NCTagOr
+	NCTagNor
+	NCTagXor
+	NCTagXnor
+	NCTagCopy
+	NCTagNot
+	NCTagCarry
+	NCTagNotCarry
+)
+
+// NeuralCache is the instruction set of compute caches that activate two rows:
+// the bitlines give AND and NOR of two rows, logic behind the sense amplifiers
+// makes XOR and a full adder with a latched carry of them, and a tag latch
+// enables the write driver. Read, logic and write-back make one cycle.
+//
+// Everything that the bitlines give is symmetric in the two rows, so that there
+// is no a AND NOT b in one cycle and a subtraction must first write a
+// complement. An instruction sets latches or writes a row; only add does both,
+// since the sum is of no use without its carry. The tag gates the write driver
+// and nothing else: add changes the carry of all bitlines. A constant operand is
+// one of two rows that are reserved for it, so that it costs rows and no logic.
+var NeuralCache = Technology{
+	Name: "neural-cache",
+	Doc:  "AND and NOR of two rows, full adder with carry latch, write-back where a tag latch is set",
+	Source: "Neural Cache (ISCA 2018), section IV: two-row activation, sum and carry, tag as write enable, " +
+		"write-back of sum, carry or tag; Duality Cache (ISCA 2019); 28 nm compute SRAM (JSSC 2020). " +
+		"Assumed beyond: a write driver that swaps its pair for the complement, the tag loaded from any of the functions",
+	Reserved: 2,
+	Ops: []MicroInfo{
+		NCAnd:         {Name: "and", Operands: 2, Writes: true, Masked: true, Doc: "dst = a & b"},
+		NCNand:        {Name: "nand", Operands: 2, Writes: true, Masked: true, Doc: "dst = ~(a & b)"},
+		NCOr:          {Name: "or", Operands: 2, Writes: true, Masked: true, Doc: "dst = a | b"},
+		NCNor:         {Name: "nor", Operands: 2, Writes: true, Masked: true, Doc: "dst = ~(a | b)"},
+		NCXor:         {Name: "xor", Operands: 2, Writes: true, Masked: true, Doc: "dst = a ^ b"},
+		NCXnor:        {Name: "xnor", Operands: 2, Writes: true, Masked: true, Doc: "dst = ~(a ^ b)"},
+		NCCopy:        {Name: "copy", Operands: 1, Writes: true, Masked: true, Class: ClassAccess, Doc: "dst = a"},
+		NCNot:         {Name: "not", Operands: 1, Writes: true, Masked: true, Class: ClassAccess, Doc: "dst = ~a"},
+		NCAdd:         {Name: "add", Operands: 2, Writes: true, Masked: true, Reads: Carry, Sets: Carry, Doc: "dst = a ^ b ^ carry; carry = majority of a, b and carry, whatever the tag"},
+		NCWriteTag:    {Name: "wtag", Writes: true, Reads: Tag, Class: ClassWrite, Doc: "dst = tag"},
+		NCWriteCarry:  {Name: "wcarry", Writes: true, Masked: true, Reads: Carry, Class: ClassWrite, Doc: "dst = carry"},
+		NCCarry:       {Name: "carry", Operands: 2, Reads: Carry, Resets: true, Sets: Carry, Class: ClassLatch, Doc: "carry = majority of a, b and carry; a if both are one row or constant"},
+		NCTagAnd:      {Name: "tag.and", Operands: 2, Sets: Tag, Class: ClassLatch, Doc: "tag = a & b"},
+		NCTagNand:     {Name: "tag.nand", Operands: 2, Sets: Tag, Class: ClassLatch, Doc: "tag = ~(a & b)"},
+		NCTagOr:       {Name: "tag.or", Operands: 2, Sets: Tag, Class: ClassLatch, Doc: "tag = a | b"},
+		NCTagNor:      {Name: "tag.nor", Operands: 2, Sets: Tag, Class: ClassLatch, Doc: "tag = ~(a | b)"},
+		NCTagXor:      {Name: "tag.xor", Operands: 2, Sets: Tag, Class: ClassLatch, Doc: "tag = a ^ b"},
+		NCTagXnor:     {Name: "tag.xnor", Operands: 2, Sets: Tag, Class: ClassLatch, Doc: "tag = ~(a ^ b)"},
+		NCTagCopy:     {Name: "tag.copy", Operands: 1, Sets: Tag, Class: ClassLatch, Doc: "tag = a"},
+		NCTagNot:      {Name: "tag.not", Operands: 1, Sets: Tag, Class: ClassLatch, Doc: "tag = ~a"},
+		NCTagCarry:    {Name: "tag.carry", Reads: Carry, Sets: Tag, Class: ClassLatch, Doc: "tag = carry"},
+		NCTagNotCarry: {Name: "tag.ncarry", Reads: Carry, Sets: Tag, Class: ClassLatch, Doc: "tag = ~carry"},
+	},
+	translate: translateNeural,
+	exec:      execNeural,
+}
+
+// The kinds of steps that execNeural knows: the latches are slots, so that
+// loading the tag is a logic operation with the tag as its destination.
+const (
+	ncAnd = iota
+	ncOr
+	ncXor
+	ncMove
+	ncAdd
+	ncCarry
+
+	ncKind   = 7      // mask of the kind
+	ncMasked = 1 << 3 // write where the tag is set
+	ncInvert = 1 << 4
+	ncShift  = 5 // of the destination's slot
+)
+
+func translateNeural(m *Micro, slot func(Operand) uint32, dst uint32) microOp {
+	op := uint32(m.Op)
+	kinds := [...]uint32{NCAnd: ncAnd, NCNand: ncAnd | ncInvert, NCOr: ncOr, NCNor: ncOr | ncInvert,
+		NCXor: ncXor, NCXnor: ncXor | ncInvert, NCCopy: ncMove, NCNot: ncMove | ncInvert}
+	var s microOp
+	// An operand is slot<<1 | negate, and the constant 1 is the negated row of zeros.
+	for i, to := range []*uint32{&s.a, &s.b} {
+		x := slot(m.Src[i])
+		if *to = x >> 1; x == 1 {
+			*to = slotOnes
+		}
+	}
+	switch {
+	case op <= NCNot:
+		s.dst = dst<<ncShift | kinds[op]
+	case op >= NCTagAnd && op <= NCTagNot:
+		s.dst = slotTag<<ncShift | kinds[op-NCTagAnd]
+	case op == NCAdd:
+		s.dst = dst<<ncShift | ncAdd
+	case op == NCCarry:
+		s.dst = slotCarry<<ncShift | ncCarry
+	case op == NCWriteTag:
+		s.dst, s.a = dst<<ncShift|ncMove, slotTag
+	case op == NCWriteCarry:
+		s.dst, s.a = dst<<ncShift|ncMove, slotCarry
+	case op == NCTagCarry:
+		s.dst, s.a = slotTag<<ncShift|ncMove, slotCarry
+	default:
+		s.dst, s.a = slotTag<<ncShift|ncMove|ncInvert, slotCarry
+	}
+	if m.Masked {
+		s.dst |= ncMasked
+	}
+	return s
+}
+
+// execNeural executes steps on a group of 2048 bitlines. What is written only
+// where the tag is set is made in a row of its own first.
+func execNeural(ops []microOp, rows [][groupWords]uint64) {
+	var made [groupWords]uint64
+	for i := range ops {
+		op := &ops[i]
+		d, a, b := &rows[op.dst>>ncShift], &rows[op.a], &rows[op.b]
+		masked, n := op.dst&ncMasked != 0, neg(op.dst/ncInvert)
+		v := d
+		if masked {
+			v = &made
+		}
+		switch op.dst & ncKind {
+		case ncAnd:
+			for k := 0; k < groupWords; k += 4 {
+				v[k] = a[k]&b[k] ^ n
+				v[k+1] = a[k+1]&b[k+1] ^ n
+				v[k+2] = a[k+2]&b[k+2] ^ n
+				v[k+3] = a[k+3]&b[k+3] ^ n
+			}
+		case ncOr:
+			for k := 0; k < groupWords; k += 4 {
+				v[k] = (a[k] | b[k]) ^ n
+				v[k+1] = (a[k+1] | b[k+1]) ^ n
+				v[k+2] = (a[k+2] | b[k+2]) ^ n
+				v[k+3] = (a[k+3] | b[k+3]) ^ n
+			}
+		case ncXor:
+			for k := 0; k < groupWords; k += 4 {
+				v[k] = a[k] ^ b[k] ^ n
+				v[k+1] = a[k+1] ^ b[k+1] ^ n
+				v[k+2] = a[k+2] ^ b[k+2] ^ n
+				v[k+3] = a[k+3] ^ b[k+3] ^ n
+			}
+		case ncMove:
+			for k := 0; k < groupWords; k += 4 {
+				v[k] = a[k] ^ n
+				v[k+1] = a[k+1] ^ n
+				v[k+2] = a[k+2] ^ n
+				v[k+3] = a[k+3] ^ n
+			}
+		case ncAdd:
+			c := &rows[slotCarry]
+			for k := range groupWords {
+				x, y, z := a[k], b[k], c[k]
+				t := x ^ y
+				v[k] = t ^ z
+				c[k] = x ^ t&(x^z)
+			}
+		case ncCarry:
+			c := &rows[slotCarry]
+			for k := range groupWords {
+				x, z := a[k], c[k]
+				c[k] = x ^ (x^b[k])&(x^z)
+			}
+		}
+		if masked {
+			t := &rows[slotTag]
+			for k := 0; k < groupWords; k += 4 {
+				d[k] ^= (d[k] ^ made[k]) & t[k]
+				d[k+1] ^= (d[k+1] ^ made[k+1]) & t[k+1]
+				d[k+2] ^= (d[k+2] ^ made[k+2]) & t[k+2]
+				d[k+3] ^= (d[k+3] ^ made[k+3]) & t[k+3]
+			}
+		}
+	}
+}
