@@ -3,6 +3,7 @@ module github.com/bitsched/bitsched
 go 1.26.0
 
 require (
+	github.com/goccy/go-yaml v1.19.2
 	github.com/jedib0t/go-pretty/v6 v6.8.3
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/spf13/cobra v1.10.2

@@ -134,6 +134,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.scheduleCommand(),
 		a.verifyCommand(),
 		a.compareCommand(),
+		a.costsCommand(),
 		a.genCommand(),
 		a.convertCommand(),
 		a.versionCommand(),

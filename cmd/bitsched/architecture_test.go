@@ -25,10 +25,11 @@ var mayImport = map[string][]string{
 	"netlist":      {},
 	"netlist/gen":  {"netlist"},
 	"sram":         {},
+	"sram/cost":    {"sram"},
 	"xmg":          {"netlist"},
 	"masim":        {"netlist", "xmg", "sram"},
 	"benchmarks":   {"netlist", "xmg", "sram", "masim"},
-	"cmd/bitsched": {"netlist", "netlist/gen", "xmg", "sram", "masim", "benchmarks"},
+	"cmd/bitsched": {"netlist", "netlist/gen", "xmg", "sram", "sram/cost", "masim", "benchmarks"},
 }
 
 // onlyInCmd are the modules that no library package may need.

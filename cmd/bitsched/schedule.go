@@ -33,6 +33,7 @@ type scheduleFlags struct {
 	objective          string
 	rematerialize      bool
 	topology           string
+	cost               costFlags
 	json               bool
 }
 
@@ -84,6 +85,7 @@ func (a *app) scheduleCommand() *cobra.Command {
 	fl.StringVar(&f.objective, "objective", masim.MinCopies.String(), "what to have few of, a `goal`: copies, energy, cycles, or rows (of a single array)")
 	fl.BoolVar(&f.rematerialize, "rematerialize", false, "compute a gate again where that takes less energy than copying it")
 	fl.StringVar(&f.topology, "topology", "", "weigh copies by the distances between arrays in this `file`, a matrix of numbers")
+	f.cost.add(cmd, fl)
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
 	complete(cmd, "objective", "copies", "energy", "cycles", "rows")
 	complete(cmd, "scheduler", schedulerNames()...)
@@ -167,6 +169,7 @@ type scheduleResult struct {
 	CopyEnergy     float64       `json:"copy_energy"`
 	LowerBound     boundReport   `json:"lower_bound"`
 	Verified       verifyReport  `json:"verified"`
+	Cost           *costReport   `json:"cost,omitempty"`
 	CPUSeconds     float64       `json:"cpu_seconds"`
 	WallSeconds    float64       `json:"wall_seconds"`
 }
@@ -234,6 +237,10 @@ func (f *scheduleFlags) check(cmd *cobra.Command) (s masim.Scheduler, o masim.Op
 
 func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 	scheduler, opts, err := f.check(cmd)
+	if err != nil {
+		return err
+	}
+	table, err := f.cost.load()
 	if err != nil {
 		return err
 	}
@@ -321,8 +328,12 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 		CopyEnergy:     f.copyEnergy,
 		LowerBound:     boundReport{bound, reason},
 		Verified:       newVerifyReport(true, verdict),
+		Cost:           f.cost.report(table, result.Program),
 		CPUSeconds:     cpuTime().Seconds(),
 		WallSeconds:    time.Since(a.start).Seconds(),
+	}
+	if r.Cost != nil && f.cost.table == "" && f.copyEnergy != sram.DefaultEnergy.Copy {
+		r.Cost.Note = fmt.Sprintf("the copy energy of %g is that of --copy-energy", f.copyEnergy)
 	}
 	switch {
 	case f.json:
@@ -330,7 +341,7 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 	case f.output == "-":
 		return nil // stdout holds the program
 	}
-	return a.printText(r.text(f, verdict))
+	return a.printText(r.text(f, verdict) + r.Cost.text())
 }
 
 // weightedCopies is the sum of the distances that the copies go.

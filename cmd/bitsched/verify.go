@@ -20,6 +20,7 @@ type verifyFlags struct {
 	exhaustive bool
 	seed       uint64
 	threads    int
+	cost       costFlags
 	json       bool
 }
 
@@ -56,6 +57,7 @@ func (a *app) verifyCommand() *cobra.Command {
 	fl.BoolVar(&f.exhaustive, "exhaustive", false, fmt.Sprintf("run all patterns (at most %d inputs)", masim.MaxExhaustive))
 	fl.Uint64Var(&f.seed, "seed", 1, "`seed` of the random patterns")
 	fl.IntVar(&f.threads, "threads", 0, "`number` of threads (0 = all cores); does not change the result")
+	f.cost.add(cmd, fl)
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
 	cmd.MarkFlagsMutuallyExclusive("patterns", "exhaustive")
 	return cmd
@@ -75,6 +77,8 @@ type verifyResult struct {
 	WrongPatterns int             `json:"wrong_patterns"`
 	WrongOutputs  int             `json:"wrong_outputs"`
 	First         *mismatchReport `json:"first_mismatch"`
+
+	Cost *costReport `json:"cost,omitempty"`
 
 	CPUSeconds  float64 `json:"cpu_seconds"`
 	WallSeconds float64 `json:"wall_seconds"`
@@ -111,6 +115,10 @@ func (a *app) verify(cmd *cobra.Command, file, progFile string, f verifyFlags) e
 		return usageError(cmd, "--patterns %d, expected at least 1", f.patterns)
 	case file == "-" && progFile == "-":
 		return usageError(cmd, "FILE and PROG are both -, expected at most one to be read from stdin")
+	}
+	table, err := f.cost.load()
+	if err != nil {
+		return err
 	}
 	line := a.newProgress()
 	defer line.clear()
@@ -154,12 +162,13 @@ func (a *app) verify(cmd *cobra.Command, file, progFile string, f verifyFlags) e
 	if m := verdict.First; m != nil {
 		r.First = &mismatchReport{m.Output, m.Name, m.Pattern, m.Block, m.Bitline, m.Inputs, m.Got, m.Want}
 	}
+	r.Cost = f.cost.report(table, prog)
 	r.CPUSeconds, r.WallSeconds = cpuTime().Seconds(), time.Since(a.start).Seconds()
 
 	if f.json {
 		err = a.printJSON(r)
 	} else {
-		err = a.printText(r.text(verdict))
+		err = a.printText(r.text(verdict) + r.Cost.text())
 	}
 	switch {
 	case r.Refused != "":

@@ -1,0 +1,320 @@
+package cost
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/parser"
+)
+
+//go:embed data/*.yaml
+var data embed.FS
+
+// ErrUnknown is wrapped by the error of [Load] for a name that is no table.
+var ErrUnknown = errors.New("cost: no such table")
+
+// Table is what one source publishes.
+type Table struct {
+	Name   string  `yaml:"name" json:"name"`
+	Title  string  `yaml:"title" json:"title"`
+	Array  *Size   `yaml:"array" json:"array"` // that the values are for; nil = not stated
+	Values []Value `yaml:"values" json:"values"`
+}
+
+// Size is the size of an array.
+type Size struct {
+	Rows int `yaml:"rows" json:"rows"`
+	Cols int `yaml:"cols" json:"cols"`
+}
+
+// Value is one figure with where it comes from.
+type Value struct {
+	What       string   `yaml:"what" json:"what"`                   // one of the quantities below, or "other"
+	Name       string   `yaml:"name" json:"name,omitempty"`         // what "other" is; such values are only listed
+	Value      *float64 `yaml:"value" json:"value"`                 // nil = included elsewhere
+	Included   string   `yaml:"included" json:"included,omitempty"` // the line that pays for it
+	Unit       string   `yaml:"unit" json:"unit"`
+	NodeNM     *float64 `yaml:"node_nm" json:"node_nm"`     // technology node, nm; nil = not stated
+	VoltageV   *float64 `yaml:"voltage_v" json:"voltage_v"` // supply, V; nil = not stated
+	Source     string   `yaml:"source" json:"source"`
+	Where      string   `yaml:"where" json:"where"` // section or table of the source
+	Confirmed  *bool    `yaml:"confirmed" json:"confirmed"`
+	Derivation string   `yaml:"derivation" json:"derivation,omitempty"` // how it follows from what the source says
+	Note       string   `yaml:"note" json:"note,omitempty"`
+}
+
+// Units of each kind of quantity.
+var (
+	energyUnits = []string{"pJ", "compute", "access"}
+	timeUnits   = []string{"ns", "cycle"}
+)
+
+// quantities are what a table may say, with the units for it. Energies and times
+// of compute, copy, read, write and access (read or write alike) are of one row
+// operation on all bitlines of an array; those of htree and transpose of a row
+// that is moved or transposed; those of host of a line of 64 bytes.
+var quantities = map[string][]string{
+	"compute.energy": energyUnits, "compute.time": timeUnits,
+	"copy.energy": energyUnits, "copy.time": timeUnits,
+	"read.energy": energyUnits, "read.time": timeUnits,
+	"write.energy": energyUnits, "write.time": timeUnits,
+	"access.energy": energyUnits, "access.time": timeUnits,
+	"htree.energy": energyUnits, "htree.time": timeUnits,
+	"transpose.energy": energyUnits, "transpose.time": timeUnits,
+	"host.energy": energyUnits, "host.time": timeUnits,
+	"leakage.power":  {"mW"},         // of an array
+	"array.area":     {"um2", "mm2"}, // of an array
+	"array.overhead": {"%"},          // of compute logic, on top of array.area
+}
+
+// Get returns the value of a quantity, nil if the table has none.
+func (t *Table) Get(what string) *Value {
+	for i := range t.Values {
+		if v := &t.Values[i]; v.What == what && what != "other" {
+			return v
+		}
+	}
+	return nil
+}
+
+// unit is that of all energies or all times of the table, "" if it has none.
+func (t *Table) unit(kind string) string {
+	for i := range t.Values {
+		if v := &t.Values[i]; strings.HasSuffix(v.What, kind) {
+			return v.Unit
+		}
+	}
+	return ""
+}
+
+// Tables returns the tables that come with the program, by name.
+func Tables() []*Table {
+	files, err := fs.Glob(data, "data/*.yaml")
+	if err != nil {
+		panic(err) // the pattern is a constant
+	}
+	var tables []*Table
+	for _, file := range files {
+		text, err := data.ReadFile(file)
+		if err != nil {
+			panic(err) // it was just listed
+		}
+		t, err := Parse(bytes.NewReader(text), path.Base(file))
+		if err != nil {
+			panic(err) // a test reads them all
+		}
+		tables = append(tables, t)
+	}
+	slices.SortFunc(tables, func(a, b *Table) int { return strings.Compare(a.Name, b.Name) })
+	return tables
+}
+
+// Names returns the names of [Tables].
+func Names() []string {
+	var names []string
+	for _, t := range Tables() {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// Load returns the table of a name, or reads one from a file: what has a dot or
+// a separator of paths in it is a file.
+func Load(nameOrFile string) (*Table, error) {
+	for _, t := range Tables() {
+		if t.Name == nameOrFile {
+			return t, nil
+		}
+	}
+	if !strings.ContainsAny(nameOrFile, `./\`) {
+		return nil, fmt.Errorf("%w: %q, expected %s, or a file (with a . or / in its name)", ErrUnknown, nameOrFile, strings.Join(Names(), ", "))
+	}
+	f, err := os.Open(nameOrFile)
+	if err != nil {
+		return nil, fmt.Errorf("cost: %w", err)
+	}
+	defer f.Close()
+	return Parse(f, nameOrFile)
+}
+
+// Parse reads a table; file is its name in errors, which are file:line: message.
+// It is strict: unknown and repeated fields, unknown quantities and units, and
+// values without a source are errors.
+func Parse(r io.Reader, file string) (*Table, error) {
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("cost: %s: %w", file, err)
+	}
+	var t Table
+	d := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict())
+	if err := d.Decode(&t); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("%s:1: empty, expected a table of costs", file)
+		}
+		var ye yaml.Error
+		if errors.As(err, &ye) && ye.GetToken() != nil && ye.GetToken().Position != nil {
+			return nil, fmt.Errorf("%s:%d: %s", file, ye.GetToken().Position.Line, ye.GetMessage())
+		}
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if err := d.Decode(new(any)); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: more than one document, expected one table", file)
+	}
+	if at, msg := t.check(); msg != "" {
+		return nil, fmt.Errorf("%s:%d: %s", file, line(text, at), msg)
+	}
+	return &t, nil
+}
+
+// line is where value i of the table begins; -1 stands for the table.
+func line(text []byte, i int) int {
+	if i < 0 {
+		return 1
+	}
+	f, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return 1
+	}
+	p, err := yaml.PathString(fmt.Sprintf("$.values[%d]", i))
+	if err != nil {
+		return 1
+	}
+	n, err := p.FilterFile(f)
+	if err != nil || n == nil || n.GetToken() == nil || n.GetToken().Position == nil {
+		return 1
+	}
+	return n.GetToken().Position.Line
+}
+
+// check returns what is wrong with the table, and with which of its values; -1
+// stands for the table, "" for nothing.
+func (t *Table) check() (at int, msg string) {
+	switch {
+	case t.Name == "":
+		return -1, "no name"
+	case t.Title == "":
+		return -1, "no title"
+	case t.Array != nil && (t.Array.Rows < 1 || t.Array.Cols < 1):
+		return -1, fmt.Sprintf("array of %d rows and %d cols, expected at least 1", t.Array.Rows, t.Array.Cols)
+	case len(t.Values) == 0:
+		return -1, "no values"
+	}
+	seen := map[string]bool{}
+	for i := range t.Values {
+		v := &t.Values[i]
+		if msg := v.check(); msg != "" {
+			return i, msg
+		}
+		if v.What == "other" {
+			continue
+		}
+		if seen[v.What] {
+			return i, "second value of " + v.What
+		}
+		seen[v.What] = true
+		for _, kind := range []string{".energy", ".time"} {
+			if u := t.unit(kind); strings.HasSuffix(v.What, kind) && u != v.Unit {
+				return i, fmt.Sprintf("%s in %s, expected %s as before", v.What, v.Unit, u)
+			}
+		}
+	}
+	return 0, ""
+}
+
+// check returns what is wrong with the value, "" if nothing.
+func (v *Value) check() string {
+	units, known := quantities[v.What]
+	switch {
+	case v.What == "":
+		return "no what, expected a quantity such as compute.energy"
+	case v.What == "other" && v.Name == "":
+		return "other without a name"
+	case v.What != "other" && !known:
+		return fmt.Sprintf("unknown quantity %q", v.What)
+	case v.What != "other" && v.Name != "":
+		return v.What + " with a name, which is for other"
+	case v.Unit == "":
+		return v.What + " without a unit"
+	case known && !slices.Contains(units, v.Unit):
+		return fmt.Sprintf("%s in %q, expected %s", v.What, v.Unit, strings.Join(units, " or "))
+	case v.Value == nil && v.Included == "":
+		return v.What + " without a value"
+	case v.Value != nil && v.Included != "":
+		return v.What + " has a value and is included elsewhere, expected one of both"
+	case v.Included != "" && v.Included != "compute" && v.Included != "copy":
+		return fmt.Sprintf("%s included in %q, expected compute or copy", v.What, v.Included)
+	case v.Value != nil && !(*v.Value >= 0 && *v.Value <= math.MaxFloat32):
+		return fmt.Sprintf("%s is %v, expected a number that is not negative", v.What, *v.Value)
+	case v.NodeNM != nil && !(*v.NodeNM > 0):
+		return fmt.Sprintf("node of %v nm, expected more than 0", *v.NodeNM)
+	case v.VoltageV != nil && !(*v.VoltageV > 0):
+		return fmt.Sprintf("%v V, expected more than 0", *v.VoltageV)
+	case v.Source == "":
+		return v.What + " without a source"
+	case v.Where == "":
+		return v.What + " without where in the source"
+	case v.Confirmed == nil:
+		return v.What + " without confirmed: true or false"
+	}
+	return ""
+}
+
+// Figure is the value with its unit.
+func (v *Value) Figure() string {
+	switch {
+	case v.Included != "":
+		return "included in " + v.Included
+	case v.Unit == "%":
+		return fmt.Sprintf("%g %%", *v.Value)
+	case strings.HasSuffix(v.What, ".energy") && v.Unit != "pJ":
+		return fmt.Sprintf("%g x %s", *v.Value, v.Unit)
+	}
+	return fmt.Sprintf("%g %s", *v.Value, v.Unit)
+}
+
+// Label is the quantity, or the name of another value.
+func (v *Value) Label() string {
+	if v.What == "other" {
+		return v.Name
+	}
+	return v.What
+}
+
+// Origin says at which node and voltage the value holds, where it comes from and
+// whether that was confirmed.
+func (v *Value) Origin() string {
+	var b strings.Builder
+	if v.NodeNM != nil {
+		fmt.Fprintf(&b, "%g nm, ", *v.NodeNM)
+	} else {
+		b.WriteString("node not stated, ")
+	}
+	if v.VoltageV != nil {
+		fmt.Fprintf(&b, "%g V", *v.VoltageV)
+	} else {
+		b.WriteString("voltage not stated")
+	}
+	if *v.Confirmed {
+		b.WriteString("; confirmed; ")
+	} else {
+		b.WriteString("; NOT CONFIRMED; ")
+	}
+	b.WriteString(v.Source + ", " + v.Where)
+	if v.Derivation != "" {
+		b.WriteString("; derived: " + v.Derivation)
+	}
+	if v.Note != "" {
+		b.WriteString("; note: " + v.Note)
+	}
+	return b.String()
+}
