@@ -1,26 +1,42 @@
 package xmg
 
-import "sync"
+import (
+	_ "embed"
+	"math/bits"
+	"strings"
+	"sync"
+)
 
-// A library holds a small recipe of XMG gates for every function of four
-// inputs: all that need at most four gates are found by an exhaustive search
-// over gate sequences and are optimal; the few that remain are an optimal
-// recipe and one gate more (so those of five gates are optimal, too).
+// npn4 holds minimum XMGs of the 222 NPN classes of four inputs (classes up to
+// order and negation of the inputs and negation of the output), several for a
+// class where there are several. Its head describes the form. An exhaustive
+// search makes it; TestLibraryIsMinimal proves it again in another way. No class
+// needs more than five gates.
 //
-// (Size-optimal XMGs of the NPN classes of four inputs: Haaswijk, Soeken,
-// Amarù, Gaillardon, De Micheli, "A novel basis for logic rewriting",
-// ASP-DAC 2017.)
+// (Haaswijk, Soeken, Amarù, Gaillardon, De Micheli, "A novel basis for logic
+// rewriting", ASP-DAC 2017, have the first such table.)
+//
+//go:generate go run ./internal/exact4 -o npn4.txt
+//go:embed npn4.txt
+var npn4 string
+
+// A library holds the smallest recipes of XMG gates for every function of four
+// inputs.
 type library struct {
-	cost    [1 << 15]uint8  // gates, by normal function
-	recipes [1 << 15]recipe // by normal function
+	cost       [1 << 15]uint8     // gates, by normal function
+	class      [1 << 15]uint8     // NPN class, by normal function
+	place      [1 << 15]placement // how a normal function is its class
+	first      [223]uint16        // by class: its first structure; then the end
+	structures []recipe
+	recipes    [1 << 15]recipe // the first structure, by normal function
 }
 
-// fourInputs makes the library on first use (in some 20 ms); it is never
+// fourInputs reads the library on first use (in some 1 ms); it is never
 // written afterwards.
 var fourInputs = sync.OnceValue(newLibrary)
 
 // maxSteps is the largest number of gates of a recipe.
-const maxSteps = 6
+const maxSteps = 5
 
 // recipe makes a function of inputs 1 to 4 by steps; item 0 is the constant
 // false, items 1 to 4 are the inputs, and items 5 on the steps.
@@ -63,9 +79,53 @@ func (t truth) dependsOn(j int) bool {
 
 func majTruth(a, b, c truth) truth { return a&b | (a|b)&c }
 
+// flip negates input j.
+func (t truth) flip(j int) truth {
+	return t&inputTruth[j]>>(1<<j) | t&^inputTruth[j]<<(1<<j)
+}
+
+// placement is how a function follows from another one: three bits for each
+// input of that one, an input of the function <<1 | complement, and bit 12 for
+// the complement of the result.
+type placement uint16
+
+func makePlacement(order [4]uint8, neg uint8, complement bool) placement {
+	p := placement(0)
+	for j, k := range order {
+		p |= placement(k<<1|neg>>k&1) << (3 * j)
+	}
+	if complement {
+		p |= 1 << 12
+	}
+	return p
+}
+
+// inputs gives the other function's inputs, of those of the function.
+func (p placement) inputs(in [4]Lit) [4]Lit {
+	return [4]Lit{
+		in[p>>1&3] ^ Lit(p&1), in[p>>4&3] ^ Lit(p>>3&1), in[p>>7&3] ^ Lit(p>>6&1), in[p>>10&3] ^ Lit(p>>9&1),
+	}
+}
+
+// output gives the function, of what the other one is.
+func (p placement) output(l Lit) Lit { return l ^ Lit(p>>12&1) }
+
+// recipesFor returns the smallest recipes of t, with different gates inside: they
+// take the inputs p.inputs(in) and make p.output of t. There is at least one.
+func (lib *library) recipesFor(t truth) (rs []recipe, p placement) {
+	i := t.normal()
+	class := int(lib.class[i])
+	return lib.structures[lib.first[class]:lib.first[class+1]], lib.place[i] ^ placement(t&1)<<12
+}
+
 // build adds the gates of t over some inputs.
 func (lib *library) build(g *Graph, t truth, in [4]Lit) Lit {
-	r := &lib.recipes[t.normal()]
+	rs, p := lib.recipesFor(t)
+	return p.output(rs[0].build(g, p.inputs(in)))
+}
+
+// build adds the gates of a recipe over some inputs.
+func (r *recipe) build(g *Graph, in [4]Lit) Lit {
 	var items [5 + maxSteps]Lit
 	copy(items[1:], in[:])
 	at := func(op uint8) Lit { return items[op>>1] ^ Lit(op&1) }
@@ -76,7 +136,7 @@ func (lib *library) build(g *Graph, t truth, in [4]Lit) Lit {
 			items[5+i] = g.Maj(at(s.operand(0)), at(s.operand(1)), at(s.operand(2)))
 		}
 	}
-	return at(r.out) ^ Lit(t&1)
+	return at(r.out)
 }
 
 // truth evaluates a recipe.
@@ -95,218 +155,108 @@ func (r *recipe) truth(in [4]truth) truth {
 	return at(r.out)
 }
 
-// searchSteps is how many gates the exhaustive search goes to.
-const searchSteps = 4
-
 const unknownCost = 255
 
 func newLibrary() *library {
-	s := &search{lib: &library{}}
-	for i := range s.lib.cost {
-		s.lib.cost[i] = unknownCost
-	}
-	for j, t := range inputTruth {
-		s.items[j+1] = t
-	}
-	for a := range uint8(5 + searchSteps) {
-		for b := range a {
-			for c := range b {
-				s.triples[a] = append(s.triples[a], triple{a, b, c, 1<<a | 1<<b | 1<<c})
-			}
+	lib := &library{}
+	class := 0
+	for line := range strings.Lines(npn4) {
+		if line[0] == '#' {
+			continue
 		}
-	}
-	s.lib.learn(&recipe{})
-	s.lib.learn(&recipe{out: 1 << 1})
-	for goal := 1; goal <= searchSteps; goal++ {
-		s.goal = goal
-		// Up to the order and the negation of the inputs and of the step there
-		// are four first steps; learn covers the others.
-		for _, first := range []struct {
-			xor     bool
-			a, b, c uint8
-		}{{false, 0, 1, 2}, {true, 0, 1, 2}, {false, 1, 2, 3}, {true, 1, 2, 3}} {
-			s.recipe.steps[0] = makeStep(first.xor, first.a<<1, first.b<<1, first.c<<1)
-			a, b, c := s.items[first.a], s.items[first.b], s.items[first.c]
-			t := majTruth(a, b, c)
-			if first.xor {
-				t = a ^ b ^ c
-			}
-			if goal == 1 {
-				s.found(1, t)
-				continue
-			}
-			s.items[5] = t
-			s.extend(2, 1<<5)
+		fields := strings.Fields(line) // function, gates, structures
+		for _, f := range fields[2:] {
+			lib.structures = append(lib.structures, parseRecipe(f))
 		}
+		lib.learn(class)
+		class++
+		lib.first[class] = uint16(len(lib.structures))
 	}
-	s.lib.complete()
-	return s.lib
+	return lib
 }
 
-// search runs over the sequences of steps.
-type search struct {
-	lib     *library
-	items   [5 + searchSteps]truth
-	triples [5 + searchSteps][]triple // by their largest item
-	recipe  recipe
-	goal    int
-}
-
-type triple struct {
-	a, b, c uint8
-	mask    uint16
-}
-
-// extend tries every step as number k of goal; unused are the earlier steps
-// that none has used yet.
-func (s *search) extend(k int, unused uint16) {
-	size := 4 + k // items so far
-	last := k == s.goal
-	for top := range size {
-		for _, tr := range s.triples[top] {
-			rest := unused &^ tr.mask
-			if last && rest != 0 {
-				continue
-			}
-			a, b, c := s.items[tr.a], s.items[tr.b], s.items[tr.c]
-			if last {
-				s.last(tr, a, b, c)
-				continue
-			}
-			for op := range 5 {
-				t, st := stepOf(op, tr, a, b, c)
-				if s.known(t, size) {
-					continue
-				}
-				// Two steps that do not use each other come in one order only.
-				// (The first step is fixed up to symmetry and is not ordered.)
-				if k > 2 && tr.mask>>(size-1)&1 == 0 && st < s.recipe.steps[k-2] {
-					continue
-				}
-				s.items[size] = t
-				s.recipe.steps[k-1] = st
-				s.extend(k+1, rest|1<<size)
-			}
+// parseRecipe reads a recipe of the table. Its result is a normal function.
+func parseRecipe(s string) recipe {
+	var r recipe
+	for step := range strings.SplitSeq(s, ".") {
+		if len(step) == 1 { // no gate
+			r.out = parseOperand(step[0])
+			break
 		}
+		r.steps[r.n] = makeStep(step[0] == 'x', parseOperand(step[1]), parseOperand(step[2]), parseOperand(step[3]))
+		r.out = (5 + r.n) << 1
+		r.n++
 	}
+	r.out ^= uint8(r.truth(inputTruth) & 1)
+	return r
 }
 
-// stepOf returns operation op of a triple: XOR, or MAJ with no or one operand
-// complemented (all others are these, up to the complement of the result).
-func stepOf(op int, tr triple, a, b, c truth) (truth, step) {
-	switch op {
-	case 0:
-		return a ^ b ^ c, makeStep(true, tr.a<<1, tr.b<<1, tr.c<<1)
-	case 1:
-		return majTruth(a, b, c), makeStep(false, tr.a<<1, tr.b<<1, tr.c<<1)
-	case 2:
-		return majTruth(^a, b, c), makeStep(false, tr.a<<1|1, tr.b<<1, tr.c<<1)
-	case 3:
-		return majTruth(a, ^b, c), makeStep(false, tr.a<<1, tr.b<<1|1, tr.c<<1)
+func parseOperand(c byte) uint8 {
+	switch {
+	case c >= 'a':
+		return (c - 'a' + 1) << 1
+	case c >= 'A':
+		return (c-'A'+1)<<1 | 1
 	}
-	return majTruth(a, b, ^c), makeStep(false, tr.a<<1, tr.b<<1, tr.c<<1|1)
+	return c - '0'
 }
 
-func (s *search) known(t truth, size int) bool {
-	for _, u := range s.items[:size] {
-		if t == u || t == ^u {
-			return true
-		}
-	}
-	return false
-}
-
-// last tries a triple as the last step.
-func (s *search) last(tr triple, a, b, c truth) {
-	for op := range 5 {
-		t, st := stepOf(op, tr, a, b, c)
-		if s.lib.cost[t.normal()] == unknownCost {
-			s.recipe.steps[s.goal-1] = st
-			s.found(s.goal, t)
-		}
-	}
-}
-
-func (s *search) found(n int, t truth) {
-	if s.lib.cost[t.normal()] == unknownCost {
-		r := s.recipe
-		r.n = uint8(n)
-		r.out = uint8(4+n) << 1
-		s.lib.learn(&r)
-	}
-}
-
-// learn enters a recipe for its function and for all that differ only in the
-// order and the negation of the inputs and in the negation of the output.
-func (lib *library) learn(r *recipe) {
-	for _, p := range permutations4 {
-		for neg := range uint8(16) {
-			rename := func(op uint8) uint8 {
-				if item := op >> 1; item >= 1 && item <= 4 {
-					j := p[item-1]
-					return (j+1)<<1 | (op^neg>>j)&1
-				}
-				return op
-			}
-			v := *r
-			for i, s := range r.steps[:r.n] {
-				v.steps[i] = makeStep(s&stepXor != 0, rename(s.operand(0)), rename(s.operand(1)), rename(s.operand(2)))
-			}
-			v.out = rename(r.out)
-			lib.enter(&v)
-		}
-	}
-}
-
-// enter enters a recipe for its function if there is none.
-func (lib *library) enter(r *recipe) {
+// learn enters a class for all its functions.
+func (lib *library) learn(class int) {
+	r := &lib.structures[lib.first[class]]
 	t := r.truth(inputTruth)
-	i := t.normal()
-	if lib.cost[i] == unknownCost {
-		r.out ^= uint8(t & 1)
-		lib.cost[i] = r.n
-		lib.recipes[i] = *r
-	}
-}
-
-// complete enters recipes for the functions that the search did not reach: a
-// known function and two of the constant and the inputs, in one step more.
-func (lib *library) complete() {
-	for n := uint8(searchSteps); n < maxSteps; n++ {
-		for i := range lib.cost {
-			if lib.cost[i] != n {
-				continue
+	order := [4]uint8{0, 1, 2, 3}
+	neg := uint8(0)
+	swap := func(i, j int) {
+		if i != j {
+			t = t.swap(i, j)
+			// The operands that are one are now the other.
+			for k, o := range order {
+				switch int(o) {
+				case i:
+					order[k] = uint8(j)
+				case j:
+					order[k] = uint8(i)
+				}
 			}
-			r := lib.recipes[i]
-			for b := range uint8(5) {
-				for c := range b {
-					tr := triple{a: 4 + n, b: b, c: c}
-					for op := range 5 {
-						v := r
-						_, v.steps[n] = stepOf(op, tr, 0, 0, 0)
-						if r.out&1 != 0 {
-							v.steps[n] ^= 1
-						}
-						v.n++
-						v.out = (5 + n) << 1
-						lib.enter(&v)
+		}
+	}
+	for a := range 4 {
+		swap(0, a)
+		for b := 1; b < 4; b++ {
+			swap(1, b)
+			for c := 2; c < 4; c++ {
+				swap(2, c)
+				for k := range 16 {
+					if i := t.normal(); lib.place[i] == 0 { // no placement is 0
+						lib.cost[i], lib.class[i] = r.n, uint8(class)
+						lib.place[i] = makePlacement(order, neg, t&1 != 0)
+						lib.recipes[i] = r.placed(lib.place[i])
 					}
+					j := bits.TrailingZeros8(uint8(k+1) | 8) // Gray code
+					t = t.flip(j)
+					neg ^= 1 << j
 				}
+				swap(2, c)
 			}
+			swap(1, b)
 		}
+		swap(0, a)
 	}
 }
 
-// permutations4 are the orders of four things.
-var permutations4 = func() (ps [][4]uint8) {
-	for a := range uint8(4) {
-		for b := range uint8(4) {
-			for c := range uint8(4) {
-				if d := 6 - a - b - c; a != b && b != c && a != c {
-					ps = append(ps, [4]uint8{a, b, c, d})
-				}
-			}
+// placed returns the recipe for other inputs and output.
+func (r *recipe) placed(p placement) recipe {
+	rename := func(op uint8) uint8 {
+		if item := op >> 1; item >= 1 && item <= 4 {
+			return (uint8(p>>(3*(item-1)))&7 + 2) ^ op&1
 		}
+		return op
 	}
-	return ps
-}()
+	v := *r
+	for i, s := range r.steps[:r.n] {
+		v.steps[i] = makeStep(s&stepXor != 0, rename(s.operand(0)), rename(s.operand(1)), rename(s.operand(2)))
+	}
+	v.out = rename(r.out) ^ uint8(p>>12)
+	return v
+}

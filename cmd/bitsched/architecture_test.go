@@ -20,7 +20,8 @@ const module = "github.com/bitsched/bitsched"
 // docs/architecture.md has the same table with the reasons. A new package needs
 // a line here and there.
 var mayImport = map[string][]string{
-	"internal/softfloat": {},
+	"internal/softfloat":  {},
+	"xmg/internal/exact4": {},
 
 	"netlist":      {},
 	"netlist/gen":  {"netlist"},
