@@ -14,14 +14,9 @@ import (
 // 2006. Since the new graph only grows, a gate never depends on a later one and
 // nothing has to be replaced in place.)
 type rewriter struct {
-	m     *mapper // the old graph and its cuts
-	out   *Graph
-	lit   []Lit   // by old node: its edge in the new graph
-	pend  []int32 // by old node: uses, all by gates and outputs
-	refs  []int32 // by new node: uses by live gates, and uses of old nodes that are not built yet
-	log   []Lit   // references made by the candidate in hand
-	stack []uint32
-	ties  bool // take a recipe also if the gate itself is as cheap
+	rebuilder
+	m    *mapper // the old graph and its cuts
+	ties bool    // take a recipe also if the gate itself is as cheap
 }
 
 // rewrite does one rewriting pass over g.
@@ -34,12 +29,7 @@ func rewrite(ctx context.Context, g *Graph, progress func(Progress), cuts *cutSt
 	if err := m.enumerate(); err != nil {
 		return nil, err
 	}
-	r := &rewriter{m: m, pend: m.refs, out: g.emptyCopy(g.NumGates()), lit: make([]Lit, g.NumNodes()), ties: ties}
-	r.refs = make([]int32, m.first, g.NumNodes()+g.NumGates()/8)
-	for id := range m.first {
-		r.lit[id] = Lit(id) << 1
-		r.refs[id] = r.pend[id]
-	}
+	r := &rewriter{m: m, rebuilder: newRebuilder(g), ties: ties}
 	m.tick.phase = "rewriting"
 	for id := m.first; id < len(g.nodes); id++ {
 		if err := m.tick.tick(id); err != nil {
@@ -47,20 +37,14 @@ func rewrite(ctx context.Context, g *Graph, progress func(Progress), cuts *cutSt
 		}
 		r.gate(id)
 	}
-	for _, o := range g.outputs {
-		r.out.AddOutput(o.Name, r.lit[o.Lit>>1]^o.Lit&1)
-	}
-	return r.out.Sweep(), nil
+	return r.finish(), nil
 }
 
 // gate builds one gate of the old graph.
 func (r *rewriter) gate(id int) {
 	m := r.m
 	f := m.g.nodes[id]
-	var fanins [3]Lit
-	for k, l := range f {
-		fanins[k] = r.lit[l>>1] ^ l&1
-	}
+	fanins := r.fanins(f)
 	// The gate itself.
 	self := recipe{n: 1, out: 5 << 1}
 	self.steps[0] = makeStep(f[0] > f[1], 1<<1, 2<<1, 3<<1)
@@ -83,17 +67,7 @@ func (r *rewriter) gate(id int) {
 	default:
 		l = r.out.Maj(fanins[0], fanins[1], fanins[2])
 	}
-	for len(r.refs) < len(r.out.nodes) {
-		r.refs = append(r.refs, 0)
-	}
-	r.lit[id] = l
-	r.ref(l, math.MaxInt)
-	r.refs[l>>1] += r.pend[id] - 1
-	r.log = r.log[:0]
-	for _, l := range fanins {
-		r.deref(l, math.MaxInt)
-	}
-	r.log = r.log[:0]
+	r.built(id, l, fanins)
 }
 
 func (r *rewriter) inputs(c *cut) (in [4]Lit) {
@@ -146,74 +120,5 @@ func (r *rewriter) gain(rec *recipe, in [4]Lit, fanins [3]Lit) int {
 			}
 		}
 	}
-	made := len(r.log)
-	for _, l := range fanins {
-		added -= r.deref(l, exactBudget)
-	}
-	for _, l := range r.log[made:] {
-		r.refs[l>>1]++
-	}
-	for _, l := range r.log[:made] {
-		r.refs[l>>1]--
-	}
-	r.log = r.log[:0]
-	return added
-}
-
-// ref adds a use of an edge and returns the gates that come to life by it. The
-// log gets every edge that was counted up.
-func (r *rewriter) ref(l Lit, budget int) int {
-	first := Lit(r.m.first)
-	alive := 0
-	r.refs[l>>1]++
-	r.log = append(r.log, l)
-	if r.refs[l>>1] > 1 || l>>1 < first {
-		return 0
-	}
-	r.stack = append(r.stack[:0], uint32(l>>1))
-	for k := 0; k >= 0; k = len(r.stack) - 1 {
-		n := r.stack[k]
-		r.stack = r.stack[:k]
-		alive++
-		if budget--; budget < 0 {
-			continue
-		}
-		for _, l := range r.out.nodes[n] {
-			r.refs[l>>1]++
-			r.log = append(r.log, l)
-			if r.refs[l>>1] == 1 && l>>1 >= first {
-				r.stack = append(r.stack, uint32(l>>1))
-			}
-		}
-	}
-	return alive
-}
-
-// deref removes a use of an edge and returns the gates that die by it. The log
-// gets every edge that was counted down.
-func (r *rewriter) deref(l Lit, budget int) int {
-	first := Lit(r.m.first)
-	dead := 0
-	r.refs[l>>1]--
-	r.log = append(r.log, l)
-	if r.refs[l>>1] > 0 || l>>1 < first {
-		return 0
-	}
-	r.stack = append(r.stack[:0], uint32(l>>1))
-	for k := 0; k >= 0; k = len(r.stack) - 1 {
-		n := r.stack[k]
-		r.stack = r.stack[:k]
-		dead++
-		if budget--; budget < 0 {
-			continue
-		}
-		for _, l := range r.out.nodes[n] {
-			r.refs[l>>1]--
-			r.log = append(r.log, l)
-			if r.refs[l>>1] == 0 && l>>1 >= first {
-				r.stack = append(r.stack, uint32(l>>1))
-			}
-		}
-	}
-	return dead
+	return added - r.undo(fanins)
 }
