@@ -133,6 +133,7 @@ func (a *app) rootCommand() *cobra.Command {
 	root.AddCommand(
 		a.scheduleCommand(),
 		a.verifyCommand(),
+		a.cecCommand(),
 		a.compareCommand(),
 		a.costsCommand(),
 		a.genCommand(),

@@ -23,14 +23,15 @@ var mayImport = map[string][]string{
 	"internal/softfloat":  {},
 	"xmg/internal/exact4": {},
 
-	"netlist":      {},
-	"netlist/gen":  {"netlist"},
-	"sram":         {},
-	"sram/cost":    {"sram"},
-	"xmg":          {"netlist"},
-	"masim":        {"netlist", "xmg", "sram"},
-	"benchmarks":   {"netlist", "xmg", "sram", "masim"},
-	"cmd/bitsched": {"netlist", "netlist/gen", "xmg", "sram", "sram/cost", "masim", "benchmarks"},
+	"netlist":          {},
+	"netlist/gen":      {"netlist"},
+	"sram":             {},
+	"sram/cost":        {"sram"},
+	"xmg":              {"netlist", "xmg/internal/sat"},
+	"xmg/internal/sat": {},
+	"masim":            {"netlist", "xmg", "sram"},
+	"benchmarks":       {"netlist", "xmg", "sram", "masim"},
+	"cmd/bitsched":     {"netlist", "netlist/gen", "xmg", "sram", "sram/cost", "masim", "benchmarks"},
 }
 
 // onlyInCmd are the modules that no library package may need.

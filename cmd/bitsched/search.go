@@ -26,14 +26,24 @@ type search struct {
 // startSearch starts the search. A budget counts from the start of the program;
 // 0 means none.
 func (a *app) startSearch(budget time.Duration, line *progressLine) *search {
+	return a.startStoppable(budget, line, "finishing with the best schedule so far")
+}
+
+// startStoppable is startSearch for what is no search for a schedule: it says
+// what an interrupt does. A budget that is spent already stops it at once.
+func (a *app) startStoppable(budget time.Duration, line *progressLine, what string) *search {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	s := &search{ctx: ctx, cancel: cancel}
 	if budget > 0 {
-		s.unset = a.after(time.Until(a.start.Add(budget)), func() { cancel(errBudget) })
+		left := time.Until(a.start.Add(budget))
+		if left <= 0 {
+			cancel(errBudget)
+		}
+		s.unset = a.after(left, func() { cancel(errBudget) })
 	}
 	s.disarm = a.interrupt.onFirst(func() {
 		cancel(errInterrupt)
-		line.note("interrupted: finishing with the best schedule so far (Ctrl-C again to abort)")
+		line.note("interrupted: %s (Ctrl-C again to abort)", what)
 	})
 	return s
 }

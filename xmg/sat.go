@@ -1,0 +1,151 @@
+package xmg
+
+import (
+	"slices"
+
+	"github.com/bitsched/bitsched/xmg/internal/sat"
+)
+
+// satProver decides by SAT whether two nodes of a growing graph are equal. One
+// solver holds the gates of the cones asked for so far, so that what one query
+// learns helps the next ones; from time to time it starts anew.
+//
+// It takes 5 bytes a node and what the solver takes for the gates in it, some
+// 200 bytes each.
+type satProver struct {
+	g      *Graph
+	solver *sat.Solver
+	stop   func() bool
+	vars   []int32  // by node: 1 + its variable; 0 = none
+	gates  []bool   // by node: its clauses are in the solver
+	nodes  []uint32 // by variable
+	done   int64    // propagations of earlier solvers
+
+	cone   []uint32 // nodes of the query, fanins first
+	mark   []uint32 // by node: the last query whose cone it was in
+	stamp  uint32
+	stack  []uint32
+	decide []int32
+}
+
+// maxSolverVars is the number of variables beyond which a solver is left for a
+// new one: the more it holds, the longer it takes to propagate what the cones
+// asked for do not need.
+const maxSolverVars = 30_000
+
+// added notes the next node of the graph.
+func (p *satProver) added() {
+	p.vars = append(p.vars, 0)
+	p.gates = append(p.gates, false)
+	p.mark = append(p.mark, 0)
+}
+
+// work is the number of propagations so far.
+func (p *satProver) work() int64 {
+	if p.solver == nil {
+		return p.done
+	}
+	return p.done + p.solver.Propagations()
+}
+
+// differ asks for input values for which a and b differ: sat.Unsat means that
+// they are equal. value then tells what a sat.Sat answer gives an input.
+func (p *satProver) differ(a, b Lit, conflicts int64) sat.Status {
+	if p.solver == nil || p.solver.NumVars() > maxSolverVars {
+		p.restart()
+	}
+	p.load(a, b)
+	x, y := p.literal(a), p.literal(b)
+	for _, q := range [2][2]sat.Lit{{x, y.Not()}, {x.Not(), y}} {
+		if st := p.solver.Solve(q[:], p.decide, conflicts); st != sat.Unsat {
+			return st
+		}
+	}
+	// Equal: that helps the next queries, too.
+	p.solver.AddClause(x, y.Not())
+	p.solver.AddClause(x.Not(), y)
+	return sat.Unsat
+}
+
+// value is the value of input i in the model, and whether it has one.
+func (p *satProver) value(i int) (value, known bool) {
+	n := i + 1
+	if p.mark[n] != p.stamp || p.vars[n] == 0 {
+		return false, false
+	}
+	return p.solver.Value(int(p.vars[n] - 1)), true
+}
+
+func (p *satProver) restart() {
+	p.done = p.work()
+	p.solver = &sat.Solver{Stop: p.stop}
+	for _, n := range p.nodes {
+		p.vars[n], p.gates[n] = 0, false
+	}
+	p.nodes = p.nodes[:0]
+	p.solver.AddClause(p.literal(True))
+}
+
+// literal returns the literal of the solver, with a new variable if it must be.
+func (p *satProver) literal(l Lit) sat.Lit {
+	n := l >> 1
+	if p.vars[n] == 0 {
+		p.vars[n] = int32(p.solver.NewVar()) + 1
+		p.nodes = append(p.nodes, uint32(n))
+	}
+	return sat.Lit(p.vars[n]-1)<<1 | sat.Lit(l&1)
+}
+
+// load sees that the cones of a and b are in the solver and makes them what is
+// decided, gates next to a and b first.
+func (p *satProver) load(a, b Lit) {
+	p.stamp++
+	p.cone = p.cone[:0]
+	first := uint32(p.g.FirstGate())
+	for _, root := range [...]uint32{uint32(a >> 1), uint32(b >> 1)} {
+		p.stack = append(p.stack[:0], root)
+		for len(p.stack) > 0 {
+			n := p.stack[len(p.stack)-1]
+			p.stack = p.stack[:len(p.stack)-1]
+			if n == 0 || p.mark[n] == p.stamp {
+				continue
+			}
+			p.mark[n] = p.stamp
+			p.cone = append(p.cone, n)
+			if n >= first {
+				for _, f := range p.g.nodes[n] {
+					p.stack = append(p.stack, uint32(f>>1))
+				}
+			}
+		}
+	}
+	slices.Sort(p.cone)
+	p.decide = p.decide[:0]
+	for i := len(p.cone) - 1; i >= 0; i-- {
+		n := p.cone[i]
+		l := p.literal(Lit(n) << 1)
+		p.decide = append(p.decide, int32(l>>1))
+		if n >= first && !p.gates[n] {
+			p.gates[n] = true
+			p.addGate(l, p.g.nodes[n])
+		}
+	}
+}
+
+// addGate adds the clauses of a gate (Tseitin): six for MAJ, eight for XOR; the
+// solver drops what a constant fanin makes true.
+func (p *satProver) addGate(g sat.Lit, f gate) {
+	a, b, c := p.literal(f[0]), p.literal(f[1]), p.literal(f[2])
+	s := p.solver
+	if f[0] < f[1] {
+		for _, xy := range [...][2]sat.Lit{{a, b}, {a, c}, {b, c}} {
+			s.AddClause(xy[0].Not(), xy[1].Not(), g)
+			s.AddClause(xy[0], xy[1], g.Not())
+		}
+		return
+	}
+	for m := range sat.Lit(8) {
+		x, y, z := m&1, m>>1&1, m>>2
+		s.AddClause(a^x, b^y, c^z, g^1^x^y^z) // what makes the first three false
+	}
+}
