@@ -202,7 +202,11 @@ func (r *statsReport) text() string {
 	s.add("levels", "%d", r.Levels)
 	s.add("inverted", "%s, %s", count(r.Complemented, "fanin"), count(r.ComplementedOutputs, "output"))
 	s.add("fanout", "%d at most, %.2f on average", r.MaxFanout, r.MeanFanout)
-	s.add("live", "%d at most, %.1f on average  %s", r.PeakLive, r.MeanLive, sparkline(r.LiveProfile))
+	live := fmt.Sprintf("%d at most, %.1f on average", r.PeakLive, r.MeanLive)
+	if r.Gates > 0 {
+		live += "  " + sparkline(r.LiveProfile)
+	}
+	s.add("live", "%s", live)
 	return s.String()
 }
 
