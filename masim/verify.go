@@ -48,6 +48,11 @@ type VerifyOptions struct {
 	Seed    uint64 // of the random patterns
 	Threads int    // workers; 0 means 1. The result does not depend on it.
 
+	// Stuck are faulty cells that the program runs with. Bitlines do not
+	// influence each other; every pattern is run on the bitline of the faults, as
+	// if the arrays were loaded anew for each.
+	Stuck []sram.StuckAt
+
 	// Progress is called now and then with the number of patterns done, from
 	// one goroutine at a time; may be nil.
 	Progress func(done, total int)
@@ -121,6 +126,11 @@ func Verify(ctx context.Context, n *netlist.Network, p *sram.Program, o VerifyOp
 		return nil, fmt.Errorf("masim: verify: %w", err)
 	}
 	v := &verifier{ctx: ctx, n: n, code: code, ps: ps, progress: o.Progress}
+	if len(o.Stuck) > 0 {
+		if v.faulty, err = code.WithFaults(sram.Faults{Stuck: o.Stuck, EveryBitline: true}); err != nil {
+			return nil, fmt.Errorf("masim: verify: %w", err)
+		}
+	}
 	v.report.Names = differentNames(n, p)
 	v.wrong = make([]bool, n.NumOutputs())
 	v.words = max(1, min(verifyWords, verifyBytes/(8*n.NumNodes())))
@@ -182,6 +192,7 @@ type verifier struct {
 	ctx      context.Context
 	n        *netlist.Network
 	code     *sram.Code
+	faulty   *sram.FaultyCode // nil = no faults
 	ps       *patternSet
 	progress func(done, total int)
 	words    int // words of a block
@@ -196,7 +207,15 @@ type verifier struct {
 
 // work takes one block after another.
 func (v *verifier) work() {
-	m := v.code.NewMachine()
+	run := v.code.NewMachine().RunInto
+	if v.faulty != nil {
+		m := v.faulty.NewMachine()
+		run = func(out, in []uint64, w int) {
+			if err := m.RunContext(context.Background(), out, in, w, 0); err != nil {
+				panic(err)
+			}
+		}
+	}
 	ins, outs := v.n.NumInputs(), v.n.NumOutputs()
 	in, got := make([]uint64, ins*v.words), make([]uint64, outs*v.words)
 	bad := make([]uint64, v.words) // patterns of the block with a mismatch
@@ -208,7 +227,7 @@ func (v *verifier) work() {
 		w := min(v.words, v.total-first)
 		in, got, bad := in[:ins*w], got[:outs*w], bad[:w]
 		v.ps.fill(in, first, w)
-		m.RunInto(got, in, w)
+		run(got, in, w)
 		v.compare(v.n.Simulate(in, w), got, bad, first)
 	}
 }

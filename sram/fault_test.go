@@ -261,6 +261,20 @@ func TestFaultRates(t *testing.T) {
 	}
 }
 
+// TestCampaignCountsAll sees every pattern counted once and no other, where
+// blocks are not whole words.
+func TestCampaignCountsAll(t *testing.T) {
+	for _, cols := range []int{1, 63, 70, 3000} {
+		p := wires(9)
+		p.Geometry.Cols = cols
+		r, err := (&Campaign{Program: p, Faults: Faults{Write: 1}, Trials: 5, Threads: 2}).Run(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 5*cols, r.Patterns)
+		require.Equal(t, 5*cols, r.Wrong.Count)
+		require.Equal(t, Rate{Count: 5 * cols, Of: 5 * cols, Rate: 1, Low: r.Wrong.Low, High: 1}, r.Wrong)
+	}
+}
+
 // TestCampaignDeterminism sees the same counts for any number of threads, and
 // others for another seed.
 func TestCampaignDeterminism(t *testing.T) {

@@ -83,3 +83,28 @@ func BenchmarkMachine(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkFaulty is BenchmarkMachine's program under rare faults.
+func BenchmarkFaulty(b *testing.B) {
+	p := mixProgram(10000)
+	code, err := Compile(p)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, f := range []Faults{{}, {Write: 1e-6}, {Disturb: 1e-6}, {Write: 1e-3}} {
+		b.Run(fmt.Sprintf("write=%g,disturb=%g", f.Write, f.Disturb), func(b *testing.B) {
+			fc, err := code.WithFaults(f)
+			if err != nil {
+				b.Fatal(err)
+			}
+			m := fc.NewMachine()
+			in, out := make([]uint64, len(p.Inputs)*groupWords), make([]uint64, len(p.Outputs)*groupWords)
+			for i := range b.N {
+				if err := m.RunContext(b.Context(), out, in, groupWords, uint64(i)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(len(p.Instrs)*groupWords*64*b.N)/b.Elapsed().Seconds(), "row-ops*bitlines/s")
+		})
+	}
+}
