@@ -136,7 +136,7 @@ func TestFaultyAgainstNaive(t *testing.T) {
 		if seed%4 < 2 {
 			f.Disturb = []float64{0.001, 0.2, 1}[rng.IntN(3)]
 		}
-		used := usedRows(p)
+		used := UsedRows(p)
 		for range rng.IntN(4) {
 			f.Stuck = append(f.Stuck, StuckAt{used[rng.IntN(len(used))], rng.IntN(cols), rng.IntN(2) == 0})
 		}
@@ -357,7 +357,7 @@ func TestWilson(t *testing.T) {
 func TestSelfTest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 9))
 	p := randomProgram(rng, Geometry{Arrays: 2, Rows: 9, Cols: 70}, 4, 12, 3)
-	used := usedRows(p)
+	used := UsedRows(p)
 	require.Less(t, len(used), 18)
 	found, err := SelfTest(t.Context(), p, Faults{}, 0)
 	require.NoError(t, err)

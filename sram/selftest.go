@@ -12,7 +12,7 @@ import "context"
 // The result is in order of first use of the row, then by bitline. It takes time
 // linear in the rows used times bitlines.
 func SelfTest(ctx context.Context, p *Program, f Faults, seed uint64) ([]StuckAt, error) {
-	rows := usedRows(p)
+	rows := UsedRows(p)
 	w := (p.Geometry.Cols + 63) / 64
 	var found []StuckAt
 	for _, value := range []bool{false, true} {
@@ -39,8 +39,8 @@ func SelfTest(ctx context.Context, p *Program, f Faults, seed uint64) ([]StuckAt
 	return found, nil
 }
 
-// usedRows are the rows that hold an input or are written, in order of first use.
-func usedRows(p *Program) []Place {
+// UsedRows returns the rows that hold an input or are written, in order of first use.
+func UsedRows(p *Program) []Place {
 	var rows []Place
 	seen := NewRowTable(p.Geometry)
 	use := func(at Place) {

@@ -137,6 +137,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.compareCommand(),
 		a.costsCommand(),
 		a.statsCommand(),
+		a.faultsCommand(),
 		a.genCommand(),
 		a.convertCommand(),
 		a.versionCommand(),

@@ -29,12 +29,12 @@ func TestMain(m *testing.M) {
 }
 
 // runInterrupted is run with Ctrl-C pressed when the search has its first
-// schedule, and again as soon as that was noticed.
+// schedule or trial, and again as soon as that was noticed.
 func runInterrupted(times int) int {
 	a := newApp()
 	pressed := 0
 	a.progress = func(p masim.Progress) {
-		if p.Best < 0 {
+		if p.Best < 0 && p.Phase != "trial" {
 			return
 		}
 		for ; pressed < times; pressed++ {
@@ -80,6 +80,7 @@ func runOverBudget() int {
 //	json PATH [WANT]       stdout must be one JSON document with a value at PATH
 //	                       (names joined by dots), equal to WANT if that is given
 //	oneline                stderr must be exactly one line, stdout empty
+//	samebuttime FILE FILE  the files are equal but for lines of times
 //	onlyfiles FILE...      the work directory holds these files and no others
 func TestScript(t *testing.T) {
 	mult, err := filepath.Abs(filepath.Join("..", "..", "testdata", "mult.aig"))
@@ -94,10 +95,11 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":     cmdExits,
-			"json":      cmdJSON,
-			"oneline":   cmdOneLine,
-			"onlyfiles": cmdOnlyFiles,
+			"exits":       cmdExits,
+			"json":        cmdJSON,
+			"oneline":     cmdOneLine,
+			"onlyfiles":   cmdOnlyFiles,
+			"samebuttime": cmdSameButTime,
 		},
 	})
 }
@@ -167,6 +169,16 @@ func cmdOneLine(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if s := ts.ReadFile("stdout"); s != "" {
 		ts.Fatalf("stdout is %q, want nothing", s)
+	}
+}
+
+func cmdSameButTime(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: samebuttime FILE FILE")
+	}
+	a, b := times.ReplaceAllString(ts.ReadFile(args[0]), "$1"), times.ReplaceAllString(ts.ReadFile(args[1]), "$1")
+	if (a == b) == neg {
+		ts.Fatalf("%s and %s: equal is %v", args[0], args[1], a == b)
 	}
 }
 

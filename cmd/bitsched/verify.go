@@ -20,6 +20,7 @@ type verifyFlags struct {
 	exhaustive bool
 	seed       uint64
 	threads    int
+	stuck      []string
 	cost       costFlags
 	json       bool
 }
@@ -32,11 +33,17 @@ It also replays the program against the MAJ and XOR gates that schedule would
 make of the circuit, and says whether every rule of a schedule is kept; that
 proves the program right for all inputs. A program that computes the circuit
 from other gates is no such schedule: it passes only if all input patterns were
-run, since some of them are no proof.`
+run, since some of them are no proof.
+
+--stuck runs the program again with a cell that is stuck at a value, and tests
+the rows that it uses by writing zeros and ones to them and reading these back.
+The second finds a stuck cell in a used row always; the first says whether it
+shows in the outputs, or is masked. The exit code is 1 if either detects it.`
 
 const verifyExample = `  bitsched verify mult.aig mult.bsp
   bitsched verify mult.aig mult.bsp --patterns 1000000
   bitsched verify adder.v adder.bsp --exhaustive --json
+  bitsched verify adder.v adder.bsp --stuck 0,64,17,1
   bitsched schedule adder.v --rows 32 -o - | bitsched verify adder.v -`
 
 func (a *app) verifyCommand() *cobra.Command {
@@ -57,6 +64,7 @@ func (a *app) verifyCommand() *cobra.Command {
 	fl.BoolVar(&f.exhaustive, "exhaustive", false, fmt.Sprintf("run all patterns (at most %d inputs)", masim.MaxExhaustive))
 	fl.Uint64Var(&f.seed, "seed", 1, "`seed` of the random patterns")
 	fl.IntVar(&f.threads, "threads", 0, "`number` of threads (0 = all cores); does not change the result")
+	fl.StringArrayVar(&f.stuck, "stuck", nil, "see whether a stuck cell, `array,row,bitline,value`, is detected (repeatable)")
 	f.cost.add(cmd, fl)
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
 	cmd.MarkFlagsMutuallyExclusive("patterns", "exhaustive")
@@ -78,7 +86,8 @@ type verifyResult struct {
 	WrongOutputs  int             `json:"wrong_outputs"`
 	First         *mismatchReport `json:"first_mismatch"`
 
-	Cost *costReport `json:"cost,omitempty"`
+	Stuck []stuckReport `json:"stuck,omitempty"`
+	Cost  *costReport   `json:"cost,omitempty"`
 
 	CPUSeconds  float64 `json:"cpu_seconds"`
 	WallSeconds float64 `json:"wall_seconds"`
@@ -93,6 +102,13 @@ type programReport struct {
 	Computes     int    `json:"computes"`
 	Copies       int    `json:"copies"`
 	Instructions int    `json:"instructions"`
+}
+
+func newProgramReport(file string, p *sram.Program) programReport {
+	return programReport{
+		File: file, Arrays: p.Geometry.Arrays, ArraysUsed: p.ArraysUsed(), Rows: p.Geometry.Rows, Cols: p.Geometry.Cols,
+		Computes: p.Computes(), Copies: p.Copies(), Instructions: len(p.Instrs),
+	}
 }
 
 type mismatchReport struct {
@@ -120,6 +136,10 @@ func (a *app) verify(cmd *cobra.Command, file, progFile string, f verifyFlags) e
 	if err != nil {
 		return err
 	}
+	cells, err := parseStuck(cmd, f.stuck)
+	if err != nil {
+		return err
+	}
 	line := a.newProgress()
 	defer line.clear()
 	n, g, err := a.readGraph(file, line)
@@ -134,14 +154,13 @@ func (a *app) verify(cmd *cobra.Command, file, progFile string, f verifyFlags) e
 	if err != nil {
 		return err
 	}
+	if err := (&sram.Faults{Stuck: cells}).Validate(prog.Geometry); err != nil {
+		return usageError(cmd, "%w", err)
+	}
 
 	r := &verifyResult{
 		Netlist: newNetlistReport(file, n.Name, g),
-		Program: programReport{
-			File: progFile, Arrays: prog.Geometry.Arrays, ArraysUsed: prog.ArraysUsed(),
-			Rows: prog.Geometry.Rows, Cols: prog.Geometry.Cols,
-			Computes: prog.Computes(), Copies: prog.Copies(), Instructions: len(prog.Instrs),
-		},
+		Program: newProgramReport(progFile, prog),
 	}
 	if _, err := masim.Check(g, prog, masim.CheckOptions{}); err != nil {
 		r.Rule = err.Error()
@@ -153,6 +172,11 @@ func (a *app) verify(cmd *cobra.Command, file, progFile string, f verifyFlags) e
 	if err != nil {
 		r.Refused = err.Error()
 		verdict = &masim.VerifyReport{}
+	}
+	if r.Refused == "" && verdict.Equal() {
+		if r.Stuck, err = a.verifyStuck(n, prog, cells, f, workers, line); err != nil {
+			return err
+		}
 	}
 	line.clear()
 	r.Verified = newVerifyReport(r.Rule == "", verdict)
@@ -168,7 +192,7 @@ func (a *app) verify(cmd *cobra.Command, file, progFile string, f verifyFlags) e
 	if f.json {
 		err = a.printJSON(r)
 	} else {
-		err = a.printText(r.text(verdict) + r.Cost.text())
+		err = a.printText(r.text(verdict) + stuckText(r.Stuck) + r.Cost.text())
 	}
 	switch {
 	case r.Refused != "":
@@ -177,6 +201,9 @@ func (a *app) verify(cmd *cobra.Command, file, progFile string, f verifyFlags) e
 		return fmt.Errorf("%w: %s does not compute %s: %v", errCheck, progFile, file, verdict.First)
 	case r.Rule != "" && !verdict.Exhaustive:
 		return fmt.Errorf("%w: %s is no schedule of %s, and %s that agree are no proof: %s", errCheck, progFile, file, count(verdict.Patterns, "pattern"), r.Rule)
+	}
+	if err == nil {
+		err = stuckError(progFile, r.Stuck)
 	}
 	return err
 }
