@@ -92,7 +92,9 @@ type Kind struct {
 	derive func(width, i int) int
 	// check tells which combination of parameters is wrong; nil allows all.
 	check func(p params) error
-	// size is an upper bound on the gates, by the sort of gate.
+	// size is an upper bound on the gates, by the sort of gate; nil for circuits
+	// of a word or two, which are always small enough. These are built with no
+	// gate twice and then swept: their parts may build what is not needed.
 	size func(p params) tally
 	// build adds inputs, gates and outputs.
 	build func(b *builder, p params)
@@ -101,7 +103,7 @@ type Kind struct {
 // params are the values of a kind's parameters, checked against the limits.
 type params struct {
 	width int
-	extra [2]int // in the order of Kind.Extra
+	extra [6]int // in the order of Kind.Extra
 }
 
 // Build builds the circuit. Its errors are those of the function [Build].
@@ -110,7 +112,10 @@ func (k *Kind) Build(ctx context.Context, o Options) (n *netlist.Network, err er
 	if err != nil {
 		return nil, err
 	}
-	total := k.size(p).nodes(o.AndInverter)
+	var total int64
+	if k.size != nil {
+		total = k.size(p).nodes(o.AndInverter)
+	}
 	if total > MaxNodes {
 		return nil, fmt.Errorf("gen: %s of width %d would take up to %d nodes, at most %d are allowed: %w",
 			k.Name, p.width, total, MaxNodes, ErrTooLarge)
@@ -121,6 +126,9 @@ func (k *Kind) Build(ctx context.Context, o Options) (n *netlist.Network, err er
 		ctx:      ctx,
 		progress: o.Progress,
 		total:    int(total),
+	}
+	if k.size == nil {
+		b.known = map[gate]lit{}
 	}
 	defer func() {
 		// Every gate may find that the context is done; unwinding from there
@@ -136,6 +144,9 @@ func (k *Kind) Build(ctx context.Context, o Options) (n *netlist.Network, err er
 	b.breathe()
 	b.net.Grow(int(total))
 	k.build(b, p)
+	if k.size == nil {
+		return swept(b.net), nil
+	}
 	return b.net, nil
 }
 

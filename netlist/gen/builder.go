@@ -3,6 +3,7 @@ package gen
 import (
 	"context"
 	"math/bits"
+	"slices"
 	"strconv"
 
 	"github.com/bitsched/bitsched/netlist"
@@ -21,6 +22,10 @@ type builder struct {
 	// mux is the s, t and s & t of the last Mux made of ANDs: a shifter that
 	// fills with one bit asks for many in a row.
 	mux struct{ s, t, both lit }
+
+	// known, if set, are the gates there are: none is built twice, and a Mux is
+	// built of two gates, a Xor and a Maj.
+	known map[gate]lit
 
 	ctx      context.Context
 	progress func(done, total int)
@@ -85,6 +90,55 @@ func indexed(name string, i int) string {
 	return string(append(buf, ']'))
 }
 
+// gate is a gate as it is known: with its fanins in order, and no complements
+// that could be at its output.
+type gate struct {
+	kind netlist.Kind
+	f    [3]lit
+}
+
+// add adds a gate, or finds it. A kind of two fanins has False as the third.
+func (b *builder) add(kind netlist.Kind, x, y, z lit) lit {
+	flip := lit(0)
+	g := gate{kind, [3]lit{x, y, z}}
+	if b.known != nil {
+		if kind == netlist.Maj && x&1+y&1+z&1 > 1 { // the complement of complements
+			flip = 1
+		}
+		g.f[0], g.f[1] = min(x, y)^flip, max(x, y)^flip
+		if kind != netlist.And && kind != netlist.Xor {
+			g.f[2] ^= flip
+			slices.Sort(g.f[:])
+		}
+		if l, ok := b.known[g]; ok {
+			return l ^ flip
+		}
+	}
+	b.tick()
+	var l lit
+	switch f := g.f; kind {
+	case netlist.And:
+		l = b.net.And(f[0], f[1])
+	case netlist.Xor:
+		l = b.net.Xor(f[0], f[1])
+	case netlist.Xor3:
+		l = b.net.Xor3(f[0], f[1], f[2])
+	case netlist.Maj:
+		l = b.net.Maj(f[0], f[1], f[2])
+	}
+	if b.known != nil {
+		b.known[g] = l
+	}
+	return l ^ flip
+}
+
+// isKnown tells whether x ^ y is there.
+func (b *builder) isKnown(x, y lit) bool {
+	x, y = x&^1, y&^1
+	_, ok := b.known[gate{netlist.Xor, [3]lit{min(x, y), max(x, y)}}]
+	return ok
+}
+
 // And returns x & y.
 func (b *builder) And(x, y lit) lit {
 	switch {
@@ -95,8 +149,7 @@ func (b *builder) And(x, y lit) lit {
 	case y == netlist.True:
 		return x
 	}
-	b.tick()
-	return b.net.And(x, y)
+	return b.add(netlist.And, x, y, netlist.False)
 }
 
 // Or returns x | y.
@@ -126,8 +179,7 @@ func (b *builder) xor(x, y lit) (sum, both lit) {
 		both = b.And(x, y)
 		return b.And(both.Not(), b.Or(x, y)), both
 	}
-	b.tick()
-	return b.net.Xor(u, v) ^ flip, netlist.False
+	return b.add(netlist.Xor, u, v, netlist.False) ^ flip, netlist.False
 }
 
 // Xor3 returns x ^ y ^ z.
@@ -144,8 +196,7 @@ func (b *builder) Xor3(x, y, z lit) lit {
 	case b.and || u == netlist.False || v == netlist.False || w == netlist.False:
 		return b.Xor(b.Xor(x, y), z)
 	}
-	b.tick()
-	return b.net.Xor3(u, v, w) ^ flip
+	return b.add(netlist.Xor3, u, v, w) ^ flip
 }
 
 // Maj returns the majority of x, y and z.
@@ -177,8 +228,7 @@ func (b *builder) Maj(x, y, z lit) lit {
 	if b.and {
 		return b.Or(b.And(x, y), b.And(z, b.Or(x, y)))
 	}
-	b.tick()
-	return b.net.Maj(x, y, z)
+	return b.add(netlist.Maj, x, y, z)
 }
 
 // Mux returns s ? t : e.
@@ -204,6 +254,15 @@ func (b *builder) Mux(s, t, e lit) lit {
 			b.mux.s, b.mux.t, b.mux.both = s, t, b.And(s, t)
 		}
 		return b.Or(b.mux.both, b.And(s.Not(), e))
+	}
+	if b.known != nil {
+		// Where t and e differ, the majority of both and s ^ !t is what s
+		// selects; and so is that of both and s ^ e. A shifter that asks for bit
+		// after bit thus needs every other of these.
+		if !b.isKnown(s, t) && b.isKnown(s, e) {
+			return b.Maj(t, e, b.Xor(s, e))
+		}
+		return b.Maj(t, e, b.Xor(s, t.Not()))
 	}
 	b.tick()
 	return b.net.Mux(s, t, e)

@@ -17,7 +17,13 @@
 // [Options.AndInverter] it is made of And nodes only, with the usual sharing
 // inside an adder cell (seven ANDs a full adder), as a file in AIGER form would
 // have it. Constants are folded while building, and no gate is built that
-// drives nothing. There is no structural hashing: package xmg does that.
+// drives nothing. There is no structural hashing, package xmg does that, but in
+// the circuits of a word or two of at most 64 bits: arithmetic in floating point
+// and what a processor does with integers. They are built for few XOR and MAJ
+// gates: a selection is one of each, and so shared where it can be.
+//
+// Floating-point words are those of IEEE 754: fraction, exponent, sign from the
+// lowest bit up. Any lengths will do; float.go says how they round.
 //
 // Same kind and options give the same network, node by node.
 //

@@ -1,5 +1,7 @@
 package gen
 
+import "github.com/bitsched/bitsched/netlist"
+
 // Largest widths. What limits most kinds is MaxNodes; these keep the arithmetic
 // of the size check far from overflow and the time to see it short.
 const (
@@ -75,6 +77,72 @@ var Kinds = []Kind{
 		Width: bitsOf("a and q", 32, maxQuadratic),
 		Extra: []Param{{Name: "width-b", Doc: "bits of b and r (default: width)", Min: 1, Max: maxQuadratic}},
 		size:  sizeDivider, build: divider, derive: sameWidth,
+	},
+	{
+		Name:  "fabs",
+		Doc:   "a with the sign cleared, a floating-point word of any format",
+		Width: floatWidth(32),
+		build: floatSign(func(lit) lit { return netlist.False }),
+	},
+	{
+		Name:  "fadd",
+		Doc:   "a + b in floating point",
+		Width: floatWidth(32), Extra: floatParams, derive: exponentOf, check: checkFloat,
+		build: floatAdd(false),
+	},
+	{
+		Name:  "fcmp",
+		Doc:   "a < b, a = b, a > b and unordered, for a NaN, as lt, eq, gt and un",
+		Width: floatWidth(32), Extra: floatParams, derive: exponentOf, check: checkFloat,
+		build: floatCompare,
+	},
+	{
+		Name:  "feq",
+		Doc:   "y is 1 if a = b in floating point",
+		Width: floatWidth(32), Extra: floatParams, derive: exponentOf, check: checkFloat,
+		build: floatEqual,
+	},
+	{
+		Name:  "fle",
+		Doc:   "y is 1 if a <= b in floating point",
+		Width: floatWidth(32), Extra: floatParams, derive: exponentOf, check: checkFloat,
+		build: floatLessEqual,
+	},
+	{
+		Name:  "flt",
+		Doc:   "y is 1 if a < b in floating point",
+		Width: floatWidth(32), Extra: floatParams, derive: exponentOf, check: checkFloat,
+		build: floatLess,
+	},
+	{
+		Name:  "fmax",
+		Doc:   "maximumNumber of a and b: of -0 and +0 it is +0, of a number and a NaN the number",
+		Width: floatWidth(32), Extra: floatParams, derive: exponentOf, check: checkFloat,
+		build: floatPick(true),
+	},
+	{
+		Name:  "fmin",
+		Doc:   "minimumNumber of a and b: of -0 and +0 it is -0, of a number and a NaN the number",
+		Width: floatWidth(32), Extra: floatParams, derive: exponentOf, check: checkFloat,
+		build: floatPick(false),
+	},
+	{
+		Name:  "fmul",
+		Doc:   "a * b in floating point",
+		Width: floatWidth(32), Extra: floatParams, derive: exponentOf, check: checkFloat,
+		build: floatMul,
+	},
+	{
+		Name:  "fneg",
+		Doc:   "a with the other sign, a floating-point word of any format",
+		Width: floatWidth(32),
+		build: floatSign(lit.Not),
+	},
+	{
+		Name:  "fsub",
+		Doc:   "a - b in floating point",
+		Width: floatWidth(32), Extra: floatParams, derive: exponentOf, check: checkFloat,
+		build: floatAdd(true),
 	},
 	{
 		Name: "hypot", Aliases: []string{"hyp"},
