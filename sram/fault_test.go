@@ -120,10 +120,10 @@ func naiveFaulty(p *Program, f *Faults, in [][]bool, bits int, group uint64, cel
 // simulator that goes one bit at a time, on several groups of words and blocks
 // that are not whole words.
 func TestFaultyAgainstNaive(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(30) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		cols := []int{256, 64, 70, 1, 1000}[seed%5]
-		p := randomProgram(rng, randomGeometry(rng, cols), 1+rng.IntN(6), 5+rng.IntN(40), 6)
+		p := randomProgram(rng, randomGeometry(rng, cols), 1+rng.IntN(6), 5+rng.IntN(25), 6)
 		code, err := Compile(p)
 		require.NoError(t, err)
 		f := Faults{EveryBitline: seed%7 == 0}
@@ -142,7 +142,7 @@ func TestFaultyAgainstNaive(t *testing.T) {
 		}
 		fc, err := code.WithFaults(f)
 		require.NoError(t, err)
-		w := 1 + rng.IntN(80)
+		w := 1 + rng.IntN(48)
 		in, out := randomWords(rng, len(p.Inputs)*w), make([]uint64, len(p.Outputs)*w)
 		require.NoError(t, fc.NewMachine().RunContext(t.Context(), out, in, w, seed))
 

@@ -35,6 +35,7 @@ type compareFlags struct {
 	threads    int
 	patterns   int
 	copyEnergy float64
+	explain    bool
 	csv        string
 	json       bool
 	svg        string
@@ -96,6 +97,7 @@ func (a *app) compareCommand() *cobra.Command {
 	fl.IntVar(&f.threads, "threads", 0, "`number` of threads (0 = all cores); does not change the result")
 	fl.IntVar(&f.patterns, "patterns", 512, "input `patterns` to verify each program on")
 	fl.Float64Var(&f.copyEnergy, "copy-energy", sram.DefaultEnergy.Copy, "`energy` of a copy, in units of a compute")
+	fl.BoolVar(&f.explain, "explain-cost", false, "print the source of the energies after the tables")
 	fl.StringVar(&f.csv, "csv", "", "write a line for each run to this `file` (- for stdout, instead of the tables)")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
 	fl.StringVar(&f.svg, "svg", "", "write the figures to this `directory`, which is created if need be")
@@ -125,6 +127,8 @@ func (f *compareFlags) check(cmd *cobra.Command) (schedulers []masim.Scheduler, 
 		return nil, o, usageError(cmd, "--patterns %d, expected at least 1", f.patterns)
 	case !validCopyEnergy(f.copyEnergy):
 		return nil, o, usageError(cmd, "--copy-energy %v, expected a number that is not negative", f.copyEnergy)
+	case f.explain && (f.csv == "-" || f.json):
+		return nil, o, usageError(cmd, "--explain-cost is for the tables, expected no --json or --csv - (see bitsched costs masim)")
 	case f.csv == "-" && f.json:
 		return nil, o, usageError(cmd, "--json and --csv - both want stdout")
 	case f.rowsFile == "" && !cmd.Flags().Changed("rows") && len(f.sizes) == 0:
@@ -314,7 +318,14 @@ func (a *app) deliver(c *benchmarks.Comparison, f compareFlags) error {
 	case f.csv == "-":
 		return nil // stdout holds the lines
 	}
-	return a.printText(comparisonText(c))
+	costs := costFlags{explain: f.explain}
+	table, err := costs.load()
+	if err != nil {
+		return err
+	}
+	explained := costs.report(table, nil)
+	explained.noteCopyEnergy(f.copyEnergy)
+	return a.printText(comparisonText(c) + explained.text())
 }
 
 // rowText is the line that shows the results of a circuit as soon as they are

@@ -155,6 +155,14 @@ func (f *costFlags) report(t *cost.Table, p *sram.Program) *costReport {
 	return r
 }
 
+// noteCopyEnergy says so where the energy of a copy is not that of the table
+// which explains the default.
+func (r *costReport) noteCopyEnergy(energy float64) {
+	if r != nil && r.Breakdown == nil && energy != sram.DefaultEnergy.Copy {
+		r.Note = fmt.Sprintf("the copy energy of %g is that of --copy-energy", energy)
+	}
+}
+
 // text is the report as tables, after a blank line; "" for nil.
 func (r *costReport) text() string {
 	if r == nil {

@@ -332,9 +332,7 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 		CPUSeconds:     cpuTime().Seconds(),
 		WallSeconds:    time.Since(a.start).Seconds(),
 	}
-	if r.Cost != nil && f.cost.table == "" && f.copyEnergy != sram.DefaultEnergy.Copy {
-		r.Cost.Note = fmt.Sprintf("the copy energy of %g is that of --copy-energy", f.copyEnergy)
-	}
+	r.Cost.noteCopyEnergy(f.copyEnergy)
 	switch {
 	case f.json:
 		return a.printJSON(r)
