@@ -88,13 +88,3 @@ func (c *classes) refine(value []uint64) bool {
 	c.members = c.members[:n]
 	return true
 }
-
-// same tells whether two literals are in one class with the same complement.
-func (c *classes) same(a, b Lit) bool {
-	x, y := a.Node(), b.Node()
-	if x == y {
-		return a == b
-	}
-	return c.of[x] != 0 && c.of[x] == c.of[y] &&
-		(c.complement[x] != a.Complemented()) == (c.complement[y] != b.Complemented())
-}

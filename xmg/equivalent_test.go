@@ -3,6 +3,7 @@ package xmg
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -16,9 +17,11 @@ import (
 var partialSweeps = map[string]sweepEffort{
 	"default":  {},
 	"simulate": {candidates: 1, exactInputs: 12, words: 1},
-	"tables":   {candidates: 2, words: 1, noSAT: true, windows: []windowSize{{16, 1000}}},
-	"sat":      {candidates: 2, words: 1},
-	"both":     {candidates: 3, words: 1, windows: windowSizes[:1]},
+	"tables":   {candidates: 2, words: 1, noSAT: true, windows: []windowSize{{16, 1000}}, eager: largeGraph},
+	"sat":      {candidates: 2, words: 1, cones: []int{math.MaxInt}, eager: largeGraph},
+	"cones":    {candidates: 2, words: 1, cones: []int{10, 20, 40, math.MaxInt}, eager: largeGraph},
+	"waiting":  {candidates: 2, words: 1, cones: []int{math.MaxInt}, eager: -1},
+	"both":     {candidates: 3, words: 1, windows: windowSizes[:1], cones: []int{10, math.MaxInt}, eager: largeGraph},
 }
 
 // mutate returns the graph with one gate changed.
@@ -127,7 +130,7 @@ func TestEquivalentRandom(t *testing.T) {
 		if name == "tables" || name == "both" {
 			require.Positive(t, stats.ByTable, name)
 		}
-		if name == "sat" || name == "both" {
+		if name == "sat" || name == "cones" || name == "both" {
 			require.Positive(t, stats.BySAT, name)
 		}
 		if name == "tables" || name == "sat" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/bitsched/bitsched/xmg/internal/sat"
@@ -40,6 +41,11 @@ type fraig struct {
 	ended    bool
 	patterns int64 // simulated
 	maxWork  int64 // 0 = none
+	rest     bool  // when it must stop, it takes over the rest as it is
+
+	known     []uint8  // by input: 2 | its value in a pattern found, or 0 if that does not matter
+	pending   [][2]int // nodes that the patterns told apart that are not simulated yet
+	simulated int64    // work when patterns were last simulated
 
 	byTable, bySAT, refuted, givenUp int
 }
@@ -48,13 +54,19 @@ type fraig struct {
 type sweepEffort struct {
 	conflicts   int64 // of a SAT query
 	noSAT       bool
-	candidates  int // earlier nodes that a node is compared with
-	exactInputs int // up to so many inputs all patterns are simulated
-	words       int // of 64 random patterns that are simulated first
+	cones       []int // gates of the cones that SAT looks at, one after the other
+	candidates  int   // earlier nodes that a node is compared with
+	exactInputs int   // up to so many inputs all patterns are simulated
+	words       int   // of 64 random patterns that are simulated first
 	windows     []windowSize
+	eager       int // up to so many nodes every pattern found is simulated at once
 }
 
-var defaultEffort = sweepEffort{candidates: 3, exactInputs: 12, words: 128, windows: windowSizes[:]}
+var defaultEffort = sweepEffort{candidates: 3, exactInputs: 12, words: 128, windows: windowSizes[:], cones: []int{300, math.MaxInt}, eager: largeGraph}
+
+// largeGraph is the number of nodes beyond which a sweep must not take time for
+// all of them for each pair that it looks at.
+const largeGraph = 1 << 17
 
 // newFraig prepares the sweep of g.
 func newFraig(ctx context.Context, g *Graph, effort sweepEffort) *fraig {
@@ -62,6 +74,7 @@ func newFraig(ctx context.Context, g *Graph, effort sweepEffort) *fraig {
 	s.value = make([]uint64, len(g.nodes))
 	s.lit = make([]Lit, len(g.nodes))
 	s.own = make([]bool, len(g.nodes))
+	s.known = make([]uint8, g.NumInputs())
 	s.next = make([]uint32, len(g.nodes))
 	s.out = g.emptyCopy(g.NumGates())
 	s.window.g, s.window.sizes = s.out, effort.windows
@@ -85,7 +98,7 @@ func (s *fraig) added(id int) {
 func (s *fraig) simulateFirst() error {
 	inputs := s.g.NumInputs()
 	words := s.effort.words
-	if len(s.g.nodes) > 1<<17 {
+	if len(s.g.nodes) > largeGraph {
 		words = min(words, 16)
 	}
 	if inputs <= s.effort.exactInputs {
@@ -216,7 +229,10 @@ func (s *fraig) run() error {
 				s.progress(Progress{"proving gates equal", id, len(s.g.nodes)})
 			}
 			if err := s.stopped(); err != nil {
-				return err
+				if !s.rest {
+					return err
+				}
+				clear(s.classes.of) // no candidates from here on
 			}
 		}
 		size := len(s.out.nodes)
@@ -258,7 +274,11 @@ func (s *fraig) merge(id int, l Lit) error {
 		if s.classes.complement[r] != s.classes.complement[id] {
 			target ^= 1
 		}
-		switch s.prove(l, target, id) {
+		st, err := s.prove(l, target, id, r)
+		if err != nil {
+			return err
+		}
+		switch st {
 		case sat.Unsat:
 			s.lit[id] = target
 			s.alias[l.Node()] = target ^ l&1
@@ -267,13 +287,13 @@ func (s *fraig) merge(id int, l Lit) error {
 			if s.ended {
 				return nil
 			}
-			if s.classes.same(Lit(id)<<1, MakeLit(r, s.classes.complement[r] != s.classes.complement[id])) {
-				return fmt.Errorf("xmg: internal error: a model does not tell nodes %d and %d apart", id, r)
-			}
 			tried = 0
 		default:
 			if err := s.stopped(); err != nil {
-				return err
+				if !s.rest {
+					return err
+				}
+				tried = s.effort.candidates
 			}
 			s.givenUp++
 			tried++
@@ -297,59 +317,108 @@ func (s *fraig) work() int64 {
 	return s.patterns/64*int64(len(s.g.nodes)) + s.window.work + s.prover.work()
 }
 
-// prove decides whether two literals of out are equal; where they are not, it
-// refines the classes.
-func (s *fraig) prove(a, b Lit, id int) sat.Status {
+// prove decides whether two literals of out are equal, the one of node id of g
+// and that of r before it. Where they are not, it refines the classes.
+func (s *fraig) prove(a, b Lit, id, r int) (sat.Status, error) {
 	if s.exact {
-		return sat.Unsat
+		return sat.Unsat, nil
 	}
-	in := s.value[1:][:s.g.NumInputs()]
 	equal, different, pattern := s.window.equal(a, b)
 	switch {
 	case equal:
 		s.byTable++
-		return sat.Unsat
+		return sat.Unsat, nil
 	case different:
-		for i := range in {
-			in[i] = s.random.next()
-		}
+		clear(s.known)
 		for i, l := range s.window.leaves {
-			s.near(&in[l-1], pattern>>i&1 != 0)
+			s.known[l-1] = 2 | uint8(pattern>>i&1)
 		}
+		return s.refute(id, r)
 	case s.effort.noSAT:
-		return sat.Unknown
-	default:
-		st := s.prover.differ(a, b, s.effort.conflicts)
-		if st == sat.Unsat {
-			s.bySAT++
-		}
-		if st != sat.Sat {
-			return st
-		}
-		for i := range in {
-			v, known := s.prover.value(i)
-			if !known {
-				in[i] = s.random.next()
-				continue
-			}
-			s.near(&in[i], v)
+		return sat.Unknown, nil
+	}
+	st, whole := sat.Sat, false
+	for _, gates := range s.effort.cones {
+		if st, whole = s.prover.differ(a, b, s.effort.conflicts, gates); st != sat.Sat || whole {
+			break
 		}
 	}
+	switch {
+	case st == sat.Unsat:
+		s.bySAT++
+		return st, nil
+	case st == sat.Unknown || !whole:
+		return sat.Unknown, nil
+	}
+	for i := range s.known {
+		s.known[i] = 0
+		if v, ok := s.prover.value(i); ok {
+			s.known[i] = 2
+			if v {
+				s.known[i] = 3
+			}
+		}
+	}
+	return s.refute(id, r)
+}
+
+// refute takes up the pattern in known, which tells two nodes apart, and some
+// patterns near it. It is simulated at once where that takes no more time than
+// the proofs since the last simulation; else it waits, the answer is Unknown, and
+// the nodes stay apart without further search.
+func (s *fraig) refute(id, r int) (sat.Status, error) {
 	s.refuted++
+	in := s.value[1:][:s.g.NumInputs()]
+	due := len(s.g.nodes) < s.effort.eager || s.work()-s.simulated >= int64(len(s.g.nodes))/2
+	if len(s.pending) == 0 && !due {
+		clear(in)
+	}
+	// The first pattern of a field is the one found; the field is the whole word
+	// if nothing waits.
+	shift, field := len(s.pending)*64/maxPending, uint64(1)<<(64/maxPending)-1
+	if len(s.pending) == 0 && due {
+		shift, field = 0, ^uint64(0)
+	}
+	for i := range in {
+		x := s.random.next()
+		if s.known[i] != 0 {
+			x = s.near(s.known[i] == 3)
+		}
+		if shift == 0 && field == ^uint64(0) {
+			in[i] = x
+		} else {
+			in[i] |= x & field << shift
+		}
+	}
+	s.pending = append(s.pending, [2]int{r, id})
+	if !due && len(s.pending) < maxPending {
+		return sat.Unknown, nil
+	}
 	s.simulate()
+	s.simulated = s.work()
 	if !s.ended && s.classes.refine(s.value) {
 		s.relink(id)
 	}
-	return sat.Sat
+	for _, p := range s.pending {
+		if s.classes.of[p[0]] != 0 && s.classes.of[p[0]] == s.classes.of[p[1]] && !s.ended {
+			return 0, fmt.Errorf("xmg: internal error: a model does not tell nodes %d and %d apart", p[0], p[1])
+		}
+	}
+	s.pending = s.pending[:0]
+	return sat.Sat, nil
 }
 
-// near sets a word to a value in pattern 0, to mostly that in patterns 1 to 31,
-// and to the other in one of eight of the rest.
-func (s *fraig) near(word *uint64, value bool) {
-	*word = (s.random.sparse(3)&^(1<<32-1) | s.random.sparse(5)&(1<<32-1)) &^ 1
+// maxPending is how many patterns wait at most.
+const maxPending = 8
+
+// near returns a word that has a value in pattern 0, mostly that in patterns 1 to
+// 31, and the other in one of eight of the rest.
+func (s *fraig) near(value bool) uint64 {
+	x := (s.random.sparse(3)&^(1<<32-1) | s.random.sparse(5)&(1<<32-1)) &^ 0x0101010101010101
 	if value {
-		*word = ^*word
+		x = ^x
 	}
+	return x
 }
 
 // reduced returns the part of out that some outputs depend on, and its classes.

@@ -1,10 +1,6 @@
 package xmg
 
-import (
-	"slices"
-
-	"github.com/bitsched/bitsched/xmg/internal/sat"
-)
+import "github.com/bitsched/bitsched/xmg/internal/sat"
 
 // satProver decides by SAT whether two nodes of a growing graph are equal. One
 // solver holds the gates of the cones asked for so far, so that what one query
@@ -21,10 +17,9 @@ type satProver struct {
 	nodes  []uint32 // by variable
 	done   int64    // propagations of earlier solvers
 
-	cone   []uint32 // nodes of the query, fanins first
 	mark   []uint32 // by node: the last query whose cone it was in
 	stamp  uint32
-	stack  []uint32
+	queue  []uint32 // nodes of the cone that are not loaded yet
 	decide []int32
 }
 
@@ -49,22 +44,24 @@ func (p *satProver) work() int64 {
 }
 
 // differ asks for input values for which a and b differ: sat.Unsat means that
-// they are equal. value then tells what a sat.Sat answer gives an input.
-func (p *satProver) differ(a, b Lit, conflicts int64) sat.Status {
+// they are equal. value then tells what a sat.Sat answer gives an input. At most
+// some gates of the cones are looked at, those next to a and b; where these do
+// not suffice for a proof, whole is false and sat.Sat means nothing.
+func (p *satProver) differ(a, b Lit, conflicts int64, gates int) (st sat.Status, whole bool) {
 	if p.solver == nil || p.solver.NumVars() > maxSolverVars {
 		p.restart()
 	}
-	p.load(a, b)
+	whole = p.load(a, b, gates)
 	x, y := p.literal(a), p.literal(b)
 	for _, q := range [2][2]sat.Lit{{x, y.Not()}, {x.Not(), y}} {
 		if st := p.solver.Solve(q[:], p.decide, conflicts); st != sat.Unsat {
-			return st
+			return st, whole
 		}
 	}
 	// Equal: that helps the next queries, too.
 	p.solver.AddClause(x, y.Not())
 	p.solver.AddClause(x.Not(), y)
-	return sat.Unsat
+	return sat.Unsat, whole
 }
 
 // value is the value of input i in the model, and whether it has one.
@@ -96,40 +93,78 @@ func (p *satProver) literal(l Lit) sat.Lit {
 	return sat.Lit(p.vars[n]-1)<<1 | sat.Lit(l&1)
 }
 
-// load sees that the cones of a and b are in the solver and makes them what is
-// decided, gates next to a and b first.
-func (p *satProver) load(a, b Lit) {
+// load sees that the cones of a and b are in the solver, up to a number of gates,
+// and makes them what is decided, gates next to a and b first. It reports whether
+// the cones are whole.
+func (p *satProver) load(a, b Lit, gates int) bool {
 	p.stamp++
-	p.cone = p.cone[:0]
-	first := uint32(p.g.FirstGate())
-	for _, root := range [...]uint32{uint32(a >> 1), uint32(b >> 1)} {
-		p.stack = append(p.stack[:0], root)
-		for len(p.stack) > 0 {
-			n := p.stack[len(p.stack)-1]
-			p.stack = p.stack[:len(p.stack)-1]
-			if n == 0 || p.mark[n] == p.stamp {
-				continue
-			}
-			p.mark[n] = p.stamp
-			p.cone = append(p.cone, n)
-			if n >= first {
-				for _, f := range p.g.nodes[n] {
-					p.stack = append(p.stack, uint32(f>>1))
-				}
-			}
-		}
-	}
-	slices.Sort(p.cone)
+	p.queue = p.queue[:0]
 	p.decide = p.decide[:0]
-	for i := len(p.cone) - 1; i >= 0; i-- {
-		n := p.cone[i]
+	p.reach(a)
+	p.reach(b)
+	first := uint32(p.g.FirstGate())
+	// From the highest number down, so that a gate comes before its fanins.
+	for len(p.queue) > 0 {
+		n := p.next()
 		l := p.literal(Lit(n) << 1)
 		p.decide = append(p.decide, int32(l>>1))
-		if n >= first && !p.gates[n] {
+		if n < first {
+			continue
+		}
+		if gates == 0 {
+			return false
+		}
+		gates--
+		if f := p.g.nodes[n]; !p.gates[n] {
 			p.gates[n] = true
-			p.addGate(l, p.g.nodes[n])
+			p.addGate(l, f)
+		}
+		for _, f := range p.g.nodes[n] {
+			p.reach(f)
 		}
 	}
+	return true
+}
+
+// reach puts a node into the queue, a heap with the highest number on top, if it
+// was not there.
+func (p *satProver) reach(l Lit) {
+	n := uint32(l >> 1)
+	if n == 0 || p.mark[n] == p.stamp {
+		return
+	}
+	p.mark[n] = p.stamp
+	i := len(p.queue)
+	p.queue = append(p.queue, n)
+	for i > 0 && p.queue[(i-1)/2] < n {
+		p.queue[i] = p.queue[(i-1)/2]
+		i = (i - 1) / 2
+	}
+	p.queue[i] = n
+}
+
+// next takes the highest node out of the queue.
+func (p *satProver) next() uint32 {
+	top := p.queue[0]
+	k := len(p.queue) - 1
+	n := p.queue[k]
+	p.queue = p.queue[:k]
+	i := 0
+	for 2*i+1 < k {
+		child := 2*i + 1
+		if child+1 < k && p.queue[child+1] > p.queue[child] {
+			child++
+		}
+		if p.queue[child] <= n {
+			break
+		}
+		p.queue[i] = p.queue[child]
+		i = child
+	}
+	if k > 0 {
+		p.queue[i] = n
+	}
+	return top
 }
 
 // addGate adds the clauses of a gate (Tseitin): six for MAJ, eight for XOR; the
