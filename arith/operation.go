@@ -1,0 +1,149 @@
+package arith
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/bitsched/bitsched/sram"
+)
+
+// Value is the result of an operation: a word of up to 128 bits.
+type Value struct{ Lo, Hi uint64 }
+
+// Type is what an operation works on: integers of a width or a format of
+// floating-point numbers.
+type Type struct {
+	Width int // bits of a word, 1 to 64
+	Float *Format
+}
+
+// Operation is an operation of the table.
+type Operation struct {
+	Name string // of an integer operation "int.add", of one on floating-point numbers "fp.add"
+	Doc  string
+	Args []string // names of the operands
+
+	// Published are latencies that papers and simulators charge for it.
+	Published []Formula
+
+	argWidth func(t Type, arg int) int // nil: all as wide as the type
+	resWidth func(t Type) int          // nil: as wide as the type
+	ref      func(t Type, a []uint64) Value
+	nc       func(a *asm, t Type, args []word, res word)
+	xmg      func(c *circuit, t Type, args [][]lit) []lit
+}
+
+// Formula is a published latency in cycles.
+type Formula struct {
+	Source string
+	Text   string // as a formula of the width n
+	Cycles func(n int) int
+}
+
+// IsFloat reports whether o is an operation on floating-point numbers.
+func (o *Operation) IsFloat() bool { return strings.HasPrefix(o.Name, "fp.") }
+
+// ArgWidth returns the width of an operand in bits.
+func (o *Operation) ArgWidth(t Type, arg int) int {
+	if o.argWidth == nil {
+		return t.Width
+	}
+	return o.argWidth(t, arg)
+}
+
+// ResultWidth returns the width of the result in bits.
+func (o *Operation) ResultWidth(t Type) int {
+	if o.resWidth == nil {
+		return t.Width
+	}
+	return o.resWidth(t)
+}
+
+// Supports reports whether there is a program of o for the technology.
+func (o *Operation) Supports(t *sram.Technology) bool {
+	switch t {
+	case &sram.XMG:
+		return o.xmg != nil
+	case &sram.NeuralCache:
+		return o.nc != nil
+	}
+	return false
+}
+
+// Eval computes the operation on the processor: the reference of every
+// program. Bits of the operands beyond their width are ignored.
+func (o *Operation) Eval(t Type, args ...uint64) Value {
+	var buf [4]uint64
+	a := buf[:len(args)]
+	for i, x := range args {
+		a[i] = x & mask(o.ArgWidth(t, i))
+	}
+	v := o.ref(t, a)
+	w := o.ResultWidth(t)
+	return Value{v.Lo & mask(min(w, 64)), v.Hi & mask(max(w-64, 0))}
+}
+
+// Operations lists every operation.
+var Operations = append(integerOperations(), floatOperations()...)
+
+// Resolve finds an operation by the name of a command line: "int.add" with the
+// width given, "int8.add", or "fp32.mul", "fp16.mul", "bf16.mul", with ftz
+// after the format ("fp32ftz.mul") where subnormal numbers count as zero.
+func Resolve(name string, width int) (*Operation, Type, error) {
+	prefix, rest, ok := strings.Cut(name, ".")
+	if !ok {
+		return nil, Type{}, fmt.Errorf("arith: operation %q, expected a type, a point and an operation as in int.add", name)
+	}
+	t := Type{Width: width}
+	if f, ok := LookupFormat(prefix); ok {
+		t = Type{Width: f.Width(), Float: f}
+		prefix = "fp"
+	} else if i := strings.IndexAny(prefix, "0123456789"); i > 0 {
+		n, err := strconv.Atoi(prefix[i:])
+		if err != nil {
+			return nil, Type{}, fmt.Errorf("arith: operation %q: no type %q", name, prefix)
+		}
+		t.Width, prefix = n, prefix[:i]
+	}
+	for i := range Operations {
+		o := &Operations[i]
+		if o.Name != prefix+"."+rest {
+			continue
+		}
+		if o.IsFloat() && t.Float == nil {
+			break
+		}
+		if t.Width < 1 || t.Width > 64 {
+			return nil, Type{}, fmt.Errorf("arith: %s of width %d, expected 1 to 64", name, t.Width)
+		}
+		return o, t, nil
+	}
+	return nil, Type{}, fmt.Errorf("arith: no operation %q, expected one of those that bitsched ops lists", name)
+}
+
+// TypeName returns the prefix of the name of an operation on t.
+func (o *Operation) TypeName(t Type) string {
+	if t.Float != nil {
+		return t.Float.Name
+	}
+	prefix, _, _ := strings.Cut(o.Name, ".")
+	return prefix + strconv.Itoa(t.Width)
+}
+
+// FullName returns the name of o on t, as "int32.add".
+func (o *Operation) FullName(t Type) string {
+	_, rest, _ := strings.Cut(o.Name, ".")
+	return o.TypeName(t) + "." + rest
+}
+
+// mask returns n ones.
+func mask(n int) uint64 {
+	if n >= 64 {
+		return ^uint64(0)
+	}
+	return 1<<n - 1
+}
+
+// signed returns the low n bits of x as a signed number.
+func signed(x uint64, n int) int64 { return int64(x<<(64-n)) >> (64 - n) }
