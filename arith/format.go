@@ -1,5 +1,10 @@
 package arith
 
+import (
+	"errors"
+	"strconv"
+)
+
 // Format is a format of binary floating-point numbers as IEEE 754 has them: a
 // sign, Exp bits of a biased exponent, Man bits of a fraction.
 type Format struct {
@@ -31,3 +36,19 @@ func LookupFormat(name string) (*Format, bool) {
 
 // Width returns the bits of a number.
 func (f *Format) Width() int { return 1 + f.Exp + f.Man }
+
+// Parse returns the number of the format nearest to a decimal number.
+func (f *Format) Parse(s string) (uint64, error) {
+	if f.Man == 23 { // from decimal to the format in one rounding
+		v, err := strconv.ParseFloat(s, 32)
+		if err != nil && !errors.Is(err, strconv.ErrRange) {
+			return 0, err
+		}
+		return f.Round(v), nil
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0, err
+	}
+	return f.Round(v), nil
+}

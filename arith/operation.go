@@ -29,6 +29,8 @@ type Operation struct {
 
 	argWidth func(t Type, arg int) int // nil: all as wide as the type
 	resWidth func(t Type) int          // nil: as wide as the type
+	argInt   func(arg int) bool        // nil: an operand is of the type
+	result   func(t Type) *Format      // nil: the result is of the type; it may give nil for an integer
 	ref      func(t Type, a []uint64) Value
 	nc       func(a *asm, t Type, args []word, res word)
 	xmg      func(c *circuit, t Type, args [][]lit) []lit
@@ -58,6 +60,27 @@ func (o *Operation) ResultWidth(t Type) int {
 		return t.Width
 	}
 	return o.resWidth(t)
+}
+
+// ArgFormat returns the format of an operand, nil for an integer.
+func (o *Operation) ArgFormat(t Type, arg int) *Format {
+	if o.argInt == nil || !o.argInt(arg) {
+		return t.Float
+	}
+	return nil
+}
+
+// ResultFormat returns the format of the result, nil for an integer.
+func (o *Operation) ResultFormat(t Type) *Format {
+	if o.result != nil {
+		return o.result(t)
+	}
+	return t.Float
+}
+
+// Signed reports whether an integer result is a signed number.
+func (o *Operation) Signed() bool {
+	return strings.HasPrefix(o.Name, "int.") && o.resWidth == nil || o.Name == "int.mulw"
 }
 
 // Supports reports whether there is a program of o for the technology.

@@ -34,14 +34,8 @@ func (e *MismatchError) Error() string {
 // equal bits, or related to the one before it, which uniform bits hardly ever
 // are. They depend on the seed only.
 func (p *Program) Verify(ctx context.Context, n int, seed uint64) error {
-	total := 0
-	for _, in := range p.Kernel.Inputs {
-		total += in.Width
-	}
-	exhaustive := total <= exhaustiveBits
-	if exhaustive {
-		n = 1 << total
-	}
+	exhaustive := p.exhaustive()
+	n = p.Patterns(n)
 	g := newPatterns(p, seed)
 	s := p.code.NewState()
 	lanes := make([][]uint64, len(p.Kernel.Inputs))
@@ -93,6 +87,45 @@ func (p *Program) Verify(ctx context.Context, n int, seed uint64) error {
 	return nil
 }
 
+// exhaustive reports whether the operands have so few bits that all patterns are
+// compared.
+func (p *Program) exhaustive() bool { return p.argBits() <= exhaustiveBits }
+
+func (p *Program) argBits() int {
+	n := 0
+	for _, in := range p.Kernel.Inputs {
+		n += in.Width
+	}
+	return n
+}
+
+// Patterns returns how many patterns Verify compares where n are asked for.
+func (p *Program) Patterns(n int) int {
+	if p.exhaustive() {
+		return 1 << p.argBits()
+	}
+	return n
+}
+
+// Compute executes the program on one bitline; args are the operands that are
+// not constants.
+func (p *Program) Compute(args ...uint64) (Value, error) {
+	if len(args) != len(p.Kernel.Inputs) {
+		return Value{}, fmt.Errorf("arith: %s: %d operands, expected %d", p.Spec.Op, len(args), len(p.Kernel.Inputs))
+	}
+	s := p.code.NewState()
+	for i, in := range p.Kernel.Inputs {
+		loadGroup(s, in, args[i:i+1])
+	}
+	s.Run()
+	var v [2]uint64
+	out := p.Kernel.Outputs[0]
+	for i := range (out.Width + 63) / 64 {
+		storeGroup(s, limb(out, i, 64), v[i:i+1])
+	}
+	return Value{v[0], v[1]}, nil
+}
+
 // limb is the part of a port that limb i of words of some bits holds.
 func limb(p sram.Port, i, bits int) sram.Port {
 	return sram.Port{Name: p.Name, Base: p.Base + i*bits, Width: min(bits, p.Width-i*bits)}
@@ -109,12 +142,11 @@ type patterns struct {
 
 func newPatterns(p *Program, seed uint64) *patterns {
 	g := &patterns{rng: seed*0x9e3779b97f4a7c15 + 1, combos: 1}
-	for i, in := range p.Kernel.Inputs {
+	for _, in := range p.Kernel.Inputs {
 		sp := specialWords(in.Width)
 		if f := p.Type.Float; f != nil && in.Width == f.Width() {
 			sp = specialFloats(f)
 		}
-		_ = i
 		g.widths = append(g.widths, in.Width)
 		g.special = append(g.special, sp)
 		g.combos *= len(sp)

@@ -12,7 +12,7 @@ import (
 //	.array rows=256
 //	.input a 0 32            # name base width: bit i of a is in row base+i
 //	add 64  0 32             # dst  operands: row, ~row where the technology negates, #0 or #1
-//	tag.copy  3              # no dst where the instruction sets latches only
+//	tag.copy 3               # no dst where the instruction sets latches only
 //	copy? 65  #0             # ? writes where the tag is set only
 //	.output y 64 32
 //	.end
@@ -161,7 +161,7 @@ func (k *Kernel) append(b []byte, m *Micro) []byte {
 		b = strconv.AppendUint(append(b, ' '), uint64(m.Dst), 10)
 	}
 	for i := range info.Operands {
-		if i == 0 {
+		if i == 0 && info.Writes {
 			b = append(b, ' ')
 		}
 		b = m.Src[i].append(append(b, ' '))

@@ -139,6 +139,8 @@ func (a *app) rootCommand() *cobra.Command {
 		a.statsCommand(),
 		a.faultsCommand(),
 		a.genCommand(),
+		a.opsCommand(),
+		a.evalCommand(),
 		a.convertCommand(),
 		a.versionCommand(),
 	)

@@ -30,8 +30,9 @@ var mayImport = map[string][]string{
 	"xmg":              {"netlist", "xmg/internal/sat"},
 	"xmg/internal/sat": {},
 	"masim":            {"netlist", "xmg", "sram"},
+	"arith":            {"netlist", "netlist/gen", "xmg", "sram", "masim"},
 	"benchmarks":       {"netlist", "xmg", "sram", "masim"},
-	"cmd/bitsched":     {"netlist", "netlist/gen", "xmg", "sram", "sram/cost", "masim", "benchmarks"},
+	"cmd/bitsched":     {"netlist", "netlist/gen", "xmg", "sram", "sram/cost", "masim", "arith", "benchmarks"},
 }
 
 // onlyInCmd are the modules that no library package may need.
