@@ -59,38 +59,35 @@ func (r *rewriter6) gate(id int) {
 	if self.out, ok = self.gate(f[0] > f[1], 1<<1, 2<<1, 3<<1); !ok {
 		panic("xmg: no recipe of one gate")
 	}
-	best, in := self, [6]Lit{fanins[0], fanins[1], fanins[2]}
-	bestIn := in
+	in := [6]Lit{fanins[0], fanins[1], fanins[2]}
+	best, bestIn, compl := &self, in, False
 	least := r.gain6(&self, &in, fanins)
 	ties := uint64(1)
 	for i := range r.cuts.lists[id] {
 		c := &r.cuts.lists[id][i]
-		if c.cost >= unknown6 {
-			continue
-		}
-		var rec recipe6
-		ops := [6]uint8{1 << 1, 2 << 1, 3 << 1, 4 << 1, 5 << 1, 6 << 1}
-		if rec.out, ok = r.lib.emit(&rec, c.fn, &ops); !ok {
+		if c.cost >= unknown6 || c.n <= 1 {
 			continue
 		}
 		for i, l := range c.leaves() {
 			in[i] = r.lit[l]
 		}
-		added := r.gain6(&rec, &in, fanins)
-		if added > least {
-			continue
-		}
-		if added == least {
-			ties++
-			if mix(r.seed+uint64(id)*64+uint64(i))%ties != 0 {
-				continue
+		k := r.lib.find(c.fn^-(c.fn&1), int(c.n))
+		for ; ; k++ {
+			added := r.gain6(&r.lib.recipes[k], &in, fanins)
+			if added < least {
+				ties = 0
 			}
-		} else {
-			ties = 1
+			if added <= least {
+				if ties++; mix(r.seed+uint64(id)*64+uint64(k))%ties == 0 {
+					least, best, bestIn, compl = added, &r.lib.recipes[k], in, Lit(c.fn&1)
+				}
+			}
+			if r.lib.last[k] {
+				break
+			}
 		}
-		least, best, bestIn = added, rec, in
 	}
-	r.built(id, buildRecipe6(r.out, &best, &bestIn), fanins)
+	r.built(id, buildRecipe6(r.out, best, &bestIn)^compl, fanins)
 }
 
 func buildRecipe6(g *Graph, r *recipe6, in *[6]Lit) Lit {

@@ -1,5 +1,7 @@
 package xmg
 
+import "slices"
+
 // truth6 is a function of six inputs: bit i is its value for the pattern i, whose
 // bit j is the value of input j.
 type truth6 uint64
@@ -175,30 +177,36 @@ func (r *recipe6) truth() truth6 {
 // two or three inputs that no other part needs at the bottom. What is left has
 // fewer inputs.
 //
-// A recipe takes 76 bytes. Which of several equally good ones is made depends
-// on the seed.
+// Up to recipesKept recipes of a function are kept, at 68 bytes each. Which of
+// the equally good ones depends on the seed.
 type library6 struct {
 	four    *library
 	seed    uint64
 	keys    []truth6 // compact, 0 for pattern 0; open addressing with index
-	index   []uint32 // into recipes; 0 is an empty slot
-	recipes []recipe6
+	index   []uint32 // the first of the recipes of a function; 0 is an empty slot
+	entries int
+	recipes []recipe6 // those of a function lie together
+	last    []bool    // whether a recipe is the last one of its function
 	parts   [7][]part // by inputs of the function taken apart
+	made    [7][]recipe6
 }
+
+// recipesKept are how many recipes of a function are kept.
+const recipesKept = 4
 
 func newLibrary6(seed uint64) *library6 {
 	const size = 1 << 12
 	return &library6{
 		four: fourInputs(), seed: seed,
-		keys: make([]truth6, size), index: make([]uint32, size), recipes: make([]recipe6, 1, size),
+		keys: make([]truth6, size), index: make([]uint32, size), recipes: make([]recipe6, 1, size), last: make([]bool, 1, size),
 	}
 }
 
 // unknown6 is the cost of a function without a recipe.
 const unknown6 = 100
 
-// find returns the index of the recipe of a compact function of n inputs that
-// is 0 for pattern 0.
+// find returns the index of the first recipe of a compact function of n inputs
+// that is 0 for pattern 0.
 func (lib *library6) find(t truth6, n int) uint32 {
 	mask := uint64(len(lib.index) - 1)
 	h := uint64(t) * 0x9E3779B97F4A7C15 >> 20
@@ -207,14 +215,17 @@ func (lib *library6) find(t truth6, n int) uint32 {
 			return lib.index[h&mask]
 		}
 	}
-	r := lib.make(t, n)
-	if len(lib.recipes)*2 > len(lib.index) {
+	lib.make(t, n)
+	if lib.entries++; lib.entries*2 > len(lib.index) {
 		lib.grow()
 	}
-	lib.recipes = append(lib.recipes, r)
-	i := uint32(len(lib.recipes) - 1)
-	lib.enter(t, i)
-	return i
+	first := uint32(len(lib.recipes))
+	for i, r := range lib.made[n] {
+		lib.recipes = append(lib.recipes, r)
+		lib.last = append(lib.last, i == len(lib.made[n])-1)
+	}
+	lib.enter(t, first)
+	return first
 }
 
 func (lib *library6) enter(t truth6, i uint32) {
@@ -261,15 +272,8 @@ func (lib *library6) emit(r *recipe6, t truth6, in *[6]uint8) (uint8, bool) {
 	}
 	at := func(op uint8) uint8 { return items[op>>1] ^ op&1 }
 	ok := true
-	if n <= 4 {
-		sub := &lib.four.recipes[truth(t).normal()]
-		for i, s := range sub.steps[:sub.n] {
-			// Step i is item 5+i there.
-			if items[5+i], ok = r.gate(s&stepXor != 0, at(s.operand(0)), at(s.operand(1)), at(s.operand(2))); !ok {
-				return 0, false
-			}
-		}
-		return at(sub.out) ^ compl, true
+	if n <= 1 {
+		return items[n] ^ compl, true
 	}
 	sub := lib.recipes[lib.find(t, n)]
 	if sub.n == 0 {
@@ -281,6 +285,22 @@ func (lib *library6) emit(r *recipe6, t truth6, in *[6]uint8) (uint8, bool) {
 		}
 	}
 	return at(sub.out) ^ compl, true
+}
+
+// emitFour is emit for a compact function of up to four inputs that is 0 for
+// pattern 0, by its optimal recipe.
+func (lib *library6) emitFour(r *recipe6, t truth6, in *[6]uint8) (uint8, bool) {
+	var items [5 + maxSteps]uint8
+	copy(items[1:], in[:4])
+	at := func(op uint8) uint8 { return items[op>>1] ^ op&1 }
+	sub := &lib.four.recipes[truth(t).normal()]
+	for i, s := range sub.steps[:sub.n] {
+		var ok bool
+		if items[5+i], ok = r.gate(s&stepXor != 0, at(s.operand(0)), at(s.operand(1)), at(s.operand(2))); !ok {
+			return 0, false
+		}
+	}
+	return at(sub.out), true
 }
 
 // part is a way to take a function apart: an operation, the inputs it concerns
@@ -307,22 +327,33 @@ const (
 	partBottom               // f where input x is g of x, y and z
 )
 
-// make makes the recipe of a compact function of n inputs, 5 or 6.
-func (lib *library6) make(t truth6, n int) (best recipe6) {
+// make makes the recipes of a compact function of n inputs, the best ones in an
+// order that depends on the seed. If it finds none, it makes one of no steps.
+func (lib *library6) make(t truth6, n int) {
 	lib.parts[n] = lib.parts[n][:0]
-	strong := lib.bottoms(t, n)
-	strong = lib.pairs(t, n) || strong
-	lib.singles(t, n, strong)
+	lib.made[n] = lib.made[n][:0]
+	if n > 2 {
+		strong := lib.bottoms(t, n)
+		strong = lib.pairs(t, n) || strong
+		lib.singles(t, n, strong)
+	}
 	least := unknown6
+	if n <= 4 {
+		least = int(lib.four.cost[truth(t).normal()])
+	}
 	for i := range lib.parts[n] {
 		p := &lib.parts[n][i]
 		p.cost = lib.partCost(p)
 		least = min(least, p.cost)
 	}
-	ties := uint64(0)
 	var in [6]uint8
 	for i := range in {
 		in[i] = uint8(i+1) << 1
+	}
+	if n <= 4 {
+		var r recipe6
+		r.out, _ = lib.emitFour(&r, t, &in)
+		lib.made[n] = append(lib.made[n], r)
 	}
 	for i := range lib.parts[n] {
 		p := lib.parts[n][i]
@@ -330,24 +361,35 @@ func (lib *library6) make(t truth6, n int) (best recipe6) {
 			continue
 		}
 		var r recipe6
-		if !lib.build(&r, &p, in) {
-			continue
+		if lib.build(&r, &p, in) {
+			r.sweep()
+			lib.keep(&r, n, mix(lib.seed^uint64(t)+uint64(i)))
 		}
-		r.sweep()
-		switch {
-		case best.n == 0 || r.n < best.n:
-			ties = 1
-		case r.n > best.n:
-			continue
-		default:
-			ties++
-			if mix(lib.seed^uint64(t)+uint64(i))%ties != 0 {
-				continue
-			}
-		}
-		best = r
 	}
-	return best
+	if len(lib.made[n]) == 0 {
+		lib.made[n] = append(lib.made[n], recipe6{})
+	}
+}
+
+// keep enters a recipe among those of the function in hand if it is one of the
+// best.
+func (lib *library6) keep(r *recipe6, n int, random uint64) {
+	made := lib.made[n]
+	switch {
+	case len(made) > 0 && r.n > made[0].n || slices.Contains(made, *r):
+		return
+	case len(made) > 0 && r.n < made[0].n:
+		made = made[:0]
+	}
+	// The k-th of them replaces one of those kept, or not, with equal chances.
+	if len(made) < recipesKept {
+		made = append(made, *r)
+		i := random % uint64(len(made))
+		made[i], made[len(made)-1] = made[len(made)-1], made[i]
+	} else if i := random % (2 * recipesKept); i < recipesKept {
+		made[i] = *r
+	}
+	lib.made[n] = made
 }
 
 func mix(x uint64) uint64 {
@@ -451,6 +493,9 @@ func (lib *library6) bottoms(t truth6, n int) (strong bool) {
 				continue
 			}
 			for i := range j {
+				if n == 3 {
+					break // the function itself
+				}
 				var d [8]truth6
 				for m, c := range c {
 					d[2*m], d[2*m+1] = c.cofactors(i)
