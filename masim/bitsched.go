@@ -59,18 +59,35 @@ func runBitsched(ctx context.Context, p Problem, o Options) (*Result, error) {
 	if o.Objective == MinRows {
 		return b.fewestRows(ctx)
 	}
-	if o.Distance == nil && !o.Rematerialize { // the bound is of copies
+	switch {
+	case o.Distance != nil: // the bound is of copies
+	case o.Rematerialize: // fewer copies would not do, and no gate is computed again
+		b.floor, _ = LowerBoundRematerialized(p)
+	default:
 		b.floor, _ = LowerBound(p)
 	}
 	for effort := Fast; effort <= o.Effort && ctx.Err() == nil && b.best > b.floor; effort++ {
 		b.run(ctx, effort)
 	}
 	if b.best == infeasible {
-		return spread(ctx, p, o)
+		r, err := spread(ctx, p, o)
+		if err == nil || !o.Rematerialize {
+			return r, err
+		}
 	}
 	c := newCosts(in, o)
-	if c != nil {
+	switch {
+	case c == nil:
+	case c.rematerial:
+		b, c = b.rematerialize(ctx, c)
+		if b.best == infeasible {
+			return nil, fmt.Errorf("masim: %w: no plan fits, even with gates computed again", ErrInfeasible)
+		}
+	default:
 		b.weigh(ctx, c)
+	}
+	if b.clones != nil {
+		in = in.withClones(b.clones.root, b.clones.fanin)
 	}
 	prog, err := in.program(b.plan, c)
 	if err != nil {
@@ -82,12 +99,24 @@ func runBitsched(ctx context.Context, p Problem, o Options) (*Result, error) {
 type bitsched struct {
 	in    *instance
 	o     Options
-	floor int // copies that no schedule goes below
+	costs *costs // nil: copies are counted
+	floor int    // cost that no schedule goes below
 
 	mu     sync.Mutex // guards the fields below while workers run
 	best   int
 	plan   *plan
+	clones *clones // of the plan; nil = none
+	copies int     // to report where costs are others: of a schedule without; -1 = none
 	trials int
+}
+
+// evaluator returns an evaluator of whole runs of pl by the costs of the search.
+func (b *bitsched) evaluator(pl *plan) *evaluator { return b.evaluatorOf(pl, b.costs) }
+
+func (b *bitsched) evaluatorOf(pl *plan, c *costs) *evaluator {
+	ev := newEvaluator(b.in, pl, false)
+	ev.costs = c
+	return ev
 }
 
 // offer keeps the plan if it is better than all before. Callers offer in an
@@ -136,6 +165,9 @@ func (b *bitsched) ticker(phase string, tasks int) func(task int) func(done floa
 			if best == infeasible {
 				best = -1
 			}
+			if b.costs != nil {
+				best = b.copies
+			}
 			b.o.report(Progress{Phase: phase, Done: int(1000 * sum / float64(tasks)), Total: 1000, Best: best})
 		}
 	}
@@ -162,7 +194,7 @@ func (b *bitsched) run(ctx context.Context, effort Effort) {
 	if effort == Fast {
 		for a := home; a <= last; a++ {
 			pl := in.inArray(in.graphOrder(), a)
-			b.offer(pl, newEvaluator(in, pl, false).reset())
+			b.offer(pl, b.evaluator(pl).reset())
 		}
 	}
 
@@ -186,15 +218,19 @@ func (b *bitsched) run(ctx context.Context, effort Effort) {
 	starts = runners(starts)
 	arrays := b.computeArrays(home, fronts, starts)
 	runs := make([]*search, len(starts))
+	unit := 1.0
+	if b.costs != nil {
+		unit = costUnit
+	}
 	anneal := func(phase string, share, hot, cold float64) {
 		tick := b.ticker(phase, len(runs))
 		each := int64(share * float64(work) / float64(len(runs)))
 		b.each(len(runs), func(i int) {
 			if runs[i] == nil {
-				runs[i] = newSearch(in, starts[i].plan.clone(), arrays, nil, seed(100+i))
+				runs[i] = newSearch(in, starts[i].plan.clone(), arrays, b.costs, seed(100+i))
 				runs[i].floor = b.floor
 			}
-			runs[i].anneal(ctx, each, hot, cold, tick(i))
+			runs[i].anneal(ctx, each, hot*unit, cold*unit, tick(i))
 		})
 		for _, s := range runs {
 			b.offer(s.bestPl, s.best)
@@ -256,7 +292,7 @@ func (b *bitsched) partitioned(ctx context.Context, fronts []*frontier, home int
 				for g := range pl.array {
 					pl.array[g] += part[g]
 				}
-				if c := newEvaluator(in, pl, false).reset(); c < best.cost {
+				if c := b.evaluator(pl).reset(); c < best.cost {
 					best.plan, best.cost = pl, c
 				}
 			}
@@ -281,7 +317,7 @@ func (b *bitsched) starts(fronts []*frontier, home, last int) []start {
 	b.each(len(starts), func(i int) {
 		before, after := home+i%n, home+(i%n+1)%n
 		pl := in.inArray(fronts[i/n].order, before)
-		ev := newEvaluator(in, pl, false)
+		ev := b.evaluator(pl)
 		best := start{pl.clone(), ev.reset(), 0}
 		if before != after && in.gates <= searchLimit {
 			at := in.gates
@@ -354,7 +390,7 @@ func (b *bitsched) computeArrays(home int, fronts []*frontier, starts []start) [
 // spread is for machines whose arrays are so small that no plan of the search
 // fits: the paper's scheduler puts gates wherever there is room.
 func spread(ctx context.Context, p Problem, o Options) (*Result, error) {
-	if o.Objective == MinRows || o.Rematerialize || o.Distance != nil {
+	if o.Objective == MinRows || o.Distance != nil {
 		return nil, fmt.Errorf("masim: %w: no plan fits in a few arrays, and spreading gates over more takes no other objective", ErrInfeasible)
 	}
 	return runMASIM(ctx, p, Options{Effort: Fast, Seed: o.Seed, Threads: o.Threads, Progress: o.Progress})
@@ -393,7 +429,7 @@ func (in *instance) program(pl *plan, c *costs) (*sram.Program, error) {
 		row := free[a][last]
 		free[a] = free[a][:last]
 		rowOf[int(v)*in.arrays+int(a)] = row
-		steps = append(steps, step{value: v, array: uint16(a), row: row, from: from})
+		steps = append(steps, step{value: in.rootOf(v), array: uint16(a), row: row, from: from})
 	}
 	if ev.reset() == infeasible {
 		return nil, fmt.Errorf("masim: %w: the plan does not fit", ErrInfeasible)

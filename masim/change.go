@@ -11,7 +11,7 @@ func (e *evaluator) dirty(from, to int32) {
 
 // findUse returns the index of the use of v at time t.
 func (e *evaluator) findUse(v, t int32) int32 {
-	lo, hi := e.in.useStart[v], e.in.useStart[v+1]
+	lo, hi := e.in.useStart[v], e.in.useEnd[v]
 	for hi-lo > 8 {
 		m := (lo + hi) / 2
 		if e.useTime[m] <= t {
@@ -64,9 +64,10 @@ func (e *evaluator) setArray(g int32, b uint8) {
 			}
 			from = min(from, e.useTime[k])
 		}
-		if !seenA || !seenB || e.costs != nil && e.costs.rematerial {
+		if !seenA || !seenB {
 			from = min(from, e.born(v, t))
 		}
+		from = min(from, e.earlier(v, from))
 	}
 	e.plan.array[g] = b
 	e.dirty(from, t)
@@ -100,7 +101,7 @@ func (e *evaluator) setOrder(lo int32, gates []int32) {
 			if v != 0 && e.passed[v] < 0 {
 				k := e.findUse(v, t)
 				e.passed[v] = k
-				from = min(from, e.lastBefore(v, k, lo, hi))
+				from = min(from, e.earlier(v, e.lastBefore(v, k, lo, hi)))
 			}
 		}
 	}
@@ -124,7 +125,7 @@ func (e *evaluator) setOrder(lo int32, gates []int32) {
 // in [lo, hi), the first of which is use k: for each array with such a use, the
 // last one before, or when v is computed.
 func (e *evaluator) lastBefore(v, k, lo, hi int32) int32 {
-	start, end := e.in.useStart[v], e.in.useStart[v+1]
+	start, end := e.in.useStart[v], e.in.useEnd[v]
 	var arrays uint64
 	for j := k; j < end && e.useTime[j] < hi; j++ {
 		arrays |= 1 << e.useArray[j]

@@ -59,6 +59,7 @@ type CheckOptions struct {
 type Report struct {
 	Computes     int // MAJ and XOR instructions
 	Copies       int
+	InputCopies  int // copies of inputs, which cannot be computed instead
 	Instructions int // both together
 	Recomputed   int // computes of a gate that was computed before
 	ArraysUsed   int // arrays that hold an input or are written
@@ -190,6 +191,9 @@ func (c *checker) step(ins *sram.Instr, again bool) (rule Rule, msg string) {
 		}
 		c.put(dstArray, dst, xmg.Lit(l))
 		c.report.Copies++
+		if xmg.Lit(l).Node() <= c.inputs {
+			c.report.InputCopies++
+		}
 		return 0, ""
 	}
 

@@ -39,6 +39,7 @@ type costs struct {
 	copy       []int32 // by source x arrays + destination
 	recompute  int32   // of computing a gate again
 	rematerial bool    // gates may be computed again
+	ratio      float32 // of recompute to a copy over distance 1
 }
 
 func (e *evaluator) copyCost(from, to int) int {
@@ -106,6 +107,8 @@ type evaluator struct {
 	trialEvents int
 
 	dirtyFrom, dirtyTo int32 // times that the changes since the last accept affect
+
+	pins []int32 // values that stay while others are brought
 
 	work   int64 // steps simulated, a measure of time that does not depend on the machine
 	onStep func(value, array, from int32)
@@ -276,6 +279,17 @@ func (e *evaluator) load(k int32) {
 	in := e.in
 	e.clear()
 	s := &e.segments[k].start
+	if in.gates > in.base { // changes of clones change how many uses have passed
+		for v := int32(1); v < in.first; v++ {
+			e.passed[v] = e.firstUse(v, k*e.stride)
+		}
+		for _, r := range s.resident {
+			v, a := int32(r>>32), int(r&0xFF)
+			e.passed[v] = e.firstUse(v, k*e.stride)
+			e.put(v, a)
+		}
+		return
+	}
 	copy(e.passed[1:in.first], s.inputs)
 	for _, r := range s.resident {
 		v, a := int32(r>>32), int(r&0xFF)
@@ -319,7 +333,7 @@ func (e *evaluator) drop(v int32, a int) {
 
 // nextIn returns the time of the next use of v in array a.
 func (e *evaluator) nextIn(v int32, a int) int32 {
-	for k, end := e.passed[v], e.in.useStart[v+1]; k < end; k++ {
+	for k, end := e.passed[v], e.in.useEnd[v]; k < end; k++ {
 		if int(e.useArray[k]) == a {
 			return e.useTime[k]
 		}
@@ -329,7 +343,7 @@ func (e *evaluator) nextIn(v int32, a int) int32 {
 
 // nextAny returns the time and the array of the next use of v; array -1 if none.
 func (e *evaluator) nextAny(v int32) (int32, int) {
-	if k := e.passed[v]; k < e.in.useStart[v+1] {
+	if k := e.passed[v]; k < e.in.useEnd[v] {
 		return e.useTime[k], int(e.useArray[k])
 	}
 	return never, -1
@@ -348,9 +362,18 @@ func (e *evaluator) holds(v int32, a int) bool {
 func (e *evaluator) step(t int32, log *[]event) int {
 	in := e.in
 	g := e.plan.order[t]
+	cost := 0
+	if g >= in.base {
+		if in.isIdle(g) {
+			return 0
+		}
+		cost = int(e.costs.recompute)
+		if log != nil {
+			*log = append(*log, event{t, in.first + g, int32(cost)})
+		}
+	}
 	a := int(e.plan.array[g])
 	fanin := in.fanin[g]
-	cost := 0
 	for _, v := range fanin {
 		if v == 0 || e.holds(v, a) {
 			continue
@@ -370,7 +393,7 @@ func (e *evaluator) step(t int32, log *[]event) int {
 		if v == 0 {
 			continue
 		}
-		if e.passed[v] == in.useStart[v+1] && in.home[v] < 0 && !in.isOut[v] {
+		if e.passed[v] == in.useEnd[v] && in.home[v] < 0 && !in.isOut[v] {
 			for m := e.held[v]; m != 0; m &= m - 1 {
 				e.drop(v, bits.TrailingZeros64(m))
 			}
@@ -396,7 +419,7 @@ func (e *evaluator) step(t int32, log *[]event) int {
 	}
 	e.passed[v] = in.useStart[v]
 	e.put(v, a)
-	if in.useStart[v] == in.useStart[v+1] && !in.isOut[v] {
+	if in.useStart[v] == in.useEnd[v] && !in.isOut[v] {
 		e.drop(v, a)
 	}
 	return cost + n
@@ -408,27 +431,11 @@ func (e *evaluator) bring(v int32, a int, t int32, fanin [3]int32, log *[]event)
 	in := e.in
 	from := int(in.home[v])
 	if from < 0 {
-		if e.held[v] != 0 {
-			from = e.nearest(v, a)
-		} else { // forgotten, see renewable; snapshots do not know its uses
-			e.passed[v] = e.findUse(v, t)
+		if e.costs != nil && e.costs.rematerial {
+			e.pins = append(e.pins[:0], fanin[:]...)
+			return e.bringGate(v, a, t, log)
 		}
-	}
-	if e.costs != nil && e.costs.rematerial && in.home[v] < 0 {
-		again := in.fanin[v-in.first]
-		here := true
-		for _, f := range again {
-			here = here && (f == 0 || e.holds(f, a))
-		}
-		if here && (from < 0 || int(e.costs.recompute) < e.copyCost(from, a)) {
-			pinned := append(fanin[:], again[:]...)
-			n := e.makeRoom(a, t, pinned, log)
-			if n < 0 {
-				return -1
-			}
-			e.arrive(v, computed, a, t, int(e.costs.recompute), log)
-			return n + int(e.costs.recompute)
-		}
+		from = e.nearest(v, a)
 	}
 	n := e.makeRoom(a, t, fanin[:], log)
 	if n < 0 {
@@ -467,31 +474,6 @@ func (e *evaluator) arrive(v int32, from, to int, t int32, cost int, log *[]even
 	e.put(v, to)
 }
 
-// renewable reports whether v, an only copy, can be forgotten: it can be computed
-// again from inputs that lie in the array of each use to come.
-func (e *evaluator) renewable(v int32) bool {
-	in := e.in
-	if e.costs == nil || !e.costs.rematerial || in.isOut[v] || in.home[v] >= 0 {
-		return false
-	}
-	home := int16(-1)
-	for _, f := range in.fanin[v-in.first] {
-		switch {
-		case f == 0:
-		case in.home[f] < 0 || home >= 0 && in.home[f] != home:
-			return false
-		default:
-			home = in.home[f]
-		}
-	}
-	for k := e.passed[v]; k < in.useStart[v+1]; k++ {
-		if int16(e.useArray[k]) != home {
-			return false
-		}
-	}
-	return true
-}
-
 // makeRoom frees a slot of array a if there is none, by evicting a value other
 // than those pinned. It returns the cost, -1 if it cannot.
 func (e *evaluator) makeRoom(a int, t int32, pinned []int32, log *[]event) int {
@@ -510,6 +492,7 @@ func (e *evaluator) makeRoom(a int, t int32, pinned []int32, log *[]event) int {
 		move   = false
 	)
 	end := float32(in.gates - t + 100)
+	again := e.costs != nil && e.costs.rematerial
 	next := e.next[a]
 	for s, v := range e.val[a][:e.count[a]] {
 		if slices.Contains(pinned, v) {
@@ -517,9 +500,6 @@ func (e *evaluator) makeRoom(a int, t int32, pinned []int32, log *[]event) int {
 		}
 		var cost float32
 		only := !e.duplicated(v)
-		if only && e.renewable(v) {
-			only = false
-		}
 		switch n := next[s]; {
 		case !only && n == never:
 			cost = 0
@@ -536,6 +516,13 @@ func (e *evaluator) makeRoom(a int, t int32, pinned []int32, log *[]event) int {
 				cost = 1e-6 * float32(due-t) / end
 			default:
 				cost = 1 / end
+			}
+		}
+		// The next use of all is not after that in this array, so the cost of
+		// forgetting is at least that of a gap up to this one.
+		if again && (next[s] == never || e.costs.ratio/float32(next[s]-t) <= best) {
+			if c := e.forget(v, a, t, cost, best, only); c < cost {
+				cost, only = c, false
 			}
 		}
 		if cost < best || cost == best && v < victim {

@@ -67,18 +67,27 @@ func fileOrder(in *instance, array int) *plan {
 }
 
 // A changed plan costs the same whether it is tried from the last run or
-// evaluated from the start by a fresh evaluator.
+// evaluated from the start by a fresh evaluator; with clones too, whose users are
+// those that read them.
 func TestTryEqualsReset(t *testing.T) {
-	for seed := range uint64(12) {
+	added, removed := 0, 0
+	for seed := range uint64(16) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		g := randomGraph(r, 3+r.IntN(20), 300+r.IntN(3000), 5)
+		g := randomGraph(r, 3+r.IntN(20), 300+r.IntN(1500), 5)
 		rows := 16 + g.NumGates()/10
 		in := newInstance(Problem{g, sram.Geometry{Arrays: 6, Rows: rows, Cols: 1}}, 6)
 		var c *costs
 		if seed%2 == 1 {
 			c = newCosts(in, Options{Rematerialize: seed%4 == 1, Distance: lineOf(6)})
 		}
-		s := newSearch(in, fileOrder(in, in.fullArrays()+1), []uint8{uint8(in.fullArrays()), uint8(in.fullArrays() + 1), 5}, c, r)
+		pl := fileOrder(in, in.fullArrays()+1)
+		arrays := []uint8{uint8(in.fullArrays()), uint8(in.fullArrays() + 1), 5}
+		if c != nil && c.rematerial && seed >= 8 {
+			k := in.newClones(int(in.gates) / 4)
+			in = in.withClones(k.root, k.fanin)
+			pl = in.spaced(pl)
+		}
+		s := newSearch(in, pl, arrays, c, r)
 		if s.cost == infeasible {
 			continue
 		}
@@ -87,12 +96,19 @@ func TestTryEqualsReset(t *testing.T) {
 			ev.costs = c
 			return ev.reset()
 		}
-		for i := range 120 {
+		for i := range 160 {
 			if !s.propose() {
 				continue
 			}
 			got := s.ev.try()
 			require.Equal(t, check(), got, "seed %d move %d", seed, i)
+			for _, change := range s.undoClones {
+				if change.kind == changeRoot && change.a == idle {
+					added++
+				} else if change.kind == changeRoot {
+					removed++
+				}
+			}
 			if r.IntN(2) == 0 && got != infeasible {
 				s.commit(got)
 			} else {
@@ -102,5 +118,36 @@ func TestTryEqualsReset(t *testing.T) {
 		}
 		t.Logf("seed %d: %d gates, %d rows, %d copies, %d steps", seed, in.gates, rows, s.ev.total, s.ev.work)
 		require.Equal(t, check(), s.ev.total)
+		requireUsers(t, in)
+	}
+	require.Greater(t, added, 50)
+	require.Greater(t, removed, 10)
+}
+
+// requireUsers compares the users of values with the fanins of gates.
+func requireUsers(t *testing.T, in *instance) {
+	t.Helper()
+	users := make([][]int32, in.values)
+	for g := range in.fanin {
+		for _, v := range in.fanin[g] {
+			if v != 0 {
+				users[v] = append(users[v], int32(g))
+			}
+		}
+	}
+	for v := int32(1); v < in.values; v++ {
+		require.ElementsMatch(t, users[v], in.uses(v), "value %d", v)
+	}
+	for c, root := range in.root {
+		for j, v := range in.fanin[int(in.base)+c] {
+			want := int32(0)
+			if root != idle {
+				want = int32(in.p.Graph.Fanins(int(in.first + root))[j].Node())
+			}
+			if v != 0 {
+				v = in.rootOf(v)
+			}
+			require.Equal(t, want, v, "clone %d of gate %d", c, root)
+		}
 	}
 }

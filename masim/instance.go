@@ -26,8 +26,12 @@ type instance struct {
 	home  []int16    // by value: array where an input lies; -1 for a gate
 	room  []int32    // by array: rows that hold no input
 
-	useStart []int32 // by value: its uses are user[useStart[v]:useStart[v+1]]
+	useStart []int32 // by value: its uses are user[useStart[v]:useEnd[v]]
+	useEnd   []int32 // useStart[1:] where there are no clones
 	user     []int32 // gates
+
+	base int32   // gates of the graph; those from base on are clones, see withClones
+	root []int32 // by clone: the gate that it computes again, or idle
 }
 
 func newInstance(p Problem, arrays int) *instance {
@@ -69,6 +73,8 @@ func newInstance(p Problem, arrays int) *instance {
 	for v := range in.values {
 		in.useStart[v+1] += in.useStart[v]
 	}
+	in.useEnd = in.useStart[1:]
+	in.base = in.gates
 	in.user = make([]int32, in.useStart[in.values])
 	fill := append([]int32(nil), in.useStart...)
 	for i := range in.fanin {
@@ -83,7 +89,7 @@ func newInstance(p Problem, arrays int) *instance {
 }
 
 // uses returns the gates that read value v.
-func (in *instance) uses(v int32) []int32 { return in.user[in.useStart[v]:in.useStart[v+1]] }
+func (in *instance) uses(v int32) []int32 { return in.user[in.useStart[v]:in.useEnd[v]] }
 
 // fullArrays returns how many arrays are full of inputs: nothing can be
 // computed in them.

@@ -36,6 +36,9 @@ type search struct {
 	undoArrays []uint8
 	undoLo     int32
 	undoOrder  []int32
+	undoClones []cloneChange // where the move is one of clones, and then nothing else
+	bestClones *clones       // of bestPl, nil where the instance has none
+	taken      []int32
 }
 
 func newSearch(in *instance, pl *plan, arrays []uint8, c *costs, r *rand.Rand) *search {
@@ -49,6 +52,9 @@ func newSearch(in *instance, pl *plan, arrays []uint8, c *costs, r *rand.Rand) *
 	s.cost = s.ev.reset()
 	s.best = s.cost
 	s.bestPl = pl.clone()
+	if in.gates > in.base {
+		s.bestClones = in.saveClones(nil)
+	}
 	return s
 }
 
@@ -91,11 +97,17 @@ func (s *search) commit(c int) {
 	if c < s.best {
 		s.best = c
 		s.bestPl.set(s.ev.plan)
+		if s.bestClones != nil {
+			s.in.saveClones(s.bestClones)
+		}
 	}
 }
 
 // undo takes the last proposed move back.
 func (s *search) undo() {
+	for i := len(s.undoClones) - 1; i >= 0; i-- {
+		s.undoClone(s.undoClones[i])
+	}
 	for i := len(s.undoGates) - 1; i >= 0; i-- {
 		s.ev.setArray(s.undoGates[i], s.undoArrays[i])
 	}
@@ -107,7 +119,19 @@ func (s *search) undo() {
 // propose changes the plan by a random move; false if the move is none.
 func (s *search) propose() bool {
 	s.undoGates, s.undoArrays, s.undoOrder = s.undoGates[:0], s.undoArrays[:0], s.undoOrder[:0]
+	s.undoClones = s.undoClones[:0]
+	if s.bestClones != nil && s.r.IntN(cloneShare) == 0 {
+		if !s.proposeClones() {
+			s.undo()
+			s.ev.reject()
+			return false
+		}
+		return true
+	}
 	g, t := s.pick()
+	if s.in.isIdle(g) {
+		return false
+	}
 	kind := s.draw()
 	pos := s.ev.pos
 	switch kind {

@@ -27,7 +27,8 @@ func newCosts(in *instance, o Options) *costs {
 	if o.Objective == MinCycles {
 		e = sram.Energy{Compute: 1, Copy: 1}
 	}
-	c := &costs{rematerial: o.Rematerialize, recompute: int32(math.Round(e.Compute * costUnit))}
+	c := &costs{rematerial: o.Rematerialize, recompute: int32(math.Round(e.Compute * costUnit)),
+		ratio: float32(e.Compute / max(e.Copy, e.Compute))}
 	for i := range in.arrays {
 		for j := range in.arrays {
 			d := 1.0
@@ -76,7 +77,11 @@ func (b *bitsched) weigh(ctx context.Context, c *costs) {
 			}
 		}
 	}
-	if in.gates > searchLimit || best == infeasible || ctx.Err() != nil {
+	floor := 0
+	if b.o.Distance == nil {
+		floor = b.floor
+	}
+	if in.gates > searchLimit || best == infeasible || best <= floor || ctx.Err() != nil {
 		return
 	}
 	e := effortWork[b.o.Effort]
@@ -86,12 +91,20 @@ func (b *bitsched) weigh(ctx context.Context, c *costs) {
 	tick := b.ticker("weighing", len(runs))
 	b.each(len(runs), func(i int) {
 		r := rand.New(rand.NewPCG(b.o.Seed, 1<<40|uint64(i)))
-		runs[i] = newSearch(in, b.plan.clone(), arrays, c, r)
+		if c.rematerial {
+			k := in.newClones(int(in.gates)/cloneSpacing + 8)
+			x := in.withClones(k.root, k.fanin)
+			runs[i] = newSearch(x, x.spaced(b.plan), arrays, c, r)
+		} else {
+			runs[i] = newSearch(in, b.plan.clone(), arrays, c, r)
+		}
+		runs[i].floor = floor
 		runs[i].anneal(ctx, work/int64(len(runs)), hotStart*costUnit, coldEnd*costUnit, tick(i))
 	})
 	for _, s := range runs {
 		if s.best < best {
-			best, b.plan = s.best, s.bestPl
+			b.best = s.best
+			best, b.plan, b.clones = s.best, s.bestPl, s.bestClones
 		}
 	}
 }

@@ -145,7 +145,10 @@ func TestManyArrays(t *testing.T) {
 	_, err = Check(g, res.Program, CheckOptions{})
 	require.NoError(t, err)
 	requireComputes(t, g, res.Program, "wide")
-	for _, o := range []Options{{Rematerialize: true}, {Objective: MinRows}, {Distance: lineOf(120)}} {
+	again, err := runBitsched(context.Background(), p, Options{Rematerialize: true})
+	require.NoError(t, err)
+	require.Equal(t, res.Program, again.Program)
+	for _, o := range []Options{{Objective: MinRows}, {Distance: lineOf(120)}} {
 		_, err = runBitsched(context.Background(), p, o)
 		require.ErrorIs(t, err, ErrInfeasible)
 	}

@@ -164,6 +164,8 @@ type scheduleResult struct {
 	MaxRows        int           `json:"max_rows"`        // the most rows used in an array
 	WeightedCopies float64       `json:"weighted_copies"` // copies times distance
 	Copies         int           `json:"copies"`
+	CopiesOfInputs int           `json:"copies_of_inputs"` // which cannot be computed instead
+	CopiesOfGates  int           `json:"copies_of_gates"`
 	Instructions   int           `json:"instructions"`
 	Energy         float64       `json:"energy"`
 	CopyEnergy     float64       `json:"copy_energy"`
@@ -301,7 +303,11 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 	}
 	line.clear()
 
-	bound, reason := masim.LowerBound(p)
+	lower := masim.LowerBound
+	if f.rematerialize {
+		lower = masim.LowerBoundRematerialized
+	}
+	bound, reason := lower(p)
 	if result.Optimal && bound < replay.Copies {
 		bound, reason = replay.Copies, "a search of all states of the memory found no schedule of fewer copies"
 	}
@@ -323,6 +329,8 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 		MaxRows:        replay.MaxRows,
 		WeightedCopies: weightedCopies(result.Program, opts.Distance),
 		Copies:         replay.Copies,
+		CopiesOfInputs: replay.InputCopies,
+		CopiesOfGates:  replay.Copies - replay.InputCopies,
 		Instructions:   replay.Instructions,
 		Energy:         result.Program.Energy(sram.Energy{Compute: sram.DefaultEnergy.Compute, Copy: f.copyEnergy}),
 		CopyEnergy:     f.copyEnergy,
@@ -417,7 +425,14 @@ func (r *scheduleResult) text(f scheduleFlags, v *masim.VerifyReport) string {
 	} else {
 		s.add("copies", "%d", r.Copies)
 	}
-	if r.Copies > 0 {
+	if f.rematerialize && r.Copies > 0 {
+		s.add("of these", "%d of inputs, which cannot be computed, %d of gates", r.CopiesOfInputs, r.CopiesOfGates)
+	}
+	switch {
+	case r.Copies == 0:
+	case r.LowerBound.Copies == 0:
+		s.add("bound", "none found: %s", r.LowerBound.Reason)
+	default:
 		s.add("at least", "%d: %s", r.LowerBound.Copies, r.LowerBound.Reason)
 	}
 	if f.topology != "" {
