@@ -32,6 +32,17 @@ type CircuitReport struct {
 	Gates      int            `json:"gates"`
 	LowerBound BoundReport    `json:"lower_bound"`
 	Results    []ResultReport `json:"results"`
+
+	Rematerialized *AgainReport `json:"rematerialized,omitempty"`
+}
+
+// AgainReport is the part of a [Report] on the run with rematerialisation.
+type AgainReport struct {
+	ResultReport
+	CopiesOfInputs *int     `json:"copies_of_inputs"` // which cannot be computed instead
+	CopiesOfGates  *int     `json:"copies_of_gates"`
+	Recomputed     *int     `json:"recomputed"`
+	SavedPercent   *float64 `json:"energy_saved_percent"` // of the same scheduler without it
 }
 
 // BoundReport is the lower bound on the copies for a circuit.
@@ -87,8 +98,7 @@ func (c *Comparison) Report() *Report {
 			Inputs: row.Inputs, Outputs: row.Outputs, Gates: row.Gates,
 			LowerBound: BoundReport{row.Bound, row.BoundReason}, Results: []ResultReport{},
 		}
-		for j := range row.Cells {
-			cell := &row.Cells[j]
+		for _, cell := range row.all() {
 			own := copiesOf(cell.Scheduler)
 			rr := ResultReport{
 				Scheduler: cell.Scheduler, Status: cell.Status.String(), Stopped: cell.Stopped,
@@ -110,10 +120,19 @@ func (c *Comparison) Report() *Report {
 			if cell.Status == Done {
 				rr.Copies, rr.Computes, rr.Energy = &cell.Copies, &cell.Computes, &cell.Energy
 				rr.ArraysUsed, rr.Trials = &cell.ArraysUsed, &cell.Trials
-				rr.Optimal = cell.Copies == row.Bound
+				rr.Optimal = cell != row.Again && cell.Copies == row.Bound
 			}
 			r.Deterministic = r.Deterministic && cell.Stopped == ""
-			cr.Results = append(cr.Results, rr)
+			if cell != row.Again {
+				cr.Results = append(cr.Results, rr)
+				continue
+			}
+			cr.Rematerialized = &AgainReport{ResultReport: rr, SavedPercent: row.saved()}
+			if cell.Status == Done {
+				gates := cell.Copies - cell.OfInputs
+				cr.Rematerialized.CopiesOfInputs, cr.Rematerialized.CopiesOfGates = &cell.OfInputs, &gates
+				cr.Rematerialized.Recomputed = &cell.Recomputed
+			}
 		}
 		r.Circuits = append(r.Circuits, cr)
 	}

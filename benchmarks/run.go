@@ -32,6 +32,11 @@ type Options struct {
 	Patterns int           // input patterns that each program is executed on; 0 = masim.DefaultPatterns
 	Energy   sram.Energy
 
+	// Rematerialize also runs the default scheduler with gates computed again
+	// where that takes less energy than copies. What comes of it stands apart, in
+	// Row.Again: the schedulers of the paper compute every gate once.
+	Rematerialize bool
+
 	// CPU returns the CPU time that the process has used; nil leaves the CPU
 	// times 0. Runs follow one another, so that differences are those of a run.
 	CPU func() time.Duration
@@ -72,7 +77,9 @@ type Cell struct {
 	Err        error  // why it is not Done
 	Stopped    string // "", or what cut the search short: "budget", "interrupt"
 	Copies     int
+	OfInputs   int // copies of inputs
 	Computes   int
+	Recomputed int // computes beyond one for each gate
 	ArraysUsed int
 	Trials     int
 	Patterns   int     // that the program was executed on
@@ -90,6 +97,19 @@ type Row struct {
 	Bound                  int    // no schedule has fewer copies
 	BoundReason            string // why
 	Cells                  []Cell
+	Again                  *Cell // of the default scheduler with rematerialisation; nil without the option
+}
+
+// all returns the cells, that with rematerialisation last.
+func (r *Row) all() []*Cell {
+	var cells []*Cell
+	for j := range r.Cells {
+		cells = append(cells, &r.Cells[j])
+	}
+	if r.Again != nil {
+		cells = append(cells, r.Again)
+	}
+	return cells
 }
 
 // Published returns the paper's figures for this circuit, nil if there are none
@@ -132,6 +152,10 @@ var errBudget = errors.New("budget")
 // short.
 func Run(ctx context.Context, circuits []Circuit, schedulers []masim.Scheduler, o Options) *Comparison {
 	c := &Comparison{Options: o, Rows: make([]Row, len(circuits))}
+	perCircuit := len(schedulers)
+	if o.Rematerialize {
+		perCircuit++
+	}
 	for _, s := range schedulers {
 		c.Schedulers = append(c.Schedulers, s.Name)
 	}
@@ -147,15 +171,24 @@ func Run(ctx context.Context, circuits []Circuit, schedulers []masim.Scheduler, 
 		if p.Validate() == nil {
 			row.Bound, row.BoundReason = masim.LowerBound(p)
 		}
-		for j, s := range schedulers {
-			cell := &row.Cells[j]
+		run := func(j int, cell *Cell, s masim.Scheduler, again bool) {
 			cell.Scheduler = s.Name
+			if again {
+				cell.Scheduler += againSuffix
+			}
 			if ctx.Err() != nil {
 				c.Stopped = context.Cause(ctx)
-				continue
+				return
 			}
-			step := Step{Circuit: circuit.Name, Scheduler: s.Name, Run: i*len(schedulers) + j + 1, Runs: len(circuits) * len(schedulers)}
-			cell.run(ctx, circuit, p, s, o, step)
+			step := Step{Circuit: circuit.Name, Scheduler: cell.Scheduler, Run: i*perCircuit + j + 1, Runs: len(circuits) * perCircuit}
+			cell.run(ctx, circuit, p, s, o, again, step)
+		}
+		for j, s := range schedulers {
+			run(j, &row.Cells[j], s, false)
+		}
+		if o.Rematerialize {
+			row.Again = &Cell{}
+			run(len(schedulers), row.Again, masim.Schedulers[0], true)
 		}
 		if o.Finished != nil && ctx.Err() == nil {
 			o.Finished(row)
@@ -164,8 +197,11 @@ func Run(ctx context.Context, circuits []Circuit, schedulers []masim.Scheduler, 
 	return c
 }
 
-// run fills in the cell.
-func (c *Cell) run(ctx context.Context, circuit *Circuit, p masim.Problem, s masim.Scheduler, o Options, step Step) {
+// againSuffix is added to the name of a scheduler that may compute gates again.
+const againSuffix = " --rematerialize"
+
+// run fills in the cell; again permits the scheduler to compute gates again.
+func (c *Cell) run(ctx context.Context, circuit *Circuit, p masim.Problem, s masim.Scheduler, o Options, again bool, step Step) {
 	if c.Err = p.Validate(); c.Err != nil {
 		c.Status = noSchedule(c.Err)
 		return
@@ -189,7 +225,11 @@ func (c *Cell) run(ctx context.Context, circuit *Circuit, p masim.Problem, s mas
 		return o.CPU()
 	}
 	start, used := time.Now(), cpu()
-	result, err := s.Run(ctx, p, masim.Options{Effort: o.Effort, Seed: o.Seed, Threads: o.Threads, Progress: report})
+	options := masim.Options{Effort: o.Effort, Seed: o.Seed, Threads: o.Threads, Progress: report}
+	if again {
+		options.Rematerialize, options.Energy = true, o.Energy
+	}
+	result, err := s.Run(ctx, p, options)
 	c.Wall, c.CPU = time.Since(start), cpu()-used
 	cause := context.Cause(ctx)
 	if err != nil {
@@ -207,7 +247,7 @@ func (c *Cell) run(ctx context.Context, circuit *Circuit, p masim.Problem, s mas
 		c.Status = Failed
 		c.Err = fmt.Errorf("%w: %s on %s: %w", ErrCheck, s.Name, circuit.Name, err)
 	}
-	replay, err := masim.Check(circuit.Graph, result.Program, masim.CheckOptions{})
+	replay, err := masim.Check(circuit.Graph, result.Program, masim.CheckOptions{Rematerialize: again})
 	if err != nil {
 		fail(err)
 		return
@@ -228,6 +268,7 @@ func (c *Cell) run(ctx context.Context, circuit *Circuit, p masim.Problem, s mas
 	}
 	c.Status = Done
 	c.Copies, c.Computes, c.ArraysUsed = replay.Copies, replay.Computes, replay.ArraysUsed
+	c.OfInputs, c.Recomputed = replay.InputCopies, replay.Recomputed
 	c.Trials = result.Trials
 	c.Patterns, c.Proved = verdict.Patterns, verdict.Exhaustive
 	c.Energy = result.Program.Energy(o.Energy)
@@ -248,8 +289,7 @@ func (c *Comparison) Err() error {
 	var failed, infeasible, other error
 	done := false
 	for i := range c.Rows {
-		for j := range c.Rows[i].Cells {
-			cell := &c.Rows[i].Cells[j]
+		for _, cell := range c.Rows[i].all() {
 			switch {
 			case cell.Status == Done:
 				done = true

@@ -108,6 +108,46 @@ func statuses(r Row) (s []Status) {
 	return s
 }
 
+// The run with gates computed again is checked as such and stands apart: it takes
+// no more energy than the plain one, and the others are the same with and without.
+func TestRunRematerialize(t *testing.T) {
+	circuits := []Circuit{chain(t, "a", 14, 8), chain(t, "b", 20, 12), chain(t, "c", 60, 8)}
+	o := options()
+	list := lookup(t, "bitsched", "masim")
+	without := Run(context.Background(), circuits, list, o)
+	o.Rematerialize = true
+	with := Run(context.Background(), circuits, list, o)
+	for i := range with.Rows[:2] {
+		r := &with.Rows[i]
+		again := r.Again
+		for j := range r.Cells {
+			r.Cells[j].Wall, without.Rows[i].Cells[j].Wall = 0, 0
+		}
+		require.Equal(t, without.Rows[i].Cells, r.Cells)
+		require.Nil(t, without.Rows[i].Again)
+		require.Equal(t, Done, again.Status, "%v", again.Err)
+		require.LessOrEqual(t, again.Energy, r.Cells[0].Energy)
+		require.Equal(t, r.Gates+again.Recomputed, again.Computes)
+		require.InDelta(t, float64(again.Computes)+1.87*float64(again.Copies), again.Energy, 1e-9)
+		require.LessOrEqual(t, again.OfInputs, again.Copies)
+		require.InDelta(t, 100-100*again.Energy/r.Cells[0].Energy, *r.saved(), 1e-9)
+	}
+	require.Equal(t, Infeasible, with.Rows[2].Again.Status)
+
+	tables, _ := with.Tables()
+	i := slices.IndexFunc(tables, func(t Table) bool { return t.Columns[len(t.Columns)-3].Name == "energy now" })
+	require.GreaterOrEqual(t, i, 0)
+	require.Len(t, tables[i].Rows, 3)
+	for _, row := range tables[i].Rows {
+		require.Len(t, row, len(tables[i].Columns))
+	}
+	report := with.Report()
+	require.Len(t, report.Circuits[0].Results, 2)
+	require.Equal(t, with.Rows[0].Again.OfInputs, *report.Circuits[0].Rematerialized.CopiesOfInputs)
+	require.Nil(t, report.Circuits[2].Rematerialized.Recomputed)
+	require.Nil(t, without.Report().Circuits[0].Rematerialized)
+}
+
 // A program that keeps the rules of a graph but not of the circuit as read fails
 // in the execution.
 func TestRunExecutes(t *testing.T) {

@@ -69,6 +69,9 @@ func (c *Comparison) Tables() (tables []Table, notes []string) {
 	if len(main) > 0 {
 		tables = append(tables, b.energy(main))
 	}
+	if b.c.Options.Rematerialize {
+		tables = append(tables, b.again())
+	}
 	tables = append(tables, b.cpu())
 	b.general()
 	return tables, b.notes
@@ -327,6 +330,58 @@ func (b *tabler) cpu() Table {
 		t.Footer = append(t.Footer, total)
 	}
 	return t
+}
+
+// again compares the run with rematerialisation with that without. Copies of
+// inputs stand apart, since an input cannot be computed.
+func (b *tabler) again() Table {
+	t := Table{Title: "Rematerialisation: gates computed again where that takes less energy than copies",
+		Columns: []Column{{Name: "circuit", Left: true}, {Name: "gates"}, {Name: "copies"}, {Name: "energy"},
+			{Name: "copies now"}, {Name: "of inputs"}, {Name: "of gates"}, {Name: "recomputed"}, {Name: "energy now"}, {Name: "saved"}, {Name: "CPU s"}}}
+	for i := range b.c.Rows {
+		r := &b.c.Rows[i]
+		row := []string{b.rowName(r), strconv.Itoa(r.Gates), "", ""}
+		if p := r.plain(); p != nil {
+			row[2] = b.copiesText(r, p)
+			if p.Status == Done {
+				row[3] = strconv.FormatFloat(p.Energy, 'f', 1, 64)
+			}
+		}
+		c := r.Again
+		row = append(row, b.copiesText(r, c))
+		if c.Status == Done {
+			row = append(row, strconv.Itoa(c.OfInputs), strconv.Itoa(c.Copies-c.OfInputs), strconv.Itoa(c.Recomputed),
+				strconv.FormatFloat(c.Energy, 'f', 1, 64), "", strconv.FormatFloat(c.CPU.Seconds(), 'f', 2, 64))
+			if s := r.saved(); s != nil {
+				row[9] = strconv.FormatFloat(*s, 'f', 2, 64) + "%"
+			}
+		} else {
+			row = append(row, "", "", "", "", "", "")
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// plain returns the run that the one with rematerialisation is compared with, nil
+// if there is none.
+func (r *Row) plain() *Cell {
+	for i := range r.Cells {
+		if r.Cells[i].Scheduler+againSuffix == r.Again.Scheduler {
+			return &r.Cells[i]
+		}
+	}
+	return nil
+}
+
+// saved is how many percent of the energy rematerialisation saves.
+func (r *Row) saved() *float64 {
+	p := r.plain()
+	if p == nil || p.Status != Done || r.Again.Status != Done || p.Energy == 0 {
+		return nil
+	}
+	s := 100 * (1 - r.Again.Energy/p.Energy)
+	return &s
 }
 
 // text is a figure of a row, "-" where a run that was made gave none.

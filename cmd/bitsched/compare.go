@@ -39,6 +39,8 @@ type compareFlags struct {
 	csv        string
 	json       bool
 	svg        string
+
+	rematerialize bool
 }
 
 const compareLong = `Compare schedules every circuit with every scheduler, one run after another,
@@ -54,6 +56,9 @@ A run that finds no schedule is a dash with a note. The exit code is 1 if a
 program failed a check, else 3 if no run at all found a schedule and arrays or
 rows are too few, else 0. Ctrl-C stops the search and prints the results so far;
 a second Ctrl-C aborts.
+
+--rematerialize also runs our scheduler with gates computed again where that takes
+less energy than copying, and compares it with itself in a table of its own.
 
 --svg DIR writes fig2.svg (energy of computes and copies; of multiplier and div
 if these are compared, else of all circuits), fig8.svg (energy, normalised to the
@@ -98,6 +103,7 @@ func (a *app) compareCommand() *cobra.Command {
 	fl.IntVar(&f.patterns, "patterns", 512, "input `patterns` to verify each program on")
 	fl.Float64Var(&f.copyEnergy, "copy-energy", sram.DefaultEnergy.Copy, "`energy` of a copy, in units of a compute")
 	fl.BoolVar(&f.explain, "explain-cost", false, "print the source of the energies after the tables")
+	fl.BoolVar(&f.rematerialize, "rematerialize", false, "also compute gates again where that takes less energy than copying, in a table apart")
 	fl.StringVar(&f.csv, "csv", "", "write a line for each run to this `file` (- for stdout, instead of the tables)")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
 	fl.StringVar(&f.svg, "svg", "", "write the figures to this `directory`, which is created if need be")
@@ -118,7 +124,7 @@ func (f *compareFlags) check(cmd *cobra.Command) (schedulers []masim.Scheduler, 
 	energy := sram.Energy{Compute: sram.DefaultEnergy.Compute, Copy: f.copyEnergy}
 	o = benchmarks.Options{
 		Arrays: f.arrays, Cols: f.cols, Seed: f.seed, Budget: f.budget, Patterns: f.patterns,
-		Energy: energy, CPU: cpuTime,
+		Energy: energy, CPU: cpuTime, Rematerialize: f.rematerialize,
 	}
 	switch {
 	case f.budget < 0:
@@ -133,6 +139,8 @@ func (f *compareFlags) check(cmd *cobra.Command) (schedulers []masim.Scheduler, 
 		return nil, o, usageError(cmd, "--json and --csv - both want stdout")
 	case f.rowsFile == "" && !cmd.Flags().Changed("rows") && len(f.sizes) == 0:
 		return nil, o, usageError(cmd, "missing --rows-file, --rows or --sizes")
+	case f.rematerialize && !slices.Contains(f.schedulers, defaultScheduler()):
+		return nil, o, usageError(cmd, "--rematerialize is compared with %s, expected it among --schedulers", defaultScheduler())
 	case len(f.schedulers) == 0:
 		return nil, o, usageError(cmd, "--schedulers is empty, expected names")
 	}
