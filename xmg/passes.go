@@ -38,6 +38,9 @@ var passes = []pass{
 	{"ties", "rewrite also where that saves nothing, so that other passes find more", 6, func(c passContext, g *Graph) (*Graph, error) {
 		return rewrite(c, g, c.progress, &cutStore{}, true)
 	}},
+	{"exact", "build cones of five leaves anew from minimum gates, found by SAT", 100, func(c passContext, g *Graph) (*Graph, error) {
+		return ExactRewrite(c, g, ExactOptions{Seed: c.seed, Progress: c.progress})
+	}},
 }
 
 // passOrder are constraints on the scripts of the efforts: wherever both passes
