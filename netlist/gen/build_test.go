@@ -217,7 +217,7 @@ func TestErrors(t *testing.T) {
 		large bool
 		want  string
 	}{
-		{"frobnicator", Options{}, false, `gen: unknown kind "frobnicator", expected one of adder, adder-brent-kung, `},
+		{"frobnicator", Options{}, false, `gen: unknown kind "frobnicator", expected one of abs, add, adder, adder-brent-kung, `},
 		{"", Options{}, false, `gen: unknown kind "", expected one of `},
 		{"adder", Options{Width: -1}, false, "gen: adder-ripple: width is -1, expected 1 to 4194304"},
 		{"adder", Options{Width: 4194305}, false, "gen: adder-ripple: width is 4194305, expected 1 to 4194304"},

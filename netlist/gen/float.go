@@ -188,7 +188,7 @@ func (b *builder) normalise(word []lit, most, drop, still int, limit []lit) (mov
 		less = b.Or(less, b.And(at(limit, k), empty.Not()))
 		places[k] = s
 		next := make([]lit, n)
-		for i := range next {
+		for i := n - 1; i >= 0; i-- {
 			switch from := i - by; {
 			case from >= still || k < 2 && from >= 0:
 				next[i] = b.Mux(s, word[from], word[i])

@@ -145,6 +145,115 @@ var oracles = map[string]func(w words, width int, extra map[string]int) words{
 	"voter": func(w words, n int, _ map[string]int) words { return words{"y": flagOf(2*onesIn(w["a"]) > n)} },
 }
 
+// signedOf is a word as a signed number if signed is set.
+func signedOf(v *big.Int, n, signed int) *big.Int {
+	if signed != 0 && v.Bit(n-1) != 0 {
+		return new(big.Int).Sub(v, pow2(n))
+	}
+	return v
+}
+
+// result is the oracle of a kind with operands a and b, of which both are
+// signed if the kind is, and result y of as many bits as they have.
+func result(f func(a, b *big.Int) *big.Int) func(w words, n int, x map[string]int) words {
+	return func(w words, n int, x map[string]int) words {
+		b := w["b"]
+		if b == nil {
+			b = new(big.Int)
+		}
+		return words{"y": mod2(f(signedOf(w["a"], n, x["signed"]), signedOf(b, n, x["signed"])), n)}
+	}
+}
+
+// holds is the oracle of a kind that tells something about a and b.
+func holds(f func(c int) bool) func(w words, n int, x map[string]int) words {
+	return func(w words, n int, x map[string]int) words {
+		return words{"y": flagOf(f(signedOf(w["a"], n, x["signed"]).Cmp(signedOf(w["b"], n, x["signed"]))))}
+	}
+}
+
+func init() {
+	for kind, f := range map[string]func(a, b *big.Int) *big.Int{
+		"add": func(a, b *big.Int) *big.Int { return new(big.Int).Add(a, b) },
+		"sub": func(a, b *big.Int) *big.Int { return new(big.Int).Sub(a, b) },
+		"neg": func(a, _ *big.Int) *big.Int { return new(big.Int).Neg(a) },
+		"and": func(a, b *big.Int) *big.Int { return new(big.Int).And(a, b) },
+		"or":  func(a, b *big.Int) *big.Int { return new(big.Int).Or(a, b) },
+		"xor": func(a, b *big.Int) *big.Int { return new(big.Int).Xor(a, b) },
+		"not": func(a, _ *big.Int) *big.Int { return new(big.Int).Not(a) },
+		"minimum": func(a, b *big.Int) *big.Int {
+			if a.Cmp(b) < 0 {
+				return a
+			}
+			return b
+		},
+		"maximum": func(a, b *big.Int) *big.Int {
+			if a.Cmp(b) > 0 {
+				return a
+			}
+			return b
+		},
+		"mul-low": func(a, b *big.Int) *big.Int { return new(big.Int).Mul(a, b) },
+		"quotient": func(a, b *big.Int) *big.Int {
+			if b.Sign() == 0 {
+				return num(-1)
+			}
+			return new(big.Int).Quo(a, b)
+		},
+		"remainder": func(a, b *big.Int) *big.Int {
+			if b.Sign() == 0 {
+				return a
+			}
+			return new(big.Int).Rem(a, b)
+		},
+	} {
+		oracles[kind] = result(f)
+	}
+	for kind, f := range map[string]func(c int) bool{
+		"eq": func(c int) bool { return c == 0 }, "ne": func(c int) bool { return c != 0 },
+		"lt": func(c int) bool { return c < 0 }, "le": func(c int) bool { return c <= 0 },
+		"gt": func(c int) bool { return c > 0 }, "ge": func(c int) bool { return c >= 0 },
+	} {
+		oracles[kind] = holds(f)
+	}
+	oracles["abs"] = func(w words, n int, _ map[string]int) words {
+		return words{"y": mod2(new(big.Int).Abs(signedOf(w["a"], n, 1)), n)}
+	}
+	oracles["relu"] = func(w words, n int, _ map[string]int) words {
+		if signedOf(w["a"], n, 1).Sign() < 0 {
+			return words{"y": num(0)}
+		}
+		return words{"y": w["a"]}
+	}
+	oracles["select"] = func(w words, _ int, _ map[string]int) words {
+		if w.u("s") == 1 {
+			return words{"y": w["a"]}
+		}
+		return words{"y": w["b"]}
+	}
+	oracles["resize"] = func(w words, n int, x map[string]int) words {
+		return words{"y": mod2(signedOf(w["a"], n, x["signed"]), x["width-y"])}
+	}
+	oracles["isqrt"] = oracles["sqrt"]
+	oracles["mul-full"] = func(w words, n int, x map[string]int) words {
+		return words{"y": mod2(new(big.Int).Mul(signedOf(w["a"], n, x["signed"]), signedOf(w["b"], n, x["signed"])), 2*n)}
+	}
+	oracles["mul-high"] = func(w words, n int, x map[string]int) words {
+		p := new(big.Int).Mul(signedOf(w["a"], n, x["signed"]), signedOf(w["b"], n, x["signed"]))
+		return words{"y": mod2(p.Rsh(p, uint(n)), n)}
+	}
+	oracles["mul-add"] = func(w words, n int, x map[string]int) words {
+		p := new(big.Int).Mul(signedOf(w["a"], n, x["signed"]), signedOf(w["b"], n, x["signed"]))
+		return words{"y": mod2(p.Add(p, w["c"]), x["width-c"])}
+	}
+	oracles["rotate-right"] = func(w words, n int, _ map[string]int) words {
+		s := uint(w.u("s")) % uint(n)
+		down := new(big.Int).Rsh(w["a"], s)
+		up := new(big.Int).Lsh(w["a"], uint(n)-s)
+		return words{"y": mod2(up.Or(up, down), n)}
+	}
+}
+
 // widths is the length of each word and flag of a circuit, derived from the
 // documentation of the kind alone.
 func widthsOf(kind string, n int, x map[string]int) (in, out map[string]int) {
@@ -173,14 +282,28 @@ func widthsOf(kind string, n int, x map[string]int) (in, out map[string]int) {
 		return map[string]int{"a": n, "b": x["width-b"]}, map[string]int{"y": n + x["width-b"]}
 	case "priority":
 		return map[string]int{"a": n}, map[string]int{"y": index, "valid": -1}
-	case "rotate-left", "shift-left", "shift-right", "shift-right-arithmetic":
+	case "rotate-left", "rotate-right", "shift-left", "shift-right", "shift-right-arithmetic":
 		return map[string]int{"a": n, "s": index}, map[string]int{"y": n}
-	case "sqrt":
+	case "sqrt", "isqrt":
 		return map[string]int{"a": n}, map[string]int{"y": (n + 1) / 2}
 	case "squarer":
 		return map[string]int{"a": n}, map[string]int{"y": 2 * n}
 	case "voter":
 		return map[string]int{"a": n}, map[string]int{"y": -1}
+	case "abs", "neg", "not", "relu":
+		return map[string]int{"a": n}, map[string]int{"y": n}
+	case "add", "sub", "and", "or", "xor", "minimum", "maximum", "mul-low", "mul-high", "quotient", "remainder":
+		return two, map[string]int{"y": n}
+	case "eq", "ne", "lt", "le", "gt", "ge":
+		return two, map[string]int{"y": -1}
+	case "mul-full":
+		return two, map[string]int{"y": 2 * n}
+	case "mul-add":
+		return map[string]int{"a": n, "b": n, "c": x["width-c"]}, map[string]int{"y": x["width-c"]}
+	case "resize":
+		return map[string]int{"a": n}, map[string]int{"y": x["width-y"]}
+	case "select":
+		return map[string]int{"a": n, "b": n, "s": 1}, map[string]int{"y": n}
 	}
 	panic(kind)
 }
@@ -258,7 +381,7 @@ func check(t *testing.T, s shape, random int) {
 		t.Fatal(err)
 	}
 	// The documented defaults.
-	extra := map[string]int{"width-b": s.width, "mantissa": min(4, s.width), "round": 1, "words": 4}
+	extra := map[string]int{"width-b": s.width, "mantissa": min(4, s.width), "round": 1, "words": 4, "width-c": 2 * s.width, "width-y": s.width}
 	for name, v := range s.extra {
 		extra[name] = v
 	}
@@ -490,6 +613,21 @@ func TestShapes(t *testing.T) {
 	for _, nm := range [][2]int{{16, 11}, {32, 24}, {64, 53}, {65, 1}, {100, 64}, {128, 128}} {
 		for round := range 2 {
 			shapes = append(shapes, shape{"int-to-float", nm[0], map[string]int{"mantissa": nm[1], "round": round}})
+		}
+	}
+	for _, kind := range []string{"ge", "gt", "le", "lt", "maximum", "minimum", "mul-full", "mul-high", "quotient", "remainder"} {
+		for _, n := range []int{1, 2, 3, 4, 5, 6, 7, 8, 16, 17, 24, 31, 32, 33, 50, 64} {
+			shapes = append(shapes, shape{kind, n, map[string]int{"signed": 1}})
+		}
+	}
+	for _, nm := range [][2]int{{1, 1}, {1, 2}, {1, 5}, {2, 3}, {3, 4}, {4, 2}, {4, 6}, {4, 8}, {5, 6}, {3, 9}, {8, 32}, {16, 48}, {32, 33}, {33, 40}, {64, 64}, {64, 128}} {
+		for signed := range 2 {
+			shapes = append(shapes, shape{"mul-add", nm[0], map[string]int{"width-c": nm[1], "signed": signed}})
+		}
+	}
+	for _, nm := range [][2]int{{1, 1}, {1, 64}, {8, 3}, {8, 32}, {64, 1}} {
+		for signed := range 2 {
+			shapes = append(shapes, shape{"resize", nm[0], map[string]int{"width-y": nm[1], "signed": signed}})
 		}
 	}
 	for words := 1; words <= 9; words++ {

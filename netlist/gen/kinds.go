@@ -17,6 +17,22 @@ func bitsOf(what string, def, most int) Param {
 // given.
 var widthB = []Param{{Name: "width-b", Doc: "bits of b (default: width)", Min: 1, Max: maxQuadratic}}
 
+// doubleWidth is the default of mul-add's word.
+func doubleWidth(width, i int) int {
+	if i > 0 {
+		return 0
+	}
+	return 2 * width
+}
+
+// resizedWidth is the default of resize.
+func resizedWidth(width, i int) int {
+	if i > 0 {
+		return 0
+	}
+	return width
+}
+
 func sameWidth(width, _ int) int { return width }
 
 // Kinds is every circuit that Build knows, by name.
@@ -28,6 +44,18 @@ func sameWidth(width, _ int) int { return width }
 // a synthesis tool would hand over, and its columns, unlike the rows of an
 // array, give a scheduler something to do.
 var Kinds = []Kind{
+	{
+		Name:  "abs",
+		Doc:   "|a| of a signed number; that of the least one is itself",
+		Width: wordWidth("a"),
+		build: integerAbs,
+	},
+	{
+		Name:  "add",
+		Doc:   "a + b, as long as a",
+		Width: wordWidth("a and b"),
+		build: integerAdd,
+	},
 	{
 		Name: "adder-brent-kung", Aliases: []string{"adder-prefix"},
 		Doc:   "a + b, parallel prefix with the fewest cells; y has a bit more than a",
@@ -60,6 +88,12 @@ var Kinds = []Kind{
 		size:  sizePrefix(cellsSklansky), build: prefixAdder(sklansky),
 	},
 	{
+		Name:  "and",
+		Doc:   "a and b, bit by bit",
+		Width: wordWidth("a and b"),
+		build: bitwise((*builder).And),
+	},
+	{
 		Name:  "comparator",
 		Doc:   "a < b, a = b and a > b as lt, eq and gt",
 		Width: bitsOf("a and b", 64, maxLinear),
@@ -77,6 +111,12 @@ var Kinds = []Kind{
 		Width: bitsOf("a and q", 32, maxQuadratic),
 		Extra: []Param{{Name: "width-b", Doc: "bits of b and r (default: width)", Min: 1, Max: maxQuadratic}},
 		size:  sizeDivider, build: divider, derive: sameWidth,
+	},
+	{
+		Name:  "eq",
+		Doc:   "y is 1 if a = b",
+		Width: wordWidth("a and b"),
+		build: integerEqual(false),
 	},
 	{
 		Name:  "fabs",
@@ -145,6 +185,18 @@ var Kinds = []Kind{
 		build: floatAdd(true),
 	},
 	{
+		Name:  "ge",
+		Doc:   "y is 1 if a >= b",
+		Width: wordWidth("a and b"), Extra: signedParams,
+		build: integerOrder(false, true),
+	},
+	{
+		Name:  "gt",
+		Doc:   "y is 1 if a > b",
+		Width: wordWidth("a and b"), Extra: signedParams,
+		build: integerOrder(true, true),
+	},
+	{
 		Name: "hypot", Aliases: []string{"hyp"},
 		Doc:   "floor(sqrt(a^2 + b^2)); y has a bit more than a",
 		Width: bitsOf("a and b", 32, maxQuadratic),
@@ -163,10 +215,28 @@ var Kinds = []Kind{
 		size:   sizeIntToFloat, build: intToFloat,
 	},
 	{
+		Name:  "isqrt",
+		Doc:   "floor of the square root of a, without restoring; y has half the bits of a, rounded up",
+		Width: wordWidth("a"),
+		build: integerRoot,
+	},
+	{
+		Name:  "le",
+		Doc:   "y is 1 if a <= b",
+		Width: wordWidth("a and b"), Extra: signedParams,
+		build: integerOrder(true, false),
+	},
+	{
 		Name: "leading-zeros", Aliases: []string{"lzc"},
 		Doc:   "number of zeros above the highest set bit of a; width if a = 0",
 		Width: bitsOf("a", 64, maxLinear),
 		size:  sizeLeadingZeros, build: leadingZeros,
+	},
+	{
+		Name:  "lt",
+		Doc:   "y is 1 if a < b",
+		Width: wordWidth("a and b"), Extra: signedParams,
+		build: integerOrder(false, false),
 	},
 	{
 		Name:  "max",
@@ -175,6 +245,42 @@ var Kinds = []Kind{
 		Extra: []Param{{Name: "words", Doc: "number of words, of at most 4194304 bits together", Default: 4, Min: 1, Max: 1 << 16}},
 		check: checkMaximum,
 		size:  sizeMaximum, build: maximum,
+	},
+	{
+		Name:  "maximum",
+		Doc:   "the larger of a and b",
+		Width: wordWidth("a and b"), Extra: signedParams,
+		build: integerPick(true),
+	},
+	{
+		Name:  "minimum",
+		Doc:   "the smaller of a and b",
+		Width: wordWidth("a and b"), Extra: signedParams,
+		build: integerPick(false),
+	},
+	{
+		Name:  "mul-add",
+		Doc:   "a * b + c, as long as c",
+		Width: wordWidth("a and b"), Extra: []Param{{Name: "width-c", Doc: "bits of c and y (default: twice the width)", Min: 1, Max: 2 * maxWord}, signedParam}, derive: doubleWidth,
+		build: integerMulAdd,
+	},
+	{
+		Name:  "mul-full",
+		Doc:   "a * b, twice as long as a",
+		Width: wordWidth("a and b"), Extra: signedParams,
+		build: integerMulFull,
+	},
+	{
+		Name:  "mul-high",
+		Doc:   "the upper half of a * b, as long as a",
+		Width: wordWidth("a and b"), Extra: signedParams,
+		build: integerMulHigh,
+	},
+	{
+		Name:  "mul-low",
+		Doc:   "the lower half of a * b, as long as a",
+		Width: wordWidth("a and b"),
+		build: integerMulLow,
 	},
 	{
 		Name:  "multiplier-array",
@@ -195,6 +301,30 @@ var Kinds = []Kind{
 		size: sizeMultiplier, build: multiplierDadda,
 	},
 	{
+		Name:  "ne",
+		Doc:   "y is 1 if a and b differ",
+		Width: wordWidth("a and b"),
+		build: integerEqual(true),
+	},
+	{
+		Name:  "neg",
+		Doc:   "-a",
+		Width: wordWidth("a"),
+		build: integerNeg,
+	},
+	{
+		Name:  "not",
+		Doc:   "a with all bits complemented",
+		Width: wordWidth("a"),
+		build: bitwiseNot,
+	},
+	{
+		Name:  "or",
+		Doc:   "a or b, bit by bit",
+		Width: wordWidth("a and b"),
+		build: bitwise((*builder).Or),
+	},
+	{
 		Name:  "popcount",
 		Doc:   "number of set bits of a",
 		Width: bitsOf("a", 64, maxLinear),
@@ -207,28 +337,64 @@ var Kinds = []Kind{
 		size:  sizePriority, build: priority,
 	},
 	{
+		Name:  "quotient",
+		Doc:   "a / b towards zero; all ones for b = 0, and a if it is the least signed number and b = -1",
+		Width: wordWidth("a and b"), Extra: signedParams,
+		build: integerQuotient,
+	},
+	{
+		Name:  "relu",
+		Doc:   "a, or 0 if it is negative",
+		Width: wordWidth("a"),
+		build: integerReLU,
+	},
+	{
+		Name:  "remainder",
+		Doc:   "a - b (a / b), with the sign of a; a for b = 0",
+		Width: wordWidth("a and b"), Extra: signedParams,
+		build: integerRemainder,
+	},
+	{
+		Name:  "resize",
+		Doc:   "a cut off or extended to width-y bits",
+		Width: wordWidth("a"), Extra: []Param{{Name: "width-y", Doc: "bits of y (default: width)", Min: 1, Max: maxWord}, {Name: "signed", Doc: "1: extended by the sign", Min: 0, Max: 1}}, derive: resizedWidth,
+		build: integerResize,
+	},
+	{
 		Name: "rotate-left", Aliases: []string{"barrel", "bar"},
 		Doc:   "a rotated up by s places; s has as many bits as hold width-1, and a larger s counts modulo width",
 		Width: bitsOf("a", 128, maxLinear),
-		size:  sizeBarrel, build: barrel(rotateLeft),
+		size:  sizeBarrel, build: barrel(true, rotateLeft),
+	},
+	{
+		Name:  "rotate-right",
+		Doc:   "a rotated down by s places; s has as many bits as hold width-1, and a larger s counts modulo width",
+		Width: bitsOf("a", 64, maxLinear),
+		size:  sizeBarrel, build: barrel(false, rotateRight),
+	},
+	{
+		Name:  "select",
+		Doc:   "a if s is 1, else b",
+		Width: wordWidth("a and b"),
+		build: integerSelect,
 	},
 	{
 		Name:  "shift-left",
 		Doc:   "a shifted up by s places, zeros from below; s has as many bits as hold width-1",
 		Width: bitsOf("a", 64, maxLinear),
-		size:  sizeBarrel, build: barrel(shiftLeft),
+		size:  sizeBarrel, build: barrel(true, shiftLeft),
 	},
 	{
 		Name:  "shift-right",
 		Doc:   "a shifted down by s places, zeros from above; s has as many bits as hold width-1",
 		Width: bitsOf("a", 64, maxLinear),
-		size:  sizeBarrel, build: barrel(shiftRight),
+		size:  sizeBarrel, build: barrel(false, shiftRight),
 	},
 	{
 		Name:  "shift-right-arithmetic",
 		Doc:   "a shifted down by s places, copies of its top bit from above; s has as many bits as hold width-1",
 		Width: bitsOf("a", 64, maxLinear),
-		size:  sizeBarrel, build: barrel(shiftArithmetic),
+		size:  sizeBarrel, build: barrel(false, shiftArithmetic),
 	},
 	{
 		Name:  "sqrt",
@@ -243,6 +409,12 @@ var Kinds = []Kind{
 		size:  sizeSquare, build: squarer,
 	},
 	{
+		Name:  "sub",
+		Doc:   "a - b, as long as a",
+		Width: wordWidth("a and b"),
+		build: integerSub,
+	},
+	{
 		Name:  "subtractor",
 		Doc:   "a - b in two's complement; y has a bit more than a, the borrow",
 		Width: bitsOf("a and b", 64, maxLinear),
@@ -253,5 +425,11 @@ var Kinds = []Kind{
 		Doc:   "y is 1 if more than half of the bits of a are",
 		Width: bitsOf("a", 1001, maxLinear),
 		size:  sizeVoter, build: voter,
+	},
+	{
+		Name:  "xor",
+		Doc:   "a exclusive or b, bit by bit",
+		Width: wordWidth("a and b"),
+		build: bitwise((*builder).Xor),
 	},
 }

@@ -12,7 +12,7 @@ func (b *builder) multiply(x, y []lit) []lit {
 		return zeros(n + m)
 	}
 	if rows, parts := productGates(n, m); rows <= parts {
-		return b.multiplyRows(x, y)
+		return b.multiplyRows(x, y, zeros(n+m), false)
 	}
 	h := (max(n, m) + 1) / 2
 	low := b.multiply(x[:h], y[:h])
@@ -33,21 +33,46 @@ func (b *builder) sumOf(x, y []lit) []lit {
 	return append(sum, carry)
 }
 
-// multiplyRows adds row after row, x times a bit of y.
-func (b *builder) multiplyRows(x, y []lit) []lit {
-	n := len(x)
-	out := make([]lit, 0, n+len(y))
-	sum, carry := b.masked(x, y[0]), make([]lit, n)
-	out = append(out, sum[0])
-	for j := 1; j < len(y); j++ {
+// multiplyRows returns x * y + add, to the length of add. Rows of carry-save
+// adders each add x times a bit of y, and the bit of add for which there is a
+// place at their end; a ripple adder ends them.
+//
+// For signed numbers, of one length n, it is the array of Baugh and Wooley (IEEE
+// ToC 1973): partial products with one sign bit count as their complements, and
+// 2^n - 2^(2n-1) makes up for that. The first is the carry into the last adder,
+// the second makes the sign of what is above the product.
+func (b *builder) multiplyRows(x, y, add []lit, signed bool) []lit {
+	n, m := len(x), len(y)
+	cell := func(i, j int) lit {
+		return b.And(x[i], y[j]).NotIf(signed && (i == n-1) != (j == n-1))
+	}
+	sum, carry := make([]lit, n), make([]lit, n)
+	out := make([]lit, 0, max(len(add), n+m))
+	for j := range m {
 		for i := range n {
-			sum[i], carry[i] = b.FullAdd(b.And(x[i], y[j]), at(sum, i+1), carry[i])
+			above := at(sum, i+1)
+			if j == 0 || i == n-1 {
+				above = at(add, i+j)
+			}
+			sum[i], carry[i] = b.FullAdd(cell(i, j), above, carry[i])
 		}
 		out = append(out, sum[0])
 	}
-	rest, last := b.ripple(sum[1:], carry[:n-1], netlist.False)
-	out = append(out, rest...)
-	return append(out, b.Xor(carry[n-1], last))
+	if len(add) <= m {
+		return out[:len(add)]
+	}
+	rest, carries := make([]lit, len(add)-m), make([]lit, len(add)-m)
+	for k := range rest {
+		rest[k], carries[k] = at(sum, k+1), at(carry, k)
+		if k >= n-1 {
+			rest[k] = at(add, m+k)
+			if signed {
+				carries[k] = carry[n-1].Not()
+			}
+		}
+	}
+	top, _ := b.ripple(rest, carries, netlist.False.NotIf(signed))
+	return append(out, top...)
 }
 
 // productGates estimates the gates of a product of n by m bits, by rows and by

@@ -3,16 +3,23 @@ package gen
 // barrel returns a builder of a logarithmic shifter: stage k moves the word by
 // 2^k places if bit k of the amount is set. from tells where bit i of the moved
 // word comes from: a bit of the word, or what fills it.
-func barrel(from func(word []lit, i, by int) lit) func(b *builder, p params) {
+func barrel(up bool, from func(word []lit, i, by int) lit) func(b *builder, p params) {
 	return func(b *builder, p params) {
 		word := b.input("a", p.width)
 		amount := b.input("s", log2(p.width))
 		for k, s := range amount {
-			moved := make([]lit, len(word))
-			for i := range moved {
-				moved[i] = from(word, i, 1<<k)
+			// From the top down where bits move up, so that a bit that was the
+			// choice if s is set is next the other one: its Xor with s, of which
+			// a Mux of two gates is made, serves both.
+			next := make([]lit, len(word))
+			for j := range next {
+				i := j
+				if up {
+					i = len(word) - 1 - j
+				}
+				next[i] = b.Mux(s, from(word, i, 1<<k), word[i])
 			}
-			word = b.choose(s, moved, word)
+			word = next
 		}
 		b.output("y", word)
 	}
@@ -24,6 +31,8 @@ func rotateLeft(word []lit, i, by int) lit {
 	}
 	return word[i]
 }
+
+func rotateRight(word []lit, i, by int) lit { return word[(i+by)%len(word)] }
 
 func shiftLeft(word []lit, i, by int) lit  { return at(word, i-by) }
 func shiftRight(word []lit, i, by int) lit { return at(word, i+by) }
