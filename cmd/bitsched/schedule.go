@@ -29,6 +29,7 @@ type scheduleFlags struct {
 	output             string
 	format             string
 	patterns           int
+	prove              bool
 	copyEnergy         float64
 	objective          string
 	rematerialize      bool
@@ -43,7 +44,8 @@ onto arrays so that few rows are copied between them.
 Before anything is printed or written, the schedule is checked twice: a replay
 follows which gate's value lies in which row and checks every rule of the
 machine, and an execution on the model of the arrays compares every bitline
-with the circuit.
+with the circuit. With --prove it is also proved, for all inputs, that the
+program computes the circuit; if that cannot be decided, the exit code is 1.
 
 The result depends on the circuit, the flags and the seed only, not on the
 number of threads; a --budget that cuts the search short makes it depend on the
@@ -53,6 +55,7 @@ second Ctrl-C aborts.`
 const scheduleExample = `  bitsched schedule mult.aig --rows 256
   bitsched schedule mult.aig --rows 256 -o mult.bsp
   bitsched schedule mult.v --rows 128 --arrays 4 --effort high --json
+  bitsched schedule mult.aig --rows 256 --prove -o mult.bsp
   bitsched schedule mult.aig --rows 256 --budget 30s
   bitsched gen adder --width 32 -o - | bitsched schedule - --rows 64`
 
@@ -81,6 +84,7 @@ func (a *app) scheduleCommand() *cobra.Command {
 	fl.StringVarP(&f.output, "output", "o", "", "write the program to this `file` (- for stdout)")
 	fl.StringVar(&f.format, "format", "bitsched", "`form` of the program: bitsched or masim")
 	fl.IntVar(&f.patterns, "patterns", masim.DefaultPatterns, "input `patterns` to verify on: directed ones, then random ones")
+	fl.BoolVar(&f.prove, "prove", false, proveUsage)
 	fl.Float64Var(&f.copyEnergy, "copy-energy", sram.DefaultEnergy.Copy, "`energy` of a copy, in units of a compute")
 	fl.StringVar(&f.objective, "objective", masim.MinCopies.String(), "what to have few of, a `goal`: copies, energy, cycles, or rows (of a single array)")
 	fl.BoolVar(&f.rematerialize, "rematerialize", false, "compute a gate again where that takes less energy than copying it")
@@ -186,7 +190,9 @@ type verifyReport struct {
 	Replay     bool `json:"replay"`     // the replay kept every rule
 	Patterns   int  `json:"patterns"`   // input patterns that were executed
 	Mismatches int  `json:"mismatches"` // output bits that differ from the circuit
-	Proved     bool `json:"proved"`     // the patterns were all that there are
+	Proved     bool `json:"proved"`     // for all inputs: by --prove, or the patterns were all that there are
+
+	Proof *proofReport `json:"proof,omitempty"` // of --prove
 }
 
 // check looks at the values of the flags before anything is read.
@@ -293,6 +299,15 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 		return fmt.Errorf("%w: the program does not compute %s: %v", errCheck, file, verdict.First)
 	}
 	s.end()
+	var proof *proofReport
+	if f.prove {
+		if proof, err = a.prove(n, result.Program, line); err != nil {
+			return err
+		}
+		if err := proof.check("the program", file); err != nil {
+			return err
+		}
+	}
 
 	if f.output != "" {
 		line.phase("writing")
@@ -335,7 +350,7 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 		Energy:         result.Program.Energy(sram.Energy{Compute: sram.DefaultEnergy.Compute, Copy: f.copyEnergy}),
 		CopyEnergy:     f.copyEnergy,
 		LowerBound:     boundReport{bound, reason},
-		Verified:       newVerifyReport(true, verdict),
+		Verified:       newVerifyReport(true, verdict, proof),
 		Cost:           f.cost.report(table, result.Program),
 		CPUSeconds:     cpuTime().Seconds(),
 		WallSeconds:    time.Since(a.start).Seconds(),
@@ -409,8 +424,11 @@ func writeProgram(w io.Writer, g *xmg.Graph, prog *sram.Program, format string) 
 	return err
 }
 
-func newVerifyReport(replay bool, v *masim.VerifyReport) verifyReport {
-	return verifyReport{Replay: replay, Patterns: v.Patterns, Mismatches: v.Mismatches, Proved: v.Exhaustive && v.Equal()}
+func newVerifyReport(replay bool, v *masim.VerifyReport, p *proofReport) verifyReport {
+	return verifyReport{
+		Replay: replay, Patterns: v.Patterns, Mismatches: v.Mismatches,
+		Proved: v.Exhaustive && v.Equal() || p.proved(), Proof: p,
+	}
 }
 
 func (r *scheduleResult) text(f scheduleFlags, v *masim.VerifyReport) string {
@@ -449,6 +467,9 @@ func (r *scheduleResult) text(f scheduleFlags, v *masim.VerifyReport) string {
 	s.add("energy", "%.1f (compute %.1f, copy %g)", r.Energy, sram.DefaultEnergy.Compute, r.CopyEnergy)
 	s.gap()
 	s.add("verified", "rules replayed; %s", agreement(v, r.Cols))
+	if p := r.Verified.Proof; p != nil {
+		s.add("proof", "%s", p.text())
+	}
 	s.add("time", "%s (%s CPU)", seconds(r.WallSeconds), seconds(r.CPUSeconds))
 	switch {
 	case r.Stopped != "":

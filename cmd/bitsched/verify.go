@@ -17,6 +17,7 @@ import (
 
 type verifyFlags struct {
 	patterns   int
+	prove      bool
 	exhaustive bool
 	seed       uint64
 	threads    int
@@ -43,6 +44,7 @@ shows in the outputs, or is masked. The exit code is 1 if either detects it.`
 const verifyExample = `  bitsched verify mult.aig mult.bsp
   bitsched verify mult.aig mult.bsp --patterns 1000000
   bitsched verify adder.v adder.bsp --exhaustive --json
+  bitsched verify mult.aig mult.bsp --prove
   bitsched verify adder.v adder.bsp --stuck 0,64,17,1
   bitsched schedule adder.v --rows 32 -o - | bitsched verify adder.v -`
 
@@ -61,6 +63,7 @@ func (a *app) verifyCommand() *cobra.Command {
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.IntVar(&f.patterns, "patterns", masim.DefaultPatterns, "input `patterns` to run: directed ones, then random ones")
+	fl.BoolVar(&f.prove, "prove", false, proveUsage)
 	fl.BoolVar(&f.exhaustive, "exhaustive", false, fmt.Sprintf("run all patterns (at most %d inputs)", masim.MaxExhaustive))
 	fl.Uint64Var(&f.seed, "seed", 1, "`seed` of the random patterns")
 	fl.IntVar(&f.threads, "threads", 0, "`number` of threads (0 = all cores); does not change the result")
@@ -178,8 +181,14 @@ func (a *app) verify(cmd *cobra.Command, file, progFile string, f verifyFlags) e
 			return err
 		}
 	}
+	var proof *proofReport
+	if f.prove && r.Refused == "" && verdict.Equal() {
+		if proof, err = a.prove(n, prog, line); err != nil {
+			return err
+		}
+	}
 	line.clear()
-	r.Verified = newVerifyReport(r.Rule == "", verdict)
+	r.Verified = newVerifyReport(r.Rule == "", verdict, proof)
 	r.Verified.Proved = r.Verified.Proved && r.Refused == ""
 	r.Names = verdict.Names
 	r.WrongPatterns, r.WrongOutputs = verdict.WrongPatterns, verdict.WrongOutputs
@@ -199,7 +208,9 @@ func (a *app) verify(cmd *cobra.Command, file, progFile string, f verifyFlags) e
 		return fmt.Errorf("%w: %s cannot run as %s: %s", errCheck, progFile, file, r.Refused)
 	case !verdict.Equal():
 		return fmt.Errorf("%w: %s does not compute %s: %v", errCheck, progFile, file, verdict.First)
-	case r.Rule != "" && !verdict.Exhaustive:
+	case proof.check(progFile, file) != nil:
+		return proof.check(progFile, file)
+	case r.Rule != "" && !verdict.Exhaustive && !proof.proved():
 		return fmt.Errorf("%w: %s is no schedule of %s, and %s that agree are no proof: %s", errCheck, progFile, file, count(verdict.Patterns, "pattern"), r.Rule)
 	}
 	if err == nil {
@@ -260,6 +271,9 @@ func (r *verifyResult) text(v *masim.VerifyReport) string {
 		s.add("first", "%v", v.First)
 	default:
 		s.add("bits", "%s", agreement(v, p.Cols))
+	}
+	if p := r.Verified.Proof; p != nil {
+		s.add("proof", "%s", p.text())
 	}
 	if r.Names != "" {
 		s.add("names", "%s", r.Names)
