@@ -28,10 +28,18 @@ const (
 	// maxSegment is the most gates that are searched together: a change there
 	// takes time in proportion to them.
 	maxSegment = 4096
-	// windowWork is the work for a gate of a window, and idleWork what a gate
-	// may take without a gain.
-	windowWork = 100_000
-	idleWork   = 20_000
+	// windowWork is the most work for a gate of a window with all patterns, and
+	// windowIdle how much of it may go without a gain; guidedWork and guidedIdle
+	// are that for guided windows. A graph of up to guidedGates gates is one.
+	windowWork  = 50_000
+	windowIdle  = 5_000
+	guidedWork  = 1_000_000
+	guidedIdle  = 200_000
+	guidedGates = 1500
+	// The work is done in slices, and one in otherTurn goes to the way of
+	// searching that gained less.
+	annealSlices = 32
+	otherTurn    = 5
 )
 
 // Anneal makes the graph smaller by a random local search: it replaces gates by
@@ -73,7 +81,7 @@ func Anneal(ctx context.Context, g *Graph, opt AnnealOptions) (*Graph, error) {
 		gates := int64(smallest.NumGates())
 		share := opt.Work / int64(passes)
 		out := eachSegment(smallest, maxSegment, pass*maxSegment/2, func(net *resubWindow, _ int) {
-			a.windows(net, int64(float64(share)*float64(net.gates())/float64(gates)))
+			a.segment(net, int64(float64(share)*float64(net.gates())/float64(gates)))
 		})
 		if out.NumGates() <= smallest.NumGates() {
 			smallest = out
@@ -92,7 +100,9 @@ type annealer struct {
 	grow    grower
 	rebuild windowRebuilder
 	rng     *rand.Rand
+	w       resubWindow // in hand
 	given   resubWindow
+	guided  guidedSearch
 }
 
 func newAnnealer(ctx context.Context, opt AnnealOptions) *annealer {
@@ -100,27 +110,86 @@ func newAnnealer(ctx context.Context, opt AnnealOptions) *annealer {
 	a.grow.rng = a.rng
 	a.local.rng = a.rng
 	a.local.ctx = ctx
+	a.guided.annealer = a
 	a.local.progress = opt.Progress
 	a.local.total = opt.Work
 	return a
 }
 
-// windows searches the net in windows until the work is done.
-func (a *annealer) windows(net *resubWindow, work int64) {
-	var w, next resubWindow
+// segment searches a net without values, some of the work in one way and some
+// in another: mostly in that which gained more for its work the last time.
+func (a *annealer) segment(net *resubWindow, work int64) {
+	if net.gates() <= guidedGates {
+		a.guided.reset(net.inputs)
+		a.guided.run(net, a.opt.Slack, work, work)
+		return
+	}
+	ways := [...]func(work int64){
+		func(work int64) { a.exactWindows(net, work) },
+		func(work int64) { a.guidedWindows(net, work) },
+	}
+	var rate [2]float64
+	slice := max(work/annealSlices, 1)
+	stop := a.local.s.work + work
+	for turn := 0; a.local.s.work < stop && a.local.ctx.Err() == nil && net.gates() > 0; turn++ {
+		way := 0
+		if rate[1] > rate[0] {
+			way = 1
+		}
+		switch {
+		case turn < len(ways):
+			way = turn
+		case turn%otherTurn == 0:
+			way = 1 - way
+		}
+		gates, before := net.gates(), a.local.s.work
+		ways[way](min(slice, stop-before))
+		spent := max(1, a.local.s.work-before)
+		rate[way] = float64(gates-net.gates()) / float64(spent)
+		a.local.s.work += int64(net.gates())
+	}
+}
+
+// exactWindows searches the net in windows of so few inputs that all patterns
+// can be looked at.
+func (a *annealer) exactWindows(net *resubWindow, work int64) {
+	a.windows(net, work, func() (inputs, gates int) {
+		return 8 + a.rng.IntN(4), 20 + a.rng.IntN(80)
+	}, func(left int64) {
+		a.grow.window(&a.w, patternWords(len(a.grow.leaves)))
+		n := int64(a.w.gates())
+		a.search(&a.w, min(windowWork*n, left), windowIdle*n)
+	})
+}
+
+// guidedWindows searches the net in larger windows, guided.
+func (a *annealer) guidedWindows(net *resubWindow, work int64) {
+	a.windows(net, work, func() (inputs, gates int) {
+		return 20 + a.rng.IntN(60), 100 + a.rng.IntN(300)
+	}, func(left int64) {
+		a.grow.window(&a.w, 0)
+		n := int64(a.w.gates())
+		a.guided.reset(a.w.inputs)
+		a.guided.run(&a.w, a.opt.Slack, min(guidedWork*n, left), guidedIdle*n)
+	})
+}
+
+// windows searches the net in windows of some size at random pivots until the
+// work is done.
+func (a *annealer) windows(net *resubWindow, work int64, size func() (inputs, gates int), search func(left int64)) {
+	var next resubWindow
 	a.grow.reset(net)
-	work += a.local.s.work
-	for a.local.s.work < work && a.local.ctx.Err() == nil && net.gates() > 0 {
+	stop := a.local.s.work + work
+	for a.local.s.work < stop && a.local.ctx.Err() == nil && net.gates() > 0 {
 		pivot := net.first() + a.rng.IntN(net.gates())
-		ok := a.grow.grow(pivot, 8+a.rng.IntN(5), 30+a.rng.IntN(170))
+		inputs, gates := size()
+		ok := a.grow.grow(pivot, inputs, gates)
 		a.local.s.work += int64(len(net.nodes) + 100*len(a.grow.members))
 		if !ok {
 			continue
 		}
-		a.grow.window(&w)
-		gates := int64(w.gates())
-		a.search(&w, min(windowWork*gates, work-a.local.s.work), idleWork*gates)
-		a.grow.replace(&next, &a.rebuild, &w)
+		search(stop - a.local.s.work)
+		a.grow.replace(&next, &a.rebuild, &a.w)
 		a.local.s.work += int64(4 * len(net.nodes))
 		if next.gates() > net.gates() {
 			continue
@@ -155,48 +224,28 @@ type localSearch struct {
 // tickWork is the work after which the context is looked at.
 const tickWork = 1 << 20
 
+// ended reports progress and tells whether the context has ended.
+func (a *localSearch) ended() bool {
+	if a.s.work < a.tick {
+		return false
+	}
+	a.tick = a.s.work + tickWork
+	if a.progress != nil {
+		a.progress(Progress{"annealing", int(min(a.s.work, a.total) / 1e6), int(a.total / 1e6)})
+	}
+	return a.ctx.Err() != nil
+}
+
 // run searches a window until some work is done, or some was done without a
 // gain, or the context ends. The window is then the smallest found; of several
 // the last.
 func (a *localSearch) run(w *resubWindow, slack int, work, idle int64) {
 	s := &a.s
-	s.rng = a.rng
 	a.best.copyFrom(w)
 	work += s.work
 	last := s.work
-	for s.work < min(work, last+idle) && w.gates() > 0 {
-		if s.work >= a.tick {
-			a.tick = s.work + tickWork
-			if a.progress != nil {
-				a.progress(Progress{"annealing", int(min(s.work, a.total) / 1e6), int(a.total / 1e6)})
-			}
-			if a.ctx.Err() != nil {
-				break
-			}
-		}
-		node := w.first() + a.rng.IntN(w.gates())
-		s.begin(w, node)
-		s.stop = s.work + 20000
-		p := &s.levels[0]
-		s.one(p)
-		if s.delta >= 0 && (s.freed > 1 || slack > 0 && a.rng.IntN(20) == 0) && s.freed < 5 {
-			s.stop = s.work + 40000
-			if s.freed <= 2 || a.rng.IntN(2) == 0 {
-				s.deeper(p, 2, 3)
-			} else {
-				s.deeper(p, 3, 3)
-			}
-		}
-		if s.delta == noChange || w.gates()+s.delta > a.best.gates()+slack {
-			continue
-		}
-		a.rebuild.rebuild(&a.next, w, s.cone, s.found.steps[:s.found.n], []replaced{{node, s.found.out}})
-		s.work += int64(len(w.nodes) * (4 + w.words/4))
-		if a.next.gates() > a.best.gates()+slack {
-			continue
-		}
-		*w, a.next = a.next, *w
-		if w.gates() < a.best.gates() {
+	for s.work < min(work, last+idle) && w.gates() > 0 && !a.ended() {
+		if a.step(w, a.best.gates()+slack) && w.gates() < a.best.gates() {
 			a.best.copyFrom(w)
 			last = s.work
 		}
@@ -204,4 +253,34 @@ func (a *localSearch) run(w *resubWindow, slack int, work, idle int64) {
 	if w.gates() > a.best.gates() {
 		w.copyFrom(&a.best)
 	}
+}
+
+// step looks for a replacement of a random gate, and makes it if the window has
+// at most so many gates then. It tells whether it did.
+func (a *localSearch) step(w *resubWindow, most int) bool {
+	s := &a.s
+	s.rng = a.rng
+	node := w.first() + a.rng.IntN(w.gates())
+	s.begin(w, node)
+	s.stop = s.work + 20000
+	p := &s.levels[0]
+	s.one(p)
+	if s.delta >= 0 && (s.freed > 1 || most > w.gates() && a.rng.IntN(20) == 0) && s.freed < 5 {
+		s.stop = s.work + 40000
+		if s.freed <= 2 || a.rng.IntN(2) == 0 {
+			s.deeper(p, 2, 3)
+		} else {
+			s.deeper(p, 3, 3)
+		}
+	}
+	if s.delta == noChange || w.gates()+s.delta > most {
+		return false
+	}
+	a.rebuild.rebuild(&a.next, w, s.cone, s.found.steps[:s.found.n], []replaced{{node, s.found.out}})
+	s.work += int64(len(w.nodes) * (4 + w.words/4))
+	if a.next.gates() > most {
+		return false
+	}
+	*w, a.next = a.next, *w
+	return true
 }

@@ -3,6 +3,7 @@ package xmg
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -176,10 +177,41 @@ func TestSegments(t *testing.T) {
 		require.Equal(t, g.NumGates(), h.NumGates())
 
 		a := newAnnealer(t.Context(), AnnealOptions{Seed: seed, Slack: 1, Work: 1e6})
-		h = eachSegment(g, size, r.IntN(size), func(net *resubWindow, _ int) { a.windows(net, 1e5) })
-		requireEqual(t, g, h)
-		require.LessOrEqual(t, h.NumGates(), g.NumGates())
+		for _, search := range []func(net *resubWindow, work int64){a.segment, a.exactWindows, a.guidedWindows} {
+			h = eachSegment(g, size, r.IntN(size), func(net *resubWindow, _ int) { search(net, 1e5) })
+			requireEqual(t, g, h)
+			require.LessOrEqual(t, h.NumGates(), g.NumGates())
+		}
 	}
+}
+
+// TestGuidedLearns has a comparison with a constant that few random patterns
+// meet: what they do not show must be learned, not lost.
+func TestGuidedLearns(t *testing.T) {
+	g := New("")
+	all, parity := True, False
+	for range 40 {
+		g.AddInput("")
+	}
+	for i := range 40 {
+		all = g.And(all, MakeLit(i+1, i%3 == 0))
+		parity = g.Xor2(parity, MakeLit(i+1, false))
+	}
+	g.AddOutput("all", all)
+	g.AddOutput("parity", parity)
+	g.AddOutput("either", g.Or(g.And(all, parity), g.And(all^1, parity))) // the parity
+	a := newAnnealer(t.Context(), AnnealOptions{Slack: 1})
+	net := wholeOf(g)
+	a.guided.reset(net.inputs)
+	before := slices.Clone(a.guided.patterns)
+	a.guided.run(net, 1, 1e7, 1e7)
+	h := net.graph(g)
+	require.NoError(t, h.Check())
+	e, err := Equivalent(t.Context(), g, h, EquivalenceOptions{})
+	require.NoError(t, err)
+	require.Equal(t, Equal, e.Verdict)
+	require.LessOrEqual(t, h.NumGates(), 39+39) // both chains
+	require.NotEqual(t, before, a.guided.patterns)
 }
 
 // TestGrow compares windows with their definition: they are within bounds, no
@@ -235,7 +267,7 @@ func TestGrow(t *testing.T) {
 				}
 			}
 			var w, next resubWindow
-			g.window(&w)
+			g.window(&w, patternWords(len(g.leaves)))
 			checkWindow(t, &w)
 			require.Len(t, w.outs, len(used))
 			for _, n := range g.replaced {

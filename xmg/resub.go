@@ -89,7 +89,7 @@ func (r *resubstituter) net(net *resubWindow, done, total int) {
 		if !r.grow.grow(id, r.opt.MaxInputs, r.opt.MaxGates) {
 			continue
 		}
-		r.grow.window(&r.w)
+		r.grow.window(&r.w, patternWords(len(r.grow.leaves)))
 		for _, m := range r.grow.members {
 			r.seen[m] = true
 		}

@@ -180,13 +180,13 @@ func (g *grower) dependentLeaf() int32 {
 	return -1
 }
 
-// window makes w the window, with the values for all patterns of its inputs,
-// and its outputs what is used outside of it.
-func (g *grower) window(w *resubWindow) {
+// window makes w the window, with words of values for all patterns of its inputs
+// (or none), and its outputs what is used outside of it.
+func (g *grower) window(w *resubWindow, words int) {
 	slices.Sort(g.leaves)
 	slices.Sort(g.members)
 	g.at = resize(g.at, len(g.net.nodes))
-	w.reset(len(g.leaves), patternWords(len(g.leaves)))
+	w.reset(len(g.leaves), words)
 	w.allPatternsInto()
 	g.at[0] = 0
 	for i, id := range g.leaves {

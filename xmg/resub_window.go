@@ -301,12 +301,27 @@ func wholeOf(g *Graph) *resubWindow {
 	return w
 }
 
+// plain returns the window as a graph without names.
+func (w *resubWindow) plain() *Graph {
+	names := New("")
+	for range w.inputs {
+		names.AddInput("")
+	}
+	names.outputs = make([]Output, len(w.outs))
+	return w.graph(names)
+}
+
 // fill computes the values of all nodes for all patterns of the inputs.
 func (w *resubWindow) fill() {
 	w.words = patternWords(w.inputs)
 	w.val = resize(w.val, len(w.nodes)*w.words)
 	clear(w.val[:w.words])
 	w.allPatternsInto()
+	w.simulate()
+}
+
+// simulate computes the values of all gates from those of the inputs.
+func (w *resubWindow) simulate() {
 	for id := w.first(); id < len(w.nodes); id++ {
 		evalGate(w.row(id), w.nodes[id], w.val, w.words)
 	}
