@@ -204,9 +204,12 @@ func (db *exactLibrary) find(t truth6, most int) (r recipe6, ok, proved bool) {
 // For each gate there is a variable for each three items that can be its
 // operands, and one for each of the five operations. The values of the gates are
 // variables for each pattern; patterns are added as results turn out to be wrong
-// for them. (Eén's encoding as in Knuth, TAOCP 7.2.2.2, exercise 477, and
-// Haaswijk, Soeken, Mishchenko, De Micheli, "SAT-based exact synthesis", IEEE
-// TCAD 39(4), 2020, with its removal of symmetries.)
+// for them.
+//
+// (The encoding is that of Kojevnikov, Kulikov, Yaroslavtsev, "Finding efficient
+// circuits using SAT-solvers", SAT 2009, for three operands; the removal of
+// symmetries is as in Knuth, TAOCP 7.2.2.2, exercise 477, and Haaswijk, Soeken,
+// Mishchenko, De Micheli, "SAT-based exact synthesis", IEEE TCAD 39(4), 2020.)
 type exactSearch struct {
 	solver   sat.Solver
 	t        truth6

@@ -2,15 +2,16 @@ package xmg
 
 import "context"
 
-// ExactRewrite makes the graph smaller by minimum XMGs: where a gate is a
-// function of five others by more gates than the function needs, and these gates
-// serve nothing else, it is built anew. The functions of such cuts are minimised
-// by SAT, each class of them once, as far as [ExactOptions] allow. A graph of one
-// output and at most six inputs is minimised as a whole.
+// ExactRewrite makes the graph smaller by minimum XMGs. Where a gate is a
+// function of at most four others, it tries several minimum XMGs of the function
+// and counts the gates that are there already. Where it is one of five, by more
+// gates than the function needs, and these serve nothing else, a minimum XMG is
+// searched by SAT, once for each class of functions, as far as [ExactOptions]
+// allow. A graph of one output and at most six inputs is minimised as a whole.
 //
-// The result is never larger. It takes some 60 us and 700 bytes a gate and what
-// the searches take, which is bounded. When the context ends, the gates that are left stay as they
-// are; that is no error.
+// The result is never larger. It takes some 80 us and 700 bytes a gate, and what
+// the searches take, which is bounded. When the context ends, the gates that are
+// left stay as they are; that is no error.
 func ExactRewrite(ctx context.Context, g *Graph, opt ExactOptions) (*Graph, error) {
 	g = g.Sweep()
 	if g.NumInputs() <= 6 && g.NumOutputs() == 1 {
@@ -64,13 +65,25 @@ func (r *exactRewriter) gate(id int) {
 	least := r.gain6(&self, &bestIn, fanins)
 	for i := range r.cuts.lists[id] {
 		c := &r.cuts.lists[id][i]
-		if c.n < exactLeaves {
-			continue // has its minimum from the library
-		}
 		var in [6]Lit
 		for i, l := range c.leaves() {
 			in[i] = r.lit[l]
-			r.ref(in[i], exactBudget)
+		}
+		if c.n < exactLeaves {
+			rs, p := r.lib.four.recipesFor(truth(c.fn))
+			four := p.inputs([4]Lit(in[:4]))
+			placed := [6]Lit{four[0], four[1], four[2], four[3]}
+			for k := range rs {
+				rec := rs[k].six()
+				rec.out ^= uint8(p >> 12)
+				if added := r.gain6(&rec, &placed, fanins); added < least {
+					least, best, bestIn = added, rec, placed
+				}
+			}
+			continue
+		}
+		for _, l := range in[:c.n] {
+			r.ref(l, exactBudget)
 		}
 		free := r.undo(fanins)
 		rec, ok, _ := r.db.find(c.fn, free+least-1)
@@ -102,4 +115,18 @@ func exactWhole(ctx context.Context, g *Graph, opt ExactOptions) *Graph {
 	o := e.Output(0).Lit
 	out.AddOutput(g.Output(0).Name, lit[o>>1]^o&1)
 	return out
+}
+
+// six returns the recipe as one of six inputs.
+func (r *recipe) six() (six recipe6) {
+	var items [5 + maxSteps]uint8
+	for i := range uint8(4) {
+		items[1+i] = (1 + i) << 1
+	}
+	at := func(op uint8) uint8 { return items[op>>1] ^ op&1 }
+	for i, s := range r.steps[:r.n] {
+		items[5+i], _ = six.gate(s&stepXor != 0, at(s.operand(0)), at(s.operand(1)), at(s.operand(2)))
+	}
+	six.out = at(r.out)
+	return six
 }

@@ -89,7 +89,7 @@ func TestExact(t *testing.T) {
 		{"majority of three of five", majorityTable(3) | majorityTable(3)<<8 | majorityTable(3)<<16 | majorityTable(3)<<24, 5, 1, true},
 		{"parity of six", parity, 6, 3, true},
 		{"no parity of six", ^parity, 6, 3, true},
-		{"majority of five", majorityTable(5), 5, 4, true}, // as Amarù and others found by hand for MIGs
+		{"majority of five", majorityTable(5), 5, 4, true},
 		{"multiplexer of four", 0xff00f0f0ccccaaaa, 6, 6, false},
 	} {
 		g, proved, err := Exact(ctx, c.table, c.inputs, ExactOptions{Conflicts: 2000})

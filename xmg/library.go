@@ -14,7 +14,7 @@ import (
 // needs more than five gates.
 //
 // (Haaswijk, Soeken, Amarù, Gaillardon, De Micheli, "A novel basis for logic
-// rewriting", ASP-DAC 2017, have the first such table.)
+// rewriting", ASP-DAC 2017, have such a table.)
 //
 //go:generate go run ./internal/exact4 -o npn4.txt
 //go:embed npn4.txt
