@@ -51,13 +51,14 @@ func integerRemainder(b *builder, p params) {
 	b.output("y", r)
 }
 
-// rootBits returns the highest h bits of the square root of word, whose length
-// is even and which zeros follow below; without restoring, three gates a bit.
+// rootBits returns the highest h bits of the square root of word, of whose bits
+// pairs are taken from the top and which zeros follow below; without restoring,
+// three gates a bit. The highest bit of the root is known to be set if first is.
 //
 // The remainder is in two's complement and may be negative, by at most the
 // double root and one. If it is not, the next step subtracts 4 root + 1, else it
 // adds 4 root + 3; both are the root or its complement, with 11 below, to add.
-func (b *builder) rootBits(word []lit, h int) []lit {
+func (b *builder) rootBits(word []lit, h int, first bool) []lit {
 	bit := func(i int) lit { return at(word, len(word)-1-i) } // from the top
 	out := make([]lit, h)                                     // from the top
 	var rem []lit
@@ -70,6 +71,9 @@ func (b *builder) rootBits(word []lit, h int) []lit {
 		}
 		add = append(add, sign.Not()) // above the root are zeros
 		rem, _ = b.ripple(extended(next, len(add)), add, netlist.False)
+		if step == 0 && first {
+			rem[2] = netlist.False
+		}
 		sign = rem[len(rem)-1]
 		out[step] = sign.Not()
 	}
@@ -79,5 +83,5 @@ func (b *builder) rootBits(word []lit, h int) []lit {
 
 func integerRoot(b *builder, p params) {
 	word := joined(b.input("a", p.width), zeros(p.width%2))
-	b.output("y", b.rootBits(word, len(word)/2))
+	b.output("y", b.rootBits(word, len(word)/2, false))
 }

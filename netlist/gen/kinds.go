@@ -137,10 +137,22 @@ var Kinds = []Kind{
 		build: floatCompare,
 	},
 	{
+		Name:  "fdiv",
+		Doc:   "a / b in floating point",
+		Width: floatWidth(32), Extra: floatParams, derive: exponentOf, check: checkFloat,
+		build: floatDiv,
+	},
+	{
 		Name:  "feq",
 		Doc:   "y is 1 if a = b in floating point",
 		Width: floatWidth(32), Extra: floatParams, derive: exponentOf, check: checkFloat,
 		build: floatEqual,
+	},
+	{
+		Name:  "ffma",
+		Doc:   "a * b + c in floating point, rounded once",
+		Width: floatWidth(32), Extra: floatParams, derive: exponentOf, check: checkFloat,
+		build: floatFMA,
 	},
 	{
 		Name:  "fle",
@@ -177,6 +189,12 @@ var Kinds = []Kind{
 		Doc:   "a with the other sign, a floating-point word of any format",
 		Width: floatWidth(32),
 		build: floatSign(lit.Not),
+	},
+	{
+		Name:  "fsqrt",
+		Doc:   "square root of a in floating point",
+		Width: floatWidth(32), Extra: floatParams, derive: exponentOf, check: checkFloatRoot,
+		build: floatSqrt,
 	},
 	{
 		Name:  "fsub",
