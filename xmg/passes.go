@@ -13,6 +13,8 @@ type pass struct {
 	name string
 	doc  string // what it does, for people who write scripts
 	work int64  // for each gate, in units of about a microsecond
+	// first is set where the first run is worth its time however large the graph.
+	first bool
 	run  func(passContext, *Graph) (*Graph, error)
 }
 
@@ -26,20 +28,35 @@ type passContext struct {
 
 // passes are all there are.
 var passes = []pass{
-	{"map", "cover with cuts of four leaves and rewrite, in turns", 30, func(c passContext, g *Graph) (*Graph, error) {
+	{"map", "cover with cuts of four leaves and rewrite, in turns", 30, true, func(c passContext, g *Graph) (*Graph, error) {
 		return Map(c, g, Options{Progress: c.progress})
 	}},
-	{"cover", "choose a cut of four leaves for each gate, for the least area", 3, func(c passContext, g *Graph) (*Graph, error) {
+	{"cover", "choose a cut of four leaves for each gate, for the least area", 3, false, func(c passContext, g *Graph) (*Graph, error) {
 		return cover(c, g, c.progress, &cutStore{})
 	}},
-	{"rewrite", "replace small cones where that saves gates", 6, func(c passContext, g *Graph) (*Graph, error) {
+	{"rewrite", "replace small cones where that saves gates", 6, false, func(c passContext, g *Graph) (*Graph, error) {
 		return rewrite(c, g, c.progress, &cutStore{}, false)
 	}},
-	{"ties", "rewrite also where that saves nothing, so that other passes find more", 6, func(c passContext, g *Graph) (*Graph, error) {
+	{"ties", "rewrite also where that saves nothing, so that other passes find more", 6, false, func(c passContext, g *Graph) (*Graph, error) {
 		return rewrite(c, g, c.progress, &cutStore{}, true)
 	}},
-	{"exact", "build cones of five leaves anew from minimum gates, found by SAT", 100, func(c passContext, g *Graph) (*Graph, error) {
+	{"reduce", "merge gates that are proved equal or constant", 100, false, func(c passContext, g *Graph) (*Graph, error) {
+		return Reduce(c, g, ReduceOptions{Progress: c.progress})
+	}},
+	{"exclusive", "make ORs of terms that exclude each other XORs", 20, false, func(c passContext, g *Graph) (*Graph, error) {
+		return Exclusive(c, g, Options{Progress: c.progress})
+	}},
+	{"rewrite6", "rewrite with cuts of six leaves, other recipes each time", 25, false, func(c passContext, g *Graph) (*Graph, error) {
+		return Rewrite6(c, g, c.seed, Options{Progress: c.progress})
+	}},
+	{"exact", "build cones of five leaves anew from minimum gates, found by SAT", 100, false, func(c passContext, g *Graph) (*Graph, error) {
 		return ExactRewrite(c, g, ExactOptions{Seed: c.seed, Progress: c.progress})
+	}},
+	{"resub", "express gates by others, equal wherever an output can tell", 200, false, func(c passContext, g *Graph) (*Graph, error) {
+		return Resubstitute(c, g, ResubOptions{Seed: c.seed, Progress: c.progress})
+	}},
+	{"anneal", "search at random, smaller or not, wherever an output cannot tell", 2000, false, func(c passContext, g *Graph) (*Graph, error) {
+		return Anneal(c, g, AnnealOptions{Seed: c.seed, Work: annealWork * int64(g.NumGates()), Progress: c.progress})
 	}},
 }
 
@@ -49,15 +66,27 @@ var passOrder = []struct{ first, second, reason string }{
 	{"map", "rewrite", "rewriting first breaks up adders, which covering finds whole"},
 }
 
-// efforts are the script of each effort, and the work that it may do: the first
-// pass is always run, any other one only if the work left suffices for it.
+// annealWork is what one annealing spends on a gate, in its units.
+const annealWork = 400_000
+
+// efforts are the script of each effort, and the work that it may do: a pass is
+// run if the work left suffices for it, or if it is the first run of one that is
+// always worth its time.
+//
+// Redundant logic goes first: it hides structure from all others (the upper bits
+// of a divider's remainders are constant, but not in form). Then covering finds
+// the adders. Then come the passes that look at
+// structure only, the fast ones before the slow ones, and at last those that
+// look at what outputs can tell, on what is small by then. All of them profit
+// from another run after the others.
 var efforts = [...]struct {
-	script Script
-	work   int64 // in units of pass.work
+	script   Script
+	work     int64 // in units of pass.work
+	patience int   // runs of a group in a row without a gain that end its repetition
 }{
-	Fast:   {mustParse("map"), 0},
-	Normal: {mustParse("map"), 200e6},
-	High:   {mustParse("map"), 1500e6},
+	Fast:   {mustParse("reduce map exclusive map reduce (rewrite6)*3"), 12e6, 1},
+	Normal: {mustParse("reduce map exclusive map reduce (rewrite6)*10 (resub)*4 reduce map (rewrite6)*4 (anneal)*8"), 150e6, 1},
+	High:   {mustParse("reduce map exclusive map reduce (rewrite6)*20 (resub)*8 reduce (map (rewrite6)*8 (anneal resub)*8)*"), 1000e6, 2},
 }
 
 func mustParse(text string) Script {

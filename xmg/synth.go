@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -106,12 +107,18 @@ func (s *synthesis) run(sc Script) error {
 
 // repeat runs a group until it gains nothing, but a limited number of times.
 func (s *synthesis) repeat(st Step) error {
+	idle := 0
 	for range st.most {
-		cost := s.cost
+		cost, runs := s.cost, s.runs
 		if err := s.run(st.group); err != nil {
 			return err
 		}
-		if s.cost >= cost*(1-minGroupGain) {
+		if s.runs == runs {
+			break // no work is left for any of its passes
+		}
+		if s.cost < cost*(1-minGroupGain) {
+			idle = 0
+		} else if idle++; idle == efforts[s.opt.Effort].patience {
 			break
 		}
 	}
@@ -127,7 +134,8 @@ func (s *synthesis) pass(p *pass) error {
 	}
 	before := s.cur.NumGates()
 	work := p.work * int64(before)
-	if work > s.room && len(s.report.Passes) > 0 {
+	again := slices.ContainsFunc(s.report.Passes, func(r PassReport) bool { return r.Pass == p.name })
+	if work > s.room && (again || !p.first) {
 		return nil // too large a graph for this pass at this effort
 	}
 	s.room -= work

@@ -136,6 +136,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.cecCommand(),
 		a.compareCommand(),
 		a.costsCommand(),
+		a.synthCommand(),
 		a.statsCommand(),
 		a.faultsCommand(),
 		a.genCommand(),
