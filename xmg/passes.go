@@ -15,7 +15,7 @@ type pass struct {
 	work int64  // for each gate, in units of about a microsecond
 	// first is set where the first run is worth its time however large the graph.
 	first bool
-	run  func(passContext, *Graph) (*Graph, error)
+	run   func(passContext, *Graph) (*Graph, error)
 }
 
 // passContext is what a pass may depend on besides the graph.

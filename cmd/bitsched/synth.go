@@ -181,7 +181,7 @@ func (a *app) synth(cmd *cobra.Command, file string, f synthFlags) error {
 		stopped = s.stopped()
 	}
 	s.end()
-	if err := a.prove(given, g, file, line); err != nil {
+	if err := a.proveGraph(given, g, file, line); err != nil {
 		return err
 	}
 	if f.output != "" {
@@ -256,8 +256,8 @@ func passTable() string {
 	return b.String()
 }
 
-// prove checks that a graph is equal to the circuit that it was made from.
-func (a *app) prove(given, g *xmg.Graph, file string, line *progressLine) error {
+// proveGraph checks that a graph is equal to the circuit that it was made from.
+func (a *app) proveGraph(given, g *xmg.Graph, file string, line *progressLine) error {
 	s := a.startStoppable(0, line, "stopping the proof")
 	defer s.end()
 	e, err := xmg.Equivalent(s.ctx, given, g, xmg.EquivalenceOptions{Progress: line.mapping})

@@ -13,6 +13,7 @@ import (
 	"github.com/bitsched/bitsched/masim"
 	"github.com/bitsched/bitsched/netlist"
 	"github.com/bitsched/bitsched/sram"
+	"github.com/bitsched/bitsched/xmg"
 )
 
 type verifyFlags struct {
@@ -30,11 +31,14 @@ const verifyLong = `Verify executes a program on the model of the arrays, compar
 with the circuit, and names the first output bit that differs, with its pattern
 and its bitline. The exit code is then 1.
 
-It also replays the program against the MAJ and XOR gates that schedule would
-make of the circuit, and says whether every rule of a schedule is kept; that
-proves the program right for all inputs. A program that computes the circuit
-from other gates is no such schedule: it passes only if all input patterns were
-run, since some of them are no proof.
+It also replays the program against the gates of the circuit, and says whether
+every rule of a schedule is kept; for a circuit of MAJ and XOR gates that proves
+the program right for all inputs. A circuit of other logic has many forms in MAJ
+and XOR gates: the replay then is against the gates that the program itself
+computes, and that these are the circuit is proved as by --prove; --prove=false
+leaves that out. A program that keeps the rules of no schedule of the circuit
+passes only with such a proof, or if all input patterns were run, since some of
+them are no proof.
 
 --stuck runs the program again with a cell that is stuck at a value, and tests
 the rows that it uses by writing zeros and ones to them and reading these back.
@@ -145,7 +149,7 @@ func (a *app) verify(cmd *cobra.Command, file, progFile string, f verifyFlags) e
 	}
 	line := a.newProgress()
 	defer line.clear()
-	n, g, err := a.readGraph(file, line)
+	n, err := a.readCircuit(file, line)
 	if err != nil {
 		return err
 	}
@@ -160,6 +164,12 @@ func (a *app) verify(cmd *cobra.Command, file, progFile string, f verifyFlags) e
 	if err := (&sram.Faults{Stuck: cells}).Validate(prog.Geometry); err != nil {
 		return usageError(cmd, "%w", err)
 	}
+
+	g, own, err := gatesOf(n, prog, line)
+	if err != nil {
+		return err
+	}
+	prove := f.prove || own && !cmd.Flags().Changed("prove")
 
 	r := &verifyResult{
 		Netlist: newNetlistReport(file, n.Name, g),
@@ -182,7 +192,7 @@ func (a *app) verify(cmd *cobra.Command, file, progFile string, f verifyFlags) e
 		}
 	}
 	var proof *proofReport
-	if f.prove && r.Refused == "" && verdict.Equal() {
+	if prove && (f.prove || !verdict.Exhaustive) && r.Refused == "" && verdict.Equal() {
 		if proof, err = a.prove(n, prog, line); err != nil {
 			return err
 		}
@@ -217,6 +227,20 @@ func (a *app) verify(cmd *cobra.Command, file, progFile string, f verifyFlags) e
 		err = stuckError(progFile, r.Stuck)
 	}
 	return err
+}
+
+// gatesOf returns the gates that a program is replayed against: those of the
+// circuit, or the program's own where the circuit is no XMG.
+func gatesOf(n *netlist.Network, prog *sram.Program, line *progressLine) (g *xmg.Graph, own bool, err error) {
+	if !xmg.IsXMG(n) {
+		if g, err := masim.Symbolic(prog); err == nil {
+			return g, true, nil
+		}
+		// The machine refuses the program; the replay says why.
+	}
+	line.phase("making gates")
+	g, err = xmg.FromNetwork(context.Background(), n, xmg.Options{NoMap: true, Progress: line.mapping})
+	return g, false, err
 }
 
 func (a *app) execute(n *netlist.Network, prog *sram.Program, f verifyFlags, workers int, line *progressLine) (*masim.VerifyReport, error) {
