@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/bitsched/bitsched/benchmarks"
 	"github.com/bitsched/bitsched/masim"
+	"github.com/bitsched/bitsched/netlist"
 	"github.com/bitsched/bitsched/sram"
 	"github.com/bitsched/bitsched/xmg"
 )
@@ -47,6 +47,9 @@ const compareLong = `Compare schedules every circuit with every scheduler, one r
 replays and executes every program, and prints copies, means, ratios, energy and
 CPU time beside the figures that the MASIM paper published for circuits of the
 same name, gates and rows.
+
+MAJ and XOR gates are taken as they are; other logic is synthesised first, at the
+same effort, and its energy set beside the published one of the same circuit.
 
 The rows of an array are those of --rows-file (lines of NAME ROWS, where NAME is
 the file's name without its ending), else those of --rows. With --sizes every
@@ -194,13 +197,19 @@ func (a *app) compare(cmd *cobra.Command, files []string, f compareFlags) error 
 		return err
 	}
 
-	ctx, cancel := context.WithCancelCause(context.Background())
-	defer cancel(nil)
-	disarm := a.interrupt.onFirst(func() {
-		cancel(errInterrupt)
-		line.note("interrupted: finishing with the results so far (Ctrl-C again to abort)")
-	})
-	defer disarm()
+	search := a.startStoppable(0, line, "finishing with the results so far")
+	defer search.end()
+	made := map[*netlist.Network]*xmg.Graph{}
+	for i := range circuits {
+		c := &circuits[i]
+		if made[c.Network] == nil {
+			made[c.Network], err = search.synthesize(c.Network, xmg.SynthOptions{Effort: opts.Effort, Seed: opts.Seed}, f.budget, line)
+			if err != nil {
+				return err
+			}
+		}
+		c.Graph = made[c.Network]
+	}
 	report := a.searchProgress(line)
 	opts.Progress = func(s benchmarks.Step) {
 		s.Phase = fmt.Sprintf("%d/%d %s, %s: %s", s.Run, s.Runs, s.Circuit, s.Scheduler, s.Phase)
@@ -211,8 +220,8 @@ func (a *app) compare(cmd *cobra.Command, files []string, f compareFlags) error 
 			line.note("%s", rowText(r))
 		}
 	}
-	c := benchmarks.Run(ctx, circuits, schedulers, opts)
-	disarm()
+	c := benchmarks.Run(search.ctx, circuits, schedulers, opts)
+	search.end()
 	line.clear()
 	failed := compareError(c.Err())
 	if errors.Is(failed, errInterrupt) {
@@ -250,7 +259,8 @@ func (a *app) checkOutputs(f compareFlags) error {
 }
 
 // readCircuits reads all circuits before any is scheduled, so that a mistake in
-// the last one shows at once. The rows come first: they need no reading.
+// the last one shows at once. The rows come first: they need no reading. Graphs
+// are not made yet.
 func (a *app) readCircuits(cmd *cobra.Command, files []string, f compareFlags, line *progressLine) ([]benchmarks.Circuit, error) {
 	listed, err := readRowsFile(f.rowsFile)
 	if err != nil {
@@ -267,7 +277,7 @@ func (a *app) readCircuits(cmd *cobra.Command, files []string, f compareFlags, l
 	}
 	var circuits []benchmarks.Circuit
 	for _, file := range files {
-		n, g, err := a.readGraph(file, line)
+		n, err := a.readCircuit(file, line)
 		if err != nil {
 			return nil, err
 		}
@@ -281,7 +291,7 @@ func (a *app) readCircuits(cmd *cobra.Command, files []string, f compareFlags, l
 		}
 		for _, rows := range sizes {
 			circuits = append(circuits, benchmarks.Circuit{
-				Name: netlistName(file, n.Name), File: file, Network: n, Graph: g, Rows: rows,
+				Name: netlistName(file, n.Name), File: file, Network: n, Rows: rows,
 			})
 		}
 	}
