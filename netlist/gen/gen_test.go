@@ -564,14 +564,15 @@ func TestEveryKindHasAnOracle(t *testing.T) {
 			t.Errorf("no oracle for %s", k.Name)
 		}
 	}
-	if n := len(oracles) + len(floatCircuits); n != len(Kinds) {
+	if n := len(oracles) + len(floatCircuits) + len(conversions); n != len(Kinds) {
 		t.Errorf("%d oracles, %d kinds", n, len(Kinds))
 	}
 }
 
 // isFloat tells whether a kind is tested in float_test.go.
 func isFloat(kind string) bool {
-	return slices.ContainsFunc(floatCircuits, func(c floatCircuit) bool { return c.kind == kind })
+	return slices.Contains(conversions, kind) ||
+		slices.ContainsFunc(floatCircuits, func(c floatCircuit) bool { return c.kind == kind })
 }
 
 // TestSmall tries each kind at every width up to 9, on all patterns where they

@@ -137,6 +137,12 @@ var Kinds = []Kind{
 		build: floatCompare,
 	},
 	{
+		Name:  "fconvert",
+		Doc:   "a in another floating-point format",
+		Width: floatWidth(32), Extra: convertParams, derive: convertDefaults, check: checkConvert,
+		build: floatConvert,
+	},
+	{
 		Name:  "fdiv",
 		Doc:   "a / b in floating point",
 		Width: floatWidth(32), Extra: floatParams, derive: exponentOf, check: checkFloat,
@@ -153,6 +159,12 @@ var Kinds = []Kind{
 		Doc:   "a * b + c in floating point, rounded once",
 		Width: floatWidth(32), Extra: floatParams, derive: exponentOf, check: checkFloat,
 		build: floatFMA,
+	},
+	{
+		Name:  "ffromint",
+		Doc:   "the integer a as a floating-point number, to nearest, ties to even",
+		Width: wordWidth("a"), Extra: fromIntParams, derive: fromIntDefaults, check: checkFromInt,
+		build: floatFromInt,
 	},
 	{
 		Name:  "fle",
@@ -201,6 +213,12 @@ var Kinds = []Kind{
 		Doc:   "a - b in floating point",
 		Width: floatWidth(32), Extra: floatParams, derive: exponentOf, check: checkFloat,
 		build: floatAdd(true),
+	},
+	{
+		Name:  "ftoint",
+		Doc:   "floating-point a as an integer, the nearest there is if it is out of range, the largest for a NaN",
+		Width: floatWidth(32), Extra: toIntParams, derive: convertDefaults, check: checkFloat,
+		build: floatToInt,
 	},
 	{
 		Name:  "ge",
