@@ -2,27 +2,27 @@ package xmg
 
 import "math/bits"
 
-// classes are the nodes of a graph that simulation has not told apart, up to
-// complement. A node of a class of its own is in none: class 0. It takes 9 bytes
-// a node and 20 for those in classes.
+// classes are the nodes of a graph that simulation has not told apart. A node of
+// a class of its own is in none: class 0. It takes 4 bytes a node and 20 more for
+// those in classes.
+//
+// That nodes are equal up to complement needs no thought: no node is the
+// complement of another one, since all are 0 where all inputs are 0. (A MAJ gate
+// has at most one complemented fanin, a XOR gate none.)
 type classes struct {
-	of         []int32  // by node
-	complement []bool   // by node: whether it is 1 in the first pattern of all
-	members    []uint32 // the nodes in classes, ascending
-	count      int      // classes are numbered 1 to count
+	of      []int32  // by node
+	members []uint32 // the nodes in classes, ascending
+	count   int      // classes are numbered 1 to count
 
 	table []uint32 // scratch of refine: open addressing, 1 + index in members
 	sizes []int32
 }
 
-// newClasses puts all nodes of a graph in one class. first holds, by node, the
-// value in a pattern.
-func newClasses(first []uint64) *classes {
-	n := len(first)
-	c := &classes{of: make([]int32, n), complement: make([]bool, n), members: make([]uint32, n), count: 1}
-	for i, x := range first {
+// newClasses puts all of some nodes in one class.
+func newClasses(nodes int) *classes {
+	c := &classes{of: make([]int32, nodes), members: make([]uint32, nodes), count: 1}
+	for i := range nodes {
 		c.of[i] = 1
-		c.complement[i] = x&1 != 0
 		c.members[i] = uint32(i)
 	}
 	return c
@@ -38,18 +38,12 @@ func (c *classes) refine(value []uint64) bool {
 	table := c.table[:size]
 	clear(table)
 	mask := uint64(size - 1)
-	norm := func(node uint32) uint64 {
-		if c.complement[node] {
-			return ^value[node]
-		}
-		return value[node]
-	}
 	// A new class has the number of its first member until they are counted.
 	c.sizes = append(c.sizes[:0], make([]int32, len(c.members))...)
 	class := make([]uint32, len(c.members))
 	distinct := 0
 	for i, node := range c.members {
-		x, of := norm(node), c.of[node]
+		x, of := value[node], c.of[node]
 		h := (x ^ uint64(of)*0x9E3779B97F4A7C15) * 0xBF58476D1CE4E5B9
 		h ^= h >> 32
 		for h &= mask; ; h = (h + 1) & mask {
@@ -58,7 +52,7 @@ func (c *classes) refine(value []uint64) bool {
 				table[h] = uint32(i) + 1
 				k = uint32(i) + 1
 				distinct++
-			} else if other := c.members[k-1]; c.of[other] != of || norm(other) != x {
+			} else if other := c.members[k-1]; c.of[other] != of || value[other] != x {
 				continue
 			}
 			class[i] = k - 1

@@ -10,15 +10,16 @@ import (
 	"github.com/bitsched/bitsched/xmg/internal/sat"
 )
 
-// fraig merges the nodes of a graph that are equal up to complement: it builds
-// the graph anew, gate by gate, and proves each new gate equal to an earlier one
-// where simulation suggests it (Mishchenko, Chatterjee, Jiang, Brayton, "FRAIGs:
-// a unifying representation for logic synthesis and verification", 2005). Since
-// gates are built on merged ones, what is deep in the graph is proved near its
-// own gates: first by truth tables over small cuts, then by SAT.
+// fraig merges the nodes of a graph that are equal: it builds the graph anew,
+// gate by gate, and proves each new gate equal to an earlier one where simulation
+// suggests it (Mishchenko, Chatterjee, Jiang, Brayton, "FRAIGs: a unifying
+// representation for logic synthesis and verification", 2005). Since gates are
+// built on merged ones, what is deep in the graph is proved near its own gates:
+// first by truth tables over small cuts, then by SAT.
 //
 // A proof that fails gives input values that tell the two nodes apart; these and
-// values near them refine the classes of candidates at once.
+// values near them refine the classes of candidates, at once in graphs that are
+// not large.
 type fraig struct {
 	ctx      context.Context
 	progress func(Progress)
@@ -131,7 +132,7 @@ func (s *fraig) simulateFirst() error {
 			return nil
 		}
 		if k == 0 {
-			s.classes = newClasses(s.value)
+			s.classes = newClasses(len(s.g.nodes))
 		}
 		s.classes.refine(s.value)
 	}
@@ -271,9 +272,6 @@ func (s *fraig) merge(id int, l Lit) error {
 		}
 		r := int(at - 1)
 		target := s.lit[r]
-		if s.classes.complement[r] != s.classes.complement[id] {
-			target ^= 1
-		}
 		st, err := s.prove(l, target, id, r)
 		if err != nil {
 			return err
@@ -438,7 +436,7 @@ func (s *fraig) reduced(outputs []Output) (*Graph, *classes) {
 	for _, o := range outputs {
 		g.AddOutput(o.Name, lit[o.Lit>>1]^o.Lit&1)
 	}
-	c := &classes{of: make([]int32, len(g.nodes)), complement: make([]bool, len(g.nodes))}
+	c := &classes{of: make([]int32, len(g.nodes))}
 	for _, n := range s.classes.members {
 		if !s.own[n] {
 			continue
@@ -448,18 +446,10 @@ func (s *fraig) reduced(outputs []Output) (*Graph, *classes) {
 			continue // not needed
 		}
 		c.of[l>>1] = s.classes.of[n]
-		c.complement[l>>1] = s.classes.complement[n] != l.Complemented()
 		c.members = append(c.members, uint32(l>>1))
 	}
 	slices.Sort(c.members)
-	// Number the classes that are left: these values split none.
-	value := make([]uint64, len(g.nodes))
-	for _, n := range c.members {
-		if c.complement[n] {
-			value[n] = ^uint64(0)
-		}
-	}
-	c.refine(value)
+	c.refine(make([]uint64, len(g.nodes))) // splits none, but numbers those that are left
 	return g, c
 }
 

@@ -24,8 +24,10 @@ whatever their names; the circuits may be in different formats.
 The answer is one of three. Equal is proved, for all inputs. Different comes
 with an input pattern, for which both circuits were evaluated, and an output
 that then differs. Undecided means that neither was found within the budget or
-within a million conflicts of a SAT query. The exit code is 0 for equal, 1 for
-different and for undecided. Ctrl-C stops the proof and says what is undecided.`
+within a million conflicts of a SAT query; without a budget that can take very
+long, for example for multipliers of different structure. The exit code is 0 for
+equal, 1 for different and for undecided. Ctrl-C stops the proof and says what
+is undecided.`
 
 const cecExample = `  bitsched cec mult.aig mult.v
   bitsched cec mult.aig mapped.blif --json
