@@ -71,14 +71,22 @@ func fileOrder(in *instance, array int) *plan {
 // those that read them.
 func TestTryEqualsReset(t *testing.T) {
 	added, removed := 0, 0
-	for seed := range uint64(16) {
+	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		g := randomGraph(r, 3+r.IntN(20), 300+r.IntN(1500), 5)
+		gates, moves := 300+r.IntN(1500), 120
+		if seed >= 8 { // small, and many moves: more of them matter
+			gates, moves = 200+r.IntN(200), 400
+		}
+		g := randomGraph(r, 3+r.IntN(20), gates, 5)
 		rows := 16 + g.NumGates()/10
 		in := newInstance(Problem{g, sram.Geometry{Arrays: 6, Rows: rows, Cols: 1}}, 6)
 		var c *costs
-		if seed%2 == 1 {
-			c = newCosts(in, Options{Rematerialize: seed%4 == 1, Distance: lineOf(6)})
+		if seed%2 == 1 || seed >= 8 {
+			o := Options{Rematerialize: seed%4 == 1 || seed >= 8}
+			if seed%4 == 1 {
+				o.Distance = lineOf(6)
+			}
+			c = newCosts(in, o)
 		}
 		pl := fileOrder(in, in.fullArrays()+1)
 		arrays := []uint8{uint8(in.fullArrays()), uint8(in.fullArrays() + 1), 5}
@@ -96,7 +104,7 @@ func TestTryEqualsReset(t *testing.T) {
 			ev.costs = c
 			return ev.reset()
 		}
-		for i := range 160 {
+		for i := range moves {
 			if !s.propose() {
 				continue
 			}
@@ -109,7 +117,7 @@ func TestTryEqualsReset(t *testing.T) {
 					removed++
 				}
 			}
-			if r.IntN(2) == 0 && got != infeasible {
+			if r.IntN(2) == 0 && got != infeasible && (seed < 8 || got <= s.cost+s.cost/50 || len(s.undoClones) > 0) {
 				s.commit(got)
 			} else {
 				s.undo()
