@@ -56,7 +56,7 @@ func (a *asm) rows(n int) word {
 // free gives scratch rows back; constants and rows of operands are let pass.
 func (a *asm) free(w ...bit) {
 	for _, b := range w {
-		if !b.IsConst() && b.Row() >= a.base {
+		if !b.IsConst() && b != none && b.Row() >= a.base {
 			a.used[b.Row()-a.base] = false
 		}
 	}

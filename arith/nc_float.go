@@ -1,0 +1,267 @@
+package arith
+
+import "github.com/bitsched/bitsched/sram"
+
+// Microcode of neural-cache for floating-point numbers: what the operations
+// share.
+
+// unpacked is a number taken apart; the rows of man and exp may be those of an
+// operand. The hidden bit is one unless the exponent is zero.
+type unpacked struct {
+	man, exp word
+	sign     bit
+	hidden   bit // exponent not zero
+	special  bit // exponent all ones: infinity or NaN
+	fraction bit // fraction not zero
+}
+
+// split names the parts of a number without any cycle.
+func split(f *Format, x word) unpacked {
+	return unpacked{man: x[:f.Man], exp: x[f.Man : f.Man+f.Exp], sign: x[f.Man+f.Exp]}
+}
+
+// classify finds the flags of a number in Exp-1 cycles for each of the exponent's
+// and Man-1 for the fraction's.
+func (a *asm) classify(u *unpacked, fraction bool) {
+	u.hidden, u.special = a.row(), a.row()
+	a.reduce(opOr, u.hidden, u.exp)
+	a.reduce(opAnd, u.special, u.exp)
+	if fraction {
+		u.fraction = a.row()
+		a.reduce(opOr, u.fraction, u.man)
+	}
+}
+
+// significand is the fraction with the hidden bit.
+func (u *unpacked) significand() word { return append(append(word{}, u.man...), u.hidden) }
+
+// zeros is a word of n constant zeros.
+func zeros(n int) word { return constWord(0, n) }
+
+// limit bounds a normalisation: no more places than the number in bits, unless
+// unbounded is set.
+type limit struct {
+	bits      word
+	unbounded bit
+}
+
+// normalize moves w up until its top bit is one, by at most 2^stages-1 places and
+// the limit, and returns its top keep bits, of which the lowest is one if any bit
+// at or below it is; and the complement of how far it moved, bit 0 first. Rows of
+// w that are not kept are given back; constant zeros get rows when they must.
+//
+// first may hold the disjunction of the top 2^(stages-1) bits, if it is known. A
+// limit with unbounded one1 is none. A stage looks at as many top bits as it moves. Bits that no later stage can
+// bring into what is kept are gathered in the lowest bit, so that a stage of s
+// takes about keep+3s cycles.
+func (a *asm) normalize(w word, first bit, keep, stages int, l limit) (kept, notMoved word) {
+	notMoved = a.rows(stages)
+	for k := stages - 1; k >= 0; k-- {
+		s, n := 1<<k, len(w)
+		cut := max(0, n-(keep+s-1))
+		if cut > s {
+			panic("arith: normalization of more bits than its stages reach")
+		}
+		// The complement of the tag: a top bit is one, or the limit forbids it.
+		stay := notMoved[k]
+		var top word
+		for _, b := range w[max(0, n-s):] {
+			if b != zero {
+				top = append(top, b)
+			}
+		}
+		some, own := first, false
+		switch {
+		case k < stages-1 || first == none:
+			some = zero
+			if len(top) == 1 {
+				some = top[0]
+			} else if len(top) > 1 {
+				some, own = a.row(), true
+				a.reduce(opOr, some, top)
+			}
+		}
+		if l.unbounded == one1 {
+			a.copy(stay, some)
+		} else {
+			bound := a.row()
+			a.fn(opNor, bound, l.bits[k], l.unbounded)
+			a.fn(opOr, stay, some, bound)
+			if k > 0 { // a limit that is not met now is never met
+				a.fn(opAnd, bound, some, l.bits[k])
+				a.fn(opOr, l.unbounded, l.unbounded, bound)
+			}
+			a.free(bound)
+		}
+		if own {
+			a.free(some)
+		}
+		a.tagNot(stay)
+		moves := bit(zero)
+		for i := n - 1; i >= cut; i-- {
+			from := zero
+			if i >= s {
+				from = w[i-s]
+			}
+			switch {
+			case w[i] == zero && from == zero:
+			case w[i] == zero:
+				if moves == zero {
+					moves = a.row()
+					a.writeTag(moves)
+				}
+				w[i] = a.row()
+				a.fn(opAnd, w[i], from, moves)
+			default:
+				a.copym(w[i], from)
+			}
+		}
+		a.free(moves)
+		if cut > 0 {
+			a.tag(stay)
+			for _, b := range w[:cut] {
+				if b != zero {
+					a.fnm(opOr, w[cut], w[cut], b)
+				}
+			}
+			a.free(w[:cut]...)
+			w = w[cut:]
+		}
+	}
+	return w, notMoved
+}
+
+// shiftDown moves w down by the number in amount where it is, gathering what
+// falls off in bit 0. Constant zeros of w get rows when they must.
+func (a *asm) shiftDown(w, amount word) {
+	for k := len(amount) - 1; k >= 0; k-- {
+		s := 1 << k
+		a.tag(amount[k])
+		moves := bit(zero)
+		set := func(i int, from bit) {
+			switch {
+			case w[i] == zero && from == zero:
+			case w[i] == zero:
+				if moves == zero {
+					moves = a.row()
+					a.writeTag(moves)
+				}
+				w[i] = a.row()
+				a.fn(opAnd, w[i], from, moves)
+			default:
+				a.copym(w[i], from)
+			}
+		}
+		first := true
+		for i := 1; i <= min(s, len(w)-1); i++ {
+			if w[i] == zero {
+				continue
+			}
+			if first && w[0] == zero {
+				set(0, w[i])
+			} else {
+				a.fnm(opOr, w[0], w[0], w[i])
+			}
+			first = false
+		}
+		for i := 1; i < len(w); i++ {
+			from := zero
+			if i+s < len(w) {
+				from = w[i+s]
+			}
+			set(i, from)
+		}
+		a.free(moves)
+	}
+}
+
+// roundPack rounds a window, the significand with a guard and a sticky bit below
+// it, to even, adds the hidden bit to the exponent, and writes fraction and
+// exponent to d. Bits of the exponent beyond d are returned, in rows of ours.
+func (a *asm) roundPack(f *Format, d, window, exp word) (over word) {
+	guard, sticky, lsb := window[1], window[0], window[2]
+	t := a.row()
+	a.fn(opOr, t, sticky, lsb)
+	a.loadCarry(guard)
+	a.carry(t, zero)
+	a.free(t)
+	for i := range f.Man {
+		a.add(d[i], window[i+2], zero)
+	}
+	for i, e := range exp {
+		hidden := zero
+		if i == 0 {
+			hidden = window[f.Man+2]
+		}
+		r := bit(0)
+		if i < f.Exp {
+			r = d[f.Man+i]
+		} else {
+			r = a.row()
+			over = append(over, r)
+		}
+		a.add(r, e, hidden)
+	}
+	return over
+}
+
+// none is no row.
+const none = sram.Operand(0xFFFD)
+
+// finish is what remains to do for a rounded result.
+type finish struct {
+	f       *Format
+	over    word // bits of the exponent beyond those of the format
+	special bit  // an operand was infinite or no number
+	nan     bit  // the result is no number; special is set too
+	null    bit  // the result is zero; with FTZ only
+}
+
+// overBits is how many bits an exponent has beyond those of the format: one, and
+// with FTZ a sign.
+func (e finish) overBits() int {
+	if e.f.FTZ {
+		return 2
+	}
+	return 1
+}
+
+// finish writes infinity where an operand is special or the exponent overflows,
+// NaN where there is one, and with FTZ zero where the result is below the normal
+// numbers. It takes about Exp+Man+Exp cycles, Exp+Man more with FTZ, and gives
+// the rows of e back.
+func (a *asm) finish(d word, e finish) {
+	f := e.f
+	exp, t := d[f.Man:f.Man+f.Exp], a.row()
+	a.reduce(opAnd, t, exp)
+	if f.FTZ {
+		below, sign := a.row(), e.over[1] // the exponent is zero or negative
+		a.reduce(opOr, below, append(word{e.over[0]}, exp...))
+		a.not(below, below)
+		a.fn(opOr, below, below, sign)
+		a.fn(opOr, t, t, e.over[0])
+		a.not(sign, sign)
+		a.fn(opAnd, t, t, sign)
+		a.tagOf(opOr, below, e.null)
+		for _, b := range d[:f.Man+f.Exp] {
+			a.copym(b, zero)
+		}
+		a.free(below)
+	} else {
+		for _, o := range e.over {
+			a.fn(opOr, t, t, o)
+		}
+	}
+	a.tagOf(opOr, t, e.special)
+	for _, b := range d[:f.Man] {
+		a.copym(b, zero)
+	}
+	for _, b := range exp {
+		a.copym(b, one1)
+	}
+	a.tag(e.nan)
+	a.copym(d[f.Man-1], one1)
+	a.copym(d[f.Man+f.Exp], zero)
+	a.free(t, e.special, e.nan, e.null)
+	a.free(e.over...)
+}

@@ -1,0 +1,144 @@
+package arith
+
+// ncFloatAdd adds or subtracts. The operand of lesser magnitude moves down to the
+// other, which gives two bits more and a sticky one; the sum moves up in one
+// normalisation, no further than to the place of subnormal numbers.
+func ncFloatAdd(subtract bool) func(*asm, Type, []word, word) {
+	return func(a *asm, t Type, x []word, d word) {
+		f := t.Float
+		w := f.Man + f.Exp
+		u, v := x[0], x[1]
+		differ, signV := a.row(), v[w]
+		if subtract {
+			a.fn(opXnor, differ, u[w], v[w])
+			signV = a.row()
+			a.not(signV, v[w])
+		} else {
+			a.fn(opXor, differ, u[w], v[w])
+		}
+		// big has the greater magnitude; its sign is that of the result.
+		a.less(u[:w], v[:w], false, false)
+		a.tagCarry()
+		big, small := a.rows(w), a.rows(w)
+		a.copyWord(big, u[:w])
+		a.copyWordm(big, v[:w])
+		a.copyWord(small, v[:w])
+		a.copyWordm(small, u[:w])
+		a.copy(d[w], u[w])
+		a.copym(d[w], signV)
+		if subtract {
+			a.free(signV)
+		}
+		a.addMagnitudes(f, d, big, small, differ)
+	}
+}
+
+// addMagnitudes adds big and small, or subtracts where differ is set, to d, which
+// holds the sign of big.
+func (a *asm) addMagnitudes(f *Format, d, big, small word, differ bit) {
+	m, w := f.Man, f.Man+f.Exp
+	p := m + 1
+	b := unpacked{man: big[:m], exp: big[m:]}
+	s := unpacked{man: small[:m], exp: small[m:]}
+	a.classify(&b, true)
+	a.classify(&s, false)
+	// NaN: the greater magnitude is one, or both are infinite and of other signs.
+	nan := s.special
+	a.fn(opAnd, nan, nan, differ)
+	a.fn(opOr, nan, nan, b.fraction)
+	a.fn(opAnd, nan, nan, b.special)
+	a.free(b.fraction)
+	if f.FTZ {
+		a.tagNot(s.hidden)
+		for _, r := range s.man {
+			a.copym(r, zero)
+		}
+	}
+
+	// The distance of the exponents, where an exponent of 0 counts as 1: that is
+	// one less if only the lesser one is 0.
+	dist := s.exp
+	t := a.row()
+	a.fn(opXnor, t, b.hidden, s.hidden)
+	a.loadCarry(t)
+	for i := range dist {
+		a.not(dist[i], dist[i])
+		a.add(dist[i], dist[i], b.exp[i])
+	}
+	stages := min(shiftBits(p+3), f.Exp)
+	if stages < f.Exp {
+		a.reduce(opOr, t, dist[stages:])
+		for i := range stages {
+			a.fn(opOr, dist[i], dist[i], t)
+		}
+	}
+	low := 3 // guard, round and sticky
+	sum := append(zeros(low), s.significand()...)
+	a.shiftDown(sum, dist[:stages])
+	a.free(dist...)
+
+	a.loadCarry(differ)
+	for i := range sum {
+		bigBit := bit(zero)
+		if i >= low {
+			bigBit = b.significand()[i-low]
+		}
+		if sum[i] == zero {
+			sum[i] = a.row()
+			a.copy(sum[i], differ)
+		} else {
+			a.fn(opXor, sum[i], sum[i], differ)
+		}
+		a.add(sum[i], sum[i], bigBit)
+	}
+	// A subtraction carries out of the top, since big is not less.
+	carry := a.row()
+	a.add(carry, differ, zero)
+	sum = append(sum, carry)
+	a.free(b.man...)
+
+	// Equal magnitudes of other signs give +0, and the exponent must be zero then.
+	stages = shiftBits(len(sum))
+	first := 1 << (stages - 1)
+	top, nonzero := a.row(), a.row()
+	a.reduce(opOr, top, sum[len(sum)-first:])
+	a.reduce(opOr, nonzero, append(word{top}, sum[:len(sum)-first]...))
+	if f.FTZ {
+		a.fn(opAnd, nonzero, nonzero, b.hidden)
+	}
+	null := t
+	a.not(null, nonzero)
+	a.tagOf(opAnd, null, differ)
+	a.copym(d[w], zero)
+	a.free(differ)
+
+	exp, l := b.exp, limit{unbounded: one1}
+	if !f.FTZ {
+		a.not(b.hidden, b.hidden)
+		a.fn(opOr, exp[0], exp[0], b.hidden)
+		for i := range exp {
+			a.fn(opAnd, exp[i], exp[i], nonzero)
+		}
+		l = limit{bits: append(append(word{}, exp...), zeros(stages)...), unbounded: a.row()}
+		if len(exp) > stages {
+			a.reduce(opOr, l.unbounded, exp[stages:])
+		} else {
+			a.copy(l.unbounded, zero)
+		}
+	}
+	a.free(b.hidden, nonzero)
+	kept, notMoved := a.normalize(sum, top, p+2, stages, l)
+	a.free(top)
+	if !f.FTZ {
+		a.free(l.unbounded)
+	}
+	for range (finish{f: f}).overBits() {
+		exp = append(exp, a.row())
+		a.copy(exp[len(exp)-1], zero)
+	}
+	a.subtractMoved(exp, notMoved)
+	over := a.roundPack(f, d, kept, exp)
+	a.free(kept...)
+	a.free(exp...)
+	a.finish(d, finish{f, over, b.special, nan, null})
+}

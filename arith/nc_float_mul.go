@@ -1,0 +1,127 @@
+package arith
+
+// ncFloatMul multiplies. The product of the significands is exact; it moves into
+// place in one normalisation, which begins at the position of the least result so
+// that subnormal results stay lower down: the limit is how far the exponent lets
+// it rise.
+func ncFloatMul(a *asm, t Type, x []word, d word) {
+	f := t.Float
+	u, v := split(f, x[0]), split(f, x[1])
+	p := f.Man + 1
+	a.classify(&u, true)
+	a.classify(&v, true)
+	a.fn(opXor, d[p+f.Exp-1], u.sign, v.sign)
+
+	// A number with exponent 0 counts as with exponent 1.
+	n := f.Exp + 2 // a sum of exponents, and a sign
+	sum := a.rows(n)
+	lowA := a.row()
+	a.not(lowA, u.hidden)
+	a.loadCarry(lowA)
+	for i := range f.Exp {
+		a.add(sum[i], u.exp[i], v.exp[i])
+	}
+	a.writeCarry(sum[f.Exp])
+	a.not(lowA, v.hidden)
+	a.loadCarry(lowA)
+	a.free(lowA)
+	offset := p + 1
+	if f.FTZ {
+		offset = 0
+	}
+	for i, c := range constWord(uint64(offset-f.bias()), n) {
+		if i == n-1 {
+			a.add(sum[i], zero, c)
+		} else {
+			a.add(sum[i], sum[i], c)
+		}
+	}
+
+	product := a.rows(2 * p)
+	a.mulFull(product, u.significand(), v.significand(), false)
+
+	var over word
+	if f.FTZ {
+		over = a.mulNormalFTZ(f, d, product, sum)
+	} else {
+		nonzero := a.row()
+		a.fn(opOr, u.hidden, u.hidden, u.fraction)
+		a.fn(opOr, v.hidden, v.hidden, v.fraction)
+		a.fn(opAnd, nonzero, u.hidden, v.hidden)
+		over = a.mulNormal(f, d, product, sum, nonzero)
+		a.free(nonzero)
+	}
+	a.mulSpecial(f, d, &u, &v, over)
+}
+
+// mulNormal normalises, rounds and packs; sum is how far the product may rise
+// from below the place of subnormal numbers. A product of zero must not rise.
+func (a *asm) mulNormal(f *Format, d, product, sum word, nonzero bit) (over word) {
+	p, n := f.Man+1, len(sum)
+	sign := sum[n-1]
+	a.not(sign, sign)
+	a.fn(opAnd, nonzero, nonzero, sign)
+	a.free(sign)
+	sum = sum[:n-1]
+	for _, b := range sum {
+		a.fn(opAnd, b, b, nonzero)
+	}
+	stages := shiftBits(2*p + 2) // it rises by 2p+1 at most
+	l := limit{bits: sum, unbounded: a.row()}
+	a.reduce(opOr, l.unbounded, sum[stages:])
+	kept, notMoved := a.normalize(append(product, zeros(p+1)...), none, p+2, stages, l)
+	a.free(l.unbounded)
+	a.subtractMoved(sum, notMoved)
+	over = a.roundPack(f, d, kept, sum)
+	a.free(kept...)
+	a.free(sum...)
+	return over
+}
+
+// subtractMoved subtracts what was moved from an exponent, given the complement.
+func (a *asm) subtractMoved(e, notMoved word) {
+	a.loadCarry(one1)
+	for i := range e {
+		m := bit(one1)
+		if i < len(notMoved) {
+			m = notMoved[i]
+		}
+		a.add(e[i], e[i], m)
+	}
+	a.free(notMoved...)
+}
+
+// mulNormalFTZ moves the product of normal numbers by one place at most.
+func (a *asm) mulNormalFTZ(f *Format, d, product, exp word) (over word) {
+	p := f.Man + 1
+	low := product[:p-3]
+	sticky := product[p-3]
+	for _, b := range low {
+		a.fn(opOr, sticky, sticky, b)
+	}
+	a.free(low...)
+	kept, notMoved := a.normalize(product[p-3:], none, p+2, 1, limit{unbounded: one1})
+	a.subtractMoved(exp, notMoved)
+	over = a.roundPack(f, d, kept, exp)
+	a.free(kept...)
+	a.free(exp...)
+	return over
+}
+
+// mulSpecial writes infinity where an operand is special or the exponent
+// overflows, NaN where there is one, and with FTZ zero where the result is below
+// the normal numbers.
+func (a *asm) mulSpecial(f *Format, d word, u, v *unpacked, over word) {
+	// A NaN: a special operand with a fraction, or one beside a zero. Without FTZ
+	// hidden tells by now that an operand is not zero.
+	nan, t, null := a.row(), a.row(), a.row()
+	a.fn(opAnd, nan, u.special, u.fraction)
+	a.fn(opAnd, t, v.special, v.fraction)
+	a.fn(opOr, nan, nan, t)
+	a.fn(opOr, u.special, u.special, v.special)
+	a.fn(opNand, null, u.hidden, v.hidden)
+	a.fn(opAnd, t, null, u.special)
+	a.fn(opOr, nan, nan, t)
+	a.free(t, v.special, u.hidden, v.hidden, u.fraction, v.fraction)
+	a.finish(d, finish{f, over, u.special, nan, null})
+}
