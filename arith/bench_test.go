@@ -52,3 +52,6 @@ func BenchmarkTranspose(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.N)*sram.GroupCols/b.Elapsed().Seconds(), "words/s")
 }
+
+func BenchmarkFP32Add(b *testing.B) { benchmarkRun(b, "fp32.add", 1<<20) }
+func BenchmarkFP32Mul(b *testing.B) { benchmarkRun(b, "fp32.mul", 1<<20) }

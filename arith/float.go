@@ -1,7 +1,5 @@
 package arith
 
-import "math"
-
 // floatOperations is the table of the operations on floating-point numbers, IEEE
 // 754-2019 rounding to nearest, ties to even. Every NaN that comes out is the
 // canonical one.
@@ -25,5 +23,3 @@ func floatOperations() []Operation {
 			}},
 	}
 }
-
-var _ = math.Pi

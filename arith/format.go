@@ -2,7 +2,9 @@ package arith
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
+	"strings"
 )
 
 // Format is a format of binary floating-point numbers as IEEE 754 has them: a
@@ -24,14 +26,22 @@ var Formats = []*Format{
 	{Name: "bf16ftz", Exp: 8, Man: 7, FTZ: true},
 }
 
-// LookupFormat returns the format of that name.
+// LookupFormat returns the format of that name: one of Formats, or any other by
+// its bits as in e4m3 and e5m2, 3 to 8 of the exponent and 2 to 23 of the
+// fraction, each with ftz after it or not. All have infinities and NaNs as IEEE
+// 754 has them.
 func LookupFormat(name string) (*Format, bool) {
 	for _, f := range Formats {
 		if f.Name == name {
 			return f, true
 		}
 	}
-	return nil, false
+	bits, ftz := strings.CutSuffix(name, "ftz")
+	f := &Format{Name: name, FTZ: ftz}
+	if n, err := fmt.Sscanf(bits, "e%dm%d", &f.Exp, &f.Man); n != 2 || err != nil || bits != fmt.Sprintf("e%dm%d", f.Exp, f.Man) {
+		return nil, false
+	}
+	return f, f.Exp >= 3 && f.Exp <= 8 && f.Man >= 2 && f.Man <= 23
 }
 
 // Width returns the bits of a number.

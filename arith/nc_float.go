@@ -45,6 +45,17 @@ type limit struct {
 	unbounded bit
 }
 
+// limitOf is the limit of a normalisation by the number in bits.
+func (a *asm) limitOf(bits word, stages int) limit {
+	l := limit{bits: append(append(word{}, bits...), zeros(stages)...), unbounded: a.row()}
+	if len(bits) > stages {
+		a.reduce(opOr, l.unbounded, bits[stages:])
+	} else {
+		a.copy(l.unbounded, zero)
+	}
+	return l
+}
+
 // normalize moves w up until its top bit is one, by at most 2^stages-1 places and
 // the limit, and returns its top keep bits, of which the lowest is one if any bit
 // at or below it is; and the complement of how far it moved, bit 0 first. Rows of

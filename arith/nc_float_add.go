@@ -119,12 +119,7 @@ func (a *asm) addMagnitudes(f *Format, d, big, small word, differ bit) {
 		for i := range exp {
 			a.fn(opAnd, exp[i], exp[i], nonzero)
 		}
-		l = limit{bits: append(append(word{}, exp...), zeros(stages)...), unbounded: a.row()}
-		if len(exp) > stages {
-			a.reduce(opOr, l.unbounded, exp[stages:])
-		} else {
-			a.copy(l.unbounded, zero)
-		}
+		l = a.limitOf(exp, stages)
 	}
 	a.free(b.hidden, nonzero)
 	kept, notMoved := a.normalize(sum, top, p+2, stages, l)

@@ -67,8 +67,7 @@ func (a *asm) mulNormal(f *Format, d, product, sum word, nonzero bit) (over word
 		a.fn(opAnd, b, b, nonzero)
 	}
 	stages := shiftBits(2*p + 2) // it rises by 2p+1 at most
-	l := limit{bits: sum, unbounded: a.row()}
-	a.reduce(opOr, l.unbounded, sum[stages:])
+	l := a.limitOf(sum, stages)
 	kept, notMoved := a.normalize(append(product, zeros(p+1)...), none, p+2, stages, l)
 	a.free(l.unbounded)
 	a.subtractMoved(sum, notMoved)

@@ -1,0 +1,145 @@
+package arith
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/bitsched/bitsched/internal/softfloat"
+	"github.com/bitsched/bitsched/sram"
+)
+
+// soft is each operation by definition; a missing one fails the tests.
+var soft = map[string]func(f softfloat.Format, a []uint64) uint64{
+	"fp.add": func(f softfloat.Format, a []uint64) uint64 { return f.Add(a[0], a[1]) },
+	"fp.sub": func(f softfloat.Format, a []uint64) uint64 { return f.Sub(a[0], a[1]) },
+	"fp.mul": func(f softfloat.Format, a []uint64) uint64 { return f.Mul(a[0], a[1]) },
+}
+
+// testFormats are small enough for all pairs, or nearly.
+var testFormats = []string{"e3m2", "e3m2ftz", "e4m2", "e4m2ftz", "e4m3", "e3m4", "e5m2", "e5m2ftz", "fp16", "fp16ftz", "bf16", "bf16ftz", "e8m5", "fp32", "fp32ftz"}
+
+// TestFloatReference compares the references with arithmetic by definition, on
+// all operands of small formats and on special and random ones of large ones.
+func TestFloatReference(t *testing.T) {
+	for i := range Operations {
+		o := &Operations[i]
+		if !o.IsFloat() {
+			continue
+		}
+		def := soft[o.Name]
+		require.NotNil(t, def, o.Name)
+		for _, name := range testFormats {
+			f, ok := LookupFormat(name)
+			require.True(t, ok, name)
+			typ := Type{Width: f.Width(), Float: f}
+			s := softfloat.Format{Exp: f.Exp, Frac: f.Man, FlushToZero: f.FTZ}
+			p := &Program{Op: o, Type: typ, Kernel: &sram.Kernel{}}
+			for j := range o.Args {
+				p.Kernel.Inputs = append(p.Kernel.Inputs, sram.Port{Width: o.ArgWidth(typ, j)})
+			}
+			g := newPatterns(p, 5)
+			args := make([]uint64, len(o.Args))
+			for range min(g.combos, 2200) + 1500 {
+				g.next(args)
+				require.Equal(t, def(s, args), o.Eval(typ, args...).Lo, "%s.%s %x", name, o.Name, args)
+			}
+		}
+	}
+}
+
+// TestFloatHardware compares the references with the processor's float32.
+func TestFloatHardware(t *testing.T) {
+	f, _ := LookupFormat("fp32")
+	canonical := func(x float32) uint64 {
+		if x != x {
+			return f.NaN()
+		}
+		return uint64(math.Float32bits(x))
+	}
+	hw := map[string]func(x, y float32) float32{
+		"fp32.add": func(x, y float32) float32 { return x + y },
+		"fp32.sub": func(x, y float32) float32 { return x - y },
+		"fp32.mul": func(x, y float32) float32 { return float32(x * y) },
+	}
+	for name, op := range hw {
+		o, typ, err := Resolve(name, 0)
+		require.NoError(t, err)
+		sp := specialFloats(f)
+		for i := range 40000 {
+			a, b := uint64(rand.Uint32()), uint64(rand.Uint32())
+			if i < len(sp)*len(sp) {
+				a, b = sp[i%len(sp)], sp[i/len(sp)]
+			}
+			x, y := math.Float32frombits(uint32(a)), math.Float32frombits(uint32(b))
+			require.Equal(t, canonical(op(x, y)), o.Eval(typ, a, b).Lo, "%s %x %x", name, a, b)
+		}
+	}
+}
+
+// TestFloats builds every floating-point operation, which compares it with the
+// reference on all operands where these are few.
+func TestFloats(t *testing.T) {
+	for i := range Operations {
+		o := &Operations[i]
+		if !o.IsFloat() {
+			continue
+		}
+		for _, tech := range sram.Technologies {
+			if !o.Supports(tech) {
+				continue
+			}
+			for _, name := range testFormats {
+				f, _ := LookupFormat(name)
+				p := mustBuild(t, Spec{Op: o.FullName(Type{Float: f}), Tech: tech.Name, Rows: 1024})
+				require.NoError(t, p.Verify(context.Background(), 1<<14, 99))
+			}
+		}
+	}
+}
+
+// TestFloatRuns compares whole runs with the processor.
+func TestFloatRuns(t *testing.T) {
+	const n = 30000
+	rng := rand.New(rand.NewPCG(8, 8))
+	a, b, y := make([]uint32, n), make([]uint32, n), make([]uint32, n)
+	for i := range n {
+		a[i], b[i] = rng.Uint32(), rng.Uint32()
+	}
+	require.NoError(t, Run(context.Background(), mustBuild(t, Spec{Op: "fp32.mul"}), 2, y, a, b))
+	for i := range n {
+		want := float32(math.Float32frombits(a[i]) * math.Float32frombits(b[i]))
+		if want != want {
+			require.Equal(t, uint32(0x7fc00000), y[i])
+		} else {
+			require.Equal(t, math.Float32bits(want), y[i])
+		}
+	}
+}
+
+func TestFloatLatencies(t *testing.T) {
+	require.LessOrEqual(t, mustBuild(t, Spec{Op: "fp32.add"}).Latency(), 1024)
+	require.LessOrEqual(t, mustBuild(t, Spec{Op: "fp32.sub"}).Latency(), 1024)
+	require.LessOrEqual(t, mustBuild(t, Spec{Op: "fp32ftz.mul"}).Latency(), 1024)
+}
+
+func TestFormats(t *testing.T) {
+	for _, bad := range []string{"fp64", "e4", "e2m5", "e9m5", "e4m1", "e4m24", "e04m3", "e4m3x", "m3e4", ""} {
+		_, ok := LookupFormat(bad)
+		require.False(t, ok, bad)
+	}
+	f, _ := LookupFormat("fp32")
+	for _, c := range []struct {
+		s    string
+		bits uint64
+	}{{"1.5", 0x3fc00000}, {"-0", 0x80000000}, {"nan", 0x7fc00000}, {"-inf", 0xff800000}, {"1e39", 0x7f800000}, {"1e-45", 1}} {
+		got, err := f.Parse(c.s)
+		require.NoError(t, err)
+		require.Equal(t, c.bits, got, c.s)
+	}
+	_, err := f.Parse("x")
+	require.Error(t, err)
+}
