@@ -118,6 +118,7 @@ type cuts6 struct {
 	store    []cut6 // what lists point into, used up from the front
 	flow     []float32
 	estimate []float32 // by node: estimated uses
+	waiting  []int32   // by node: uses by gates that are not looked at yet
 	ab       cut6
 	found    []cut6
 }
@@ -132,6 +133,7 @@ func newCuts6(g *Graph, lib *library6, size, keep int) *cuts6 {
 	for id, r := range g.References() {
 		c.estimate[id] = max(1, float32(r))
 	}
+	c.waiting = g.FanoutCounts()
 	return c
 }
 
@@ -167,6 +169,11 @@ func (c *cuts6) gate(id int) {
 	c.lists[id] = c.store[:n:n]
 	c.store = c.store[n:]
 	c.flow[id] = c.found[0].flow / c.estimate[id]
+	for _, l := range f {
+		if c.waiting[l>>1]--; c.waiting[l>>1] == 0 {
+			c.lists[l>>1] = nil // so that its memory can go
+		}
+	}
 }
 
 func nth6(list []cut6, trivial *cut6, i int) *cut6 {

@@ -191,6 +191,17 @@ type library6 struct {
 	made    [7][]recipe6
 }
 
+// forget removes all recipes if there are so many that they take 100 MB.
+func (lib *library6) forget() {
+	if len(lib.recipes) < 1<<20 {
+		return
+	}
+	clear(lib.index)
+	lib.entries = 0
+	// Recipes that are in use stay as they are.
+	lib.recipes, lib.last = make([]recipe6, 1), make([]bool, 1)
+}
+
 // recipesKept are how many recipes of a function are kept.
 const recipesKept = 4
 
