@@ -1,25 +1,111 @@
 package arith
 
+import "math"
+
+// intBits is the width of the integers that numbers are converted to and from.
+const intBits = 32
+
 // floatOperations is the table of the operations on floating-point numbers, IEEE
 // 754-2019 rounding to nearest, ties to even. Every NaN that comes out is the
-// canonical one.
+// canonical one, but neg and abs change the sign of any word.
 func floatOperations() []Operation {
-	sum := func(name, doc string, subtract bool, op func(a, b float64) float64) Operation {
-		return Operation{Name: name, Doc: doc, Args: binary, nc: ncFloatAdd(subtract),
-			Published: []Formula{infinityFloat, at32("MVE simulator", 351), at32("BITSIMD_V", 3703), at32("AritPIM", 3997)},
+	// rounded has a reference that computes in float64 and rounds.
+	rounded := func(name, doc string, args []string, nc func(*asm, Type, []word, word), kind string, published []Formula, op func(x []float64) float64) Operation {
+		return Operation{Name: name, Doc: doc, Args: args, nc: nc, xmg: xmgFloat(kind, nil), Published: published,
 			ref: func(t Type, a []uint64) Value {
-				f := t.Float
-				return one(f.Round(op(f.Float64(a[0]), f.Float64(a[1]))))
+				var x [3]float64
+				for i := range a {
+					x[i] = t.Float.Float64(a[i])
+				}
+				return one(t.Float.Round(op(x[:])))
 			}}
 	}
-	return []Operation{
-		sum("fp.add", "a + b", false, func(a, b float64) float64 { return a + b }),
-		sum("fp.sub", "a - b", true, func(a, b float64) float64 { return a - b }),
-		{Name: "fp.mul", Doc: "a * b", Args: binary, nc: ncFloatMul,
-			Published: []Formula{infinityFloat, at32("MVE simulator", 346), at32("BITSIMD_V", 5906), at32("AritPIM", 11586)},
+	compare := func(name, doc string, order floatOrder, kind string, op func(x, y float64) bool) Operation {
+		return Operation{Name: name, Doc: doc, Args: binary, nc: ncFloatCompare(order), xmg: xmgFloat(kind, nil),
+			resWidth: bitWide, result: func(Type) *Format { return nil },
 			ref: func(t Type, a []uint64) Value {
-				f := t.Float
-				return one(f.Round(float64(f.Float64(a[0]) * f.Float64(a[1]))))
+				return flag(op(t.Float.Float64(a[0]), t.Float.Float64(a[1])))
+			}}
+	}
+	pick := func(name, doc string, max bool, kind string) Operation {
+		return Operation{Name: name, Doc: doc, Args: binary, nc: ncFloatMinMax(max), xmg: xmgFloat(kind, nil),
+			ref: func(t Type, a []uint64) Value { return one(t.Float.pick(a[0], a[1], max)) }}
+	}
+	convert := func(to *Format) Operation {
+		return Operation{Name: "fp.to" + to.Name, Doc: "a in the format " + to.Name, Args: unary,
+			resWidth: func(Type) int { return to.Width() }, result: func(Type) *Format { return to },
+			xmg: xmgFloat("fconvert", func(_ Type, extra map[string]int) { extra["width-y"], extra["exponent-y"] = to.Width(), to.Exp }),
+			ref: func(t Type, a []uint64) Value {
+				to := *to
+				to.FTZ = t.Float.FTZ // on both sides
+				return one(to.Round(t.Float.Float64(a[0])))
+			}}
+	}
+	addition := []Formula{infinityFloat, at32("MVE simulator", 351), at32("BITSIMD_V", 3703), at32("AritPIM", 3997)}
+	return []Operation{
+		rounded("fp.add", "a + b", binary, ncFloatAdd(false), "fadd", addition, func(x []float64) float64 { return x[0] + x[1] }),
+		rounded("fp.sub", "a - b", binary, ncFloatAdd(true), "fsub", addition, func(x []float64) float64 { return x[0] - x[1] }),
+		rounded("fp.mul", "a * b", binary, ncFloatMul, "fmul",
+			[]Formula{infinityFloat, at32("MVE simulator", 346), at32("BITSIMD_V", 5906), at32("AritPIM", 11586)},
+			func(x []float64) float64 { return float64(x[0] * x[1]) }),
+		rounded("fp.fma", "a * b + c, rounded once", []string{"a", "b", "c"}, nil, "ffma", []Formula{infinityMac},
+			func(x []float64) float64 { return fma64(x[0], x[1], x[2]) }),
+		rounded("fp.div", "a / b", binary, nil, "fdiv", nil, func(x []float64) float64 { return x[0] / x[1] }),
+		rounded("fp.sqrt", "square root of a", unary, nil, "fsqrt", nil, func(x []float64) float64 { return math.Sqrt(x[0]) }),
+		compare("fp.eq", "a = b; zeros are equal, a NaN is equal to nothing", orderEqual, "feq", func(x, y float64) bool { return x == y }),
+		compare("fp.lt", "a < b", orderLess, "flt", func(x, y float64) bool { return x < y }),
+		compare("fp.le", "a <= b", orderLessEqual, "fle", func(x, y float64) bool { return x <= y }),
+		pick("fp.min", "lesser of a and b, -0 being less than 0; the number beside a NaN", false, "fmin"),
+		pick("fp.max", "greater of a and b, -0 being less than 0; the number beside a NaN", true, "fmax"),
+		{Name: "fp.neg", Doc: "a with the other sign", Args: unary, nc: ncFloatSign(true),
+			xmg: func(_ *circuit, _ Type, x [][]lit) []lit {
+				n := len(x[0])
+				return append(append([]lit{}, x[0][:n-1]...), x[0][n-1].Not())
+			},
+			ref: func(t Type, a []uint64) Value { return one(a[0] ^ 1<<(t.Width-1)) }},
+		{Name: "fp.abs", Doc: "a without its sign", Args: unary, nc: ncFloatSign(false),
+			xmg: func(_ *circuit, _ Type, x [][]lit) []lit {
+				n := len(x[0])
+				return append(append([]lit{}, x[0][:n-1]...), constLits(0, 1)...)
+			},
+			ref: func(t Type, a []uint64) Value { return one(a[0] &^ (1 << (t.Width - 1))) }},
+		convert(Formats[0]),
+		convert(Formats[1]),
+		convert(Formats[2]),
+		{Name: "fp.fromint", Doc: "the integer a of 32 bits", Args: unary,
+			argWidth: func(Type, int) int { return intBits }, argInt: func(int) bool { return true },
+			xmg: func(c *circuit, t Type, x [][]lit) []lit {
+				return c.kind("ffromint", intBits, map[string]int{"width-y": t.Width, "exponent-y": t.Float.Exp, "signed": 1}, x)
+			},
+			ref: func(t Type, a []uint64) Value { return one(t.Float.Round(float64(int32(a[0])))) }},
+		{Name: "fp.toint", Doc: "a towards zero as an integer of 32 bits; the nearest there is if out of range, the largest for a NaN", Args: unary,
+			resWidth: func(Type) int { return intBits }, result: func(Type) *Format { return nil },
+			xmg: xmgFloat("ftoint", func(_ Type, extra map[string]int) { extra["width-y"], extra["signed"] = intBits, 1 }),
+			ref: func(t Type, a []uint64) Value {
+				x := t.Float.Float64(a[0])
+				switch {
+				case x != x || x >= math.MaxInt32:
+					return one(math.MaxInt32)
+				case x <= math.MinInt32:
+					return one(1 << 31)
+				}
+				return one(uint64(uint32(int32(x))))
 			}},
 	}
+}
+
+// pick is minimumNumber or maximumNumber of IEEE 754-2019.
+func (f *Format) pick(a, b uint64, max bool) uint64 {
+	x, y := f.Float64(a), f.Float64(b)
+	switch {
+	case x != x && y != y:
+		return f.NaN()
+	case x != x:
+		return f.Round(y)
+	case y != y:
+		return f.Round(x)
+	case max:
+		return f.Round(math.Max(x, y))
+	}
+	return f.Round(math.Min(x, y))
 }

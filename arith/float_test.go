@@ -14,9 +14,37 @@ import (
 
 // soft is each operation by definition; a missing one fails the tests.
 var soft = map[string]func(f softfloat.Format, a []uint64) uint64{
-	"fp.add": func(f softfloat.Format, a []uint64) uint64 { return f.Add(a[0], a[1]) },
-	"fp.sub": func(f softfloat.Format, a []uint64) uint64 { return f.Sub(a[0], a[1]) },
-	"fp.mul": func(f softfloat.Format, a []uint64) uint64 { return f.Mul(a[0], a[1]) },
+	"fp.add":     func(f softfloat.Format, a []uint64) uint64 { return f.Add(a[0], a[1]) },
+	"fp.sub":     func(f softfloat.Format, a []uint64) uint64 { return f.Sub(a[0], a[1]) },
+	"fp.mul":     func(f softfloat.Format, a []uint64) uint64 { return f.Mul(a[0], a[1]) },
+	"fp.fma":     func(f softfloat.Format, a []uint64) uint64 { return f.FMA(a[0], a[1], a[2]) },
+	"fp.div":     func(f softfloat.Format, a []uint64) uint64 { return f.Div(a[0], a[1]) },
+	"fp.sqrt":    func(f softfloat.Format, a []uint64) uint64 { return f.Sqrt(a[0]) },
+	"fp.eq":      func(f softfloat.Format, a []uint64) uint64 { return truth(f.Compare(a[0], a[1]) == softfloat.Equal) },
+	"fp.lt":      func(f softfloat.Format, a []uint64) uint64 { return truth(f.Compare(a[0], a[1]) == softfloat.Less) },
+	"fp.le":      func(f softfloat.Format, a []uint64) uint64 { return truth(f.Compare(a[0], a[1]) <= softfloat.Equal) },
+	"fp.min":     func(f softfloat.Format, a []uint64) uint64 { return f.Min(a[0], a[1]) },
+	"fp.max":     func(f softfloat.Format, a []uint64) uint64 { return f.Max(a[0], a[1]) },
+	"fp.neg":     func(f softfloat.Format, a []uint64) uint64 { return f.Neg(a[0]) },
+	"fp.abs":     func(f softfloat.Format, a []uint64) uint64 { return f.Abs(a[0]) },
+	"fp.tofp32":  func(f softfloat.Format, a []uint64) uint64 { return f.ConvertTo(alike(f, softfloat.Single), a[0]) },
+	"fp.tofp16":  func(f softfloat.Format, a []uint64) uint64 { return f.ConvertTo(alike(f, softfloat.Half), a[0]) },
+	"fp.tobf16":  func(f softfloat.Format, a []uint64) uint64 { return f.ConvertTo(alike(f, softfloat.BFloat16), a[0]) },
+	"fp.fromint": func(f softfloat.Format, a []uint64) uint64 { return f.FromInt(a[0], 32, true) },
+	"fp.toint":   func(f softfloat.Format, a []uint64) uint64 { return f.ToInt(a[0], 32, true, softfloat.TowardZero) },
+}
+
+// alike is a format that flushes if f does.
+func alike(f, to softfloat.Format) softfloat.Format {
+	to.FlushToZero = f.FlushToZero
+	return to
+}
+
+func truth(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // testFormats are small enough for all pairs, or nearly.
@@ -94,7 +122,12 @@ func TestFloats(t *testing.T) {
 			}
 			for _, name := range testFormats {
 				f, _ := LookupFormat(name)
-				p := mustBuild(t, Spec{Op: o.FullName(Type{Float: f}), Tech: tech.Name, Rows: 1024})
+				if o.Name == "fp.sqrt" && f.bias() <= f.Man && tech == &sram.XMG {
+					_, err := Build(context.Background(), Spec{Op: name + ".sqrt", Tech: "xmg"})
+					require.ErrorContains(t, err, "exponent is too short")
+					continue
+				}
+				p := mustBuild(t, Spec{Op: o.FullName(Type{Float: f}), Tech: tech.Name, Rows: 2048})
 				require.NoError(t, p.Verify(context.Background(), 1<<14, 99))
 			}
 		}

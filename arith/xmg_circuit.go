@@ -6,7 +6,10 @@ type lit = xmg.Lit
 
 // circuit builds the circuit of an operation. Constants fold as it grows. Gates
 // come in an order that keeps few values alive, since a row holds each.
-type circuit struct{ g *xmg.Graph }
+type circuit struct {
+	g   *xmg.Graph
+	err error
+}
 
 func (c *circuit) and(a, b lit) lit     { return c.g.And(a, b) }
 func (c *circuit) or(a, b lit) lit      { return c.g.Or(a, b) }

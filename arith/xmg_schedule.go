@@ -66,6 +66,9 @@ func (p *Program) graph() (*xmg.Graph, error) {
 		args[p.Args[i]] = w
 	}
 	y := p.Op.xmg(c, p.Type, args)
+	if c.err != nil {
+		return nil, fmt.Errorf("arith: circuit of %s: %w", p.Spec.Op, c.err)
+	}
 	if len(y) != p.ResultWidth() {
 		return nil, fmt.Errorf("arith: circuit of %s has %d outputs, expected %d", p.Spec.Op, len(y), p.ResultWidth())
 	}
