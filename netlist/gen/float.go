@@ -160,6 +160,18 @@ func (b *builder) saturated(amount []lit, most int, all lit) []lit {
 	return out
 }
 
+// descent is how far a significand must move down: the magnitude of a negative
+// exponent, of which exp has the bits but the sign, and 0 if it is not negative.
+func (b *builder) descent(exp []lit, negative lit) []lit {
+	out := make([]lit, len(exp)+1)
+	carry := negative
+	for i, l := range exp {
+		out[i], carry = b.HalfAdd(b.And(l.Not(), negative), carry)
+	}
+	out[len(exp)] = carry
+	return out
+}
+
 // normalise moves word up until its top bit is set, by at most most places and,
 // unless limit is nil, by no more than the number limit; it returns by how
 // many, in as many bits as hold most.

@@ -116,15 +116,8 @@ func floatConvert(b *builder, p params) {
 		negative := exp[f.exp]
 		significand, below := b.window(u.significand, g)
 		if !flush {
-			// The places are the complement of the exponent less one.
-			places := make([]lit, f.exp+1)
-			carry := negative
-			for i := range f.exp {
-				places[i], carry = b.HalfAdd(b.And(exp[i].Not(), negative), carry)
-			}
-			places[f.exp] = carry
 			var lost lit
-			significand, lost = b.shiftSticky(significand, b.saturated(places, g.frac+2, netlist.False))
+			significand, lost = b.shiftSticky(significand, b.saturated(b.descent(exp[:f.exp], negative), g.frac+2, netlist.False))
 			below = b.Or(below, lost)
 			exp = b.masked(exp[:f.exp], negative.Not())
 			frac, exp = b.rounded(exp, significand, below)

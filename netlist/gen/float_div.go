@@ -43,8 +43,12 @@ func floatDiv(b *builder, p params) {
 		exp = exp[:width-1]
 		zero = b.Or(zero, under)
 	} else {
-		norm, below, e := b.settle(quotient, 1, 1, exp)
-		frac, exp = b.rounded(e, norm, b.Or(below, b.inexact(rest, d)))
+		negative := exp[width-1]
+		limit := b.masked(exp[:width-1], negative.Not())
+		norm, below, places := b.normalise(quotient, 1, 1, 0, limit)
+		e, _ := b.subtract(limit, extended(places, len(limit)), netlist.False)
+		norm, lost := b.shiftSticky(norm, b.saturated(b.descent(exp[:width-1], negative), f.frac+2, netlist.False))
+		frac, exp = b.rounded(e, norm, b.OrAll([]lit{below, lost, b.inexact(rest, d)}))
 	}
 	over := b.Or(b.OrAll(exp[f.exp:]), b.AndAll(exp[:f.exp]))
 	infinite := b.OrAll([]lit{u.special, v.zero, v.nan, b.And(over, zero.Not())})

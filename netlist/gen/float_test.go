@@ -266,12 +266,3 @@ func TestFloatTiny(t *testing.T) {
 		}
 	}
 }
-
-// TestFloatGates prints what the circuits cost.
-func TestFloatGates(t *testing.T) {
-	for _, c := range floatCircuits {
-		for _, f := range floatFormats()[:8] {
-			t.Logf("%s %s: %d", c.kind, formatName(f), buildFloat(t, c.kind, f, false).NumGates())
-		}
-	}
-}
