@@ -52,7 +52,7 @@ const (
 //
 // The result is never larger than g and computes the same; it depends on g and
 // the options only. When the context ends, Anneal returns the smallest graph
-// found so far, and no error. It takes some 200 bytes a gate, and a few MB.
+// found so far, and no error. It takes some 60 bytes a gate, and up to 50 MB.
 func Anneal(ctx context.Context, g *Graph, opt AnnealOptions) (*Graph, error) {
 	g = g.Sweep()
 	if opt.Work <= 0 {
