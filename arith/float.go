@@ -1,6 +1,9 @@
 package arith
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // intBits is the width of the integers that numbers are converted to and from.
 const intBits = 32
@@ -34,6 +37,7 @@ func floatOperations() []Operation {
 	convert := func(to *Format) Operation {
 		return Operation{Name: "fp.to" + to.Name, Doc: "a in the format " + to.Name, Args: unary,
 			resWidth: func(Type) int { return to.Width() }, result: func(Type) *Format { return to },
+			nc:  ncFloatConvert(to),
 			xmg: xmgFloat("fconvert", func(_ Type, extra map[string]int) { extra["width-y"], extra["exponent-y"] = to.Width(), to.Exp }),
 			ref: func(t Type, a []uint64) Value {
 				to := *to
@@ -42,6 +46,13 @@ func floatOperations() []Operation {
 			}}
 	}
 	addition := []Formula{infinityFloat, at32("MVE simulator", 351), at32("BITSIMD_V", 3703), at32("AritPIM", 3997)}
+	root := rounded("fp.sqrt", "square root of a", unary, ncFloatSqrt, "fsqrt", nil, func(x []float64) float64 { return math.Sqrt(x[0]) })
+	root.check = func(t Type) error {
+		if f := t.Float; f.bias() <= f.Man {
+			return fmt.Errorf("exponents of %d bits beside a fraction of %d, expected more: a root may be subnormal", f.Exp, f.Man)
+		}
+		return nil
+	}
 	return []Operation{
 		rounded("fp.add", "a + b", binary, ncFloatAdd(false), "fadd", addition, func(x []float64) float64 { return x[0] + x[1] }),
 		rounded("fp.sub", "a - b", binary, ncFloatAdd(true), "fsub", addition, func(x []float64) float64 { return x[0] - x[1] }),
@@ -50,8 +61,8 @@ func floatOperations() []Operation {
 			func(x []float64) float64 { return float64(x[0] * x[1]) }),
 		rounded("fp.fma", "a * b + c, rounded once", []string{"a", "b", "c"}, nil, "ffma", []Formula{infinityMac},
 			func(x []float64) float64 { return fma64(x[0], x[1], x[2]) }),
-		rounded("fp.div", "a / b", binary, nil, "fdiv", nil, func(x []float64) float64 { return x[0] / x[1] }),
-		rounded("fp.sqrt", "square root of a", unary, nil, "fsqrt", nil, func(x []float64) float64 { return math.Sqrt(x[0]) }),
+		rounded("fp.div", "a / b", binary, ncFloatDiv, "fdiv", nil, func(x []float64) float64 { return x[0] / x[1] }),
+		root,
 		compare("fp.eq", "a = b; zeros are equal, a NaN is equal to nothing", orderEqual, "feq", func(x, y float64) bool { return x == y }),
 		compare("fp.lt", "a < b", orderLess, "flt", func(x, y float64) bool { return x < y }),
 		compare("fp.le", "a <= b", orderLessEqual, "fle", func(x, y float64) bool { return x <= y }),
@@ -74,12 +85,14 @@ func floatOperations() []Operation {
 		convert(Formats[2]),
 		{Name: "fp.fromint", Doc: "the integer a of 32 bits", Args: unary,
 			argWidth: func(Type, int) int { return intBits }, argInt: func(int) bool { return true },
+			nc: ncFloatFromInt,
 			xmg: func(c *circuit, t Type, x [][]lit) []lit {
 				return c.kind("ffromint", intBits, map[string]int{"width-y": t.Width, "exponent-y": t.Float.Exp, "signed": 1}, x)
 			},
 			ref: func(t Type, a []uint64) Value { return one(t.Float.Round(float64(int32(a[0])))) }},
 		{Name: "fp.toint", Doc: "a towards zero as an integer of 32 bits; the nearest there is if out of range, the largest for a NaN", Args: unary,
 			resWidth: func(Type) int { return intBits }, result: func(Type) *Format { return nil },
+			nc:  ncFloatToInt,
 			xmg: xmgFloat("ftoint", func(_ Type, extra map[string]int) { extra["width-y"], extra["signed"] = intBits, 1 }),
 			ref: func(t Type, a []uint64) Value {
 				x := t.Float.Float64(a[0])

@@ -87,8 +87,7 @@ func (a *asm) copym(d, x bit) {
 	}
 }
 
-func (a *asm) not(d, x bit)  { a.emit(sram.NCNot, false, d, x, 0) }
-func (a *asm) notm(d, x bit) { a.emit(sram.NCNot, true, d, x, 0) }
+func (a *asm) not(d, x bit) { a.emit(sram.NCNot, false, d, x, 0) }
 
 // copyWord and copyWordm copy words bit by bit, from bit 0 up.
 func (a *asm) copyWord(d, x word) {
@@ -110,10 +109,9 @@ func (a *asm) addm(d, x, y bit) { a.emit(sram.NCAdd, true, d, x, y) }
 func (a *asm) carry(x, y bit)   { a.emit(sram.NCCarry, false, 0, x, y) }
 
 // loadCarry sets the carry to a row or constant.
-func (a *asm) loadCarry(x bit)   { a.carry(x, x) }
-func (a *asm) writeCarry(d bit)  { a.emit(sram.NCWriteCarry, false, d, 0, 0) }
-func (a *asm) writeCarrym(d bit) { a.emit(sram.NCWriteCarry, true, d, 0, 0) }
-func (a *asm) writeTag(d bit)    { a.emit(sram.NCWriteTag, false, d, 0, 0) }
+func (a *asm) loadCarry(x bit)  { a.carry(x, x) }
+func (a *asm) writeCarry(d bit) { a.emit(sram.NCWriteCarry, false, d, 0, 0) }
+func (a *asm) writeTag(d bit)   { a.emit(sram.NCWriteTag, false, d, 0, 0) }
 
 // tag loads the tag with a row, tagNot with its complement, tagOf with a
 // function of two.
@@ -121,7 +119,6 @@ func (a *asm) tag(x bit)                { a.emit(sram.NCTagCopy, false, 0, x, 0)
 func (a *asm) tagNot(x bit)             { a.emit(sram.NCTagNot, false, 0, x, 0) }
 func (a *asm) tagOf(op uint8, x, y bit) { a.emit(op-opAnd+sram.NCTagAnd, false, 0, x, y) }
 func (a *asm) tagCarry()                { a.emit(sram.NCTagCarry, false, 0, 0, 0) }
-func (a *asm) tagNotCarry()             { a.emit(sram.NCTagNotCarry, false, 0, 0, 0) }
 
 // complement returns ~x: a constant, or a row that is written, t.
 func (a *asm) complement(t, x bit) bit {

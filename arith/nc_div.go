@@ -99,8 +99,7 @@ func (a *asm) divide(q, r, num, notDen word) {
 	}
 }
 
-// ncSqrt takes about n^2/4 + 5n cycles. The trial subtrahend is 4q+1 for the root
-// q so far, whose complement is kept.
+// ncSqrt takes about n^2/4 + 5n cycles.
 func ncSqrt(a *asm, _ Type, x []word, d word) {
 	w := x[0]
 	if len(w)%2 != 0 {
@@ -119,27 +118,7 @@ func ncSqrt(a *asm, _ Type, x []word, d word) {
 			a.free(left[k+2:]...)
 			left = left[:k+2] // a remainder is at most twice the root
 		}
-		// The complement of 4q+1: 0, 1, the complement of q, ones.
-		trial := func(j int) bit {
-			switch {
-			case j == 0:
-				return zero
-			case j == 1 || j-2 >= k-1:
-				return one1
-			}
-			return not[i+1+j-2]
-		}
-		a.loadCarry(one1)
-		for j := range left {
-			a.carry(left[j], trial(j))
-		}
-		a.tagCarry()
-		a.writeTag(d[i])
-		a.not(not[i], d[i])
-		a.loadCarry(one1)
-		for j := range left {
-			a.addm(left[j], left[j], trial(j))
-		}
+		a.rootStep(left, d[i], not, i, k)
 	}
 	a.free(left...)
 	a.free(not...)

@@ -114,18 +114,7 @@ func (a *asm) normalize(w word, first bit, keep, stages int, l limit) (kept, not
 			if i >= s {
 				from = w[i-s]
 			}
-			switch {
-			case w[i] == zero && from == zero:
-			case w[i] == zero:
-				if moves == zero {
-					moves = a.row()
-					a.writeTag(moves)
-				}
-				w[i] = a.row()
-				a.fn(opAnd, w[i], from, moves)
-			default:
-				a.copym(w[i], from)
-			}
+			a.moveBit(w, i, from, &moves)
 		}
 		a.free(moves)
 		if cut > 0 {
@@ -142,6 +131,22 @@ func (a *asm) normalize(w word, first bit, keep, stages int, l limit) (kept, not
 	return w, notMoved
 }
 
+// moveBit makes bit i of w the one given where the tag is set. A constant zero
+// gets a row; moves is a row that holds the tag then, zero until there is one.
+func (a *asm) moveBit(w word, i int, from bit, moves *bit) {
+	switch {
+	case w[i] != zero:
+		a.copym(w[i], from)
+	case from != zero:
+		if *moves == zero {
+			*moves = a.row()
+			a.writeTag(*moves)
+		}
+		w[i] = a.row()
+		a.fn(opAnd, w[i], from, *moves)
+	}
+}
+
 // shiftDown moves w down by the number in amount where it is, gathering what
 // falls off in bit 0. Constant zeros of w get rows when they must.
 func (a *asm) shiftDown(w, amount word) {
@@ -149,27 +154,13 @@ func (a *asm) shiftDown(w, amount word) {
 		s := 1 << k
 		a.tag(amount[k])
 		moves := bit(zero)
-		set := func(i int, from bit) {
-			switch {
-			case w[i] == zero && from == zero:
-			case w[i] == zero:
-				if moves == zero {
-					moves = a.row()
-					a.writeTag(moves)
-				}
-				w[i] = a.row()
-				a.fn(opAnd, w[i], from, moves)
-			default:
-				a.copym(w[i], from)
-			}
-		}
 		first := true
 		for i := 1; i <= min(s, len(w)-1); i++ {
 			if w[i] == zero {
 				continue
 			}
 			if first && w[0] == zero {
-				set(0, w[i])
+				a.moveBit(w, 0, w[i], &moves)
 			} else {
 				a.fnm(opOr, w[0], w[0], w[i])
 			}
@@ -180,7 +171,7 @@ func (a *asm) shiftDown(w, amount word) {
 			if i+s < len(w) {
 				from = w[i+s]
 			}
-			set(i, from)
+			a.moveBit(w, i, from, &moves)
 		}
 		a.free(moves)
 	}
@@ -222,10 +213,60 @@ const none = sram.Operand(0xFFFD)
 // finish is what remains to do for a rounded result.
 type finish struct {
 	f       *Format
-	over    word // bits of the exponent beyond those of the format
+	over    word // bits of the exponent beyond those of the format; with FTZ the last is its sign
 	special bit  // an operand was infinite or no number
 	nan     bit  // the result is no number; special is set too
 	null    bit  // the result is zero; with FTZ only
+}
+
+// place finds the place of a significand w above the least normal number and
+// rounds it: x, a signed number, is the exponent that its top bit would give, less
+// one, and p+1 more without FTZ; its highest one is at most rise places below the
+// top. Where nonzero is not set the result is zero, but with FTZ that is left to
+// finish. The rows of w and x are given back.
+func (a *asm) place(f *Format, d, w, x word, nonzero bit, rise int) (over word) {
+	p := f.Man + 1
+	var kept, notMoved word
+	if f.FTZ {
+		stages := shiftBits(rise + 1)
+		w = a.fit(w, p+2, stages)
+		kept, notMoved = a.normalize(w, none, p+2, stages, limit{unbounded: one1})
+	} else {
+		// What would be below the normal numbers must not rise at all.
+		n := len(x)
+		may := a.row()
+		a.not(may, x[n-1])
+		a.fn(opAnd, may, may, nonzero)
+		for _, b := range x[:n-1] {
+			a.fn(opAnd, b, b, may)
+		}
+		a.free(may, x[n-1])
+		x = x[:n-1]
+		stages := shiftBits(rise + p + 2)
+		l := a.limitOf(x, stages)
+		kept, notMoved = a.normalize(a.fit(append(append(word{}, w...), zeros(p+1)...), p+2, stages), none, p+2, stages, l)
+		a.free(l.unbounded)
+	}
+	a.subtractMoved(x, notMoved)
+	over = a.roundPack(f, d, kept, x)
+	a.free(kept...)
+	a.free(x...)
+	return over
+}
+
+// fit makes w as wide as a normalisation wants it: zeros below, or the lowest
+// bits gathered in one.
+func (a *asm) fit(w word, keep, stages int) word {
+	if len(w) < keep {
+		return append(zeros(keep-len(w)), w...)
+	}
+	most := keep + 1<<stages - 1
+	for len(w) > most {
+		a.fn(opOr, w[1], w[1], w[0])
+		a.free(w[0])
+		w = w[1:]
+	}
+	return w
 }
 
 // overBits is how many bits an exponent has beyond those of the format: one, and
@@ -246,11 +287,14 @@ func (a *asm) finish(d word, e finish) {
 	exp, t := d[f.Man:f.Man+f.Exp], a.row()
 	a.reduce(opAnd, t, exp)
 	if f.FTZ {
-		below, sign := a.row(), e.over[1] // the exponent is zero or negative
-		a.reduce(opOr, below, append(word{e.over[0]}, exp...))
+		top := len(e.over) - 1
+		below, sign := a.row(), e.over[top] // the exponent is zero or negative
+		a.reduce(opOr, below, append(append(word{}, e.over[:top]...), exp...))
 		a.not(below, below)
 		a.fn(opOr, below, below, sign)
-		a.fn(opOr, t, t, e.over[0])
+		for _, o := range e.over[:top] {
+			a.fn(opOr, t, t, o)
+		}
 		a.not(sign, sign)
 		a.fn(opAnd, t, t, sign)
 		a.tagOf(opOr, below, e.null)

@@ -40,41 +40,18 @@ func ncFloatMul(a *asm, t Type, x []word, d word) {
 	product := a.rows(2 * p)
 	a.mulFull(product, u.significand(), v.significand(), false)
 
-	var over word
-	if f.FTZ {
-		over = a.mulNormalFTZ(f, d, product, sum)
-	} else {
-		nonzero := a.row()
+	// The product of normal numbers has its highest one in one of two places.
+	nonzero, rise := bit(one1), 1
+	if !f.FTZ {
+		rise = p // one factor may be as low as the last place
+		nonzero = a.row()
 		a.fn(opOr, u.hidden, u.hidden, u.fraction)
 		a.fn(opOr, v.hidden, v.hidden, v.fraction)
 		a.fn(opAnd, nonzero, u.hidden, v.hidden)
-		over = a.mulNormal(f, d, product, sum, nonzero)
-		a.free(nonzero)
 	}
+	over := a.place(f, d, product, sum, nonzero, rise)
+	a.free(nonzero)
 	a.mulSpecial(f, d, &u, &v, over)
-}
-
-// mulNormal normalises, rounds and packs; sum is how far the product may rise
-// from below the place of subnormal numbers. A product of zero must not rise.
-func (a *asm) mulNormal(f *Format, d, product, sum word, nonzero bit) (over word) {
-	p, n := f.Man+1, len(sum)
-	sign := sum[n-1]
-	a.not(sign, sign)
-	a.fn(opAnd, nonzero, nonzero, sign)
-	a.free(sign)
-	sum = sum[:n-1]
-	for _, b := range sum {
-		a.fn(opAnd, b, b, nonzero)
-	}
-	stages := shiftBits(2*p + 2) // it rises by 2p+1 at most
-	l := a.limitOf(sum, stages)
-	kept, notMoved := a.normalize(append(product, zeros(p+1)...), none, p+2, stages, l)
-	a.free(l.unbounded)
-	a.subtractMoved(sum, notMoved)
-	over = a.roundPack(f, d, kept, sum)
-	a.free(kept...)
-	a.free(sum...)
-	return over
 }
 
 // subtractMoved subtracts what was moved from an exponent, given the complement.
@@ -88,23 +65,6 @@ func (a *asm) subtractMoved(e, notMoved word) {
 		a.add(e[i], e[i], m)
 	}
 	a.free(notMoved...)
-}
-
-// mulNormalFTZ moves the product of normal numbers by one place at most.
-func (a *asm) mulNormalFTZ(f *Format, d, product, exp word) (over word) {
-	p := f.Man + 1
-	low := product[:p-3]
-	sticky := product[p-3]
-	for _, b := range low {
-		a.fn(opOr, sticky, sticky, b)
-	}
-	a.free(low...)
-	kept, notMoved := a.normalize(product[p-3:], none, p+2, 1, limit{unbounded: one1})
-	a.subtractMoved(exp, notMoved)
-	over = a.roundPack(f, d, kept, exp)
-	a.free(kept...)
-	a.free(exp...)
-	return over
 }
 
 // mulSpecial writes infinity where an operand is special or the exponent

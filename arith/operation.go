@@ -31,6 +31,7 @@ type Operation struct {
 	resWidth func(t Type) int          // nil: as wide as the type
 	argInt   func(arg int) bool        // nil: an operand is of the type
 	result   func(t Type) *Format      // nil: the result is of the type; it may give nil for an integer
+	check    func(t Type) error        // nil: there is a program for every type
 	ref      func(t Type, a []uint64) Value
 	nc       func(a *asm, t Type, args []word, res word)
 	xmg      func(c *circuit, t Type, args [][]lit) []lit

@@ -138,6 +138,11 @@ func build(ctx context.Context, s Spec) (*Program, error) {
 	if !o.Supports(tech) {
 		return nil, fmt.Errorf("arith: %s has no program for %s", s.Op, s.Tech)
 	}
+	if o.check != nil {
+		if err := o.check(t); err != nil {
+			return nil, fmt.Errorf("arith: %s: %w", s.Op, err)
+		}
+	}
 	if s.Rows < 1 || s.Rows > sram.MaxRows {
 		return nil, fmt.Errorf("arith: %d rows, expected 1 to %d", s.Rows, sram.MaxRows)
 	}
