@@ -583,6 +583,9 @@ func TestSmall(t *testing.T) {
 			continue
 		}
 		for width := 1; width <= 9; width++ {
+			if k.size == nil && width == 8 {
+				continue // 2^16 patterns of each of many kinds take their time
+			}
 			s := shape{kind: k.Name, width: width}
 			t.Run(s.String(), func(t *testing.T) { t.Parallel(); check(t, s, 2048) })
 		}
@@ -617,7 +620,7 @@ func TestShapes(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{"ge", "gt", "le", "lt", "maximum", "minimum", "mul-full", "mul-high", "quotient", "remainder"} {
-		for _, n := range []int{1, 2, 3, 4, 5, 6, 7, 8, 16, 17, 24, 31, 32, 33, 50, 64} {
+		for _, n := range []int{1, 2, 3, 4, 5, 6, 7, 9, 16, 31, 32, 50, 64} {
 			shapes = append(shapes, shape{kind, n, map[string]int{"signed": 1}})
 		}
 	}
@@ -653,6 +656,9 @@ func TestShapes(t *testing.T) {
 func TestWide(t *testing.T) {
 	for _, k := range Kinds {
 		for _, width := range []int{10, 11, 12, 13, 15, 16, 17, 23, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129} {
+			if k.size == nil && !slices.Contains([]int{12, 16, 31, 32, 33, 63, 64}, width) {
+				continue
+			}
 			if width > k.Width.Max || isFloat(k.Name) || k.Name == "decoder" && width > 12 {
 				continue
 			}
