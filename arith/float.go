@@ -59,7 +59,7 @@ func floatOperations() []Operation {
 		rounded("fp.mul", "a * b", binary, ncFloatMul, "fmul",
 			[]Formula{infinityFloat, at32("MVE simulator", 346), at32("BITSIMD_V", 5906), at32("AritPIM", 11586)},
 			func(x []float64) float64 { return float64(x[0] * x[1]) }),
-		rounded("fp.fma", "a * b + c, rounded once", []string{"a", "b", "c"}, nil, "ffma", []Formula{infinityMac},
+		rounded("fp.fma", "a * b + c, rounded once", []string{"a", "b", "c"}, ncFloatFMA, "ffma", []Formula{infinityMac},
 			func(x []float64) float64 { return fma64(x[0], x[1], x[2]) }),
 		rounded("fp.div", "a / b", binary, ncFloatDiv, "fdiv", nil, func(x []float64) float64 { return x[0] / x[1] }),
 		root,

@@ -36,7 +36,7 @@ func ncFloatAdd(subtract bool) func(*asm, Type, []word, word) {
 // addMagnitudes adds big and small, or subtracts where differ is set, to d, which
 // holds the sign of big.
 func (a *asm) addMagnitudes(f *Format, d, big, small word, differ bit) {
-	m, w := f.Man, f.Man+f.Exp
+	m := f.Man
 	p := m + 1
 	b := unpacked{man: big[:m], exp: big[m:]}
 	s := unpacked{man: small[:m], exp: small[m:]}
@@ -97,43 +97,55 @@ func (a *asm) addMagnitudes(f *Format, d, big, small word, differ bit) {
 	sum = append(sum, carry)
 	a.free(b.man...)
 
-	// Equal magnitudes of other signs give +0, and the exponent must be zero then.
-	stages = shiftBits(len(sum))
-	first := 1 << (stages - 1)
-	top, nonzero := a.row(), a.row()
-	a.reduce(opOr, top, sum[len(sum)-first:])
-	a.reduce(opOr, nonzero, append(word{top}, sum[:len(sum)-first]...))
-	if f.FTZ {
-		a.fn(opAnd, nonzero, nonzero, b.hidden)
-	}
-	null := t
-	a.not(null, nonzero)
-	a.tagOf(opAnd, null, differ)
-	a.copym(d[w], zero)
-	a.free(differ)
-
-	exp, l := b.exp, limit{unbounded: one1}
+	// An exponent of 0 counts as 1. In sums of bits beyond those of the format
+	// there are none yet.
+	exp := b.exp
 	if !f.FTZ {
-		a.not(b.hidden, b.hidden)
-		a.fn(opOr, exp[0], exp[0], b.hidden)
-		for i := range exp {
-			a.fn(opAnd, exp[i], exp[i], nonzero)
-		}
-		l = a.limitOf(exp, stages)
-	}
-	a.free(b.hidden, nonzero)
-	kept, notMoved := a.normalize(sum, top, p+2, stages, l)
-	a.free(top)
-	if !f.FTZ {
-		a.free(l.unbounded)
+		a.not(t, b.hidden)
+		a.fn(opOr, exp[0], exp[0], t)
 	}
 	for range (finish{f: f}).overBits() {
 		exp = append(exp, a.row())
 		a.copy(exp[len(exp)-1], zero)
 	}
+	over, null := a.settle(f, d, sum, exp, differ, b.hidden)
+	a.free(t, differ, b.hidden)
+	a.finish(d, finish{f, over, b.special, nan, null})
+}
+
+// settle normalises, rounds and packs a sum, the exponent of whose top bit is one
+// more than exp. d has its sign, which a difference of zero loses. With FTZ the
+// sum counts as zero also where present is not set. It gives back the rows of sum
+// and exp, and returns where the result is zero.
+func (a *asm) settle(f *Format, d, sum, exp word, differ, present bit) (over word, null bit) {
+	p, stages := f.Man+1, shiftBits(len(sum))
+	first := 1 << (stages - 1)
+	top, nonzero := a.row(), a.row()
+	null = a.row()
+	a.reduce(opOr, top, sum[len(sum)-first:])
+	a.reduce(opOr, nonzero, append(word{top}, sum[:len(sum)-first]...))
+	if f.FTZ {
+		a.fn(opAnd, nonzero, nonzero, present)
+	}
+	a.not(null, nonzero)
+	a.tagOf(opAnd, null, differ)
+	a.copym(d[p+f.Exp-1], zero)
+	l := limit{unbounded: one1}
+	if !f.FTZ { // zero must not rise, so that its exponent is zero
+		for i := range exp {
+			a.fn(opAnd, exp[i], exp[i], nonzero)
+		}
+		l = a.limitOf(exp, stages)
+	}
+	a.free(nonzero)
+	kept, notMoved := a.normalize(sum, top, p+2, stages, l)
+	a.free(top)
+	if !f.FTZ {
+		a.free(l.unbounded)
+	}
 	a.subtractMoved(exp, notMoved)
-	over := a.roundPack(f, d, kept, exp)
+	over = a.roundPack(f, d, kept, exp)
 	a.free(kept...)
 	a.free(exp...)
-	a.finish(d, finish{f, over, b.special, nan, null})
+	return over, null
 }

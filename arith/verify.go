@@ -29,12 +29,12 @@ func (e *MismatchError) Error() string {
 
 // Verify compares the program with its reference on n patterns and returns a
 // [*MismatchError] for the first that differs. The patterns are all there are
-// where the operands have few bits; else those that are special come first, in
+// where the operands have few bits or n is as many; else those that are special come first, in
 // all combinations, and then random ones: each operand uniform, or with a run of
 // equal bits, or related to the one before it, which uniform bits hardly ever
 // are. They depend on the seed only.
 func (p *Program) Verify(ctx context.Context, n int, seed uint64) error {
-	exhaustive := p.exhaustive()
+	exhaustive := p.exhaustive(n)
 	n = p.Patterns(n)
 	g := newPatterns(p, seed)
 	s := p.code.NewState()
@@ -87,9 +87,12 @@ func (p *Program) Verify(ctx context.Context, n int, seed uint64) error {
 	return nil
 }
 
-// exhaustive reports whether the operands have so few bits that all patterns are
-// compared.
-func (p *Program) exhaustive() bool { return p.argBits() <= exhaustiveBits }
+// exhaustive reports whether all patterns are compared where n are asked for: if
+// the operands have few bits, or n is as many.
+func (p *Program) exhaustive(n int) bool {
+	bits := p.argBits()
+	return bits <= exhaustiveBits || bits < 40 && n >= 1<<bits
+}
 
 func (p *Program) argBits() int {
 	n := 0
@@ -101,7 +104,7 @@ func (p *Program) argBits() int {
 
 // Patterns returns how many patterns Verify compares where n are asked for.
 func (p *Program) Patterns(n int) int {
-	if p.exhaustive() {
+	if p.exhaustive(n) {
 		return 1 << p.argBits()
 	}
 	return n
