@@ -25,36 +25,53 @@ func Run[T Word](ctx context.Context, p *Program, threads int, dst []T, args ...
 // RunWide is Run for results that are wider than a word: dst[i] takes the i-th
 // word of each result, the lowest first.
 func RunWide[T Word](ctx context.Context, p *Program, threads int, dst [][]T, args ...[]T) error {
-	k := p.Kernel
+	if err := RunCode(ctx, p.code, threads, dst, args...); err != nil {
+		return fmt.Errorf("arith: %s: %w", p.Spec.Op, err)
+	}
+	return nil
+}
+
+// RunCode is Run for any kernel: dst are the words of its outputs, each from its
+// lowest word up, and args those of its inputs.
+func RunCode[T Word](ctx context.Context, code *sram.KernelCode, threads int, dst [][]T, args ...[]T) error {
+	k := code.Kernel()
 	bits := 32
 	if uint64(^T(0)) > 1<<32 {
 		bits = 64
 	}
-	out := k.Outputs[0]
-	if need := (out.Width + bits - 1) / bits; len(dst) != need {
-		return fmt.Errorf("arith: %s: results in %d words of %d bits, expected %d", p.Spec.Op, len(dst), bits, need)
+	var outs []sram.Port
+	for _, o := range k.Outputs {
+		for i := 0; i*bits < o.Width; i++ {
+			outs = append(outs, limb(o, i, bits))
+		}
+	}
+	if len(dst) != len(outs) {
+		return fmt.Errorf("results in %d words of %d bits, expected %d", len(dst), bits, len(outs))
+	}
+	if len(dst) == 0 {
+		return nil
 	}
 	n := len(dst[0])
 	for _, d := range dst {
 		if len(d) != n {
-			return fmt.Errorf("arith: %s: results of lengths %d and %d", p.Spec.Op, n, len(d))
+			return fmt.Errorf("results of lengths %d and %d", n, len(d))
 		}
 	}
 	if len(args) != len(k.Inputs) {
-		return fmt.Errorf("arith: %s: %d operands, expected %d", p.Spec.Op, len(args), len(k.Inputs))
+		return fmt.Errorf("%d operands, expected %d", len(args), len(k.Inputs))
 	}
 	for i, a := range args {
 		if len(a) != n {
-			return fmt.Errorf("arith: %s: operand %s has %d words, expected %d", p.Spec.Op, k.Inputs[i].Name, len(a), n)
+			return fmt.Errorf("operand %s has %d words, expected %d", k.Inputs[i].Name, len(a), n)
 		}
 		if k.Inputs[i].Width > bits {
-			return fmt.Errorf("arith: %s: operand %s in words of %d bits, expected %d", p.Spec.Op, k.Inputs[i].Name, bits, k.Inputs[i].Width)
+			return fmt.Errorf("operand %s in words of %d bits, expected %d", k.Inputs[i].Name, bits, k.Inputs[i].Width)
 		}
 	}
 	groups := (n + sram.GroupCols - 1) / sram.GroupCols
 	var next atomic.Int64
 	work := func() {
-		s := p.code.NewState()
+		s := code.NewState()
 		for {
 			g := int(next.Add(1)) - 1
 			if g >= groups || ctx.Err() != nil {
@@ -66,7 +83,7 @@ func RunWide[T Word](ctx context.Context, p *Program, threads int, dst [][]T, ar
 			}
 			s.Run()
 			for i, d := range dst {
-				storeGroup(s, limb(out, i, bits), d[lo:hi])
+				storeGroup(s, outs[i], d[lo:hi])
 			}
 		}
 	}
@@ -77,7 +94,7 @@ func RunWide[T Word](ctx context.Context, p *Program, threads int, dst [][]T, ar
 	work()
 	wg.Wait()
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("arith: %s: execution stopped: %w", p.Spec.Op, err)
+		return fmt.Errorf("execution stopped: %w", err)
 	}
 	return nil
 }
