@@ -16,29 +16,29 @@ func ncFloatAdd(subtract bool) func(*asm, Type, []word, word) {
 		} else {
 			a.fn(opXor, differ, u[w], v[w])
 		}
-		// big has the greater magnitude; its sign is that of the result.
+		// d takes the number of greater magnitude, whose sign is that of the result.
 		a.less(u[:w], v[:w], false, false)
 		a.tagCarry()
-		big, small := a.rows(w), a.rows(w)
-		a.copyWord(big, u[:w])
-		a.copyWordm(big, v[:w])
+		small := a.rows(w)
 		a.copyWord(small, v[:w])
 		a.copyWordm(small, u[:w])
+		a.copyWord(d[:w], u[:w])
+		a.copyWordm(d[:w], v[:w])
 		a.copy(d[w], u[w])
 		a.copym(d[w], signV)
 		if subtract {
 			a.free(signV)
 		}
-		a.addMagnitudes(f, d, big, small, differ)
+		a.addMagnitudes(f, d, small, differ)
 	}
 }
 
-// addMagnitudes adds big and small, or subtracts where differ is set, to d, which
-// holds the sign of big.
-func (a *asm) addMagnitudes(f *Format, d, big, small word, differ bit) {
+// addMagnitudes adds a number of lesser magnitude to d, or subtracts it where
+// differ is set.
+func (a *asm) addMagnitudes(f *Format, d, small word, differ bit) {
 	m := f.Man
 	p := m + 1
-	b := unpacked{man: big[:m], exp: big[m:]}
+	b := split(f, d)
 	s := unpacked{man: small[:m], exp: small[m:]}
 	a.classify(&b, true)
 	a.classify(&s, false)
@@ -95,11 +95,10 @@ func (a *asm) addMagnitudes(f *Format, d, big, small word, differ bit) {
 	carry := a.row()
 	a.add(carry, differ, zero)
 	sum = append(sum, carry)
-	a.free(b.man...)
 
 	// An exponent of 0 counts as 1. In sums of bits beyond those of the format
 	// there are none yet.
-	exp := b.exp
+	exp := append(word{}, b.exp...)
 	if !f.FTZ {
 		a.not(t, b.hidden)
 		a.fn(opOr, exp[0], exp[0], t)

@@ -14,9 +14,9 @@ func ncFloatFMA(a *asm, t Type, x []word, d word) {
 	for _, y := range []*unpacked{&u, &v, &c} {
 		a.classify(y, true)
 	}
-	signP, differ, nan, s := a.row(), a.row(), a.row(), a.row()
-	a.fn(opXor, signP, u.sign, v.sign)
-	a.fn(opXor, differ, signP, c.sign)
+	differ, nan, s := a.row(), a.row(), a.row()
+	a.fn(opXor, differ, u.sign, v.sign)
+	a.fn(opXor, differ, differ, c.sign)
 
 	// NaN: an operand, infinity by zero, infinities of other signs.
 	a.fn(opAnd, nan, u.special, u.fraction)
@@ -57,7 +57,8 @@ func ncFloatFMA(a *asm, t Type, x []word, d word) {
 	for i, k := range constWord(uint64(-f.bias()), n) {
 		a.add(exp[i], exp[i], k)
 	}
-	product := a.rows(2 * p)
+	free := d[min(n, f.Man):f.Man] // beside the distance
+	product := append(append(word{}, free...), a.rows(2*p-len(free))...)
 	a.mulFull(product, u.significand(), v.significand(), false)
 	a.free(u.hidden, v.hidden)
 	if f.FTZ {
@@ -80,7 +81,7 @@ func ncFloatFMA(a *asm, t Type, x []word, d word) {
 			a.add(dist[i], dist[i], zero)
 		}
 	}
-	addend := a.row() // stays
+	addend := d[f.Man+f.Exp] // stays
 	a.not(addend, dist[n-1])
 	a.fn(opOr, addend, addend, null)
 	a.free(null)
@@ -121,6 +122,7 @@ func ncFloatFMA(a *asm, t Type, x []word, d word) {
 		a.copym(moved[i], product[i])
 		a.copym(product[i], s)
 	}
+	a.free(c.hidden)
 	low := 3
 	sum := append(zeros(low), moved...)
 	stages := bits.Len(uint(len(sum)))
@@ -149,9 +151,9 @@ func ncFloatFMA(a *asm, t Type, x []word, d word) {
 		}
 		a.add(sum[i], sum[i], stay)
 	}
-	top := product[0]
+	top := product[2*p-1]
 	a.add(top, differ, zero)
-	a.free(product[1:]...)
+	a.free(product[:2*p-1]...)
 	a.fn(opAnd, s, top, differ) // negative: no carry out
 	sum = append(sum, top)
 	a.loadCarry(s)
@@ -163,20 +165,20 @@ func ncFloatFMA(a *asm, t Type, x []word, d word) {
 	// The sign of the addend where it stayed, the other one where the difference
 	// was negative.
 	w := f.Man + f.Exp
-	a.fn(opXor, d[w], signP, s)
-	a.fn(opAnd, s, differ, addend)
+	a.fn(opAnd, d[w], differ, addend)
 	a.fn(opXor, d[w], d[w], s)
-	a.free(s, addend)
+	a.fn(opXor, s, differ, c.sign) // that of the product
+	a.fn(opXor, d[w], d[w], s)
 	if !f.FTZ { // positive: no sign
 		a.free(exp[n-1])
 		exp = exp[:n-1]
 	}
 	over, zeroed := a.settle(f, d, sum, exp, differ, one1)
 	a.tag(special)
-	a.copym(d[w], signP)
+	a.copym(d[w], s)
 	a.tag(c.special)
 	a.copym(d[w], c.sign)
 	a.fn(opOr, special, special, c.special)
-	a.free(signP, differ, c.special, c.hidden)
+	a.free(s, differ, c.special)
 	a.finish(d, finish{f, over, special, nan, zeroed})
 }

@@ -37,7 +37,10 @@ func ncFloatMul(a *asm, t Type, x []word, d word) {
 		}
 	}
 
-	product := a.rows(2 * p)
+	// The low bits of the product are gathered in one before the result is written,
+	// and lie where it will.
+	low := min(f.Man+f.Exp, 2*p-p-2)
+	product := append(append(word{}, d[:low]...), a.rows(2*p-low)...)
 	a.mulFull(product, u.significand(), v.significand(), false)
 
 	// The product of normal numbers has its highest one in one of two places.

@@ -3,6 +3,7 @@ package arith
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/bitsched/bitsched/masim"
 	"github.com/bitsched/bitsched/sram"
@@ -32,16 +33,20 @@ func (p *Program) schedule(ctx context.Context) error {
 		return err
 	}
 	k := p.Kernel
-	for _, reuse := range []bool{false, true} {
-		if k.Instrs = listOf(g).place(k, reuse); p.rows() <= k.Usable() {
-			return nil
-		}
+	// Rows of the result that serve as scratch before spoil its use in place.
+	l := listOf(g)
+	k.Instrs = l.place(k, false)
+	if p.rows() <= k.Usable() && slices.ContainsFunc(k.Inputs, p.inPlace) {
+		return nil
+	}
+	if k.Instrs = l.place(k, true); p.rows() <= k.Usable() {
+		return nil
 	}
 	need := p.rows()
 	if ok, err := p.readSchedule(ctx, g); ok || err != nil {
 		return err
 	}
-	l, err := fewRows(ctx, g, k.Rows)
+	l, err = fewRows(ctx, g, k.Rows)
 	if err != nil {
 		return fmt.Errorf("arith: %s for %s: %w: %w", p.Spec.Op, p.Spec.Tech, ErrRows, err)
 	}
