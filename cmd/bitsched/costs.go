@@ -145,9 +145,16 @@ func (f *costFlags) report(t *cost.Table, p *sram.Program) *costReport {
 	if t == nil {
 		return nil
 	}
+	return f.reportCounts(t, cost.Of(p))
+}
+
+func (f *costFlags) reportCounts(t *cost.Table, c cost.Counts) *costReport {
+	if t == nil {
+		return nil
+	}
 	r := &costReport{}
 	if f.table != "" {
-		r.Breakdown = t.Breakdown(cost.Of(p))
+		r.Breakdown = t.Breakdown(c)
 	}
 	if f.explain {
 		r.Explained = t

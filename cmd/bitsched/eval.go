@@ -18,6 +18,7 @@ import (
 	"github.com/bitsched/bitsched/arith"
 	"github.com/bitsched/bitsched/masim"
 	"github.com/bitsched/bitsched/sram"
+	"github.com/bitsched/bitsched/sram/cost"
 )
 
 type evalFlags struct {
@@ -29,6 +30,7 @@ type evalFlags struct {
 	random int
 	seed   uint64
 	output string
+	cost   costFlags
 	json   bool
 }
 
@@ -74,6 +76,7 @@ func (a *app) evalCommand() *cobra.Command {
 	fl.IntVar(&f.random, "random", 0, "compare with the processor on this `number` of patterns")
 	fl.Uint64Var(&f.seed, "seed", 1, "`seed` of the random patterns")
 	fl.StringVarP(&f.output, "output", "o", "", "write the program to this `file` (- for stdout)")
+	f.cost.add(cmd, fl)
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
 	complete(cmd, "tech", techNames()...)
 	return cmd
@@ -90,6 +93,8 @@ type evalReport struct {
 	Energy   float64  `json:"energy"`
 	Patterns int      `json:"patterns,omitempty"` // compared with the processor
 	Seconds  float64  `json:"seconds,omitempty"`
+
+	Cost *costReport `json:"cost,omitempty"`
 }
 
 func (a *app) eval(cmd *cobra.Command, name string, f evalFlags) error {
@@ -134,6 +139,10 @@ func (a *app) eval(cmd *cobra.Command, name string, f evalFlags) error {
 			return usageError(cmd, "--const %s, expected operands of %s", c, name)
 		}
 	}
+	table, err := f.cost.load()
+	if err != nil {
+		return err
+	}
 	line := a.newProgress()
 	defer line.clear()
 	line.phase("building " + name)
@@ -141,7 +150,8 @@ func (a *app) eval(cmd *cobra.Command, name string, f evalFlags) error {
 	if err != nil {
 		return evalError(err)
 	}
-	r := evalReport{Op: p.Spec.Op, Tech: p.Spec.Tech, Cycles: p.Latency(), Scratch: p.Scratch, Energy: p.Kernel.Energy(sram.DefaultEnergy)}
+	r := evalReport{Op: p.Spec.Op, Tech: p.Spec.Tech, Cycles: p.Latency(), Scratch: p.Scratch, Energy: p.Kernel.Energy(sram.DefaultEnergy),
+		Cost: f.cost.reportCounts(table, cost.OfKernel(p.Kernel, sram.DefaultCols))}
 	switch {
 	case f.random > 0:
 		line.phase("comparing")
@@ -183,6 +193,7 @@ func (a *app) eval(cmd *cobra.Command, name string, f evalFlags) error {
 		fmt.Fprintf(&b, "%s\n", r.Op)
 	}
 	fmt.Fprintf(&b, "cycles   %d on %s, %s\n", r.Cycles, r.Tech, count(r.Scratch, "scratch row"))
+	b.WriteString(r.Cost.text())
 	return a.printText(b.String())
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,18 +14,21 @@ import (
 	"github.com/bitsched/bitsched/arith"
 	"github.com/bitsched/bitsched/benchmarks"
 	"github.com/bitsched/bitsched/sram"
+	"github.com/bitsched/bitsched/sram/cost"
 )
 
 type opsFlags struct {
 	tech  string
 	width int
 	rows  int
+	cost  costFlags
 	json  bool
 }
 
 const opsLong = `Ops lists the operations that can be computed inside an array, with what their
 programs take: cycles, scratch rows beyond operands and result, copies between
-arrays, and energy in units of one row operation. Beside them stand latencies
+arrays, and energy in units of one row operation, or by a table with --cost:
+that of the row operations on one array of 256 bitlines. Beside them stand latencies
 that papers and simulators charge by formula; n is the width in bits.
 
 Every program listed was built and compared with the processor.`
@@ -48,6 +52,7 @@ func (a *app) opsCommand() *cobra.Command {
 	fl.StringVar(&f.tech, "tech", "", "array `technology`: "+strings.Join(techNames(), ", ")+" (default: all)")
 	fl.IntVar(&f.width, "width", 32, "width of integers in `bits`, 1 to 64")
 	fl.IntVar(&f.rows, "rows", arith.DefaultRows, "`rows` of the array")
+	f.cost.add(cmd, fl)
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
 	complete(cmd, "tech", techNames()...)
 	return cmd
@@ -69,7 +74,7 @@ type opReport struct {
 	Cycles    int               `json:"cycles,omitempty"`
 	Scratch   int               `json:"scratch_rows"`
 	Copies    int               `json:"copies"`
-	Energy    float64           `json:"energy"` // in row operations
+	Energy    *float64          `json:"energy"` // in row operations, or by a cost table; null = unknown
 	Classes   map[string]int    `json:"instructions,omitempty"`
 	InPlace   []string          `json:"in_place,omitempty"` // operands that the result may replace
 	Published []publishedReport `json:"published,omitempty"`
@@ -104,6 +109,14 @@ func (a *app) ops(cmd *cobra.Command, f opsFlags) error {
 		}
 		techs = []*sram.Technology{t}
 	}
+	table, err := f.cost.load()
+	if err != nil {
+		return err
+	}
+	unit := "" // row operations
+	if f.cost.table != "" {
+		unit = table.Breakdown(cost.Counts{}).EnergyUnit
+	}
 	line := a.newProgress()
 	defer line.clear()
 	var list []opReport
@@ -115,6 +128,10 @@ func (a *app) ops(cmd *cobra.Command, f opsFlags) error {
 			if err != nil {
 				return err
 			}
+			if f.cost.table != "" {
+				counts := cost.Counts{Computes: r.Cycles, Arrays: 1, Rows: f.rows, Cols: sram.DefaultCols}
+				r.Energy = table.Breakdown(counts).Lines[0].Energy
+			}
 			list = append(list, r)
 		}
 		for _, r := range arith.Registers(t, f.rows, list32(list, t)) {
@@ -123,13 +140,21 @@ func (a *app) ops(cmd *cobra.Command, f opsFlags) error {
 	}
 	line.clear()
 	if f.json {
-		b, err := json.MarshalIndent(map[string]any{"operations": list, "registers": registers}, "", "  ")
+		doc := map[string]any{"operations": list, "registers": registers, "energy_unit": cmp.Or(unit, "row operation")}
+		if f.cost.explain {
+			doc["explained"] = table
+		}
+		b, err := json.MarshalIndent(doc, "", "  ")
 		if err != nil {
 			return err
 		}
 		return a.printText(string(b) + "\n")
 	}
-	return a.printText(opsText(list, registers))
+	text := opsText(list, registers, unit)
+	if f.cost.explain {
+		text += "\n" + explanation(table)
+	}
+	return a.printText(text)
 }
 
 // opsEntry builds a program and says what it takes. That it does not fit is a
@@ -158,7 +183,8 @@ func opsEntry(name string, t *sram.Technology, rows int) (opReport, error) {
 		return r, err
 	}
 	r.Cycles, r.Scratch, r.Copies = p.Latency(), p.Scratch, p.Copies()
-	r.Energy = p.Kernel.Energy(sram.DefaultEnergy)
+	energy := p.Kernel.Energy(sram.DefaultEnergy)
+	r.Energy = &energy
 	r.Classes = map[string]int{}
 	for c, n := range p.Kernel.Counts() {
 		if n > 0 {
@@ -184,10 +210,10 @@ func list32(list []opReport, t *sram.Technology) map[string]int {
 	return scratch
 }
 
-func opsText(list []opReport, registers []registerReport) string {
+func opsText(list []opReport, registers []registerReport, unit string) string {
 	var b strings.Builder
 	t := benchmarks.Table{Columns: []benchmarks.Column{{Name: "operation", Left: true}, {Name: "technology", Left: true}, {Name: "cycles"}, {Name: "scratch"},
-		{Name: "copies"}, {Name: "energy"}, {Name: "published", Left: true}}}
+		{Name: "copies"}, {Name: strings.TrimSpace("energy " + unit)}, {Name: "published", Left: true}}}
 	for _, r := range list {
 		var published []string
 		for _, p := range r.Published {
@@ -198,7 +224,11 @@ func opsText(list []opReport, registers []registerReport) string {
 			}
 			published = append(published, fmt.Sprintf("%d (%s: %s)", p.Cycles, p.Source, formula))
 		}
-		row := []string{r.Op, r.Tech, strconv.Itoa(r.Cycles), strconv.Itoa(r.Scratch), strconv.Itoa(r.Copies), strconv.FormatFloat(r.Energy, 'f', -1, 64), strings.Join(published, ", ")}
+		energy := "unknown"
+		if r.Energy != nil {
+			energy = strconv.FormatFloat(*r.Energy, 'f', energyDigits(unit), 64)
+		}
+		row := []string{r.Op, r.Tech, strconv.Itoa(r.Cycles), strconv.Itoa(r.Scratch), strconv.Itoa(r.Copies), energy, strings.Join(published, ", ")}
 		if r.Note != "" {
 			row = []string{r.Op, r.Tech, "-", "-", "-", "-", r.Note}
 		}
@@ -214,4 +244,12 @@ func opsText(list []opReport, registers []registerReport) string {
 		b.WriteString("\n")
 	}
 	return b.String()
+}
+
+// energyDigits are the digits of an energy: row operations are counted.
+func energyDigits(unit string) int {
+	if unit == "" {
+		return -1
+	}
+	return 1
 }
