@@ -334,6 +334,14 @@ func TestScheduleCache(t *testing.T) {
 	}
 }
 
+func TestFewRows(t *testing.T) {
+	for _, op := range []string{"int8.rotl", "e4m3.mul"} {
+		plain, few := mustBuild(t, Spec{Op: op, Tech: "xmg"}), mustBuild(t, Spec{Op: op, Tech: "xmg", FewRows: true})
+		require.Equal(t, plain.Latency(), few.Latency(), "the same gates")
+		require.Less(t, few.Scratch, plain.Scratch)
+	}
+}
+
 func mustResolve(t *testing.T, s Spec) Spec {
 	_, err := s.resolve()
 	require.NoError(t, err)

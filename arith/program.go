@@ -26,6 +26,10 @@ type Spec struct {
 	Tech  string // array technology; default neural-cache
 	Rows  int    // of the array, those that the technology reserves included
 
+	// FewRows searches the order of a circuit's gates that needs the fewest rows,
+	// which takes seconds, and is kept on disk. Microcode does not change.
+	FewRows bool
+
 	// Const gives operands, by their number, that are the same on all bitlines:
 	// they take no rows and the program is made for them.
 	Const map[int]uint64
@@ -119,7 +123,7 @@ func (s *Spec) resolve() (string, error) {
 	}
 	s.Op, s.Width = o.FullName(t), t.Width
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s %d", s.Op, s.Tech, s.Rows)
+	fmt.Fprintf(&b, "%s %s %d %v", s.Op, s.Tech, s.Rows, s.FewRows)
 	for _, i := range slices.Sorted(maps.Keys(s.Const)) {
 		fmt.Fprintf(&b, " %d=%x", i, s.Const[i])
 	}

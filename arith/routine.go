@@ -16,6 +16,8 @@ import (
 // A word needs adjacent rows and gets the lowest that are free; scratch rows may
 // be anywhere and are taken from the top, so that words stay together.
 type Routine struct {
+	FewRows bool // of the operations from now on, see [Spec]
+
 	kernel *sram.Kernel
 	used   []bool
 	words  []routineWord
@@ -135,7 +137,7 @@ func (r *Routine) DoOver(ctx context.Context, over int, op string, width int, ar
 
 func (r *Routine) do(ctx context.Context, op string, width, over int, args []Arg) (Arg, error) {
 	k := r.kernel
-	spec := Spec{Op: op, Width: width, Tech: k.Tech.Name, Rows: k.Rows, Const: map[int]uint64{}}
+	spec := Spec{Op: op, Width: width, Tech: k.Tech.Name, Rows: k.Rows, FewRows: r.FewRows, Const: map[int]uint64{}}
 	o, t, err := Resolve(op, width)
 	if err != nil {
 		return Arg{}, err

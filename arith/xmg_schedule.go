@@ -25,24 +25,25 @@ type gateOp struct {
 }
 
 // schedule builds the circuit of the operation and schedules it on one array: in
-// the order in which it was built where that fits, else in the order that masim
-// finds for the fewest rows.
+// the order in which it was built where that fits, else, and with FewRows, in the
+// order that masim finds for the fewest rows.
 func (p *Program) schedule(ctx context.Context) error {
 	g, err := p.graph()
 	if err != nil {
 		return err
 	}
 	k := p.Kernel
-	// Rows of the result that serve as scratch before spoil its use in place.
 	l := listOf(g)
-	k.Instrs = l.place(k, false)
-	if p.rows() <= k.Usable() && slices.ContainsFunc(k.Inputs, p.inPlace) {
-		return nil
+	if !p.Spec.FewRows {
+		// Rows of the result that serve as scratch before spoil its use in place.
+		k.Instrs = l.place(k, false)
+		if p.rows() <= k.Usable() && slices.ContainsFunc(k.Inputs, p.inPlace) {
+			return nil
+		}
+		if k.Instrs = l.place(k, true); p.rows() <= k.Usable() {
+			return nil
+		}
 	}
-	if k.Instrs = l.place(k, true); p.rows() <= k.Usable() {
-		return nil
-	}
-	need := p.rows()
 	if ok, err := p.readSchedule(ctx, g); ok || err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func (p *Program) schedule(ctx context.Context) error {
 		return fmt.Errorf("arith: %s for %s: %w: %w", p.Spec.Op, p.Spec.Tech, ErrRows, err)
 	}
 	if k.Instrs = l.place(k, true); p.rows() > k.Usable() {
-		return p.tooLarge(min(need, p.rows()))
+		return p.tooLarge(p.rows())
 	}
 	return p.writeSchedule(g)
 }

@@ -30,6 +30,7 @@ type evalFlags struct {
 	random int
 	seed   uint64
 	output string
+	few    bool
 	cost   costFlags
 	json   bool
 }
@@ -76,6 +77,7 @@ func (a *app) evalCommand() *cobra.Command {
 	fl.IntVar(&f.random, "random", 0, "compare with the processor on this `number` of patterns")
 	fl.Uint64Var(&f.seed, "seed", 1, "`seed` of the random patterns")
 	fl.StringVarP(&f.output, "output", "o", "", "write the program to this `file` (- for stdout)")
+	fl.BoolVar(&f.few, "few-rows", false, "search circuits for orders that need few scratch rows: seconds each, then kept on disk")
 	f.cost.add(cmd, fl)
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
 	complete(cmd, "tech", techNames()...)
@@ -105,7 +107,7 @@ func (a *app) eval(cmd *cobra.Command, name string, f evalFlags) error {
 	if f.random < 0 {
 		return usageError(cmd, "--random %d, expected at least 1", f.random)
 	}
-	spec := arith.Spec{Op: name, Width: f.width, Tech: f.tech, Rows: f.rows, Const: map[int]uint64{}}
+	spec := arith.Spec{Op: name, Width: f.width, Tech: f.tech, Rows: f.rows, FewRows: f.few, Const: map[int]uint64{}}
 	var values []uint64 // of the operands that are not constants
 	var shown []string
 	for i, arg := range []string{"a", "b", "c"} {

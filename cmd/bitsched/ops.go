@@ -21,6 +21,7 @@ type opsFlags struct {
 	tech  string
 	width int
 	rows  int
+	few   bool
 	cost  costFlags
 	json  bool
 }
@@ -52,6 +53,7 @@ func (a *app) opsCommand() *cobra.Command {
 	fl.StringVar(&f.tech, "tech", "", "array `technology`: "+strings.Join(techNames(), ", ")+" (default: all)")
 	fl.IntVar(&f.width, "width", 32, "width of integers in `bits`, 1 to 64")
 	fl.IntVar(&f.rows, "rows", arith.DefaultRows, "`rows` of the array")
+	fl.BoolVar(&f.few, "few-rows", false, "search circuits for orders that need few scratch rows: seconds each, then kept on disk")
 	f.cost.add(cmd, fl)
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
 	complete(cmd, "tech", techNames()...)
@@ -124,7 +126,7 @@ func (a *app) ops(cmd *cobra.Command, f opsFlags) error {
 	for _, t := range techs {
 		for _, name := range arith.Names(f.width) {
 			line.phase("building " + name + " for " + t.Name)
-			r, err := opsEntry(name, t, f.rows)
+			r, err := opsEntry(name, t, f.rows, f.few)
 			if err != nil {
 				return err
 			}
@@ -159,7 +161,7 @@ func (a *app) ops(cmd *cobra.Command, f opsFlags) error {
 
 // opsEntry builds a program and says what it takes. That it does not fit is a
 // note and no error.
-func opsEntry(name string, t *sram.Technology, rows int) (opReport, error) {
+func opsEntry(name string, t *sram.Technology, rows int, few bool) (opReport, error) {
 	o, typ, err := arith.Resolve(name, 0)
 	if err != nil {
 		return opReport{}, err
@@ -174,7 +176,7 @@ func opsEntry(name string, t *sram.Technology, rows int) (opReport, error) {
 		r.Note = "no program for this technology"
 		return r, nil
 	}
-	p, err := arith.Build(context.Background(), arith.Spec{Op: name, Tech: t.Name, Rows: rows})
+	p, err := arith.Build(context.Background(), arith.Spec{Op: name, Tech: t.Name, Rows: rows, FewRows: few})
 	switch {
 	case errors.Is(err, arith.ErrRows):
 		r.Note = oneLine(err)
