@@ -272,3 +272,34 @@ func (s *State) Run() { s.code.kernel.Tech.exec(s.code.ops, s.rows) }
 // RunRange executes instructions from up to, not including, to. A caller may
 // look at rows and change them between two calls.
 func (s *State) RunRange(from, to int) { s.code.kernel.Tech.exec(s.code.ops[from:to], s.rows) }
+
+// Program returns an [XMG] kernel as a program of one array, bit by bit: input
+// and output i of a word are named as in a[i]. An error means another technology,
+// or a kernel that writes a row of an input, which no program may.
+func (k *Kernel) Program() (*Program, error) {
+	if k.Tech != &XMG {
+		return nil, fmt.Errorf("sram: a kernel of %s, expected one of %s", k.Tech.Name, XMG.Name)
+	}
+	if err := k.Check(); err != nil {
+		return nil, err
+	}
+	p := &Program{Geometry: Geometry{Arrays: 1, Rows: k.Rows, Cols: DefaultCols}}
+	for _, in := range k.Inputs {
+		for i := range in.Width {
+			p.Inputs = append(p.Inputs, Input{fmt.Sprintf("%s[%d]", in.Name, i), Place{0, in.Base + i}})
+		}
+	}
+	for i := range k.Instrs {
+		m := &k.Instrs[i]
+		p.Instrs = append(p.Instrs, Instr{Op: Op(m.Op), Dst: m.Dst, Src: m.Src})
+	}
+	for _, o := range k.Outputs {
+		for i := range o.Width {
+			p.Outputs = append(p.Outputs, Output{Name: fmt.Sprintf("%s[%d]", o.Name, i), Operand: Row(o.Base+i, false)})
+		}
+	}
+	if err := p.CheckRows(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}

@@ -387,3 +387,34 @@ func BenchmarkKernel(b *testing.B) {
 		})
 	}
 }
+
+func TestKernelAsProgram(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	made := 0
+	for range 60 {
+		k := randomKernel(rng, &XMG, 4, 20, 12)
+		p, err := k.Program()
+		if err != nil {
+			require.ErrorContains(t, err, "holds an input")
+			continue
+		}
+		made++
+		c, err := Compile(p)
+		require.NoError(t, err)
+		code, err := k.Compile()
+		require.NoError(t, err)
+		in := randomWords(rng, 4*groupWords)
+		want := c.NewMachine().Run(in, groupWords)
+		s := code.NewState()
+		for i := range 4 {
+			copy(s.Row(i)[:], in[i*groupWords:])
+		}
+		s.Run()
+		for i, o := range k.Outputs {
+			require.Equal(t, want[i*groupWords:(i+1)*groupWords], s.Row(o.Base)[:])
+		}
+	}
+	require.NotZero(t, made)
+	_, err := randomKernel(rng, &NeuralCache, 4, 8, 5).Program()
+	require.ErrorContains(t, err, "expected one of xmg")
+}

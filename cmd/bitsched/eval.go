@@ -47,7 +47,8 @@ they differ.`
 const evalExample = `  bitsched eval fp32.mul --a 1.5 --b 2.25
   bitsched eval int8.div --a -7 --b 2 --tech xmg --json
   bitsched eval fp32.add --random 10000000
-  bitsched eval int32.mul --b 10 --const b -o mul10.kernel`
+  bitsched eval int32.mul --b 10 --const b -o mul10.kernel
+  bitsched eval fp16.mul --tech xmg -o mul.bsp`
 
 func (a *app) evalCommand() *cobra.Command {
 	var f evalFlags
@@ -76,7 +77,7 @@ func (a *app) evalCommand() *cobra.Command {
 	fl.StringSliceVar(&f.consts, "const", nil, "`operands` that are constants of the program, as a or b,c")
 	fl.IntVar(&f.random, "random", 0, "compare with the processor on this `number` of patterns")
 	fl.Uint64Var(&f.seed, "seed", 1, "`seed` of the random patterns")
-	fl.StringVarP(&f.output, "output", "o", "", "write the program to this `file` (- for stdout)")
+	fl.StringVarP(&f.output, "output", "o", "", "write the kernel to this `file` (- for stdout); to one that ends in .bsp, a program as schedule writes it (xmg only)")
 	fl.BoolVar(&f.few, "few-rows", false, "search circuits for orders that need few scratch rows: seconds each, then kept on disk")
 	f.cost.add(cmd, fl)
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
@@ -171,7 +172,15 @@ func (a *app) eval(cmd *cobra.Command, name string, f evalFlags) error {
 	}
 	line.clear()
 	if f.output != "" {
-		if err := a.writeFile(f.output, func(w io.Writer) error { _, err := p.Kernel.WriteTo(w); return err }); err != nil {
+		write := p.Kernel.WriteTo
+		if strings.HasSuffix(f.output, ".bsp") {
+			prog, err := p.Kernel.Program()
+			if err != nil {
+				return err
+			}
+			write = prog.WriteTo
+		}
+		if err := a.writeFile(f.output, func(w io.Writer) error { _, err := write(w); return err }); err != nil {
 			return err
 		}
 		if f.output == "-" {
