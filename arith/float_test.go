@@ -48,7 +48,7 @@ func truth(b bool) uint64 {
 }
 
 // testFormats are small enough for all pairs, or nearly.
-var testFormats = []string{"e3m2", "e3m2ftz", "e4m2", "e4m2ftz", "e4m3", "e3m4", "e5m2", "e5m2ftz", "fp16", "fp16ftz", "bf16", "bf16ftz", "e8m5", "fp32", "fp32ftz"}
+var testFormats = []string{"e3m2", "e3m2ftz", "e4m2", "e4m2ftz", "e4m3", "e3m4", "e5m2", "e5m2ftz", "fp16", "fp16ftz", "bf16", "bf16ftz", "e8m5", "e3m14", "e3m14ftz", "e4m11", "fp32", "fp32ftz"}
 
 // TestFloatReference compares the references with arithmetic by definition, on
 // all operands of small formats and on special and random ones of large ones.

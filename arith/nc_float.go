@@ -1,6 +1,10 @@
 package arith
 
-import "github.com/bitsched/bitsched/sram"
+import (
+	"math/bits"
+
+	"github.com/bitsched/bitsched/sram"
+)
 
 // Microcode of neural-cache for floating-point numbers: what the operations
 // share.
@@ -269,11 +273,17 @@ func (a *asm) fit(w word, keep, stages int) word {
 	return w
 }
 
-// overBits is how many bits an exponent has beyond those of the format: one, and
-// with FTZ a sign.
-func (e finish) overBits() int {
-	if e.f.FTZ {
-		return 2
+// sumBits is the width of a signed number that holds the exponent of a product
+// above an offset.
+func (f *Format) sumBits(offset int) int {
+	return max(f.Exp+1, bits.Len(uint(2*int(mask(f.Exp))-f.bias()+offset))) + 1
+}
+
+// overBits is how many bits an exponent has beyond those of the format when it is
+// normalised in so many stages: one, and with FTZ a sign and what it may fall by.
+func (f *Format) overBits(stages int) int {
+	if f.FTZ {
+		return max(f.Exp, stages) + 2 - f.Exp
 	}
 	return 1
 }

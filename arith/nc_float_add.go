@@ -103,7 +103,7 @@ func (a *asm) addMagnitudes(f *Format, d, small word, differ bit) {
 		a.not(t, b.hidden)
 		a.fn(opOr, exp[0], exp[0], t)
 	}
-	for range (finish{f: f}).overBits() {
+	for range f.overBits(shiftBits(len(sum))) {
 		exp = append(exp, a.row())
 		a.copy(exp[len(exp)-1], zero)
 	}

@@ -10,7 +10,8 @@ import "math/bits"
 func ncFloatFMA(a *asm, t Type, x []word, d word) {
 	f := t.Float
 	u, v, c := split(f, x[0]), split(f, x[1]), split(f, x[2])
-	p, n := f.Man+1, f.Exp+2
+	p := f.Man + 1
+	n := f.Exp + max(2, f.overBits(shiftBits(2*p+4)))
 	for _, y := range []*unpacked{&u, &v, &c} {
 		a.classify(y, true)
 	}
@@ -44,14 +45,16 @@ func ncFloatFMA(a *asm, t Type, x []word, d word) {
 
 	// The exponent of the product's top bit, less one. The exponents and their
 	// distance lie where the result will.
-	exp := append(append(word{}, d[f.Man:f.Man+f.Exp]...), a.rows(2)...)
+	exp := append(append(word{}, d[f.Man:f.Man+f.Exp]...), a.rows(n-f.Exp)...)
 	a.not(s, u.hidden)
 	a.loadCarry(s)
 	for i := range f.Exp {
 		a.add(exp[i], u.exp[i], v.exp[i])
 	}
 	a.writeCarry(exp[f.Exp])
-	a.copy(exp[f.Exp+1], zero)
+	for _, b := range exp[f.Exp+1:] {
+		a.copy(b, zero)
+	}
 	a.not(s, v.hidden)
 	a.loadCarry(s)
 	for i, k := range constWord(uint64(-f.bias()), n) {

@@ -13,7 +13,11 @@ func ncFloatMul(a *asm, t Type, x []word, d word) {
 	a.fn(opXor, d[p+f.Exp-1], u.sign, v.sign)
 
 	// A number with exponent 0 counts as with exponent 1.
-	n := f.Exp + 2 // a sum of exponents, and a sign
+	offset := p + 1
+	if f.FTZ {
+		offset = 0
+	}
+	n := f.sumBits(offset)
 	sum := a.rows(n)
 	lowA := a.row()
 	a.not(lowA, u.hidden)
@@ -25,12 +29,8 @@ func ncFloatMul(a *asm, t Type, x []word, d word) {
 	a.not(lowA, v.hidden)
 	a.loadCarry(lowA)
 	a.free(lowA)
-	offset := p + 1
-	if f.FTZ {
-		offset = 0
-	}
 	for i, c := range constWord(uint64(offset-f.bias()), n) {
-		if i == n-1 {
+		if i > f.Exp {
 			a.add(sum[i], zero, c)
 		} else {
 			a.add(sum[i], sum[i], c)
@@ -39,7 +39,7 @@ func ncFloatMul(a *asm, t Type, x []word, d word) {
 
 	// The low bits of the product are gathered in one before the result is written,
 	// and lie where it will.
-	low := min(f.Man+f.Exp, 2*p-p-2)
+	low := min(f.Man+f.Exp, p-2)
 	product := append(append(word{}, d[:low]...), a.rows(2*p-low)...)
 	a.mulFull(product, u.significand(), v.significand(), false)
 
