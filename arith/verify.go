@@ -185,8 +185,9 @@ func specialFloats(f *Format) []uint64 {
 	bias := mask(f.Exp - 1)
 	w := []uint64{0, 1, 2, m - 1, m, e, e + 1, e | m, 2 * e, bias << f.Man, bias<<f.Man + 1, bias<<f.Man - 1, (bias + 1) << f.Man,
 		(bias-1)<<f.Man | m, (bias + uint64(f.Man)) << f.Man, (bias + uint64(f.Man) + 1) << f.Man, inf - 1, inf - e, inf, inf + 1, inf | m, inf | (m+1)/2, m/2 + 1}
-	for _, x := range w {
-		w = append(w, x|1<<(f.Width()-1))
+	for i, x := range w { // some are beyond the exponents of short formats
+		w[i] = x & mask(f.Width()-1)
+		w = append(w, w[i]|1<<(f.Width()-1))
 	}
 	return w
 }
