@@ -70,6 +70,7 @@ func TestReferences(t *testing.T) {
 		"int.rotl": func(_, _, x, y int) int { return x<<(y%8) | x>>(8-y%8) }, "int.rotr": func(_, _, x, y int) int { return x>>(y%8) | x<<(8-y%8) },
 		"int.mul": func(a, c, _, _ int) int { return a * c }, "int.mulw": func(a, c, _, _ int) int { return a * c }, "uint.mulw": func(_, _, x, y int) int { return x * y },
 		"int.mulh": func(a, c, _, _ int) int { return a * c >> 8 }, "uint.mulh": func(_, _, x, y int) int { return x * y >> 8 },
+		"int.widen": func(a, _, _, _ int) int { return a }, "uint.widen": func(_, _, x, _ int) int { return x }, "int.narrow": func(a, _, _, _ int) int { return a },
 		"int.relu": func(a, _, _, _ int) int { return max(a, 0) }, "uint.sqrt": func(_, _, x, _ int) int { return root(x) },
 		"int.popcount": func(_, _, x, _ int) int { return strings.Count(big.NewInt(int64(x)).Text(2), "1") },
 		"int.lzc":      func(_, _, x, _ int) int { return 8 - big.NewInt(int64(x)).BitLen() },

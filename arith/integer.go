@@ -48,6 +48,8 @@ func shiftWidths(t Type, arg int) int {
 	return t.Width
 }
 
+func twice(t Type) int { return 2 * t.Width }
+
 // countBits is the width of a number of bits, 0 to n.
 func countBits(t Type) int { return bits.Len(uint(t.Width)) }
 
@@ -90,7 +92,7 @@ func integerOperations() []Operation {
 		o := Operation{Name: name, Doc: doc, Args: binary, nc: ncMultiply(sgn, part), xmg: xmgMultiply(sgn, part),
 			Published: []Formula{neuralCacheMul}}
 		if part == mulFull {
-			o.resWidth = func(t Type) int { return 2 * t.Width }
+			o.resWidth = twice
 		}
 		o.ref = func(t Type, a []uint64) Value {
 			n := t.Width
@@ -196,6 +198,17 @@ func integerOperations() []Operation {
 			ref: func(_ Type, a []uint64) Value { return one(uint64(bits.OnesCount64(a[0]))) }},
 		{Name: "int.lzc", Doc: "number of zeros above the highest one of a; n for a = 0", Args: unary, resWidth: countBits, nc: ncLeadingZeros, xmg: xmgLeadingZeros,
 			ref: func(t Type, a []uint64) Value { return one(uint64(t.Width - bits.Len64(a[0]))) }},
+		{Name: "int.widen", Doc: "a with twice the bits, signed", Args: unary, resWidth: twice, nc: ncWiden(true), xmg: xmgWiden(true),
+			ref: func(t Type, a []uint64) Value {
+				x := signed(a[0], t.Width)
+				return Value{uint64(x), uint64(x >> 63)}
+			}},
+		{Name: "uint.widen", Doc: "a with twice the bits, unsigned", Args: unary, resWidth: twice, nc: ncWiden(false), xmg: xmgWiden(false),
+			ref: func(_ Type, a []uint64) Value { return one(a[0]) }},
+		{Name: "int.narrow", Doc: "the lower half of the bits of a, rounded up", Args: unary, resWidth: func(t Type) int { return (t.Width + 1) / 2 },
+			nc:  func(a *asm, _ Type, x []word, d word) { a.copyWord(d, x[0]) },
+			xmg: func(_ *circuit, t Type, x [][]lit) []lit { return x[0][:(t.Width+1)/2] },
+			ref: func(_ Type, a []uint64) Value { return one(a[0]) }},
 		{Name: "int.relu", Doc: "a if it is positive, else 0", Args: unary, nc: ncReLU, xmg: xmgReLU,
 			ref: func(t Type, a []uint64) Value { return one(uint64(max(signed(a[0], t.Width), 0))) }},
 	}

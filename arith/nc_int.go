@@ -136,6 +136,20 @@ func ncNot(a *asm, _ Type, x []word, d word) {
 	}
 }
 
+// ncWiden takes 2n cycles.
+func ncWiden(sgn bool) func(*asm, Type, []word, word) {
+	return func(a *asm, t Type, x []word, d word) {
+		n, top := t.Width, zero
+		if sgn {
+			top = x[0][n-1]
+		}
+		a.copyWord(d[:n], x[0])
+		for _, b := range d[n:] {
+			a.copy(b, top)
+		}
+	}
+}
+
 // ncReLU takes n+1 cycles.
 func ncReLU(a *asm, _ Type, x []word, d word) {
 	n, t := len(d), a.row()

@@ -81,7 +81,7 @@ func (o *Operation) ResultFormat(t Type) *Format {
 
 // Signed reports whether an integer result is a signed number.
 func (o *Operation) Signed() bool {
-	return strings.HasPrefix(o.Name, "int.") && o.resWidth == nil || o.Name == "int.mulw"
+	return strings.HasPrefix(o.Name, "int.") && o.resWidth == nil || o.Name == "int.mulw" || o.Name == "int.widen"
 }
 
 // Supports reports whether there is a program of o for the technology.

@@ -66,6 +66,18 @@ func xmgMinMax(sgn, max bool) func(*circuit, Type, [][]lit) []lit {
 
 func xmgSelect(c *circuit, _ Type, x [][]lit) []lit { return c.muxes(x[0][0], x[1], x[2]) }
 
+func xmgWiden(sgn bool) func(*circuit, Type, [][]lit) []lit {
+	return func(_ *circuit, t Type, x [][]lit) []lit {
+		y := append(append([]lit{}, x[0]...), constLits(0, t.Width)...)
+		for i := range y[t.Width:] {
+			if sgn {
+				y[t.Width+i] = x[0][t.Width-1]
+			}
+		}
+		return y
+	}
+}
+
 func xmgReLU(c *circuit, _ Type, x [][]lit) []lit {
 	n := len(x[0])
 	y := make([]lit, n)
