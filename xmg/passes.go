@@ -40,7 +40,7 @@ var passes = []pass{
 	{"ties", "rewrite also where that saves nothing, so that other passes find more", 6, false, func(c passContext, g *Graph) (*Graph, error) {
 		return rewrite(c, g, c.progress, &cutStore{}, true)
 	}},
-	{"reduce", "merge gates that are proved equal or constant", 100, false, func(c passContext, g *Graph) (*Graph, error) {
+	{"reduce", "merge gates that are proved equal or constant", 40, false, func(c passContext, g *Graph) (*Graph, error) {
 		return Reduce(c, g, ReduceOptions{Progress: c.progress})
 	}},
 	{"exclusive", "make ORs of terms that exclude each other XORs", 20, false, func(c passContext, g *Graph) (*Graph, error) {
