@@ -46,6 +46,9 @@ var passes = []pass{
 	{"exclusive", "make ORs of terms that exclude each other XORs", 20, false, func(c passContext, g *Graph) (*Graph, error) {
 		return Exclusive(c, g, Options{Progress: c.progress})
 	}},
+	{"decoded", "remake tables, ORs of minterms, in Reed-Muller form", 20, false, func(c passContext, g *Graph) (*Graph, error) {
+		return Decoded(c, g, Options{Progress: c.progress})
+	}},
 	{"rewrite6", "rewrite with cuts of six leaves, other recipes each time", 25, false, func(c passContext, g *Graph) (*Graph, error) {
 		return Rewrite6(c, g, c.seed, Options{Progress: c.progress})
 	}},
@@ -58,15 +61,19 @@ var passes = []pass{
 	{"anneal", "search at random, smaller or not, wherever an output cannot tell", 2000, false, func(c passContext, g *Graph) (*Graph, error) {
 		return Anneal(c, g, AnnealOptions{Seed: c.seed, Work: annealWork * int64(g.NumGates()), Progress: c.progress})
 	}},
+	{"anneal-long", "anneal ten times as long", 20_000, false, func(c passContext, g *Graph) (*Graph, error) {
+		return Anneal(c, g, AnnealOptions{Seed: c.seed, Work: 10 * annealWork * int64(g.NumGates()), Progress: c.progress})
+	}},
 }
 
 // passOrder are constraints on the scripts of the efforts: wherever both passes
 // are there, the first run of one comes before the first run of the other.
 var passOrder = []struct{ first, second, reason string }{
 	{"map", "rewrite", "rewriting first breaks up adders, which covering finds whole"},
+	{"exclusive", "decoded", "only XORs of minterms show what a table is"},
 }
 
-// annealWork is what one annealing spends on a gate, in its units.
+// annealWork is what one annealing spends on a gate, in its units of 5 ns.
 const annealWork = 400_000
 
 // efforts are the script of each effort, and the work that it may do: a pass is
@@ -84,9 +91,19 @@ var efforts = [...]struct {
 	work     int64 // in units of pass.work
 	patience int   // runs of a group in a row without a gain that end its repetition
 }{
-	Fast:   {mustParse("reduce map exclusive map reduce (rewrite6)*3"), 12e6, 1},
-	Normal: {mustParse("reduce map exclusive map reduce (rewrite6)*10 (resub)*4 reduce map (rewrite6)*4 (anneal)*8"), 150e6, 1},
-	High:   {mustParse("reduce map exclusive map reduce (rewrite6)*20 (resub)*8 reduce (map (rewrite6)*8 (anneal resub)*8)*"), 1000e6, 2},
+	Fast: {mustParse(`reduce
+		[map exclusive map | (rewrite6)*5 exclusive]
+		reduce (rewrite6)*3`), 12e6, 1},
+	Normal: {mustParse(`reduce
+		[map exclusive map (rewrite6)*15 | (rewrite6)*15 exclusive (rewrite6)*15 reduce]
+		map exclusive (rewrite6)*15 reduce exact
+		(anneal rewrite6)*8`), 100e6, 1},
+	High: {mustParse(`reduce
+		[map exclusive map decoded exclusive map (rewrite6)*30
+		 | (rewrite6)*30 exclusive (rewrite6)*30 reduce
+		 | exclusive (rewrite6)*30 exclusive decoded map exclusive (rewrite6)*30]
+		map exclusive (rewrite6)*30 reduce exact (resub)*4
+		((anneal)*10 (anneal-long)*10 map (rewrite6)*10 reduce exact)*`), 500e6, 2},
 }
 
 func mustParse(text string) Script {
@@ -108,6 +125,9 @@ func (sc Script) checkOrder() error {
 		for _, st := range sc {
 			if st.pass == nil {
 				walk(st.group)
+				for _, other := range st.others {
+					walk(other)
+				}
 			} else if _, ok := first[st.pass.name]; !ok {
 				first[st.pass.name] = len(first)
 			}

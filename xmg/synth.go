@@ -92,16 +92,40 @@ func (s *synthesis) costOf(g *Graph) float64 {
 // run runs the steps of a script one after another.
 func (s *synthesis) run(sc Script) error {
 	for _, st := range sc {
-		if st.pass == nil {
-			if err := s.repeat(st); err != nil {
-				return err
-			}
-			continue
+		var err error
+		switch {
+		case st.pass != nil:
+			err = s.pass(st.pass)
+		case st.others != nil:
+			err = s.choose(st)
+		default:
+			err = s.repeat(st)
 		}
-		if err := s.pass(st.pass); err != nil {
+		if err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// choose runs all alternatives on the same graph and goes on with what costs
+// least; of equals, with the first.
+func (s *synthesis) choose(st Step) error {
+	start := s.cur
+	if err := s.run(st.group); err != nil {
+		return err
+	}
+	pick, least := s.cur, s.costOf(s.cur)
+	for _, other := range st.others {
+		s.cur = start
+		if err := s.run(other); err != nil {
+			return err
+		}
+		if c := s.costOf(s.cur); c < least {
+			pick, least = s.cur, c
+		}
+	}
+	s.cur = pick
 	return nil
 }
 
@@ -172,11 +196,13 @@ func (s *synthesis) progress(name string) func(Progress) {
 // Script is a sequence of passes and groups of passes.
 type Script []Step
 
-// Step is a pass, or a group that is repeated while it gains.
+// Step is a pass, a group that is repeated while it gains, or a choice among
+// alternatives.
 type Step struct {
-	pass  *pass
-	group Script
-	most  int // times that the group is run at most
+	pass   *pass
+	group  Script   // what is repeated, or the first alternative
+	most   int      // times that the group is run at most
+	others []Script // further alternatives
 }
 
 func (sc Script) String() string {
@@ -185,6 +211,12 @@ func (sc Script) String() string {
 		switch {
 		case st.pass != nil:
 			words = append(words, st.pass.name)
+		case st.others != nil:
+			text := "[" + st.group.String()
+			for _, other := range st.others {
+				text += " | " + other.String()
+			}
+			words = append(words, text+"]")
 		case st.most == maxRepeat:
 			words = append(words, "("+st.group.String()+")*")
 		default:
@@ -199,11 +231,12 @@ const maxRepeat = 1000
 
 // ParseScript reads a script: names of passes, apart by spaces or semicolons,
 // and groups in parentheses; a group is followed by `*`, to repeat it while it
-// gains, or `*N`, to repeat it N times at most.
+// gains, or `*N`, to repeat it N times at most. Of alternatives in brackets, apart
+// by bars, each is run on the same graph, and the best result is taken.
 //
-//	map (rewrite resub)* anneal
+//	[map | exclusive map] (rewrite resub)* anneal
 func ParseScript(text string) (Script, error) {
-	r := strings.NewReplacer("(", " ( ", ")", " ) ", ";", " ", "*", " *")
+	r := strings.NewReplacer("(", " ( ", ")", " ) ", "[", " [ ", "]", " ] ", "|", " | ", ";", " ", "*", " *")
 	words := strings.Fields(r.Replace(text))
 	sc, rest, err := parseSteps(words, 0)
 	if err != nil {
@@ -226,37 +259,62 @@ func parseSteps(words []string, depth int) (sc Script, rest []string, err error)
 	}
 	for len(words) > 0 {
 		w := words[0]
-		if w == ")" || w[0] == '*' {
-			break
-		}
-		words = words[1:]
-		if w != "(" {
-			p, err := lookupPass(w)
-			if err != nil {
+		var st Step
+		switch {
+		case strings.Contains(")]|*", w[:1]):
+			return sc, words, nil
+		case w == "(":
+			st.most = 1
+			if st.group, words, err = parseGroup(words[1:], depth); err != nil {
 				return nil, nil, err
 			}
-			sc = append(sc, Step{pass: p})
-			continue
-		}
-		st := Step{most: 1}
-		if st.group, words, err = parseSteps(words, depth+1); err != nil {
-			return nil, nil, err
-		}
-		if len(words) == 0 || words[0] != ")" {
-			return nil, nil, errors.New("xmg: script: a group is not closed, expected )")
-		}
-		if len(st.group) == 0 {
-			return nil, nil, errors.New("xmg: script: a group is empty, expected names of passes")
-		}
-		if words = words[1:]; len(words) > 0 && words[0][0] == '*' {
-			if st.most, err = parseRepeat(words[0]); err != nil {
+			if words[0] != ")" {
+				return nil, nil, fmt.Errorf("xmg: script: %q in a group, expected )", words[0])
+			}
+			if words = words[1:]; len(words) > 0 && words[0][0] == '*' {
+				if st.most, err = parseRepeat(words[0]); err != nil {
+					return nil, nil, err
+				}
+				words = words[1:]
+			}
+		case w == "[":
+			if st.group, words, err = parseGroup(words[1:], depth); err != nil {
+				return nil, nil, err
+			}
+			for st.others = []Script{}; words[0] == "|"; {
+				var other Script
+				if other, words, err = parseGroup(words[1:], depth); err != nil {
+					return nil, nil, err
+				}
+				st.others = append(st.others, other)
+			}
+			if words[0] != "]" {
+				return nil, nil, fmt.Errorf("xmg: script: %q among alternatives, expected | or ]", words[0])
+			}
+			words = words[1:]
+		default:
+			if st.pass, err = lookupPass(w); err != nil {
 				return nil, nil, err
 			}
 			words = words[1:]
 		}
 		sc = append(sc, st)
 	}
-	return sc, words, nil
+	return sc, nil, nil
+}
+
+// parseGroup parses the steps of a group; what ends it comes first in the rest.
+func parseGroup(words []string, depth int) (Script, []string, error) {
+	sc, rest, err := parseSteps(words, depth+1)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case len(rest) == 0:
+		return nil, nil, errors.New("xmg: script: a group is not closed, expected ) or ]")
+	case len(sc) == 0:
+		return nil, nil, errors.New("xmg: script: a group is empty, expected names of passes")
+	}
+	return sc, rest, nil
 }
 
 func parseRepeat(word string) (int, error) {
