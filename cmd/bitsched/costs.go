@@ -142,19 +142,18 @@ func (f *costFlags) load() (*cost.Table, error) {
 }
 
 func (f *costFlags) report(t *cost.Table, p *sram.Program) *costReport {
-	if t == nil {
-		return nil
-	}
-	return f.reportCounts(t, cost.Of(p))
+	return f.reportCounts(t, func() cost.Counts { return cost.Of(p) })
 }
 
-func (f *costFlags) reportCounts(t *cost.Table, c cost.Counts) *costReport {
+// reportCounts is report for anything that can be counted; it is only where a
+// table is asked for.
+func (f *costFlags) reportCounts(t *cost.Table, counts func() cost.Counts) *costReport {
 	if t == nil {
 		return nil
 	}
 	r := &costReport{}
 	if f.table != "" {
-		r.Breakdown = t.Breakdown(c)
+		r.Breakdown = t.Breakdown(counts())
 	}
 	if f.explain {
 		r.Explained = t

@@ -154,7 +154,7 @@ func (a *app) eval(cmd *cobra.Command, name string, f evalFlags) error {
 		return evalError(err)
 	}
 	r := evalReport{Op: p.Spec.Op, Tech: p.Spec.Tech, Cycles: p.Latency(), Scratch: p.Scratch, Energy: p.Kernel.Energy(sram.DefaultEnergy),
-		Cost: f.cost.reportCounts(table, cost.OfKernel(p.Kernel, sram.DefaultCols))}
+		Cost: f.cost.reportCounts(table, func() cost.Counts { return cost.OfKernel(p.Kernel, sram.DefaultCols) })}
 	switch {
 	case f.random > 0:
 		line.phase("comparing")
