@@ -97,7 +97,7 @@ var efforts = [...]struct {
 	Normal: {mustParse(`reduce
 		[map exclusive map (rewrite6)*15 | (rewrite6)*15 exclusive (rewrite6)*15 reduce]
 		map exclusive (rewrite6)*15 reduce exact
-		(anneal rewrite6)*8`), 100e6, 1},
+		(anneal rewrite6)*8`), 60e6, 1},
 	High: {mustParse(`reduce
 		[map exclusive map decoded exclusive map (rewrite6)*30
 		 | (rewrite6)*30 exclusive (rewrite6)*30 reduce
