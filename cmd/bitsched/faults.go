@@ -40,7 +40,7 @@ wrong bit, and of wrong bits, of all outputs and of each, with 95 % confidence
 intervals (Wilson).
 
 The program is read from PROG, or with --rows made from FILE as schedule does
-with low effort. It is compared with the circuit without faults first; the exit
+at fast effort. It is compared with the circuit without faults first; the exit
 code is 1 if it is wrong then.
 
   --stuck N      N cells in used rows are stuck at random values, others in each trial

@@ -252,6 +252,12 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 	if err != nil {
 		return err
 	}
+	if !cmd.Flags().Changed("rows") {
+		return usageError(cmd, "missing --rows")
+	}
+	if f.output != "" && f.output == file && file != "-" {
+		return usageError(cmd, "-o %s is the circuit, expected another file", f.output)
+	}
 	if err := a.checkWritable(f.output); err != nil {
 		return err
 	}
@@ -261,11 +267,19 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 	if err != nil {
 		return err
 	}
-	s := a.startSearch(f.budget, line)
-	defer s.end()
-	g, err := s.synthesize(n, xmg.SynthOptions{Effort: opts.Effort, Seed: f.seed}, f.budget, line)
+	synthesis := a.startStoppable(f.budget, line, "scheduling the smallest circuit so far, at fast effort")
+	defer synthesis.end()
+	g, err := synthesis.synthesize(n, xmg.SynthOptions{Effort: opts.Effort, Seed: f.seed}, f.budget, line)
 	if err != nil {
 		return err
+	}
+	synthesis.end()
+	s := a.startSearch(f.budget, line)
+	defer s.end()
+	interrupted := synthesis.interrupted()
+	if interrupted {
+		opts.Effort = masim.Fast
+		s.disarm() // the next Ctrl-C aborts
 	}
 	p := masim.Problem{Graph: g, Geometry: sram.Geometry{Arrays: f.arrays, Rows: f.rows, Cols: f.cols}}
 	if err := p.Validate(); err != nil {
@@ -281,7 +295,10 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 		}
 		return err
 	}
-	if !result.Stopped {
+	switch {
+	case interrupted:
+		stopped = errInterrupt.Error()
+	case !result.Stopped:
 		stopped = ""
 	}
 

@@ -56,6 +56,9 @@ func (s *search) stopped() string {
 	return ""
 }
 
+// interrupted reports whether Ctrl-C stopped the search.
+func (s *search) interrupted() bool { return errors.Is(context.Cause(s.ctx), errInterrupt) }
+
 // end lets the next Ctrl-C abort again. It may be called twice.
 func (s *search) end() {
 	s.disarm()

@@ -43,7 +43,8 @@ circuit can have more values to keep.
 
 The result depends on the circuit and the flags only; a --budget that cuts the
 search short makes it depend on the machine too. Ctrl-C stops the search and
-gives the smallest circuit so far; a second Ctrl-C aborts.`
+gives the smallest circuit so far; a second Ctrl-C aborts. Either way its proof
+follows, which takes time of its own.`
 
 const synthExample = `  bitsched synth mult.aig -o mult.v
   bitsched synth mult.aig -o mult.blif --effort high --budget 5m

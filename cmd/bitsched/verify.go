@@ -170,6 +170,10 @@ func (a *app) verify(cmd *cobra.Command, file, progFile string, f verifyFlags) e
 		return err
 	}
 	prove := f.prove || own && !cmd.Flags().Changed("prove")
+	gates := "these gates"
+	if own {
+		gates = "the gates that the program computes"
+	}
 
 	r := &verifyResult{
 		Netlist: newNetlistReport(file, n.Name, g),
@@ -211,7 +215,7 @@ func (a *app) verify(cmd *cobra.Command, file, progFile string, f verifyFlags) e
 	if f.json {
 		err = a.printJSON(r)
 	} else {
-		err = a.printText(r.text(verdict) + stuckText(r.Stuck) + r.Cost.text())
+		err = a.printText(r.text(verdict, gates) + stuckText(r.Stuck) + r.Cost.text())
 	}
 	switch {
 	case r.Refused != "":
@@ -232,7 +236,7 @@ func (a *app) verify(cmd *cobra.Command, file, progFile string, f verifyFlags) e
 // gatesOf returns the gates that a program is replayed against: those of the
 // circuit, or the program's own where the circuit is no XMG.
 func gatesOf(n *netlist.Network, prog *sram.Program, line *progressLine) (g *xmg.Graph, own bool, err error) {
-	if !xmg.IsXMG(n) {
+	if !xmg.IsXMG(n) && len(prog.Inputs) == n.NumInputs() && len(prog.Outputs) == n.NumOutputs() {
 		if g, err := masim.Symbolic(prog); err == nil {
 			return g, true, nil
 		}
@@ -270,7 +274,7 @@ func (a *app) readProgram(path string) (*sram.Program, error) {
 	return prog, err
 }
 
-func (r *verifyResult) text(v *masim.VerifyReport) string {
+func (r *verifyResult) text(v *masim.VerifyReport, gates string) string {
 	p := &r.Program
 	var s summary
 	s.add("netlist", "%s: %s, %s", r.Netlist.Name, count(r.Netlist.Inputs, "input"), count(r.Netlist.Outputs, "output"))
@@ -280,11 +284,11 @@ func (r *verifyResult) text(v *masim.VerifyReport) string {
 	s.gap()
 	switch {
 	case r.Recomputed > 0:
-		s.add("rules", "all kept: a schedule of these gates, %s computed again", count(r.Recomputed, "gate"))
+		s.add("rules", "all kept: a schedule of %s, %s computed again", gates, count(r.Recomputed, "gate"))
 	case r.Rule == "":
-		s.add("rules", "all kept: a schedule of these gates")
+		s.add("rules", "all kept: a schedule of %s", gates)
 	default:
-		s.add("rules", "not a schedule of these gates: %s", r.Rule)
+		s.add("rules", "not a schedule of %s: %s", gates, r.Rule)
 	}
 	switch {
 	case r.Refused != "":
