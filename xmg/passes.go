@@ -95,9 +95,9 @@ var efforts = [...]struct {
 		[map exclusive map | (rewrite6)*5 exclusive]
 		reduce (rewrite6)*3`), 12e6, 1},
 	Normal: {mustParse(`reduce
-		[map exclusive map (rewrite6)*15 | (rewrite6)*15 exclusive (rewrite6)*15 reduce]
-		map exclusive (rewrite6)*15 reduce exact
-		(anneal rewrite6)*8`), 60e6, 1},
+		[map exclusive map (rewrite6)*8 | (rewrite6)*8 exclusive (rewrite6)*4 reduce]
+		map exclusive (rewrite6)*5 reduce exact
+		(anneal rewrite6)*8`), 40e6, 1},
 	High: {mustParse(`reduce
 		[map exclusive map decoded exclusive map (rewrite6)*30
 		 | (rewrite6)*30 exclusive (rewrite6)*30 reduce
