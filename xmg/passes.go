@@ -82,12 +82,12 @@ const annealWork = 400_000
 //
 // Redundant logic goes first: it hides structure from all others (the upper bits
 // of a divider's remainders are constant, but not in form). Then covering finds
-// the adders. Then come the passes that look at
-// structure only, the fast ones before the slow ones, and at last those that
-// look at what outputs can tell, on what is small by then. All of them profit
-// from another run after the others; but rewritings without end drift so far
-// from the circuit that the proof takes longer than they do, and a remade table
-// (decoded) is the hardest to prove, which is why no effort has it.
+// the adders. Then come the passes that look at structure only, the fast ones
+// before the slow ones, and at last those that look at what outputs can tell, on
+// what is small by then. All of them profit from another run after the others;
+// but rewritings without end drift so far from the circuit that the proof takes
+// longer than they do, and a remade table (decoded) is the hardest to prove,
+// which is why no effort has it.
 var efforts = [...]struct {
 	script   Script
 	work     int64 // in units of pass.work
