@@ -21,7 +21,6 @@ type pass struct {
 // passContext is what a pass may depend on besides the graph.
 type passContext struct {
 	context.Context
-	effort   Effort
 	seed     uint64 // another one for each run
 	progress func(Progress)
 }

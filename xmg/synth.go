@@ -165,7 +165,7 @@ func (s *synthesis) pass(p *pass) error {
 	s.room -= work
 	s.runs++
 	g, err := p.run(passContext{
-		Context: s.ctx, effort: s.opt.Effort, seed: s.opt.Seed + s.runs*0x9E3779B97F4A7C15, progress: s.progress(p.name),
+		Context: s.ctx, seed: s.opt.Seed + s.runs*0x9E3779B97F4A7C15, progress: s.progress(p.name),
 	}, s.cur)
 	if err != nil {
 		return err

@@ -31,7 +31,7 @@ func TestPassesKeepTheFunction(t *testing.T) {
 				if p.work > 10_000 && (seed > 3 || round > 0) {
 					continue // slow, and not different from its short form
 				}
-				h, err := p.run(passContext{Context: context.Background(), effort: Fast, seed: seed}, cur)
+				h, err := p.run(passContext{Context: context.Background(), seed: seed}, cur)
 				require.NoError(t, err)
 				check(p.name, h)
 				cur = h
