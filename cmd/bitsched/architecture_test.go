@@ -23,8 +23,8 @@ var mayImport = map[string][]string{
 	"internal/softfloat":  {},
 	"xmg/internal/exact4": {},
 
-	"scalar":  {},
-	"lattice": {},
+	"scalar":           {},
+	"lattice":          {},
 	"netlist":          {},
 	"netlist/gen":      {"netlist"},
 	"sram":             {},
