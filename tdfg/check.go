@@ -1,0 +1,114 @@
+package tdfg
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bitsched/bitsched/lattice"
+	"github.com/bitsched/bitsched/scalar"
+)
+
+// Check returns an error that says what is wrong with the graph, if anything is:
+// its scope, a node, facts that are not what Infer gives, or an output.
+func (g *Graph) Check() error {
+	if err := g.Scope.Check(); err != nil {
+		return err
+	}
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		args := make([]Facts, len(n.Args))
+		for j, a := range n.Args {
+			if a < 0 || int(a) >= i {
+				return fmt.Errorf("tdfg: node %d: operand %d is node %d, expected an earlier one", i, j, a)
+			}
+			args[j] = g.Nodes[a].Facts
+		}
+		f, err := g.Infer(n, args)
+		if err != nil {
+			return fmt.Errorf("tdfg: node %d: %w", i, err)
+		}
+		if f.Type != n.Type || !f.Domain.Equal(n.Domain) || f.Partial != n.Partial {
+			return fmt.Errorf("tdfg: node %d: recorded as %s %s, expected %s %s", i, n.Type, n.Domain, f.Type, f.Domain)
+		}
+	}
+	for i, o := range g.Outputs {
+		if err := g.checkOutput(o); err != nil {
+			return fmt.Errorf("tdfg: output %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func (g *Graph) checkOutput(o Output) error {
+	if o.Node < 0 || int(o.Node) >= len(g.Nodes) {
+		return fmt.Errorf("node %d, expected 0 to %d", o.Node, len(g.Nodes)-1)
+	}
+	n := &g.Nodes[o.Node]
+	if n.Partial {
+		return fmt.Errorf("node %d is a reduce, expected a final to use it", o.Node)
+	}
+	if o.Array < 0 {
+		t, ok := g.ParamType(o.Scalar)
+		if !ok {
+			return fmt.Errorf("no scalar %q", o.Scalar)
+		}
+		if t != n.Type {
+			return fmt.Errorf("node %d is %s, and %s is %s", o.Node, n.Type, o.Scalar, t)
+		}
+		for d, i := range n.Domain {
+			if !i.Len().Equal(lattice.Const(1)) {
+				return fmt.Errorf("node %d has coordinates %s in dimension %d, expected one for scalar %s", o.Node, i, d, o.Scalar)
+			}
+		}
+		return nil
+	}
+	if o.Array >= len(g.Arrays) {
+		return fmt.Errorf("array %d, expected 0 to %d", o.Array, len(g.Arrays)-1)
+	}
+	a := g.Arrays[o.Array]
+	if a.Type != n.Type {
+		return fmt.Errorf("node %d is %s, and %s has %s", o.Node, n.Type, a.Name, a.Type)
+	}
+	if all := g.ArrayRect(o.Array); n.Domain.Everywhere() || !g.Space.Contains(all, n.Domain) {
+		return fmt.Errorf("%s of %s, expected a part of %s", n.Domain, a.Name, all)
+	}
+	return nil
+}
+
+// Check returns an error that says what is wrong with the scope.
+func (s *Scope) Check() error {
+	if s.Dims < 1 || s.Dims > MaxDims {
+		return fmt.Errorf("tdfg: %d dimensions, expected 1 to %d", s.Dims, MaxDims)
+	}
+	names := map[string]bool{}
+	for _, p := range s.Params {
+		if names[p.Name] || p.Type == scalar.Invalid {
+			return fmt.Errorf("tdfg: scalar %s: declared twice or without a type", p.Name)
+		}
+		names[p.Name] = true
+	}
+	for _, a := range s.Arrays {
+		if names[a.Name] {
+			return fmt.Errorf("tdfg: array %s: name declared twice", a.Name)
+		}
+		names[a.Name] = true
+		if a.Type.Bytes() == 0 {
+			return fmt.Errorf("tdfg: array %s: elements of type %s, expected one that memory holds", a.Name, a.Type)
+		}
+		if len(a.Size) == 0 || len(a.Size) != len(a.Axes) {
+			return fmt.Errorf("tdfg: array %s: %d sizes and %d axes, expected one axis for each size", a.Name, len(a.Size), len(a.Axes))
+		}
+		for i, d := range a.Axes {
+			if d < 0 || d >= s.Dims || slices.Contains(a.Axes[:i], d) {
+				return fmt.Errorf("tdfg: array %s: axis %d of dimension %d, expected different ones from 0 to %d", a.Name, d, i, s.Dims-1)
+			}
+			if err := s.Space.Knows(a.Size[i]); err != nil {
+				return fmt.Errorf("tdfg: array %s: %w", a.Name, err)
+			}
+			if !s.Space.LessEqual(lattice.Const(1), a.Size[i]) {
+				return fmt.Errorf("tdfg: array %s: size %s in dimension %d, expected at least 1", a.Name, a.Size[i], i)
+			}
+		}
+	}
+	return nil
+}

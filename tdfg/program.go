@@ -1,0 +1,144 @@
+package tdfg
+
+import (
+	"fmt"
+
+	"github.com/bitsched/bitsched/lattice"
+	"github.com/bitsched/bitsched/scalar"
+)
+
+// Program is a kernel: host code around graphs.
+type Program struct {
+	Name    string
+	Sizes   []lattice.Symbol // parameters that sizes and bounds may use
+	Arrays  []*Array
+	Scalars []Scalar // in the order of their declarations
+	Body    []Stmt
+}
+
+// Scalar is a variable of the host, or an argument of the kernel.
+type Scalar struct {
+	Param
+	Init  scalar.Value
+	Input bool // given by the caller
+}
+
+// Stmt is a statement of the host: *Loop or *Region.
+type Stmt interface{ stmt() }
+
+// Loop executes its body for Var = Lo, Lo+Step, ... while it is below Hi.
+type Loop struct {
+	Var    string
+	Lo, Hi lattice.Expr
+	Step   int64 // at least 1
+	Body   []Stmt
+}
+
+// Region executes a graph on the arrays and scalars of the program. Its scope has
+// the arrays of the program, or some of them, by name.
+type Region struct{ Graph *Graph }
+
+func (*Loop) stmt()   {}
+func (*Region) stmt() {}
+
+// Space returns the space with the sizes of the program.
+func (p *Program) Space() (*lattice.Space, error) {
+	s := lattice.NewSpace()
+	for _, sym := range p.Sizes {
+		if err := s.Declare(sym.Name, sym.Lo, sym.Hi, sym.Bounded); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// Regions returns the regions in the order of the text.
+func (p *Program) Regions() []*Region {
+	var list []*Region
+	var walk func(body []Stmt)
+	walk = func(body []Stmt) {
+		for _, st := range body {
+			switch st := st.(type) {
+			case *Loop:
+				walk(st.Body)
+			case *Region:
+				list = append(list, st)
+			}
+		}
+	}
+	walk(p.Body)
+	return list
+}
+
+// Check returns an error that says what is wrong with the program, if anything is.
+func (p *Program) Check() error {
+	space, err := p.Space()
+	if err != nil {
+		return fmt.Errorf("tdfg: program %s: %w", p.Name, err)
+	}
+	return p.checkBody(p.Body, space)
+}
+
+func (p *Program) checkBody(body []Stmt, space *lattice.Space) error {
+	for _, st := range body {
+		switch st := st.(type) {
+		case *Loop:
+			if st.Step < 1 {
+				return fmt.Errorf("tdfg: loop %s: step %d, expected at least 1", st.Var, st.Step)
+			}
+			inner := space.Clone()
+			if err := inner.Declare(st.Var, st.Lo, st.Hi.Plus(-1), true); err != nil {
+				return fmt.Errorf("tdfg: loop %s: %w", st.Var, err)
+			}
+			if err := p.checkBody(st.Body, inner); err != nil {
+				return err
+			}
+		case *Region:
+			if err := p.checkRegion(st.Graph, space); err != nil {
+				return fmt.Errorf("tdfg: region %s: %w", st.Graph.Name, err)
+			}
+		default:
+			return fmt.Errorf("tdfg: statement %T, expected a loop or a region", st)
+		}
+	}
+	return nil
+}
+
+func (p *Program) checkRegion(g *Graph, space *lattice.Space) error {
+	for _, sym := range g.Space.Symbols() {
+		if !space.Has(sym.Name) {
+			return fmt.Errorf("symbol %s is neither a size nor a loop around it", sym.Name)
+		}
+	}
+	for _, a := range g.Arrays {
+		if b := p.Array(a.Name); b == nil || b.Type != a.Type || len(b.Size) != len(a.Size) {
+			return fmt.Errorf("array %s is not the program's", a.Name)
+		}
+	}
+	for _, s := range g.Params {
+		if v := p.Scalar(s.Name); v == nil || v.Type != s.Type {
+			return fmt.Errorf("scalar %s is not the program's", s.Name)
+		}
+	}
+	return g.Check()
+}
+
+// Array returns the array of that name, nil if there is none.
+func (p *Program) Array(name string) *Array {
+	for _, a := range p.Arrays {
+		if a.Name == name {
+			return a
+		}
+	}
+	return nil
+}
+
+// Scalar returns the scalar of that name, nil if there is none.
+func (p *Program) Scalar(name string) *Scalar {
+	for i := range p.Scalars {
+		if p.Scalars[i].Name == name {
+			return &p.Scalars[i]
+		}
+	}
+	return nil
+}
