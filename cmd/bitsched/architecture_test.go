@@ -25,6 +25,7 @@ var mayImport = map[string][]string{
 
 	"scalar":           {},
 	"lattice":          {},
+	"tdfg":             {"scalar", "lattice", "stream"},
 	"netlist":          {},
 	"netlist/gen":      {"netlist"},
 	"sram":             {},
