@@ -10,9 +10,12 @@ import (
 	"sync/atomic"
 )
 
-// Campaign runs a program many times under faults and counts what goes wrong.
+// Campaign runs a program or a kernel many times under faults and counts what
+// goes wrong.
 type Campaign struct {
 	Program *Program
+	Kernel  *Kernel // instead of Program
+	Cols    int     // bitlines of an array, with Kernel; 0 means DefaultCols
 	Faults  Faults
 
 	// Trials are loads of the arrays, each with Cols patterns of its own, one a
@@ -27,9 +30,14 @@ type Campaign struct {
 	Patterns func(inputs []uint64, w int, seed uint64)
 
 	// Reference returns the right outputs of patterns, from a circuit or a
-	// function. nil means those of the program without faults. It is called by
+	// function. nil means those of the program or kernel without faults. It is called by
 	// several goroutines at once.
 	Reference func(inputs []uint64, w int) []uint64
+
+	// Observe sees the patterns and outputs of some trials: w words of each input
+	// and output bit, of which the first n bits are patterns. It is called by
+	// several goroutines at once, in no order; may be nil.
+	Observe func(inputs, got, want []uint64, w, n int)
 
 	// Progress is called with the number of trials done, from one goroutine at a
 	// time; may be nil.
@@ -106,7 +114,7 @@ const maxCampaignCols = 1 << 20
 // It takes time proportional to trials x instructions and, for each worker, 256
 // bytes for each row used.
 func (c *Campaign) Run(ctx context.Context) (*CampaignReport, error) {
-	cols := c.Program.Geometry.Cols
+	cols := c.cols()
 	switch {
 	case c.Trials < 1:
 		return nil, fmt.Errorf("sram: campaign of %d trials, expected at least 1", c.Trials)
@@ -115,15 +123,11 @@ func (c *Campaign) Run(ctx context.Context) (*CampaignReport, error) {
 	case c.Trials > math.MaxInt/cols:
 		return nil, fmt.Errorf("sram: campaign of %d trials on %d bitlines: too many patterns", c.Trials, cols)
 	}
-	code, err := Compile(c.Program)
-	if err != nil {
+	r := &campaign{Campaign: c, ctx: ctx}
+	if err := r.compile(cols); err != nil {
 		return nil, err
 	}
-	faulty, err := code.WithFaults(c.Faults)
-	if err != nil {
-		return nil, err
-	}
-	r := &campaign{Campaign: c, ctx: ctx, code: code, faulty: faulty, wrong: make([]int, len(code.outputs))}
+	r.wrong = make([]int, len(r.names))
 	r.loads = max(1, groupWords*64/cols)
 	r.chunks = (c.Trials + r.loads - 1) / r.loads
 	var wg sync.WaitGroup
@@ -137,7 +141,7 @@ func (c *Campaign) Run(ctx context.Context) (*CampaignReport, error) {
 	sum := 0
 	for i, n := range r.wrong {
 		sum += n
-		report.Outputs = append(report.Outputs, OutputRates{c.Program.Outputs[i].Name, newRate(n, report.Patterns, report.Patterns)})
+		report.Outputs = append(report.Outputs, OutputRates{r.names[i], newRate(n, report.Patterns, report.Patterns)})
 	}
 	report.Bits = newRate(sum, report.Patterns*len(r.wrong), report.Patterns)
 	if r.err != nil {
@@ -149,13 +153,20 @@ func (c *Campaign) Run(ctx context.Context) (*CampaignReport, error) {
 	return report, nil
 }
 
+// faultyMachine is a machine for a program or a kernel.
+type faultyMachine interface {
+	RunContext(ctx context.Context, out, inputs []uint64, w int, seed uint64) error
+}
+
 // campaign is the work that the workers share.
 type campaign struct {
 	*Campaign
 	ctx    context.Context
-	code   *Code
-	faulty *FaultyCode
-	loads  int // trials of a chunk
+	faulty func() faultyMachine
+	plain  func() func(out, in []uint64, w int) error // without faults
+	inputs int
+	names  []string // of the outputs
+	loads  int      // trials of a chunk
 	chunks int
 	next   atomic.Int64
 
@@ -166,25 +177,91 @@ type campaign struct {
 	err      error
 }
 
+// cols returns the bitlines of an array.
+func (c *Campaign) cols() int {
+	switch {
+	case c.Kernel == nil:
+		return c.Program.Geometry.Cols
+	case c.Cols == 0:
+		return DefaultCols
+	}
+	return c.Cols
+}
+
+// compile makes the machines. An output without a name is called by its number.
+func (r *campaign) compile(cols int) error {
+	name := func(s string) {
+		if s == "" {
+			s = fmt.Sprintf("o%d", len(r.names))
+		}
+		r.names = append(r.names, s)
+	}
+	if r.Kernel == nil {
+		code, err := Compile(r.Program)
+		if err != nil {
+			return err
+		}
+		faulty, err := code.WithFaults(r.Faults)
+		if err != nil {
+			return err
+		}
+		r.faulty = func() faultyMachine { return faulty.NewMachine() }
+		r.plain = func() func(out, in []uint64, w int) error {
+			m := code.NewMachine()
+			return func(out, in []uint64, w int) error { return m.RunContext(r.ctx, out, in, w) }
+		}
+		r.inputs = len(r.Program.Inputs)
+		for _, o := range r.Program.Outputs {
+			name(o.Name)
+		}
+		return nil
+	}
+	code, err := r.Kernel.Compile()
+	if err != nil {
+		return err
+	}
+	faulty, err := code.WithFaults(r.Faults, cols)
+	if err != nil {
+		return err
+	}
+	plain, err := code.WithFaults(Faults{}, cols)
+	if err != nil {
+		return err
+	}
+	r.faulty = func() faultyMachine { return faulty.NewMachine() }
+	r.plain = func() func(out, in []uint64, w int) error {
+		m := plain.NewMachine()
+		return func(out, in []uint64, w int) error { return m.RunContext(r.ctx, out, in, w, 0) }
+	}
+	r.inputs = len(faulty.in)
+	for _, o := range r.Kernel.Outputs {
+		for b := range o.Width {
+			name(fmt.Sprintf("%s[%d]", o.Name, b))
+		}
+	}
+	return nil
+}
+
 // work takes one chunk of trials after another. Chunks are the same whatever the
 // number of workers.
 func (r *campaign) work() {
-	m := r.faulty.NewMachine()
-	var plain *Machine
+	m := r.faulty()
+	var plain func(out, in []uint64, w int) error
 	if r.Reference == nil {
-		plain = r.code.NewMachine()
+		plain = r.plain()
 	}
-	wrong := make([]int, len(r.code.outputs))
+	cols := r.cols()
+	wrong := make([]int, len(r.names))
 	for r.ctx.Err() == nil {
 		chunk := int(r.next.Add(1)) - 1
 		if chunk >= r.chunks {
 			return
 		}
 		trials := min(r.loads, r.Trials-chunk*r.loads)
-		n := trials * r.Program.Geometry.Cols // patterns
+		n := trials * cols // patterns
 		w := (n + 63) / 64
 		seed := mix(r.Seed + mix(uint64(chunk)))
-		in := make([]uint64, len(r.code.inputs)*w)
+		in := make([]uint64, r.inputs*w)
 		if r.Patterns != nil {
 			r.Patterns(in, w, seed)
 		} else {
@@ -193,13 +270,16 @@ func (r *campaign) work() {
 				in[i] = rng.Uint64()
 			}
 		}
-		got := make([]uint64, len(r.code.outputs)*w)
+		got := make([]uint64, len(r.names)*w)
 		if m.RunContext(r.ctx, got, in, w, seed) != nil {
 			return
 		}
 		var want []uint64
 		if plain != nil {
-			want = plain.Run(in, w)
+			want = make([]uint64, len(got))
+			if plain(want, in, w) != nil {
+				return
+			}
 		} else {
 			want = r.Reference(in, w)
 		}
@@ -208,6 +288,9 @@ func (r *campaign) work() {
 			r.err = fmt.Errorf("sram: the reference has %d words of outputs, expected %d", len(want), len(got))
 			r.mu.Unlock()
 			return
+		}
+		if r.Observe != nil {
+			r.Observe(in, got, want, w, n)
 		}
 		clear(wrong)
 		patterns := 0

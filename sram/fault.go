@@ -3,18 +3,17 @@ package sram
 import (
 	"context"
 	"fmt"
-	"math"
-	"math/rand/v2"
+	"slices"
 )
 
 // Faults is what goes wrong when a program is executed. The zero value is
 // nothing. All choices follow from the seed of the run.
 //
-// A row that is loaded or computed is written once; each operand that is a row,
-// and each output that is one, is read once. A Maj or Xor whose operands are at
-// least two different rows activates these at once, and may disturb them: first
-// the operands are sensed, then the activated cells flip, then the result is
-// written. A copy activates one row.
+// A row that is loaded or computed is written once; each row that an instruction
+// reads, and each output that is a row, is sensed once. An instruction that reads
+// at least two different rows activates these at once, and may disturb them:
+// first they are sensed, then the activated cells flip, then the result is
+// written, and a latch set. A copy activates one row.
 type Faults struct {
 	Stuck        []StuckAt // cells that keep a value, whatever is written
 	EveryBitline bool      // Stuck holds on every bitline: each pattern lies on the faulty one
@@ -26,6 +25,11 @@ type Faults struct {
 	Write   float64 // probability that a cell which is written takes the other value
 	Read    float64 // probability that a bit is sensed wrong; the cell keeps its value
 	Disturb float64 // probability that a cell activated with others flips
+
+	// Of the peripherals of a [Kernel] whose technology has latches; nothing to a
+	// [Program].
+	StuckLatches []StuckLatch
+	Latch        float64 // probability that a latch which is set takes the other value
 }
 
 // StuckAt is a cell that always holds Value.
@@ -43,9 +47,26 @@ func (s StuckAt) String() string {
 	return fmt.Sprintf("array %d row %d bitline %d stuck at %d", s.Array, s.Row, s.Bitline, v)
 }
 
+// StuckLatch is a latch of one bitline, or of all with Faults.EveryBitline, that
+// always holds Value.
+type StuckLatch struct {
+	Latch   Latch // one of them
+	Bitline int
+	Value   bool
+}
+
+func (s StuckLatch) String() string {
+	v := 0
+	if s.Value {
+		v = 1
+	}
+	return fmt.Sprintf("%v latch of bitline %d stuck at %d", s.Latch, s.Bitline, v)
+}
+
 // None reports whether nothing can go wrong.
 func (f *Faults) None() bool {
-	return len(f.Stuck) == 0 && f.RandomStuck == 0 && f.Write == 0 && f.Read == 0 && f.Disturb == 0
+	return len(f.Stuck) == 0 && f.RandomStuck == 0 && f.Write == 0 && f.Read == 0 && f.Disturb == 0 &&
+		len(f.StuckLatches) == 0 && f.Latch == 0
 }
 
 // Validate reports why the faults cannot be those of a machine, or nil.
@@ -55,10 +76,15 @@ func (f *Faults) Validate(g Geometry) error {
 			return fmt.Errorf("sram: %v, expected one of %d arrays of %d rows and %d bitlines", s, g.Arrays, g.Rows, g.Cols)
 		}
 	}
+	for _, s := range f.StuckLatches {
+		if s.Bitline < 0 || s.Bitline >= g.Cols || s.Latch != Carry && s.Latch != Tag {
+			return fmt.Errorf("sram: %v, expected carry or tag of one of %d bitlines", s, g.Cols)
+		}
+	}
 	if f.RandomStuck < 0 {
 		return fmt.Errorf("sram: %d stuck cells, expected 0 or more", f.RandomStuck)
 	}
-	for _, p := range []float64{f.Write, f.Read, f.Disturb} {
+	for _, p := range []float64{f.Write, f.Read, f.Disturb, f.Latch} {
 		if !(p >= 0 && p <= 1) {
 			return fmt.Errorf("sram: probability %v, expected 0 to 1", p)
 		}
@@ -72,6 +98,7 @@ type FaultyCode struct {
 	code   *Code
 	faults Faults
 	ops    []faultyOp
+	used   []uint32    // slots of the rows in use, in order of first use
 	fixed  []stuckCell // of Faults.Stuck, in rows that are used
 }
 
@@ -81,13 +108,6 @@ type faultyOp struct {
 	op  Op
 	dst uint32
 	src [3]uint32 // slot<<1 | negate; slot 0 is the row of zeros
-}
-
-// stuckCell is a stuck cell of a block of Cols patterns.
-type stuckCell struct {
-	slot    uint32
-	bitline int
-	value   bool
 }
 
 // WithFaults returns the code with faults. It takes time linear in the program
@@ -109,6 +129,12 @@ func (c *Code) WithFaults(f Faults) (*FaultyCode, error) {
 		}
 		fc.ops[i] = op
 	}
+	for slot := 1; slot < c.slots; slot++ {
+		fc.used = append(fc.used, uint32(slot))
+	}
+	if err := f.checkCells(len(fc.used), c.prog.Geometry.Cols); err != nil {
+		return nil, err
+	}
 	for _, s := range f.Stuck {
 		if slot := c.slot.Get(s.Array, s.Row); slot != 0 {
 			fc.fixed = append(fc.fixed, stuckCell{slot, s.Bitline, s.Value})
@@ -117,13 +143,17 @@ func (c *Code) WithFaults(f Faults) (*FaultyCode, error) {
 	return fc, nil
 }
 
+// checkCells reports whether there are as many cells as shall be stuck.
+func (f *Faults) checkCells(rows, cols int) error {
+	if f.RandomStuck > rows*cols {
+		return fmt.Errorf("sram: %d stuck cells, expected at most %d, which the %d rows in use have", f.RandomStuck, rows*cols, rows)
+	}
+	return nil
+}
+
 // NewMachine returns a machine for the code.
 func (fc *FaultyCode) NewMachine() *FaultyMachine {
-	m := &FaultyMachine{fc: fc, rows: make([][groupWords]uint64, fc.code.slots), first: make([]int32, fc.code.slots)}
-	for i := range m.first {
-		m.first[i] = -1
-	}
-	return m
+	return &FaultyMachine{fc: fc, faultyRows: newFaultyRows(&fc.faults, fc.code.slots, fc.used, fc.fixed)}
 }
 
 // FaultyMachine executes a [FaultyCode]. It takes 256 bytes for each row used
@@ -134,24 +164,8 @@ func (fc *FaultyCode) NewMachine() *FaultyMachine {
 // once, with a geometric distribution, and what lies before is executed by whole
 // words.
 type FaultyMachine struct {
-	fc   *FaultyCode
-	rows [][groupWords]uint64
-	n    int // words of the group
-
-	first []int32 // first of the stuck cells of a slot in the group, -1 = none
-	stuck []stuckMask
-
-	write, read, disturb skipper
-	sensed               [3][groupWords]uint64 // operands that were sensed wrong
-}
-
-// stuckMask is stuck cells of one word of a row.
-type stuckMask struct {
-	slot  uint32
-	word  int
-	mask  uint64
-	value uint64 // within mask
-	next  int32  // of the same slot, -1 = last
+	fc *FaultyCode
+	faultyRows
 }
 
 // RunContext executes the program as [Machine.RunContext] does, with faults. The
@@ -164,16 +178,10 @@ func (m *FaultyMachine) RunContext(ctx context.Context, out, inputs []uint64, w 
 	}
 	lay := newLayout(c.prog.Geometry.Cols, w)
 	for first := 0; first < lay.words; first += groupWords {
-		m.n = min(groupWords, lay.words-first)
-		group := mix(seed + mix(uint64(first)))
-		m.write.start(m.fc.faults.Write, group, 1)
-		m.read.start(m.fc.faults.Read, group, 2)
-		m.disturb.start(m.fc.faults.Disturb, group, 3)
-		m.placeStuck(lay, first, seed)
-
+		m.start(lay, first, seed)
 		for i, slot := range c.inputs {
 			lay.load(m.rows[slot][:m.n], inputs[i*w:(i+1)*w], first)
-			m.written(slot)
+			m.written(slot, nil)
 		}
 		ops := m.fc.ops
 		for len(ops) > 0 {
@@ -185,7 +193,10 @@ func (m *FaultyMachine) RunContext(ctx context.Context, out, inputs []uint64, w 
 			ops = ops[n:]
 		}
 		for i, o := range c.outputs {
-			x, neg := *m.sense(0, o), neg(o)
+			x, neg := m.rows[0], neg(o)
+			if slot := o >> 1; slot != 0 {
+				x = *m.sense(0, slot)
+			}
 			for k := range m.n {
 				x[k] ^= neg
 			}
@@ -202,11 +213,33 @@ func (m *FaultyMachine) exec(ops []faultyOp) {
 		op := &ops[i]
 		d := &m.rows[op.dst]
 		if op.op == Copy {
-			copy(d[:n], m.sense(0, op.src[0])[:n])
-			m.written(op.dst)
+			copy(d[:n], m.sense(0, op.src[0]>>1)[:n])
+			m.written(op.dst, nil)
 			continue
 		}
-		a, b, c := m.sense(0, op.src[0]), m.sense(1, op.src[1]), m.sense(2, op.src[2])
+		var active [3]uint32 // rows other than that of zeros
+		count := 0
+		var x [3]*[groupWords]uint64
+		for j, s := range op.src {
+			s >>= 1
+			x[j] = &m.rows[0]
+			if s == 0 {
+				continue
+			}
+			k := slices.Index(active[:count], s)
+			if k < 0 {
+				k, active[count] = count, s
+				count++
+				x[j] = m.sense(k, s)
+				continue
+			}
+			for i, t := range op.src[:j] {
+				if t>>1 == s {
+					x[j] = x[i]
+				}
+			}
+		}
+		a, b, c := x[0], x[1], x[2]
 		na, nb, nc := neg(op.src[0]), neg(op.src[1]), neg(op.src[2])
 		var result [groupWords]uint64 // d may be an operand, and disturbed
 		if op.op == Xor {
@@ -219,176 +252,8 @@ func (m *FaultyMachine) exec(ops []faultyOp) {
 				result[k] = x&y | x&z | y&z
 			}
 		}
-		if m.fc.faults.Disturb > 0 {
-			m.activated(op)
-		}
+		m.activated(active[:count])
 		copy(d[:n], result[:n])
-		m.written(op.dst)
+		m.written(op.dst, nil)
 	}
-}
-
-// sense returns what is read of an operand, without its negation.
-func (m *FaultyMachine) sense(i int, operand uint32) *[groupWords]uint64 {
-	slot := operand >> 1
-	row := &m.rows[slot]
-	if slot == 0 || !m.read.due(m.n) {
-		return row
-	}
-	m.sensed[i] = *row
-	m.read.flip(m.sensed[i][:m.n])
-	return &m.sensed[i]
-}
-
-// written applies faults to a row that was just written.
-func (m *FaultyMachine) written(slot uint32) {
-	if m.write.due(m.n) {
-		m.write.flip(m.rows[slot][:m.n])
-	}
-	m.force(slot)
-}
-
-// activated disturbs the operands of an instruction.
-func (m *FaultyMachine) activated(op *faultyOp) {
-	var slots [3]uint32
-	count := 0
-	for _, s := range op.src {
-		s >>= 1
-		if s != 0 && (count < 1 || slots[0] != s) && (count < 2 || slots[1] != s) {
-			slots[count] = s
-			count++
-		}
-	}
-	if count < 2 {
-		return
-	}
-	for _, s := range slots[:count] {
-		if m.disturb.due(m.n) {
-			m.disturb.flip(m.rows[s][:m.n])
-			m.force(s)
-		}
-	}
-}
-
-// force gives the stuck cells of a row their values.
-func (m *FaultyMachine) force(slot uint32) {
-	for i := m.first[slot]; i >= 0; i = m.stuck[i].next {
-		s := &m.stuck[i]
-		x := &m.rows[slot][s.word]
-		*x = *x&^s.mask | s.value
-	}
-}
-
-// placeStuck finds the stuck cells of the group of words from first on.
-func (m *FaultyMachine) placeStuck(lay layout, first int, seed uint64) {
-	for _, s := range m.stuck {
-		m.first[s.slot] = -1
-	}
-	m.stuck = m.stuck[:0]
-	f := &m.fc.faults
-	used := uint64(m.fc.code.slots - 1) // rows
-	if used == 0 || len(m.fc.fixed) == 0 && f.RandomStuck == 0 {
-		return
-	}
-	add := func(slot uint32, word int, mask uint64, value bool) {
-		s := stuckMask{slot: slot, word: word, mask: mask, next: m.first[slot]}
-		if value {
-			s.value = mask
-		}
-		m.first[slot] = int32(len(m.stuck))
-		m.stuck = append(m.stuck, s)
-	}
-	for begin := 0; begin < m.n; { // the words of one block in the group
-		block, in := (first+begin)/lay.perBlock, (first+begin)%lay.perBlock
-		n := min(m.n-begin, lay.perBlock-in)
-		at := func(c stuckCell) {
-			if w := c.bitline / 64; w >= in && w < in+n {
-				add(c.slot, begin+w-in, 1<<(c.bitline%64), c.value)
-			}
-		}
-		if f.RandomStuck > 0 {
-			rng := rand.NewPCG(mix(seed), mix(uint64(block)))
-			for range f.RandomStuck {
-				x := rng.Uint64()
-				at(stuckCell{
-					slot:    1 + uint32(x>>32%used),
-					bitline: int(x >> 1 & (1<<31 - 1) % uint64(lay.cols)),
-					value:   x&1 != 0,
-				})
-			}
-		}
-		for _, c := range m.fc.fixed {
-			if !f.EveryBitline {
-				at(c)
-				continue
-			}
-			for k := range n {
-				add(c.slot, begin+k, ^uint64(0), c.value)
-			}
-		}
-		begin += n
-	}
-}
-
-// skipper says which of a sequence of bits are hit, each with the same
-// probability. It draws how many are passed over and not each of them.
-type skipper struct {
-	left  uint64 // bits before the next one that is hit
-	scale float64
-	rng   rand.PCG
-}
-
-const never = 1 << 62 // bits; more than a run can have
-
-// start begins a sequence, which depends on the probability, the seed and the
-// kind of fault.
-func (s *skipper) start(p float64, seed, kind uint64) {
-	if p == 0 {
-		s.left = math.MaxUint64
-		s.scale = math.Inf(-1)
-		return
-	}
-	s.scale = 1 / math.Log1p(-p) // -0 for certainty: no bit is passed over
-	s.rng.Seed(seed, mix(kind))
-	s.left = s.gap()
-}
-
-// gap draws the number of bits before the next hit: geometric, by inversion.
-func (s *skipper) gap() uint64 {
-	u := (float64(s.rng.Uint64()>>11) + 1) * 0x1p-53 // in (0, 1]
-	if g := math.Log(u) * s.scale; g < never {
-		return uint64(g)
-	}
-	return never
-}
-
-// due passes over w words if none of their bits is hit, else reports true; flip
-// must then be called for these words.
-func (s *skipper) due(w int) bool {
-	bits := 64 * uint64(w)
-	if s.left >= bits {
-		if s.left < math.MaxUint64 {
-			s.left -= bits
-		}
-		return false
-	}
-	return true
-}
-
-// flip flips the bits of the words that are hit.
-func (s *skipper) flip(words []uint64) {
-	bits := 64 * uint64(len(words))
-	at := s.left
-	for at < bits {
-		words[at/64] ^= 1 << (at % 64)
-		at += 1 + s.gap()
-	}
-	s.left = at - bits
-}
-
-// mix makes a random word of every number (SplitMix64).
-func mix(x uint64) uint64 {
-	x += 0x9E3779B97F4A7C15
-	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
-	x = (x ^ x>>27) * 0x94D049BB133111EB
-	return x ^ x>>31
 }

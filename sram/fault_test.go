@@ -87,10 +87,20 @@ func naiveFaulty(p *Program, f *Faults, in [][]bool, bits int, group uint64, cel
 		var ops [3][]bool
 		var active []Place
 		for i, s := range ins.Src {
-			ops[i] = get(int(ins.Array), s)
-			if at := (Place{int(ins.Array), s.Row()}); !s.IsConst() && !slices.Contains(active, at) {
-				active = append(active, at)
+			if s.IsConst() {
+				ops[i] = get(0, s)
+				continue
 			}
+			at := Place{int(ins.Array), s.Row()}
+			if before := slices.IndexFunc(ins.Src[:i], func(o Operand) bool { return !o.IsConst() && o.Row() == s.Row() }); before >= 0 {
+				ops[i] = make([]bool, bits) // the row is sensed once
+				for b, x := range ops[before] {
+					ops[i][b] = x != (s.Negated() != ins.Src[before].Negated())
+				}
+				continue
+			}
+			ops[i] = get(at.Array, s)
+			active = append(active, at)
 		}
 		if len(active) > 1 {
 			for _, at := range active {

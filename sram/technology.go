@@ -45,6 +45,16 @@ const (
 	Tag                     // enable of the write driver
 )
 
+func (l Latch) String() string {
+	switch l {
+	case Carry:
+		return "carry"
+	case Tag:
+		return "tag"
+	}
+	return fmt.Sprintf("latch(%d)", uint8(l))
+}
+
 // Class is what a micro-instruction costs: cost tables give energies by class.
 type Class uint8
 
