@@ -68,6 +68,9 @@ type Rate struct {
 	High  float64 `json:"high"`
 }
 
+// NewRate is the share of count in so many independent trials.
+func NewRate(count, of int) Rate { return newRate(count, of, of) }
+
 // newRate gives count of all, where n of them are independent.
 func newRate(count, of, n int) Rate {
 	r := Rate{Count: count, Of: of, High: 1}

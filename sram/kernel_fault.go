@@ -127,6 +127,15 @@ func (k *Kernel) operandRow(o Operand) int {
 	return k.Usable()
 }
 
+// Sets returns the latches that the kernel sets.
+func (k *Kernel) Sets() Latch {
+	var l Latch
+	for i := range k.Instrs {
+		l |= k.Tech.Ops[k.Instrs[i].Op].Sets
+	}
+	return l
+}
+
 // UsedRows returns the rows that hold a constant which is read, hold an input or
 // are written: the constants first, the others in order of first use.
 func (k *Kernel) UsedRows() []int {

@@ -153,7 +153,7 @@ func randomFaults(rng *rand.Rand, k *Kernel, cols int) Faults {
 	f := Faults{EveryBitline: rng.IntN(4) == 0}
 	for _, p := range []*float64{&f.Write, &f.Read, &f.Disturb, &f.Latch} {
 		if rng.IntN(2) == 0 {
-			*p = []float64{0.0003, 0.01, 0.3, 1}[rng.IntN(4)]
+			*p = []float64{0.0001, 0.0002, 0.0003, 0.01, 0.3, 1}[rng.IntN(6)]
 		}
 	}
 	used := k.UsedRows()
@@ -407,6 +407,11 @@ func TestKernelCampaign(t *testing.T) {
 		Instrs: []Micro{{Op: NCCarry, Src: [3]Operand{Row(0, false), Row(0, false)}}, {Op: NCWriteCarry, Dst: 2}}}
 	masked := &Kernel{Tech: &NeuralCache, Rows: 16, Inputs: []Port{{"a", 0, 1}}, Outputs: []Port{{"y", 2, 1}, {"a", 0, 1}},
 		Instrs: []Micro{{Op: NCCopy, Dst: 2, Src: [3]Operand{Row(0, false)}}, {Op: NCTagCopy, Src: [3]Operand{Row(0, false)}}, {Op: NCCopy, Masked: true, Dst: 2, Src: [3]Operand{Row(0, false)}}}}
+	chain := &Kernel{Tech: &NeuralCache, Rows: 16, Inputs: []Port{{"a", 0, 1}}, Outputs: []Port{{"y", 2, 1}, {"a", 0, 1}},
+		Instrs: []Micro{{Op: NCCopy, Dst: 2, Src: [3]Operand{Row(0, false)}}}}
+	for range 20 {
+		chain.Instrs = append(chain.Instrs, Micro{Op: NCTagCopy, Src: [3]Operand{Row(2, false)}}, Micro{Op: NCWriteTag, Dst: 2})
+	}
 	for _, c := range []struct {
 		name string
 		k    *Kernel
@@ -417,6 +422,9 @@ func TestKernelCampaign(t *testing.T) {
 		{"read", k, Faults{Read: 0.02}, odd(0.02, 3), 0.02},
 		{"disturb", k, Faults{Disturb: 0.02}, 0, 0.02},
 		{"latch", carry, Faults{Latch: 0.03}, 0.03, 0},
+		{"rare latch", chain, Faults{Latch: 0.0002}, odd(0.0002, 20), 0},
+		{"rare write", chain, Faults{Write: 0.0002}, odd(0.0002, 22), 0.0002},
+		{"rare read", chain, Faults{Read: 0.0002}, odd(0.0002, 22), 0.0002},
 		{"no disturbance of one row", carry, Faults{Disturb: 1}, 0, 0},
 		{"stuck latch", carry, Faults{StuckLatches: []StuckLatch{{Carry, 3, true}}}, 0.5 / 256, 0},
 		// Where a, as it lies in the array, is 0 only the first write counts, where it
