@@ -26,6 +26,7 @@ var mayImport = map[string][]string{
 	"scalar":           {},
 	"lattice":          {},
 	"tdfg":             {"scalar", "lattice", "stream"},
+	"stream":           {"scalar", "lattice"},
 	"netlist":          {},
 	"netlist/gen":      {"netlist"},
 	"sram":             {},
