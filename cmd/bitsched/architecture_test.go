@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	"xmg/internal/sat": {},
 	"masim":            {"netlist", "xmg", "sram"},
 	"arith":            {"netlist", "netlist/gen", "xmg", "sram", "masim"},
+	"lowering":         {"lattice"},
 	"benchmarks":       {"netlist", "xmg", "sram", "masim"},
 	"cmd/bitsched":     {"netlist", "netlist/gen", "xmg", "sram", "sram/cost", "masim", "arith", "benchmarks"},
 }
