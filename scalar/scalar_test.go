@@ -214,3 +214,46 @@ func TestParse(t *testing.T) {
 		require.Equal(t, op, back)
 	}
 }
+
+// TestMap holds Map against Eval, every operation of every type.
+func TestMap(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, typ := range append(scalar.Types(), scalar.Bool) {
+		for _, op := range scalar.Ops() {
+			if !op.Supports(typ) {
+				continue
+			}
+			args := make([][]scalar.Value, op.Arity())
+			for j := range args {
+				args[j] = make([]scalar.Value, 100)
+				for i := range args[j] {
+					args[j][i] = r.Uint64() & op.ArgType(typ, j).Mask()
+				}
+			}
+			dst := make([]scalar.Value, 100)
+			scalar.Map(op, typ, dst, args...)
+			for i := range dst {
+				var one []scalar.Value
+				for _, a := range args {
+					one = append(one, a[i])
+				}
+				require.Equal(t, scalar.Eval(op, typ, one...), dst[i], "%s.%s", typ, op)
+			}
+		}
+	}
+}
+
+func BenchmarkMap(b *testing.B) {
+	x, y, z := make([]scalar.Value, 4096), make([]scalar.Value, 4096), make([]scalar.Value, 4096)
+	for i := range x {
+		x[i], y[i] = scalar.FromInt(scalar.FP32, int64(i)), scalar.FromInt(scalar.FP32, int64(3*i))
+	}
+	for _, op := range []scalar.Op{scalar.Add, scalar.Mul, scalar.Min} {
+		b.Run("fp32."+op.String(), func(b *testing.B) {
+			for b.Loop() {
+				scalar.Map(op, scalar.FP32, z, x, y)
+			}
+			b.ReportMetric(float64(b.N)*4096/b.Elapsed().Seconds(), "elements/s")
+		})
+	}
+}

@@ -2,6 +2,7 @@ package tdfg
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/bitsched/bitsched/lattice"
 	"github.com/bitsched/bitsched/scalar"
@@ -138,6 +139,44 @@ func (p *Program) Scalar(name string) *Scalar {
 	for i := range p.Scalars {
 		if p.Scalars[i].Name == name {
 			return &p.Scalars[i]
+		}
+	}
+	return nil
+}
+
+// Each calls f for every execution of a graph of the program, in order, with the
+// values of the symbols, which f must not keep. It stops at the first error.
+func (p *Program) Each(sizes map[string]int64, f func(g *Graph, values map[string]int64) error) error {
+	values := maps.Clone(sizes)
+	if values == nil {
+		values = map[string]int64{}
+	}
+	return each(p.Body, values, f)
+}
+
+func each(body []Stmt, values map[string]int64, f func(g *Graph, values map[string]int64) error) error {
+	for _, st := range body {
+		switch st := st.(type) {
+		case *Region:
+			if err := f(st.Graph, values); err != nil {
+				return err
+			}
+		case *Loop:
+			lo, err := st.Lo.Eval(values)
+			if err != nil {
+				return fmt.Errorf("tdfg: loop %s: %w", st.Var, err)
+			}
+			hi, err := st.Hi.Eval(values)
+			if err != nil {
+				return fmt.Errorf("tdfg: loop %s: %w", st.Var, err)
+			}
+			for i := lo; i < hi; i += st.Step {
+				values[st.Var] = i
+				if err := each(st.Body, values, f); err != nil {
+					return err
+				}
+			}
+			delete(values, st.Var)
 		}
 	}
 	return nil

@@ -1,0 +1,138 @@
+// Package random makes tensor dataflow graphs at random, for tests.
+package random
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/bitsched/bitsched/lattice"
+	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/tdfg"
+)
+
+// Options are what a graph is made of.
+type Options struct {
+	Type  scalar.Type
+	Nodes int  // about so many
+	Reuse bool // reductions and conversions as well
+}
+
+// Graph returns a graph over arrays of 3 to 8 elements in each dimension, whose
+// sizes are numbers, and with one output into an array of its own for each of a few
+// nodes. The same generator state gives the same graph.
+func Graph(r *rand.Rand, opt Options) *tdfg.Graph {
+	dims := 1 + r.IntN(3)
+	s := tdfg.Scope{Dims: dims, Space: lattice.NewSpace(), Params: []tdfg.Param{{Name: "p", Type: opt.Type}}}
+	size := make([]int64, dims)
+	for d := range size {
+		size[d] = 3 + r.Int64N(6)
+	}
+	array := func(name string) {
+		a := &tdfg.Array{Name: name, Type: opt.Type}
+		for _, d := range r.Perm(dims)[:1+r.IntN(dims)] {
+			a.Axes = append(a.Axes, d)
+			a.Size = append(a.Size, lattice.Const(3+r.Int64N(size[d]-2)))
+		}
+		s.Arrays = append(s.Arrays, a)
+	}
+	for i := range 2 + r.IntN(2) {
+		array(fmt.Sprintf("A%d", i))
+	}
+	inputs := len(s.Arrays)
+	full := &tdfg.Array{Name: "O0", Type: opt.Type}
+	for d := range dims {
+		full.Axes = append(full.Axes, d)
+		full.Size = append(full.Size, lattice.Const(size[d]))
+	}
+	s.Arrays = append(s.Arrays, full)
+	for i := 1; i < 3; i++ {
+		c := *full
+		c.Name = fmt.Sprintf("O%d", i)
+		s.Arrays = append(s.Arrays, &c)
+	}
+	b := tdfg.NewBuilder("random", s)
+	sub := func(i lattice.Interval) lattice.Interval {
+		lo, _ := i.Lo.Const()
+		hi, _ := i.Hi.Const()
+		if hi-lo < 2 || r.IntN(3) == 0 {
+			return i
+		}
+		a := lo + r.Int64N(2)
+		return lattice.Interval{Lo: lattice.Const(a), Hi: lattice.Const(hi - r.Int64N(2))}
+	}
+	var pool []tdfg.NodeID
+	tensor := func() tdfg.NodeID {
+		i := r.IntN(inputs)
+		rect := append(lattice.Rect(nil), s.ArrayRect(i)...)
+		for d := range rect {
+			rect[d] = sub(rect[d])
+		}
+		return b.Tensor(i, rect)
+	}
+	pick := func() tdfg.NodeID {
+		if len(pool) == 0 || r.IntN(4) == 0 {
+			return tensor()
+		}
+		return pool[max(0, len(pool)-1-r.IntN(6))]
+	}
+	var binary []scalar.Op
+	for _, o := range scalar.Ops() {
+		if o.Arity() == 2 && o.Supports(opt.Type) && !o.Compares() {
+			binary = append(binary, o)
+		}
+	}
+	size2 := func(id tdfg.NodeID) int64 {
+		box, _ := b.Node(id).Domain.Box(nil)
+		return box.Size()
+	}
+	for range opt.Nodes {
+		a := pick()
+		d := r.IntN(dims)
+		var id tdfg.NodeID
+		switch k := r.IntN(12); {
+		case k < 4:
+			c := pick()
+			if r.IntN(4) == 0 {
+				c = b.Const(opt.Type, scalar.FromInt(opt.Type, r.Int64N(7)-3))
+			}
+			id = b.Compute(binary[r.IntN(len(binary))], a, c)
+		case k == 4:
+			id = b.Compute(scalar.Neg, a)
+		case k == 5:
+			id = b.Compute(scalar.Select, b.Compute(scalar.Lt, a, b.Param("p")), a, pick())
+		case k < 9:
+			id = b.Move(a, d, lattice.Const(r.Int64N(5)-2))
+		case k == 9:
+			lo, _ := b.Node(a).Domain[d].Lo.Const()
+			hi, _ := b.Node(a).Domain[d].Hi.Const()
+			if hi <= lo {
+				continue
+			}
+			at := lo + r.Int64N(hi-lo)
+			one := b.Shrink(a, d, lattice.At(lattice.Const(at)))
+			id = b.Broadcast(one, d, lattice.Const(r.Int64N(3)-at), lattice.Const(r.Int64N(size[d]+1)))
+		case k == 10:
+			id = b.Shrink(a, d, sub(b.Node(a).Domain[d]))
+		case opt.Reuse && size2(a) > 0:
+			id = b.Reduce([]scalar.Op{scalar.Add, scalar.Min}[r.IntN(2)], a, d, 1<<r.IntN(4))
+		default:
+			id = tensor()
+		}
+		if size2(id) > 0 {
+			pool = append(pool, id)
+		}
+	}
+	for i := range 3 {
+		id := pick()
+		box, _ := b.Node(id).Domain.Box(nil)
+		all, _ := s.ArrayRect(inputs + i).Box(nil)
+		if all.Contains(box) {
+			b.Store(id, inputs+i)
+		}
+	}
+	g, err := b.Finish()
+	if err != nil {
+		panic(err)
+	}
+	return g
+}

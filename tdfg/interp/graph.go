@@ -1,0 +1,415 @@
+package interp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/bitsched/bitsched/lattice"
+	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/tdfg"
+)
+
+// DefaultGroup is the number of neighbours that a reduction takes together where
+// neither the graph nor the options say so: the bitlines of an array.
+const DefaultGroup = 256
+
+// Options are what an execution may choose.
+type Options struct {
+	// Group returns how many neighbours a reduction along a dimension of the lattice
+	// takes together, a power of two, where the graph leaves it open. It decides the
+	// order of additions of floating-point numbers. nil stands for DefaultGroup.
+	Group func(dim int) int
+
+	// Stats counts what is executed, if it is not nil.
+	Stats *Stats
+}
+
+// Stats counts executed work: nodes and elements of their results.
+type Stats struct {
+	Nodes    int64
+	Computed int64 // elements of computations
+	Moved    int64 // elements of moves and broadcasts
+}
+
+// RunGraph executes a graph on the arrays and scalars of its scope. values has
+// those of the symbols. A failed run leaves the memory as it was.
+func RunGraph(ctx context.Context, g *tdfg.Graph, values map[string]int64, m *Memory, opt Options) error {
+	x := &executor{g: g, values: values, m: m, opt: opt, views: make([]view, len(g.Nodes)), lastUse: make([]int, len(g.Nodes))}
+	if err := x.prepare(); err != nil {
+		return fmt.Errorf("interp: %s: %w", g.Name, err)
+	}
+	for i := range g.Nodes {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := x.node(ctx, i); err != nil {
+			return fmt.Errorf("interp: %s: node %d: %s: %w", g.Name, i, g.Nodes[i].Kind, err)
+		}
+		for _, a := range g.Nodes[i].Args {
+			if x.lastUse[a] == i {
+				x.views[a] = view{}
+			}
+		}
+	}
+	if err := x.store(); err != nil {
+		return fmt.Errorf("interp: %s: %w", g.Name, err)
+	}
+	return nil
+}
+
+type executor struct {
+	g       *tdfg.Graph
+	values  map[string]int64
+	m       *Memory
+	opt     Options
+	views   []view
+	lastUse []int // the last node that uses each; len(Nodes) for outputs
+	bound   lattice.Box
+	scratch [3][]scalar.Value
+}
+
+func (x *executor) prepare() error {
+	for i := range x.g.Nodes {
+		for _, a := range x.g.Nodes[i].Args {
+			x.lastUse[a] = i
+		}
+	}
+	for _, o := range x.g.Outputs {
+		x.lastUse[o.Node] = len(x.g.Nodes)
+	}
+	x.bound = make(lattice.Box, x.g.Dims)
+	for d := range x.bound {
+		x.bound[d].Hi = 1
+	}
+	for i, a := range x.g.Arrays {
+		have := x.m.Arrays[a.Name]
+		if have == nil {
+			return fmt.Errorf("no array %s in memory", a.Name)
+		}
+		if have.Type != a.Type || len(have.Size) != len(a.Axes) {
+			return fmt.Errorf("array %s in memory is %s %v, expected %s of %d dimensions", a.Name, have.Type, have.Size, a.Type, len(a.Axes))
+		}
+		box, err := x.g.ArrayRect(i).Box(x.values)
+		if err != nil {
+			return err
+		}
+		for j, d := range a.Axes {
+			if have.Size[j] != box[d].Hi {
+				return fmt.Errorf("array %s in memory has %d in dimension %d, expected %d", a.Name, have.Size[j], j, box[d].Hi)
+			}
+		}
+		x.bound = x.bound.Hull(box)
+	}
+	return nil
+}
+
+// array returns an array as a view in the lattice space.
+func (x *executor) array(i int) (view, error) {
+	a := x.g.Arrays[i]
+	box, err := x.g.ArrayRect(i).Box(x.values)
+	if err != nil {
+		return view{}, err
+	}
+	v := view{box: box, data: x.m.Arrays[a.Name].Elems, stride: make([]int64, len(box))}
+	step := int64(1)
+	for _, d := range a.Axes {
+		v.stride[d] = step
+		step *= box[d].Len()
+	}
+	return v, nil
+}
+
+func (x *executor) node(ctx context.Context, i int) error {
+	n := &x.g.Nodes[i]
+	v, err := x.eval(ctx, n)
+	if err != nil {
+		return err
+	}
+	// The domain was inferred with symbols; here it is computed with numbers.
+	if !v.everywhere && v.group == 0 {
+		want, err := n.Domain.Box(x.values)
+		if err != nil {
+			return err
+		}
+		if !want.Equal(v.box) {
+			return fmt.Errorf("domain is %s, inferred as %s", v.box, want)
+		}
+	}
+	if st := x.opt.Stats; st != nil && !v.everywhere {
+		st.Nodes++
+		switch n.Kind {
+		case tdfg.Compute, tdfg.Convert, tdfg.Reduce, tdfg.Final:
+			st.Computed += v.box.Size()
+		case tdfg.Move, tdfg.Broadcast:
+			st.Moved += v.box.Size()
+		}
+	}
+	x.views[i] = v
+	return nil
+}
+
+func (x *executor) eval(ctx context.Context, n *tdfg.Node) (view, error) {
+	switch n.Kind {
+	case tdfg.Tensor:
+		box, err := n.Rect.Box(x.values)
+		if err != nil {
+			return view{}, err
+		}
+		v, err := x.array(n.Array)
+		if err == nil && !v.box.Contains(box) {
+			err = fmt.Errorf("%s of %s, which is %s", box, x.g.Arrays[n.Array].Name, v.box)
+		}
+		return v.part(box), err
+	case tdfg.Const:
+		return x.constant(n)
+	case tdfg.Compute, tdfg.Convert:
+		return x.compute(n), nil
+	case tdfg.Stream:
+		return x.stream(ctx, n)
+	}
+	a := x.views[n.Args[0]]
+	switch n.Kind {
+	case tdfg.Move:
+		dist, err := n.Dist.Eval(x.values)
+		if err != nil {
+			return a, err
+		}
+		a = a.moved(n.Dim, dist)
+		return a.part(a.box.Intersect(x.bound)), nil
+	case tdfg.Broadcast:
+		dist, err := n.Dist.Eval(x.values)
+		if err != nil {
+			return a, err
+		}
+		count, err := n.Count.Eval(x.values)
+		if err != nil {
+			return a, err
+		}
+		lo := a.box[n.Dim].Lo + dist
+		a = a.spread(n.Dim, lattice.Range{Lo: lo, Hi: lo + count})
+		return a.part(a.box.Intersect(x.bound)), nil
+	case tdfg.Shrink:
+		lo, err := n.Range.Lo.Eval(x.values)
+		if err != nil {
+			return a, err
+		}
+		hi, err := n.Range.Hi.Eval(x.values)
+		if err != nil {
+			return a, err
+		}
+		return a.part(a.box.With(n.Dim, a.box[n.Dim].Intersect(lattice.Range{Lo: lo, Hi: hi}))), nil
+	case tdfg.Reduce:
+		return x.reduce(n, a), nil
+	case tdfg.Final:
+		return x.final(n, a)
+	}
+	return a, errors.New("no such kind")
+}
+
+func (x *executor) constant(n *tdfg.Node) (view, error) {
+	switch {
+	case n.Param != "":
+		v, ok := x.m.Scalars[n.Param]
+		if !ok {
+			return view{}, fmt.Errorf("no scalar %s in memory", n.Param)
+		}
+		return constant(v), nil
+	case n.Index != nil:
+		k, err := n.Index.Eval(x.values)
+		return constant(scalar.FromInt(n.Type, k)), err
+	}
+	return constant(n.Value), nil
+}
+
+// compute applies an operation, or a conversion, at the points that all operands
+// have, row by row.
+func (x *executor) compute(n *tdfg.Node) view {
+	var args [3]view
+	var box lattice.Box
+	everywhere := true
+	for i, id := range n.Args {
+		args[i] = x.views[id]
+		switch {
+		case args[i].everywhere:
+		case everywhere:
+			box, everywhere = args[i].box, false
+		default:
+			box = box.Intersect(args[i].box)
+		}
+	}
+	from := x.g.Nodes[n.Args[len(n.Args)-1]].Type
+	apply := func(dst []scalar.Value, rows ...[]scalar.Value) {
+		if n.Kind == tdfg.Convert {
+			for i, v := range rows[0] {
+				dst[i] = scalar.Convert(from, n.Type, v)
+			}
+			return
+		}
+		scalar.Map(n.Op, from, dst, rows...)
+	}
+	if everywhere {
+		v := constant(0)
+		in := make([][]scalar.Value, len(n.Args))
+		for i := range in {
+			in[i] = args[i].data[:1]
+		}
+		apply(v.data, in...)
+		return v
+	}
+	v := dense(box)
+	width := box[0].Len()
+	in := make([][]scalar.Value, len(n.Args))
+	for i := range in {
+		if int64(len(x.scratch[i])) < width {
+			x.scratch[i] = make([]scalar.Value, width)
+		}
+	}
+	rows(box, func(p []int64) {
+		for i := range in {
+			in[i] = args[i].row(box, p, x.scratch[i])
+		}
+		apply(v.row(box, p, nil), in...)
+	})
+	return v
+}
+
+// reduce reduces the groups along a dimension by halves: see tdfg.Node.Group.
+func (x *executor) reduce(n *tdfg.Node, a view) view {
+	g := int64(n.Group)
+	if g == 0 && x.opt.Group != nil {
+		g = int64(x.opt.Group(n.Dim))
+	}
+	if g == 0 {
+		g = DefaultGroup
+	}
+	r := a.box[n.Dim]
+	groups := lattice.Range{Lo: floorDiv(r.Lo, g), Hi: floorDiv(r.Hi+g-1, g)}
+	if a.box.Empty() {
+		groups.Hi = groups.Lo
+	}
+	v := dense(a.box.With(n.Dim, groups))
+	v.group, v.dim = g, n.Dim
+	vals, present := make([]scalar.Value, g), make([]bool, g)
+	if v.box.Empty() {
+		return v
+	}
+	i := 0
+	q := make([]int64, len(a.box))
+	for p, more := v.box.First(), true; more; more = v.box.Next(p) {
+		copy(q, p)
+		for j := range g {
+			q[n.Dim] = p[n.Dim]*g + j
+			if present[j] = r.Contains(q[n.Dim]); present[j] {
+				vals[j] = a.get(q)
+			}
+		}
+		for half := g / 2; half > 0; half /= 2 {
+			for j := range half {
+				switch {
+				case present[j] && present[j+half]:
+					vals[j] = scalar.Eval(n.Op, n.Type, vals[j], vals[j+half])
+				case present[j+half]:
+					vals[j], present[j] = vals[j+half], true
+				}
+			}
+		}
+		v.data[i] = vals[0]
+		i++
+	}
+	return v
+}
+
+// final reduces the groups of a reduce in order.
+func (x *executor) final(n *tdfg.Node, a view) (view, error) {
+	if a.group == 0 || a.dim != n.Dim {
+		return a, fmt.Errorf("operand is not reduced along dimension %d", n.Dim)
+	}
+	arg := &x.g.Nodes[n.Args[0]]
+	lo, err := arg.Domain[n.Dim].Lo.Eval(x.values)
+	if err != nil {
+		return a, err
+	}
+	if a.box.Empty() {
+		return a, errors.New("nothing to reduce")
+	}
+	v := dense(a.box.With(n.Dim, lattice.Range{Lo: lo, Hi: lo + 1}))
+	groups := a.box[n.Dim]
+	q := make([]int64, len(v.box))
+	i := 0
+	for p, more := v.box.First(), true; more; more = v.box.Next(p) {
+		copy(q, p)
+		q[n.Dim] = groups.Lo
+		acc := a.get(q)
+		for q[n.Dim]++; q[n.Dim] < groups.Hi; q[n.Dim]++ {
+			acc = scalar.Eval(n.Op, n.Type, acc, a.get(q))
+		}
+		v.data[i] = acc
+		i++
+	}
+	return v, nil
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+// store executes the outputs. What is stored may be a view of an array that is
+// stored to, so that all results are copied first where there are several, or where
+// the array is read and written at different points.
+func (x *executor) store() error {
+	results := make([]view, len(x.g.Outputs))
+	for i, o := range x.g.Outputs {
+		results[i] = x.views[o.Node]
+		if x.g.Nodes[o.Node].Kind != tdfg.Compute && !results[i].everywhere {
+			results[i] = copied(results[i])
+		}
+	}
+	for i, o := range x.g.Outputs {
+		v := results[i]
+		if o.Array < 0 {
+			switch {
+			case v.everywhere:
+				x.m.Scalars[o.Scalar] = v.data[0]
+			case v.box.Size() != 1:
+				return fmt.Errorf("output %d: %s has %d elements, expected one for scalar %s", i, v.box, v.box.Size(), o.Scalar)
+			default:
+				x.m.Scalars[o.Scalar] = v.get(v.box.First())
+			}
+			continue
+		}
+		dst, err := x.array(o.Array)
+		if err != nil {
+			return err
+		}
+		if !dst.box.Contains(v.box) {
+			return fmt.Errorf("output %d: %s of %s, which is %s", i, v.box, x.g.Arrays[o.Array].Name, dst.box)
+		}
+		rows(v.box, func(p []int64) { dst.setRow(v.box, p, v.row(v.box, p, nil)) })
+	}
+	return nil
+}
+
+// copied returns v with data of its own.
+func copied(v view) view {
+	c := dense(v.box)
+	scratch := make([]scalar.Value, v.box[0].Len())
+	rows(v.box, func(p []int64) { copy(c.row(v.box, p, nil), v.row(v.box, p, scratch)) })
+	return c
+}
+
+// setRow writes elements along dimension 0.
+func (v view) setRow(box lattice.Box, point []int64, elems []scalar.Value) {
+	at := v.at + (box[0].Lo-v.box[0].Lo)*v.stride[0]
+	for d := 1; d < len(box); d++ {
+		at += (point[d] - v.box[d].Lo) * v.stride[d]
+	}
+	for _, e := range elems {
+		v.data[at] = e
+		at += v.stride[0]
+	}
+}

@@ -1,0 +1,278 @@
+package interp_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/bitsched/bitsched/lattice"
+	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/internal/random"
+	"github.com/bitsched/bitsched/tdfg/interp"
+)
+
+// oracle evaluates a node at a single point by the definitions: no tensors, no
+// boxes, no inferred domains.
+type oracle struct {
+	g      *tdfg.Graph
+	m      *interp.Memory
+	values map[string]int64
+	size   []int64 // of the bounding hyperrectangle
+}
+
+func newOracle(t testing.TB, g *tdfg.Graph, m *interp.Memory, values map[string]int64) *oracle {
+	o := &oracle{g: g, m: m, values: values, size: make([]int64, g.Dims)}
+	for d := range o.size {
+		o.size[d] = 1
+		for _, a := range g.Arrays {
+			for i, axis := range a.Axes {
+				if axis == d {
+					o.size[d] = max(o.size[d], o.num(t, a.Size[i]))
+				}
+			}
+		}
+	}
+	return o
+}
+
+func (o *oracle) num(t testing.TB, x lattice.Expr) int64 {
+	v, err := x.Eval(o.values)
+	require.NoError(t, err)
+	return v
+}
+
+func with(p []int64, d int, x int64) []int64 {
+	q := append([]int64(nil), p...)
+	q[d] = x
+	return q
+}
+
+// at returns the value of a node at a point, if it has one there.
+func (o *oracle) at(t testing.TB, id tdfg.NodeID, p []int64) (scalar.Value, bool) {
+	n := &o.g.Nodes[id]
+	for d, x := range p {
+		if x < 0 || x >= o.size[d] {
+			return 0, false
+		}
+	}
+	switch n.Kind {
+	case tdfg.Tensor:
+		a := o.g.Arrays[n.Array]
+		for d, i := range n.Rect {
+			if p[d] < o.num(t, i.Lo) || p[d] >= o.num(t, i.Hi) {
+				return 0, false
+			}
+		}
+		at, step := int64(0), int64(1)
+		for i, d := range a.Axes {
+			at += p[d] * step
+			step *= o.num(t, a.Size[i])
+		}
+		return o.m.Arrays[a.Name].Elems[at], true
+	case tdfg.Const:
+		switch {
+		case n.Param != "":
+			return o.m.Scalars[n.Param], true
+		case n.Index != nil:
+			return scalar.FromInt(n.Type, o.num(t, *n.Index)), true
+		}
+		return n.Value, true
+	case tdfg.Compute:
+		var args []scalar.Value
+		for _, a := range n.Args {
+			v, ok := o.at(t, a, p)
+			if !ok {
+				return 0, false
+			}
+			args = append(args, v)
+		}
+		return scalar.Eval(n.Op, o.g.Nodes[n.Args[len(n.Args)-1]].Type, args...), true
+	case tdfg.Convert:
+		v, ok := o.at(t, n.Args[0], p)
+		return scalar.Convert(o.g.Nodes[n.Args[0]].Type, n.Type, v), ok
+	case tdfg.Move:
+		return o.at(t, n.Args[0], with(p, n.Dim, p[n.Dim]-o.num(t, n.Dist)))
+	case tdfg.Broadcast:
+		for x := range o.size[n.Dim] {
+			if v, ok := o.at(t, n.Args[0], with(p, n.Dim, x)); ok {
+				c := p[n.Dim] - x - o.num(t, n.Dist)
+				return v, c >= 0 && c < o.num(t, n.Count)
+			}
+		}
+		return 0, false
+	case tdfg.Shrink:
+		v, ok := o.at(t, n.Args[0], p)
+		return v, ok && p[n.Dim] >= o.num(t, n.Range.Lo) && p[n.Dim] < o.num(t, n.Range.Hi)
+	case tdfg.Final:
+		// The points along the dimension, group by group; each group is a tree
+		// over all its places, where absent ones leave the others as they are.
+		r := &o.g.Nodes[n.Args[0]]
+		first := int64(-1)
+		var acc scalar.Value
+		group := int64(r.Group)
+		for g := int64(0); g < o.size[n.Dim]; g += group {
+			var tree func(i, len int64, step int64) (scalar.Value, bool)
+			tree = func(i, len, step int64) (scalar.Value, bool) {
+				if len == 1 {
+					v, ok := o.at(t, r.Args[0], with(p, n.Dim, g+i))
+					if ok && first < 0 {
+						first = g + i
+					} else if ok {
+						first = min(first, g+i)
+					}
+					return v, ok
+				}
+				// Halving: place i takes place i + half, so that a tree over the
+				// places that agree modulo step has its halves interleaved.
+				a, aok := tree(i, len/2, 2*step)
+				b, bok := tree(i+step, len/2, 2*step)
+				switch {
+				case aok && bok:
+					return scalar.Eval(n.Op, n.Type, a, b), true
+				case aok:
+					return a, true
+				}
+				return b, bok
+			}
+			had := first >= 0
+			if v, ok := tree(0, group, 1); ok {
+				if had {
+					acc = scalar.Eval(n.Op, n.Type, acc, v)
+				} else {
+					acc = v
+				}
+			}
+		}
+		return acc, first >= 0 && p[n.Dim] == first
+	}
+	t.Fatalf("kind %s", n.Kind)
+	return 0, false
+}
+
+// TestRandomGraphs compares every element of every array after a graph has run.
+func TestRandomGraphs(t *testing.T) {
+	elements := 0
+	for seed := range uint64(400) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		types := scalar.Types()
+		g := random.Graph(r, random.Options{Type: types[seed%uint64(len(types))], Nodes: 12, Reuse: true})
+		m := interp.NewMemory()
+		require.NoError(t, m.Allocate(g.Arrays, nil))
+		for _, a := range g.Arrays {
+			data := m.Arrays[a.Name]
+			for i := range data.Elems {
+				data.Elems[i] = scalar.FromInt(a.Type, r.Int64N(200)-100)
+			}
+		}
+		m.Scalars["p"] = scalar.FromInt(g.Params[0].Type, 3)
+		before := m.Clone()
+		require.NoError(t, interp.RunGraph(context.Background(), g, nil, m, interp.Options{}))
+		o := newOracle(t, g, before, nil)
+		want := before.Clone()
+		for _, out := range g.Outputs {
+			a := g.Arrays[out.Array]
+			box := make(lattice.Box, g.Dims)
+			for d := range box {
+				box[d].Hi = o.size[d]
+			}
+			for p, more := box.First(), true; more; more = box.Next(p) {
+				if v, ok := o.at(t, out.Node, p); ok {
+					at, step := int64(0), int64(1)
+					for i, d := range a.Axes {
+						at += p[d] * step
+						step *= want.Arrays[a.Name].Size[i]
+					}
+					want.Arrays[a.Name].Elems[at] = v
+					elements++
+				}
+			}
+		}
+		require.Empty(t, want.Diff(m), "seed %d", seed)
+	}
+	require.Greater(t, elements, 10000)
+}
+
+// TestOverlap stores an array shifted by one into itself, both ways: what is
+// written may not be read.
+func TestOverlap(t *testing.T) {
+	s := tdfg.Scope{Dims: 1, Space: lattice.NewSpace(), Arrays: []*tdfg.Array{{Name: "A", Type: scalar.Int8, Size: []lattice.Expr{lattice.Const(5)}, Axes: []int{0}}}}
+	for dist, want := range map[int64][]scalar.Value{1: {1, 1, 2, 3, 4}, -1: {2, 3, 4, 5, 5}} {
+		b := tdfg.NewBuilder("shift", s)
+		b.Store(b.Move(b.Tensor(0, s.ArrayRect(0)), 0, lattice.Const(dist)), 0)
+		g, err := b.Finish()
+		require.NoError(t, err)
+		m := interp.NewMemory()
+		require.NoError(t, m.Allocate(g.Arrays, nil))
+		copy(m.Arrays["A"].Elems, []scalar.Value{1, 2, 3, 4, 5})
+		require.NoError(t, interp.RunGraph(context.Background(), g, nil, m, interp.Options{}))
+		require.Equal(t, want, m.Arrays["A"].Elems)
+	}
+}
+
+// TestProgram runs a triangular loop: row k of A is added to all rows after it.
+func TestProgram(t *testing.T) {
+	n := lattice.Sym("N")
+	space := lattice.NewSpace()
+	require.NoError(t, space.Declare("N", lattice.Const(2), lattice.Const(50), true))
+	sizes := space.Symbols()
+	inner := space.Clone()
+	require.NoError(t, inner.Declare("k", lattice.Const(0), n.Plus(-2), true))
+	a := &tdfg.Array{Name: "A", Type: scalar.Int32, Size: []lattice.Expr{n, n}, Axes: []int{0, 1}}
+	k := lattice.Sym("k")
+	b := tdfg.NewBuilder("step", tdfg.Scope{Dims: 2, Space: inner, Arrays: []*tdfg.Array{a}})
+	row := b.Tensor(0, lattice.Rect{lattice.Upto(n), lattice.At(k)})
+	rest := b.Tensor(0, lattice.Rect{lattice.Upto(n), {Lo: k.Plus(1), Hi: n}})
+	b.Store(b.Compute(scalar.Add, rest, b.Broadcast(row, 1, lattice.Const(1), n.Sub(k).Plus(-1))), 0)
+	g, err := b.Finish()
+	require.NoError(t, err)
+	p := &tdfg.Program{Name: "triangle", Sizes: sizes, Arrays: []*tdfg.Array{a},
+		Body: []tdfg.Stmt{&tdfg.Loop{Var: "k", Hi: n.Plus(-1), Step: 1, Body: []tdfg.Stmt{&tdfg.Region{Graph: g}}}}}
+	require.NoError(t, p.Check())
+	for _, size := range []int64{2, 3, 7} {
+		values := map[string]int64{"N": size}
+		m := interp.NewMemory()
+		require.NoError(t, m.Allocate(p.Arrays, values))
+		want := make([]uint64, size*size)
+		for i := range want {
+			want[i] = uint64(i * i % 17)
+		}
+		copy(m.Arrays["A"].Elems, want)
+		require.NoError(t, interp.Run(context.Background(), p, values, m, interp.Options{}))
+		for k := range size - 1 {
+			for i := k + 1; i < size; i++ {
+				for j := range size {
+					want[i*size+j] += want[k*size+j]
+				}
+			}
+		}
+		require.Equal(t, want, m.Arrays["A"].Elems)
+	}
+	require.EqualError(t, interp.Run(context.Background(), p, nil, interp.NewMemory(), interp.Options{}), "interp: triangle: no value for N")
+	require.EqualError(t, interp.Run(context.Background(), p, map[string]int64{"N": 51}, interp.NewMemory(), interp.Options{}), "interp: triangle: N is 51, expected at least 2 and at most 50")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	m := interp.NewMemory()
+	require.NoError(t, m.Allocate(p.Arrays, map[string]int64{"N": 9}))
+	require.ErrorIs(t, interp.Run(ctx, p, map[string]int64{"N": 9}, m, interp.Options{}), context.Canceled)
+}
+
+func BenchmarkAdd(b *testing.B) {
+	const size = 1 << 20
+	s := tdfg.Scope{Dims: 1, Space: lattice.NewSpace()}
+	for _, name := range []string{"A", "B", "C"} {
+		s.Arrays = append(s.Arrays, &tdfg.Array{Name: name, Type: scalar.FP32, Size: []lattice.Expr{lattice.Const(size)}, Axes: []int{0}})
+	}
+	bu := tdfg.NewBuilder("add", s)
+	bu.Store(bu.Compute(scalar.Add, bu.Tensor(0, s.ArrayRect(0)), bu.Tensor(1, s.ArrayRect(1))), 2)
+	g, err := bu.Finish()
+	require.NoError(b, err)
+	m := interp.NewMemory()
+	require.NoError(b, m.Allocate(g.Arrays, nil))
+	for b.Loop() {
+		require.NoError(b, interp.RunGraph(context.Background(), g, nil, m, interp.Options{}))
+	}
+	b.ReportMetric(size*float64(b.N)/b.Elapsed().Seconds(), "elements/s")
+}
