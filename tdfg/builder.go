@@ -19,8 +19,8 @@ func NewBuilder(name string, scope Scope) *Builder {
 	return &Builder{graph: &Graph{Name: name, Scope: scope}}
 }
 
-// Add appends a node and infers its facts. The Type of n counts for Convert and
-// Const only.
+// Add appends a node and infers its facts. The Type of n counts for Convert, Const
+// and the value of a Stream only.
 func (b *Builder) Add(n Node) NodeID {
 	if b.err != nil {
 		return None

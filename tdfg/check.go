@@ -23,6 +23,11 @@ func (g *Graph) Check() error {
 			}
 			args[j] = g.Nodes[a].Facts
 		}
+		if n.Kind == Final && len(n.Args) == 1 {
+			if r := &g.Nodes[n.Args[0]]; r.Kind == Reduce && (r.Op != n.Op || r.Dim != n.Dim) {
+				return fmt.Errorf("tdfg: node %d: final %s along dimension %d of a reduce %s along dimension %d", i, n.Op, n.Dim, r.Op, r.Dim)
+			}
+		}
 		f, err := g.Infer(n, args)
 		if err != nil {
 			return fmt.Errorf("tdfg: node %d: %w", i, err)

@@ -197,6 +197,11 @@ func (g *Graph) Bind(values map[string]int64) (*Graph, error) {
 			x := n.Index.Bind(values)
 			n.Index = &x
 		}
+		if n.Stream != nil && n.Stream.Graph != nil {
+			st := *n.Stream
+			st.Graph = st.Graph.Bind(values)
+			n.Stream = &st
+		}
 		b.Add(n)
 	}
 	b.graph.Outputs = c.Outputs

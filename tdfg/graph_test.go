@@ -146,6 +146,7 @@ func TestCheckFindsChanges(t *testing.T) {
 		"domain":           func(g *tdfg.Graph) { g.Nodes[1].Domain = g.Nodes[0].Domain },
 		"type":             func(g *tdfg.Graph) { g.Nodes[0].Type = scalar.FP16 },
 		"unknown symbol":   func(g *tdfg.Graph) { g.Nodes[1].Dist = lattice.Sym("Z") },
+		"final":            func(g *tdfg.Graph) { g.Nodes[3].Op = scalar.Min },
 		"output node":      func(g *tdfg.Graph) { g.Outputs[0].Node = 9 },
 		"output array":     func(g *tdfg.Graph) { g.Outputs[0].Array = 3 },
 		"output too large": func(g *tdfg.Graph) { g.Outputs[1] = tdfg.Output{Node: 0, Array: -1, Scalar: "sum"} },

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/stream"
 )
 
 // StreamNode is what a node of kind Stream executes near the memory (Infinity
@@ -15,10 +16,13 @@ import (
 // the points of an array that the operand has. That is how a stream depends on
 // nodes.
 type StreamNode struct {
-	Args []string // what each operand of the node stands for
+	Graph *stream.Graph
+	Args  []string // what each operand of the node stands for
 
-	// Result names what the node gives: an array, as it is when the stream is done,
-	// or a scalar. Nothing else that the stream writes is seen by others.
+	// Result names what the node gives: an array, as it is when the streams are
+	// done, or a Reduce outside all loops, whose value it is; the type of a node for
+	// a value is given with it. Nothing else that the streams write is seen by
+	// others.
 	Result string
 }
 
@@ -45,7 +49,54 @@ func (s *Scope) inferStream(n *Node, args []Facts) (f Facts, err error) {
 			return f, fmt.Errorf("operand %d is %s, expected a part of %s, which is %s", i, args[i].Domain, name, have.Domain)
 		}
 	}
+	if err := s.knows(st.Graph); err != nil {
+		return f, err
+	}
+	if v := st.Graph.Stream(st.Result); v != nil {
+		if v.Kind != stream.Reduce || n.Type == scalar.Invalid {
+			return f, fmt.Errorf("result %s, expected an array or a reduction of a type", st.Result)
+		}
+		return Facts{Type: n.Type}, nil
+	}
+	if st.Graph.Array(st.Result) == nil {
+		return f, fmt.Errorf("result %s, expected an array or a reduction of %s", st.Result, st.Graph.Name)
+	}
 	return s.named(st.Result)
+}
+
+// knows returns an error that says what of a stream graph is not in the scope.
+func (s *Scope) knows(g *stream.Graph) error {
+	if g == nil {
+		return errors.New("no stream graph")
+	}
+	if err := g.Check(); err != nil {
+		return err
+	}
+	if g.Symbols != nil {
+		for _, sym := range g.Symbols.Symbols() {
+			if !s.Space.Has(sym.Name) {
+				return fmt.Errorf("symbol %s of %s is not declared", sym.Name, g.Name)
+			}
+		}
+	}
+	for i := range g.Arrays {
+		a := &g.Arrays[i]
+		j := s.ArrayIndex(a.Name)
+		if j < 0 || s.Arrays[j].Type != a.Type || len(s.Arrays[j].Size) != len(a.Size) {
+			return fmt.Errorf("array %s of %s is not that of the graph", a.Name, g.Name)
+		}
+		for d, x := range a.Size {
+			if !x.Equal(s.Arrays[j].Size[d]) {
+				return fmt.Errorf("array %s of %s has %s in dimension %d, expected %s", a.Name, g.Name, x, d, s.Arrays[j].Size[d])
+			}
+		}
+	}
+	for _, p := range g.Params {
+		if t, ok := s.ParamType(p.Name); !ok || t != p.Type {
+			return fmt.Errorf("scalar %s of %s is not that of the graph", p.Name, g.Name)
+		}
+	}
+	return nil
 }
 
 // named returns the facts of an array or a scalar.
