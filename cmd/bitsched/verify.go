@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,6 +24,9 @@ type verifyFlags struct {
 	seed       uint64
 	threads    int
 	stuck      []string
+	tech       string
+	width      int
+	rows       int
 	cost       costFlags
 	json       bool
 }
@@ -43,24 +47,47 @@ them are no proof.
 --stuck runs the program again with a cell that is stuck at a value, and tests
 the rows that it uses by writing zeros and ones to them and reading these back.
 The second finds a stuck cell in a used row always; the first says whether it
-shows in the outputs, or is masked. The exit code is 1 if either detects it.`
+shows in the outputs, or is masked. The exit code is 1 if either detects it.
+
+OP is an operation, as int32.add or fp32.mul (bitsched ops lists them). Its
+program is compared with the processor, on special operands and then on random
+ones, and its array is number 0.`
 
 const verifyExample = `  bitsched verify mult.aig mult.bsp
   bitsched verify mult.aig mult.bsp --patterns 1000000
   bitsched verify adder.v adder.bsp --exhaustive --json
   bitsched verify mult.aig mult.bsp --prove
   bitsched verify adder.v adder.bsp --stuck 0,64,17,1
+  bitsched verify fp32.mul --tech xmg --stuck 0,17,3,1
   bitsched schedule adder.v --rows 32 -o - | bitsched verify adder.v -`
 
 func (a *app) verifyCommand() *cobra.Command {
 	var f verifyFlags
 	cmd := &cobra.Command{
-		Use:     "verify FILE PROG",
+		Use:     "verify (FILE PROG | OP)",
 		Short:   "Execute a program and compare every bit with the circuit",
 		Long:    verifyLong,
 		Example: verifyExample,
-		Args:    exactArgs("FILE", "PROG"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				if isOperation(args[0], f.width) {
+					return nil
+				}
+				if err := noOperation(args[0], f.width); err != nil {
+					return usageError(cmd, "%w", err)
+				}
+			}
+			return exactArgs("FILE", "PROG")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return a.verifyOperation(cmd, args[0], f)
+			}
+			for _, flag := range []string{"tech", "width", "rows"} {
+				if cmd.Flags().Changed(flag) {
+					return usageError(cmd, "--%s with a program, expected an operation", flag)
+				}
+			}
 			return a.verify(cmd, args[0], args[1], f)
 		},
 	}
@@ -72,8 +99,12 @@ func (a *app) verifyCommand() *cobra.Command {
 	fl.Uint64Var(&f.seed, "seed", 1, "`seed` of the random patterns")
 	fl.IntVar(&f.threads, "threads", 0, "`number` of threads (0 = all cores); does not change the result")
 	fl.StringArrayVar(&f.stuck, "stuck", nil, "see whether a stuck cell, `array,row,bitline,value`, is detected (repeatable)")
+	fl.StringVar(&f.tech, "tech", sram.NeuralCache.Name, "array `technology` of an operation: "+strings.Join(techNames(), ", "))
+	fl.IntVar(&f.width, "width", 32, "width in `bits` of an operation whose type does not say it")
+	fl.IntVar(&f.rows, "rows", 0, "`rows` of the array of an operation (default 256)")
 	f.cost.add(cmd, fl)
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
+	complete(cmd, "tech", techNames()...)
 	cmd.MarkFlagsMutuallyExclusive("patterns", "exhaustive")
 	return cmd
 }
