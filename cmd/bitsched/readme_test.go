@@ -10,15 +10,22 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write what the commands of README.md print into it")
+var update = flag.Bool("update", false, "write what the commands of the pages print into them")
 
 // times are the only thing in the output that is not the same every time.
 var times = regexp.MustCompile(`(?m)^(time +).*$`)
 
-// TestReadme runs the commands in the console blocks of README.md, one after
-// another in one directory, and compares what they print with what it says.
+// TestReadme runs the commands in the console blocks of README.md and of pages
+// that record experiments, one after another in one directory, and compares what
+// they print with what the page says.
 func TestReadme(t *testing.T) {
-	path := filepath.Join("..", "..", "README.md")
+	for _, page := range []string{"README.md", "docs/faults.md"} {
+		t.Run(page, func(t *testing.T) { testPage(t, page) })
+	}
+}
+
+func testPage(t *testing.T, page string) {
+	path := filepath.Join("..", "..", filepath.FromSlash(page))
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +62,7 @@ func TestReadme(t *testing.T) {
 		}
 	}
 	if commands == 0 {
-		t.Fatal("README.md has no console block with a command")
+		t.Fatalf("%s has no console block with a command", page)
 	}
 	if times.ReplaceAllString(got.String(), "$1") == times.ReplaceAllString(string(text), "$1") {
 		return
@@ -66,7 +73,7 @@ func TestReadme(t *testing.T) {
 		}
 		return
 	}
-	t.Errorf("README.md does not say what its commands print; run\n\tgo test ./cmd/bitsched -run TestReadme -update\nIt would be:\n%s", got.String())
+	t.Errorf("%s does not say what its commands print; run\n\tgo test ./cmd/bitsched -run TestReadme -update\nIt would be:\n%s", page, got.String())
 }
 
 // readmeCommand runs one command line, without a shell.
