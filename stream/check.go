@@ -91,7 +91,7 @@ func (c *checker) fail(at Stmt, format string, args ...any) error {
 
 func (c *checker) declare(what, name string) error {
 	if !isName(name) {
-		return fmt.Errorf("%s %q: expected a name of letters, digits, _ and .", what, name)
+		return fmt.Errorf("%s %q: expected a name of letters, digits, dots and underscores", what, name)
 	}
 	if slices.Contains(keywords, name) {
 		return fmt.Errorf("%s %s: the name is a keyword", what, name)
@@ -105,7 +105,7 @@ func (c *checker) declare(what, name string) error {
 
 func (c *checker) graph() error {
 	if !isName(c.g.Name) {
-		return fmt.Errorf("%q, expected a name of letters, digits, _ and .", c.g.Name)
+		return fmt.Errorf("%q, expected a name of letters, digits, dots and underscores", c.g.Name)
 	}
 	if c.g.Symbols != nil {
 		for _, s := range c.g.Symbols.Symbols() {
