@@ -23,6 +23,8 @@ var mayImport = map[string][]string{
 	"internal/softfloat":  {},
 	"xmg/internal/exact4": {},
 
+	"tile/noc": {},
+
 	"scalar":               {},
 	"lattice":              {},
 	"tdfg":                 {"scalar", "lattice", "stream"},

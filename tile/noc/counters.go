@@ -1,0 +1,50 @@
+package noc
+
+// Counters are what a network has done since it was made.
+type Counters struct {
+	Cycles        uint64   // in which something could move; others were skipped
+	Injected      uint64   // packets
+	Completed     uint64   // packets that all their nodes have received
+	Delivered     uint64   // packets times nodes
+	InjectedFlits uint64   // that left their source
+	EjectedFlits  uint64   // that reached a node; a multicast counts at each
+	Links         []uint64 // flits, by router and output: east, west, north, south, node
+}
+
+// Counters returns a copy of the counters.
+func (n *Network) Counters() Counters {
+	c := n.counters
+	c.Links = append([]uint64(nil), c.Links...)
+	return c
+}
+
+// FlitHops are the flits that went over links between routers, each counted once
+// a link.
+func (c *Counters) FlitHops() (hops uint64) {
+	for i, f := range c.Links {
+		if i%numPorts != local {
+			hops += f
+		}
+	}
+	return hops
+}
+
+// ByteHops are the bytes that went over links between routers times these links.
+func (n *Network) ByteHops() uint64 { return n.counters.FlitHops() * uint64(n.cfg.LinkBytes) }
+
+// Utilisation is the share of cycles since cycle 0 in which the busiest link
+// between routers carried a flit, and the mean over all such links.
+func (n *Network) Utilisation() (most, mean float64) {
+	if n.now == 0 {
+		return 0, 0
+	}
+	links := 0
+	for i, f := range n.counters.Links {
+		if p := i % numPorts; p != local && n.routers[i/numPorts].nodes[p] >= 0 {
+			links++
+			most = max(most, float64(f)/float64(n.now))
+			mean += float64(f) / float64(n.now)
+		}
+	}
+	return most, mean / float64(max(links, 1))
+}

@@ -1,0 +1,482 @@
+package noc
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// Ports of a router, as outputs and as inputs: the input east is the link from
+// the eastern neighbour.
+const (
+	east = iota
+	west
+	north // y grows to the north
+	south
+	local // the node
+	numPorts
+)
+
+// opposite is the port by which a neighbour is entered.
+var opposite = [numPorts]int{west, east, south, north, local}
+
+const (
+	// routerCycles are the stages of a router: routing, allocation of a virtual
+	// channel, allocation of the switch, traversal of the switch.
+	routerCycles = 4
+	// afterSwitch are the cycles from the allocation of the switch to the cycle
+	// before the first one on the link.
+	afterSwitch = 2
+)
+
+// Never is the time of an event that does not come.
+const Never = int64(math.MaxInt64)
+
+// Packet is a message of one or more flits.
+type Packet struct {
+	Src   int
+	Dst   int    // used if Dsts is nil
+	Dsts  []int  // the nodes of a multicast, in any order; a node twice counts once
+	Flits int    // length with the header, at least 1
+	Tag   uint64 // of the caller, handed back with the delivery
+}
+
+// Delivery tells that the last flit of a packet reached a node.
+type Delivery struct {
+	Tag      uint64
+	Src, Dst int
+	Flits    int
+	Injected int64 // the cycle of Inject
+	At       int64 // the cycle in which the last flit left the network
+	Last     bool  // no further node awaits the packet
+}
+
+// flit is a packet's number, its position in the packet, and whether it is the
+// last one.
+type flit uint64
+
+func newFlit(packet int32, seq int, tail bool) flit {
+	f := flit(packet)<<32 | flit(seq)<<1
+	if tail {
+		f |= 1
+	}
+	return f
+}
+
+func (f flit) packet() int32 { return int32(f >> 32) }
+func (f flit) seq() int      { return int(uint32(f) >> 1) }
+func (f flit) tail() bool    { return f&1 != 0 }
+
+// packet is what the network knows of a packet under way.
+type packet struct {
+	injected int64
+	tag      uint64
+	src, dst int32
+	x, y     int32 // of the destination
+	flits    int32
+	next     int32 // in the queue of its source, or in the list of unused ones; -1 = none
+	tree     int32 // number of its multicast set, -1 = unicast
+	waiting  int32 // nodes that have not received all of it
+}
+
+// inVC is the buffer of a virtual channel at an input of a router and the state
+// of the packet at its front.
+type inVC struct {
+	head, count uint16 // of the ring of flits
+	ports       uint8  // bit set of outputs by which the front packet has yet to leave; 0 = idle
+	multicast   bool
+	outVC       [numPorts]int8   // that it holds, -1 = none
+	sent        [numPorts]uint16 // flits of the buffer that a branch of a multicast has sent already
+}
+
+// router has the bit sets that allocation works on. Bit port*VCs+vc stands for an
+// input virtual channel.
+type router struct {
+	request [numPorts]uint64 // by output: a flit and a credit at hand
+	ask     [numPorts]uint64 // by output: head waits for an output virtual channel
+	free    [numPorts]uint64 // by output: virtual channels that no packet holds
+	nodes   [numPorts]int32  // neighbours, -1 = none
+	x, y    int32
+
+	requesting uint8 // outputs with a request
+	asking     uint8 // outputs with an ask
+
+	switchGrant  [numPorts]uint8 // by output: input port that the switch allocator prefers
+	switchAccept [numPorts]uint8 // by input: output that it prefers
+	turn         [numPorts]uint8 // by input: virtual channel whose turn it is
+}
+
+// source is the queue of packets of a node, endless, and its end of the link.
+type source struct {
+	first, last int32 // packets, -1 = none
+	sent        int32 // flits of the first
+	vc          int8  // that the first packet holds, -1 = none
+	lastVC      int8
+}
+
+type (
+	flitArrival struct {
+		flit flit
+		node int32
+		at   int32 // input virtual channel of the router; its output virtual channel for a node
+	}
+	creditArrival struct {
+		node int32 // ^node for the credits of a source
+		at   int32 // output virtual channel
+	}
+	// head is a first flit at the front of an input virtual channel.
+	head struct{ node, at int32 }
+	// slot is what arrives in a cycle.
+	slot struct {
+		flits   []flitArrival
+		ejected []flitArrival
+		credits []creditArrival
+	}
+)
+
+// Network is a mesh with the packets in it. The zero value is not usable. A
+// Network must not be used by several goroutines at a time.
+type Network struct {
+	// OnDelivery is called for each node that has received a packet, in a fixed
+	// order. It may call Inject.
+	OnDelivery func(Delivery)
+
+	cfg      Config
+	now      int64
+	routers  []router
+	in       []inVC  // by router, port and virtual channel
+	buf      []flit  // Depth for each of these
+	credits  []int16 // by router, output and virtual channel
+	owner    []int8  // input virtual channel that holds it, -1 = none
+	vcGrant  []uint8 // by output virtual channel: input virtual channel that it prefers
+	vcAccept []uint8 // by input virtual channel: output virtual channel that it prefers
+
+	sources       []source
+	sourceCredits []int16
+	packets       []packet
+	unused        int32   // list of packets
+	trees         []int32 // list of unused multicast sets
+	columns       []uint64
+	rows          []uint64 // Width for each multicast set
+
+	activeRouters []uint64
+	activeSources []uint64
+	slots         []slot
+	pending       int // arrivals in slots
+	portOf        [64]uint8
+	routed, next  []head // heads that are routed in this cycle and in the next one
+	winners       []won
+
+	counters Counters
+	onEject  func(node, vc int, f flit) // sees every flit in tests
+}
+
+// New returns an empty network at cycle 0.
+func New(cfg Config) (*Network, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	nodes, vcs := cfg.Nodes(), cfg.VCs
+	n := &Network{
+		cfg:           cfg,
+		routers:       make([]router, nodes),
+		in:            make([]inVC, nodes*numPorts*vcs),
+		buf:           make([]flit, nodes*numPorts*vcs*cfg.Depth),
+		credits:       make([]int16, nodes*numPorts*vcs),
+		owner:         make([]int8, nodes*numPorts*vcs),
+		vcGrant:       make([]uint8, nodes*numPorts*vcs),
+		vcAccept:      make([]uint8, nodes*numPorts*vcs),
+		sources:       make([]source, nodes),
+		sourceCredits: make([]int16, nodes*vcs),
+		unused:        -1,
+		activeRouters: make([]uint64, (nodes+63)/64),
+		activeSources: make([]uint64, (nodes+63)/64),
+		counters:      Counters{Links: make([]uint64, nodes*numPorts)},
+	}
+	slots := 1 << bits.Len(uint(afterSwitch+max(cfg.LinkCycles, cfg.CreditCycles)))
+	n.slots = make([]slot, slots)
+	for i := range n.in {
+		n.in[i].outVC = [numPorts]int8{-1, -1, -1, -1, -1}
+	}
+	for i := range n.credits {
+		n.credits[i] = int16(cfg.Depth)
+		n.owner[i] = -1
+	}
+	for i := range n.sourceCredits {
+		n.sourceCredits[i] = int16(cfg.Depth)
+	}
+	for i := range n.portOf {
+		n.portOf[i] = uint8(i / vcs)
+	}
+	for i := range n.routers {
+		r := &n.routers[i]
+		r.x, r.y = int32(i%cfg.Width), int32(i/cfg.Width)
+		for p := range r.free {
+			r.free[p] = 1<<vcs - 1
+			r.nodes[p] = -1
+		}
+		r.nodes[local] = int32(i)
+		if int(r.x) < cfg.Width-1 {
+			r.nodes[east] = int32(i + 1)
+		}
+		if r.x > 0 {
+			r.nodes[west] = int32(i - 1)
+		}
+		if int(r.y) < cfg.Height-1 {
+			r.nodes[north] = int32(i + cfg.Width)
+		}
+		if r.y > 0 {
+			r.nodes[south] = int32(i - cfg.Width)
+		}
+		n.sources[i] = source{first: -1, last: -1, vc: -1}
+	}
+	return n, nil
+}
+
+// Config is the mesh as it was made.
+func (n *Network) Config() Config { return n.cfg }
+
+// Now is the current cycle.
+func (n *Network) Now() int64 { return n.now }
+
+// Idle tells whether no packet is in the network or in a queue. Credits may
+// still be under way.
+func (n *Network) Idle() bool { return n.counters.Injected == n.counters.Completed }
+
+// Inject puts a packet into the queue of its source in the current cycle. A
+// multicast must fit into a buffer, or its tree could block itself: see the
+// package comment.
+func (n *Network) Inject(p Packet) error {
+	nodes := n.cfg.Nodes()
+	switch {
+	case p.Src < 0 || p.Src >= nodes:
+		return fmt.Errorf("noc: source %d, expected 0 to %d", p.Src, nodes-1)
+	case p.Flits < 1 || p.Flits > math.MaxInt32/2:
+		return fmt.Errorf("noc: packet of %d flits, expected at least 1", p.Flits)
+	case p.Dsts == nil && (p.Dst < 0 || p.Dst >= nodes):
+		return fmt.Errorf("noc: destination %d, expected 0 to %d", p.Dst, nodes-1)
+	case p.Dsts != nil && len(p.Dsts) == 0:
+		return fmt.Errorf("noc: multicast to no node")
+	case len(p.Dsts) > 1 && p.Flits > n.cfg.Depth:
+		return fmt.Errorf("noc: multicast of %d flits, expected at most the %d of a buffer", p.Flits, n.cfg.Depth)
+	}
+	for _, d := range p.Dsts {
+		if d < 0 || d >= nodes {
+			return fmt.Errorf("noc: destination %d, expected 0 to %d", d, nodes-1)
+		}
+	}
+	id := n.newPacket()
+	k := &n.packets[id]
+	*k = packet{injected: n.now, tag: p.Tag, src: int32(p.Src), dst: int32(p.Dst), flits: int32(p.Flits), next: -1, tree: -1, waiting: 1}
+	if len(p.Dsts) == 1 {
+		k.dst = int32(p.Dsts[0])
+	} else if len(p.Dsts) > 1 {
+		k.tree, k.waiting = n.newTree(p.Dsts)
+	}
+	k.x, k.y = k.dst%int32(n.cfg.Width), k.dst/int32(n.cfg.Width)
+	s := &n.sources[p.Src]
+	if s.first < 0 {
+		s.first = id
+		s.sent = 0
+	} else {
+		n.packets[s.last].next = id
+	}
+	s.last = id
+	n.activeSources[p.Src>>6] |= 1 << (p.Src & 63)
+	n.counters.Injected++
+	return nil
+}
+
+func (n *Network) newPacket() int32 {
+	if id := n.unused; id >= 0 {
+		n.unused = n.packets[id].next
+		return id
+	}
+	n.packets = append(n.packets, packet{})
+	return int32(len(n.packets) - 1)
+}
+
+// freePacket forgets a packet that all its nodes have received.
+func (n *Network) freePacket(id int32) {
+	k := &n.packets[id]
+	if k.tree >= 0 {
+		n.trees = append(n.trees, k.tree)
+	}
+	k.next = n.unused
+	n.unused = id
+	n.counters.Completed++
+}
+
+// NextEvent is a cycle before which no packet is delivered: nothing is missed by
+// advancing to it. It is Never if no packet is under way, and later than Now
+// otherwise.
+func (n *Network) NextEvent() int64 {
+	next := Never
+	if n.Idle() {
+		return next
+	}
+	if n.busy() {
+		next = n.now + int64(afterSwitch+n.cfg.LinkCycles)
+	}
+	if n.pending > 0 {
+		for d := 1; d < len(n.slots); d++ {
+			s := n.slotAt(d)
+			if len(s.ejected) > 0 {
+				return min(next, n.now+int64(d))
+			}
+			if len(s.flits) > 0 || len(s.credits) > 0 {
+				next = min(next, n.now+int64(d+afterSwitch+n.cfg.LinkCycles))
+			}
+		}
+	}
+	return next
+}
+
+func (n *Network) busy() bool {
+	if len(n.routed) > 0 {
+		return true
+	}
+	for _, w := range n.activeRouters {
+		if w != 0 {
+			return true
+		}
+	}
+	for _, w := range n.activeSources {
+		if w != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (n *Network) slotAt(delay int) *slot {
+	return &n.slots[int(n.now+int64(delay))&(len(n.slots)-1)]
+}
+
+// AdvanceTo simulates up to the beginning of cycle t: what arrives in it has
+// arrived and its deliveries are told; packets injected after that leave in t at
+// the earliest. Cycles in which nothing moves are skipped. A time that has passed
+// changes nothing.
+func (n *Network) AdvanceTo(t int64) {
+	for n.now < t {
+		if !n.busy() {
+			if n.pending == 0 {
+				n.now = t
+				return
+			}
+			d := 1
+			for s := n.slotAt(d); len(s.flits)+len(s.ejected)+len(s.credits) == 0; s = n.slotAt(d) {
+				d++
+			}
+			if n.now+int64(d) > t {
+				n.now = t
+				return
+			}
+			n.now += int64(d)
+		} else {
+			n.evaluate()
+			n.now++
+		}
+		n.arrive()
+	}
+}
+
+// evaluate lets sources and routers send in the current cycle. They do not see
+// each other's doing before the next one, so that their order does not matter.
+func (n *Network) evaluate() {
+	n.counters.Cycles++
+	for i, w := range n.activeSources {
+		for ; w != 0; w &= w - 1 {
+			n.send(i<<6 | bits.TrailingZeros64(w))
+		}
+	}
+	for i, w := range n.activeRouters {
+		for ; w != 0; w &= w - 1 {
+			n.step(i<<6 | bits.TrailingZeros64(w))
+		}
+	}
+	n.endRouting()
+}
+
+// send moves a flit of a node onto the link to its router.
+func (n *Network) send(node int) {
+	s := &n.sources[node]
+	credits := n.sourceCredits[node*n.cfg.VCs:][:n.cfg.VCs]
+	if s.vc < 0 {
+		for i, v := 0, int(s.lastVC); i < len(credits); i++ {
+			if v++; v >= len(credits) {
+				v = 0
+			}
+			if credits[v] > 0 {
+				s.vc, s.lastVC = int8(v), int8(v)
+				break
+			}
+		}
+	}
+	if s.vc < 0 || credits[s.vc] == 0 {
+		n.activeSources[node>>6] &^= 1 << (node & 63) // until a credit comes
+		return
+	}
+	credits[s.vc]--
+	id := s.first
+	k := &n.packets[id]
+	tail := s.sent == k.flits-1
+	to := n.slotAt(1 + n.cfg.LinkCycles)
+	to.flits = append(to.flits, flitArrival{newFlit(id, int(s.sent), tail), int32(node), int32(local*n.cfg.VCs) + int32(s.vc)})
+	n.pending++
+	n.counters.InjectedFlits++
+	s.sent++
+	if tail {
+		s.first, s.sent, s.vc = k.next, 0, -1
+		if s.first < 0 {
+			n.activeSources[node>>6] &^= 1 << (node & 63)
+		}
+	}
+}
+
+// arrive takes in what reaches routers and nodes in the current cycle.
+func (n *Network) arrive() {
+	s := n.slotAt(0)
+	n.pending -= len(s.flits) + len(s.ejected) + len(s.credits)
+	for _, a := range s.flits {
+		n.buffer(a)
+	}
+	for _, c := range s.credits {
+		n.credit(c)
+	}
+	s.flits, s.credits = s.flits[:0], s.credits[:0]
+	if len(s.ejected) == 0 {
+		return
+	}
+	back := n.slotAt(1 + n.cfg.CreditCycles)
+	for _, a := range s.ejected {
+		back.credits = append(back.credits, creditArrival{a.node, a.at})
+	}
+	n.pending += len(s.ejected)
+	for _, a := range s.ejected {
+		n.eject(a)
+	}
+	s.ejected = s.ejected[:0]
+}
+
+// eject takes a flit out of the network.
+func (n *Network) eject(a flitArrival) {
+	n.counters.EjectedFlits++
+	if n.onEject != nil {
+		n.onEject(int(a.node), int(a.at)-local*n.cfg.VCs, a.flit)
+	}
+	if !a.flit.tail() {
+		return
+	}
+	id := a.flit.packet()
+	k := &n.packets[id]
+	k.waiting--
+	n.counters.Delivered++
+	d := Delivery{Tag: k.tag, Src: int(k.src), Dst: int(a.node), Flits: int(k.flits), Injected: k.injected, At: n.now, Last: k.waiting == 0}
+	if d.Last {
+		n.freePacket(id)
+	}
+	if n.OnDelivery != nil {
+		n.OnDelivery(d)
+	}
+}

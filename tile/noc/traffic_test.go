@@ -1,0 +1,167 @@
+package noc
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestPatterns(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		width, height int
+		dst           map[int]int
+	}{
+		{"neighbor", 8, 8, map[int]int{0: 9, 7: 8, 56: 1, 63: 0}},
+		{"neighbor", 4, 2, map[int]int{0: 5, 3: 4, 7: 0}},
+		{"tornado", 8, 8, map[int]int{0: 27, 63: 18}},
+		{"tornado", 5, 3, map[int]int{0: 7, 14: 1}},
+		{"transpose", 8, 8, map[int]int{1: 8, 8: 1, 9: 9, 62: 55}},
+		{"transpose", 3, 3, map[int]int{1: 3, 5: 7}},
+		{"bitcomp", 8, 8, map[int]int{0: 63, 42: 21}},
+		{"bitrev", 8, 8, map[int]int{1: 32, 6: 24, 63: 63}},
+		{"bitrev", 4, 2, map[int]int{1: 4, 6: 3}},
+		{"shuffle", 8, 8, map[int]int{1: 2, 32: 1, 33: 3}},
+	} {
+		p, err := LookupPattern(c.name)
+		require.NoError(t, err)
+		cfg := DefaultConfig(c.width, c.height)
+		require.NoError(t, p.Check(cfg))
+		tr := newTraffic(cfg, p, 1, 1, 1)
+		for src, dst := range c.dst {
+			require.Equal(t, dst, p.dst(tr, src), "%s from %d", c.name, src)
+		}
+		seen := map[int]bool{}
+		for src := range cfg.Nodes() {
+			seen[p.dst(tr, src)] = true
+		}
+		require.Len(t, seen, cfg.Nodes(), "%s is a permutation", c.name)
+	}
+}
+
+func TestRandomPatterns(t *testing.T) {
+	cfg := DefaultConfig(5, 3)
+	counts := map[string][]int{}
+	for _, name := range []string{"uniform", "hotspot", "randperm"} {
+		p, err := LookupPattern(name)
+		require.NoError(t, err)
+		tr := newTraffic(cfg, p, 1, 1, 1)
+		counts[name] = make([]int, 15)
+		for i := range 150_000 {
+			counts[name][p.dst(tr, i%15)]++
+		}
+	}
+	for node := range 15 {
+		require.InDelta(t, 10_000, counts["uniform"][node], 500)
+		if node == 7 {
+			require.InDelta(t, 9_000+15_000, counts["hotspot"][node], 1000)
+		} else {
+			require.InDelta(t, 9_000, counts["hotspot"][node], 500)
+		}
+		require.Equal(t, 10_000, counts["randperm"][node])
+	}
+	p, err := LookupPattern("randperm")
+	require.NoError(t, err)
+	require.NotEqual(t, newTraffic(cfg, p, 1, 1, 1).perm, newTraffic(cfg, p, 1, 1, 2).perm)
+}
+
+// TestLoadIsBernoulli counts the packets that start: the mean is that of the load
+// and the variance that of independent cycles.
+func TestLoadIsBernoulli(t *testing.T) {
+	cfg := DefaultConfig(4, 4)
+	p, err := LookupPattern("neighbor")
+	require.NoError(t, err)
+	tr := newTraffic(cfg, p, 0.3, 3, 1)
+	n, err := New(cfg)
+	require.NoError(t, err)
+	const cycles = 20_000
+	var square float64
+	for range cycles {
+		before := n.counters.Injected
+		require.NoError(t, tr.inject(n, 0))
+		d := float64(n.counters.Injected-before) - 1.6
+		square += d * d
+		n.AdvanceTo(n.Now() + 1)
+	}
+	require.InEpsilon(t, 1.6*cycles, float64(n.counters.Injected), 0.02)
+	require.InEpsilon(t, 16*0.1*0.9, square/cycles, 0.05)
+}
+
+func TestExperimentRefuses(t *testing.T) {
+	for _, c := range []struct {
+		change func(e *Experiment)
+		want   string
+	}{
+		{func(e *Experiment) { e.Pattern = "rush" }, `noc: traffic "rush", expected one of uniform, neighbor, tornado, transpose, bitcomp, bitrev, shuffle, randperm, hotspot`},
+		{func(e *Experiment) { e.Config.Width = 0 }, "noc: width 0, expected 1 to 64"},
+		{func(e *Experiment) { e.Pattern, e.Config.Width = "transpose", 4 }, "noc: traffic transpose: mesh of 4x8 nodes, expected a square one"},
+		{func(e *Experiment) { e.Pattern, e.Config.Width = "bitrev", 3 }, "noc: traffic bitrev: mesh of 3x8 nodes, expected a number of nodes that is a power of two, at least 2"},
+		{func(e *Experiment) { e.Load = 0 }, "noc: load 0, expected flits per node and cycle above 0 up to 1"},
+		{func(e *Experiment) { e.Load = 1.5 }, "noc: load 1.5, expected flits per node and cycle above 0 up to 1"},
+		{func(e *Experiment) { e.Flits = 0 }, "noc: packets of 0 flits, expected 1 to 65536"},
+		{func(e *Experiment) { e.Window = -1 }, "noc: window of -1 cycles, expected at least 0"},
+	} {
+		e := Experiment{Config: DefaultConfig(8, 8), Pattern: "uniform", Load: 0.1, Flits: 1}
+		c.change(&e)
+		_, err := e.Run(context.Background())
+		require.EqualError(t, err, c.want)
+	}
+}
+
+func TestExperimentIsDeterministic(t *testing.T) {
+	e := Experiment{Config: DefaultConfig(4, 4), Pattern: "uniform", Load: 0.3, Flits: 2, Seed: 5, Warmup: 100, Window: 2000}
+	a, err := e.Run(context.Background())
+	require.NoError(t, err)
+	b, err := e.Run(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, a, b)
+	e.Seed++
+	b, err = e.Run(context.Background())
+	require.NoError(t, err)
+	require.NotEqual(t, a, b)
+}
+
+// TestSaturation offers more than the mesh takes: transpose crosses its diagonal
+// links with half of all packets.
+func TestSaturation(t *testing.T) {
+	e := Experiment{Config: DefaultConfig(8, 8), Pattern: "transpose", Load: 0.9, Flits: 1, Seed: 1, Warmup: 500, Window: 2000}
+	m, err := e.Run(context.Background())
+	require.NoError(t, err)
+	require.True(t, m.Saturated)
+	require.Positive(t, m.Lost)
+	require.Less(t, m.Accepted, 0.5)
+	require.LessOrEqual(t, m.Busiest, 1.0)
+	require.Greater(t, m.Busiest, 0.8)
+}
+
+// TestLatencyGrowsWithLoad holds for every pattern, and the latency of a low load
+// is about that of an empty network.
+func TestLatencyGrowsWithLoad(t *testing.T) {
+	for _, p := range Patterns() {
+		var latencies []float64
+		for _, load := range []float64{0.01, 0.1} {
+			e := Experiment{Config: DefaultConfig(8, 8), Pattern: p.Name, Load: load, Flits: 2, Seed: 1, Warmup: 500, Window: 3000}
+			m, err := e.Run(context.Background())
+			require.NoError(t, err)
+			require.False(t, m.Saturated, p.Name)
+			latencies = append(latencies, m.Queue)
+			require.InDelta(t, m.Latency, m.Empty+m.Queue, 1e-9)
+		}
+		require.Less(t, latencies[0], 0.5, p.Name)
+		require.True(t, slices.IsSorted(latencies), "%s %v", p.Name, latencies)
+	}
+}
+
+func TestExperimentStops(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	stop := errors.New("enough")
+	timer := time.AfterFunc(time.Millisecond, func() { cancel(stop) })
+	defer timer.Stop()
+	e := Experiment{Config: DefaultConfig(8, 8), Pattern: "uniform", Load: 0.3, Flits: 1, Window: 1 << 40}
+	_, err := e.Run(ctx)
+	require.ErrorIs(t, err, stop)
+}
