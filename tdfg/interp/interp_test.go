@@ -9,6 +9,7 @@ import (
 
 	"github.com/bitsched/bitsched/lattice"
 	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/stream"
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/internal/random"
 	"github.com/bitsched/bitsched/tdfg/interp"
@@ -275,4 +276,58 @@ func BenchmarkAdd(b *testing.B) {
 		require.NoError(b, interp.RunGraph(context.Background(), g, nil, m, interp.Options{}))
 	}
 	b.ReportMetric(size*float64(b.N)/b.Elapsed().Seconds(), "elements/s")
+}
+
+// TestStream adds up A[B[i]] near the memory, where B is a tensor moved by one, and
+// counts in C how often each element was taken; the sum and C go on as tensors.
+func TestStream(t *testing.T) {
+	n := lattice.Sym("N")
+	space := lattice.NewSpace()
+	require.NoError(t, space.Declare("N", lattice.Const(2), lattice.Expr{}, false))
+	array := func(name string) *tdfg.Array {
+		return &tdfg.Array{Name: name, Type: scalar.Int32, Size: []lattice.Expr{n}, Axes: []int{0}}
+	}
+	s := tdfg.Scope{Dims: 1, Space: space, Params: []tdfg.Param{{Name: "sum", Type: scalar.Int32}},
+		Arrays: []*tdfg.Array{array("A"), array("B"), array("C")}}
+	sdfg := &stream.Graph{Name: "gather", Symbols: space, Body: []stream.Stmt{
+		&stream.Loop{Var: "i", Range: lattice.Upto(n), Body: []stream.Stmt{
+			&stream.Stream{Name: "b", Kind: stream.Load, Array: "B", Index: []lattice.Expr{lattice.Sym("i")}},
+			&stream.Stream{Name: "a", Kind: stream.Load, Array: "A", Index: []lattice.Expr{lattice.Sym("b")}},
+			&stream.Stream{Name: "c", Kind: stream.RMW, Array: "C", Index: []lattice.Expr{lattice.Sym("b")},
+				Value: stream.Apply(scalar.Add, stream.Elem(), stream.Int(scalar.Int32, 1))},
+			&stream.Stream{Name: "total", Kind: stream.Reduce, Over: "i", Init: stream.Ref("sum"),
+				Value: stream.Apply(scalar.Add, stream.Ref("total"), stream.Ref("a"))},
+		}},
+	}, Params: []stream.Param{{Name: "sum", Type: scalar.Int32}}}
+	for _, a := range s.Arrays {
+		sdfg.Arrays = append(sdfg.Arrays, stream.Array{Name: a.Name, Type: a.Type, Size: a.Size})
+	}
+	b := tdfg.NewBuilder("gather", s)
+	moved := b.Move(b.Tensor(1, s.ArrayRect(1)), 0, lattice.Const(1))
+	strm := func(result string, typ scalar.Type) tdfg.NodeID {
+		return b.Add(tdfg.Node{Kind: tdfg.Stream, Args: []tdfg.NodeID{moved}, Facts: tdfg.Facts{Type: typ},
+			Stream: &tdfg.StreamNode{Graph: sdfg, Args: []string{"B"}, Result: result}})
+	}
+	total, counts := strm("total", scalar.Int32), strm("C", scalar.Invalid)
+	b.Result(total, "sum")
+	b.Store(b.Compute(scalar.Mul, counts, total), 2)
+	g, err := b.Finish()
+	require.NoError(t, err)
+	bound, err := g.Bind(map[string]int64{"N": 5})
+	require.NoError(t, err)
+	for _, g := range []*tdfg.Graph{g, bound} {
+		m := interp.NewMemory()
+		values := map[string]int64{"N": 5}
+		require.NoError(t, m.Allocate(g.Arrays, values))
+		copy(m.Arrays["A"].Elems, []scalar.Value{10, 20, 30, 40, 50})
+		copy(m.Arrays["B"].Elems, []scalar.Value{4, 3, 3, 0, 9}) // read as 4, 4, 3, 3, 0
+		m.Scalars["sum"] = 1000
+		require.NoError(t, interp.RunGraph(context.Background(), g, values, m, interp.Options{}))
+		require.EqualValues(t, 1000+50+50+40+40+10, m.Scalars["sum"])
+		require.Equal(t, []scalar.Value{1190, 0, 0, 2 * 1190, 2 * 1190}, m.Arrays["C"].Elems)
+		require.Equal(t, []scalar.Value{4, 3, 3, 0, 9}, m.Arrays["B"].Elems)
+	}
+	b = tdfg.NewBuilder("bad", s)
+	b.Add(tdfg.Node{Kind: tdfg.Stream, Stream: &tdfg.StreamNode{Graph: sdfg, Result: "a"}, Facts: tdfg.Facts{Type: scalar.Int32}})
+	require.EqualError(t, b.Err(), "tdfg: strm: result a, expected an array or a reduction of a type")
 }
