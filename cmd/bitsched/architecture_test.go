@@ -39,7 +39,8 @@ var mayImport = map[string][]string{
 	"xmg/internal/sat":     {},
 	"masim":                {"netlist", "xmg", "sram"},
 	"arith":                {"netlist", "netlist/gen", "xmg", "sram", "masim"},
-	"lowering":             {"lattice"},
+	"tile":                 {"lattice", "sram"},
+	"lowering":             {"lattice", "scalar", "sram", "arith", "tile", "tdfg"},
 	"benchmarks":           {"netlist", "xmg", "sram", "masim"},
 	"cmd/bitsched":         {"netlist", "netlist/gen", "xmg", "sram", "sram/cost", "masim", "arith", "benchmarks"},
 }

@@ -1,0 +1,94 @@
+package tile_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/bitsched/bitsched/tile"
+)
+
+func TestMachineReadsBack(t *testing.T) {
+	m := tile.Default()
+	back, err := tile.ParseMachine(strings.NewReader(m.Effective()), "effective.yaml")
+	require.NoError(t, err)
+	require.Equal(t, m, back)
+
+	// What a file leaves out is as in the default, also inside of a section.
+	m, err = tile.ParseMachine(strings.NewReader("name: half\narray: {rows: 512, cols: 512}\nl3:\n  compute_ways: 4\n"), "half.yaml")
+	require.NoError(t, err)
+	want := tile.Default()
+	want.Name, want.Array.Rows, want.Array.Cols, want.L3.ComputeWays = "half", 512, 512, 4
+	require.Equal(t, want, m)
+	require.NoError(t, m.Check())
+	back, err = tile.ParseMachine(strings.NewReader(m.Effective()), "effective.yaml")
+	require.NoError(t, err)
+	require.Equal(t, m, back)
+}
+
+func TestLoadMachine(t *testing.T) {
+	for _, name := range tile.MachineNames() {
+		m, err := tile.LoadMachine(name)
+		require.NoError(t, err)
+		require.Equal(t, name, m.Name)
+	}
+	file := filepath.Join(t.TempDir(), "m.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("name: mine\n"), 0o644))
+	m, err := tile.LoadMachine(file)
+	require.NoError(t, err)
+	require.Equal(t, "mine", m.Name)
+	_, err = tile.LoadMachine("mine")
+	require.ErrorIs(t, err, tile.ErrUnknownMachine)
+	require.EqualError(t, err, `tile: no such machine: "mine", expected infinity-stream, or a file (with a . or / in its name)`)
+	_, err = tile.LoadMachine("no/such.yaml")
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestMachineErrors(t *testing.T) {
+	for _, c := range [][2]string{
+		{"", "m.yaml:1: empty, expected the description of a machine"},
+		{"name: x\nwyas: 3\n", "m.yaml:2: unknown field \"wyas\"\n    2 | wyas: 3"},
+		{"name: x\nname: y\n", "m.yaml:2: mapping key \"name\" already defined at [1:1]\n    2 | name: y"},
+		{"l3:\n  ways: many\n", "m.yaml:2: cannot unmarshal string into Go struct field Machine.L3 of type int\n    2 |   ways: many"},
+		{"l3:\n  ways: 8\n", "m.yaml:2: l3.compute_ways is 16, expected 1 to 8\n    2 |   ways: 8"},
+		{"name: x\nl3:\n  compute_ways: 20 # too many\n", "m.yaml:3: l3.compute_ways is 20, expected 1 to 18\n    3 |   compute_ways: 20 # too many"},
+		{"array: {cols: 96}\n", "m.yaml:1: array.cols is 96, expected a power of two\n    1 | array: {cols: 96}"},
+		{"array: {rows: 2}\n", "m.yaml:1: array.rows is 2, expected more than the 2 that neural-cache reserves\n    1 | array: {rows: 2}"},
+		{"array:\n  technology: dram\n", "m.yaml:2: array.technology is \"dram\", expected one of xmg, neural-cache\n    2 |   technology: dram"},
+		{"array: {cost_table: \"\"}\n", "m.yaml:1: array.cost_table is empty, expected the name of a table of costs\n    1 | array: {cost_table: \"\"}"},
+		{"clock_ghz: .nan\n", "m.yaml:1: clock_ghz is NaN, expected more than 0, at most 1000\n    1 | clock_ghz: .nan"},
+		{"dram: {bandwidth_gb_s: 0}\n", "m.yaml:1: dram.bandwidth_gb_s is 0, expected more than 0, at most 1000000\n    1 | dram: {bandwidth_gb_s: 0}"},
+		{"name: \"\"\n", "m.yaml:1: name is empty\n    1 | name: \"\""},
+		{"l3: {line_bytes: 48}\n", "m.yaml:1: l3.line_bytes is 48, expected a power of two\n    1 | l3: {line_bytes: 48}"},
+		{"l3: {interleave_bytes: 100}\n", "m.yaml:1: l3.interleave_bytes is 100, expected a multiple of line_bytes, 64\n    1 | l3: {interleave_bytes: 100}"},
+		{"mesh: {cols: 64, rows: 64}\narray: {rows: 512}\n", "m.yaml:1: l3 has 17179869184 bytes of cells that compute, expected at most 8589934592\n    1 | mesh: {cols: 64, rows: 64}"},
+		{"name: a\n---\nname: b\n", "m.yaml:1: more than one document, expected one machine\n    1 | name: a"},
+	} {
+		_, err := tile.ParseMachine(strings.NewReader(c[0]), "m.yaml")
+		require.EqualError(t, err, c[1])
+		var e *tile.MachineError
+		require.ErrorAs(t, err, &e)
+	}
+	m := tile.Default()
+	m.LOT.Regions = 0
+	require.EqualError(t, m.Check(), "tile: machine infinity-stream: lot.regions is 0, expected 1 to 65536")
+}
+
+// FuzzParseMachine holds what is accepted to reading back.
+func FuzzParseMachine(f *testing.F) {
+	f.Add("name: x\nl3:\n  ways: 4\n  compute_ways: 2\n")
+	f.Add(tile.Default().Effective())
+	f.Add("array: {rows: 512}\n")
+	f.Fuzz(func(t *testing.T, s string) {
+		m, err := tile.ParseMachine(strings.NewReader(s), "m.yaml")
+		if err != nil {
+			return
+		}
+		back, err := tile.ParseMachine(strings.NewReader(m.Effective()), "effective.yaml")
+		require.NoError(t, err)
+		require.Equal(t, m, back)
+	})
+}
