@@ -23,7 +23,8 @@ var mayImport = map[string][]string{
 	"internal/softfloat":  {},
 	"xmg/internal/exact4": {},
 
-	"tile/noc": {},
+	"tile/event": {},
+	"tile/noc":   {"tile/event"},
 
 	"scalar":               {},
 	"lattice":              {},

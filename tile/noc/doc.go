@@ -25,8 +25,9 @@
 // not; so Inject refuses longer multicasts, and the caller sends several.
 //
 // The network works on active routers only and skips cycles in which nothing
-// moves, so that sparse packets cost little. [Experiment] puts it under synthetic
-// traffic ([Patterns]) at a steady load and measures latencies.
+// moves, so that sparse packets cost little. [Attach] lets it run inside a
+// discrete-event engine; [Experiment] puts it under synthetic traffic ([Patterns])
+// at a steady load and measures latencies.
 //
 // Invariants: flits of a packet arrive at each of its nodes once and in order, a
 // buffer never holds more than its flits, and everything follows from the calls in

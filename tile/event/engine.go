@@ -1,0 +1,281 @@
+package event
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// Time is a cycle.
+type Time = int64
+
+// Forever is later than all events.
+const Forever = Time(math.MaxInt64)
+
+// Func is what an event does; arg is what it was scheduled with.
+type Func func(now Time, arg uint64)
+
+// Handler is the number of a Func that an Engine knows.
+type Handler int32
+
+// ID names an event that was scheduled. The zero ID names none.
+type ID uint64
+
+// Stats are what an Engine has done since it was made.
+type Stats struct {
+	Scheduled  uint64
+	Executed   uint64
+	Cancelled  uint64
+	Overflowed uint64 // that were further away than the wheel reaches when they were scheduled
+	Pending    int
+	MaxPending int
+}
+
+const (
+	// wheelSlots is how many cycles the wheel reaches: more than the latencies of
+	// memory and network, so that few events go through the heap.
+	wheelSlots = 1024
+	// checkEvery is how many events pass between two looks at the context.
+	checkEvery = 1 << 12
+)
+
+// node is an event, or an unused place for one.
+type node struct {
+	at         Time
+	seq        uint64
+	arg        uint64
+	handler    Handler
+	next, prev int32 // in the list of its cycle, or the list of unused nodes; -1 = none
+	generation uint32
+	heap       int32 // place in the heap; inWheel, unused
+}
+
+const (
+	inWheel = -1
+	unused  = -2
+)
+
+// slot is the list of the events of a cycle.
+type slot struct{ first, last int32 }
+
+// far is an event in the heap.
+type far struct {
+	at   Time
+	seq  uint64
+	node int32
+}
+
+func (f far) before(g far) bool { return f.at < g.at || f.at == g.at && f.seq < g.seq }
+
+// Engine executes events in order of time, then of scheduling.
+type Engine struct {
+	now      Time
+	seq      uint64
+	handlers []Func
+	nodes    []node
+	free     int32 // list of unused nodes
+	slots    []slot
+	occupied []uint64 // slots with events
+	inWheel  int
+	overflow []far // binary heap
+	stopped  bool
+	stats    Stats
+}
+
+// New returns an engine at cycle 0 without events.
+func New() *Engine { return newEngine(wheelSlots) }
+
+// newEngine takes a power of two of at least 64 slots.
+func newEngine(slots int) *Engine {
+	e := &Engine{free: -1, slots: make([]slot, slots), occupied: make([]uint64, slots/64)}
+	for i := range e.slots {
+		e.slots[i] = slot{-1, -1}
+	}
+	return e
+}
+
+// Handle makes a function known. Functions stay known for ever: parts of a model
+// register theirs when they are made, not for each event.
+func (e *Engine) Handle(f Func) Handler {
+	e.handlers = append(e.handlers, f)
+	return Handler(len(e.handlers) - 1)
+}
+
+// Now is the cycle of the event that is executed, or the last one that was reached.
+func (e *Engine) Now() Time { return e.now }
+
+// Stats returns the statistics.
+func (e *Engine) Stats() Stats { return e.stats }
+
+// After schedules an event in that many cycles; 0 is later in the current one. A
+// time that has passed is an error of the model, and panics.
+func (e *Engine) After(delay Time, h Handler, arg uint64) ID { return e.At(e.now+delay, h, arg) }
+
+// At schedules an event at a cycle, as After does.
+func (e *Engine) At(t Time, h Handler, arg uint64) ID {
+	if t < e.now {
+		panic(fmt.Sprintf("event: scheduled at cycle %d, which has passed at %d", t, e.now))
+	}
+	i := e.free
+	if i >= 0 {
+		e.free = e.nodes[i].next
+	} else {
+		i = int32(len(e.nodes))
+		e.nodes = append(e.nodes, node{})
+	}
+	n := &e.nodes[i]
+	n.at, n.seq, n.arg, n.handler = t, e.seq, arg, h
+	e.seq++
+	if t-e.now < Time(len(e.slots)) {
+		e.link(i)
+	} else {
+		e.stats.Overflowed++
+		e.push(far{t, n.seq, i})
+	}
+	e.stats.Scheduled++
+	e.stats.Pending++
+	e.stats.MaxPending = max(e.stats.MaxPending, e.stats.Pending)
+	return ID(n.generation)<<32 | ID(i+1)
+}
+
+// Cancel takes an event back. It tells whether there was one: an event that was
+// executed or cancelled is none.
+func (e *Engine) Cancel(id ID) bool {
+	i := int32(uint32(id)) - 1
+	if i < 0 || int(i) >= len(e.nodes) || e.nodes[i].generation != uint32(id>>32) || e.nodes[i].heap == unused {
+		return false
+	}
+	if at := e.nodes[i].heap; at >= 0 {
+		e.removeFar(int(at))
+	} else {
+		e.unlink(i)
+	}
+	e.release(i)
+	e.stats.Cancelled++
+	return true
+}
+
+// Next is the cycle of the next event, Forever if there is none.
+func (e *Engine) Next() Time {
+	if e.inWheel > 0 {
+		return e.nextInWheel()
+	}
+	if len(e.overflow) > 0 {
+		return e.overflow[0].at
+	}
+	return Forever
+}
+
+// Stop ends Run after the event that is executed.
+func (e *Engine) Stop() { e.stopped = true }
+
+// Run executes the events up to and including those of cycle until. Now is until
+// then, or the cycle of the last event if until is Forever. It ends early with
+// Stop, and with an error if the context is cancelled; it can be called again to
+// go on.
+func (e *Engine) Run(ctx context.Context, until Time) error {
+	e.stopped = false
+	for left := 0; ; left-- {
+		t := e.Next()
+		if t > until || t == Forever {
+			break
+		}
+		if left == 0 {
+			if ctx.Err() != nil {
+				return fmt.Errorf("event: %w", context.Cause(ctx))
+			}
+			left = checkEvery
+		}
+		if t != e.now {
+			e.moveTo(t)
+		}
+		i := e.slots[t&Time(len(e.slots)-1)].first
+		n := &e.nodes[i]
+		h, arg := n.handler, n.arg
+		e.unlink(i)
+		e.release(i)
+		e.stats.Executed++
+		e.handlers[h](t, arg)
+		if e.stopped {
+			return nil
+		}
+	}
+	if until != Forever && until > e.now {
+		e.moveTo(until)
+	}
+	return nil
+}
+
+// moveTo sets the time. Events that the wheel reaches now leave the heap, before
+// any later event of the same cycle can be scheduled, so that lists stay in order.
+func (e *Engine) moveTo(t Time) {
+	e.now = t
+	for len(e.overflow) > 0 && e.overflow[0].at-t < Time(len(e.slots)) {
+		i := e.overflow[0].node
+		e.removeFar(0)
+		e.link(i)
+	}
+}
+
+// link appends an event to the list of its cycle.
+func (e *Engine) link(i int32) {
+	n := &e.nodes[i]
+	k := int(n.at) & (len(e.slots) - 1)
+	s := &e.slots[k]
+	n.next, n.prev, n.heap = -1, s.last, inWheel
+	if s.last >= 0 {
+		e.nodes[s.last].next = i
+	} else {
+		s.first = i
+		e.occupied[k>>6] |= 1 << (k & 63)
+	}
+	s.last = i
+	e.inWheel++
+}
+
+func (e *Engine) unlink(i int32) {
+	n := &e.nodes[i]
+	k := int(n.at) & (len(e.slots) - 1)
+	s := &e.slots[k]
+	if n.prev >= 0 {
+		e.nodes[n.prev].next = n.next
+	} else {
+		s.first = n.next
+	}
+	if n.next >= 0 {
+		e.nodes[n.next].prev = n.prev
+	} else {
+		s.last = n.prev
+	}
+	if s.first < 0 {
+		e.occupied[k>>6] &^= 1 << (k & 63)
+	}
+	e.inWheel--
+}
+
+// release makes a node unused; its ID names no event any more.
+func (e *Engine) release(i int32) {
+	n := &e.nodes[i]
+	n.generation++
+	n.heap = unused
+	n.next = e.free
+	e.free = i
+	e.stats.Pending--
+}
+
+// nextInWheel is the cycle of the first list with events, which exists.
+func (e *Engine) nextInWheel() Time {
+	mask := len(e.slots) - 1
+	from := int(e.now) & mask
+	w := from >> 6
+	word := e.occupied[w] >> (from & 63) << (from & 63)
+	for word == 0 {
+		if w++; w == len(e.occupied) {
+			w = 0
+		}
+		word = e.occupied[w]
+	}
+	k := w<<6 | bits.TrailingZeros64(word)
+	return e.now + Time((k-from)&mask)
+}

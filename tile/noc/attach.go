@@ -1,0 +1,53 @@
+package noc
+
+import "github.com/bitsched/bitsched/tile/event"
+
+// Attached is a network inside a discrete-event engine. The network runs ahead to
+// each cycle in which a packet may be delivered and costs the engine no event while
+// it is empty.
+type Attached struct {
+	net   *Network
+	e     *event.Engine
+	tick  event.Handler
+	wake  event.ID
+	due   int64 // cycle of wake, Never = none
+	epoch int64 // cycle of the engine at cycle 0 of the network
+}
+
+// Attach lets an engine run a network, which must be at cycle 0. OnDelivery is
+// called in events of the cycle of the delivery, which the Delivery gives in cycles
+// of the network; these are those of the engine if its clock stands at 0.
+func Attach(e *event.Engine, n *Network) *Attached {
+	a := &Attached{net: n, e: e, due: Never, epoch: e.Now() - n.now}
+	a.tick = e.Handle(func(now event.Time, _ uint64) {
+		a.due = Never
+		a.net.AdvanceTo(now - a.epoch)
+		a.schedule()
+	})
+	return a
+}
+
+// Inject puts a packet into the queue of its source in the current cycle of the
+// engine. Deliveries of this cycle that have not been told yet are told before.
+func (a *Attached) Inject(p Packet) error {
+	a.net.AdvanceTo(a.e.Now() - a.epoch)
+	err := a.net.Inject(p)
+	a.schedule()
+	return err
+}
+
+// Network is the network, for its counters.
+func (a *Attached) Network() *Network { return a.net }
+
+// schedule makes the engine wake the network when something may be delivered.
+func (a *Attached) schedule() {
+	next := a.net.NextEvent()
+	if next >= a.due {
+		return
+	}
+	if a.due != Never {
+		a.e.Cancel(a.wake)
+	}
+	a.due = next
+	a.wake = a.e.At(next+a.epoch, a.tick, 0)
+}
