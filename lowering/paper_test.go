@@ -1,12 +1,15 @@
 package lowering_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/arith"
 	"github.com/bitsched/bitsched/lattice"
 	"github.com/bitsched/bitsched/lowering"
+	"github.com/bitsched/bitsched/tile"
 )
 
 // The claims of Infinity Stream (ASPLOS 2023), sections 4.1, 4.2 and 5.2.
@@ -134,4 +137,55 @@ func TestPaperBoundary(t *testing.T) {
 		n += s.Bitlines.Len() * s.Tiles.Len()
 	}
 	require.Equal(t, 5, n)
+}
+
+// Table 1: the fields of the layout override table and their widths; Table 2: 16
+// regions.
+func TestPaperTable1(t *testing.T) {
+	want := map[string][2]int{"base": {48, 1}, "end": {48, 1}, "size": {8, 1}, "dim": {2, 1}, "S": {32, 3}, "T": {32, 3}, "wl": {10, 1}, "trans": {2, 1}}
+	total := 0
+	for _, f := range lowering.LOTFields {
+		require.Equal(t, want[f.Name], [2]int{f.Bits, f.Count}, f.Name)
+		total += f.Bits * f.Count
+	}
+	require.Len(t, lowering.LOTFields, len(want))
+	require.Equal(t, 310, total)
+
+	m := tile.Default()
+	lot, err := lowering.NewLOT(m, []int64{256}, lowering.Shape{256})
+	require.NoError(t, err)
+	for i := range 17 {
+		_, err = lot.Add(uint64(256*i), 1, []int64{256}, 8*i)
+		if i < 16 {
+			require.NoError(t, err)
+		}
+	}
+	require.ErrorIs(t, err, lowering.ErrRegions)
+}
+
+// Section 4.1, constraints (1) and (2): what breaks one of them is refused.
+func TestPaperConstraints(t *testing.T) {
+	c, err := lowering.ConstraintsOf(tile.Default(), 4)
+	require.NoError(t, err)
+	size := []int64{2048, 2048}
+	require.NoError(t, c.Check(size, size, lowering.Shape{16, 16}))
+	require.ErrorIs(t, c.Check(size, size, lowering.Shape{16, 8}), lowering.ErrNoShape)
+	c.W = 15 // 16 x 15 elements of a bank align with lines of 16, 8 x 15 do not
+	require.NoError(t, c.Check(size, size, lowering.Shape{16, 16}))
+	require.ErrorIs(t, c.Check(size, size, lowering.Shape{8, 32}), lowering.ErrNoShape)
+	// The innermost dimension must align with cache lines; others need not.
+	c.W = 256
+	require.ErrorIs(t, c.Check([]int64{2040, 2048}, size, lowering.Shape{16, 16}), lowering.ErrMisaligned)
+	require.NoError(t, c.Check([]int64{2048, 2041}, size, lowering.Shape{16, 16}))
+}
+
+// Section 2.2, Eq. 1, on neural-cache: the paper's 131072 additions of int32 a
+// cycle are for 32 cycles, after Duality Cache. The program here takes one more,
+// since its carry latch is cleared by an instruction.
+func TestPaperEquation1(t *testing.T) {
+	m := tile.Default()
+	p, err := arith.Build(context.Background(), arith.Spec{Op: "int32.add", Tech: m.Array.Technology})
+	require.NoError(t, err)
+	require.Equal(t, 131072, m.Bitlines()/(p.Latency()-1))
+	require.Equal(t, 127100, m.Bitlines()/p.Latency())
 }

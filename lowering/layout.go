@@ -1,0 +1,186 @@
+package lowering
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/bitsched/bitsched/tile"
+)
+
+// Errors that say why an array cannot be transposed; computing in memory is
+// disabled then, and cores or streams do the work (Infinity Stream, section 4.1).
+var (
+	ErrMisaligned = errors.New("innermost dimension does not align with cache lines")
+	ErrNoShape    = errors.New("no valid tile size")
+	ErrTooLarge   = errors.New("array too large for the arrays that compute")
+)
+
+// Constraints are what tiles must comply with (Infinity Stream, section 4.1), in
+// the letters of the paper.
+type Constraints struct {
+	B int64 // bitlines of an array
+	W int64 // arrays of a bank that compute
+	L int64 // elements of a cache line
+	N int64 // arrays that compute in all banks
+}
+
+// ConstraintsOf returns the constraints of a machine for elements of a size. An
+// error says that a cache line does not hold a whole number of elements.
+func ConstraintsOf(m *tile.Machine, elemBytes int) (Constraints, error) {
+	if elemBytes < 1 || m.L3.LineBytes%elemBytes != 0 {
+		return Constraints{}, fmt.Errorf("lowering: elements of %d bytes, expected a divisor of a cache line of %d", elemBytes, m.L3.LineBytes)
+	}
+	return Constraints{
+		B: int64(m.Array.Cols), W: int64(m.ArraysPerBank()), L: int64(m.L3.LineBytes / elemBytes), N: int64(m.Arrays()),
+	}, nil
+}
+
+// Check reports why an array of a size in a bounding box cannot have tiles of a
+// shape, or nil. The error wraps one of those above.
+//
+// Constraint (2) of the paper alone keeps lines in one bank where every row of
+// tiles begins at a line, that is, if the tiles of a row take a multiple of L
+// elements. It follows for powers of two, and is checked for others.
+func (c Constraints) Check(size, bound []int64, t Shape) error {
+	g, err := NewGrid(bound, t)
+	if err != nil {
+		return err
+	}
+	row := g.dim[0].tiles * t[0]
+	switch {
+	case len(size) != len(bound):
+		return fmt.Errorf("lowering: array of %d dimensions, expected %d", len(size), len(bound))
+	case size[0]%c.L != 0:
+		return fmt.Errorf("lowering: %w: %d elements, expected a multiple of %d", ErrMisaligned, size[0], c.L)
+	case t.Bitlines() != c.B:
+		return fmt.Errorf("lowering: %w: tiles of %v have %d elements, expected %d, one for each bitline", ErrNoShape, t, t.Bitlines(), c.B)
+	case t[0]*c.W%c.L != 0 || row%c.L != 0 && g.Tiles() > int(g.dim[0].tiles):
+		return fmt.Errorf("lowering: %w: with tiles of %v, cache lines of %d elements would be split between banks of %d arrays", ErrNoShape, t, c.L, c.W)
+	case int64(g.Tiles()) > c.N:
+		return fmt.Errorf("lowering: %w: %v elements in tiles of %v take %d arrays, expected at most %d", ErrTooLarge, Shape(bound), t, g.Tiles(), c.N)
+	}
+	for i := range size {
+		if size[i] < 1 || size[i] > bound[i] {
+			return fmt.Errorf("lowering: array of size %d in dimension %d, expected 1 to %d, the bounding box", size[i], i, bound[i])
+		}
+	}
+	return nil
+}
+
+// Shapes returns all valid shapes of tiles for an array that is its own bounding
+// box, dimension 0 from small to large, then dimension 1. If there are none, the
+// error wraps the reason.
+func Shapes(size []int64, c Constraints) ([]Shape, error) {
+	if len(size) < 1 || len(size) > MaxDims {
+		return nil, fmt.Errorf("lowering: %d dimensions, expected 1 to %d", len(size), MaxDims)
+	}
+	var shapes []Shape
+	var last error
+	var try func(t Shape, rest int64)
+	try = func(t Shape, rest int64) {
+		if len(t) == len(size)-1 {
+			t = append(slices.Clone(t), rest)
+			if err := c.Check(size, size, t); err != nil {
+				// The reason that is given is the one of the shape that came nearest.
+				if last == nil || errors.Is(err, ErrTooLarge) {
+					last = err
+				}
+				return
+			}
+			shapes = append(shapes, t)
+			return
+		}
+		for d := int64(1); d <= rest; d++ {
+			if rest%d == 0 {
+				try(append(t, d), rest/d)
+			}
+		}
+	}
+	try(nil, c.B)
+	if len(shapes) == 0 {
+		return nil, last
+	}
+	return shapes, nil
+}
+
+// DimSet is a set of dimensions.
+type DimSet uint8
+
+// Dims returns the set of these dimensions.
+func Dims(dims ...int) DimSet {
+	var s DimSet
+	for _, d := range dims {
+		s |= 1 << d
+	}
+	return s
+}
+
+// Has reports whether a dimension is in the set.
+func (s DimSet) Has(d int) bool { return s>>d&1 == 1 }
+
+// Hints are the layout hints of a configuration (Infinity Stream, section 3.4):
+// along which dimensions tensors are moved.
+type Hints struct {
+	Reduce    DimSet // dimensions that reductions run along
+	Shift     DimSet // dimensions that tensors are moved along
+	Broadcast DimSet // dimensions that tensors are broadcast along
+}
+
+// Choose picks the tile shape of the primary array by the heuristics of section
+// 4.1, the first of them that tells shapes apart in the order reduction, shift,
+// broadcast:
+//
+//   - a reduction favours long tiles along its dimensions, for more rounds within
+//     tiles; tiles longer than the array are no better.
+//   - a shift favours the fewest elements at the boundaries of tiles in its
+//     dimensions: tiles close to square.
+//   - a broadcast favours sources that lie in many banks, so that none becomes a
+//     hotspot: small tiles along dimension 0.
+//
+// What is still open goes to the fewest tiles, the shape nearest to a cube, and
+// the longest dimension 0.
+func Choose(size []int64, c Constraints, h Hints) (Shape, error) {
+	shapes, err := Shapes(size, c)
+	if err != nil {
+		return nil, err
+	}
+	return slices.MinFunc(shapes, func(a, b Shape) int {
+		x, y := h.score(size, a, c), h.score(size, b, c)
+		return slices.Compare(x[:], y[:])
+	}), nil
+}
+
+// score of a shape; the less in order, the better.
+func (h Hints) score(size []int64, t Shape, c Constraints) (s [6]int64) {
+	s[0], s[2] = -1, 0
+	banks := int64(-1)
+	g, err := NewGrid(size, t)
+	if err != nil {
+		panic(err) // the shape is valid
+	}
+	for d := range t {
+		if h.Reduce.Has(d) {
+			s[0] *= min(t[d], size[d])
+		}
+		if h.Shift.Has(d) && g.dim[d].tiles > 1 {
+			s[1] += c.B / t[d] // elements of a tile that a shift by one takes out of it
+		}
+		if h.Broadcast.Has(d) {
+			at := Part{}
+			for i := range MaxDims {
+				at.dim[i] = partDim{0, g.dim[i].tiles, 0, g.dim[i].tile}
+			}
+			at.dim[d].tileHi = 1
+			if n := int64(len(Banks(nil, g.tiles(&at), int(c.W)))); banks < 0 || n < banks {
+				banks = n
+			}
+		}
+	}
+	s[2] = -banks
+	s[3] = int64(g.Tiles())
+	s[4] = slices.MaxFunc(t, cmp.Compare[int64])
+	s[5] = -t[0]
+	return s
+}

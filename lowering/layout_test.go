@@ -1,0 +1,129 @@
+package lowering_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/bitsched/bitsched/lowering"
+	"github.com/bitsched/bitsched/tile"
+)
+
+func constraints(t testing.TB, elemBytes int) lowering.Constraints {
+	c, err := lowering.ConstraintsOf(tile.Default(), elemBytes)
+	require.NoError(t, err)
+	return c
+}
+
+func TestConstraintsOf(t *testing.T) {
+	require.Equal(t, lowering.Constraints{B: 256, W: 256, L: 16, N: 16384}, constraints(t, 4))
+	_, err := lowering.ConstraintsOf(tile.Default(), 3)
+	require.EqualError(t, err, "lowering: elements of 3 bytes, expected a divisor of a cache line of 64")
+}
+
+// TestShapes holds the enumeration against all triples of sizes.
+func TestShapes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 3).Draw(t, "dims")
+		c := lowering.Constraints{
+			B: rapid.SampledFrom([]int64{4, 12, 16}).Draw(t, "B"),
+			W: rapid.Int64Range(1, 6).Draw(t, "W"),
+			L: rapid.SampledFrom([]int64{2, 4, 8}).Draw(t, "L"),
+			N: rapid.Int64Range(1, 60).Draw(t, "N"),
+		}
+		size := []int64{c.L * rapid.Int64Range(1, 4).Draw(t, "lines"), 1, 1}
+		for i := 1; i < n; i++ {
+			size[i] = rapid.Int64Range(1, 9).Draw(t, "size")
+		}
+		var want []lowering.Shape
+		for x := int64(1); x <= c.B; x++ {
+			for y := int64(1); y <= c.B; y++ {
+				for z := int64(1); z <= c.B; z++ {
+					shape := lowering.Shape{x, y, z}
+					if x*y*z != c.B || n < 3 && z > 1 || n < 2 && y > 1 || x*c.W%c.L != 0 {
+						continue
+					}
+					// One bank for each line, and room for all: by definition.
+					lines := true
+					tiles := 0
+					for p, at := range places(size, shape) {
+						tiles = max(tiles, p.tile+1)
+						for q, other := range places(size, shape) {
+							if at[0]/c.L == other[0]/c.L && at[1] == other[1] && at[2] == other[2] && p.tile/int(c.W) != q.tile/int(c.W) {
+								lines = false
+							}
+						}
+						if !lines {
+							break
+						}
+					}
+					if lines && int64(tiles) <= c.N {
+						want = append(want, shape[:n])
+					}
+				}
+			}
+		}
+		got, err := lowering.Shapes(size[:n], c)
+		if err != nil {
+			require.Empty(t, got)
+		}
+		// What is valid keeps lines together; the check may refuse a shape whose lines
+		// happen not to be split, where its rows of tiles do not begin at lines.
+		for _, s := range got {
+			require.Contains(t, want, s)
+		}
+		for _, s := range want {
+			row := (size[0] + s[0] - 1) / s[0] * s[0]
+			if row%c.L == 0 {
+				require.Contains(t, got, s)
+			}
+		}
+	})
+}
+
+func TestShapesOfMachine(t *testing.T) {
+	shapes, err := lowering.Shapes([]int64{2048, 2048}, constraints(t, 4))
+	require.NoError(t, err)
+	require.Equal(t, []lowering.Shape{{1, 256}, {2, 128}, {4, 64}, {8, 32}, {16, 16}, {32, 8}, {64, 4}, {128, 2}, {256, 1}}, shapes)
+	shapes, err = lowering.Shapes([]int64{512, 512, 16}, constraints(t, 4))
+	require.NoError(t, err)
+	require.Len(t, shapes, 45-10) // tiles deeper than 16 waste bitlines, so that the arrays do not suffice
+	for size, want := range map[[2]int64]error{
+		{2040, 2048}: lowering.ErrMisaligned,
+		{4096, 2048}: lowering.ErrTooLarge,
+	} {
+		_, err := lowering.Shapes(size[:], constraints(t, 4))
+		require.ErrorIs(t, err, want)
+	}
+	_, err = lowering.Shapes([]int64{16, 16}, lowering.Constraints{B: 3, W: 1, L: 16, N: 1000})
+	require.ErrorIs(t, err, lowering.ErrNoShape)
+	_, err = lowering.Shapes(nil, constraints(t, 4))
+	require.EqualError(t, err, "lowering: 0 dimensions, expected 1 to 3")
+}
+
+// TestChoose has the cases that the paper describes in words.
+func TestChoose(t *testing.T) {
+	for _, c := range []struct {
+		why  string
+		size []int64
+		h    lowering.Hints
+		want string
+	}{
+		{"stencil2d: shifts along both dimensions, section 8 has 16x16", []int64{2048, 2048}, lowering.Hints{Shift: lowering.Dims(0, 1)}, "16x16"},
+		{"stencil1d", []int64{4 << 20}, lowering.Hints{Shift: lowering.Dims(0)}, "256"},
+		{"a shift along one dimension", []int64{2048, 2048}, lowering.Hints{Shift: lowering.Dims(1)}, "1x256"},
+		{"stencil3d", []int64{512, 512, 16}, lowering.Hints{Shift: lowering.Dims(0, 1, 2)}, "8x4x8"},
+		{"kmeans/in: 128 dimensions reduced, section 8 tiles by 128", []int64{128, 32768}, lowering.Hints{Reduce: lowering.Dims(0), Shift: lowering.Dims(0, 1)}, "128x2"},
+		{"reduction before shift", []int64{2048, 2048}, lowering.Hints{Reduce: lowering.Dims(0), Shift: lowering.Dims(0, 1)}, "256x1"},
+		{"shift before broadcast", []int64{2048, 2048}, lowering.Hints{Shift: lowering.Dims(0, 1), Broadcast: lowering.Dims(0, 1)}, "16x16"},
+		{"mm/out: rows are spread over as many banks as can be", []int64{2048, 2048}, lowering.Hints{Broadcast: lowering.Dims(0, 1)}, "1x256"},
+		{"no hints", []int64{2048, 2048}, lowering.Hints{}, "16x16"},
+	} {
+		got, err := lowering.Choose(c.size, constraints(t, 4), c.h)
+		require.NoError(t, err, c.why)
+		require.Equal(t, c.want, got.String(), c.why)
+	}
+	_, err := lowering.Choose([]int64{3}, constraints(t, 4), lowering.Hints{})
+	require.EqualError(t, err, "lowering: innermost dimension does not align with cache lines: 3 elements, expected a multiple of 16")
+}

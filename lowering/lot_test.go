@@ -1,0 +1,184 @@
+package lowering_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/bitsched/bitsched/lowering"
+	"github.com/bitsched/bitsched/tile"
+)
+
+// small is a machine of 4 banks of 2x4 arrays with 64 bitlines.
+func small() *tile.Machine {
+	m := tile.Default()
+	m.Name = "small"
+	m.Mesh.Cols, m.Mesh.Rows = 2, 2
+	m.NoC.MemoryControllers = 1
+	m.L3.Ways, m.L3.ComputeWays, m.L3.ArraysPerWay = 3, 2, 4
+	m.Array.Cols = 64
+	return m
+}
+
+// TestLOT maps every bit of random arrays there and back: no two bits share a
+// cell, each cell that is used comes back to its address, others to none, a cache
+// line stays in one bank, and elements of the same lattice cell share a bitline.
+func TestLOT(t *testing.T) {
+	m := small()
+	require.NoError(t, m.Check())
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 3).Draw(t, "dims")
+		type array struct {
+			bytes int
+			size  []int64
+		}
+		var arrays []array
+		bound := make([]int64, n)
+		for range rapid.IntRange(1, 3).Draw(t, "arrays") {
+			a := array{bytes: rapid.SampledFrom([]int{2, 4}).Draw(t, "bytes"), size: make([]int64, n)}
+			a.size[0] = 64 / int64(a.bytes) * rapid.Int64Range(1, 2).Draw(t, "lines")
+			for d := 1; d < n; d++ {
+				a.size[d] = rapid.Int64Range(1, 6).Draw(t, "size")
+			}
+			for d := range n {
+				bound[d] = max(bound[d], a.size[d])
+			}
+			arrays = append(arrays, a)
+		}
+		c, err := lowering.ConstraintsOf(m, 2)
+		require.NoError(t, err)
+		bound[0] = (bound[0] + c.L - 1) / c.L * c.L
+		shapes, err := lowering.Shapes(bound, c)
+		if err != nil {
+			require.ErrorIs(t, err, lowering.ErrTooLarge)
+			return
+		}
+		lot, err := lowering.NewLOT(m, bound, rapid.SampledFrom(shapes).Draw(t, "shape"))
+		require.NoError(t, err)
+		base, wl := uint64(4096), 0
+		for i, a := range arrays {
+			got, err := lot.Add(base, a.bytes, a.size, wl)
+			require.NoError(t, err)
+			require.Equal(t, i, got)
+			r := lot.Regions()[i]
+			words, err := r.Encode()
+			require.NoError(t, err)
+			require.Equal(t, r, lowering.DecodeRegion(words))
+			base = (r.End+63)/64*64 + 64
+			wl = r.WL + r.Bits() + 3
+		}
+		seen := map[lowering.Place]bool{}
+		for i, r := range lot.Regions() {
+			for addr := r.Base; addr < r.End; addr++ {
+				require.Equal(t, i, lot.Find(addr))
+				p, ok := lot.Locate(addr, int(addr%8))
+				require.True(t, ok)
+				require.False(t, seen[p])
+				seen[p] = true
+				require.True(t, p.Bank < 4 && p.Way < 2 && p.Array < 4 && p.Bitline < 64)
+				back, bit, ok := lot.Address(p)
+				require.True(t, ok)
+				require.Equal(t, addr, back)
+				require.Equal(t, int(addr%8), bit)
+				line, _ := lot.Locate(addr&^63, 0)
+				require.Equal(t, line.Bank, p.Bank, "a line in two banks")
+
+				// The element of region 0 at the same point of the lattice.
+				elem, first := int64(addr-r.Base)/int64(r.Size), lot.Regions()[0]
+				point := [3]int64{elem % r.S[0], elem / r.S[0] % r.S[1], elem / r.S[0] / r.S[1]}
+				if point[0] < first.S[0] && point[1] < first.S[1] && point[2] < first.S[2] {
+					other, _ := lot.Locate(first.Base+uint64(first.Size)*uint64(point[0]+first.S[0]*(point[1]+first.S[1]*point[2])), 0)
+					p.Wordline, other.Wordline = 0, 0
+					require.Equal(t, p, other)
+				}
+			}
+			_, ok := lot.Locate(r.End, 0)
+			require.False(t, ok)
+		}
+		// Every cell that no bit was found in has no address.
+		used := 0
+		for bank := range 4 {
+			for way := range 2 {
+				for a := range 4 {
+					for b := range 64 {
+						for w := range wl {
+							p := lowering.Place{Bank: bank, Way: way, Array: a, Bitline: b, Wordline: w}
+							addr, bit, ok := lot.Address(p)
+							if ok {
+								used++
+								back, _ := lot.Locate(addr, bit)
+								require.Equal(t, p, back)
+							}
+						}
+					}
+				}
+			}
+		}
+		total := 0
+		for _, r := range lot.Regions() {
+			total += 8 * int(r.End-r.Base)
+		}
+		require.Equal(t, total, used)
+	})
+}
+
+func TestLOTErrors(t *testing.T) {
+	m := small()
+	_, err := lowering.NewLOT(m, []int64{4096}, lowering.Shape{64})
+	require.EqualError(t, err, "lowering: array too large for the arrays that compute: 4096 elements in tiles of 64 take 64 arrays, expected at most 32")
+	_, err = lowering.NewLOT(m, []int64{64}, lowering.Shape{32})
+	require.EqualError(t, err, "lowering: no valid tile size: tiles of 32 have 32 elements, expected 64, one for each bitline")
+	lot, err := lowering.NewLOT(m, []int64{128, 4}, lowering.Shape{16, 4})
+	require.NoError(t, err)
+	_, err = lot.Add(4096, 4, []int64{128, 4}, 0)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		base  uint64
+		bytes int
+		size  []int64
+		wl    int
+		want  string
+	}{
+		{0, 4, []int64{128, 5}, 32, "lowering: array of size 5 in dimension 1, expected 1 to 4, the bounding box"},
+		{0, 4, []int64{128}, 32, "lowering: array of 1 dimensions, expected 2"},
+		{0, 3, []int64{128, 4}, 32, "lowering: elements of 3 bytes, expected a divisor of a cache line of 64"},
+		{0, 4, []int64{120, 4}, 32, "lowering: innermost dimension does not align with cache lines: 120 elements, expected a multiple of 16"},
+		{8, 4, []int64{16, 4}, 32, "lowering: array at address 0x8, expected a multiple of 64, a cache line"},
+		{0, 4, []int64{16, 4}, 230, "lowering: not enough wordlines: 32 bits from wordline 230 on, expected them below 254"},
+		{4096, 4, []int64{16, 4}, 32, "lowering: addresses [0x1000,0x1100) overlap those of region 0, [0x1000,0x1800)"},
+		{0, 4, []int64{16, 4}, 31, "lowering: wordlines [31,63) overlap those of region 0, [0,32)"},
+		{1 << 48, 4, []int64{16, 4}, 32, "lowering: base of 281474976710656 does not fit the 48 bits of a layout override table"},
+	} {
+		_, err := lot.Add(c.base, c.bytes, c.size, c.wl)
+		require.EqualError(t, err, c.want)
+	}
+	require.Len(t, lot.Regions(), 1)
+
+	m.LOT.Regions = 1
+	_, err = lot.Add(0, 4, []int64{16, 4}, 32)
+	require.ErrorIs(t, err, lowering.ErrRegions)
+	require.EqualError(t, err, "lowering: layout override table is full: more than 1 regions")
+}
+
+// TestLOTTrans follows the states of section 5.2: 0 at first, 1 while data is
+// fetched and requests of cores are blocked, 2 when transposed.
+func TestLOTTrans(t *testing.T) {
+	lot, err := lowering.NewLOT(small(), []int64{128}, lowering.Shape{64})
+	require.NoError(t, err)
+	_, err = lot.Add(0, 4, []int64{128}, 0)
+	require.NoError(t, err)
+	require.Equal(t, lowering.Normal, lot.Regions()[0].Trans)
+	require.EqualError(t, lot.SetTrans(0, lowering.Transposed), "lowering: region 0 from normal to transposed, expected to go through changing")
+	require.False(t, lot.Blocked(0))
+	require.NoError(t, lot.SetTrans(0, lowering.Changing))
+	require.True(t, lot.Blocked(0))
+	require.False(t, lot.Blocked(512))
+	require.NoError(t, lot.SetTrans(0, lowering.Transposed))
+	require.False(t, lot.Blocked(0))
+	require.Error(t, lot.SetTrans(0, lowering.Normal))
+	require.Error(t, lot.SetTrans(0, 3))
+	require.NoError(t, lot.SetTrans(0, lowering.Changing))
+	require.NoError(t, lot.SetTrans(0, lowering.Normal))
+	require.Equal(t, "normal changing transposed state(3)", lowering.Normal.String()+" "+lowering.Changing.String()+" "+lowering.Transposed.String()+" "+lowering.TransState(3).String())
+}
