@@ -38,8 +38,11 @@ func (g *Graph) Check() error {
 	return err
 }
 
-// keywords of the text form are no names.
-var keywords = strings.Fields("graph symbol array param for load store rmw reduce in inf step while over from if")
+// keywords of the text form are no names, and neither are its literals.
+var (
+	keywords = append(strings.Fields("graph symbol array param for load store rmw reduce in inf step while over from if"), literals...)
+	literals = strings.Fields("true false NaN Inf")
+)
 
 // nameKind is what a name stands for.
 type nameKind uint8
@@ -89,15 +92,15 @@ func (c *checker) fail(at Stmt, format string, args ...any) error {
 	return &Error{Graph: c.g.Name, Stmt: at, Msg: fmt.Sprintf(format, args...)}
 }
 
+// declare takes a name for what it is declared as.
 func (c *checker) declare(what, name string) error {
-	if !isName(name) {
+	switch old, taken := c.taken[name]; {
+	case !isName(name):
 		return fmt.Errorf("%s %q: expected a name of letters, digits, dots and underscores", what, name)
-	}
-	if slices.Contains(keywords, name) {
+	case slices.Contains(keywords, name):
 		return fmt.Errorf("%s %s: the name is a keyword", what, name)
-	}
-	if old, ok := c.taken[name]; ok {
-		return fmt.Errorf("%s %s: there is already a %s of that name", what, name, old)
+	case taken:
+		return fmt.Errorf("%s %s: the name is already that of the %s", what, name, old)
 	}
 	c.taken[name] = what
 	return nil
@@ -144,7 +147,7 @@ func (c *checker) graph() error {
 	}
 	for _, s := range c.g.Streams() {
 		if err := c.declare("stream", s.Name); err != nil {
-			return c.fail(s, "%v", err)
+			return c.fail(s, "%s", strings.TrimPrefix(err.Error(), "stream "+s.Name+": "))
 		}
 	}
 	return c.body(c.g.Body)
@@ -180,7 +183,7 @@ func (c *checker) loop(l *Loop) error {
 	case !isName(l.Var) || slices.Contains(keywords, l.Var):
 		return c.fail(l, "expected a name for the variable")
 	case isTaken:
-		return c.fail(l, "the variable has the name of a %s", old)
+		return c.fail(l, "the name is already that of the %s", old)
 	case c.lookup(l.Var) != nil:
 		return c.fail(l, "a loop around it has the same variable")
 	case l.Open && l.While == nil:

@@ -1,0 +1,112 @@
+package stream
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bitsched/bitsched/lattice"
+)
+
+// The text form of a graph, one declaration or statement a line:
+//
+//	graph NAME
+//	symbol NAME in [LO,HI)                        # HI may be inf
+//	array NAME TYPE[SIZE]...                      # outermost dimension first, as in C
+//	param NAME TYPE
+//	for VAR in [LO,HI) step INT while EXPR {      # step and while are optional; HI may be inf
+//		load NAME: ARRAY[INDEX]... = EXPR if EXPR # a computation and a condition are optional
+//		store NAME: ARRAY[INDEX]... = EXPR if EXPR
+//		rmw NAME: ARRAY[INDEX]... = EXPR if EXPR
+//		reduce NAME: ARRAY[INDEX]... over VAR from EXPR = EXPR if EXPR
+//	}
+//
+// A reduce may do without ": ARRAY[INDEX]...". Bounds, sizes and subscripts are as
+// lattice.ParseExpr reads them. An expression is @, a name, a constant such as
+// fp32(1.5), a conversion such as int8(x), or an operation of package scalar such
+// as add(x, y). A # starts a comment.
+
+// String returns the graph in the form that Parse reads.
+func (g *Graph) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "graph %s\n", g.Name)
+	if g.Symbols != nil {
+		for _, s := range g.Symbols.Symbols() {
+			fmt.Fprintf(&b, "symbol %s in %s\n", s.Name, symbolRange(s))
+		}
+	}
+	for _, a := range g.Arrays {
+		fmt.Fprintf(&b, "array %s %s%s\n", a.Name, a.Type, subscripts(a.Size))
+	}
+	for _, p := range g.Params {
+		fmt.Fprintf(&b, "param %s %s\n", p.Name, p.Type)
+	}
+	writeBody(&b, g.Body, 0)
+	return b.String()
+}
+
+func writeBody(b *strings.Builder, body []Stmt, depth int) {
+	for _, st := range body {
+		b.WriteString(strings.Repeat("\t", depth))
+		switch st := st.(type) {
+		case *Stream:
+			fmt.Fprintln(b, st)
+		case *Loop:
+			fmt.Fprintf(b, "%s {\n", st)
+			writeBody(b, st.Body, depth+1)
+			b.WriteString(strings.Repeat("\t", depth) + "}\n")
+		}
+	}
+}
+
+// String returns the head of the loop in text form.
+func (l *Loop) String() string {
+	text := "for " + l.Var + " in " + l.Range.String()
+	if l.Open {
+		text = "for " + l.Var + " in [" + l.Range.Lo.String() + ",inf)"
+	}
+	if l.Stride() != 1 {
+		text += fmt.Sprintf(" step %d", l.Step)
+	}
+	if l.While != nil {
+		text += " while " + l.While.String()
+	}
+	return text
+}
+
+// String returns the stream in text form.
+func (s *Stream) String() string {
+	text := s.Kind.String() + " " + s.Name
+	if s.Array != "" {
+		text += ": " + s.Array + subscripts(s.Index)
+	}
+	if s.Kind == Reduce {
+		text += " over " + s.Over
+		if s.Init != nil {
+			text += " from " + s.Init.String()
+		}
+	}
+	if s.Value != nil {
+		text += " = " + s.Value.String()
+	}
+	if s.If != nil {
+		text += " if " + s.If.String()
+	}
+	return text
+}
+
+// subscripts returns expressions as subscripts of C, the outermost first.
+func subscripts(list []lattice.Expr) string {
+	text := ""
+	for _, x := range list {
+		text = "[" + x.String() + "]" + text
+	}
+	return text
+}
+
+// symbolRange returns the values of a symbol as "[4,inf)".
+func symbolRange(s lattice.Symbol) string {
+	if !s.Bounded {
+		return "[" + s.Lo.String() + ",inf)"
+	}
+	return "[" + s.Lo.String() + "," + s.Hi.Plus(1).String() + ")"
+}
