@@ -93,8 +93,12 @@ func (m *Mismatch) String() string {
 	if m.Got {
 		values = "1, expected 0"
 	}
-	return fmt.Sprintf("output %d (%s) is %s, in pattern %d (block %d, bitline %d): inputs %s",
-		m.Output, m.Name, values, m.Pattern, m.Block, m.Bitline, m.Inputs)
+	name := ""
+	if m.Name != "" {
+		name = " (" + m.Name + ")"
+	}
+	return fmt.Sprintf("output %d%s is %s, in pattern %d (block %d, bitline %d): inputs %s",
+		m.Output, name, values, m.Pattern, m.Block, m.Bitline, m.Inputs)
 }
 
 // Verify executes a program on the machine of package sram and compares every

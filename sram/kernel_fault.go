@@ -127,6 +127,21 @@ func (k *Kernel) operandRow(o Operand) int {
 	return k.Usable()
 }
 
+// Activated returns how many different rows instruction i activates; a constant
+// is a row where the technology reserves rows for constants.
+func (k *Kernel) Activated(i int) int {
+	m := &k.Instrs[i]
+	var rows [3]int
+	n := 0
+	for _, o := range m.Src[:k.Tech.Ops[m.Op].Operands] {
+		if r := k.operandRow(o); r >= 0 && !slices.Contains(rows[:n], r) {
+			rows[n] = r
+			n++
+		}
+	}
+	return n
+}
+
 // Sets returns the latches that the kernel sets.
 func (k *Kernel) Sets() Latch {
 	var l Latch

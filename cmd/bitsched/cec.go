@@ -157,7 +157,9 @@ func newWitnessReport(g *xmg.Graph, w *xmg.Witness) *witnessReport {
 	names := make([]string, len(w.Inputs))
 	for i, v := range w.Inputs {
 		digits[i] = '0' + bit(v)
-		names[i] = g.InputName(i)
+		if names[i] = g.InputName(i); names[i] == "" {
+			names[i] = fmt.Sprintf("i%d", i)
+		}
 	}
 	return &witnessReport{
 		Inputs: string(digits), Output: w.Output, Name: g.Output(w.Output).Name, A: w.A, B: w.B,
@@ -172,8 +174,16 @@ func bit(v bool) byte {
 	return 0
 }
 
+// output is the number of the output with its name, if it has one.
+func (w *witnessReport) output() string {
+	if w.Name == "" {
+		return strconv.Itoa(w.Output)
+	}
+	return fmt.Sprintf("%d (%s)", w.Output, w.Name)
+}
+
 func (w *witnessReport) String() string {
-	return fmt.Sprintf("output %d (%s) is %d and %d for inputs %s", w.Output, w.Name, bit(w.A), bit(w.B), w.text)
+	return fmt.Sprintf("output %s is %d and %d for inputs %s", w.output(), bit(w.A), bit(w.B), w.text)
 }
 
 func (r *cecResult) text() string {
@@ -190,7 +200,7 @@ func (r *cecResult) text() string {
 	case r.Witness != nil:
 		w := r.Witness
 		s.add("verdict", "DIFFERENT")
-		s.add("output", "%d (%s): A %d, B %d", w.Output, w.Name, bit(w.A), bit(w.B))
+		s.add("output", "%s: A %d, B %d", w.output(), bit(w.A), bit(w.B))
 		s.add("inputs", "%s", w.text)
 	case r.Verdict == xmg.Equal.String():
 		s.add("verdict", "equal, proved for all inputs")
@@ -246,11 +256,7 @@ func patternText(names []string, values []bool) string {
 			parts = append(parts, fmt.Sprintf("%s[%d:%d]=0x%s", word, first+n-1, first, hexDigits(values[i:i+n])))
 		default:
 			n = 1
-			name := names[i]
-			if name == "" {
-				name = "input " + strconv.Itoa(i) + " "
-			}
-			parts = append(parts, fmt.Sprintf("%s=%d", name, bit(values[i])))
+			parts = append(parts, fmt.Sprintf("%s=%d", names[i], bit(values[i])))
 		}
 		i += n
 	}

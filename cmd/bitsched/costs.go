@@ -161,6 +161,24 @@ func (f *costFlags) reportCounts(t *cost.Table, counts func() cost.Counts) *cost
 	return r
 }
 
+// reportKernel is report for a kernel on one array.
+func (f *costFlags) reportKernel(t *cost.Table, k *sram.Kernel) *costReport {
+	counts := cost.OfKernel(k, sram.DefaultCols)
+	r := f.reportCounts(t, func() cost.Counts { return counts })
+	if r != nil && f.explain && counts.Kinds != nil {
+		r.Note = kindsNote(f.table)
+	}
+	return r
+}
+
+// kindsNote says what is known of the energies of kinds of instructions.
+func kindsNote(table string) string {
+	if table == "" {
+		return "every instruction counts as a compute: this table does not tell kinds of instructions apart (--cost does, as far as its sources do)"
+	}
+	return cost.KindsNote
+}
+
 // noteCopyEnergy says so where the energy of a copy is not that of the table
 // which explains the default.
 func (r *costReport) noteCopyEnergy(energy float64) {

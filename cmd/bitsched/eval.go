@@ -18,7 +18,6 @@ import (
 	"github.com/bitsched/bitsched/arith"
 	"github.com/bitsched/bitsched/masim"
 	"github.com/bitsched/bitsched/sram"
-	"github.com/bitsched/bitsched/sram/cost"
 )
 
 type evalFlags struct {
@@ -154,7 +153,7 @@ func (a *app) eval(cmd *cobra.Command, name string, f evalFlags) error {
 		return evalError(err)
 	}
 	r := evalReport{Op: p.Spec.Op, Tech: p.Spec.Tech, Cycles: p.Latency(), Scratch: p.Scratch, Energy: p.Kernel.Energy(sram.DefaultEnergy),
-		Cost: f.cost.reportCounts(table, func() cost.Counts { return cost.OfKernel(p.Kernel, sram.DefaultCols) })}
+		Cost: f.cost.reportKernel(table, p.Kernel)}
 	switch {
 	case f.random > 0:
 		line.phase("comparing")

@@ -81,6 +81,8 @@ type opReport struct {
 	InPlace   []string          `json:"in_place,omitempty"` // operands that the result may replace
 	Published []publishedReport `json:"published,omitempty"`
 	Note      string            `json:"note,omitempty"` // why there is no program
+
+	counts cost.Counts
 }
 
 type publishedReport struct {
@@ -131,8 +133,7 @@ func (a *app) ops(cmd *cobra.Command, f opsFlags) error {
 				return err
 			}
 			if f.cost.table != "" {
-				counts := cost.Counts{Computes: r.Cycles, Arrays: 1, Rows: f.rows, Cols: sram.DefaultCols}
-				r.Energy = table.Breakdown(counts).Lines[0].Energy
+				r.Energy = table.Breakdown(r.counts).Instructions()
 			}
 			list = append(list, r)
 		}
@@ -145,6 +146,7 @@ func (a *app) ops(cmd *cobra.Command, f opsFlags) error {
 		doc := map[string]any{"operations": list, "registers": registers, "energy_unit": cmp.Or(unit, "row operation")}
 		if f.cost.explain {
 			doc["explained"] = table
+			doc["note"] = kindsNote(f.cost.table)
 		}
 		b, err := json.MarshalIndent(doc, "", "  ")
 		if err != nil {
@@ -154,7 +156,7 @@ func (a *app) ops(cmd *cobra.Command, f opsFlags) error {
 	}
 	text := opsText(list, registers, unit)
 	if f.cost.explain {
-		text += "\n" + explanation(table)
+		text += "\n" + explanation(table) + "\nnote: " + kindsNote(f.cost.table) + "\n"
 	}
 	return a.printText(text)
 }
@@ -185,6 +187,7 @@ func opsEntry(name string, t *sram.Technology, rows int, few bool) (opReport, er
 		return r, err
 	}
 	r.Cycles, r.Scratch, r.Copies = p.Latency(), p.Scratch, p.Copies()
+	r.counts = cost.OfKernel(p.Kernel, sram.DefaultCols)
 	energy := p.Kernel.Energy(sram.DefaultEnergy)
 	r.Energy = &energy
 	r.Classes = map[string]int{}

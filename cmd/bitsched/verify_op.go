@@ -11,7 +11,6 @@ import (
 	"github.com/bitsched/bitsched/arith"
 	"github.com/bitsched/bitsched/masim"
 	"github.com/bitsched/bitsched/sram"
-	"github.com/bitsched/bitsched/sram/cost"
 )
 
 type verifyOperationResult struct {
@@ -89,7 +88,7 @@ func (a *app) verifyOperation(cmd *cobra.Command, name string, f verifyFlags) er
 		r.Stuck = append(r.Stuck, s)
 	}
 	line.clear()
-	r.Cost = f.cost.reportCounts(table, func() cost.Counts { return cost.OfKernel(p.Kernel, sram.DefaultCols) })
+	r.Cost = f.cost.reportKernel(table, p.Kernel)
 	r.CPUSeconds, r.WallSeconds = cpuTime().Seconds(), time.Since(a.start).Seconds()
 	if f.json {
 		err = a.printJSON(r)

@@ -21,6 +21,8 @@ type Counts struct {
 	Arrays     int `json:"arrays"`      // in use
 	Rows       int `json:"rows"`        // of an array
 	Cols       int `json:"cols"`        // bitlines of an array
+
+	Kinds *Kinds `json:"kinds,omitempty"` // of the computes of a kernel; nil = all are alike
 }
 
 // Of counts a valid program. Outputs that are constants are no row, and a row
@@ -58,6 +60,21 @@ type Breakdown struct {
 	TimeLeftOut []string `json:"time_left_out"`
 	Unconfirmed []string `json:"unconfirmed"` // quantities used whose values were not confirmed
 	Note        string   `json:"note,omitempty"`
+
+	instructions int // how many of the lines are of instructions, the first ones
+}
+
+// Instructions returns the energy of the instructions of a program, copies and
+// all else apart; nil if one of them is unknown.
+func (b *Breakdown) Instructions() *float64 {
+	sum := 0.0
+	for _, l := range b.Lines[:b.instructions] {
+		if l.Energy == nil {
+			return nil
+		}
+		sum += *l.Energy
+	}
+	return &sum
 }
 
 // Line is one line of a breakdown; a nil energy or time is unknown.
@@ -81,15 +98,20 @@ func (t *Table) Breakdown(c Counts) *Breakdown {
 	rows := float64(c.InputRows + c.OutputRows)
 	hostLines := math.Ceil(rows * float64(c.Cols) / lineBits)
 	u := &user{table: t, b: b}
-	b.Lines = []Line{
-		u.line("compute", float64(c.Computes), "row operations", "compute"),
+	if c.Kinds != nil {
+		b.Lines = u.kindLines(c.Kinds)
+	} else {
+		b.Lines = []Line{u.line("compute", float64(c.Computes), "row operations", "compute")}
+	}
+	b.instructions = len(b.Lines)
+	b.Lines = append(b.Lines,
 		u.line("copy", float64(c.Copies), "rows", "copy"),
-		{}, // leakage, which needs the times of all others
+		Line{}, // leakage, which needs the times of all others
 		u.line("transposition", rows, "rows in and out", "transpose"),
 		u.line("H-tree", float64(c.Copies), "rows between arrays", "htree"),
 		u.line("host copies", hostLines, "lines of 64 bytes", "host"),
-	}
-	b.Lines[2] = u.leakage()
+	)
+	b.Lines[b.instructions+1] = u.leakage()
 	b.total()
 	b.area(u)
 	if t.Array != nil && (t.Array.Rows != c.Rows || t.Array.Cols != c.Cols) {
@@ -117,8 +139,9 @@ func (u *user) get(what string) *Value {
 	return v
 }
 
-// each returns the cost of one of an operation and how it is made up. A copy is
-// a read and a write where the table has no value of its own.
+// each returns the cost of one of an operation and how it is made up. A copy, and
+// a move within an array, is a read and a write where the table has no value of
+// its own; no table has one of a move.
 func (u *user) each(op, kind string) (x float64, how string, ok bool) {
 	if v := u.get(op + kind); v != nil {
 		if v.Included != "" {
@@ -126,7 +149,7 @@ func (u *user) each(op, kind string) (x float64, how string, ok bool) {
 		}
 		return *v.Value, v.What, true
 	}
-	if op != "copy" {
+	if op != "copy" && op != "move" {
 		return 0, "no " + op + kind, false
 	}
 	var parts []string
@@ -136,7 +159,7 @@ func (u *user) each(op, kind string) (x float64, how string, ok bool) {
 			v = u.get("access" + kind)
 		}
 		if v == nil || v.Value == nil {
-			return 0, fmt.Sprintf("no copy%s, and no %s%s", kind, half, kind), false
+			return 0, fmt.Sprintf("no %s%s, and no %s%s", op, kind, half, kind), false
 		}
 		x += *v.Value
 		parts = append(parts, v.What)
@@ -168,12 +191,12 @@ func (u *user) line(name string, count float64, of, op string) Line {
 func (u *user) leakage() Line {
 	l := Line{Name: "leakage", Count: float64(u.b.Counts.Arrays), Of: "arrays", Time: new(float64)}
 	time := 0.0
-	for _, x := range u.b.Lines {
+	for i, x := range u.b.Lines {
 		switch {
 		case x.Name == "":
 		case x.Time != nil:
 			time += *x.Time
-		case x.Name == "compute" || x.Name == "copy":
+		case i <= u.b.instructions: // of the program, not of the host
 			l.How = "no time of " + x.Name
 			return l
 		}
