@@ -77,6 +77,13 @@ func (p *Program) Check() error {
 	if err != nil {
 		return fmt.Errorf("tdfg: program %s: %w", p.Name, err)
 	}
+	all := Scope{Dims: MaxDims, Space: space, Arrays: p.Arrays}
+	for _, s := range p.Scalars {
+		all.Params = append(all.Params, s.Param)
+	}
+	if err := all.Check(); err != nil {
+		return err
+	}
 	return p.checkBody(p.Body, space)
 }
 
