@@ -43,7 +43,7 @@ var mayImport = map[string][]string{
 	"tile":                 {"lattice", "sram"},
 	"lowering":             {"lattice", "scalar", "sram", "arith", "tile", "tdfg"},
 	"benchmarks":           {"netlist", "xmg", "sram", "masim"},
-	"cmd/bitsched":         {"netlist", "netlist/gen", "xmg", "sram", "sram/cost", "masim", "arith", "benchmarks"},
+	"cmd/bitsched":         {"netlist", "netlist/gen", "xmg", "sram", "sram/cost", "masim", "arith", "benchmarks", "tile/noc"},
 }
 
 // onlyInCmd are the modules that no library package may need.

@@ -1,0 +1,76 @@
+package benchmarks
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// NoCReference is a latency that another simulator of a mesh measured.
+type NoCReference struct {
+	Traffic string
+	Flits   int     // of a packet
+	Load    float64 // flits per node and cycle
+	Latency float64 // cycles, mean
+	Hops    float64 // routers passed, mean
+}
+
+// nocColumns are the columns of such a file, in this order.
+var nocColumns = []string{"traffic", "packet_flits", "injected_flits_per_node_per_cycle", "avg_packet_latency_cycles", "avg_hops"}
+
+// ReadNoCReference reads measurements from a CSV file with a line of column names.
+// Errors name the file, the line and the column in bytes.
+func ReadNoCReference(name string, r io.Reader) ([]NoCReference, error) {
+	c := csv.NewReader(r)
+	c.FieldsPerRecord = -1
+	c.ReuseRecord = true
+	header, err := c.Read()
+	switch {
+	case err == io.EOF:
+		return nil, fmt.Errorf("%s:1:1: empty file, expected the columns %s", name, strings.Join(nocColumns, ","))
+	case err != nil:
+		return nil, csvError(name, err)
+	case !slices.Equal(header, nocColumns):
+		return nil, fmt.Errorf("%s:1:1: columns %s, expected %s", name, strings.Join(header, ","), strings.Join(nocColumns, ","))
+	}
+	var points []NoCReference
+	for {
+		row, err := c.Read()
+		if err == io.EOF {
+			return points, nil
+		}
+		if err != nil {
+			return nil, csvError(name, err)
+		}
+		line, _ := c.FieldPos(0)
+		if len(row) != len(nocColumns) {
+			return nil, fmt.Errorf("%s:%d:1: %d fields, expected %d", name, line, len(row), len(nocColumns))
+		}
+		var v [5]float64
+		for i := 1; i < len(row); i++ {
+			v[i], err = strconv.ParseFloat(row[i], 64)
+			if err != nil || !(v[i] > 0) || math.IsInf(v[i], 0) || i == 1 && (v[i] != math.Trunc(v[i]) || v[i] > math.MaxInt32) {
+				line, column := c.FieldPos(i)
+				return nil, fmt.Errorf("%s:%d:%d: %s %q, expected a positive number", name, line, column, nocColumns[i], row[i])
+			}
+		}
+		p := NoCReference{strings.Clone(row[0]), int(v[1]), v[2], v[3], v[4]}
+		if i := slices.IndexFunc(points, func(o NoCReference) bool { return o.Traffic == p.Traffic && o.Flits == p.Flits && o.Load == p.Load }); i >= 0 {
+			return nil, fmt.Errorf("%s:%d:1: %s traffic of %d flits at load %g a second time, expected it once", name, line, p.Traffic, p.Flits, p.Load)
+		}
+		points = append(points, p)
+	}
+}
+
+func csvError(name string, err error) error {
+	var p *csv.ParseError
+	if errors.As(err, &p) {
+		return fmt.Errorf("%s:%d:%d: %w, expected CSV", name, p.Line, p.Column, p.Err)
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
