@@ -45,18 +45,16 @@ func TestShapes(t *testing.T) {
 						continue
 					}
 					// One bank for each line, and room for all: by definition.
-					lines := true
-					tiles := 0
+					lines, tiles := true, 0
+					bank := map[[3]int64]int{}
 					for p, at := range places(size, shape) {
 						tiles = max(tiles, p.tile+1)
-						for q, other := range places(size, shape) {
-							if at[0]/c.L == other[0]/c.L && at[1] == other[1] && at[2] == other[2] && p.tile/int(c.W) != q.tile/int(c.W) {
-								lines = false
-							}
-						}
-						if !lines {
+						at[0] /= c.L
+						if other, ok := bank[at]; ok && other != p.tile/int(c.W) {
+							lines = false
 							break
 						}
+						bank[at] = p.tile / int(c.W)
 					}
 					if lines && int64(tiles) <= c.N {
 						want = append(want, shape[:n])

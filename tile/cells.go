@@ -1,0 +1,380 @@
+package tile
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bitsched/bitsched/sram"
+)
+
+// Cells are the bits of arrays that compute: array i of the chip is in lane
+// i%lanes of group i/lanes, so that the same row of eight arrays of 256 bitlines
+// lies adjacent and instructions are decoded once for all of them. All rows of a
+// group lie adjacent too: commands on the cells run group by group, and what one
+// of them brought into the processor's cache serves the next.
+//
+// Cells are not safe for concurrent use; Run uses threads of its own.
+type Cells struct {
+	tech   *sram.Technology
+	arrays int
+	cols   int
+	words  int // of a row of an array
+	lanes  int // arrays of a group
+	rows   int
+	groups []sram.Group
+}
+
+// NewCells returns the cells of the first arrays of a machine, all zero: tensors
+// seldom fill all of them. They take about as much memory as they have bits, 130 MB
+// for the whole chip of [Default], when they are first used.
+func NewCells(m *Machine, arrays int) (*Cells, error) {
+	if err := m.Check(); err != nil {
+		return nil, err
+	}
+	if arrays < 1 || arrays > m.Arrays() {
+		return nil, fmt.Errorf("tile: %d arrays of machine %s, expected 1 to %d", arrays, m.Name, m.Arrays())
+	}
+	c := &Cells{tech: m.Technology(), arrays: arrays, cols: m.Array.Cols, words: m.Array.Cols / 64, rows: m.UsableRows()}
+	c.lanes = sram.GroupCols / c.cols
+	c.groups = sram.NewGroups((arrays+c.lanes-1)/c.lanes, c.rows)
+	return c, nil
+}
+
+// Arrays returns the number of arrays.
+func (c *Cells) Arrays() int { return c.arrays }
+
+// Cols returns the number of bitlines of an array.
+func (c *Cells) Cols() int { return c.cols }
+
+// Rows returns the number of rows of an array that hold words.
+func (c *Cells) Rows() int { return c.rows }
+
+// Row returns a row of an array: bit b of word k is bitline 64k+b.
+func (c *Cells) Row(array, row int) []uint64 {
+	at := array % c.lanes * c.words
+	return c.groups[array/c.lanes].Row(row)[at : at+c.words : at+c.words]
+}
+
+// Bit returns a cell.
+func (c *Cells) Bit(array, row, bitline int) bool {
+	return c.Row(array, row)[bitline/64]>>(bitline%64)&1 == 1
+}
+
+// Enable says which arrays a command acts on and which bitlines of each: the masks
+// that the controller of a bank makes of patterns (Infinity Stream, section 5.2).
+// Bit b of word k is array or bitline 64k+b; nil stands for all.
+//
+// The bitlines that are not enabled keep all their rows: the mask gates the write
+// drivers, as the tag latch does. What their latches hold afterwards is not
+// defined.
+type Enable struct{ Arrays, Bitlines []uint64 }
+
+// Everywhere enables all bitlines of all arrays.
+func Everywhere() Enable { return Enable{} }
+
+// opKind is the kind of an [Op].
+type opKind uint8
+
+const (
+	opCompute opKind = iota
+	opShift
+	opFill
+	opTransfer
+)
+
+// Op is a command on cells. [Compute], [Shift], [Fill] and [Transfer] make them.
+type Op struct {
+	kind    opKind
+	on      Enable
+	code    *sram.KernelCode
+	written []uint16 // rows that code writes, where not all bitlines are enabled
+
+	src, dst, n int // rows
+	dist        int // bitlines
+	value       []uint64
+
+	arrayDist, copies, stride int
+}
+
+// Compute executes a kernel on every bitline that is enabled.
+func Compute(code *sram.KernelCode, on Enable) Op {
+	op := Op{kind: opCompute, code: code, on: on}
+	k := code.Kernel()
+	seen := make([]bool, k.Rows)
+	for i := range k.Instrs {
+		if m := &k.Instrs[i]; k.Tech.Ops[m.Op].Writes && !seen[m.Dst] {
+			seen[m.Dst] = true
+			op.written = append(op.written, m.Dst)
+		}
+	}
+	return op
+}
+
+// Shift copies n rows from src on to those from dst on, by dist bitlines to higher
+// ones within each array. The bitlines that are enabled are those that are read;
+// what would leave the array is dropped. The rows may be the same, else they must
+// not overlap.
+func Shift(src, dst, n, dist int, on Enable) Op {
+	return Op{kind: opShift, src: src, dst: dst, n: n, dist: dist, on: on}
+}
+
+// Fill sets the n rows from dst on to the bits of a value, the same on all bitlines
+// that are enabled: a constant that the controller of the bank broadcasts. Bits
+// beyond value are zero.
+func Fill(dst, n int, value []uint64, on Enable) Op {
+	return Op{kind: opFill, dst: dst, n: n, value: value, on: on}
+}
+
+// Transfer copies n rows from src on to those from dst on of other arrays: from
+// array i, if it is enabled, to i+arrayDist, i+arrayDist+stride and so on, copies
+// in all, and by dist bitlines to higher ones. One copy is a shift between tiles,
+// several a broadcast. What would leave the array is dropped.
+//
+// All rows are read before any is written as far as the two do not overlap, which
+// they must not; no array may receive from two.
+func Transfer(src, dst, n, dist, arrayDist, copies, stride int, on Enable) Op {
+	return Op{kind: opTransfer, src: src, dst: dst, n: n, dist: dist, arrayDist: arrayDist, copies: copies, stride: stride, on: on}
+}
+
+// check returns why an op cannot be executed, nil if it can.
+func (c *Cells) check(op *Op) error {
+	if op.on.Bitlines != nil && len(op.on.Bitlines) != c.words {
+		return fmt.Errorf("mask of %d words for bitlines, expected %d", len(op.on.Bitlines), c.words)
+	}
+	if n := (c.arrays + 63) / 64; op.on.Arrays != nil && len(op.on.Arrays) != n {
+		return fmt.Errorf("mask of %d words for arrays, expected %d", len(op.on.Arrays), n)
+	}
+	if op.kind == opCompute {
+		if k := op.code.Kernel(); k.Tech != c.tech {
+			return fmt.Errorf("kernel of %s, expected one of %s", k.Tech.Name, c.tech.Name)
+		}
+		if n := op.code.Rows(); n > c.rows {
+			return fmt.Errorf("kernel of %d rows, expected at most %d", n, c.rows)
+		}
+		return nil
+	}
+	if op.n < 1 || op.dst < 0 || op.dst+op.n > c.rows || op.kind != opFill && (op.src < 0 || op.src+op.n > c.rows) {
+		return fmt.Errorf("%d rows from %d to %d, expected rows below %d", op.n, op.src, op.dst, c.rows)
+	}
+	overlap := op.src < op.dst+op.n && op.dst < op.src+op.n
+	switch op.kind {
+	case opShift:
+		if overlap && op.src != op.dst {
+			return fmt.Errorf("%d rows from %d to %d overlap, expected the same or others", op.n, op.src, op.dst)
+		}
+	case opTransfer:
+		if overlap {
+			return fmt.Errorf("%d rows from %d to %d overlap, expected others", op.n, op.src, op.dst)
+		}
+		return c.checkTargets(op)
+	}
+	return nil
+}
+
+// checkTargets reports arrays that do not exist or receive twice.
+func (c *Cells) checkTargets(op *Op) error {
+	if op.copies < 1 {
+		return fmt.Errorf("%d copies, expected at least 1", op.copies)
+	}
+	taken := make([]uint64, (c.arrays+63)/64)
+	for a := range c.arrays {
+		if !op.on.has(a) {
+			continue
+		}
+		for i := range op.copies {
+			to := a + op.arrayDist + i*op.stride
+			if to < 0 || to >= c.arrays {
+				return fmt.Errorf("transfer from array %d to %d, expected 0 to %d", a, to, c.arrays-1)
+			}
+			if taken[to/64]>>(to%64)&1 == 1 {
+				return fmt.Errorf("two transfers to array %d", to)
+			}
+			taken[to/64] |= 1 << (to % 64)
+		}
+	}
+	return nil
+}
+
+func (e *Enable) has(array int) bool {
+	return e.Arrays == nil || e.Arrays[array/64]>>(array%64)&1 == 1
+}
+
+// lanesOf returns which lanes of a group are enabled, as a mask.
+func (c *Cells) lanesOf(e *Enable, group int) uint32 {
+	all := uint32(1)<<c.lanes - 1
+	if e.Arrays == nil {
+		return all
+	}
+	at := group * c.lanes // lanes are a power of two, at most 32: within a word
+	return uint32(e.Arrays[at/64]>>(at%64)) & all
+}
+
+// Run executes commands one after another, the groups of arrays shared out among
+// threads (0 means 1). The result does not depend on how many. Commands that stay
+// within arrays run group by group, all of them between two transfers on one group
+// before the next.
+//
+// An error says which command is malformed, and nothing is executed; or it is the
+// context's, and the cells are garbage.
+func (c *Cells) Run(ctx context.Context, threads int, ops []Op) error {
+	for i := range ops {
+		if err := c.check(&ops[i]); err != nil {
+			return fmt.Errorf("tile: command %d: %w", i, err)
+		}
+	}
+	for len(ops) > 0 {
+		n := 0
+		for n < len(ops) && ops[n].kind != opTransfer {
+			n++
+		}
+		local := ops[:n]
+		if n > 0 {
+			c.parallel(ctx, threads, len(c.groups), func() func(int) {
+				w := worker{cells: c}
+				return func(g int) { w.group(ctx, local, g) }
+			})
+		}
+		if n < len(ops) {
+			op := &ops[n]
+			const chunk = 64
+			c.parallel(ctx, threads, (c.arrays+chunk-1)/chunk, func() func(int) {
+				s := newShifter(c, op)
+				return func(i int) {
+					for a := i * chunk; a < min((i+1)*chunk, c.arrays); a++ {
+						c.transfer(op, &s, a)
+					}
+				}
+			})
+			n++
+		}
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("tile: execution stopped: %w", err)
+		}
+		ops = ops[n:]
+	}
+	return nil
+}
+
+// parallel does n pieces of work on threads, each with a worker of its own.
+func (c *Cells) parallel(ctx context.Context, threads, n int, worker func() func(int)) {
+	var next atomic.Int64
+	work := func() {
+		do := worker()
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= n || ctx.Err() != nil {
+				return
+			}
+			do(i)
+		}
+	}
+	var wg sync.WaitGroup
+	for range min(threads, n) - 1 {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
+}
+
+// worker executes commands on groups; it owns what they need beside the cells.
+type worker struct {
+	cells *Cells
+	saved [][sram.GroupWords]uint64
+}
+
+// group executes commands on a group.
+func (w *worker) group(ctx context.Context, ops []Op, g int) {
+	c := w.cells
+	rows := c.groups[g]
+	for i := range ops {
+		op := &ops[i]
+		lanes := c.lanesOf(&op.on, g)
+		if lanes == 0 {
+			continue
+		}
+		switch op.kind {
+		case opCompute:
+			if lanes == uint32(1)<<c.lanes-1 && op.on.Bitlines == nil {
+				op.code.RunGroup(rows)
+			} else {
+				w.masked(op, rows, lanes)
+			}
+		case opShift:
+			s := newShifter(c, op)
+			for l := lanes; l != 0; l &= l - 1 {
+				at := bits.TrailingZeros32(l) * c.words
+				for r := range op.n {
+					s.move(rows.Row(op.dst + r)[at:at+c.words], rows.Row(op.src + r)[at:at+c.words])
+				}
+			}
+		case opFill:
+			for r := range op.n {
+				v := uint64(0)
+				if r/64 < len(op.value) {
+					v = -(op.value[r/64] >> (r % 64) & 1)
+				}
+				row := rows.Row(op.dst + r)
+				for l := lanes; l != 0; l &= l - 1 {
+					at := bits.TrailingZeros32(l) * c.words
+					for k := range c.words {
+						row[at+k] ^= (row[at+k] ^ v) & op.on.word(k)
+					}
+				}
+			}
+		}
+		if len(ops) > 1 && ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// word returns word k of the mask of bitlines.
+func (e *Enable) word(k int) uint64 {
+	if e.Bitlines == nil {
+		return ^uint64(0)
+	}
+	return e.Bitlines[k]
+}
+
+// masked executes a kernel on some bitlines of a group. Bitlines do not depend on
+// each other, so that it may run on all of them if those that are not enabled get
+// back what the kernel wrote over.
+func (w *worker) masked(op *Op, rows sram.Group, lanes uint32) {
+	c := w.cells
+	if len(w.saved) < len(op.written) {
+		w.saved = make([][sram.GroupWords]uint64, c.rows)
+	}
+	var mask [sram.GroupWords]uint64
+	for l := lanes; l != 0; l &= l - 1 {
+		at := bits.TrailingZeros32(l) * c.words
+		for k := range c.words {
+			mask[at+k] = op.on.word(k)
+		}
+	}
+	for i, r := range op.written {
+		w.saved[i] = *rows.Row(int(r))
+	}
+	op.code.RunGroup(rows)
+	for i, r := range op.written {
+		row, old := rows.Row(int(r)), &w.saved[i]
+		for k := range row {
+			row[k] = old[k] ^ (old[k]^row[k])&mask[k]
+		}
+	}
+}
+
+// transfer executes a transfer from an array.
+func (c *Cells) transfer(op *Op, s *shifter, from int) {
+	if !op.on.has(from) {
+		return
+	}
+	for i := range op.copies {
+		to := from + op.arrayDist + i*op.stride
+		for r := range op.n {
+			s.move(c.Row(to, op.dst+r), c.Row(from, op.src+r))
+		}
+	}
+}
