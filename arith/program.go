@@ -197,7 +197,12 @@ func build(ctx context.Context, s Spec) (*Program, error) {
 }
 
 func (p *Program) tooLarge(rows int) error {
-	return fmt.Errorf("arith: %s for %s: %w: it takes %d of %d", p.Spec.Op, p.Spec.Tech, ErrRows, rows, p.Kernel.Usable())
+	reserved := ""
+	if n := p.Kernel.Tech.Reserved; n > 0 {
+		reserved = fmt.Sprintf(", %d for constants included", n)
+		rows += n
+	}
+	return fmt.Errorf("arith: %s for %s: %w: it takes %d%s, of %d", p.Spec.Op, p.Spec.Tech, ErrRows, rows, reserved, p.Kernel.Rows)
 }
 
 // word returns the rows of a port.

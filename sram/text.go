@@ -58,6 +58,17 @@ func Parse(r io.Reader, file string) (*Program, error) {
 	return prog, nil
 }
 
+// ParseLines is Parse that also returns the line of the text, from 1, that each
+// instruction is in.
+func ParseLines(r io.Reader, file string) (*Program, []int32, error) {
+	p := &parser{br: bufio.NewReaderSize(r, 1<<16), file: file, keepLines: true}
+	prog, err := p.program()
+	if err != nil {
+		return nil, nil, err
+	}
+	return prog, p.lines, nil
+}
+
 // parser reads line by line. The first error of a line is kept in err; what
 // follows in the line then yields zeros.
 type parser struct {
@@ -68,6 +79,9 @@ type parser struct {
 	long []byte // holds a line that does not fit br's buffer
 	err  error
 	prog Program
+
+	keepLines bool
+	lines     []int32 // of the instructions
 }
 
 func (p *parser) failf(format string, args ...any) {
@@ -359,6 +373,9 @@ func (p *parser) program() (*Program, error) {
 			}
 			p.end()
 			prog.Instrs = append(prog.Instrs, ins)
+			if p.keepLines {
+				p.lines = append(p.lines, int32(p.line))
+			}
 			continue
 		}
 		switch string(w) {

@@ -67,7 +67,7 @@ func (a *app) run(args []string) int {
 		// The reader of stdout has seen enough: not an error of ours.
 		return exitOK
 	}
-	fmt.Fprintln(a.stderr, oneLine(err))
+	fmt.Fprintln(a.stderr, plain(err))
 	return exitCode(err)
 }
 
@@ -128,7 +128,7 @@ func (a *app) rootCommand() *cobra.Command {
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError(cmd, "%w", err) })
+	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(a.helpCommand())
 	root.AddCommand(
 		a.scheduleCommand(),

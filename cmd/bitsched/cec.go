@@ -105,8 +105,9 @@ func (a *app) cec(cmd *cobra.Command, fileA, fileB string, f cecFlags) error {
 		if err != nil {
 			return err
 		}
-		*[2]*cecCircuit{&r.A, &r.B}[i] = cecCircuit{file, newNetlistReport(file, n.Name, graphs[i])}
+		*[2]*cecCircuit{&r.A, &r.B}[i] = cecCircuit{fileName(file), newNetlistReport(file, n.Name, graphs[i])}
 	}
+	fileA, fileB = fileName(fileA), fileName(fileB)
 	ga, gb := graphs[0], graphs[1]
 	s := a.startStoppable(f.budget, line, "stopping the proof")
 	e, err := xmg.Equivalent(s.ctx, ga, gb, xmg.EquivalenceOptions{Progress: line.mapping})

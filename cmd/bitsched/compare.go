@@ -99,7 +99,7 @@ func (a *app) compareCommand() *cobra.Command {
 	fl.IntVar(&f.arrays, "arrays", 8, "number of `arrays`")
 	fl.IntVar(&f.cols, "cols", sram.DefaultCols, "`bitlines` of an array")
 	fl.StringSliceVar(&f.schedulers, "schedulers", comparedSchedulers(), "schedulers to compare, by `name`")
-	fl.StringVar(&f.effort, "effort", masim.Normal.String(), "how hard to search: fast, normal or high")
+	fl.StringVar(&f.effort, "effort", masim.Normal.String(), "how hard to search, a `level`: fast, normal or high")
 	fl.DurationVar(&f.budget, "budget", 0, "stop each search after this `time`, for example 60s (0 = when it is done)")
 	fl.Uint64Var(&f.seed, "seed", 1, "`seed` of the random choices")
 	fl.IntVar(&f.threads, "threads", 0, "`number` of threads (0 = all cores); does not change the result")
@@ -110,8 +110,8 @@ func (a *app) compareCommand() *cobra.Command {
 	fl.StringVar(&f.csv, "csv", "", "write a line for each run to this `file` (- for stdout, instead of the tables)")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
 	fl.StringVar(&f.svg, "svg", "", "write the figures to this `directory`, which is created if need be")
-	cmd.MarkFlagsMutuallyExclusive("sizes", "rows")
-	cmd.MarkFlagsMutuallyExclusive("sizes", "rows-file")
+	exclusive(cmd, "sizes", "rows")
+	exclusive(cmd, "sizes", "rows-file")
 	complete(cmd, "schedulers", schedulerNames()...)
 	complete(cmd, "effort", "fast", "normal", "high")
 	return cmd
@@ -187,7 +187,7 @@ func (a *app) compare(cmd *cobra.Command, files []string, f compareFlags) error 
 	if err != nil {
 		return err
 	}
-	if err := a.checkOutputs(f); err != nil {
+	if err := a.checkOutputs(files, f); err != nil {
 		return err
 	}
 	line := a.newProgress()
@@ -245,8 +245,8 @@ func compareError(err error) error {
 }
 
 // checkOutputs makes the directory of figures and sees that files can be written.
-func (a *app) checkOutputs(f compareFlags) error {
-	if err := a.checkWritable(f.csv); err != nil {
+func (a *app) checkOutputs(files []string, f compareFlags) error {
+	if err := a.checkWritable(f.csv, append(slices.Clone(files), f.rowsFile)...); err != nil {
 		return err
 	}
 	if f.svg == "" {
@@ -291,7 +291,7 @@ func (a *app) readCircuits(cmd *cobra.Command, files []string, f compareFlags, l
 		}
 		for _, rows := range sizes {
 			circuits = append(circuits, benchmarks.Circuit{
-				Name: netlistName(file, n.Name), File: file, Network: n, Rows: rows,
+				Name: netlistName(file, n.Name), File: fileName(file), Network: n, Rows: rows,
 			})
 		}
 	}
@@ -380,7 +380,7 @@ func comparisonText(c *benchmarks.Comparison) string {
 		b.WriteByte('\n')
 	}
 	for i, n := range notes {
-		fmt.Fprintf(&b, "[%d] %s\n", i+1, oneLine(errors.New(n)))
+		fmt.Fprintf(&b, "[%d] %s\n", i+1, reason(errors.New(n)))
 	}
 	return b.String()
 }

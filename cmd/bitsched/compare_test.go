@@ -38,7 +38,7 @@ func TestComparisonText(t *testing.T) {
 			cell := benchmarks.Cell{Scheduler: c.Schedulers[i]}
 			switch {
 			case n == -1:
-				cell.Status, cell.Err = benchmarks.Infeasible, errors.New("masim: infeasible:\nno rows")
+				cell.Status, cell.Err = benchmarks.Infeasible, errors.New("infeasible:\nno rows")
 			case n >= 0:
 				cell.Status, cell.Copies, cell.Computes = benchmarks.Done, n, x.gates
 				cell.Energy = float64(x.gates) + 1.87*float64(n)

@@ -32,7 +32,7 @@ func (a *app) convertCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := a.checkWritable(args[1]); err != nil {
+			if err := a.checkWritable(args[1], args[0]); err != nil {
 				return err
 			}
 			line := a.newProgress()
@@ -56,14 +56,14 @@ func (a *app) convertCommand() *cobra.Command {
 
 // readCircuit reads a circuit from a file or, for "-", from stdin.
 func (a *app) readCircuit(path string, line *progressLine) (*netlist.Network, error) {
-	line.phase("reading " + path)
+	line.phase("reading " + fileName(path))
 	if path != "-" {
 		return netlist.ReadFile(path)
 	}
 	if f, ok := a.stdin.(*os.File); ok {
 		if st, err := f.Stat(); err == nil && st.IsDir() {
-			return nil, fmt.Errorf("bitsched: stdin is a directory, expected a circuit")
+			return nil, fmt.Errorf("%s: is a directory, expected a circuit", stdinName)
 		}
 	}
-	return netlist.Read(a.stdin, "<stdin>", netlist.ReadOptions{})
+	return netlist.Read(a.stdin, stdinName, netlist.ReadOptions{})
 }

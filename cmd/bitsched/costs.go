@@ -80,11 +80,10 @@ func (a *app) costs(args []string, asJSON bool) error {
 	return a.printText(explanation(t))
 }
 
-// costError names the program in an error that has a package for a prefix, and
-// leaves those of a file as they are.
+// costError says where tables are listed if there is none of a name.
 func costError(err error) error {
 	if errors.Is(err, cost.ErrUnknown) {
-		return fmt.Errorf("bitsched: %s (see bitsched costs)", strings.TrimPrefix(err.Error(), "cost: "))
+		return fmt.Errorf("%w (see bitsched costs)", err)
 	}
 	return err
 }

@@ -259,7 +259,7 @@ func (a *app) faults(cmd *cobra.Command, args []string, f faultsFlags) error {
 	if len(args) == 2 && args[0] == "-" && args[1] == "-" {
 		return usageError(cmd, "FILE and PROG are both -, expected at most one to be read from stdin")
 	}
-	if err := a.checkWritable(f.svg); err != nil {
+	if err := a.checkWritable(f.svg, args...); err != nil {
 		return err
 	}
 	line := a.newProgress()
@@ -282,14 +282,17 @@ func (a *app) faults(cmd *cobra.Command, args []string, f faultsFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := sameInterface(n, args[0], prog, file); err != nil {
+		return err
+	}
 	verdict, err := masim.Verify(ctx, n, prog, masim.VerifyOptions{Seed: f.seed, Threads: workers, Progress: line.patterns})
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("bitsched: stopped by %w before the first trial was complete", context.Cause(ctx))
 	case err != nil:
-		return fmt.Errorf("%w: %s cannot run as %s: %w", errCheck, file, args[0], err)
+		return fmt.Errorf("%w: %s cannot run as %s: %w", errCheck, file, fileName(args[0]), err)
 	case !verdict.Equal():
-		return fmt.Errorf("%w: %s does not compute %s even without faults: %v", errCheck, file, args[0], verdict.First)
+		return fmt.Errorf("%w: %s does not compute %s even without faults: %v", errCheck, file, fileName(args[0]), verdict.First)
 	}
 
 	netlist, program := newNetlistReport(args[0], n.Name, g), newProgramReport(file, prog)
@@ -350,9 +353,9 @@ func (a *app) campaigns(ctx context.Context, r *faultsResult, models []faultMode
 // faultyProgram reads the program, or schedules the circuit.
 func (a *app) faultyProgram(ctx context.Context, args []string, f faultsFlags, g *xmg.Graph, o masim.Options, line *progressLine) (*sram.Program, string, error) {
 	if len(args) == 2 {
-		line.phase("reading " + args[1])
-		prog, err := a.readProgram(args[1])
-		return prog, args[1], err
+		line.phase("reading " + fileName(args[1]))
+		prog, _, err := a.readProgram(args[1])
+		return prog, fileName(args[1]), err
 	}
 	p := masim.Problem{Graph: g, Geometry: sram.Geometry{Arrays: f.arrays, Rows: f.rows, Cols: f.cols}}
 	if err := p.Validate(); err != nil {
@@ -369,7 +372,7 @@ func (a *app) faultyProgram(ctx context.Context, args []string, f faultsFlags, g
 	if err != nil {
 		return nil, "", err
 	}
-	return result.Program, "schedule of " + args[0], nil
+	return result.Program, "schedule of " + fileName(args[0]), nil
 }
 
 func (a *app) writeFaultFigure(r *faultsResult, f faultsFlags) error {

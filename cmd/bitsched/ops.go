@@ -181,7 +181,7 @@ func opsEntry(name string, t *sram.Technology, rows int, few bool) (opReport, er
 	p, err := arith.Build(context.Background(), arith.Spec{Op: name, Tech: t.Name, Rows: rows, FewRows: few})
 	switch {
 	case errors.Is(err, arith.ErrRows):
-		r.Note = oneLine(err)
+		r.Note = reason(err)
 		return r, nil
 	case err != nil:
 		return r, err

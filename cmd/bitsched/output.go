@@ -13,14 +13,22 @@ import (
 )
 
 // checkWritable reports why path cannot become an output file, so that a long
-// run fails at its start and not at its end. It leaves nothing behind.
-func (a *app) checkWritable(path string) error {
+// run fails at its start and not at its end: it must not be one of the inputs
+// either, which it would replace. It leaves nothing behind.
+func (a *app) checkWritable(path string, inputs ...string) error {
 	if path == "" || path == "-" {
 		return nil
 	}
 	target, special, err := resolve(path)
 	if err != nil || special {
 		return err
+	}
+	if old, err := os.Stat(target); err == nil {
+		for _, in := range inputs {
+			if given, err := os.Stat(in); in != "" && in != "-" && err == nil && os.SameFile(old, given) {
+				return fmt.Errorf("bitsched: write %s: is the input %s, expected another file", path, in)
+			}
+		}
 	}
 	f, err := a.createTemp(target)
 	if err != nil {

@@ -39,7 +39,9 @@ type scheduleFlags struct {
 }
 
 const scheduleLong = `Schedule reads a circuit, maps it to MAJ and XOR gates, and schedules these
-onto arrays so that few rows are copied between them.
+onto arrays so that few rows are copied between them. A circuit of MAJ and XOR
+gates is scheduled as it is; one of other logic is synthesised first, as synth
+does at the same --effort, so that it has few gates.
 
 Before anything is printed or written, the schedule is checked twice: a replay
 follows which gate's value lies in which row and checks every rule of the
@@ -143,7 +145,7 @@ func netlistName(file, model string) string {
 	if model != "" {
 		return model
 	}
-	return "stdin"
+	return stdinName
 }
 
 func (r netlistReport) gates() string {
@@ -255,10 +257,7 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 	if !cmd.Flags().Changed("rows") {
 		return usageError(cmd, "missing --rows")
 	}
-	if f.output != "" && f.output == file && file != "-" {
-		return usageError(cmd, "-o %s is the circuit, expected another file", f.output)
-	}
-	if err := a.checkWritable(f.output); err != nil {
+	if err := a.checkWritable(f.output, file, f.topology, f.cost.table); err != nil {
 		return err
 	}
 	line := a.newProgress()
@@ -505,6 +504,9 @@ func agreement(v *masim.VerifyReport, cols int) string {
 	blocks := (v.Patterns + cols - 1) / cols
 	switch {
 	case v.Exhaustive:
+		if v.Patterns == 1 { // no inputs
+			return "the only possible input pattern agrees with the circuit"
+		}
 		return fmt.Sprintf("all %s agree with the circuit", count(v.Patterns, "possible input pattern"))
 	case v.Patterns%cols == 0:
 		return fmt.Sprintf("all %d bitlines x %s agree with the circuit (%s)", cols, count(blocks, "block"), count(v.Patterns, "pattern"))

@@ -56,7 +56,7 @@ func (a *app) statsCommand() *cobra.Command {
 	fl.StringVar(&f.effort, "effort", masim.Normal.String(), "how hard to make gates few, a `level`: fast, normal or high")
 	fl.Uint64Var(&f.seed, "seed", 1, "`seed` of the random choices")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
-	cmd.MarkFlagsMutuallyExclusive("no-map", "effort")
+	exclusive(cmd, "no-map", "effort")
 	complete(cmd, "effort", "fast", "normal", "high")
 	return cmd
 }
@@ -145,7 +145,7 @@ func (f *statsFlags) graph(n *netlist.Network, effort xmg.Effort, line *progress
 func newStatsReport(file string, n *netlist.Network, g *xmg.Graph) *statsReport {
 	s := g.Stats()
 	return &statsReport{
-		Name: netlistName(file, n.Name), File: file, Inputs: s.Inputs, Outputs: s.Outputs, Read: newReadReport(n),
+		Name: netlistName(file, n.Name), File: fileName(file), Inputs: s.Inputs, Outputs: s.Outputs, Read: newReadReport(n),
 		Gates: s.Gates, Maj: s.Maj, Xor: s.Xor, And: s.And, Xor2: s.Xor2, Levels: s.Levels,
 		Complemented: s.Complemented, ComplementedOutputs: s.ComplementedOutputs,
 		MaxFanout: s.MaxFanout, MeanFanout: s.MeanFanout,

@@ -157,7 +157,7 @@ func (a *app) synth(cmd *cobra.Command, file string, f synthFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := a.checkWritable(f.output); err != nil {
+	if err := a.checkWritable(f.output, file); err != nil {
 		return err
 	}
 	line := a.newProgress()

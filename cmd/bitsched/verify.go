@@ -105,7 +105,7 @@ func (a *app) verifyCommand() *cobra.Command {
 	f.cost.add(cmd, fl)
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
 	complete(cmd, "tech", techNames()...)
-	cmd.MarkFlagsMutuallyExclusive("patterns", "exhaustive")
+	exclusive(cmd, "patterns", "exhaustive")
 	return cmd
 }
 
@@ -187,13 +187,17 @@ func (a *app) verify(cmd *cobra.Command, file, progFile string, f verifyFlags) e
 	if f.exhaustive && n.NumInputs() > masim.MaxExhaustive {
 		return usageError(cmd, "--exhaustive with %d inputs, expected at most %d", n.NumInputs(), masim.MaxExhaustive)
 	}
-	line.phase("reading " + progFile)
-	prog, err := a.readProgram(progFile)
+	line.phase("reading " + fileName(progFile))
+	prog, lines, err := a.readProgram(progFile)
 	if err != nil {
 		return err
 	}
 	if err := (&sram.Faults{Stuck: cells}).Validate(prog.Geometry); err != nil {
 		return usageError(cmd, "%w", err)
+	}
+
+	if err := sameInterface(n, file, prog, progFile); err != nil {
+		return err
 	}
 
 	g, own, err := gatesOf(n, prog, line)
@@ -208,17 +212,17 @@ func (a *app) verify(cmd *cobra.Command, file, progFile string, f verifyFlags) e
 
 	r := &verifyResult{
 		Netlist: newNetlistReport(file, n.Name, g),
-		Program: newProgramReport(progFile, prog),
+		Program: newProgramReport(fileName(progFile), prog),
 	}
 	if _, err := masim.Check(g, prog, masim.CheckOptions{}); err != nil {
-		r.Rule = err.Error()
+		r.Rule = instructionReason(err, progFile, lines)
 		if again, err := masim.Check(g, prog, masim.CheckOptions{Rematerialize: true}); err == nil {
 			r.Rule, r.Recomputed = "", again.Recomputed
 		}
 	}
 	verdict, err := a.execute(n, prog, f, workers, line)
 	if err != nil {
-		r.Refused = err.Error()
+		r.Refused = instructionReason(err, progFile, lines)
 		verdict = &masim.VerifyReport{}
 	}
 	if r.Refused == "" && verdict.Equal() {
@@ -248,6 +252,7 @@ func (a *app) verify(cmd *cobra.Command, file, progFile string, f verifyFlags) e
 	} else {
 		err = a.printText(r.text(verdict, gates) + stuckText(r.Stuck) + r.Cost.text())
 	}
+	file, progFile = fileName(file), fileName(progFile)
 	switch {
 	case r.Refused != "":
 		return fmt.Errorf("%w: %s cannot run as %s: %s", errCheck, progFile, file, r.Refused)
@@ -262,6 +267,16 @@ func (a *app) verify(cmd *cobra.Command, file, progFile string, f verifyFlags) e
 		err = stuckError(progFile, r.Stuck)
 	}
 	return err
+}
+
+// sameInterface reports that a program has other inputs and outputs than the
+// circuit, so that they cannot be compared.
+func sameInterface(n *netlist.Network, file string, prog *sram.Program, progFile string) error {
+	if len(prog.Inputs) != n.NumInputs() || len(prog.Outputs) != n.NumOutputs() {
+		return fmt.Errorf("bitsched: %s has %s and %s, expected %s and %s as %s has them", fileName(progFile),
+			count(len(prog.Inputs), "input"), count(len(prog.Outputs), "output"), count(n.NumInputs(), "input"), count(n.NumOutputs(), "output"), fileName(file))
+	}
+	return nil
 }
 
 // gatesOf returns the gates that a program is replayed against: those of the
@@ -285,24 +300,25 @@ func (a *app) execute(n *netlist.Network, prog *sram.Program, f verifyFlags, wor
 }
 
 // readProgram reads a program from a file or, for "-", from stdin.
-func (a *app) readProgram(path string) (*sram.Program, error) {
+// It also returns the line of each instruction.
+func (a *app) readProgram(path string) (*sram.Program, []int32, error) {
 	if path == "-" {
-		return sram.Parse(a.stdin, "<stdin>")
+		return sram.ParseLines(a.stdin, stdinName)
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("bitsched: %w", err)
+		return nil, nil, fmt.Errorf("bitsched: %w", err)
 	}
 	defer f.Close()
 	if st, err := f.Stat(); err == nil && st.IsDir() {
-		return nil, fmt.Errorf("bitsched: %s: is a directory, expected a program", path)
+		return nil, nil, fmt.Errorf("bitsched: %s: is a directory, expected a program", path)
 	}
-	prog, err := sram.Parse(f, path)
+	prog, lines, err := sram.ParseLines(f, path)
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
-		return nil, fmt.Errorf("bitsched: %w", pe)
+		return nil, nil, fmt.Errorf("bitsched: %w", pe)
 	}
-	return prog, err
+	return prog, lines, err
 }
 
 func (r *verifyResult) text(v *masim.VerifyReport, gates string) string {

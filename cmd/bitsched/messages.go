@@ -1,0 +1,98 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/bitsched/bitsched/masim"
+	"github.com/bitsched/bitsched/sram"
+)
+
+// packageName is the name of a package in front of a message, which tells who
+// wrote it to a reader of the code and nothing to one of the command. It is found
+// by its form, one word and a colon, and by the list, so that a file of such a
+// form stays.
+var packageName = regexp.MustCompile(`(^|: )(?:(?:arith|benchmarks|cfront|cost|egraph|gen|lowering|mapping|masim|netlist|sparse|sram|stream|system|tdfg|tile|xmg): )+`)
+
+// plain is the message of err as the command prints it: on one line, and without
+// names of packages. A message that had nothing else in front is the program's.
+func plain(err error) string {
+	msg := oneLine(err)
+	if at := packageName.FindStringIndex(msg); at != nil && at[0] == 0 {
+		msg = "bitsched: " + msg[at[1]:]
+	}
+	return packageName.ReplaceAllString(msg, "$1")
+}
+
+// reason is plain as a part of a sentence.
+func reason(err error) string { return strings.TrimPrefix(plain(err), "bitsched: ") }
+
+// flagError says what is wrong with a flag, and what was expected instead of its
+// value.
+func flagError(cmd *cobra.Command, err error) error {
+	var value *pflag.InvalidValueError
+	if !errors.As(err, &value) {
+		return usageError(cmd, "%w", err)
+	}
+	expected := map[string]string{
+		"int": "a whole number", "uint64": "a whole number from 0 on", "float64": "a number", "bool": "true or false",
+		"duration": "a time such as 30s or 5m", "intSlice": "whole numbers with commas between them",
+	}[value.GetFlag().Value.Type()]
+	if expected == "" {
+		return usageError(cmd, "--%s %q: %w", value.GetFlag().Name, value.GetValue(), value.Unwrap())
+	}
+	if errors.Is(err, strconv.ErrRange) {
+		expected += " in range"
+	}
+	return usageError(cmd, "--%s %q, expected %s", value.GetFlag().Name, value.GetValue(), expected)
+}
+
+// exclusive makes two flags of a command exclude each other.
+func exclusive(cmd *cobra.Command, a, b string) {
+	cmd.MarkFlagsMutuallyExclusive(a, b) // for completion
+	before := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if cmd.Flags().Changed(a) && cmd.Flags().Changed(b) {
+			return usageError(cmd, "--%s with --%s, expected one of them", a, b)
+		}
+		if before != nil {
+			return before(cmd, args)
+		}
+		return nil
+	}
+}
+
+// stdinName is what stdin is called where a file would be.
+const stdinName = "<stdin>"
+
+// fileName is what an input file is called in messages and reports.
+func fileName(path string) string {
+	if path == "-" {
+		return stdinName
+	}
+	return path
+}
+
+// instructionReason is reason with the line of the program's file in front, if the
+// error is that of an instruction.
+func instructionReason(err error, file string, lines []int32) string {
+	index := -1
+	var rule *masim.RuleError
+	var instr *sram.InstrError
+	switch {
+	case errors.As(err, &rule):
+		index, err = rule.Index, rule
+	case errors.As(err, &instr):
+		index, err = instr.Index, instr
+	}
+	if index < 0 || index >= len(lines) {
+		return reason(err)
+	}
+	return fmt.Sprintf("%s:%d: %s", fileName(file), lines[index], reason(err))
+}
