@@ -85,8 +85,16 @@ type inVC struct {
 	head, count uint16 // of the ring of flits
 	ports       uint8  // bit set of outputs by which the front packet has yet to leave; 0 = idle
 	multicast   bool
-	outVC       [numPorts]int8   // that it holds, -1 = none
+	prefers     uint8            // output virtual channel, counted over all outputs, that it accepts first
+	out         [numPorts]int8   // virtual channels of outputs that it holds, -1 = none
 	sent        [numPorts]uint16 // flits of the buffer that a branch of a multicast has sent already
+}
+
+// outVC is a virtual channel of an output.
+type outVC struct {
+	credits int16 // free places of the buffer at the other end
+	owner   int8  // input virtual channel that holds it, -1 = none
+	prefers uint8 // input virtual channel that it grants first
 }
 
 // router has the bit sets that allocation works on. Bit port*VCs+vc stands for an
@@ -141,15 +149,12 @@ type Network struct {
 	// order. It may call Inject.
 	OnDelivery func(Delivery)
 
-	cfg      Config
-	now      int64
-	routers  []router
-	in       []inVC  // by router, port and virtual channel
-	buf      []flit  // Depth for each of these
-	credits  []int16 // by router, output and virtual channel
-	owner    []int8  // input virtual channel that holds it, -1 = none
-	vcGrant  []uint8 // by output virtual channel: input virtual channel that it prefers
-	vcAccept []uint8 // by input virtual channel: output virtual channel that it prefers
+	cfg     Config
+	now     int64
+	routers []router
+	in      []inVC  // by router, port and virtual channel
+	out     []outVC // likewise
+	buf     []flit  // by router, place in the ring, port and virtual channel
 
 	sources       []source
 	sourceCredits []int16
@@ -182,10 +187,7 @@ func New(cfg Config) (*Network, error) {
 		routers:       make([]router, nodes),
 		in:            make([]inVC, nodes*numPorts*vcs),
 		buf:           make([]flit, nodes*numPorts*vcs*cfg.Depth),
-		credits:       make([]int16, nodes*numPorts*vcs),
-		owner:         make([]int8, nodes*numPorts*vcs),
-		vcGrant:       make([]uint8, nodes*numPorts*vcs),
-		vcAccept:      make([]uint8, nodes*numPorts*vcs),
+		out:           make([]outVC, nodes*numPorts*vcs),
 		sources:       make([]source, nodes),
 		sourceCredits: make([]int16, nodes*vcs),
 		unused:        -1,
@@ -196,11 +198,10 @@ func New(cfg Config) (*Network, error) {
 	slots := 1 << bits.Len(uint(afterSwitch+max(cfg.LinkCycles, cfg.CreditCycles)))
 	n.slots = make([]slot, slots)
 	for i := range n.in {
-		n.in[i].outVC = [numPorts]int8{-1, -1, -1, -1, -1}
+		n.in[i].out = [numPorts]int8{-1, -1, -1, -1, -1}
 	}
-	for i := range n.credits {
-		n.credits[i] = int16(cfg.Depth)
-		n.owner[i] = -1
+	for i := range n.out {
+		n.out[i] = outVC{credits: int16(cfg.Depth), owner: -1}
 	}
 	for i := range n.sourceCredits {
 		n.sourceCredits[i] = int16(cfg.Depth)

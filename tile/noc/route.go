@@ -10,18 +10,18 @@ func (n *Network) route(r *router, in int, id int32) uint8 {
 	if k.tree >= 0 {
 		return n.branches(r, in, k.tree)
 	}
-	switch {
-	case k.x > r.x:
-		return 1 << east
-	case k.x < r.x:
-		return 1 << west
-	case k.y > r.y:
-		return 1 << north
-	case k.y < r.y:
-		return 1 << south
-	}
-	return 1 << local
+	return towards[3*sign(k.x-r.x)+sign(k.y-r.y)+4]
 }
+
+// towards is the output by the direction of the destination in x, then in y.
+var towards = [9]uint8{
+	1 << west, 1 << west, 1 << west,
+	1 << south, 1 << local, 1 << north,
+	1 << east, 1 << east, 1 << east,
+}
+
+// sign is -1, 0 or 1; it takes no branch.
+func sign(v int32) int32 { return v>>31 | int32(uint32(-v)>>31) }
 
 // branches returns the outputs of a multicast: on along x if a node in a further
 // column awaits it, north and south if one of this column does.

@@ -3,12 +3,10 @@ package noc
 import "math/bits"
 
 // first is the lowest member of a set that is not empty, from the given one on
-// and then from the start.
+// and then from the start. The set is turned so that this takes no branch.
 func first(set uint64, from uint8) int {
-	if s := set >> from; s != 0 {
-		return bits.TrailingZeros64(s) + int(from)
-	}
-	return bits.TrailingZeros64(set)
+	turned := bits.RotateLeft64(set, -int(from))
+	return (bits.TrailingZeros64(turned) + int(from)) & 63
 }
 
 // buffer puts a flit into the virtual channel at which it arrives.
@@ -20,7 +18,7 @@ func (n *Network) buffer(a flitArrival) {
 	if pos >= n.cfg.Depth {
 		pos -= n.cfg.Depth
 	}
-	n.buf[(base+int(a.at))*n.cfg.Depth+pos] = a.flit
+	n.buf[base*n.cfg.Depth+pos*numPorts*n.cfg.VCs+int(a.at)] = a.flit
 	was := q.count
 	q.count++
 	switch {
@@ -31,13 +29,13 @@ func (n *Network) buffer(a flitArrival) {
 	case q.multicast:
 		for p := q.ports; p != 0; p &= p - 1 {
 			o := bits.TrailingZeros8(p)
-			if v := q.outVC[o]; v >= 0 && q.sent[o] == was && n.credits[base+o*n.cfg.VCs+int(v)] > 0 {
+			if v := q.out[o]; v >= 0 && q.sent[o] == was && n.out[base+o*n.cfg.VCs+int(v)].credits > 0 {
 				r.want(o, int(a.at))
 			}
 		}
 	case was == 0: // the packet has an output virtual channel and was out of flits
 		o := bits.TrailingZeros8(q.ports)
-		if n.credits[base+o*n.cfg.VCs+int(q.outVC[o])] > 0 {
+		if n.out[base+o*n.cfg.VCs+int(q.out[o])].credits > 0 {
 			r.want(o, int(a.at))
 		}
 	default:
@@ -67,9 +65,10 @@ func (n *Network) credit(c creditArrival) {
 		return
 	}
 	base := int(c.node) * numPorts * n.cfg.VCs
-	n.credits[base+int(c.at)]++
-	iv := n.owner[base+int(c.at)]
-	if n.credits[base+int(c.at)] != 1 || iv < 0 {
+	out := &n.out[base+int(c.at)]
+	out.credits++
+	iv := out.owner
+	if out.credits != 1 || iv < 0 {
 		return
 	}
 	q := &n.in[base+int(iv)]
@@ -109,7 +108,7 @@ func (n *Network) step(node int) {
 
 	base := node * numPorts * n.cfg.VCs
 	for _, w := range n.winners {
-		if n.credits[base+int(w.port)*n.cfg.VCs+int(w.vc)] > 0 {
+		if n.out[base+int(w.port)*n.cfg.VCs+int(w.vc)].credits > 0 {
 			r.want(int(w.port), int(w.iv))
 		}
 	}
@@ -159,10 +158,10 @@ func (r *router) unwant(o, iv int) {
 func (n *Network) allocateVCs(node int, r *router, o int) {
 	var offers [64]uint64 // by input virtual channel
 	var granted uint64
-	grant := n.vcGrant[(node*numPorts+o)*n.cfg.VCs:][:n.cfg.VCs]
+	out := n.out[(node*numPorts+o)*n.cfg.VCs:][:n.cfg.VCs]
 	for f := r.free[o]; f != 0; f &= f - 1 {
 		v := bits.TrailingZeros64(f)
-		iv := first(r.ask[o], grant[v])
+		iv := first(r.ask[o], out[v].prefers)
 		granted |= 1 << iv
 		offers[iv] |= 1 << v
 	}
@@ -177,27 +176,29 @@ func (n *Network) allocateVCs(node int, r *router, o int) {
 func (n *Network) acceptVC(node int, r *router, iv, o int, offers uint64) {
 	vcs := n.cfg.VCs
 	base := node * numPorts * vcs
-	from := int(n.vcAccept[base+iv]) - o*vcs
-	if from < 0 || from >= vcs {
+	q := &n.in[base+iv]
+	from := int(q.prefers) - o*vcs
+	if uint(from) >= uint(vcs) {
 		from = 0
 	}
 	v := first(offers, uint8(from))
-	n.vcGrant[base+o*vcs+v] = successor(iv, numPorts*vcs)
-	n.vcAccept[base+iv] = successor(o*vcs+v, numPorts*vcs)
+	q.prefers = successor(o*vcs+v, numPorts*vcs)
+	q.out[o] = int8(v)
+	out := &n.out[base+o*vcs+v]
+	out.prefers = successor(iv, numPorts*vcs)
+	out.owner = int8(iv)
 	r.free[o] &^= 1 << v
 	if r.ask[o] &^= 1 << iv; r.ask[o] == 0 {
 		r.asking &^= 1 << o
 	}
-	n.owner[base+o*vcs+v] = int8(iv)
-	n.in[base+iv].outVC[o] = int8(v)
 	n.winners = append(n.winners, won{uint8(iv), uint8(o), uint8(v)})
 }
 
 func successor(i, n int) uint8 {
-	if i++; i < n {
-		return uint8(i)
+	if i++; i == n {
+		i = 0
 	}
-	return 0
+	return uint8(i)
 }
 
 // allocateSwitch connects inputs with outputs for a cycle: one iteration of iSLIP
@@ -271,9 +272,9 @@ func (n *Network) forward(node int, r *router, q *inVC, iv, o int) {
 			at -= depth
 		}
 	}
-	f := n.buf[(base+iv)*depth+at]
-	v := int(q.outVC[o])
-	out := base + o*vcs + v
+	f := n.buf[base*depth+at*numPorts*vcs+iv]
+	v := int(q.out[o])
+	out := &n.out[base+o*vcs+v]
 
 	to := n.slotAt(afterSwitch + n.cfg.LinkCycles)
 	if o == local {
@@ -284,15 +285,14 @@ func (n *Network) forward(node int, r *router, q *inVC, iv, o int) {
 	n.pending++
 	n.counters.Links[node*numPorts+o]++
 
-	n.credits[out]--
-	if n.credits[out] == 0 {
+	if out.credits--; out.credits == 0 {
 		r.unwant(o, iv)
 	}
 	if f.tail() {
 		r.unwant(o, iv)
 		r.free[o] |= 1 << v
-		n.owner[out] = -1
-		q.outVC[o] = -1
+		out.owner = -1
+		q.out[o] = -1
 		q.ports &^= 1 << o
 	}
 	if q.multicast {
@@ -316,10 +316,11 @@ func (n *Network) forward(node int, r *router, q *inVC, iv, o int) {
 	q.count--
 	n.giveBack(node, r, iv)
 	if q.count == 0 {
+		q.head = 0 // a place that is in the cache
 		r.unwant(o, iv)
 	} else if q.ports == 0 {
 		// The next packet of the virtual channel is routed in the next cycle.
-		n.front(r, q, iv, n.buf[(base+iv)*depth+int(q.head)])
+		n.front(r, q, iv, n.buf[base*depth+int(q.head)*numPorts*vcs+iv])
 		n.next = append(n.next, head{int32(node), int32(iv)})
 	}
 }
