@@ -58,6 +58,8 @@ type Array struct {
 	Cols       int    `yaml:"cols"`
 	Technology string `yaml:"technology"` // one of sram.Technologies
 	CostTable  string `yaml:"cost_table"` // a table of package sram/cost, or a file
+
+	ShiftBitlines int `yaml:"shift_bitlines"` // that a row is shifted by in a cycle at most; 0: any
 }
 
 // HTree is the wiring within a bank.
@@ -286,6 +288,7 @@ func (m *Machine) check() (field, msg string) {
 		{"l3.line_bytes", m.L3.LineBytes, 1, 4096},
 		{"array.rows", m.Array.Rows, 1, 1024}, // wordlines have 10 bits in Table 1
 		{"array.cols", m.Array.Cols, 64, sram.GroupCols},
+		{"array.shift_bitlines", m.Array.ShiftBitlines, 0, m.Array.Cols},
 		{"htree.levels", m.HTree.Levels, 1, 16},
 		{"htree.bandwidth_bytes", m.HTree.BandwidthBytes, 1, 1 << 20},
 		{"noc.link_bytes", m.NoC.LinkBytes, 1, 1 << 20},
