@@ -41,6 +41,41 @@ func TestStuckCellsAreDetected(t *testing.T) {
 	}
 }
 
+// TestStuckCellsOfEveryOperation does so for all integer operations on few bits,
+// and all on tiny floating-point numbers of up to two operands: all operands are
+// run, so that a fault which no result shows is proved to be masked.
+func TestStuckCellsOfEveryOperation(t *testing.T) {
+	programs := 0
+	for _, tech := range sram.Technologies {
+		for i := range Operations {
+			o := &Operations[i]
+			name, width := o.Name, 3
+			if o.IsFloat() {
+				name, width = "e3m2"+o.Name[len("fp"):], 6
+			}
+			if !o.Supports(tech) {
+				continue
+			}
+			p, err := Build(t.Context(), Spec{Op: name, Width: width, Tech: tech.Name, Rows: 512})
+			if err != nil {
+				require.ErrorContains(t, err, "e3m2", "%s", name) // a conversion that does not exist
+				continue
+			}
+			if p.argBits() > exhaustiveBits {
+				continue
+			}
+			programs++
+			effects, err := p.StuckRows(t.Context(), 1, 1, nil)
+			require.NoError(t, err)
+			for _, e := range effects {
+				require.True(t, e.SelfTest, "%s on %s, row %d (%s) at %v", name, tech.Name, e.Row, e.Role, e.Value)
+				require.True(t, e.Wrong > 0 || e.Exhaustive, name)
+			}
+		}
+	}
+	require.Greater(t, programs, 100)
+}
+
 // TestStuckCellsOfEveryBitline finds single cells of fp32.mul wherever they are:
 // every row at one bitline, other bitlines and values row by row.
 func TestStuckCellsOfEveryBitline(t *testing.T) {
