@@ -171,16 +171,16 @@ func randomFaults(rng *rand.Rand, k *Kernel, cols int) Faults {
 // groups of words and blocks that are not whole words.
 func TestFaultyKernelAgainstNaive(t *testing.T) {
 	for _, tech := range Technologies {
-		for seed := range uint64(30) {
+		for seed := range uint64(25) {
 			rng := rand.New(rand.NewPCG(seed, 17))
 			cols := []int{256, 64, 70, 1, 1000}[seed%5]
-			k := randomKernel(rng, tech, 1+rng.IntN(6), 9, 3+rng.IntN(50))
+			k := randomKernel(rng, tech, 1+rng.IntN(6), 9, 3+rng.IntN(35))
 			code, err := k.Compile()
 			require.NoError(t, err)
 			f := randomFaults(rng, k, cols)
 			fk, err := code.WithFaults(f, cols)
 			require.NoError(t, err)
-			w := 1 + rng.IntN(48)
+			w := 1 + rng.IntN(40)
 			inputs, outputs := k.Inputs[0].Width, len(k.Outputs)
 			in, out := randomWords(rng, inputs*w), make([]uint64, outputs*w)
 			require.NoError(t, fk.NewMachine().RunContext(t.Context(), out, in, w, seed))

@@ -145,6 +145,9 @@ func (a *app) eval(cmd *cobra.Command, name string, f evalFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := a.checkWritable(f.output, f.cost.table); err != nil {
+		return err
+	}
 	line := a.newProgress()
 	defer line.clear()
 	line.phase("building " + name)
