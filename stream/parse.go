@@ -452,7 +452,7 @@ func (p *parser) constant(t scalar.Type) (x *Expr, ok bool, err error) {
 	p.blanks()
 	n := strings.IndexAny(p.text[p.pos:]+"\n", "(),#\n")
 	text := strings.TrimSpace(p.text[p.pos : p.pos+n])
-	if text == "" || isName(text) && !slices.Contains(literals, text) {
+	if text == "" || strings.IndexByte("+-.0123456789", text[0]) < 0 && !slices.Contains(literals, text) {
 		return nil, false, nil
 	}
 	v, err := scalar.Parse(t, text)

@@ -131,10 +131,11 @@ func (g *Graph) IsAffine(s *Stream) bool {
 
 // Footprint is what a stream accesses of its array.
 type Footprint struct {
-	// Rect has all elements that are accessed, if no loop is empty.
+	// Rect has all elements that are accessed.
 	Rect lattice.Rect
-	// Exact says that every element of Rect is accessed: the domain of the stream
-	// is a hyperrectangle of the array (Infinity Stream, section 3.2).
+	// Exact says that every element of Rect is accessed if no loop is empty: the
+	// domain of the stream is a hyperrectangle of the array (Infinity Stream, section
+	// 3.2).
 	Exact bool
 }
 
@@ -146,6 +147,11 @@ func (g *Graph) Footprint(s *Stream) (f Footprint, ok bool) {
 	}
 	loops := g.Loops(s)
 	f.Exact = s.If == nil
+	for i, l := range loops {
+		for _, outer := range loops[:i] {
+			f.Exact = f.Exact && l.Range.Lo.Coef(outer.Var) == 0 && l.Range.Hi.Coef(outer.Var) == 0
+		}
+	}
 	dims := map[string]int{} // how many dimensions a variable is in
 	for _, x := range s.Index {
 		vars := 0
@@ -157,9 +163,6 @@ func (g *Graph) Footprint(s *Stream) (f Footprint, ok bool) {
 			vars++
 			dims[l.Var]++
 			f.Exact = f.Exact && (c == 1 || c == -1) && (l.Stride() == 1 || l.Stride() == -1) && vars == 1 && dims[l.Var] == 1
-			for _, outer := range loops {
-				f.Exact = f.Exact && l.Range.Lo.Coef(outer.Var) == 0 && l.Range.Hi.Coef(outer.Var) == 0
-			}
 		}
 		i := lattice.Interval{Lo: x, Hi: x}
 		for k := len(loops) - 1; k >= 0; k-- {

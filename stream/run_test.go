@@ -2,7 +2,10 @@ package stream_test
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -67,4 +70,152 @@ func BenchmarkSaxpy(b *testing.B) {
 		require.NoError(b, err)
 	}
 	b.ReportMetric(float64(b.N)*n*3/b.Elapsed().Seconds()/1e6, "Mstreamelem/s")
+}
+
+// TestOps compares the instructions of all operations with package scalar, on
+// elements of which memory has bits above the type.
+func TestOps(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	const n = 300
+	for _, typ := range scalar.Types() {
+		mem := stream.Memory{}
+		for _, name := range []string{"A", "B", "C"} {
+			for range n {
+				mem[name] = append(mem[name], word(r, typ)|r.Uint64()&^typ.Mask())
+			}
+		}
+		if typ.Float() { // Inf - Inf is a NaN that processors give a sign
+			mem["A"][0], mem["B"][0], mem["C"][0] = scalar.FromFloat(typ, math.Inf(1)), scalar.FromFloat(typ, math.Inf(1)), 0
+			mem["A"][1], mem["B"][1], mem["C"][1] = scalar.FromFloat(typ, math.Inf(1)), scalar.FromFloat(typ, math.Inf(-1)), 0
+			mem["A"][2], mem["B"][2], mem["C"][2] = scalar.FromFloat(typ, math.Inf(1)), 0, 0
+		}
+		for _, op := range scalar.Ops() {
+			if !op.Supports(typ) {
+				continue
+			}
+			operands := []string{"a", "b", "c"}[:op.Arity()]
+			if op == scalar.Select {
+				operands[0] = "lt(a, b)"
+			}
+			result := op.Result(typ)
+			out := result
+			value := op.String() + "(" + strings.Join(operands, ", ") + ")"
+			if out == scalar.Bool {
+				out, value = scalar.Int8, "int8("+value+")"
+			}
+			g := parse(t, fmt.Sprintf("graph g\narray A %[1]s[300]\narray B %[1]s[300]\narray C %[1]s[300]\narray O %[2]s[300]\n"+
+				"for i in [0,300) {\nload a: A[i]\nload b: B[i]\nload c: C[i]\nstore o: O[i] = %[3]s\n}\n", typ, out, value))
+			mem["O"] = make([]scalar.Value, n)
+			_, err := g.Run(context.Background(), mem, stream.Args{})
+			require.NoError(t, err)
+			for i := range n {
+				args := []scalar.Value{mem["A"][i] & typ.Mask(), mem["B"][i] & typ.Mask(), mem["C"][i] & typ.Mask()}[:op.Arity()]
+				if op == scalar.Select {
+					args[0] = scalar.Eval(scalar.Lt, typ, args[0], args[1])
+				}
+				require.Equal(t, scalar.Eval(op, typ, args...), mem["O"][i], "%s.%s %x", typ, op, args)
+			}
+		}
+		for _, to := range scalar.Types() {
+			g := parse(t, fmt.Sprintf("graph g\narray A %s[300]\narray O %s[300]\nfor i in [0,300) {\nload a: A[i]\nstore o: O[i] = %[2]s(a)\n}\n", typ, to))
+			mem["O"] = make([]scalar.Value, n)
+			_, err := g.Run(context.Background(), mem, stream.Args{})
+			require.NoError(t, err)
+			for i := range n {
+				require.Equal(t, scalar.Convert(typ, to, mem["A"][i]&typ.Mask()), mem["O"][i])
+			}
+		}
+	}
+}
+
+// TestBounds looks at where runs stop, and that what comes before has happened.
+func TestBounds(t *testing.T) {
+	for _, c := range []struct {
+		name, body string
+		want       string
+		written    int // elements of O that are set
+	}{
+		{"past the end", "for i in [0,N) {\nstore o: O[i] = int32(1)\nload a: A[i+3][0]\n}", "stream: a: index 8 of array A is out of [0,8) in dimension 1 in iteration i=5", 6},
+		{"before the start", "for i in [0,N) step -1 {\nstore o: O[i] = int32(1)\nload a: A[i-4][0]\n}", "stream: a: index -1 of array A is out of [0,8) in dimension 1 in iteration i=3", 5},
+		{"inside the memory, but not the row", "for i in [0,N) {\nfor j in [i,N) {\nload a: A[i][j+1]\n}\nstore o: O[i] = int32(1)\n}", "stream: a: index 4 of array A is out of [0,4) in dimension 0 in iteration i=0 j=3", 0},
+		{"indirect", "for i in [0,N) {\nload x: X[i]\nstore o: O[x] = int32(1)\n}", "stream: o: index -3 of array O is out of [0,8) in dimension 0 in iteration i=2", 2},
+		{"outside of loops", "store o: O[0] = int32(1)\nload a: A[N][0]", "stream: a: index 8 of array A is out of [0,8) in dimension 1", 1},
+		{"pointer", "load h: X[1]\nfor n in [0,inf) while ne(p, int32(99)) {\nstore o: O[n] = int32(1)\nreduce p: X[p] over n from h\n}", "stream: p: index -3 of array X is out of [0,8) in dimension 0 in iteration n=1", 2},
+		{"not where the condition is false", "for i in [0,N) {\nstore o: O[i+3] = int32(1) if lt(i, int64(5))\n}", "", 5},
+		{"not after the loop has ended", "for i in [0,100) while lt(i, int64(8)) {\nstore o: O[i] = int32(1)\n}", "", 8},
+		{"huge step", "for i in [0,1152921504606846976) step 1152921504606846975 {\nstore o: O[i] = int32(1)\n}", "stream: o: index 1152921504606846975 of array O is out of [0,8) in dimension 0 in iteration i=1152921504606846975", 1},
+		{"huge coefficient", "for i in [0,3) {\nstore o: O[1152921504606846976*i] = int32(1)\n}", "stream: o: index 1152921504606846976 of array O is out of [0,8) in dimension 0 in iteration i=1", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := parse(t, "graph g\nsymbol N in [1,inf)\narray A fp32[8][4]\narray O int32[N]\narray X int32[8]\n"+c.body+"\n")
+			mem := stream.Memory{"A": make([]scalar.Value, 32), "O": make([]scalar.Value, 8), "X": {7, 2, scalar.FromInt(scalar.Int32, -3), 0, 0, 0, 0, 0}}
+			_, err := g.Run(context.Background(), mem, stream.Args{Symbols: map[string]int64{"N": 8}})
+			if c.want == "" {
+				require.NoError(t, err)
+			} else {
+				require.EqualError(t, err, c.want)
+			}
+			written := 0
+			for _, v := range mem["O"] {
+				written += int(v)
+			}
+			require.Equal(t, c.written, written)
+		})
+	}
+}
+
+// TestMissing has what a run must be given.
+func TestMissing(t *testing.T) {
+	g := parse(t, "graph g\nsymbol N in [2,inf)\nsymbol k in [0,N)\narray A fp32[N]\nparam q fp32\nfor i in [k,N) {\nstore a: A[i] = q\n}\n")
+	ok := func() (stream.Memory, stream.Args) {
+		return stream.Memory{"A": make([]scalar.Value, 4)}, stream.Args{Symbols: map[string]int64{"N": 4, "k": 1}, Params: map[string]scalar.Value{"q": 1}}
+	}
+	for _, c := range []struct {
+		change func(stream.Memory, stream.Args)
+		want   string
+	}{
+		{func(stream.Memory, stream.Args) {}, ""},
+		{func(m stream.Memory, _ stream.Args) { delete(m, "A") }, "stream: graph g: array A is not in memory"},
+		{func(m stream.Memory, _ stream.Args) { m["A"] = m["A"][1:] }, "stream: graph g: array A has 3 elements in memory, expected 4"},
+		{func(_ stream.Memory, a stream.Args) { delete(a.Symbols, "k") }, "stream: graph g: no value for symbol k"},
+		{func(_ stream.Memory, a stream.Args) { a.Symbols["k"] = 4 }, "stream: graph g: symbol k is 4, expected [0,N)"},
+		{func(_ stream.Memory, a stream.Args) { a.Symbols["N"] = 1 }, "stream: graph g: symbol N is 1, expected [2,inf)"},
+		{func(_ stream.Memory, a stream.Args) { delete(a.Params, "q") }, "stream: graph g: no value for parameter q"},
+	} {
+		mem, args := ok()
+		c.change(mem, args)
+		_, err := g.Run(context.Background(), mem, args)
+		if c.want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.EqualError(t, err, c.want)
+	}
+}
+
+// TestCancel ends loops that would never end: a circle of pointers, an empty
+// body, and an inner loop without iterations.
+func TestCancel(t *testing.T) {
+	for _, body := range []string{
+		"for n in [0,inf) while ge(p, int32(0)) {\nreduce p: X[p] over n from int32(0)\n}",
+		"for n in [0,inf) while bool(true) {\n}",
+		"for n in [0,inf) while bool(true) {\nfor i in [1,0) {\nload a: X[i]\n}\n}",
+	} {
+		g := parse(t, "graph g\narray X int32[2]\n"+body+"\n")
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_, err := g.Run(ctx, stream.Memory{"X": {1, 0}}, stream.Args{})
+		require.ErrorIs(t, err, context.Canceled, body)
+	}
+}
+
+// TestAlias runs streams on two names of one array: an element that was written is
+// read in the next iteration.
+func TestAlias(t *testing.T) {
+	g := parse(t, "graph g\narray A int32[9]\narray B int32[9]\nfor i in [0,8) {\nload a: A[i]\nstore b: B[i+1] = add(a, a)\n}\n")
+	one := make([]scalar.Value, 9)
+	one[0] = 3
+	_, err := g.Run(context.Background(), stream.Memory{"A": one, "B": one}, stream.Args{})
+	require.NoError(t, err)
+	require.Equal(t, []scalar.Value{3, 6, 12, 24, 48, 96, 192, 384, 768}, one)
 }
