@@ -59,10 +59,12 @@ func runBitsched(ctx context.Context, p Problem, o Options) (*Result, error) {
 	if o.Objective == MinRows {
 		return b.fewestRows(ctx)
 	}
+	c := newCosts(in, o)
 	switch {
 	case o.Distance != nil: // the bound is of copies
-	case o.Rematerialize: // fewer copies would not do, and no gate is computed again
-		b.floor, _ = LowerBoundRematerialized(p)
+	case o.Rematerialize: // no gate is computed again yet: so few copies would do
+		b.floorAgain = c.floor(p)
+		b.floor = b.floorAgain / max(int(c.copy[0]), 1)
 	default:
 		b.floor, _ = LowerBound(p)
 	}
@@ -75,7 +77,6 @@ func runBitsched(ctx context.Context, p Problem, o Options) (*Result, error) {
 			return r, err
 		}
 	}
-	c := newCosts(in, o)
 	switch {
 	case c == nil:
 	case c.rematerial:
@@ -101,6 +102,8 @@ type bitsched struct {
 	o     Options
 	costs *costs // nil: copies are counted
 	floor int    // cost that no schedule goes below
+
+	floorAgain int // the same by costs, with gates computed again
 
 	mu     sync.Mutex // guards the fields below while workers run
 	best   int

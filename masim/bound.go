@@ -1,6 +1,11 @@
 package masim
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+
+	"github.com/bitsched/bitsched/sram"
+)
 
 // LowerBound returns a number of copies that no schedule of p without
 // rematerialisation can go below, and the reason in one sentence. It takes about
@@ -20,38 +25,75 @@ import "fmt"
 //     rows beside the inputs of the next array, and what is computed elsewhere
 //     must be cut from these inputs by copies: see [cutBound].
 //   - Outputs. The same at the end, exact where it is found: see [outputsBound].
-func LowerBound(p Problem) (copies int, reason string) { return lowerBound(p, true) }
+//   - Spreading. Parts of the graph that do not fit into one array are computed in
+//     several, and copies carry what each needs of the others: see [spreadBound].
+func LowerBound(p Problem) (copies int, reason string) {
+	n, reason := lowerBound(p, 1, 1, true)
+	return int(n), reason
+}
 
 // LowerBoundRematerialized is [LowerBound] for schedules that may compute gates
-// again. Of the arguments, those about the end and about inputs remain.
-func LowerBoundRematerialized(p Problem) (copies int, reason string) { return lowerBound(p, false) }
+// again. Of the arguments, those about the end, inputs and spreading remain.
+func LowerBoundRematerialized(p Problem) (copies int, reason string) {
+	n, reason := lowerBound(p, 1, 0, false)
+	return int(n), reason
+}
 
-func lowerBound(p Problem, once bool) (int, string) {
+// LowerBoundEnergy returns an energy that no schedule of p can go below, gates
+// being computed again or not, and the reason in one sentence: that of
+// computing all gates once and of what more the arguments of
+// [LowerBoundRematerialized] give, a gate computed again having its price.
+func LowerBoundEnergy(p Problem, e sram.Energy) (energy float64, reason string) {
+	energy = float64(p.Graph.NumGates()) * e.Compute
+	if e.Copy <= 0 {
+		return energy, "every gate is computed, and copies cost nothing"
+	}
+	more, reason := lowerBound(p, e.Copy, e.Compute, false)
+	return energy + more, reason
+}
+
+// lowerBound returns the least cost of copies and of gates computed again, which
+// none is where once is set.
+func lowerBound(p Problem, copyCost, again float64, once bool) (float64, string) {
 	rows := p.Geometry.Rows
 	if rows < 1 || p.Graph.NumGates() == 0 {
 		return 0, "there is no gate to compute"
 	}
 	copies, reason := inputsBound(p)
+	cost := float64(copies) * copyCost
 	inputs := p.Graph.NumInputs()
-	if inputs%rows == 0 || inputs > p.Geometry.Arrays*rows || p.Graph.NumGates() > cutLargest {
-		return copies, reason
+	if inputs > p.Geometry.Arrays*rows || p.Graph.NumGates() > cutLargest {
+		return cost, reason
 	}
 	in := newInstance(p, p.Geometry.Arrays)
 	cut := newCutBound(in, once)
 	cut.search()
-	least := newOutputsBound(in, once).least(cut.best)
+	spread := newSpreadBound(in)
+	spread.search()
+	known := float64(max(cut.best, spread.best)) * copyCost
+	least := newOutputsBound(in, copyCost, again).least(known)
 	if least == 0 {
-		return copies, reason
+		return cost, reason
 	}
-	more := fmt.Sprintf("the outputs do not fit the %d rows beside the inputs, and producing the others elsewhere takes %d copies", cut.room, least)
-	if least == cut.best && cut.moment.gate >= 0 {
-		more = fmt.Sprintf("before gate %d at least %d values are live, beside the inputs there are %d rows, and producing the others elsewhere takes %d copies",
-			cut.moment.gate, cut.moment.live, cut.room, least)
+	more := fmt.Sprintf("the outputs do not fit the %d rows beside the inputs, and producing the others elsewhere takes ", cut.room)
+	switch {
+	case least > known:
+	case spread.best >= cut.best:
+		more = fmt.Sprintf("parts of the graph that do not fit fewer than %d arrays need values of each other, of which %d must reach each of these arrays: ", spread.arrays, spread.cross)
+	case cut.moment.gate >= 0:
+		more = fmt.Sprintf("before gate %d at least %d values are live, beside the inputs there are %d rows, and producing the others elsewhere takes ",
+			cut.moment.gate, cut.moment.live, cut.room)
+	}
+	n := least / copyCost
+	if math.Abs(n-math.Round(n)) < costEpsilon {
+		more += fmt.Sprintf("%.0f copies", n)
+	} else {
+		more += fmt.Sprintf("as much energy as %.4g copies", n)
 	}
 	if copies > 0 {
 		more = reason + "; " + more
 	}
-	return copies + int(least), more
+	return cost + least, more
 }
 
 // inputsBound counts the inputs of full arrays that feed a gate.

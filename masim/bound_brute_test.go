@@ -2,6 +2,7 @@ package masim
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -15,19 +16,24 @@ import (
 // computed. Inputs in their homes are left out.
 type bruteState struct {
 	done uint32
-	held [3]uint32
+	held [4]uint32
 }
 
 // bruteOptimum finds the least copies by looking at every state of the memory
-// that can be reached, breadth first by copies. It shares nothing with the
+// that can be reached, in ascending order of copies. It shares nothing with the
 // bounds and the schedulers. known is false if there are more than limit states;
 // copies is -1 if there is no schedule.
 func bruteOptimum(p Problem, again bool, limit int) (copies int, known bool) {
+	return bruteCost(p, again, 1, 0, limit)
+}
+
+// bruteCost is bruteOptimum with a cost for each copy and each computed gate.
+func bruteCost(p Problem, again bool, copyCost, compute, limit int) (least int, known bool) {
 	g, geo := p.Graph, p.Geometry
-	if g.NumNodes() > 32 || geo.Arrays > 3 {
+	if g.NumNodes() > 32 || geo.Arrays > 4 {
 		return 0, false
 	}
-	var home [3]uint32
+	var home [4]uint32
 	for i := range g.NumInputs() {
 		home[i/geo.Rows] |= 1 << (i + 1)
 	}
@@ -55,11 +61,12 @@ func bruteOptimum(p Problem, again bool, limit int) (copies int, known bool) {
 		return n
 	}
 	seen := map[bruteState]bool{}
-	now, next := []bruteState{{}}, []bruteState(nil)
-	for cost := 0; len(now) > 0; cost++ {
-		for len(now) > 0 {
-			s := now[len(now)-1]
-			now = now[:len(now)-1]
+	queue := map[int][]bruteState{0: {{}}} // by cost
+	for cost := 0; len(queue) > 0; cost++ {
+		for len(queue[cost]) > 0 {
+			last := len(queue[cost]) - 1
+			s := queue[cost][last]
+			queue[cost] = queue[cost][:last]
 			if seen[s] {
 				continue
 			}
@@ -67,12 +74,12 @@ func bruteOptimum(p Problem, again bool, limit int) (copies int, known bool) {
 			if len(seen) > limit {
 				return 0, false
 			}
-			if s.done == all && outs&^(s.held[0]|s.held[1]|s.held[2]) == 0 {
+			if s.done == all && outs&^(s.held[0]|s.held[1]|s.held[2]|s.held[3]) == 0 {
 				return cost, true
 			}
 			// put writes v to array a, over each of the values there or to a free
 			// row, and forgets what nobody needs.
-			put := func(to *[]bruteState, done uint32, v, a int) {
+			put := func(price int, done uint32, v, a int) {
 				if s.held[a]>>v&1 != 0 {
 					return
 				}
@@ -88,7 +95,7 @@ func bruteOptimum(p Problem, again bool, limit int) (copies int, known bool) {
 							}
 						}
 					}
-					*to = append(*to, t)
+					queue[cost+price] = append(queue[cost+price], t)
 				}
 				room := geo.Rows - size(home[a])
 				if size(s.held[a]) < room {
@@ -107,19 +114,19 @@ func bruteOptimum(p Problem, again bool, limit int) (copies int, known bool) {
 				here := home[a] | s.held[a]
 				for v := 1; v < g.NumNodes(); v++ {
 					if g.IsGate(v) && need[v]&^here == 0 && (again || s.done>>v&1 == 0) {
-						put(&now, s.done|1<<v, v, a)
+						put(compute, s.done|1<<v, v, a)
 					}
 					elsewhere := false
 					for b := range geo.Arrays {
 						elsewhere = elsewhere || b != a && (home[b]|s.held[b])>>v&1 != 0
 					}
 					if elsewhere && here>>v&1 == 0 {
-						put(&next, s.done, v, a)
+						put(copyCost, s.done, v, a)
 					}
 				}
 			}
 		}
-		now, next = next, nil
+		delete(queue, cost)
 	}
 	return -1, true
 }
@@ -127,7 +134,7 @@ func bruteOptimum(p Problem, again bool, limit int) (copies int, known bool) {
 // tinyProblem draws a problem small enough for bruteOptimum.
 func tinyProblem(r *rand.Rand) Problem {
 	arrays := 2 + r.IntN(2)
-	rows := 2 + r.IntN(3)
+	rows := 3 + r.IntN(5)
 	inputs := 1 + r.IntN(min(6, arrays*rows-1))
 	g := randomGraph(r, inputs, 2+r.IntN(6), 1+r.IntN(6))
 	if r.IntN(2) == 0 { // every gate that nobody reads is an output
@@ -223,7 +230,7 @@ func TestLowerBoundArguments(t *testing.T) {
 		in := newInstance(p, p.Geometry.Arrays)
 		cut := newCutBound(in, true)
 		cut.search()
-		out := newOutputsBound(in, true).least(0)
+		out := int32(newOutputsBound(in, 1, 1).least(0))
 		require.LessOrEqual(t, base+int(cut.best), best, "seed %d: %s", seed, describe(p))
 		require.LessOrEqual(t, base+int(out), best, "seed %d: %s", seed, describe(p))
 		if cut.best > out {
@@ -238,16 +245,199 @@ func TestLowerBoundArguments(t *testing.T) {
 	require.NotZero(t, outputs)
 }
 
+// selecting draws a problem in which one value or two depend on all inputs and
+// gates that read these inputs need it.
+func selecting(r *rand.Rand) Problem {
+	rows := 3 + r.IntN(5)
+	g := xmg.New("select")
+	x := make([]xmg.Lit, 2*rows)
+	for i := range x {
+		x[i] = g.AddInput("")
+	}
+	r.Shuffle(len(x), func(i, j int) { x[i], x[j] = x[j], x[i] })
+	x = x[:rows+1+r.IntN(rows)] // the others are idle
+	var outs []xmg.Lit
+	for range 1 + r.IntN(6)/5 {
+		rest := append([]xmg.Lit(nil), x...)
+		r.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
+		s := rest[0]
+		for rest = rest[1:]; len(rest) > 0; rest = rest[1:] {
+			if len(rest) > 1 && r.IntN(2) == 0 {
+				s, rest = g.Maj(s, rest[0], rest[1]), rest[1:]
+			} else {
+				s = g.Xor2(s, rest[0])
+			}
+		}
+		for i := range x {
+			if r.IntN(6) != 0 {
+				x[i] = g.And(s, x[i])
+			}
+		}
+		outs = append(outs, s)
+	}
+	g.AddOutput("", outs[len(outs)-1])
+	if r.IntN(2) == 0 {
+		g.AddOutput("", x[r.IntN(len(x))])
+	}
+	return Problem{g, sram.Geometry{Arrays: 4, Rows: rows, Cols: 1}}
+}
+
+// The argument of spreading is sound on its own: it is at most the optimum without
+// gates computed again, and at most what a search finds that may compute gates
+// again for next to nothing and knows no bound.
+func TestSpreadBoundSound(t *testing.T) {
+	known, tight, again, most := 0, 0, 0, int32(0)
+	for seed := range uint64(1000) {
+		p := selecting(rand.New(rand.NewPCG(seed, 23)))
+		in := newInstance(p, p.Geometry.Arrays)
+		b := newSpreadBound(in)
+		b.search()
+		if b.best == 0 {
+			continue
+		}
+		most = max(most, b.best)
+		base, _ := inputsBound(p)
+		s, err := newOptimal(in)
+		require.NoError(t, err)
+		s.report = func(int) {}
+		if goal, how := s.run(t.Context(), math.MaxInt, 20_000); how == foundOptimum {
+			known++
+			best := int(s.cost[goal])
+			require.LessOrEqual(t, base+int(b.best), best, "seed %d: %s", seed, describe(p))
+			if base+int(b.best) == best {
+				tight++
+			}
+		}
+		if seed%8 != 0 {
+			continue
+		}
+		o := Options{Rematerialize: true, Energy: sram.Energy{Compute: 1.0 / costUnit, Copy: 1}}
+		search := &bitsched{in: in, o: o, costs: newCosts(in, o), best: infeasible}
+		search.run(t.Context(), Fast)
+		if search.best != infeasible {
+			again++
+			require.LessOrEqual(t, base+int(b.best), search.best/costUnit, "seed %d, computed again: %s", seed, describe(p))
+		}
+	}
+	t.Logf("%d optima known, of them tight %d; %d found with gates computed again; most extra copies %d", known, tight, again, most)
+	require.Greater(t, known, 200)
+	require.Greater(t, tight, 20)
+	require.Greater(t, again, 20)
+	require.Greater(t, most, int32(1))
+}
+
+// Of the largest of four words no schedule has fewer copies than are found: each of
+// three comparisons spreads over two arrays, and its two halves tell each other.
+func TestSpreadBoundLargestWord(t *testing.T) {
+	for _, bits := range []int{18, 24} {
+		g := largestOfFour(bits)
+		p := Problem{g, sram.Geometry{Arrays: 8, Rows: 2 * bits, Cols: 1}}
+		got, reason := LowerBound(p)
+		require.Equal(t, 4*bits+6, got, "%d bits: %s", bits, reason)
+		again, _ := LowerBoundRematerialized(p)
+		require.Equal(t, got, again)
+		in := newInstance(p, 8)
+		search := &bitsched{in: in, best: infeasible} // knows no bound
+		search.run(t.Context(), Fast)
+		require.Equal(t, got, search.best, "%d bits", bits)
+	}
+}
+
+// largestOfFour is the largest of four words.
+func largestOfFour(bits int) *xmg.Graph {
+	g := xmg.New("largest")
+	var words [][]xmg.Lit
+	for range 4 {
+		w := make([]xmg.Lit, bits)
+		for i := range w {
+			w[i] = g.AddInput("")
+		}
+		words = append(words, w)
+	}
+	larger := func(x, y []xmg.Lit) []xmg.Lit {
+		c := xmg.False
+		for i := range x {
+			c = g.Maj(x[i], y[i].Not(), c)
+		}
+		z := make([]xmg.Lit, bits)
+		for i := range x {
+			z[i] = g.Or(g.And(c, x[i]), g.And(c.Not(), y[i]))
+		}
+		return z
+	}
+	for i, l := range larger(larger(words[0], words[1]), larger(words[2], words[3])) {
+		g.AddOutput(fmt.Sprintf("y%d", i), l)
+	}
+	return g
+}
+
+// manyOutputs draws a problem whose outputs do not fit one array.
+func manyOutputs(r *rand.Rand) Problem {
+	g := xmg.New("outputs")
+	var x []xmg.Lit
+	rows := 4 + r.IntN(2)
+	for range 2 + r.IntN(rows-2) {
+		x = append(x, g.AddInput(""))
+	}
+	inputs := len(x)
+	for range 5 + r.IntN(4) {
+		i := r.IntN(len(x))
+		j := (i + 1 + r.IntN(len(x)-1)) % len(x)
+		x = append(x, g.And(x[i].NotIf(r.IntN(2) == 0), x[j].NotIf(r.IntN(2) == 0)))
+	}
+	for _, l := range x[inputs:] {
+		if r.IntN(4) != 0 {
+			g.AddOutput("", l)
+		}
+	}
+	return Problem{g, sram.Geometry{Arrays: 2, Rows: rows, Cols: 1}}
+}
+
+// No bound exceeds the least energy.
+func TestLowerBoundEnergySound(t *testing.T) {
+	known, beyond, tight := 0, 0, 0
+	for seed := range uint64(1000) {
+		r := rand.New(rand.NewPCG(seed, 24))
+		p := tinyProblem(r)
+		if seed%2 == 0 {
+			p = manyOutputs(r)
+		}
+		copyCost, compute := 1+r.IntN(8), 1+r.IntN(4)
+		best, ok := bruteCost(p, true, copyCost, compute, 4000)
+		if !ok || best < 0 {
+			continue
+		}
+		known++
+		got, reason := LowerBoundEnergy(p, sram.Energy{Compute: float64(compute), Copy: float64(copyCost)})
+		at := fmt.Sprintf("seed %d, copy %d, compute %d: %s: %s", seed, copyCost, compute, describe(p), reason)
+		require.LessOrEqual(t, got, float64(best)+1e-6, at)
+		copies, _ := LowerBoundRematerialized(p)
+		least := float64(p.Graph.NumGates()*compute + copies*copyCost)
+		require.GreaterOrEqual(t, got, least-1e-6, at)
+		if got > least+1e-6 {
+			beyond++
+			if got > float64(best)-1e-6 {
+				tight++
+			}
+		}
+	}
+	t.Logf("%d optima known; beyond copies %d, of them tight %d", known, beyond, tight)
+	require.Greater(t, known, 200)
+	require.Greater(t, beyond, 5)
+	require.Greater(t, tight, 3)
+}
+
 // On published netlists the bound is no more than the copies of schedules that
 // were found and replayed, and where it is known to be tight it is that.
 func TestLowerBoundShared(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		atLeast, found int
+		optimal        bool
 	}{
-		{"int2float", 5, 41}, {"router", 10, 36}, {"cavlc", 0, 7}, {"priority", 128, 128}, {"dec", 6, 6},
-		{"adder", 256, 256}, {"max", 512, 518}, {"sin", 0, 29}, {"sqrt", 40, 153}, {"multiplier", 25, 182},
-		{"div", 30, 157}, {"log2", 0, 1863},
+		{"int2float", 5, 41, false}, {"router", 10, 36, false}, {"cavlc", 0, 7, false}, {"priority", 128, 128, true}, {"dec", 6, 6, true},
+		{"adder", 256, 256, true}, {"max", 518, 518, true}, {"sin", 0, 29, false}, {"sqrt", 40, 153, false}, {"multiplier", 25, 182, false},
+		{"div", 30, 157, false}, {"log2", 0, 1863, false},
 	} {
 		p := sharedProblem(t, c.name)
 		got, reason := LowerBound(p)
@@ -256,5 +446,11 @@ func TestLowerBoundShared(t *testing.T) {
 		require.LessOrEqual(t, got, c.found, c.name)
 		least, _ := LowerBoundRematerialized(p)
 		require.LessOrEqual(t, least, got, c.name)
+		energy, reason := LowerBoundEnergy(p, sram.DefaultEnergy)
+		most := float64(p.Graph.NumGates()) + sram.DefaultEnergy.Copy*float64(c.found)
+		if c.optimal { // no gate computed again lowers it
+			require.InDelta(t, most, energy, 1e-6, "%s: %s", c.name, reason)
+		}
+		require.LessOrEqual(t, energy, most+1e-6, c.name)
 	}
 }

@@ -1,5 +1,7 @@
 package masim
 
+import "math"
+
 // outputsBound bounds the copies by what must be held at the end.
 //
 // With h, r, U, H, S and B as in [cutBound], let D be the gates computed outside
@@ -9,18 +11,22 @@ package masim
 // choice of S and D that meets these with the least |S| + |B| bounds the copies
 // beyond those of U.
 //
-// That least number is found by refuting 0, 1, 2, ... copies. For k copies the
+// With rematerialisation a gate may be computed on both sides, H being all that
+// are computed in h, and instead of being in B a gate of D with a user in H can
+// be in H too. So each of these costs a copy or a second computation, whichever is
+// less; where copies alone are counted, that is nothing.
+//
+// The least cost is found by refuting lower ones in ascending order. For k copies the
 // members of S that have a user in D are tried in all ways, in ascending order
 // of nodes. (A member without one counts at most one output, as does any output
 // copied out.) The gates that could be in D follow from S: all of whose fanins
 // are in S, in U or follow. Where enough outputs follow, D is made: as many of
-// these gates as can be, given which of them are in B, which are tried too.
-//
-// With rematerialisation gates may be computed on both sides: B is empty, and D
-// is all that follows.
+// these gates as can be, given which of them are in B, or in H too, which are
+// tried as well.
 type outputsBound struct {
 	in      *instance
-	once    bool    // no gate is computed twice
+	copy    float64 // cost of a copy
+	both    float64 // cost of a gate of D that is read in h
 	need    int32   // outputs to hold outside
 	have    int32   // outputs that are chosen or follow
 	chosen  []bool  // by node
@@ -30,15 +36,23 @@ type outputsBound struct {
 	nodes   []int32 // that may be chosen
 	work    int64   // nodes that may still be looked at
 
-	copied []bool // by gate: in B
+	shared []bool // by gate: in B, or in H too
 	out    []bool // by gate: follows, but cannot be in D
 }
 
 // outputsWork is how many nodes are looked at: some tenths of a second.
 const outputsWork = 60_000_000
 
-func newOutputsBound(in *instance, once bool) *outputsBound {
-	b := &outputsBound{in: in, once: once, work: outputsWork}
+// costEpsilon is far below the difference of any two costs.
+const costEpsilon = 1e-9
+
+// newOutputsBound returns the bound for costs of a copy, which is above 0, and of
+// a gate computed again.
+func newOutputsBound(in *instance, copyCost, again float64) *outputsBound {
+	b := &outputsBound{in: in, copy: copyCost, both: min(copyCost, again), work: outputsWork}
+	if b.both > 0 && b.both < copyCost {
+		b.work *= 2 // more costs to refute
+	}
 	rows := int32(in.p.Geometry.Rows)
 	inputs := in.first - 1
 	full := inputs / rows * rows
@@ -55,7 +69,7 @@ func newOutputsBound(in *instance, once bool) *outputsBound {
 	}
 	b.chosen = make([]bool, in.values)
 	b.follows = make([]bool, in.values)
-	b.copied = make([]bool, in.gates)
+	b.shared = make([]bool, in.gates)
 	b.out = make([]bool, in.gates)
 	b.missing = make([]int32, in.gates)
 	for g, f := range in.fanin {
@@ -76,35 +90,61 @@ func newOutputsBound(in *instance, once bool) *outputsBound {
 	return b
 }
 
-// least returns how many copies are needed at least, knowing that `known` are.
-func (b *outputsBound) least(known int32) int32 {
+// least returns the least cost, knowing a cost that it is not below.
+func (b *outputsBound) least(known float64) float64 {
 	if b.chosen == nil {
 		return known
 	}
-	for b.work > 0 && !b.suffice(0, known) && b.work > 0 {
-		known++
+	// Costs up to less than a copy more are refuted together; when one of them
+	// suffices, they are one by one.
+	base := known
+	for n := 1.0; b.refutes(known + b.copy*(1-1e-6)); n++ {
+		known = base + n*b.copy
+	}
+	for b.both > 0 && b.both < b.copy && b.refutes(known) {
+		known = b.next(known)
 	}
 	return known
 }
 
-// suffice reports whether left more copies, those that choose nodes of nodes
-// from an index on, may be enough. Out of work, it returns anything.
-func (b *outputsBound) suffice(from int, left int32) bool {
-	if b.have+left >= b.need && (!b.once || b.held(left, int32(len(b.trail)))) {
+// refutes reports whether a cost is known not to suffice.
+func (b *outputsBound) refutes(cost float64) bool {
+	b.work -= 100 // costs may lie close to each other
+	return b.work > 0 && !b.suffice(0, cost) && b.work > 0
+}
+
+// next returns the least cost above the given one that copies and second
+// computations can add up to.
+func (b *outputsBound) next(cost float64) float64 {
+	most := math.Floor(cost/b.copy+costEpsilon) + 1
+	next := most * b.copy
+	for k := 0.0; k < most && b.both > 0; k++ {
+		n := math.Floor((cost-k*b.copy)/b.both+costEpsilon) + 1
+		next = min(next, k*b.copy+n*b.both)
+	}
+	return next
+}
+
+// suffice reports whether copies and second computations of cost `left` more may be
+// enough, the copies being those of nodes from an index on. Out of work, it
+// returns anything.
+func (b *outputsBound) suffice(from int, left float64) bool {
+	copies := math.Floor(left/b.copy + costEpsilon)
+	if b.have+int32(copies) >= b.need && (b.both == 0 || b.held(left, int32(len(b.trail)))) {
 		return true
 	}
-	if left == 0 {
+	if copies == 0 {
 		return false
 	}
 	for i := from; i < len(b.nodes) && b.work > 0; i++ {
 		v := b.nodes[i]
 		b.work--
-		if left == 1 && !b.completes(v) {
+		if copies == 1 && !b.completes(v) {
 			continue // v would have no user in D
 		}
 		mark := len(b.trail)
 		b.add(v)
-		ok := b.suffice(i+1, left-1)
+		ok := b.suffice(i+1, left-b.copy)
 		b.undo(v, mark)
 		if ok {
 			return true
@@ -168,25 +208,25 @@ func (b *outputsBound) undo(v int32, mark int) {
 	b.trail = b.trail[:mark]
 }
 
-// held reports whether enough outputs can be held outside, if left more values
-// are copied: back into h, those of the first `below` nodes of the trail being
-// tried, or outputs out of h.
-func (b *outputsBound) held(left, below int32) bool {
-	if b.enough(left) {
+// held reports whether enough outputs can be held outside at a cost of `left`
+// more: of gates of D that are read in h, among the first `below` nodes of the
+// trail, or of copies of outputs out of h.
+func (b *outputsBound) held(left float64, below int32) bool {
+	if b.enough(int32(left/b.copy + costEpsilon)) {
 		return true
 	}
-	if left == 0 {
+	if left < b.both-costEpsilon {
 		return false
 	}
 	in := b.in
 	for i := below - 1; i >= 0 && b.work > 0; i-- {
 		v := b.trail[i]
-		if v < in.first || b.chosen[v] || b.copied[v-in.first] || len(in.uses(v)) == 0 {
+		if v < in.first || b.chosen[v] || b.shared[v-in.first] || len(in.uses(v)) == 0 {
 			continue
 		}
-		b.copied[v-in.first] = true
-		ok := b.held(left-1, i)
-		b.copied[v-in.first] = false
+		b.shared[v-in.first] = true
+		ok := b.held(left-b.both, i)
+		b.shared[v-in.first] = false
 		if ok {
 			return true
 		}
@@ -217,7 +257,7 @@ func (b *outputsBound) enough(spare int32) bool {
 			for _, f := range in.fanin[g] {
 				bad = bad || f != 0 && isOut(f)
 			}
-			if !b.copied[g] {
+			if !b.shared[g] {
 				for _, u := range in.uses(v) {
 					// A chosen user is computed in h.
 					x := in.first + u

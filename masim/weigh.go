@@ -41,6 +41,16 @@ func newCosts(in *instance, o Options) *costs {
 	return c
 }
 
+// floor returns a cost that no schedule of p goes below, with copies over equal
+// distances and gates computed again.
+func (c *costs) floor(p Problem) int {
+	if c.copy[0] == 0 {
+		return 0
+	}
+	least, _ := lowerBound(p, float64(c.copy[0]), float64(c.recompute), false)
+	return int(math.Ceil(least - 1e-3)) // costs are whole
+}
+
 // weigh improves the best plan for other costs than the number of copies.
 // Exchanging whole arrays comes first, since that is what distances are about.
 func (b *bitsched) weigh(ctx context.Context, c *costs) {
