@@ -79,7 +79,7 @@ func lowerBound(p Problem, copyCost, again float64, once bool) (float64, string)
 	switch {
 	case least > known:
 	case spread.best >= cut.best:
-		more = fmt.Sprintf("parts of the graph that do not fit fewer than %d arrays need values of each other, of which %d must reach each of these arrays: ", spread.arrays, spread.cross)
+		more = fmt.Sprintf("parts of the graph do not fit fewer than %d arrays, and those in each of these need %d values of the others or more: ", spread.arrays, spread.cross)
 	case cut.moment.gate >= 0:
 		more = fmt.Sprintf("before gate %d at least %d values are live, beside the inputs there are %d rows, and producing the others elsewhere takes ",
 			cut.moment.gate, cut.moment.live, cut.room)

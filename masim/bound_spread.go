@@ -297,7 +297,7 @@ func (b *spreadBound) rows(g, h int32) []int32 {
 		if !b.tied[x] {
 			continue
 		}
-		arrived := x < in.first // lies there from the start
+		arrived := x < in.first && x > b.full // lies there from the start
 		for _, u := range in.uses(x) {
 			arrived = arrived || x < in.first && b.past[in.first+u]
 			f.arc(n+1, 2+2*(in.first+u), noCut)
