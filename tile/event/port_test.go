@@ -115,6 +115,29 @@ func TestPortKeepsItems(t *testing.T) {
 	}
 }
 
+// TestFreedOnce refuses three times and expects one call when a place is free, and
+// none for the places after it.
+func TestFreedOnce(t *testing.T) {
+	e := New()
+	p, err := NewPort[int](e, PortConfig{Places: 2})
+	require.NoError(t, err)
+	freed := 0
+	p.Freed = func(Time) { freed++ }
+	require.True(t, p.Send(1))
+	require.True(t, p.Send(2))
+	for range 3 {
+		require.False(t, p.Send(3))
+	}
+	require.NoError(t, e.Run(context.Background(), Forever))
+	for want := range 2 {
+		_, ok := p.Take()
+		require.True(t, ok)
+		require.NoError(t, e.Run(context.Background(), Forever))
+		require.Equal(t, want+1, p.Free())
+		require.Equal(t, 1, freed)
+	}
+}
+
 func TestPortRefusesShapes(t *testing.T) {
 	for _, c := range []struct {
 		cfg  PortConfig

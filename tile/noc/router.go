@@ -29,7 +29,7 @@ func (n *Network) buffer(a flitArrival) {
 	case q.multicast:
 		for p := q.ports; p != 0; p &= p - 1 {
 			o := bits.TrailingZeros8(p)
-			if v := q.out[o]; v >= 0 && q.sent[o] == was && n.out[base+o*n.cfg.VCs+int(v)].credits > 0 {
+			if v := q.out[o]; v >= 0 && n.out[base+o*n.cfg.VCs+int(v)].credits > 0 {
 				r.want(o, int(a.at))
 			}
 		}
