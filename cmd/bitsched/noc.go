@@ -25,6 +25,7 @@ type nocFlags struct {
 	traffic, load  []string
 	flits          []int
 	vcs, buffer    int
+	router         int
 	link, credit   int
 	bytes          int
 	warmup, window int64
@@ -46,8 +47,8 @@ each of several loads, and reports the mean latency of packets from the queue of
 their source to the ejection of their last flit, with a 95 % confidence interval,
 and what of it contention adds. Loads are flits that each node starts in a cycle.
 
-Routers have four stages of a cycle each and lead to links of a cycle; packets go
-along x, then along y. docs/noc.md says more.
+Packets go along x, then along y, through routers of four cycles and links of one.
+docs/noc.md says more.
 
 Traffic is a list of:
 `)
@@ -84,6 +85,7 @@ func (a *app) nocCommand() *cobra.Command {
 	fl.IntSliceVar(&f.flits, "flits", []int{1}, "`lengths` of packets in flits")
 	fl.IntVar(&f.vcs, "vcs", d.VCs, "virtual `channels` of a link")
 	fl.IntVar(&f.buffer, "buffer", d.Depth, "`flits` that the buffer of a virtual channel holds")
+	fl.IntVar(&f.router, "router", d.RouterCycles, "`cycles` of a router")
 	fl.IntVar(&f.link, "link", d.LinkCycles, "`cycles` of a link")
 	fl.IntVar(&f.credit, "credit", d.CreditCycles, "`cycles` that a credit takes back")
 	fl.IntVar(&f.bytes, "link-bytes", d.LinkBytes, "`bytes` of a flit")
@@ -115,6 +117,7 @@ type nocResult struct {
 	Mesh         string     `json:"mesh"`
 	VCs          int        `json:"virtual_channels"`
 	Buffer       int        `json:"buffer_flits"`
+	RouterCycles int        `json:"router_cycles"`
 	LinkCycles   int        `json:"link_cycles"`
 	CreditCycles int        `json:"credit_cycles"`
 	LinkBytes    int        `json:"link_bytes"`
@@ -158,7 +161,7 @@ func (a *app) noc(cmd *cobra.Command, f nocFlags) error {
 	report := a.searchProgress(line)
 	c := sweep[0].Config
 	r := &nocResult{
-		Mesh: fmt.Sprintf("%dx%d", c.Width, c.Height), VCs: c.VCs, Buffer: c.Depth, LinkCycles: c.LinkCycles,
+		Mesh: fmt.Sprintf("%dx%d", c.Width, c.Height), VCs: c.VCs, Buffer: c.Depth, RouterCycles: c.RouterCycles, LinkCycles: c.LinkCycles,
 		CreditCycles: c.CreditCycles, LinkBytes: c.LinkBytes, Warmup: f.warmup, Window: f.window, Seed: f.seed,
 	}
 	for i, e := range sweep {
@@ -226,7 +229,7 @@ func (f *nocFlags) sweep(cmd *cobra.Command, reference []benchmarks.NoCReference
 		return nil, usageError(cmd, "--mesh %q, expected two numbers as in 8x8", f.mesh)
 	}
 	base := noc.Experiment{
-		Config: noc.Config{Width: w, Height: h, VCs: f.vcs, Depth: f.buffer, LinkCycles: f.link, CreditCycles: f.credit, LinkBytes: f.bytes},
+		Config: noc.Config{Width: w, Height: h, VCs: f.vcs, Depth: f.buffer, RouterCycles: f.router, LinkCycles: f.link, CreditCycles: f.credit, LinkBytes: f.bytes},
 		Seed:   f.seed, Warmup: f.warmup, Window: f.window,
 	}
 	switch {
@@ -338,8 +341,8 @@ func (r *nocResult) series() []benchmarks.LatencySeries {
 
 func (r *nocResult) text(f nocFlags) string {
 	var s summary
-	s.add("mesh", "%s, %s of %s, links of %s and %s", r.Mesh, count(r.VCs, "virtual channel"), count(r.Buffer, "flit"),
-		count(r.LinkCycles, "cycle"), count(r.LinkBytes, "byte"))
+	s.add("mesh", "%s, %s of %s, routers of %s, links of %s and %s", r.Mesh, count(r.VCs, "virtual channel"), count(r.Buffer, "flit"),
+		count(r.RouterCycles, "cycle"), count(r.LinkCycles, "cycle"), count(r.LinkBytes, "byte"))
 	s.add("measured", "packets of %d cycles after %d, seed %d", r.Window, r.Warmup, r.Seed)
 	compared := slices.ContainsFunc(r.Points, func(p nocPoint) bool { return p.Reference != nil })
 	t := benchmarks.Table{Columns: []benchmarks.Column{{Name: "traffic", Left: true}, {Name: "flits"}, {Name: "load"}, {Name: "latency"},

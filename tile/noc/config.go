@@ -8,7 +8,7 @@ const (
 	MaxRadix = 64
 	MaxVCs   = 64 / numPorts
 	MaxDepth = 1 << 12
-	MaxWire  = 64 // cycles of a link or of a credit
+	MaxWire  = 64 // cycles of a link, of a credit or of a router
 )
 
 // Config is a mesh of routers. All times are cycles.
@@ -16,6 +16,7 @@ type Config struct {
 	Width, Height int // routers in x and in y
 	VCs           int // virtual channels of each link
 	Depth         int // flits that the buffer of a virtual channel holds
+	RouterCycles  int // of a head in a router without contention: routing, both allocations, and the rest traversal of the switch
 	LinkCycles    int // from router to router, and between a node and its router
 	CreditCycles  int // of a credit on its way back
 	LinkBytes     int // bytes of a flit, which a link carries in a cycle
@@ -25,7 +26,7 @@ type Config struct {
 // of five stages), with the buffers of the BookSim runs that the model is
 // compared with: four virtual channels of eight flits.
 func DefaultConfig(width, height int) Config {
-	return Config{Width: width, Height: height, VCs: 4, Depth: 8, LinkCycles: 1, CreditCycles: 1, LinkBytes: 32}
+	return Config{Width: width, Height: height, VCs: 4, Depth: 8, RouterCycles: 4, LinkCycles: 1, CreditCycles: 1, LinkBytes: 32}
 }
 
 // Nodes is the number of routers, each of which has one node.
@@ -49,11 +50,11 @@ func abs(v int) int {
 
 // ZeroLoadLatency is how long a packet takes in an empty network, from the cycle
 // it is injected in to the cycle in which its last flit is ejected: the link from
-// the node, then in each router four stages and a link, the last of which leads
-// to the node, and a cycle for each further flit.
+// the node, then each router and the link behind it, the last of which leads to the
+// node, and a cycle for each further flit.
 func (c *Config) ZeroLoadLatency(src, dst, flits int) int64 {
 	routers := c.Distance(src, dst) + 1
-	return int64(1+c.LinkCycles) + int64(routers*(routerCycles+c.LinkCycles)) + int64(flits-1)
+	return int64(1+c.LinkCycles) + int64(routers*(c.RouterCycles+c.LinkCycles)) + int64(flits-1)
 }
 
 // Validate reports the first value out of range.
@@ -67,6 +68,7 @@ func (c *Config) Validate() error {
 		{"height", c.Height, 1, MaxRadix},
 		{"virtual channels", c.VCs, 1, MaxVCs},
 		{"flits of a buffer", c.Depth, 1, MaxDepth},
+		{"cycles of a router", c.RouterCycles, 3, MaxWire},
 		{"cycles of a link", c.LinkCycles, 1, MaxWire},
 		{"cycles of a credit", c.CreditCycles, 1, MaxWire},
 		{"bytes of a link", c.LinkBytes, 1, 1 << 16},

@@ -29,6 +29,25 @@ func (c *Counters) FlitHops() (hops uint64) {
 	return hops
 }
 
+// Link is a link between two routers, in one direction.
+type Link struct {
+	From  int    `json:"from"`
+	To    int    `json:"to"`
+	Flits uint64 `json:"flits"` // that went over it
+}
+
+// Links are all links between routers, by the router they start at, then east,
+// west, north and south.
+func (n *Network) Links() []Link {
+	var links []Link
+	for i, f := range n.counters.Links {
+		if p := i % numPorts; p != local && n.routers[i/numPorts].nodes[p] >= 0 {
+			links = append(links, Link{i / numPorts, int(n.routers[i/numPorts].nodes[p]), f})
+		}
+	}
+	return links
+}
+
 // ByteHops are the bytes that went over links between routers times these links.
 func (n *Network) ByteHops() uint64 { return n.counters.FlitHops() * uint64(n.cfg.LinkBytes) }
 
@@ -38,13 +57,10 @@ func (n *Network) Utilisation() (most, mean float64) {
 	if n.now == 0 {
 		return 0, 0
 	}
-	links := 0
-	for i, f := range n.counters.Links {
-		if p := i % numPorts; p != local && n.routers[i/numPorts].nodes[p] >= 0 {
-			links++
-			most = max(most, float64(f)/float64(n.now))
-			mean += float64(f) / float64(n.now)
-		}
+	links := n.Links()
+	for _, l := range links {
+		most = max(most, float64(l.Flits)/float64(n.now))
+		mean += float64(l.Flits) / float64(n.now)
 	}
-	return most, mean / float64(max(links, 1))
+	return most, mean / float64(max(len(links), 1))
 }

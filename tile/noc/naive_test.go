@@ -352,7 +352,7 @@ func (n *naive) router(r *naiveRouter) {
 		f.vc = b.vc
 		b.sent++
 		r.credit[s.o][b.vc]--
-		w := naiveWire{at: n.now + 2 + int64(n.cfg.LinkCycles), to: n.neighbour(r.id, s.o), port: s.o ^ 1, flit: f}
+		w := naiveWire{at: n.now + int64(n.cfg.RouterCycles-2+n.cfg.LinkCycles), to: n.neighbour(r.id, s.o), port: s.o ^ 1, flit: f}
 		if s.o == local {
 			w.eject = true
 		} else {

@@ -20,15 +20,6 @@ const (
 // opposite is the port by which a neighbour is entered.
 var opposite = [numPorts]int{west, east, south, north, local}
 
-const (
-	// routerCycles are the stages of a router: routing, allocation of a virtual
-	// channel, allocation of the switch, traversal of the switch.
-	routerCycles = 4
-	// afterSwitch are the cycles from the allocation of the switch to the cycle
-	// before the first one on the link.
-	afterSwitch = 2
-)
-
 // Never is the time of an event that does not come.
 const Never = int64(math.MaxInt64)
 
@@ -168,6 +159,7 @@ type Network struct {
 	activeSources []uint64
 	slots         []slot
 	pending       int // arrivals in slots
+	flight        int // cycles from the allocation of the switch to the arrival
 	portOf        [64]uint8
 	routed, next  []head // heads that are routed in this cycle and in the next one
 	winners       []won
@@ -191,11 +183,12 @@ func New(cfg Config) (*Network, error) {
 		sources:       make([]source, nodes),
 		sourceCredits: make([]int16, nodes*vcs),
 		unused:        -1,
+		flight:        cfg.RouterCycles - 2 + cfg.LinkCycles,
 		activeRouters: make([]uint64, (nodes+63)/64),
 		activeSources: make([]uint64, (nodes+63)/64),
 		counters:      Counters{Links: make([]uint64, nodes*numPorts)},
 	}
-	slots := 1 << bits.Len(uint(afterSwitch+max(cfg.LinkCycles, cfg.CreditCycles)))
+	slots := 1 << bits.Len(uint(max(n.flight, 1+cfg.CreditCycles)))
 	n.slots = make([]slot, slots)
 	for i := range n.in {
 		n.in[i].out = [numPorts]int8{-1, -1, -1, -1, -1}
@@ -317,7 +310,7 @@ func (n *Network) NextEvent() int64 {
 		return next
 	}
 	if n.busy() {
-		next = n.now + int64(afterSwitch+n.cfg.LinkCycles)
+		next = n.now + int64(n.flight)
 	}
 	if n.pending > 0 {
 		for d := 1; d < len(n.slots); d++ {
@@ -326,7 +319,7 @@ func (n *Network) NextEvent() int64 {
 				return min(next, n.now+int64(d))
 			}
 			if len(s.flits) > 0 || len(s.credits) > 0 {
-				next = min(next, n.now+int64(d+afterSwitch+n.cfg.LinkCycles))
+				next = min(next, n.now+int64(d+n.flight))
 			}
 		}
 	}

@@ -276,7 +276,7 @@ func (n *Network) forward(node int, r *router, q *inVC, iv, o int) {
 	v := int(q.out[o])
 	out := &n.out[base+o*vcs+v]
 
-	to := n.slotAt(afterSwitch + n.cfg.LinkCycles)
+	to := n.slotAt(n.flight)
 	if o == local {
 		to.ejected = append(to.ejected, flitArrival{f, int32(node), int32(o*vcs + v)})
 	} else {
