@@ -69,7 +69,7 @@ func TestFloatReference(t *testing.T) {
 			for j := range o.Args {
 				p.Kernel.Inputs = append(p.Kernel.Inputs, sram.Port{Width: o.ArgWidth(typ, j)})
 			}
-			g := newPatterns(p, 5)
+			g := newPatterns(p, 5, 2*2200)
 			args := make([]uint64, len(o.Args))
 			for range min(g.combos, 2200) + 1500 {
 				g.next(args)

@@ -88,7 +88,7 @@ type stuckPatterns struct {
 func (p *Program) stuckPatterns(n int, seed uint64) *stuckPatterns {
 	x := &stuckPatterns{n: p.Patterns(n), exhaustive: p.exhaustive(n)}
 	x.w = (x.n + 63) / 64
-	g := newPatterns(p, seed)
+	g := newPatterns(p, seed, x.n)
 	lanes := make([][]uint64, len(p.Kernel.Inputs))
 	for i := range lanes {
 		lanes[i] = make([]uint64, 64*x.w)

@@ -30,13 +30,13 @@ func (e *MismatchError) Error() string {
 // Verify compares the program with its reference on n patterns and returns a
 // [*MismatchError] for the first that differs. The patterns are all there are
 // where the operands have few bits or n is as many; else those that are special come first, in
-// all combinations, and then random ones: each operand uniform, or with a run of
+// all combinations or, if these are more than half of n, in random ones, and then random operands: each operand uniform, or with a run of
 // equal bits, or related to the one before it, which uniform bits hardly ever
 // are. They depend on the seed only.
 func (p *Program) Verify(ctx context.Context, n int, seed uint64) error {
 	exhaustive := p.exhaustive(n)
 	n = p.Patterns(n)
-	g := newPatterns(p, seed)
+	g := newPatterns(p, seed, n)
 	s := p.code.NewState()
 	lanes := make([][]uint64, len(p.Kernel.Inputs))
 	for i := range lanes {
@@ -140,10 +140,12 @@ type patterns struct {
 	special [][]uint64
 	index   int // next combination of special operands
 	combos  int
+	sampled bool // the combinations are random, since all would be too many
 	rng     uint64
 }
 
-func newPatterns(p *Program, seed uint64) *patterns {
+// newPatterns makes a source of n patterns.
+func newPatterns(p *Program, seed uint64, n int) *patterns {
 	g := &patterns{rng: seed*0x9e3779b97f4a7c15 + 1, combos: 1}
 	for _, in := range p.Kernel.Inputs {
 		sp := specialWords(in.Width)
@@ -153,6 +155,9 @@ func newPatterns(p *Program, seed uint64) *patterns {
 		g.widths = append(g.widths, in.Width)
 		g.special = append(g.special, sp)
 		g.combos *= len(sp)
+	}
+	if g.combos > n/2 {
+		g.sampled, g.combos = true, n/2
 	}
 	return g
 }
@@ -206,6 +211,9 @@ func (g *patterns) next(a []uint64) {
 		x := g.index
 		g.index++
 		for i, s := range g.special {
+			if g.sampled {
+				x = int(g.rand() >> 33)
+			}
 			a[i] = s[x%len(s)]
 			x /= len(s)
 		}
