@@ -227,6 +227,7 @@ func (p *Program) assemble() error {
 	}
 	p.Op.nc(a, p.Type, args, portWord(out))
 	k.Instrs = a.code
+	removeDead(k)
 	if n := a.base + len(a.used); n > k.Usable() {
 		return p.tooLarge(n)
 	}
