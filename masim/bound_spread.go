@@ -81,8 +81,7 @@ func newSpreadBound(in *instance) *spreadBound {
 // search bounds the copies with clusters of several sizes.
 func (b *spreadBound) search() {
 	in := b.in
-	// A cluster takes no more rows than it has inputs.
-	if int(in.first-1) <= in.p.Geometry.Rows || in.gates > cutLargest {
+	if in.gates > cutLargest {
 		return
 	}
 	splits := make([]int32, in.gates)

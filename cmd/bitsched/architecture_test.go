@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"lattice":              {},
 	"tdfg":                 {"scalar", "lattice", "stream"},
 	"tdfg/interp":          {"scalar", "lattice", "stream", "tdfg"},
+	"tdfg/cfront":          {"scalar", "lattice", "stream", "tdfg"},
 	"tdfg/internal/random": {"scalar", "lattice", "tdfg"},
 	"stream":               {"scalar", "lattice"},
 	"netlist":              {},
@@ -42,6 +43,7 @@ var mayImport = map[string][]string{
 	"arith":                {"netlist", "netlist/gen", "xmg", "sram", "masim"},
 	"tile":                 {"lattice", "sram"},
 	"lowering":             {"lattice", "scalar", "sram", "arith", "tile", "tdfg"},
+	"benchmarks/kernels":   {"scalar", "tdfg/interp"},
 	"benchmarks":           {"netlist", "xmg", "sram", "masim"},
 	"cmd/bitsched":         {"netlist", "netlist/gen", "xmg", "sram", "sram/cost", "masim", "arith", "benchmarks", "tile/noc"},
 }

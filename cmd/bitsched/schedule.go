@@ -185,14 +185,7 @@ type scheduleResult struct {
 type boundReport struct {
 	Copies int    `json:"copies"`
 	Reason string `json:"reason"`
-
-	// Of --rematerialize, where the fewest copies need not be the least energy.
-	Energy       float64 `json:"energy,omitempty"`
-	EnergyReason string  `json:"energy_reason,omitempty"`
 }
-
-// met reports whether no schedule takes less energy.
-func (b boundReport) met(energy float64) bool { return energy <= b.Energy*(1+1e-9) }
 
 // verifyReport is what the checks found.
 type verifyReport struct {
@@ -341,16 +334,13 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 	}
 	line.clear()
 
-	energy := sram.Energy{Compute: sram.DefaultEnergy.Compute, Copy: f.copyEnergy}
-	var bound boundReport
+	lower := masim.LowerBound
 	if f.rematerialize {
-		bound.Copies, bound.Reason = masim.LowerBoundRematerialized(p)
-		bound.Energy, bound.EnergyReason = masim.LowerBoundEnergy(p, energy)
-	} else {
-		bound.Copies, bound.Reason = masim.LowerBound(p)
+		lower = masim.LowerBoundRematerialized
 	}
-	if result.Optimal && bound.Copies < replay.Copies {
-		bound.Copies, bound.Reason = replay.Copies, "a search of all states of the memory found no schedule of fewer copies"
+	bound, reason := lower(p)
+	if result.Optimal && bound < replay.Copies {
+		bound, reason = replay.Copies, "a search of all states of the memory found no schedule of fewer copies"
 	}
 	r := &scheduleResult{
 		Netlist:        newNetlistReport(file, n.Name, g),
@@ -373,9 +363,9 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 		CopiesOfInputs: replay.InputCopies,
 		CopiesOfGates:  replay.Copies - replay.InputCopies,
 		Instructions:   replay.Instructions,
-		Energy:         result.Program.Energy(energy),
+		Energy:         result.Program.Energy(sram.Energy{Compute: sram.DefaultEnergy.Compute, Copy: f.copyEnergy}),
 		CopyEnergy:     f.copyEnergy,
-		LowerBound:     bound,
+		LowerBound:     boundReport{bound, reason},
 		Verified:       newVerifyReport(true, verdict, proof),
 		Cost:           f.cost.report(table, result.Program),
 		CPUSeconds:     cpuTime().Seconds(),
@@ -473,7 +463,7 @@ func (r *scheduleResult) text(f scheduleFlags, v *masim.VerifyReport) string {
 		s.add("of these", "%d of inputs, which cannot be computed, %d of gates", r.CopiesOfInputs, r.CopiesOfGates)
 	}
 	switch {
-	case r.Copies == 0 || f.rematerialize: // the bound of the energy says more
+	case r.Copies == 0:
 	case r.LowerBound.Copies == 0:
 		s.add("bound", "none found: %s", r.LowerBound.Reason)
 	default:
@@ -490,14 +480,7 @@ func (r *scheduleResult) text(f scheduleFlags, v *masim.VerifyReport) string {
 	if r.Objective == masim.MinRows.String() {
 		s.add("rows used", "%d: %s and %s", r.MaxRows, count(r.Netlist.Inputs, "input"), count(r.MaxRows-r.Netlist.Inputs, "live value"))
 	}
-	least := ""
-	if f.rematerialize && r.LowerBound.met(r.Energy) {
-		least = ", the least possible"
-	}
-	s.add("energy", "%.1f (compute %.1f, copy %g)%s", r.Energy, sram.DefaultEnergy.Compute, r.CopyEnergy, least)
-	if f.rematerialize {
-		s.add("at least", "%.1f: %s", r.LowerBound.Energy, r.LowerBound.EnergyReason)
-	}
+	s.add("energy", "%.1f (compute %.1f, copy %g)", r.Energy, sram.DefaultEnergy.Compute, r.CopyEnergy)
 	s.gap()
 	s.add("verified", "rules replayed; %s", agreement(v, r.Cols))
 	if p := r.Verified.Proof; p != nil {

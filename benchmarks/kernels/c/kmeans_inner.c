@@ -1,0 +1,44 @@
+#include "bitsched.h"
+
+/* One round of k-means: the nearest of K centres C for each of N points P of D
+   dimensions, by inner products, then the means of the points S of each centre. */
+void kmeans_inner(int N, int K, int D, const float P[N][D], float C[K][D], float best[N], int32_t nearest[N], float S[K][D], int32_t count[K])
+{
+	inf_array(P, N, D);
+	inf_array(C, K, D);
+	inf_array(best, N);
+	inf_array(nearest, N);
+	inf_array(S, K, D);
+	inf_array(count, K);
+#pragma bitsched region reassociate
+	{
+		for (int p = 0; p < N; p++)
+			best[p] = INFINITY;
+		for (int c = 0; c < K; c++)
+			for (int p = 0; p < N; p++) {
+				float dist = 0;
+				for (int d = 0; d < D; d++) {
+					float t = P[p][d] - C[c][d];
+					dist += t * t;
+				}
+				if (dist < best[p]) {
+					best[p] = dist;
+					nearest[p] = c;
+				}
+			}
+		for (int c = 0; c < K; c++) {
+			count[c] = 0;
+			for (int d = 0; d < D; d++)
+				S[c][d] = 0;
+		}
+		for (int p = 0; p < N; p++) {
+			count[nearest[p]] += 1;
+			for (int d = 0; d < D; d++)
+				S[nearest[p]][d] += P[p][d];
+		}
+		for (int c = 0; c < K; c++)
+			for (int d = 0; d < D; d++)
+				if (count[c] > 0)
+					C[c][d] = S[c][d] / count[c];
+	}
+}

@@ -1,0 +1,124 @@
+package kernels
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/tdfg/interp"
+)
+
+// Data are the arguments of a kernel. Arrays are in the order of memory, that is of
+// C.
+type Data struct {
+	Sizes   map[string]int64
+	Dims    map[string][]int64 // of each array, outermost first
+	Floats  map[string][]float32
+	Ints    map[string][]int32
+	Scalars map[string]float32
+}
+
+// n returns a size.
+func (d *Data) n(name string) int { return int(d.Sizes[name]) }
+
+// Data returns arguments that follow from the seed: floats from -1 to 1.
+func (k *Kernel) Data(sizes map[string]int64, seed uint64) *Data {
+	return k.generate(sizes, seed, func(r *rand.Rand) float32 { return 2*r.Float32() - 1 })
+}
+
+// DataExact returns arguments that follow from the seed: small integers, whose
+// products and sums are exact, so that they are the same in any order.
+func (k *Kernel) DataExact(sizes map[string]int64, seed uint64) *Data {
+	return k.generate(sizes, seed, func(r *rand.Rand) float32 { return float32(r.IntN(9) - 4) })
+}
+
+func (k *Kernel) generate(sizes map[string]int64, seed uint64, next func(*rand.Rand) float32) *Data {
+	d := &Data{
+		Sizes: maps.Clone(sizes), Dims: map[string][]int64{}, Floats: map[string][]float32{}, Ints: map[string][]int32{}, Scalars: map[string]float32{},
+	}
+	r := rand.New(rand.NewPCG(seed, 1))
+	for _, s := range k.scalars {
+		d.Scalars[s] = next(r)
+	}
+	for _, a := range k.arrays {
+		n := int64(1)
+		d.Dims[a.name] = a.size(d)
+		for _, s := range d.Dims[a.name] {
+			n *= s
+		}
+		if a.below == nil {
+			list := make([]float32, n)
+			for i := range list {
+				list[i] = next(r)
+			}
+			d.Floats[a.name] = list
+			continue
+		}
+		list := make([]int32, n)
+		for i := range list {
+			list[i] = r.Int32N(int32(a.below(d)))
+		}
+		d.Ints[a.name] = list
+	}
+	if k.prepare != nil {
+		k.prepare(d)
+	}
+	return d
+}
+
+// Memory returns a copy of the arguments for package interp.
+func (d *Data) Memory() *interp.Memory {
+	m := interp.NewMemory()
+	for name, list := range d.Floats {
+		m.Arrays[name] = d.array(name, scalar.FP32, len(list), func(i int) scalar.Value { return floatBits(list[i]) })
+	}
+	for name, list := range d.Ints {
+		m.Arrays[name] = d.array(name, scalar.Int32, len(list), func(i int) scalar.Value { return scalar.FromInt(scalar.Int32, int64(list[i])) })
+	}
+	for name, v := range d.Scalars {
+		m.Scalars[name] = floatBits(v)
+	}
+	return m
+}
+
+// floatBits returns a float as its bits, every NaN as the same one.
+func floatBits(f float32) scalar.Value {
+	if f != f {
+		return 0x7fc00000
+	}
+	return scalar.Value(math.Float32bits(f))
+}
+
+func (d *Data) array(name string, t scalar.Type, n int, at func(i int) scalar.Value) *interp.Array {
+	a := &interp.Array{Type: t, Size: slices.Clone(d.Dims[name]), Elems: make([]scalar.Value, n)}
+	slices.Reverse(a.Size)
+	for i := range a.Elems {
+		a.Elems[i] = at(i)
+	}
+	return a
+}
+
+// Diff returns the first difference from the contents of a memory, "" if there is
+// none.
+func (d *Data) Diff(m *interp.Memory) string { return d.Memory().Diff(m) }
+
+// Distance returns the greatest difference of floats from those in a memory, relative
+// to the greatest magnitude in the array, and where it is.
+func (d *Data) Distance(m *interp.Memory) (most float64, where string) {
+	for _, name := range slices.Sorted(maps.Keys(d.Floats)) {
+		var scale float64
+		for _, v := range d.Floats[name] {
+			scale = max(scale, math.Abs(float64(v)))
+		}
+		for i, v := range d.Floats[name] {
+			diff := math.Abs(float64(v) - scalar.ToFloat(scalar.FP32, m.Arrays[name].Elems[i]))
+			if !(diff <= most*scale) && diff != 0 {
+				most, where = diff/scale, fmt.Sprintf("%s[%d]", name, i)
+			}
+		}
+	}
+	return most, where
+}

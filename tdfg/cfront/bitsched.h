@@ -1,0 +1,23 @@
+/* Declarations for kernels that bitsched compiles. A C compiler that finds this
+   file compiles the same kernels; bitsched has its own copy. */
+#ifndef BITSCHED_H
+#define BITSCHED_H
+
+#ifdef __BITSCHED__
+typedef signed char int8_t;
+typedef short int16_t;
+typedef int int32_t;
+typedef long long int64_t;
+typedef _Float16 fp16;
+typedef __bf16 bf16;
+#else
+#include <math.h>
+#include <stdint.h>
+#if defined(__FLT16_MAX__)
+typedef _Float16 fp16;
+#endif
+/* inf_array(A, N, M) declares the sizes of an array of the region. */
+#define inf_array(...) ((void)0)
+#endif
+
+#endif

@@ -1,0 +1,83 @@
+package cfront_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/cfront"
+)
+
+func compile(source string, defines map[string]int64) (*tdfg.Program, error) {
+	return cfront.Compile(context.Background(), "k.c", source, cfront.Options{Defines: defines})
+}
+
+// TestBroken has the messages for kernels that C programmers may write and that are
+// outside of the subset.
+func TestBroken(t *testing.T) {
+	for name, want := range map[string]string{
+		"nonaffine": "nonaffine.c:9:23: a bound of the loop that is not affine: supported are sums of constants, parameters and outer loop variables, each times a constant",
+		"alias":     "alias.c:6:8: pointer B, a second name of array A: supported are arrays that are parameters, each under one name",
+		"goto":      "goto.c:9:4: goto: supported are for loops, if, assignments and declarations",
+		"pointer":   "pointer.c:9:3: operator *: pointers and their arithmetic are not supported, write A[i]",
+		"missing":   "missing.c:8:3: array B has no inf_array: expected inf_array(B, ...) with its sizes in front of the region",
+		"modulo":    "modulo.c:8:10: % of float: supported for floating-point numbers are + - * / and comparisons",
+		"bounds":    "bounds.c:9:12: subscript 4 of B is out of bounds, expected at least 0 and less than 4",
+		"recursion": "recursion.c:9:3: twice calls itself: recursion is not supported",
+	} {
+		file := name + ".c"
+		source, err := os.ReadFile(filepath.Join("testdata", "broken", file))
+		require.NoError(t, err)
+		_, err = cfront.Compile(context.Background(), file, string(source), cfront.Options{})
+		var e *cfront.Error
+		require.True(t, errors.As(err, &e), "%s: %v", name, err)
+		require.EqualError(t, err, want)
+	}
+}
+
+// region returns a kernel with arrays A, B of N floats, C and D of N x M, I of N
+// int32 and a body.
+func region(clause, body string) string {
+	return `#include "bitsched.h"
+void k(int N, int M, float s, float A[N], float B[N], float C[N][M], float D[N][M], int32_t I[N])
+{
+	inf_array(A, N); inf_array(B, N); inf_array(C, N, M); inf_array(D, N, M); inf_array(I, N);
+#pragma bitsched region ` + clause + "\n" + body + "\n}\n"
+}
+
+// TestRefused has messages for what else is outside of the subset.
+func TestRefused(t *testing.T) {
+	for body, want := range map[string]string{
+		"while (N) ;":        "k.c:6:1: while loop: supported are for loops such as for (int i = 0; i < N; i++)",
+		"for (;;) A[0] = 1;": "k.c:6:1: a loop without a start, expected for (i = 0; i < N; i++)",
+		"for (int i = 0; i < N; i *= 2) A[i] = 1;":             "k.c:6:24: expected a step such as i++, i--, i += 2 or i -= 2",
+		"for (int i = 0; i > N; i++) A[i] = 1;":                "k.c:6:17: a condition that a step of 1 does not end at, expected a condition such as i < N",
+		"for (int i = 0; i < N; i++) A[i + 1] = 1;":            "k.c:6:31: subscript i+1 of A is out of bounds: it is N at its greatest, expected less than N",
+		"for (int i = 0; i < N; i++) A[i - 1] = 1;":            "k.c:6:31: subscript i-1 of A is out of bounds: it is -1 at its least, expected at least 0",
+		"for (int i = 0; i < M; i++) A[i] = 1;":                "k.c:6:29: cannot tell whether [0,M) of A, which has [0,N), is inside for all sizes: bind sizes with -D NAME=VALUE, or write bounds in terms of the sizes of the array",
+		"for (int i = 0; i < N; i++) A[i] = A[i] * 0.5;":       "k.c:6:43: arithmetic of type double: write 0.5f, supported are float, fp16, bf16 and signed integers",
+		"for (int i = 0; i < N; i++) A[i] = sin(A[i]);":        "k.c:6:36: a call of sin: supported are fminf, fmaxf, sqrtf, fabsf, fmaf and abs",
+		"for (int i = 0; i < N; i++) A[i] = C[i];":             "k.c:6:36: 1 subscripts of C, which has 2 dimensions",
+		"for (int i = 0; i < N; i++) A[i] = x;":                "k.c:6:36: x is not declared",
+		"for (int i = 0; i < N; i++) i = 2;":                   "k.c:6:29: i is changed in its loop, expected only the loop to change it",
+		"for (int i = 0; i < N; i++) { unsigned u = 1; }":      "k.c:6:31: type unsigned: supported are int8_t, int16_t, int32_t, int64_t, int, long, float, fp16 and bf16",
+		"for (int i = 0; i < N; i++) A[i] = (B[i] = 1);":       "k.c:6:37: an assignment inside an expression, expected a statement of its own",
+		"for (int i = 0; i < N; i++) { if (A[i] > 0) break; }": "k.c:6:45: break: supported are for loops, if, assignments and declarations",
+		"s = 1;": "k.c:6:1: parameter s is changed, expected a local variable or an element of an array",
+		"A[0] =": "k.c:7:1: unexpected '}', expected unary expression",
+	} {
+		_, err := compile(region("", body), nil)
+		require.EqualError(t, err, want, body)
+	}
+	_, err := compile(region("fast", "A[0] = 1;"), nil)
+	require.EqualError(t, err, "k.c:5:25: clause fast of a region, expected reassociate or nothing")
+	_, err = compile(region("", "A[0] = 1;"), map[string]int64{"Q": 1})
+	require.EqualError(t, err, "k.c:2:6: -D Q=1: k has no parameter Q of an integer type")
+	_, err = compile("int x;", nil)
+	require.EqualError(t, err, "k.c: no region: expected #pragma bitsched region in front of the loops of the kernel")
+}

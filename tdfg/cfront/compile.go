@@ -1,0 +1,259 @@
+package cfront
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/bitsched/bitsched/lattice"
+	"github.com/bitsched/bitsched/tdfg"
+)
+
+// Options are what a compilation may choose.
+type Options struct {
+	// Defines gives sizes their values: integer parameters of the kernel, by name.
+	// Sizes that it does not have stay symbols.
+	Defines map[string]int64
+}
+
+// Compile returns the program of a kernel in C. file is its name in errors, which
+// are of type *Error but for the context's.
+func Compile(ctx context.Context, file, source string, opt Options) (p *tdfg.Program, err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			e, ok := x.(*Error)
+			if !ok {
+				panic(x)
+			}
+			p, err = nil, e
+		}
+	}()
+	u, err := parse(file, source)
+	if err != nil {
+		return nil, err
+	}
+	k := convertUnit(u, opt.Defines)
+	k.body = unroll(k, k.body, nil, 1)
+	narrowScopes(k)
+	checkBounds(k)
+	c := &compiler{k: k, least: map[string]int64{}, refused: map[stmt]string{}, pieces: map[*loop][]stmt{}}
+	for range maxAttempts {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		p, err := c.attempt()
+		if p != nil || err != nil {
+			return p, err
+		}
+	}
+	return nil, &Error{k.pos, "no plan was found in many attempts: expected simpler loops"}
+}
+
+// maxAttempts bounds how often a plan is made: each refuses a statement more, or has
+// a greater least size.
+const maxAttempts = 1000
+
+type compiler struct {
+	k       *kernel
+	least   map[string]int64 // values of sizes
+	refused map[stmt]string
+	pieces  map[*loop][]stmt
+}
+
+// attempt returns a program, or nil if it has to be tried again.
+func (c *compiler) attempt() (p *tdfg.Program, err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			if _, ok := x.(retry); !ok {
+				panic(x)
+			}
+			p, err = nil, nil
+		}
+	}()
+	k := c.k
+	p = &tdfg.Program{Name: k.name}
+	pl := &planner{k: k, dims: 1, refused: c.refused, pieces: c.pieces, sizes: lattice.NewSpace()}
+	for _, v := range k.vars {
+		if v.kind != paramVar || !v.symbol || v.bound != nil {
+			continue
+		}
+		lo := int64(0)
+		if v.inSize {
+			lo = 1
+		}
+		lo = max(lo, c.least[v.name])
+		p.Sizes = append(p.Sizes, lattice.Symbol{Name: v.name, Lo: lattice.Const(lo)})
+		if err := pl.sizes.Declare(v.name, lattice.Const(lo), lattice.Expr{}, false); err != nil {
+			return nil, fmt.Errorf("cfront: %w", err)
+		}
+	}
+	for _, a := range k.arrays {
+		pl.dims = max(pl.dims, len(a.size))
+	}
+	e := &emitter{planner: pl, program: p, arrays: map[*array]int{}}
+	items := pl.plan(k.body, nil)
+	if e.layout = solve(k, pl.dims, pl.nests); e.layout == nil {
+		return nil, &Error{k.pos, "no place in the lattice for all arrays"}
+	}
+	for _, a := range k.arrays {
+		if !a.declared {
+			continue
+		}
+		size := slices.Clone(a.size)
+		slices.Reverse(size)
+		for i, x := range size {
+			size[i] = bind(k, x)
+			if !pl.sizes.LessEqual(lattice.Const(1), size[i]) {
+				if c.enlarge(pl.sizes, size[i].Plus(-1)) {
+					return nil, nil
+				}
+				return nil, &Error{a.pos, fmt.Sprintf("size %s of %s may be less than 1", size[i], a.name)}
+			}
+		}
+		e.arrays[a] = len(p.Arrays)
+		p.Arrays = append(p.Arrays, &tdfg.Array{Name: a.name, Type: a.typ, Size: size, Axes: e.layout.axes[a]})
+	}
+	for _, v := range k.vars {
+		if v.kind == localVar && v.alias == nil || v.kind == paramVar && !v.symbol && v.bound == nil {
+			e.params = append(e.params, tdfg.Param{Name: v.name, Type: v.typ})
+			p.Scalars = append(p.Scalars, tdfg.Scalar{Param: tdfg.Param{Name: v.name, Type: v.typ}, Input: v.kind == paramVar})
+		}
+	}
+	e.enlarge = func(x lattice.Expr) bool { return c.enlarge(pl.sizes, x) }
+	p.Body = e.emit(items, nil)
+	if err := e.finish(); err != nil {
+		return nil, err
+	}
+	dropUnused(p)
+	if err := p.Check(); err != nil {
+		return nil, errors.Join(errors.New("cfront: the program made of "+k.name+" is wrong"), err)
+	}
+	return p, nil
+}
+
+// bind replaces sizes that have values.
+func bind(k *kernel, x lattice.Expr) lattice.Expr {
+	for _, v := range k.vars {
+		if v.bound != nil {
+			x = x.Subst(v.name, lattice.Const(*v.bound))
+		}
+	}
+	return x
+}
+
+// enlarge raises the least value of a size so that an expression of it is not
+// negative. It reports false if there is none.
+func (c *compiler) enlarge(space *lattice.Space, x lattice.Expr) bool {
+	syms := x.Symbols()
+	if len(syms) != 1 {
+		return false
+	}
+	name := syms[0]
+	coef, k := x.Coef(name), x.Offset()
+	if coef <= 0 || k >= 0 || !isSize(c.k, name) {
+		return false
+	}
+	lo := (-k + coef - 1) / coef
+	if lo <= c.least[name] || lo > maxLeast {
+		return false
+	}
+	c.least[name] = lo
+	return true
+}
+
+// maxLeast is the most that a size is required to be without being asked for.
+const maxLeast = 64
+
+func isSize(k *kernel, name string) bool {
+	return slices.ContainsFunc(k.vars, func(v *variable) bool { return v.name == name && v.kind == paramVar })
+}
+
+// dropUnused removes scalars that no graph uses, inputs excepted.
+func dropUnused(p *tdfg.Program) {
+	used := map[string]bool{}
+	for _, r := range p.Regions() {
+		for _, n := range r.Graph.Nodes {
+			used[n.Param] = true
+			if n.Stream != nil {
+				for _, name := range streamScalars(n.Stream) {
+					used[name] = true
+				}
+			}
+		}
+		for _, o := range r.Graph.Outputs {
+			used[o.Scalar] = true
+		}
+	}
+	p.Scalars = slices.DeleteFunc(p.Scalars, func(s tdfg.Scalar) bool { return !s.Input && !used[s.Name] })
+	for _, r := range p.Regions() {
+		r.Graph.Params = slices.DeleteFunc(slices.Clone(r.Graph.Params), func(s tdfg.Param) bool { return p.Scalar(s.Name) == nil })
+	}
+}
+
+// checkBounds refuses subscripts that are outside of their array for certain: the
+// least and the greatest that a subscript becomes, where the loops have iterations.
+func checkBounds(k *kernel) {
+	walkStmts(k.body, nil, func(s stmt, loops []*loop) {
+		a, ok := s.(*assign)
+		if !ok || a.guard != nil {
+			return
+		}
+		space := lattice.NewSpace()
+		for _, v := range k.vars {
+			if v.kind == paramVar && v.symbol && v.bound == nil {
+				_ = space.Declare(v.name, lattice.Const(1), lattice.Expr{}, false)
+			}
+		}
+		for _, x := range []*expr{a.target, a.value} {
+			x.walk(func(y *expr) {
+				if y.kind == elemExpr {
+					for d, i := range y.index {
+						if e, ok := affine(i); ok {
+							checkSubscript(space, y, i, e, d, loops)
+						}
+					}
+				}
+			})
+		}
+	})
+}
+
+func checkSubscript(space *lattice.Space, x, sub *expr, e lattice.Expr, d int, loops []*loop) {
+	low, high := e, e
+	for i := len(loops) - 1; i >= 0; i-- {
+		l := loops[i]
+		last := l.hi.Plus(-1)
+		if c := low.Coef(l.v.name); l.step == 1 || l.step == -1 {
+			if c > 0 {
+				low = low.Subst(l.v.name, l.lo)
+			} else if c < 0 {
+				low = low.Subst(l.v.name, last)
+			}
+			if c := high.Coef(l.v.name); c > 0 {
+				high = high.Subst(l.v.name, last)
+			} else if c < 0 {
+				high = high.Subst(l.v.name, l.lo)
+			}
+			if (low.Coef(l.v.name) != 0 || high.Coef(l.v.name) != 0) || !space.LessEqual(l.lo.Plus(1), l.hi) && (e.Coef(l.v.name) != 0) {
+				return
+			}
+		} else if c != 0 || high.Coef(l.v.name) != 0 {
+			return
+		}
+	}
+	size := x.array.size[d]
+	known := func(y lattice.Expr) bool { return space.Knows(y) == nil }
+	if !known(low) || !known(high) || !known(size) {
+		return
+	}
+	if _, isConst := e.Const(); isConst && (space.LessEqual(low, lattice.Const(-1)) || space.LessEqual(size, high)) {
+		fail(sub.pos, "subscript %s of %s is out of bounds, expected at least 0 and less than %s", e, x.array.name, size)
+	}
+	if space.LessEqual(low, lattice.Const(-1)) {
+		fail(sub.pos, "subscript %s of %s is out of bounds: it is %s at its least, expected at least 0", e, x.array.name, low)
+	}
+	if space.LessEqual(size, high) {
+		fail(sub.pos, "subscript %s of %s is out of bounds: it is %s at its greatest, expected less than %s", e, x.array.name, high, size)
+	}
+}

@@ -1,0 +1,133 @@
+package cfront
+
+import (
+	_ "embed"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing/fstest"
+
+	"modernc.org/cc/v4"
+)
+
+// Header is bitsched.h, which kernels include and C compilers need.
+//
+//go:embed bitsched.h
+var Header string
+
+// MaxSource is the greatest size of a source in bytes. Parsers recurse; it bounds
+// how deep.
+const MaxSource = 64 << 10
+
+// expansionLimit bounds the work of the preprocessor, which could grow without end.
+const expansionLimit = 1 << 18
+
+// predefined is all that a kernel can expect of its environment: the compiler of the
+// host is never asked.
+const predefined = `
+#define __BITSCHED__ 1
+#define __STDC__ 1
+#define __STDC_VERSION__ 201710L
+int __predefined_declarator;
+`
+
+// unit is a parsed source.
+type unit struct {
+	file   string
+	source string
+	ast    *cc.AST
+	region []pragma
+}
+
+type pragma struct {
+	pos         Pos
+	reassociate bool
+}
+
+// parse reads a source. The parser is made for correct programs and panics for some
+// others.
+func parse(file, source string) (u *unit, err error) {
+	if len(source) > MaxSource {
+		return nil, &Error{Pos{File: file}, fmt.Sprintf("%d bytes, expected at most %d", len(source), MaxSource)}
+	}
+	if i := strings.IndexByte(source, 0); i >= 0 {
+		return nil, &Error{Pos{file, 1 + strings.Count(source[:i], "\n"), 1}, "a zero byte, expected C"}
+	}
+	defer func() {
+		if x := recover(); x != nil {
+			if e, ok := x.(*Error); ok {
+				u, err = nil, e
+				return
+			}
+			u, err = nil, &Error{Pos{File: file}, "not C as the parser knows it: expected a function of C99"}
+		}
+	}()
+	u = &unit{file: file, source: source}
+	abi, err := cc.NewABI("linux", "amd64")
+	if err != nil {
+		return nil, fmt.Errorf("cfront: %w", err)
+	}
+	header := &fstest.MapFile{Data: []byte(Header)}
+	cfg := &cc.Config{
+		ABI:             abi,
+		FS:              fstest.MapFS{"include/bitsched.h": header, "include/math.h": header, "include/stdint.h": header},
+		FSOnly:          true,
+		IncludePaths:    []string{"include"},
+		SysIncludePaths: []string{"include"},
+		ExpansionLimit:  expansionLimit,
+		PragmaHandler:   u.pragma,
+	}
+	// The parser takes the name apart where it has directories.
+	u.ast, err = cc.Parse(cfg, []cc.Source{{Name: "<predefined>", Value: predefined}, {Name: filepath.Base(file), Value: source}})
+	if err != nil {
+		return nil, u.clean(err)
+	}
+	return u, nil
+}
+
+// pragma reads what follows #pragma.
+func (u *unit) pragma(tokens []cc.Token) error {
+	if len(tokens) == 0 || tokens[0].SrcStr() != "bitsched" {
+		return nil
+	}
+	at := u.pos(tokens[0])
+	if len(tokens) < 2 || tokens[1].SrcStr() != "region" {
+		fail(at, "#pragma bitsched, expected #pragma bitsched region")
+	}
+	p := pragma{pos: at}
+	for _, t := range tokens[2:] {
+		if t.SrcStr() != "reassociate" {
+			fail(u.pos(t), "clause %s of a region, expected reassociate or nothing", t.SrcStr())
+		}
+		p.reassociate = true
+	}
+	u.region = append(u.region, p)
+	return nil
+}
+
+func (u *unit) pos(n cc.Node) Pos {
+	p := n.Position()
+	if !p.IsValid() {
+		return Pos{File: u.file}
+	}
+	return Pos{u.file, p.Line, p.Column}
+}
+
+var (
+	located = regexp.MustCompile(`^[^:\n]*:(\d+):(\d+):? *([^\n]*)`)
+	origin  = regexp.MustCompile(` *\([a-z]+\.go:[^)]*\)$`)
+)
+
+// clean returns the first of the parser's errors as one of this package.
+func (u *unit) clean(err error) error {
+	first, _, _ := strings.Cut(err.Error(), "\n")
+	m := located.FindStringSubmatch(first)
+	if m == nil {
+		return &Error{Pos{File: u.file}, origin.ReplaceAllString(first, "")}
+	}
+	line, _ := strconv.Atoi(m[1])
+	col, _ := strconv.Atoi(m[2])
+	return &Error{Pos{u.file, line, col}, origin.ReplaceAllString(m[3], "")}
+}

@@ -1,0 +1,191 @@
+package cfront
+
+import (
+	"fmt"
+
+	"github.com/bitsched/bitsched/lattice"
+	"github.com/bitsched/bitsched/scalar"
+)
+
+// Pos is a place in a source file.
+type Pos struct {
+	File      string
+	Line, Col int
+}
+
+func (p Pos) String() string { return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col) }
+
+// Error says what is wrong with a kernel, and where.
+type Error struct {
+	Pos Pos
+	Msg string
+}
+
+func (e *Error) Error() string {
+	if e.Pos.Line == 0 {
+		return fmt.Sprintf("%s: %s", e.Pos.File, e.Msg)
+	}
+	return fmt.Sprintf("%s: %s", e.Pos, e.Msg)
+}
+
+// fail stops the compilation. Compile recovers it.
+func fail(at Pos, format string, args ...any) {
+	panic(&Error{at, fmt.Sprintf(format, args...)})
+}
+
+// kernel is what the region of a kernel function says, in the terms of this
+// package: only loops and assignments are left, conditions have become guards.
+type kernel struct {
+	name        string
+	pos         Pos
+	vars        []*variable // parameters and variables, in the order of their declarations
+	arrays      []*array
+	body        []stmt
+	reassociate bool
+	taken       map[string]bool // names
+}
+
+// varKind is what a scalar variable is.
+type varKind uint8
+
+const (
+	paramVar varKind = iota + 1 // a parameter of the kernel
+	loopVar                     // the variable of a loop
+	localVar                    // any other
+)
+
+// variable is a scalar of the kernel.
+type variable struct {
+	name string // unique in the kernel
+	kind varKind
+	typ  scalar.Type
+	pos  Pos
+
+	// symbol says that subscripts, sizes or bounds use the variable: a size, where it
+	// is a parameter, and a loop variable always.
+	symbol bool
+	inSize bool   // an array has it in its size
+	bound  *int64 // the value of a size that -D gives
+	alias  *expr  // what a local variable that is assigned once stands for, if that is affine
+	scope  *loop  // of a local variable: the innermost loop around its declaration, nil for none
+	host   bool   // a local variable, declared outside of all loops of the region
+}
+
+// array is an array parameter.
+type array struct {
+	name     string
+	typ      scalar.Type
+	pos      Pos
+	size     []lattice.Expr // as in C, outermost first
+	declared bool           // by inf_array
+	pointer  bool           // declared as a pointer: inf_array has the sizes
+	constant bool           // of a const type
+}
+
+// stmt is a *loop or an *assign.
+type stmt interface{ stmt() }
+
+// loop executes its body for v in [lo, hi): from lo up by step, or from hi-1 down
+// by -step.
+type loop struct {
+	v      *variable
+	lo, hi lattice.Expr
+	step   int64
+	body   []stmt
+	pos    Pos
+
+	// literal says that the source has numbers for the bounds.
+	literal bool
+}
+
+// assign gives target the value where guard, if there is one, is true.
+type assign struct {
+	target *expr // a varExpr or an elemExpr
+	value  *expr
+	guard  *expr
+	pos    Pos
+}
+
+func (*loop) stmt()   {}
+func (*assign) stmt() {}
+
+// exprKind says what an expr is.
+type exprKind uint8
+
+const (
+	constExpr   exprKind = iota + 1 // value
+	varExpr                         // v
+	elemExpr                        // array[index]
+	opExpr                          // op of args
+	convertExpr                     // args[0] as typ
+	doubleExpr                      // a constant of type double, which must become something else
+)
+
+// expr is an expression with the type that it has in C, or a narrower one where
+// that gives the same bits.
+type expr struct {
+	kind   exprKind
+	typ    scalar.Type
+	pos    Pos
+	value  scalar.Value
+	double float64
+	v      *variable
+	array  *array
+	index  []*expr // outermost first
+	op     scalar.Op
+	args   []*expr
+}
+
+// same reports whether two expressions are the same text.
+func (x *expr) same(y *expr) bool {
+	if x.kind != y.kind || x.typ != y.typ || x.value != y.value || x.double != y.double || x.v != y.v || x.array != y.array || x.op != y.op ||
+		len(x.index) != len(y.index) || len(x.args) != len(y.args) {
+		return false
+	}
+	for i := range x.index {
+		if !x.index[i].same(y.index[i]) {
+			return false
+		}
+	}
+	for i := range x.args {
+		if !x.args[i].same(y.args[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// walk calls visit for x and all expressions in it, subscripts included.
+func (x *expr) walk(visit func(*expr)) {
+	if x == nil {
+		return
+	}
+	visit(x)
+	for _, i := range x.index {
+		i.walk(visit)
+	}
+	for _, a := range x.args {
+		a.walk(visit)
+	}
+}
+
+// uses reports whether the place that target is occurs in x: the variable, or any
+// element of the array.
+func (x *expr) uses(target *expr) bool {
+	found := false
+	x.walk(func(y *expr) {
+		found = found || y.kind == target.kind && (y.kind == varExpr && y.v == target.v || y.kind == elemExpr && y.array == target.array)
+	})
+	return found
+}
+
+// walkStmts calls visit for all statements with the loops around them, outermost
+// first. The slice of loops is only valid during the call.
+func walkStmts(body []stmt, loops []*loop, visit func(s stmt, loops []*loop)) {
+	for _, s := range body {
+		visit(s, loops)
+		if l, ok := s.(*loop); ok {
+			walkStmts(l.body, append(loops, l), visit)
+		}
+	}
+}

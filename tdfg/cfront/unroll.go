@@ -1,0 +1,201 @@
+package cfront
+
+import (
+	"github.com/bitsched/bitsched/lattice"
+	"github.com/bitsched/bitsched/scalar"
+)
+
+// Loops with numbers for bounds are unrolled inside of others if they are short: the
+// taps of a filter, not the elements of a tensor.
+const (
+	maxTrip     = 16
+	maxUnrolled = 64 // copies of a statement
+)
+
+// unroll replaces short loops inside of others by copies of their bodies.
+func unroll(k *kernel, body []stmt, outer *loop, copies int64) []stmt {
+	var out []stmt
+	for _, s := range body {
+		l, ok := s.(*loop)
+		if !ok {
+			out = append(out, s)
+			continue
+		}
+		trip, short := l.trip()
+		if outer == nil || !l.literal || !short || trip*copies > maxUnrolled {
+			around := outer
+			if !l.literal {
+				around = l
+			}
+			l.body = unroll(k, l.body, around, copies)
+			out = append(out, l)
+			continue
+		}
+		for i := range trip {
+			v, _ := l.lo.Const()
+			v += i * l.step
+			if l.step < 0 {
+				hi, _ := l.hi.Const()
+				v = hi - 1 + i*l.step
+			}
+			c := &cloner{k: k, vars: map[*variable]*variable{}, loops: map[*loop]*loop{l: outer}, v: l.v, value: intConst(l.pos, l.v.typ, v)}
+			out = append(out, unroll(k, c.stmts(l.body), outer, copies*trip)...)
+		}
+	}
+	return out
+}
+
+// trip returns the number of iterations, if it is a small constant.
+func (l *loop) trip() (n int64, short bool) {
+	k, ok := l.hi.Sub(l.lo).Const()
+	if !ok || k > maxTrip*max(l.step, -l.step) {
+		return 0, false
+	}
+	step := max(l.step, -l.step)
+	return max(0, (k+step-1)/step), true
+}
+
+// cloner copies statements with a value for a loop's variable. Loops and the
+// variables that are declared in them become new ones.
+type cloner struct {
+	k     *kernel
+	vars  map[*variable]*variable
+	loops map[*loop]*loop
+	v     *variable
+	value *expr
+}
+
+func (c *cloner) stmts(body []stmt) []stmt {
+	out := make([]stmt, len(body))
+	for i, s := range body {
+		switch s := s.(type) {
+		case *assign:
+			a := *s
+			a.target, a.value, a.guard = c.expr(s.target), c.expr(s.value), c.expr(s.guard)
+			out[i] = &a
+		case *loop:
+			l := *s
+			c.loops[s] = &l
+			if c.v != nil {
+				k := scalar.ToInt(c.value.typ, c.value.value)
+				l.lo, l.hi = l.lo.Subst(c.v.name, lattice.Const(k)), l.hi.Subst(c.v.name, lattice.Const(k))
+			}
+			for _, old := range c.k.vars {
+				if n := c.vars[old]; n != nil && n != old {
+					l.lo, l.hi = l.lo.Subst(old.name, lattice.Sym(n.name)), l.hi.Subst(old.name, lattice.Sym(n.name))
+				}
+			}
+			l.v = c.fresh(s.v, s.v.scope)
+			l.body = c.stmts(s.body)
+			out[i] = &l
+		}
+	}
+	return out
+}
+
+func (c *cloner) fresh(v *variable, scope *loop) *variable {
+	n := *v
+	n.name = c.k.unique(v.name)
+	n.scope = scope
+	c.vars[v] = &n
+	c.k.vars = append(c.k.vars, &n)
+	return &n
+}
+
+// variable returns the copy's variable for one of the original.
+func (c *cloner) variable(v *variable) *variable {
+	if n := c.vars[v]; n != nil {
+		return n
+	}
+	if v.kind == localVar {
+		if l, ok := c.loops[v.scope]; ok && v.scope != nil {
+			return c.fresh(v, l)
+		}
+	}
+	return v
+}
+
+func (c *cloner) expr(x *expr) *expr {
+	if x == nil {
+		return nil
+	}
+	if x.kind == varExpr {
+		if x.v == c.v && c.v != nil {
+			return convert(c.value, x.typ)
+		}
+		y := *x
+		y.v = c.variable(x.v)
+		return &y
+	}
+	y := *x
+	y.index, y.args = c.list(x.index), c.list(x.args)
+	if y.kind == opExpr {
+		return fold(&y)
+	}
+	if y.kind == convertExpr && y.args[0].kind == constExpr {
+		return convert(y.args[0], y.typ)
+	}
+	return &y
+}
+
+func (c *cloner) list(list []*expr) []*expr {
+	if list == nil {
+		return nil
+	}
+	out := make([]*expr, len(list))
+	for i, x := range list {
+		out[i] = c.expr(x)
+	}
+	return out
+}
+
+// narrowScopes gives a variable that is declared outside of a loop, but used inside
+// of one loop only, where it is assigned first, the scope of that loop: C programs
+// of the older style declare everything at the top.
+func narrowScopes(k *kernel) {
+	uses := map[*variable][][]*loop{}
+	first := map[*variable]*assign{}
+	walkStmts(k.body, nil, func(s stmt, loops []*loop) {
+		a, ok := s.(*assign)
+		if !ok {
+			return
+		}
+		around := append([]*loop(nil), loops...)
+		note := func(x *expr) {
+			x.walk(func(y *expr) {
+				if y.kind == varExpr && y.v.kind == localVar {
+					uses[y.v] = append(uses[y.v], around)
+					if first[y.v] == nil {
+						first[y.v] = a
+					}
+				}
+			})
+		}
+		note(a.value)
+		note(a.guard)
+		for _, i := range a.target.index {
+			note(i)
+		}
+		note(a.target)
+	})
+	for _, v := range k.vars {
+		a := first[v]
+		if a == nil || a.target.kind != varExpr || a.target.v != v || a.guard != nil || a.value.uses(a.target) {
+			continue
+		}
+		// The first use is an assignment, in the innermost of its loops; all others
+		// must be in that loop too.
+		where := uses[v][0]
+		n := len(where)
+		for _, other := range uses[v] {
+			m := 0
+			for m < n && m < len(other) && where[m] == other[m] {
+				m++
+			}
+			n = m
+		}
+		if n == len(where) && n > 0 && v.kind == localVar {
+			v.scope, v.host = where[n-1], false
+		}
+	}
+}
