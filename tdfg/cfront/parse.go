@@ -39,6 +39,7 @@ type unit struct {
 	source string
 	ast    *cc.AST
 	region []pragma
+	err    *Error // the first wrong pragma
 }
 
 type pragma struct {
@@ -57,10 +58,6 @@ func parse(file, source string) (u *unit, err error) {
 	}
 	defer func() {
 		if x := recover(); x != nil {
-			if e, ok := x.(*Error); ok {
-				u, err = nil, e
-				return
-			}
 			u, err = nil, &Error{Pos{File: file}, "not C as the parser knows it: expected a function of C99"}
 		}
 	}()
@@ -84,6 +81,9 @@ func parse(file, source string) (u *unit, err error) {
 	if err != nil {
 		return nil, u.clean(err)
 	}
+	if u.err != nil {
+		return nil, u.err
+	}
 	return u, nil
 }
 
@@ -94,17 +94,25 @@ func (u *unit) pragma(tokens []cc.Token) error {
 	}
 	at := u.pos(tokens[0])
 	if len(tokens) < 2 || tokens[1].SrcStr() != "region" {
-		fail(at, "#pragma bitsched, expected #pragma bitsched region")
+		u.wrong(at, "#pragma bitsched, expected #pragma bitsched region")
+		return nil
 	}
 	p := pragma{pos: at}
 	for _, t := range tokens[2:] {
 		if t.SrcStr() != "reassociate" {
-			fail(u.pos(t), "clause %s of a region, expected reassociate or nothing", t.SrcStr())
+			u.wrong(u.pos(t), "clause "+t.SrcStr()+" of a region, expected reassociate or nothing")
 		}
 		p.reassociate = true
 	}
 	u.region = append(u.region, p)
 	return nil
+}
+
+// wrong notes an error in a pragma, the first one.
+func (u *unit) wrong(at Pos, msg string) {
+	if u.err == nil {
+		u.err = &Error{at, msg}
+	}
 }
 
 func (u *unit) pos(n cc.Node) Pos {
