@@ -32,6 +32,7 @@ var mayImport = map[string][]string{
 	"tdfg/interp":          {"scalar", "lattice", "stream", "tdfg"},
 	"tdfg/cfront":          {"scalar", "lattice", "stream", "tdfg"},
 	"tdfg/internal/random": {"scalar", "lattice", "tdfg"},
+	"tdfg/egraph":          {"scalar", "lattice", "tdfg"},
 	"stream":               {"scalar", "lattice"},
 	"netlist":              {},
 	"netlist/gen":          {"netlist"},

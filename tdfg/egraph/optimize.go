@@ -1,0 +1,162 @@
+package egraph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bitsched/bitsched/tdfg"
+)
+
+// Optimize returns a graph with the same outputs, of the same domains and types,
+// that costs no more. The graph that is given stays as it is.
+//
+// Options limit the effort, so that the result is the same in every run. A deadline
+// of the context ends the search with what was found until then; where it is
+// canceled, its error is returned.
+func Optimize(ctx context.Context, g *tdfg.Graph, opt Options) (*tdfg.Graph, Stats, error) {
+	stats := Stats{Graph: g.Name}
+	fail := func(err error) (*tdfg.Graph, Stats, error) {
+		return nil, stats, fmt.Errorf("egraph: graph %s: %w", g.Name, err)
+	}
+	if err := opt.fill(); err != nil {
+		return nil, stats, err
+	}
+	if err := g.Check(); err != nil {
+		return fail(err)
+	}
+	meter, err := newMeter(&g.Scope, opt.Cost, opt.Sizes)
+	if err != nil {
+		return nil, stats, err
+	}
+	if stats.Before, err = Measure(g, opt.Cost, opt.Sizes); err != nil {
+		return fail(err)
+	}
+	s := newSaturation(g, opt, &stats)
+	outputs, err := s.read(g)
+	if err != nil {
+		return fail(err)
+	}
+	best := g
+	stats.After, stats.Kept = stats.Before, true
+	for phase := range phases {
+		if stats.Stop, err = s.run(ctx, phase); err != nil {
+			return fail(err)
+		}
+		if stats.Stop == Saturated && phase == align {
+			continue // nothing is brought together yet
+		}
+		start := time.Now()
+		found, err := s.extract(ctx, g, outputs, meter, opt.Effort)
+		stats.ExtractTime += time.Since(start)
+		if err != nil {
+			return fail(err)
+		}
+		counts, err := Measure(found, opt.Cost, opt.Sizes)
+		if err != nil {
+			return fail(err)
+		}
+		if counts.cheaper(stats.After) {
+			best, stats.After, stats.Kept = found, counts, false
+		}
+		if stats.Stop != Saturated {
+			break
+		}
+	}
+	if err := sameOutputs(g, best); err != nil {
+		return fail(err)
+	}
+	return best, stats, nil
+}
+
+// cheaper compares costs, and numbers of nodes where these are the same.
+func (c Counts) cheaper(d Counts) bool {
+	return c.Cost < d.Cost || c.Cost == d.Cost && c.Nodes < d.Nodes
+}
+
+func newSaturation(g *tdfg.Graph, opt Options, stats *Stats) *saturation {
+	s := &saturation{rules: rules(), stats: stats, limit: opt.Nodes, iters: opt.Iterations}
+	s.search = search{graph: newGraph(&g.Scope), reassociate: opt.Reassociate, atoms: map[atomsKey][]classID{}, regrouped: map[atomsKey]uint64{}}
+	s.findHulls(g)
+	s.states = make([]ruleState, len(s.rules))
+	for i := range s.rules {
+		s.states[i].last = -1
+		stats.Rules = append(stats.Rules, RuleStats{Name: s.rules[i].name, Equation: s.rules[i].equation})
+	}
+	return s
+}
+
+// extract returns the cheapest graph that is found in the e-graph.
+func (s *saturation) extract(ctx context.Context, g *tdfg.Graph, outputs []classID, m *meter, effort int) (*tdfg.Graph, error) {
+	x, err := newExtraction(s.graph, outputs, m)
+	if err != nil {
+		return nil, err
+	}
+	x.search(ctx, effort)
+	if err := ctx.Err(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return nil, err
+	}
+	found, err := s.write(g, outputs, x.choice)
+	if err != nil {
+		return nil, err
+	}
+	if small, err := narrow(found); err == nil {
+		return small, nil
+	}
+	return found, nil // some bound is not decided, or not known to be in order
+}
+
+// sameOutputs returns an error if a graph does not write what another one does: that
+// would be a mistake in this package.
+func sameOutputs(g, h *tdfg.Graph) error {
+	if len(g.Outputs) != len(h.Outputs) {
+		return fmt.Errorf("%d outputs, expected %d", len(h.Outputs), len(g.Outputs))
+	}
+	for i, o := range g.Outputs {
+		p := h.Outputs[i]
+		a, b := &g.Nodes[o.Node], &h.Nodes[p.Node]
+		if p.Array != o.Array || p.Scalar != o.Scalar || a.Type != b.Type || !a.Domain.Equal(b.Domain) {
+			return fmt.Errorf("output %d: %s %s, expected %s %s", i, b.Type, b.Domain, a.Type, a.Domain)
+		}
+	}
+	return nil
+}
+
+// OptimizeProgram returns a program with all regions optimised, and the stats of
+// each in the order of tdfg.Program.Regions.
+func OptimizeProgram(ctx context.Context, p *tdfg.Program, opt Options) (*tdfg.Program, []Stats, error) {
+	var list []Stats
+	q := *p
+	var err error
+	q.Body, err = optimizeBody(ctx, p.Body, opt, &list)
+	if err != nil {
+		return nil, list, err
+	}
+	return &q, list, nil
+}
+
+func optimizeBody(ctx context.Context, body []tdfg.Stmt, opt Options, list *[]Stats) ([]tdfg.Stmt, error) {
+	out := make([]tdfg.Stmt, len(body))
+	for i, st := range body {
+		switch st := st.(type) {
+		case *tdfg.Loop:
+			loop := *st
+			var err error
+			if loop.Body, err = optimizeBody(ctx, st.Body, opt, list); err != nil {
+				return nil, err
+			}
+			out[i] = &loop
+		case *tdfg.Region:
+			g, stats, err := Optimize(ctx, st.Graph, opt)
+			if err != nil {
+				return nil, err
+			}
+			*list = append(*list, stats)
+			out[i] = &tdfg.Region{Graph: g}
+		default:
+			return nil, fmt.Errorf("egraph: statement %T, expected a loop or a region", st)
+		}
+	}
+	return out, nil
+}

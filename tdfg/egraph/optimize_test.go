@@ -1,0 +1,124 @@
+package egraph
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/internal/random"
+	"github.com/bitsched/bitsched/tdfg/interp"
+)
+
+// TestOptimizeKeepsMeaning puts random graphs through the optimiser: the outputs
+// are the same, bit by bit, at the sizes that they were not optimised for too, and
+// the cost is no more.
+func TestOptimizeKeepsMeaning(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	gained := 0
+	for range 300 {
+		g, gen := randomGraph(t, r, 4+r.IntN(20), nil)
+		opt := Options{Nodes: 200 + r.IntN(2000), Effort: 1 + r.IntN(1000), Iterations: 1 + r.IntN(30)}
+		h, stats, err := Optimize(context.Background(), g, opt)
+		require.NoError(t, err)
+		require.NoError(t, h.Check())
+		require.LessOrEqual(t, stats.After.Cost, stats.Before.Cost)
+		require.NoError(t, sameOutputs(g, h))
+		for range 2 {
+			newWorld(t, &g.Scope, gen.sizes(), r).requireSame(t, g, h)
+		}
+		if stats.After.Cost < stats.Before.Cost {
+			gained++
+		}
+	}
+	require.Greater(t, gained, 60)
+}
+
+// TestReassociate: sums of floating-point numbers keep their order unless the
+// caller allows another one.
+func TestReassociate(t *testing.T) {
+	g := conv2d(t, scalar.FP32, true)
+	r := rand.New(rand.NewPCG(4, 4))
+	w := newWorld(t, &g.Scope, map[string]int64{"N": 7, "M": 6}, r)
+	h, strict, err := Optimize(context.Background(), g, Options{Nodes: 5000})
+	require.NoError(t, err)
+	w.requireSame(t, g, h)
+	_, free, err := Optimize(context.Background(), g, Options{Nodes: 5000, Reassociate: true})
+	require.NoError(t, err)
+	require.Less(t, free.After.Cost, strict.After.Cost)
+}
+
+// TestInterpreted does the same with the generator and the interpreter of graphs:
+// all types, three dimensions, arrays of other sizes, reductions.
+func TestInterpreted(t *testing.T) {
+	gained := 0
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		types := scalar.Types()
+		g := random.Graph(r, random.Options{Type: types[seed%uint64(len(types))], Nodes: 16, Reuse: true})
+		h, stats, err := Optimize(context.Background(), g, Options{Nodes: 2000, Effort: 500})
+		require.NoError(t, err)
+		require.LessOrEqual(t, stats.After.Cost, stats.Before.Cost)
+		if stats.After.Cost < stats.Before.Cost {
+			gained++
+		}
+		m := interp.NewMemory()
+		require.NoError(t, m.Allocate(g.Arrays, nil))
+		for _, a := range g.Arrays {
+			for i := range m.Arrays[a.Name].Elems {
+				m.Arrays[a.Name].Elems[i] = randomValue(a.Type, r)
+			}
+		}
+		m.Scalars["p"] = randomValue(g.Params[0].Type, r)
+		other := m.Clone()
+		require.NoError(t, interp.RunGraph(context.Background(), g, nil, m, interp.Options{}))
+		require.NoError(t, interp.RunGraph(context.Background(), h, nil, other, interp.Options{}))
+		require.Empty(t, m.Diff(other), "seed %d", seed)
+	}
+	require.Greater(t, gained, 100)
+}
+
+// TestDeterministic: the same graph, bit by bit, in every run.
+func TestDeterministic(t *testing.T) {
+	text := func() string {
+		h, _, err := Optimize(context.Background(), conv2d(t, scalar.Int32, true), Options{Nodes: 8000})
+		require.NoError(t, err)
+		return fmt.Sprintf("%+v %+v", h.Nodes, h.Outputs)
+	}
+	require.Equal(t, text(), text())
+}
+
+// TestStops: what ended saturation is said, and the result is right whatever it was.
+func TestStops(t *testing.T) {
+	expired, cancel := context.WithTimeout(context.Background(), 0)
+	defer cancel()
+	g := conv2d(t, scalar.Int32, true)
+	w := newWorld(t, &g.Scope, map[string]int64{"N": 6, "M": 5}, rand.New(rand.NewPCG(6, 6)))
+	for _, c := range []struct {
+		ctx  context.Context
+		opt  Options
+		g    *tdfg.Graph
+		want Stop
+	}{
+		{context.Background(), Options{}, figure20(t, scalar.Int32), Saturated},
+		{context.Background(), Options{Nodes: 300}, g, NodeLimit},
+		{context.Background(), Options{Iterations: 2}, g, IterationLimit},
+		{expired, Options{}, g, TimeLimit},
+	} {
+		h, stats, err := Optimize(c.ctx, c.g, c.opt)
+		require.NoError(t, err)
+		require.Equal(t, c.want, stats.Stop)
+		require.LessOrEqual(t, stats.After.Cost, stats.Before.Cost)
+		if c.g == g {
+			w.requireSame(t, g, h)
+		}
+	}
+	stopped, stop := context.WithCancel(context.Background())
+	stop()
+	_, _, err := Optimize(stopped, g, Options{})
+	require.ErrorIs(t, err, context.Canceled)
+}

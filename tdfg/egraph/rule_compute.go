@@ -1,0 +1,124 @@
+package egraph
+
+import (
+	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/tdfg"
+)
+
+// associate regroups one pair of equal operations. With the normal form of 3b this
+// reaches every order.
+func associate(s *search, n nodeID) {
+	h := s.nodes[n].head
+	c := s.classOf(n)
+	if !s.associative(s.heads[h].op, s.factsOf(c).typ) || s.shrunk(c) {
+		return
+	}
+	for i := range 2 {
+		for _, m := range s.each(s.arg(n, i)) {
+			if s.nodes[m].head != h || !s.match() {
+				continue
+			}
+			p, q, r := s.arg(m, 0), s.arg(m, 1), s.arg(n, 1-i)
+			s.same(n, s.add(h, p, s.add(h, q, r)))
+			s.same(n, s.add(h, q, s.add(h, p, r)))
+		}
+	}
+}
+
+// factor takes out what two operands have in common.
+func factor(s *search, n nodeID) {
+	f := *s.headOf(n)
+	if f.op.Arity() != 2 || s.shrunk(s.classOf(n)) {
+		return
+	}
+	x, y := s.arg(n, 0), s.arg(n, 1)
+	t := s.factsOf(x).typ
+	for _, a := range s.each(x) {
+		g := s.nodes[a].head
+		if s.heads[g].kind != tdfg.Compute {
+			continue
+		}
+		op := s.heads[g].op
+		unary := op.Arity() == 1 && s.distributes(f.op, op, -1, t)
+		if !unary && (op.Arity() != 2 || !s.distributes(f.op, op, 1, t)) {
+			continue
+		}
+		for _, b := range s.each(y) {
+			if s.nodes[b].head != g {
+				continue
+			}
+			if unary {
+				if s.match() {
+					s.same(n, s.add(g, s.add(s.nodes[n].head, s.arg(a, 0), s.arg(b, 0))))
+				}
+				continue
+			}
+			for i := range 2 {
+				for j := range 2 {
+					// Of operations that do not commute the common operand is the same one.
+					if s.arg(a, i) != s.arg(b, j) || i != j && !op.Commutative() || !s.distributes(f.op, op, i, t) || !s.match() {
+						continue
+					}
+					of := [2]classID{s.arg(a, i), s.arg(a, i)}
+					of[1-i] = s.add(s.nodes[n].head, s.arg(a, 1-i), s.arg(b, 1-j))
+					s.same(n, s.add(g, of[:]...))
+				}
+			}
+		}
+	}
+}
+
+// distribute is factor from right to left.
+func distribute(s *search, n nodeID) {
+	g := s.nodes[n].head
+	op := s.heads[g].op
+	if op.Arity() > 2 || s.shrunk(s.classOf(n)) {
+		return
+	}
+	for i := range op.Arity() {
+		common := 1 - i
+		if op.Arity() == 1 {
+			common = -1
+		}
+		t := s.factsOf(s.arg(n, i)).typ
+		for _, m := range s.each(s.arg(n, i)) {
+			h := s.nodes[m].head
+			if s.heads[h].kind != tdfg.Compute || s.heads[h].op.Arity() != 2 || !s.distributes(s.heads[h].op, op, common, t) || !s.match() {
+				continue
+			}
+			side := func(k int) classID {
+				if common < 0 {
+					return s.add(g, s.arg(m, k))
+				}
+				of := [2]classID{s.arg(n, common), s.arg(n, common)}
+				of[i] = s.arg(m, k)
+				return s.add(g, of[:]...)
+			}
+			s.same(n, s.add(h, side(0), side(1)))
+		}
+	}
+}
+
+// fold computes what only constants go into.
+func fold(s *search, n nodeID) {
+	var of [3]scalar.Value
+	count := int(s.nodes[n].count)
+	for i := range count {
+		v, ok := s.valueOf(s.arg(n, i))
+		if !ok {
+			return
+		}
+		of[i] = v
+	}
+	h := *s.headOf(n)
+	t := s.factsOf(s.classOf(n)).typ
+	from := s.factsOf(s.arg(n, count-1)).typ
+	if _, ok := s.valueOf(s.classOf(n)); ok || !s.match() {
+		return
+	}
+	if h.kind == tdfg.Convert {
+		s.same(n, s.value(t, scalar.Convert(from, t, of[0])))
+		return
+	}
+	s.same(n, s.value(t, scalar.Eval(h.op, from, of[:count]...)))
+}

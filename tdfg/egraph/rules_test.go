@@ -1,0 +1,391 @@
+package egraph
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/bitsched/bitsched/lattice"
+	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/tdfg"
+)
+
+// generator makes random graphs of which rules find much: few kinds of nodes,
+// distances, operations and tensors.
+type generator struct {
+	*rand.Rand
+	b     *tdfg.Builder
+	scope tdfg.Scope
+	nodes []tdfg.NodeID
+	typ   scalar.Type
+	ops   []scalar.Op
+	focus []tdfg.Kind // kinds of nodes to prefer
+}
+
+var someOps = [][]scalar.Op{
+	{scalar.Add, scalar.Mul, scalar.Sub},
+	{scalar.Add, scalar.Sub, scalar.Neg, scalar.Mul},
+	{scalar.Add, scalar.Shl, scalar.Or, scalar.And, scalar.Xor, scalar.Shr},
+	{scalar.Min, scalar.Max, scalar.ReLU, scalar.Shr},
+	{scalar.Add, scalar.Div, scalar.Mul, scalar.FMA},
+}
+
+// newGenerator has a symbolic space or one of numbers, of one or two dimensions.
+func newGenerator(t testing.TB, r *rand.Rand) *generator {
+	g := &generator{Rand: r, typ: []scalar.Type{scalar.Int8, scalar.Int32, scalar.FP16, scalar.FP32}[r.IntN(4)]}
+	g.scope = plane(t, g.typ, 1+r.IntN(2))
+	if r.IntN(2) == 0 { // arrays of other sizes
+		a := g.scope.Arrays[0]
+		for i := range a.Size {
+			a.Size[i] = lattice.Const(3 + r.Int64N(4))
+		}
+		g.scope.Arrays[1].Size = append([]lattice.Expr(nil), a.Size...)
+	}
+	g.scope.Params = []tdfg.Param{{Name: "k", Type: g.typ}, {Name: "l", Type: g.typ}}
+	g.b = tdfg.NewBuilder("random", g.scope)
+	g.ops = someOps[r.IntN(len(someOps))]
+	return g
+}
+
+func (g *generator) pick() tdfg.NodeID {
+	if g.IntN(2) == 0 {
+		return g.nodes[g.IntN(len(g.nodes))]
+	}
+	return g.nodes[max(0, len(g.nodes)-1-g.IntN(4))]
+}
+
+// interval is a part of [0, n), often of one coordinate.
+func (g *generator) interval(n lattice.Expr) lattice.Interval {
+	lo := lattice.Const(g.Int64N(3))
+	switch g.IntN(4) {
+	case 0:
+		return lattice.At(lo)
+	case 1:
+		return lattice.Interval{Lo: lo, Hi: lattice.Const(3)}
+	}
+	return lattice.Interval{Lo: lo, Hi: n.Plus(-g.Int64N(2))}
+}
+
+// try adds a node if it is defined.
+func (g *generator) try(n tdfg.Node) (tdfg.NodeID, bool) {
+	args := make([]tdfg.Facts, len(n.Args))
+	for i, a := range n.Args {
+		args[i] = g.b.Node(a).Facts
+	}
+	if _, err := g.scope.Infer(&n, args); err != nil {
+		return 0, false
+	}
+	id := g.b.Add(n)
+	g.nodes = append(g.nodes, id)
+	return id, true
+}
+
+func (g *generator) leaf() {
+	if g.IntN(4) == 0 {
+		n := tdfg.Node{Kind: tdfg.Const, Facts: tdfg.Facts{Type: g.typ}}
+		if g.IntN(2) == 0 {
+			n.Param = []string{"k", "l"}[g.IntN(2)]
+		} else {
+			n.Value = randomValue(g.typ, g.Rand)
+		}
+		g.try(n)
+		return
+	}
+	r := g.scope.ArrayRect(0)
+	for d := range r {
+		r[d] = g.interval(r[d].Hi)
+	}
+	g.try(tdfg.Node{Kind: tdfg.Tensor, Rect: r})
+}
+
+// step adds a random node, or one to each of two operands of a computation.
+func (g *generator) step() {
+	kinds := append([]tdfg.Kind{tdfg.Compute, tdfg.Compute, tdfg.Move, tdfg.Broadcast, tdfg.Shrink, tdfg.Convert, tdfg.Tensor}, g.focus...)
+	n := tdfg.Node{Kind: kinds[g.IntN(len(kinds))], Dim: g.IntN(g.scope.Dims)}
+	switch n.Kind {
+	case tdfg.Tensor:
+		g.leaf()
+		return
+	case tdfg.Convert:
+		n.Type = []scalar.Type{scalar.Int16, scalar.FP32, g.typ}[g.IntN(3)]
+	case tdfg.Move:
+		n.Dist = lattice.Const(g.Int64N(5) - 2)
+	case tdfg.Broadcast:
+		n.Dist, n.Count = lattice.Const(g.Int64N(5)-2), lattice.Const(g.Int64N(4))
+	case tdfg.Shrink:
+		n.Range = g.interval(g.scope.ArrayRect(0)[n.Dim].Hi)
+	case tdfg.Compute:
+		n.Op = g.ops[g.IntN(len(g.ops))]
+		for range n.Op.Arity() {
+			n.Args = append(n.Args, g.pick())
+		}
+		g.try(n)
+		return
+	}
+	// The same for several operands, which then meet in a computation.
+	first := g.pick()
+	var of []tdfg.NodeID
+	for _, a := range []tdfg.NodeID{first, g.pick()}[:1+g.IntN(2)] {
+		n.Args = []tdfg.NodeID{a}
+		if id, ok := g.try(n); ok {
+			of = append(of, id)
+		}
+	}
+	if len(of) == 2 && g.IntN(2) == 0 {
+		g.try(tdfg.Node{Kind: tdfg.Compute, Op: g.ops[0], Args: of})
+	}
+}
+
+// graph finishes the random graph. Its outputs are some of the nodes that can be
+// written, the last ones among them.
+func (g *generator) graph(t testing.TB) *tdfg.Graph {
+	out := 0
+	for i := len(g.nodes) - 1; i >= 0 && out < 3; i-- {
+		n := g.b.Node(g.nodes[i])
+		if !n.Domain.Everywhere() && n.Type == g.typ && g.scope.Space.Contains(g.scope.ArrayRect(1), n.Domain) {
+			g.b.Store(g.nodes[i], 1)
+			out++
+		}
+	}
+	r, err := g.b.Finish()
+	require.NoError(t, err)
+	return r
+}
+
+// sizes are values of the symbols to execute with.
+func (g *generator) sizes() map[string]int64 {
+	return map[string]int64{"N": 4 + g.Int64N(3), "M": 4 + g.Int64N(3)}
+}
+
+func randomGraph(t testing.TB, r *rand.Rand, steps int, focus []tdfg.Kind) (*tdfg.Graph, *generator) {
+	g := newGenerator(t, r)
+	g.focus = focus
+	for range 3 {
+		g.leaf()
+	}
+	for len(g.nodes) == 0 {
+		g.leaf()
+	}
+	for range steps {
+		g.step()
+	}
+	return g.graph(t), g
+}
+
+// value evaluates a node of an e-graph on the values of its operands.
+func (w *world) enode(g *graph, n nodeID, args []tensor) tensor {
+	h := g.headOf(n)
+	if h.kind == tdfg.Shrink {
+		out := tensor{at: map[point]scalar.Value{}}
+		box, err := g.rects[h.rect].Box(w.values)
+		if err != nil {
+			panic(err)
+		}
+		points(box, func(p point) {
+			if v, ok := args[0].get(p); ok {
+				out.at[p] = v
+			}
+		})
+		return out
+	}
+	x := g.node(g.nodes[n].head)
+	from := scalar.Invalid
+	if count := len(args); count > 0 {
+		from = g.factsOf(g.arg(n, count-1)).typ
+	}
+	if x.Kind == tdfg.Compute && x.Op == scalar.Select {
+		from = g.factsOf(g.classOf(n)).typ
+	}
+	return w.node(&x, args, from)
+}
+
+// checkClasses evaluates all nodes of an e-graph and returns an error if two of one
+// class differ, or one does not have the domain of its class.
+func (w *world) checkClasses(g *graph) error {
+	values := map[classID]tensor{}
+	open := true
+	for open {
+		open = false
+		progress := false
+		for i := range g.nodes {
+			n := nodeID(i)
+			if g.nodes[n].dead {
+				continue
+			}
+			args := make([]tensor, 0, 3)
+			for _, a := range g.argsOf(n) {
+				if v, ok := values[g.find(a)]; ok {
+					args = append(args, v)
+				}
+			}
+			c := g.classOf(n)
+			have, known := values[c]
+			if len(args) < len(g.argsOf(n)) {
+				open = true
+				continue
+			}
+			v := w.enode(g, n, args)
+			if !known {
+				values[c] = v
+				progress = true
+				if err := w.checkDomain(g, c, v); err != nil {
+					return err
+				}
+			} else if err := sameTensor(have, v); err != nil {
+				return fmt.Errorf("class %d, %v: node %d, %s of %v: %w", c, g.rects[g.domainOf(c)], n, g.headOf(n).kind, g.argsOf(n), err)
+			}
+		}
+		if open && !progress {
+			return fmt.Errorf("classes that depend on themselves only")
+		}
+	}
+	return nil
+}
+
+func (w *world) checkDomain(g *graph, c classID, v tensor) error {
+	d := g.domainOf(c)
+	if v.everywhere != (d == everywhere) {
+		return fmt.Errorf("class %d: everywhere %v, and domain %v", c, v.everywhere, g.rects[d])
+	}
+	if v.everywhere {
+		return nil
+	}
+	box, err := g.rects[d].Box(w.values)
+	if err != nil {
+		return err
+	}
+	count := 0
+	points(box, func(p point) {
+		if _, ok := v.at[p]; ok {
+			count++
+		}
+	})
+	if count != len(v.at) || int64(count) != box.Size() {
+		return fmt.Errorf("class %d: %d points, of these %d in its domain %v", c, len(v.at), count, box)
+	}
+	return nil
+}
+
+func sameTensor(a, b tensor) error {
+	if a.everywhere != b.everywhere || a.everywhere && a.value != b.value || len(a.at) != len(b.at) {
+		return fmt.Errorf("%d points, expected %d (%x and %x everywhere)", len(b.at), len(a.at), b.value, a.value)
+	}
+	for p, v := range a.at {
+		if u, ok := b.at[p]; !ok || u != v {
+			return fmt.Errorf("%x at %v, expected %x", u, p, v)
+		}
+	}
+	return nil
+}
+
+// saturationOf has all nodes of a graph, whether its outputs need them or not.
+func saturationOf(t testing.TB, from *tdfg.Graph, opt Options) *saturation {
+	require.NoError(t, opt.fill())
+	s := newSaturation(from, opt, &Stats{})
+	of := make([]classID, len(from.Nodes))
+	for i := range from.Nodes {
+		n := &from.Nodes[i]
+		args := make([]classID, len(n.Args))
+		for k, a := range n.Args {
+			args[k] = of[a]
+		}
+		of[i] = s.readNode(n, args)
+		require.NotEqual(t, classID(none), of[i])
+	}
+	return s
+}
+
+// once applies some rules once to all nodes.
+func (s *saturation) once(t testing.TB, use func(r *rule) bool) {
+	s.now++
+	clear(s.atoms)
+	for i := range s.rules {
+		if r := &s.rules[i]; use(r) {
+			s.stat, s.budget = &s.stats.Rules[i], 1000
+			for _, k := range r.kinds {
+				for _, n := range s.byKind[k] {
+					if !s.nodes[n].dead {
+						r.find(&s.search, n)
+					}
+				}
+			}
+		}
+	}
+	s.merge()
+	s.checkInvariants(t)
+}
+
+// TestRules holds every rule by itself against the values of all nodes: what it
+// makes equal must be, bit by bit.
+func TestRules(t *testing.T) {
+	for i, r := range rules() {
+		t.Run(r.name+" "+r.equation, func(t *testing.T) {
+			t.Parallel()
+			applied, graphs := tryRule(t, i, func(x *rule) bool {
+				// Shrinks of shrinks come of other rules only: graph.shrink makes none.
+				return x.name == r.name || r.equation == "6b" && x.equation == "9"
+			}, 4000)
+			require.GreaterOrEqual(t, applied, 60, "in %d graphs", graphs)
+			t.Logf("%d equations in %d graphs", applied, graphs)
+		})
+	}
+}
+
+// tryRule applies a rule to random graphs until it has found enough.
+func tryRule(t testing.TB, i int, use func(r *rule) bool, graphs int) (applied, done int) {
+	r := rand.New(rand.NewPCG(uint64(i), 7))
+	for done < graphs && applied < 150 {
+		done++
+		from, gen := randomGraph(t, r, 14, append(rules()[i].kinds, tdfg.Move, tdfg.Shrink))
+		s := saturationOf(t, from, Options{})
+		s.once(t, use)
+		s.once(t, use)
+		applied += s.stats.Rules[i].Applied
+		if s.stats.Rules[i].Applied > 0 {
+			w := newWorld(t, &from.Scope, gen.sizes(), r)
+			require.NoError(t, w.checkClasses(s.graph))
+		}
+	}
+	return applied, done
+}
+
+// checkInvariants looks at what every e-graph must be after rebuild.
+func (g *graph) checkInvariants(t testing.TB) {
+	seen := map[string]nodeID{}
+	listed := map[nodeID]int{}
+	for c := range g.classes {
+		if g.find(classID(c)) != classID(c) {
+			require.Empty(t, g.classes[c].nodes)
+			continue
+		}
+		require.NotEmpty(t, g.classes[c].nodes)
+		for _, n := range g.classes[c].nodes {
+			listed[n]++
+			require.Equal(t, classID(c), g.classOf(n))
+		}
+	}
+	for i := range g.nodes {
+		n := nodeID(i)
+		if g.nodes[n].dead {
+			require.Zero(t, listed[n])
+			continue
+		}
+		require.Equal(t, 1, listed[n])
+		args := append([]classID(nil), g.argsOf(n)...)
+		g.canonical(g.nodes[n].head, args)
+		require.Equal(t, args, append([]classID(nil), g.argsOf(n)...), "node %d", n)
+		require.Equal(t, n, g.lookup(g.nodes[n].head, args, hashOf(g.nodes[n].head, args)))
+		key := fmt.Sprint(g.nodes[n].head, args)
+		_, twice := seen[key]
+		require.False(t, twice, "congruent nodes")
+		seen[key] = n
+		var of []factsID
+		for _, a := range args {
+			require.Contains(t, g.class(a).parents, n)
+			of = append(of, g.class(a).facts)
+		}
+		require.Equal(t, g.class(g.classOf(n)).facts, g.infer(g.nodes[n].head, of))
+	}
+}
