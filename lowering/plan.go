@@ -1,0 +1,802 @@
+package lowering
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/bitsched/bitsched/arith"
+	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/sram"
+	"github.com/bitsched/bitsched/tdfg"
+)
+
+// Target is what a plan is made for: nothing of a chip but its arrays, so that one
+// binary has a plan for each common size (Infinity Stream, section 3.4).
+type Target struct {
+	Tech string // array technology
+	Rows int    // of an array, those that the technology reserves included
+}
+
+// Register is a word of every bitline: Bits adjacent rows from Row on.
+type Register struct{ Row, Bits int }
+
+func (r Register) String() string { return fmt.Sprintf("r%d:%d", r.Row, r.Bits) }
+
+// StepKind is what a step does.
+type StepKind uint8
+
+// The kinds of steps.
+const (
+	ComputeStep   StepKind = iota // Dst = Op of Args
+	FillStep                      // Dst = the value of Node, the same everywhere
+	CopyStep                      // Dst = Src
+	MoveStep                      // Dst = Src moved as Node says
+	BroadcastStep                 // Dst = Src broadcast as Node says
+	ReduceStep                    // Dst = the groups of Src reduced as Node says, with Tmp
+	FinalStep                     // Dst = the groups in Src reduced near the memory
+	StreamStep                    // Dst = what the streams of Node give; Args are its operands
+	ResultStep                    // the scalar of Output is the word in Src
+	SpillStep                     // slot Slot in memory = Src
+	ReloadStep                    // Dst = slot Slot
+)
+
+var stepNames = [...]string{"compute", "fill", "copy", "move", "broadcast", "reduce", "final", "stream", "result", "spill", "reload"}
+
+func (k StepKind) String() string { return stepNames[k] }
+
+// Step is a step of a plan, on all points of the domain of its node. Registers have
+// garbage outside the domain of what they hold.
+type Step struct {
+	Kind   StepKind
+	Node   tdfg.NodeID
+	Output int // of a ResultStep, and of a CopyStep with Exact
+
+	Src, Dst, Tmp Register
+	Args          []Operand
+	Slot          int
+
+	// Exact says that a CopyStep writes a part of an array, and bitlines outside the
+	// domain must keep what they hold.
+	Exact bool
+
+	// Of a ComputeStep, and of the combination of a ReduceStep.
+	Program *arith.Program
+	Code    *sram.KernelCode // Program on the rows of Args and Dst
+
+	// Elem is the operation on elements that the program computes, of type Type, if
+	// Direct; package arith says what others compute.
+	Elem   scalar.Op
+	Type   scalar.Type
+	Direct bool
+	Swap   bool // Elem takes the operands in the other order
+}
+
+// Operand is a register, or a constant that is folded into the program.
+type Operand struct {
+	Register
+	Const bool
+	Value scalar.Value
+}
+
+// Plan is a graph in the order of its execution, with wordlines for its values. It
+// holds for all values of symbols and scalars, and all tile shapes; [Plan.Lower]
+// makes commands of it.
+type Plan struct {
+	Graph  *tdfg.Graph
+	Target Target
+	Arrays []Register // of each array of the graph
+	Steps  []Step
+	Peak   int // most rows in use at a time, arrays and scratch included
+	Slots  int // spilled words
+}
+
+// ErrRegisters is wrapped by the error of a graph that does not fit the rows of an
+// array even with all other values spilled.
+var ErrRegisters = errors.New("not enough rows")
+
+// NewPlan schedules a graph. wl has the first row of each of its arrays. Building
+// the programs of operations takes milliseconds the first time; the rest is
+// proportional to the nodes, times the live values where some are spilled.
+//
+// Nodes are executed in an order that needs few registers, the operand with the
+// greater need first (Sethi and Ullman, 1970). A value gets the lowest rows that
+// are free, scratch the highest. Where there are none, the value whose next use is
+// furthest is spilled to memory (Belady, 1966), which the paper leaves as future
+// work.
+func NewPlan(ctx context.Context, g *tdfg.Graph, t Target, wl []int) (*Plan, error) {
+	tech, err := sram.LookupTechnology(t.Tech)
+	if err != nil {
+		return nil, err
+	}
+	p := &planner{
+		ctx: ctx, g: g, tech: tech, plan: &Plan{Graph: g, Target: t},
+		rows: make([]bool, t.Rows-tech.Reserved), loc: make([]location, len(g.Nodes)), uses: make([][]int, len(g.Nodes)),
+	}
+	if err := p.run(wl); err != nil {
+		return nil, fmt.Errorf("lowering: %s: %w", g.Name, err)
+	}
+	return p.plan, nil
+}
+
+// value is a word that some nodes are.
+type value struct {
+	reg     Register
+	array   int // whose rows these are, -1 if none
+	live    int // uses to come, of all nodes that are this value
+	nodes   []tdfg.NodeID
+	spilled bool
+	slot    int // of a copy in memory, -1 if there is none
+	held    bool
+}
+
+// location is where the result of a node is.
+type location struct {
+	val  *value
+	bits int // the low ones of the value; 0 where the node has no register
+}
+
+type planner struct {
+	ctx    context.Context
+	g      *tdfg.Graph
+	tech   *sram.Technology
+	plan   *Plan
+	rows   []bool // in use
+	loc    []location
+	uses   [][]int // positions in the order at which a node is used; len(order) for outputs
+	order  []tdfg.NodeID
+	arrays []*value
+	values []*value // with rows, arrays apart, in the order of their making
+	at     int      // position in the order
+}
+
+func (p *planner) run(wl []int) error {
+	g := p.g
+	if len(wl) != len(g.Arrays) {
+		return fmt.Errorf("rows for %d arrays, expected %d", len(wl), len(g.Arrays))
+	}
+	for i, a := range g.Arrays {
+		r := Register{wl[i], a.Type.Bits()}
+		if r.Row < 0 || r.Row+r.Bits > len(p.rows) {
+			return fmt.Errorf("%w: array %s takes rows %d to %d, expected rows below %d", ErrRegisters, a.Name, r.Row, r.Row+r.Bits-1, len(p.rows))
+		}
+		for row := r.Row; row < r.Row+r.Bits; row++ {
+			if p.rows[row] {
+				return fmt.Errorf("array %s takes row %d, which holds another", a.Name, row)
+			}
+			p.rows[row] = true
+		}
+		p.arrays = append(p.arrays, &value{reg: r, array: i, slot: -1})
+		p.plan.Arrays = append(p.plan.Arrays, r)
+	}
+	p.schedule()
+	p.peak()
+	for i, id := range p.order {
+		p.at = i
+		if err := p.ctx.Err(); err != nil {
+			return err
+		}
+		if err := p.node(id); err != nil {
+			return fmt.Errorf("node %d: %s: %w", id, g.Nodes[id].Kind, err)
+		}
+		p.release(id)
+	}
+	p.at = len(p.order)
+	return p.outputs()
+}
+
+// schedule makes the order of the nodes that outputs need, and the positions of
+// their uses.
+func (p *planner) schedule() {
+	g := p.g
+	need := make([]int, len(g.Nodes))
+	byNeed := func(args []tdfg.NodeID) []tdfg.NodeID {
+		args = slices.Clone(args)
+		slices.SortStableFunc(args, func(a, b tdfg.NodeID) int { return need[b] - need[a] })
+		return args
+	}
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		for j, a := range byNeed(n.Args) {
+			need[i] = max(need[i], need[a]+j)
+		}
+		if n.Kind != tdfg.Tensor && n.Kind != tdfg.Const {
+			need[i] = max(need[i], 1)
+		}
+	}
+	done := make([]bool, len(g.Nodes))
+	var visit func(id tdfg.NodeID)
+	visit = func(id tdfg.NodeID) {
+		if done[id] {
+			return
+		}
+		done[id] = true
+		for _, a := range byNeed(g.Nodes[id].Args) {
+			visit(a)
+		}
+		p.order = append(p.order, id)
+	}
+	for _, o := range g.Outputs {
+		visit(o.Node)
+	}
+	for i, id := range p.order {
+		for _, a := range g.Nodes[id].Args {
+			p.uses[a] = append(p.uses[a], i)
+		}
+	}
+	for _, o := range g.Outputs {
+		p.uses[o.Node] = append(p.uses[o.Node], len(p.order))
+	}
+}
+
+// uniform reports whether a node is the same everywhere, so that it has no register
+// of its own.
+func (p *planner) uniform(id tdfg.NodeID) bool { return p.g.Nodes[id].Domain.Everywhere() }
+
+// known returns the value of a uniform node that depends on nothing but constants.
+func (p *planner) known(id tdfg.NodeID) (scalar.Value, bool) {
+	n := &p.g.Nodes[id]
+	if n.Kind == tdfg.Const && (n.Param != "" || n.Index != nil) || n.Kind == tdfg.Stream {
+		return 0, false
+	}
+	for _, a := range n.Args {
+		if _, ok := p.known(a); !ok {
+			return 0, false
+		}
+	}
+	v, err := Uniform(p.g, id, Inputs{})
+	return v, err == nil
+}
+
+// be makes a node a value.
+func (p *planner) be(id tdfg.NodeID, v *value, bits int) {
+	p.loc[id] = location{v, bits}
+	v.live += len(p.uses[id])
+	v.nodes = append(v.nodes, id)
+	if v.live == 0 {
+		p.drop(v)
+	}
+}
+
+// release counts the uses that a node made of its operands.
+func (p *planner) release(id tdfg.NodeID) {
+	for _, a := range p.g.Nodes[id].Args {
+		if v := p.loc[a].val; v != nil {
+			if v.live--; v.live == 0 {
+				p.drop(v)
+			}
+		}
+	}
+}
+
+// drop frees the rows of a value that is not used any more.
+func (p *planner) drop(v *value) {
+	if v.array < 0 && !v.spilled && v.reg.Bits > 0 {
+		p.free(v.reg)
+		v.reg.Bits = 0
+	}
+	if i := slices.Index(p.values, v); i >= 0 {
+		p.values = slices.Delete(p.values, i, i+1)
+	}
+}
+
+func (p *planner) free(r Register) {
+	for row := r.Row; row < r.Row+r.Bits; row++ {
+		p.rows[row] = false
+	}
+}
+
+func (p *planner) peak() {
+	n := 0
+	for _, used := range p.rows {
+		if used {
+			n++
+		}
+	}
+	p.plan.Peak = max(p.plan.Peak, n)
+}
+
+func (p *planner) emit(s Step) { p.plan.Steps = append(p.plan.Steps, s) }
+
+// find returns the lowest rows that are free for a word.
+func (p *planner) find(bits int) (Register, bool) {
+	run := 0
+	for row, used := range p.rows {
+		if run++; used {
+			run = 0
+		}
+		if run == bits {
+			return Register{row - bits + 1, bits}, true
+		}
+	}
+	return Register{}, false
+}
+
+// take finds rows for a word, and spills others until there are some.
+func (p *planner) take(bits int) (Register, error) {
+	for {
+		if r, ok := p.find(bits); ok {
+			for row := r.Row; row < r.Row+r.Bits; row++ {
+				p.rows[row] = true
+			}
+			p.peak()
+			return r, nil
+		}
+		if !p.spill() {
+			return Register{}, fmt.Errorf("%w: %d adjacent ones for a word, of %d in an array", ErrRegisters, bits, len(p.rows))
+		}
+	}
+}
+
+// scratch finds n rows anywhere, from the top. They count as free again at once:
+// nothing outlives the step.
+func (p *planner) scratch(n int) ([]int, error) {
+	for {
+		var list []int
+		for row := len(p.rows) - 1; row >= 0 && len(list) < n; row-- {
+			if !p.rows[row] {
+				list = append(list, row)
+			}
+		}
+		if len(list) == n {
+			for _, row := range list {
+				p.rows[row] = true
+			}
+			p.peak()
+			for _, row := range list {
+				p.rows[row] = false
+			}
+			return list, nil
+		}
+		if !p.spill() {
+			return nil, fmt.Errorf("%w: %d for scratch beside operands and result, of %d in an array", ErrRegisters, n, len(p.rows))
+		}
+	}
+}
+
+// next returns the position of the next use of a value.
+func (p *planner) next(v *value) int {
+	first := len(p.order) + 1
+	for _, id := range v.nodes {
+		for _, u := range p.uses[id] {
+			if u >= p.at {
+				first = min(first, u)
+				break
+			}
+		}
+	}
+	return first
+}
+
+// spill moves the value whose next use is furthest to memory, and reports whether
+// there was one. What the step at hand uses stays.
+func (p *planner) spill() bool {
+	var pick *value
+	for _, v := range p.values {
+		if !v.held && !v.spilled && (pick == nil || p.next(v) > p.next(pick)) {
+			pick = v
+		}
+	}
+	if pick == nil {
+		return false
+	}
+	if pick.slot < 0 {
+		pick.slot = p.plan.Slots
+		p.plan.Slots++
+		p.emit(Step{Kind: SpillStep, Node: pick.nodes[0], Src: pick.reg, Slot: pick.slot})
+	}
+	p.free(pick.reg)
+	pick.spilled = true
+	return true
+}
+
+// fetch returns the register of a node's value, reloaded if it was spilled, and
+// holds it until the step is done.
+func (p *planner) fetch(id tdfg.NodeID) (Register, error) {
+	l := p.loc[id]
+	v := l.val
+	if v.spilled {
+		r, err := p.take(v.reg.Bits)
+		if err != nil {
+			return r, err
+		}
+		v.reg, v.spilled = r, false
+		p.emit(Step{Kind: ReloadStep, Node: v.nodes[0], Dst: r, Slot: v.slot})
+	}
+	v.held = true
+	return Register{v.reg.Row, l.bits}, nil
+}
+
+// letGo ends the holding of all values.
+func (p *planner) letGo() {
+	for _, v := range p.values {
+		v.held = false
+	}
+}
+
+// make gives a node a new value in rows of its own.
+func (p *planner) make(bits int) (*value, error) {
+	r, err := p.take(bits)
+	if err != nil {
+		return nil, err
+	}
+	v := &value{reg: r, array: -1, slot: -1, held: true}
+	p.values = append(p.values, v)
+	return v, nil
+}
+
+// node emits the steps of a node.
+func (p *planner) node(id tdfg.NodeID) error {
+	defer p.letGo()
+	n := &p.g.Nodes[id]
+	switch {
+	case n.Kind == tdfg.Stream:
+		return p.stream(id)
+	case p.uniform(id):
+		return nil
+	}
+	switch n.Kind {
+	case tdfg.Tensor:
+		p.be(id, p.arrays[n.Array], p.arrays[n.Array].reg.Bits)
+		return nil
+	case tdfg.Shrink:
+		p.be(id, p.loc[n.Args[0]].val, p.loc[n.Args[0]].bits)
+		return nil
+	case tdfg.Compute, tdfg.Convert:
+		return p.compute(id)
+	}
+	src, err := p.fetch(n.Args[0])
+	if err != nil {
+		return err
+	}
+	if n.Kind == tdfg.Reduce {
+		return p.reduce(id, src)
+	}
+	v, err := p.make(n.Type.Bits())
+	if err != nil {
+		return err
+	}
+	kind := map[tdfg.Kind]StepKind{tdfg.Move: MoveStep, tdfg.Broadcast: BroadcastStep, tdfg.Final: FinalStep}[n.Kind]
+	p.emit(Step{Kind: kind, Node: id, Src: src, Dst: v.reg})
+	p.be(id, v, n.Type.Bits())
+	return nil
+}
+
+// compute emits the operations of a computation, each with rows of its own for the
+// result; the last one may go to the array that the node is stored to.
+func (p *planner) compute(id tdfg.NodeID) error {
+	n := &p.g.Nodes[id]
+	list, err := microsOf(p.g, n)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 { // the low bits of the operand
+		a := n.Args[0]
+		p.be(id, p.loc[a].val, n.Type.Bits())
+		return nil
+	}
+	var mine []*value // results of the micros
+	defer func() {
+		for _, v := range mine {
+			if len(v.nodes) == 0 {
+				p.drop(v)
+			}
+		}
+	}()
+	fills := map[tdfg.NodeID]Register{}
+	for i, m := range list {
+		s := Step{Kind: ComputeStep, Node: id, Direct: len(list) == 1}
+		for _, a := range m.args {
+			o, err := p.operand(n, a, mine, fills)
+			if err != nil {
+				return err
+			}
+			s.Args = append(s.Args, o)
+		}
+		if err := p.program(&s, m); err != nil {
+			return err
+		}
+		last := i == len(list)-1
+		var v *value
+		if last {
+			v = p.target(id, &s)
+		}
+		if v == nil {
+			if v, err = p.make(m.bits); err != nil {
+				return err
+			}
+			mine = append(mine, v)
+		}
+		s.Dst = Register{v.reg.Row, m.bits}
+		if s.Code, err = p.place(s.Program, s.Args, s.Dst); err != nil {
+			return err
+		}
+		if s.Direct {
+			s.Elem, s.Type = n.Op, p.g.Nodes[n.Args[len(n.Args)-1]].Type
+			s.Direct, s.Swap = direct(n, m)
+		}
+		p.emit(s)
+		if last {
+			p.be(id, v, n.Type.Bits())
+		}
+	}
+	for _, r := range fills {
+		p.free(r)
+	}
+	return nil
+}
+
+// direct reports whether a micro computes the operation of its node on elements, and
+// whether with the first two operands exchanged.
+func direct(n *tdfg.Node, m micro) (ok, swap bool) {
+	if n.Kind != tdfg.Compute || len(m.args) != n.Op.Arity() {
+		return false, false
+	}
+	for i, a := range m.args {
+		if a.kind != fromArg {
+			return false, false
+		}
+		swap = swap || a.index != i
+	}
+	return true, swap
+}
+
+// operand returns where an operand of a micro is; constants that are known now are
+// folded, others are put into rows.
+func (p *planner) operand(n *tdfg.Node, a source, mine []*value, fills map[tdfg.NodeID]Register) (o Operand, err error) {
+	switch a.kind {
+	case fromConst:
+		return Operand{Const: true, Value: a.value}, nil
+	case fromMicro:
+		mine[a.index].held = true
+		return Operand{Register: mine[a.index].reg}, nil
+	}
+	id := n.Args[a.index]
+	if p.uniform(id) {
+		bits := p.g.Nodes[id].Type.Bits()
+		if v, ok := p.known(id); ok {
+			if a.low > 0 {
+				v &= 1<<a.low - 1
+			}
+			return Operand{Const: true, Value: v}, nil
+		}
+		r, ok := fills[id]
+		if !ok {
+			if r, err = p.take(bits); err != nil {
+				return o, err
+			}
+			fills[id] = r
+			p.emit(Step{Kind: FillStep, Node: id, Dst: r})
+		}
+		o.Register = r
+	} else if o.Register, err = p.fetch(id); err != nil {
+		return o, err
+	}
+	if a.low > 0 {
+		o.Bits = a.low
+	}
+	return o, nil
+}
+
+// program builds the program of a step, its constants folded.
+func (p *planner) program(s *Step, m micro) error {
+	spec := arith.Spec{Op: m.op, Tech: p.tech.Name, Rows: p.plan.Target.Rows}
+	for i, o := range s.Args {
+		if o.Const {
+			if spec.Const == nil {
+				spec.Const = map[int]uint64{}
+			}
+			spec.Const[i] = o.Value
+		}
+	}
+	var err error
+	s.Program, err = arith.Build(p.ctx, spec)
+	return err
+}
+
+// place compiles a program for the rows of its operands and its result.
+func (p *planner) place(prog *arith.Program, args []Operand, dst Register) (*sram.KernelCode, error) {
+	scratch, err := p.scratch(prog.Scratch)
+	if err != nil {
+		return nil, err
+	}
+	k := &sram.Kernel{Tech: p.tech, Rows: p.plan.Target.Rows}
+	rows := make([]int, len(prog.Args))
+	for i, a := range prog.Args {
+		rows[i] = args[a].Row
+		port := prog.Kernel.Inputs[i]
+		port.Base = args[a].Row
+		// Operands may be the same register, or its low bits.
+		if j := slices.IndexFunc(k.Inputs, func(q sram.Port) bool { return q.Base == port.Base }); j >= 0 {
+			k.Inputs[j].Width = max(k.Inputs[j].Width, port.Width)
+			continue
+		}
+		k.Inputs = append(k.Inputs, port)
+	}
+	if k.Instrs, err = prog.Place(rows, dst.Row, scratch); err != nil {
+		return nil, err
+	}
+	k.Outputs = []sram.Port{{Name: "y", Base: dst.Row, Width: prog.ResultWidth()}}
+	return k.Compile()
+}
+
+// target returns the array that a node can be computed into at once: one that it is
+// stored to as a whole, which nothing reads any more but this step, and this step
+// only if it can work in place.
+func (p *planner) target(id tdfg.NodeID, s *Step) *value {
+	g := p.g
+	if len(p.uses[id]) != 1 {
+		return nil
+	}
+	for _, o := range g.Outputs {
+		if o.Node != id || o.Array < 0 {
+			continue
+		}
+		v := p.arrays[o.Array]
+		if !g.Nodes[id].Domain.Equal(g.ArrayRect(o.Array)) || p.stored(o.Array) > 1 || p.readLater(o.Array) {
+			return nil
+		}
+		here := 0
+		for i, k := range s.Program.Args {
+			if a := s.Args[k]; a.Row == v.reg.Row {
+				if !s.Program.InPlace[i] {
+					return nil
+				}
+			}
+		}
+		for _, a := range g.Nodes[id].Args {
+			if p.loc[a].val == v {
+				here++
+			}
+		}
+		if v.live > here || s.Program.ResultWidth() != v.reg.Bits {
+			return nil
+		}
+		return v
+	}
+	return nil
+}
+
+// stored returns how many outputs write an array.
+func (p *planner) stored(array int) int {
+	n := 0
+	for _, o := range p.g.Outputs {
+		if o.Array == array {
+			n++
+		}
+	}
+	return n
+}
+
+// readLater reports whether a node still to come reads an array.
+func (p *planner) readLater(array int) bool {
+	for _, id := range p.order[p.at+1:] {
+		n := &p.g.Nodes[id]
+		if n.Kind == tdfg.Tensor && n.Array == array || n.Stream != nil && n.Stream.Graph.Array(p.g.Arrays[array].Name) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// reduce emits the reduction of groups, which combines a register with itself moved.
+func (p *planner) reduce(id tdfg.NodeID, src Register) error {
+	n := &p.g.Nodes[id]
+	bits := n.Type.Bits()
+	acc, err := p.make(bits)
+	if err != nil {
+		return err
+	}
+	tmp, err := p.make(bits)
+	if err != nil {
+		return err
+	}
+	s := Step{Kind: ReduceStep, Node: id, Src: src, Dst: acc.reg, Tmp: tmp.reg, Elem: n.Op, Type: n.Type, Direct: true}
+	s.Args = []Operand{{Register: acc.reg}, {Register: tmp.reg}}
+	if err := p.program(&s, micro{name(n.Type, n.Op.String()), []source{arg(0), arg(1)}, bits}); err != nil {
+		return err
+	}
+	// The sum goes to one of the operands, or to rows of its own and back.
+	into := acc.reg
+	if !s.Program.InPlace[0] {
+		sum, err := p.make(bits)
+		if err != nil {
+			return err
+		}
+		into = sum.reg
+		defer p.drop(sum)
+	}
+	if s.Code, err = p.place(s.Program, s.Args, into); err != nil {
+		return err
+	}
+	s.Args = append(s.Args, Operand{Register: into})
+	p.emit(s)
+	p.be(id, acc, bits)
+	p.drop(tmp)
+	return nil
+}
+
+// stream emits the execution of streams near the memory.
+func (p *planner) stream(id tdfg.NodeID) error {
+	n := &p.g.Nodes[id]
+	s := Step{Kind: StreamStep, Node: id}
+	for _, a := range n.Args {
+		var o Operand
+		if !p.uniform(a) && p.loc[a].val != nil {
+			r, err := p.fetch(a)
+			if err != nil {
+				return err
+			}
+			o.Register = r
+		}
+		s.Args = append(s.Args, o)
+	}
+	if n.Domain.Everywhere() { // a value, which the host keeps
+		p.emit(s)
+		return nil
+	}
+	v := p.streamTarget(id)
+	if v == nil {
+		var err error
+		if v, err = p.make(n.Type.Bits()); err != nil {
+			return err
+		}
+	}
+	s.Dst = v.reg
+	p.emit(s)
+	p.be(id, v, n.Type.Bits())
+	return nil
+}
+
+// streamTarget returns the array that the streams of a node write, if they may do so
+// at once: it is stored back to the same array and its old contents are not needed.
+func (p *planner) streamTarget(id tdfg.NodeID) *value {
+	st := p.g.Nodes[id].Stream
+	for _, o := range p.g.Outputs {
+		if o.Node == id && o.Array >= 0 && p.g.Arrays[o.Array].Name == st.Result {
+			v := p.arrays[o.Array]
+			if v.live == 0 && !p.readLater(o.Array) && p.stored(o.Array) == 1 {
+				return v
+			}
+		}
+	}
+	return nil
+}
+
+// outputs emits the copies to arrays and the results. What lies in an array that
+// some output writes is moved out of its way first.
+func (p *planner) outputs() error {
+	g := p.g
+	src := make([]Register, len(g.Outputs))
+	for i, o := range g.Outputs {
+		l := p.loc[o.Node]
+		if l.val == nil {
+			continue
+		}
+		r, err := p.fetch(o.Node)
+		if err != nil {
+			return err
+		}
+		own := l.val.array >= 0 && l.val.array == o.Array && p.stored(o.Array) == 1
+		if a := l.val.array; a >= 0 && p.stored(a) > 0 && !own {
+			v, err := p.make(l.bits)
+			if err != nil {
+				return err
+			}
+			p.emit(Step{Kind: CopyStep, Node: o.Node, Src: r, Dst: v.reg})
+			r = v.reg
+		}
+		src[i] = r
+	}
+	for i, o := range g.Outputs {
+		switch {
+		case o.Array < 0:
+			p.emit(Step{Kind: ResultStep, Node: o.Node, Output: i, Src: src[i]})
+		case src[i].Row != p.arrays[o.Array].reg.Row:
+			p.emit(Step{Kind: CopyStep, Node: o.Node, Output: i, Src: src[i], Dst: p.arrays[o.Array].reg,
+				Exact: !g.Nodes[o.Node].Domain.Equal(g.ArrayRect(o.Array))})
+		}
+	}
+	return nil
+}
