@@ -1,0 +1,114 @@
+package system
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/bitsched/bitsched/lattice"
+	"github.com/bitsched/bitsched/lowering"
+	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tile"
+)
+
+// Layout is where the arrays of a program lie: one grid for all of them, and the
+// first row of each.
+type Layout struct {
+	Grid *lowering.Grid
+	Rows map[string]int // first row by the name of the array
+	Used int            // rows that arrays take
+}
+
+// errNear is wrapped by the reasons why a program, or a region of it, is not
+// executed in memory. It is not an error of a run: near-memory execution takes its
+// place, as in section 4.1.
+var errNear = errors.New("not in memory")
+
+// hints collects along which dimensions the graphs move tensors (section 3.4).
+func hints(graphs []*tdfg.Graph) lowering.Hints {
+	var h lowering.Hints
+	for _, g := range graphs {
+		for i := range g.Nodes {
+			switch n := &g.Nodes[i]; n.Kind {
+			case tdfg.Reduce:
+				h.Reduce |= lowering.Dims(n.Dim)
+			case tdfg.Move:
+				h.Shift |= lowering.Dims(n.Dim)
+			case tdfg.Broadcast:
+				h.Broadcast |= lowering.Dims(n.Dim)
+			}
+		}
+	}
+	return h
+}
+
+// arraysOf returns the arrays of graphs, each once, with the place that the first
+// graph gives it, and the dimensions of the lattice space. A graph with other
+// dimensions, or another place for an array, is not in the list that is returned.
+func arraysOf(graphs []*tdfg.Graph) (arrays []*tdfg.Array, dims int, fit []*tdfg.Graph) {
+	for _, g := range graphs {
+		if dims == 0 {
+			dims = g.Dims
+		}
+		same := g.Dims == dims
+		for _, a := range g.Arrays {
+			i := slices.IndexFunc(arrays, func(b *tdfg.Array) bool { return b.Name == a.Name })
+			same = same && (i < 0 || slices.Equal(arrays[i].Axes, a.Axes))
+		}
+		if !same {
+			continue
+		}
+		fit = append(fit, g)
+		for _, a := range g.Arrays {
+			if !slices.ContainsFunc(arrays, func(b *tdfg.Array) bool { return b.Name == a.Name }) {
+				arrays = append(arrays, a)
+			}
+		}
+	}
+	return arrays, dims, fit
+}
+
+// newLayout lays arrays out: in tiles of a shape, or of one that is chosen. The
+// error wraps errNear and a reason where the machine cannot hold them transposed.
+func newLayout(m *tile.Machine, arrays []*tdfg.Array, dims int, sizes map[string]int64, h lowering.Hints, shape lowering.Shape) (*Layout, error) {
+	bound := make(lattice.Box, dims)
+	for d := range bound {
+		bound[d].Hi = 1
+	}
+	l := &Layout{Rows: map[string]int{}}
+	scope := tdfg.Scope{Dims: dims, Arrays: arrays}
+	widest := 1
+	for i, a := range arrays {
+		box, err := scope.ArrayRect(i).Box(sizes)
+		if err != nil {
+			return nil, fmt.Errorf("system: array %s: %w", a.Name, err)
+		}
+		bound = bound.Hull(box)
+		l.Rows[a.Name] = l.Used
+		l.Used += a.Type.Bits()
+		widest = max(widest, a.Type.Bytes())
+	}
+	switch {
+	case len(arrays) > m.LOT.Regions:
+		return nil, fmt.Errorf("%w: %d arrays, expected at most %d, the regions of the layout override table", errNear, len(arrays), m.LOT.Regions)
+	case l.Used > m.UsableRows():
+		return nil, fmt.Errorf("%w: arrays take %d rows, expected at most %d", errNear, l.Used, m.UsableRows())
+	}
+	size := make([]int64, dims)
+	for d := range size {
+		size[d] = bound[d].Hi
+	}
+	c, err := lowering.ConstraintsOf(m, widest)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errNear, err)
+	}
+	if shape == nil {
+		if shape, err = lowering.Choose(size, c, h); err != nil {
+			return nil, fmt.Errorf("%w: %w", errNear, err)
+		}
+	} else if err := c.Check(size, size, shape); err != nil {
+		return nil, err // asked for, and not possible
+	}
+	l.Grid, err = lowering.NewGrid(size, shape)
+	return l, err
+}

@@ -1,0 +1,266 @@
+package system
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/bitsched/bitsched/lattice"
+	"github.com/bitsched/bitsched/lowering"
+	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/stream"
+	"github.com/bitsched/bitsched/tdfg"
+)
+
+// nearStep executes a step near the memory: by requests for elements of the
+// transposed arrays (section 5.3).
+func (r *runner) nearStep(ctx context.Context, p *lowering.Plan, s *lowering.Step, values map[string]int64, in lowering.Inputs) error {
+	g := p.Graph
+	n := &g.Nodes[s.Node]
+	switch s.Kind {
+	case lowering.FinalStep:
+		return r.final(g, s, n, values)
+	case lowering.ResultStep:
+		return r.result(g, s, n, values, in)
+	case lowering.StreamStep:
+		return r.stream(ctx, g, s, n, values, in)
+	case lowering.SpillStep:
+		r.spill(s)
+		return nil
+	case lowering.ReloadStep:
+		r.reload(s)
+		return nil
+	}
+	return fmt.Errorf("%s is not executed near the memory", s.Kind)
+}
+
+// final reduces the first elements of the groups of a reduction in order.
+func (r *runner) final(g *tdfg.Graph, s *lowering.Step, n *tdfg.Node, values map[string]int64) error {
+	reduce := &g.Nodes[n.Args[0]]
+	box, err := reduce.Domain.Box(values)
+	if err != nil {
+		return err
+	}
+	group := int64(reduce.Group)
+	if group == 0 {
+		group = int64(r.layout.Grid.Group(n.Dim))
+	}
+	d := n.Dim
+	lo, hi := box[d].Lo, box[d].Hi
+	out := box.With(d, lattice.Range{Lo: lo, Hi: lo + 1})
+	q := make([]int64, len(box))
+	for pt, more := out.First(), !out.Empty(); more; more = out.Next(pt) {
+		copy(q, pt)
+		q[d] = lo / group * group
+		acc := r.at(s.Src, q)
+		for q[d] += group; q[d] < hi; q[d] += group {
+			acc = scalar.Eval(n.Op, n.Type, acc, r.at(s.Src, q))
+			r.report.NearOps++
+		}
+		t, b := r.layout.Grid.Locate(pt)
+		r.data.write(s.Dst, t, b, acc)
+	}
+	return nil
+}
+
+// at returns the word of a register at a lattice point.
+func (r *runner) at(reg lowering.Register, point []int64) scalar.Value {
+	t, b := r.layout.Grid.Locate(point)
+	return r.data.read(reg, t, b)
+}
+
+func (r *runner) result(g *tdfg.Graph, s *lowering.Step, n *tdfg.Node, values map[string]int64, in lowering.Inputs) error {
+	name := g.Outputs[s.Output].Scalar
+	if n.Domain.Everywhere() {
+		v, err := lowering.Uniform(g, s.Node, in)
+		if err != nil {
+			return err
+		}
+		r.m.Scalars[name] = v
+		return nil
+	}
+	box, err := n.Domain.Box(values)
+	if err != nil {
+		return err
+	}
+	if box.Size() != 1 {
+		return fmt.Errorf("%s has %d elements, expected one for scalar %s", box, box.Size(), name)
+	}
+	r.m.Scalars[name] = r.at(s.Src, box.First())
+	return nil
+}
+
+// array returns the number of an array, its register and its box.
+func (r *runner) array(name string) (int, lowering.Register, lattice.Box) {
+	i := slices.IndexFunc(r.arrays, func(a *tdfg.Array) bool { return a.Name == name })
+	return i, lowering.Register{Row: r.layout.Rows[name], Bits: r.arrays[i].Type.Bits()}, r.boxes[i]
+}
+
+// fetch copies the elements of a box of a register to an array in memory.
+func (r *runner) fetch(i int, reg lowering.Register, box lattice.Box, elems []scalar.Value) {
+	for p, more := box.First(), !box.Empty(); more; more = box.Next(p) {
+		elems[position(r.boxes[i], r.arrays[i].Axes, p)] = r.at(reg, p)
+	}
+	r.report.NearBytes += box.Size() * int64(r.arrays[i].Type.Bytes())
+}
+
+// put copies elements of an array in memory to a box of a register.
+func (r *runner) put(i int, reg lowering.Register, box lattice.Box, elems []scalar.Value) {
+	for p, more := box.First(), !box.Empty(); more; more = box.Next(p) {
+		t, b := r.layout.Grid.Locate(p)
+		r.data.write(reg, t, b, elems[position(r.boxes[i], r.arrays[i].Axes, p)])
+	}
+	r.report.NearBytes += box.Size() * int64(r.arrays[i].Type.Bytes())
+}
+
+// stream runs the streams of a node on elements that it requests from the transposed
+// arrays, and writes back what they changed. The memory of the host serves as their
+// buffer: while arrays are transposed, what it has of them does not count.
+func (r *runner) stream(ctx context.Context, g *tdfg.Graph, s *lowering.Step, n *tdfg.Node, values map[string]int64, in lowering.Inputs) error {
+	st := n.Stream
+	mem := stream.Memory{}
+	for i := range st.Graph.Arrays {
+		name := st.Graph.Arrays[i].Name
+		j, reg, box := r.array(name)
+		mem[name] = r.m.Arrays[name].Elems
+		r.fetch(j, reg, r.touched(st.Graph, j, values, false).Intersect(box), mem[name])
+	}
+	args := stream.Args{Symbols: values, Params: map[string]scalar.Value{}}
+	for _, p := range st.Graph.Params {
+		if v, ok := r.m.Scalars[p.Name]; ok {
+			args.Params[p.Name] = v
+		}
+	}
+	for i, name := range st.Args {
+		a := &g.Nodes[n.Args[i]]
+		if a.Domain.Everywhere() {
+			v, err := lowering.Uniform(g, n.Args[i], in)
+			if err != nil {
+				return err
+			}
+			args.Params[name] = v
+			continue
+		}
+		box, err := a.Domain.Box(values)
+		if err != nil {
+			return err
+		}
+		j, _, _ := r.array(name)
+		r.fetch(j, s.Args[i].Register, box, mem[name])
+	}
+	run, err := st.Graph.Run(ctx, mem, args)
+	if err != nil {
+		return err
+	}
+	for _, c := range run.Streams {
+		r.report.NearOps += c.Ops
+	}
+	if n.Domain.Everywhere() {
+		v, ok := run.Value(st.Result)
+		if !ok {
+			return fmt.Errorf("no value of %s", st.Result)
+		}
+		in.Streams[s.Node] = v
+		return nil
+	}
+	j, own, box := r.array(st.Result)
+	if s.Dst != own {
+		// The result is a copy of the array, in rows of its own: what the streams
+		// neither read nor wrote is in the array still.
+		for p, more := box.First(), !box.Empty(); more; more = box.Next(p) {
+			t, b := r.layout.Grid.Locate(p)
+			r.data.write(s.Dst, t, b, r.data.read(own, t, b))
+		}
+		for i, name := range st.Args {
+			if name == st.Result {
+				if b, err := g.Nodes[n.Args[i]].Domain.Box(values); err == nil {
+					r.put(j, s.Dst, b, mem[name])
+				}
+			}
+		}
+	} else {
+		for i, name := range st.Args {
+			if name == st.Result {
+				if b, err := g.Nodes[n.Args[i]].Domain.Box(values); err == nil {
+					r.put(j, own, b, mem[name])
+				}
+			}
+		}
+	}
+	r.put(j, s.Dst, r.touched(st.Graph, j, values, true).Intersect(box), mem[st.Result])
+	return nil
+}
+
+// touched returns a box with all elements of an array that the streams of a graph
+// access, or write: the exact bounds where subscripts are affine, all of a dimension
+// where one depends on data.
+func (r *runner) touched(g *stream.Graph, array int, values map[string]int64, writes bool) lattice.Box {
+	a := r.arrays[array]
+	all := r.boxes[array]
+	var hull lattice.Box
+	g.Walk(func(loops []*stream.Loop, s *stream.Stream) {
+		if s.Array != a.Name || writes && (s.Kind == stream.Load || s.Kind == stream.Reduce) {
+			return
+		}
+		space := lattice.NewSpace()
+		known := true
+		for _, l := range loops {
+			lo, hi := l.Range.Lo.Bind(values), l.Range.Hi.Bind(values)
+			if l.Open || space.Declare(l.Var, lo, hi.Plus(-1), true) != nil {
+				known = false
+			}
+		}
+		box := all.Clone()
+		for i, x := range s.Index {
+			if !known {
+				break
+			}
+			x = x.Bind(values)
+			lo, ok := space.AtLeast(x)
+			high, ok2 := space.AtLeast(x.Scale(-1))
+			if ok && ok2 {
+				box[a.Axes[i]] = lattice.Range{Lo: lo, Hi: -high + 1}
+			}
+		}
+		if hull == nil {
+			hull = box
+		} else {
+			hull = hull.Hull(box)
+		}
+	})
+	if hull == nil {
+		hull = all.Clone()
+		for d := range hull {
+			hull[d].Hi = hull[d].Lo
+		}
+	}
+	return hull
+}
+
+// spill and reload keep words of all bitlines in memory (section 6 leaves them as
+// future work).
+func (r *runner) spill(s *lowering.Step) {
+	grid := r.layout.Grid
+	if r.slots == nil {
+		r.slots = map[int][][]scalar.Value{}
+	}
+	slot := make([][]scalar.Value, grid.Tiles())
+	for t := range slot {
+		slot[t] = make([]scalar.Value, grid.Bitlines())
+		r.data.readTile(s.Src, t, slot[t])
+	}
+	r.slots[s.Slot] = slot
+	r.clock.dram("spill", int64(grid.Tiles()*grid.Bitlines()*s.Src.Bits/8))
+}
+
+func (r *runner) reload(s *lowering.Step) {
+	grid := r.layout.Grid
+	mask := make([]uint64, (grid.Bitlines()+63)/64)
+	for b := range grid.Bitlines() {
+		mask[b/64] |= 1 << (b % 64)
+	}
+	for t, elems := range r.slots[s.Slot] {
+		r.data.writeTile(s.Dst, t, elems, mask)
+	}
+	r.clock.dram("spill", int64(grid.Tiles()*grid.Bitlines()*s.Dst.Bits/8))
+}

@@ -1,0 +1,377 @@
+package system
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bitsched/bitsched/lattice"
+	"github.com/bitsched/bitsched/lowering"
+	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/interp"
+	"github.com/bitsched/bitsched/tile"
+)
+
+// Fidelity is how commands are executed.
+type Fidelity uint8
+
+// The fidelities.
+const (
+	Gate Fidelity = iota // bit by bit, on all bitlines
+	Word                 // element by element; some arrays also bit by bit
+)
+
+func (f Fidelity) String() string { return [...]string{"gate", "word"}[f] }
+
+// ParseFidelity returns the fidelity of that name.
+func ParseFidelity(name string) (Fidelity, error) {
+	for _, f := range []Fidelity{Gate, Word} {
+		if f.String() == name {
+			return f, nil
+		}
+	}
+	return 0, fmt.Errorf("system: fidelity %q, expected gate or word", name)
+}
+
+// Options are how a program is run. The zero value but for the machine is the
+// default.
+type Options struct {
+	Machine  *tile.Machine
+	Fidelity Fidelity
+	Tile     lowering.Shape // nil chooses one by the heuristics of section 4.1
+	Threads  int            // 0 means 1; the result does not depend on it
+	Check    int            // word fidelity: every so many arrays are executed bit by bit too; 0 means 64
+
+	// Near runs regions near the memory where Eq. 2 of the paper says that this is
+	// faster; otherwise all that can be in memory is.
+	Decide bool
+
+	// Progress is told how many regions have been executed, now and then. May be nil.
+	Progress func(regions int64)
+
+	Trace *Trace // what happened when, if it is not nil
+}
+
+// DefaultCheck is the number of arrays from one that word fidelity checks to the
+// next.
+const DefaultCheck = 64
+
+// Run executes a program on a machine. m has its arrays, and the scalars that are
+// inputs; results are there afterwards. What cannot be laid out in memory is
+// executed near it, and the report says why.
+//
+// An error leaves the memory half done.
+func Run(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *interp.Memory, opt Options) (*Report, error) {
+	if opt.Check == 0 {
+		opt.Check = DefaultCheck
+	}
+	r := &runner{opt: opt, p: p, sizes: sizes, m: m, plans: map[*tdfg.Graph]*lowering.Plan{}, memo: map[string][]lowering.Command{}, report: &Report{}}
+	if err := r.prepare(ctx); err != nil {
+		return nil, err
+	}
+	for _, s := range p.Scalars {
+		if !s.Input {
+			m.Scalars[s.Name] = s.Init
+		} else if _, ok := m.Scalars[s.Name]; !ok {
+			return nil, fmt.Errorf("system: %s: no value for %s", p.Name, s.Name)
+		}
+	}
+	start := time.Now()
+	err := p.Each(sizes, func(g *tdfg.Graph, values map[string]int64) error {
+		if err := r.region(ctx, g, values); err != nil {
+			return err
+		}
+		r.report.Regions++
+		if opt.Progress != nil {
+			opt.Progress(r.report.Regions)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := r.release(); err != nil {
+		return nil, err
+	}
+	r.report.WallSeconds = time.Since(start).Seconds()
+	r.finish()
+	return r.report, nil
+}
+
+type runner struct {
+	opt    Options
+	p      *tdfg.Program
+	sizes  map[string]int64
+	m      *interp.Memory
+	layout *Layout
+	arrays []*tdfg.Array // that are laid out
+	boxes  []lattice.Box // of each in the lattice space
+	plans  map[*tdfg.Graph]*lowering.Plan
+	near   map[*tdfg.Graph]string // why a graph is not executed in memory
+	memo   map[string][]lowering.Command
+	data   backend
+	inside bool // arrays are transposed, in data; else in m
+	clock  *clock
+	slots  map[int][][]scalar.Value
+	report *Report
+}
+
+// prepare makes the layout and the plans.
+func (r *runner) prepare(ctx context.Context) error {
+	var graphs []*tdfg.Graph
+	for _, region := range r.p.Regions() {
+		graphs = append(graphs, region.Graph)
+	}
+	r.near = map[*tdfg.Graph]string{}
+	m := r.opt.Machine
+	r.clock = newClock(m, r.report, r.opt.Trace)
+	arrays, dims, fit := arraysOf(graphs)
+	for _, g := range graphs {
+		if !slices.Contains(fit, g) {
+			r.near[g] = "an array lies along other dimensions than in an earlier region"
+		}
+	}
+	if len(fit) == 0 {
+		return nil
+	}
+	var err error
+	r.layout, err = newLayout(m, arrays, dims, r.sizes, hints(fit), r.opt.Tile)
+	switch {
+	case errors.Is(err, errNear):
+		for _, g := range fit {
+			r.near[g] = err.Error()
+		}
+		return nil
+	case err != nil:
+		return err
+	}
+	r.arrays = arrays
+	scope := tdfg.Scope{Dims: dims, Arrays: arrays}
+	for i := range arrays {
+		box, err := scope.ArrayRect(i).Box(r.sizes)
+		if err != nil {
+			return err
+		}
+		r.boxes = append(r.boxes, box)
+	}
+	target := lowering.Target{Tech: m.Array.Technology, Rows: m.Array.Rows}
+	for _, g := range fit {
+		wl := make([]int, len(g.Arrays))
+		for i, a := range g.Arrays {
+			wl[i] = r.layout.Rows[a.Name]
+		}
+		plan, err := lowering.NewPlan(ctx, g, target, wl)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil: // does not fit, or is not defined in memory
+			r.near[g] = err.Error()
+		default:
+			r.plans[g] = plan
+		}
+	}
+	if len(r.plans) == 0 {
+		return nil
+	}
+	tiles := r.layout.Grid.Tiles()
+	r.report.Tile = r.layout.Grid.Tile().String()
+	r.report.Arrays = tiles
+	if r.opt.Fidelity == Word {
+		r.data = newWord(tiles, m.Array.Cols, r.opt.Threads, r.opt.Check)
+		return nil
+	}
+	r.data, err = newGate(m, tiles, r.opt.Threads)
+	return err
+}
+
+// region executes a graph once.
+func (r *runner) region(ctx context.Context, g *tdfg.Graph, values map[string]int64) error {
+	plan := r.plans[g]
+	if plan == nil || r.opt.Decide && !r.worth(plan, values) {
+		if plan != nil {
+			r.note(g, "Eq. 2 decides against it")
+		} else {
+			r.note(g, r.near[g])
+		}
+		if err := r.release(); err != nil {
+			return err
+		}
+		r.report.NearRegions++
+		opt := interp.Options{}
+		if r.layout != nil {
+			opt.Group = r.layout.Grid.Group
+		}
+		return interp.RunGraph(ctx, g, values, r.m, opt)
+	}
+	if err := r.enter(); err != nil {
+		return err
+	}
+	cmds, err := r.lower(plan, values)
+	if err != nil {
+		return err
+	}
+	in := lowering.Inputs{Symbols: values, Scalars: r.m.Scalars, Streams: map[tdfg.NodeID]scalar.Value{}}
+	for len(cmds) > 0 {
+		n := slices.IndexFunc(cmds, func(c lowering.Command) bool { return c.Kind == lowering.Near })
+		if n < 0 {
+			n = len(cmds)
+		}
+		if err := r.data.exec(ctx, plan, cmds[:n], in); err != nil {
+			return fmt.Errorf("%s: %w", g.Name, err)
+		}
+		if err := r.clock.commands(ctx, plan, cmds[:n]); err != nil {
+			return err
+		}
+		if n < len(cmds) {
+			s := &plan.Steps[cmds[n].Step]
+			if err := r.nearStep(ctx, plan, s, values, in); err != nil {
+				return fmt.Errorf("system: %s: node %d: %s: %w", g.Name, s.Node, s.Kind, err)
+			}
+			r.report.NearSteps++
+			n++
+		}
+		cmds = cmds[n:]
+	}
+	return nil
+}
+
+// note records why a region is executed near the memory, once.
+func (r *runner) note(g *tdfg.Graph, why string) {
+	text := g.Name + ": " + strings.TrimPrefix(why, "lowering: ")
+	if !slices.Contains(r.report.Reasons, text) {
+		r.report.Reasons = append(r.report.Reasons, text)
+	}
+}
+
+// lower returns the commands of a region, made before if it was executed with the
+// same symbols (section 4.2, memoization).
+func (r *runner) lower(p *lowering.Plan, values map[string]int64) ([]lowering.Command, error) {
+	var key strings.Builder
+	fmt.Fprintf(&key, "%p", p)
+	for _, sym := range p.Graph.Space.Symbols() {
+		fmt.Fprintf(&key, " %d", values[sym.Name])
+	}
+	if cmds, ok := r.memo[key.String()]; ok {
+		r.report.Memoized++
+		return cmds, nil
+	}
+	start := time.Now()
+	cmds, err := p.Lower(nil, r.layout.Grid, values)
+	if err != nil {
+		return nil, err
+	}
+	r.report.LowerSeconds += time.Since(start).Seconds()
+	r.clock.jit(p, cmds)
+	const keep = 4096
+	if len(r.memo) < keep {
+		r.memo[key.String()] = cmds
+	}
+	return cmds, nil
+}
+
+// worth is Eq. 2 of the paper: whether cores at their peak would take longer than
+// the operations in memory and the lowering.
+func (r *runner) worth(p *lowering.Plan, values map[string]int64) bool {
+	var work, inside int64
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if s.Kind != lowering.ComputeStep {
+			continue
+		}
+		if b, err := p.Graph.Nodes[s.Node].Domain.Box(values); err == nil {
+			work += b.Size()
+			inside += int64(s.Program.Latency())
+		}
+	}
+	return work/peakOps(r.opt.Machine) > inside+int64(len(p.Graph.Nodes))*jitNode
+}
+
+// enter brings the arrays into the cells, transposed.
+func (r *runner) enter() error {
+	if r.inside {
+		return nil
+	}
+	r.inside = true
+	return r.transfer(func(reg lowering.Register, t int, elems []scalar.Value, mask []uint64, at []int64, a *interp.Array) {
+		for i, x := range at {
+			if x >= 0 {
+				elems[i] = a.Elems[x]
+			}
+		}
+		r.data.writeTile(reg, t, elems, mask)
+	})
+}
+
+// release brings the arrays back to memory.
+func (r *runner) release() error {
+	if !r.inside {
+		return nil
+	}
+	r.inside = false
+	return r.transfer(func(reg lowering.Register, t int, elems []scalar.Value, _ []uint64, at []int64, a *interp.Array) {
+		r.data.readTile(reg, t, elems)
+		for i, x := range at {
+			if x >= 0 {
+				a.Elems[x] = elems[i]
+			}
+		}
+	})
+}
+
+// transfer calls f for each tile of each array, with the position in memory of the
+// element of each bitline, -1 where there is none, and the bitlines that have one.
+func (r *runner) transfer(f func(reg lowering.Register, t int, elems []scalar.Value, mask []uint64, at []int64, a *interp.Array)) error {
+	grid := r.layout.Grid
+	cols := grid.Bitlines()
+	elems, at, mask := make([]scalar.Value, cols), make([]int64, cols), make([]uint64, (cols+63)/64)
+	for i, a := range r.arrays {
+		mem := r.m.Arrays[a.Name]
+		if mem == nil {
+			return fmt.Errorf("system: no array %s in memory", a.Name)
+		}
+		reg := lowering.Register{Row: r.layout.Rows[a.Name], Bits: a.Type.Bits()}
+		for t := range grid.Tiles() {
+			clear(mask)
+			any := false
+			r.elements(i, t, at)
+			for b, x := range at {
+				if x >= 0 {
+					mask[b/64] |= 1 << (b % 64)
+					any = true
+				}
+			}
+			if any {
+				f(reg, t, elems, mask, at, mem)
+			}
+		}
+		r.clock.dram(a.Name, r.boxes[i].Size()*int64(a.Type.Bytes()))
+	}
+	return nil
+}
+
+// elements sets at to the position in memory of the element of array i on each
+// bitline of a tile, -1 where there is none.
+func (r *runner) elements(i, t int, at []int64) {
+	box, axes := r.boxes[i], r.arrays[i].Axes
+	point := make([]int64, len(box))
+	for b := range at {
+		at[b] = -1
+		if r.layout.Grid.Cell(t, b, point) && box.Has(point) {
+			at[b] = position(box, axes, point)
+		}
+	}
+}
+
+// position returns the position in memory of the element of an array at a point.
+func position(box lattice.Box, axes []int, point []int64) int64 {
+	var x int64
+	for j := len(axes) - 1; j >= 0; j-- {
+		d := axes[j]
+		x = x*box[d].Len() + point[d]
+	}
+	return x
+}
