@@ -2,18 +2,89 @@ package system_test
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/bitsched/bitsched/lattice"
+	"github.com/bitsched/bitsched/internal/tdfgtest"
 	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/scalar"
 	"github.com/bitsched/bitsched/system"
 	"github.com/bitsched/bitsched/tdfg"
-	"github.com/bitsched/bitsched/tdfg/internal/random"
 	"github.com/bitsched/bitsched/tdfg/interp"
 	"github.com/bitsched/bitsched/tile"
 )
+
+// small is a machine whose arrays have few bitlines, so that small tensors lie in
+// many tiles and banks.
+func small(t testing.TB) *tile.Machine {
+	m := tile.Default()
+	m.Mesh.Cols, m.Mesh.Rows = 2, 2
+	m.L3.Ways, m.L3.ComputeWays, m.L3.ArraysPerWay = 8, 8, 8
+	m.Array.Cols = 64
+	m.L3.LineBytes, m.NoC.MemoryControllers = 8, 4
+	m.L3.InterleaveBytes = 1024
+	require.NoError(t, m.Check())
+	return m
+}
+
+// fill gives all arrays random elements.
+func fill(r *rand.Rand, m *interp.Memory, arrays []*tdfg.Array) {
+	for _, a := range arrays {
+		data := m.Arrays[a.Name]
+		for i := range data.Elems {
+			if a.Type.Float() {
+				data.Elems[i] = scalar.FromFloat(a.Type, float64(r.IntN(2000)-1000)/16)
+			} else {
+				data.Elems[i] = r.Uint64() & a.Type.Mask()
+			}
+		}
+	}
+}
+
+// shapes are tiles of 64 bitlines by the number of dimensions.
+var shapes = map[int][]lowering.Shape{
+	1: {{64}},
+	2: {{8, 8}, {64, 1}, {16, 4}, {4, 16}},
+	3: {{4, 4, 4}, {64, 1, 1}, {8, 8, 1}, {8, 2, 4}},
+}
+
+// TestRandomGraphs runs random graphs at both fidelities, in tiles of all shapes,
+// and compares every element with the interpreter's, and the cycles of the fidelities
+// with each other.
+func TestRandomGraphs(t *testing.T) {
+	machine := small(t)
+	ctx := context.Background()
+	ran := 0
+	for seed := range uint64(150) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		typ := []scalar.Type{scalar.Int8, scalar.Int16, scalar.FP16, scalar.Int32}[seed%4]
+		g := tdfgtest.Graph(r, tdfgtest.Options{Type: typ, Nodes: 10, Reuse: true, Open: true, Align: 8})
+		p := &tdfg.Program{Name: "random", Arrays: g.Arrays, Scalars: []tdfg.Scalar{{Param: g.Params[0], Input: true}}, Body: []tdfg.Stmt{&tdfg.Region{Graph: g}}}
+		before := interp.NewMemory()
+		require.NoError(t, before.Allocate(g.Arrays, nil))
+		fill(r, before, g.Arrays)
+		before.Scalars["p"] = scalar.FromInt(typ, 3)
+		for _, shape := range shapes[g.Dims] {
+			var reports [2]*system.Report
+			for _, f := range []system.Fidelity{system.Gate, system.Word} {
+				got := before.Clone()
+				rep, err := system.Run(ctx, p, nil, got, system.Options{Machine: machine, Fidelity: f, Tile: shape, Threads: 2, Check: 1})
+				require.NoError(t, err, "seed %d %v\n%s", seed, shape, g)
+				reports[f] = rep
+				want := before.Clone()
+				opt := interp.Options{Group: func(dim int) int { return int(shape[dim]) }}
+				require.NoError(t, interp.Run(ctx, p, nil, want, opt))
+				require.Empty(t, want.Diff(got), "seed %d %v %v\n%s", seed, shape, f, g)
+			}
+			require.Equal(t, reports[0].Cycles, reports[1].Cycles)
+			if reports[0].NearRegions == 0 {
+				ran++
+			} else {
+				t.Log(seed, shape, reports[0].Reasons)
+			}
+		}
+	}
+	require.Greater(t, ran, 200)
+}

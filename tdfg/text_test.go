@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/internal/tdfgtest"
 	"github.com/bitsched/bitsched/scalar"
 	"github.com/bitsched/bitsched/tdfg"
-	"github.com/bitsched/bitsched/tdfg/internal/random"
 )
 
 // text has every kind of node and every declaration, in the form of String.
@@ -73,7 +73,7 @@ func TestText(t *testing.T) {
 func TestTextOfRandomGraphs(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 9))
-		g := random.Graph(r, random.Options{Type: scalar.Types()[seed%7], Nodes: 15, Reuse: true})
+		g := tdfgtest.Graph(r, tdfgtest.Options{Type: scalar.Types()[seed%7], Nodes: 15, Reuse: true})
 		back, err := tdfg.ParseGraph("g", g.String())
 		require.NoError(t, err, g.String())
 		require.Equal(t, len(g.Nodes), len(back.Nodes))

@@ -133,8 +133,8 @@ func Fill(dst, n int, value []uint64, on Enable) Op {
 // in all, and by dist bitlines to higher ones. One copy is a shift between tiles,
 // several a broadcast. What would leave the array is dropped.
 //
-// All rows are read before any is written as far as the two do not overlap, which
-// they must not; no array may receive from two.
+// The rows may be the same where no array sends and receives, else they must not
+// overlap; no array may receive from two.
 func Transfer(src, dst, n, dist, arrayDist, copies, stride int, on Enable) Op {
 	return Op{kind: opTransfer, src: src, dst: dst, n: n, dist: dist, arrayDist: arrayDist, copies: copies, stride: stride, on: on}
 }
@@ -166,8 +166,8 @@ func (c *Cells) check(op *Op) error {
 			return fmt.Errorf("%d rows from %d to %d overlap, expected the same or others", op.n, op.src, op.dst)
 		}
 	case opTransfer:
-		if overlap {
-			return fmt.Errorf("%d rows from %d to %d overlap, expected others", op.n, op.src, op.dst)
+		if overlap && op.src != op.dst {
+			return fmt.Errorf("%d rows from %d to %d overlap, expected the same or others", op.n, op.src, op.dst)
 		}
 		return c.checkTargets(op)
 	}
@@ -191,6 +191,9 @@ func (c *Cells) checkTargets(op *Op) error {
 			}
 			if taken[to/64]>>(to%64)&1 == 1 {
 				return fmt.Errorf("two transfers to array %d", to)
+			}
+			if op.src == op.dst && op.on.has(to) {
+				return fmt.Errorf("transfer from array %d to the same rows of array %d, which sends them too", a, to)
 			}
 			taken[to/64] |= 1 << (to % 64)
 		}

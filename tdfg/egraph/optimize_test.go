@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/internal/tdfgtest"
 	"github.com/bitsched/bitsched/scalar"
 	"github.com/bitsched/bitsched/tdfg"
-	"github.com/bitsched/bitsched/tdfg/internal/random"
 	"github.com/bitsched/bitsched/tdfg/interp"
 )
 
@@ -59,7 +59,7 @@ func TestInterpreted(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		types := scalar.Types()
-		g := random.Graph(r, random.Options{Type: types[seed%uint64(len(types))], Nodes: 16, Reuse: true})
+		g := tdfgtest.Graph(r, tdfgtest.Options{Type: types[seed%uint64(len(types))], Nodes: 16, Reuse: true})
 		h, stats, err := Optimize(context.Background(), g, Options{Nodes: 2000, Effort: 500})
 		require.NoError(t, err)
 		require.LessOrEqual(t, stats.After.Cost, stats.Before.Cost)

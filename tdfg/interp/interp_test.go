@@ -7,11 +7,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/internal/tdfgtest"
 	"github.com/bitsched/bitsched/lattice"
 	"github.com/bitsched/bitsched/scalar"
 	"github.com/bitsched/bitsched/stream"
 	"github.com/bitsched/bitsched/tdfg"
-	"github.com/bitsched/bitsched/tdfg/internal/random"
 	"github.com/bitsched/bitsched/tdfg/interp"
 )
 
@@ -159,7 +159,7 @@ func TestRandomGraphs(t *testing.T) {
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		types := scalar.Types()
-		g := random.Graph(r, random.Options{Type: types[seed%uint64(len(types))], Nodes: 12, Reuse: true})
+		g := tdfgtest.Graph(r, tdfgtest.Options{Type: types[seed%uint64(len(types))], Nodes: 12, Reuse: true})
 		m := interp.NewMemory()
 		require.NoError(t, m.Allocate(g.Arrays, nil))
 		for _, a := range g.Arrays {

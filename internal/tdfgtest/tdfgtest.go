@@ -1,5 +1,5 @@
-// Package random makes tensor dataflow graphs at random, for tests.
-package random
+// Package tdfgtest makes tensor dataflow graphs at random, for tests.
+package tdfgtest
 
 import (
 	"fmt"
@@ -13,8 +13,10 @@ import (
 // Options are what a graph is made of.
 type Options struct {
 	Type  scalar.Type
-	Nodes int  // about so many
-	Reuse bool // reductions and conversions as well
+	Nodes int   // about so many
+	Reuse bool  // reductions as well
+	Open  bool  // reductions in groups that the execution chooses
+	Align int64 // what the sizes of the lattice in dimension 0 are a multiple of; 0 means 1
 }
 
 // Graph returns a graph over arrays of 3 to 8 elements in each dimension, whose
@@ -26,6 +28,9 @@ func Graph(r *rand.Rand, opt Options) *tdfg.Graph {
 	size := make([]int64, dims)
 	for d := range size {
 		size[d] = 3 + r.Int64N(6)
+	}
+	if opt.Align > 0 {
+		size[0] = opt.Align * (1 + r.Int64N(2))
 	}
 	array := func(name string) {
 		a := &tdfg.Array{Name: name, Type: opt.Type}
@@ -114,7 +119,11 @@ func Graph(r *rand.Rand, opt Options) *tdfg.Graph {
 		case k == 10:
 			id = b.Shrink(a, d, sub(b.Node(a).Domain[d]))
 		case opt.Reuse && size2(a) > 0:
-			id = b.Reduce([]scalar.Op{scalar.Add, scalar.Min}[r.IntN(2)], a, d, 1<<r.IntN(4))
+			group := 1 << r.IntN(4)
+			if opt.Open {
+				group = 0
+			}
+			id = b.Reduce([]scalar.Op{scalar.Add, scalar.Min}[r.IntN(2)], a, d, group)
 		default:
 			id = tensor()
 		}
