@@ -226,11 +226,11 @@ func (p *Program) assemble() error {
 		args[p.Args[i]] = portWord(in)
 	}
 	p.Op.nc(a, p.Type, args, portWord(out))
-	k.Instrs = a.code
-	removeDead(k)
 	if n := a.base + len(a.used); n > k.Usable() {
 		return p.tooLarge(n)
 	}
+	k.Instrs = a.code
+	removeDead(k)
 	return nil
 }
 

@@ -43,6 +43,8 @@ type AgainReport struct {
 	CopiesOfGates  *int     `json:"copies_of_gates"`
 	Recomputed     *int     `json:"recomputed"`
 	SavedPercent   *float64 `json:"energy_saved_percent"` // of the same scheduler without it
+	EnergyBound    float64  `json:"energy_lower_bound"`
+	EnergyReason   string   `json:"energy_lower_bound_reason"`
 }
 
 // BoundReport is the lower bound on the copies for a circuit.
@@ -59,7 +61,7 @@ type ResultReport struct {
 	Stopped          string   `json:"stopped"`
 	Copies           *int     `json:"copies"`
 	PaperCopies      *int     `json:"paper_copies"`
-	Optimal          bool     `json:"optimal"` // as few copies as the lower bound
+	Optimal          bool     `json:"optimal"` // as few copies as the lower bound; of AgainReport, as little energy
 	ToMASIM          *float64 `json:"copies_to_masim"`
 	ToPaperMASIM     *float64 `json:"copies_to_paper_masim"`
 	Computes         *int     `json:"computes"`
@@ -120,14 +122,16 @@ func (c *Comparison) Report() *Report {
 			if cell.Status == Done {
 				rr.Copies, rr.Computes, rr.Energy = &cell.Copies, &cell.Computes, &cell.Energy
 				rr.ArraysUsed, rr.Trials = &cell.ArraysUsed, &cell.Trials
-				rr.Optimal = cell != row.Again && cell.Copies == row.Bound
+				rr.Optimal = row.optimal(cell)
 			}
 			r.Deterministic = r.Deterministic && cell.Stopped == ""
 			if cell != row.Again {
 				cr.Results = append(cr.Results, rr)
 				continue
 			}
-			cr.Rematerialized = &AgainReport{ResultReport: rr, SavedPercent: row.saved()}
+			cr.Rematerialized = &AgainReport{
+				ResultReport: rr, SavedPercent: row.saved(), EnergyBound: row.EnergyBound, EnergyReason: row.EnergyReason,
+			}
 			if cell.Status == Done {
 				gates := cell.Copies - cell.OfInputs
 				cr.Rematerialized.CopiesOfInputs, cr.Rematerialized.CopiesOfGates = &cell.OfInputs, &gates

@@ -98,6 +98,8 @@ type Row struct {
 	BoundReason            string // why
 	Cells                  []Cell
 	Again                  *Cell // of the default scheduler with rematerialisation; nil without the option
+	EnergyBound            float64
+	EnergyReason           string // why no schedule takes less energy, with rematerialisation either
 }
 
 // all returns the cells, that with rematerialisation last.
@@ -110,6 +112,15 @@ func (r *Row) all() []*Cell {
 		cells = append(cells, r.Again)
 	}
 	return cells
+}
+
+// optimal reports whether no schedule has fewer copies than that of a cell or,
+// with rematerialisation, takes less energy.
+func (r *Row) optimal(c *Cell) bool {
+	if c == r.Again {
+		return c.Energy <= r.EnergyBound*(1+1e-9)
+	}
+	return c.Copies == r.Bound
 }
 
 // Published returns the paper's figures for this circuit, nil if there are none
@@ -170,6 +181,9 @@ func Run(ctx context.Context, circuits []Circuit, schedulers []masim.Scheduler, 
 		p := masim.Problem{Graph: g, Geometry: sram.Geometry{Arrays: o.Arrays, Rows: circuit.Rows, Cols: o.Cols}}
 		if p.Validate() == nil {
 			row.Bound, row.BoundReason = masim.LowerBound(p)
+			if o.Rematerialize {
+				row.EnergyBound, row.EnergyReason = masim.LowerBoundEnergy(p, o.Energy)
+			}
 		}
 		run := func(j int, cell *Cell, s masim.Scheduler, again bool) {
 			cell.Scheduler = s.Name

@@ -131,11 +131,14 @@ func TestRunRematerialize(t *testing.T) {
 		require.InDelta(t, float64(again.Computes)+1.87*float64(again.Copies), again.Energy, 1e-9)
 		require.LessOrEqual(t, again.OfInputs, again.Copies)
 		require.InDelta(t, 100-100*again.Energy/r.Cells[0].Energy, *r.saved(), 1e-9)
+		require.LessOrEqual(t, r.EnergyBound, again.Energy+1e-9)
+		require.GreaterOrEqual(t, r.EnergyBound, float64(r.Gates))
+		require.NotEmpty(t, r.EnergyReason)
 	}
 	require.Equal(t, Infeasible, with.Rows[2].Again.Status)
 
 	tables, _ := with.Tables()
-	i := slices.IndexFunc(tables, func(t Table) bool { return t.Columns[len(t.Columns)-3].Name == "energy now" })
+	i := slices.IndexFunc(tables, func(t Table) bool { return t.Columns[len(t.Columns)-4].Name == "energy now" })
 	require.GreaterOrEqual(t, i, 0)
 	require.Len(t, tables[i].Rows, 3)
 	for _, row := range tables[i].Rows {
@@ -145,6 +148,10 @@ func TestRunRematerialize(t *testing.T) {
 	require.Len(t, report.Circuits[0].Results, 2)
 	require.Equal(t, with.Rows[0].Again.OfInputs, *report.Circuits[0].Rematerialized.CopiesOfInputs)
 	require.Nil(t, report.Circuits[2].Rematerialized.Recomputed)
+	// At least the eight inputs of the full array are copied.
+	a := report.Circuits[0].Rematerialized
+	require.GreaterOrEqual(t, a.EnergyBound, float64(with.Rows[0].Gates)+8*1.87-1e-9)
+	require.Equal(t, *a.Energy < a.EnergyBound+1e-9, a.Optimal)
 	require.Nil(t, without.Report().Circuits[0].Rematerialized)
 }
 

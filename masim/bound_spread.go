@@ -81,7 +81,8 @@ func newSpreadBound(in *instance) *spreadBound {
 // search bounds the copies with clusters of several sizes.
 func (b *spreadBound) search() {
 	in := b.in
-	if in.gates > cutLargest {
+	// A cluster takes no more rows than it has inputs.
+	if int(in.first-1) <= in.p.Geometry.Rows || in.gates > cutLargest {
 		return
 	}
 	splits := make([]int32, in.gates)

@@ -99,9 +99,15 @@ const (
 	opEq
 	opNe
 	opLt
+	opLe
+	opMin
+	opMax
+	opExtend // of an integer to another integer type
 	opFAdd
 	opFSub
 	opFMul
+	opFLt
+	opFLe
 )
 
 // instr is one instruction. Operands are registers.
@@ -379,45 +385,45 @@ func (c *compiler) expr(x *Expr, dst int) place {
 		}
 		if x.Kind == ApplyExpr {
 			in.typ = args[len(x.Args)-1].typ
-			in.op = special(x.Op, in.typ)
+			in.op = opEval
 			p.typ = x.Op.Result(in.typ)
 		}
+		in.special()
 		c.emit(in)
 	}
 	c.done[x] = p
 	return p
 }
 
-// special returns the instruction for an operation.
-func special(op scalar.Op, t scalar.Type) opcode {
-	if op == scalar.Select {
-		return opSelect
-	}
+// specials are the operations with instructions of their own, for integers and
+// for fp32.
+var specials = map[bool]map[scalar.Op]opcode{
+	false: {
+		scalar.Add: opAdd, scalar.Sub: opSub, scalar.Mul: opMul, scalar.Min: opMin, scalar.Max: opMax,
+		scalar.Eq: opEq, scalar.Ne: opNe, scalar.Lt: opLt, scalar.Le: opLe,
+	},
+	true: {scalar.Add: opFAdd, scalar.Sub: opFSub, scalar.Mul: opFMul, scalar.Lt: opFLt, scalar.Le: opFLe},
+}
+
+// special gives an operation the instruction of its own, if there is one.
+func (in *instr) special() {
 	switch {
-	case t.Int():
-		switch op {
-		case scalar.Add:
-			return opAdd
-		case scalar.Sub:
-			return opSub
-		case scalar.Mul:
-			return opMul
-		case scalar.Eq:
-			return opEq
-		case scalar.Ne:
-			return opNe
-		case scalar.Lt:
-			return opLt
+	case in.what == scalar.Select:
+		in.op = opSelect
+		return
+	case in.op == opConvert:
+		if in.typ.Int() && in.to.Int() {
+			in.op = opExtend
 		}
-	case t == scalar.FP32:
-		switch op {
-		case scalar.Add:
-			return opFAdd
-		case scalar.Sub:
-			return opFSub
-		case scalar.Mul:
-			return opFMul
-		}
+		return
+	case !in.typ.Int() && in.typ != scalar.FP32:
+		return
+	case in.what == scalar.Gt:
+		in.what, in.a, in.b = scalar.Lt, in.b, in.a
+	case in.what == scalar.Ge:
+		in.what, in.a, in.b = scalar.Le, in.b, in.a
 	}
-	return opEval
+	if op, ok := specials[in.typ.Float()][in.what]; ok {
+		in.op = op
+	}
 }

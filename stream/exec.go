@@ -59,6 +59,26 @@ func (m *machine) exec(code []instr, l *loop, first, from, end int64) (int64, er
 				regs[in.dst] = flag(regs[in.a] != regs[in.b])
 			case opLt:
 				regs[in.dst] = flag(int64(regs[in.a]<<in.pad) < int64(regs[in.b]<<in.pad))
+			case opLe:
+				regs[in.dst] = flag(int64(regs[in.a]<<in.pad) <= int64(regs[in.b]<<in.pad))
+			case opMin:
+				a, b := regs[in.a], regs[in.b]
+				if int64(b<<in.pad) < int64(a<<in.pad) {
+					a = b
+				}
+				regs[in.dst] = a
+			case opMax:
+				a, b := regs[in.a], regs[in.b]
+				if int64(b<<in.pad) > int64(a<<in.pad) {
+					a = b
+				}
+				regs[in.dst] = a
+			case opExtend:
+				regs[in.dst] = scalar.Value(int64(regs[in.a]<<in.pad)>>in.pad) & in.to.Mask()
+			case opFLt:
+				regs[in.dst] = flag(float(regs[in.a]) < float(regs[in.b]))
+			case opFLe:
+				regs[in.dst] = flag(float(regs[in.a]) <= float(regs[in.b]))
 			case opFAdd:
 				regs[in.dst] = fp32(float(regs[in.a]) + float(regs[in.b]))
 			case opFSub:

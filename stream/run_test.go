@@ -60,16 +60,42 @@ func TestSaxpy(t *testing.T) {
 	require.Equal(t, stream.Count{Stream: res.Streams[1].Stream, Iterations: n, Executed: n, BytesRead: 4 * n, BytesWritten: 4 * n, Ops: 2 * n}, res.Streams[1])
 }
 
-func BenchmarkSaxpy(b *testing.B) {
-	const n = 1 << 20
-	p, err := stream.Compile(saxpy())
-	require.NoError(b, err)
-	mem := stream.Memory{"X": make([]scalar.Value, n), "Y": make([]scalar.Value, n)}
-	for b.Loop() {
-		_, err := p.Run(context.Background(), mem, stream.Args{Symbols: map[string]int64{"N": n}, Params: map[string]scalar.Value{"a": 1}})
-		require.NoError(b, err)
+// BenchmarkRun gives the accesses of each kind of loop in a second.
+func BenchmarkRun(b *testing.B) {
+	const n = 1 << 18
+	for _, c := range []struct{ name, body string }{
+		{"saxpy", "for i in [0,N) {\nload x: X[i]\nrmw y: Y[i] = add(@, mul(a, x))\n}"},
+		{"sum", "for i in [0,N) {\nreduce s: X[i] over i from fp32(0) = add(s, @)\n}"},
+		{"stencil", "for i in [1,N-1) {\nload l: X[i-1]\nload m: X[i]\nload r: X[i+1]\nstore y: Y[i] = add(add(l, m), r)\n}"},
+		{"short rows", "for i in [0,16384) {\nfor j in [0,16) {\nload z: Z[i][j]\nreduce s over j from fp32(0) = max(s, z)\n}\n}"},
+		{"gather", "for i in [0,N) {\nload x: I[i]\nload v: X[x]\nstore y: Y[i] = v\n}"},
+		{"histogram", "for i in [0,N) {\nload x: I[i]\nrmw c: C[x] = add(@, int32(1)) if gt(x, int32(5))\n}"},
+		{"chase", "for i in [0,N) {\nreduce p: I[p] over i from int32(0)\n}"},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			p, err := stream.Compile(parse(b, "graph g\nsymbol N in [1,inf)\narray X fp32[N]\narray Y fp32[N]\narray Z fp32[16384][16]\narray I int32[N]\narray C int32[N]\nparam a fp32\n"+c.body+"\n"))
+			require.NoError(b, err)
+			mem := stream.Memory{}
+			for _, name := range []string{"X", "Y", "Z", "I", "C"} {
+				mem[name] = make([]scalar.Value, n)
+			}
+			r := rand.New(rand.NewPCG(1, 1))
+			for i := range n {
+				mem["X"][i], mem["I"][i] = fp32(r.Float32()), scalar.Value(r.IntN(n))
+			}
+			accesses := int64(0)
+			for b.Loop() {
+				res, err := p.Run(context.Background(), mem, stream.Args{Symbols: map[string]int64{"N": n}, Params: map[string]scalar.Value{"a": fp32(0.5)}})
+				require.NoError(b, err)
+				for _, s := range res.Streams {
+					if s.Stream.Array != "" {
+						accesses += s.Executed
+					}
+				}
+			}
+			b.ReportMetric(float64(accesses)/b.Elapsed().Seconds()/1e6, "Maccesses/s")
+		})
 	}
-	b.ReportMetric(float64(b.N)*n*3/b.Elapsed().Seconds()/1e6, "Mstreamelem/s")
 }
 
 // TestOps compares the instructions of all operations with package scalar, on

@@ -31,7 +31,7 @@ type nocFlags struct {
 	warmup, window int64
 	seed           uint64
 	reference      string
-	json           bool
+	json, links    bool
 	svg            string
 }
 
@@ -94,6 +94,7 @@ func (a *app) nocCommand() *cobra.Command {
 	fl.Uint64Var(&f.seed, "seed", 1, "`seed` of the traffic")
 	fl.StringVar(&f.reference, "reference", "", "compare with the latencies of this `file`")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
+	fl.BoolVar(&f.links, "links", false, "with --json: also the flits that each link carried")
 	fl.StringVar(&f.svg, "svg", "", "draw latencies against loads into this `file`")
 	var names []string
 	for _, p := range noc.Patterns() {
@@ -142,8 +143,11 @@ func (a *app) noc(cmd *cobra.Command, f nocFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.svg == "-" {
+	switch {
+	case f.svg == "-":
 		return usageError(cmd, "--svg -, expected a file")
+	case f.links && !f.json:
+		return usageError(cmd, "--links without --json")
 	}
 	if err := a.checkWritable(f.svg); err != nil {
 		return err
@@ -172,6 +176,9 @@ func (a *app) noc(cmd *cobra.Command, f nocFlags) error {
 		}
 		if err != nil {
 			return err
+		}
+		if !f.links {
+			m.Links = nil
 		}
 		p := nocPoint{Traffic: e.Pattern, Flits: e.Flits, Load: e.Load, Measurement: m}
 		for _, ref := range reference {

@@ -185,7 +185,14 @@ type scheduleResult struct {
 type boundReport struct {
 	Copies int    `json:"copies"`
 	Reason string `json:"reason"`
+
+	// Of --rematerialize, where the fewest copies need not be the least energy.
+	Energy       float64 `json:"energy,omitempty"`
+	EnergyReason string  `json:"energy_reason,omitempty"`
 }
+
+// met reports whether no schedule takes less energy.
+func (b boundReport) met(energy float64) bool { return energy <= b.Energy*(1+1e-9) }
 
 // verifyReport is what the checks found.
 type verifyReport struct {
@@ -334,13 +341,16 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 	}
 	line.clear()
 
-	lower := masim.LowerBound
+	energy := sram.Energy{Compute: sram.DefaultEnergy.Compute, Copy: f.copyEnergy}
+	var bound boundReport
 	if f.rematerialize {
-		lower = masim.LowerBoundRematerialized
+		bound.Copies, bound.Reason = masim.LowerBoundRematerialized(p)
+		bound.Energy, bound.EnergyReason = masim.LowerBoundEnergy(p, energy)
+	} else {
+		bound.Copies, bound.Reason = masim.LowerBound(p)
 	}
-	bound, reason := lower(p)
-	if result.Optimal && bound < replay.Copies {
-		bound, reason = replay.Copies, "a search of all states of the memory found no schedule of fewer copies"
+	if result.Optimal && bound.Copies < replay.Copies {
+		bound.Copies, bound.Reason = replay.Copies, "a search of all states of the memory found no schedule of fewer copies"
 	}
 	r := &scheduleResult{
 		Netlist:        newNetlistReport(file, n.Name, g),
@@ -363,9 +373,9 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 		CopiesOfInputs: replay.InputCopies,
 		CopiesOfGates:  replay.Copies - replay.InputCopies,
 		Instructions:   replay.Instructions,
-		Energy:         result.Program.Energy(sram.Energy{Compute: sram.DefaultEnergy.Compute, Copy: f.copyEnergy}),
+		Energy:         result.Program.Energy(energy),
 		CopyEnergy:     f.copyEnergy,
-		LowerBound:     boundReport{bound, reason},
+		LowerBound:     bound,
 		Verified:       newVerifyReport(true, verdict, proof),
 		Cost:           f.cost.report(table, result.Program),
 		CPUSeconds:     cpuTime().Seconds(),
@@ -463,7 +473,7 @@ func (r *scheduleResult) text(f scheduleFlags, v *masim.VerifyReport) string {
 		s.add("of these", "%d of inputs, which cannot be computed, %d of gates", r.CopiesOfInputs, r.CopiesOfGates)
 	}
 	switch {
-	case r.Copies == 0:
+	case r.Copies == 0 || f.rematerialize: // the bound of the energy says more
 	case r.LowerBound.Copies == 0:
 		s.add("bound", "none found: %s", r.LowerBound.Reason)
 	default:
@@ -480,7 +490,14 @@ func (r *scheduleResult) text(f scheduleFlags, v *masim.VerifyReport) string {
 	if r.Objective == masim.MinRows.String() {
 		s.add("rows used", "%d: %s and %s", r.MaxRows, count(r.Netlist.Inputs, "input"), count(r.MaxRows-r.Netlist.Inputs, "live value"))
 	}
-	s.add("energy", "%.1f (compute %.1f, copy %g)", r.Energy, sram.DefaultEnergy.Compute, r.CopyEnergy)
+	least := ""
+	if f.rematerialize && r.LowerBound.met(r.Energy) {
+		least = ", the least possible"
+	}
+	s.add("energy", "%.1f (compute %.1f, copy %g)%s", r.Energy, sram.DefaultEnergy.Compute, r.CopyEnergy, least)
+	if f.rematerialize {
+		s.add("at least", "%.1f: %s", r.LowerBound.Energy, r.LowerBound.EnergyReason)
+	}
 	s.gap()
 	s.add("verified", "rules replayed; %s", agreement(v, r.Cols))
 	if p := r.Verified.Proof; p != nil {

@@ -1,8 +1,11 @@
 package noc
 
 import (
+	"context"
 	"fmt"
 	"testing"
+
+	"github.com/bitsched/bitsched/tile/event"
 )
 
 // BenchmarkMesh simulates the 8x8 mesh under uniform traffic, which it generates
@@ -39,4 +42,32 @@ func BenchmarkMesh(b *testing.B) {
 			})
 		}
 	}
+}
+
+// BenchmarkSparse sends a packet of three flits across the 8x8 mesh at a time, by
+// events: what a model of a machine pays for a message in an idle network.
+func BenchmarkSparse(b *testing.B) {
+	e := event.New()
+	n, err := New(DefaultConfig(8, 8))
+	if err != nil {
+		b.Fatal(err)
+	}
+	a := Attach(e, n)
+	left := b.N
+	send := e.Handle(func(event.Time, uint64) {
+		if err := a.Inject(Packet{Src: 0, Dst: 63, Flits: 3}); err != nil {
+			b.Fatal(err)
+		}
+	})
+	n.OnDelivery = func(Delivery) {
+		if left--; left > 0 {
+			e.After(1000, send, 0)
+		}
+	}
+	b.ReportAllocs()
+	e.After(0, send, 0)
+	if err := e.Run(context.Background(), event.Forever); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/15, "ns/hop")
 }

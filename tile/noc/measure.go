@@ -44,7 +44,8 @@ type Measurement struct {
 	ByteHops  uint64  `json:"byte_hops"`
 	Cycles    int64   `json:"cycles"`        // simulated in all
 	Lost      int64   `json:"not_delivered"` // packets of the window that were under way at the end
-	Saturated bool    `json:"saturated"`     // some were: the load is more than the network takes, latencies grow with the window
+	Links     []Link  `json:"links,omitempty"`
+	Saturated bool    `json:"saturated"` // some were: the load is more than the network takes, latencies grow with the window
 }
 
 // Validate reports the first value out of range.
@@ -162,6 +163,7 @@ func (e Experiment) Run(ctx context.Context) (*Measurement, error) {
 	m.Busiest, _ = net.Utilisation()
 	m.FlitHops, m.ByteHops = net.counters.FlitHops(), net.ByteHops()
 	m.Cycles = net.Now()
+	m.Links = net.Links()
 	return &m, nil
 }
 

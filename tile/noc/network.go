@@ -137,7 +137,7 @@ type (
 // Network must not be used by several goroutines at a time.
 type Network struct {
 	// OnDelivery is called for each node that has received a packet, in a fixed
-	// order. It may call Inject.
+	// order. It may call Inject, but not AdvanceTo.
 	OnDelivery func(Delivery)
 
 	cfg     Config

@@ -138,6 +138,69 @@ func TestSaturation(t *testing.T) {
 	require.Greater(t, m.Busiest, 0.8)
 }
 
+// share is the probability that a packet goes from one node to another.
+func share(t *testing.T, p Pattern, tr *traffic, src, dst int) float64 {
+	t.Helper()
+	nodes := float64(tr.cfg.Nodes())
+	switch p.Name {
+	case "uniform":
+		return 1 / nodes
+	case "hotspot":
+		if dst == tr.cfg.Height/2*tr.cfg.Width+tr.cfg.Width/2 {
+			return hotShare + (1-hotShare)/nodes
+		}
+		return (1 - hotShare) / nodes
+	}
+	if p.dst(tr, src) == dst {
+		return 1
+	}
+	return 0
+}
+
+// TestCapacity adds up what each link would have to carry for a load of 1: no
+// network takes more than the load that fills the busiest link, and a good one
+// takes most of that (Dally and Towles, section 3.3). So each pattern is stable at
+// three quarters of it and not at a tenth more.
+func TestCapacity(t *testing.T) {
+	cfg := DefaultConfig(8, 8)
+	ways := newNaive(cfg)
+	for _, p := range Patterns() {
+		tr := newTraffic(cfg, p, 1, 1, 1)
+		links := map[[2]int]float64{}
+		for src := range 64 {
+			for dst := range 64 {
+				s := share(t, p, tr, src, dst)
+				way := ways.way(src, dst)
+				for i := range way[1:] {
+					links[[2]int{way[i], way[i+1]}] += s
+				}
+				links[[2]int{dst, dst}] += s // to the node
+			}
+		}
+		busiest := 1.0 // from a node
+		for _, l := range links {
+			busiest = max(busiest, l)
+		}
+		if p.Name == "neighbor" {
+			require.Equal(t, 1.0, busiest)
+			continue // takes all that its nodes can start
+		}
+		e := Experiment{Config: cfg, Pattern: p.Name, Load: 0.75 / busiest, Flits: 1, Seed: 1, Warmup: 500, Window: 2500}
+		m, err := e.Run(context.Background())
+		require.NoError(t, err)
+		require.False(t, m.Saturated, "%s at %g", p.Name, e.Load)
+		require.InEpsilon(t, e.Load, m.Accepted, 0.05)
+		require.Less(t, m.Queue, 30.0, "%s at %g", p.Name, e.Load)
+		if p.Name != "hotspot" { // whose busiest link is that to a node
+			require.InDelta(t, 0.75, m.Busiest, 0.08, "%s at %g", p.Name, e.Load)
+		}
+		e.Load = 1.1 / busiest
+		grown, err := e.Run(context.Background())
+		require.NoError(t, err)
+		require.Greater(t, grown.Max, m.Max+100, "%s at %g", p.Name, e.Load)
+	}
+}
+
 // TestLatencyGrowsWithLoad holds for every pattern, and the latency of a low load
 // is about that of an empty network.
 func TestLatencyGrowsWithLoad(t *testing.T) {
