@@ -371,8 +371,11 @@ func (r *nocResult) text(f nocFlags) string {
 		}
 		t.Rows = append(t.Rows, row)
 		if p.Saturated {
-			end.add("note", "%s at %g is more than the mesh takes: %s not delivered in %d cycles after the window", p.name(), p.Load,
-				count(int(p.Lost), "packet"), p.Cycles-r.Window-r.Warmup)
+			text := "latencies grow with the window"
+			if p.Lost > 0 {
+				text = fmt.Sprintf("%s not delivered in %d cycles after the window", count(int(p.Lost), "packet"), p.Cycles-r.Window-r.Warmup)
+			}
+			end.add("note", "%s at %g is more than the mesh takes: %s", p.name(), p.Load, text)
 		}
 	}
 	if f.reference != "" && !compared {

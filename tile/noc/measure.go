@@ -17,13 +17,19 @@ type Experiment struct {
 	Window  int64 // cycles in which the packets start that are measured; 0 = 100,000
 }
 
-// The defaults of an Experiment, and when a network counts as saturated: packets
-// of the window are not delivered within that many windows after it.
+// The defaults of an Experiment.
 const (
 	DefaultWarmup = 10_000
 	DefaultWindow = 100_000
-	drainWindows  = 2
-	batches       = 10
+)
+
+// When a network counts as saturated: packets of the window are not delivered
+// within so many windows after it, or those of its last batch queue that much
+// longer, in cycles, than twice as long as those of the first.
+const (
+	drainWindows = 2
+	queueGrowth  = 50
+	batches      = 10
 )
 
 // Measurement is what an Experiment found. Latencies are in cycles from the start
@@ -45,7 +51,7 @@ type Measurement struct {
 	Cycles    int64   `json:"cycles"`        // simulated in all
 	Lost      int64   `json:"not_delivered"` // packets of the window that were under way at the end
 	Links     []Link  `json:"links,omitempty"`
-	Saturated bool    `json:"saturated"` // some were: the load is more than the network takes, latencies grow with the window
+	Saturated bool    `json:"saturated"` // the load is more than the network takes: latencies grow with the window
 }
 
 // Validate reports the first value out of range.
@@ -98,7 +104,7 @@ func (e Experiment) Run(ctx context.Context) (*Measurement, error) {
 	const measured = 1 // tag
 	var under int64
 	var latency, hops, empty float64
-	var sum, count [batches]float64
+	var sum, count, queued [batches]float64
 	var histogram []int64
 	var accepted uint64
 	net.OnDelivery = func(d Delivery) {
@@ -112,9 +118,11 @@ func (e Experiment) Run(ctx context.Context) (*Measurement, error) {
 		under--
 		latency += float64(took)
 		hops += float64(e.Config.Distance(d.Src, d.Dst) + 1)
-		empty += float64(e.Config.ZeroLoadLatency(d.Src, d.Dst, d.Flits))
+		idle := e.Config.ZeroLoadLatency(d.Src, d.Dst, d.Flits)
+		empty += float64(idle)
 		b := (d.Injected - warmup) * batches / e.Window
 		sum[b] += float64(took)
+		queued[b] += float64(took - idle)
 		count[b]++
 		for int64(len(histogram)) <= took {
 			histogram = append(histogram, 0)
@@ -146,7 +154,8 @@ func (e Experiment) Run(ctx context.Context) (*Measurement, error) {
 		}
 	}
 	m.Lost = under
-	m.Saturated = under > 0
+	mean := func(b int) float64 { return queued[b] / max(count[b], 1) }
+	m.Saturated = under > 0 || mean(batches-1) > 2*mean(0)+queueGrowth
 	rest := m.Packets
 	for took, k := range histogram {
 		if rest -= k; rest*100 <= m.Packets {

@@ -136,6 +136,18 @@ func TestSaturation(t *testing.T) {
 	require.Less(t, m.Accepted, 0.5)
 	require.LessOrEqual(t, m.Busiest, 1.0)
 	require.Greater(t, m.Busiest, 0.8)
+
+	// Slightly above capacity, 1/7, all packets arrive after a while, but the later
+	// they start the later.
+	e.Load, e.Window = 0.16, 20_000
+	m, err = e.Run(context.Background())
+	require.NoError(t, err)
+	require.True(t, m.Saturated)
+	require.Zero(t, m.Lost)
+	e.Load = 0.125
+	m, err = e.Run(context.Background())
+	require.NoError(t, err)
+	require.False(t, m.Saturated)
 }
 
 // share is the probability that a packet goes from one node to another.
