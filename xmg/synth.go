@@ -27,6 +27,11 @@ type SynthOptions struct {
 type SynthReport struct {
 	Passes  []PassReport
 	Stopped bool // the context ended before the script did
+
+	// Trail are the graphs on the way to the result, from the graph given to the
+	// result, each made of the one before by a pass. It is easier to prove each of
+	// them equal to the next than the last to the first, see [EquivalentAlong].
+	Trail []*Graph
 }
 
 // PassReport is one run of a pass.
@@ -54,7 +59,8 @@ func Synthesize(ctx context.Context, g *Graph, opt SynthOptions) (*Graph, *Synth
 		}
 	}
 	g = g.Sweep()
-	s := &synthesis{ctx: ctx, opt: opt, report: &SynthReport{}, cur: g, best: g, room: efforts[opt.Effort].work}
+	start := &milestone{g: g}
+	s := &synthesis{ctx: ctx, opt: opt, report: &SynthReport{}, cur: start, best: start, room: efforts[opt.Effort].work}
 	if opt.Script != "" {
 		s.room = efforts[High].work
 	}
@@ -67,16 +73,30 @@ func Synthesize(ctx context.Context, g *Graph, opt SynthOptions) (*Graph, *Synth
 	default:
 		return nil, nil, err
 	}
-	return s.best, s.report, nil
+	for m := s.best; m != nil; m = m.from {
+		s.report.Trail = append(s.report.Trail, m.g)
+	}
+	slices.Reverse(s.report.Trail)
+	return s.best.g, s.report, nil
 }
+
+// milestone is a graph and what it was made of.
+type milestone struct {
+	g    *Graph
+	from *milestone
+}
+
+// maxTrail is the number of gates from which on graphs on the way are not kept: such
+// graphs get few passes, and memory is what they are short of.
+const maxTrail = 2_000_000
 
 // synthesis is a running script.
 type synthesis struct {
 	ctx    context.Context
 	opt    SynthOptions
 	report *SynthReport
-	cur    *Graph // what the next pass gets
-	best   *Graph
+	cur    *milestone // what the next pass gets
+	best   *milestone
 	cost   float64 // of best
 	room   int64   // work that is left
 	runs   uint64  // of passes so far
@@ -115,13 +135,13 @@ func (s *synthesis) choose(st Step) error {
 	if err := s.run(st.group); err != nil {
 		return err
 	}
-	pick, least := s.cur, s.costOf(s.cur)
+	pick, least := s.cur, s.costOf(s.cur.g)
 	for _, other := range st.others {
 		s.cur = start
 		if err := s.run(other); err != nil {
 			return err
 		}
-		if c := s.costOf(s.cur); c < least {
+		if c := s.costOf(s.cur.g); c < least {
 			pick, least = s.cur, c
 		}
 	}
@@ -156,7 +176,7 @@ func (s *synthesis) pass(p *pass) error {
 	if err := s.ctx.Err(); err != nil {
 		return fmt.Errorf("xmg: synthesis: %w", err)
 	}
-	before := s.cur.NumGates()
+	before := s.cur.g.NumGates()
 	work := p.work * int64(before)
 	again := slices.ContainsFunc(s.report.Passes, func(r PassReport) bool { return r.Pass == p.name })
 	if work > s.room && (again || !p.first) {
@@ -166,14 +186,18 @@ func (s *synthesis) pass(p *pass) error {
 	s.runs++
 	g, err := p.run(passContext{
 		Context: s.ctx, seed: s.opt.Seed + s.runs*0x9E3779B97F4A7C15, progress: s.progress(p.name),
-	}, s.cur)
+	}, s.cur.g)
 	if err != nil {
 		return err
 	}
 	s.report.Passes = append(s.report.Passes, PassReport{p.name, before, g.NumGates()})
-	s.cur = g
+	from := s.cur
+	if from.from != nil && from.g.NumGates() > maxTrail {
+		from = from.from
+	}
+	s.cur = &milestone{g, from}
 	if c := s.costOf(g); c < s.cost {
-		s.best, s.cost = g, c
+		s.best, s.cost = s.cur, c
 	}
 	return nil
 }
@@ -183,7 +207,7 @@ func (s *synthesis) progress(name string) func(Progress) {
 	if s.opt.Progress == nil {
 		return nil
 	}
-	best := s.best.NumGates()
+	best := s.best.g.NumGates()
 	return func(p Progress) {
 		if p.Phase != name {
 			p.Phase = name + ", " + p.Phase

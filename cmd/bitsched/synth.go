@@ -182,7 +182,7 @@ func (a *app) synth(cmd *cobra.Command, file string, f synthFlags) error {
 		stopped = s.stopped()
 	}
 	s.end()
-	if err := a.proveGraph(given, g, file, line); err != nil {
+	if err := a.proveResult(append([]*xmg.Graph{given}, report.Trail...), file, line); err != nil {
 		return err
 	}
 	if f.output != "" {
@@ -257,11 +257,13 @@ func passTable() string {
 	return b.String()
 }
 
-// proveGraph checks that a graph is equal to the circuit that it was made from.
-func (a *app) proveGraph(given, g *xmg.Graph, file string, line *progressLine) error {
+// proveResult checks that the last graph of a row is equal to the first, the circuit
+// that it was made from, by way of those between.
+func (a *app) proveResult(row []*xmg.Graph, file string, line *progressLine) error {
 	s := a.startStoppable(0, line, "stopping the proof")
 	defer s.end()
-	e, err := xmg.Equivalent(s.ctx, given, g, xmg.EquivalenceOptions{Progress: line.mapping})
+	given := row[0]
+	e, err := xmg.EquivalentAlong(s.ctx, row, xmg.EquivalenceOptions{Progress: line.mapping})
 	switch {
 	case err != nil && s.stopped() != "":
 		return fmt.Errorf("%w: the proof that the result equals %s was stopped by %s", errCheck, file, s.stopped())
@@ -270,7 +272,7 @@ func (a *app) proveGraph(given, g *xmg.Graph, file string, line *progressLine) e
 	case e.Verdict == xmg.Different:
 		return fmt.Errorf("%w: the result differs from %s: %s", errCheck, file, newWitnessReport(given, e.Witness))
 	case e.Verdict == xmg.Undecided:
-		return fmt.Errorf("%w: the result and %s: %s", errCheck, file, undecided(len(e.Undecided), g.NumOutputs(), ""))
+		return fmt.Errorf("%w: the result and %s: %s", errCheck, file, undecided(len(e.Undecided), given.NumOutputs(), ""))
 	}
 	return nil
 }
