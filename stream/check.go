@@ -170,6 +170,8 @@ func (c *checker) body(body []Stmt) error {
 			err = c.loop(st)
 		case *Stream:
 			err = c.stream(st)
+		default:
+			err = errors.New("a statement is missing")
 		}
 		if err != nil {
 			return err

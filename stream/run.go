@@ -10,7 +10,8 @@ import (
 )
 
 // Memory has the elements of each array as a slice in the order of memory,
-// innermost dimension fastest. Two arrays may share one slice: they alias then.
+// innermost dimension fastest. Bits above the array's type are not looked at. Two
+// arrays may share one slice: they alias then.
 type Memory map[string][]scalar.Value
 
 // Args are what a graph leaves open until it runs.

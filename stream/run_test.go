@@ -6,8 +6,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/bitsched/bitsched/lattice"
@@ -244,4 +246,68 @@ func TestAlias(t *testing.T) {
 	_, err := g.Run(context.Background(), stream.Memory{"A": one, "B": one}, stream.Args{})
 	require.NoError(t, err)
 	require.Equal(t, []scalar.Value{3, 6, 12, 24, 48, 96, 192, 384, 768}, one)
+}
+
+// TestParallelRuns shares a program between runs; the race detector looks on.
+func TestParallelRuns(t *testing.T) {
+	g, mem, args := randomGraph(11)
+	p, err := stream.Compile(g)
+	require.NoError(t, err)
+	want := clone(mem)
+	_, wantErr := p.Run(context.Background(), want, args)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			got := clone(mem)
+			_, err := p.Run(context.Background(), got, args)
+			assert.Equal(t, wantErr, err)
+			assert.Equal(t, want, got)
+		})
+	}
+	wg.Wait()
+}
+
+// TestBuilt has mistakes that only a graph that was built can have.
+func TestBuilt(t *testing.T) {
+	loop := func(x *stream.Expr) *stream.Graph {
+		g := saxpy()
+		g.Stream("y").Value = x
+		return g
+	}
+	cyclic := stream.Apply(scalar.Neg, nil)
+	cyclic.Args[0] = stream.Apply(scalar.Neg, cyclic)
+	for _, c := range []struct {
+		g    *stream.Graph
+		want string
+	}{
+		{loop(cyclic), "stream: graph saxpy: stream y: an expression contains itself"},
+		{loop(stream.Apply(scalar.Neg, nil)), "stream: graph saxpy: stream y: an operand is missing"},
+		{loop(&stream.Expr{Kind: stream.ConstExpr, Type: scalar.Int8, Bits: 256}), "stream: graph saxpy: stream y: a constant 0x100 of type int8"},
+		{loop(&stream.Expr{Kind: 17}), "stream: graph saxpy: stream y: an expression of kind 17"},
+		{&stream.Graph{Name: "g", Body: []stream.Stmt{nil}}, "stream: graph g: a statement is missing"},
+		{&stream.Graph{Name: "0"}, `stream: graph 0: "0", expected a name of letters, digits, dots and underscores`},
+		{&stream.Graph{Name: "g", Params: []stream.Param{{Name: "in", Type: scalar.FP32}}}, "stream: graph g: param in: the name is a keyword"},
+		{&stream.Graph{Name: "g", Arrays: []stream.Array{{Name: "A", Type: scalar.Bool}}}, "stream: graph g: array A: type bool, expected one that is in memory"},
+		{&stream.Graph{Name: "g", Arrays: []stream.Array{{Name: "A", Type: scalar.FP16}}}, "stream: graph g: array A: expected at least one dimension"},
+		{&stream.Graph{Name: "g", Arrays: []stream.Array{{Name: "A", Type: scalar.FP16, Size: []lattice.Expr{lattice.Sym("N")}}}}, "stream: graph g: array A: size N, but N is not a symbol of the graph"},
+	} {
+		require.EqualError(t, c.g.Check(), c.want)
+		_, err := stream.Compile(c.g)
+		require.EqualError(t, err, c.want)
+	}
+}
+
+// TestShared computes a subexpression once that a graph uses twice.
+func TestShared(t *testing.T) {
+	g := saxpy()
+	x := stream.Apply(scalar.Mul, stream.Ref("a"), stream.Ref("x"))
+	for range 20 { // as a tree, this has a million operations
+		x = stream.Apply(scalar.Add, x, x)
+	}
+	g.Stream("y").Value = x
+	mem := stream.Memory{"X": {fp32(1.5)}, "Y": {0}}
+	res, err := g.Run(context.Background(), mem, stream.Args{Symbols: map[string]int64{"N": 1}, Params: map[string]scalar.Value{"a": fp32(2)}})
+	require.NoError(t, err)
+	require.Equal(t, fp32(3<<20), mem["Y"][0])
+	require.EqualValues(t, 21, res.Streams[1].Ops)
 }
