@@ -279,7 +279,7 @@ func (c *compiler) stream(s *Stream) {
 	at := c.access(s)
 	if at >= 0 && s.Kind != Store {
 		elem.typ = c.p.graph.Array(s.Array).Type
-		if s.Value == nil && s.Kind == Load {
+		if s.Kind == Load {
 			elem.reg = self.reg
 		} else {
 			elem.reg = c.reg(0)

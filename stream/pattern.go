@@ -154,15 +154,13 @@ func (g *Graph) Footprint(s *Stream) (f Footprint, ok bool) {
 	}
 	dims := map[string]int{} // how many dimensions a variable is in
 	for _, x := range s.Index {
-		vars := 0
 		for _, l := range loops {
 			c := x.Coef(l.Var)
 			if c == 0 {
 				continue
 			}
-			vars++
 			dims[l.Var]++
-			f.Exact = f.Exact && (c == 1 || c == -1) && (l.Stride() == 1 || l.Stride() == -1) && vars == 1 && dims[l.Var] == 1
+			f.Exact = f.Exact && (c == 1 || c == -1) && (l.Stride() == 1 || l.Stride() == -1) && dims[l.Var] == 1
 		}
 		i := lattice.Interval{Lo: x, Hi: x}
 		for k := len(loops) - 1; k >= 0; k-- {

@@ -219,6 +219,23 @@ func TestMissing(t *testing.T) {
 		}
 		require.EqualError(t, err, c.want)
 	}
+	for size, want := range map[string]string{"N-5": "size N-5 is -1 in dimension 0", "1152921504606846976": "size 1152921504606846976 is 1152921504606846976 in dimension 0"} {
+		x, err := lattice.ParseExpr(size)
+		require.NoError(t, err)
+		g.Arrays[0].Size[0] = x
+		mem, args := ok()
+		_, err = g.Run(context.Background(), mem, args)
+		require.EqualError(t, err, "stream: graph g: array A: "+want)
+	}
+}
+
+// TestWideStride has an array so large, and strides so wide, that the last index
+// of the loop wraps to one inside the array.
+func TestWideStride(t *testing.T) {
+	const size = 1 << 22
+	g := parse(t, "graph g\narray A int8[4194304]\nfor i in [0,4398046511105) step 2097152 {\nstore a: A[4194304*i] = int8(1)\n}\n")
+	_, err := g.Run(context.Background(), stream.Memory{"A": make([]scalar.Value, size)}, stream.Args{})
+	require.EqualError(t, err, "stream: a: index 8796093022208 of array A is out of [0,4194304) in dimension 0 in iteration i=2097152")
 }
 
 // TestCancel ends loops that would never end: a circle of pointers, an empty
@@ -285,6 +302,7 @@ func TestBuilt(t *testing.T) {
 		{loop(&stream.Expr{Kind: stream.ConstExpr, Type: scalar.Int8, Bits: 256}), "stream: graph saxpy: stream y: a constant 0x100 of type int8"},
 		{loop(&stream.Expr{Kind: 17}), "stream: graph saxpy: stream y: an expression of kind 17"},
 		{&stream.Graph{Name: "g", Body: []stream.Stmt{nil}}, "stream: graph g: a statement is missing"},
+		{&stream.Graph{Name: "g", Body: []stream.Stmt{&stream.Stream{Name: "s", Kind: stream.Reduce, Index: make([]lattice.Expr, 1)}}}, "stream: graph g: stream s: subscripts without an array"},
 		{&stream.Graph{Name: "0"}, `stream: graph 0: "0", expected a name of letters, digits, dots and underscores`},
 		{&stream.Graph{Name: "g", Params: []stream.Param{{Name: "in", Type: scalar.FP32}}}, "stream: graph g: param in: the name is a keyword"},
 		{&stream.Graph{Name: "g", Arrays: []stream.Array{{Name: "A", Type: scalar.Bool}}}, "stream: graph g: array A: type bool, expected one that is in memory"},
