@@ -14,20 +14,25 @@ import (
 	"github.com/bitsched/bitsched/sram"
 )
 
-// packageName is the name of a package in front of a message, which tells who
-// wrote it to a reader of the code and nothing to one of the command. It is found
-// by its form, one word and a colon, and by the list, so that a file of such a
-// form stays.
-var packageName = regexp.MustCompile(`(^|: )(?:(?:arith|benchmarks|cfront|cost|egraph|gen|lowering|mapping|masim|netlist|sparse|sram|stream|system|tdfg|tile|xmg): )+`)
+// packageNames are in front of the messages of packages, which tells who wrote
+// them to a reader of the code and nothing to one of the command.
+var packageNames = []string{
+	"arith", "benchmarks", "cfront", "cost", "egraph", "event", "exact4", "gen", "interp", "kernels", "lattice", "lowering", "masim",
+	"netlist", "noc", "sat", "scalar", "softfloat", "sram", "stream", "system", "tdfg", "tdfgtest", "tile", "xmg",
+}
+
+// packagePrefix finds them by their form, one word and a colon, and by the list,
+// so that a file of such a form stays.
+var packagePrefix = regexp.MustCompile(`(^|: )(?:(?:` + strings.Join(packageNames, "|") + `): )+`)
 
 // plain is the message of err as the command prints it: on one line, and without
 // names of packages. A message that had nothing else in front is the program's.
 func plain(err error) string {
 	msg := oneLine(err)
-	if at := packageName.FindStringIndex(msg); at != nil && at[0] == 0 {
+	if at := packagePrefix.FindStringIndex(msg); at != nil && at[0] == 0 {
 		msg = "bitsched: " + msg[at[1]:]
 	}
-	return packageName.ReplaceAllString(msg, "$1")
+	return packagePrefix.ReplaceAllString(msg, "$1")
 }
 
 // reason is plain as a part of a sentence.

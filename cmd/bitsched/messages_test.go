@@ -3,10 +3,20 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
+
+// TestPackageNames sees that the names of all packages are known.
+func TestPackageNames(t *testing.T) {
+	for name := range mayImport {
+		if name != "cmd/bitsched" {
+			require.Contains(t, packageNames, path.Base(name))
+		}
+	}
+}
 
 func TestPlain(t *testing.T) {
 	for _, c := range []struct{ err, want string }{
