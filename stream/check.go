@@ -404,7 +404,7 @@ func (c *checker) result(at Stmt, x *Expr, args []scalar.Type) (scalar.Type, err
 	switch x.Kind {
 	case ElemExpr:
 		if c.elem == scalar.Invalid {
-			return 0, c.fail(at, "@ where no element is read")
+			return 0, c.fail(at, "@ where no element is read, expected it in the computation of a load, rmw or reduce with an array")
 		}
 		return c.elem, nil
 	case RefExpr:

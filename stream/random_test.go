@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,9 +26,21 @@ type typed struct {
 type naive struct {
 	g      *stream.Graph
 	mem    stream.Memory
-	env    map[string]typed
+	env    map[string]typed // what has a value now
+	last   map[string]typed // what streams had for a value
 	counts map[string]*stream.Count
 }
+
+// get returns the value of a name, which must have one.
+func (n *naive) get(name string) typed {
+	v, ok := n.env[name]
+	if !ok {
+		panic("no value of " + name)
+	}
+	return v
+}
+
+func (n *naive) set(name string, v typed) { n.env[name], n.last[name] = v, v }
 
 // stop ends a naive run: an access is out of bounds.
 type stop struct{ err stream.BoundsError }
@@ -35,7 +48,8 @@ type stop struct{ err stream.BoundsError }
 func (n *naive) affine(x lattice.Expr) int64 {
 	values := map[string]int64{}
 	for _, name := range x.Symbols() {
-		values[name] = scalar.ToInt(n.env[name].typ, n.env[name].v)
+		v := n.get(name)
+		values[name] = scalar.ToInt(v.typ, v.v)
 	}
 	v, err := x.Eval(values)
 	if err != nil {
@@ -49,7 +63,7 @@ func (n *naive) expr(x *stream.Expr, elem typed, ops *int64) typed {
 	case stream.ElemExpr:
 		return elem
 	case stream.RefExpr:
-		return n.env[x.Name]
+		return n.get(x.Name)
 	case stream.ConstExpr:
 		return typed{x.Type, x.Bits}
 	case stream.ConvertExpr:
@@ -59,9 +73,15 @@ func (n *naive) expr(x *stream.Expr, elem typed, ops *int64) typed {
 	}
 	var args []scalar.Value
 	var t scalar.Type
+	var types []scalar.Type
 	for _, y := range x.Args {
 		a := n.expr(y, elem, ops)
-		args, t = append(args, a.v), a.typ
+		args, types, t = append(args, a.v), append(types, a.typ), a.typ
+	}
+	for i := range types {
+		if types[i] != x.Op.ArgType(t, i) {
+			panic("types of " + x.String())
+		}
 	}
 	*ops++
 	return typed{x.Op.Result(t), scalar.Eval(x.Op, t, args...)}
@@ -89,7 +109,7 @@ func (n *naive) stream(s *stream.Stream, where string, types map[*stream.Stream]
 	defer func() { count.Ops += ops }()
 	if s.If != nil && n.expr(s.If, typed{}, &ops).v == 0 {
 		if s.Kind != stream.Reduce {
-			n.env[s.Name] = typed{types[s], 0}
+			n.set(s.Name, typed{types[s], 0})
 		}
 		return
 	}
@@ -111,7 +131,10 @@ func (n *naive) stream(s *stream.Stream, where string, types map[*stream.Stream]
 		*p = v.v
 		count.BytesWritten += int64(v.typ.Bytes())
 	}
-	n.env[s.Name] = v
+	if v.typ != types[s] {
+		panic("type of " + s.Name)
+	}
+	n.set(s.Name, v)
 }
 
 func (n *naive) body(body []stream.Stmt, where string, types map[*stream.Stream]scalar.Type) {
@@ -122,17 +145,36 @@ func (n *naive) body(body []stream.Stmt, where string, types map[*stream.Stream]
 			n.stream(st, where, types)
 		case *stream.Loop:
 			sub := &stream.Graph{Body: st.Body}
+			var inits []typed
 			for _, s := range sub.Streams() {
 				if s.Over == st.Var {
-					n.env[s.Name] = n.expr(s.Init, typed{}, &ops)
+					inits = append(inits, n.expr(s.Init, typed{}, &ops))
 				}
 			}
 			lo := n.affine(st.Range.Lo)
 			var list []int64
+			hi := int64(0)
+			if !st.Open {
+				hi = n.affine(st.Range.Hi)
+			}
+			for _, s := range sub.Streams() {
+				if s.Over == st.Var {
+					n.set(s.Name, inits[0])
+					inits = inits[1:]
+				}
+			}
+			// forget drops the values of the iteration; a reduction over an inner loop
+			// has none before that loop.
+			forget := func() {
+				sub.Walk(func(inner []*stream.Loop, s *stream.Stream) {
+					if s.Kind != stream.Reduce || slices.ContainsFunc(inner, func(l *stream.Loop) bool { return l.Var == s.Over }) {
+						delete(n.env, s.Name)
+					}
+				})
+			}
 			if st.Open {
 				list = append(list, lo)
 			} else {
-				hi := n.affine(st.Range.Hi)
 				for v := lo; v < hi && st.Step >= 0; v += st.Stride() {
 					list = append(list, v)
 				}
@@ -154,6 +196,7 @@ func (n *naive) body(body []stream.Stmt, where string, types map[*stream.Stream]
 					inner = where + " " + inner
 				}
 				n.body(st.Body, inner, types)
+				forget()
 			}
 			delete(n.env, st.Var)
 		}
@@ -162,7 +205,7 @@ func (n *naive) body(body []stream.Stmt, where string, types map[*stream.Stream]
 
 // runNaive executes the graph on mem, and returns the counts or where it stopped.
 func runNaive(g *stream.Graph, mem stream.Memory, args stream.Args, types map[*stream.Stream]scalar.Type) (n *naive, err error) {
-	n = &naive{g, mem, map[string]typed{}, map[string]*stream.Count{}}
+	n = &naive{g, mem, map[string]typed{}, map[string]typed{}, map[string]*stream.Count{}}
 	for name, v := range args.Symbols {
 		n.env[name] = typed{scalar.Int64, scalar.Value(v)}
 	}
@@ -427,46 +470,54 @@ func clone(mem stream.Memory) stream.Memory {
 	return c
 }
 
+// compare runs a graph both ways, and reports whether it ran to its end.
+func compare(t *testing.T, seed uint64, g *stream.Graph, mem stream.Memory, args stream.Args) bool {
+	types, err := g.ValueTypes()
+	require.NoError(t, err, "seed %d\n%s", seed, g)
+	want := clone(mem)
+	n, wantErr := runNaive(g, want, args, types)
+	res, err := g.Run(context.Background(), mem, args)
+	require.Equal(t, want, mem, "seed %d\n%s", seed, g)
+	if wantErr != nil {
+		var e *stream.BoundsError
+		require.True(t, errors.As(err, &e), "seed %d: %v\n%s", seed, err, g)
+		require.Equal(t, wantErr, e, "seed %d\n%s", seed, g)
+		return false
+	}
+	require.NoError(t, err, "seed %d\n%s", seed, g)
+	for _, c := range res.Streams {
+		want := *n.counts[c.Stream.Name]
+		// A shared subexpression counts once in a run and as often as it is used here.
+		require.LessOrEqual(t, c.Ops, want.Ops)
+		want.Ops = c.Ops
+		require.Equal(t, want, c, "seed %d\n%s", seed, g)
+		if c.Iterations > 0 {
+			v, _ := res.Value(c.Stream.Name)
+			require.Equal(t, n.last[c.Stream.Name].v, v, "seed %d, %s\n%s", seed, c.Stream.Name, g)
+		}
+	}
+	return true
+}
+
 // TestRandomGraphs compares runs with those of the naive executor: memory, values,
 // counts and errors.
 func TestRandomGraphs(t *testing.T) {
 	done, stopped, seen := 0, 0, map[string]int{}
 	for seed := range uint64(1500) {
 		g, mem, args := randomGraph(seed)
-		types, err := g.ValueTypes()
-		require.NoError(t, err, "seed %d\n%s", seed, g)
+		require.NoError(t, g.Check(), "seed %d\n%s", seed, g)
 		for _, s := range g.Streams() {
 			seen[s.Kind.String()+" "+g.Patterns()[s].String()]++
-		}
-		want := clone(mem)
-		n, wantErr := runNaive(g, want, args, types)
-		res, err := g.Run(context.Background(), mem, args)
-		require.Equal(t, want, mem, "seed %d\n%s", seed, g)
-		if wantErr != nil {
-			stopped++
-			var e *stream.BoundsError
-			require.True(t, errors.As(err, &e), "seed %d: %v\n%s", seed, err, g)
-			require.Equal(t, wantErr, e, "seed %d\n%s", seed, g)
-			continue
-		}
-		done++
-		require.NoError(t, err, "seed %d\n%s", seed, g)
-		for _, c := range res.Streams {
-			want := *n.counts[c.Stream.Name]
-			// A shared subexpression counts once in a run and as often as it is used here.
-			require.LessOrEqual(t, c.Ops, want.Ops)
-			want.Ops = c.Ops
-			require.Equal(t, want, c, "seed %d\n%s", seed, g)
-			if c.Iterations > 0 {
-				v, _ := res.Value(c.Stream.Name)
-				require.Equal(t, n.env[c.Stream.Name].v, v, "seed %d, %s\n%s", seed, c.Stream.Name, g)
-			}
 		}
 		back, err := stream.Parse(g.String(), "back")
 		require.NoError(t, err, "seed %d\n%s", seed, g)
 		require.Equal(t, g.String(), back.String())
+		if compare(t, seed, g, mem, args) {
+			done++
+		} else {
+			stopped++
+		}
 	}
-	t.Log(done, stopped, seen)
 	require.Greater(t, done, 500)
 	require.Greater(t, stopped, 30)
 	for _, k := range []string{"load", "store", "rmw", "reduce"} {
@@ -474,4 +525,72 @@ func TestRandomGraphs(t *testing.T) {
 			require.Greater(t, seen[k+" "+p], 20, "%s %s", k, p)
 		}
 	}
+}
+
+// disturb changes something in a graph, which Check may then refuse.
+func disturb(r *rand.Rand, g *stream.Graph) {
+	streams := g.Streams()
+	s := streams[r.IntN(len(streams))]
+	bodies := []*[]stream.Stmt{&g.Body}
+	names := []string{"N", "p0", "p1"}
+	for _, s := range streams {
+		names = append(names, s.Name)
+		for _, l := range g.Loops(s) {
+			bodies, names = append(bodies, &l.Body), append(names, l.Var)
+		}
+	}
+	name := names[r.IntN(len(names))]
+	body := bodies[r.IntN(len(bodies))]
+	i, j := r.IntN(len(*body)), r.IntN(len(*body))
+	switch r.IntN(6) {
+	case 0:
+		(*body)[i], (*body)[j] = (*body)[j], (*body)[i]
+	case 1:
+		// The same stream elsewhere.
+		other := bodies[r.IntN(len(bodies))]
+		moved := (*body)[i]
+		if _, ok := moved.(*stream.Stream); ok {
+			*body = slices.Delete(*body, i, i+1)
+			*other = append(*other, moved)
+		}
+	case 2:
+		if s.Over != "" {
+			s.Over = name
+		}
+	case 3:
+		if len(s.Index) > 0 {
+			s.Index[0] = lattice.Sym(name)
+		}
+	default:
+		for _, x := range []*stream.Expr{s.Value, s.If, s.Init} {
+			x.Walk(func(y *stream.Expr) {
+				if y.Kind == stream.RefExpr && r.IntN(2) == 0 {
+					y.Name = name
+				}
+			})
+		}
+	}
+}
+
+// TestCheckIsSound disturbs graphs. Those that Check still accepts must run: the
+// naive executor panics where a name has no value, or one of another type.
+func TestCheckIsSound(t *testing.T) {
+	accepted, refused := 0, 0
+	for seed := range uint64(1500) {
+		g, mem, args := randomGraph(seed)
+		before := g.String()
+		r := rand.New(rand.NewPCG(seed, 1))
+		for range 1 + r.IntN(2) {
+			disturb(r, g)
+		}
+		switch {
+		case g.Check() != nil:
+			refused++
+		case g.String() != before:
+			accepted++
+			compare(t, seed, g, mem, args)
+		}
+	}
+	require.Greater(t, accepted, 200)
+	require.Greater(t, refused, 200)
 }
