@@ -46,6 +46,7 @@ type class struct {
 	parents []nodeID // nodes that have the class for an operand
 	facts   factsID
 	changed int32 // the last iteration that gave it a node, or changed an operand of one
+	part    bool  // a node of it is a Shrink: it is a part of another class
 
 	// chain says that the class was only made on the way to a sum of more terms. No
 	// rule looks at it.
@@ -192,7 +193,7 @@ func (g *graph) add(h headID, args ...classID) classID {
 	n, c := nodeID(len(g.nodes)), classID(len(g.classes))
 	g.nodes = append(g.nodes, node{head: h, first: int32(len(g.args)), count: int32(len(g.buffer)), hash: hash, class: c, born: g.now})
 	g.args = append(g.args, g.buffer...)
-	g.classes = append(g.classes, class{nodes: []nodeID{n}, facts: f, changed: g.now, chain: g.chaining})
+	g.classes = append(g.classes, class{nodes: []nodeID{n}, facts: f, changed: g.now, chain: g.chaining, part: g.heads[h].kind == tdfg.Shrink})
 	g.up = append(g.up, c)
 	g.insert(n)
 	kind := g.heads[h].kind
@@ -223,6 +224,7 @@ func (g *graph) union(a, b classID) bool {
 	x.nodes = append(x.nodes, y.nodes...)
 	x.parents = append(x.parents, y.parents...)
 	x.chain = x.chain && y.chain
+	x.part = x.part || y.part
 	x.changed = g.now
 	y.nodes, y.parents = nil, nil
 	g.pending = append(g.pending, a)
@@ -325,14 +327,4 @@ func (g *graph) valueOf(c classID) (scalar.Value, bool) {
 		}
 	}
 	return 0, false
-}
-
-// shrunk reports whether a class is a part of another one.
-func (g *graph) shrunk(c classID) bool {
-	for _, n := range g.each(c) {
-		if g.headOf(n).kind == tdfg.Shrink {
-			return true
-		}
-	}
-	return false
 }

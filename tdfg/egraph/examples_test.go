@@ -102,3 +102,67 @@ func stencil3d(t testing.TB, typ scalar.Type) *tdfg.Graph {
 func figure20(t testing.TB, typ scalar.Type) *tdfg.Graph {
 	return stencil(t, "figure20", plane(t, typ, 1), [][]int64{{-1}, {1}}, func([]int64) string { return "V" })
 }
+
+// conv3d has 27 points, with a weight for each distance from the centre.
+func conv3d(t testing.TB, typ scalar.Type) *tdfg.Graph {
+	var taps [][]int64
+	for i := range int64(27) {
+		taps = append(taps, []int64{i%3 - 1, i/3%3 - 1, i/9 - 1})
+	}
+	return stencil(t, "conv3d", plane(t, typ, 3), taps, func(at []int64) string {
+		return []string{"C3", "C2", "C1", "C0"}[at[0]*at[0]+at[1]*at[1]+at[2]*at[2]]
+	})
+}
+
+// elimination is a step of Gaussian elimination, with the loop variable k:
+// A[i][j] -= A[i][k] / A[k][k] * A[k][j] for i, j > k. B is written likewise, which
+// computes the factors again.
+func elimination(t testing.TB, typ scalar.Type) *tdfg.Graph {
+	n, k := lattice.Sym("N"), lattice.Sym("k")
+	s := plane(t, typ, 2)
+	s.Space = lattice.NewSpace()
+	require.NoError(t, s.Space.Declare("N", lattice.Const(2), lattice.Expr{}, false))
+	require.NoError(t, s.Space.Declare("k", lattice.Const(0), n.Plus(-2), true))
+	for _, a := range s.Arrays {
+		a.Size = []lattice.Expr{n, n}
+	}
+	b := tdfg.NewBuilder("elimination", s)
+	pivot, after := lattice.At(k), lattice.Interval{Lo: k.Plus(1), Hi: n}
+	count := n.Sub(k).Plus(-1)
+	part := func() tdfg.NodeID {
+		diagonal := b.Broadcast(b.Tensor(0, lattice.Rect{pivot, pivot}), 1, lattice.Const(1), count)
+		factor := b.Compute(scalar.Div, b.Tensor(0, lattice.Rect{pivot, after}), diagonal)
+		row := b.Broadcast(b.Tensor(0, lattice.Rect{after, pivot}), 1, lattice.Const(1), count)
+		product := b.Compute(scalar.Mul, b.Broadcast(factor, 0, lattice.Const(1), count), row)
+		return b.Compute(scalar.Sub, b.Tensor(0, lattice.Rect{after, after}), product)
+	}
+	b.Store(part(), 0)
+	b.Store(part(), 1)
+	g, err := b.Finish()
+	require.NoError(t, err)
+	return g
+}
+
+// outer is a step of the outer product form of a matrix product, in which the
+// result of a type change is broadcast: B[i][j] += A[i][k] * A[k][j], with the row
+// converted and scaled after it was broadcast.
+func outer(t testing.TB) *tdfg.Graph {
+	n, k := lattice.Sym("N"), lattice.Sym("k")
+	s := plane(t, scalar.Int32, 2)
+	s.Space = lattice.NewSpace()
+	require.NoError(t, s.Space.Declare("N", lattice.Const(1), lattice.Expr{}, false))
+	require.NoError(t, s.Space.Declare("k", lattice.Const(0), n.Plus(-1), true))
+	for _, a := range s.Arrays {
+		a.Size = []lattice.Expr{n, n}
+	}
+	s.Params = []tdfg.Param{{Name: "alpha", Type: scalar.Int32}}
+	b := tdfg.NewBuilder("outer", s)
+	all := lattice.Upto(n)
+	column := b.Broadcast(b.Tensor(0, lattice.Rect{lattice.At(k), all}), 0, k.Scale(-1), n)
+	row := b.Broadcast(b.Tensor(0, lattice.Rect{all, lattice.At(k)}), 1, k.Scale(-1), n)
+	row = b.Compute(scalar.Mul, b.Param("alpha"), b.Convert(scalar.Int32, b.Convert(scalar.Int16, row)))
+	b.Store(b.Compute(scalar.Add, b.Tensor(1, lattice.Rect{all, all}), b.Compute(scalar.Mul, column, row)), 1)
+	g, err := b.Finish()
+	require.NoError(t, err)
+	return g
+}

@@ -1,6 +1,7 @@
 package egraph
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -61,7 +62,7 @@ func newWorld(t testing.TB, scope *tdfg.Scope, values map[string]int64, r *rand.
 func randomValue(t scalar.Type, r *rand.Rand) scalar.Value {
 	switch k := r.IntN(4); {
 	case t.Float() && k == 0:
-		special := []float64{0, -1, 1, 65504, 1e30, -1e-30}
+		special := []float64{0, math.Copysign(0, -1), -1, 1, 65504, 1e30, -1e-30, math.NaN(), math.Inf(-1)}
 		return scalar.FromFloat(t, special[r.IntN(len(special))])
 	case t.Float():
 		return scalar.FromFloat(t, r.NormFloat64()*10)

@@ -48,7 +48,7 @@ func Optimize(ctx context.Context, g *tdfg.Graph, opt Options) (*tdfg.Graph, Sta
 			continue // nothing is brought together yet
 		}
 		start := time.Now()
-		found, err := s.extract(ctx, g, outputs, meter, opt.Effort)
+		found, complete, err := s.extract(ctx, g, outputs, meter, opt.Effort)
 		stats.ExtractTime += time.Since(start)
 		if err != nil {
 			return fail(err)
@@ -60,6 +60,7 @@ func Optimize(ctx context.Context, g *tdfg.Graph, opt Options) (*tdfg.Graph, Sta
 		if counts.cheaper(stats.After) {
 			best, stats.After, stats.Kept = found, counts, false
 		}
+		stats.Cheapest = complete && phase == phases-1
 		if stats.Stop != Saturated {
 			break
 		}
@@ -78,6 +79,7 @@ func (c Counts) cheaper(d Counts) bool {
 func newSaturation(g *tdfg.Graph, opt Options, stats *Stats) *saturation {
 	s := &saturation{rules: rules(), stats: stats, limit: opt.Nodes, iters: opt.Iterations}
 	s.search = search{graph: newGraph(&g.Scope), reassociate: opt.Reassociate, atoms: map[atomsKey][]classID{}, regrouped: map[atomsKey]uint64{}}
+	s.ints, s.floats = newDistributive(opt.Reassociate)
 	s.findHulls(g)
 	s.states = make([]ruleState, len(s.rules))
 	for i := range s.rules {
@@ -87,25 +89,30 @@ func newSaturation(g *tdfg.Graph, opt Options, stats *Stats) *saturation {
 	return s
 }
 
-// extract returns the cheapest graph that is found in the e-graph.
-func (s *saturation) extract(ctx context.Context, g *tdfg.Graph, outputs []classID, m *meter, effort int) (*tdfg.Graph, error) {
+// extract returns the cheapest graph that is found in the e-graph, and whether there
+// is none cheaper in it.
+func (s *saturation) extract(ctx context.Context, g *tdfg.Graph, outputs []classID, m *meter, effort int) (found *tdfg.Graph, complete bool, err error) {
 	x, err := newExtraction(s.graph, outputs, m)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	x.search(ctx, effort)
+	complete = x.exact(ctx, exactSteps*effort)
 	if err := ctx.Err(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return nil, err
+		return nil, false, err
 	}
-	found, err := s.write(g, outputs, x.choice)
-	if err != nil {
-		return nil, err
+	if found, err = s.write(g, outputs, x.choice); err != nil {
+		return nil, false, err
 	}
 	if small, err := narrow(found); err == nil {
-		return small, nil
+		found = small // else some bound is not decided, or not known to be in order
 	}
-	return found, nil // some bound is not decided, or not known to be in order
+	return found, complete, nil
 }
+
+// exactSteps is the number of steps of branch and bound for each one of annealing,
+// which takes longer.
+const exactSteps = 10
 
 // sameOutputs returns an error if a graph does not write what another one does: that
 // would be a mistake in this package.

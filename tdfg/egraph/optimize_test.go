@@ -122,3 +122,20 @@ func TestStops(t *testing.T) {
 	_, _, err := Optimize(stopped, g, Options{})
 	require.ErrorIs(t, err, context.Canceled)
 }
+
+// TestLoopVariables has graphs whose tensors depend on a loop variable: the result is
+// right for all its values.
+func TestLoopVariables(t *testing.T) {
+	r := rand.New(rand.NewPCG(10, 10))
+	for _, g := range []*tdfg.Graph{elimination(t, scalar.FP32), elimination(t, scalar.Int16), outer(t)} {
+		h, stats, err := Optimize(context.Background(), g, Options{})
+		require.NoError(t, err)
+
+		require.Less(t, stats.After.Cost, stats.Before.Cost)
+		for n := int64(2); n <= 6; n++ {
+			for k := int64(0); k < n-1; k++ {
+				newWorld(t, &g.Scope, map[string]int64{"N": n, "k": k}, r).requireSame(t, g, h)
+			}
+		}
+	}
+}

@@ -84,6 +84,10 @@ type Stats struct {
 	Added      int // nodes of the e-graph, with those that became equal
 	Rules      []RuleStats
 
+	// Cheapest says that the choice was proved: no other graph of nodes of the e-graph
+	// costs less. That is so for small graphs only.
+	Cheapest bool
+
 	Before, After Counts
 	Kept          bool // nothing cheaper was found: the result is the graph as it was
 

@@ -19,8 +19,12 @@ func (g *graph) rebuild() {
 			}
 		}
 	}
-	for _, c := range holed {
-		x := g.class(c)
+	for i, c := range holed {
+		holed[i] = g.find(c)
+	}
+	slices.Sort(holed)
+	for _, c := range slices.Compact(holed) {
+		x := &g.classes[c]
 		x.nodes = slices.DeleteFunc(x.nodes, func(n nodeID) bool { return g.nodes[n].dead })
 	}
 }

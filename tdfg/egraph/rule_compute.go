@@ -10,7 +10,7 @@ import (
 func associate(s *search, n nodeID) {
 	h := s.nodes[n].head
 	c := s.classOf(n)
-	if !s.associative(s.heads[h].op, s.factsOf(c).typ) || s.shrunk(c) {
+	if !s.associative(s.heads[h].op, s.factsOf(c).typ) || s.class(c).part {
 		return
 	}
 	for i := range 2 {
@@ -25,10 +25,13 @@ func associate(s *search, n nodeID) {
 	}
 }
 
+// unaryBit is the bit of search.distributes for an operation of one operand.
+const unaryBit = 1
+
 // factor takes out what two operands have in common.
 func factor(s *search, n nodeID) {
 	f := *s.headOf(n)
-	if f.op.Arity() != 2 || s.shrunk(s.classOf(n)) {
+	if f.op.Arity() != 2 || s.class(s.classOf(n)).part {
 		return
 	}
 	x, y := s.arg(n, 0), s.arg(n, 1)
@@ -39,10 +42,11 @@ func factor(s *search, n nodeID) {
 			continue
 		}
 		op := s.heads[g].op
-		unary := op.Arity() == 1 && s.distributes(f.op, op, -1, t)
-		if !unary && (op.Arity() != 2 || !s.distributes(f.op, op, 1, t)) {
+		may := s.distributes(f.op, op, t)
+		if may == 0 {
 			continue
 		}
+		unary := may&unaryBit != 0
 		for _, b := range s.each(y) {
 			if s.nodes[b].head != g {
 				continue
@@ -56,7 +60,7 @@ func factor(s *search, n nodeID) {
 			for i := range 2 {
 				for j := range 2 {
 					// Of operations that do not commute the common operand is the same one.
-					if s.arg(a, i) != s.arg(b, j) || i != j && !op.Commutative() || !s.distributes(f.op, op, i, t) || !s.match() {
+					if s.arg(a, i) != s.arg(b, j) || i != j && !op.Commutative() || may&(1<<(i+1)) == 0 || !s.match() {
 						continue
 					}
 					of := [2]classID{s.arg(a, i), s.arg(a, i)}
@@ -72,7 +76,7 @@ func factor(s *search, n nodeID) {
 func distribute(s *search, n nodeID) {
 	g := s.nodes[n].head
 	op := s.heads[g].op
-	if op.Arity() > 2 || s.shrunk(s.classOf(n)) {
+	if op.Arity() > 2 || s.class(s.classOf(n)).part {
 		return
 	}
 	for i := range op.Arity() {
@@ -80,10 +84,11 @@ func distribute(s *search, n nodeID) {
 		if op.Arity() == 1 {
 			common = -1
 		}
+		bit := uint8(1) << (common + 1)
 		t := s.factsOf(s.arg(n, i)).typ
 		for _, m := range s.each(s.arg(n, i)) {
 			h := s.nodes[m].head
-			if s.heads[h].kind != tdfg.Compute || s.heads[h].op.Arity() != 2 || !s.distributes(s.heads[h].op, op, common, t) || !s.match() {
+			if s.heads[h].kind != tdfg.Compute || s.distributes(s.heads[h].op, op, t)&bit == 0 || !s.match() {
 				continue
 			}
 			side := func(k int) classID {

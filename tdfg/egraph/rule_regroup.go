@@ -37,7 +37,7 @@ func regroup(s *search, n nodeID) {
 	f := s.nodes[n].head
 	op := s.heads[f].op
 	t := s.factsOf(c).typ
-	if !s.associative(op, t) || s.shrunk(c) {
+	if !s.associative(op, t) || s.class(c).part {
 		return
 	}
 	key := atomsKey{c, op}
@@ -100,12 +100,14 @@ func (s *search) features(op scalar.Op, t scalar.Type, atoms []classID) []featur
 			case h.kind == tdfg.Move || h.kind == tdfg.Broadcast:
 				x.inner = s.arg(n, 0)
 				list = append(list, x)
-			case h.kind == tdfg.Compute && h.op.Arity() == 1 && s.distributes(op, h.op, -1, t):
+			case h.kind != tdfg.Compute:
+			case s.distributes(op, h.op, t)&unaryBit != 0:
 				x.inner = s.arg(n, 0)
 				list = append(list, x)
-			case h.kind == tdfg.Compute && h.op.Arity() == 2:
+			default:
+				may := s.distributes(op, h.op, t)
 				for common := range 2 {
-					if s.distributes(op, h.op, common, t) {
+					if may&(2<<common) != 0 {
 						x.factor, x.inner = s.arg(n, common), s.arg(n, 1-common)
 						if x.common = int8(common); h.op.Commutative() {
 							x.common = 0

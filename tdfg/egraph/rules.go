@@ -82,10 +82,11 @@ func rules() []rule {
 // list changes that a rule reads.
 type search struct {
 	*graph
-	reassociate bool
-	stat        *RuleStats
-	budget      int // matches that the rule has left in this iteration
-	equal       []equation
+	reassociate  bool
+	ints, floats *distributive
+	stat         *RuleStats
+	budget       int // matches that the rule has left in this iteration
+	equal        []equation
 
 	atoms     map[atomsKey][]classID // of this iteration
 	regrouped map[atomsKey]uint64    // what regroup has seen
@@ -158,12 +159,30 @@ var distributions = []distribution{
 	{scalar.Min, scalar.ReLU, -1, true, false}, {scalar.Max, scalar.ReLU, -1, true, false},
 }
 
-// distributes reports whether g distributes over f when all its operands but common
-// are shared.
-func (s *search) distributes(f, g scalar.Op, common int, t scalar.Type) bool {
-	return slices.ContainsFunc(distributions, func(d distribution) bool {
-		return d.f == f && d.g == g && d.common == common && (d.ints && !t.Float() || d.floats && t.Float() && s.reassociate)
-	})
+// distributive has for operations f and g a bit 1<<(common+1) for each operand that
+// may be common.
+type distributive [scalar.Select + 1][scalar.Select + 1]uint8
+
+// newDistributive returns the tables of integers and of floating-point numbers.
+func newDistributive(reassociate bool) (ints, floats *distributive) {
+	ints, floats = new(distributive), new(distributive)
+	for _, d := range distributions {
+		if d.ints {
+			ints[d.f][d.g] |= 1 << (d.common + 1)
+		}
+		if d.floats && reassociate {
+			floats[d.f][d.g] |= 1 << (d.common + 1)
+		}
+	}
+	return ints, floats
+}
+
+// distributes returns for which common operands g distributes over f.
+func (s *search) distributes(f, g scalar.Op, t scalar.Type) uint8 {
+	if t.Float() {
+		return s.floats[f][g]
+	}
+	return s.ints[f][g]
 }
 
 func isPointwise(k tdfg.Kind) bool { return k == tdfg.Compute || k == tdfg.Convert }
@@ -176,7 +195,7 @@ func (s *search) roots(c classID, list []classID) []classID {
 		if s.headOf(n).kind != tdfg.Shrink {
 			continue
 		}
-		if a := s.arg(n, 0); !s.shrunk(a) && !slices.Contains(list, a) {
+		if a := s.arg(n, 0); !s.class(a).part && !slices.Contains(list, a) {
 			list = append(list, a)
 		}
 	}

@@ -30,6 +30,7 @@ var someOps = [][]scalar.Op{
 	{scalar.Add, scalar.Shl, scalar.Or, scalar.And, scalar.Xor, scalar.Shr},
 	{scalar.Min, scalar.Max, scalar.ReLU, scalar.Shr},
 	{scalar.Add, scalar.Div, scalar.Mul, scalar.FMA},
+	{scalar.Select, scalar.Lt, scalar.Max, scalar.Select},
 }
 
 // newGenerator has a symbolic space or one of numbers, of one or two dimensions.
@@ -195,9 +196,6 @@ func (w *world) enode(g *graph, n nodeID, args []tensor) tensor {
 	if count := len(args); count > 0 {
 		from = g.factsOf(g.arg(n, count-1)).typ
 	}
-	if x.Kind == tdfg.Compute && x.Op == scalar.Select {
-		from = g.factsOf(g.classOf(n)).typ
-	}
 	return w.node(&x, args, from)
 }
 
@@ -326,8 +324,8 @@ func TestRules(t *testing.T) {
 			applied, graphs := tryRule(t, i, func(x *rule) bool {
 				// Shrinks of shrinks come of other rules only: graph.shrink makes none.
 				return x.name == r.name || r.equation == "6b" && x.equation == "9"
-			}, 4000)
-			require.GreaterOrEqual(t, applied, 60, "in %d graphs", graphs)
+			}, 2500)
+			require.GreaterOrEqual(t, applied, 30, "in %d graphs", graphs)
 			t.Logf("%d equations in %d graphs", applied, graphs)
 		})
 	}
@@ -336,7 +334,7 @@ func TestRules(t *testing.T) {
 // tryRule applies a rule to random graphs until it has found enough.
 func tryRule(t testing.TB, i int, use func(r *rule) bool, graphs int) (applied, done int) {
 	r := rand.New(rand.NewPCG(uint64(i), 7))
-	for done < graphs && applied < 150 {
+	for done < graphs && applied < 80 {
 		done++
 		from, gen := randomGraph(t, r, 14, append(rules()[i].kinds, tdfg.Move, tdfg.Shrink))
 		s := saturationOf(t, from, Options{})
@@ -388,4 +386,215 @@ func (g *graph) checkInvariants(t testing.TB) {
 		}
 		require.Equal(t, g.class(g.classOf(n)).facts, g.infer(g.nodes[n].head, of))
 	}
+}
+
+// TestNormalForms has the equations that need no rule: both sides are one node.
+func TestNormalForms(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	made := map[string]int{}
+	for range 1500 {
+		from, gen := randomGraph(t, r, 8, []tdfg.Kind{tdfg.Shrink, tdfg.Move})
+		s := saturationOf(t, from, Options{})
+		equal := func(equation string, a, b classID) {
+			if a != none && b != none && s.class(a).facts == s.class(b).facts {
+				require.Equal(t, s.find(a), s.find(b), equation)
+				made[equation]++
+			}
+		}
+		pick := func() classID { return s.find(classID(r.IntN(len(s.classes)))) }
+		window := func(d int8) rectID {
+			all := from.ArrayRect(0)
+			return s.rect(all.With(int(d), gen.interval(all[d].Hi)))
+		}
+		a, b := pick(), pick()
+		for _, op := range []scalar.Op{scalar.Add, scalar.Mul, scalar.Max, scalar.Eq} {
+			h := s.head(head{kind: tdfg.Compute, op: op})
+			equal("3b", s.add(h, a, b), s.add(h, b, a))
+		}
+		p, q := window(0), window(0)
+		equal("6b", s.shrink(p, s.shrink(q, a)), s.shrink(s.meet(p, q), a))
+		if from.Dims > 1 {
+			q = window(1)
+			equal("6a", s.shrink(p, s.shrink(q, a)), s.shrink(q, s.shrink(p, a)))
+		}
+		equal("zero move", s.move(a, 0, 0), a)
+		equal("empty shrink", s.shrink(s.domainOf(a), a), a)
+		w := newWorld(t, &from.Scope, gen.sizes(), r)
+		require.NoError(t, w.checkClasses(s.graph))
+	}
+	for _, e := range []string{"3b", "6a", "6b", "zero move", "empty shrink"} {
+		require.Greater(t, made[e], 200, e)
+	}
+}
+
+// TestWrongRules puts rules with a mistake in the place of the right ones: the tests
+// above must find each.
+func TestWrongRules(t *testing.T) {
+	wrong := map[string]func(s *search, n nodeID){
+		"move-move": func(s *search, n nodeID) { // distances that are not added
+			for _, m := range s.each(s.arg(n, 0)) {
+				if x, h := *s.headOf(n), *s.headOf(m); h.kind == tdfg.Move && h.dim == x.dim {
+					s.same(n, s.move(s.arg(m, 0), x.dim, x.dist))
+				}
+			}
+		},
+		"lift move": func(s *search, n nodeID) { // an operand that is not moved
+			for _, m := range s.each(s.arg(n, 0)) {
+				if h := s.nodes[m].head; s.heads[h].kind == tdfg.Move && s.nodes[n].count == 2 {
+					s.same(n, s.apply(h, s.add(s.nodes[n].head, s.arg(m, 0), s.arg(n, 1))))
+				}
+			}
+		},
+		"associate": func(s *search, n nodeID) { // of subtraction
+			h := s.nodes[n].head
+			for _, m := range s.each(s.arg(n, 0)) {
+				if s.nodes[m].head == h && s.heads[h].op == scalar.Sub {
+					s.same(n, s.add(h, s.arg(m, 0), s.add(h, s.arg(m, 1), s.arg(n, 1))))
+				}
+			}
+		},
+		"factor": func(s *search, n nodeID) { // of whatever has an operand in common
+			if s.nodes[n].count != 2 {
+				return
+			}
+			for _, a := range s.each(s.arg(n, 0)) {
+				for _, b := range s.each(s.arg(n, 1)) {
+					if g := s.nodes[a].head; g == s.nodes[b].head && s.nodes[a].count == 2 && s.arg(a, 0) == s.arg(b, 0) {
+						s.same(n, s.add(g, s.arg(a, 0), s.add(s.nodes[n].head, s.arg(a, 1), s.arg(b, 1))))
+					}
+				}
+			}
+		},
+		"sink shrink under move": func(s *search, n nodeID) { // moved the other way
+			for _, m := range s.each(s.arg(n, 0)) {
+				if h := *s.headOf(m); h.kind == tdfg.Move {
+					r := s.shrink(s.headOf(n).rect, s.arg(m, 0))
+					s.same(n, r)
+				}
+			}
+		},
+		"lift broadcast": func(s *search, n nodeID) { // an operand that is not broadcast
+			for _, m := range s.each(s.arg(n, 0)) {
+				if h := s.nodes[m].head; s.heads[h].kind == tdfg.Broadcast && s.nodes[n].count == 2 {
+					s.same(n, s.apply(h, s.add(s.nodes[n].head, s.arg(m, 0), s.arg(n, 1))))
+				}
+			}
+		},
+		"fold": func(s *search, n nodeID) { // to the wrong number
+			if _, ok := s.valueOf(s.arg(n, 0)); ok {
+				s.same(n, s.value(s.factsOf(s.classOf(n)).typ, 1))
+			}
+		},
+		"expand": func(s *search, n nodeID) { // a tensor of another array of the same size
+			h := *s.headOf(n)
+			s.same(n, s.tensor(1-h.index, h.rect))
+		},
+	}
+	table := rules()
+	for i := range table {
+		find, ok := wrong[table[i].name]
+		if !ok {
+			continue
+		}
+		delete(wrong, table[i].name)
+		t.Run(table[i].name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(uint64(i), 7))
+			for range 3000 {
+				from, gen := randomGraph(t, r, 14, append(table[i].kinds, tdfg.Move, tdfg.Shrink))
+				s := saturationOf(t, from, Options{})
+				s.rules[i].find = find
+				s.once(t, func(x *rule) bool { return x.name == table[i].name })
+				if s.stats.Rules[i].Applied > 0 && newWorld(t, &from.Scope, gen.sizes(), r).checkClasses(s.graph) != nil {
+					return
+				}
+			}
+			t.Error("not found")
+		})
+	}
+	require.Empty(t, wrong)
+}
+
+// TestRealNumbers holds the rules that Reassociate allows against floating-point
+// numbers that are small integers, for which sums and products are exact. The sign
+// of zero does not count.
+func TestRealNumbers(t *testing.T) {
+	applied := map[string]int{}
+	for seed := range uint64(400) {
+		r := rand.New(rand.NewPCG(seed, 11))
+		g := newGenerator(t, r)
+		g.typ, g.ops = scalar.FP32, someOps[1]
+		g.scope = plane(t, g.typ, 1)
+		g.scope.Params = []tdfg.Param{{Name: "k", Type: g.typ}, {Name: "l", Type: g.typ}}
+		g.b = tdfg.NewBuilder("real", g.scope)
+		for range 4 {
+			g.try(tdfg.Node{Kind: tdfg.Tensor, Rect: g.scope.ArrayRect(0)})
+			g.try(tdfg.Node{Kind: tdfg.Const, Param: "k"})
+		}
+		for range 12 {
+			op := g.ops[g.IntN(len(g.ops))]
+			n := tdfg.Node{Kind: tdfg.Compute, Op: op}
+			for range op.Arity() {
+				n.Args = append(n.Args, g.pick())
+			}
+			g.try(n)
+		}
+		from := g.graph(t)
+		s := saturationOf(t, from, Options{Reassociate: true})
+		s.once(t, func(x *rule) bool { return x.equation == "3a" || x.equation == "3c" || x.equation == "3a, 3b" })
+		for _, x := range s.stats.Rules {
+			applied[x.Name] += x.Applied
+		}
+		w := newWorld(t, &from.Scope, map[string]int64{"N": 4}, r)
+		for p := range w.arrays[0] {
+			w.arrays[0][p] = scalar.FromInt(g.typ, r.Int64N(3)-1)
+		}
+		w.params["k"] = scalar.FromInt(g.typ, 2)
+		require.NoError(t, w.checkReal(s.graph))
+	}
+	for _, name := range []string{"associate", "factor", "distribute", "regroup"} {
+		require.Greater(t, applied[name], 100, name)
+	}
+}
+
+// checkReal is checkClasses for tensors of small numbers, one point each time.
+func (w *world) checkReal(g *graph) error {
+	for p := range w.arrays[0] {
+		values := map[classID]float64{}
+		for range g.nodes {
+			for i := range g.nodes {
+				n := nodeID(i)
+				if g.nodes[n].dead {
+					continue
+				}
+				var args []scalar.Value
+				for _, a := range g.argsOf(n) {
+					if v, ok := values[g.find(a)]; ok {
+						args = append(args, scalar.FromFloat(scalar.FP32, v))
+					}
+				}
+				if len(args) < len(g.argsOf(n)) {
+					continue
+				}
+				h := g.headOf(n)
+				v := scalar.ToFloat(scalar.FP32, w.params["k"])
+				switch h.kind {
+				case tdfg.Tensor:
+					v = scalar.ToFloat(scalar.FP32, w.arrays[0][p])
+				case tdfg.Compute:
+					v = scalar.ToFloat(scalar.FP32, scalar.Eval(h.op, scalar.FP32, args...))
+				}
+				if v > 1<<22 || v < -1<<22 {
+					return nil // too large to be exact
+				}
+				if have, ok := values[g.classOf(n)]; ok && have != v {
+					return fmt.Errorf("class %d is %v and %v", g.classOf(n), have, v)
+				}
+				values[g.classOf(n)] = v
+			}
+			if _, classes := g.count(); len(values) == classes {
+				break
+			}
+		}
+	}
+	return nil
 }

@@ -37,6 +37,7 @@ func (s *saturation) run(ctx context.Context, phase int) (Stop, error) {
 	defer func() {
 		s.stats.SearchTime += time.Since(start) - (s.stats.RebuildTime - rebuilt)
 		s.stats.Nodes, s.stats.Classes = s.count()
+		s.stats.Added = len(s.nodes)
 	}()
 	for {
 		if s.now >= int32(s.iters) {
