@@ -37,7 +37,7 @@ func Compile(ctx context.Context, file, source string, opt Options) (p *tdfg.Pro
 	k.body = unroll(k, k.body, nil, 1)
 	narrowScopes(k)
 	checkBounds(k)
-	c := &compiler{k: k, least: map[string]int64{}, refused: map[stmt]string{}, pieces: map[*loop][]stmt{}}
+	c := &compiler{k: k, least: map[string]int64{}, refused: map[stmt]string{}, pieces: map[*loop][]stmt{}, mirrors: map[*loop]*loop{}}
 	for range maxAttempts {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -59,6 +59,7 @@ type compiler struct {
 	least   map[string]int64 // values of sizes
 	refused map[stmt]string
 	pieces  map[*loop][]stmt
+	mirrors map[*loop]*loop
 }
 
 // attempt returns a program, or nil if it has to be tried again.
@@ -73,7 +74,7 @@ func (c *compiler) attempt() (p *tdfg.Program, err error) {
 	}()
 	k := c.k
 	p = &tdfg.Program{Name: k.name}
-	pl := &planner{k: k, dims: 1, refused: c.refused, pieces: c.pieces, sizes: lattice.NewSpace()}
+	pl := &planner{k: k, dims: 1, refused: c.refused, pieces: c.pieces, mirrors: c.mirrors, sizes: lattice.NewSpace()}
 	for _, v := range k.vars {
 		if v.kind != paramVar || !v.symbol || v.bound != nil {
 			continue

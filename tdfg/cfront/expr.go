@@ -73,14 +73,14 @@ func narrow(x *expr, t scalar.Type) *expr {
 // be a number that t does not hold.
 func unwidened(x *expr, t scalar.Type) *expr {
 	switch {
-	case x.typ == t:
-		return x
+	case x.typ.Int() && x.typ.Bits() <= t.Bits():
+		return convert(x, t)
 	case x.kind == constExpr && x.typ.Int():
 		if v := scalar.ToInt(x.typ, x.value); scalar.ToInt(t, scalar.FromInt(t, v)) == v {
 			return convert(x, t)
 		}
-	case x.kind == convertExpr && x.args[0].typ.Int() && x.args[0].typ.Bits() <= t.Bits():
-		return convert(x.args[0], t)
+	case x.kind == convertExpr && x.args[0].typ.Int() && x.args[0].typ.Bits() < x.typ.Bits():
+		return unwidened(x.args[0], t)
 	}
 	return nil
 }

@@ -52,6 +52,7 @@ type planner struct {
 	sizes   *lattice.Space
 	refused map[stmt]string // why a statement does not become tensors
 	pieces  map[*loop][]stmt
+	mirrors map[*loop]*loop
 	nests   []*nest // of tensors, so far
 }
 
@@ -100,9 +101,16 @@ func (p *planner) planStmt(s stmt, hosts []*loop) []item {
 			adopt(piece.(*loop), l)
 		}
 	}
-	items := p.plan(l.body, append(slices.Clip(hosts), l))
+	host := l
+	if l.step < 0 {
+		if p.mirrors[l] == nil {
+			p.mirrors[l] = mirror(p.k, l)
+		}
+		host = p.mirrors[l]
+	}
+	items := p.plan(host.body, append(slices.Clip(hosts), host))
 	if anyTensors(items) || !streamable(l) {
-		return []item{{host: l, body: items}}
+		return []item{{host: host, body: items}}
 	}
 	p.nests = p.nests[:mark]
 	return []item{{nest: &nest{stmt: s, hosts: hosts, stream: true}}}

@@ -272,12 +272,20 @@ func (st *streamer) assign(a *assign) {
 	st.add(s)
 }
 
-// reads reports whether x has the element target, and has it in every case: not in a
-// part that is not always evaluated.
+// reads reports whether x has the element target, and no other that is loaded under a
+// condition, which may depend on target: an update in place has its element only
+// when all is loaded.
 func reads(x, target *expr) bool {
-	found := false
-	x.walk(func(y *expr) { found = found || y.same(target) })
-	return found
+	found, simple := false, true
+	x.walk(func(y *expr) {
+		found = found || y.same(target)
+		if y.kind == opExpr && (y.typ == scalar.Bool || y.op == scalar.Select) && len(y.args) > 1 {
+			for _, a := range y.args[1:] {
+				a.walk(func(z *expr) { simple = simple && (z.kind != elemExpr || z.same(target)) })
+			}
+		}
+	})
+	return found && simple
 }
 
 // index converts subscripts: affine in symbols, loops and integer values of streams.

@@ -1,6 +1,8 @@
 package cfront
 
 import (
+	"slices"
+
 	"github.com/bitsched/bitsched/lattice"
 	"github.com/bitsched/bitsched/scalar"
 )
@@ -38,7 +40,7 @@ func unroll(k *kernel, body []stmt, outer *loop, copies int64) []stmt {
 				hi, _ := l.hi.Const()
 				v = hi - 1 + i*l.step
 			}
-			c := &cloner{k: k, vars: map[*variable]*variable{}, loops: map[*loop]*loop{l: outer}, v: l.v, value: intConst(l.pos, l.v.typ, v)}
+			c := newCloner(k, l, outer, intConst(l.pos, l.v.typ, v))
 			out = append(out, unroll(k, c.stmts(l.body), outer, copies*trip)...)
 		}
 	}
@@ -55,6 +57,37 @@ func (l *loop) trip() (n int64, short bool) {
 	return max(0, (k+step-1)/step), true
 }
 
+// mirror returns a decreasing loop as an increasing one, which counts its iterations.
+func mirror(k *kernel, l *loop) *loop {
+	v := *l.v
+	v.name = k.unique(l.v.name)
+	k.vars = append(k.vars, &v)
+	m := &loop{v: &v, hi: l.hi.Sub(l.lo), step: -l.step, pos: l.pos, literal: l.literal}
+	last := k.expr(l.hi.Plus(-1), l.v.typ, l.pos)
+	count := &expr{kind: varExpr, typ: v.typ, pos: l.pos, v: &v}
+	c := newCloner(k, l, m, &expr{kind: opExpr, typ: v.typ, pos: l.pos, op: scalar.Sub, args: []*expr{last, count}})
+	m.body = c.stmts(l.body)
+	return m
+}
+
+// expr returns an affine expression as one of C.
+func (k *kernel) expr(e lattice.Expr, t scalar.Type, at Pos) *expr {
+	x := intConst(at, t, e.Offset())
+	for _, name := range e.Symbols() {
+		i := slices.IndexFunc(k.vars, func(v *variable) bool { return v.name == name })
+		v := k.vars[i]
+		term := binary(at, scalar.Mul, intConst(at, t, e.Coef(name)), &expr{kind: varExpr, typ: v.typ, pos: at, v: v})
+		x = convert(binary(at, scalar.Add, x, term), t)
+	}
+	return x
+}
+
+func newCloner(k *kernel, from, to *loop, value *expr) *cloner {
+	c := &cloner{k: k, vars: map[*variable]*variable{}, loops: map[*loop]*loop{from: to}, v: from.v, value: value}
+	c.symbol, _ = affine(value)
+	return c
+}
+
 // cloner copies statements with a value for a loop's variable. Loops and the
 // variables that are declared in them become new ones.
 type cloner struct {
@@ -63,6 +96,8 @@ type cloner struct {
 	loops map[*loop]*loop
 	v     *variable
 	value *expr
+	// symbol is the value in bounds.
+	symbol lattice.Expr
 }
 
 func (c *cloner) stmts(body []stmt) []stmt {
@@ -76,10 +111,7 @@ func (c *cloner) stmts(body []stmt) []stmt {
 		case *loop:
 			l := *s
 			c.loops[s] = &l
-			if c.v != nil {
-				k := scalar.ToInt(c.value.typ, c.value.value)
-				l.lo, l.hi = l.lo.Subst(c.v.name, lattice.Const(k)), l.hi.Subst(c.v.name, lattice.Const(k))
-			}
+			l.lo, l.hi = l.lo.Subst(c.v.name, c.symbol), l.hi.Subst(c.v.name, c.symbol)
 			for _, old := range c.k.vars {
 				if n := c.vars[old]; n != nil && n != old {
 					l.lo, l.hi = l.lo.Subst(old.name, lattice.Sym(n.name)), l.hi.Subst(old.name, lattice.Sym(n.name))
@@ -120,7 +152,7 @@ func (c *cloner) expr(x *expr) *expr {
 		return nil
 	}
 	if x.kind == varExpr {
-		if x.v == c.v && c.v != nil {
+		if x.v == c.v {
 			return convert(c.value, x.typ)
 		}
 		y := *x
