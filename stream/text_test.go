@@ -1,6 +1,7 @@
 package stream_test
 
 import (
+	"io"
 	"strings"
 	"testing"
 
@@ -130,5 +131,16 @@ func FuzzParse(f *testing.F) {
 		back, err := stream.Parse(g.String(), "again")
 		require.NoError(t, err, g.String())
 		require.Equal(t, g.String(), back.String())
+		_, err = stream.Compile(g)
+		require.NoError(t, err)
+		require.NoError(t, g.WriteDOT(io.Discard))
+		patterns := g.Patterns()
+		for _, s := range g.Streams() {
+			_, known := patterns[s]
+			require.True(t, known)
+			f, ok := g.Footprint(s)
+			require.Equal(t, ok, s.Array != "" && g.IsAffine(s))
+			require.True(t, !ok || len(f.Rect) == len(s.Index))
+		}
 	})
 }
