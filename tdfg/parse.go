@@ -92,10 +92,11 @@ func (p *parser) graph() (*Graph, error) {
 
 func (p *parser) program() (*Program, error) {
 	w := p.next()
-	if len(w) != 2 || w[0] != "program" {
+	reassociate := len(w) == 3 && w[2] == "reassociate"
+	if len(w) != 2 && !reassociate || w[0] != "program" {
 		return nil, fmt.Errorf("expected program NAME")
 	}
-	prog := &Program{Name: w[1]}
+	prog := &Program{Name: w[1], Reassociate: reassociate}
 	space := lattice.NewSpace()
 	for w = p.next(); w != nil; w = p.next() {
 		switch w[0] {

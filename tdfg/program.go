@@ -15,6 +15,11 @@ type Program struct {
 	Arrays  []*Array
 	Scalars []Scalar // in the order of their declarations
 	Body    []Stmt
+
+	// Reassociate says that sums of floating-point numbers may be of any order. It
+	// allows an optimiser to change the graphs so; in a Reduce the order is open
+	// anyway.
+	Reassociate bool
 }
 
 // Scalar is a variable of the host, or an argument of the kernel.

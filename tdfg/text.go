@@ -40,7 +40,11 @@ func (g *Graph) String() string {
 // declarations of the program, and those of the loops around them as symbols.
 func (p *Program) String() string {
 	w := &writer{}
-	w.line("program %s", p.Name)
+	if p.Reassociate {
+		w.line("program %s reassociate", p.Name)
+	} else {
+		w.line("program %s", p.Name)
+	}
 	for _, sym := range p.Sizes {
 		w.symbol(sym)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/bitsched/bitsched/benchmarks/kernels"
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/cfront"
+	"github.com/bitsched/bitsched/tdfg/egraph"
 	"github.com/bitsched/bitsched/tdfg/interp"
 )
 
@@ -40,6 +41,39 @@ func TestReference(t *testing.T) {
 					require.Empty(t, d.Diff(m), "seed %d", seed)
 				}
 			}
+		})
+	}
+}
+
+// TestText writes and reads the program of each kernel.
+func TestText(t *testing.T) {
+	for _, k := range kernels.All() {
+		p := compile(t, k, nil)
+		require.Equal(t, k.Reassociate, p.Reassociate)
+		back, err := tdfg.ParseProgram(k.File, p.String())
+		require.NoError(t, err, k.Name)
+		require.Equal(t, p.String(), back.String())
+	}
+}
+
+// TestOptimized is TestReference after optimisation, which may change the order of
+// sums only where the kernel allows it.
+func TestOptimized(t *testing.T) {
+	for _, k := range kernels.All() {
+		t.Run(k.Name, func(t *testing.T) {
+			p, stats, err := egraph.OptimizeProgram(context.Background(), compile(t, k, nil), egraph.Options{Reassociate: k.Reassociate, Nodes: 2000, Effort: 500})
+			require.NoError(t, err)
+			for _, s := range stats {
+				require.LessOrEqual(t, s.After.Cost, s.Before.Cost)
+			}
+			d := k.DataExact(k.Small, 1)
+			if !k.Reassociate {
+				d = k.Data(k.Small, 1)
+			}
+			m := d.Memory()
+			require.NoError(t, interp.Run(context.Background(), p, k.Small, m, interp.Options{}))
+			k.Reference(d)
+			require.Empty(t, d.Diff(m))
 		})
 	}
 }

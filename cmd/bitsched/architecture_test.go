@@ -46,6 +46,7 @@ var mayImport = map[string][]string{
 	"benchmarks/kernels": {"scalar", "tdfg/interp"},
 	"benchmarks":         {"masim", "netlist", "sram", "xmg"},
 	"cmd/bitsched":       {"arith", "benchmarks", "masim", "netlist", "netlist/gen", "sram", "sram/cost", "tile/noc", "xmg"},
+	"internal/ctest":     {},
 	"internal/tdfgtest":  {"lattice", "scalar", "tdfg"},
 	"system":             {"lattice", "lowering", "scalar", "sram", "stream", "tdfg", "tdfg/interp", "tile", "tile/noc"},
 }

@@ -73,7 +73,7 @@ func (c *compiler) attempt() (p *tdfg.Program, err error) {
 		}
 	}()
 	k := c.k
-	p = &tdfg.Program{Name: k.name}
+	p = &tdfg.Program{Name: k.name, Reassociate: k.reassociate}
 	pl := &planner{k: k, dims: 1, refused: c.refused, pieces: c.pieces, mirrors: c.mirrors, sizes: lattice.NewSpace()}
 	for _, v := range k.vars {
 		if v.kind != paramVar || !v.symbol || v.bound != nil {

@@ -1,0 +1,74 @@
+package cfront_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/bitsched/bitsched/internal/ctest"
+	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/tdfg/cfront"
+)
+
+// TestRandomCompiled compares what the statements of random kernels do, by which
+// TestRandom judges, with what a C compiler makes of them.
+func TestRandomCompiled(t *testing.T) {
+	const seeds = 40
+	files := map[string]string{"bitsched.h": cfront.Header}
+	var include, main strings.Builder
+	var input bytes.Buffer
+	var programs []*program
+	for seed := range uint64(seeds) {
+		r := rand.New(rand.NewPCG(seed, 11))
+		p := generate(r.IntN, seed)
+		programs = append(programs, p)
+		name := fmt.Sprintf("k%d", seed)
+		files[name+".c"] = strings.Replace(p.source, "void k(", "void "+name+"(", 1)
+		fmt.Fprintf(&include, "#include \"%s.c\"\n", name)
+		call := fmt.Sprintf("%d, %d, %sf", p.sizes["N"], p.sizes["M"], strconv.FormatFloat(float64(p.s), 'x', -1, 32))
+		var write strings.Builder
+		main.WriteString("\t{\n")
+		for _, a := range p.arrays {
+			n := len(a.data) * a.t.typ.Bytes()
+			fmt.Fprintf(&main, "\t\tvoid *%s = malloc(%d);\n\t\tif (fread(%[1]s, 1, %[2]d, stdin) != %[2]d) return 1;\n", a.name, n)
+			fmt.Fprintf(&write, "\t\tfwrite(%s, 1, %d, stdout);\n", a.name, n)
+			call += ", " + a.name
+			for _, v := range a.data {
+				input.Write(encode(a.t, bits(a.t, v)))
+			}
+		}
+		fmt.Fprintf(&main, "\t\t%s(%s);\n%s\t}\n", name, call, write.String())
+		p.run()
+	}
+	files["main.c"] = "#include <stdio.h>\n#include <stdlib.h>\n" + include.String() + "int main(void)\n{\n" + main.String() + "\treturn 0;\n}\n"
+	out := ctest.Run(t, files, input.Bytes())
+	for i, p := range programs {
+		for _, a := range p.arrays {
+			for j, v := range a.data {
+				n := a.t.typ.Bytes()
+				var word [8]byte
+				copy(word[:], out[:n])
+				out = out[n:]
+				got := scalar.Value(binary.NativeEndian.Uint64(word[:]))
+				if f := math.Float32frombits(uint32(got)); a.t.bits == 0 && f != f {
+					got = 0x7fc00000
+				}
+				require.Equal(t, bits(a.t, v), got, "kernel %d: %s, element %d\n%s", i, a.name, j, p.source)
+			}
+		}
+	}
+	require.Empty(t, out)
+}
+
+func encode(t gtype, v scalar.Value) []byte {
+	var word [8]byte
+	binary.NativeEndian.PutUint64(word[:], v)
+	return word[:t.typ.Bytes()]
+}
