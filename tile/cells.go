@@ -233,7 +233,10 @@ func (c *Cells) Run(ctx context.Context, threads int, ops []Op) error {
 		for n < len(ops) && ops[n].kind != opTransfer {
 			n++
 		}
-		local := ops[:n]
+		local := make([]task, n)
+		for i := range local {
+			local[i] = task{&ops[i], newShifter(c, &ops[i])}
+		}
 		if n > 0 {
 			c.parallel(ctx, threads, len(c.groups), func() func(int) {
 				w := worker{cells: c}
@@ -242,14 +245,10 @@ func (c *Cells) Run(ctx context.Context, threads int, ops []Op) error {
 		}
 		if n < len(ops) {
 			op := &ops[n]
-			const chunk = 64
-			c.parallel(ctx, threads, (c.arrays+chunk-1)/chunk, func() func(int) {
-				s := newShifter(c, op)
-				return func(i int) {
-					for a := i * chunk; a < min((i+1)*chunk, c.arrays); a++ {
-						c.transfer(op, &s, a)
-					}
-				}
+			t := task{op, newShifter(c, op)}
+			c.parallel(ctx, threads, len(c.groups), func() func(int) {
+				var buf rowBuffer
+				return func(g int) { c.transfer(&t, g, &buf) }
 			})
 			n++
 		}
@@ -286,49 +285,60 @@ func (c *Cells) parallel(ctx context.Context, threads, n int, worker func() func
 type worker struct {
 	cells *Cells
 	saved [][sram.GroupWords]uint64
+	buf   rowBuffer
+}
+
+// task is an op with what is the same for all groups.
+type task struct {
+	*Op
+	shift shifter // of a Fill too, for its mask
 }
 
 // group executes commands on a group.
-func (w *worker) group(ctx context.Context, ops []Op, g int) {
+func (w *worker) group(ctx context.Context, tasks []task, g int) {
 	c := w.cells
 	rows := c.groups[g]
-	for i := range ops {
-		op := &ops[i]
-		lanes := c.lanesOf(&op.on, g)
+	full := uint32(1)<<c.lanes - 1
+	for i := range tasks {
+		t := &tasks[i]
+		lanes := c.lanesOf(&t.on, g)
 		if lanes == 0 {
 			continue
 		}
-		switch op.kind {
+		to := &t.shift.to
+		if lanes != full && t.kind != opCompute {
+			some := t.shift.mask(lanes)
+			to = &some
+		}
+		switch t.kind {
 		case opCompute:
-			if lanes == uint32(1)<<c.lanes-1 && op.on.Bitlines == nil {
-				op.code.RunGroup(rows)
+			if lanes == full && t.on.Bitlines == nil {
+				t.code.RunGroup(rows)
 			} else {
-				w.masked(op, rows, lanes)
+				w.masked(t.Op, rows, lanes)
 			}
 		case opShift:
-			s := newShifter(c, op)
-			for l := lanes; l != 0; l &= l - 1 {
-				at := bits.TrailingZeros32(l) * c.words
-				for r := range op.n {
-					s.move(rows.Row(op.dst + r)[at:at+c.words], rows.Row(op.src + r)[at:at+c.words])
+			for r := range t.n {
+				dst, src := rows.Row(t.dst+r), rows.Row(t.src+r)
+				if t.shift.whole && lanes == full {
+					*dst = *src
+				} else {
+					t.shift.move(dst[:], src[:], to[:], &w.buf)
 				}
 			}
 		case opFill:
-			for r := range op.n {
+			for r := range t.n {
 				v := uint64(0)
-				if r/64 < len(op.value) {
-					v = -(op.value[r/64] >> (r % 64) & 1)
+				if r/64 < len(t.value) {
+					v = -(t.value[r/64] >> (r % 64) & 1)
 				}
-				row := rows.Row(op.dst + r)
-				for l := lanes; l != 0; l &= l - 1 {
-					at := bits.TrailingZeros32(l) * c.words
-					for k := range c.words {
-						row[at+k] ^= (row[at+k] ^ v) & op.on.word(k)
-					}
+				row := rows.Row(t.dst + r)
+				for k := range row {
+					row[k] ^= (row[k] ^ v) & to[k]
 				}
 			}
 		}
-		if len(ops) > 1 && ctx.Err() != nil {
+		if len(tasks) > 1 && ctx.Err() != nil {
 			return
 		}
 	}
@@ -369,15 +379,40 @@ func (w *worker) masked(op *Op, rows sram.Group, lanes uint32) {
 	}
 }
 
-// transfer executes a transfer from an array.
-func (c *Cells) transfer(op *Op, s *shifter, from int) {
-	if !op.on.has(from) {
+// transfer executes a transfer from the arrays of a group: all at once where they
+// go to one group, in the same lanes.
+func (c *Cells) transfer(t *task, g int, buf *rowBuffer) {
+	lanes := c.lanesOf(&t.on, g)
+	if left := c.arrays - g*c.lanes; left < c.lanes {
+		lanes &= 1<<left - 1
+	}
+	if lanes == 0 {
 		return
 	}
-	for i := range op.copies {
-		to := from + op.arrayDist + i*op.stride
-		for r := range op.n {
-			s.move(c.Row(to, op.dst+r), c.Row(from, op.src+r))
+	full := lanes == uint32(1)<<c.lanes-1
+	src := c.groups[g]
+	for i := range t.copies {
+		dist := t.arrayDist + i*t.stride
+		if full && dist%c.lanes == 0 {
+			c.transferRows(t, c.groups[g+dist/c.lanes], src, 0, 0, sram.GroupWords, buf)
+			continue
+		}
+		for l := lanes; l != 0; l &= l - 1 {
+			lane := bits.TrailingZeros32(l)
+			to := g*c.lanes + lane + dist
+			c.transferRows(t, c.groups[to/c.lanes], src, to%c.lanes*c.words, lane*c.words, c.words, buf)
+		}
+	}
+}
+
+// transferRows moves n words of each row from one group to another.
+func (c *Cells) transferRows(t *task, dst, src sram.Group, to, from, n int, buf *rowBuffer) {
+	for r := range t.n {
+		d, s := dst.Row(t.dst + r)[to:to+n], src.Row(t.src + r)[from:from+n]
+		if t.shift.whole {
+			copy(d, s)
+		} else {
+			t.shift.move(d, s, t.shift.to[:n], buf)
 		}
 	}
 }

@@ -117,6 +117,9 @@ func TestRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := chip(rapid.SampledFrom([]int{64, 128, 256}).Draw(t, "cols"), rapid.SampledFrom([]string{"neural-cache", "xmg"}).Draw(t, "tech"))
 		arrays := rapid.IntRange(1, m.Arrays()).Draw(t, "arrays")
+		if m.Array.Cols == 256 && rapid.Bool().Draw(t, "aligned") {
+			arrays = 16 // transfers from a whole group to the other one
+		}
 		c, err := tile.NewCells(m, arrays)
 		require.NoError(t, err)
 		twin, err := tile.NewCells(m, arrays)
@@ -172,8 +175,9 @@ func TestRun(t *testing.T) {
 					from[0] = 1
 					copies = (half-1)/stride + 1
 				} else {
+					whole := rapid.Bool().Draw(t, "whole")
 					for a := range half {
-						if rapid.Bool().Draw(t, "from") {
+						if whole || rapid.Bool().Draw(t, "from") {
 							from[a/64] |= 1 << (a % 64)
 						}
 					}

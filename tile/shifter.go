@@ -1,59 +1,79 @@
 package tile
 
-import "github.com/bitsched/bitsched/sram"
+import (
+	"math/bits"
 
-// shifter moves the bits of a row of an array by a distance, where a mask says.
+	"github.com/bitsched/bitsched/sram"
+)
+
+// shifter moves rows of bits by a distance, to where a mask says.
+//
+// A row of a group is shifted as one long number. What comes from the array beside
+// is then in the places that no bit of the own array goes to, and those are not in
+// the mask of what is written: it is the mask of what is read, shifted within one
+// array.
 type shifter struct {
-	words    int
-	whole    bool // no distance, all bitlines
-	right    bool
-	q, r     int                     // distance in words, and in bits of a word
-	mask, to [sram.GroupWords]uint64 // bitlines that are read, and written
+	words int
+	whole bool // no distance, all bitlines
+	right bool
+	q     int                     // distance in words
+	r     uint                    // and in bits of a word
+	to    [sram.GroupWords]uint64 // bitlines that are written, in all lanes
 }
 
+// newShifter prepares an op, whose dist is 0 if it does not move anything.
 func newShifter(c *Cells, op *Op) shifter {
 	s := shifter{words: c.words, whole: op.dist == 0 && op.on.Bitlines == nil}
 	d := op.dist
 	if d < 0 {
 		s.right, d = true, -d
 	}
-	s.q, s.r = d/64, d%64
-	for k := range s.words {
-		s.mask[k] = op.on.word(k)
+	if d >= c.cols {
+		return s // all bits leave their arrays
 	}
-	s.apply(s.to[:s.words], s.mask[:s.words])
+	s.q, s.r = d/64, uint(d%64)
+	var read, all [sram.GroupWords]uint64
+	for k := range s.words {
+		read[k], all[k] = op.on.word(k), ^uint64(0)
+	}
+	s.move(s.to[:s.words], read[:s.words], all[:s.words], new(rowBuffer))
+	for k := s.words; k < len(s.to); k++ {
+		s.to[k] = s.to[k-s.words]
+	}
 	return s
 }
 
-// apply sets out to the bits of in at their new bitlines.
-func (s *shifter) apply(out, in []uint64) {
-	at := func(k int) uint64 {
-		if k < 0 || k >= s.words {
-			return 0
-		}
-		return in[k]
+// mask returns the bitlines that are written where only some lanes are enabled.
+func (s *shifter) mask(lanes uint32) (to [sram.GroupWords]uint64) {
+	for ; lanes != 0; lanes &= lanes - 1 {
+		at := bits.TrailingZeros32(lanes) * s.words
+		copy(to[at:at+s.words], s.to[:s.words])
 	}
-	for k := range out {
-		if s.right {
-			out[k] = at(k+s.q)>>s.r | at(k+s.q+1)<<(64-s.r)
-		} else {
-			out[k] = at(k-s.q)<<s.r | at(k-s.q-1)>>(64-s.r)
-		}
-	}
+	return to
 }
 
-// move moves the bits of a row; dst and src may be the same.
-func (s *shifter) move(dst, src []uint64) {
-	if s.whole {
-		copy(dst, src)
+// rowBuffer is a row with room for a row before and behind it, whatever is there.
+type rowBuffer [3*sram.GroupWords + 1]uint64
+
+// move moves the bits of src to those of dst that are in to. All have the same
+// length; dst and src may be the same row.
+func (s *shifter) move(dst, src, to []uint64, buf *rowBuffer) {
+	const first = sram.GroupWords
+	n := len(dst)
+	copy(buf[first:first+n], src)
+	to = to[:n]
+	r, rest := s.r&63, 63-s.r&63 // a shift by 64-r in two, since r may be 0
+	if s.right {
+		near, far := buf[first+s.q:][:n], buf[first+s.q+1:][:n]
+		for k := range dst {
+			v := near[k]>>r | far[k]<<1<<rest
+			dst[k] ^= (dst[k] ^ v) & to[k]
+		}
 		return
 	}
-	var in, out [sram.GroupWords]uint64
-	for k, x := range src {
-		in[k] = x & s.mask[k]
-	}
-	s.apply(out[:s.words], in[:s.words])
+	near, far := buf[first-s.q:][:n], buf[first-s.q-1:][:n]
 	for k := range dst {
-		dst[k] ^= (dst[k] ^ out[k]) & s.to[k]
+		v := near[k]<<r | far[k]>>1>>rest
+		dst[k] ^= (dst[k] ^ v) & to[k]
 	}
 }
