@@ -327,3 +327,19 @@ func TestLineErrors(t *testing.T) {
 		require.EqualError(t, c.StoreLine(e.array, e.bitline, e.wl, e.bytes, make([]byte, e.n)), e.want)
 	}
 }
+
+// TestTransferGroups moves whole groups of arrays, which go all at once.
+func TestTransferGroups(t *testing.T) {
+	for _, dist := range []int{0, 5, -70} {
+		for _, e := range []tile.Enable{{}, {Bitlines: []uint64{0x5555555555555555, 7 << 40, 0, 1 << 63}}} {
+			c, err := tile.NewCells(chip(256, "xmg"), 24)
+			require.NoError(t, err)
+			want := fill(c, 11)
+			e.Arrays = []uint64{0xff}
+			require.NoError(t, c.Run(context.Background(), 1, []tile.Op{tile.Transfer(0, 10, 3, dist, 8, 2, 8, e)}))
+			was := want
+			want = merged(c, was, want, e, 0, 10, 3, dist, 8)
+			requireCells(t, merged(c, was, want, e, 0, 10, 3, dist, 16), c)
+		}
+	}
+}
