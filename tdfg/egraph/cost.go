@@ -134,9 +134,16 @@ type Counts struct {
 func Measure(g *tdfg.Graph, cost *Cost, sizes map[string]int64) (Counts, error) {
 	m, err := newMeter(&g.Scope, cost, sizes)
 	if err != nil {
-		return Counts{}, err
+		return Counts{}, fmt.Errorf("egraph: graph %s: %w", g.Name, err)
 	}
-	var c Counts
+	c, err := m.measure(g)
+	if err != nil {
+		return c, fmt.Errorf("egraph: graph %s: %w", g.Name, err)
+	}
+	return c, nil
+}
+
+func (m *meter) measure(g *tdfg.Graph) (c Counts, err error) {
 	need := needed(g)
 	for i := range g.Nodes {
 		if !need[i] {
@@ -205,7 +212,7 @@ const typicalSize = 1024
 // typicalSize where there is no end.
 func newMeter(scope *tdfg.Scope, cost *Cost, sizes map[string]int64) (*meter, error) {
 	if cost == nil {
-		return nil, errors.New("egraph: no table of costs")
+		return nil, errors.New("no table of costs")
 	}
 	m := &meter{cost: cost, values: map[string]int64{}}
 	for _, sym := range scope.Space.Symbols() {
@@ -215,12 +222,12 @@ func newMeter(scope *tdfg.Scope, cost *Cost, sizes map[string]int64) (*meter, er
 		}
 		v, err := sym.Lo.Eval(m.values)
 		if err != nil {
-			return nil, fmt.Errorf("egraph: size of %s: %w", sym.Name, err)
+			return nil, fmt.Errorf("size of %s: %w", sym.Name, err)
 		}
 		if sym.Bounded {
 			hi, err := sym.Hi.Eval(m.values)
 			if err != nil {
-				return nil, fmt.Errorf("egraph: size of %s: %w", sym.Name, err)
+				return nil, fmt.Errorf("size of %s: %w", sym.Name, err)
 			}
 			v += (hi - v) / 2
 		} else {
@@ -234,7 +241,7 @@ func newMeter(scope *tdfg.Scope, cost *Cost, sizes map[string]int64) (*meter, er
 func (m *meter) elements(r lattice.Rect) (int64, error) {
 	b, err := r.Box(m.values)
 	if err != nil {
-		return 0, fmt.Errorf("egraph: %w", err)
+		return 0, err
 	}
 	return b.Size(), nil
 }
@@ -248,13 +255,13 @@ func (m *meter) cost1(n *tdfg.Node, arg tdfg.Facts) (float64, error) {
 	case tdfg.Convert:
 		x, ok := m.cost.Convert[Conversion{arg.Type, n.Type}]
 		if !ok {
-			return 0, fmt.Errorf("egraph: no cost of converting %s to %s", arg.Type, n.Type)
+			return 0, fmt.Errorf("no cost of converting %s to %s", arg.Type, n.Type)
 		}
 		return x, nil
 	case tdfg.Move:
 		dist, err := n.Dist.Eval(m.values)
 		if err != nil {
-			return 0, fmt.Errorf("egraph: %w", err)
+			return 0, err
 		}
 		size, err := m.elements(n.Domain)
 		return m.cost.MoveBit*width + m.cost.MoveDistance*math.Abs(float64(dist)) + m.cost.MoveElement*width*float64(size), err
@@ -269,7 +276,7 @@ func (m *meter) cost1(n *tdfg.Node, arg tdfg.Facts) (float64, error) {
 		group := int64(n.Group)
 		if group == 0 {
 			if group, err = n.Domain[n.Dim].Len().Eval(m.values); err != nil {
-				return 0, fmt.Errorf("egraph: %w", err)
+				return 0, err
 			}
 		}
 		// Each step brings one half of a group to the other.
@@ -289,10 +296,10 @@ func (m *meter) cost1(n *tdfg.Node, arg tdfg.Facts) (float64, error) {
 func (m *meter) operation(op scalar.Op, t scalar.Type) (float64, error) {
 	x, ok := m.cost.Compute[Operation{op, t}]
 	if !ok {
-		return 0, fmt.Errorf("egraph: no cost of %s of %s", op, t)
+		return 0, fmt.Errorf("no cost of %s of %s", op, t)
 	}
 	if x < 0 || x != x {
-		return 0, fmt.Errorf("egraph: cost %v of %s of %s, expected at least 0", x, op, t)
+		return 0, fmt.Errorf("cost %v of %s of %s, expected at least 0", x, op, t)
 	}
 	return x, nil
 }

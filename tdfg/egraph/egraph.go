@@ -295,6 +295,10 @@ func (g *graph) convert(t scalar.Type, a classID) classID {
 	return g.add(g.head(head{kind: tdfg.Convert, typ: t}), a)
 }
 
+func (g *graph) compute(op scalar.Op, args ...classID) classID {
+	return g.add(g.head(head{kind: tdfg.Compute, op: op}), args...)
+}
+
 // apply returns an operation of one operand, a head that was seen elsewhere, on
 // another operand.
 func (g *graph) apply(h headID, a classID) classID {

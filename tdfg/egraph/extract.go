@@ -79,7 +79,7 @@ func newExtraction(g *graph, outputs []classID, m *meter) (*extraction, error) {
 				return nil, err
 			}
 			if f < 0 || f != f || f > unreachable/unit/1e6 {
-				return nil, fmt.Errorf("egraph: cost %v of a %s, expected a number of at least 0", f, y.Kind)
+				return nil, fmt.Errorf("cost %v of a %s, expected a number of at least 0", f, y.Kind)
 			}
 			// One more for what is free, so that there is no circle of free nodes.
 			c = int64(math.Round(f*unit)) + 1

@@ -28,9 +28,9 @@ func Optimize(ctx context.Context, g *tdfg.Graph, opt Options) (*tdfg.Graph, Sta
 	}
 	meter, err := newMeter(&g.Scope, opt.Cost, opt.Sizes)
 	if err != nil {
-		return nil, stats, err
+		return fail(err)
 	}
-	if stats.Before, err = Measure(g, opt.Cost, opt.Sizes); err != nil {
+	if stats.Before, err = meter.measure(g); err != nil {
 		return fail(err)
 	}
 	s := newSaturation(g, opt, &stats)
@@ -53,7 +53,7 @@ func Optimize(ctx context.Context, g *tdfg.Graph, opt Options) (*tdfg.Graph, Sta
 		if err != nil {
 			return fail(err)
 		}
-		counts, err := Measure(found, opt.Cost, opt.Sizes)
+		counts, err := meter.measure(found)
 		if err != nil {
 			return fail(err)
 		}
@@ -65,6 +65,11 @@ func Optimize(ctx context.Context, g *tdfg.Graph, opt Options) (*tdfg.Graph, Sta
 			break
 		}
 	}
+	if stats.Kept {
+		if best, err = withoutDead(g); err != nil {
+			return fail(err)
+		}
+	}
 	if err := sameOutputs(g, best); err != nil {
 		return fail(err)
 	}
@@ -74,6 +79,31 @@ func Optimize(ctx context.Context, g *tdfg.Graph, opt Options) (*tdfg.Graph, Sta
 // cheaper compares costs, and numbers of nodes where these are the same.
 func (c Counts) cheaper(d Counts) bool {
 	return c.Cost < d.Cost || c.Cost == d.Cost && c.Nodes < d.Nodes
+}
+
+// withoutDead returns a graph without the nodes that no output needs.
+func withoutDead(g *tdfg.Graph) (*tdfg.Graph, error) {
+	b := tdfg.NewBuilder(g.Name, g.Scope)
+	to := make([]tdfg.NodeID, len(g.Nodes))
+	for i, need := range needed(g) {
+		if !need {
+			continue
+		}
+		n := g.Nodes[i]
+		n.Args = make([]tdfg.NodeID, len(g.Nodes[i].Args))
+		for k, a := range g.Nodes[i].Args {
+			n.Args[k] = to[a]
+		}
+		to[i] = b.Add(n)
+	}
+	for _, o := range g.Outputs {
+		if o.Array < 0 {
+			b.Result(to[o.Node], o.Scalar)
+		} else {
+			b.Store(to[o.Node], o.Array)
+		}
+	}
+	return b.Finish()
 }
 
 func newSaturation(g *tdfg.Graph, opt Options, stats *Stats) *saturation {

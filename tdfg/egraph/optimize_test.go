@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bitsched/bitsched/internal/tdfgtest"
+	"github.com/bitsched/bitsched/lattice"
 	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/stream"
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/interp"
 )
@@ -55,7 +57,7 @@ func TestReassociate(t *testing.T) {
 // TestInterpreted does the same with the generator and the interpreter of graphs:
 // all types, three dimensions, arrays of other sizes, reductions.
 func TestInterpreted(t *testing.T) {
-	gained := 0
+	gained, applied := 0, map[string]int{}
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		types := scalar.Types()
@@ -65,6 +67,9 @@ func TestInterpreted(t *testing.T) {
 		require.LessOrEqual(t, stats.After.Cost, stats.Before.Cost)
 		if stats.After.Cost < stats.Before.Cost {
 			gained++
+		}
+		for _, x := range stats.Rules {
+			applied[x.Name] += x.Applied
 		}
 		m := interp.NewMemory()
 		require.NoError(t, m.Allocate(g.Arrays, nil))
@@ -80,6 +85,11 @@ func TestInterpreted(t *testing.T) {
 		require.Empty(t, m.Diff(other), "seed %d", seed)
 	}
 	require.Greater(t, gained, 100)
+	for _, r := range rules() {
+		if r.name != "add negative" { // no operand of a random one is a Neg
+			require.Positive(t, applied[r.name], r.name)
+		}
+	}
 }
 
 // TestDeterministic: the same graph, bit by bit, in every run.
@@ -138,4 +148,88 @@ func TestLoopVariables(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestStreams: streams are taken as they are, but the same streams on the same
+// operands are one node, and their operands are optimised.
+func TestStreams(t *testing.T) {
+	n := lattice.Sym("N")
+	s := plane(t, scalar.Int32, 1)
+	sdfg := &stream.Graph{Name: "gather", Symbols: s.Space, Body: []stream.Stmt{
+		&stream.Loop{Var: "i", Range: lattice.Upto(n), Body: []stream.Stmt{
+			&stream.Stream{Name: "a", Kind: stream.Load, Array: "A", Index: []lattice.Expr{lattice.Sym("i")}},
+			&stream.Stream{Name: "total", Kind: stream.Reduce, Over: "i", Init: stream.Int(scalar.Int32, 0),
+				Value: stream.Apply(scalar.Add, stream.Ref("total"), stream.Ref("a"))},
+		}},
+	}}
+	for _, a := range s.Arrays {
+		sdfg.Arrays = append(sdfg.Arrays, stream.Array{Name: a.Name, Type: a.Type, Size: a.Size})
+	}
+	s.Params = []tdfg.Param{{Name: "sum", Type: scalar.Int32}}
+	b := tdfg.NewBuilder("streams", s)
+	total := func() tdfg.NodeID {
+		moved := b.Move(b.Move(b.Tensor(0, s.ArrayRect(0)), 0, lattice.Const(1)), 0, lattice.Const(1))
+		return b.Add(tdfg.Node{Kind: tdfg.Stream, Args: []tdfg.NodeID{moved}, Facts: tdfg.Facts{Type: scalar.Int32},
+			Stream: &tdfg.StreamNode{Graph: sdfg, Args: []string{"A"}, Result: "total"}})
+	}
+	b.Result(b.Compute(scalar.Add, total(), total()), "sum")
+	b.Store(b.Tensor(0, s.ArrayRect(0)), 1)
+	b.Tensor(1, s.ArrayRect(1)) // dead
+	g, err := b.Finish()
+	require.NoError(t, err)
+	h, stats, err := Optimize(context.Background(), g, Options{})
+	require.NoError(t, err)
+	require.Equal(t, [2]int{2, 4}, [2]int{stats.Before.Streams, stats.Before.Moves})
+	require.Equal(t, [2]int{1, 1}, [2]int{stats.After.Streams, stats.After.Moves})
+	values := map[string]int64{"N": 6}
+	m := interp.NewMemory()
+	require.NoError(t, m.Allocate(g.Arrays, values))
+	for i := range m.Arrays["A"].Elems {
+		m.Arrays["A"].Elems[i] = scalar.Value(i * i)
+	}
+	other := m.Clone()
+	require.NoError(t, interp.RunGraph(context.Background(), g, values, m, interp.Options{}))
+	require.NoError(t, interp.RunGraph(context.Background(), h, values, other, interp.Options{}))
+	require.Empty(t, m.Diff(other))
+	require.Equal(t, scalar.Value(2*(0+1+0+1+4+9)), other.Scalars["sum"])
+}
+
+// TestProgram optimises all regions, in loops too.
+func TestProgram(t *testing.T) {
+	one, two := figure20(t, scalar.Int32), elimination(t, scalar.Int32)
+	// A region on a part of the arrays of the program, in a loop.
+	p := &tdfg.Program{Name: "p", Sizes: two.Space.Symbols()[:1], Arrays: two.Arrays}
+	loop := &tdfg.Loop{Var: "k", Hi: lattice.Sym("N").Plus(-1), Step: 1, Body: []tdfg.Stmt{&tdfg.Region{Graph: two}}}
+	p.Body = []tdfg.Stmt{loop}
+	require.NoError(t, p.Check())
+	q, list, err := OptimizeProgram(context.Background(), p, Options{})
+	require.NoError(t, err)
+	require.NoError(t, q.Check())
+	require.Len(t, list, 1)
+	require.Same(t, two, p.Regions()[0].Graph)
+	require.NotSame(t, two, q.Regions()[0].Graph)
+	w := newWorld(t, &two.Scope, map[string]int64{"N": 5, "k": 1}, rand.New(rand.NewPCG(12, 12)))
+	w.requireSame(t, two, q.Regions()[0].Graph)
+
+	p.Body = append(p.Body, &tdfg.Region{Graph: one})
+	_, list, err = OptimizeProgram(context.Background(), p, Options{})
+	require.NoError(t, err)
+	require.Len(t, list, 2)
+	_, _, err = OptimizeProgram(context.Background(), p, Options{Nodes: -1})
+	require.EqualError(t, err, "egraph: limit of -1 nodes, expected at least 0")
+}
+
+// TestErrors: what is wrong with a graph or a table of costs is said.
+func TestErrors(t *testing.T) {
+	g := figure20(t, scalar.Int32)
+	cost := DefaultCost()
+	delete(cost.Compute, Operation{scalar.Mul, scalar.Int32})
+	_, _, err := Optimize(context.Background(), g, Options{Cost: cost})
+	require.EqualError(t, err, "egraph: graph figure20: node 3: no cost of mul of int32")
+	cost.Compute[Operation{scalar.Mul, scalar.Int32}] = -1
+	_, _, err = Optimize(context.Background(), g, Options{Cost: cost})
+	require.ErrorContains(t, err, "cost -1 of mul of int32, expected at least 0")
+	g.Nodes[1].Domain = nil
+	_, _, err = Optimize(context.Background(), g, Options{})
+	require.ErrorContains(t, err, "tdfg: node")
 }

@@ -26,13 +26,18 @@ type Options struct {
 // The limits that Options has by default: an optimisation takes a second or two.
 const (
 	DefaultNodes      = 40000
-	DefaultIterations = 60
+	DefaultIterations = 500
 	DefaultEffort     = 20000
 )
 
 func (o *Options) fill() error {
-	if o.Nodes < 0 || o.Iterations < 0 || o.Effort < 0 {
-		return fmt.Errorf("egraph: limits of %d nodes, %d iterations, %d steps, expected none below 0", o.Nodes, o.Iterations, o.Effort)
+	for _, l := range []struct {
+		name  string
+		value int
+	}{{"nodes", o.Nodes}, {"iterations", o.Iterations}, {"steps", o.Effort}} {
+		if l.value < 0 {
+			return fmt.Errorf("egraph: limit of %d %s, expected at least 0", l.value, l.name)
+		}
 	}
 	if o.Nodes == 0 {
 		o.Nodes = DefaultNodes
@@ -89,7 +94,7 @@ type Stats struct {
 	Cheapest bool
 
 	Before, After Counts
-	Kept          bool // nothing cheaper was found: the result is the graph as it was
+	Kept          bool // nothing cheaper was found: the result is the graph as it was, without dead nodes
 
 	// Times of the wall clock: no two runs have the same.
 	SearchTime  time.Duration // of matching, and of adding what was found

@@ -104,6 +104,27 @@ func distribute(s *search, n nodeID) {
 	}
 }
 
+// subtract makes a difference a sum, which has terms that can be grouped. No bit
+// changes by that, of floating-point numbers neither.
+func subtract(s *search, n nodeID) {
+	if s.headOf(n).op == scalar.Sub && !s.class(s.classOf(n)).part && s.match() {
+		s.same(n, s.compute(scalar.Add, s.arg(n, 0), s.compute(scalar.Neg, s.arg(n, 1))))
+	}
+}
+
+// addNegative is subtract from right to left.
+func addNegative(s *search, n nodeID) {
+	if s.headOf(n).op != scalar.Add || s.class(s.classOf(n)).part {
+		return
+	}
+	neg := s.head(head{kind: tdfg.Compute, op: scalar.Neg})
+	for i := range 2 {
+		if b := s.under(neg, s.arg(n, i)); b != none && s.match() {
+			s.same(n, s.compute(scalar.Sub, s.arg(n, 1-i), b))
+		}
+	}
+}
+
 // fold computes what only constants go into.
 func fold(s *search, n nodeID) {
 	var of [3]scalar.Value

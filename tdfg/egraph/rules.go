@@ -42,6 +42,7 @@ var (
 	broadcasts = []tdfg.Kind{tdfg.Broadcast}
 	shrinks    = []tdfg.Kind{tdfg.Shrink}
 	tensors    = []tdfg.Kind{tdfg.Tensor}
+	finals     = []tdfg.Kind{tdfg.Final}
 )
 
 // rules returns the table, in the order in which the rules are applied. Equations
@@ -64,9 +65,12 @@ func rules() []rule {
 		{"broadcast-move", "", "B(M(A, i, e), i, d, n) => B(A, i, d + e, n); B(M(A, j, e), i, d, n) => M(B(A, i, d, n), j, e)", align, broadcasts, broadcastMove, false},
 		{"broadcast-broadcast", "", "B(B(A, i, d, n), j, e, m) => B(B(A, j, e, m), i, d, n)", align, broadcasts, broadcastBroadcast, false},
 		{"broadcast to one", "", "B(A, i, d, 1) => M(A, i, d)", align, broadcasts, broadcastOne, false},
+		{"lift over reduction", "", "reduction of S(r, A), M(A, i, d) or B(A, i, d, n) along j => S, M or B of the reduction of A", align, finals, liftReduction, true},
 		{"fold", "", "C(f, c, k) => f(c, k)", align, pointwise, fold, false},
 		{"factor", "3c", "C(f, C(g, A, B), C(g, A, C)) => C(g, A, C(f, B, C))", reuse, computes, factor, false},
 		{"distribute", "3c", "C(g, A, C(f, B, C)) => C(f, C(g, A, B), C(g, A, C))", reuse, computes, distribute, false},
+		{"subtract", "", "C(-, A, B) => C(+, A, C(neg, B))", reuse, computes, subtract, false},
+		{"add negative", "", "C(+, A, C(neg, B)) => C(-, A, B)", reuse, computes, addNegative, false},
 		{"regroup", "3a, 3b", "C(f, A, ..., Z) => C(f, C(f, those with something in common), C(f, others))", reuse, computes, regroup, true},
 		{"merge broadcasts", "8b", "B(A, i, d, n) => S(r, B(A, i, d', n'))", reuse, broadcasts, mergeBroadcasts, false},
 		{"associate", "3a", "C(f, C(f, A, B), C) => C(f, A, C(f, B, C))", explore, computes, associate, false},

@@ -117,6 +117,21 @@ func (g *generator) step() {
 		n.Dist, n.Count = lattice.Const(g.Int64N(5)-2), lattice.Const(g.Int64N(4))
 	case tdfg.Shrink:
 		n.Range = g.interval(g.scope.ArrayRect(0)[n.Dim].Hi)
+	case tdfg.Final:
+		n.Op = []scalar.Op{scalar.Add, scalar.Max}[g.IntN(2)]
+		r := n
+		r.Kind, r.Group, r.Args = tdfg.Reduce, 2*g.IntN(2), []tdfg.NodeID{g.pick()}
+		for _, x := range g.b.Node(r.Args[0]).Domain {
+			if !g.scope.Space.LessEqual(lattice.Const(1), x.Len()) {
+				return // there may be nothing to reduce
+			}
+		}
+		if id, ok := g.try(r); ok {
+			g.nodes = g.nodes[:len(g.nodes)-1] // for the Final only
+			n.Args = []tdfg.NodeID{id}
+			g.try(n)
+		}
+		return
 	case tdfg.Compute:
 		n.Op = g.ops[g.IntN(len(g.ops))]
 		for range n.Op.Arity() {

@@ -23,7 +23,7 @@ func (g *graph) read(from *tdfg.Graph) ([]classID, error) {
 		}
 		c := g.readNode(n, args)
 		if c == none || g.class(c).facts != g.internFacts(n.Facts) {
-			return nil, fmt.Errorf("egraph: node %d: %s has no class with its domain %s", i, n.Kind, n.Domain)
+			return nil, fmt.Errorf("node %d: %s has no class with its domain %s", i, n.Kind, n.Domain)
 		}
 		of[i] = c
 	}
@@ -64,7 +64,10 @@ func (g *graph) readNode(n *tdfg.Node, args []classID) classID {
 		h.dim = int8(n.Dim)
 	case tdfg.Stream:
 		h.typ = n.Type
-		if h.index = int32(slices.Index(g.streams, n.Stream)); h.index < 0 {
+		same := func(x *tdfg.StreamNode) bool {
+			return x.Graph == n.Stream.Graph && x.Result == n.Stream.Result && slices.Equal(x.Args, n.Stream.Args)
+		}
+		if h.index = int32(slices.IndexFunc(g.streams, same)); h.index < 0 {
 			h.index = int32(len(g.streams))
 			g.streams = append(g.streams, n.Stream)
 		}
