@@ -2,6 +2,7 @@ package lowering
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/bitsched/bitsched/lattice"
@@ -137,4 +138,17 @@ func (g *Grid) Cell(tile, bitline int, point []int64) bool {
 		inside = inside && point[i] < d.size
 	}
 	return inside && t == 0 && b == 0
+}
+
+// ParseShape reads what String writes.
+func ParseShape(text string) (Shape, error) {
+	var s Shape
+	for _, part := range strings.Split(text, "x") {
+		n, err := strconv.ParseInt(part, 10, 32)
+		if err != nil || n < 1 || len(s) == MaxDims {
+			return nil, fmt.Errorf("lowering: tile %q, expected for example 16x16 or 256", text)
+		}
+		s = append(s, n)
+	}
+	return s, nil
 }
