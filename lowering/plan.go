@@ -329,28 +329,108 @@ func (p *planner) take(bits int) (Register, error) {
 	}
 }
 
-// scratch finds n rows anywhere, from the top. They count as free again at once:
-// nothing outlives the step.
-func (p *planner) scratch(n int) ([]int, error) {
-	for {
-		var list []int
-		for row := len(p.rows) - 1; row >= 0 && len(list) < n; row-- {
-			if !p.rows[row] {
-				list = append(list, row)
+// life is when a row of a program holds something: from its first write to its last
+// read, by the numbers of instructions.
+type life struct{ first, last int }
+
+// lives returns the lives of the rows of a program in canonical layout; an input lives
+// from -1 on, and a row that nobody reads until it was last written.
+func lives(prog *arith.Program) []life {
+	k := prog.Kernel
+	list := make([]life, k.Rows)
+	for i := range list {
+		list[i].first, list[i].last = len(k.Instrs), -1
+	}
+	for _, in := range k.Inputs {
+		for r := in.Base; r < in.Base+in.Width; r++ {
+			list[r].first = -1
+		}
+	}
+	for i := range k.Instrs {
+		m := &k.Instrs[i]
+		info := &k.Tech.Ops[m.Op]
+		for _, o := range m.Src[:info.Operands] {
+			if !o.IsConst() {
+				list[o.Row()].last = max(list[o.Row()].last, i)
 			}
 		}
-		if len(list) == n {
-			for _, row := range list {
-				p.rows[row] = true
+		if info.Writes {
+			l := &list[m.Dst]
+			l.first, l.last = min(l.first, i), max(l.last, i)
+		}
+	}
+	return list
+}
+
+// scratch finds rows for the scratch of a program whose operands are at rows and whose
+// result is at dst: free ones, from the top, and those of dying operands after their
+// last reading, each for several rows of the program if they do not live at the same
+// time. They count as free again at once: nothing outlives the step.
+func (p *planner) scratch(prog *arith.Program, rows []int, dst Register, dying []*value) ([]int, error) {
+	if prog.Scratch == 0 {
+		return nil, nil
+	}
+	all := lives(prog)
+	// Rows that can be had, and from when on.
+	type room struct{ row, from int }
+	var rooms []room
+	for _, v := range dying {
+		for row := v.reg.Row; row < v.reg.Row+v.reg.Bits; row++ {
+			if row >= dst.Row && row < dst.Row+dst.Bits {
+				continue
 			}
-			p.peak()
-			for _, row := range list {
-				p.rows[row] = false
+			from := -1
+			for i, in := range prog.Kernel.Inputs {
+				if r := row - rows[i]; r >= 0 && r < in.Width {
+					from = max(from, all[in.Base+r].last)
+				}
 			}
+			rooms = append(rooms, room{row, from})
+		}
+	}
+	base := 0
+	for _, in := range prog.Kernel.Inputs {
+		base += in.Width
+	}
+	base += prog.ResultWidth()
+	order := make([]int, prog.Scratch)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return all[base+a].first - all[base+b].first })
+	for {
+		free := slices.Clone(rooms)
+		for row := len(p.rows) - 1; row >= 0; row-- {
+			if !p.rows[row] {
+				free = append(free, room{row, -1})
+			}
+		}
+		list := make([]int, prog.Scratch)
+		fits := true
+		used := map[int]bool{}
+		for _, i := range order {
+			l := all[base+i]
+			j := slices.IndexFunc(free, func(r room) bool { return r.from < l.first })
+			if j < 0 {
+				fits = false
+				break
+			}
+			list[i] = free[j].row
+			free[j].from = max(l.last, l.first)
+			used[free[j].row] = true
+		}
+		if fits {
+			n := 0
+			for row, u := range p.rows {
+				if u || used[row] {
+					n++
+				}
+			}
+			p.plan.Peak = max(p.plan.Peak, n)
 			return list, nil
 		}
 		if !p.spill() {
-			return nil, fmt.Errorf("%w: %d for scratch beside operands and result, of %d in an array", ErrRegisters, n, len(p.rows))
+			return nil, fmt.Errorf("%w: %d for scratch beside operands and result, of %d in an array", ErrRegisters, prog.Scratch, len(p.rows))
 		}
 	}
 }
@@ -498,18 +578,24 @@ func (p *planner) compute(id tdfg.NodeID) error {
 			return err
 		}
 		last := i == len(list)-1
+		dying := p.dying(id, m, list[i+1:], mine)
 		var v *value
 		if last {
 			v = p.target(id, &s)
 		}
 		if v == nil {
+			v = p.over(&s, dying, m.bits)
+		}
+		if v == nil {
 			if v, err = p.make(m.bits); err != nil {
 				return err
 			}
+		}
+		if v.array < 0 {
 			mine = append(mine, v)
 		}
 		s.Dst = Register{v.reg.Row, m.bits}
-		if s.Code, err = p.place(s.Program, s.Args, s.Dst); err != nil {
+		if s.Code, err = p.place(s.Program, s.Args, s.Dst, dying); err != nil {
 			return err
 		}
 		if s.Direct {
@@ -523,6 +609,64 @@ func (p *planner) compute(id tdfg.NodeID) error {
 	}
 	for _, r := range fills {
 		p.free(r)
+	}
+	return nil
+}
+
+// dying returns the values that a micro of a node is the last to use, rest being the
+// micros after it.
+func (p *planner) dying(id tdfg.NodeID, m micro, rest []micro, mine []*value) []*value {
+	n := &p.g.Nodes[id]
+	var list []*value
+	for _, a := range m.args {
+		uses := func(r micro) bool {
+			return slices.ContainsFunc(r.args, func(b source) bool { return b.kind == a.kind && b.index == a.index && a.kind != fromConst })
+		}
+		var v *value
+		switch {
+		case slices.ContainsFunc(rest, uses):
+			continue
+		case a.kind == fromMicro:
+			v = mine[a.index]
+		case a.kind == fromArg:
+			if v = p.loc[n.Args[a.index]].val; v == nil || v.array >= 0 {
+				continue
+			}
+			here := 0
+			for _, b := range n.Args {
+				if p.loc[b].val == v {
+					here++
+				}
+			}
+			// Another operand may be another part of the same value.
+			later := slices.ContainsFunc(rest, func(r micro) bool {
+				return slices.ContainsFunc(r.args, func(b source) bool { return b.kind == fromArg && p.loc[n.Args[b.index]].val == v })
+			})
+			if v.live > here || later {
+				continue
+			}
+		}
+		if v != nil && !slices.Contains(list, v) {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// over returns a value in the rows of a dying operand that the program of a step may
+// work in place on, nil if there is none.
+func (p *planner) over(s *Step, dying []*value, bits int) *value {
+	for i, k := range s.Program.Args {
+		for _, v := range dying {
+			if v.reg.Row != s.Args[k].Row || v.reg.Bits != bits || !s.Program.InPlace[i] || v.reg.Bits != s.Args[k].Bits {
+				continue
+			}
+			// The rows change hands.
+			w := &value{reg: v.reg, array: -1, slot: -1, held: true}
+			v.reg.Bits = 0
+			p.values = append(p.values, w)
+			return w
+		}
 	}
 	return nil
 }
@@ -595,12 +739,10 @@ func (p *planner) program(s *Step, m micro) error {
 	return err
 }
 
-// place compiles a program for the rows of its operands and its result.
-func (p *planner) place(prog *arith.Program, args []Operand, dst Register) (*sram.KernelCode, error) {
-	scratch, err := p.scratch(prog.Scratch)
-	if err != nil {
-		return nil, err
-	}
+// place compiles a program for the rows of its operands and its result. Scratch rows
+// are used for as long as the program needs each, and may take the rows of operands
+// that die once these have been read.
+func (p *planner) place(prog *arith.Program, args []Operand, dst Register, dying []*value) (*sram.KernelCode, error) {
 	k := &sram.Kernel{Tech: p.tech, Rows: p.plan.Target.Rows}
 	rows := make([]int, len(prog.Args))
 	for i, a := range prog.Args {
@@ -613,6 +755,10 @@ func (p *planner) place(prog *arith.Program, args []Operand, dst Register) (*sra
 			continue
 		}
 		k.Inputs = append(k.Inputs, port)
+	}
+	scratch, err := p.scratch(prog, rows, dst, dying)
+	if err != nil {
+		return nil, err
 	}
 	if k.Instrs, err = prog.Place(rows, dst.Row, scratch); err != nil {
 		return nil, err
@@ -707,7 +853,7 @@ func (p *planner) reduce(id tdfg.NodeID, src Register) error {
 		into = sum.reg
 		defer p.drop(sum)
 	}
-	if s.Code, err = p.place(s.Program, s.Args, into); err != nil {
+	if s.Code, err = p.place(s.Program, s.Args, into, nil); err != nil {
 		return err
 	}
 	s.Args = append(s.Args, Operand{Register: into})
