@@ -86,7 +86,7 @@ type Operand struct {
 type Plan struct {
 	Graph  *tdfg.Graph
 	Target Target
-	Arrays []Register // of each array of the graph
+	Arrays []Register // of each array of the graph; those that have no rows have no bits
 	Steps  []Step
 	Peak   int // most rows in use at a time, arrays and scratch included
 	Slots  int // spilled words
@@ -96,7 +96,32 @@ type Plan struct {
 // array even with all other values spilled.
 var ErrRegisters = errors.New("not enough rows")
 
-// NewPlan schedules a graph. wl has the first row of each of its arrays. Building
+// Resident returns which arrays of a graph must have rows, because tensors are read
+// from them or stored to them. Those that only streams use stay in memory.
+func Resident(g *tdfg.Graph) []bool {
+	list := make([]bool, len(g.Arrays))
+	for i := range g.Nodes {
+		if g.Nodes[i].Kind == tdfg.Tensor {
+			list[g.Nodes[i].Array] = true
+		}
+	}
+	for _, o := range g.Outputs {
+		if o.Array >= 0 && !inMemory(g, o) {
+			list[o.Array] = true
+		}
+	}
+	return list
+}
+
+// inMemory reports whether an output is what streams have written to the array that
+// they name.
+func inMemory(g *tdfg.Graph, o tdfg.Output) bool {
+	n := &g.Nodes[o.Node]
+	return o.Array >= 0 && n.Kind == tdfg.Stream && n.Stream.Result == g.Arrays[o.Array].Name
+}
+
+// NewPlan schedules a graph. wl has the first row of each of its arrays, -1 for one
+// that stays in memory (see Resident). Building
 // the programs of operations takes milliseconds the first time; the rest is
 // proportional to the nodes, times the live values where some are spilled.
 //
@@ -149,6 +174,7 @@ type planner struct {
 	arrays []*value
 	values []*value // with rows, arrays apart, in the order of their making
 	at     int      // position in the order
+	done   []bool   // outputs that were stored already
 }
 
 func (p *planner) run(wl []int) error {
@@ -156,7 +182,17 @@ func (p *planner) run(wl []int) error {
 	if len(wl) != len(g.Arrays) {
 		return fmt.Errorf("rows for %d arrays, expected %d", len(wl), len(g.Arrays))
 	}
-	for i, a := range g.Arrays {
+	p.done = make([]bool, len(g.Outputs))
+	for i, need := range Resident(g) {
+		a := g.Arrays[i]
+		if wl[i] < 0 {
+			if need {
+				return fmt.Errorf("array %s has no rows, and tensors are read from it or stored to it", a.Name)
+			}
+			p.arrays = append(p.arrays, nil)
+			p.plan.Arrays = append(p.plan.Arrays, Register{})
+			continue
+		}
 		r := Register{wl[i], a.Type.Bits()}
 		if r.Row < 0 || r.Row+r.Bits > len(p.rows) {
 			return fmt.Errorf("%w: array %s takes rows %d to %d, expected rows below %d", ErrRegisters, a.Name, r.Row, r.Row+r.Bits-1, len(p.rows))
@@ -181,6 +217,7 @@ func (p *planner) run(wl []int) error {
 			return fmt.Errorf("node %d: %s: %w", id, g.Nodes[id].Kind, err)
 		}
 		p.release(id)
+		p.storeEarly(id)
 	}
 	p.at = len(p.order)
 	return p.outputs()
@@ -579,6 +616,11 @@ func (p *planner) compute(id tdfg.NodeID) error {
 		}
 		last := i == len(list)-1
 		dying := p.dying(id, m, list[i+1:], mine)
+		if n.Kind == tdfg.Compute && n.Op.Commutative() && len(list) == 1 {
+			if err := p.exchange(&s, &m, dying); err != nil {
+				return err
+			}
+		}
 		var v *value
 		if last {
 			v = p.target(id, &s)
@@ -651,6 +693,29 @@ func (p *planner) dying(id tdfg.NodeID, m micro, rest []micro, mine []*value) []
 		}
 	}
 	return list
+}
+
+// exchange exchanges the operands of a step if its program can then work in place
+// on one that dies, and cannot as it is.
+func (p *planner) exchange(s *Step, m *micro, dying []*value) error {
+	free := func() bool {
+		for i, k := range s.Program.Args {
+			if s.Program.InPlace[i] && slices.ContainsFunc(dying, func(v *value) bool { return v.reg == s.Args[k].Register }) {
+				return true
+			}
+		}
+		return false
+	}
+	if s.Args[0].Const || s.Args[1].Const || free() {
+		return nil
+	}
+	s.Args[0], s.Args[1] = s.Args[1], s.Args[0]
+	if free() {
+		m.args = []source{m.args[1], m.args[0]}
+		return nil
+	}
+	s.Args[0], s.Args[1] = s.Args[1], s.Args[0]
+	return nil
 }
 
 // over returns a value in the rows of a dying operand that the program of a step may
@@ -775,7 +840,7 @@ func (p *planner) target(id tdfg.NodeID, s *Step) *value {
 	if len(p.uses[id]) != 1 {
 		return nil
 	}
-	for _, o := range g.Outputs {
+	for j, o := range g.Outputs {
 		if o.Node != id || o.Array < 0 {
 			continue
 		}
@@ -799,20 +864,51 @@ func (p *planner) target(id tdfg.NodeID, s *Step) *value {
 		if v.live > here || s.Program.ResultWidth() != v.reg.Bits {
 			return nil
 		}
+		p.done[j] = true
 		return v
 	}
 	return nil
 }
 
-// stored returns how many outputs write an array.
+// stored returns how many outputs write an array that have not been stored yet.
 func (p *planner) stored(array int) int {
 	n := 0
-	for _, o := range p.g.Outputs {
-		if o.Array == array {
+	for i, o := range p.g.Outputs {
+		if o.Array == array && !p.done[i] {
 			n++
 		}
 	}
 	return n
+}
+
+// storeEarly stores a node to its array as soon as nothing reads that any more, and
+// lets the node be there from now on, so that its rows are free for others.
+func (p *planner) storeEarly(id tdfg.NodeID) {
+	g := p.g
+	l := p.loc[id]
+	if l.val == nil || l.val.array >= 0 || len(l.val.nodes) != 1 || l.val.spilled {
+		return
+	}
+	for i, o := range g.Outputs {
+		if o.Node != id || o.Array < 0 || p.done[i] {
+			continue
+		}
+		v := p.arrays[o.Array]
+		first := slices.IndexFunc(g.Outputs, func(q tdfg.Output) bool { return q.Array == o.Array })
+		for first < i && (g.Outputs[first].Array != o.Array || p.done[first]) {
+			first++
+		}
+		if first < i || v.live > 0 || p.readLater(o.Array) || l.bits != v.reg.Bits {
+			continue
+		}
+		p.done[i] = true
+		p.emit(Step{Kind: CopyStep, Node: id, Output: i, Src: Register{l.val.reg.Row, l.bits}, Dst: v.reg, Exact: !g.Nodes[id].Domain.Equal(g.ArrayRect(o.Array))})
+		p.loc[id] = location{v, l.bits}
+		v.live += l.val.live - 1
+		v.nodes = append(v.nodes, id)
+		p.drop(l.val)
+		return
+	}
 }
 
 // readLater reports whether a node still to come reads an array.
@@ -878,7 +974,7 @@ func (p *planner) stream(id tdfg.NodeID) error {
 		}
 		s.Args = append(s.Args, o)
 	}
-	if n.Domain.Everywhere() { // a value, which the host keeps
+	if n.Domain.Everywhere() || p.inMemoryOnly(id) { // the host or the memory keeps it
 		p.emit(s)
 		return nil
 	}
@@ -895,14 +991,35 @@ func (p *planner) stream(id tdfg.NodeID) error {
 	return nil
 }
 
+// inMemoryOnly reports whether the result of streams is wanted in memory only: in
+// arrays without rows, and as an operand of other streams.
+func (p *planner) inMemoryOnly(id tdfg.NodeID) bool {
+	g := p.g
+	if i := g.ArrayIndex(g.Nodes[id].Stream.Result); i < 0 || p.arrays[i] != nil {
+		return false
+	}
+	for _, o := range g.Outputs {
+		if o.Node == id && !inMemory(g, o) {
+			return false
+		}
+	}
+	for i := range g.Nodes {
+		if n := &g.Nodes[i]; n.Kind != tdfg.Stream && slices.Contains(n.Args, id) {
+			return false
+		}
+	}
+	return true
+}
+
 // streamTarget returns the array that the streams of a node write, if they may do so
 // at once: it is stored back to the same array and its old contents are not needed.
 func (p *planner) streamTarget(id tdfg.NodeID) *value {
 	st := p.g.Nodes[id].Stream
-	for _, o := range p.g.Outputs {
+	for i, o := range p.g.Outputs {
 		if o.Node == id && o.Array >= 0 && p.g.Arrays[o.Array].Name == st.Result {
 			v := p.arrays[o.Array]
-			if v.live == 0 && !p.readLater(o.Array) && p.stored(o.Array) == 1 {
+			if v != nil && v.live == 0 && !p.readLater(o.Array) && p.stored(o.Array) == 1 {
+				p.done[i] = true
 				return v
 			}
 		}
@@ -910,22 +1027,21 @@ func (p *planner) streamTarget(id tdfg.NodeID) *value {
 	return nil
 }
 
-// outputs emits the copies to arrays and the results. What lies in an array that
-// some output writes is moved out of its way first.
+// outputs emits the copies to arrays and the results that are left. What lies in an
+// array that some of them write is moved out of its way first.
 func (p *planner) outputs() error {
 	g := p.g
 	src := make([]Register, len(g.Outputs))
 	for i, o := range g.Outputs {
 		l := p.loc[o.Node]
-		if l.val == nil {
+		if l.val == nil || p.done[i] {
 			continue
 		}
 		r, err := p.fetch(o.Node)
 		if err != nil {
 			return err
 		}
-		own := l.val.array >= 0 && l.val.array == o.Array && p.stored(o.Array) == 1
-		if a := l.val.array; a >= 0 && p.stored(a) > 0 && !own {
+		if a := l.val.array; a >= 0 && (a != o.Array && p.stored(a) > 0 || p.stored(a) > 1) {
 			v, err := p.make(l.bits)
 			if err != nil {
 				return err
@@ -937,6 +1053,7 @@ func (p *planner) outputs() error {
 	}
 	for i, o := range g.Outputs {
 		switch {
+		case p.done[i] || inMemory(g, o) && p.arrays[o.Array] == nil:
 		case o.Array < 0:
 			p.emit(Step{Kind: ResultStep, Node: o.Node, Output: i, Src: src[i]})
 		case src[i].Row != p.arrays[o.Array].reg.Row:
