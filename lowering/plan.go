@@ -121,7 +121,8 @@ func inMemory(g *tdfg.Graph, o tdfg.Output) bool {
 }
 
 // NewPlan schedules a graph. wl has the first row of each of its arrays, -1 for one
-// that stays in memory (see Resident). Building
+// that stays in memory (see Resident), and keep are rows of words that others have
+// and that the plan must not write. Building
 // the programs of operations takes milliseconds the first time; the rest is
 // proportional to the nodes, times the live values where some are spilled.
 //
@@ -130,7 +131,7 @@ func inMemory(g *tdfg.Graph, o tdfg.Output) bool {
 // are free, scratch the highest. Where there are none, the value whose next use is
 // furthest is spilled to memory (Belady, 1966), which the paper leaves as future
 // work.
-func NewPlan(ctx context.Context, g *tdfg.Graph, t Target, wl []int) (*Plan, error) {
+func NewPlan(ctx context.Context, g *tdfg.Graph, t Target, wl []int, keep []Register) (*Plan, error) {
 	tech, err := sram.LookupTechnology(t.Tech)
 	if err != nil {
 		return nil, err
@@ -138,6 +139,11 @@ func NewPlan(ctx context.Context, g *tdfg.Graph, t Target, wl []int) (*Plan, err
 	p := &planner{
 		ctx: ctx, g: g, tech: tech, plan: &Plan{Graph: g, Target: t},
 		rows: make([]bool, t.Rows-tech.Reserved), loc: make([]location, len(g.Nodes)), uses: make([][]int, len(g.Nodes)),
+	}
+	for _, r := range keep {
+		for row := r.Row; row < r.Row+r.Bits; row++ {
+			p.rows[row] = true
+		}
 	}
 	if err := p.run(wl); err != nil {
 		return nil, fmt.Errorf("lowering: %s: %w", g.Name, err)
@@ -601,7 +607,7 @@ func (p *planner) compute(id tdfg.NodeID) error {
 			}
 		}
 	}()
-	fills := map[tdfg.NodeID]Register{}
+	fills := map[tdfg.NodeID]*value{}
 	for i, m := range list {
 		s := Step{Kind: ComputeStep, Node: id, Direct: len(list) == 1}
 		for _, a := range m.args {
@@ -615,7 +621,7 @@ func (p *planner) compute(id tdfg.NodeID) error {
 			return err
 		}
 		last := i == len(list)-1
-		dying := p.dying(id, m, list[i+1:], mine)
+		dying := p.dying(id, m, list[i+1:], mine, fills)
 		if n.Kind == tdfg.Compute && n.Op.Commutative() && len(list) == 1 {
 			if err := p.exchange(&s, &m, dying); err != nil {
 				return err
@@ -649,15 +655,15 @@ func (p *planner) compute(id tdfg.NodeID) error {
 			p.be(id, v, n.Type.Bits())
 		}
 	}
-	for _, r := range fills {
-		p.free(r)
+	for _, v := range fills {
+		p.drop(v)
 	}
 	return nil
 }
 
 // dying returns the values that a micro of a node is the last to use, rest being the
 // micros after it.
-func (p *planner) dying(id tdfg.NodeID, m micro, rest []micro, mine []*value) []*value {
+func (p *planner) dying(id tdfg.NodeID, m micro, rest []micro, mine []*value, fills map[tdfg.NodeID]*value) []*value {
 	n := &p.g.Nodes[id]
 	var list []*value
 	for _, a := range m.args {
@@ -670,6 +676,14 @@ func (p *planner) dying(id tdfg.NodeID, m micro, rest []micro, mine []*value) []
 			continue
 		case a.kind == fromMicro:
 			v = mine[a.index]
+		case a.kind == fromArg && fills[n.Args[a.index]] != nil:
+			v = fills[n.Args[a.index]]
+			later := slices.ContainsFunc(rest, func(r micro) bool {
+				return slices.ContainsFunc(r.args, func(b source) bool { return b.kind == fromArg && n.Args[b.index] == n.Args[a.index] })
+			})
+			if later {
+				continue
+			}
 		case a.kind == fromArg:
 			if v = p.loc[n.Args[a.index]].val; v == nil || v.array >= 0 {
 				continue
@@ -753,7 +767,7 @@ func direct(n *tdfg.Node, m micro) (ok, swap bool) {
 
 // operand returns where an operand of a micro is; constants that are known now are
 // folded, others are put into rows.
-func (p *planner) operand(n *tdfg.Node, a source, mine []*value, fills map[tdfg.NodeID]Register) (o Operand, err error) {
+func (p *planner) operand(n *tdfg.Node, a source, mine []*value, fills map[tdfg.NodeID]*value) (o Operand, err error) {
 	switch a.kind {
 	case fromConst:
 		return Operand{Const: true, Value: a.value}, nil
@@ -770,15 +784,15 @@ func (p *planner) operand(n *tdfg.Node, a source, mine []*value, fills map[tdfg.
 			}
 			return Operand{Const: true, Value: v}, nil
 		}
-		r, ok := fills[id]
+		v, ok := fills[id]
 		if !ok {
-			if r, err = p.take(bits); err != nil {
+			if v, err = p.make(bits); err != nil {
 				return o, err
 			}
-			fills[id] = r
-			p.emit(Step{Kind: FillStep, Node: id, Dst: r})
+			fills[id] = v
+			p.emit(Step{Kind: FillStep, Node: id, Dst: v.reg})
 		}
-		o.Register = r
+		o.Register = v.reg
 	} else if o.Register, err = p.fetch(id); err != nil {
 		return o, err
 	}

@@ -3,6 +3,7 @@ package system
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/tile"
@@ -98,9 +99,10 @@ func (c *clock) commands(ctx context.Context, p *lowering.Plan, cmds []lowering.
 		c.report.Commands++
 		switch k.Kind {
 		case lowering.Sync:
-			t := c.now()
+			busy := slices.Max(c.busy)
+			t := max(busy, c.arrive)
 			n := c.timing.Sync(c.m.Banks())
-			c.report.Cycles.Sync += t + n - c.mean()
+			c.report.Cycles.Sync += t + n - busy
 			c.report.Syncs++
 			c.trace.add("host", "sync", t, n)
 			c.all(t + n)
@@ -133,16 +135,6 @@ func (c *clock) commands(ctx context.Context, p *lowering.Plan, cmds []lowering.
 		c.report.RowOps += n * int64(k.Tiles.Len())
 	}
 	return nil
-}
-
-// mean returns when the banks are done in the mean, for the share of a Sync that is
-// waiting.
-func (c *clock) mean() int64 {
-	var sum int64
-	for _, b := range c.busy {
-		sum += b
-	}
-	return sum / int64(len(c.busy))
 }
 
 // local returns the cycles of a command that stays within arrays, and the counter

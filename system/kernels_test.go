@@ -22,7 +22,7 @@ var kernelRuns = []struct {
 	sizes map[string]int64
 	tiles []lowering.Shape
 }{
-	{"vec_add", map[string]int64{"N": 3000}, nil},
+	{"vec_add", map[string]int64{"N": 3008}, nil},
 	{"array_sum", map[string]int64{"N": 3008}, nil},
 	{"stencil1d", map[string]int64{"N": 1008, "T": 2}, []lowering.Shape{{256}}},
 	{"stencil2d", map[string]int64{"N": 37, "M": 48, "T": 2}, []lowering.Shape{{16, 16}, {32, 8}, {256, 1}, {4, 64}}},

@@ -12,11 +12,48 @@ import (
 )
 
 // Layout is where the arrays of a program lie: one grid for all of them, and the
-// first row of each.
+// first row of each. Arrays that no region uses together may have the same rows;
+// those that only streams use have none, and stay in memory.
 type Layout struct {
 	Grid *lowering.Grid
 	Rows map[string]int // first row by the name of the array
 	Used int            // rows that arrays take
+}
+
+// assign gives arrays rows, in their order, the lowest that are free in all graphs
+// that use them.
+func (l *Layout) assign(arrays []*tdfg.Array, graphs []*tdfg.Graph) {
+	together := map[string]map[string]bool{} // arrays that need rows at the same time
+	for _, g := range graphs {
+		need := lowering.Resident(g)
+		for i, a := range g.Arrays {
+			for j, b := range g.Arrays {
+				if need[i] && need[j] {
+					if together[a.Name] == nil {
+						together[a.Name] = map[string]bool{}
+					}
+					together[a.Name][b.Name] = true
+				}
+			}
+		}
+	}
+	for _, a := range arrays {
+		if together[a.Name] == nil {
+			continue
+		}
+		row := 0
+		for moved := true; moved; {
+			moved = false
+			for _, b := range arrays {
+				at, ok := l.Rows[b.Name]
+				if ok && together[a.Name][b.Name] && row < at+b.Type.Bits() && at < row+a.Type.Bits() {
+					row, moved = at+b.Type.Bits(), true
+				}
+			}
+		}
+		l.Rows[a.Name] = row
+		l.Used = max(l.Used, row+a.Type.Bits())
+	}
 }
 
 // errNear is wrapped by the reasons why a program, or a region of it, is not
@@ -70,7 +107,8 @@ func arraysOf(graphs []*tdfg.Graph) (arrays []*tdfg.Array, dims int, fit []*tdfg
 
 // newLayout lays arrays out: in tiles of a shape, or of one that is chosen. The
 // error wraps errNear and a reason where the machine cannot hold them transposed.
-func newLayout(m *tile.Machine, arrays []*tdfg.Array, dims int, sizes map[string]int64, h lowering.Hints, shape lowering.Shape) (*Layout, error) {
+func newLayout(m *tile.Machine, arrays []*tdfg.Array, graphs []*tdfg.Graph, sizes map[string]int64, shape lowering.Shape) (*Layout, error) {
+	dims := graphs[0].Dims
 	bound := make(lattice.Box, dims)
 	for d := range bound {
 		bound[d].Hi = 1
@@ -84,10 +122,9 @@ func newLayout(m *tile.Machine, arrays []*tdfg.Array, dims int, sizes map[string
 			return nil, fmt.Errorf("system: array %s: %w", a.Name, err)
 		}
 		bound = bound.Hull(box)
-		l.Rows[a.Name] = l.Used
-		l.Used += a.Type.Bits()
 		widest = max(widest, a.Type.Bytes())
 	}
+	l.assign(arrays, graphs)
 	switch {
 	case len(arrays) > m.LOT.Regions:
 		return nil, fmt.Errorf("%w: %d arrays, expected at most %d, the regions of the layout override table", errNear, len(arrays), m.LOT.Regions)
@@ -103,7 +140,7 @@ func newLayout(m *tile.Machine, arrays []*tdfg.Array, dims int, sizes map[string
 		return nil, fmt.Errorf("%w: %w", errNear, err)
 	}
 	if shape == nil {
-		if shape, err = lowering.Choose(size, c, h); err != nil {
+		if shape, err = lowering.Choose(size, c, hints(graphs)); err != nil {
 			return nil, fmt.Errorf("%w: %w", errNear, err)
 		}
 	} else if err := c.Check(size, size, shape); err != nil {

@@ -23,7 +23,7 @@ func (r *runner) nearStep(ctx context.Context, p *lowering.Plan, s *lowering.Ste
 	case lowering.ResultStep:
 		return r.result(g, s, n, values, in)
 	case lowering.StreamStep:
-		return r.stream(ctx, g, s, n, values, in)
+		return r.stream(ctx, p, s, n, values, in)
 	case lowering.SpillStep:
 		r.spill(s)
 		return nil
@@ -113,40 +113,49 @@ func (r *runner) put(i int, reg lowering.Register, box lattice.Box, elems []scal
 	r.report.NearBytes += box.Size() * int64(r.arrays[i].Type.Bytes())
 }
 
-// stream runs the streams of a node on elements that it requests from the transposed
-// arrays, and writes back what they changed. The memory of the host serves as their
-// buffer: while arrays are transposed, what it has of them does not count.
-func (r *runner) stream(ctx context.Context, g *tdfg.Graph, s *lowering.Step, n *tdfg.Node, values map[string]int64, in lowering.Inputs) error {
-	st := n.Stream
+// stream runs the streams of a node on arrays in memory, and on elements that it
+// requests from transposed arrays, to which it writes back what they changed. The
+// memory of the host serves as their buffer: while an array is transposed, what the
+// memory has of it does not count.
+func (r *runner) stream(ctx context.Context, p *lowering.Plan, s *lowering.Step, n *tdfg.Node, values map[string]int64, in lowering.Inputs) error {
+	g, st := p.Graph, n.Stream
 	mem := stream.Memory{}
+	args := stream.Args{Symbols: values, Params: map[string]scalar.Value{}}
+	resident := func(name string) bool { return p.Arrays[g.ArrayIndex(name)].Bits > 0 }
 	for i := range st.Graph.Arrays {
 		name := st.Graph.Arrays[i].Name
-		j, reg, box := r.array(name)
 		mem[name] = r.m.Arrays[name].Elems
-		r.fetch(j, reg, r.touched(st.Graph, j, values, false).Intersect(box), mem[name])
+		if resident(name) {
+			j, reg, box := r.array(name)
+			r.fetch(j, reg, r.touched(st.Graph, j, values, false).Intersect(box), mem[name])
+		} else if r.changes(n, name) {
+			mem[name] = slices.Clone(mem[name])
+		}
 	}
-	args := stream.Args{Symbols: values, Params: map[string]scalar.Value{}}
-	for _, p := range st.Graph.Params {
-		if v, ok := r.m.Scalars[p.Name]; ok {
-			args.Params[p.Name] = v
+	for _, q := range st.Graph.Params {
+		if v, ok := r.m.Scalars[q.Name]; ok {
+			args.Params[q.Name] = v
 		}
 	}
 	for i, name := range st.Args {
 		a := &g.Nodes[n.Args[i]]
-		if a.Domain.Everywhere() {
+		switch w, made := r.written[n.Args[i]]; {
+		case a.Domain.Everywhere():
 			v, err := lowering.Uniform(g, n.Args[i], in)
 			if err != nil {
 				return err
 			}
 			args.Params[name] = v
-			continue
+		case made: // of streams, in memory
+			copy(mem[name], w)
+		default:
+			box, err := a.Domain.Box(values)
+			if err != nil {
+				return err
+			}
+			j, _, _ := r.array(name)
+			r.fetch(j, s.Args[i].Register, box, mem[name])
 		}
-		box, err := a.Domain.Box(values)
-		if err != nil {
-			return err
-		}
-		j, _, _ := r.array(name)
-		r.fetch(j, s.Args[i].Register, box, mem[name])
 	}
 	run, err := st.Graph.Run(ctx, mem, args)
 	if err != nil {
@@ -155,40 +164,56 @@ func (r *runner) stream(ctx context.Context, g *tdfg.Graph, s *lowering.Step, n 
 	for _, c := range run.Streams {
 		r.report.NearOps += c.Ops
 	}
-	if n.Domain.Everywhere() {
+	switch {
+	case n.Domain.Everywhere():
 		v, ok := run.Value(st.Result)
 		if !ok {
 			return fmt.Errorf("no value of %s", st.Result)
 		}
 		in.Streams[s.Node] = v
 		return nil
+	case !resident(st.Result):
+		if r.written == nil {
+			r.written = map[tdfg.NodeID][]scalar.Value{}
+		}
+		r.written[s.Node] = mem[st.Result]
+		if s.Dst.Bits > 0 { // tensors use it too
+			j, _, box := r.array(st.Result)
+			r.put(j, s.Dst, box, mem[st.Result])
+		}
+		return nil
 	}
 	j, own, box := r.array(st.Result)
 	if s.Dst != own {
 		// The result is a copy of the array, in rows of its own: what the streams
 		// neither read nor wrote is in the array still.
-		for p, more := box.First(), !box.Empty(); more; more = box.Next(p) {
-			t, b := r.layout.Grid.Locate(p)
+		for pt, more := box.First(), !box.Empty(); more; more = box.Next(pt) {
+			t, b := r.layout.Grid.Locate(pt)
 			r.data.write(s.Dst, t, b, r.data.read(own, t, b))
 		}
-		for i, name := range st.Args {
-			if name == st.Result {
-				if b, err := g.Nodes[n.Args[i]].Domain.Box(values); err == nil {
-					r.put(j, s.Dst, b, mem[name])
-				}
-			}
-		}
-	} else {
-		for i, name := range st.Args {
-			if name == st.Result {
-				if b, err := g.Nodes[n.Args[i]].Domain.Box(values); err == nil {
-					r.put(j, own, b, mem[name])
-				}
+	}
+	for i, name := range st.Args {
+		if name == st.Result {
+			if b, err := g.Nodes[n.Args[i]].Domain.Box(values); err == nil {
+				r.put(j, s.Dst, b, mem[name])
 			}
 		}
 	}
 	r.put(j, s.Dst, r.touched(st.Graph, j, values, true).Intersect(box), mem[st.Result])
 	return nil
+}
+
+// changes reports whether streams of a node write an array, or an operand takes the
+// place of its elements.
+func (r *runner) changes(n *tdfg.Node, array string) bool {
+	if slices.Contains(n.Stream.Args, array) {
+		return true
+	}
+	found := false
+	n.Stream.Graph.Walk(func(_ []*stream.Loop, s *stream.Stream) {
+		found = found || s.Array == array && (s.Kind == stream.Store || s.Kind == stream.RMW)
+	})
+	return found
 }
 
 // touched returns a box with all elements of an array that the streams of a graph

@@ -69,7 +69,7 @@ func Run(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *interp
 	if opt.Check == 0 {
 		opt.Check = DefaultCheck
 	}
-	r := &runner{opt: opt, p: p, sizes: sizes, m: m, plans: map[*tdfg.Graph]*lowering.Plan{}, memo: map[string][]lowering.Command{}, report: &Report{}}
+	r := &runner{opt: opt, p: p, sizes: sizes, m: m, plans: map[*tdfg.Graph]*lowering.Plan{}, memo: map[string][]lowering.Command{}, inside: map[string]bool{}, alone: map[*lowering.Plan]bool{}, report: &Report{}}
 	if err := r.prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -111,13 +111,17 @@ type runner struct {
 	arrays []*tdfg.Array // that are laid out
 	boxes  []lattice.Box // of each in the lattice space
 	plans  map[*tdfg.Graph]*lowering.Plan
-	near   map[*tdfg.Graph]string // why a graph is not executed in memory
+	alone  map[*lowering.Plan]bool // plans that use rows of arrays that others use
+	near   map[*tdfg.Graph]string  // why a graph is not executed in memory
 	memo   map[string][]lowering.Command
 	data   backend
-	inside bool // arrays are transposed, in data; else in m
+	inside map[string]bool // arrays that are transposed, in data; the others are in m
 	clock  *clock
 	slots  map[int][][]scalar.Value
-	report *Report
+
+	// written has the arrays in memory that streams of the region at hand have made.
+	written map[tdfg.NodeID][]scalar.Value
+	report  *Report
 }
 
 // prepare makes the layout and the plans.
@@ -139,7 +143,7 @@ func (r *runner) prepare(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	r.layout, err = newLayout(m, arrays, dims, r.sizes, hints(fit), r.opt.Tile)
+	r.layout, err = newLayout(m, arrays, fit, r.sizes, r.opt.Tile)
 	switch {
 	case errors.Is(err, errNear):
 		for _, g := range fit {
@@ -162,9 +166,27 @@ func (r *runner) prepare(ctx context.Context) error {
 	for _, g := range fit {
 		wl := make([]int, len(g.Arrays))
 		for i, a := range g.Arrays {
-			wl[i] = r.layout.Rows[a.Name]
+			if row, ok := r.layout.Rows[a.Name]; ok && lowering.Resident(g)[i] {
+				wl[i] = row
+			} else {
+				wl[i] = -1
+			}
 		}
-		plan, err := lowering.NewPlan(ctx, g, target, wl)
+		// The rows of arrays that other regions use are kept if the plan can do
+		// without; else these arrays make way.
+		var keep []lowering.Register
+		for _, a := range arrays {
+			if row, ok := r.layout.Rows[a.Name]; ok && r.apart(g, a, wl) {
+				keep = append(keep, lowering.Register{Row: row, Bits: a.Type.Bits()})
+			}
+		}
+		plan, err := lowering.NewPlan(ctx, g, target, wl, keep)
+		if errors.Is(err, lowering.ErrRegisters) && len(keep) > 0 || plan != nil && plan.Slots > 0 {
+			if alone, err2 := lowering.NewPlan(ctx, g, target, wl, nil); err2 == nil {
+				plan, err = alone, nil
+				r.alone[plan] = true
+			}
+		}
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -188,6 +210,18 @@ func (r *runner) prepare(ctx context.Context) error {
 	return err
 }
 
+// apart reports whether an array has rows that none of the arrays of a graph has, by
+// their first rows.
+func (r *runner) apart(g *tdfg.Graph, a *tdfg.Array, wl []int) bool {
+	row := r.layout.Rows[a.Name]
+	for j, b := range g.Arrays {
+		if wl[j] >= 0 && wl[j] < row+a.Type.Bits() && row < wl[j]+b.Type.Bits() {
+			return false
+		}
+	}
+	return true
+}
+
 // region executes a graph once.
 func (r *runner) region(ctx context.Context, g *tdfg.Graph, values map[string]int64) error {
 	plan := r.plans[g]
@@ -207,13 +241,14 @@ func (r *runner) region(ctx context.Context, g *tdfg.Graph, values map[string]in
 		}
 		return interp.RunGraph(ctx, g, values, r.m, opt)
 	}
-	if err := r.enter(); err != nil {
+	if err := r.enter(plan); err != nil {
 		return err
 	}
 	cmds, err := r.lower(plan, values)
 	if err != nil {
 		return err
 	}
+	r.written = nil
 	in := lowering.Inputs{Symbols: values, Scalars: r.m.Scalars, Streams: map[tdfg.NodeID]scalar.Value{}}
 	for len(cmds) > 0 {
 		n := slices.IndexFunc(cmds, func(c lowering.Command) bool { return c.Kind == lowering.Near })
@@ -235,6 +270,12 @@ func (r *runner) region(ctx context.Context, g *tdfg.Graph, values map[string]in
 			n++
 		}
 		cmds = cmds[n:]
+	}
+	// What streams have written to arrays in memory others read as it was until now.
+	for _, o := range g.Outputs {
+		if w, ok := r.written[o.Node]; ok && o.Array >= 0 && plan.Arrays[o.Array].Bits == 0 {
+			r.m.Arrays[g.Arrays[o.Array].Name].Elems = w
+		}
 	}
 	return nil
 }
@@ -290,66 +331,107 @@ func (r *runner) worth(p *lowering.Plan, values map[string]int64) bool {
 	return work/peakOps(r.opt.Machine) > inside+int64(len(p.Graph.Nodes))*jitNode
 }
 
-// enter brings the arrays into the cells, transposed.
-func (r *runner) enter() error {
-	if r.inside {
-		return nil
-	}
-	r.inside = true
-	return r.transfer(func(reg lowering.Register, t int, elems []scalar.Value, mask []uint64, at []int64, a *interp.Array) {
-		for i, x := range at {
-			if x >= 0 {
-				elems[i] = a.Elems[x]
+// enter brings the arrays that a plan has rows for into the cells, transposed, and
+// those that its streams use in memory, or that are in its way, back.
+func (r *runner) enter(p *lowering.Plan) error {
+	for i, a := range r.arrays {
+		if !r.inside[a.Name] {
+			continue
+		}
+		j := p.Graph.ArrayIndex(a.Name)
+		away := j >= 0 && p.Arrays[j].Bits == 0 && r.streamed(p.Graph, a.Name)
+		if j < 0 || p.Arrays[j].Bits == 0 {
+			away = away || r.alone[p]
+			for _, q := range p.Arrays {
+				row := r.layout.Rows[a.Name]
+				away = away || q.Bits > 0 && row < q.Row+q.Bits && q.Row < row+a.Type.Bits()
 			}
 		}
-		r.data.writeTile(reg, t, elems, mask)
-	})
+		if away {
+			if err := r.leave(i); err != nil {
+				return err
+			}
+		}
+	}
+	for j, q := range p.Arrays {
+		name := p.Graph.Arrays[j].Name
+		if q.Bits == 0 || r.inside[name] {
+			continue
+		}
+		r.inside[name] = true
+		i, _, _ := r.array(name)
+		err := r.transfer(i, func(reg lowering.Register, t int, elems []scalar.Value, mask []uint64, at []int64, a *interp.Array) {
+			for b, x := range at {
+				if x >= 0 {
+					elems[b] = a.Elems[x]
+				}
+			}
+			r.data.writeTile(reg, t, elems, mask)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// release brings the arrays back to memory.
-func (r *runner) release() error {
-	if !r.inside {
-		return nil
-	}
-	r.inside = false
-	return r.transfer(func(reg lowering.Register, t int, elems []scalar.Value, _ []uint64, at []int64, a *interp.Array) {
+// streamed reports whether streams of a graph use an array.
+func (r *runner) streamed(g *tdfg.Graph, name string) bool {
+	return slices.ContainsFunc(g.Nodes, func(n tdfg.Node) bool { return n.Stream != nil && n.Stream.Graph.Array(name) != nil })
+}
+
+// leave brings an array back to memory.
+func (r *runner) leave(i int) error {
+	delete(r.inside, r.arrays[i].Name)
+	return r.transfer(i, func(reg lowering.Register, t int, elems []scalar.Value, _ []uint64, at []int64, a *interp.Array) {
 		r.data.readTile(reg, t, elems)
-		for i, x := range at {
+		for b, x := range at {
 			if x >= 0 {
-				a.Elems[x] = elems[i]
+				a.Elems[x] = elems[b]
 			}
 		}
 	})
 }
 
-// transfer calls f for each tile of each array, with the position in memory of the
+// release brings all arrays back to memory.
+func (r *runner) release() error {
+	for i, a := range r.arrays {
+		if r.inside[a.Name] {
+			if err := r.leave(i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// transfer calls f for each tile of an array, with the position in memory of the
 // element of each bitline, -1 where there is none, and the bitlines that have one.
-func (r *runner) transfer(f func(reg lowering.Register, t int, elems []scalar.Value, mask []uint64, at []int64, a *interp.Array)) error {
+func (r *runner) transfer(i int, f func(reg lowering.Register, t int, elems []scalar.Value, mask []uint64, at []int64, a *interp.Array)) error {
 	grid := r.layout.Grid
 	cols := grid.Bitlines()
 	elems, at, mask := make([]scalar.Value, cols), make([]int64, cols), make([]uint64, (cols+63)/64)
-	for i, a := range r.arrays {
-		mem := r.m.Arrays[a.Name]
-		if mem == nil {
-			return fmt.Errorf("system: no array %s in memory", a.Name)
-		}
-		reg := lowering.Register{Row: r.layout.Rows[a.Name], Bits: a.Type.Bits()}
-		for t := range grid.Tiles() {
-			clear(mask)
-			any := false
-			r.elements(i, t, at)
-			for b, x := range at {
-				if x >= 0 {
-					mask[b/64] |= 1 << (b % 64)
-					any = true
-				}
-			}
-			if any {
-				f(reg, t, elems, mask, at, mem)
-			}
-		}
-		r.clock.dram(a.Name, r.boxes[i].Size()*int64(a.Type.Bytes()))
+	a := r.arrays[i]
+	mem := r.m.Arrays[a.Name]
+	if mem == nil {
+		return fmt.Errorf("system: no array %s in memory", a.Name)
 	}
+	reg := lowering.Register{Row: r.layout.Rows[a.Name], Bits: a.Type.Bits()}
+	for t := range grid.Tiles() {
+		clear(mask)
+		any := false
+		r.elements(i, t, at)
+		for b, x := range at {
+			if x >= 0 {
+				mask[b/64] |= 1 << (b % 64)
+				any = true
+			}
+		}
+		if any {
+			f(reg, t, elems, mask, at, mem)
+		}
+	}
+	r.clock.dram(a.Name, r.boxes[i].Size()*int64(a.Type.Bytes()))
 	return nil
 }
 
