@@ -46,6 +46,11 @@ type Options struct {
 	Threads  int            // 0 means 1; the result does not depend on it
 	Check    int            // word fidelity: every so many arrays are executed bit by bit too; 0 means 64
 
+	// TimingOnly counts commands and executes nothing: cycles and bytes are those of a
+	// run, and the memory is not looked at. What depends on data is not counted: the
+	// operations and bytes of steps and streams near the memory.
+	TimingOnly bool
+
 	// Near runs regions near the memory where Eq. 2 of the paper says that this is
 	// faster; otherwise all that can be in memory is.
 	Decide bool
@@ -69,11 +74,17 @@ func Run(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *interp
 	if opt.Check == 0 {
 		opt.Check = DefaultCheck
 	}
-	r := &runner{opt: opt, p: p, sizes: sizes, m: m, plans: map[*tdfg.Graph]*lowering.Plan{}, memo: map[string][]lowering.Command{}, inside: map[string]bool{}, alone: map[*lowering.Plan]bool{}, report: &Report{}}
+	if opt.TimingOnly {
+		m = interp.NewMemory()
+	}
+	r := newRunner(p, sizes, m, opt)
 	if err := r.prepare(ctx); err != nil {
 		return nil, err
 	}
 	for _, s := range p.Scalars {
+		if opt.TimingOnly {
+			break
+		}
 		if !s.Input {
 			m.Scalars[s.Name] = s.Init
 		} else if _, ok := m.Scalars[s.Name]; !ok {
@@ -122,6 +133,13 @@ type runner struct {
 	// written has the arrays in memory that streams of the region at hand have made.
 	written map[tdfg.NodeID][]scalar.Value
 	report  *Report
+}
+
+func newRunner(p *tdfg.Program, sizes map[string]int64, m *interp.Memory, opt Options) *runner {
+	return &runner{
+		opt: opt, p: p, sizes: sizes, m: m, plans: map[*tdfg.Graph]*lowering.Plan{}, memo: map[string][]lowering.Command{},
+		inside: map[string]bool{}, alone: map[*lowering.Plan]bool{}, report: &Report{},
+	}
 }
 
 // prepare makes the layout and the plans.
@@ -202,6 +220,9 @@ func (r *runner) prepare(ctx context.Context) error {
 	tiles := r.layout.Grid.Tiles()
 	r.report.Tile = r.layout.Grid.Tile().String()
 	r.report.Arrays = tiles
+	if r.opt.TimingOnly {
+		return nil
+	}
 	if r.opt.Fidelity == Word {
 		r.data = newWord(tiles, m.Array.Cols, r.opt.Threads, r.opt.Check)
 		return nil
@@ -235,6 +256,9 @@ func (r *runner) region(ctx context.Context, g *tdfg.Graph, values map[string]in
 			return err
 		}
 		r.report.NearRegions++
+		if r.opt.TimingOnly {
+			return nil
+		}
 		opt := interp.Options{}
 		if r.layout != nil {
 			opt.Group = r.layout.Grid.Group
@@ -255,16 +279,20 @@ func (r *runner) region(ctx context.Context, g *tdfg.Graph, values map[string]in
 		if n < 0 {
 			n = len(cmds)
 		}
-		if err := r.data.exec(ctx, plan, cmds[:n], in); err != nil {
-			return fmt.Errorf("%s: %w", g.Name, err)
+		if !r.opt.TimingOnly {
+			if err := r.data.exec(ctx, plan, cmds[:n], in); err != nil {
+				return fmt.Errorf("%s: %w", g.Name, err)
+			}
 		}
 		if err := r.clock.commands(ctx, plan, cmds[:n]); err != nil {
 			return err
 		}
 		if n < len(cmds) {
 			s := &plan.Steps[cmds[n].Step]
-			if err := r.nearStep(ctx, plan, s, values, in); err != nil {
-				return fmt.Errorf("system: %s: node %d: %s: %w", g.Name, s.Node, s.Kind, err)
+			if !r.opt.TimingOnly {
+				if err := r.nearStep(ctx, plan, s, values, in); err != nil {
+					return fmt.Errorf("system: %s: node %d: %s: %w", g.Name, s.Node, s.Kind, err)
+				}
 			}
 			r.report.NearSteps++
 			n++
@@ -408,10 +436,14 @@ func (r *runner) release() error {
 // transfer calls f for each tile of an array, with the position in memory of the
 // element of each bitline, -1 where there is none, and the bitlines that have one.
 func (r *runner) transfer(i int, f func(reg lowering.Register, t int, elems []scalar.Value, mask []uint64, at []int64, a *interp.Array)) error {
+	a := r.arrays[i]
+	if r.opt.TimingOnly {
+		r.clock.dram(a.Name, r.boxes[i].Size()*int64(a.Type.Bytes()))
+		return nil
+	}
 	grid := r.layout.Grid
 	cols := grid.Bitlines()
 	elems, at, mask := make([]scalar.Value, cols), make([]int64, cols), make([]uint64, (cols+63)/64)
-	a := r.arrays[i]
 	mem := r.m.Arrays[a.Name]
 	if mem == nil {
 		return fmt.Errorf("system: no array %s in memory", a.Name)

@@ -139,6 +139,8 @@ func (a *app) rootCommand() *cobra.Command {
 		a.synthCommand(),
 		a.statsCommand(),
 		a.faultsCommand(),
+		a.runCommand(),
+		a.machineCommand(),
 		a.nocCommand(),
 		a.genCommand(),
 		a.opsCommand(),

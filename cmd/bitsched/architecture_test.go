@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	"lowering":           {"arith", "lattice", "scalar", "sram", "tdfg", "tile"},
 	"benchmarks/kernels": {"scalar", "tdfg/interp"},
 	"benchmarks":         {"masim", "netlist", "sram", "xmg"},
-	"cmd/bitsched":       {"arith", "benchmarks", "masim", "netlist", "netlist/gen", "sram", "sram/cost", "tile/noc", "xmg"},
+	"cmd/bitsched":       {"arith", "benchmarks", "benchmarks/kernels", "lattice", "lowering", "masim", "netlist", "netlist/gen", "scalar", "sram", "sram/cost", "system", "tdfg", "tdfg/cfront", "tdfg/egraph", "tdfg/interp", "tile", "tile/noc", "xmg"},
 	"internal/ctest":     {},
 	"internal/tdfgtest":  {"lattice", "scalar", "tdfg"},
 	"system":             {"lattice", "lowering", "scalar", "sram", "stream", "tdfg", "tdfg/interp", "tile", "tile/noc"},

@@ -29,12 +29,12 @@ func TestMain(m *testing.M) {
 }
 
 // runInterrupted is run with Ctrl-C pressed when the search has its first
-// schedule, trial or point, and again as soon as that was noticed.
+// schedule, trial, point or region, and again as soon as that was noticed.
 func runInterrupted(times int) int {
 	a := newApp()
 	pressed := 0
 	a.progress = func(p masim.Progress) {
-		if p.Best < 0 && p.Phase != "trial" && p.Phase != "point" {
+		if p.Best < 0 && p.Phase != "trial" && p.Phase != "point" && p.Phase != "executing region" {
 			return
 		}
 		for ; pressed < times; pressed++ {

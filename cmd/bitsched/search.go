@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/bitsched/bitsched/masim"
@@ -58,6 +59,15 @@ func (s *search) stopped() string {
 
 // interrupted reports whether Ctrl-C stopped the search.
 func (s *search) interrupted() bool { return errors.Is(context.Cause(s.ctx), errInterrupt) }
+
+// reasonOf is the error of what the search is part of: that of the interrupt or the
+// budget if that stopped it.
+func (s *search) reasonOf(err error) error {
+	if cause := context.Cause(s.ctx); cause != nil {
+		return fmt.Errorf("bitsched: stopped by %w", cause)
+	}
+	return err
+}
 
 // end lets the next Ctrl-C abort again. It may be called twice.
 func (s *search) end() {

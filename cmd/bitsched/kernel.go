@@ -1,0 +1,339 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/bitsched/bitsched/benchmarks/kernels"
+	"github.com/bitsched/bitsched/lattice"
+	"github.com/bitsched/bitsched/lowering"
+	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/cfront"
+	"github.com/bitsched/bitsched/tdfg/egraph"
+	"github.com/bitsched/bitsched/tdfg/interp"
+	"github.com/bitsched/bitsched/tile"
+)
+
+// kernelLong says what the argument KERNEL of a command is.
+const kernelLong = `KERNEL is a file in C (with a . or / in its name), or a workload that comes with
+the program: `
+
+// kernelNames lists the workloads that come with the program.
+func kernelNames() []string {
+	var names []string
+	for _, k := range kernels.All() {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// wrapped is words with spaces between them in lines of at most 80 characters, the
+// first of which has used some already.
+func wrapped(words []string, used int) string {
+	var b strings.Builder
+	for i, w := range words {
+		if i < len(words)-1 {
+			w += ","
+		}
+		switch {
+		case i > 0 && used+1+len(w) > 80:
+			b.WriteString("\n")
+			used = 0
+		case i > 0:
+			b.WriteString(" ")
+			used++
+		}
+		b.WriteString(w)
+		used += len(w)
+	}
+	return b.String()
+}
+
+// kernelHelp is kernelLong with the names.
+func kernelHelp() string {
+	return kernelLong + wrapped(kernelNames(), len(kernelLong)-strings.LastIndexByte(kernelLong, '\n')-1) + "."
+}
+
+// completeKernels offers the names of workloads, and files.
+func completeKernels(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return kernelNames(), cobra.ShellCompDirectiveDefault
+}
+
+// readInput reads a text file, or stdin for "-".
+func (a *app) readInput(path string, limit int64) (string, error) {
+	in := a.stdin
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return "", fmt.Errorf("bitsched: read %s: %w", path, cause(err))
+		}
+		defer f.Close()
+		in = f
+	}
+	text, err := io.ReadAll(io.LimitReader(in, limit+1))
+	if err != nil {
+		return "", fmt.Errorf("bitsched: read %s: %w", fileName(path), cause(err))
+	}
+	return string(text), nil
+}
+
+// kernelFlags are the flags of commands that read a kernel.
+type kernelFlags struct {
+	defines []string
+	paper   bool
+}
+
+func (f *kernelFlags) add(fl *pflag.FlagSet) {
+	fl.StringArrayVarP(&f.defines, "define", "D", nil, "value of a size of the kernel: `NAME=VALUE`; workloads have small ones")
+	fl.BoolVar(&f.paper, "paper-sizes", false, "take the sizes that Infinity Stream has for a workload, not small ones")
+}
+
+// kernel is a kernel in C, with values for its sizes.
+type kernel struct {
+	workload *kernels.Kernel // nil: it was a file
+	file     string          // its name in messages
+	program  *tdfg.Program
+	sizes    map[string]int64
+}
+
+// readKernel reads and compiles a kernel and takes its sizes from the flags. Sizes
+// stay symbols of the program.
+func (a *app) readKernel(ctx context.Context, cmd *cobra.Command, nameOrFile string, f kernelFlags) (*kernel, error) {
+	k := &kernel{sizes: map[string]int64{}}
+	var source string
+	if strings.ContainsAny(nameOrFile, `./\`) || nameOrFile == "-" {
+		text, err := a.readInput(nameOrFile, cfront.MaxSource)
+		if err != nil {
+			return nil, err
+		}
+		source, k.file = text, fileName(nameOrFile)
+		if f.paper {
+			return nil, usageError(cmd, "--paper-sizes with a file, expected the name of a workload")
+		}
+	} else {
+		w, err := kernels.Get(nameOrFile)
+		if err != nil {
+			return nil, usageError(cmd, "no kernel %q, expected one of %s, or a file (with a . or / in its name)", nameOrFile, strings.Join(kernelNames(), ", "))
+		}
+		k.workload, source, k.file = w, w.Source, w.File
+		k.sizes = maps.Clone(w.Small)
+		if f.paper {
+			k.sizes = maps.Clone(w.Paper)
+		}
+	}
+	var err error
+	if k.program, err = cfront.Compile(ctx, k.file, source, cfront.Options{}); err != nil {
+		return nil, err
+	}
+	if k.workload != nil && !f.paper {
+		k.align()
+	}
+	return k, k.define(cmd, f.defines)
+}
+
+// lineElems is the number of elements to which align rounds up: 64 bytes of 32 bits.
+const lineElems = 16
+
+// align rounds sizes up so that rows of arrays fill cache lines, without which they
+// are not transposed.
+func (k *kernel) align() {
+	for _, a := range k.program.Arrays {
+		for _, name := range a.Size[0].Symbols() {
+			k.sizes[name] = (k.sizes[name] + lineElems - 1) / lineElems * lineElems
+		}
+	}
+}
+
+// define gives sizes their values.
+func (k *kernel) define(cmd *cobra.Command, defines []string) error {
+	known := func(name string) bool {
+		return slices.ContainsFunc(k.program.Sizes, func(s lattice.Symbol) bool { return s.Name == name })
+	}
+	values, err := parseValues(cmd, "-D", defines)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if !known(name) {
+			var names []string
+			for _, s := range k.program.Sizes {
+				names = append(names, s.Name)
+			}
+			return usageError(cmd, "-D %s=%d: %s has no size %s, expected one of %s", name, values[name], k.program.Name, name, strings.Join(names, ", "))
+		}
+		k.sizes[name] = values[name]
+	}
+	for _, s := range k.program.Sizes {
+		v, ok := k.sizes[s.Name]
+		switch {
+		case !ok:
+			return usageError(cmd, "no value for the size %s of %s, expected -D %s=VALUE", s.Name, k.program.Name, s.Name)
+		case v < 1:
+			return usageError(cmd, "-D %s=%d, expected at least 1", s.Name, v)
+		}
+	}
+	return nil
+}
+
+// parseValues reads NAME=VALUE.
+func parseValues(cmd *cobra.Command, flag string, texts []string) (map[string]int64, error) {
+	values := map[string]int64{}
+	for _, text := range texts {
+		name, value, ok := strings.Cut(text, "=")
+		v, err := strconv.ParseInt(value, 0, 64)
+		if !ok || name == "" || err != nil {
+			return nil, usageError(cmd, "%s %q, expected NAME=VALUE with a whole number", flag, text)
+		}
+		if _, twice := values[name]; twice {
+			return nil, usageError(cmd, "%s has %s twice, expected each name once", flag, name)
+		}
+		values[name] = v
+	}
+	return values, nil
+}
+
+// sizeText lists the sizes in the order of the kernel's parameters.
+func (k *kernel) sizeText() string {
+	var parts []string
+	for _, s := range k.program.Sizes {
+		parts = append(parts, fmt.Sprintf("%s=%d", s.Name, k.sizes[s.Name]))
+	}
+	return strings.Join(parts, " ")
+}
+
+// optimized is the program with its graphs optimised for these sizes. Sums keep
+// their order, so that the bits of results stay the same.
+func (k *kernel) optimized(ctx context.Context) (*tdfg.Program, error) {
+	p, _, err := egraph.OptimizeProgram(ctx, k.program, egraph.Options{Sizes: k.sizes})
+	return p, err
+}
+
+// maxKernelElems bounds the elements of the arrays of a run: each takes 8 bytes, and
+// there are up to three copies.
+const maxKernelElems = 1 << 28
+
+// elements returns the number of elements of each array in each dimension, dimension
+// 0 first, and of all arrays together.
+func (k *kernel) elements() (total int64, err error) {
+	for _, a := range k.program.Arrays {
+		n := int64(1)
+		for _, x := range a.Size {
+			v, err := x.Eval(k.sizes)
+			if err != nil {
+				return 0, fmt.Errorf("bitsched: array %s: %w", a.Name, err)
+			}
+			if v < 1 || n > maxKernelElems/v {
+				return 0, fmt.Errorf("bitsched: array %s has %d elements in a dimension, expected at least 1, and at most %d in all arrays", a.Name, v, int64(maxKernelElems))
+			}
+			n *= v
+		}
+		if total += n; total > maxKernelElems {
+			return 0, fmt.Errorf("bitsched: arrays of more than %d elements, expected at most so many", int64(maxKernelElems))
+		}
+	}
+	return total, nil
+}
+
+// data makes arguments of a kernel that follow from the seed. Floats are from -1 to
+// 1, and integers from 0 on and less than the least size of an array, so that they
+// may be subscripts; those of a workload are as the workload wants them.
+func (k *kernel) data(seed uint64) (*interp.Memory, error) {
+	if _, err := k.elements(); err != nil {
+		return nil, err
+	}
+	if k.workload != nil {
+		return k.workload.Data(k.sizes, seed).Memory(), nil
+	}
+	m := interp.NewMemory()
+	if err := m.Allocate(k.program.Arrays, k.sizes); err != nil {
+		return nil, err
+	}
+	least := int64(1 << 7)
+	for _, a := range m.Arrays {
+		for _, n := range a.Size {
+			least = min(least, n)
+		}
+	}
+	r := rand.New(rand.NewPCG(seed, 1))
+	next := func(t scalar.Type) scalar.Value {
+		if t.Float() {
+			return scalar.FromFloat(t, float64(2*r.Float32()-1))
+		}
+		return scalar.FromInt(t, r.Int64N(least)) & t.Mask()
+	}
+	for i := range k.program.Scalars {
+		if s := &k.program.Scalars[i]; s.Input {
+			m.Scalars[s.Name] = next(s.Type)
+		}
+	}
+	for _, a := range k.program.Arrays {
+		elems := m.Arrays[a.Name].Elems
+		for i := range elems {
+			elems[i] = next(a.Type)
+		}
+	}
+	return m, nil
+}
+
+// machineFlags are the flags of commands that need the description of a machine.
+type machineFlags struct {
+	machine string
+	rows    int
+	tile    string
+}
+
+func (f *machineFlags) add(cmd *cobra.Command, fl *pflag.FlagSet) {
+	fl.StringVar(&f.machine, "machine", "infinity-stream", "a `machine`: a name (see bitsched machine) or a file")
+	fl.IntVar(&f.rows, "rows", 0, "`rows` of an array, not those of the machine")
+	complete(cmd, "machine", tile.MachineNames()...)
+}
+
+func (f *machineFlags) addTile(fl *pflag.FlagSet) {
+	fl.StringVar(&f.tile, "tile", "", "`shape` of the tiles such as 16x16, dimension 0 first; by default one is chosen")
+}
+
+// load returns the machine.
+func (f *machineFlags) load(cmd *cobra.Command) (*tile.Machine, error) {
+	m, err := tile.LoadMachine(f.machine)
+	if err != nil {
+		return nil, machineError(err)
+	}
+	if !cmd.Flags().Changed("rows") {
+		return m, nil
+	}
+	m.Array.Rows = f.rows
+	if err := m.Check(); err != nil {
+		return nil, usageError(cmd, "--rows %d: %w", f.rows, err)
+	}
+	return m, nil
+}
+
+// shape returns the shape of tiles that is asked for, nil if none is.
+func (f *machineFlags) shape(cmd *cobra.Command) (lowering.Shape, error) {
+	if f.tile == "" {
+		return nil, nil
+	}
+	var s lowering.Shape
+	for part := range strings.SplitSeq(f.tile, "x") {
+		n, err := strconv.ParseInt(part, 10, 32)
+		if err != nil || n < 1 || len(s) == lowering.MaxDims {
+			return nil, usageError(cmd, "--tile %q, expected one to three numbers as in 16x16", f.tile)
+		}
+		s = append(s, n)
+	}
+	return s, nil
+}

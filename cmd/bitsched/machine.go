@@ -1,0 +1,102 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bitsched/bitsched/benchmarks"
+	"github.com/bitsched/bitsched/tile"
+)
+
+const machineLong = `Machine lists the chips that come with the program, or prints the whole description
+of one, what its file leaves out included, in a form that --machine reads: a start
+for a description of your own.
+
+NAME is a machine that comes with the program, or a file of your own in YAML (with
+a . or / in its name). A file says what differs from infinity-stream, the chip of
+table 2 of the paper.`
+
+func (a *app) machineCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "machine [NAME]",
+		Short: "List the modelled chips, or print the description of one",
+		Long:  machineLong,
+		Example: `  bitsched machine
+  bitsched machine infinity-stream > mine.yaml
+  bitsched machine mine.yaml`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usageError(cmd, "unexpected argument %q", args[1])
+			}
+			return nil
+		},
+		ValidArgs: tile.MachineNames(),
+		RunE:      func(_ *cobra.Command, args []string) error { return a.machine(args, asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	return cmd
+}
+
+// machineSummary is what the list of machines has of one.
+type machineSummary struct {
+	Name       string  `json:"name"`
+	Title      string  `json:"title"`
+	Banks      int     `json:"banks"`
+	Arrays     int     `json:"arrays"` // that compute
+	Rows       int     `json:"rows"`
+	Cols       int     `json:"cols"`
+	Bitlines   int     `json:"bitlines"` // that compute
+	Technology string  `json:"technology"`
+	ClockGHz   float64 `json:"clock_ghz"`
+	Effective  string  `json:"effective,omitempty"` // the whole description, in YAML
+}
+
+func summarise(m *tile.Machine) machineSummary {
+	return machineSummary{
+		Name: m.Name, Title: m.Title, Banks: m.Banks(), Arrays: m.Arrays(), Rows: m.Array.Rows, Cols: m.Array.Cols, Bitlines: m.Bitlines(),
+		Technology: m.Array.Technology, ClockGHz: m.ClockGHz,
+	}
+}
+
+func (a *app) machine(args []string, asJSON bool) error {
+	if len(args) == 1 {
+		m, err := tile.LoadMachine(args[0])
+		if err != nil {
+			return machineError(err)
+		}
+		if asJSON {
+			s := summarise(m)
+			s.Effective = m.Effective()
+			return a.printJSON(s)
+		}
+		return a.printText(m.Effective())
+	}
+	var list []machineSummary
+	t := benchmarks.Table{Columns: []benchmarks.Column{
+		{Name: "machine", Left: true}, {Name: "banks"}, {Name: "arrays"}, {Name: "rows"}, {Name: "bitlines"}, {Name: "technology", Left: true}, {Name: "title", Left: true},
+	}}
+	for _, name := range tile.MachineNames() {
+		m, err := tile.LoadMachine(name)
+		if err != nil {
+			return err
+		}
+		s := summarise(m)
+		list = append(list, s)
+		t.Rows = append(t.Rows, []string{s.Name, fmt.Sprint(s.Banks), fmt.Sprint(s.Arrays), fmt.Sprint(s.Rows), fmt.Sprint(s.Bitlines), s.Technology, s.Title})
+	}
+	if asJSON {
+		return a.printJSON(map[string]any{"machines": list})
+	}
+	return a.printText(renderTable(t) + "\n")
+}
+
+// machineError says where machines are listed if there is none of a name.
+func machineError(err error) error {
+	if errors.Is(err, tile.ErrUnknownMachine) {
+		return fmt.Errorf("%w (see bitsched machine)", err)
+	}
+	return err
+}

@@ -1,0 +1,327 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bitsched/bitsched/lowering"
+	"github.com/bitsched/bitsched/masim"
+	"github.com/bitsched/bitsched/system"
+	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/interp"
+	"github.com/bitsched/bitsched/tile"
+)
+
+type runFlags struct {
+	kernel   kernelFlags
+	machine  machineFlags
+	fidelity string
+	every    int
+	threads  int
+	optimize bool
+	decide   bool
+	seed     uint64
+	check    bool
+	trace    string
+	stats    string
+	json     bool
+}
+
+const runLong = `Run executes a kernel on a modelled chip: tensors become commands for its arrays,
+which are executed on every bitline, and cycles are counted. The result is compared
+with that of an interpreter, every bit of every array; if they differ, the exit code
+is 1. What cannot be computed in memory is executed near it, and the reason printed.
+
+At gate fidelity, every command runs its bit-serial program on every bitline. At word
+fidelity it computes elements, and every n-th array is executed bit by bit too and
+compared. Commands and cycles are the same.
+
+`
+
+const runLongEnd = `
+
+Arguments are random by the seed. The result depends on the flags only, not on
+--threads. docs/running.md says what is modelled and what is not.`
+
+const runExample = `  bitsched run vec_add -D N=65536
+  bitsched run stencil2d -D N=256 -D M=256 --fidelity gate --tile 16x16
+  bitsched run mine.c -D N=1024 --machine mine.yaml --trace trace.json --stats stats.txt`
+
+func (a *app) runCommand() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:               "run KERNEL",
+		Short:             "Execute a kernel in the arrays of a modelled chip, and count cycles",
+		Long:              runLong + kernelHelp() + runLongEnd,
+		Example:           runExample,
+		Args:              exactArgs("KERNEL"),
+		ValidArgsFunction: completeKernels,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.runKernel(cmd, args[0], f) },
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	f.kernel.add(fl)
+	f.machine.add(cmd, fl)
+	f.machine.addTile(fl)
+	fl.StringVar(&f.fidelity, "fidelity", system.Word.String(), "`how` commands are executed: gate or word")
+	fl.IntVar(&f.every, "every", system.DefaultCheck, "at word fidelity, execute one in so many `arrays` bit by bit too")
+	fl.BoolVar(&f.optimize, "optimize", false, "optimise the graphs by equality saturation")
+	fl.BoolVar(&f.decide, "decide", false, "execute regions near the memory where Eq. 2 of the paper says so")
+	fl.Uint64Var(&f.seed, "seed", 1, "`seed` of the arguments")
+	fl.BoolVar(&f.check, "check", true, "compare the result with the interpreter's")
+	fl.IntVar(&f.threads, "threads", 0, "number of `threads`, 0 for all cores")
+	fl.StringVar(&f.trace, "trace", "", "write what happened when into this `file`, for ui.perfetto.dev")
+	fl.StringVar(&f.stats, "stats", "", "write counters into this `file`, in the form of gem5")
+	fl.BoolVar(&f.json, "json", false, "print one JSON document")
+	complete(cmd, "fidelity", system.Gate.String(), system.Word.String())
+	return cmd
+}
+
+// runResult is a run as it is reported.
+type runResult struct {
+	Kernel    string           `json:"kernel"`
+	Sizes     map[string]int64 `json:"sizes"`
+	Machine   string           `json:"machine"`
+	Fidelity  string           `json:"fidelity"`
+	Every     int              `json:"every"` // 0 = at gate fidelity
+	Optimized bool             `json:"optimized"`
+	Seed      uint64           `json:"seed"`
+	Checked   bool             `json:"checked"` // equal to the interpreter's result
+	*system.Report
+	Dropped     int64   `json:"trace_dropped"` // events beyond the limit
+	CPUSeconds  float64 `json:"cpu_seconds"`
+	Threads     int     `json:"threads"`
+	BitlineRate float64 `json:"row_op_bitlines_per_second"` // of the simulation
+
+	k    *kernel
+	cols int
+	ghz  float64
+}
+
+func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error {
+	fidelity, err := system.ParseFidelity(f.fidelity)
+	if err != nil {
+		return usageError(cmd, "--fidelity %q, expected gate or word", f.fidelity)
+	}
+	if f.every < 1 {
+		return usageError(cmd, "--every %d, expected at least 1", f.every)
+	}
+	shape, err := f.machine.shape(cmd)
+	if err != nil {
+		return err
+	}
+	n, err := threads(cmd, f.threads)
+	if err != nil {
+		return err
+	}
+	machine, err := f.machine.load(cmd)
+	if err != nil {
+		return err
+	}
+	for _, file := range []string{f.trace, f.stats} {
+		if err := a.checkWritable(file, nameOrFile, f.machine.machine); err != nil {
+			return err
+		}
+		if file == "-" {
+			return usageError(cmd, "--trace or --stats -, expected a file")
+		}
+	}
+
+	line := a.newProgress()
+	defer line.clear()
+	s := a.startStoppable(0, line, "stopping")
+	defer s.end()
+	k, err := a.readKernel(s.ctx, cmd, nameOrFile, f.kernel)
+	if err != nil {
+		return s.reasonOf(err)
+	}
+	memory, err := k.data(f.seed)
+	if err != nil {
+		return err
+	}
+	program := k.program
+	if f.optimize {
+		line.phase("optimising")
+		if program, err = k.optimized(s.ctx); err != nil {
+			return s.reasonOf(err)
+		}
+	}
+	var want *interp.Memory
+	if f.check {
+		want = memory.Clone()
+	}
+	opt := system.Options{Machine: machine, Fidelity: fidelity, Tile: shape, Threads: n, Check: f.every, Decide: f.decide}
+	opt.Progress = a.regionProgress(line, program, k.sizes, "executing region")
+	if f.trace != "" {
+		opt.Trace = &system.Trace{}
+	}
+	line.phase("executing")
+	cpu := cpuTime()
+	report, err := system.Run(s.ctx, program, k.sizes, memory, opt)
+	if err != nil {
+		return s.reasonOf(err)
+	}
+	r := &runResult{
+		Kernel: k.program.Name, Sizes: k.sizes, Machine: machine.Name, Fidelity: fidelity.String(), Optimized: f.optimize, Seed: f.seed,
+		Report: report, Threads: n, CPUSeconds: (cpuTime() - cpu).Seconds(), k: k, cols: machine.Array.Cols, ghz: machine.ClockGHz,
+	}
+	for i, why := range report.Reasons {
+		report.Reasons[i] = packagePrefix.ReplaceAllString(why, "$1")
+	}
+	if fidelity == system.Word {
+		r.Every = f.every
+	}
+	if report.WallSeconds > 0 {
+		r.BitlineRate = float64(report.RowOps) * float64(r.cols) / report.WallSeconds
+	}
+	if f.check {
+		line.phase("comparing with the interpreter")
+		if err := k.compare(s.ctx, program, machine, shape, want, memory); err != nil {
+			return s.reasonOf(err)
+		}
+		r.Checked = true
+	}
+	s.end()
+	line.clear()
+	if f.trace != "" {
+		r.Dropped = opt.Trace.Dropped()
+		if err := a.writeFile(f.trace, opt.Trace.Write); err != nil {
+			return err
+		}
+	}
+	if f.stats != "" {
+		if err := a.writeFile(f.stats, report.WriteStats); err != nil {
+			return err
+		}
+	}
+	if f.json {
+		return a.printJSON(r)
+	}
+	return a.printText(r.text(f))
+}
+
+// compare runs the kernel as it was compiled on the interpreter, and returns the
+// first difference of the result.
+func (k *kernel) compare(ctx context.Context, executed *tdfg.Program, m *tile.Machine, shape lowering.Shape, want, got *interp.Memory) error {
+	var opt interp.Options
+	prepared, err := system.Prepare(ctx, executed, k.sizes, m, shape)
+	if err != nil {
+		return err
+	}
+	if prepared.Layout != nil {
+		opt.Group = prepared.Layout.Grid.Group
+	}
+	if err := interp.Run(ctx, k.program, k.sizes, want, opt); err != nil {
+		return err
+	}
+	if diff := want.Diff(got); diff != "" {
+		return fmt.Errorf("%w: %s: the interpreter and the machine differ: %s", errCheck, k.program.Name, diff)
+	}
+	return nil
+}
+
+// regionProgress shows how many regions of a program have been executed.
+func (a *app) regionProgress(line *progressLine, p *tdfg.Program, sizes map[string]int64, phase string) func(int64) {
+	total := 0
+	// A program with wrong bounds fails when it is run.
+	_ = p.Each(sizes, func(*tdfg.Graph, map[string]int64) error {
+		total++
+		return nil
+	})
+	report := a.searchProgress(line)
+	return func(done int64) {
+		report(masim.Progress{Phase: phase, Done: int(done), Total: total, Best: -1})
+	}
+}
+
+// text is the report for a person.
+func (r *runResult) text(f runFlags) string {
+	var s summary
+	s.add("kernel", "%s, %s", r.Kernel, r.k.sizeText())
+	s.add("machine", "%s, %s fidelity", r.Machine, r.Fidelity)
+	if r.Tile == "" {
+		s.add("layout", "nothing in memory")
+	} else {
+		s.add("layout", "tiles of %s in %s", r.Tile, count(r.Arrays, "array"))
+	}
+	s.add("executed", "%s, %d in memory, %d near it", count(int(r.Regions), "region"), r.Regions-r.NearRegions, r.NearRegions)
+	for _, why := range r.Reasons {
+		s.add("near", "%s", why)
+	}
+	c := &r.Cycles
+	s.gap()
+	s.add("cycles", "%d in memory, %s at %g GHz", c.Total, duration(float64(c.Total)/(r.ghz*1e9)), r.ghz)
+	for _, part := range []struct {
+		name string
+		n    int64
+		what string
+	}{
+		{"dram", c.DRAM, "transfer from and to DRAM, with transposition"},
+		{"jit", c.JIT, "lowering, modelled"},
+		{"compute", c.Compute, ""},
+		{"move", c.Move, "within tiles"},
+		{"inter", c.Inter, "between tiles"},
+		{"sync", c.Sync, "barriers, with the wait for packets"},
+	} {
+		text := fmt.Sprintf("%12d", part.n)
+		if part.what != "" {
+			text += "  " + part.what
+		}
+		s.add("  "+part.name, "%s", text)
+	}
+	s.gap()
+	s.add("commands", "%d; %s lowered before and taken again", r.Commands, count(int(r.Memoized), "region"))
+	s.add("operations", "%d of elements in memory, %d near it", r.Operations, r.NearOps)
+	s.add("traffic", "%s within tiles, %s between them, %s x hops in the network, %s DRAM, %s near memory",
+		byteCount(r.IntraBytes), byteCount(r.InterBytes), byteCount(r.ByteHops), byteCount(r.DRAMBytes), byteCount(r.NearBytes))
+	s.gap()
+	if r.Checked {
+		s.add("checked", "all bits of all arrays agree with the interpreter's")
+	} else {
+		s.add("checked", "not")
+	}
+	if f.trace != "" {
+		text := f.trace
+		if r.Dropped > 0 {
+			text += fmt.Sprintf(" (without the last %s)", count(int(r.Dropped), "event"))
+		}
+		s.add("written", "%s", text)
+	}
+	if f.stats != "" {
+		s.add("written", "%s", f.stats)
+	}
+	how := "row operations x bitlines a second"
+	if r.Every > 0 {
+		how += ", as elements"
+	}
+	s.add("time", "%s (%s CPU): lowering %s, %.3g %s", seconds(r.WallSeconds), seconds(r.CPUSeconds), duration(r.LowerSeconds), r.BitlineRate, how)
+	return s.String()
+}
+
+// duration prints a time with three digits and its unit.
+func duration(s float64) string {
+	for _, u := range []struct {
+		scale float64
+		unit  string
+	}{{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}} {
+		if s >= u.scale {
+			return strconv.FormatFloat(s/u.scale, 'g', 3, 64) + " " + u.unit
+		}
+	}
+	return strconv.FormatFloat(s*1e9, 'f', 0, 64) + " ns"
+}
+
+// byteCount prints a number of bytes.
+func byteCount(n int64) string {
+	v, unit := float64(n), "B"
+	for _, u := range []string{"KiB", "MiB", "GiB", "TiB"} {
+		if v < 1024 {
+			break
+		}
+		v, unit = v/1024, u
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64) + " " + unit
+}

@@ -1,0 +1,47 @@
+package system
+
+import (
+	"context"
+
+	"github.com/bitsched/bitsched/lowering"
+	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tile"
+)
+
+// Prepared is what is known of a program on a machine before it runs.
+type Prepared struct {
+	Layout *Layout        // nil if no array is laid out in memory
+	Hints  lowering.Hints // that chose the tiles
+	Limits lowering.Constraints
+
+	Arrays []*tdfg.Array // in the order in which they get rows
+
+	Plans map[*tdfg.Graph]*lowering.Plan
+	Near  map[*tdfg.Graph]string // why a graph has no plan and is executed near the memory
+}
+
+// Prepare makes the layout and the plans with which [Run] executes a program. An
+// error says that the tiles asked for are not possible, or that sizes are missing.
+func Prepare(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *tile.Machine, shape lowering.Shape) (*Prepared, error) {
+	r := newRunner(p, sizes, nil, Options{Machine: m, Tile: shape, TimingOnly: true})
+	if err := r.prepare(ctx); err != nil {
+		return nil, err
+	}
+	out := &Prepared{Layout: r.layout, Arrays: r.arrays, Plans: r.plans, Near: r.near}
+	if r.layout == nil {
+		return out, nil
+	}
+	var graphs []*tdfg.Graph
+	for _, region := range p.Regions() {
+		graphs = append(graphs, region.Graph)
+	}
+	_, _, fit := arraysOf(graphs)
+	out.Hints = hints(fit)
+	widest := 1
+	for _, a := range r.arrays {
+		widest = max(widest, a.Type.Bytes())
+	}
+	var err error
+	out.Limits, err = lowering.ConstraintsOf(m, widest)
+	return out, err
+}
