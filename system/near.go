@@ -25,9 +25,11 @@ func (r *runner) nearStep(ctx context.Context, p *lowering.Plan, s *lowering.Ste
 	case lowering.StreamStep:
 		return r.stream(ctx, p, s, n, values, in)
 	case lowering.SpillStep:
+		r.nearTime(s)
 		r.spill(s)
 		return nil
 	case lowering.ReloadStep:
+		r.nearTime(s)
 		r.reload(s)
 		return nil
 	}
@@ -275,7 +277,6 @@ func (r *runner) spill(s *lowering.Step) {
 		r.data.readTile(s.Src, t, slot[t])
 	}
 	r.slots[s.Slot] = slot
-	r.clock.dram("spill", int64(grid.Tiles()*grid.Bitlines()*s.Src.Bits/8))
 }
 
 func (r *runner) reload(s *lowering.Step) {
@@ -287,5 +288,19 @@ func (r *runner) reload(s *lowering.Step) {
 	for t, elems := range r.slots[s.Slot] {
 		r.data.writeTile(s.Dst, t, elems, mask)
 	}
-	r.clock.dram("spill", int64(grid.Tiles()*grid.Bitlines()*s.Dst.Bits/8))
+}
+
+// nearTime counts the part of a step that takes time in this model.
+func (r *runner) nearTime(s *lowering.Step) {
+	switch s.Kind {
+	case lowering.SpillStep:
+		r.spillTime(s.Src)
+	case lowering.ReloadStep:
+		r.spillTime(s.Dst)
+	}
+}
+
+// spillTime counts a spill or a reload of a register.
+func (r *runner) spillTime(reg lowering.Register) {
+	r.clock.dram("spill", int64(r.layout.Grid.Tiles()*r.layout.Grid.Bitlines()*reg.Bits/8))
 }

@@ -289,10 +289,10 @@ func (r *runner) region(ctx context.Context, g *tdfg.Graph, values map[string]in
 		}
 		if n < len(cmds) {
 			s := &plan.Steps[cmds[n].Step]
-			if !r.opt.TimingOnly {
-				if err := r.nearStep(ctx, plan, s, values, in); err != nil {
-					return fmt.Errorf("system: %s: node %d: %s: %w", g.Name, s.Node, s.Kind, err)
-				}
+			if r.opt.TimingOnly {
+				r.nearTime(s)
+			} else if err := r.nearStep(ctx, plan, s, values, in); err != nil {
+				return fmt.Errorf("system: %s: node %d: %s: %w", g.Name, s.Node, s.Kind, err)
 			}
 			r.report.NearSteps++
 			n++

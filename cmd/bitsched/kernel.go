@@ -327,13 +327,9 @@ func (f *machineFlags) shape(cmd *cobra.Command) (lowering.Shape, error) {
 	if f.tile == "" {
 		return nil, nil
 	}
-	var s lowering.Shape
-	for part := range strings.SplitSeq(f.tile, "x") {
-		n, err := strconv.ParseInt(part, 10, 32)
-		if err != nil || n < 1 || len(s) == lowering.MaxDims {
-			return nil, usageError(cmd, "--tile %q, expected one to three numbers as in 16x16", f.tile)
-		}
-		s = append(s, n)
+	s, err := lowering.ParseShape(f.tile)
+	if err != nil {
+		return nil, usageError(cmd, "--tile %q, expected one to three numbers as in 16x16", f.tile)
 	}
 	return s, nil
 }
