@@ -128,13 +128,14 @@ func (g *Grid) Locate(point []int64) (tile, bitline int) {
 // Cell sets point to the cell that a bitline of a tile holds, and reports whether
 // there is one: tiles at the boundary have bitlines that are not used.
 func (g *Grid) Cell(tile, bitline int, point []int64) bool {
-	t, b := int64(tile), int64(bitline)
+	t, b := uint32(tile), uint32(bitline) // all sizes fit 31 bits, and short divisions are faster
 	inside := true
 	for i := range g.dims {
 		d := &g.dim[i]
-		point[i] = t%d.tiles*d.tile + b%d.tile
-		t /= d.tiles
-		b /= d.tile
+		tiles, size := uint32(d.tiles), uint32(d.tile)
+		point[i] = int64(t%tiles)*d.tile + int64(b%size)
+		t /= tiles
+		b /= size
 		inside = inside && point[i] < d.size
 	}
 	return inside && t == 0 && b == 0

@@ -77,52 +77,24 @@ func (l *LOT) transpose(ctx context.Context, c *tile.Cells, threads, region int,
 	case c.Arrays() < l.grid.Tiles() || c.Cols() != l.grid.Bitlines():
 		return fmt.Errorf("lowering: %d arrays of %d bitlines, expected %d of %d", c.Arrays(), c.Cols(), l.grid.Tiles(), l.grid.Bitlines())
 	}
-	// Where the element of each bitline lies, from the first one of its tile.
-	offset := make([]int64, c.Cols())
-	local := make([][MaxDims]int64, c.Cols())
-	step := [MaxDims]int64{1, r.S[0], r.S[0] * r.S[1]}
-	for b := range offset {
-		x := int64(b)
-		for d := range MaxDims {
-			local[b][d] = x % r.T[d]
-			x /= r.T[d]
-			offset[b] += local[b][d] * step[d]
-		}
-	}
+	elements := NewElements(l.grid, r.S[:r.Dim], []int64{1, r.S[0], r.S[0] * r.S[1]})
 	const chunk = 8 // arrays whose rows are adjacent: no two threads in one
 	tiles := l.grid.Tiles()
 	var next atomic.Int64
 	work := func() {
-		var at [64]int64
+		at, mask := make([]int64, c.Cols()), make([]uint64, c.Cols()/64)
 		for {
 			first := int(next.Add(1)-1) * chunk
 			if first >= tiles || ctx.Err() != nil {
 				return
 			}
 			for t := first; t < min(first+chunk, tiles); t++ {
-				var origin [MaxDims]int64
-				base, whole, n := int64(0), true, int64(t)
-				for d := range MaxDims {
-					origin[d] = n % l.grid.dim[d].tiles * r.T[d]
-					n /= l.grid.dim[d].tiles
-					base += origin[d] * step[d]
-					whole = whole && origin[d]+r.T[d] <= r.S[d]
+				if !elements.Tile(t, at, mask) {
+					continue
 				}
-				for k := range c.Cols() / 64 {
-					mask := ^uint64(0)
-					for i := range at {
-						b := 64*k + i
-						at[i] = base + offset[b]
-						if !whole {
-							for d, x := range local[b] {
-								if origin[d]+x >= r.S[d] {
-									mask &^= 1 << i
-								}
-							}
-						}
-					}
-					if mask != 0 {
-						do(r, t, k, &at, mask)
+				for k, m := range mask {
+					if m != 0 {
+						do(r, t, k, (*[64]int64)(at[64*k:]), m)
 					}
 				}
 			}

@@ -20,16 +20,40 @@ func transpose64(m *[64]uint64) {
 	}
 }
 
+// transpose32 transposes two matrices of 32 x 32 bits, one in the low halves of the
+// words and one in the high halves.
+func transpose32(m *[32]uint64) {
+	mask := uint64(0x0000ffff0000ffff)
+	for h := 16; h > 0; h >>= 1 {
+		for i := 0; i < 32; i = (i + h + 1) &^ h {
+			a, b := &m[i&31], &m[(i+h)&31]
+			t := (*a>>h ^ *b) & mask
+			*a ^= t << h
+			*b ^= t
+		}
+		mask ^= mask << (h / 2)
+	}
+}
+
 // LoadWord transposes 64 elements of a width of at most 64 bits onto bitlines 64k
-// to 64k+63 of an array, from row wl on; those of the mask are written. The
-// elements are garbage afterwards.
+// to 64k+63 of an array, from row wl on; those of the mask are written.
 func (c *Cells) LoadWord(array, k, wl, width int, elems *[64]uint64, mask uint64) {
-	transpose64(elems)
+	var m [64]uint64
+	if width <= 32 { // two matrices at once
+		low := (*[32]uint64)(m[:])
+		for i := range low {
+			low[i] = elems[i]&0xffffffff | elems[i+32]<<32
+		}
+		transpose32(low)
+	} else {
+		m = *elems
+		transpose64(&m)
+	}
 	at := array%c.lanes*c.words + k
 	g := c.groups[array/c.lanes]
 	for i := range width {
 		w := &g.Row(wl + i)[at]
-		*w ^= (*w ^ elems[i]) & mask
+		*w ^= (*w ^ m[i]) & mask
 	}
 }
 
@@ -41,7 +65,15 @@ func (c *Cells) StoreWord(array, k, wl, width int, elems *[64]uint64) {
 	for i := range width {
 		elems[i] = g.Row(wl + i)[at]
 	}
-	transpose64(elems)
+	if width > 32 {
+		transpose64(elems)
+		return
+	}
+	low := (*[32]uint64)(elems[:])
+	transpose32(low)
+	for i, x := range low {
+		elems[i], elems[i+32] = x&0xffffffff, x>>32
+	}
 }
 
 // LoadLine transposes a cache line, or a part of one, onto the bitlines of an
