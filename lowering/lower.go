@@ -255,7 +255,9 @@ func (l *lowerer) reduce(s *Step, n *tdfg.Node, box lattice.Box) error {
 		return err
 	}
 	l.touch(s.Src, s.Dst)
-	l.copy(&Step{Src: s.Src, Dst: s.Dst}, box)
+	if s.Src.Row != s.Dst.Row {
+		l.copy(&Step{Src: s.Src, Dst: s.Dst}, box)
+	}
 	id, ok := n.Op.Identity(n.Type)
 	if !ok {
 		return fmt.Errorf("%s has no identity", n.Op)

@@ -713,12 +713,7 @@ func (p *planner) dying(id tdfg.NodeID, m micro, rest []micro, mine []*value, fi
 // on one that dies, and cannot as it is.
 func (p *planner) exchange(s *Step, m *micro, dying []*value) error {
 	free := func() bool {
-		for i, k := range s.Program.Args {
-			if s.Program.InPlace[i] && slices.ContainsFunc(dying, func(v *value) bool { return v.reg == s.Args[k].Register }) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(dying, func(v *value) bool { return inPlace(s, v.reg) })
 	}
 	if s.Args[0].Const || s.Args[1].Const || free() {
 		return nil
@@ -732,12 +727,27 @@ func (p *planner) exchange(s *Step, m *micro, dying []*value) error {
 	return nil
 }
 
+// inPlace reports whether the program of a step may put its result into a register
+// that is an operand, of all the operands that it is.
+func inPlace(s *Step, r Register) bool {
+	found := false
+	for i, k := range s.Program.Args {
+		if s.Args[k].Row == r.Row {
+			if !s.Program.InPlace[i] {
+				return false
+			}
+			found = true
+		}
+	}
+	return found
+}
+
 // over returns a value in the rows of a dying operand that the program of a step may
 // work in place on, nil if there is none.
 func (p *planner) over(s *Step, dying []*value, bits int) *value {
-	for i, k := range s.Program.Args {
+	for _, k := range s.Program.Args {
 		for _, v := range dying {
-			if v.reg.Row != s.Args[k].Row || v.reg.Bits != bits || !s.Program.InPlace[i] || v.reg.Bits != s.Args[k].Bits {
+			if v.reg != s.Args[k].Register || v.reg.Bits != bits || !inPlace(s, v.reg) {
 				continue
 			}
 			// The rows change hands.
@@ -940,8 +950,13 @@ func (p *planner) readLater(array int) bool {
 func (p *planner) reduce(id tdfg.NodeID, src Register) error {
 	n := &p.g.Nodes[id]
 	bits := n.Type.Bits()
-	acc, err := p.make(bits)
-	if err != nil {
+	var acc *value
+	var err error
+	if v := p.loc[n.Args[0]].val; v.array < 0 && v.live == 1 && v.reg == src && src.Bits == bits {
+		acc = &value{reg: v.reg, array: -1, slot: -1, held: true} // the rows change hands
+		v.reg.Bits = 0
+		p.values = append(p.values, acc)
+	} else if acc, err = p.make(bits); err != nil {
 		return err
 	}
 	tmp, err := p.make(bits)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/bitsched/bitsched/lattice"
@@ -182,14 +183,7 @@ func (r *runner) prepare(ctx context.Context) error {
 	}
 	target := lowering.Target{Tech: m.Array.Technology, Rows: m.Array.Rows}
 	for _, g := range fit {
-		wl := make([]int, len(g.Arrays))
-		for i, a := range g.Arrays {
-			if row, ok := r.layout.Rows[a.Name]; ok && lowering.Resident(g)[i] {
-				wl[i] = row
-			} else {
-				wl[i] = -1
-			}
-		}
+		wl := r.layout.Wordlines(g)
 		// The rows of arrays that other regions use are kept if the plan can do
 		// without; else these arrays make way.
 		var keep []lowering.Register
@@ -435,49 +429,74 @@ func (r *runner) release() error {
 
 // transfer calls f for each tile of an array, with the position in memory of the
 // element of each bitline, -1 where there is none, and the bitlines that have one.
+// Tiles are shared out among threads.
 func (r *runner) transfer(i int, f func(reg lowering.Register, t int, elems []scalar.Value, mask []uint64, at []int64, a *interp.Array)) error {
 	a := r.arrays[i]
 	if r.opt.TimingOnly {
 		r.clock.dram(a.Name, r.boxes[i].Size()*int64(a.Type.Bytes()))
 		return nil
 	}
-	grid := r.layout.Grid
-	cols := grid.Bitlines()
-	elems, at, mask := make([]scalar.Value, cols), make([]int64, cols), make([]uint64, (cols+63)/64)
 	mem := r.m.Arrays[a.Name]
 	if mem == nil {
 		return fmt.Errorf("system: no array %s in memory", a.Name)
 	}
+	grid := r.layout.Grid
+	cols, tiles, threads := grid.Bitlines(), grid.Tiles(), max(1, r.opt.Threads)
 	reg := lowering.Register{Row: r.layout.Rows[a.Name], Bits: a.Type.Bits()}
-	for t := range grid.Tiles() {
-		clear(mask)
-		any := false
-		r.elements(i, t, at)
-		for b, x := range at {
-			if x >= 0 {
-				mask[b/64] |= 1 << (b % 64)
-				any = true
+	var wg sync.WaitGroup
+	for k := range threads {
+		wg.Go(func() {
+			elems, at, mask := make([]scalar.Value, cols), make([]int64, cols), make([]uint64, (cols+63)/64)
+			for t := k * tiles / threads; t < (k+1)*tiles/threads; t++ {
+				if r.elements(i, t, at, mask) {
+					f(reg, t, elems, mask, at, mem)
+				}
 			}
-		}
-		if any {
-			f(reg, t, elems, mask, at, mem)
-		}
+		})
 	}
+	wg.Wait()
 	r.clock.dram(a.Name, r.boxes[i].Size()*int64(a.Type.Bytes()))
 	return nil
 }
 
 // elements sets at to the position in memory of the element of array i on each
-// bitline of a tile, -1 where there is none.
-func (r *runner) elements(i, t int, at []int64) {
+// bitline of a tile, -1 where there is none, and mask to the bitlines that have one.
+// It reports whether there are any.
+func (r *runner) elements(i, t int, at []int64, mask []uint64) bool {
 	box, axes := r.boxes[i], r.arrays[i].Axes
+	shape := r.layout.Grid.Tile()
+	origin := make([]int64, len(box))
+	r.layout.Grid.Cell(t, 0, origin)
+	stride := make([]int64, len(box)) // in memory; 0 in dimensions of one coordinate
+	step := int64(1)
+	for _, d := range axes {
+		stride[d] = step
+		step *= box[d].Len()
+	}
+	any := false
+	clear(mask)
 	point := make([]int64, len(box))
-	for b := range at {
-		at[b] = -1
-		if r.layout.Grid.Cell(t, b, point) && box.Has(point) {
-			at[b] = position(box, axes, point)
+	for b := 0; b < len(at); b += int(shape[0]) {
+		// A row of the tile: its other coordinates, and where it is in memory.
+		inside, base, rest := true, int64(0), int64(b)/shape[0]
+		for d := 1; d < len(box); d++ {
+			point[d] = origin[d] + rest%shape[d]
+			rest /= shape[d]
+			inside = inside && box[d].Contains(point[d])
+			base += point[d] * stride[d]
+		}
+		for x := range shape[0] {
+			p := origin[0] + x
+			if k := b + int(x); inside && p < box[0].Hi {
+				at[k] = base + p*stride[0]
+				mask[k/64] |= 1 << (k % 64)
+				any = true
+			} else {
+				at[k] = -1
+			}
 		}
 	}
+	return any
 }
 
 // position returns the position in memory of the element of an array at a point.

@@ -18,9 +18,9 @@ type word struct {
 	tiles, cols int
 	threads     int
 	every       int // tiles from one that is checked to the next; 0 checks none
-	planes      map[int][]scalar.Value
 
-	mu      sync.Mutex
+	mu      sync.Mutex // of what follows
+	planes  map[int][]scalar.Value
 	checked int64 // elements compared with the bits of programs
 	err     error
 }
@@ -33,6 +33,8 @@ func newWord(tiles, cols, threads, every int) *word {
 // another has its plane: no two words with different first rows are live on the same
 // rows.
 func (w *word) plane(row int) []scalar.Value {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	p := w.planes[row]
 	if p == nil {
 		p = make([]scalar.Value, w.tiles*w.cols)
