@@ -52,15 +52,11 @@ func BenchmarkRun(b *testing.B) {
 func BenchmarkLower(b *testing.B) {
 	ctx := context.Background()
 	machine := tile.Default()
-	target := lowering.Target{Tech: machine.Array.Technology, Rows: machine.Array.Rows}
 	for _, k := range kernels.All() {
 		p, err := cfront.Compile(ctx, k.File, k.Source, cfront.Options{Defines: k.Paper})
 		require.NoError(b, err)
-		l, err := system.Lay(p, k.Paper, system.Options{Machine: machine})
-		if err != nil {
-			b.Log(k.Name, err)
-			continue
-		}
+		prepared, err := system.Prepare(ctx, p, k.Paper, machine, nil)
+		require.NoError(b, err)
 		type region struct {
 			plan   *lowering.Plan
 			values map[string]int64
@@ -70,7 +66,7 @@ func BenchmarkLower(b *testing.B) {
 		require.NoError(b, p.Each(k.Paper, func(g *tdfg.Graph, values map[string]int64) error {
 			if !seen[g] {
 				seen[g] = true
-				if plan, err := lowering.NewPlan(ctx, g, target, l.Wordlines(g), nil); err == nil {
+				if plan := prepared.Plans[g]; plan != nil {
 					regions = append(regions, region{plan, maps.Clone(values)})
 				}
 			}
@@ -82,7 +78,7 @@ func BenchmarkLower(b *testing.B) {
 			for b.Loop() {
 				n = 0
 				for _, r := range regions {
-					cmds, err = r.plan.Lower(cmds[:0], l.Grid, r.values)
+					cmds, err = r.plan.Lower(cmds[:0], prepared.Layout.Grid, r.values)
 					require.NoError(b, err)
 					n += len(cmds)
 				}

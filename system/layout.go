@@ -150,20 +150,6 @@ func newLayout(m *tile.Machine, arrays []*tdfg.Array, graphs []*tdfg.Graph, size
 	return l, err
 }
 
-// Lay returns the layout that Run gives a program. The error says why it cannot be
-// executed in memory.
-func Lay(p *tdfg.Program, sizes map[string]int64, opt Options) (*Layout, error) {
-	var graphs []*tdfg.Graph
-	for _, r := range p.Regions() {
-		graphs = append(graphs, r.Graph)
-	}
-	arrays, _, fit := arraysOf(graphs)
-	if len(fit) == 0 {
-		return nil, fmt.Errorf("%w: no regions", errNear)
-	}
-	return newLayout(opt.Machine, arrays, fit, sizes, opt.Tile)
-}
-
 // Wordlines returns the first row of each array of a graph, -1 for one that stays in
 // memory: what a plan is made for.
 func (l *Layout) Wordlines(g *tdfg.Graph) []int {
