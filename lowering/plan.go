@@ -1003,7 +1003,7 @@ func (p *planner) stream(id tdfg.NodeID) error {
 		}
 		s.Args = append(s.Args, o)
 	}
-	if n.Domain.Everywhere() || p.inMemoryOnly(id) { // the host or the memory keeps it
+	if n.Domain.Everywhere() || InMemoryOnly(p.g, id) { // the host or the memory keeps it
 		p.emit(s)
 		return nil
 	}
@@ -1020,11 +1020,11 @@ func (p *planner) stream(id tdfg.NodeID) error {
 	return nil
 }
 
-// inMemoryOnly reports whether the result of streams is wanted in memory only: in
-// arrays without rows, and as an operand of other streams.
-func (p *planner) inMemoryOnly(id tdfg.NodeID) bool {
-	g := p.g
-	if i := g.ArrayIndex(g.Nodes[id].Stream.Result); i < 0 || p.arrays[i] != nil {
+// InMemoryOnly reports whether the result of the streams of a node is wanted in memory
+// only: in an array that is not resident, and as an operand of other streams.
+func InMemoryOnly(g *tdfg.Graph, id tdfg.NodeID) bool {
+	i := g.ArrayIndex(g.Nodes[id].Stream.Result)
+	if i < 0 || Resident(g)[i] {
 		return false
 	}
 	for _, o := range g.Outputs {

@@ -105,6 +105,26 @@ func arraysOf(graphs []*tdfg.Graph) (arrays []*tdfg.Array, dims int, fit []*tdfg
 	return arrays, dims, fit
 }
 
+// within reports whether all tensors of graphs lie in a box, as far as the bounds of
+// loop variables show. Arrays that stay in memory need not be in the grid then.
+func within(graphs []*tdfg.Graph, box lattice.Box, sizes map[string]int64) bool {
+	r := make(lattice.Rect, len(box))
+	for d, i := range box {
+		r[d] = lattice.Interval{Lo: lattice.Const(i.Lo), Hi: lattice.Const(i.Hi)}
+	}
+	for _, g := range graphs {
+		space := g.Space.Bind(sizes)
+		for i := range g.Nodes {
+			n := &g.Nodes[i]
+			inMemory := n.Kind == tdfg.Stream && lowering.InMemoryOnly(g, tdfg.NodeID(i))
+			if !n.Domain.Everywhere() && !inMemory && !space.Contains(r, n.Domain.Bind(sizes)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // newLayout lays arrays out: in tiles of a shape, or of one that is chosen. The
 // error wraps errNear and a reason where the machine cannot hold them transposed.
 func newLayout(m *tile.Machine, arrays []*tdfg.Array, graphs []*tdfg.Graph, sizes map[string]int64, shape lowering.Shape) (*Layout, error) {
@@ -114,17 +134,24 @@ func newLayout(m *tile.Machine, arrays []*tdfg.Array, graphs []*tdfg.Graph, size
 		bound[d].Hi = 1
 	}
 	l := &Layout{Rows: map[string]int{}}
+	l.assign(arrays, graphs)
 	scope := tdfg.Scope{Dims: dims, Arrays: arrays}
 	widest := 1
+	all := bound
 	for i, a := range arrays {
 		box, err := scope.ArrayRect(i).Box(sizes)
 		if err != nil {
 			return nil, fmt.Errorf("system: array %s: %w", a.Name, err)
 		}
-		bound = bound.Hull(box)
-		widest = max(widest, a.Type.Bytes())
+		all = all.Hull(box)
+		if _, ok := l.Rows[a.Name]; ok {
+			bound = bound.Hull(box)
+			widest = max(widest, a.Type.Bytes())
+		}
 	}
-	l.assign(arrays, graphs)
+	if !within(graphs, bound, sizes) {
+		bound = all
+	}
 	switch {
 	case len(arrays) > m.LOT.Regions:
 		return nil, fmt.Errorf("%w: %d arrays, expected at most %d, the regions of the layout override table", errNear, len(arrays), m.LOT.Regions)
