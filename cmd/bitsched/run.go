@@ -169,7 +169,7 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 		Report: report, Threads: n, CPUSeconds: (cpuTime() - cpu).Seconds(), k: k, cols: machine.Array.Cols, ghz: machine.ClockGHz,
 	}
 	for i, why := range report.Reasons {
-		report.Reasons[i] = packagePrefix.ReplaceAllString(why, "$1")
+		report.Reasons[i] = reasonText(why)
 	}
 	if fidelity == system.Word {
 		r.Every = f.every
