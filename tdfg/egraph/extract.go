@@ -261,8 +261,8 @@ const (
 func (x *extraction) anneal(ctx context.Context, steps, start int) {
 	scale := float64(x.total)
 	for i := range steps {
-		if i%256 == 0 && ctx.Err() != nil {
-			return
+		if len(x.reached) == 0 || i%256 == 0 && ctx.Err() != nil {
+			return // there may be no outputs
 		}
 		c := x.reached[x.rng.IntN(len(x.reached))]
 		list := x.each(c)

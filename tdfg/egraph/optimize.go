@@ -142,7 +142,7 @@ func (s *saturation) extract(ctx context.Context, g *tdfg.Graph, outputs []class
 
 // exactSteps is the number of steps of branch and bound for each one of annealing,
 // which takes longer.
-const exactSteps = 10
+const exactSteps = 20
 
 // sameOutputs returns an error if a graph does not write what another one does: that
 // would be a mistake in this package.
@@ -161,8 +161,10 @@ func sameOutputs(g, h *tdfg.Graph) error {
 }
 
 // OptimizeProgram returns a program with all regions optimised, and the stats of
-// each in the order of tdfg.Program.Regions.
+// each in the order of tdfg.Program.Regions. Sums of floating-point numbers may get
+// another order if the options or the program allow it.
 func OptimizeProgram(ctx context.Context, p *tdfg.Program, opt Options) (*tdfg.Program, []Stats, error) {
+	opt.Reassociate = opt.Reassociate || p.Reassociate
 	var list []Stats
 	q := *p
 	var err error

@@ -95,7 +95,7 @@ func TestInterpreted(t *testing.T) {
 // TestDeterministic: the same graph, bit by bit, in every run.
 func TestDeterministic(t *testing.T) {
 	text := func() string {
-		h, _, err := Optimize(context.Background(), conv2d(t, scalar.Int32, true), Options{Nodes: 8000})
+		h, _, err := Optimize(context.Background(), conv2d(t, scalar.Int32, true), Options{Nodes: 4000})
 		require.NoError(t, err)
 		return fmt.Sprintf("%+v %+v", h.Nodes, h.Outputs)
 	}
@@ -202,7 +202,7 @@ func TestProgram(t *testing.T) {
 	loop := &tdfg.Loop{Var: "k", Hi: lattice.Sym("N").Plus(-1), Step: 1, Body: []tdfg.Stmt{&tdfg.Region{Graph: two}}}
 	p.Body = []tdfg.Stmt{loop}
 	require.NoError(t, p.Check())
-	q, list, err := OptimizeProgram(context.Background(), p, Options{})
+	q, list, err := OptimizeProgram(context.Background(), p, Options{Nodes: 3000})
 	require.NoError(t, err)
 	require.NoError(t, q.Check())
 	require.Len(t, list, 1)
@@ -211,10 +211,14 @@ func TestProgram(t *testing.T) {
 	w := newWorld(t, &two.Scope, map[string]int64{"N": 5, "k": 1}, rand.New(rand.NewPCG(12, 12)))
 	w.requireSame(t, two, q.Regions()[0].Graph)
 
-	p.Body = append(p.Body, &tdfg.Region{Graph: one})
-	_, list, err = OptimizeProgram(context.Background(), p, Options{})
+	p.Body = append(p.Body, &tdfg.Region{Graph: one}, &tdfg.Region{Graph: conv2d(t, scalar.FP32, true)})
+	_, list, err = OptimizeProgram(context.Background(), p, Options{Nodes: 3000})
 	require.NoError(t, err)
-	require.Len(t, list, 2)
+	require.Len(t, list, 3)
+	p.Reassociate = true
+	_, free, err := OptimizeProgram(context.Background(), p, Options{Nodes: 3000})
+	require.NoError(t, err)
+	require.Less(t, free[2].After.Cost, list[2].After.Cost)
 	_, _, err = OptimizeProgram(context.Background(), p, Options{Nodes: -1})
 	require.EqualError(t, err, "egraph: limit of -1 nodes, expected at least 0")
 }
@@ -232,4 +236,29 @@ func TestErrors(t *testing.T) {
 	g.Nodes[1].Domain = nil
 	_, _, err = Optimize(context.Background(), g, Options{})
 	require.ErrorContains(t, err, "tdfg: node")
+}
+
+// TestNarrow: what is not used is neither moved nor broadcast, and is not read.
+func TestNarrow(t *testing.T) {
+	s := plane(t, scalar.Int32, 2)
+	n, m := lattice.Sym("N"), lattice.Sym("M")
+	b := tdfg.NewBuilder("narrow", s)
+	line := b.Tensor(0, lattice.Rect{lattice.Upto(n), lattice.At(lattice.Const(0))})
+	plane := b.Broadcast(line, 1, lattice.Const(0), m)
+	inner := lattice.Interval{Lo: lattice.Const(1), Hi: n.Plus(-1)}
+	sum := b.Compute(scalar.Add, plane, b.Move(b.Tensor(0, s.ArrayRect(0)), 1, lattice.Const(2)))
+	b.Store(b.Shrink(b.Shrink(sum, 0, inner), 1, lattice.Interval{Lo: lattice.Const(3), Hi: m}), 1)
+	g, err := b.Finish()
+	require.NoError(t, err)
+	h, err := narrow(g)
+	require.NoError(t, err)
+	var domains []string
+	for i := range h.Nodes {
+		domains = append(domains, h.Nodes[i].Kind.String()+" "+h.Nodes[i].Domain.String())
+	}
+	require.Equal(t, []string{
+		"tensor [1,N-1)x[0,1)", "bc [1,N-1)x[3,M)", "tensor [1,N-1)x[1,M-2)", "mv [1,N-1)x[3,M)", "cmp [1,N-1)x[3,M)",
+	}, domains)
+	w := newWorld(t, &g.Scope, map[string]int64{"N": 5, "M": 6}, rand.New(rand.NewPCG(13, 13)))
+	w.requireSame(t, g, h)
 }

@@ -3,6 +3,7 @@ package egraph
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -97,6 +98,9 @@ func (g *generator) leaf() {
 	r := g.scope.ArrayRect(0)
 	for d := range r {
 		r[d] = g.interval(r[d].Hi)
+		if slices.Contains(g.focus, tdfg.Broadcast) && g.IntN(2) == 0 {
+			r[d] = lattice.At(r[d].Lo)
+		}
 	}
 	g.try(tdfg.Node{Kind: tdfg.Tensor, Rect: r})
 }
@@ -133,6 +137,10 @@ func (g *generator) step() {
 		}
 		return
 	case tdfg.Compute:
+		if g.IntN(3) == 0 {
+			g.common()
+			return
+		}
 		n.Op = g.ops[g.IntN(len(g.ops))]
 		for range n.Op.Arity() {
 			n.Args = append(n.Args, g.pick())
@@ -151,6 +159,25 @@ func (g *generator) step() {
 	}
 	if len(of) == 2 && g.IntN(2) == 0 {
 		g.try(tdfg.Node{Kind: tdfg.Compute, Op: g.ops[0], Args: of})
+	}
+}
+
+// common adds an operation of two that have an operand in common, or are alike.
+func (g *generator) common() {
+	op, with := g.ops[g.IntN(len(g.ops))], g.pick()
+	var of []tdfg.NodeID
+	for range 2 {
+		n := tdfg.Node{Kind: tdfg.Compute, Op: op}
+		for range op.Arity() {
+			n.Args = append(n.Args, g.pick())
+		}
+		n.Args[g.IntN(len(n.Args))] = with
+		if id, ok := g.try(n); ok {
+			of = append(of, id)
+		}
+	}
+	if len(of) == 2 {
+		g.try(tdfg.Node{Kind: tdfg.Compute, Op: g.ops[g.IntN(len(g.ops))], Args: of})
 	}
 }
 
@@ -339,8 +366,8 @@ func TestRules(t *testing.T) {
 			applied, graphs := tryRule(t, i, func(x *rule) bool {
 				// Shrinks of shrinks come of other rules only: graph.shrink makes none.
 				return x.name == r.name || r.equation == "6b" && x.equation == "9"
-			}, 2500)
-			require.GreaterOrEqual(t, applied, 30, "in %d graphs", graphs)
+			}, 1500)
+			require.GreaterOrEqual(t, applied, 20, "in %d graphs", graphs)
 			t.Logf("%d equations in %d graphs", applied, graphs)
 		})
 	}
@@ -349,7 +376,7 @@ func TestRules(t *testing.T) {
 // tryRule applies a rule to random graphs until it has found enough.
 func tryRule(t testing.TB, i int, use func(r *rule) bool, graphs int) (applied, done int) {
 	r := rand.New(rand.NewPCG(uint64(i), 7))
-	for done < graphs && applied < 80 {
+	for done < graphs && applied < 60 {
 		done++
 		from, gen := randomGraph(t, r, 14, append(rules()[i].kinds, tdfg.Move, tdfg.Shrink))
 		s := saturationOf(t, from, Options{})
@@ -407,7 +434,7 @@ func (g *graph) checkInvariants(t testing.TB) {
 func TestNormalForms(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	made := map[string]int{}
-	for range 1500 {
+	for range 500 {
 		from, gen := randomGraph(t, r, 8, []tdfg.Kind{tdfg.Shrink, tdfg.Move})
 		s := saturationOf(t, from, Options{})
 		equal := func(equation string, a, b classID) {
@@ -438,7 +465,7 @@ func TestNormalForms(t *testing.T) {
 		require.NoError(t, w.checkClasses(s.graph))
 	}
 	for _, e := range []string{"3b", "6a", "6b", "zero move", "empty shrink"} {
-		require.Greater(t, made[e], 200, e)
+		require.Greater(t, made[e], 100, e)
 	}
 }
 
