@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -80,4 +81,22 @@ func TestRefused(t *testing.T) {
 	require.EqualError(t, err, "k.c:2:6: -D Q=1: k has no parameter Q of an integer type")
 	_, err = compile("int x;", nil)
 	require.EqualError(t, err, "k.c: no region: expected #pragma bitsched region in front of the loops of the kernel")
+}
+
+// TestHostile has sources that parsers run for ever on, or run out of stack.
+func TestHostile(t *testing.T) {
+	for _, source := range []string{
+		"#include \"nothere.h\"\n*B = A;\n", "*", "int *", "#include\"0\\", "'\\", "\"\\\n", "/*", "void k(", "{{{{", "\x00", "\xff",
+		strings.Repeat("(", 50000), strings.Repeat("!", 60000), strings.Repeat("if(1)", 10000), strings.Repeat(" ", 70000),
+		"#define A B B\n#define B A A\nA", "#pragma bitsched region", "_Pragma(\"bitsched region\")",
+		region("", "A[0] = "+strings.Repeat("-", 20000)+"1;"),
+	} {
+		_, err := compile(source, nil)
+		var e *cfront.Error
+		require.True(t, errors.As(err, &e), "%.20q: %v", source, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := cfront.Compile(ctx, "k.c", region("", "A[0] = 1;"), cfront.Options{})
+	require.ErrorIs(t, err, context.Canceled)
 }

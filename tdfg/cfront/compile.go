@@ -35,6 +35,7 @@ func Compile(ctx context.Context, file, source string, opt Options) (p *tdfg.Pro
 	}
 	k := convertUnit(u, opt.Defines)
 	k.body = unroll(k, k.body, nil, 1)
+	checkSize(k)
 	narrowScopes(k)
 	checkBounds(k)
 	c := &compiler{k: k, least: map[string]int64{}, refused: map[stmt]string{}, pieces: map[*loop][]stmt{}, mirrors: map[*loop]*loop{}}
@@ -42,12 +43,22 @@ func Compile(ctx context.Context, file, source string, opt Options) (p *tdfg.Pro
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		p, err := c.attempt()
+		p, err := c.attempt(ctx)
 		if p != nil || err != nil {
 			return p, err
 		}
 	}
 	return nil, &Error{k.pos, "no plan was found in many attempts: expected simpler loops"}
+}
+
+// checkSize bounds the work: statements are compared in pairs.
+func checkSize(k *kernel) {
+	n := 0
+	walkStmts(k.body, nil, func(s stmt, _ []*loop) {
+		if n++; n > maxStatements {
+			fail(position(s), "more than %d statements after short loops were unrolled", maxStatements)
+		}
+	})
 }
 
 // maxAttempts bounds how often a plan is made: each refuses a statement more, or has
@@ -63,18 +74,22 @@ type compiler struct {
 }
 
 // attempt returns a program, or nil if it has to be tried again.
-func (c *compiler) attempt() (p *tdfg.Program, err error) {
+func (c *compiler) attempt(ctx context.Context) (p *tdfg.Program, err error) {
 	defer func() {
 		if x := recover(); x != nil {
-			if _, ok := x.(retry); !ok {
+			switch x.(type) {
+			case retry:
+				p, err = nil, nil
+			case canceled:
+				p, err = nil, ctx.Err()
+			default:
 				panic(x)
 			}
-			p, err = nil, nil
 		}
 	}()
 	k := c.k
 	p = &tdfg.Program{Name: k.name, Reassociate: k.reassociate}
-	pl := &planner{k: k, dims: 1, refused: c.refused, pieces: c.pieces, mirrors: c.mirrors, sizes: lattice.NewSpace()}
+	pl := &planner{ctx: ctx, k: k, dims: 1, refused: c.refused, pieces: c.pieces, mirrors: c.mirrors, sizes: lattice.NewSpace()}
 	for _, v := range k.vars {
 		if v.kind != paramVar || !v.symbol || v.bound != nil {
 			continue
@@ -90,7 +105,9 @@ func (c *compiler) attempt() (p *tdfg.Program, err error) {
 		}
 	}
 	for _, a := range k.arrays {
-		pl.dims = max(pl.dims, len(a.size))
+		if a.declared {
+			pl.dims = max(pl.dims, len(a.size))
+		}
 	}
 	e := &emitter{planner: pl, program: p, arrays: map[*array]int{}}
 	items := pl.plan(k.body, nil)
@@ -206,17 +223,26 @@ func checkBounds(k *kernel) {
 				_ = space.Declare(v.name, lattice.Const(1), lattice.Expr{}, false)
 			}
 		}
-		for _, x := range []*expr{a.target, a.value} {
-			x.walk(func(y *expr) {
-				if y.kind == elemExpr {
-					for d, i := range y.index {
-						if e, ok := affine(i); ok {
-							checkSubscript(space, y, i, e, d, loops)
-						}
+		var check func(x *expr)
+		check = func(x *expr) {
+			if x.kind == elemExpr {
+				for d, i := range x.index {
+					if e, ok := affine(i); ok {
+						checkSubscript(space, x, i, e, d, loops)
 					}
 				}
-			})
+			}
+			for _, i := range x.index {
+				check(i)
+			}
+			for i, y := range x.args {
+				if i == 0 || !x.conditional() {
+					check(y)
+				}
+			}
 		}
+		check(a.target)
+		check(a.value)
 	})
 }
 

@@ -43,7 +43,7 @@ type converter struct {
 }
 
 // maxStatements bounds how far unrolling and macros can blow up a kernel.
-const maxStatements = 4096
+const maxStatements = 1024
 
 // convertUnit finds the kernel of a source and converts it.
 func convertUnit(u *unit, defines map[string]int64) *kernel {

@@ -24,6 +24,10 @@ type emitter struct {
 	// Of the nest at hand.
 	nest  *nest
 	scope map[*variable]bool // variables that are declared in it
+
+	// maybe counts the conditions under which C evaluates the expression at hand: what
+	// is read then may be outside of its array where they do not hold.
+	maybe int
 }
 
 // retry starts the emission again, with another plan.
@@ -90,7 +94,7 @@ func (e *emitter) try(n *nest, r *region) (ok bool) {
 		}
 		ok = false
 	}()
-	e.nest, e.scope = n, map[*variable]bool{}
+	e.nest, e.scope, e.maybe = n, map[*variable]bool{}, 0
 	for _, v := range e.k.vars {
 		e.scope[v] = v.kind == localVar && slices.Contains(n.loops, v.scope)
 	}
@@ -139,11 +143,15 @@ func (e *emitter) assign(a *assign, loops []*loop, r *region) {
 		e.reduction(a, red, loops, r)
 		return
 	}
-	v := e.expr(a.value, r)
-	if a.guard != nil {
-		v = r.compute(scalar.Select, e.expr(a.guard, r), v, e.old(a.target, r))
+	if a.guard == nil {
+		e.write(a.target, e.expr(a.value, r), loops, r)
+		return
 	}
+	guard := e.expr(a.guard, r)
+	e.maybe++
+	v := r.compute(scalar.Select, guard, e.expr(a.value, r), e.old(a.target, r))
 	e.write(a.target, v, loops, r)
+	e.maybe--
 }
 
 // old returns the value of a target before a statement; that of a variable that has
@@ -162,6 +170,10 @@ func (e *emitter) old(target *expr, r *region) value {
 
 // reduction emits target = op(target, value) over loops.
 func (e *emitter) reduction(a *assign, red reduction, loops []*loop, r *region) {
+	if a.guard != nil {
+		e.maybe++
+		defer func() { e.maybe-- }()
+	}
 	v := e.expr(red.value, r)
 	if a.guard != nil {
 		id, _ := red.op.Identity(a.target.typ)
@@ -255,6 +267,9 @@ func (e *emitter) within(x *expr, rect lattice.Rect, r *region) {
 	if s.Contains(all, rect) {
 		return
 	}
+	if e.maybe > 0 {
+		refuse("%s of %s may be outside of it where a condition does not hold", rect, x.array.name)
+	}
 	for d := range rect {
 		for _, y := range []lattice.Expr{rect[d].Lo, all[d].Hi.Sub(rect[d].Hi)} {
 			if !s.LessEqual(lattice.Const(0), y) {
@@ -292,8 +307,15 @@ func (e *emitter) expr(x *expr, r *region) value {
 		return v
 	case opExpr:
 		args := make([]value, len(x.args))
-		for i, a := range x.args {
-			args[i] = e.expr(a, r)
+		args[0] = e.expr(x.args[0], r)
+		if x.conditional() {
+			e.maybe++
+		}
+		for i, a := range x.args[1:] {
+			args[i+1] = e.expr(a, r)
+		}
+		if x.conditional() {
+			e.maybe--
 		}
 		return r.compute(x.op, args...)
 	}

@@ -161,6 +161,11 @@ func truth(x *expr) *expr {
 	return convert(x, scalar.Bool)
 }
 
+// conditional reports whether C may leave out operands of x, those after the first.
+func (x *expr) conditional() bool {
+	return x.kind == opExpr && (x.op == scalar.Select || x.typ == scalar.Bool && (x.op == scalar.And || x.op == scalar.Or))
+}
+
 func not(x *expr) *expr {
 	return fold(&expr{kind: opExpr, typ: scalar.Bool, pos: x.pos, op: scalar.Not, args: []*expr{x}})
 }

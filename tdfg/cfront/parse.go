@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing/fstest"
+	"unicode/utf8"
 
 	"modernc.org/cc/v4"
 )
@@ -33,6 +34,51 @@ const predefined = `
 int __predefined_declarator;
 `
 
+// end follows every source.
+const end = `
+int bitsched_end(int, int);
+int bitsched_end(int, int);
+int bitsched_end(int, int);
+int bitsched_end(int, int);
+`
+
+// maxNesting bounds the depth of brackets.
+const maxNesting = 200
+
+// balanced reports whether brackets are in pairs, and not too deep. Literals must be
+// over at the end of their line.
+func balanced(text string) bool {
+	var open []byte
+	quote := byte(0)
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case quote != 0 && c == '\\':
+			i++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			} else if c == '\n' {
+				return false
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case c == '(' || c == '[' || c == '{':
+			open = append(open, c)
+			if len(open) > maxNesting {
+				return false
+			}
+		case c == ')' || c == ']' || c == '}':
+			pair := map[byte]byte{')': '(', ']': '[', '}': '{'}[c]
+			if len(open) == 0 || open[len(open)-1] != pair {
+				return false
+			}
+			open = open[:len(open)-1]
+		}
+	}
+	return len(open) == 0 && quote == 0
+}
+
 // unit is a parsed source.
 type unit struct {
 	file   string
@@ -56,6 +102,15 @@ func parse(file, source string) (u *unit, err error) {
 	if i := strings.IndexByte(source, 0); i >= 0 {
 		return nil, &Error{Pos{file, 1 + strings.Count(source[:i], "\n"), 1}, "a zero byte, expected C"}
 	}
+	if !utf8.ValidString(source) {
+		return nil, &Error{Pos{File: file}, "not UTF-8, expected C"}
+	}
+	// The scanner does not come back from a backslash that nothing follows.
+	source = strings.TrimRight(source, " \t\r\n\f\v")
+	if strings.HasSuffix(source, "\\") {
+		return nil, &Error{Pos{File: file}, "a backslash at the end, expected C"}
+	}
+	source += "\n"
 	defer func() {
 		if x := recover(); x != nil {
 			u, err = nil, &Error{Pos{File: file}, "not C as the parser knows it: expected a function of C99"}
@@ -76,8 +131,19 @@ func parse(file, source string) (u *unit, err error) {
 		ExpansionLimit:  expansionLimit,
 		PragmaHandler:   u.pragma,
 	}
-	// The parser takes the name apart where it has directories.
-	u.ast, err = cc.Parse(cfg, []cc.Source{{Name: "<predefined>", Value: predefined}, {Name: filepath.Base(file), Value: source}})
+	sources := []cc.Source{{Name: "<predefined>", Value: predefined}, {Name: filepath.Base(file), Value: source}, {Name: "<end>", Value: end}}
+	// The parser may wait for ever for what follows the end of its input. So it gets
+	// only what comes through the preprocessor, with brackets in pairs, and with
+	// declarations after it that nothing open goes on past.
+	var text strings.Builder
+	if err := cc.Preprocess(cfg, sources, &text); err != nil {
+		return nil, u.clean(err)
+	}
+	if !balanced(text.String()) {
+		return nil, &Error{Pos{File: file}, "brackets that are not in pairs, expected a ) for each (, a ] for each [ and a } for each {"}
+	}
+	u.region, u.err = nil, nil
+	u.ast, err = cc.Parse(cfg, sources)
 	if err != nil {
 		return nil, u.clean(err)
 	}

@@ -1,6 +1,7 @@
 package cfront
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -47,6 +48,7 @@ type reduction struct {
 
 // planner decides which loops become what.
 type planner struct {
+	ctx     context.Context
 	k       *kernel
 	dims    int
 	sizes   *lattice.Space
@@ -54,6 +56,15 @@ type planner struct {
 	pieces  map[*loop][]stmt
 	mirrors map[*loop]*loop
 	nests   []*nest // of tensors, so far
+}
+
+// canceled ends the compilation with the context's error.
+type canceled struct{}
+
+func (p *planner) checkContext() {
+	if p.ctx.Err() != nil {
+		panic(canceled{})
+	}
 }
 
 // plan decides what becomes of statements. A loop becomes the outermost dimension of
@@ -185,6 +196,7 @@ func (p *planner) analyse(s stmt, hosts []*loop) (*nest, string) {
 	p.checkScalars(n, assigns, refuse)
 	space := p.space(hosts)
 	for i := range list {
+		p.checkContext()
 		for j := range list {
 			a, b := list[i], list[j]
 			if a.array != b.array || !a.write && !b.write || a.at < b.at || a.at == b.at && !a.write {
@@ -401,6 +413,7 @@ func (p *planner) groups(l *loop, hosts []*loop) [][]stmt {
 	space := p.space(hosts)
 	together := make([]bool, n) // with the statement before
 	for j := 1; j < n; j++ {
+		p.checkContext()
 		for i := 0; i < j; i++ {
 			if p.backward(space, lists[j], lists[i]) || shared(vars[i], vars[j]) {
 				for m := i + 1; m <= j; m++ {

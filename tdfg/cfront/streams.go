@@ -279,7 +279,7 @@ func reads(x, target *expr) bool {
 	found, simple := false, true
 	x.walk(func(y *expr) {
 		found = found || y.same(target)
-		if y.kind == opExpr && (y.typ == scalar.Bool || y.op == scalar.Select) && len(y.args) > 1 {
+		if y.conditional() {
 			for _, a := range y.args[1:] {
 				a.walk(func(z *expr) { simple = simple && (z.kind != elemExpr || z.same(target)) })
 			}
@@ -371,16 +371,12 @@ func (st *streamer) expr(x *expr, guard *stream.Expr, elem *expr) *stream.Expr {
 func (st *streamer) restrict(x *expr, arg int, first, guard *stream.Expr, a *expr) *stream.Expr {
 	loads := false
 	a.walk(func(y *expr) { loads = loads || y.kind == elemExpr })
-	if !loads || x.typ != scalar.Bool && x.op != scalar.Select {
+	if !loads || !x.conditional() {
 		return guard
 	}
 	cond := first
-	switch {
-	case x.op == scalar.Select && arg == 1, x.op == scalar.And:
-	case x.op == scalar.Select && arg == 2, x.op == scalar.Or:
+	if x.op == scalar.Or || arg == 2 {
 		cond = stream.Apply(scalar.Not, first)
-	default:
-		return guard
 	}
 	if guard != nil {
 		cond = stream.Apply(scalar.And, guard, cond)
