@@ -88,3 +88,39 @@ func TestRandomGraphs(t *testing.T) {
 	}
 	require.Greater(t, ran, 200)
 }
+
+// TestSpills runs random graphs on arrays of so few rows that words are spilled, and
+// compares every element with the interpreter's.
+func TestSpills(t *testing.T) {
+	ctx := context.Background()
+	spilled := 0
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		typ := []scalar.Type{scalar.Int8, scalar.Int16}[seed%2]
+		machine := small(t)
+		g := tdfgtest.Graph(r, tdfgtest.Options{Type: typ, Nodes: 24, Open: true, Align: 8})
+		machine.Array.Rows = (len(g.Arrays)+2)*typ.Bits() + []int{8, 16, 24}[seed%3] // two words beside the arrays, and scratch
+		p := &tdfg.Program{Name: "random", Arrays: g.Arrays, Scalars: []tdfg.Scalar{{Param: g.Params[0], Input: true}}, Body: []tdfg.Stmt{&tdfg.Region{Graph: g}}}
+		before := interp.NewMemory()
+		require.NoError(t, before.Allocate(g.Arrays, nil))
+		fill(r, before, g.Arrays)
+		before.Scalars["p"] = 3
+		prepared, err := system.Prepare(ctx, p, nil, machine, shapes[g.Dims][0])
+		require.NoError(t, err)
+		plan := prepared.Plans[g]
+		if plan == nil || plan.Slots == 0 {
+			continue
+		}
+		spilled++
+		want := before.Clone()
+		require.NoError(t, interp.Run(ctx, p, nil, want, interp.Options{}))
+		for _, f := range []system.Fidelity{system.Gate, system.Word} {
+			got := before.Clone()
+			rep, err := system.Run(ctx, p, nil, got, system.Options{Machine: machine, Fidelity: f, Tile: shapes[g.Dims][0], Check: 1})
+			require.NoError(t, err)
+			require.Positive(t, rep.NearSteps)
+			require.Empty(t, want.Diff(got), "seed %d %v\n%s", seed, f, g)
+		}
+	}
+	require.Greater(t, spilled, 5)
+}

@@ -1,0 +1,42 @@
+package system
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/bitsched/bitsched/benchmarks/kernels"
+	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/cfront"
+	"github.com/bitsched/bitsched/tile"
+)
+
+// TestWordIsChecked has elements computed by another operation than the program of
+// the step: the arrays that are executed bit by bit must show it.
+func TestWordIsChecked(t *testing.T) {
+	ctx := context.Background()
+	k, err := kernels.Get("vec_add")
+	require.NoError(t, err)
+	sizes := map[string]int64{"N": 1024}
+	p, err := cfront.Compile(ctx, k.File, k.Source, cfront.Options{Defines: sizes})
+	require.NoError(t, err)
+	for _, wrong := range []bool{false, true} {
+		r := newRunner(p, sizes, k.Data(sizes, 1).Memory(), Options{Machine: tile.Default(), Fidelity: Word, Check: 2})
+		require.NoError(t, r.prepare(ctx))
+		for _, plan := range r.plans {
+			require.Len(t, plan.Steps, 1)
+			if wrong {
+				plan.Steps[0].Elem = scalar.Sub
+			}
+		}
+		err := p.Each(sizes, func(g *tdfg.Graph, values map[string]int64) error { return r.region(ctx, g, values) })
+		if wrong {
+			require.ErrorContains(t, err, "system: fp32.add on tile 0 bitline 0: program gives")
+			continue
+		}
+		require.NoError(t, err)
+		require.EqualValues(t, 2*256, r.data.(*word).checked)
+	}
+}
