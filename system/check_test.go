@@ -40,3 +40,23 @@ func TestWordIsChecked(t *testing.T) {
 		require.EqualValues(t, 2*256, r.data.(*word).checked)
 	}
 }
+
+// TestDecide is Eq. 2 of Infinity Stream (section 4.3): with few elements cores are
+// faster than a latency in memory, with many they are not.
+func TestDecide(t *testing.T) {
+	ctx := context.Background()
+	k, err := kernels.Get("vec_add")
+	require.NoError(t, err)
+	for n, near := range map[int64]int64{1024: 1, 4 << 20: 0} {
+		sizes := map[string]int64{"N": n}
+		p, err := cfront.Compile(ctx, k.File, k.Source, cfront.Options{Defines: sizes})
+		require.NoError(t, err)
+		d := k.Data(sizes, 1)
+		m := d.Memory()
+		r, err := Run(ctx, p, sizes, m, Options{Machine: tile.Default(), Fidelity: Word, Decide: true, Threads: 2})
+		require.NoError(t, err)
+		require.Equal(t, near, r.NearRegions)
+		k.Reference(d)
+		require.Empty(t, d.Diff(m))
+	}
+}
