@@ -3,6 +3,7 @@ package lowering
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/bitsched/bitsched/lattice"
 	"github.com/bitsched/bitsched/tdfg"
@@ -27,6 +28,24 @@ func (p *Plan) Lower(dst []Command, grid *Grid, values map[string]int64) ([]Comm
 	}
 	l.sync() // the next region relies on it
 	return l.out, nil
+}
+
+// Symbols returns the symbols that the commands of the plan depend on, sorted:
+// those of domains and distances. Commands that were made for other values of the
+// rest are the same.
+func (p *Plan) Symbols() []string {
+	var list []string
+	add := func(x lattice.Expr) { list = append(list, x.Symbols()...) }
+	for i := range p.Graph.Nodes {
+		n := &p.Graph.Nodes[i]
+		add(n.Dist)
+		for _, r := range n.Domain {
+			add(r.Lo)
+			add(r.Hi)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 type lowerer struct {

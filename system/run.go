@@ -311,12 +311,12 @@ func (r *runner) note(g *tdfg.Graph, why string) {
 }
 
 // lower returns the commands of a region, made before if it was executed with the
-// same symbols (section 4.2, memoization).
+// same values of the symbols that they depend on (section 4.2, memoization).
 func (r *runner) lower(p *lowering.Plan, values map[string]int64) ([]lowering.Command, error) {
 	var key strings.Builder
 	fmt.Fprintf(&key, "%p", p)
-	for _, sym := range p.Graph.Space.Symbols() {
-		fmt.Fprintf(&key, " %d", values[sym.Name])
+	for _, sym := range p.Symbols() {
+		fmt.Fprintf(&key, " %d", values[sym])
 	}
 	if cmds, ok := r.memo[key.String()]; ok {
 		r.report.Memoized++
