@@ -135,7 +135,8 @@ type Hints struct {
 //   - a reduction favours long tiles along its dimensions, for more rounds within
 //     tiles; tiles longer than the array are no better.
 //   - a shift favours the fewest elements at the boundaries of tiles in its
-//     dimensions: tiles close to square.
+//     dimensions: tiles close to square. Of shapes that are alike in this, those with
+//     boundaries in fewer dimensions are better: each takes commands of its own.
 //   - a broadcast favours sources that lie in many banks, so that none becomes a
 //     hotspot: small tiles along dimension 0.
 //
@@ -153,8 +154,8 @@ func Choose(size []int64, c Constraints, h Hints) (Shape, error) {
 }
 
 // score of a shape; the less in order, the better.
-func (h Hints) score(size []int64, t Shape, c Constraints) (s [6]int64) {
-	s[0], s[2] = -1, 0
+func (h Hints) score(size []int64, t Shape, c Constraints) (s [7]int64) {
+	s[0] = -1
 	banks := int64(-1)
 	g, err := NewGrid(size, t)
 	if err != nil {
@@ -166,6 +167,7 @@ func (h Hints) score(size []int64, t Shape, c Constraints) (s [6]int64) {
 		}
 		if h.Shift.Has(d) && g.dim[d].tiles > 1 {
 			s[1] += c.B / t[d] // elements of a tile that a shift by one takes out of it
+			s[2]++
 		}
 		if h.Broadcast.Has(d) {
 			at := Part{}
@@ -178,9 +180,9 @@ func (h Hints) score(size []int64, t Shape, c Constraints) (s [6]int64) {
 			}
 		}
 	}
-	s[2] = -banks
-	s[3] = int64(g.Tiles())
-	s[4] = slices.MaxFunc(t, cmp.Compare[int64])
-	s[5] = -t[0]
+	s[3] = -banks
+	s[4] = int64(g.Tiles())
+	s[5] = slices.MaxFunc(t, cmp.Compare[int64])
+	s[6] = -t[0]
 	return s
 }

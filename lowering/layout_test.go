@@ -111,7 +111,7 @@ func TestChoose(t *testing.T) {
 		{"stencil2d: shifts along both dimensions, section 8 has 16x16", []int64{2048, 2048}, lowering.Hints{Shift: lowering.Dims(0, 1)}, "16x16"},
 		{"stencil1d", []int64{4 << 20}, lowering.Hints{Shift: lowering.Dims(0)}, "256"},
 		{"a shift along one dimension", []int64{2048, 2048}, lowering.Hints{Shift: lowering.Dims(1)}, "1x256"},
-		{"stencil3d", []int64{512, 512, 16}, lowering.Hints{Shift: lowering.Dims(0, 1, 2)}, "8x4x8"},
+		{"stencil3d: as few elements leave tiles of 8x4x8, but in three dimensions", []int64{512, 512, 16}, lowering.Hints{Shift: lowering.Dims(0, 1, 2)}, "4x4x16"},
 		{"kmeans/in: 128 dimensions reduced, section 8 tiles by 128", []int64{128, 32768}, lowering.Hints{Reduce: lowering.Dims(0), Shift: lowering.Dims(0, 1)}, "128x2"},
 		{"reduction before shift", []int64{2048, 2048}, lowering.Hints{Reduce: lowering.Dims(0), Shift: lowering.Dims(0, 1)}, "256x1"},
 		{"shift before broadcast", []int64{2048, 2048}, lowering.Hints{Shift: lowering.Dims(0, 1), Broadcast: lowering.Dims(0, 1)}, "16x16"},
