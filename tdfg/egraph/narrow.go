@@ -97,6 +97,11 @@ func (w *narrowing) rebuild(i tdfg.NodeID, to []tdfg.NodeID) tdfg.NodeID {
 		args[k] = to[a]
 		switch n.Kind {
 		case tdfg.Compute, tdfg.Convert, tdfg.Shrink:
+			// What is wider than needed does no harm, but a tensor need not be: each
+			// use has its own.
+			if w.b.Node(to[a]).Kind == tdfg.Tensor {
+				args[k] = w.fit(to[a], r)
+			}
 		default:
 			args[k] = w.fit(to[a], w.source(&n, r, w.from.Nodes[a].Domain))
 		}

@@ -148,3 +148,18 @@ func fold(s *search, n nodeID) {
 	}
 	s.same(n, s.value(t, scalar.Eval(h.op, from, of[:count]...)))
 }
+
+// identity drops an operand that changes nothing, such as 0 in a sum. Only of
+// integers: an operation makes a NaN canonical, whatever the other operand.
+func identity(s *search, n nodeID) {
+	op, t := s.headOf(n).op, s.factsOf(s.classOf(n)).typ
+	e, ok := op.Identity(t)
+	if !ok || t.Float() || s.nodes[n].count != 2 {
+		return
+	}
+	for i := range 2 {
+		if v, ok := s.valueOf(s.arg(n, i)); ok && v == e && s.match() {
+			s.same(n, s.arg(n, 1-i))
+		}
+	}
+}

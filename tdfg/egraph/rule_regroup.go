@@ -165,8 +165,8 @@ func (s *search) atomsOf(key atomsKey) []classID {
 	s.atoms[key] = nil
 	var list []classID
 	for _, n := range s.each(key.class) {
-		if h := s.headOf(n); h.kind != tdfg.Compute || h.op != key.op {
-			continue
+		if h := s.headOf(n); h.kind != tdfg.Compute || h.op != key.op || slices.Contains(s.argsOf(n), key.class) {
+			continue // or it is x = x + 0
 		}
 		for i := range 2 {
 			list = append(list, s.atomsOf(atomsKey{s.arg(n, i), key.op})...)

@@ -67,6 +67,7 @@ func rules() []rule {
 		{"broadcast to one", "", "B(A, i, d, 1) => M(A, i, d)", align, broadcasts, broadcastOne, false},
 		{"lift over reduction", "", "reduction of S(r, A), M(A, i, d) or B(A, i, d, n) along j => S, M or B of the reduction of A", align, finals, liftReduction, true},
 		{"fold", "", "C(f, c, k) => f(c, k)", align, pointwise, fold, false},
+		{"identity", "", "C(f, A, e) => A", align, computes, identity, false},
 		{"factor", "3c", "C(f, C(g, A, B), C(g, A, C)) => C(g, A, C(f, B, C))", reuse, computes, factor, false},
 		{"distribute", "3c", "C(g, A, C(f, B, C)) => C(f, C(g, A, B), C(g, A, C))", reuse, computes, distribute, false},
 		{"subtract", "", "C(-, A, B) => C(+, A, C(neg, B))", reuse, computes, subtract, false},

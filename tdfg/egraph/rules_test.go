@@ -87,9 +87,12 @@ func (g *generator) try(n tdfg.Node) (tdfg.NodeID, bool) {
 func (g *generator) leaf() {
 	if g.IntN(4) == 0 {
 		n := tdfg.Node{Kind: tdfg.Const, Facts: tdfg.Facts{Type: g.typ}}
-		if g.IntN(2) == 0 {
+		switch g.IntN(4) {
+		case 0, 1:
 			n.Param = []string{"k", "l"}[g.IntN(2)]
-		} else {
+		case 2:
+			n.Value, _ = g.ops[g.IntN(len(g.ops))].Identity(g.typ)
+		default:
 			n.Value = randomValue(g.typ, g.Rand)
 		}
 		g.try(n)
