@@ -240,7 +240,7 @@ func (x *extraction) search(ctx context.Context, effort int) {
 		}
 	}
 	for start := range restarts {
-		x.anneal(ctx, effort/restarts, start)
+		x.anneal(ctx, effort/restarts, hot[start%len(hot)])
 		x.descend(ctx, effort)
 		keep()
 	}
@@ -248,17 +248,17 @@ func (x *extraction) search(ctx context.Context, effort int) {
 	x.total = best
 }
 
-// restarts is the number of times that annealing starts with what it has.
-const restarts = 4
+// restarts is the number of times that annealing starts, from what it has.
+const restarts = 8
 
-// hot and cold are the temperatures at which annealing begins and ends, as parts of
-// the cost of the graph.
-const (
-	hot  = 0.03
-	cold = 0.0002
-)
+// hot are the temperatures at which annealing begins in turn, and cold is the one at
+// which it ends, as parts of the cost of the graph. A high one gets out of what has
+// to change in several places at once, a low one keeps what is good.
+var hot = [...]float64{0.1, 0.03}
 
-func (x *extraction) anneal(ctx context.Context, steps, start int) {
+const cold = 0.0002
+
+func (x *extraction) anneal(ctx context.Context, steps int, hot float64) {
 	scale := float64(x.total)
 	for i := range steps {
 		if len(x.reached) == 0 || i%256 == 0 && ctx.Err() != nil {

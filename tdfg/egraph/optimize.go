@@ -142,7 +142,7 @@ func (s *saturation) extract(ctx context.Context, g *tdfg.Graph, outputs []class
 
 // exactSteps is the number of steps of branch and bound for each one of annealing,
 // which takes longer.
-const exactSteps = 20
+const exactSteps = 10
 
 // sameOutputs returns an error if a graph does not write what another one does: that
 // would be a mistake in this package.

@@ -27,7 +27,7 @@ type Options struct {
 const (
 	DefaultNodes      = 40000
 	DefaultIterations = 500
-	DefaultEffort     = 20000
+	DefaultEffort     = 40000
 )
 
 func (o *Options) fill() error {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -430,6 +431,19 @@ func (g *graph) checkInvariants(t testing.TB) {
 			of = append(of, g.class(a).facts)
 		}
 		require.Equal(t, g.class(g.classOf(n)).facts, g.infer(g.nodes[n].head, of))
+	}
+}
+
+// TestAppendix: every equation of the appendix is a rule or a normal form.
+func TestAppendix(t *testing.T) {
+	have := map[string]bool{"3b": true, "6a": true} // see TestNormalForms
+	for _, r := range rules() {
+		for _, e := range strings.Split(r.equation, ", ") {
+			have[e] = true
+		}
+	}
+	for _, e := range []string{"3a", "3b", "3c", "4a", "4b", "5", "6a", "6b", "7a", "7b", "8a", "8b", "9"} {
+		require.True(t, have[e], e)
 	}
 }
 
