@@ -139,6 +139,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.synthCommand(),
 		a.statsCommand(),
 		a.faultsCommand(),
+		a.tdfgCommand(),
 		a.lowerCommand(),
 		a.runCommand(),
 		a.machineCommand(),

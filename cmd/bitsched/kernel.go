@@ -110,32 +110,39 @@ type kernel struct {
 	sizes    map[string]int64
 }
 
-// readKernel reads and compiles a kernel and takes its sizes from the flags. Sizes
-// stay symbols of the program.
-func (a *app) readKernel(ctx context.Context, cmd *cobra.Command, nameOrFile string, f kernelFlags) (*kernel, error) {
-	k := &kernel{sizes: map[string]int64{}}
-	var source string
+// kernelSource reads a kernel: a file, or a workload with its sizes.
+func (a *app) kernelSource(cmd *cobra.Command, nameOrFile string, f kernelFlags) (k *kernel, source string, err error) {
+	k = &kernel{sizes: map[string]int64{}}
 	if strings.ContainsAny(nameOrFile, `./\`) || nameOrFile == "-" {
 		text, err := a.readInput(nameOrFile, cfront.MaxSource)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		source, k.file = text, fileName(nameOrFile)
 		if f.paper {
-			return nil, usageError(cmd, "--paper-sizes with a file, expected the name of a workload")
+			return nil, "", usageError(cmd, "--paper-sizes with a file, expected the name of a workload")
 		}
-	} else {
-		w, err := kernels.Get(nameOrFile)
-		if err != nil {
-			return nil, usageError(cmd, "no kernel %q, expected one of %s, or a file (with a . or / in its name)", nameOrFile, strings.Join(kernelNames(), ", "))
-		}
-		k.workload, source, k.file = w, w.Source, w.File
-		k.sizes = maps.Clone(w.Small)
-		if f.paper {
-			k.sizes = maps.Clone(w.Paper)
-		}
+		k.file = fileName(nameOrFile)
+		return k, text, nil
 	}
-	var err error
+	w, err := kernels.Get(nameOrFile)
+	if err != nil {
+		return nil, "", usageError(cmd, "no kernel %q, expected one of %s, or a file (with a . or / in its name)", nameOrFile, strings.Join(kernelNames(), ", "))
+	}
+	k.workload, k.file = w, w.File
+	k.sizes = maps.Clone(w.Small)
+	if f.paper {
+		k.sizes = maps.Clone(w.Paper)
+	}
+	return k, w.Source, nil
+}
+
+// readKernel reads and compiles a kernel and takes its sizes from the flags. Sizes
+// stay symbols of the program.
+func (a *app) readKernel(ctx context.Context, cmd *cobra.Command, nameOrFile string, f kernelFlags) (*kernel, error) {
+	k, source, err := a.kernelSource(cmd, nameOrFile, f)
+	if err != nil {
+		return nil, err
+	}
 	if k.program, err = cfront.Compile(ctx, k.file, source, cfront.Options{}); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package cfront
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,17 @@ type Options struct {
 	// Defines gives sizes their values: integer parameters of the kernel, by name.
 	// Sizes that it does not have stay symbols.
 	Defines map[string]int64
+
+	// Notes gets the reasons why statements are not tensors in the form that they have
+	// in the source, if it is not nil, in the order of the source.
+	Notes *[]Note
+}
+
+// Note says why a loop or an assignment did not become a nest of tensors: it became
+// a loop of the host, was taken apart, or is a stream.
+type Note struct {
+	Pos  Pos
+	What string
 }
 
 // Compile returns the program of a kernel in C. file is its name in errors, which
@@ -44,6 +56,9 @@ func Compile(ctx context.Context, file, source string, opt Options) (p *tdfg.Pro
 			return nil, err
 		}
 		p, err := c.attempt(ctx)
+		if p != nil && opt.Notes != nil {
+			*opt.Notes = c.notes()
+		}
 		if p != nil || err != nil {
 			return p, err
 		}
@@ -71,6 +86,18 @@ type compiler struct {
 	refused map[stmt]string
 	pieces  map[*loop][]stmt
 	mirrors map[*loop]*loop
+}
+
+// notes lists why statements were refused, each once: unrolled loops have copies.
+func (c *compiler) notes() []Note {
+	var list []Note
+	for s, why := range c.refused {
+		list = append(list, Note{position(s), why})
+	}
+	slices.SortFunc(list, func(a, b Note) int {
+		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col), cmp.Compare(a.What, b.What))
+	})
+	return slices.Compact(list)
 }
 
 // attempt returns a program, or nil if it has to be tried again.

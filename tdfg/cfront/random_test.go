@@ -635,6 +635,13 @@ func checkRandom(t require.TestingT, p *program) (done bool, tensors int) {
 		}
 		m := before.Clone()
 		require.NoError(t, interp.Run(context.Background(), q, sizes, m, interp.Options{}), "%s%s", p.source, q)
+		for _, a := range m.Arrays {
+			for i, v := range a.Elems { // the sign of a NaN is nobody's business
+				if a.Type == scalar.FP32 && v&0x7fffffff > 0x7f800000 {
+					a.Elems[i] = 0x7fc00000
+				}
+			}
+		}
 		require.Empty(t, p.memory().Diff(m), "%s%s", p.source, q)
 		done = true
 		for _, r := range q.Regions() {
