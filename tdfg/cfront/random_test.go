@@ -85,11 +85,10 @@ type gstmt struct {
 
 // gloop is a loop that is open while its body is made.
 type gloop struct {
-	v       string
-	size    string // the size that its upper bound is made of
-	low     int    // the least offset that keeps a subscript of v inside: v+low >= 0
-	high    int    // v+high < size
-	regular bool
+	v    string
+	size string // the size that its upper bound is made of
+	low  int    // the least offset that keeps a subscript of v inside: v+low >= 0
+	high int    // v+high < size
 }
 
 type gen struct {
