@@ -211,10 +211,10 @@ func (l *lowerer) move(s *Step, n *tdfg.Node) error {
 	return nil
 }
 
-// broadcast lowers a broadcast along a dimension. Within the tiles of the source, its
-// coordinate goes to the first one of the tile, and then doubles: 1, 2, 4 and so on
-// coordinates are copied to the next. The tiles so filled go to all others along the
-// dimension in one command for those below and one for those above.
+// broadcast lowers a broadcast along a dimension. The coordinate of the source goes
+// to the first one of its tiles, from there to the first one of all other tiles
+// along the dimension, in one command for those below and one for those above, and
+// doubles in each of them: 1, 2, 4 and so on coordinates are copied to the next.
 func (l *lowerer) broadcast(s *Step, n *tdfg.Node) error {
 	from, err := l.box(l.p.Graph.Nodes[n.Args[0]].Domain)
 	if err != nil {
@@ -227,7 +227,8 @@ func (l *lowerer) broadcast(s *Step, n *tdfg.Node) error {
 	l.touch(s.Src, s.Dst)
 	d := &l.grid.dim[n.Dim]
 	tile, offset := from[n.Dim].Lo/d.tile, from[n.Dim].Lo%d.tile
-	shift := func(src Register, at lattice.Range, dist int64) {
+	// part is the cells of a range of each of some tiles, both along the dimension.
+	part := func(tiles, at lattice.Range) (bitlines, pattern Pattern) {
 		var p Part
 		for i := range MaxDims {
 			g := &l.grid.dim[i]
@@ -236,31 +237,40 @@ func (l *lowerer) broadcast(s *Step, n *tdfg.Node) error {
 				p.dim[i] = partDim{from[i].Lo / g.tile, (from[i].Hi-1)/g.tile + 1, 0, g.tile}
 			}
 		}
-		bitlines, _ := l.grid.bitlines(&p, n.Dim, at)
-		c := Command{Kind: ShiftIntra, Bitlines: bitlines, Tiles: l.grid.tiles(&p), Whole: bitlines.Len() == l.grid.Bitlines(),
-			Src: int32(src.Row), Dst: int32(s.Dst.Row), Rows: int32(s.Dst.Bits), BitlineDist: int32(dist * d.bitStride)}
+		p.dim[n.Dim].tileLo, p.dim[n.Dim].tileHi = tiles.Lo, tiles.Hi
+		bitlines, _ = l.grid.bitlines(&p, n.Dim, at)
+		return bitlines, l.grid.tiles(&p)
+	}
+	shift := func(src Register, tiles, at lattice.Range, dist int64) {
+		c := Command{Kind: ShiftIntra, Src: int32(src.Row), Dst: int32(s.Dst.Row), Rows: int32(s.Dst.Bits), BitlineDist: int32(dist * d.bitStride)}
+		c.Bitlines, c.Tiles = part(tiles, at)
+		c.Whole = c.Bitlines.Len() == l.grid.Bitlines()
 		if dist == 0 {
 			c.Kind = Copy
 		}
 		l.emit(c)
 	}
-	shift(s.Src, lattice.Range{Lo: offset, Hi: offset + 1}, -offset)
-	for have := int64(1); have < d.tile; have *= 2 {
-		shift(s.Dst, lattice.Range{Lo: 0, Hi: min(have, d.tile-have)}, have)
-	}
+	source, first := lattice.Range{Lo: tile, Hi: tile + 1}, lattice.Range{Lo: 0, Hi: 1}
+	shift(s.Src, source, lattice.Range{Lo: offset, Hi: offset + 1}, -offset)
 	send := func(lo, hi int64) { // tiles along the dimension
 		if lo >= hi {
 			return
 		}
-		l.cover(from, func(tiles Pattern) {
-			l.emit(Command{Kind: ShiftInter, Whole: true, Tiles: tiles, Src: int32(s.Dst.Row), Dst: int32(s.Dst.Row), Rows: int32(s.Dst.Bits),
-				TileDist: int32((lo - tile) * d.tileStride), Copies: int32(hi - lo), TileStride: int32(d.tileStride)})
-		})
+		c := Command{Kind: ShiftInter, Src: int32(s.Dst.Row), Dst: int32(s.Dst.Row), Rows: int32(s.Dst.Bits),
+			TileDist: int32((lo - tile) * d.tileStride), Copies: int32(hi - lo), TileStride: int32(d.tileStride)}
+		c.Bitlines, c.Tiles = part(source, first)
+		c.Whole = c.Bitlines.Len() == l.grid.Bitlines()
+		l.emit(c)
 		l.pending = append(l.pending, s.Dst)
 	}
 	lo, hi := to[n.Dim].Lo/d.tile, (to[n.Dim].Hi-1)/d.tile+1
 	send(lo, min(hi, tile))
 	send(max(lo, tile+1), hi)
+	// Each tile makes the copies along its own cells, so that few bits travel.
+	for have := int64(1); have < d.tile; have *= 2 {
+		l.touch(s.Dst)
+		shift(s.Dst, lattice.Range{Lo: lo, Hi: hi}, lattice.Range{Lo: 0, Hi: min(have, d.tile-have)}, have)
+	}
 	return nil
 }
 
