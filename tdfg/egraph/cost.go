@@ -27,11 +27,12 @@ type Conversion struct{ From, To scalar.Type }
 // counts once, however often its result is used. Tensors, constants and shrinks
 // cost nothing.
 //
-// All elements of a tensor are computed at once, so a computation costs the same
-// for all numbers of them.
+// Elements are computed at once, so that a computation costs the same for all
+// numbers of them up to Lanes.
 type Cost struct {
 	Compute map[Operation]float64 // also of the steps of a reduction
 	Convert map[Conversion]float64
+	Lanes   int64 // elements that are computed at once, 0 if all are; more cost in proportion
 
 	MoveBit      float64 // of a move, for each bit of an element
 	MoveDistance float64 // for each coordinate that it goes
@@ -43,9 +44,9 @@ type Cost struct {
 	StreamElement float64 // of a stream, for each element of its result
 }
 
-// machine is the number of elements that a move of DefaultCost has for its share
-// of data to cost as much as the rest: one for each bitline of the last-level cache
-// of Infinity Stream (144 MB of arrays of 256 wordlines, section 7).
+// machine is the number of elements that DefaultCost has computed at once, and that
+// a move has for its share of data to cost as much as the rest: the bitlines of 64
+// banks of 16 ways of 16 arrays of 256 (Infinity Stream, section 2.2).
 const machine = 1 << 22
 
 // DefaultCost returns relative weights, not latencies: numbers of passes over
@@ -62,7 +63,7 @@ const machine = 1 << 22
 //	conversion                        n·log2(n) of the wider type; between integers n
 //	move, broadcast                   2n, a read and a write
 func DefaultCost() *Cost {
-	c := &Cost{Compute: map[Operation]float64{}, Convert: map[Conversion]float64{},
+	c := &Cost{Compute: map[Operation]float64{}, Convert: map[Conversion]float64{}, Lanes: machine,
 		MoveBit: 2, MoveElement: 2.0 / machine, BroadcastBit: 2, BroadcastElement: 2.0 / machine, StreamElement: 1}
 	types := append([]scalar.Type{scalar.Bool}, scalar.Types()...)
 	for _, t := range types {
@@ -251,13 +252,17 @@ func (m *meter) cost1(n *tdfg.Node, arg tdfg.Facts) (float64, error) {
 	width := float64(n.Type.Bits())
 	switch n.Kind {
 	case tdfg.Compute:
-		return m.operation(n.Op, arg.Type)
+		x, err := m.operation(n.Op, arg.Type)
+		if err != nil {
+			return 0, err
+		}
+		return m.rounds(x, n.Domain)
 	case tdfg.Convert:
 		x, ok := m.cost.Convert[Conversion{arg.Type, n.Type}]
 		if !ok {
 			return 0, fmt.Errorf("no cost of converting %s to %s", arg.Type, n.Type)
 		}
-		return x, nil
+		return m.rounds(x, n.Domain)
 	case tdfg.Move:
 		dist, err := n.Dist.Eval(m.values)
 		if err != nil {
@@ -280,7 +285,7 @@ func (m *meter) cost1(n *tdfg.Node, arg tdfg.Facts) (float64, error) {
 			}
 		}
 		// Each step brings one half of a group to the other.
-		return float64(bits.Len64(uint64(max(group, 1)-1))) * (step + m.cost.MoveBit*width), nil
+		return m.rounds(float64(bits.Len64(uint64(max(group, 1)-1)))*(step+m.cost.MoveBit*width), n.Domain)
 	case tdfg.Final:
 		return m.operation(n.Op, arg.Type)
 	case tdfg.Stream:
@@ -291,6 +296,16 @@ func (m *meter) cost1(n *tdfg.Node, arg tdfg.Facts) (float64, error) {
 		return m.cost.StreamElement * float64(size), err
 	}
 	return 0, nil
+}
+
+// rounds returns the cost of computing the elements of a tensor, where that of as many
+// as there are lanes is x.
+func (m *meter) rounds(x float64, r lattice.Rect) (float64, error) {
+	if r.Everywhere() || m.cost.Lanes <= 0 {
+		return x, nil
+	}
+	size, err := m.elements(r)
+	return x * max(1, float64(size)/float64(m.cost.Lanes)), err
 }
 
 func (m *meter) operation(op scalar.Op, t scalar.Type) (float64, error) {

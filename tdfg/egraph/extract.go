@@ -43,6 +43,9 @@ type saved struct {
 // any order.
 const unit = 1 << 10
 
+// maxCost is the most that a node may cost: a thousand of these still have a sum.
+const maxCost = 1 << 42
+
 const unreachable = math.MaxInt64 / 4
 
 func newExtraction(g *graph, outputs []classID, m *meter) (*extraction, error) {
@@ -78,8 +81,8 @@ func newExtraction(g *graph, outputs []classID, m *meter) (*extraction, error) {
 			if err != nil {
 				return nil, err
 			}
-			if f < 0 || f != f || f > unreachable/unit/1e6 {
-				return nil, fmt.Errorf("cost %v of a %s, expected a number of at least 0", f, y.Kind)
+			if !(f >= 0 && f <= maxCost) {
+				return nil, fmt.Errorf("cost %v of a %s, expected 0 to %v", f, y.Kind, float64(maxCost))
 			}
 			// One more for what is free, so that there is no circle of free nodes.
 			c = int64(math.Round(f*unit)) + 1

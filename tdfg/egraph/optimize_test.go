@@ -3,6 +3,7 @@ package egraph
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -235,6 +236,12 @@ func TestErrors(t *testing.T) {
 	cost.Compute[Operation{scalar.Mul, scalar.Int32}] = -1
 	_, _, err = Optimize(context.Background(), g, Options{Cost: cost})
 	require.ErrorContains(t, err, "cost -1 of mul of int32, expected at least 0")
+	for _, x := range []float64{math.NaN(), math.Inf(1), -1} {
+		cost = DefaultCost()
+		cost.MoveBit = x
+		_, _, err = Optimize(context.Background(), g, Options{Cost: cost})
+		require.ErrorContains(t, err, "of a mv, expected 0 to 4.398046511104e+12")
+	}
 	g.Nodes[1].Domain = nil
 	_, _, err = Optimize(context.Background(), g, Options{})
 	require.ErrorContains(t, err, "tdfg: node")

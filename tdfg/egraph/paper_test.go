@@ -40,6 +40,24 @@ func ops(g *tdfg.Graph) map[scalar.Op]int {
 	return count
 }
 
+// TestFigure4 has the graphs of figure 4 in which nothing can be saved: (a), the
+// stencil B[i] = A[i-1]+A[i]+A[i+1] with its two moves and two sums, and (c), a step
+// of Gaussian elimination, in which A[k,k+1)x[k+1,N) and two more tensors are
+// broadcast. The step is there twice: equal parts become one, and no more.
+func TestFigure4(t *testing.T) {
+	g := stencil(t, "figure4a", plane(t, scalar.FP32, 1), [][]int64{{-1}, {0}, {1}}, func([]int64) string { return "" })
+	for _, free := range []bool{false, true} {
+		_, stats := optimize(t, g, Options{Reassociate: free})
+		require.True(t, stats.Kept && stats.Cheapest && stats.Stop == Saturated)
+		require.Equal(t, [3]int{2, 2, 2 * (12 - 2)}, [3]int{stats.After.Moves, stats.After.Computes, int(stats.After.MovedElements)})
+	}
+	h, stats := optimize(t, elimination(t, scalar.FP32), Options{})
+	require.True(t, stats.Cheapest && stats.Stop == Saturated)
+	require.Equal(t, [3]int{6, 0, 6}, [3]int{stats.Before.Broadcasts, stats.Before.Moves, stats.Before.Computes})
+	require.Equal(t, [3]int{3, 0, 3}, [3]int{stats.After.Broadcasts, stats.After.Moves, stats.After.Computes})
+	require.Equal(t, map[scalar.Op]int{scalar.Div: 1, scalar.Mul: 1, scalar.Sub: 1}, ops(h))
+}
+
 // TestFigure20 is the example of the appendix: by 4a, 5 and 9 one product of the
 // whole array takes the place of those of its two parts. Two moves stay, of as many
 // elements as before. It needs no associativity, so it holds for floating-point
