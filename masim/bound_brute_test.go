@@ -427,6 +427,36 @@ func TestLowerBoundEnergySound(t *testing.T) {
 	require.Greater(t, tight, 3)
 }
 
+// Six outputs of a decoder do not fit beside its inputs. Where copies are dear, it
+// is best to copy three inputs and a half of the other kind, and to compute
+// three pairs and six halves again: the bound is no more than that, and counts
+// gates computed again.
+func TestLowerBoundEnergyDecoder(t *testing.T) {
+	g := xmg.New("decoder")
+	var x, low, high []xmg.Lit
+	for range 6 {
+		x = append(x, g.AddInput(""))
+	}
+	for i := range 8 {
+		p := g.And(x[0].NotIf(i&1 == 0), x[1].NotIf(i&2 == 0))
+		q := g.And(x[3].NotIf(i&1 == 0), x[4].NotIf(i&2 == 0))
+		low = append(low, g.And(p, x[2].NotIf(i&4 == 0)))
+		high = append(high, g.And(q, x[5].NotIf(i&4 == 0)))
+	}
+	for i := range 64 {
+		g.AddOutput(fmt.Sprintf("y%d", i), g.And(low[i&7], high[i>>3]))
+	}
+	p := Problem{g, sram.Geometry{Arrays: 2, Rows: 64, Cols: 1}}
+	for _, copyEnergy := range []float64{10, 30} {
+		got, reason := LowerBoundEnergy(p, sram.Energy{Compute: 1, Copy: copyEnergy})
+		more := got - float64(g.NumGates())
+		require.LessOrEqual(t, more, 4*copyEnergy+9, reason)
+		require.Greater(t, more, 4*copyEnergy, reason)
+	}
+	got, _ := LowerBoundEnergy(p, sram.Energy{Compute: 1, Copy: 2})
+	require.InDelta(t, float64(g.NumGates()+5*2), got, 1e-9) // 3 halves by 2
+}
+
 // On published netlists the bound is no more than the copies of schedules that
 // were found and replayed, and where it is known to be tight it is that.
 func TestLowerBoundShared(t *testing.T) {
