@@ -142,6 +142,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.tdfgCommand(),
 		a.lowerCommand(),
 		a.runCommand(),
+		a.tilesizeCommand(),
 		a.machineCommand(),
 		a.nocCommand(),
 		a.genCommand(),

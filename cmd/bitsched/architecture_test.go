@@ -44,7 +44,7 @@ var mayImport = map[string][]string{
 	"tile":               {"lattice", "sram"},
 	"lowering":           {"arith", "lattice", "scalar", "sram", "tdfg", "tile"},
 	"benchmarks/kernels": {"scalar", "tdfg/interp"},
-	"benchmarks":         {"masim", "netlist", "sram", "xmg"},
+	"benchmarks":         {"lowering", "masim", "netlist", "sram", "system", "tdfg", "tile", "xmg"},
 	"cmd/bitsched":       {"arith", "benchmarks", "benchmarks/kernels", "lattice", "lowering", "masim", "netlist", "netlist/gen", "scalar", "sram", "sram/cost", "system", "tdfg", "tdfg/cfront", "tdfg/egraph", "tdfg/interp", "tile", "tile/noc", "xmg"},
 	"internal/ctest":     {},
 	"internal/tdfgtest":  {"lattice", "scalar", "tdfg"},

@@ -95,11 +95,16 @@ func (a *app) readInput(path string, limit int64) (string, error) {
 type kernelFlags struct {
 	defines []string
 	paper   bool
+	some    bool // of several kernels: sizes that this one does not have are another's
 }
 
 func (f *kernelFlags) add(fl *pflag.FlagSet) {
-	fl.StringArrayVarP(&f.defines, "define", "D", nil, "value of a size of the kernel: `NAME=VALUE`; workloads have small ones")
+	f.addDefines(fl)
 	fl.BoolVar(&f.paper, "paper-sizes", false, "take the sizes that Infinity Stream has for a workload, not small ones")
+}
+
+func (f *kernelFlags) addDefines(fl *pflag.FlagSet) {
+	fl.StringArrayVarP(&f.defines, "define", "D", nil, "value of a size of the kernel: `NAME=VALUE`; a workload has some without")
 }
 
 // kernel is a kernel in C, with values for its sizes.
@@ -149,7 +154,7 @@ func (a *app) readKernel(ctx context.Context, cmd *cobra.Command, nameOrFile str
 	if k.workload != nil && !f.paper {
 		k.align()
 	}
-	return k, k.define(cmd, f.defines)
+	return k, k.define(cmd, f)
 }
 
 // lineElems is the number of elements to which align rounds up: 64 bytes of 32 bits.
@@ -166,16 +171,19 @@ func (k *kernel) align() {
 }
 
 // define gives sizes their values.
-func (k *kernel) define(cmd *cobra.Command, defines []string) error {
+func (k *kernel) define(cmd *cobra.Command, f kernelFlags) error {
 	known := func(name string) bool {
 		return slices.ContainsFunc(k.program.Sizes, func(s lattice.Symbol) bool { return s.Name == name })
 	}
-	values, err := parseValues(cmd, "-D", defines)
+	values, err := parseValues(cmd, "-D", f.defines)
 	if err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !known(name) {
+			if f.some {
+				continue
+			}
 			var names []string
 			for _, s := range k.program.Sizes {
 				names = append(names, s.Name)
@@ -191,6 +199,20 @@ func (k *kernel) define(cmd *cobra.Command, defines []string) error {
 			return usageError(cmd, "no value for the size %s of %s, expected -D %s=VALUE", s.Name, k.program.Name, s.Name)
 		case v < 1:
 			return usageError(cmd, "-D %s=%d, expected at least 1", s.Name, v)
+		}
+	}
+	return nil
+}
+
+// usedBy checks that each size is one of a workload.
+func (f *kernelFlags) usedBy(cmd *cobra.Command) error {
+	values, err := parseValues(cmd, "-D", f.defines)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if !slices.ContainsFunc(kernels.All(), func(k *kernels.Kernel) bool { return k.Small[name] != 0 }) {
+			return usageError(cmd, "-D %s=%d: no workload has a size %s", name, values[name], name)
 		}
 	}
 	return nil

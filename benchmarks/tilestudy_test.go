@@ -1,0 +1,135 @@
+package benchmarks
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/bitsched/bitsched/lowering"
+	"github.com/bitsched/bitsched/system"
+	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/cfront"
+	"github.com/bitsched/bitsched/tile"
+)
+
+const studied = `
+#include "bitsched.h"
+void blur(int N, int M, const int A[N][M], int B[N][M])
+{
+	inf_array(A, N, M);
+	inf_array(B, N, M);
+#pragma bitsched region
+	for (int i = 1; i < N - 1; i++)
+		for (int j = 0; j < M; j++)
+			B[i][j] = A[i - 1][j] + A[i + 1][j];
+}
+`
+
+func studiedProgram(t *testing.T) *tdfg.Program {
+	p, err := cfront.Compile(context.Background(), "blur.c", studied, cfront.Options{})
+	require.NoError(t, err)
+	return p
+}
+
+// TestStudyTiles compares a study with a run for each shape, and with the shape that
+// a run chooses.
+func TestStudyTiles(t *testing.T) {
+	ctx := context.Background()
+	p, m, sizes := studiedProgram(t), tile.Default(), map[string]int64{"N": 200, "M": 176}
+	reports := 0
+	s, err := StudyTiles(ctx, p, sizes, m, 3, func(done, total int) {
+		reports++
+		require.Equal(t, reports, done)
+		require.Equal(t, 9, total)
+	})
+	require.NoError(t, err)
+	require.Equal(t, "blur", s.Kernel)
+	require.Equal(t, "N=200 M=176", s.Sizes)
+	require.Equal(t, 9, reports)
+	require.Empty(t, s.Near)
+	best := s.Tiles[0].Total
+	for i, c := range s.Tiles {
+		require.Equal(t, fmt.Sprintf("%dx%d", 1<<i, 256>>i), c.Tile)
+		shape, err := lowering.ParseShape(c.Tile)
+		require.NoError(t, err)
+		r, err := system.Run(ctx, p, sizes, nil, system.Options{Machine: m, Tile: shape, TimingOnly: true})
+		require.NoError(t, err)
+		require.Equal(t, r.Cycles, c.Cycles)
+		require.Equal(t, c.Total-c.DRAM, c.WithoutDRAM())
+		best = min(best, c.Total)
+	}
+	require.Equal(t, best, s.Tiles[s.Best].Total)
+	require.Equal(t, "256x1", s.Tiles[s.Plain].Tile)
+	r, err := system.Run(ctx, p, sizes, nil, system.Options{Machine: m, TimingOnly: true})
+	require.NoError(t, err)
+	require.Equal(t, r.Tile, s.Tiles[s.Chosen].Tile)
+	require.InDelta(t, float64(r.Cycles.Total)/float64(best)-1, s.Excess(), 1e-12)
+
+	alone, err := StudyTiles(ctx, p, sizes, m, 1, nil)
+	require.NoError(t, err)
+	require.Equal(t, s, alone)
+}
+
+// TestStudyTilesErrors studies what has no choice, or is stopped.
+func TestStudyTilesErrors(t *testing.T) {
+	p, m := studiedProgram(t), tile.Default()
+	_, err := StudyTiles(context.Background(), p, map[string]int64{"N": 200, "M": 170}, m, 2, nil)
+	require.ErrorIs(t, err, ErrNoTiles)
+	require.ErrorContains(t, err, "innermost dimension does not align with cache lines")
+	line, err := cfront.Compile(context.Background(), "line.c", `void line(int N, int A[N], int c) {
+		inf_array(A, N);
+		#pragma bitsched region
+		for (int i = 0; i < N; i++) A[i] = c;
+	}`, cfront.Options{})
+	require.NoError(t, err)
+	_, err = StudyTiles(context.Background(), line, map[string]int64{"N": 160}, m, 2, nil)
+	require.ErrorIs(t, err, ErrNoTiles)
+	require.ErrorContains(t, err, "one dimension")
+
+	ctx, cancel := context.WithCancelCause(context.Background())
+	stop := errors.New("stop")
+	_, err = StudyTiles(ctx, p, map[string]int64{"N": 200, "M": 176}, m, 2, func(int, int) { cancel(stop) })
+	require.Error(t, err)
+}
+
+// TestTileMeans takes studies whose means are known.
+func TestTileMeans(t *testing.T) {
+	study := func(best, chosen, plain int64) *TileStudy {
+		s := &TileStudy{Kernel: "k", Dims: 2, Best: 0, Chosen: 1, Plain: 2}
+		for i, n := range []int64{best, chosen, plain} {
+			s.Tiles = append(s.Tiles, TileTime{Tile: fmt.Sprintf("%dx1", i+1), Cycles: system.Cycles{Total: n, DRAM: 40, Compute: n - 40}})
+		}
+		return s
+	}
+	a, b := study(100, 121, 242), study(100, 100, 800)
+	require.InDelta(t, 0.21, a.Excess(), 1e-12)
+	require.InDelta(t, 21.0/60, a.ExcessWithoutDRAM(), 1e-12)
+	excess, speedup := TileMeans([]*TileStudy{a, b})
+	require.InDelta(t, 0.1, excess, 1e-12) // sqrt(1.21)
+	require.InDelta(t, 4, speedup, 1e-12)  // sqrt(2*8)
+
+	// The figure is well-formed, marks the best shape and the chosen one, and has the
+	// cycles of each part.
+	svg := TileFigure("Cycles", []*TileStudy{a, b})
+	d := xml.NewDecoder(bytes.NewReader(svg))
+	for {
+		_, err := d.Token()
+		if err == io.EOF {
+			break
+		}
+		require.NoError(t, err)
+	}
+	text := string(svg)
+	require.Equal(t, 2, strings.Count(text, ">* 1x1</text>"))
+	require.Regexp(t, `font-weight="600"[^>]*>2x1</text>`, text)
+	require.Contains(t, text, "k of 2x1: compute 81 of 121 cycles")
+	require.NotContains(t, text, "lowering 0 of")
+	require.Nil(t, TileFigure("Cycles", nil))
+}
