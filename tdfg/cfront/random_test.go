@@ -611,13 +611,13 @@ func TestRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := generate(func(k int) int { return rapid.IntRange(0, k-1).Draw(t, "choice") }, 1)
 		t.Log(p.source)
-		checkRandom(t, p)
+		checkRandom(t, p, map[tdfg.Kind]int{})
 	})
 }
 
 // checkRandom reports whether the kernel compiles, and how many computations are on
-// tensors of more than a point.
-func checkRandom(t require.TestingT, p *program) (done bool, tensors int) {
+// tensors of more than a point, and counts nodes.
+func checkRandom(t require.TestingT, p *program, kinds map[tdfg.Kind]int) (done bool, tensors int) {
 	before := p.memory()
 	p.run()
 	for _, defines := range []map[string]int64{nil, p.sizes} {
@@ -645,6 +645,7 @@ func checkRandom(t require.TestingT, p *program) (done bool, tensors int) {
 		done = true
 		for _, r := range q.Regions() {
 			for _, n := range r.Graph.Nodes {
+				kinds[n.Kind]++
 				if n.Kind == tdfg.Compute && slices.ContainsFunc(n.Domain, func(i lattice.Interval) bool { return !i.Len().Equal(lattice.Const(1)) }) {
 					tensors++
 				}
@@ -659,9 +660,10 @@ func checkRandom(t require.TestingT, p *program) (done bool, tensors int) {
 func TestRandomSeeds(t *testing.T) {
 	const seeds = 100
 	compiled, parallel := 0, 0
+	kinds := map[tdfg.Kind]int{}
 	for seed := range uint64(seeds) {
 		r := rand.New(rand.NewPCG(seed, 3))
-		done, tensors := checkRandom(t, generate(r.IntN, seed))
+		done, tensors := checkRandom(t, generate(r.IntN, seed), kinds)
 		if done {
 			compiled++
 		}
@@ -671,4 +673,8 @@ func TestRandomSeeds(t *testing.T) {
 	}
 	require.Greater(t, compiled, seeds*9/10)
 	require.Greater(t, parallel, seeds/2)
+	for k := tdfg.Tensor; k <= tdfg.Stream; k++ {
+		require.NotZero(t, kinds[k], "%s", k)
+	}
+	t.Log(compiled, parallel, kinds)
 }
