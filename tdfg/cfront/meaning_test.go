@@ -125,6 +125,15 @@ func TestMeaning(t *testing.T) {
 				x[k] = s & 255
 			}
 		}},
+		"sums of nothing": {"for (int k = 0; k < N; k++) for (int i = k + 1; i < N; i++) for (int j = 0; j < N; j++) Y[i] += X[j] * X[k];", func(x, y []int32) {
+			for k := range x {
+				for i := k + 1; i < n; i++ {
+					for j := range x {
+						y[i] += x[j] * x[k]
+					}
+				}
+			}
+		}},
 		"nothing to do": {"for (int i = N; i < N; i++) X[i - 1] = 1;", func(_, _ []int32) {}},
 	} {
 		source := "#include \"bitsched.h\"\nvoid k(int N, int32_t X[N], int32_t Y[N])\n{\n\tinf_array(X, N); inf_array(Y, N);\n#pragma bitsched region\n" + c.body + "\n}\n"

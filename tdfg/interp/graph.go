@@ -285,7 +285,7 @@ func (x *executor) reduce(n *tdfg.Node, a view) view {
 	}
 	r := a.box[n.Dim]
 	groups := lattice.Range{Lo: floorDiv(r.Lo, g), Hi: floorDiv(r.Hi+g-1, g)}
-	if a.box.Empty() {
+	if r.Len() == 0 {
 		groups.Hi = groups.Lo
 	}
 	v := dense(a.box.With(n.Dim, groups))
@@ -330,10 +330,13 @@ func (x *executor) final(n *tdfg.Node, a view) (view, error) {
 	if err != nil {
 		return a, err
 	}
-	if a.box.Empty() {
+	v := dense(a.box.With(n.Dim, lattice.Range{Lo: lo, Hi: lo + 1}))
+	switch {
+	case v.box.Empty(): // no points to have a result
+		return v, nil
+	case a.box.Empty():
 		return a, errors.New("nothing to reduce")
 	}
-	v := dense(a.box.With(n.Dim, lattice.Range{Lo: lo, Hi: lo + 1}))
 	groups := a.box[n.Dim]
 	q := make([]int64, len(v.box))
 	i := 0
