@@ -198,7 +198,7 @@ func (l *lowerer) move(s *Step, n *tdfg.Node) error {
 		l.copy(&Step{Src: s.Src, Dst: s.Dst}, from)
 		return nil
 	}
-	l.shifts = l.grid.Move(l.shifts[:0], from, n.Dim, dist)
+	l.shifts = l.grid.MoveAround(l.shifts[:0], from, n.Dim, dist)
 	for _, sh := range l.shifts {
 		c := Command{Kind: ShiftIntra, Bitlines: sh.Bitlines, Tiles: sh.Tiles, Whole: sh.Bitlines.Len() == l.grid.Bitlines(),
 			Src: int32(s.Src.Row), Dst: int32(s.Dst.Row), Rows: int32(s.Dst.Bits), BitlineDist: int32(sh.BitlineDist)}

@@ -177,6 +177,44 @@ func TestMove(t *testing.T) {
 	})
 }
 
+// TestMoveAround executes shifts on a map from place to value: every cell of the
+// moved tensor has its value, nothing leaves the grid or goes to one place twice, and
+// there are no more than two shifts.
+func TestMoveAround(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g, size, tile := drawGrid(t)
+		a := drawBox(t, size)
+		dim := rapid.IntRange(0, len(size)-1).Draw(t, "dim")
+		dist := rapid.Int64Range(-size[dim]-2, size[dim]+2).Draw(t, "dist")
+		m := places(size, tile)
+		got := map[place][3]int64{} // which cell's value arrived
+		shifts := g.MoveAround(nil, a, dim, dist)
+		require.LessOrEqual(t, len(shifts), 2)
+		require.LessOrEqual(t, len(shifts), len(g.Move(nil, a, dim, dist)))
+		for _, s := range shifts {
+			for tl := range s.Tiles.All() {
+				for b := range s.Bitlines.All() {
+					to := place{tl + s.TileDist, b + s.BitlineDist}
+					require.True(t, to.tile >= 0 && to.tile < g.Tiles() && to.bitline >= 0 && to.bitline < g.Bitlines())
+					require.NotContains(t, got, to)
+					got[to] = [3]int64{-1, -1, -1}
+					if cell, ok := m[place{tl, b}]; ok {
+						got[to] = cell
+					}
+				}
+			}
+		}
+		bound := g.Bound()
+		for at, cell := range m {
+			from := cell
+			from[dim] -= dist
+			if dist != 0 && a.Has(from[:len(size)]) && bound.Has(from[:len(size)]) {
+				require.Equal(t, from, got[at], "%v", cell)
+			}
+		}
+	})
+}
+
 // TestCrossesBanks holds it against all places.
 func TestCrossesBanks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
