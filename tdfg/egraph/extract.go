@@ -227,14 +227,19 @@ func (x *extraction) try(c classID, n nodeID, renew bool, bound int64) bool {
 	return true
 }
 
+// begin takes the choices as they are.
+func (x *extraction) begin() {
+	total, ok := x.evaluate(false)
+	if !ok {
+		panic("egraph: the choices have a circle")
+	}
+	x.accept(total)
+}
+
 // search looks for a cheap graph in a number of steps. After the deadline of the
 // context it ends with what it has.
 func (x *extraction) search(ctx context.Context, effort int) {
-	total, ok := x.evaluate(false)
-	if !ok {
-		panic("egraph: least trees have a circle")
-	}
-	x.accept(total)
+	x.begin()
 	best, bestChoice := x.total, append([]nodeID(nil), x.choice...)
 	keep := func() {
 		if x.total < best {

@@ -126,8 +126,11 @@ func (s *saturation) extract(ctx context.Context, g *tdfg.Graph, outputs []class
 	if err != nil {
 		return nil, false, err
 	}
-	x.search(ctx, effort)
-	complete = x.exact(ctx, exactSteps*effort)
+	x.begin()
+	if complete = x.exact(ctx, effort); !complete {
+		x.search(ctx, effort)
+		complete = x.exact(ctx, exactSteps*effort)
+	}
 	if err := ctx.Err(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return nil, false, err
 	}

@@ -52,7 +52,6 @@ func regroup(s *search, n nodeID) {
 	if s.regrouped[key] == sign || !s.match() {
 		return
 	}
-	s.regrouped[key] = sign
 	s.same(n, s.chain(f, atoms))
 
 	features := s.features(op, t, atoms)
@@ -84,6 +83,7 @@ func regroup(s *search, n nodeID) {
 		}
 		s.same(n, sum)
 	}
+	s.regrouped[key] = sign
 }
 
 func (x feature) sameAs(y feature) bool {
