@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/bitsched/bitsched/lowering"
+	"github.com/bitsched/bitsched/sram"
+	"github.com/bitsched/bitsched/sram/cost"
 	"github.com/bitsched/bitsched/tile"
 	"github.com/bitsched/bitsched/tile/noc"
 )
@@ -32,6 +34,8 @@ type clock struct {
 	busy   []int64 // when each bank is done
 	arrive int64   // when the last packet between banks arrives
 	drains map[string]drain
+
+	kernels map[*sram.Kernel]cost.Kinds // instructions of each
 }
 
 // drain is what the network makes of packets that start together.
@@ -41,7 +45,7 @@ type drain struct {
 }
 
 func newClock(m *tile.Machine, r *Report, t *Trace) *clock {
-	return &clock{m: m, timing: tile.NewTiming(m), report: r, trace: t, busy: make([]int64, m.Banks()), drains: map[string]drain{}}
+	return &clock{m: m, timing: tile.NewTiming(m), report: r, trace: t, busy: make([]int64, m.Banks()), drains: map[string]drain{}, kernels: map[*sram.Kernel]cost.Kinds{}}
 }
 
 // now returns when all banks are done.
@@ -97,6 +101,7 @@ func (c *clock) commands(ctx context.Context, p *lowering.Plan, cmds []lowering.
 		}
 		k := &cmds[i]
 		c.report.Commands++
+		c.instructions(p, k)
 		switch k.Kind {
 		case lowering.Sync:
 			busy := slices.Max(c.busy)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/bitsched/bitsched/sram/cost"
 )
 
 // Report is what a run did. Cycles are those of the modelled machine.
@@ -25,6 +27,9 @@ type Report struct {
 	Operations int64 `json:"operations"` // of elements, in memory
 	RowOps     int64 `json:"row_ops"`    // cycles of arrays
 	NearOps    int64 `json:"near_ops"`   // operations of elements near the memory
+
+	// Instructions of all arrays, by what they do to rows; see [Report.Energy].
+	Instructions cost.Kinds `json:"array_instructions"`
 
 	IntraBytes int64 `json:"intra_tile_bytes"`
 	InterBytes int64 `json:"inter_tile_bytes"`
@@ -73,6 +78,13 @@ func (r *Report) WriteStats(w io.Writer) error {
 	line("system.operations", r.Operations, "operations of elements in memory")
 	line("system.rowOps", r.RowOps, "row operations of arrays")
 	line("system.nearOps", r.NearOps, "operations of elements near the memory")
+	n := &r.Instructions
+	line("system.arrays.computes", n.Computes, "instructions of arrays that activate several rows and write one")
+	line("system.arrays.moves", n.Moves, "that read one row and write one")
+	line("system.arrays.writes", n.Writes, "that write one row")
+	line("system.arrays.latchReads", n.LatchReads, "that read one row")
+	line("system.arrays.latches", n.Latches, "that activate several rows and write none")
+	line("system.arrays.latchOnly", n.LatchOnly, "that touch no row")
 	line("system.bytes.intraTile", r.IntraBytes, "moved within tiles")
 	line("system.bytes.interTile", r.InterBytes, "moved between tiles")
 	line("system.noc.byteHops", r.ByteHops, "bytes between banks times links")

@@ -48,7 +48,7 @@ var mayImport = map[string][]string{
 	"cmd/bitsched":       {"arith", "benchmarks", "benchmarks/kernels", "lattice", "lowering", "masim", "netlist", "netlist/gen", "scalar", "sram", "sram/cost", "system", "tdfg", "tdfg/cfront", "tdfg/egraph", "tdfg/interp", "tile", "tile/noc", "xmg"},
 	"internal/ctest":     {},
 	"internal/tdfgtest":  {"lattice", "scalar", "tdfg"},
-	"system":             {"lattice", "lowering", "scalar", "sram", "stream", "tdfg", "tdfg/interp", "tile", "tile/noc"},
+	"system":             {"lattice", "lowering", "scalar", "sram", "sram/cost", "stream", "tdfg", "tdfg/interp", "tile", "tile/noc"},
 }
 
 // onlyInCmd are the modules that no library package may need.

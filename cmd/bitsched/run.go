@@ -9,6 +9,7 @@ import (
 
 	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/masim"
+	"github.com/bitsched/bitsched/sram/cost"
 	"github.com/bitsched/bitsched/system"
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/interp"
@@ -91,14 +92,54 @@ type runResult struct {
 	Seed      uint64           `json:"seed"`
 	Checked   bool             `json:"checked"` // equal to the interpreter's result
 	*system.Report
-	Dropped     int64   `json:"trace_dropped"` // events beyond the limit
-	CPUSeconds  float64 `json:"cpu_seconds"`
-	Threads     int     `json:"threads"`
-	BitlineRate float64 `json:"row_op_bitlines_per_second"` // of the simulation
+	Energy      *runEnergy `json:"energy"`
+	Dropped     int64      `json:"trace_dropped"` // events beyond the limit
+	CPUSeconds  float64    `json:"cpu_seconds"`
+	Threads     int        `json:"threads"`
+	BitlineRate float64    `json:"row_op_bitlines_per_second"` // of the simulation
 
 	k    *kernel
 	cols int
 	ghz  float64
+}
+
+// runEnergy is the energy of the instructions of arrays.
+type runEnergy struct {
+	Table       string   `json:"table"`
+	Unit        string   `json:"unit"`
+	Arrays      *float64 `json:"arrays"` // null = the table lacks a value
+	Unconfirmed []string `json:"unconfirmed"`
+	Note        string   `json:"note"`
+}
+
+func newRunEnergy(b *cost.Breakdown) *runEnergy {
+	return &runEnergy{Table: b.Table, Unit: b.EnergyUnit, Arrays: b.Instructions(), Unconfirmed: b.Unconfirmed, Note: b.Note}
+}
+
+// text is the energy for a person.
+func (e *runEnergy) text() string {
+	if e.Arrays == nil {
+		return "unknown by table " + e.Table
+	}
+	text := fmt.Sprintf("at most %.4g %s", *e.Arrays, e.Unit)
+	if e.Unit == "pJ" {
+		v, unit := *e.Arrays, "pJ"
+		for _, u := range []string{"nJ", "uJ", "mJ", "J"} {
+			if v < 1000 {
+				break
+			}
+			v, unit = v/1000, u
+		}
+		text = fmt.Sprintf("at most %.4g %s", v, unit)
+	}
+	text += " of instructions in arrays by table " + e.Table
+	if len(e.Unconfirmed) > 0 {
+		text += ", whose values are not confirmed"
+	}
+	if e.Note != "" {
+		text += "; " + e.Note
+	}
+	return text
 }
 
 func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error {
@@ -120,6 +161,10 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 	machine, err := f.machine.load(cmd)
 	if err != nil {
 		return err
+	}
+	table, err := cost.Load(machine.Array.CostTable)
+	if err != nil {
+		return fmt.Errorf("bitsched: machine %s: array.cost_table: %w", machine.Name, costError(err))
 	}
 	for _, file := range []string{f.trace, f.stats} {
 		if err := a.checkWritable(file, nameOrFile, f.machine.machine); err != nil {
@@ -168,6 +213,7 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 		Kernel: k.program.Name, Sizes: k.sizes, Machine: machine.Name, Fidelity: fidelity.String(), Optimized: f.optimize, Seed: f.seed,
 		Report: report, Threads: n, CPUSeconds: (cpuTime() - cpu).Seconds(), k: k, cols: machine.Array.Cols, ghz: machine.ClockGHz,
 	}
+	r.Energy = newRunEnergy(report.Energy(machine, table))
 	for i, why := range report.Reasons {
 		report.Reasons[i] = reasonText(why)
 	}
@@ -277,6 +323,9 @@ func (r *runResult) text(f runFlags) string {
 	s.add("operations", "%d of elements in memory, %d near it", r.Operations, r.NearOps)
 	s.add("traffic", "%s within tiles, %s between them, %s x hops in the network, %s DRAM, %s near memory",
 		byteCount(r.IntraBytes), byteCount(r.InterBytes), byteCount(r.ByteHops), byteCount(r.DRAMBytes), byteCount(r.NearBytes))
+	if r.Instructions != (cost.Kinds{}) {
+		s.add("energy", "%s", r.Energy.text())
+	}
 	s.gap()
 	if r.Checked {
 		s.add("checked", "all bits of all arrays agree with the interpreter's")
