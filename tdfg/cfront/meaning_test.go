@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/cfront"
 	"github.com/bitsched/bitsched/tdfg/interp"
 )
@@ -134,6 +135,22 @@ func TestMeaning(t *testing.T) {
 				}
 			}
 		}},
+		"sums so far": {"{ int s = 0; for (int i = 0; i < N; i++) { s += X[i]; Y[i] = s; } }", func(x, y []int32) {
+			s := int32(0)
+			for i := range x {
+				s += x[i]
+				y[i] = s
+			}
+		}},
+		"kept from before": {"{ int t; for (int i = 0; i < N; i++) { for (int j = i; j < 4; j++) t = X[j] + i; Y[i] = t; } }", func(x, y []int32) {
+			t := int32(0)
+			for i := range x {
+				for j := i; j < 4; j++ {
+					t = x[j] + int32(i)
+				}
+				y[i] = t
+			}
+		}},
 		"nothing to do": {"for (int i = N; i < N; i++) X[i - 1] = 1;", func(_, _ []int32) {}},
 	} {
 		source := "#include \"bitsched.h\"\nvoid k(int N, int32_t X[N], int32_t Y[N])\n{\n\tinf_array(X, N); inf_array(Y, N);\n#pragma bitsched region\n" + c.body + "\n}\n"
@@ -196,4 +213,39 @@ void k(int N, `+typ.String()+` A[N], `+typ.String()+` B[N], float C[N])
 			require.Equal(t, scalar.Eval(scalar.Add, scalar.FP32, scalar.Convert(typ, scalar.FP32, product), scalar.FromFloat(scalar.FP32, 1.5)), m.Arrays["C"].Elems[i])
 		}
 	}
+}
+
+// TestEmptyReduction has a reduction in a loop that has no iteration in the last
+// round of the one around it.
+func TestEmptyReduction(t *testing.T) {
+	p, err := compile(`#include "bitsched.h"
+void k(int N, int32_t X[N], int32_t Y[N], int32_t Z[N][N])
+{
+	inf_array(X, N); inf_array(Y, N); inf_array(Z, N, N);
+#pragma bitsched region
+	for (int k = 0; k < N; k++)
+		for (int i = k + 1; i < N; i++)
+			for (int j = 0; j < N; j++)
+				Y[i] += Z[i][j] * X[k];
+}
+`, nil)
+	require.NoError(t, err)
+	require.Len(t, p.Body, 1)
+	require.Equal(t, 1, kinds(p.Regions()[0].Graph)[tdfg.Reduce])
+	const n = 5
+	m := interp.NewMemory()
+	require.NoError(t, m.Allocate(p.Arrays, map[string]int64{"N": n}))
+	for i := range scalar.Value(n * n) {
+		m.Arrays["X"].Elems[i%n], m.Arrays["Z"].Elems[i] = i%n+2, i*i
+	}
+	want := make([]scalar.Value, n)
+	for k := range n {
+		for i := k + 1; i < n; i++ {
+			for j := range n {
+				want[i] += m.Arrays["Z"].Elems[i*n+j] * m.Arrays["X"].Elems[k]
+			}
+		}
+	}
+	require.NoError(t, interp.Run(context.Background(), p, map[string]int64{"N": n}, m, interp.Options{}))
+	require.Equal(t, want, m.Arrays["Y"].Elems)
 }
