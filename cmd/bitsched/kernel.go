@@ -142,19 +142,29 @@ func (a *app) kernelSource(cmd *cobra.Command, nameOrFile string, f kernelFlags)
 }
 
 // readKernel reads and compiles a kernel and takes its sizes from the flags. Sizes
-// stay symbols of the program.
+// stay symbols of the program, unless it compiles only for their values.
 func (a *app) readKernel(ctx context.Context, cmd *cobra.Command, nameOrFile string, f kernelFlags) (*kernel, error) {
 	k, source, err := a.kernelSource(cmd, nameOrFile, f)
 	if err != nil {
 		return nil, err
 	}
-	if k.program, err = cfront.Compile(ctx, k.file, source, cfront.Options{}); err != nil {
+	values, err := parseValues(cmd, "-D", f.defines)
+	if err != nil {
+		return nil, err
+	}
+	k.program, err = cfront.Compile(ctx, k.file, source, cfront.Options{})
+	if err != nil && k.workload == nil && len(values) > 0 {
+		maps.Copy(k.sizes, values)
+		k.program, err = cfront.Compile(ctx, k.file, source, cfront.Options{Defines: values})
+		values = nil // they are no sizes of the program any more
+	}
+	if err != nil {
 		return nil, err
 	}
 	if k.workload != nil && !f.paper {
 		k.align()
 	}
-	return k, k.define(cmd, f)
+	return k, k.define(cmd, values, f.some)
 }
 
 // lineElems is the number of elements to which align rounds up: 64 bytes of 32 bits.
@@ -170,18 +180,15 @@ func (k *kernel) align() {
 	}
 }
 
-// define gives sizes their values.
-func (k *kernel) define(cmd *cobra.Command, f kernelFlags) error {
+// define gives sizes their values. With some, values may be of sizes that the kernel
+// does not have.
+func (k *kernel) define(cmd *cobra.Command, values map[string]int64, some bool) error {
 	known := func(name string) bool {
 		return slices.ContainsFunc(k.program.Sizes, func(s lattice.Symbol) bool { return s.Name == name })
 	}
-	values, err := parseValues(cmd, "-D", f.defines)
-	if err != nil {
-		return err
-	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !known(name) {
-			if f.some {
+			if some {
 				continue
 			}
 			var names []string
@@ -194,11 +201,11 @@ func (k *kernel) define(cmd *cobra.Command, f kernelFlags) error {
 	}
 	for _, s := range k.program.Sizes {
 		v, ok := k.sizes[s.Name]
-		switch {
-		case !ok:
+		if !ok {
 			return usageError(cmd, "no value for the size %s of %s, expected -D %s=VALUE", s.Name, k.program.Name, s.Name)
-		case v < 1:
-			return usageError(cmd, "-D %s=%d, expected at least 1", s.Name, v)
+		}
+		if lo, err := s.Lo.Eval(k.sizes); err == nil && v < lo {
+			return usageError(cmd, "-D %s=%d, expected at least %d", s.Name, v, lo)
 		}
 	}
 	return nil
@@ -235,13 +242,22 @@ func parseValues(cmd *cobra.Command, flag string, texts []string) (map[string]in
 	return values, nil
 }
 
-// sizeText lists the sizes in the order of the kernel's parameters.
+// sizeText lists the sizes: symbols in the order of the kernel's parameters, then
+// those that it was compiled for.
 func (k *kernel) sizeText() string {
-	var parts []string
+	var names []string
 	for _, s := range k.program.Sizes {
-		parts = append(parts, fmt.Sprintf("%s=%d", s.Name, k.sizes[s.Name]))
+		names = append(names, s.Name)
 	}
-	return strings.Join(parts, " ")
+	for _, name := range slices.Sorted(maps.Keys(k.sizes)) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s=%d", name, k.sizes[name])
+	}
+	return strings.Join(names, " ")
 }
 
 // optimized is the program with its graphs optimised for these sizes. Sums keep
@@ -265,16 +281,30 @@ func (k *kernel) elements() (total int64, err error) {
 			if err != nil {
 				return 0, fmt.Errorf("bitsched: array %s: %w", a.Name, err)
 			}
-			if v < 1 || n > maxKernelElems/v {
-				return 0, fmt.Errorf("bitsched: array %s has %d elements in a dimension, expected at least 1, and at most %d in all arrays", a.Name, v, int64(maxKernelElems))
+			if v < 1 {
+				return 0, fmt.Errorf("bitsched: array %s has %d elements in a dimension, expected at least 1", a.Name, v)
+			}
+			if n > maxKernelElems/v {
+				return 0, k.tooLarge(a)
 			}
 			n *= v
 		}
 		if total += n; total > maxKernelElems {
-			return 0, fmt.Errorf("bitsched: arrays of more than %d elements, expected at most so many", int64(maxKernelElems))
+			return 0, k.tooLarge(a)
 		}
 	}
 	return total, nil
+}
+
+// tooLarge says with which array those of a kernel have too many elements.
+func (k *kernel) tooLarge(a *tdfg.Array) error {
+	var shape []string
+	for _, x := range slices.Backward(a.Size) {
+		if v, err := x.Eval(k.sizes); err == nil {
+			shape = append(shape, fmt.Sprint(v))
+		}
+	}
+	return fmt.Errorf("bitsched: arrays too large: with %s of %s elements they have more than %d, expected at most so many", a.Name, strings.Join(shape, "x"), int64(maxKernelElems))
 }
 
 // data makes arguments of a kernel that follow from the seed. Floats are from -1 to
