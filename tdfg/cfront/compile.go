@@ -3,7 +3,6 @@ package cfront
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -128,7 +127,7 @@ func (c *compiler) attempt(ctx context.Context) (p *tdfg.Program, err error) {
 		lo = max(lo, c.least[v.name])
 		p.Sizes = append(p.Sizes, lattice.Symbol{Name: v.name, Lo: lattice.Const(lo)})
 		if err := pl.sizes.Declare(v.name, lattice.Const(lo), lattice.Expr{}, false); err != nil {
-			return nil, fmt.Errorf("cfront: %w", err)
+			return nil, &Error{v.pos, err.Error()}
 		}
 	}
 	for _, a := range k.arrays {
@@ -167,12 +166,13 @@ func (c *compiler) attempt(ctx context.Context) (p *tdfg.Program, err error) {
 	}
 	e.enlarge = func(x lattice.Expr) bool { return c.enlarge(pl.sizes, x) }
 	p.Body = e.emit(items, nil)
+	// What follows cannot fail, if this package is right.
 	if err := e.finish(); err != nil {
-		return nil, err
+		return nil, &Error{k.pos, "no program: " + err.Error()}
 	}
 	dropUnused(p)
 	if err := p.Check(); err != nil {
-		return nil, errors.Join(errors.New("cfront: the program made of "+k.name+" is wrong"), err)
+		return nil, &Error{k.pos, "no program: " + err.Error()}
 	}
 	return p, nil
 }

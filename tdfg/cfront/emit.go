@@ -365,7 +365,7 @@ func (e *emitter) finish() error {
 		}
 		g, err := r.finish(name, wanted)
 		if err != nil {
-			return fmt.Errorf("cfront: %w", err)
+			return err
 		}
 		e.graphs[i].Graph = g
 	}
