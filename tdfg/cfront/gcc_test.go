@@ -2,6 +2,7 @@ package cfront_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -15,6 +16,8 @@ import (
 	"github.com/bitsched/bitsched/internal/ctest"
 	"github.com/bitsched/bitsched/scalar"
 	"github.com/bitsched/bitsched/tdfg/cfront"
+	"github.com/bitsched/bitsched/tdfg/egraph"
+	"github.com/bitsched/bitsched/tdfg/interp"
 )
 
 // TestRandomCompiled compares what the statements of random kernels do, by which
@@ -71,4 +74,31 @@ func encode(t gtype, v scalar.Value) []byte {
 	var word [8]byte
 	binary.NativeEndian.PutUint64(word[:], v)
 	return word[:t.typ.Bytes()]
+}
+
+// TestRandomOptimized compares what random kernels compute after optimisation with
+// what their statements do.
+func TestRandomOptimized(t *testing.T) {
+	cheaper := 0
+	for seed := range uint64(25) {
+		r := rand.New(rand.NewPCG(seed, 13))
+		p := generate(r.IntN, seed)
+		m := p.memory()
+		q, err := cfront.Compile(context.Background(), "k.c", p.source, cfront.Options{})
+		if err != nil {
+			require.True(t, allowed(err), err)
+			continue
+		}
+		q, stats, err := egraph.OptimizeProgram(context.Background(), q, egraph.Options{Nodes: 800, Effort: 200, Sizes: p.sizes})
+		require.NoError(t, err, p.source)
+		for _, s := range stats {
+			if !s.Kept {
+				cheaper++
+			}
+		}
+		p.run()
+		require.NoError(t, interp.Run(context.Background(), q, p.sizes, m, interp.Options{}), p.source)
+		require.Empty(t, p.differs(m), "%s%s", p.source, q)
+	}
+	require.NotZero(t, cheaper)
 }
