@@ -19,7 +19,7 @@ var times = regexp.MustCompile(`(?m)^(time +).*$`)
 // that record experiments, one after another in one directory, and compares what
 // they print with what the page says.
 func TestReadme(t *testing.T) {
-	for _, page := range []string{"README.md", "docs/faults.md", "docs/noc.md"} {
+	for _, page := range []string{"README.md", "docs/faults.md", "docs/noc.md", "docs/running.md"} {
 		t.Run(page, func(t *testing.T) { testPage(t, page) })
 	}
 }
