@@ -71,14 +71,7 @@ type geometry struct {
 
 	sums     map[[2]exprID]exprID
 	meets    map[[2]rectID]rectID
-	shifts   map[shiftKey]rectID
 	inferred map[inferKey]factsID
-}
-
-type shiftKey struct {
-	rect rectID
-	dim  int8
-	dist exprID
 }
 
 type inferKey struct {
@@ -90,7 +83,7 @@ func newGeometry(scope *tdfg.Scope) *geometry {
 	t := &geometry{
 		scope: scope, rects: []lattice.Rect{nil}, exprAt: map[string]exprID{}, rectAt: map[string]rectID{},
 		factsAt: map[facts]factsID{}, headAt: map[head]headID{}, sums: map[[2]exprID]exprID{},
-		meets: map[[2]rectID]rectID{}, shifts: map[shiftKey]rectID{}, inferred: map[inferKey]factsID{},
+		meets: map[[2]rectID]rectID{}, inferred: map[inferKey]factsID{},
 	}
 	t.expr(lattice.Const(0)) // so that a dist of zero in a head is the number zero
 	return t
@@ -173,17 +166,6 @@ func (t *geometry) meet(a, b rectID) rectID {
 			id = t.rect(r)
 		}
 		t.meets[k] = id
-	}
-	return id
-}
-
-// back returns the rectangle moved by -dist.
-func (t *geometry) back(r rectID, dim int8, dist exprID) rectID {
-	k := shiftKey{r, dim, dist}
-	id, ok := t.shifts[k]
-	if !ok {
-		id = t.rect(t.rects[r].Shift(int(dim), t.exprs[dist].Scale(-1)))
-		t.shifts[k] = id
 	}
 	return id
 }

@@ -30,7 +30,11 @@ func narrow(g *tdfg.Graph) (*tdfg.Graph, error) {
 			n.b.Store(o.Node, o.Array)
 		}
 	}
-	return n.b.Finish()
+	small, err := n.b.Finish()
+	if err != nil {
+		return nil, err
+	}
+	return withoutDead(small) // uses of a tensor may all have got their own
 }
 
 type narrowing struct {

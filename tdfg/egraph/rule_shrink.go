@@ -121,7 +121,13 @@ func sinkShrinkMove(s *search, n nodeID) {
 		if h.kind != tdfg.Move || !s.match() {
 			continue
 		}
-		s.same(n, s.move(s.shrink(s.back(r, h.dim, h.dist), s.arg(m, 0)), h.dim, h.dist))
+		// What was moved out of bounds need not be cut off.
+		a := s.arg(m, 0)
+		i := s.interval(s.domainOf(a), h.dim)
+		if to := s.interval(r, h.dim); !to.Equal(s.interval(s.domainOf(s.classOf(m)), h.dim)) {
+			i = to.Shift(s.exprs[h.dist].Scale(-1))
+		}
+		s.same(n, s.move(s.shrink(s.rect(s.rects[r].With(int(h.dim), i)), a), h.dim, h.dist))
 	}
 }
 
