@@ -124,53 +124,48 @@ func translateNeural(m *Micro, slot func(Operand) uint32, dst uint32) microOp {
 	return s
 }
 
-// execNeural executes steps on a group of 2048 bitlines. What is written only
-// where the tag is set is made in a row of its own first.
+// execNeural executes steps on a group of 2048 bitlines. Steps that write only where
+// the tag is set have loops of their own: d ^ (d^x)&t is x where t is set, else d.
 func execNeural(ops []microOp, rows [][groupWords]uint64) {
-	var made [groupWords]uint64
 	for i := range ops {
 		op := &ops[i]
 		d, a, b := &rows[op.dst>>ncShift], &rows[op.a], &rows[op.b]
-		masked, n := op.dst&ncMasked != 0, neg(op.dst/ncInvert)
-		v := d
-		if masked {
-			v = &made
-		}
-		switch op.dst & ncKind {
+		n := neg(op.dst / ncInvert)
+		switch op.dst & (ncKind | ncMasked) {
 		case ncAnd:
 			for k := 0; k < groupWords; k += 4 {
-				v[k] = a[k]&b[k] ^ n
-				v[k+1] = a[k+1]&b[k+1] ^ n
-				v[k+2] = a[k+2]&b[k+2] ^ n
-				v[k+3] = a[k+3]&b[k+3] ^ n
+				d[k] = a[k]&b[k] ^ n
+				d[k+1] = a[k+1]&b[k+1] ^ n
+				d[k+2] = a[k+2]&b[k+2] ^ n
+				d[k+3] = a[k+3]&b[k+3] ^ n
 			}
 		case ncOr:
 			for k := 0; k < groupWords; k += 4 {
-				v[k] = (a[k] | b[k]) ^ n
-				v[k+1] = (a[k+1] | b[k+1]) ^ n
-				v[k+2] = (a[k+2] | b[k+2]) ^ n
-				v[k+3] = (a[k+3] | b[k+3]) ^ n
+				d[k] = (a[k] | b[k]) ^ n
+				d[k+1] = (a[k+1] | b[k+1]) ^ n
+				d[k+2] = (a[k+2] | b[k+2]) ^ n
+				d[k+3] = (a[k+3] | b[k+3]) ^ n
 			}
 		case ncXor:
 			for k := 0; k < groupWords; k += 4 {
-				v[k] = a[k] ^ b[k] ^ n
-				v[k+1] = a[k+1] ^ b[k+1] ^ n
-				v[k+2] = a[k+2] ^ b[k+2] ^ n
-				v[k+3] = a[k+3] ^ b[k+3] ^ n
+				d[k] = a[k] ^ b[k] ^ n
+				d[k+1] = a[k+1] ^ b[k+1] ^ n
+				d[k+2] = a[k+2] ^ b[k+2] ^ n
+				d[k+3] = a[k+3] ^ b[k+3] ^ n
 			}
 		case ncMove:
 			for k := 0; k < groupWords; k += 4 {
-				v[k] = a[k] ^ n
-				v[k+1] = a[k+1] ^ n
-				v[k+2] = a[k+2] ^ n
-				v[k+3] = a[k+3] ^ n
+				d[k] = a[k] ^ n
+				d[k+1] = a[k+1] ^ n
+				d[k+2] = a[k+2] ^ n
+				d[k+3] = a[k+3] ^ n
 			}
 		case ncAdd:
 			c := &rows[slotCarry]
 			for k := range groupWords {
 				x, y, z := a[k], b[k], c[k]
 				t := x ^ y
-				v[k] = t ^ z
+				d[k] = t ^ z
 				c[k] = x ^ t&(x^z)
 			}
 		case ncCarry:
@@ -179,14 +174,40 @@ func execNeural(ops []microOp, rows [][groupWords]uint64) {
 				x, z := a[k], c[k]
 				c[k] = x ^ (x^b[k])&(x^z)
 			}
-		}
-		if masked {
+		case ncAnd | ncMasked:
+			t := &rows[slotTag]
+			for k := range groupWords {
+				x := d[k]
+				d[k] = x ^ (x^a[k]&b[k]^n)&t[k]
+			}
+		case ncOr | ncMasked:
+			t := &rows[slotTag]
+			for k := range groupWords {
+				x := d[k]
+				d[k] = x ^ (x^(a[k]|b[k])^n)&t[k]
+			}
+		case ncXor | ncMasked:
+			t := &rows[slotTag]
+			for k := range groupWords {
+				x := d[k]
+				d[k] = x ^ (x^a[k]^b[k]^n)&t[k]
+			}
+		case ncMove | ncMasked:
 			t := &rows[slotTag]
 			for k := 0; k < groupWords; k += 4 {
-				d[k] ^= (d[k] ^ made[k]) & t[k]
-				d[k+1] ^= (d[k+1] ^ made[k+1]) & t[k+1]
-				d[k+2] ^= (d[k+2] ^ made[k+2]) & t[k+2]
-				d[k+3] ^= (d[k+3] ^ made[k+3]) & t[k+3]
+				x0, x1, x2, x3 := d[k], d[k+1], d[k+2], d[k+3]
+				d[k] = x0 ^ (x0^a[k]^n)&t[k]
+				d[k+1] = x1 ^ (x1^a[k+1]^n)&t[k+1]
+				d[k+2] = x2 ^ (x2^a[k+2]^n)&t[k+2]
+				d[k+3] = x3 ^ (x3^a[k+3]^n)&t[k+3]
+			}
+		case ncAdd | ncMasked:
+			c, m := &rows[slotCarry], &rows[slotTag]
+			for k := range groupWords {
+				x, y, z, old := a[k], b[k], c[k], d[k]
+				t := x ^ y
+				c[k] = x ^ t&(x^z)
+				d[k] = old ^ (old^t^z)&m[k]
 			}
 		}
 	}
