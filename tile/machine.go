@@ -9,7 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/parser"
@@ -184,12 +186,25 @@ func LoadMachine(nameOrFile string) (*Machine, error) {
 // ParseMachine reads a description; file is its name in errors, which are of type
 // [*MachineError]. It is strict: unknown and repeated fields are errors.
 func ParseMachine(r io.Reader, file string) (*Machine, error) {
-	text, err := io.ReadAll(r)
+	text, err := io.ReadAll(io.LimitReader(r, maxDescription+1))
 	if err != nil {
 		return nil, fmt.Errorf("tile: %s: %w", file, err)
 	}
+	if len(text) > maxDescription {
+		return nil, &MachineError{File: file, Line: 1, Msg: fmt.Sprintf("more than %d bytes, expected the description of a machine", maxDescription)}
+	}
+	if !utf8.Valid(text) {
+		return nil, &MachineError{File: file, Line: 1, Msg: "not UTF-8, expected the description of a machine"}
+	}
 	return parseOnto(*Default(), text, file)
 }
+
+// maxDescription is the greatest size of a description in bytes, and maxExcerpt the
+// longest line that an error shows.
+const (
+	maxDescription = 64 << 10
+	maxExcerpt     = 200
+)
 
 // MachineError says where a description is wrong, and what was expected.
 type MachineError struct {
@@ -211,7 +226,7 @@ func (e *MachineError) Error() string {
 func parseOnto(m Machine, text []byte, file string) (*Machine, error) {
 	fail := func(line int, msg string) error {
 		e := &MachineError{File: file, Line: line, Msg: msg}
-		if lines := strings.Split(string(text), "\n"); line <= len(lines) {
+		if lines := strings.Split(string(text), "\n"); line <= len(lines) && len(lines[line-1]) <= maxExcerpt {
 			e.Excerpt = strings.TrimRight(lines[line-1], " \t\r")
 		}
 		return e
@@ -223,7 +238,7 @@ func parseOnto(m Machine, text []byte, file string) (*Machine, error) {
 		}
 		var ye yaml.Error
 		if errors.As(err, &ye) && ye.GetToken() != nil && ye.GetToken().Position != nil {
-			return nil, fail(ye.GetToken().Position.Line, ye.GetMessage())
+			return nil, fail(ye.GetToken().Position.Line, typeMessage(ye.GetMessage()))
 		}
 		return nil, fail(1, err.Error())
 	}
@@ -234,6 +249,29 @@ func parseOnto(m Machine, text []byte, file string) (*Machine, error) {
 		return nil, fail(fieldLine(text, field), field+" "+msg)
 	}
 	return &m, nil
+}
+
+// wrongType is what the reader of YAML says of a value of another type, in terms of
+// Go.
+var wrongType = regexp.MustCompile(`^cannot unmarshal (.*) into Go (?:struct field .* )?(?:value )?of type (\w+)( \( overflow \))?$`)
+
+// typeMessage says which type was expected, in terms of the description.
+func typeMessage(msg string) string {
+	m := wrongType.FindStringSubmatch(msg)
+	if m == nil {
+		return msg
+	}
+	want := map[string]string{"int": "a whole number", "float64": "a number", "string": "a text"}[m[2]]
+	if want == "" {
+		return msg
+	}
+	if m[3] != "" {
+		return m[1] + ", expected " + want + " in range"
+	}
+	if strings.HasPrefix(m[1], "[]") {
+		return "a list, expected " + want
+	}
+	return "a value of type " + m[1] + ", expected " + want
 }
 
 // fieldLine returns the line of a field such as "l3.ways", or of the nearest
