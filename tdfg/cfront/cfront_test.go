@@ -79,6 +79,14 @@ func TestRefused(t *testing.T) {
 	require.EqualError(t, err, "k.c:5:25: clause fast of a region, expected reassociate or nothing")
 	_, err = compile(region("", "A[0] = 1;"), map[string]int64{"Q": 1})
 	require.EqualError(t, err, "k.c:2:6: -D Q=1: k has no parameter Q of an integer type")
+	for _, name := range []string{"uint8_t", "uint16_t", "uint32_t", "uint64_t", "size_t"} {
+		_, err = compile(region("", "for ("+name+" i = 0; i < N; i++) A[i] = 1;"), nil)
+		require.EqualError(t, err, "k.c:6:6: type "+name+": supported are int8_t, int16_t, int32_t, int64_t, int, long, float, fp16 and bf16")
+	}
+	_, err = compile("#include <stdio.h>\n", nil)
+	require.EqualError(t, err, "k.c:1:10: include file not found: <stdio.h>, expected bitsched.h, math.h or stdint.h")
+	_, err = compile(strings.Repeat(" ", cfront.MaxSource+1), nil)
+	require.EqualError(t, err, "k.c: more than 65536 bytes, expected at most so many")
 	_, err = compile("int x;", nil)
 	require.EqualError(t, err, "k.c: no region: expected #pragma bitsched region in front of the loops of the kernel")
 }

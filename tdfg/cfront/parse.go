@@ -97,7 +97,7 @@ type pragma struct {
 // others.
 func parse(file, source string) (u *unit, err error) {
 	if len(source) > MaxSource {
-		return nil, &Error{Pos{File: file}, fmt.Sprintf("%d bytes, expected at most %d", len(source), MaxSource)}
+		return nil, &Error{Pos{File: file}, fmt.Sprintf("more than %d bytes, expected at most so many", MaxSource)}
 	}
 	if i := strings.IndexByte(source, 0); i >= 0 {
 		return nil, &Error{Pos{file, 1 + strings.Count(source[:i], "\n"), 1}, "a zero byte, expected C"}
@@ -203,5 +203,9 @@ func (u *unit) clean(err error) error {
 	}
 	line, _ := strconv.Atoi(m[1])
 	col, _ := strconv.Atoi(m[2])
-	return &Error{Pos{u.file, line, col}, origin.ReplaceAllString(m[3], "")}
+	msg := origin.ReplaceAllString(m[3], "")
+	if strings.HasPrefix(msg, "include file not found") {
+		msg += ", expected bitsched.h, math.h or stdint.h"
+	}
+	return &Error{Pos{u.file, line, col}, msg}
 }
