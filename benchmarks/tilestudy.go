@@ -60,6 +60,9 @@ func StudyTiles(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m 
 			s.Near = append(s.Near, region.Graph.Name+": "+why)
 		}
 	}
+	if len(p.Regions()) == 0 {
+		return nil, fmt.Errorf("benchmarks: %s: %w: nothing to execute", p.Name, ErrNoTiles)
+	}
 	if prepared.Layout == nil || len(prepared.Plans) == 0 {
 		return nil, fmt.Errorf("benchmarks: %s: %w: nothing is in memory: %s", p.Name, ErrNoTiles, s.Near[0])
 	}
@@ -78,6 +81,9 @@ func StudyTiles(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m 
 	s.Tiles = make([]TileTime, len(shapes))
 	if err := s.time(ctx, p, sizes, m, shapes, threads, progress); err != nil {
 		return nil, err
+	}
+	if s.Tiles[0].Total == 0 {
+		return nil, fmt.Errorf("benchmarks: %s: %w: nothing is executed in memory", p.Name, ErrNoTiles)
 	}
 	s.Plain = len(shapes) - 1
 	for i, t := range s.Tiles {
