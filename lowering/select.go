@@ -122,7 +122,7 @@ func convert(from, to scalar.Type) ([]micro, error) {
 		if to != scalar.Int32 {
 			high := int64(1)<<(to.Bits()-1) - 1
 			x = add(32, "int32.min", x, imm(scalar.FromInt(scalar.Int32, high)))
-			x = add(32, "int32.max", x, imm(scalar.FromInt(scalar.Int32, -high-1)))
+			add(32, "int32.max", x, imm(scalar.FromInt(scalar.Int32, -high-1)))
 			list[len(list)-1].bits = 32
 		}
 	}
