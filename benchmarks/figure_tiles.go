@@ -16,6 +16,7 @@ var tileParts = []struct {
 	{"compute", "#1f77b4", func(t *TileTime) int64 { return t.Compute }},
 	{"move within tiles", "#2a9d8f", func(t *TileTime) int64 { return t.Move }},
 	{"move between tiles", "#d1495b", func(t *TileTime) int64 { return t.Inter }},
+	{"last steps of reductions, near the memory", "#8c564b", func(t *TileTime) int64 { return t.Final }},
 	{"sync, with the wait for packets", "#7b4fa3", func(t *TileTime) int64 { return t.Sync }},
 }
 
@@ -58,7 +59,7 @@ func TileFigure(title string, studies []*TileStudy) []byte {
 		widest = max(widest, x+w+headingX)
 		x += w + between
 	}
-	s := newSVG(widest, 0, title, "Cycles in memory, 1 is the best shape (*); the bold one is chosen. Parts share a bar in proportion.")
+	s := newSVG(widest, 0, title, "Cycles, 1 is the best shape (*); the bold one is chosen. Parts share a bar in proportion.")
 	s.heading()
 	var entries []legendEntry
 	for _, p := range tileParts {
@@ -69,10 +70,10 @@ func TileFigure(title string, studies []*TileStudy) []byte {
 	for _, p := range panels {
 		t := p.study
 		base := top + float64(p.line)*(panelHead+plotHeight+labels) + panelHead + plotHeight
-		best := float64(t.Tiles[t.Best].Total)
+		best := float64(t.Tiles[t.Best].Time())
 		most := 0.0
 		for i := range t.Tiles {
-			most = max(most, float64(t.Tiles[i].Total)/best)
+			most = max(most, float64(t.Tiles[i].Time())/best)
 		}
 		scale := ticks(most, 4)
 		y := func(v float64) float64 { return base - v/scale[len(scale)-1]*plotHeight }
@@ -96,8 +97,8 @@ func TileFigure(title string, studies []*TileStudy) []byte {
 				if n == 0 {
 					continue
 				}
-				to := from + float64(n)/float64(sum)*float64(c.Total)/best
-				s.rect(at, y(to), bar, y(from)-y(to), part.colour, fmt.Sprintf("%s of %s: %s %d of %d cycles", t.Kernel, c.Tile, part.name, n, c.Total))
+				to := from + float64(n)/float64(sum)*float64(c.Time())/best
+				s.rect(at, y(to), bar, y(from)-y(to), part.colour, fmt.Sprintf("%s of %s: %s %d of %d cycles", t.Kernel, c.Tile, part.name, n, c.Time()))
 				from = to
 			}
 			name, style := c.Tile, textStyle{size: 10.5, anchor: "end", rotate: -90}

@@ -34,16 +34,31 @@ type TileTime struct {
 	Commands int64  `json:"commands"`
 	system.Cycles
 	ByteHops int64 `json:"noc_byte_hops"`
+
+	// FinalOps are operations of the last steps of reductions, which streams do near the
+	// memory, and Final the cycles that a study takes them for.
+	FinalOps int64 `json:"final_ops"`
+	Final    int64 `json:"final"`
 }
+
+// Time returns the cycles of a shape, last steps of reductions included.
+func (t *TileTime) Time() int64 { return t.Total + t.Final }
+
+// DefaultNearRate is the number of operations that the streams of a bank are taken to
+// do in a cycle. The model of a machine has no time for streams, and the paper no
+// figure; without any, the best tiles would be those that leave whole reductions to
+// them. One is the most that a scalar unit does.
+const DefaultNearRate = 1
 
 // ErrNoTiles is wrapped by the error of a study of a program that has no tiles to
 // choose: of one dimension, or not laid out in memory.
 var ErrNoTiles = errors.New("no shapes of tiles to choose from")
 
 // StudyTiles times a program with all shapes of tiles, some at a time. Nothing is
-// executed: cycles do not depend on data. progress is told how many of all shapes are
+// executed: cycles do not depend on data. nearRate is as DefaultNearRate; 0 means that
+// last steps of reductions take no time. progress is told how many of all shapes are
 // done; it may be nil.
-func StudyTiles(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *tile.Machine, threads int, progress func(done, total int)) (*TileStudy, error) {
+func StudyTiles(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *tile.Machine, nearRate, threads int, progress func(done, total int)) (*TileStudy, error) {
 	prepared, err := system.Prepare(ctx, p, sizes, m, nil)
 	if err != nil {
 		return nil, err
@@ -86,11 +101,16 @@ func StudyTiles(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m 
 		return nil, fmt.Errorf("benchmarks: %s: %w: nothing is executed in memory", p.Name, ErrNoTiles)
 	}
 	s.Plain = len(shapes) - 1
-	for i, t := range s.Tiles {
+	for i := range s.Tiles {
+		t := &s.Tiles[i]
+		if nearRate > 0 {
+			rate := int64(nearRate) * int64(m.Banks())
+			t.Final = (t.FinalOps + rate - 1) / rate
+		}
 		if t.Tile == grid.Tile().String() {
 			s.Chosen = i
 		}
-		if t.Total < s.Tiles[s.Best].Total {
+		if t.Time() < s.Tiles[s.Best].Time() {
 			s.Best = i
 		}
 	}
@@ -113,7 +133,7 @@ func (s *TileStudy) time(ctx context.Context, p *tdfg.Program, sizes map[string]
 					cancel(err)
 					continue
 				}
-				s.Tiles[i] = TileTime{Tile: shapes[i].String(), Arrays: r.Arrays, Commands: r.Commands, Cycles: r.Cycles, ByteHops: r.ByteHops}
+				s.Tiles[i] = TileTime{Tile: shapes[i].String(), Arrays: r.Arrays, Commands: r.Commands, Cycles: r.Cycles, ByteHops: r.ByteHops, FinalOps: r.FinalOps}
 				mu.Lock()
 				done++
 				if progress != nil {
@@ -137,12 +157,12 @@ func (s *TileStudy) time(ctx context.Context, p *tdfg.Program, sizes map[string]
 // Excess returns by how much the shape that the heuristics choose takes longer than
 // the best one, as a share of the best.
 func (s *TileStudy) Excess() float64 {
-	return float64(s.Tiles[s.Chosen].Total)/float64(s.Tiles[s.Best].Total) - 1
+	return float64(s.Tiles[s.Chosen].Time())/float64(s.Tiles[s.Best].Time()) - 1
 }
 
 // WithoutDRAM returns the cycles of a shape but for the transfer from and to DRAM,
 // which is the same for all.
-func (t *TileTime) WithoutDRAM() int64 { return t.Total - t.DRAM }
+func (t *TileTime) WithoutDRAM() int64 { return t.Time() - t.DRAM }
 
 // ExcessWithoutDRAM is Excess where data are in memory already.
 func (s *TileStudy) ExcessWithoutDRAM() float64 {
@@ -155,7 +175,7 @@ func (s *TileStudy) ExcessWithoutDRAM() float64 {
 
 // Speedup returns how many times faster the chosen shape is than no tiling.
 func (s *TileStudy) Speedup() float64 {
-	return float64(s.Tiles[s.Plain].Total) / float64(s.Tiles[s.Chosen].Total)
+	return float64(s.Tiles[s.Plain].Time()) / float64(s.Tiles[s.Chosen].Time())
 }
 
 // TileMeans are geometric means over studies: of the time of the chosen shape over

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"testing"
 
@@ -44,7 +45,7 @@ func TestStudyTiles(t *testing.T) {
 	ctx := context.Background()
 	p, m, sizes := studiedProgram(t), tile.Default(), map[string]int64{"N": 200, "M": 176}
 	reports := 0
-	s, err := StudyTiles(ctx, p, sizes, m, 3, func(done, total int) {
+	s, err := StudyTiles(ctx, p, sizes, m, 0, 3, func(done, total int) {
 		reports++
 		require.Equal(t, reports, done)
 		require.Equal(t, 9, total)
@@ -72,7 +73,7 @@ func TestStudyTiles(t *testing.T) {
 	require.Equal(t, r.Tile, s.Tiles[s.Chosen].Tile)
 	require.InDelta(t, float64(r.Cycles.Total)/float64(best)-1, s.Excess(), 1e-12)
 
-	alone, err := StudyTiles(ctx, p, sizes, m, 1, nil)
+	alone, err := StudyTiles(ctx, p, sizes, m, 0, 1, nil)
 	require.NoError(t, err)
 	require.Equal(t, s, alone)
 }
@@ -80,7 +81,7 @@ func TestStudyTiles(t *testing.T) {
 // TestStudyTilesErrors studies what has no choice, or is stopped.
 func TestStudyTilesErrors(t *testing.T) {
 	p, m := studiedProgram(t), tile.Default()
-	_, err := StudyTiles(context.Background(), p, map[string]int64{"N": 200, "M": 170}, m, 2, nil)
+	_, err := StudyTiles(context.Background(), p, map[string]int64{"N": 200, "M": 170}, m, 1, 2, nil)
 	require.ErrorIs(t, err, ErrNoTiles)
 	require.ErrorContains(t, err, "innermost dimension does not align with cache lines")
 	line, err := cfront.Compile(context.Background(), "line.c", `void line(int N, int A[N], int c) {
@@ -89,14 +90,46 @@ func TestStudyTilesErrors(t *testing.T) {
 		for (int i = 0; i < N; i++) A[i] = c;
 	}`, cfront.Options{})
 	require.NoError(t, err)
-	_, err = StudyTiles(context.Background(), line, map[string]int64{"N": 160}, m, 2, nil)
+	_, err = StudyTiles(context.Background(), line, map[string]int64{"N": 160}, m, 1, 2, nil)
 	require.ErrorIs(t, err, ErrNoTiles)
 	require.ErrorContains(t, err, "one dimension")
 
 	ctx, cancel := context.WithCancelCause(context.Background())
 	stop := errors.New("stop")
-	_, err = StudyTiles(ctx, p, map[string]int64{"N": 200, "M": 176}, m, 2, func(int, int) { cancel(stop) })
+	_, err = StudyTiles(ctx, p, map[string]int64{"N": 200, "M": 176}, m, 1, 2, func(int, int) { cancel(stop) })
 	require.Error(t, err)
+}
+
+// TestStudyTilesFinal sums rows of 512 with tiles of 1 to 256 along them: what is left
+// of a row is added near the memory, at so many elements a bank and cycle.
+func TestStudyTilesFinal(t *testing.T) {
+	p, err := cfront.Compile(context.Background(), "rows.c", `void rows(int N, const float A[N][512], float S[N]) {
+		inf_array(A, N, 512);
+		inf_array(S, N);
+		#pragma bitsched region reassociate
+		for (int i = 0; i < N; i++) {
+			float s = 0;
+			for (int j = 0; j < 512; j++) s += A[i][j];
+			S[i] = s;
+		}
+	}`, cfront.Options{})
+	require.NoError(t, err)
+	m := tile.Default()
+	for _, rate := range []int{0, 1, 3} {
+		s, err := StudyTiles(context.Background(), p, map[string]int64{"N": 256}, m, rate, 2, nil)
+		require.NoError(t, err)
+		for i, c := range s.Tiles {
+			ops := int64(256 * (512>>i - 1))
+			require.Equal(t, ops, c.FinalOps, c.Tile)
+			cycles := int64(0)
+			if rate > 0 {
+				cycles = int64(math.Ceil(float64(ops) / float64(64*rate)))
+			}
+			require.Equal(t, cycles, c.Final)
+			require.Equal(t, c.Total+cycles, c.Time())
+			require.LessOrEqual(t, s.Tiles[s.Best].Time(), c.Time())
+		}
+	}
 }
 
 // TestTileMeans takes studies whose means are known.

@@ -25,11 +25,9 @@ func (r *runner) nearStep(ctx context.Context, p *lowering.Plan, s *lowering.Ste
 	case lowering.StreamStep:
 		return r.stream(ctx, p, s, n, values, in)
 	case lowering.SpillStep:
-		r.nearTime(s)
 		r.spill(s)
 		return nil
 	case lowering.ReloadStep:
-		r.nearTime(s)
 		r.reload(s)
 		return nil
 	}
@@ -38,14 +36,9 @@ func (r *runner) nearStep(ctx context.Context, p *lowering.Plan, s *lowering.Ste
 
 // final reduces the first elements of the groups of a reduction in order.
 func (r *runner) final(g *tdfg.Graph, s *lowering.Step, n *tdfg.Node, values map[string]int64) error {
-	reduce := &g.Nodes[n.Args[0]]
-	box, err := reduce.Domain.Box(values)
+	box, group, err := r.groups(g, n, values)
 	if err != nil {
 		return err
-	}
-	group := int64(reduce.Group)
-	if group == 0 {
-		group = int64(r.layout.Grid.Group(n.Dim))
 	}
 	d := n.Dim
 	lo, hi := box[d].Lo, box[d].Hi
@@ -290,14 +283,36 @@ func (r *runner) reload(s *lowering.Step) {
 	}
 }
 
-// nearTime counts the part of a step that takes time in this model.
-func (r *runner) nearTime(s *lowering.Step) {
+// nearTime counts what is known of a step without executing it: the time of spills,
+// which go through DRAM, and the operations of last reductions.
+func (r *runner) nearTime(g *tdfg.Graph, s *lowering.Step, values map[string]int64) error {
 	switch s.Kind {
 	case lowering.SpillStep:
 		r.spillTime(s.Src)
 	case lowering.ReloadStep:
 		r.spillTime(s.Dst)
+	case lowering.FinalStep:
+		n := &g.Nodes[s.Node]
+		box, group, err := r.groups(g, n, values)
+		if err != nil || box.Empty() {
+			return err
+		}
+		along := box[n.Dim]
+		r.report.FinalOps += ((along.Hi-1)/group - along.Lo/group) * (box.Size() / along.Len())
 	}
+	return nil
+}
+
+// groups returns the box of the reduction that a Final ends, and how many neighbours
+// it has taken together.
+func (r *runner) groups(g *tdfg.Graph, n *tdfg.Node, values map[string]int64) (lattice.Box, int64, error) {
+	reduce := &g.Nodes[n.Args[0]]
+	box, err := reduce.Domain.Box(values)
+	group := int64(reduce.Group)
+	if group == 0 {
+		group = int64(r.layout.Grid.Group(n.Dim))
+	}
+	return box, group, err
 }
 
 // spillTime counts a spill or a reload of a register.

@@ -27,6 +27,7 @@ type Report struct {
 	Operations int64 `json:"operations"` // of elements, in memory
 	RowOps     int64 `json:"row_ops"`    // cycles of arrays
 	NearOps    int64 `json:"near_ops"`   // operations of elements near the memory
+	FinalOps   int64 `json:"final_ops"`  // of these, the last steps of reductions over several tiles
 
 	// Instructions of all arrays, by what they do to rows; see [Report.Energy].
 	Instructions cost.Kinds `json:"array_instructions"`
@@ -78,6 +79,7 @@ func (r *Report) WriteStats(w io.Writer) error {
 	line("system.operations", r.Operations, "operations of elements in memory")
 	line("system.rowOps", r.RowOps, "row operations of arrays")
 	line("system.nearOps", r.NearOps, "operations of elements near the memory")
+	line("system.finalOps", r.FinalOps, "of these, the last steps of reductions over several tiles")
 	n := &r.Instructions
 	line("system.arrays.computes", n.Computes, "instructions of arrays that activate several rows and write one")
 	line("system.arrays.moves", n.Moves, "that read one row and write one")

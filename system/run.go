@@ -283,9 +283,11 @@ func (r *runner) region(ctx context.Context, g *tdfg.Graph, values map[string]in
 		}
 		if n < len(cmds) {
 			s := &plan.Steps[cmds[n].Step]
-			if r.opt.TimingOnly {
-				r.nearTime(s)
-			} else if err := r.nearStep(ctx, plan, s, values, in); err != nil {
+			err := r.nearTime(g, s, values)
+			if err == nil && !r.opt.TimingOnly {
+				err = r.nearStep(ctx, plan, s, values, in)
+			}
+			if err != nil {
 				return fmt.Errorf("system: %s: node %d: %s: %w", g.Name, s.Node, s.Kind, err)
 			}
 			r.report.NearSteps++

@@ -19,6 +19,7 @@ type tilesizeFlags struct {
 	kernel   kernelFlags
 	machine  machineFlags
 	optimize bool
+	nearRate int
 	threads  int
 	json     bool
 	svg      string
@@ -27,7 +28,8 @@ type tilesizeFlags struct {
 const tilesizeLong = `Tilesize times a kernel with every valid shape of tiles, and says which is the best,
 which one the heuristics choose, and by how much it takes longer (Infinity Stream,
 figures 16 and 17). Nothing is executed: cycles do not depend on data. As in run, only
-what is in memory takes time.
+what is in memory takes time, but for the last steps of reductions over several tiles:
+streams do them, at an assumed rate, or the best tiles would leave all to them.
 
 `
 
@@ -65,6 +67,7 @@ func (a *app) tilesizeCommand() *cobra.Command {
 	fl.BoolVar(&small, "small", false, "take small sizes for a workload, not those of Infinity Stream")
 	f.machine.add(cmd, fl)
 	fl.BoolVar(&f.optimize, "optimize", false, "optimise the graphs by equality saturation")
+	fl.IntVar(&f.nearRate, "near-rate", benchmarks.DefaultNearRate, "last `steps` of reductions that the streams of a bank do in a cycle, 0 for no time at all")
 	fl.IntVar(&f.threads, "threads", 0, "number of `threads`, 0 for all cores")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
 	fl.StringVar(&f.svg, "svg", "", "draw cycles against shapes into this `file`")
@@ -74,6 +77,7 @@ func (a *app) tilesizeCommand() *cobra.Command {
 type tilesizeResult struct {
 	Machine     string                  `json:"machine"`
 	Optimized   bool                    `json:"optimized"`
+	NearRate    int                     `json:"near_rate"`
 	Studies     []tileStudyResult       `json:"studies"`
 	LeftOut     []string                `json:"left_out"` // kernels without a choice, and why
 	Excess      float64                 `json:"mean_excess_percent"`
@@ -100,6 +104,9 @@ func (a *app) tilesize(cmd *cobra.Command, nameOrFile string, f tilesizeFlags) e
 	if err != nil {
 		return err
 	}
+	if f.nearRate < 0 {
+		return usageError(cmd, "--near-rate %d, expected 0 or more", f.nearRate)
+	}
 	if f.svg == "-" {
 		return usageError(cmd, "--svg -, expected a file")
 	}
@@ -119,7 +126,7 @@ func (a *app) tilesize(cmd *cobra.Command, nameOrFile string, f tilesizeFlags) e
 	s := a.startStoppable(0, line, "finishing with the kernels so far")
 	defer s.end()
 	report := a.searchProgress(line)
-	r := &tilesizeResult{Machine: machine.Name, Optimized: f.optimize}
+	r := &tilesizeResult{Machine: machine.Name, Optimized: f.optimize, NearRate: f.nearRate}
 	for _, name := range names {
 		study, err := a.studyTiles(cmd, s, name, f, machine, n, report)
 		switch {
@@ -177,7 +184,7 @@ func (a *app) studyTiles(cmd *cobra.Command, s *search, name string, f tilesizeF
 			return nil, err
 		}
 	}
-	return benchmarks.StudyTiles(s.ctx, program, k.sizes, m, n, func(done, total int) {
+	return benchmarks.StudyTiles(s.ctx, program, k.sizes, m, f.nearRate, n, func(done, total int) {
 		report(masim.Progress{Phase: k.program.Name + ": shape", Done: done, Total: total, Best: -1})
 	})
 }
@@ -204,7 +211,7 @@ func (r *tilesizeResult) text(f tilesizeFlags) string {
 			within++
 		}
 		t.Rows = append(t.Rows, []string{
-			v.Kernel, v.Sizes, fmt.Sprint(len(v.Tiles)), best.Tile, fmt.Sprint(best.Total), chosen.Tile, fmt.Sprint(chosen.Total),
+			v.Kernel, v.Sizes, fmt.Sprint(len(v.Tiles)), best.Tile, fmt.Sprint(best.Time()), chosen.Tile, fmt.Sprint(chosen.Time()),
 			fixed(v.Excess) + " %", fixed(v.WithoutDRAM) + " %", strconv.FormatFloat(v.Speedup, 'f', 2, 64) + "x",
 		})
 	}
@@ -234,7 +241,7 @@ func (r *tilesizeResult) text(f tilesizeFlags) string {
 func shapesText(s *benchmarks.TileStudy) string {
 	t := benchmarks.Table{Columns: []benchmarks.Column{
 		{Name: "tile", Left: true}, {Name: "arrays"}, {Name: "commands"}, {Name: "cycles"}, {Name: "above best"}, {Name: "dram"}, {Name: "jit"}, {Name: "compute"}, {Name: "move"},
-		{Name: "inter"}, {Name: "sync"}, {Name: "", Left: true},
+		{Name: "inter"}, {Name: "sync"}, {Name: "final"}, {Name: "", Left: true},
 	}}
 	for i := range s.Tiles {
 		c := &s.Tiles[i]
@@ -248,11 +255,11 @@ func shapesText(s *benchmarks.TileStudy) string {
 			note = "chosen"
 		}
 		row := []string{c.Tile}
-		for _, n := range []int64{int64(c.Arrays), c.Commands, c.Total} {
+		for _, n := range []int64{int64(c.Arrays), c.Commands, c.Time()} {
 			row = append(row, strconv.FormatInt(n, 10))
 		}
-		row = append(row, fmt.Sprintf("%.1f %%", 100*(float64(c.Total)/float64(s.Tiles[s.Best].Total)-1)))
-		for _, n := range []int64{c.DRAM, c.JIT, c.Compute, c.Move, c.Inter, c.Sync} {
+		row = append(row, fmt.Sprintf("%.1f %%", 100*(float64(c.Time())/float64(s.Tiles[s.Best].Time())-1)))
+		for _, n := range []int64{c.DRAM, c.JIT, c.Compute, c.Move, c.Inter, c.Sync, c.Final} {
 			row = append(row, strconv.FormatInt(n, 10))
 		}
 		t.Rows = append(t.Rows, append(row, note))
