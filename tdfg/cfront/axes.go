@@ -42,9 +42,17 @@ type solver struct {
 	by     map[*array][]demand
 	perms  map[int][][]int
 	layout *layout
+	steps  int
 }
 
+// maxSteps bounds the search: programs with so many arrays that it is not enough
+// keep fewer nests as tensors.
+const maxSteps = 20000
+
 func (s *solver) place(i int) bool {
+	if s.steps++; s.steps > maxSteps {
+		return false
+	}
 	if i == len(s.order) {
 		return s.placeLoops()
 	}

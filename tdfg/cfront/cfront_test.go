@@ -3,6 +3,7 @@ package cfront_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -107,4 +108,33 @@ func TestHostile(t *testing.T) {
 	cancel()
 	_, err := cfront.Compile(ctx, "k.c", region("", "A[0] = 1;"), cfront.Options{})
 	require.ErrorIs(t, err, context.Canceled)
+}
+
+// TestGrowth has kernels that are small and would be large if what a variable stands
+// for were written out, or if all places of arrays were tried.
+func TestGrowth(t *testing.T) {
+	var inline, index, params, arrays strings.Builder
+	inline.WriteString("for (int i = 1; i < N; i++) { float t0 = A[i - 1];\n")
+	index.WriteString("for (int i = 0; i < 1; i++) { const int j0 = i;\n")
+	for i := range 60 {
+		fmt.Fprintf(&inline, "float t%d = t%d * t%d;\n", i+1, i, i)
+		fmt.Fprintf(&index, "const int j%d = j%d + j%d - i;\n", i+1, i, i)
+	}
+	inline.WriteString("A[i] = t60; }")
+	index.WriteString("A[j60] = 1; }")
+	for _, body := range []string{inline.String(), index.String()} {
+		p, err := compile(region("", body), nil)
+		require.NoError(t, err)
+		require.Less(t, len(p.String()), 40000)
+	}
+	for i := range 40 {
+		fmt.Fprintf(&params, ", float A%d[N][N][N]", i)
+		fmt.Fprintf(&arrays, "inf_array(A%d, N, N, N);\n", i)
+	}
+	arrays.WriteString("#pragma bitsched region\n{\n")
+	for i := range 39 {
+		fmt.Fprintf(&arrays, "for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) A%d[0][i][j] = A%d[i][0][j];\n", i, i+1)
+	}
+	_, err := compile("#include \"bitsched.h\"\nvoid k(int N"+params.String()+")\n{\n"+arrays.String()+"A0[0][0][0] = 0;\n}\n}\n", nil)
+	require.NoError(t, err)
 }

@@ -488,8 +488,8 @@ func (c *converter) declaration(d *cc.Declaration, guard *expr, out *[]stmt) {
 		v.host = len(c.loops) == 0
 		if init != nil {
 			x := convert(init, t)
-			if t.Int() && t.Bits() >= 32 && !c.assigned(name) && c.isIndex(x) {
-				v.alias = x
+			if e, ok := c.index(x); ok && t.Int() && t.Bits() >= 32 && !c.assigned(name) {
+				v.alias = c.k.expr(e, t, at)
 			} else {
 				*out = append(*out, c.assign(&expr{kind: varExpr, typ: t, pos: at, v: v}, x, guard, at))
 			}
@@ -498,15 +498,14 @@ func (c *converter) declaration(d *cc.Declaration, guard *expr, out *[]stmt) {
 	}
 }
 
-// isIndex reports whether x is affine in symbols that are loop variables or numbers.
-func (c *converter) isIndex(x *expr) bool {
-	ok := true
+// index returns an expression that is affine in loop variables.
+func (c *converter) index(x *expr) (e lattice.Expr, ok bool) {
+	ok = true
 	x.walk(func(y *expr) { ok = ok && (y.kind != varExpr || y.v.kind == loopVar) })
 	if !ok {
-		return false
+		return e, false
 	}
-	_, ok = affine(x)
-	return ok
+	return affine(x)
 }
 
 // mentioned returns an array that an expression names.

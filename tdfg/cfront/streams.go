@@ -154,6 +154,22 @@ func (st *streamer) let(base string, x *stream.Expr, t scalar.Type) *stream.Expr
 	return stream.Ref(name)
 }
 
+// maxInline is the greatest expression that stands for a variable wherever that is
+// used: chains of variables would double it with each.
+const maxInline = 40
+
+// size returns the number of operations of an expression when it is written out, at
+// most a little more than maxInline.
+func (st *streamer) size(x *stream.Expr) int {
+	n := 1
+	for _, a := range x.Args {
+		if n += st.size(a); n > maxInline {
+			break
+		}
+	}
+	return n
+}
+
 // carriedBy lists the variables that a loop assigns and that outlive it.
 func (st *streamer) carriedBy(l *loop) []*variable {
 	inside := map[*loop]bool{l: true}
@@ -257,6 +273,9 @@ func (st *streamer) assign(a *assign) {
 		x := st.expr(a.value, guard, nil)
 		if guard != nil {
 			x = stream.Apply(scalar.Select, guard, x, st.variable(a.target.v))
+		}
+		if st.size(x) > maxInline {
+			x = st.let(a.target.v.name, x, a.target.typ)
 		}
 		st.env[a.target.v] = x
 		return
