@@ -16,6 +16,11 @@
 // [Shapes], and [Choose] picks one by hints. A [LOT] is the layout override table:
 // it maps physical addresses to bitlines and back.
 //
+// A [Plan] is a tensor dataflow graph in the order of its execution, with rows for
+// its values; [Plan.Lower] makes commands of it for a grid. Values in registers have
+// no meaning outside of their tensors, so that its moves need no decomposition
+// ([Grid.MoveAround]); what is stored into arrays is cut exactly.
+//
 // Here a tile is the part of the lattice that one array holds, not the tile of a
 // chip with its core and cache bank. Dimension 0 is the innermost one, contiguous
 // in memory, and fastest among the bitlines of a tile and among tiles.
