@@ -36,6 +36,21 @@ func (a *asm) classify(u *unpacked, fraction bool) {
 	}
 }
 
+// classifyFrom finds the flags as classify does, the fraction's from its top; and
+// whether the hidden bit or one of the top n bits of the fraction is set, in a
+// cycle more. n is at least 2.
+func (a *asm) classifyFrom(u *unpacked, n int) (upper bit) {
+	a.classify(u, false)
+	u.fraction, upper = a.row(), a.row()
+	rest := len(u.man) - n
+	a.reduce(opOr, u.fraction, u.man[rest:])
+	a.fn(opOr, upper, u.fraction, u.hidden)
+	for _, b := range u.man[:rest] {
+		a.fn(opOr, u.fraction, u.fraction, b)
+	}
+	return upper
+}
+
 // significand is the fraction with the hidden bit.
 func (u *unpacked) significand() word { return append(append(word{}, u.man...), u.hidden) }
 
@@ -307,19 +322,20 @@ func (a *asm) finish(d word, e finish) {
 		}
 		a.not(sign, sign)
 		a.fn(opAnd, t, t, sign)
-		a.tagOf(opOr, below, e.null)
-		for _, b := range d[:f.Man+f.Exp] {
-			a.copym(b, zero)
-		}
+		a.fn(opOr, below, below, e.null)
+		a.fn(opOr, t, t, e.special)
+		a.tag(below)
+		a.copyWordm(exp, zeros(f.Exp))
+		a.tagOf(opOr, below, t)
+		a.copyWordm(d[:f.Man], zeros(f.Man))
+		a.tag(t)
 		a.free(below)
 	} else {
 		for _, o := range e.over {
 			a.fn(opOr, t, t, o)
 		}
-	}
-	a.tagOf(opOr, t, e.special)
-	for _, b := range d[:f.Man] {
-		a.copym(b, zero)
+		a.tagOf(opOr, t, e.special)
+		a.copyWordm(d[:f.Man], zeros(f.Man))
 	}
 	for _, b := range exp {
 		a.copym(b, one1)

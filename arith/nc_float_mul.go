@@ -6,42 +6,32 @@ package arith
 // it rise.
 func ncFloatMul(a *asm, t Type, x []word, d word) {
 	f := t.Float
+	if !f.FTZ && f.bias() >= f.Man+2 {
+		a.mulGradual(f, d, split(f, x[0]), split(f, x[1]))
+		return
+	}
 	u, v := split(f, x[0]), split(f, x[1])
 	p := f.Man + 1
 	a.classify(&u, true)
 	a.classify(&v, true)
 	a.fn(opXor, d[p+f.Exp-1], u.sign, v.sign)
 
-	// A number with exponent 0 counts as with exponent 1.
-	offset := p + 1
+	var sum word
 	if f.FTZ {
-		offset = 0
-	}
-	n := f.sumBits(offset)
-	sum := a.rows(n)
-	lowA := a.row()
-	a.not(lowA, u.hidden)
-	a.loadCarry(lowA)
-	for i := range f.Exp {
-		a.add(sum[i], u.exp[i], v.exp[i])
-	}
-	a.writeCarry(sum[f.Exp])
-	a.not(lowA, v.hidden)
-	a.loadCarry(lowA)
-	a.free(lowA)
-	for i, c := range constWord(uint64(offset-f.bias()), n) {
-		if i > f.Exp {
-			a.add(sum[i], zero, c)
-		} else {
-			a.add(sum[i], sum[i], c)
-		}
+		sum = a.signedExponent(f, &u, &v)
+	} else {
+		sum = a.offsetExponent(f, &u, &v, p+1)
 	}
 
 	// The low bits of the product are gathered in one before the result is written,
 	// and lie where it will.
 	low := min(f.Man+f.Exp, p-2)
 	product := append(append(word{}, d[:low]...), a.rows(2*p-low)...)
-	a.mulFull(product, u.significand(), v.significand(), false)
+	m, by := u.significand(), v.significand()
+	if f.FTZ { // else the result is zero
+		m[f.Man], by[f.Man] = one1, one1
+	}
+	a.mulFull(product, m, by, false)
 
 	// The product of normal numbers has its highest one in one of two places.
 	nonzero, rise := bit(one1), 1
@@ -55,6 +45,42 @@ func ncFloatMul(a *asm, t Type, x []word, d word) {
 	over := a.place(f, d, product, sum, nonzero, rise)
 	a.free(nonzero)
 	a.mulSpecial(f, d, &u, &v, over)
+}
+
+// signedExponent returns the exponent that a product of 1 or more and less than 2
+// has as a signed number of Exp+2 bits, with FTZ.
+func (a *asm) signedExponent(f *Format, u, v *unpacked) word {
+	sum, sign := a.exponentSum(f, u, v), a.row()
+	// The top two bits, less one.
+	top, next := sum[f.Exp], sum[f.Exp-1]
+	a.fn(opNor, sign, top, next)
+	a.fn(opXnor, top, top, next)
+	a.not(next, next)
+	return append(sum, sign)
+}
+
+// offsetExponent returns that exponent and an offset as a signed number. A number
+// with exponent 0 counts as with exponent 1.
+func (a *asm) offsetExponent(f *Format, u, v *unpacked, offset int) word {
+	n := f.sumBits(offset)
+	sum, low := a.rows(n), a.row()
+	a.not(low, u.hidden)
+	a.loadCarry(low)
+	for i := range f.Exp {
+		a.add(sum[i], u.exp[i], v.exp[i])
+	}
+	a.writeCarry(sum[f.Exp])
+	a.not(low, v.hidden)
+	a.loadCarry(low)
+	a.free(low)
+	for i, c := range constWord(uint64(offset-f.bias()), n) {
+		if i > f.Exp {
+			a.add(sum[i], zero, c)
+		} else {
+			a.add(sum[i], sum[i], c)
+		}
+	}
+	return sum
 }
 
 // subtractMoved subtracts what was moved from an exponent, given the complement.
