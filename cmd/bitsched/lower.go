@@ -438,7 +438,10 @@ func (r *lowerResult) text() string {
 		t.Rows = append(t.Rows, row)
 	}
 	if len(t.Rows) > 0 {
-		out.WriteString("\n" + renderTable(t) + "\n\n")
+		out.WriteString("\n" + renderTable(t) + "\n")
+	}
+	if len(r.Regions) > 0 {
+		out.WriteString("\n")
 	}
 	var end summary
 	for _, g := range r.Regions {
