@@ -149,7 +149,7 @@ func (a *app) noc(cmd *cobra.Command, f nocFlags) error {
 	case f.links && !f.json:
 		return usageError(cmd, "--links without --json")
 	}
-	if err := a.checkWritable(f.svg); err != nil {
+	if err := a.checkWritable(f.svg, f.reference); err != nil {
 		return err
 	}
 

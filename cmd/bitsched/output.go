@@ -38,6 +38,32 @@ func (a *app) checkWritable(path string, inputs ...string) error {
 	return nil
 }
 
+// checkDistinct reports two outputs, "" for none, that are one file: the second would
+// replace the first.
+func checkDistinct(a, b string) error {
+	if a == "" || b == "" || a == "-" || b == "-" {
+		return nil
+	}
+	first, special, err := resolve(a)
+	if err != nil || special {
+		return err
+	}
+	second, _, err := resolve(b)
+	if err != nil {
+		return err
+	}
+	if first, err = filepath.Abs(first); err != nil {
+		return err
+	}
+	if second, err = filepath.Abs(second); err != nil {
+		return err
+	}
+	if first == second {
+		return fmt.Errorf("bitsched: write %s twice, expected another file for one of the outputs", a)
+	}
+	return nil
+}
+
 // writeFile writes an output file, or stdout for "-". The file appears complete
 // or not at all: it is written under a temporary name in the same directory and
 // renamed. Devices and pipes are written directly.

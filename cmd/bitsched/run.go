@@ -174,6 +174,9 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 			return usageError(cmd, "--trace or --stats -, expected a file")
 		}
 	}
+	if err := checkDistinct(f.trace, f.stats); err != nil {
+		return err
+	}
 
 	line := a.newProgress()
 	defer line.clear()

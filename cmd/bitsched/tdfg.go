@@ -147,6 +147,9 @@ func (a *app) tdfg(cmd *cobra.Command, nameOrFile string, f tdfgFlags) error {
 			return err
 		}
 	}
+	if err := checkDistinct(f.dot, f.svg); err != nil {
+		return err
+	}
 	line := a.newProgress()
 	defer line.clear()
 	s := a.startStoppable(0, line, "stopping")
