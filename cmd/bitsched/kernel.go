@@ -142,7 +142,8 @@ func (a *app) kernelSource(cmd *cobra.Command, nameOrFile string, f kernelFlags)
 }
 
 // readKernel reads and compiles a kernel and takes its sizes from the flags. Sizes
-// stay symbols of the program, unless it compiles only for their values.
+// stay symbols of the program, unless it compiles only for their values, or one is a
+// parameter that is only computed with.
 func (a *app) readKernel(ctx context.Context, cmd *cobra.Command, nameOrFile string, f kernelFlags) (*kernel, error) {
 	k, source, err := a.kernelSource(cmd, nameOrFile, f)
 	if err != nil {
@@ -153,7 +154,7 @@ func (a *app) readKernel(ctx context.Context, cmd *cobra.Command, nameOrFile str
 		return nil, err
 	}
 	k.program, err = cfront.Compile(ctx, k.file, source, cfront.Options{})
-	if err != nil && k.workload == nil && len(values) > 0 {
+	if k.workload == nil && len(values) > 0 && (err != nil || !k.sized(values)) {
 		maps.Copy(k.sizes, values)
 		k.program, err = cfront.Compile(ctx, k.file, source, cfront.Options{Defines: values})
 		values = nil // they are no sizes of the program any more
@@ -180,14 +181,26 @@ func (k *kernel) align() {
 	}
 }
 
+// hasSize reports whether a name is that of a symbol of the program.
+func (k *kernel) hasSize(name string) bool {
+	return slices.ContainsFunc(k.program.Sizes, func(s lattice.Symbol) bool { return s.Name == name })
+}
+
+// sized reports whether all values are those of sizes.
+func (k *kernel) sized(values map[string]int64) bool {
+	for name := range values {
+		if !k.hasSize(name) {
+			return false
+		}
+	}
+	return true
+}
+
 // define gives sizes their values. With some, values may be of sizes that the kernel
 // does not have.
 func (k *kernel) define(cmd *cobra.Command, values map[string]int64, some bool) error {
-	known := func(name string) bool {
-		return slices.ContainsFunc(k.program.Sizes, func(s lattice.Symbol) bool { return s.Name == name })
-	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if !known(name) {
+		if !k.hasSize(name) {
 			if some {
 				continue
 			}

@@ -184,9 +184,14 @@ func (a *app) studyTiles(cmd *cobra.Command, s *search, name string, f tilesizeF
 			return nil, err
 		}
 	}
-	return benchmarks.StudyTiles(s.ctx, program, k.sizes, m, f.nearRate, n, func(done, total int) {
+	study, err := benchmarks.StudyTiles(s.ctx, program, k.sizes, m, f.nearRate, n, func(done, total int) {
 		report(masim.Progress{Phase: k.program.Name + ": shape", Done: done, Total: total, Best: -1})
 	})
+	if err != nil {
+		return nil, err
+	}
+	study.Sizes = k.sizeText()
+	return study, nil
 }
 
 // withinPercent is what the heuristics are to keep to.
