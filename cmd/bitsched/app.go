@@ -98,17 +98,22 @@ func oneLine(err error) string {
 	return msg
 }
 
-const rootLong = `bitsched computes logic circuits inside SRAM arrays, bit by bit: it maps a
-circuit to MAJ and XOR gates, schedules these onto arrays with few copies
-between them, executes the schedule on a model of the arrays and compares
-every bitline with the circuit.
+const rootLong = `bitsched computes inside SRAM arrays, bit by bit.
 
-Circuits are AIGER (ASCII or binary), BLIF, structural Verilog or BENCH files.`
+Circuits: it maps one to MAJ and XOR gates, schedules these onto arrays with few
+copies between them, executes the schedule on a model of the arrays and compares
+every bitline with the circuit (schedule, verify). Circuits are AIGER (ASCII or
+binary), BLIF, structural Verilog or BENCH files.
+
+Kernels: it compiles one in C to graphs of tensors (tdfg), these to commands for the
+arrays of a modelled chip (lower), executes them, compares every bit and counts
+cycles (run).`
 
 const rootExample = `  bitsched gen multiplier --width 16 -o mult.aig
   bitsched schedule mult.aig --rows 256
   bitsched schedule mult.aig --rows 256 -o mult.bsp
-  bitsched verify mult.aig mult.bsp`
+  bitsched verify mult.aig mult.bsp
+  bitsched run mm_outer -D M=64 -D N=64 -D K=64`
 
 func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{

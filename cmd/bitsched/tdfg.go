@@ -79,12 +79,16 @@ differ, the exit code is 1.
 
 `
 
+const tdfgRunExample = `  bitsched tdfg run stencil2d -D N=100
+  bitsched tdfg run mine.c -D N=17 --optimize --seed 7`
+
 func (a *app) tdfgRunCommand() *cobra.Command {
 	var f tdfgFlags
 	cmd := &cobra.Command{
 		Use:               "run KERNEL",
 		Short:             "Execute the tensor dataflow graphs of a kernel by their definition",
 		Long:              tdfgRunLong + kernelHelp(),
+		Example:           tdfgRunExample,
 		Args:              exactArgs("KERNEL"),
 		ValidArgsFunction: completeKernels,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.tdfgRun(cmd, args[0], f) },
