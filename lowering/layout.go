@@ -129,19 +129,19 @@ type Hints struct {
 }
 
 // Choose picks the tile shape of the primary array by the heuristics of section
-// 4.1, the first of them that tells shapes apart in the order reduction, shift,
-// broadcast:
+// 4.1, reductions first:
 //
 //   - a reduction favours long tiles along its dimensions, for more rounds within
 //     tiles; tiles longer than the array are no better.
-//   - a shift favours the fewest elements at the boundaries of tiles in its
-//     dimensions: tiles close to square. Of shapes that are alike in this, those with
-//     boundaries in fewer dimensions are better: each takes commands of its own.
-//   - a broadcast favours sources that lie in many banks, so that none becomes a
-//     hotspot: small tiles along dimension 0.
+//   - shifts and broadcasts favour what makes the busiest bank send the fewest bits.
+//     A shift sends the elements at the boundaries of tiles in its dimension, so that
+//     tiles close to square are best; a broadcast sends its source, which should lie
+//     in many banks. The paper puts shifts first; but where the source of a broadcast
+//     is a whole plane (conv3d), that costs more than any shift.
 //
-// What is still open goes to the fewest tiles, the shape nearest to a cube, and
-// the longest dimension 0.
+// Of shapes that are alike in this, those with boundaries in the fewest dimensions of
+// shifts are better, since each takes commands of its own; then the fewest tiles, the
+// shape nearest to a cube, and the longest dimension 0.
 func Choose(size []int64, c Constraints, h Hints) (Shape, error) {
 	shapes, err := Shapes(size, c)
 	if err != nil {
@@ -153,36 +153,58 @@ func Choose(size []int64, c Constraints, h Hints) (Shape, error) {
 	}), nil
 }
 
+// remoteCost is what a bit costs that goes to another bank, beside one that stays: a
+// packet of 64 bytes takes three flits of a link of 32, but one cycle of the H-tree
+// (Infinity Stream, table 2).
+const remoteCost = 3
+
 // score of a shape; the less in order, the better.
-func (h Hints) score(size []int64, t Shape, c Constraints) (s [7]int64) {
-	s[0] = -1
-	banks := int64(-1)
+func (h Hints) score(size []int64, t Shape, c Constraints) (s [6]int64) {
 	g, err := NewGrid(size, t)
 	if err != nil {
 		panic(err) // the shape is valid
 	}
+	s[0] = -1
 	for d := range t {
 		if h.Reduce.Has(d) {
 			s[0] *= min(t[d], size[d])
 		}
-		if h.Shift.Has(d) && g.dim[d].tiles > 1 {
-			s[1] += c.B / t[d] // elements of a tile that a shift by one takes out of it
+		if g.dim[d].tiles == 1 {
+			continue
+		}
+		if h.Shift.Has(d) {
+			s[1] += min(c.W, int64(g.Tiles())) * (c.B / t[d])
 			s[2]++
 		}
 		if h.Broadcast.Has(d) {
-			at := Part{}
-			for i := range MaxDims {
-				at.dim[i] = partDim{0, g.dim[i].tiles, 0, g.dim[i].tile}
-			}
-			at.dim[d].tileHi = 1
-			if n := int64(len(Banks(nil, g.tiles(&at), int(c.W)))); banks < 0 || n < banks {
-				banks = n
-			}
+			s[1] += g.broadcastCost(d, c)
 		}
 	}
-	s[3] = -banks
-	s[4] = int64(g.Tiles())
-	s[5] = slices.MaxFunc(t, cmp.Compare[int64])
-	s[6] = -t[0]
+	s[3] = int64(g.Tiles())
+	s[4] = slices.MaxFunc(t, cmp.Compare[int64])
+	s[5] = -t[0]
 	return s
+}
+
+// broadcastCost is the number of bitlines that the busiest bank sends in a broadcast
+// along a dimension, of a source that fills the others.
+func (g *Grid) broadcastCost(d int, c Constraints) int64 {
+	var source Part
+	for i := range MaxDims {
+		source.dim[i] = partDim{0, g.dim[i].tiles, 0, g.dim[i].tile}
+	}
+	source.dim[d].tileHi = 1
+	bank, tiles, busiest := int64(-1), int64(0), int64(0)
+	for t := range g.tiles(&source).All() {
+		if b := int64(t) / c.W; b != bank {
+			bank, tiles = b, 0
+		}
+		tiles++
+		busiest = max(busiest, tiles)
+	}
+	lines := busiest * c.B / g.dim[d].tile
+	if reach := g.dim[d].tileStride * g.dim[d].tiles; c.W%reach != 0 {
+		lines *= remoteCost // the tiles along the dimension lie in several banks
+	}
+	return lines
 }

@@ -114,8 +114,10 @@ func TestChoose(t *testing.T) {
 		{"stencil3d: as few elements leave tiles of 8x4x8, but in three dimensions", []int64{512, 512, 16}, lowering.Hints{Shift: lowering.Dims(0, 1, 2)}, "4x4x16"},
 		{"kmeans/in: 128 dimensions reduced, section 8 tiles by 128", []int64{128, 32768}, lowering.Hints{Reduce: lowering.Dims(0), Shift: lowering.Dims(0, 1)}, "128x2"},
 		{"reduction before shift", []int64{2048, 2048}, lowering.Hints{Reduce: lowering.Dims(0), Shift: lowering.Dims(0, 1)}, "256x1"},
-		{"shift before broadcast", []int64{2048, 2048}, lowering.Hints{Shift: lowering.Dims(0, 1), Broadcast: lowering.Dims(0, 1)}, "16x16"},
+		{"shifts along both dimensions, and rows and columns to broadcast, which are few bits", []int64{2048, 2048}, lowering.Hints{Shift: lowering.Dims(0, 1), Broadcast: lowering.Dims(0, 1)}, "16x16"},
 		{"mm/out: rows are spread over as many banks as can be", []int64{2048, 2048}, lowering.Hints{Broadcast: lowering.Dims(0, 1)}, "1x256"},
+		{"conv3d: broadcasts of whole planes, which lie in more banks the more planes a tile has", []int64{256, 256, 64}, lowering.Hints{Shift: lowering.Dims(0, 1), Broadcast: lowering.Dims(0, 1, 2)}, "8x4x8"},
+		{"gather_mlp/out: no broadcast between tiles along dimension 0", []int64{128, 32768}, lowering.Hints{Broadcast: lowering.Dims(0, 1)}, "128x2"},
 		{"no hints", []int64{2048, 2048}, lowering.Hints{}, "16x16"},
 	} {
 		got, err := lowering.Choose(c.size, constraints(t, 4), c.h)
