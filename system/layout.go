@@ -153,6 +153,8 @@ func newLayout(m *tile.Machine, arrays []*tdfg.Array, graphs []*tdfg.Graph, size
 		bound = all
 	}
 	switch {
+	case len(l.Rows) == 0 && bound.Size() == 1:
+		return nil, fmt.Errorf("%w: no tensors, only streams", errNear)
 	case len(arrays) > m.LOT.Regions:
 		return nil, fmt.Errorf("%w: %d arrays, expected at most %d, the regions of the layout override table", errNear, len(arrays), m.LOT.Regions)
 	case l.Used > m.UsableRows():

@@ -253,11 +253,14 @@ func (r *runner) region(ctx context.Context, g *tdfg.Graph, values map[string]in
 		if r.opt.TimingOnly {
 			return nil
 		}
-		opt := interp.Options{}
+		var work interp.Stats
+		opt := interp.Options{Stats: &work}
 		if r.layout != nil {
 			opt.Group = r.layout.Grid.Group
 		}
-		return interp.RunGraph(ctx, g, values, r.m, opt)
+		err := interp.RunGraph(ctx, g, values, r.m, opt)
+		r.report.NearOps += work.Computed + work.Streamed
+		return err
 	}
 	if err := r.enter(plan); err != nil {
 		return err

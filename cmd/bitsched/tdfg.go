@@ -305,6 +305,7 @@ type tdfgRunResult struct {
 	Nodes     int64            `json:"nodes"`    // executed
 	Computed  int64            `json:"computed"` // elements
 	Moved     int64            `json:"moved"`    // elements
+	Streamed  int64            `json:"streamed"` // operations of elements in streams
 	Arrays    []tdfgArray      `json:"arrays"`
 	Reference string           `json:"reference"` // "" = there is none, "equal", "close" or what differs
 	Distance  float64          `json:"distance"`  // where sums are of another order: relative to the greatest element
@@ -359,6 +360,7 @@ func (a *app) tdfgRun(cmd *cobra.Command, nameOrFile string, f tdfgFlags) error 
 	line.clear()
 	r := &tdfgRunResult{
 		Kernel: k.program.Name, Sizes: k.sizes, Seed: f.seed, Optimized: f.optimize, Nodes: stats.Nodes, Computed: stats.Computed, Moved: stats.Moved,
+		Streamed: stats.Streamed,
 	}
 	for _, x := range k.program.Arrays {
 		r.Arrays = append(r.Arrays, arrayReport(x.Name, m.Arrays[x.Name], before.Arrays[x.Name]))
@@ -423,7 +425,7 @@ func (r *tdfgRunResult) text() string {
 		sizes = append(sizes, fmt.Sprintf("%s=%d", name, r.Sizes[name]))
 	}
 	s.add("kernel", "%s, %s, seed %d", r.Kernel, strings.Join(sizes, " "), r.Seed)
-	s.add("executed", "%s, %d elements computed, %d moved", count(int(r.Nodes), "node"), r.Computed, r.Moved)
+	s.add("executed", "%s, %d elements computed, %d moved, %d operations in streams", count(int(r.Nodes), "node"), r.Computed, r.Moved, r.Streamed)
 	for _, x := range r.Arrays {
 		state := "unchanged"
 		if x.Changed {

@@ -30,6 +30,7 @@ type Stats struct {
 	Nodes    int64
 	Computed int64 // elements of computations
 	Moved    int64 // elements of moves and broadcasts
+	Streamed int64 // operations of elements in streams
 }
 
 // RunGraph executes a graph on the arrays and scalars of its scope. values has

@@ -61,6 +61,11 @@ func (x *executor) stream(ctx context.Context, n *tdfg.Node) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
+	if x.opt.Stats != nil {
+		for _, c := range r.Streams {
+			x.opt.Stats.Streamed += c.Ops
+		}
+	}
 	array := x.g.ArrayIndex(st.Result)
 	if array < 0 {
 		v, ok := r.Value(st.Result)
