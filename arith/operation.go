@@ -117,7 +117,7 @@ var Operations = append(integerOperations(), floatOperations()...)
 func Resolve(name string, width int) (*Operation, Type, error) {
 	prefix, rest, ok := strings.Cut(name, ".")
 	if !ok {
-		return nil, Type{}, fmt.Errorf("arith: operation %q, expected a type, a point and an operation as in int.add", name)
+		return nil, Type{}, fmt.Errorf("arith: operation %q, expected a type, a point and an operation as in int32.add; bitsched ops lists them", name)
 	}
 	t := Type{Width: width}
 	if f, ok := LookupFormat(prefix); ok {
