@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path"
+	"reflect"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -245,10 +247,36 @@ func parseOnto(m Machine, text []byte, file string) (*Machine, error) {
 	if err := d.Decode(new(any)); !errors.Is(err, io.EOF) {
 		return nil, fail(1, "more than one document, expected one machine")
 	}
+	var raw any
+	if err := yaml.Unmarshal(text, &raw); err == nil {
+		if field, v := fraction(reflect.TypeFor[Machine](), raw); field != "" {
+			return nil, fail(fieldLine(text, field), fmt.Sprintf("%s is %v, expected a whole number", field, v))
+		}
+	}
 	if field, msg := m.check(); msg != "" {
 		return nil, fail(fieldLine(text, field), field+" "+msg)
 	}
 	return &m, nil
+}
+
+// fraction returns the first field of a whole number that has a fraction in the text,
+// which the reader of YAML cuts off, and its value; "" if there is none.
+func fraction(t reflect.Type, raw any) (field string, value float64) {
+	switch t.Kind() {
+	case reflect.Struct:
+		fields, _ := raw.(map[string]any)
+		for i := range t.NumField() {
+			name := t.Field(i).Tag.Get("yaml")
+			if field, value = fraction(t.Field(i).Type, fields[name]); value != 0 {
+				return strings.TrimSuffix(name+"."+field, "."), value
+			}
+		}
+	case reflect.Int:
+		if v, ok := raw.(float64); ok && v != math.Trunc(v) {
+			return "", v
+		}
+	}
+	return "", 0
 }
 
 // wrongType is what the reader of YAML says of a value of another type, in terms of

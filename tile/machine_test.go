@@ -55,6 +55,8 @@ func TestMachineErrors(t *testing.T) {
 		{"l3:\n  ways: many\n", "m.yaml:2: a value of type string, expected a whole number\n    2 |   ways: many"},
 		{"clock_ghz: fast\n", "m.yaml:1: a value of type string, expected a number\n    1 | clock_ghz: fast"},
 		{"name: x\nspeed: " + strings.Repeat("9", 300) + "\n", "m.yaml:2: unknown field \"speed\""},
+		{"name: x\nl3:\n  ways: 17.5\n", "m.yaml:3: l3.ways is 17.5, expected a whole number\n    3 |   ways: 17.5"},
+		{"l3: {ways: .inf}\n", "m.yaml:1: +Inf, expected a whole number in range\n    1 | l3: {ways: .inf}"},
 		{"clock_ghz: [1]\n", "m.yaml:1: a list, expected a number\n    1 | clock_ghz: [1]"},
 		{"l3: {ways: 99999999999999999999}\n", "m.yaml:1: 99999999999999999999, expected a whole number in range\n    1 | l3: {ways: 99999999999999999999}"},
 		{"name: \xff\n", "m.yaml:1: not UTF-8, expected the description of a machine"},
