@@ -251,7 +251,7 @@ func symbolLine(s *lattice.Space, w []string) error {
 }
 
 func arrayLine(w []string) (*Array, error) {
-	usage := fmt.Errorf("expected array NAME TYPE[SIZE]... on DIM...")
+	usage := fmt.Errorf("expected array NAME TYPE[SIZE]... on the dimensions that it lies along")
 	if len(w) < 5 || w[3] != "on" {
 		return nil, usage
 	}

@@ -109,7 +109,7 @@ func TestParseErrors(t *testing.T) {
 		{edit("  }\n}\n", ""), "f:42: end of text, expected } of row"},
 		{edit("symbol M in [4,N+1)", "symbol N in [4,N+1)"), "f:3: lattice: symbol N is declared twice"},
 		{edit("scalar n int32 = -3", "scalar n int32 = x"), `f:8: scalar: "x", expected an integer of 32 bits`},
-		{edit("array A fp32[N] on 0\narray", "array A fp32[N on 0\narray"), "f:4: expected array NAME TYPE[SIZE]... on DIM..."},
+		{edit("array A fp32[N] on 0\narray", "array A fp32[N on 0\narray"), "f:4: expected array NAME TYPE[SIZE]... on the dimensions that it lies along"},
 	} {
 		_, err := tdfg.ParseProgram("f", c.text)
 		require.EqualError(t, err, c.want)
