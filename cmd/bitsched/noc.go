@@ -177,6 +177,9 @@ func (a *app) noc(cmd *cobra.Command, f nocFlags) error {
 		if err != nil {
 			return err
 		}
+		if m.Packets == 0 {
+			return usageError(cmd, "no packet of %s starts in a --window of %d cycles at load %g, expected a longer one", e.Pattern, e.Window, e.Load)
+		}
 		if !f.links {
 			m.Links = nil
 		}
