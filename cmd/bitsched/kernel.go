@@ -181,6 +181,10 @@ func (k *kernel) align() {
 	}
 }
 
+// maxSize is the greatest value of a size, so that bounds of loops and arrays can be
+// added up.
+const maxSize = 1 << 40
+
 // hasSize reports whether a name is that of a symbol of the program.
 func (k *kernel) hasSize(name string) bool {
 	return slices.ContainsFunc(k.program.Sizes, func(s lattice.Symbol) bool { return s.Name == name })
@@ -219,6 +223,9 @@ func (k *kernel) define(cmd *cobra.Command, values map[string]int64, some bool) 
 		}
 		if lo, err := s.Lo.Eval(k.sizes); err == nil && v < lo {
 			return usageError(cmd, "-D %s=%d, expected at least %d", s.Name, v, lo)
+		}
+		if v > maxSize {
+			return usageError(cmd, "-D %s=%d, expected at most %d", s.Name, v, int64(maxSize))
 		}
 	}
 	return nil
