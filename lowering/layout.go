@@ -2,10 +2,14 @@ package lowering
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 
+	"github.com/bitsched/bitsched/arith"
+	"github.com/bitsched/bitsched/scalar"
 	"github.com/bitsched/bitsched/tile"
 )
 
@@ -126,13 +130,30 @@ type Hints struct {
 	Reduce    DimSet // dimensions that reductions run along
 	Shift     DimSet // dimensions that tensors are moved along
 	Broadcast DimSet // dimensions that tensors are broadcast along
+
+	// Round has the cycles of a round of a reduction within tiles, see RoundCycles. 0
+	// has reductions take as many rounds as there can be.
+	Round int64
+}
+
+// RoundCycles returns the cycles of a round of a reduction: a shift of the words, and
+// the program that combines them.
+func RoundCycles(ctx context.Context, tech string, op scalar.Op, t scalar.Type) (int64, error) {
+	p, err := arith.Build(ctx, arith.Spec{Op: name(t, op.String()), Tech: tech})
+	if err != nil {
+		return 0, err
+	}
+	return int64(p.Latency() + t.Bits()), nil
 }
 
 // Choose picks the tile shape of the primary array by the heuristics of section
 // 4.1, reductions first:
 //
-//   - a reduction favours long tiles along its dimensions, for more rounds within
-//     tiles; tiles longer than the array are no better.
+//   - a reduction favours the tiles with the fewest cycles of rounds within tiles
+//     and of operations near the memory after them, one a bank and cycle: another round
+//     halves these. In the paper more rounds are always better, and they are here too
+//     where the cycles of a round are not given; tiles longer than the array are no
+//     better then.
 //   - shifts and broadcasts favour what makes the busiest bank send the fewest bits.
 //     A shift sends the elements at the boundaries of tiles in its dimension, so that
 //     tiles close to square are best; a broadcast sends its source, which should lie
@@ -165,8 +186,22 @@ func (h Hints) score(size []int64, t Shape, c Constraints) (s [6]int64) {
 		panic(err) // the shape is valid
 	}
 	s[0] = -1
+	if h.Round > 0 {
+		s[0] = 0
+	}
 	for d := range t {
-		if h.Reduce.Has(d) {
+		switch {
+		case !h.Reduce.Has(d):
+		case h.Round > 0:
+			results := int64(1)
+			for e := range t {
+				if e != d {
+					results *= size[e]
+				}
+			}
+			banks := max(1, c.N/c.W)
+			s[0] += h.Round*int64(bits.Len64(uint64(t[d]))-1) + (g.dim[d].tiles-1)*results/banks
+		default:
 			s[0] *= min(t[d], size[d])
 		}
 		if g.dim[d].tiles == 1 {

@@ -127,3 +127,27 @@ func TestChoose(t *testing.T) {
 	_, err := lowering.Choose([]int64{3}, constraints(t, 4), lowering.Hints{})
 	require.EqualError(t, err, "lowering: innermost dimension does not align with cache lines: 3 elements, expected a multiple of 16")
 }
+
+// TestChooseRounds has the shape with the fewest cycles of a reduction, counted one
+// by one: rounds within tiles, and what is left near the memory.
+func TestChooseRounds(t *testing.T) {
+	c, err := lowering.ConstraintsOf(tile.Default(), 4)
+	require.NoError(t, err)
+	for _, round := range []int64{50, 400, 850, 3000} {
+		size := []int64{2048, 2048}
+		best, least := lowering.Shape(nil), int64(0)
+		for x := int64(1); x <= 256; x *= 2 {
+			cycles := int64(0)
+			for n := x; n > 1; n /= 2 {
+				cycles += round
+			}
+			cycles += (2048/x - 1) * 2048 / 64
+			if best == nil || cycles < least {
+				best, least = lowering.Shape{x, 256 / x}, cycles
+			}
+		}
+		got, err := lowering.Choose(size, c, lowering.Hints{Reduce: lowering.Dims(0), Round: round})
+		require.NoError(t, err)
+		require.Equal(t, best, got, "%d cycles a round", round)
+	}
+}

@@ -1,6 +1,7 @@
 package system
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -61,14 +62,19 @@ func (l *Layout) assign(arrays []*tdfg.Array, graphs []*tdfg.Graph) {
 // place, as in section 4.1.
 var errNear = errors.New("not in memory")
 
-// hints collects along which dimensions the graphs move tensors (section 3.4).
-func hints(graphs []*tdfg.Graph) lowering.Hints {
+// hints collects along which dimensions the graphs move tensors (section 3.4), and
+// what the slowest of their reductions takes for a round.
+func hints(tech string, graphs []*tdfg.Graph) lowering.Hints {
 	var h lowering.Hints
 	for _, g := range graphs {
 		for i := range g.Nodes {
 			switch n := &g.Nodes[i]; n.Kind {
 			case tdfg.Reduce:
 				h.Reduce |= lowering.Dims(n.Dim)
+				// Where there is no such program, the graph is not executed in memory.
+				if c, err := lowering.RoundCycles(context.Background(), tech, n.Op, n.Type); err == nil {
+					h.Round = max(h.Round, c)
+				}
 			case tdfg.Move:
 				h.Shift |= lowering.Dims(n.Dim)
 			case tdfg.Broadcast:
@@ -169,7 +175,7 @@ func newLayout(m *tile.Machine, arrays []*tdfg.Array, graphs []*tdfg.Graph, size
 		return nil, fmt.Errorf("%w: %w", errNear, err)
 	}
 	if shape == nil {
-		if shape, err = lowering.Choose(size, c, hints(graphs)); err != nil {
+		if shape, err = lowering.Choose(size, c, hints(m.Array.Technology, graphs)); err != nil {
 			return nil, fmt.Errorf("%w: %w", errNear, err)
 		}
 	} else if err := c.Check(size, size, shape); err != nil {

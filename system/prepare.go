@@ -36,7 +36,7 @@ func Prepare(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *ti
 		graphs = append(graphs, region.Graph)
 	}
 	_, _, fit := arraysOf(graphs)
-	out.Hints = hints(fit)
+	out.Hints = hints(m.Array.Technology, fit)
 	widest := 1
 	for _, a := range r.arrays {
 		widest = max(widest, a.Type.Bytes())
