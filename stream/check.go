@@ -38,9 +38,10 @@ func (g *Graph) Check() error {
 	return err
 }
 
-// keywords of the text form are no names, and neither are its literals.
+// keywords may follow an expression in the text form, so that they are no names, and
+// neither are its literals. Words that begin a line are names elsewhere.
 var (
-	keywords = append(strings.Fields("graph symbol array param for load store rmw reduce in inf step while over from if"), literals...)
+	keywords = append(strings.Fields("inf over from if while step"), literals...)
 	literals = strings.Fields("true false NaN Inf")
 )
 

@@ -304,7 +304,7 @@ func TestBuilt(t *testing.T) {
 		{&stream.Graph{Name: "g", Body: []stream.Stmt{nil}}, "stream: graph g: a statement is missing"},
 		{&stream.Graph{Name: "g", Body: []stream.Stmt{&stream.Stream{Name: "s", Kind: stream.Reduce, Index: make([]lattice.Expr, 1)}}}, "stream: graph g: stream s: subscripts without an array"},
 		{&stream.Graph{Name: "0"}, `stream: graph 0: "0", expected a name of letters, digits, dots and underscores`},
-		{&stream.Graph{Name: "g", Params: []stream.Param{{Name: "in", Type: scalar.FP32}}}, "stream: graph g: param in: the name is a keyword"},
+		{&stream.Graph{Name: "g", Params: []stream.Param{{Name: "over", Type: scalar.FP32}}}, "stream: graph g: param over: the name is a keyword"},
 		{&stream.Graph{Name: "g", Arrays: []stream.Array{{Name: "A", Type: scalar.Bool}}}, "stream: graph g: array A: type bool, expected one that is in memory"},
 		{&stream.Graph{Name: "g", Arrays: []stream.Array{{Name: "A", Type: scalar.FP16}}}, "stream: graph g: array A: expected at least one dimension"},
 		{&stream.Graph{Name: "g", Arrays: []stream.Array{{Name: "A", Type: scalar.FP16, Size: []lattice.Expr{lattice.Sym("N")}}}}, "stream: graph g: array A: size N, but N is not a symbol of the graph"},

@@ -138,3 +138,20 @@ func TestGrowth(t *testing.T) {
 	_, err := compile("#include \"bitsched.h\"\nvoid k(int N"+params.String()+")\n{\n"+arrays.String()+"A0[0][0][0] = 0;\n}\n}\n", nil)
 	require.NoError(t, err)
 }
+
+// TestNames compiles a kernel whose names are words of the text form of streams.
+func TestNames(t *testing.T) {
+	p, err := compile(`#include "bitsched.h"
+void k(int N, const int8_t in[N], int8_t load[N], int32_t index[N])
+{
+	inf_array(in, N); inf_array(load, N); inf_array(index, N);
+#pragma bitsched region
+	for (int i = 0; i < N; i++)
+		load[index[i]] += in[i];
+}
+`, nil)
+	require.NoError(t, err)
+	back, err := tdfg.ParseProgram("k.tdfg", p.String())
+	require.NoError(t, err)
+	require.Equal(t, p.String(), back.String())
+}

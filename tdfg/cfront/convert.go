@@ -28,7 +28,7 @@ func (k *kernel) unique(name string) string {
 
 // reserved are words of the text form of streams, which arrays and parameters keep
 // their names in.
-var reserved = strings.Fields("graph symbol array param for load store rmw reduce in inf step while over from if")
+var reserved = strings.Fields("inf over from if while step true false NaN Inf")
 
 // converter makes a kernel of a syntax tree.
 type converter struct {
