@@ -23,7 +23,7 @@ type backend interface {
 	write(r lowering.Register, tile, bitline int, v scalar.Value)
 }
 
-// tileMask returns patterns of bitlines as a mask.
+// patternMask returns patterns of bitlines as a mask.
 func patternMask(p lowering.Pattern, n int) []uint64 {
 	mask := make([]uint64, (n+63)/64)
 	for x := range p.All() {

@@ -211,7 +211,6 @@ func (c *clock) inter(p *lowering.Plan, k *lowering.Command) error {
 		longest = max(longest, n)
 		c.report.InterBytes += int64(local[b]+remote[b]) * int64(k.Rows) / 8
 	}
-	// Banks that only receive are busy with the writing of the rows.
 	c.report.Cycles.Inter += longest
 	if len(flows) == 0 {
 		return nil

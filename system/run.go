@@ -52,7 +52,7 @@ type Options struct {
 	// operations and bytes of steps and streams near the memory.
 	TimingOnly bool
 
-	// Near runs regions near the memory where Eq. 2 of the paper says that this is
+	// Decide runs regions near the memory where Eq. 2 of the paper says that this is
 	// faster; otherwise all that can be in memory is.
 	Decide bool
 
@@ -389,7 +389,7 @@ func (r *runner) enter(p *lowering.Plan) error {
 		i, _, _ := r.array(name)
 		err := r.transfer(i, func(reg lowering.Register, t int, elems []scalar.Value, mask []uint64, at []int64, a *interp.Array) {
 			for b, x := range at {
-				if x >= 0 {
+				if mask[b/64]>>(b%64)&1 != 0 {
 					elems[b] = a.Elems[x]
 				}
 			}
@@ -410,10 +410,10 @@ func (r *runner) streamed(g *tdfg.Graph, name string) bool {
 // leave brings an array back to memory.
 func (r *runner) leave(i int) error {
 	delete(r.inside, r.arrays[i].Name)
-	return r.transfer(i, func(reg lowering.Register, t int, elems []scalar.Value, _ []uint64, at []int64, a *interp.Array) {
+	return r.transfer(i, func(reg lowering.Register, t int, elems []scalar.Value, mask []uint64, at []int64, a *interp.Array) {
 		r.data.readTile(reg, t, elems)
 		for b, x := range at {
-			if x >= 0 {
+			if mask[b/64]>>(b%64)&1 != 0 {
 				a.Elems[x] = elems[b]
 			}
 		}
@@ -433,7 +433,7 @@ func (r *runner) release() error {
 }
 
 // transfer calls f for each tile of an array, with the position in memory of the
-// element of each bitline, -1 where there is none, and the bitlines that have one.
+// element of each bitline, and the bitlines that have one.
 // Tiles are shared out among threads.
 func (r *runner) transfer(i int, f func(reg lowering.Register, t int, elems []scalar.Value, mask []uint64, at []int64, a *interp.Array)) error {
 	a := r.arrays[i]
@@ -448,12 +448,23 @@ func (r *runner) transfer(i int, f func(reg lowering.Register, t int, elems []sc
 	grid := r.layout.Grid
 	cols, tiles, threads := grid.Bitlines(), grid.Tiles(), max(1, r.opt.Threads)
 	reg := lowering.Register{Row: r.layout.Rows[a.Name], Bits: a.Type.Bits()}
+	box := r.boxes[i]
+	size, step := make([]int64, len(box)), make([]int64, len(box))
+	for d, x := range box {
+		size[d] = x.Len()
+	}
+	next := int64(1)
+	for _, d := range a.Axes {
+		step[d] = next
+		next *= size[d]
+	}
+	lie := lowering.NewElements(grid, size, step)
 	var wg sync.WaitGroup
 	for k := range threads {
 		wg.Go(func() {
 			elems, at, mask := make([]scalar.Value, cols), make([]int64, cols), make([]uint64, (cols+63)/64)
 			for t := k * tiles / threads; t < (k+1)*tiles/threads; t++ {
-				if r.elements(i, t, at, mask) {
+				if lie.Tile(t, at, mask) {
 					f(reg, t, elems, mask, at, mem)
 				}
 			}
@@ -462,46 +473,6 @@ func (r *runner) transfer(i int, f func(reg lowering.Register, t int, elems []sc
 	wg.Wait()
 	r.clock.dram(a.Name, r.boxes[i].Size()*int64(a.Type.Bytes()))
 	return nil
-}
-
-// elements sets at to the position in memory of the element of array i on each
-// bitline of a tile, -1 where there is none, and mask to the bitlines that have one.
-// It reports whether there are any.
-func (r *runner) elements(i, t int, at []int64, mask []uint64) bool {
-	box, axes := r.boxes[i], r.arrays[i].Axes
-	shape := r.layout.Grid.Tile()
-	origin := make([]int64, len(box))
-	r.layout.Grid.Cell(t, 0, origin)
-	stride := make([]int64, len(box)) // in memory; 0 in dimensions of one coordinate
-	step := int64(1)
-	for _, d := range axes {
-		stride[d] = step
-		step *= box[d].Len()
-	}
-	any := false
-	clear(mask)
-	point := make([]int64, len(box))
-	for b := 0; b < len(at); b += int(shape[0]) {
-		// A row of the tile: its other coordinates, and where it is in memory.
-		inside, base, rest := true, int64(0), int64(b)/shape[0]
-		for d := 1; d < len(box); d++ {
-			point[d] = origin[d] + rest%shape[d]
-			rest /= shape[d]
-			inside = inside && box[d].Contains(point[d])
-			base += point[d] * stride[d]
-		}
-		for x := range shape[0] {
-			p := origin[0] + x
-			if k := b + int(x); inside && p < box[0].Hi {
-				at[k] = base + p*stride[0]
-				mask[k/64] |= 1 << (k % 64)
-				any = true
-			} else {
-				at[k] = -1
-			}
-		}
-	}
-	return any
 }
 
 // position returns the position in memory of the element of an array at a point.
