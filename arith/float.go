@@ -23,8 +23,8 @@ func floatOperations() []Operation {
 				return one(t.Float.Round(op(x[:])))
 			}}
 	}
-	compare := func(name, doc string, order floatOrder, kind string, op func(x, y float64) bool) Operation {
-		return Operation{Name: name, Doc: doc, Args: binary, nc: ncFloatCompare(order), xmg: xmgFloat(kind, nil),
+	compare := func(name, doc string, order floatOrder, op func(x, y float64) bool) Operation {
+		return Operation{Name: name, Doc: doc, Args: binary, nc: ncFloatCompare(order), xmg: xmgFloatCompare(order),
 			resWidth: bitWide, result: func(Type) *Format { return nil },
 			ref: func(t Type, a []uint64) Value {
 				return flag(op(t.Float.Float64(a[0]), t.Float.Float64(a[1])))
@@ -63,9 +63,12 @@ func floatOperations() []Operation {
 			func(x []float64) float64 { return fma64(x[0], x[1], x[2]) }),
 		rounded("fp.div", "a / b", binary, ncFloatDiv, "fdiv", nil, func(x []float64) float64 { return x[0] / x[1] }),
 		root,
-		compare("fp.eq", "a = b; zeros are equal, a NaN is equal to nothing", orderEqual, "feq", func(x, y float64) bool { return x == y }),
-		compare("fp.lt", "a < b", orderLess, "flt", func(x, y float64) bool { return x < y }),
-		compare("fp.le", "a <= b", orderLessEqual, "fle", func(x, y float64) bool { return x <= y }),
+		compare("fp.eq", "a = b; zeros are equal, a NaN is equal to nothing", orderEqual, func(x, y float64) bool { return x == y }),
+		compare("fp.ne", "a <> b; a NaN is unequal to everything", orderNotEqual, func(x, y float64) bool { return x != y }),
+		compare("fp.lt", "a < b", orderLess, func(x, y float64) bool { return x < y }),
+		compare("fp.le", "a <= b", orderLessEqual, func(x, y float64) bool { return x <= y }),
+		compare("fp.gt", "a > b", orderGreater, func(x, y float64) bool { return x > y }),
+		compare("fp.ge", "a >= b", orderGreaterEqual, func(x, y float64) bool { return x >= y }),
 		pick("fp.min", "lesser of a and b, -0 being less than 0; the number beside a NaN", false, "fmin"),
 		pick("fp.max", "greater of a and b, -0 being less than 0; the number beside a NaN", true, "fmax"),
 		{Name: "fp.neg", Doc: "a with the other sign", Args: unary, nc: ncFloatSign(true),

@@ -14,15 +14,21 @@ import (
 
 // soft is each operation by definition; a missing one fails the tests.
 var soft = map[string]func(f softfloat.Format, a []uint64) uint64{
-	"fp.add":     func(f softfloat.Format, a []uint64) uint64 { return f.Add(a[0], a[1]) },
-	"fp.sub":     func(f softfloat.Format, a []uint64) uint64 { return f.Sub(a[0], a[1]) },
-	"fp.mul":     func(f softfloat.Format, a []uint64) uint64 { return f.Mul(a[0], a[1]) },
-	"fp.fma":     func(f softfloat.Format, a []uint64) uint64 { return f.FMA(a[0], a[1], a[2]) },
-	"fp.div":     func(f softfloat.Format, a []uint64) uint64 { return f.Div(a[0], a[1]) },
-	"fp.sqrt":    func(f softfloat.Format, a []uint64) uint64 { return f.Sqrt(a[0]) },
-	"fp.eq":      func(f softfloat.Format, a []uint64) uint64 { return truth(f.Compare(a[0], a[1]) == softfloat.Equal) },
-	"fp.lt":      func(f softfloat.Format, a []uint64) uint64 { return truth(f.Compare(a[0], a[1]) == softfloat.Less) },
-	"fp.le":      func(f softfloat.Format, a []uint64) uint64 { return truth(f.Compare(a[0], a[1]) <= softfloat.Equal) },
+	"fp.add":  func(f softfloat.Format, a []uint64) uint64 { return f.Add(a[0], a[1]) },
+	"fp.sub":  func(f softfloat.Format, a []uint64) uint64 { return f.Sub(a[0], a[1]) },
+	"fp.mul":  func(f softfloat.Format, a []uint64) uint64 { return f.Mul(a[0], a[1]) },
+	"fp.fma":  func(f softfloat.Format, a []uint64) uint64 { return f.FMA(a[0], a[1], a[2]) },
+	"fp.div":  func(f softfloat.Format, a []uint64) uint64 { return f.Div(a[0], a[1]) },
+	"fp.sqrt": func(f softfloat.Format, a []uint64) uint64 { return f.Sqrt(a[0]) },
+	"fp.eq":   func(f softfloat.Format, a []uint64) uint64 { return truth(f.Compare(a[0], a[1]) == softfloat.Equal) },
+	"fp.ne":   func(f softfloat.Format, a []uint64) uint64 { return truth(f.Compare(a[0], a[1]) != softfloat.Equal) },
+	"fp.lt":   func(f softfloat.Format, a []uint64) uint64 { return truth(f.Compare(a[0], a[1]) == softfloat.Less) },
+	"fp.le":   func(f softfloat.Format, a []uint64) uint64 { return truth(f.Compare(a[0], a[1]) <= softfloat.Equal) },
+	"fp.gt":   func(f softfloat.Format, a []uint64) uint64 { return truth(f.Compare(a[0], a[1]) == softfloat.Greater) },
+	"fp.ge": func(f softfloat.Format, a []uint64) uint64 {
+		c := f.Compare(a[0], a[1])
+		return truth(c == softfloat.Equal || c == softfloat.Greater)
+	},
 	"fp.min":     func(f softfloat.Format, a []uint64) uint64 { return f.Min(a[0], a[1]) },
 	"fp.max":     func(f softfloat.Format, a []uint64) uint64 { return f.Max(a[0], a[1]) },
 	"fp.neg":     func(f softfloat.Format, a []uint64) uint64 { return f.Neg(a[0]) },

@@ -5,9 +5,24 @@ type floatOrder uint8
 
 const (
 	orderEqual floatOrder = iota
+	orderNotEqual
 	orderLess
 	orderLessEqual
+	orderGreater
+	orderGreaterEqual
 )
+
+// flipped returns the comparison and the operands in the other order where that
+// makes it one of less.
+func flipped[T any](order floatOrder, x []T) (floatOrder, []T) {
+	switch order {
+	case orderGreater:
+		return orderLess, []T{x[1], x[0]}
+	case orderGreaterEqual:
+		return orderLessEqual, []T{x[1], x[0]}
+	}
+	return order, x
+}
 
 // below sets d to whether u is before v in the order of all numbers, where -0 is
 // before +0; equal words are below each other if equal is set, and not
@@ -52,7 +67,9 @@ func ncFloatCompare(order floatOrder) func(*asm, Type, []word, word) {
 		f := t.Float
 		w := f.Man + f.Exp
 		r, s, z := a.row(), a.row(), a.row()
-		if order == orderEqual {
+		order, x := flipped(order, x)
+		unequal := order == orderNotEqual
+		if unequal || order == orderEqual {
 			ncEqual(false)(a, t, x, word{r})
 		} else {
 			a.below(r, x[0], x[1], order == orderLessEqual)
@@ -74,7 +91,11 @@ func ncFloatCompare(order floatOrder) func(*asm, Type, []word, word) {
 		a.isNaN(f, z, x[0])
 		a.isNaN(f, s, x[1])
 		a.fn(opNor, z, z, s)
-		a.fn(opAnd, d[0], r, z)
+		if unequal {
+			a.fn(opNand, d[0], r, z)
+		} else {
+			a.fn(opAnd, d[0], r, z)
+		}
 		a.free(r, s, z)
 	}
 }

@@ -23,6 +23,19 @@ func xmgFloat(kind string, more func(t Type, extra map[string]int)) func(*circui
 	}
 }
 
+// xmgFloatCompare compares two numbers.
+func xmgFloatCompare(order floatOrder) func(*circuit, Type, [][]lit) []lit {
+	return func(c *circuit, t Type, x [][]lit) []lit {
+		order, x := flipped(order, x)
+		kind := map[floatOrder]string{orderEqual: "feq", orderNotEqual: "feq", orderLess: "flt", orderLessEqual: "fle"}[order]
+		y := xmgFloat(kind, nil)(c, t, x)
+		if order == orderNotEqual && len(y) > 0 {
+			y = []lit{y[0].Not()}
+		}
+		return y
+	}
+}
+
 // kind adds the circuit of a kind of netlist/gen, of which the operands are the
 // inputs, and returns its outputs. An error is kept: some kinds do not take all
 // formats.

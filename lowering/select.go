@@ -72,12 +72,6 @@ func choose(op scalar.Op, t scalar.Type) ([]micro, error) {
 		return plain("mac"), nil
 	case op == scalar.ReLU && t.Float():
 		return one(name(t, "max"), arg(0), imm(0)), nil
-	case op == scalar.Gt && t.Float():
-		return one(name(t, "lt"), arg(1), arg(0)), nil
-	case op == scalar.Ge && t.Float():
-		return one(name(t, "le"), arg(1), arg(0)), nil
-	case op == scalar.Ne && t.Float():
-		return append(one(name(t, "eq"), arg(0), arg(1)), micro{intOp(1, "not"), []source{prev(0)}, 1}), nil
 	case op.Supports(t):
 		return plain(op.String()), nil
 	}
