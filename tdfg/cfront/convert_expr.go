@@ -1,0 +1,382 @@
+package cfront
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"modernc.org/cc/v4"
+
+	"github.com/bitsched/bitsched/scalar"
+)
+
+// expr converts an expression.
+func (c *converter) expr(n cc.ExpressionNode) *expr {
+	at := c.u.pos(n)
+	switch n := n.(type) {
+	case *cc.PrimaryExpression:
+		return c.primary(n, at)
+	case *cc.PostfixExpression:
+		return c.postfix(n, at)
+	case *cc.UnaryExpression:
+		return c.unary(n, at)
+	case *cc.CastExpression:
+		if n.Case == cc.CastExpressionUnary {
+			return c.expr(n.UnaryExpression)
+		}
+		return c.cast(n, at)
+	case *cc.MultiplicativeExpression:
+		switch n.Case {
+		case cc.MultiplicativeExpressionMul:
+			return c.operation(at, scalar.Mul, c.expr(n.MultiplicativeExpression), c.expr(n.CastExpression))
+		case cc.MultiplicativeExpressionDiv:
+			return c.operation(at, scalar.Div, c.expr(n.MultiplicativeExpression), c.expr(n.CastExpression))
+		case cc.MultiplicativeExpressionMod:
+			return c.operation(at, scalar.Rem, c.expr(n.MultiplicativeExpression), c.expr(n.CastExpression))
+		}
+		return c.expr(n.CastExpression)
+	case *cc.AdditiveExpression:
+		switch n.Case {
+		case cc.AdditiveExpressionAdd:
+			return c.operation(at, scalar.Add, c.expr(n.AdditiveExpression), c.expr(n.MultiplicativeExpression))
+		case cc.AdditiveExpressionSub:
+			return c.operation(at, scalar.Sub, c.expr(n.AdditiveExpression), c.expr(n.MultiplicativeExpression))
+		}
+		return c.expr(n.MultiplicativeExpression)
+	case *cc.ShiftExpression:
+		switch n.Case {
+		case cc.ShiftExpressionLsh:
+			return c.operation(at, scalar.Shl, c.expr(n.ShiftExpression), c.expr(n.AdditiveExpression))
+		case cc.ShiftExpressionRsh:
+			return c.operation(at, scalar.Shr, c.expr(n.ShiftExpression), c.expr(n.AdditiveExpression))
+		}
+		return c.expr(n.AdditiveExpression)
+	case *cc.RelationalExpression:
+		op := map[cc.RelationalExpressionCase]scalar.Op{cc.RelationalExpressionLt: scalar.Lt, cc.RelationalExpressionGt: scalar.Gt,
+			cc.RelationalExpressionLeq: scalar.Le, cc.RelationalExpressionGeq: scalar.Ge}[n.Case]
+		if op == scalar.NoOp {
+			return c.expr(n.ShiftExpression)
+		}
+		return c.operation(at, op, c.expr(n.RelationalExpression), c.expr(n.ShiftExpression))
+	case *cc.EqualityExpression:
+		switch n.Case {
+		case cc.EqualityExpressionEq:
+			return c.operation(at, scalar.Eq, c.expr(n.EqualityExpression), c.expr(n.RelationalExpression))
+		case cc.EqualityExpressionNeq:
+			return c.operation(at, scalar.Ne, c.expr(n.EqualityExpression), c.expr(n.RelationalExpression))
+		}
+		return c.expr(n.RelationalExpression)
+	case *cc.AndExpression:
+		if n.Case == cc.AndExpressionAnd {
+			return c.operation(at, scalar.And, c.expr(n.AndExpression), c.expr(n.EqualityExpression))
+		}
+		return c.expr(n.EqualityExpression)
+	case *cc.ExclusiveOrExpression:
+		if n.Case == cc.ExclusiveOrExpressionXor {
+			return c.operation(at, scalar.Xor, c.expr(n.ExclusiveOrExpression), c.expr(n.AndExpression))
+		}
+		return c.expr(n.AndExpression)
+	case *cc.InclusiveOrExpression:
+		if n.Case == cc.InclusiveOrExpressionOr {
+			return c.operation(at, scalar.Or, c.expr(n.InclusiveOrExpression), c.expr(n.ExclusiveOrExpression))
+		}
+		return c.expr(n.ExclusiveOrExpression)
+	case *cc.LogicalAndExpression:
+		if n.Case == cc.LogicalAndExpressionLAnd {
+			return and(truth(c.expr(n.LogicalAndExpression)), truth(c.expr(n.InclusiveOrExpression)))
+		}
+		return c.expr(n.InclusiveOrExpression)
+	case *cc.LogicalOrExpression:
+		if n.Case == cc.LogicalOrExpressionLOr {
+			return fold(&expr{kind: opExpr, typ: scalar.Bool, pos: at, op: scalar.Or,
+				args: []*expr{truth(c.expr(n.LogicalOrExpression)), truth(c.expr(n.LogicalAndExpression))}})
+		}
+		return c.expr(n.LogicalAndExpression)
+	case *cc.ConditionalExpression:
+		if n.Case == cc.ConditionalExpressionCond {
+			if n.ExpressionList == nil {
+				fail(at, "?: without a second operand, expected one")
+			}
+			return choose(at, truth(c.expr(n.LogicalOrExpression)), c.expr(n.ExpressionList), c.expr(n.ConditionalExpression))
+		}
+		return c.expr(n.LogicalOrExpression)
+	case *cc.AssignmentExpression:
+		if n.Case == cc.AssignmentExpressionCond {
+			return c.expr(n.ConditionalExpression)
+		}
+		fail(at, "an assignment inside an expression, expected a statement of its own")
+	case *cc.ExpressionList:
+		if n.ExpressionList == nil {
+			return c.expr(n.AssignmentExpression)
+		}
+		fail(at, "a comma operator, expected one expression")
+	case *cc.ConstantExpression:
+		return c.expr(n.ConditionalExpression)
+	}
+	fail(at, "an expression of a kind that is not supported")
+	return nil
+}
+
+// operation is binary with the checks of C and of the element types.
+func (c *converter) operation(at Pos, op scalar.Op, x, y *expr) *expr {
+	x, y = asNumber(x), asNumber(y)
+	switch op {
+	case scalar.Shl, scalar.Shr:
+		t := promoted(x.typ)
+		if !t.Int() || !promoted(y.typ).Int() || x.kind == doubleExpr || y.kind == doubleExpr {
+			fail(at, "a shift of %s, expected integers", cName(t))
+		}
+		return fold(&expr{kind: opExpr, typ: t, pos: at, op: op, args: []*expr{convert(x, t), convert(y, t)}})
+	case scalar.Rem, scalar.And, scalar.Or, scalar.Xor:
+		t := common(at, x, y)
+		if t.Float() {
+			fail(at, "%s of %s: supported for floating-point numbers are + - * / and comparisons", cOp(op), cName(t))
+		}
+	}
+	return binary(at, op, x, y)
+}
+
+// asNumber returns a condition as the int that it is in C.
+func asNumber(x *expr) *expr {
+	if x.typ == scalar.Bool {
+		return convert(x, scalar.Int32)
+	}
+	return x
+}
+
+func cOp(op scalar.Op) string {
+	switch op {
+	case scalar.Rem:
+		return "%"
+	case scalar.And:
+		return "&"
+	case scalar.Or:
+		return "|"
+	case scalar.Xor:
+		return "^"
+	}
+	return op.String()
+}
+
+func (c *converter) primary(n *cc.PrimaryExpression, at Pos) *expr {
+	switch n.Case {
+	case cc.PrimaryExpressionIdent:
+		name := n.Token.SrcStr()
+		switch x := c.lookup(name).(type) {
+		case *variable:
+			switch {
+			case x.alias != nil:
+				return x.alias
+			case x.bound != nil:
+				v := intConst(at, x.typ, *x.bound)
+				if scalar.ToInt(x.typ, v.value) != *x.bound {
+					fail(x.pos, "-D %s=%d: %s does not hold that number", name, *x.bound, cName(x.typ))
+				}
+				return &expr{kind: varExpr, typ: x.typ, pos: at, v: x}
+			}
+			return &expr{kind: varExpr, typ: x.typ, pos: at, v: x}
+		case *array:
+			fail(at, "array %s without a subscript: pointers and their arithmetic are not supported, write %s[i]", name, name)
+		}
+		if name == "INFINITY" {
+			return &expr{kind: constExpr, typ: scalar.FP32, pos: at, value: scalar.FromFloat(scalar.FP32, math.Inf(1))}
+		}
+		fail(at, "%s is not declared", name)
+	case cc.PrimaryExpressionInt:
+		return c.integer(n.Token.SrcStr(), at)
+	case cc.PrimaryExpressionFloat:
+		return c.float(n.Token.SrcStr(), at)
+	case cc.PrimaryExpressionChar:
+		if s, err := strconv.Unquote(n.Token.SrcStr()); err == nil && len(s) == 1 {
+			return intConst(at, scalar.Int32, int64(int8(s[0])))
+		}
+		fail(at, "character %s, expected a number", n.Token.SrcStr())
+	case cc.PrimaryExpressionExpr:
+		return c.expr(n.ExpressionList)
+	}
+	fail(at, "a string or another expression that is no number")
+	return nil
+}
+
+func (c *converter) integer(text string, at Pos) *expr {
+	digits := strings.TrimRight(text, "uUlL")
+	suffix := strings.ToLower(text[len(digits):])
+	v, err := strconv.ParseInt(digits, 0, 64)
+	if err != nil || strings.Contains(suffix, "u") || strings.Contains(digits, "_") {
+		fail(at, "number %s: supported are signed integers of up to 64 bits", text)
+	}
+	t := scalar.Int32
+	if suffix != "" || v > 1<<31-1 {
+		t = scalar.Int64
+	}
+	if t == scalar.Int64 && suffix == "" && v < 1<<32 && strings.HasPrefix(digits, "0") {
+		fail(at, "number %s is unsigned in C: supported are signed integers", text)
+	}
+	return intConst(at, t, v)
+}
+
+func (c *converter) float(text string, at Pos) *expr {
+	digits := strings.TrimRight(text, "fFlL")
+	if strings.HasPrefix(strings.ToLower(text), "0x") {
+		digits = text
+		if strings.HasSuffix(strings.ToLower(text), "f") && strings.ContainsAny(text, "pP") {
+			digits = text[:len(text)-1]
+		}
+	}
+	suffix := strings.ToLower(text[len(digits):])
+	if suffix == "l" {
+		fail(at, "number %s is a long double: expected a float such as 0.5f", text)
+	}
+	if suffix == "f" {
+		v, err := strconv.ParseFloat(digits, 32)
+		if err != nil {
+			fail(at, "number %s, expected one that a float holds", text)
+		}
+		return &expr{kind: constExpr, typ: scalar.FP32, pos: at, value: scalar.FromFloat(scalar.FP32, v)}
+	}
+	v, err := strconv.ParseFloat(digits, 64)
+	if err != nil {
+		fail(at, "number %s, expected one that a double holds", text)
+	}
+	return &expr{kind: doubleExpr, typ: scalar.FP32, pos: at, double: v}
+}
+
+func (c *converter) postfix(n *cc.PostfixExpression, at Pos) *expr {
+	switch n.Case {
+	case cc.PostfixExpressionPrimary:
+		return c.expr(n.PrimaryExpression)
+	case cc.PostfixExpressionIndex:
+		return c.element(n, at)
+	case cc.PostfixExpressionCall:
+		return c.call(n)
+	case cc.PostfixExpressionInc, cc.PostfixExpressionDec:
+		fail(at, "%s inside an expression, expected a statement of its own", n.Token.SrcStr())
+	case cc.PostfixExpressionSelect, cc.PostfixExpressionPSelect:
+		fail(at, "a member of a structure: supported are arrays of numbers")
+	}
+	fail(at, "a compound literal: supported are arrays and variables")
+	return nil
+}
+
+// element converts A[i][j].
+func (c *converter) element(n *cc.PostfixExpression, at Pos) *expr {
+	var index []*expr
+	var base cc.ExpressionNode = n
+	for {
+		p, ok := unwrap(base).(*cc.PostfixExpression)
+		if !ok || p.Case != cc.PostfixExpressionIndex {
+			break
+		}
+		i := c.expr(p.ExpressionList)
+		if i.kind == doubleExpr || !promoted(i.typ).Int() {
+			fail(i.pos, "a subscript of type %s, expected an integer", cName(i.typ))
+		}
+		index = append([]*expr{i}, index...)
+		base = p.PostfixExpression
+	}
+	name := identifier(base)
+	a, ok := c.lookup(name).(*array)
+	switch {
+	case !ok && name != "" && c.lookup(name) == nil:
+		fail(at, "%s is not declared", name)
+	case !ok && name != "":
+		fail(at, "%s is not an array", name)
+	case !ok:
+		fail(at, "a subscript of an expression: pointer arithmetic is not supported, expected the name of an array")
+	case !a.declared:
+		fail(at, "array %s has no inf_array: expected inf_array(%s, ...) with its sizes in front of the region", a.name, a.name)
+	case len(index) != len(a.size):
+		fail(at, "%d subscripts of %s, which has %d dimensions", len(index), a.name, len(a.size))
+	}
+	return &expr{kind: elemExpr, typ: a.typ, pos: at, array: a, index: index}
+}
+
+// functions are those of the C library that a kernel may call.
+var functions = map[string]struct {
+	op    scalar.Op
+	arity int
+	typ   scalar.Type
+}{
+	"fminf": {scalar.Min, 2, scalar.FP32}, "fmaxf": {scalar.Max, 2, scalar.FP32},
+	"sqrtf": {scalar.Sqrt, 1, scalar.FP32}, "fabsf": {scalar.Abs, 1, scalar.FP32},
+	"fmaf": {scalar.FMA, 3, scalar.FP32}, "abs": {scalar.Abs, 1, scalar.Int32},
+}
+
+func (c *converter) call(n *cc.PostfixExpression) *expr {
+	at := c.u.pos(n)
+	name := identifier(n.PostfixExpression)
+	f, ok := functions[name]
+	switch {
+	case name == c.k.name:
+		fail(at, "%s calls itself: recursion is not supported", name)
+	case name == "inf_array":
+		fail(at, "inf_array inside the region, expected it in front")
+	case c.funcs[name]:
+		fail(at, "a call of %s: supported are fminf, fmaxf, sqrtf, fabsf, fmaf and abs; write its body in the loop", name)
+	case !ok && name == "":
+		fail(at, "a call through a pointer: supported are fminf, fmaxf, sqrtf, fabsf, fmaf and abs")
+	case !ok:
+		fail(at, "a call of %s: supported are fminf, fmaxf, sqrtf, fabsf, fmaf and abs", name)
+	}
+	var args []*expr
+	for l := n.ArgumentExpressionList; l != nil; l = l.ArgumentExpressionList {
+		args = append(args, convert(c.expr(l.AssignmentExpression), f.typ))
+	}
+	if len(args) != f.arity {
+		fail(at, "%s with %d arguments, expected %d", name, len(args), f.arity)
+	}
+	return fold(&expr{kind: opExpr, typ: f.typ, pos: at, op: f.op, args: args})
+}
+
+func (c *converter) unary(n *cc.UnaryExpression, at Pos) *expr {
+	switch n.Case {
+	case cc.UnaryExpressionPostfix:
+		return c.expr(n.PostfixExpression)
+	case cc.UnaryExpressionPlus:
+		x := asNumber(c.expr(n.CastExpression))
+		return convert(x, promoted(x.typ))
+	case cc.UnaryExpressionMinus:
+		x := asNumber(c.expr(n.CastExpression))
+		if x.kind == doubleExpr {
+			return &expr{kind: doubleExpr, typ: scalar.FP32, pos: at, double: -x.double}
+		}
+		t := promoted(x.typ)
+		return fold(&expr{kind: opExpr, typ: t, pos: at, op: scalar.Neg, args: []*expr{convert(x, t)}})
+	case cc.UnaryExpressionCpl:
+		x := asNumber(c.expr(n.CastExpression))
+		t := promoted(x.typ)
+		if !t.Int() || x.kind == doubleExpr {
+			fail(at, "~ of %s, expected an integer", cName(t))
+		}
+		return fold(&expr{kind: opExpr, typ: t, pos: at, op: scalar.Not, args: []*expr{convert(x, t)}})
+	case cc.UnaryExpressionNot:
+		return not(truth(c.expr(n.CastExpression)))
+	case cc.UnaryExpressionInc, cc.UnaryExpressionDec:
+		fail(at, "%s inside an expression, expected a statement of its own", n.Token.SrcStr())
+	case cc.UnaryExpressionDeref, cc.UnaryExpressionAddrof:
+		fail(at, "operator %s: pointers and their arithmetic are not supported, write A[i]", n.Token.SrcStr())
+	}
+	fail(at, "%s: supported are the operators of arithmetic, comparison and logic", n.Token.SrcStr())
+	return nil
+}
+
+func (c *converter) cast(n *cc.CastExpression, at Pos) *expr {
+	var list []*cc.TypeSpecifier
+	for s := n.TypeName.SpecifierQualifierList; s != nil; s = s.SpecifierQualifierList {
+		if s.TypeSpecifier != nil {
+			list = append(list, s.TypeSpecifier)
+		}
+	}
+	t, text := c.typeOf(list)
+	if n.TypeName.AbstractDeclarator != nil {
+		fail(at, "a cast to a pointer or an array: supported are %s", someTypes)
+	}
+	if t == scalar.Invalid {
+		fail(at, "a cast to %s: supported are %s", text, someTypes)
+	}
+	x := c.expr(n.CastExpression)
+	if t == scalar.Bool {
+		return truth(x)
+	}
+	return convert(x, t)
+}

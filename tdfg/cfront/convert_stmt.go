@@ -1,0 +1,252 @@
+package cfront
+
+import (
+	"regexp"
+
+	"modernc.org/cc/v4"
+
+	"github.com/bitsched/bitsched/lattice"
+	"github.com/bitsched/bitsched/scalar"
+)
+
+const someStatements = "supported are for loops, if, assignments and declarations"
+
+// statement converts a statement and appends to out what it becomes.
+func (c *converter) statement(s *cc.Statement, guard *expr, out *[]stmt) {
+	c.steps++
+	at := c.u.pos(s)
+	if c.steps > maxStatements {
+		fail(at, "more than %d statements", maxStatements)
+	}
+	switch s.Case {
+	case cc.StatementCompound:
+		c.push()
+		for l := s.CompoundStatement.BlockItemList; l != nil; l = l.BlockItemList {
+			switch item := l.BlockItem; item.Case {
+			case cc.BlockItemDecl:
+				c.declaration(item.Declaration, guard, out)
+			case cc.BlockItemStmt:
+				c.statement(item.Statement, guard, out)
+			default:
+				fail(c.u.pos(item), "a label or a nested function: %s", someStatements)
+			}
+		}
+		c.pop()
+	case cc.StatementExpr:
+		if e := s.ExpressionStatement.ExpressionList; e != nil {
+			c.effect(e, guard, out)
+		}
+	case cc.StatementSelection:
+		c.selection(s.SelectionStatement, guard, out)
+	case cc.StatementIteration:
+		c.iteration(s.IterationStatement, guard, out)
+	case cc.StatementJump:
+		word := s.JumpStatement.Token.SrcStr()
+		fail(at, "%s: %s", word, someStatements)
+	case cc.StatementLabeled:
+		fail(at, "a label: %s", someStatements)
+	default:
+		fail(at, "asm: %s", someStatements)
+	}
+}
+
+// assigned finds what gives a new value to a name, as far as the text shows.
+func (c *converter) assigned(name string) bool {
+	q := regexp.QuoteMeta(name)
+	re := regexp.MustCompile(`(?:\+\+|--)\s*\(*\s*` + q + `\b|\b` + q + `\b[\s)]*(?:\+\+|--|(?:[-+*/%&|^]|<<|>>)?=[^=])`)
+	return len(re.FindAllStringIndex(c.u.source, 2)) > 1 // the declaration itself is one
+}
+
+func (c *converter) declaration(d *cc.Declaration, guard *expr, out *[]stmt) {
+	if l := d.InitDeclaratorList; l != nil && l.InitDeclarator.Declarator.Name() == "__func__" {
+		return // the parser declares it in each function
+	}
+	if d.Case != cc.DeclarationDecl {
+		fail(c.u.pos(d), "a declaration of another kind, expected variables such as float x = 0;")
+	}
+	for s := d.DeclarationSpecifiers; s != nil; s = s.DeclarationSpecifiers {
+		if s.StorageClassSpecifier != nil && s.StorageClassSpecifier.Case != cc.StorageClassSpecifierAuto && s.StorageClassSpecifier.Case != cc.StorageClassSpecifierRegister {
+			fail(c.u.pos(s), "%s: expected local variables only", s.StorageClassSpecifier.Token.SrcStr())
+		}
+	}
+	for l := d.InitDeclaratorList; l != nil; l = l.InitDeclaratorList {
+		dec := l.InitDeclarator.Declarator
+		name, at := dec.Name(), c.u.pos(dec)
+		size, depth := c.dims(dec)
+		if depth > 0 {
+			what := ""
+			if l.InitDeclarator.Initializer != nil && l.InitDeclarator.Initializer.AssignmentExpression != nil {
+				if a := c.mentioned(l.InitDeclarator.Initializer.AssignmentExpression); a != nil {
+					what = ", a second name of array " + a.name
+				}
+			}
+			fail(at, "pointer %s%s: supported are arrays that are parameters, each under one name", name, what)
+		}
+		if size != nil {
+			fail(at, "local array %s: expected arrays to be parameters", name)
+		}
+		t := c.elementType(d.DeclarationSpecifiers, c.u.pos(d))
+		var init *expr
+		if in := l.InitDeclarator.Initializer; in != nil {
+			if in.AssignmentExpression == nil {
+				fail(at, "a list of initial values for %s, expected one value", name)
+			}
+			init = c.expr(in.AssignmentExpression)
+		}
+		v := c.declare(name, localVar, t, at)
+		v.host = len(c.loops) == 0
+		if init != nil {
+			x := convert(init, t)
+			if e, ok := c.index(x); ok && t.Int() && t.Bits() >= 32 && !c.assigned(name) {
+				v.alias = c.k.expr(e, t, at)
+			} else {
+				*out = append(*out, c.assign(&expr{kind: varExpr, typ: t, pos: at, v: v}, x, guard, at))
+			}
+		}
+		c.bind(name, v)
+	}
+}
+
+// index returns an expression that is affine in loop variables.
+func (c *converter) index(x *expr) (e lattice.Expr, ok bool) {
+	ok = true
+	x.walk(func(y *expr) { ok = ok && (y.kind != varExpr || y.v.kind == loopVar) })
+	if !ok {
+		return e, false
+	}
+	return affine(x)
+}
+
+// mentioned returns an array that an expression names.
+func (c *converter) mentioned(n cc.ExpressionNode) *array {
+	for _, t := range cc.NodeTokens(n) {
+		if a, ok := c.lookup(t.SrcStr()).(*array); ok {
+			return a
+		}
+	}
+	return nil
+}
+
+func (c *converter) assign(target, value, guard *expr, at Pos) *assign {
+	if target.kind == varExpr && target.v.scope == nil && len(c.loops) == 0 {
+		target.v.host = true
+	}
+	return &assign{target: target, value: convert(value, target.typ), guard: guard, pos: at}
+}
+
+var assignOps = map[cc.AssignmentExpressionCase]scalar.Op{
+	cc.AssignmentExpressionMul: scalar.Mul, cc.AssignmentExpressionDiv: scalar.Div, cc.AssignmentExpressionMod: scalar.Rem,
+	cc.AssignmentExpressionAdd: scalar.Add, cc.AssignmentExpressionSub: scalar.Sub, cc.AssignmentExpressionLsh: scalar.Shl,
+	cc.AssignmentExpressionRsh: scalar.Shr, cc.AssignmentExpressionAnd: scalar.And, cc.AssignmentExpressionXor: scalar.Xor,
+	cc.AssignmentExpressionOr: scalar.Or,
+}
+
+// effect converts an expression that is a statement.
+func (c *converter) effect(n cc.ExpressionNode, guard *expr, out *[]stmt) {
+	at := c.u.pos(n)
+	switch n := n.(type) {
+	case *cc.ExpressionList:
+		for l := n; l != nil; l = l.ExpressionList {
+			c.effect(l.AssignmentExpression, guard, out)
+		}
+		return
+	case *cc.PrimaryExpression:
+		if n.Case == cc.PrimaryExpressionExpr {
+			c.effect(n.ExpressionList, guard, out)
+			return
+		}
+	case *cc.CastExpression:
+		if n.Case == cc.CastExpressionCast { // (void)x
+			c.expr(n.CastExpression)
+			return
+		}
+	case *cc.AssignmentExpression:
+		if n.Case != cc.AssignmentExpressionCond {
+			target := c.target(n.UnaryExpression)
+			value := c.expr(n.AssignmentExpression)
+			if op, ok := assignOps[n.Case]; ok {
+				value = c.operation(at, op, target, value)
+			}
+			*out = append(*out, c.assign(target, value, guard, at))
+			return
+		}
+	case *cc.PostfixExpression:
+		switch n.Case {
+		case cc.PostfixExpressionInc, cc.PostfixExpressionDec:
+			c.increment(n.PostfixExpression, n.Case == cc.PostfixExpressionInc, guard, out)
+			return
+		case cc.PostfixExpressionCall:
+			c.call(n)
+			fail(at, "a call whose value is not used: %s", someStatements)
+		}
+	case *cc.UnaryExpression:
+		switch n.Case {
+		case cc.UnaryExpressionInc, cc.UnaryExpressionDec:
+			c.increment(n.UnaryExpression, n.Case == cc.UnaryExpressionInc, guard, out)
+			return
+		}
+	}
+	fail(at, "a statement without effect: %s", someStatements)
+}
+
+func (c *converter) increment(n cc.ExpressionNode, up bool, guard *expr, out *[]stmt) {
+	target := c.target(n)
+	op := scalar.Sub
+	if up {
+		op = scalar.Add
+	}
+	*out = append(*out, c.assign(target, c.operation(target.pos, op, target, intConst(target.pos, scalar.Int32, 1)), guard, target.pos))
+}
+
+// target converts what is assigned to.
+func (c *converter) target(n cc.ExpressionNode) *expr {
+	x := c.expr(n)
+	switch {
+	case x.kind == elemExpr:
+		if x.array.constant {
+			fail(x.pos, "%s is const", x.array.name)
+		}
+		return x
+	case x.kind == varExpr && x.v.kind == localVar:
+		return x
+	case x.kind == varExpr && x.v.kind == loopVar:
+		fail(x.pos, "%s is changed in its loop, expected only the loop to change it", identifier(n))
+	}
+	if name := identifier(n); name != "" {
+		if v, ok := c.lookup(name).(*variable); ok {
+			if v.kind == localVar {
+				fail(x.pos, "%s is an index and changed by more than its declaration: expected a value that does not change", name)
+			}
+			fail(x.pos, "parameter %s is changed, expected a local variable or an element of an array", name)
+		}
+	}
+	fail(x.pos, "assignment to what is neither a variable nor an element of an array")
+	return nil
+}
+
+func (c *converter) selection(s *cc.SelectionStatement, guard *expr, out *[]stmt) {
+	at := c.u.pos(s)
+	if s.Case == cc.SelectionStatementSwitch {
+		fail(at, "switch: %s", someStatements)
+	}
+	cond := truth(c.expr(s.ExpressionList))
+	if cond.kind == constExpr {
+		branch := s.Statement
+		if cond.value == 0 {
+			branch = s.Statement2
+		}
+		if branch != nil {
+			c.statement(branch, guard, out)
+		}
+		return
+	}
+	// The condition is looked at once: a branch may change what it depends on.
+	v := c.declare("if", localVar, scalar.Bool, at)
+	v.host = len(c.loops) == 0
+	taken := &expr{kind: varExpr, typ: scalar.Bool, pos: at, v: v}
+	*out = append(*out, c.assign(taken, and(guard, cond), nil, at))
+	c.statement(s.Statement, taken, out)
+	if s.Statement2 != nil {
+		c.statement(s.Statement2, and(guard, not(taken)), out)
+	}
+}
