@@ -83,6 +83,15 @@ func (l *lowerer) touch(regs ...Register) {
 	}
 }
 
+// operands touches those of a step that are in rows.
+func (l *lowerer) operands(s *Step) {
+	for _, a := range s.Args {
+		if !a.Const {
+			l.touch(a.Register)
+		}
+	}
+}
+
 func (l *lowerer) box(r lattice.Rect) (lattice.Box, error) {
 	b, err := r.Box(l.values)
 	if err == nil {
@@ -130,16 +139,18 @@ func (l *lowerer) step(i int) error {
 		return l.fill(s)
 	}
 	box, err := l.box(n.Domain)
-	if err != nil || box.Empty() {
+	if err != nil {
 		return err
+	}
+	if box.Empty() {
+		// This may be the last use of what it does not read, and its rows are free then.
+		l.touch(s.Src)
+		l.operands(s)
+		return nil
 	}
 	switch s.Kind {
 	case ComputeStep:
-		for _, a := range s.Args {
-			if !a.Const {
-				l.touch(a.Register)
-			}
-		}
+		l.operands(s)
 		l.touch(s.Dst)
 		l.cover(box, func(tiles Pattern) {
 			l.emit(Command{Kind: Compute, Whole: true, Tiles: tiles, Dst: int32(s.Dst.Row), Rows: int32(s.Dst.Bits)})
@@ -221,10 +232,13 @@ func (l *lowerer) broadcast(s *Step, n *tdfg.Node) error {
 		return err
 	}
 	to, err := l.box(n.Domain)
-	if err != nil || to.Empty() || from.Empty() {
+	if err != nil {
 		return err
 	}
 	l.touch(s.Src, s.Dst)
+	if to.Empty() || from.Empty() {
+		return nil
+	}
 	d := &l.grid.dim[n.Dim]
 	tile, offset := from[n.Dim].Lo/d.tile, from[n.Dim].Lo%d.tile
 	// part is the cells of a range of each of some tiles, both along the dimension.
