@@ -153,7 +153,7 @@ func (a *app) readKernel(ctx context.Context, cmd *cobra.Command, nameOrFile str
 	if err != nil {
 		return nil, err
 	}
-	k.program, err = cfront.Compile(ctx, k.file, source, cfront.Options{})
+	k.program, err = cfront.Compile(ctx, k.file, source, cfront.Options{Values: values})
 	if k.workload == nil && len(values) > 0 && (err != nil || !k.sized(values)) {
 		maps.Copy(k.sizes, values)
 		k.program, err = cfront.Compile(ctx, k.file, source, cfront.Options{Defines: values})

@@ -155,3 +155,43 @@ void k(int N, const int8_t in[N], int8_t load[N], int32_t index[N])
 	require.NoError(t, err)
 	require.Equal(t, p.String(), back.String())
 }
+
+// TestValuesFitTypes compiles with values at and past the ends of what each type of
+// C holds: of a size that gets one, of one that stays a symbol, of a number that is
+// computed with, and of one that nothing uses.
+func TestValuesFitTypes(t *testing.T) {
+	for _, c := range []struct {
+		typ    string
+		name   string // in messages
+		lo, hi int64
+	}{
+		{"signed char", "int8_t", -1 << 7, 1<<7 - 1},
+		{"int16_t", "int16_t", -1 << 15, 1<<15 - 1},
+		{"int", "int32_t", -1 << 31, 1<<31 - 1},
+		{"long", "int64_t", -1 << 63, 1<<63 - 1},
+	} {
+		source := fmt.Sprintf("#include \"bitsched.h\"\nvoid f(int N, %s T, %s d, %s no, int A[N]) {\ninf_array(A, N);\n#pragma bitsched region\nfor (int t = 0; t < T; t++) for (int i = 0; i < N; i++) A[i] += d;\n}", c.typ, c.typ, c.typ)
+		try := func(name string, v int64) {
+			for _, opt := range []cfront.Options{{Defines: map[string]int64{name: v}}, {Values: map[string]int64{name: v}}} {
+				_, err := cfront.Compile(context.Background(), "k.c", source, opt)
+				if v >= c.lo && v <= c.hi {
+					require.NoError(t, err, "%s %s=%d", c.typ, name, v)
+				} else {
+					require.ErrorContains(t, err, fmt.Sprintf("-D %s=%d: %s does not hold that number", name, v, c.name))
+				}
+			}
+		}
+		for _, name := range []string{"d", "no"} {
+			try(name, c.lo)
+			try(name, c.hi)
+			if c.hi < 1<<62 {
+				try(name, c.lo-1)
+				try(name, c.hi+1)
+			}
+		}
+		try("T", 5)
+		if c.hi < 1<<62 {
+			try("T", c.hi+1)
+		}
+	}
+}

@@ -16,6 +16,10 @@ type Options struct {
 	// Sizes that it does not have stay symbols.
 	Defines map[string]int64
 
+	// Values are those that sizes will have while they stay symbols. They change nothing,
+	// but one that the type of its parameter does not hold is an error, as in Defines.
+	Values map[string]int64
+
 	// Notes gets the reasons why statements are not tensors in the form that they have
 	// in the source, if it is not nil, in the order of the source.
 	Notes *[]Note
@@ -44,7 +48,7 @@ func Compile(ctx context.Context, file, source string, opt Options) (p *tdfg.Pro
 	if err != nil {
 		return nil, err
 	}
-	k := convertUnit(u, opt.Defines)
+	k := convertUnit(u, opt.Defines, opt.Values)
 	k.body = unroll(k, k.body, nil, 1)
 	checkSize(k)
 	narrowScopes(k)

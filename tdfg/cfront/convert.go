@@ -32,6 +32,7 @@ type converter struct {
 	u       *unit
 	k       *kernel
 	defines map[string]int64
+	values  map[string]int64 // of sizes that stay symbols
 	scopes  []map[string]any // name to *variable or *array
 	types   map[string]scalar.Type
 	funcs   map[string]bool
@@ -43,8 +44,8 @@ type converter struct {
 const maxStatements = 1024
 
 // convertUnit finds the kernel of a source and converts it.
-func convertUnit(u *unit, defines map[string]int64) *kernel {
-	c := &converter{u: u, defines: defines, types: map[string]scalar.Type{}, funcs: map[string]bool{}}
+func convertUnit(u *unit, defines, values map[string]int64) *kernel {
+	c := &converter{u: u, defines: defines, values: values, types: map[string]scalar.Type{}, funcs: map[string]bool{}}
 	if len(u.region) == 0 {
 		fail(Pos{File: u.file}, "no region: expected #pragma bitsched region in front of the loops of the kernel")
 	}
@@ -223,6 +224,11 @@ func (c *converter) param(p *cc.ParameterDeclaration) {
 	size, depth := c.dims(p.Declarator)
 	if depth == 0 && size == nil {
 		v := c.declare(name, paramVar, t, at)
+		for _, given := range []map[string]int64{c.defines, c.values} {
+			if value, ok := given[name]; ok && t.Int() && scalar.ToInt(t, scalar.FromInt(t, value)) != value {
+				fail(at, "-D %s=%d: %s does not hold that number", name, value, cName(t))
+			}
+		}
 		if value, ok := c.defines[name]; ok {
 			v.bound = &value
 		}

@@ -164,15 +164,8 @@ func (c *converter) primary(n *cc.PrimaryExpression, at Pos) *expr {
 		name := n.Token.SrcStr()
 		switch x := c.lookup(name).(type) {
 		case *variable:
-			switch {
-			case x.alias != nil:
+			if x.alias != nil {
 				return x.alias
-			case x.bound != nil:
-				v := intConst(at, x.typ, *x.bound)
-				if scalar.ToInt(x.typ, v.value) != *x.bound {
-					fail(x.pos, "-D %s=%d: %s does not hold that number", name, *x.bound, cName(x.typ))
-				}
-				return &expr{kind: varExpr, typ: x.typ, pos: at, v: x}
 			}
 			return &expr{kind: varExpr, typ: x.typ, pos: at, v: x}
 		case *array:
