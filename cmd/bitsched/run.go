@@ -92,11 +92,12 @@ type runResult struct {
 	Seed      uint64           `json:"seed"`
 	Checked   bool             `json:"checked"` // equal to the interpreter's result
 	*system.Report
-	Energy      *runEnergy `json:"energy"`
-	Dropped     int64      `json:"trace_dropped"` // events beyond the limit
-	CPUSeconds  float64    `json:"cpu_seconds"`
-	Threads     int        `json:"threads"`
-	BitlineRate float64    `json:"row_op_bitlines_per_second"` // of the simulation
+	Cycles      *system.Cycles `json:"cycles"` // null = nothing was timed
+	Energy      *runEnergy     `json:"energy"`
+	Dropped     int64          `json:"trace_dropped"` // events beyond the limit
+	CPUSeconds  float64        `json:"cpu_seconds"`
+	Threads     int            `json:"threads"`
+	BitlineRate float64        `json:"row_op_bitlines_per_second"` // of the simulation
 
 	k    *kernel
 	cols int
@@ -216,6 +217,9 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 		Kernel: k.program.Name, Sizes: k.sizes, Machine: machine.Name, Fidelity: fidelity.String(), Optimized: f.optimize, Seed: f.seed,
 		Report: report, Threads: n, CPUSeconds: (cpuTime() - cpu).Seconds(), k: k, cols: machine.Array.Cols, ghz: machine.ClockGHz,
 	}
+	if report.Timed() {
+		r.Cycles = &report.Cycles
+	}
 	r.Energy = newRunEnergy(report.Energy(machine, table))
 	for i, why := range report.Reasons {
 		report.Reasons[i] = reasonText(why)
@@ -300,33 +304,16 @@ func (r *runResult) text(f runFlags) string {
 	for _, why := range r.Reasons {
 		s.add("near", "%s", why)
 	}
-	c := &r.Cycles
 	s.gap()
-	s.add("cycles", "%d in memory, %s at %g GHz", c.Total, duration(float64(c.Total)/(r.ghz*1e9)), r.ghz)
-	for _, part := range []struct {
-		name string
-		n    int64
-		what string
-	}{
-		{"dram", c.DRAM, "transfer from and to DRAM, with transposition"},
-		{"jit", c.JIT, "lowering, modelled"},
-		{"compute", c.Compute, ""},
-		{"move", c.Move, "within tiles"},
-		{"inter", c.Inter, "between tiles"},
-		{"sync", c.Sync, "barriers, with the wait for packets"},
-	} {
-		text := fmt.Sprintf("%12d", part.n)
-		if part.what != "" {
-			text += "  " + part.what
-		}
-		s.add("  "+part.name, "%s", text)
+	r.timeText(&s)
+	s.gap()
+	if r.Cycles != nil {
+		s.add("commands", "%d; %s lowered before and taken again", r.Commands, count(int(r.Memoized), "region"))
 	}
-	s.gap()
-	s.add("commands", "%d; %s lowered before and taken again", r.Commands, count(int(r.Memoized), "region"))
 	s.add("operations", "%d of elements in memory, %d near it", r.Operations, r.NearOps)
-	s.add("traffic", "%s within tiles, %s between them, %s x hops in the network, %s DRAM, %s near memory",
-		byteCount(r.IntraBytes), byteCount(r.InterBytes), byteCount(r.ByteHops), byteCount(r.DRAMBytes), byteCount(r.NearBytes))
-	if r.Instructions != (cost.Kinds{}) {
+	if r.Cycles != nil {
+		s.add("traffic", "%s within tiles, %s between them, %s x hops in the network, %s DRAM, %s near memory",
+			byteCount(r.IntraBytes), byteCount(r.InterBytes), byteCount(r.ByteHops), byteCount(r.DRAMBytes), byteCount(r.NearBytes))
 		s.add("energy", "%s", r.Energy.text())
 	}
 	s.gap()
@@ -345,12 +332,64 @@ func (r *runResult) text(f runFlags) string {
 	if f.stats != "" {
 		s.add("written", "%s", f.stats)
 	}
-	how := "row operations x bitlines a second"
-	if r.Every > 0 {
-		how += ", as elements"
+	text := fmt.Sprintf("%s (%s CPU)", seconds(r.WallSeconds), seconds(r.CPUSeconds))
+	if r.Cycles != nil {
+		text += fmt.Sprintf(": lowering %s, %.3g row operations x bitlines a second", duration(r.LowerSeconds), r.BitlineRate)
+		if r.Every > 0 {
+			text += ", as elements"
+		}
 	}
-	s.add("time", "%s (%s CPU): lowering %s, %.3g %s", seconds(r.WallSeconds), seconds(r.CPUSeconds), duration(r.LowerSeconds), r.BitlineRate, how)
+	s.add("time", "%s", text)
 	return s.String()
+}
+
+// timeText is where cycles went, and what took none because the model has no time
+// for it.
+func (r *runResult) timeText(s *summary) {
+	c := r.Cycles
+	switch {
+	case r.Regions == 0:
+		s.add("cycles", "none: no region was executed")
+	case c == nil:
+		s.add("cycles", "none: nothing was executed in memory, and this model has no time for what is near it")
+	default:
+		s.add("cycles", "%d in memory, %s at %g GHz", c.Total, duration(float64(c.Total)/(r.ghz*1e9)), r.ghz)
+		for _, part := range []struct {
+			name string
+			n    int64
+			what string
+		}{
+			{"dram", c.DRAM, "transfer from and to DRAM, with transposition"},
+			{"jit", c.JIT, "lowering, modelled"},
+			{"compute", c.Compute, ""},
+			{"move", c.Move, "within tiles"},
+			{"inter", c.Inter, "between tiles"},
+			{"sync", c.Sync, "barriers, with the wait for packets"},
+		} {
+			text := fmt.Sprintf("%12d", part.n)
+			if part.what != "" {
+				text += "  " + part.what
+			}
+			s.add("  "+part.name, "%s", text)
+		}
+	}
+	where := "near the memory"
+	if r.NearRegions > 0 {
+		where = count(int(r.NearRegions), "region") + " near the memory"
+		if c == nil {
+			where = "all of the kernel: " + where
+		}
+	}
+	near := count(int(r.NearOps), "operation")
+	if r.FinalOps > 0 {
+		near += fmt.Sprintf(" (%d in last steps of reductions)", r.FinalOps)
+	}
+	switch {
+	case r.NearRegions > 0:
+		s.add("not timed", "%s, %s", where, near)
+	case r.NearOps > 0:
+		s.add("not timed", "%s: %s", where, near)
+	}
 }
 
 // duration prints a time with three digits and its unit.
