@@ -82,7 +82,8 @@ func (c *clock) jit(p *lowering.Plan, cmds []lowering.Command) {
 }
 
 // dram counts the transfer of bytes between memory and arrays, through the tensor
-// transpose units, which keep up with it.
+// transpose units, which keep up with it: a cycle to begin, and the whole cycles of
+// the bytes.
 func (c *clock) dram(what string, bytes int64) {
 	n := int64(float64(bytes)/dramBytesPerCycle(c.m)) + 1
 	t := c.now()
@@ -194,12 +195,7 @@ func (c *clock) inter(p *lowering.Plan, k *lowering.Command) error {
 		if local[b]+remote[b] == 0 {
 			continue
 		}
-		var n int64
-		if k.Copies > 1 {
-			n = c.timing.Broadcast(int(k.Rows), local[b]+remote[b], remote[b] > 0)
-		} else {
-			n = c.timing.InterTile(int(k.Rows), local[b], remote[b])
-		}
+		n := c.timing.InterTile(int(k.Rows), local[b], remote[b])
 		c.trace.bank(b, k, p, c.busy[b], n)
 		for to := range c.busy { // in order, whatever the map
 			if bitlines := targets[b][to]; bitlines > 0 {
@@ -236,6 +232,7 @@ func (c *clock) network(flows []flow, multicast bool) (drain, error) {
 	}
 	cfg := noc.DefaultConfig(c.m.Mesh.Cols, c.m.Mesh.Rows)
 	cfg.LinkBytes, cfg.LinkCycles, cfg.RouterCycles = c.m.NoC.LinkBytes, c.m.NoC.LinkCycles, c.m.NoC.RouterStages-1
+	cfg.Depth = max(cfg.Depth, c.timing.Flits()) // a multicast must fit into a buffer
 	n, err := noc.New(cfg)
 	if err != nil {
 		return drain{}, fmt.Errorf("system: %w", err)

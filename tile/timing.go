@@ -69,21 +69,12 @@ func (t Timing) Inject(packets int) int64 {
 // InterTile returns the cycles of a shift between tiles at one bank: elements of a
 // number of bits on local bitlines that stay in the bank, and on remote ones that
 // leave it. All go through the H-tree; packets enter the network as they come out
-// of it, so that the slower of the two counts.
+// of it, so that the slower of the two counts. A shift to several tiles takes no
+// longer: the H-tree copies at its forks and the network multicasts (section 5.2;
+// Table 2), so that each bit is read and sent once.
 func (t Timing) InterTile(bits, local, remote int) int64 {
 	tree := t.HTree(bits, local+remote)
 	return max(tree, int64(t.m.HTree.Levels)+t.Inject(t.Packets(bits, remote)))
-}
-
-// Broadcast returns the cycles of copying elements of a number of bits on so many
-// bitlines of their source tiles to any number of tiles: the H-tree copies at its
-// forks and the network multicasts (section 5.2; Table 2), so that each bit is read
-// and sent once. remote says whether other banks get them too.
-func (t Timing) Broadcast(bits, bitlines int, remote bool) int64 {
-	if remote {
-		return t.InterTile(bits, 0, bitlines)
-	}
-	return t.HTree(bits, bitlines)
 }
 
 // Diameter returns the hops between the tiles that are farthest apart.

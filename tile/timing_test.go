@@ -40,8 +40,6 @@ func TestTiming(t *testing.T) {
 	require.EqualValues(t, 37, x.InterTile(32, 256, 0))
 	require.EqualValues(t, 53, x.InterTile(32, 0, 256), "the network is the slower one")
 	require.EqualValues(t, 32*8+5, x.InterTile(32, 256*15, 256), "the tree is the slower one")
-	require.EqualValues(t, 37, x.Broadcast(32, 256, false))
-	require.EqualValues(t, 53, x.Broadcast(32, 256, true))
 
 	// Corner to corner are 14 hops, so 15 routers of 5 cycles with their links, and two
 	// cycles before the first one.
