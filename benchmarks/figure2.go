@@ -4,16 +4,20 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/bitsched/bitsched/internal/figure"
 )
 
-const (
-	computeColour = "#a9bccb"
-	copyColour    = "#d9622b"
+// Styles of the two parts of a bar.
+var (
+	computeStyle = figure.Style{Colour: "#a9bccb"}
+	copyStyle    = figure.Style{Colour: "#d55e00", Hatch: figure.RisingLines}
 )
 
 // figure2 shows what part of the energy goes into copies, for each scheduler, as
 // Fig. 2 does for multiplier and div. It shows these two where they are among the
-// circuits, else all circuits. Energy is in units of that of the computes.
+// circuits, else all circuits, but none that takes no copy while another does.
+// Energy is in units of that of the computes.
 func (c *Comparison) figure2() []byte {
 	schedulers := c.drawn()
 	rows := c.results(schedulers)
@@ -24,20 +28,21 @@ func (c *Comparison) figure2() []byte {
 	if len(rows) == 0 || c.Options.Energy.Compute <= 0 {
 		return nil
 	}
+	copies := slices.DeleteFunc(slices.Clone(rows), func(r *Row) bool {
+		return !slices.ContainsFunc(schedulers, func(s string) bool { cell := r.cell(s); return cell != nil && cell.Copies > 0 })
+	})
+	desc := "In units of the computes' energy; the number above a bar is the copies' share of the whole."
+	if left := len(rows) - len(copies); len(copies) > 0 && left > 0 {
+		rows = copies
+		desc += fmt.Sprintf(" Left out: %d panels without any copy.", left)
+	}
 	const (
-		left, top   = 64.0, 124.0
 		plotHeight  = 250.0
 		barWidth    = 40.0
-		slot        = 66.0
-		panelGap    = 56.0
-		panelFoot   = 84.0 // names of schedulers, and space to the next line
+		panelHead   = 26.0
+		panelFoot   = 40.0 // names of schedulers, and space to the next line
 		panelsALine = 3
 	)
-	// All panels have the same width and scale, so that they can be compared.
-	width := slot*float64(len(schedulers)) + 20
-	columns := min(len(rows), panelsALine)
-	lines := (len(rows) + columns - 1) / columns
-	total := left + float64(columns)*(width+panelGap) - panelGap + 32
 	copyShare := func(cell *Cell) (ratio float64) {
 		return float64(cell.Copies) * c.Options.Energy.Copy / (float64(cell.Computes) * c.Options.Energy.Compute)
 	}
@@ -49,29 +54,31 @@ func (c *Comparison) figure2() []byte {
 			}
 		}
 	}
-	scale := ticks(most*1.07, 5)
-	limit := scale[len(scale)-1]
+	slot := 66.0
+	for _, name := range schedulers {
+		slot = max(slot, figure.TextWidth(name, 12, name == "bitsched")+8)
+	}
+	// All panels have the same width and scale, so that they can be compared.
+	plot := figure.Plot{Width: slot*float64(len(schedulers)) + 20, Height: plotHeight, Y: figure.Axis{Title: "energy / computes' energy", Ticks: figure.Ticks(most*1.07, 5)}}
+	columns := min(len(rows), panelsALine)
+	lines := (len(rows) + columns - 1) / columns
+	pitch := figure.Margin + plot.Room() + max(plot.Width, figure.TextWidth(c.longest(rows), 14, true))
 
-	s := newSVG(total, top+float64(lines)*(plotHeight+panelFoot)-panelFoot+44, "Energy spent on computes and on copies",
-		"In units of the computes' energy; the figure above a bar is the copies' share of the whole.")
-	s.heading()
-	s.legend(headingX, 82, s.width-2*headingX, []legendEntry{{computeColour, "computes"}, {copyColour, "copies"}})
+	s := figure.New(max(pitch*float64(columns)+figure.Margin, 480), 0, "Energy spent on computes and on copies", desc)
+	top := s.Legend(s.Heading(), []figure.Entry{{Style: computeStyle, Text: "computes"}, {Style: copyStyle, Text: "copies"}})
 	for i, r := range rows {
-		x0 := left + float64(i%columns)*(width+panelGap)
-		y0 := top + float64(i/columns)*(plotHeight+panelFoot) // top of the plot
-		base := y0 + plotHeight
-		y := func(v float64) float64 { return base - v/limit*plotHeight }
-		s.text(x0, y0-10, c.label(r), textStyle{size: 14, colour: inkColour, bold: true})
-		for _, v := range scale {
-			s.line(x0, y(v), x0+width, y(v), gridColour, 1)
-			s.text(x0-8, y(v)+4, tickText(v), textStyle{size: 11, anchor: "end"})
-		}
+		plot.Left = pitch*float64(i%columns) + figure.Margin + plot.Room()
+		plot.Top = top + float64(i/columns)*(panelHead+plotHeight+panelFoot) + panelHead
+		base := plot.Top + plotHeight
+		s.Text(plot.Left, plot.Top-10, c.label(r), figure.TextStyle{Size: 14, Colour: figure.Ink, Bold: true})
+		plot.Draw(s)
 		for j, name := range schedulers {
-			middle := x0 + 10 + slot*(float64(j)+0.5)
-			s.text(middle, base+18, name, textStyle{size: nameSize(name, slot-4), anchor: "middle", bold: name == "bitsched"})
+			middle := plot.Left + 10 + slot*(float64(j)+0.5)
+			bold := name == "bitsched"
+			s.Text(middle, base+18, name, figure.TextStyle{Anchor: figure.Middle, Bold: bold})
 			cell := r.cell(name)
 			if cell == nil {
-				s.text(middle, base-6, "–", textStyle{anchor: "middle"})
+				s.Text(middle, base-6, "–", figure.TextStyle{Anchor: figure.Middle})
 				continue
 			}
 			share := copyShare(cell)
@@ -79,18 +86,25 @@ func (c *Comparison) figure2() []byte {
 				return fmt.Sprintf("%s, %s: %s, energy %s", c.label(r), name, what, strconv.FormatFloat(energy, 'f', 1, 64))
 			}
 			computes, copies := float64(cell.Computes)*c.Options.Energy.Compute, float64(cell.Copies)*c.Options.Energy.Copy
-			s.rect(middle-barWidth/2, y(1), barWidth, base-y(1), computeColour, hint(fmt.Sprintf("%d computes", cell.Computes), computes))
-			s.rect(middle-barWidth/2, y(1+share), barWidth, y(1)-y(1+share), copyColour, hint(fmt.Sprintf("%d copies", cell.Copies), copies))
-			s.text(middle, y(1+share)-6, percent(share/(1+share)), textStyle{colour: inkColour, anchor: "middle", bold: true})
+			one, all := plot.AtY(1), plot.AtY(1+share)
+			s.Bar(middle-barWidth/2, one, barWidth, base-one, computeStyle, hint(fmt.Sprintf("%d computes", cell.Computes), computes))
+			s.Bar(middle-barWidth/2, all, barWidth, one-all, copyStyle, hint(fmt.Sprintf("%d copies", cell.Copies), copies))
+			s.Text(middle, all-6, percent(share/(1+share)), figure.TextStyle{Colour: figure.Ink, Anchor: figure.Middle, Bold: true})
 		}
-		s.line(x0, base, x0+width, base, axisColour, 1)
 	}
-	return s.bytes()
+	s.Height = top + float64(lines)*(panelHead+plotHeight+panelFoot)
+	return s.Bytes()
 }
 
-// nameSize is the size of a font in which a name fits a width.
-func nameSize(name string, width float64) float64 {
-	return min(12, 12*width/textWidth(name, 12))
+// longest returns the label that takes the most room.
+func (c *Comparison) longest(rows []*Row) string {
+	long := ""
+	for _, r := range rows {
+		if l := c.label(r); figure.TextWidth(l, 1, false) > figure.TextWidth(long, 1, false) {
+			long = l
+		}
+	}
+	return long
 }
 
 // percent prints a share, finer where it is small.

@@ -1,10 +1,12 @@
 package benchmarks
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
+
+	"github.com/bitsched/bitsched/internal/figure"
 )
 
 // figure9 shows the copies for one circuit against the rows of an array, on a
@@ -15,17 +17,17 @@ func (c *Comparison) figure9(rows []*Row) []byte {
 		return !slices.ContainsFunc(rows, func(r *Row) bool { return r.cell(s) != nil })
 	})
 	const (
-		left, top   = 72.0, 84.0
-		plotWidth   = 460.0
-		plotHeight  = 330.0
-		margin      = 36.0 // between the plot's sides and the first and last size
-		zeroHeight  = 40.0 // between 0 and the least of the logarithmic scale
-		labelHeight = 17.0
-		size        = 12.5
+		plotWidth  = 460.0
+		plotHeight = 330.0
+		nameHeight = 17.0
+		size       = 12.5
 	)
-	colours := c.colours()
+	styles := c.styles()
 	least, most := math.Inf(1), 0.0 // that are not 0
-	zero, label := false, 0.0
+	zero, room := false, 0.0
+	text := func(scheduler string, copies int) string {
+		return fmt.Sprintf("%s: %s", scheduler, figure.TickText(float64(copies)))
+	}
 	for _, name := range schedulers {
 		for _, r := range rows {
 			if cell := r.cell(name); cell != nil {
@@ -34,72 +36,48 @@ func (c *Comparison) figure9(rows []*Row) []byte {
 				} else {
 					least, most = min(least, float64(cell.Copies)), max(most, float64(cell.Copies))
 				}
-				label = max(label, textWidth(fmt.Sprintf("%s  %s", name, tickText(float64(cell.Copies))), size))
+				room = max(room, figure.TextWidth(text(name, cell.Copies), size, name == "bitsched"))
 			}
 		}
 	}
 	if most == 0 {
 		return nil
 	}
-	scale := logTicks(least, most)
-	lo, hi := math.Log(scale[0]), math.Log(scale[len(scale)-1])
-	base := top + plotHeight
-	desc, bottom := "Both axes are logarithmic; fewer copies are better.", base // of the logarithmic part
+	desc := "Both axes are logarithmic; fewer copies are better. At the end of each line: the copies at the most rows."
 	if zero {
-		desc, bottom = "Both axes are logarithmic above the line of 0 copies; fewer copies are better.", base-zeroHeight
+		desc = "Both axes are logarithmic above the line of 0 copies; fewer copies are better. At the end of each line: the copies at the most rows."
 	}
-	y := func(copies int) float64 {
-		if copies == 0 {
-			return base
-		}
-		return bottom - (math.Log(float64(copies))-lo)/(hi-lo)*(bottom-top)
-	}
-	first, last := math.Log(float64(rows[0].Rows)), math.Log(float64(rows[len(rows)-1].Rows))
-	x := func(size int) float64 {
-		if first == last {
-			return left + plotWidth/2
-		}
-		return left + margin + (math.Log(float64(size))-first)/(last-first)*(plotWidth-2*margin)
-	}
-
-	s := newSVG(left+plotWidth+24+label+24, base+64, "Copies against array size: "+shorten(rows[0].Name), desc)
-	s.heading()
-	tick := func(v int) {
-		s.line(left, y(v), left+plotWidth, y(v), gridColour, 1)
-		s.text(left-8, y(v)+4, tickText(float64(v)), textStyle{size: 11, anchor: "end"})
-	}
-	for _, v := range scale {
-		tick(int(v))
-	}
-	if zero {
-		tick(0)
-	}
-	s.line(left, base, left+plotWidth, base, axisColour, 1)
-	end := math.Inf(-1) // of the last label
+	plot := figure.Plot{Width: plotWidth, Height: plotHeight,
+		X: figure.Axis{Title: "rows of an array", Log: true, Inset: 36},
+		Y: figure.Axis{Title: "copies", Ticks: figure.LogTicks(least, most), Log: true, Zero: zero}}
 	for _, r := range rows {
-		name := strconv.Itoa(r.Rows)
-		s.line(x(r.Rows), base, x(r.Rows), base+5, axisColour, 1)
-		if w := textWidth(name, 12); x(r.Rows)-w/2 > end+4 {
-			s.text(x(r.Rows), base+21, name, textStyle{anchor: "middle"})
-			end = x(r.Rows) + w/2
-		}
+		plot.X.Ticks = append(plot.X.Ticks, float64(r.Rows))
 	}
-	s.text(left+plotWidth/2, base+46, "rows of an array", textStyle{anchor: "middle"})
-	s.text(20, top+plotHeight/2, "copies", textStyle{anchor: "middle", rotate: -90})
+	plot.Left = figure.Margin + plot.Room()
+	right := plot.Left + plotWidth
+	s := figure.New(right+31+room+figure.Margin, 0, "Copies against array size: "+shorten(rows[0].Name), desc)
+	plot.Top = s.Heading()
+	base := plot.Top + plotHeight
+	s.Height = base + figure.PlotFoot
+	// The names at the ends may need more height than the plot has.
+	if need := plot.Top + nameHeight*float64(len(schedulers)); need > s.Height {
+		s.Height = need
+	}
+	plot.Draw(s)
 
 	type name struct {
 		scheduler string
-		from      point // end of its line
+		from      figure.Point // end of its line
 		copies    int
 		y         float64
 	}
 	var names []name
 	for _, scheduler := range schedulers {
-		var line []point
+		var line []figure.Point
 		var tip name
 		flush := func() {
 			if len(line) > 1 {
-				s.polyline(line, colours[scheduler], 2.25)
+				s.Polyline(line, styles[scheduler], 2)
 			}
 			line = nil
 		}
@@ -109,60 +87,35 @@ func (c *Comparison) figure9(rows []*Row) []byte {
 				flush() // no line over a size without a result
 				continue
 			}
-			p := point{x(r.Rows), y(cell.Copies)}
+			p := plot.At(float64(r.Rows), float64(cell.Copies))
 			line = append(line, p)
-			tip = name{scheduler, p, cell.Copies, p.y}
+			tip = name{scheduler, p, cell.Copies, p.Y}
 		}
 		flush()
 		for _, r := range rows {
 			if cell := r.cell(scheduler); cell != nil {
-				s.circle(x(r.Rows), y(cell.Copies), 4.5, colours[scheduler],
-					fmt.Sprintf("%s, %d rows: %d copies", scheduler, r.Rows, cell.Copies))
+				s.Mark(plot.At(float64(r.Rows), float64(cell.Copies)), styles[scheduler], fmt.Sprintf("%s, %d rows: %d copies", scheduler, r.Rows, cell.Copies))
 			}
 		}
 		names = append(names, tip)
 	}
 	// Each line has its name at its end. Names that would overlap move apart.
-	slices.SortStableFunc(names, func(a, b name) int { return int(math.Copysign(1, a.from.y-b.from.y)) })
-	at := top - 4
+	slices.SortStableFunc(names, func(a, b name) int { return cmp.Compare(a.from.Y, b.from.Y) })
+	at := plot.Top - 4
 	for i := range names {
 		names[i].y = max(names[i].y, at)
-		at = names[i].y + labelHeight
+		at = names[i].y + nameHeight
 	}
-	limit := base
+	limit := max(base, plot.Top+nameHeight*float64(len(names)-1))
 	for i := len(names) - 1; i >= 0; i-- {
 		names[i].y = min(names[i].y, limit)
-		limit = names[i].y - labelHeight
+		limit = names[i].y - nameHeight
 	}
 	for _, n := range names {
-		s.polyline([]point{{n.from.x + 6, n.from.y}, {left + plotWidth + 4, n.y}, {left + plotWidth + 18, n.y}}, colours[n.scheduler], 0.75)
-		s.rect(left+plotWidth+18, n.y-1.25, 8, 2.5, colours[n.scheduler], "")
-		s.text(left+plotWidth+31, n.y+4.5, fmt.Sprintf("%s  %s", n.scheduler, tickText(float64(n.copies))),
-			textStyle{size: size, colour: inkColour, bold: n.scheduler == "bitsched"})
+		thin := figure.Style{Colour: styles[n.scheduler].Colour}
+		s.Polyline([]figure.Point{{X: n.from.X + 6, Y: n.from.Y}, {X: right + 4, Y: n.y}, {X: right + 14, Y: n.y}}, thin, 0.75)
+		s.Mark(figure.Point{X: right + 20, Y: n.y}, styles[n.scheduler], "")
+		s.Text(right+31, n.y+4.5, text(n.scheduler, n.copies), figure.TextStyle{Size: size, Colour: figure.Ink, Bold: n.scheduler == "bitsched"})
 	}
-	return s.bytes()
-}
-
-// logTicks returns round values around least to most, both at least 1: powers of
-// ten, and between them 2 and 5 times these where there would be few.
-func logTicks(least, most float64) []float64 {
-	fits := func(steps []float64) []float64 {
-		var t []float64
-		for unit := math.Pow(10, math.Floor(math.Log10(least))); ; unit *= 10 {
-			for _, m := range steps {
-				v := m * unit
-				if v <= least*1.0001 {
-					t = t[:0] // a lower start would only leave space below
-				}
-				t = append(t, v)
-				if v >= most*0.9999 && len(t) > 1 {
-					return t
-				}
-			}
-		}
-	}
-	if t := fits([]float64{1}); len(t) > 4 {
-		return t
-	}
-	return fits([]float64{1, 2, 5})
+	return s.Bytes()
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/internal/figuretest"
 	"github.com/bitsched/bitsched/sram"
 )
 
@@ -24,12 +25,14 @@ func TestFaultFigure(t *testing.T) {
 	}
 	svg := FaultFigure("faults of <x>", "probability", points)
 	require.Equal(t, svg, FaultFigure("faults of <x>", "probability", points))
-	var wrong, bits []shape
-	for _, s := range shapes(t, svg) {
-		if s.name != "circle" {
+	x := func(s figuretest.Shape) float64 { x, _, _ := s.Mark(t); return x }
+	y := func(s figuretest.Shape) float64 { _, y, _ := s.Mark(t); return y }
+	var wrong, bits []figuretest.Shape
+	for _, s := range figuretest.Read(t, svg) {
+		if _, _, ok := s.Mark(t); !ok || s.Hint == "" {
 			continue
 		}
-		if strings.HasPrefix(s.hint, "patterns") {
+		if strings.HasPrefix(s.Hint, "patterns") {
 			wrong = append(wrong, s)
 		} else {
 			bits = append(bits, s)
@@ -37,13 +40,13 @@ func TestFaultFigure(t *testing.T) {
 	}
 	require.Len(t, wrong, 3, "the value 0 has no place")
 	require.Len(t, bits, 3)
-	require.Equal(t, "patterns with a wrong bit at 0.001: 0.5 (0.4 to 0.6)", wrong[2].hint)
+	require.Equal(t, "patterns with a wrong bit at 0.001: 0.5 (0.4 to 0.6)", wrong[2].Hint)
 	for i := 1; i < 3; i++ {
-		require.Greater(t, wrong[i].num(t, "cx"), wrong[i-1].num(t, "cx"))
-		require.Less(t, wrong[i].num(t, "cy"), wrong[i-1].num(t, "cy"))
-		require.Greater(t, bits[i].num(t, "cy"), wrong[i].num(t, "cy"), "fewer bits than patterns")
+		require.Greater(t, x(wrong[i]), x(wrong[i-1]))
+		require.Less(t, y(wrong[i]), y(wrong[i-1]))
+		require.Greater(t, y(bits[i]), y(wrong[i]), "fewer bits than patterns")
 	}
-	require.Equal(t, wrong[0].num(t, "cy"), bits[0].num(t, "cy"), "no errors")
+	require.Equal(t, y(wrong[0]), y(bits[0]), "no errors")
 	require.Nil(t, FaultFigure("t", "a", points[3:]))
-	require.NotEmpty(t, shapes(t, FaultFigure("t", "a", points[:1])))
+	require.NotEmpty(t, figuretest.Read(t, FaultFigure("t", "a", points[:1])))
 }

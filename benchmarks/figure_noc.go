@@ -1,8 +1,12 @@
 package benchmarks
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
+
+	"github.com/bitsched/bitsched/internal/figure"
 )
 
 // LatencyPoint is a latency at a load.
@@ -20,87 +24,66 @@ type LatencySeries struct {
 	Reference []LatencyPoint
 }
 
-// seriesColours tell the curves of a LatencyFigure apart.
-var seriesColours = []string{"#1f77b4", "#d1495b", "#2a9d8f", "#e9a23b", "#7b4fa3", "#5f6b76", "#8c564b", "#c2559d", "#4f7d2a"}
+// steep is how much higher than the least the highest latency is where a
+// logarithmic scale shows more: the curves are flat until the mesh is full.
+const steep = 6
 
 // LatencyFigure draws latencies against the load, a curve for each series, with
 // the references as crosses. It returns nil if there is nothing to draw.
 func LatencyFigure(title, reference string, series []LatencySeries) []byte {
-	const (
-		left       = 70.0
-		plotWidth  = 640.0
-		plotHeight = 340.0
-		cross      = 4.5
-		bar        = 3.0 // half the width of the end of an interval
-	)
-	var maxLoad, maxLatency float64
+	var maxLoad, most float64
+	least := math.Inf(1)
 	crosses := false
 	for _, s := range series {
 		for _, p := range slices.Concat(s.Points, s.Reference) {
-			maxLoad, maxLatency = max(maxLoad, p.Load), max(maxLatency, p.Latency+p.Margin)
+			maxLoad, most = max(maxLoad, p.Load), max(most, p.Latency+p.Margin)
+			least = min(least, p.Latency)
 		}
 		crosses = crosses || len(s.Reference) > 0
 	}
 	if maxLoad == 0 {
 		return nil
 	}
-	desc := "Mean from source queue to ejection of the last flit; bars are 95 % intervals"
-	if crosses {
-		desc += ", crosses " + reference
+	desc := "Mean from source queue to ejection of the last flit; bars are 95 % intervals."
+	plot := figure.Plot{Width: 640, Height: 340,
+		X: figure.Axis{Title: "load, flits per node and cycle", Ticks: figure.Ticks(maxLoad, 8)},
+		Y: figure.Axis{Title: "packet latency, cycles", Ticks: figure.Ticks(most, 8)}}
+	if least > 0 && most > steep*least {
+		plot.Y.Ticks, plot.Y.Log = figure.LogTicks(least, most), true
+		desc += " Latencies are on a logarithmic scale."
 	}
-	desc += "."
-	s := newSVG(left+plotWidth+30, 0, title, desc)
-	s.heading()
-	var entries []legendEntry
+	plot.Left = figure.Margin + plot.Room()
+	s := figure.New(plot.Left+plot.Width+figure.Margin, 0, title, desc)
+	var entries []figure.Entry
 	for i := range series {
-		entries = append(entries, legendEntry{seriesColours[i%len(seriesColours)], series[i].Name})
+		entries = append(entries, figure.Entry{Style: figure.Series(i), Text: series[i].Name, Shown: figure.ShownLine})
 	}
-	top := 86 + s.legend(headingX, 82, s.width-2*headingX, entries) + 4
-	base := top + plotHeight
-	s.height = base + 60
-	loads, latencies := ticks(maxLoad, 8), ticks(maxLatency, 8)
-	x := func(v float64) float64 { return left + v/loads[len(loads)-1]*plotWidth }
-	y := func(v float64) float64 { return base - v/latencies[len(latencies)-1]*plotHeight }
-	for _, v := range latencies {
-		s.line(left, y(v), left+plotWidth, y(v), gridColour, 1)
-		s.text(left-8, y(v)+4, tickText(v), textStyle{size: 11, anchor: "end"})
+	if crosses {
+		entries = append(entries, figure.Entry{Text: reference, Shown: figure.ShownCross})
 	}
-	s.line(left, base, left+plotWidth, base, axisColour, 1)
-	for _, v := range loads {
-		s.line(x(v), base, x(v), base+5, axisColour, 1)
-		s.text(x(v), base+20, tickText(v), textStyle{size: 11, anchor: "middle"})
-	}
-	s.text(left+plotWidth/2, base+44, "load, flits per node and cycle", textStyle{anchor: "middle"})
-	s.text(20, top+plotHeight/2, "packet latency, cycles", textStyle{anchor: "middle", rotate: -90})
+	plot.Top = s.Legend(s.Heading(), entries) + 4
+	s.Height = plot.Top + plot.Height + figure.PlotFoot
+	plot.Draw(s)
 	for i, c := range series {
-		colour := entries[i].colour
-		points := slices.SortedStableFunc(slices.Values(c.Points), func(a, b LatencyPoint) int {
-			if a.Load < b.Load {
-				return -1
-			}
-			return 1
-		})
-		var line []point
+		style := entries[i].Style
+		points := slices.SortedStableFunc(slices.Values(c.Points), func(a, b LatencyPoint) int { return cmp.Compare(a.Load, b.Load) })
+		var line []figure.Point
 		for _, p := range points {
-			line = append(line, point{x(p.Load), y(p.Latency)})
+			line = append(line, plot.At(p.Load, p.Latency))
 			if p.Margin > 0 {
-				low, high := y(p.Latency-p.Margin), y(p.Latency+p.Margin)
-				s.line(x(p.Load), low, x(p.Load), high, colour, 1)
-				s.line(x(p.Load)-bar, low, x(p.Load)+bar, low, colour, 1)
-				s.line(x(p.Load)-bar, high, x(p.Load)+bar, high, colour, 1)
+				// An interval may reach below what there is of the scale.
+				s.Interval(plot.AtX(p.Load), plot.AtY(max(p.Latency-p.Margin, plot.Y.Ticks[0])), plot.AtY(p.Latency+p.Margin), style.Colour)
 			}
 		}
 		if len(line) > 1 {
-			s.polyline(line, colour, 2)
+			s.Polyline(line, style, 2)
 		}
 		for j, p := range points {
-			s.circle(line[j].x, line[j].y, 3.5, colour, fmt.Sprintf("%s at %s: %.2f cycles", c.Name, tickText(p.Load), p.Latency))
+			s.Mark(line[j], style, fmt.Sprintf("%s at %s: %.2f cycles", c.Name, figure.TickText(p.Load), p.Latency))
 		}
 		for _, p := range c.Reference {
-			px, py := x(p.Load), y(p.Latency)
-			s.line(px-cross, py-cross, px+cross, py+cross, inkColour, 1.5)
-			s.line(px-cross, py+cross, px+cross, py-cross, inkColour, 1.5)
+			s.Cross(plot.At(p.Load, p.Latency), fmt.Sprintf("%s, %s at %s: %.2f cycles", c.Name, reference, figure.TickText(p.Load), p.Latency))
 		}
 	}
-	return s.bytes()
+	return s.Bytes()
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/bitsched/bitsched/internal/figure"
 )
 
 // Figure is a drawing of a comparison, in the manner of one in the MASIM paper.
@@ -65,31 +67,21 @@ func fileName(name string) string {
 	}, name)
 }
 
-// Colours that people with any colour vision tell apart, ours the strongest and
-// those of the published schedulers always the same.
-var (
-	schedulerColours = map[string]string{
-		"bitsched": "#0b6e99",
-		"masim":    "#e07b00",
-		"gppic":    "#b8c4ce",
-		"simpler":  "#8fb996",
-		"star":     "#b79ad4",
-		"date24":   "#6b7785",
-	}
-	otherColours = []string{"#c2477f", "#3d8f5f", "#a08a2d", "#5d5fc4", "#b5563c", "#3aa6a0"}
-)
+// publishedStyles are the numbers of the styles of schedulers, ours the strongest
+// and those of the published ones always the same. Others follow.
+var publishedStyles = []string{"bitsched", "masim", "simpler", "star", "date24", "", "gppic"}
 
-// colours gives each scheduler of the comparison its colour.
-func (c *Comparison) colours() map[string]string {
-	m := map[string]string{}
-	next := 0
+// styles gives each scheduler of the comparison its style.
+func (c *Comparison) styles() map[string]figure.Style {
+	m := map[string]figure.Style{}
+	next := len(publishedStyles)
 	for _, s := range c.Schedulers {
-		colour, ok := schedulerColours[s]
-		if !ok {
-			colour = otherColours[next%len(otherColours)]
-			next++
+		if i := slices.Index(publishedStyles, s); i >= 0 {
+			m[s] = figure.Series(i)
+			continue
 		}
-		m[s] = colour
+		m[s] = figure.Series(next)
+		next++
 	}
 	return m
 }
@@ -130,19 +122,13 @@ func (c *Comparison) label(r *Row) string {
 }
 
 // shorten cuts a name that would take too much room.
-func shorten(name string) string {
-	const most = 28
-	if r := []rune(name); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return name
-}
+func shorten(name string) string { return figure.Shorten(name, 28) }
 
 // legendOf are the legend entries of schedulers.
-func legendOf(schedulers []string, colours map[string]string) []legendEntry {
-	var entries []legendEntry
+func legendOf(schedulers []string, styles map[string]figure.Style) []figure.Entry {
+	var entries []figure.Entry
 	for _, s := range schedulers {
-		entries = append(entries, legendEntry{colours[s], s})
+		entries = append(entries, figure.Entry{Style: styles[s], Text: s})
 	}
 	return entries
 }

@@ -1,18 +1,16 @@
 package benchmarks
 
 import (
-	"bytes"
 	"context"
-	"encoding/xml"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/internal/figuretest"
 	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/system"
 	"github.com/bitsched/bitsched/tdfg"
@@ -151,18 +149,30 @@ func TestTileMeans(t *testing.T) {
 	// The figure is well-formed, marks the best shape and the chosen one, and has the
 	// cycles of each part.
 	svg := TileFigure("Cycles", []*TileStudy{a, b})
-	d := xml.NewDecoder(bytes.NewReader(svg))
-	for {
-		_, err := d.Token()
-		if err == io.EOF {
-			break
-		}
-		require.NoError(t, err)
-	}
+	all := figuretest.Read(t, svg)
 	text := string(svg)
 	require.Equal(t, 2, strings.Count(text, ">* 1x1</text>"))
 	require.Regexp(t, `font-weight="600"[^>]*>2x1</text>`, text)
 	require.Contains(t, text, "k of 2x1: compute 81 of 121 cycles")
 	require.NotContains(t, text, "lowering 0 of")
 	require.Nil(t, TileFigure("Cycles", nil))
+
+	// Bars stand for cycles, in units of the best: 121 of 100, a third of it DRAM.
+	dram, compute := figuretest.Hinted(t, all, "k of 2x1: DRAM 40 of 121 cycles"), figuretest.Hinted(t, all, "k of 2x1: compute 81 of 121 cycles")
+	best := figuretest.Hinted(t, all, "k of 1x1: DRAM 40 of 100 cycles").Num(t, "height") + figuretest.Hinted(t, all, "k of 1x1: compute 60 of 100 cycles").Num(t, "height")
+	require.InDelta(t, 1.21, (dram.Num(t, "height")+compute.Num(t, "height"))/best, 0.001)
+	require.InDelta(t, 40.0/121, dram.Num(t, "height")/(dram.Num(t, "height")+compute.Num(t, "height")), 0.001)
+	require.InDelta(t, dram.Num(t, "y"), compute.Num(t, "y")+compute.Num(t, "height"), 0.011, "stacked")
+
+	// Panels of all widths, with names that are longer than they are.
+	var many []*TileStudy
+	for i := range 12 {
+		s := study(100, 121, 242)
+		s.Kernel, s.Sizes, s.Dims = "gather_mlp_inner", "M=32768 N=128 K=128 R=32768", 2+i%2
+		for j := range 5 * i {
+			s.Tiles = append(s.Tiles, TileTime{Tile: fmt.Sprintf("%dx%dx256", 1<<(j%9), j), Cycles: system.Cycles{Total: int64(100 + j*i*300), Sync: 1}})
+		}
+		many = append(many, s)
+	}
+	require.NotEmpty(t, figuretest.Read(t, TileFigure("Cycles", many)))
 }

@@ -5,13 +5,15 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/bitsched/bitsched/internal/figure"
 )
 
 // WriteDOT writes the graph for Graphviz: streams in boxes of their loops, value
 // dependences solid, address dependences dashed, conditions dotted.
 func (g *Graph) WriteDOT(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "digraph %s {\n\tnode [shape=box, fontname=monospace];\n", strconv.Quote(g.Name))
+	fmt.Fprintf(&b, "digraph %s {\n\tnode [shape=box, fontname=monospace];\n", figure.QuoteDOT(g.Name))
 	ids := map[Stmt]string{}
 	var body func(list []Stmt, indent string)
 	body = func(list []Stmt, indent string) {
@@ -24,10 +26,10 @@ func (g *Graph) WriteDOT(w io.Writer) error {
 				if st.Kind == Reduce {
 					shape = ", style=rounded"
 				}
-				fmt.Fprintf(&b, "%ss%s [label=%s%s];\n", indent, id, strconv.Quote(st.String()), shape)
+				fmt.Fprintf(&b, "%ss%s [label=%s%s];\n", indent, id, figure.QuoteDOT(st.String()), shape)
 			case *Loop:
 				ids[st] = "l" + id
-				fmt.Fprintf(&b, "%ssubgraph cluster_%s {\n%s\tlabel=%s; labeljust=l;\n", indent, id, indent, strconv.Quote(st.String()))
+				fmt.Fprintf(&b, "%ssubgraph cluster_%s {\n%s\tlabel=%s; labeljust=l;\n", indent, id, indent, figure.QuoteDOT(st.String()))
 				fmt.Fprintf(&b, "%s\tl%s [shape=point];\n", indent, id)
 				body(st.Body, indent+"\t")
 				fmt.Fprintf(&b, "%s}\n", indent)

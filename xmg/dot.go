@@ -4,7 +4,8 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"strings"
+
+	"github.com/bitsched/bitsched/internal/figure"
 )
 
 // WriteDOT writes the graph for Graphviz, inputs at the top and outputs at the
@@ -16,7 +17,7 @@ func (g *Graph) WriteDOT(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	live := g.liveGates()
 	first := g.FirstGate()
-	fmt.Fprintf(b, "digraph %s {\n", quoteDOT(g.Name))
+	fmt.Fprintf(b, "digraph %s {\n", figure.QuoteDOT(g.Name))
 	b.WriteString("\trankdir=TB; nodesep=0.25; ranksep=0.45; splines=true;\n")
 	b.WriteString("\tnode [fontname=\"Helvetica\" fontsize=11 style=filled penwidth=1 margin=\"0.08,0.04\" height=0.3 width=0.3];\n")
 	b.WriteString("\tedge [arrowhead=none color=\"#444444\" penwidth=0.9];\n")
@@ -26,7 +27,7 @@ func (g *Graph) WriteDOT(w io.Writer) error {
 		if name == "" {
 			name = fmt.Sprintf("x%d", i)
 		}
-		fmt.Fprintf(b, "\t\tn%d [label=%s];\n", i+1, quoteDOT(name))
+		fmt.Fprintf(b, "\t\tn%d [label=%s];\n", i+1, figure.QuoteDOT(name))
 	}
 	b.WriteString("\t}\n")
 
@@ -45,7 +46,7 @@ func (g *Graph) WriteDOT(w io.Writer) error {
 		if name == "" {
 			name = fmt.Sprintf("y%d", i)
 		}
-		fmt.Fprintf(b, "\t\to%d [label=%s];\n", i, quoteDOT(name))
+		fmt.Fprintf(b, "\t\to%d [label=%s];\n", i, figure.QuoteDOT(name))
 		constant = constant || o.Lit>>1 == 0
 	}
 	b.WriteString("\t}\n")
@@ -109,7 +110,3 @@ var dotStyles = [...]struct{ label, shape, fill, line string }{
 	formXor3: {"XOR", "box", "#fbd38d", "#b7791f"},
 	formXor2: {"⊕", "box", "#fdeccb", "#b7791f"},
 }
-
-var escapeDOT = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", "")
-
-func quoteDOT(s string) string { return `"` + escapeDOT.Replace(s) + `"` }

@@ -199,7 +199,7 @@ func (a *app) noc(cmd *cobra.Command, f nocFlags) error {
 		return fmt.Errorf("bitsched: stopped by %w before the first point was complete", errInterrupt)
 	}
 	if f.svg != "" {
-		svg := benchmarks.LatencyFigure(fmt.Sprintf("Latency of a mesh of %s routers", r.Mesh), "of "+filepath.Base(f.reference), r.series())
+		svg := benchmarks.LatencyFigure(fmt.Sprintf("Latency of a mesh of %s routers", r.Mesh), filepath.Base(f.reference), r.series())
 		if err := a.writeFile(f.svg, func(w io.Writer) error {
 			_, err := w.Write(svg)
 			return err
