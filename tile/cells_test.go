@@ -243,6 +243,13 @@ func TestRunErrors(t *testing.T) {
 		{tile.Shift(0, 20, 3, 1, all), "3 rows from 0 to 20, expected rows below 22"},
 		{tile.Shift(0, 2, 3, 1, all), "3 rows from 0 to 2 overlap, expected the same or others"},
 		{tile.Shift(0, 4, 0, 1, all), "0 rows from 0 to 4, expected rows below 22"},
+		{tile.Shift(20, 0, 3, 1, all), "3 rows from 20 to 0, expected rows below 22"},
+		{tile.Shift(-1, 4, 3, 1, all), "3 rows from -1 to 4, expected rows below 22"},
+		{tile.Shift(4, -1, 3, 1, all), "3 rows from 4 to -1, expected rows below 22"},
+		{tile.Transfer(20, 4, 3, 1, 1, 1, 1, all), "3 rows from 20 to 4, expected rows below 22"},
+		{tile.Transfer(0, 4, 3, 1, -1, 1, 1, all), "transfer from array 0 to -1, expected 0 to 9"},
+		{tile.Transfer(0, 4, 3, 1, -2, 1, 1, tile.Enable{Arrays: []uint64{2}}), "transfer from array 1 to -1, expected 0 to 9"},
+		{tile.Transfer(0, 4, 3, 1, 1, 1, 1, tile.Enable{Arrays: []uint64{1 << 9}}), "transfer from array 9 to 10, expected 0 to 9"},
 		{tile.Fill(-1, 3, nil, all), "3 rows from 0 to -1, expected rows below 22"},
 		{tile.Transfer(0, 0, 3, 1, 1, 1, 1, all), "transfer from array 0 to the same rows of array 1, which sends them too"},
 		{tile.Transfer(0, 2, 3, 1, 1, 1, 1, all), "3 rows from 0 to 2 overlap, expected the same or others"},
@@ -256,6 +263,17 @@ func TestRunErrors(t *testing.T) {
 		require.EqualError(t, err, "tile: command 1: "+e.want)
 		requireCells(t, before, c) // nothing is executed
 	}
+	// The last rows, and arrays beyond the first word of a mask.
+	for _, op := range []tile.Op{tile.Shift(19, 0, 3, 1, all), tile.Shift(0, 19, 3, 1, all), tile.Shift(0, 3, 3, 1, all), tile.Shift(3, 0, 3, 1, all), tile.Fill(19, 3, nil, all)} {
+		require.NoError(t, c.Run(context.Background(), 1, []tile.Op{op}))
+	}
+	many := tile.Default()
+	wide, err := tile.NewCells(many, 130)
+	require.NoError(t, err)
+	on := tile.Enable{Arrays: []uint64{1 << 63, 1, 0}}
+	require.EqualError(t, wide.Run(context.Background(), 1, []tile.Op{tile.Transfer(0, 4, 3, 0, 0, 2, 1, on)}), "tile: command 0: two transfers to array 64")
+	require.EqualError(t, wide.Run(context.Background(), 1, []tile.Op{tile.Transfer(4, 4, 3, 0, 1, 1, 1, on)}), "tile: command 0: transfer from array 63 to the same rows of array 64, which sends them too")
+	require.NoError(t, wide.Run(context.Background(), 1, []tile.Op{tile.Transfer(0, 4, 3, 0, 1, 1, 1, on)}))
 	for _, n := range []int{0, 25} {
 		_, err = tile.NewCells(m, n)
 		require.ErrorContains(t, err, "of machine small, expected 1 to 24")
@@ -328,18 +346,20 @@ func TestLineErrors(t *testing.T) {
 	}
 }
 
-// TestTransferGroups moves whole groups of arrays, which go all at once.
+// TestTransferGroups moves whole groups of arrays, which go all at once if it is to the
+// same lanes of another group.
 func TestTransferGroups(t *testing.T) {
-	for _, dist := range []int{0, 5, -70} {
+	for i, dist := range []int{0, 5, -70, 3, 0} {
+		far := []int{8, 8, 8, 1, 7}[i]
 		for _, e := range []tile.Enable{{}, {Bitlines: []uint64{0x5555555555555555, 7 << 40, 0, 1 << 63}}} {
 			c, err := tile.NewCells(chip(256, "xmg"), 24)
 			require.NoError(t, err)
 			want := fill(c, 11)
 			e.Arrays = []uint64{0xff}
-			require.NoError(t, c.Run(context.Background(), 1, []tile.Op{tile.Transfer(0, 10, 3, dist, 8, 2, 8, e)}))
+			require.NoError(t, c.Run(context.Background(), 1, []tile.Op{tile.Transfer(0, 10, 3, dist, far, 2, 8, e)}))
 			was := want
-			want = merged(c, was, want, e, 0, 10, 3, dist, 8)
-			requireCells(t, merged(c, was, want, e, 0, 10, 3, dist, 16), c)
+			want = merged(c, was, want, e, 0, 10, 3, dist, far)
+			requireCells(t, merged(c, was, want, e, 0, 10, 3, dist, far+8), c)
 		}
 	}
 }

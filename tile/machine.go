@@ -357,9 +357,9 @@ func (m *Machine) check() (field, msg string) {
 		{"array.shift_bitlines", m.Array.ShiftBitlines, 0, m.Array.Cols},
 		{"htree.levels", m.HTree.Levels, 1, 16},
 		{"htree.bandwidth_bytes", m.HTree.BandwidthBytes, 1, 1 << 20},
-		{"noc.link_bytes", m.NoC.LinkBytes, 1, 1 << 20},
-		{"noc.link_cycles", m.NoC.LinkCycles, 1, 1 << 20},
-		{"noc.router_stages", m.NoC.RouterStages, 1, 64},
+		{"noc.link_bytes", m.NoC.LinkBytes, 1, 1 << 16}, // those of noc.Config
+		{"noc.link_cycles", m.NoC.LinkCycles, 1, 64},
+		{"noc.router_stages", m.NoC.RouterStages, 4, 65}, // one is the link behind the router
 		{"noc.memory_controllers", m.NoC.MemoryControllers, 1, m.Mesh.Cols * m.Mesh.Rows},
 		{"dram.transfer_mt_s", m.DRAM.TransferMTs, 1, 1 << 20},
 		{"streams.per_bank", m.Streams.PerBank, 0, 1 << 20},

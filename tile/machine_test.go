@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bitsched/bitsched/tile"
+	"github.com/bitsched/bitsched/tile/noc"
 )
 
 func TestMachineReadsBack(t *testing.T) {
@@ -83,6 +84,58 @@ func TestMachineErrors(t *testing.T) {
 	m := tile.Default()
 	m.LOT.Regions = 0
 	require.EqualError(t, m.Check(), "tile: machine infinity-stream: lot.regions is 0, expected 1 to 65536")
+}
+
+// TestMachineLimits sets each number to the least and the greatest that it may be, and
+// one beyond. Where sizes are asked for together, others make room first.
+func TestMachineLimits(t *testing.T) {
+	for _, c := range []struct {
+		field    string
+		at       func(m *tile.Machine) *int
+		min, max int
+		room     func(m *tile.Machine)
+	}{
+		{"mesh.cols", func(m *tile.Machine) *int { return &m.Mesh.Cols }, 1, 64, func(m *tile.Machine) { m.NoC.MemoryControllers = 1 }},
+		{"mesh.rows", func(m *tile.Machine) *int { return &m.Mesh.Rows }, 1, 64, func(m *tile.Machine) { m.NoC.MemoryControllers = 1 }},
+		{"l3.ways", func(m *tile.Machine) *int { return &m.L3.Ways }, 1, 64, func(m *tile.Machine) { m.L3.ComputeWays = 1 }},
+		{"l3.compute_ways", func(m *tile.Machine) *int { return &m.L3.ComputeWays }, 1, 18, nil},
+		{"l3.arrays_per_way", func(m *tile.Machine) *int { return &m.L3.ArraysPerWay }, 1, 1024, func(m *tile.Machine) { m.Mesh.Rows, m.NoC.MemoryControllers = 1, 8 }},
+		{"l3.latency_cycles", func(m *tile.Machine) *int { return &m.L3.LatencyCycles }, 1, 1 << 20, nil},
+		{"l3.interleave_bytes", func(m *tile.Machine) *int { return &m.L3.InterleaveBytes }, 64, 1 << 30, nil},
+		{"l3.line_bytes", func(m *tile.Machine) *int { return &m.L3.LineBytes }, 1, 4096, func(m *tile.Machine) { m.L3.InterleaveBytes = 1 << 13 }},
+		{"array.rows", func(m *tile.Machine) *int { return &m.Array.Rows }, 3, 1024, nil},
+		{"array.cols", func(m *tile.Machine) *int { return &m.Array.Cols }, 64, 2048, nil},
+		{"array.shift_bitlines", func(m *tile.Machine) *int { return &m.Array.ShiftBitlines }, 0, 256, nil},
+		{"htree.levels", func(m *tile.Machine) *int { return &m.HTree.Levels }, 1, 16, nil},
+		{"htree.bandwidth_bytes", func(m *tile.Machine) *int { return &m.HTree.BandwidthBytes }, 1, 1 << 20, nil},
+		{"noc.link_bytes", func(m *tile.Machine) *int { return &m.NoC.LinkBytes }, 1, 1 << 16, nil},
+		{"noc.link_cycles", func(m *tile.Machine) *int { return &m.NoC.LinkCycles }, 1, 64, nil},
+		{"noc.router_stages", func(m *tile.Machine) *int { return &m.NoC.RouterStages }, 4, 65, nil},
+		{"noc.memory_controllers", func(m *tile.Machine) *int { return &m.NoC.MemoryControllers }, 1, 64, nil},
+		{"dram.transfer_mt_s", func(m *tile.Machine) *int { return &m.DRAM.TransferMTs }, 1, 1 << 20, nil},
+		{"streams.per_bank", func(m *tile.Machine) *int { return &m.Streams.PerBank }, 0, 1 << 20, nil},
+		{"streams.buffer_bytes", func(m *tile.Machine) *int { return &m.Streams.BufferBytes }, 0, 1 << 30, nil},
+		{"streams.compute_init_cycles", func(m *tile.Machine) *int { return &m.Streams.ComputeInitCycles }, 0, 1 << 20, nil},
+		{"lot.regions", func(m *tile.Machine) *int { return &m.LOT.Regions }, 1, 1 << 16, nil},
+	} {
+		for v, ok := range map[int]bool{c.min - 1: false, c.min: true, c.max: true, c.max + 1: false} {
+			m := tile.Default()
+			if c.room != nil {
+				c.room(m)
+			}
+			*c.at(m) = v
+			if !ok {
+				require.ErrorContains(t, m.Check(), "tile: machine infinity-stream: "+c.field+" is ")
+				continue
+			}
+			require.NoError(t, m.Check(), "%s = %d", c.field, v)
+			// What a machine may have the network can be made of.
+			n := noc.DefaultConfig(m.Mesh.Cols, m.Mesh.Rows)
+			n.LinkBytes, n.LinkCycles, n.RouterCycles = m.NoC.LinkBytes, m.NoC.LinkCycles, m.NoC.RouterStages-1
+			n.Depth = tile.NewTiming(m).Flits()
+			require.NoError(t, n.Validate(), "%s = %d", c.field, v)
+		}
+	}
 }
 
 // FuzzParseMachine holds what is accepted to reading back.
