@@ -918,6 +918,9 @@ func (p *planner) storeEarly(id tdfg.NodeID) {
 			continue
 		}
 		v := p.arrays[o.Array]
+		if v == nil { // in memory, where streams have written it
+			continue
+		}
 		first := slices.IndexFunc(g.Outputs, func(q tdfg.Output) bool { return q.Array == o.Array })
 		for first < i && (g.Outputs[first].Array != o.Array || p.done[first]) {
 			first++

@@ -344,6 +344,51 @@ region r4 dims 1 {
 }
 `,
 	},
+	{
+		// K is in memory. The first streams change it, for tensors and for the store at the end.
+		// The others read K as it was: with an operand in the place of 16 elements, and as it
+		// is. B is where the results are added, element by element, and then K is.
+		name: "old", tile: lowering.Shape{64}, ops: 128 + 16 + 128, elements: 128 + 16 + 128 + 128, steps: 3, dram: 4,
+		text: `program old
+array A int32[128] on 0
+array B int32[128] on 0
+array K int32[128] on 0
+region r dims 1 {
+  array A int32[128] on 0
+  array B int32[128] on 0
+  array K int32[128] on 0
+  %0 = tensor A [0,128)
+  %1 = strm int32 K {
+    graph more
+    array K int32[128]
+    for i in [0,128) {
+      rmw k: K[i] = add(@, int32(5))
+    }
+  }
+  %2 = shrink %0 dim 0 to [16,32)
+  %3 = strm int32 s K=%2 {
+    graph sum
+    array K int32[128]
+    for i in [16,32) {
+      reduce s: K[i] over i from int32(0) = add(s, @)
+    }
+  }
+  %4 = strm int32 B {
+    graph add
+    array B int32[128]
+    array K int32[128]
+    for i in [0,128) {
+      load k: K[i]
+      rmw b: B[i] = add(@, k)
+    }
+  }
+  %5 = cmp add %4 %3
+  %6 = cmp add %5 %1
+  store %1 K
+  store %6 B
+}
+`,
+	},
 }
 
 // TestNearCounts runs programs that need the memory at both fidelities and holds arrays
