@@ -61,7 +61,7 @@ type vertex struct {
 	above  []int     // vertices of the layer above, in the order of operands
 	below  []int     // vertices of the layer below
 	ports  []float64 // where the arrows from above arrive, relative to x
-	weight float64   // how much straight lines count
+	pulls  []float64 // how much it counts that these are straight
 }
 
 // layout is the places of boxes. All arrows from a box that pass a layer pass it at
@@ -88,6 +88,7 @@ func newLayout(g *Graph) *layout {
 			layer[j] = max(layer[j], layer[i]+1)
 		}
 	}
+	depth := slices.Clone(layer) // the longest way to a box
 	// As low as possible, so that operands stand near to what uses them first; but
 	// results stand below what gives them.
 	for i := n - 1; i >= 0; i-- {
@@ -116,7 +117,7 @@ func newLayout(g *Graph) *layout {
 		for _, t := range b.Lines {
 			w = max(w, TextWidth(t, boxText, false))
 		}
-		l.vertices = append(l.vertices, vertex{box: i, layer: layer[i], width: math.Ceil(w) + 2*boxPadding, weight: 1})
+		l.vertices = append(l.vertices, vertex{box: i, layer: layer[i], width: math.Ceil(w) + 2*boxPadding})
 		for len(l.heights) <= layer[i] {
 			l.heights = append(l.heights, 0)
 		}
@@ -130,7 +131,7 @@ func newLayout(g *Graph) *layout {
 	for _, a := range g.Arrows {
 		for l.vertices[last[a.From]].layer < layer[a.To]-1 {
 			v := len(l.vertices)
-			l.vertices = append(l.vertices, vertex{box: -1, layer: l.vertices[last[a.From]].layer + 1, width: 2, weight: 4, above: []int{last[a.From]}})
+			l.vertices = append(l.vertices, vertex{box: -1, layer: l.vertices[last[a.From]].layer + 1, width: 2, above: []int{last[a.From]}})
 			last[a.From] = v
 			passes[a.From] = append(passes[a.From], v)
 		}
@@ -145,7 +146,48 @@ func newLayout(g *Graph) *layout {
 			l.vertices[a].below = append(l.vertices[a].below, i)
 		}
 	}
+	l.pull(depth)
 	return l
+}
+
+// pull says how much it counts that arrows are straight: those along the longest
+// way to a box much more than others, so that chains of operations stand upright
+// with their operands beside them; where arrows pass layers yet more.
+func (l *layout) pull(depth []int) {
+	source := make([]int, len(l.vertices)) // depth of the box that an arrow comes from
+	for i := range l.vertices {
+		v := &l.vertices[i]
+		if v.box < 0 {
+			source[i] = source[v.above[0]]
+		} else {
+			source[i] = depth[v.box]
+		}
+	}
+	for i := range l.vertices {
+		v := &l.vertices[i]
+		deepest, second := -1, -1
+		for _, a := range v.above {
+			switch d := source[a]; {
+			case d > deepest:
+				deepest, second = d, deepest
+			case d > second:
+				second = d
+			}
+		}
+		for _, a := range v.above {
+			pull := 1.0
+			if source[a] == deepest && deepest > second && second >= 0 {
+				pull = 40
+			}
+			if l.vertices[a].box < 0 {
+				pull *= 4
+			}
+			if v.box < 0 {
+				pull *= 4
+			}
+			v.pulls = append(v.pulls, pull)
+		}
+	}
 }
 
 // order brings the vertices of each layer into an order in which few arrows cross:
@@ -364,7 +406,7 @@ func (l *layout) relax(layer []int, up, down bool) {
 		add := func(x, w float64) { sum, weight = sum+x*w, weight+w }
 		if up {
 			for j, a := range v.above {
-				add(l.vertices[a].x-v.ports[j], v.weight*l.vertices[a].weight)
+				add(l.vertices[a].x-v.ports[j], v.pulls[j])
 			}
 		}
 		if down {
@@ -372,7 +414,7 @@ func (l *layout) relax(layer []int, up, down bool) {
 				u := &l.vertices[b]
 				for j, a := range u.above {
 					if a == id {
-						add(u.x+u.ports[j], v.weight*u.weight)
+						add(u.x+u.ports[j], u.pulls[j])
 						break
 					}
 				}
