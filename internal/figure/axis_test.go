@@ -89,8 +89,8 @@ func TestPlot(t *testing.T) {
 		p.Draw(c)
 		for i := range xs {
 			at := p.At(xs[i], ys[i])
-			require.True(t, at.X >= p.Left-1e-6 && at.X <= p.Left+p.Width+1e-6, "%g at %g", xs[i], at.X)
-			require.True(t, at.Y >= p.Top-1e-6 && at.Y <= p.Top+p.Height+1e-6, "%g at %g", ys[i], at.Y)
+			require.True(t, at.X >= p.Left-0.1 && at.X <= p.Left+p.Width+0.1, "%g at %g", xs[i], at.X)
+			require.True(t, at.Y >= p.Top-0.1 && at.Y <= p.Top+p.Height+0.1, "%g at %g", ys[i], at.Y)
 			for j := range xs {
 				require.False(t, xs[i] < xs[j] && p.AtX(xs[i]) > p.AtX(xs[j])+1e-9, "in order")
 			}

@@ -1,8 +1,10 @@
 package figure
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 )
@@ -192,7 +194,8 @@ func (l *layout) pull(depth []int) {
 
 // order brings the vertices of each layer into an order in which few arrows cross:
 // that of a walk from the results first, then sweeps down and up that sort each
-// layer by the mean places of its neighbours in the layer before.
+// layer by the mean places of its neighbours in the layer before, and exchange
+// neighbours where that helps.
 func (l *layout) order() {
 	l.layers = make([][]int, len(l.heights))
 	seen := make([]bool, len(l.vertices))
@@ -223,46 +226,87 @@ func (l *layout) order() {
 		number(layer)
 	}
 	best, least := cloneLayers(l.layers), l.crossings(position)
-	// Large graphs take fewer sweeps, so that all are drawn within seconds.
-	sweeps := max(4, min(24, 200_000/(len(l.vertices)+1)))
+	// Sweeps end in an order that they cannot make better. Small graphs take more of
+	// them, from other orders too; all are drawn within seconds.
+	const sweepsAStart = 8
+	starts := max(1, min(12, 40_000/(len(l.vertices)+1)))
+	random := rand.New(rand.NewPCG(1, 1))
 	mean := make([]float64, len(l.vertices))
-	for sweep := 0; sweep < sweeps && least > 0; sweep++ {
-		for k := range l.layers {
-			down := sweep%2 == 0
-			if !down {
-				k = len(l.layers) - 1 - k
+	for start := 0; start < starts && least > 0; start++ {
+		if start > 0 {
+			for _, layer := range l.layers {
+				random.Shuffle(len(layer), func(i, j int) { layer[i], layer[j] = layer[j], layer[i] })
+				number(layer)
 			}
-			for _, v := range l.layers[k] {
-				neighbours := l.vertices[v].above
+		}
+		for sweep := 0; sweep < sweepsAStart && least > 0; sweep++ {
+			for k := range l.layers {
+				down := sweep%2 == 0
 				if !down {
-					neighbours = l.vertices[v].below
+					k = len(l.layers) - 1 - k
 				}
-				mean[v] = float64(position[v])
-				if len(neighbours) > 0 {
-					mean[v] = 0
-					for _, u := range neighbours {
-						mean[v] += float64(position[u]) / float64(len(neighbours))
+				for _, v := range l.layers[k] {
+					neighbours := l.vertices[v].above
+					if !down {
+						neighbours = l.vertices[v].below
+					}
+					mean[v] = float64(position[v])
+					if len(neighbours) > 0 {
+						mean[v] = 0
+						for _, u := range neighbours {
+							mean[v] += float64(position[u]) / float64(len(neighbours))
+						}
 					}
 				}
+				slices.SortStableFunc(l.layers[k], func(a, b int) int { return cmp.Compare(mean[a], mean[b]) })
+				number(l.layers[k])
 			}
-			slices.SortStableFunc(l.layers[k], func(a, b int) int { return compare(mean[a], mean[b]) })
-			number(l.layers[k])
-		}
-		if n := l.crossings(position); n < least {
-			best, least = cloneLayers(l.layers), n
+			l.exchange(position)
+			if n := l.crossings(position); n < least {
+				best, least = cloneLayers(l.layers), n
+			}
 		}
 	}
 	l.layers = best
 }
 
-func compare(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
+// exchange exchanges neighbours in layers as long as fewer arrows cross, within
+// limits.
+func (l *layout) exchange(position []int) {
+	// crossed counts the pairs of arrows, one of each of two neighbours, that cross
+	// if the neighbours stand as they do, and if they are exchanged.
+	crossed := func(a, b []int) (now, then int) {
+		for _, u := range a {
+			for _, v := range b {
+				switch {
+				case position[u] > position[v]:
+					now++
+				case position[u] < position[v]:
+					then++
+				}
+			}
+		}
+		return now, then
 	}
-	return 0
+	better := true
+	for round := 0; better && round < 8; round++ {
+		better = false
+		for _, layer := range l.layers {
+			for i := 1; i < len(layer); i++ {
+				a, b := &l.vertices[layer[i-1]], &l.vertices[layer[i]]
+				if (len(a.above)+len(a.below))*(len(b.above)+len(b.below)) > 2000 {
+					continue // it would take too long
+				}
+				now1, then1 := crossed(a.above, b.above)
+				now2, then2 := crossed(a.below, b.below)
+				if then1+then2 < now1+now2 {
+					layer[i-1], layer[i] = layer[i], layer[i-1]
+					position[layer[i-1]], position[layer[i]] = i-1, i
+					better = true
+				}
+			}
+		}
+	}
 }
 
 func cloneLayers(layers [][]int) [][]int {
@@ -378,7 +422,7 @@ func (l *layout) port() {
 			turn[j] = j
 		}
 		if !l.g.Boxes[v.box].Ordered {
-			slices.SortStableFunc(turn, func(a, b int) int { return compare(l.vertices[v.above[a]].x, l.vertices[v.above[b]].x) })
+			slices.SortStableFunc(turn, func(a, b int) int { return cmp.Compare(l.vertices[v.above[a]].x, l.vertices[v.above[b]].x) })
 		}
 		step := min(28, (v.width-12)/float64(n-1))
 		for at, j := range turn {

@@ -3,6 +3,7 @@ package figure
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -257,6 +258,69 @@ func TestCrossings(t *testing.T) {
 		}
 		require.Equal(t, want, l.crossings(position))
 	})
+}
+
+// TestOrder compares with the fewest crossings that any order has, in the sum over
+// many graphs of two layers.
+func TestOrder(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	sum, least := 0, 0
+	for range 60 {
+		const n = 5
+		g := &Graph{Boxes: make([]Box, 2*n)}
+		for i := range n {
+			for _, from := range random.Perm(n)[:1+random.IntN(2)] {
+				g.Arrows = append(g.Arrows, Arrow{from, n + i})
+			}
+			g.Arrows = append(g.Arrows, Arrow{i, n + random.IntN(n)}) // none without
+		}
+		l := newLayout(g)
+		l.order()
+		position := make([]int, 2*n)
+		for _, layer := range l.layers {
+			for i, v := range layer {
+				position[v] = i
+			}
+		}
+		sum += l.crossings(position)
+		best := math.MaxInt
+		permutations(n, func(above []int) {
+			permutations(n, func(below []int) {
+				crossings := 0
+				for i, p := range g.Arrows {
+					for _, q := range g.Arrows[:i] {
+						if (above[p.From]-above[q.From])*(below[p.To-n]-below[q.To-n]) < 0 {
+							crossings++
+						}
+					}
+				}
+				best = min(best, crossings)
+			})
+		})
+		least += best
+	}
+	require.GreaterOrEqual(t, sum, least)
+	require.Less(t, float64(sum), 1.15*float64(least))
+}
+
+// permutations calls f with every order of the numbers below n.
+func permutations(n int, f func([]int)) {
+	p := make([]int, 0, n)
+	var next func()
+	next = func() {
+		if len(p) == n {
+			f(p)
+			return
+		}
+		for i := range n {
+			if !slices.Contains(p, i) {
+				p = append(p, i)
+				next()
+				p = p[:len(p)-1]
+			}
+		}
+	}
+	next()
 }
 
 func TestQuoteDOT(t *testing.T) {

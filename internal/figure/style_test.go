@@ -3,6 +3,7 @@ package figure
 import (
 	"math"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,6 +22,14 @@ func TestSeries(t *testing.T) {
 				require.NotEqual(t, a.Hatch, b.Hatch, "without colours, areas %d and %d", i, j)
 			}
 		}
+	}
+	// Hatching can be seen on every colour.
+	for i, colour := range palette {
+		c := New(1, 1, "", "")
+		c.fill(Style{Colour: colour, Hatch: RisingLines})
+		_, after, ok := strings.Cut(c.defs[0].text, `stroke="`)
+		require.True(t, ok)
+		require.Greater(t, math.Abs(lab(t, after[:7], visions["all"])[0]-lab(t, colour, visions["all"])[0]), 35.0, "lines on colour %d", i)
 	}
 	for m := range markers {
 		require.NotEmpty(t, m.path())
