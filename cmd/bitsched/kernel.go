@@ -327,9 +327,10 @@ func (k *kernel) tooLarge(a *tdfg.Array) error {
 	return fmt.Errorf("bitsched: arrays too large: with %s of %s elements they have more than %d, expected at most so many", a.Name, strings.Join(shape, "x"), int64(maxKernelElems))
 }
 
-// data makes arguments of a kernel that follow from the seed. Floats are from -1 to
-// 1, and integers from 0 on and less than the least size of an array, so that they
-// may be subscripts; those of a workload are as the workload wants them.
+// data makes arguments of a kernel that follow from the seed: integers of all bits or,
+// in half of the cases, of any magnitude, and floats from -1 to 1. Integers that become
+// subscripts are from 0 on and less than the least size of the arrays that they select
+// from; the arguments of a workload are as the workload wants them.
 func (k *kernel) data(seed uint64) (*interp.Memory, error) {
 	if _, err := k.elements(); err != nil {
 		return nil, err
@@ -341,29 +342,40 @@ func (k *kernel) data(seed uint64) (*interp.Memory, error) {
 	if err := m.Allocate(k.program.Arrays, k.sizes); err != nil {
 		return nil, err
 	}
+	from, into, all := k.program.Indices()
 	least := int64(1 << 7)
-	for _, a := range m.Arrays {
-		for _, n := range a.Size {
-			least = min(least, n)
+	for _, name := range into {
+		if a := m.Arrays[name]; a != nil {
+			least = min(least, slices.Min(a.Size))
 		}
 	}
 	r := rand.New(rand.NewPCG(seed, 1))
-	next := func(t scalar.Type) scalar.Value {
-		if t.Float() {
-			return scalar.FromFloat(t, float64(2*r.Float32()-1))
+	fill := func(name string, t scalar.Type, elems []scalar.Value) {
+		subscript := all || slices.Contains(from, name)
+		for i := range elems {
+			switch {
+			case t.Float():
+				elems[i] = scalar.FromFloat(t, float64(2*r.Float32()-1))
+			case subscript:
+				elems[i] = scalar.FromInt(t, r.Int64N(least))
+			default:
+				v := int64(r.Uint64())
+				if r.IntN(2) == 0 {
+					v >>= 63 - r.IntN(t.Bits())
+				}
+				elems[i] = scalar.FromInt(t, v)
+			}
 		}
-		return scalar.FromInt(t, r.Int64N(least)) & t.Mask()
 	}
 	for i := range k.program.Scalars {
 		if s := &k.program.Scalars[i]; s.Input {
-			m.Scalars[s.Name] = next(s.Type)
+			var v [1]scalar.Value
+			fill(s.Name, s.Type, v[:])
+			m.Scalars[s.Name] = v[0]
 		}
 	}
 	for _, a := range k.program.Arrays {
-		elems := m.Arrays[a.Name].Elems
-		for i := range elems {
-			elems[i] = next(a.Type)
-		}
+		fill(a.Name, a.Type, m.Arrays[a.Name].Elems)
 	}
 	return m, nil
 }
