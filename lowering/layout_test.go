@@ -1,12 +1,15 @@
 package lowering_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/bitsched/bitsched/arith"
 	"github.com/bitsched/bitsched/lowering"
+	"github.com/bitsched/bitsched/scalar"
 	"github.com/bitsched/bitsched/tile"
 )
 
@@ -98,6 +101,8 @@ func TestShapesOfMachine(t *testing.T) {
 	require.ErrorIs(t, err, lowering.ErrNoShape)
 	_, err = lowering.Shapes(nil, constraints(t, 4))
 	require.EqualError(t, err, "lowering: 0 dimensions, expected 1 to 3")
+	_, err = lowering.Shapes([]int64{16, 1, 1, 1}, constraints(t, 4))
+	require.EqualError(t, err, "lowering: 4 dimensions, expected 1 to 3")
 }
 
 // TestChoose has the cases that the paper describes in words.
@@ -126,6 +131,22 @@ func TestChoose(t *testing.T) {
 	}
 	_, err := lowering.Choose([]int64{3}, constraints(t, 4), lowering.Hints{})
 	require.EqualError(t, err, "lowering: innermost dimension does not align with cache lines: 3 elements, expected a multiple of 16")
+}
+
+// TestRoundCycles is the length of the program and a cycle for each bit that is shifted.
+func TestRoundCycles(t *testing.T) {
+	ctx := context.Background()
+	p, err := arith.Build(ctx, arith.Spec{Op: "int16.add", Tech: "neural-cache"})
+	require.NoError(t, err)
+	n, err := lowering.RoundCycles(ctx, "neural-cache", scalar.Add, scalar.Int16)
+	require.NoError(t, err)
+	require.EqualValues(t, p.Latency()+16, n)
+	_, err = lowering.RoundCycles(ctx, "nothing", scalar.Add, scalar.Int16)
+	require.ErrorContains(t, err, `"nothing"`)
+	// Fewer arrays than a bank may have are in one bank.
+	got, err := lowering.Choose([]int64{64}, lowering.Constraints{B: 16, W: 8, L: 16, N: 4}, lowering.Hints{Reduce: lowering.Dims(0), Round: n})
+	require.NoError(t, err)
+	require.Equal(t, lowering.Shape{16}, got)
 }
 
 // TestChooseRounds has the shape with the fewest cycles of a reduction, counted one

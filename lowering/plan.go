@@ -200,7 +200,7 @@ func (p *planner) run(wl []int) error {
 			continue
 		}
 		r := Register{wl[i], a.Type.Bits()}
-		if r.Row < 0 || r.Row+r.Bits > len(p.rows) {
+		if r.Row+r.Bits > len(p.rows) {
 			return fmt.Errorf("%w: array %s takes rows %d to %d, expected rows below %d", ErrRegisters, a.Name, r.Row, r.Row+r.Bits-1, len(p.rows))
 		}
 		for row := r.Row; row < r.Row+r.Bits; row++ {

@@ -363,3 +363,33 @@ func TestTransferGroups(t *testing.T) {
 		}
 	}
 }
+
+// TestWords transposes 64 words of each width to a part of a row and back, bit by bit.
+func TestWords(t *testing.T) {
+	m := chip(128, "xmg")
+	m.Array.Rows = 80
+	c, err := tile.NewCells(m, 20)
+	require.NoError(t, err)
+	want := fill(c, 9)
+	r := rand.New(rand.NewPCG(9, 9))
+	for width := 1; width <= 64; width++ {
+		array, k, wl, mask := r.IntN(20), r.IntN(2), r.IntN(80-width+1), r.Uint64()
+		var elems, back, held [64]uint64
+		for b := range elems {
+			elems[b] = r.Uint64() & (1<<width - 1)
+			for i := range width {
+				bit := &want[array][wl+i][64*k+b]
+				if mask>>b&1 == 1 {
+					*bit = elems[b]>>i&1 == 1
+				}
+				if *bit {
+					held[b] |= 1 << i
+				}
+			}
+		}
+		c.LoadWord(array, k, wl, width, &elems, mask)
+		c.StoreWord(array, k, wl, width, &back)
+		require.Equal(t, held, back, "width %d", width)
+	}
+	requireCells(t, want, c)
+}
