@@ -56,14 +56,14 @@ func (g *Graph) SVG() []byte {
 
 // vertex is a box of a layout, or a place where an arrow passes a layer.
 type vertex struct {
-	box    int // -1 where an arrow passes
-	layer  int
-	width  float64
-	x      float64   // of the middle
-	above  []int     // vertices of the layer above, in the order of operands
-	below  []int     // vertices of the layer below
-	ports  []float64 // where the arrows from above arrive, relative to x
-	pulls  []float64 // how much it counts that these are straight
+	box   int // -1 where an arrow passes
+	layer int
+	width float64
+	x     float64   // of the middle
+	above []int     // vertices of the layer above, in the order of operands
+	below []int     // vertices of the layer below
+	ports []float64 // where the arrows from above arrive, relative to x
+	pulls []float64 // how much it counts that these are straight
 }
 
 // layout is the places of boxes. All arrows from a box that pass a layer pass it at
