@@ -45,6 +45,9 @@ type drain struct {
 }
 
 func newClock(m *tile.Machine, r *Report, t *Trace) *clock {
+	if t != nil {
+		t.machine = m.Name
+	}
 	return &clock{m: m, timing: tile.NewTiming(m), report: r, trace: t, busy: make([]int64, m.Banks()), drains: map[string]drain{}, kernels: map[*sram.Kernel]cost.Kinds{}}
 }
 
@@ -78,7 +81,7 @@ func (c *clock) jit(p *lowering.Plan, cmds []lowering.Command) {
 	t := c.now()
 	c.all(t + n)
 	c.report.Cycles.JIT += n
-	c.trace.add("host", "lower "+p.Graph.Name, t, n)
+	c.trace.add(hostTrack, "lower "+p.Graph.Name, t, n)
 }
 
 // dram counts the transfer of bytes between memory and arrays, through the tensor
@@ -90,7 +93,7 @@ func (c *clock) dram(what string, bytes int64) {
 	c.all(t + n)
 	c.report.Cycles.DRAM += n
 	c.report.DRAMBytes += bytes
-	c.trace.add("dram", what, t, n)
+	c.trace.add(dramTrack, what, t, n)
 }
 
 // commands counts commands that were executed.
@@ -110,7 +113,7 @@ func (c *clock) commands(ctx context.Context, p *lowering.Plan, cmds []lowering.
 			n := c.timing.Sync(c.m.Banks())
 			c.report.Cycles.Sync += t + n - busy
 			c.report.Syncs++
-			c.trace.add("host", "sync", t, n)
+			c.trace.add(hostTrack, "sync", t, n)
 			c.all(t + n)
 			continue
 		case lowering.ShiftInter:

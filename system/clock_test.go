@@ -362,6 +362,8 @@ func TestStats(t *testing.T) {
 		for _, l := range lines[1 : len(lines)-1] {
 			f := strings.Fields(l)
 			require.Equal(t, "#", f[2])
+			require.Contains(t, []string{"(Cycle)", "(Count)", "(Byte)", "(Second)"}, f[len(f)-1])
+			require.NotContains(t, got, f[0])
 			v, err := strconv.ParseFloat(f[1], 64)
 			require.NoError(t, err)
 			got[f[0]] = v
@@ -369,18 +371,18 @@ func TestStats(t *testing.T) {
 		return got
 	}
 	want := map[string]float64{
-		"system.arrays": 1, "system.regions": 32, "system.regions.near": 3, "system.cycles": 4, "system.cycles.dram": 5, "system.cycles.jit": 6,
-		"system.cycles.move": 7, "system.cycles.interTile": 8, "system.cycles.compute": 9, "system.cycles.sync": 10, "system.commands": 11,
-		"system.commands.memoized": 12, "system.syncs": 13, "system.nearSteps": 14, "system.operations": 15, "system.rowOps": 16, "system.nearOps": 17,
-		"system.finalOps": 18, "system.arrays.computes": 19, "system.arrays.moves": 20, "system.arrays.writes": 21, "system.arrays.latchReads": 22,
-		"system.arrays.latches": 23, "system.arrays.latchOnly": 24, "system.bytes.intraTile": 25, "system.bytes.interTile": 26, "system.noc.byteHops": 27,
+		"system.arrays": 1, "system.regions": 32, "system.regions::near": 3, "system.cycles": 4, "system.cycles::dram": 5, "system.cycles::jit": 6,
+		"system.cycles::move": 7, "system.cycles::interTile": 8, "system.cycles::compute": 9, "system.cycles::sync": 10, "system.commands": 11,
+		"system.regions::memoized": 12, "system.syncs": 13, "system.nearSteps": 14, "system.operations": 15, "system.rowOps": 16, "system.nearOps": 17,
+		"system.finalOps": 18, "system.instructions::computes": 19, "system.instructions::moves": 20, "system.instructions::writes": 21, "system.instructions::latchReads": 22,
+		"system.instructions::latches": 23, "system.instructions::latchOnly": 24, "system.bytes.intraTile": 25, "system.bytes.interTile": 26, "system.noc.byteHops": 27,
 		"system.dram.bytes": 28, "system.nearBytes": 29, "host.lowerSeconds": 30.25, "host.seconds": 31.5,
 	}
 	require.Equal(t, want, read())
 
 	// Where all regions were near the memory there are no cycles.
 	r.NearRegions = r.Regions
-	want["system.regions.near"] = 32
+	want["system.regions::near"] = 32
 	maps.DeleteFunc(want, func(name string, _ float64) bool { return strings.HasPrefix(name, "system.cycles") })
 	require.Equal(t, want, read())
 }

@@ -62,46 +62,49 @@ func (r *Report) Timed() bool { return r.Regions > r.NearRegions }
 
 func (r *runner) finish() { r.report.Cycles.Total = r.clock.now() }
 
-// WriteStats writes the report in the form of gem5's stats.txt: a name, a value and
-// a comment in each line. Cycles are left out where nothing was timed.
+// WriteStats writes the report in the form of gem5's stats.txt: a name, a value, and
+// a comment that ends in the unit, in each line. As there, what stands after :: is
+// a part of what stands before it. Cycles are left out where nothing was timed.
 func (r *Report) WriteStats(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("---------- Begin Simulation Statistics ----------\n")
-	line := func(name string, v any, text string) { fmt.Fprintf(&b, "%-40s %20v  # %s\n", name, v, text) }
-	if r.Timed() {
-		line("system.cycles", r.Cycles.Total, "cycles until the last bank is done")
-		line("system.cycles.dram", r.Cycles.DRAM, "transfer from and to DRAM, and transposition")
-		line("system.cycles.jit", r.Cycles.JIT, "lowering, modelled")
-		line("system.cycles.compute", r.Cycles.Compute, "programs and constants")
-		line("system.cycles.move", r.Cycles.Move, "shifts and copies within tiles")
-		line("system.cycles.interTile", r.Cycles.Inter, "shifts between tiles")
-		line("system.cycles.sync", r.Cycles.Sync, "barriers, and waiting for packets")
+	line := func(name string, v any, unit, text string) {
+		fmt.Fprintf(&b, "%-40s %20v  # %s (%s)\n", name, v, text, unit)
 	}
-	line("system.regions", r.Regions, "regions executed")
-	line("system.regions.near", r.NearRegions, "of these, as a whole near the memory")
-	line("system.commands", r.Commands, "commands executed")
-	line("system.commands.memoized", r.Memoized, "regions whose commands were there already")
-	line("system.syncs", r.Syncs, "barriers")
-	line("system.nearSteps", r.NearSteps, "steps executed near the memory")
-	line("system.operations", r.Operations, "operations of elements in memory")
-	line("system.rowOps", r.RowOps, "row operations of arrays")
-	line("system.nearOps", r.NearOps, "operations of elements near the memory")
-	line("system.finalOps", r.FinalOps, "of these, the last steps of reductions over several tiles")
+	if r.Timed() {
+		line("system.cycles", r.Cycles.Total, "Cycle", "cycles until the last bank is done")
+		line("system.cycles::dram", r.Cycles.DRAM, "Cycle", "transfer from and to DRAM, and transposition")
+		line("system.cycles::jit", r.Cycles.JIT, "Cycle", "lowering, modelled")
+		line("system.cycles::compute", r.Cycles.Compute, "Cycle", "programs and constants")
+		line("system.cycles::move", r.Cycles.Move, "Cycle", "shifts and copies within tiles")
+		line("system.cycles::interTile", r.Cycles.Inter, "Cycle", "shifts between tiles")
+		line("system.cycles::sync", r.Cycles.Sync, "Cycle", "barriers, and waiting for packets")
+	}
+	line("system.regions", r.Regions, "Count", "regions executed")
+	line("system.regions::near", r.NearRegions, "Count", "of these, as a whole near the memory")
+	line("system.commands", r.Commands, "Count", "commands executed")
+	line("system.regions::memoized", r.Memoized, "Count", "regions whose commands were there already")
+	line("system.syncs", r.Syncs, "Count", "barriers")
+	line("system.nearSteps", r.NearSteps, "Count", "steps executed near the memory")
+	line("system.operations", r.Operations, "Count", "operations of elements in memory")
+	line("system.rowOps", r.RowOps, "Cycle", "row operations of arrays")
+	line("system.nearOps", r.NearOps, "Count", "operations of elements near the memory")
+	line("system.finalOps", r.FinalOps, "Count", "of these, the last steps of reductions over several tiles")
 	n := &r.Instructions
-	line("system.arrays.computes", n.Computes, "instructions of arrays that activate several rows and write one")
-	line("system.arrays.moves", n.Moves, "that read one row and write one")
-	line("system.arrays.writes", n.Writes, "that write one row")
-	line("system.arrays.latchReads", n.LatchReads, "that read one row")
-	line("system.arrays.latches", n.Latches, "that activate several rows and write none")
-	line("system.arrays.latchOnly", n.LatchOnly, "that touch no row")
-	line("system.bytes.intraTile", r.IntraBytes, "moved within tiles")
-	line("system.bytes.interTile", r.InterBytes, "moved between tiles")
-	line("system.noc.byteHops", r.ByteHops, "bytes between banks times links")
-	line("system.dram.bytes", r.DRAMBytes, "read and written")
-	line("system.nearBytes", r.NearBytes, "transposed data that streams asked for")
-	line("system.arrays", r.Arrays, "SRAM arrays that hold the data")
-	line("host.lowerSeconds", fmt.Sprintf("%.6f", r.LowerSeconds), "lowering, measured")
-	line("host.seconds", fmt.Sprintf("%.3f", r.WallSeconds), "of this run")
+	line("system.instructions::computes", n.Computes, "Count", "instructions of arrays that activate several rows and write one")
+	line("system.instructions::moves", n.Moves, "Count", "instructions of arrays that read one row and write one")
+	line("system.instructions::writes", n.Writes, "Count", "instructions of arrays that write one row")
+	line("system.instructions::latchReads", n.LatchReads, "Count", "instructions of arrays that read one row")
+	line("system.instructions::latches", n.Latches, "Count", "instructions of arrays that activate several rows and write none")
+	line("system.instructions::latchOnly", n.LatchOnly, "Count", "instructions of arrays that touch no row")
+	line("system.bytes.intraTile", r.IntraBytes, "Byte", "moved within tiles")
+	line("system.bytes.interTile", r.InterBytes, "Byte", "moved between tiles")
+	line("system.noc.byteHops", r.ByteHops, "Byte", "bytes between banks times links")
+	line("system.dram.bytes", r.DRAMBytes, "Byte", "read and written")
+	line("system.nearBytes", r.NearBytes, "Byte", "transposed data that streams asked for")
+	line("system.arrays", r.Arrays, "Count", "SRAM arrays that hold the data")
+	line("host.lowerSeconds", fmt.Sprintf("%.6f", r.LowerSeconds), "Second", "lowering, measured")
+	line("host.seconds", fmt.Sprintf("%.3f", r.WallSeconds), "Second", "of this run")
 	b.WriteString("---------- End Simulation Statistics   ----------\n")
 	_, err := io.WriteString(w, b.String())
 	return err

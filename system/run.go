@@ -250,6 +250,7 @@ func (r *runner) region(ctx context.Context, g *tdfg.Graph, values map[string]in
 			return err
 		}
 		r.report.NearRegions++
+		r.opt.Trace.add(regionTrack, g.Name+" near the memory, not timed", r.clock.now(), 0)
 		if r.opt.TimingOnly {
 			return nil
 		}
@@ -262,6 +263,7 @@ func (r *runner) region(ctx context.Context, g *tdfg.Graph, values map[string]in
 		r.report.NearOps += work.Computed + work.Streamed
 		return err
 	}
+	start := r.clock.now()
 	if err := r.enter(plan); err != nil {
 		return err
 	}
@@ -298,6 +300,7 @@ func (r *runner) region(ctx context.Context, g *tdfg.Graph, values map[string]in
 		}
 		cmds = cmds[n:]
 	}
+	r.opt.Trace.add(regionTrack, g.Name, start, r.clock.now()-start)
 	// What streams have written to arrays in memory others read as it was until now.
 	for _, o := range g.Outputs {
 		if w, ok := r.written[o.Node]; ok && o.Array >= 0 && plan.Arrays[o.Array].Bits == 0 {

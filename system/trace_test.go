@@ -20,14 +20,18 @@ import (
 // traceFile is the part of Chrome's trace events that Perfetto needs.
 type traceFile struct {
 	DisplayTimeUnit string
+	OtherData       map[string]string
 	TraceEvents     []traceEvent
 }
 
 type traceEvent struct {
-	Ph, Name string
-	Pid, Tid int
-	Ts, Dur  *int64
-	Args     map[string]string
+	Ph, Name, S string
+	Pid, Tid    int
+	Ts, Dur     *int64
+	Args        struct {
+		Name string
+		Sort int `json:"sort_index"`
+	}
 }
 
 // TestTrace reads the trace of a run: every event is complete and on a named track,
@@ -60,14 +64,25 @@ func TestTrace(t *testing.T) {
 	busy := map[string]int64{}
 	last := int64(0)
 	byTrack := map[int][]traceEvent{}
-	for _, e := range f.TraceEvents {
+	for i, e := range f.TraceEvents {
 		require.Equal(t, 1, e.Pid)
 		switch e.Ph {
 		case "M":
-			require.Equal(t, "thread_name", e.Name)
-			require.NotContains(t, tracks, e.Tid)
-			require.NotContains(t, tracks, e.Args["name"])
-			tracks[e.Tid] = e.Args["name"]
+			switch e.Name {
+			case "process_name":
+				require.Zero(t, i)
+				require.Equal(t, "infinity-stream (1 us = 1 cycle)", e.Args.Name)
+			case "thread_sort_index":
+				require.Contains(t, tracks, e.Tid)
+				require.Equal(t, e.Tid, e.Args.Sort)
+			default:
+				require.Equal(t, "thread_name", e.Name)
+				require.NotContains(t, tracks, e.Tid)
+				for _, other := range tracks {
+					require.NotEqual(t, other, e.Args.Name)
+				}
+				tracks[e.Tid] = e.Args.Name
+			}
 		case "X":
 			require.Contains(t, tracks, e.Tid, "named before it is used")
 			require.NotEmpty(t, e.Name)
@@ -90,6 +105,22 @@ func TestTrace(t *testing.T) {
 		}
 	}
 	require.Equal(t, report.Cycles.Total, last)
+	require.Equal(t, map[string]string{"machine": "infinity-stream", "unit": "a microsecond is a cycle", "dropped_events": "0"}, f.OtherData)
+	require.Equal(t, []string{"regions", "host", "dram", "bank 00", "bank 01"}, []string{tracks[1], tracks[2], tracks[3], tracks[4], tracks[5]})
+	// Regions follow each other, and all else happens while one of them is executed, but
+	// for the transfer of results to memory at the end.
+	regions := byTrack[1]
+	require.Len(t, regions, int(report.Regions))
+	for i := 1; i < len(regions); i++ {
+		require.Equal(t, *regions[i-1].Ts+*regions[i-1].Dur, *regions[i].Ts)
+	}
+	for tid, list := range byTrack {
+		for _, e := range list {
+			if tracks[tid] != "dram" {
+				require.True(t, slices.ContainsFunc(regions, func(r traceEvent) bool { return *r.Ts <= *e.Ts && *e.Ts+*e.Dur <= *r.Ts+*r.Dur }), "%s %s", tracks[tid], e.Name)
+			}
+		}
+	}
 	require.Equal(t, report.Cycles.JIT, busy["host lower"])
 	sum := int64(0)
 	for name, n := range busy {
@@ -104,6 +135,34 @@ func TestTrace(t *testing.T) {
 	_, short, cut := run(10)
 	require.Equal(t, int64(events(f)-10), short.Dropped())
 	require.Equal(t, 10, events(cut))
+}
+
+// TestTraceNear: regions near the memory take no time that is known, and are moments.
+func TestTraceNear(t *testing.T) {
+	ctx := context.Background()
+	sizes := map[string]int64{"N": 100}
+	k, err := kernels.Get("vec_add")
+	require.NoError(t, err)
+	p, err := cfront.Compile(ctx, k.File, k.Source, cfront.Options{Defines: sizes})
+	require.NoError(t, err)
+	trace := &system.Trace{}
+	_, err = system.Run(ctx, p, sizes, nil, system.Options{Machine: tile.Default(), Decide: true, TimingOnly: true, Trace: trace})
+	require.NoError(t, err)
+	var b bytes.Buffer
+	require.NoError(t, trace.Write(&b))
+	var f traceFile
+	require.NoError(t, json.Unmarshal(b.Bytes(), &f))
+	last := f.TraceEvents[len(f.TraceEvents)-1]
+	require.Equal(t, "i", last.Ph)
+	require.Equal(t, "t", last.S, "of the track")
+	require.Equal(t, "vec_add near the memory, not timed", last.Name)
+	require.Zero(t, *last.Ts)
+	require.Nil(t, last.Dur)
+
+	// An empty trace is valid too.
+	b.Reset()
+	require.NoError(t, new(system.Trace).Write(&b))
+	require.NoError(t, json.Unmarshal(b.Bytes(), &f))
 }
 
 // events is the number of events of a trace that take time.
