@@ -161,6 +161,11 @@ func TestTransferCounts(t *testing.T) {
 		{"some bitlines", lowering.Command{Bitlines: of("3:1:10"), Tiles: of("12:1:2"), Rows: 32, TileDist: -12, Copies: 1, TileStride: 1},
 			[]int64{0, 0, 0, 37}, 3 + 2 + 15 + 2,
 			Report{InterBytes: 80, ByteHops: 2 * 96 * 2, Cycles: Cycles{Inter: 37}, Instructions: cost.Kinds{LatchReads: 2 * 32, Writes: 2 * 32}}},
+		// Tiles 0 and 1 go to bank 2, tiles 2 and 3 to bank 3 behind it: 512 bytes and 8 packets
+		// each, which are injected one after another. The last of all begins at cycle 45.
+		{"to two banks", lowering.Command{Whole: true, Tiles: of("0:1:4"), Rows: 32, TileDist: 10, Copies: 1, TileStride: 1},
+			[]int64{53, 0, 0, 0}, 45 + 2 + 15 + 2,
+			Report{InterBytes: 1024, ByteHops: 8*96 + 8*96*2, Cycles: Cycles{Inter: 53}, Instructions: cost.Kinds{LatchReads: 4 * 32, Writes: 4 * 32}}},
 		// A broadcast within the bank.
 		{"to three tiles", lowering.Command{Bitlines: of("0:1:8"), Tiles: of("0"), Rows: 32, TileDist: 1, Copies: 3, TileStride: 1},
 			[]int64{37, 0, 0, 0}, 0,
@@ -226,6 +231,16 @@ func TestSlowNetwork(t *testing.T) {
 	// 1 + 2 cycles to the first router, 3 + 2 for each of three, and 8 more flits.
 	require.EqualValues(t, 3+15+8, x.arrive)
 	require.EqualValues(t, 9*8*3, x.report.ByteHops)
+}
+
+// TestWideMesh has two rows of four banks: bank 4 is above bank 0.
+func TestWideMesh(t *testing.T) {
+	m := fourBanks(t)
+	m.Mesh.Cols = 4
+	x := newCounted(t, m)
+	x.do(lowering.Command{Kind: lowering.ShiftInter, Whole: true, Tiles: lowering.One(1), Rows: 16, TileDist: 16, Copies: 1, TileStride: 1})
+	require.EqualValues(t, 2*96, x.report.ByteHops)
+	require.EqualValues(t, 3+2+10+2, x.arrive)
 }
 
 // TestHostCounts counts lowering and DRAM by hand.

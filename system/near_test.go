@@ -389,6 +389,29 @@ region r dims 1 {
 }
 `,
 	},
+	{
+		// In round k the streams read and write B[k] to B[k+7], and tensors all of it.
+		name: "rounds", tile: lowering.Shape{64}, ops: 4 * 8, elements: 4 * (8 + 8), steps: 4, dram: 2,
+		text: `program rounds
+array B int32[128] on 0
+for k in [0,4) step 1 {
+  region r dims 1 {
+    array B int32[128] on 0
+    %0 = tensor B [0,128)
+    %1 = strm int32 B {
+      graph g
+      symbol k in [0,4)
+      array B int32[128]
+      for i in [0,8) {
+        rmw b: B[i+k] = add(@, int32(1))
+      }
+    }
+    %2 = cmp add %0 %1
+    store %2 B
+  }
+}
+`,
+	},
 }
 
 // TestNearCounts runs programs that need the memory at both fidelities and holds arrays

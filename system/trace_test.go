@@ -122,6 +122,7 @@ func TestTrace(t *testing.T) {
 		}
 	}
 	require.Equal(t, report.Cycles.JIT, busy["host lower"])
+	require.Equal(t, report.Syncs*(2*77+63), busy["host sync"]) // a barrier over 64 banks
 	sum := int64(0)
 	for name, n := range busy {
 		if strings.HasPrefix(name, "dram ") {
