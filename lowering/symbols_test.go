@@ -38,7 +38,7 @@ func TestSymbols(t *testing.T) {
 			values [4]int64
 		}
 		made := map[key][]lowering.Command{}
-		require.NoError(t, p.Each(sizes, func(g *tdfg.Graph, values map[string]int64) error {
+		require.NoError(t, p.Each(context.Background(), sizes, func(g *tdfg.Graph, values map[string]int64) error {
 			plan := prepared.Plans[g]
 			if plan == nil {
 				return nil

@@ -63,7 +63,7 @@ func BenchmarkLower(b *testing.B) {
 		}
 		var regions []region
 		seen := map[*tdfg.Graph]bool{}
-		require.NoError(b, p.Each(k.Paper, func(g *tdfg.Graph, values map[string]int64) error {
+		require.NoError(b, p.Each(context.Background(), k.Paper, func(g *tdfg.Graph, values map[string]int64) error {
 			if !seen[g] {
 				seen[g] = true
 				if plan := prepared.Plans[g]; plan != nil {

@@ -31,7 +31,7 @@ func TestWordIsChecked(t *testing.T) {
 				plan.Steps[0].Elem = scalar.Sub
 			}
 		}
-		err := p.Each(sizes, func(g *tdfg.Graph, values map[string]int64) error { return r.region(ctx, g, values) })
+		err := p.Each(ctx, sizes, func(g *tdfg.Graph, values map[string]int64) error { return r.region(ctx, g, values) })
 		if wrong {
 			require.ErrorContains(t, err, "system: fp32.add on tile 0 bitline 0: program gives")
 			continue

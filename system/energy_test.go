@@ -34,7 +34,7 @@ func TestEnergy(t *testing.T) {
 
 	const tiles, bits = 4, 32
 	instructions, reads, writes := 0, 0, 0 // of programs and moves; between tiles
-	require.NoError(t, p.Each(sizes, func(g *tdfg.Graph, values map[string]int64) error {
+	require.NoError(t, p.Each(ctx, sizes, func(g *tdfg.Graph, values map[string]int64) error {
 		plan := prepared.Plans[g]
 		cmds, err := plan.Lower(nil, prepared.Layout.Grid, values)
 		require.NoError(t, err)

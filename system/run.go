@@ -56,6 +56,10 @@ type Options struct {
 	// faster; otherwise all that can be in memory is.
 	Decide bool
 
+	// MaxLive is the most elements of tensors that a region near the memory may have
+	// at a time; 0 sets no bound. See interp.Live.
+	MaxLive int64
+
 	// Progress is told how many regions have been executed, now and then. May be nil.
 	Progress func(regions int64)
 
@@ -93,7 +97,7 @@ func Run(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *interp
 		}
 	}
 	start := time.Now()
-	err := p.Each(sizes, func(g *tdfg.Graph, values map[string]int64) error {
+	err := p.Each(ctx, sizes, func(g *tdfg.Graph, values map[string]int64) error {
 		if err := r.region(ctx, g, values); err != nil {
 			return err
 		}
@@ -255,7 +259,7 @@ func (r *runner) region(ctx context.Context, g *tdfg.Graph, values map[string]in
 			return nil
 		}
 		var work interp.Stats
-		opt := interp.Options{Stats: &work}
+		opt := interp.Options{Stats: &work, MaxLive: r.opt.MaxLive}
 		if r.layout != nil {
 			opt.Group = r.layout.Grid.Group
 		}

@@ -1,6 +1,7 @@
 package tdfg
 
 import (
+	"context"
 	"fmt"
 	"maps"
 
@@ -157,16 +158,20 @@ func (p *Program) Scalar(name string) *Scalar {
 }
 
 // Each calls f for every execution of a graph of the program, in order, with the
-// values of the symbols, which f must not keep. It stops at the first error.
-func (p *Program) Each(sizes map[string]int64, f func(g *Graph, values map[string]int64) error) error {
-	values := maps.Clone(sizes)
-	if values == nil {
-		values = map[string]int64{}
-	}
-	return each(p.Body, values, f)
+// values of the symbols, which f must not keep. It stops at the first error, or with
+// that of the context.
+func (p *Program) Each(ctx context.Context, sizes map[string]int64, f func(g *Graph, values map[string]int64) error) error {
+	return each(ctx, p.Body, symbols(sizes), f)
 }
 
-func each(body []Stmt, values map[string]int64, f func(g *Graph, values map[string]int64) error) error {
+func symbols(sizes map[string]int64) map[string]int64 {
+	if sizes == nil {
+		return map[string]int64{}
+	}
+	return maps.Clone(sizes)
+}
+
+func each(ctx context.Context, body []Stmt, values map[string]int64, f func(g *Graph, values map[string]int64) error) error {
 	for _, st := range body {
 		switch st := st.(type) {
 		case *Region:
@@ -174,17 +179,16 @@ func each(body []Stmt, values map[string]int64, f func(g *Graph, values map[stri
 				return err
 			}
 		case *Loop:
-			lo, err := st.Lo.Eval(values)
+			n, lo, err := st.trips(values)
 			if err != nil {
-				return fmt.Errorf("tdfg: loop %s: %w", st.Var, err)
+				return err
 			}
-			hi, err := st.Hi.Eval(values)
-			if err != nil {
-				return fmt.Errorf("tdfg: loop %s: %w", st.Var, err)
-			}
-			for i := lo; i < hi; i += st.Step {
-				values[st.Var] = i
-				if err := each(st.Body, values, f); err != nil {
+			for i := range n {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				values[st.Var] = lo + i*st.Step
+				if err := each(ctx, st.Body, values, f); err != nil {
 					return err
 				}
 			}
@@ -192,4 +196,83 @@ func each(body []Stmt, values map[string]int64, f func(g *Graph, values map[stri
 		}
 	}
 	return nil
+}
+
+// trips returns how often a loop executes its body, and its first value.
+func (l *Loop) trips(values map[string]int64) (n, lo int64, err error) {
+	if lo, err = l.Lo.Eval(values); err != nil {
+		return 0, 0, fmt.Errorf("tdfg: loop %s: %w", l.Var, err)
+	}
+	hi, err := l.Hi.Eval(values)
+	if err != nil {
+		return 0, 0, fmt.Errorf("tdfg: loop %s: %w", l.Var, err)
+	}
+	if lo >= hi {
+		return 0, lo, nil
+	}
+	return (hi-lo-1)/l.Step + 1, lo, nil
+}
+
+// Executions returns how many times [Program.Each] calls its function, without going
+// through them: loops whose variable no bound inside uses are multiplied. exact is
+// false where there are more, since others take too many rounds to be counted.
+func (p *Program) Executions(sizes map[string]int64) (n int64, exact bool, err error) {
+	var c counter
+	n, err = c.count(p.Body, symbols(sizes))
+	return n, c.steps <= maxSteps && n < maxExecutions, err
+}
+
+// What Executions goes through, and counts, at most.
+const (
+	maxSteps      = 1 << 20
+	maxExecutions = 1 << 62
+)
+
+type counter struct{ steps int }
+
+// count returns the number of executions of graphs of a body.
+func (c *counter) count(body []Stmt, values map[string]int64) (n int64, err error) {
+	for _, st := range body {
+		l, ok := st.(*Loop)
+		if !ok {
+			n = min(n+1, maxExecutions)
+			continue
+		}
+		trips, lo, err := l.trips(values)
+		if err != nil {
+			return n, err
+		}
+		rounds := min(trips, 1) // to go through
+		if bounded(l.Body, l.Var) {
+			rounds = trips
+		}
+		for i := range rounds {
+			if c.steps++; c.steps > maxSteps {
+				return n, nil
+			}
+			values[l.Var] = lo + i*l.Step
+			inside, err := c.count(l.Body, values)
+			if err != nil {
+				return n, err
+			}
+			if rounds < trips && inside > maxExecutions/trips {
+				inside = maxExecutions
+			} else if rounds < trips {
+				inside *= trips
+			}
+			n = min(n+inside, maxExecutions)
+		}
+		delete(values, l.Var)
+	}
+	return n, nil
+}
+
+// bounded reports whether a bound of a loop in a body uses a variable.
+func bounded(body []Stmt, name string) bool {
+	for _, st := range body {
+		if l, ok := st.(*Loop); ok && (l.Lo.Coef(name) != 0 || l.Hi.Coef(name) != 0 || bounded(l.Body, name)) {
+			return true
+		}
+	}
+	return false
 }

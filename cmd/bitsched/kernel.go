@@ -291,6 +291,10 @@ func (k *kernel) optimized(ctx context.Context) (*tdfg.Program, error) {
 // there are up to three copies.
 const maxKernelElems = 1 << 28
 
+// maxLiveElems bounds the elements of tensors that are computed element by element at
+// a time, beside the arrays: each takes 8 bytes.
+const maxLiveElems = 1 << 29
+
 // elements returns the number of elements of each array in each dimension, dimension
 // 0 first, and of all arrays together.
 func (k *kernel) elements() (total int64, err error) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -25,6 +26,7 @@ type lowerFlags struct {
 	region   int
 	set      []string
 	print    bool
+	all      bool
 	json     bool
 }
 
@@ -34,7 +36,8 @@ tensors are cut into, the rows of arrays, and for each region of the kernel its 
 each of them. Lowering is timed: each region again and again, of which the fastest time
 counts, and all regions that a run executes one after another.
 
-Loops around a region have their first values, if --set has no others.
+Loops around a region have their first values, if --set has no others. Of a run that
+executes more than 10000 regions, the first 10000 are lowered; --all lowers all.
 
 `
 
@@ -68,6 +71,7 @@ func (a *app) lowerCommand() *cobra.Command {
 	fl.IntVar(&f.region, "region", 0, "`number` of the only region to show, 1 for the first")
 	fl.StringArrayVar(&f.set, "set", nil, "value of a loop around regions: `NAME=VALUE`")
 	fl.BoolVar(&f.print, "print", false, "print the commands")
+	fl.BoolVar(&f.all, "all", false, "lower all regions that a run executes, not only the first 10000")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
 	return cmd
 }
@@ -125,7 +129,10 @@ type regionResult struct {
 }
 
 type programResult struct {
-	Regions  int     `json:"regions"` // executed, and lowered
+	Regions  int64   `json:"regions"`        // executed in memory, and lowered
+	Executed int64   `json:"executed"`       // regions that a run executes, near the memory too
+	Exact    bool    `json:"executed_exact"` // false = it executes more
+	Limit    int64   `json:"limit"`          // only so many of these were looked at; 0 = all
 	Commands int64   `json:"commands"`
 	Mean     float64 `json:"lower_mean_us"` // for each region
 	Most     float64 `json:"lower_most_us"`
@@ -196,8 +203,8 @@ func (a *app) lower(cmd *cobra.Command, nameOrFile string, f lowerFlags) error {
 		region.Number = i + 1
 		r.Regions = append(r.Regions, *region)
 	}
-	line.phase("lowering all regions")
-	if r.Program, err = lowerProgram(s.ctx, program, k.sizes, prepared); err != nil {
+	progress := a.regionProgress(line, program, k.sizes, "lowering region")
+	if r.Program, err = lowerProgram(s.ctx, program, k.sizes, prepared, f.all, progress); err != nil {
 		return s.reasonOf(err)
 	}
 	s.end()
@@ -352,17 +359,35 @@ func lowerRegion(ctx context.Context, p *system.Prepared, at instance, list bool
 	return r, nil
 }
 
-// lowerProgram lowers all regions that a run executes, one after another.
-func lowerProgram(ctx context.Context, p *tdfg.Program, sizes map[string]int64, prepared *system.Prepared) (programResult, error) {
+// maxLowered is how many regions that a run executes are lowered, if not all are asked
+// for.
+const maxLowered = 10000
+
+// errEnough ends the lowering of regions after the first ones.
+var errEnough = errors.New("enough regions")
+
+// lowerProgram lowers the regions that a run executes, one after another: all, or the
+// first ones.
+func lowerProgram(ctx context.Context, p *tdfg.Program, sizes map[string]int64, prepared *system.Prepared, all bool, progress func(int64)) (programResult, error) {
 	var r programResult
+	var err error
+	if r.Executed, r.Exact, err = p.Executions(sizes); err != nil {
+		return r, err
+	}
+	if !all && (r.Executed > maxLowered || !r.Exact) {
+		r.Limit = maxLowered
+	}
 	var cmds []lowering.Command
-	err := p.Each(sizes, func(g *tdfg.Graph, values map[string]int64) error {
+	var done int64
+	err = p.Each(ctx, sizes, func(g *tdfg.Graph, values map[string]int64) error {
+		if r.Limit > 0 && done == r.Limit {
+			return errEnough
+		}
+		done++
+		progress(done)
 		plan := prepared.Plans[g]
 		if plan == nil {
 			return nil
-		}
-		if err := ctx.Err(); err != nil {
-			return err
 		}
 		start := time.Now()
 		var err error
@@ -376,6 +401,12 @@ func lowerProgram(ctx context.Context, p *tdfg.Program, sizes map[string]int64, 
 		r.Most = max(r.Most, us)
 		return nil
 	})
+	switch {
+	case err == nil: // they have been counted
+		r.Executed, r.Exact, r.Limit = done, true, 0
+	case errors.Is(err, errEnough):
+		err = nil
+	}
 	if r.Regions > 0 && r.Total > 0 {
 		r.Mean, r.Rate = r.Total/float64(r.Regions), float64(r.Commands)/r.Total*1e6
 	}
@@ -452,7 +483,18 @@ func (r *lowerResult) text() string {
 		}
 	}
 	if p := &r.Program; p.Regions > 0 {
-		end.add("time", "%s that a run executes: %.1f us in the mean, %.1f us at most, %.3g commands a second", count(p.Regions, "region"), p.Mean, p.Most, p.Rate)
+		which := count(int(p.Regions), "region") + " that a run executes"
+		if p.Limit > 0 {
+			which = "the first " + which
+		}
+		end.add("time", "%s: %.1f us in the mean, %.1f us at most, %.3g commands a second", which, p.Mean, p.Most, p.Rate)
+	}
+	if p := &r.Program; p.Limit > 0 {
+		more := ""
+		if !p.Exact {
+			more = "more than "
+		}
+		end.add("left out", "a run executes %s%d regions, of which the first %d were lowered: --all lowers all", more, p.Executed, p.Limit)
 	}
 	out.WriteString(end.String())
 	for _, g := range r.Regions {

@@ -202,7 +202,7 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 	if f.check {
 		want = memory.Clone()
 	}
-	opt := system.Options{Machine: machine, Fidelity: fidelity, Tile: shape, Threads: n, Check: f.every, Decide: f.decide}
+	opt := system.Options{Machine: machine, Fidelity: fidelity, Tile: shape, Threads: n, Check: f.every, Decide: f.decide, MaxLive: maxLiveElems}
 	opt.Progress = a.regionProgress(line, program, k.sizes, "executing region")
 	if f.trace != "" {
 		opt.Trace = &system.Trace{}
@@ -259,7 +259,7 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 // compare runs the kernel as it was compiled on the interpreter, and returns the
 // first difference of the result.
 func (k *kernel) compare(ctx context.Context, executed *tdfg.Program, m *tile.Machine, shape lowering.Shape, want, got *interp.Memory) error {
-	var opt interp.Options
+	opt := interp.Options{MaxLive: maxLiveElems}
 	prepared, err := system.Prepare(ctx, executed, k.sizes, m, shape)
 	if err != nil {
 		return err
@@ -278,15 +278,14 @@ func (k *kernel) compare(ctx context.Context, executed *tdfg.Program, m *tile.Ma
 
 // regionProgress shows how many regions of a program have been executed.
 func (a *app) regionProgress(line *progressLine, p *tdfg.Program, sizes map[string]int64, phase string) func(int64) {
-	total := 0
 	// A program with wrong bounds fails when it is run.
-	_ = p.Each(sizes, func(*tdfg.Graph, map[string]int64) error {
-		total++
-		return nil
-	})
+	total, exact, err := p.Executions(sizes)
+	if err != nil || !exact {
+		total = 0
+	}
 	report := a.searchProgress(line)
 	return func(done int64) {
-		report(masim.Progress{Phase: phase, Done: int(done), Total: total, Best: -1})
+		report(masim.Progress{Phase: phase, Done: int(done), Total: int(total), Best: -1})
 	}
 }
 

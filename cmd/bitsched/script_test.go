@@ -34,7 +34,7 @@ func runInterrupted(times int) int {
 	a := newApp()
 	pressed := 0
 	a.progress = func(p masim.Progress) {
-		if p.Best < 0 && p.Phase != "trial" && p.Phase != "point" && p.Phase != "executing region" {
+		if p.Best < 0 && p.Phase != "trial" && p.Phase != "point" && p.Phase != "executing region" && p.Phase != "lowering region" {
 			return
 		}
 		for ; pressed < times; pressed++ {

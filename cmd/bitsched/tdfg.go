@@ -353,7 +353,7 @@ func (a *app) tdfgRun(cmd *cobra.Command, nameOrFile string, f tdfgFlags) error 
 	line.phase("executing")
 	before := m.Clone()
 	var stats interp.Stats
-	if err := interp.Run(s.ctx, program, nil, m, interp.Options{Stats: &stats}); err != nil {
+	if err := interp.Run(s.ctx, program, nil, m, interp.Options{Stats: &stats, MaxLive: maxLiveElems}); err != nil {
 		return s.reasonOf(err)
 	}
 	s.end()

@@ -23,6 +23,10 @@ type Options struct {
 
 	// Stats counts what is executed, if it is not nil.
 	Stats *Stats
+
+	// MaxLive is the most elements that the results of a graph may have at a time, 8
+	// bytes each: see [Live]. 0 sets no bound.
+	MaxLive int64
 }
 
 // Stats counts executed work: nodes and elements of their results.
@@ -40,11 +44,23 @@ func RunGraph(ctx context.Context, g *tdfg.Graph, values map[string]int64, m *Me
 	if err := x.prepare(); err != nil {
 		return fmt.Errorf("interp: %s: %w", g.Name, err)
 	}
+	if opt.MaxLive > 0 {
+		live, err := Live(g, values, opt)
+		if err != nil {
+			return fmt.Errorf("interp: %s: %w", g.Name, err)
+		}
+		if live > opt.MaxLive {
+			return fmt.Errorf("interp: %s: %w: %d elements at a time, expected at most %d", g.Name, ErrTooLarge, live, opt.MaxLive)
+		}
+	}
 	for i := range g.Nodes {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if err := x.node(ctx, i); err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 			return fmt.Errorf("interp: %s: node %d: %s: %w", g.Name, i, g.Nodes[i].Kind, err)
 		}
 		for _, a := range g.Nodes[i].Args {
@@ -165,7 +181,7 @@ func (x *executor) eval(ctx context.Context, n *tdfg.Node) (view, error) {
 	case tdfg.Const:
 		return x.constant(n)
 	case tdfg.Compute, tdfg.Convert:
-		return x.compute(n), nil
+		return x.compute(ctx, n)
 	case tdfg.Stream:
 		return x.stream(ctx, n)
 	}
@@ -201,9 +217,9 @@ func (x *executor) eval(ctx context.Context, n *tdfg.Node) (view, error) {
 		}
 		return a.part(a.box.With(n.Dim, a.box[n.Dim].Intersect(lattice.Range{Lo: lo, Hi: hi}))), nil
 	case tdfg.Reduce:
-		return x.reduce(n, a), nil
+		return x.reduce(ctx, n, a)
 	case tdfg.Final:
-		return x.final(n, a)
+		return x.final(ctx, n, a)
 	}
 	return a, errors.New("no such kind")
 }
@@ -225,7 +241,7 @@ func (x *executor) constant(n *tdfg.Node) (view, error) {
 
 // compute applies an operation, or a conversion, at the points that all operands
 // have, row by row.
-func (x *executor) compute(n *tdfg.Node) view {
+func (x *executor) compute(ctx context.Context, n *tdfg.Node) (view, error) {
 	var args [3]view
 	var box lattice.Box
 	everywhere := true
@@ -256,7 +272,7 @@ func (x *executor) compute(n *tdfg.Node) view {
 			in[i] = args[i].data[:1]
 		}
 		apply(v.data, in...)
-		return v
+		return v, nil
 	}
 	v := dense(box)
 	width := box[0].Len()
@@ -266,38 +282,52 @@ func (x *executor) compute(n *tdfg.Node) view {
 			x.scratch[i] = make([]scalar.Value, width)
 		}
 	}
+	stop := stopper{ctx: ctx}
 	rows(box, func(p []int64) {
+		if stop.after(width) {
+			return
+		}
 		for i := range in {
 			in[i] = args[i].row(box, p, x.scratch[i])
 		}
 		apply(v.row(box, p, nil), in...)
 	})
-	return v
+	return v, stop.err
+}
+
+// stopper looks at the context now and then.
+type stopper struct {
+	ctx  context.Context
+	done int64 // elements since then
+	err  error
+}
+
+// after counts elements, and reports whether the context ended.
+func (s *stopper) after(elems int64) bool {
+	const often = 1 << 16
+	if s.done += elems; s.done >= often {
+		s.done, s.err = 0, s.ctx.Err()
+	}
+	return s.err != nil
 }
 
 // reduce reduces the groups along a dimension by halves: see tdfg.Node.Group.
-func (x *executor) reduce(n *tdfg.Node, a view) view {
-	g := int64(n.Group)
-	if g == 0 && x.opt.Group != nil {
-		g = int64(x.opt.Group(n.Dim))
-	}
-	if g == 0 {
-		g = DefaultGroup
-	}
-	r := a.box[n.Dim]
-	groups := lattice.Range{Lo: floorDiv(r.Lo, g), Hi: floorDiv(r.Hi+g-1, g)}
-	if r.Len() == 0 {
-		groups.Hi = groups.Lo
-	}
+func (x *executor) reduce(ctx context.Context, n *tdfg.Node, a view) (view, error) {
+	g, r := x.opt.group(n), a.box[n.Dim]
+	groups := x.opt.groups(n, r)
 	v := dense(a.box.With(n.Dim, groups))
 	v.group, v.dim = g, n.Dim
 	vals, present := make([]scalar.Value, g), make([]bool, g)
 	if v.box.Empty() {
-		return v
+		return v, nil
 	}
+	stop := stopper{ctx: ctx}
 	i := 0
 	q := make([]int64, len(a.box))
 	for p, more := v.box.First(), true; more; more = v.box.Next(p) {
+		if stop.after(g) {
+			return v, stop.err
+		}
 		copy(q, p)
 		for j := range g {
 			q[n.Dim] = p[n.Dim]*g + j
@@ -318,11 +348,33 @@ func (x *executor) reduce(n *tdfg.Node, a view) view {
 		v.data[i] = vals[0]
 		i++
 	}
-	return v
+	return v, nil
+}
+
+// group returns how many neighbours a reduce takes together.
+func (opt Options) group(n *tdfg.Node) int64 {
+	g := int64(n.Group)
+	if g == 0 && opt.Group != nil {
+		g = int64(opt.Group(n.Dim))
+	}
+	if g == 0 {
+		g = DefaultGroup
+	}
+	return g
+}
+
+// groups returns the numbers of the groups of a reduce over coordinates.
+func (opt Options) groups(n *tdfg.Node, r lattice.Range) lattice.Range {
+	g := opt.group(n)
+	groups := lattice.Range{Lo: floorDiv(r.Lo, g), Hi: floorDiv(r.Hi+g-1, g)}
+	if r.Len() == 0 {
+		groups.Hi = groups.Lo
+	}
+	return groups
 }
 
 // final reduces the groups of a reduce in order.
-func (x *executor) final(n *tdfg.Node, a view) (view, error) {
+func (x *executor) final(ctx context.Context, n *tdfg.Node, a view) (view, error) {
 	if a.group == 0 || a.dim != n.Dim {
 		return a, fmt.Errorf("operand is not reduced along dimension %d", n.Dim)
 	}
@@ -340,8 +392,12 @@ func (x *executor) final(n *tdfg.Node, a view) (view, error) {
 	}
 	groups := a.box[n.Dim]
 	q := make([]int64, len(v.box))
+	stop := stopper{ctx: ctx}
 	i := 0
 	for p, more := v.box.First(), true; more; more = v.box.Next(p) {
+		if stop.after(groups.Len()) {
+			return v, stop.err
+		}
 		copy(q, p)
 		q[n.Dim] = groups.Lo
 		acc := a.get(q)

@@ -44,7 +44,7 @@ func Run(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *Memory
 		}
 		m.Scalars[s.Name] = s.Init
 	}
-	return p.Each(values, func(g *tdfg.Graph, values map[string]int64) error {
+	return p.Each(ctx, values, func(g *tdfg.Graph, values map[string]int64) error {
 		return RunGraph(ctx, g, values, m, opt)
 	})
 }
