@@ -108,19 +108,97 @@ func (r *runner) put(i int, reg lowering.Register, box lattice.Box, elems []scal
 	r.report.NearBytes += box.Size() * int64(r.arrays[i].Type.Bytes())
 }
 
-// stream runs the streams of a node on arrays in memory, and on elements that it
-// requests from transposed arrays, to which it writes back what they changed. The
-// memory of the host serves as their buffer: while an array is transposed, what the
-// memory has of it does not count.
+// streamRun is what streams have done: the elements of arrays that they give, and the
+// values of reductions.
+type streamRun struct {
+	arrays map[string][]scalar.Value
+	result *stream.Result
+}
+
+// stream gives a step the result of the streams of its node, which are executed once
+// for all nodes that have the same.
 func (r *runner) stream(ctx context.Context, p *lowering.Plan, s *lowering.Step, n *tdfg.Node, values map[string]int64, in lowering.Inputs) error {
+	g, st := p.Graph, n.Stream
+	same, ok := r.same[g]
+	if !ok {
+		same = g.SameStreams()
+		r.same[g] = same
+	}
+	if r.streams == nil {
+		r.streams = map[tdfg.NodeID]*streamRun{}
+	}
+	run := r.streams[same[s.Node]]
+	if run == nil {
+		var err error
+		if run, err = r.runStreams(ctx, p, s, n, values, in); err != nil {
+			return err
+		}
+		// Others get their results later, when the buffers hold something else.
+		for i := range g.Nodes {
+			if same[i] != same[s.Node] || tdfg.NodeID(i) == s.Node {
+				continue
+			}
+			if name := g.Nodes[i].Stream.Result; g.ArrayIndex(name) >= 0 && r.resident(p, name) {
+				run.arrays[name] = slices.Clone(run.arrays[name])
+			}
+			r.streams[same[s.Node]] = run
+		}
+	}
+	switch {
+	case n.Domain.Everywhere():
+		v, ok := run.result.Value(st.Result)
+		if !ok {
+			return fmt.Errorf("no value of %s", st.Result)
+		}
+		in.Streams[s.Node] = v
+		return nil
+	case !r.resident(p, st.Result):
+		if r.written == nil {
+			r.written = map[tdfg.NodeID][]scalar.Value{}
+		}
+		r.written[s.Node] = run.arrays[st.Result]
+		if s.Dst.Bits > 0 { // tensors use it too
+			j, _, box := r.array(st.Result)
+			r.put(j, s.Dst, box, run.arrays[st.Result])
+		}
+		return nil
+	}
+	j, own, box := r.array(st.Result)
+	if s.Dst != own {
+		// The result is a copy of the array, in rows of its own: what the streams
+		// neither read nor wrote is in the array still.
+		for pt, more := box.First(), !box.Empty(); more; more = box.Next(pt) {
+			t, b := r.layout.Grid.Locate(pt)
+			r.data.write(s.Dst, t, b, r.data.read(own, t, b))
+		}
+	}
+	for i, name := range st.Args {
+		if name == st.Result {
+			if b, err := g.Nodes[n.Args[i]].Domain.Box(values); err == nil {
+				r.put(j, s.Dst, b, run.arrays[name])
+			}
+		}
+	}
+	r.put(j, s.Dst, r.touched(st.Graph, j, values, true).Intersect(box), run.arrays[st.Result])
+	return nil
+}
+
+// resident reports whether a plan has rows for an array.
+func (r *runner) resident(p *lowering.Plan, array string) bool {
+	return p.Arrays[p.Graph.ArrayIndex(array)].Bits > 0
+}
+
+// runStreams runs the streams of a node on arrays in memory, and on elements that it
+// requests from transposed arrays. The memory of the host serves as their buffer:
+// while an array is transposed, what the memory has of it does not count.
+func (r *runner) runStreams(ctx context.Context, p *lowering.Plan, s *lowering.Step, n *tdfg.Node, values map[string]int64, in lowering.Inputs) (*streamRun, error) {
 	g, st := p.Graph, n.Stream
 	mem := stream.Memory{}
 	args := stream.Args{Symbols: values, Params: map[string]scalar.Value{}}
-	resident := func(name string) bool { return p.Arrays[g.ArrayIndex(name)].Bits > 0 }
 	for i := range st.Graph.Arrays {
 		name := st.Graph.Arrays[i].Name
 		mem[name] = r.m.Arrays[name].Elems
-		if resident(name) {
+		if r.resident(p, name) {
 			j, reg, box := r.array(name)
 			r.fetch(j, reg, r.touched(st.Graph, j, values, false).Intersect(box), mem[name])
 		} else if r.changes(n, name) {
@@ -138,7 +216,7 @@ func (r *runner) stream(ctx context.Context, p *lowering.Plan, s *lowering.Step,
 		case a.Domain.Everywhere():
 			v, err := lowering.Uniform(g, n.Args[i], in)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			args.Params[name] = v
 		case made: // of streams, in memory
@@ -146,7 +224,7 @@ func (r *runner) stream(ctx context.Context, p *lowering.Plan, s *lowering.Step,
 		default:
 			box, err := a.Domain.Box(values)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			j, _, _ := r.array(name)
 			r.fetch(j, s.Args[i].Register, box, mem[name])
@@ -154,48 +232,12 @@ func (r *runner) stream(ctx context.Context, p *lowering.Plan, s *lowering.Step,
 	}
 	run, err := st.Graph.Run(ctx, mem, args)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, c := range run.Streams {
 		r.report.NearOps += c.Ops
 	}
-	switch {
-	case n.Domain.Everywhere():
-		v, ok := run.Value(st.Result)
-		if !ok {
-			return fmt.Errorf("no value of %s", st.Result)
-		}
-		in.Streams[s.Node] = v
-		return nil
-	case !resident(st.Result):
-		if r.written == nil {
-			r.written = map[tdfg.NodeID][]scalar.Value{}
-		}
-		r.written[s.Node] = mem[st.Result]
-		if s.Dst.Bits > 0 { // tensors use it too
-			j, _, box := r.array(st.Result)
-			r.put(j, s.Dst, box, mem[st.Result])
-		}
-		return nil
-	}
-	j, own, box := r.array(st.Result)
-	if s.Dst != own {
-		// The result is a copy of the array, in rows of its own: what the streams
-		// neither read nor wrote is in the array still.
-		for pt, more := box.First(), !box.Empty(); more; more = box.Next(pt) {
-			t, b := r.layout.Grid.Locate(pt)
-			r.data.write(s.Dst, t, b, r.data.read(own, t, b))
-		}
-	}
-	for i, name := range st.Args {
-		if name == st.Result {
-			if b, err := g.Nodes[n.Args[i]].Domain.Box(values); err == nil {
-				r.put(j, s.Dst, b, mem[name])
-			}
-		}
-	}
-	r.put(j, s.Dst, r.touched(st.Graph, j, values, true).Intersect(box), mem[st.Result])
-	return nil
+	return &streamRun{mem, run}, nil
 }
 
 // changes reports whether streams of a node write an array, or an operand takes the

@@ -135,15 +135,19 @@ type runner struct {
 	clock  *clock
 	slots  map[int][][]scalar.Value
 
-	// written has the arrays in memory that streams of the region at hand have made.
+	// Of the region at hand: the arrays in memory that streams have made, and what
+	// streams have done that several nodes have, by the first of them.
 	written map[tdfg.NodeID][]scalar.Value
-	report  *Report
+	streams map[tdfg.NodeID]*streamRun
+	same    map[*tdfg.Graph][]tdfg.NodeID // the first node with the same streams
+
+	report *Report
 }
 
 func newRunner(p *tdfg.Program, sizes map[string]int64, m *interp.Memory, opt Options) *runner {
 	return &runner{
 		opt: opt, p: p, sizes: sizes, m: m, plans: map[*tdfg.Graph]*lowering.Plan{}, memo: map[string][]lowering.Command{},
-		inside: map[string]bool{}, alone: map[*lowering.Plan]bool{}, report: &Report{},
+		inside: map[string]bool{}, alone: map[*lowering.Plan]bool{}, same: map[*tdfg.Graph][]tdfg.NodeID{}, report: &Report{},
 	}
 }
 
@@ -275,7 +279,7 @@ func (r *runner) region(ctx context.Context, g *tdfg.Graph, values map[string]in
 	if err != nil {
 		return err
 	}
-	r.written = nil
+	r.written, r.streams = nil, nil
 	in := lowering.Inputs{Symbols: values, Scalars: r.m.Scalars, Streams: map[tdfg.NodeID]scalar.Value{}}
 	for len(cmds) > 0 {
 		n := slices.IndexFunc(cmds, func(c lowering.Command) bool { return c.Kind == lowering.Near })

@@ -3,6 +3,7 @@ package tdfg
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/bitsched/bitsched/scalar"
 	"github.com/bitsched/bitsched/stream"
@@ -24,6 +25,37 @@ type StreamNode struct {
 	// a value is given with it. Nothing else that the streams write is seen by
 	// others.
 	Result string
+}
+
+// SameStreams returns for each node of kind Stream the first one with the same streams
+// and operands, itself if there is none before it, and None for other nodes. Nodes
+// with the same streams give several results of them; to execute these once is enough,
+// since all reading of a graph is before its outputs.
+func (g *Graph) SameStreams() []NodeID {
+	first := make([]NodeID, len(g.Nodes))
+	var streams []NodeID
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		if first[i] = None; n.Kind != Stream {
+			continue
+		}
+		first[i] = NodeID(i)
+		for _, j := range streams {
+			if m := &g.Nodes[j]; slices.Equal(m.Args, n.Args) && m.Stream.same(n.Stream) {
+				first[i] = j
+				break
+			}
+		}
+		if first[i] == NodeID(i) {
+			streams = append(streams, NodeID(i))
+		}
+	}
+	return first
+}
+
+// same reports whether two nodes have the same streams, perhaps in copies.
+func (n *StreamNode) same(m *StreamNode) bool {
+	return slices.Equal(n.Args, m.Args) && (n.Graph == m.Graph || n.Graph.String() == m.Graph.String())
 }
 
 func (s *Scope) inferStream(n *Node, args []Facts) (f Facts, err error) {

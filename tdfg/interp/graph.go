@@ -84,6 +84,8 @@ type executor struct {
 	lastUse []int // the last node that uses each; len(Nodes) for outputs
 	bound   lattice.Box
 	scratch [3][]scalar.Value
+	first   []tdfg.NodeID             // of the nodes with the same streams
+	streams map[tdfg.NodeID]streamRun // that were executed, by the first
 }
 
 func (x *executor) prepare() error {
@@ -139,7 +141,7 @@ func (x *executor) array(i int) (view, error) {
 
 func (x *executor) node(ctx context.Context, i int) error {
 	n := &x.g.Nodes[i]
-	v, err := x.eval(ctx, n)
+	v, err := x.eval(ctx, tdfg.NodeID(i))
 	if err != nil {
 		return err
 	}
@@ -166,7 +168,8 @@ func (x *executor) node(ctx context.Context, i int) error {
 	return nil
 }
 
-func (x *executor) eval(ctx context.Context, n *tdfg.Node) (view, error) {
+func (x *executor) eval(ctx context.Context, id tdfg.NodeID) (view, error) {
+	n := &x.g.Nodes[id]
 	switch n.Kind {
 	case tdfg.Tensor:
 		box, err := n.Rect.Box(x.values)
@@ -183,7 +186,7 @@ func (x *executor) eval(ctx context.Context, n *tdfg.Node) (view, error) {
 	case tdfg.Compute, tdfg.Convert:
 		return x.compute(ctx, n)
 	case tdfg.Stream:
-		return x.stream(ctx, n)
+		return x.stream(ctx, id)
 	}
 	a := x.views[n.Args[0]]
 	switch n.Kind {

@@ -23,15 +23,22 @@ func Live(g *tdfg.Graph, values map[string]int64, opt Options) (int64, error) {
 	root := make([]int, end)    // whose elements a node has
 	lastUse := make([]int, end) // of a root, by any view of it
 	own := make([]int64, end)   // elements
+	first := g.SameStreams()
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
 		root[i] = i
 		switch n.Kind {
 		case tdfg.Move, tdfg.Broadcast, tdfg.Shrink:
 			root[i] = root[n.Args[0]]
+		case tdfg.Stream: // kept, for others with the same streams
+			root[i] = int(first[i])
+			lastUse[root[i]] = end
 		}
 		for _, a := range n.Args {
-			lastUse[root[a]] = i
+			lastUse[root[a]] = max(lastUse[root[a]], i)
+		}
+		if root[i] != i {
+			continue
 		}
 		var err error
 		if own[i], err = opt.elements(g, n, values); err != nil {

@@ -10,10 +10,45 @@ import (
 	"github.com/bitsched/bitsched/tdfg"
 )
 
-// stream runs the stream graph of a node. It works on copies of the arrays that it
+// streamRun is what streams have done: what each array that they name is then, and the
+// values of reductions.
+type streamRun struct {
+	mem    stream.Memory
+	result *stream.Result
+}
+
+// stream returns the result of a node of streams, which are executed once for all
+// nodes that have the same.
+func (x *executor) stream(ctx context.Context, id tdfg.NodeID) (view, error) {
+	n := &x.g.Nodes[id]
+	if x.streams == nil {
+		x.first, x.streams = x.g.SameStreams(), map[tdfg.NodeID]streamRun{}
+	}
+	run, ok := x.streams[x.first[id]]
+	if !ok {
+		var err error
+		if run, err = x.runStreams(ctx, n); err != nil {
+			return view{}, err
+		}
+		x.streams[id] = run
+	}
+	array := x.g.ArrayIndex(n.Stream.Result)
+	if array < 0 {
+		v, ok := run.result.Value(n.Stream.Result)
+		if !ok {
+			return view{}, fmt.Errorf("no value of %s", n.Stream.Result)
+		}
+		return constant(v), nil
+	}
+	v, err := x.array(array)
+	v.data = run.mem[n.Stream.Result]
+	return v, err
+}
+
+// runStreams runs the stream graph of a node. It works on copies of the arrays that it
 // writes or that operands take the place of, so that what others read stays as it
 // was.
-func (x *executor) stream(ctx context.Context, n *tdfg.Node) (view, error) {
+func (x *executor) runStreams(ctx context.Context, n *tdfg.Node) (streamRun, error) {
 	st := n.Stream
 	mem := stream.Memory{}
 	copied := map[string]bool{}
@@ -43,7 +78,7 @@ func (x *executor) stream(ctx context.Context, n *tdfg.Node) (view, error) {
 		array := x.g.ArrayIndex(name)
 		if array < 0 {
 			if !v.everywhere {
-				return v, fmt.Errorf("operand %d is a tensor, expected the value of %s", i, name)
+				return streamRun{}, fmt.Errorf("operand %d is a tensor, expected the value of %s", i, name)
 			}
 			args.Params[name] = v.data[0]
 			continue
@@ -51,7 +86,7 @@ func (x *executor) stream(ctx context.Context, n *tdfg.Node) (view, error) {
 		own(name)
 		dst, err := x.array(array)
 		if err != nil {
-			return v, err
+			return streamRun{}, err
 		}
 		dst.data = mem[name]
 		scratch := make([]scalar.Value, v.box[0].Len())
@@ -59,22 +94,12 @@ func (x *executor) stream(ctx context.Context, n *tdfg.Node) (view, error) {
 	}
 	r, err := st.Graph.Run(ctx, mem, args)
 	if err != nil {
-		return view{}, err
+		return streamRun{}, err
 	}
 	if x.opt.Stats != nil {
 		for _, c := range r.Streams {
 			x.opt.Stats.Streamed += c.Ops
 		}
 	}
-	array := x.g.ArrayIndex(st.Result)
-	if array < 0 {
-		v, ok := r.Value(st.Result)
-		if !ok {
-			return view{}, fmt.Errorf("no value of %s", st.Result)
-		}
-		return constant(v), nil
-	}
-	v, err := x.array(array)
-	v.data = mem[st.Result]
-	return v, err
+	return streamRun{mem, r}, nil
 }
