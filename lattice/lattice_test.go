@@ -1,6 +1,7 @@
 package lattice_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -175,6 +176,14 @@ func TestBox(t *testing.T) {
 				require.True(t, !in(b, p) && !in(c, p) || in(hull, p))
 			}
 		}
+		// The hull is the least one: without any of its sides a point is missing.
+		for d := range hull {
+			for _, r := range []lattice.Range{{Lo: hull[d].Lo + 1, Hi: hull[d].Hi}, {Lo: hull[d].Lo, Hi: hull[d].Hi - 1}} {
+				if less := hull.With(d, r); !hull.Empty() {
+					require.False(t, less.Contains(b) && less.Contains(c), "%v around %v and %v", hull, b, c)
+				}
+			}
+		}
 		require.Equal(t, n, b.Size())
 		require.Equal(t, n == 0, b.Empty())
 		require.Equal(t, contained, b.Contains(c))
@@ -189,4 +198,132 @@ func TestBox(t *testing.T) {
 			require.Equal(t, n, i)
 		}
 	}
+}
+
+// TestText has expressions and their texts.
+func TestText(t *testing.T) {
+	n, k := lattice.Sym("N"), lattice.Sym("k")
+	for want, x := range map[string]lattice.Expr{
+		"0": {}, "10": lattice.Const(10), "-12": lattice.Const(-12), "N": n, "-N": n.Scale(-1), "10*N": n.Scale(10), "-19*N": n.Scale(-19),
+		"N+1": n.Plus(1), "N-1": n.Plus(-1), "N+10": n.Plus(10), "N+k": n.Add(k), "N-k": n.Sub(k), "N+2*k": n.Add(k.Scale(2)), "N-2*k-20": n.Sub(k.Scale(2)).Plus(-20),
+		"-N+k": k.Sub(n), "2*N-k": n.Scale(2).Sub(k),
+	} {
+		require.Equal(t, want, x.String())
+		back, err := lattice.ParseExpr(want)
+		require.NoError(t, err)
+		require.True(t, x.Equal(back), want)
+	}
+	for text, want := range map[string]string{
+		"N+": `lattice: "" in "N+", expected a number, a name or number*name`, "": "lattice: empty expression, expected for example N-1",
+		"+N": `lattice: "" in "+N", expected a number, a name or number*name`, "2N": `lattice: "2N" in "2N", expected a number, a name or number*name`,
+		"2*3": `lattice: "2*3" in "2*3", expected a number, a name or number*name`, "N*2": `lattice: "N*2" in "N*2", expected a number, a name or number*name`,
+		"N--1": `lattice: "" in "N--1", expected a number, a name or number*name`,
+	} {
+		_, err := lattice.ParseExpr(text)
+		require.EqualError(t, err, want)
+	}
+}
+
+func TestMul(t *testing.T) {
+	n, k := lattice.Sym("N").Plus(1), lattice.Sym("k").Plus(2)
+	for _, c := range []struct {
+		x, y lattice.Expr
+		want string
+	}{
+		{lattice.Const(3), n, "3*N+3"}, {n, lattice.Const(3), "3*N+3"}, {lattice.Const(3), lattice.Const(-4), "-12"}, {n, lattice.Const(0), "0"}, {n, k, ""}, {n, n, ""},
+	} {
+		got, ok := c.x.Mul(c.y)
+		require.Equal(t, c.want != "", ok)
+		if ok {
+			require.Equal(t, c.want, got.String())
+		}
+	}
+}
+
+func TestDeclare(t *testing.T) {
+	for _, name := range []string{"A", "Z", "a", "z", "_", "a0", "a9", "a.b", ".x", "Size_2"} {
+		require.NoError(t, lattice.NewSpace().Declare(name, lattice.Const(0), lattice.Const(1), true), name)
+	}
+	for _, name := range []string{"", "0", "9a", "@", "[", "`", "{", "a@", "a[", "a/", "a:", "a b", "a*"} {
+		require.EqualError(t, lattice.NewSpace().Declare(name, lattice.Const(0), lattice.Const(1), true), fmt.Sprintf("lattice: %q is no name for a symbol", name))
+	}
+	s := space(t)
+	require.EqualError(t, s.Declare("N", lattice.Const(0), lattice.Const(1), true), "lattice: symbol N is declared twice")
+	require.EqualError(t, s.Declare("x", lattice.Sym("y"), lattice.Const(1), true), "lattice: symbol y is not declared")
+	require.EqualError(t, s.Declare("x", lattice.Const(1), lattice.Sym("y"), true), "lattice: symbol y is not declared")
+	require.NoError(t, s.Declare("x", lattice.Const(1), lattice.Sym("y"), false)) // there is no greatest value
+	require.NoError(t, s.Declare("z", lattice.Sym("k"), lattice.Sym("N"), true))
+
+	// Symbols that have values are no symbols any more.
+	b := s.Bind(map[string]int64{"N": 7, "x": 1})
+	var got []string
+	for _, sym := range b.Symbols() {
+		got = append(got, fmt.Sprintf("%s %s %s %v", sym.Name, sym.Lo, sym.Hi, sym.Bounded))
+	}
+	require.Equal(t, []string{"M 4 9 true", "k 0 5 true", "z k 7 true"}, got)
+	require.True(t, s.Has("N"), "the space itself stays")
+}
+
+// TestRectsAreRight holds what is decided of rectangles against all points for all values
+// of the symbols.
+func TestRectsAreRight(t *testing.T) {
+	s := space(t)
+	r := rand.New(rand.NewPCG(4, 4))
+	rect := func() lattice.Rect {
+		var q lattice.Rect
+		for range 2 {
+			lo := lattice.Const(r.Int64N(3))
+			if r.IntN(2) == 0 {
+				lo = lo.Add(lattice.Sym("k"))
+			}
+			hi := lo.Plus(1 + r.Int64N(3))
+			if r.IntN(2) == 0 {
+				hi = hi.Add(lattice.Sym(symbols[r.IntN(2)]))
+			}
+			q = append(q, lattice.Interval{Lo: lo, Hi: hi})
+		}
+		return q
+	}
+	hulls, contained := 0, 0
+	for range 150 {
+		a, b := rect(), rect()
+		hull, err := s.Hull(a, b)
+		inside := s.Contains(a, b)
+		values(func(v map[string]int64) {
+			x, err1 := a.Box(v)
+			y, err2 := b.Box(v)
+			require.NoError(t, err1)
+			require.NoError(t, err2)
+			if err == nil {
+				h, err := hull.Box(v)
+				require.NoError(t, err)
+				require.Equal(t, x.Hull(y), h)
+			}
+			if inside {
+				require.True(t, x.Contains(y))
+			}
+		})
+		if err == nil {
+			hulls++
+		}
+		if inside {
+			contained++
+		}
+		require.True(t, s.Contains(a, a))
+	}
+	require.Greater(t, hulls, 10)
+	require.Greater(t, contained, 3)
+	a := rect()
+	for _, c := range [][2]lattice.Rect{{nil, a}, {a, nil}, {nil, nil}} {
+		h, err := s.Hull(c[0], c[1])
+		require.NoError(t, err)
+		require.Nil(t, h)
+		require.Equal(t, c[0] == nil, s.Contains(c[0], c[1]))
+	}
+	n, _ := lattice.ParseRect("[0,1)x[0,N)")
+	m, _ := lattice.ParseRect("[0,1)x[0,M)")
+	_, err := s.Hull(n, m)
+	require.EqualError(t, err, "dimension 1: lattice: cannot tell whether N or M is less: bind their sizes, or give them bounds")
+	_, err = n.Box(map[string]int64{"M": 4})
+	require.EqualError(t, err, "lattice: no value for N")
 }
