@@ -262,6 +262,13 @@ func TestHostCounts(t *testing.T) {
 	c.dram("b", 100)
 	require.Equal(t, Report{DRAMBytes: 1100, Cycles: Cycles{DRAM: 20 + 2}}, *c.report)
 	require.EqualValues(t, 12+jit+22, c.now())
+
+	// Nothing is counted once the run is to stop.
+	*c.report = Report{}
+	stopped, stop := context.WithCancel(context.Background())
+	stop()
+	require.ErrorIs(t, c.commands(stopped, c.plan, []lowering.Command{{Kind: lowering.Sync}}), context.Canceled)
+	require.Equal(t, Report{}, *c.report)
 }
 
 // TestRunCounts has all counters of a small kernel, worked out by hand. Elements are 32
