@@ -73,6 +73,28 @@ func sizes() *Comparison {
 	return c
 }
 
+// TestTablesOfSizes: every table tells the sizes of a circuit apart.
+func TestTablesOfSizes(t *testing.T) {
+	c := sizes()
+	c.Schedulers = c.Schedulers[:2]
+	tables, _ := c.Tables()
+	for _, title := range []string{"Copies", "Energy: 1 x computes + 1.87 x copies", "CPU seconds of scheduling"} {
+		i := slices.IndexFunc(tables, func(t Table) bool { return t.Title == title })
+		require.GreaterOrEqual(t, i, 0, title)
+		require.Equal(t, "rows", tables[i].Columns[1].Name)
+		for j, want := range []string{"512", "128", "256"} {
+			require.Equal(t, want, tables[i].Rows[j][1], title)
+		}
+		for _, row := range slices.Concat(tables[i].Rows, tables[i].Footer) {
+			require.Len(t, row, len(tables[i].Columns), title)
+		}
+	}
+	// Of one size each, these tables are without.
+	c.Rows = c.Rows[:1]
+	tables, _ = c.Tables()
+	require.Equal(t, "gates", tables[slices.IndexFunc(tables, func(t Table) bool { return strings.HasPrefix(t.Title, "Energy") })].Columns[1].Name)
+}
+
 func TestFigure9(t *testing.T) {
 	c := sizes()
 	all := drawn(t, c, "fig9-mult.svg")

@@ -67,12 +67,12 @@ func (c *Comparison) Tables() (tables []Table, notes []string) {
 	}
 	tables = append(tables, b.summary())
 	if len(main) > 0 {
-		tables = append(tables, b.energy(main))
+		tables = append(tables, b.sized(b.energy(main)))
 	}
 	if b.c.Options.Rematerialize {
-		tables = append(tables, b.again())
+		tables = append(tables, b.sized(b.again()))
 	}
-	tables = append(tables, b.cpu())
+	tables = append(tables, b.sized(b.cpu()))
 	b.general()
 	return tables, b.notes
 }
@@ -177,6 +177,24 @@ func (b *tabler) copies(title string, schedulers []string, bound bool) Table {
 	}
 	if len(b.c.Rows) > 1 {
 		t.Footer = append(t.Footer, b.means(fixed, cols, column.copies))
+	}
+	return t
+}
+
+// sized adds the rows of the arrays to a table with a row for each circuit, where
+// the names do not tell these apart.
+func (b *tabler) sized(t Table) Table {
+	if !slices.ContainsFunc(b.c.Rows, func(r Row) bool {
+		return slices.ContainsFunc(b.c.Rows, func(o Row) bool { return o.Name == r.Name && o.Rows != r.Rows })
+	}) {
+		return t
+	}
+	t.Columns = slices.Insert(t.Columns, 1, Column{Name: "rows"})
+	for i := range t.Rows {
+		t.Rows[i] = slices.Insert(t.Rows[i], 1, strconv.Itoa(b.c.Rows[i].Rows))
+	}
+	for i := range t.Footer {
+		t.Footer[i] = slices.Insert(t.Footer[i], 1, "")
 	}
 	return t
 }

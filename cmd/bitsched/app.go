@@ -35,6 +35,7 @@ type app struct {
 	stdout    io.Writer
 	stderr    io.Writer
 	terminal  bool // stderr is one: show progress there
+	width     int  // of the terminal that stdout is, in characters; 0 if it is none
 	interrupt *interrupts
 
 	progress func(masim.Progress)                           // sees every report of a scheduler; nil outside tests
@@ -50,11 +51,21 @@ func newApp() *app {
 		stdin:    os.Stdin,
 		stdout:   os.Stdout,
 		stderr:   os.Stderr,
-		terminal: term.IsTerminal(int(os.Stderr.Fd())),
+		terminal: term.IsTerminal(int(os.Stderr.Fd())) && os.Getenv("TERM") != "dumb",
+		width:    widthOf(os.Stdout),
 		after:    func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop },
 	}
 	a.interrupt = newInterrupts(os.Stderr, os.Exit)
 	return a
+}
+
+// widthOf returns the characters of a line of a terminal, 0 if the file is none.
+func widthOf(f *os.File) int {
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
 }
 
 func (a *app) run(args []string) int {
@@ -135,6 +146,16 @@ func (a *app) rootCommand() *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(a.helpCommand())
+	if help := root.HelpFunc(); a.width > 0 {
+		root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+			var b strings.Builder
+			cmd.SetOut(&b)
+			help(cmd, args)
+			cmd.SetOut(a.stdout)
+			// There is nobody to tell that help could not be printed.
+			_ = a.printText(wrapHelp(b.String(), a.width))
+		})
+	}
 	root.AddCommand(
 		a.scheduleCommand(),
 		a.verifyCommand(),
@@ -187,6 +208,7 @@ func (a *app) helpCommand() *cobra.Command {
 			if len(rest) > 0 {
 				return unknownCommand(target, rest)
 			}
+			target.InitDefaultHelpFlag() // as --help does
 			return target.Help()
 		},
 	}

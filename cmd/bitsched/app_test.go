@@ -45,7 +45,7 @@ func TestOneLine(t *testing.T) {
 func testApp() (a *app, stdout, stderr *bytes.Buffer) {
 	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
 	a = newApp()
-	a.stdout, a.stderr, a.terminal = stdout, stderr, false
+	a.stdout, a.stderr, a.terminal, a.width = stdout, stderr, false, 0
 	return a, stdout, stderr
 }
 
@@ -199,6 +199,14 @@ func TestProgressLine(t *testing.T) {
 		if got := progressText(c.p, 61500*time.Millisecond); got != c.want {
 			t.Errorf("progressText(%+v) = %q, want %q", c.p, got, c.want)
 		}
+	}
+
+	// What does not fit a line is cut, or a part of it would stay.
+	b.Reset()
+	p = &progressLine{w: &b, terminal: true, width: 20, start: clock, now: func() time.Time { return clock }}
+	p.report(masim.Progress{Phase: "é a name of many words", Best: -1})
+	if want := "\r\033[K  0.0 s  é a name o"; b.String() != want {
+		t.Errorf("a narrow terminal shows %q, want %q", b.String(), want)
 	}
 
 	b.Reset()

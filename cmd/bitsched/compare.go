@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"github.com/bitsched/bitsched/benchmarks"
@@ -383,41 +381,4 @@ func comparisonText(c *benchmarks.Comparison) string {
 		fmt.Fprintf(&b, "[%d] %s\n", i+1, reason(errors.New(n)))
 	}
 	return b.String()
-}
-
-// renderTable aligns a table, with a line below its head and above its footer.
-func renderTable(t benchmarks.Table) string {
-	style := table.StyleLight
-	style.Options = table.Options{SeparateHeader: true, SeparateFooter: true}
-	style.Format = table.FormatOptions{Header: text.FormatDefault, Footer: text.FormatDefault, Row: text.FormatDefault}
-	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
-	w := table.NewWriter()
-	w.SetStyle(style)
-	w.SuppressTrailingSpaces()
-	head := make(table.Row, len(t.Columns))
-	configs := make([]table.ColumnConfig, len(t.Columns))
-	for i, c := range t.Columns {
-		head[i] = c.Name
-		align := text.AlignRight
-		if c.Left {
-			align = text.AlignLeft
-		}
-		configs[i] = table.ColumnConfig{Number: i + 1, Align: align, AlignHeader: align, AlignFooter: align}
-	}
-	w.AppendHeader(head)
-	w.SetColumnConfigs(configs)
-	cells := func(texts []string) table.Row {
-		r := make(table.Row, len(texts))
-		for i, s := range texts {
-			r[i] = s
-		}
-		return r
-	}
-	for _, r := range t.Rows {
-		w.AppendRow(cells(r))
-	}
-	for _, r := range t.Footer {
-		w.AppendFooter(cells(r))
-	}
-	return w.Render()
 }

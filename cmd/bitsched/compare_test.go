@@ -50,7 +50,7 @@ func TestComparisonText(t *testing.T) {
 	}
 	c.Rows[3].Cells[2].Stopped = "interrupt"
 	c.Stopped = errInterrupt
-	got := comparisonText(c)
+	got := foldTables(comparisonText(c), 0)
 
 	path := filepath.Join("testdata", "compare.golden")
 	if os.Getenv("UPDATE_GOLDEN") != "" {

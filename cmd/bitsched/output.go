@@ -166,10 +166,11 @@ func writeBuffered(w io.Writer, write func(io.Writer) error) error {
 	return b.Flush()
 }
 
-// printText prints a finished text on stdout.
+// printText prints a finished text on stdout, its tables folded to the width of the
+// terminal.
 func (a *app) printText(text string) error {
 	return a.writeStdout(func(w io.Writer) error {
-		_, err := io.WriteString(w, text)
+		_, err := io.WriteString(w, foldTables(text, a.width))
 		return err
 	})
 }

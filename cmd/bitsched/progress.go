@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 type progressLine struct {
 	w        io.Writer
 	terminal bool
+	width    int // of the terminal, in characters; 0 if it is not known
 	start    time.Time
 	now      func() time.Time
 
@@ -24,7 +26,7 @@ type progressLine struct {
 }
 
 func (a *app) newProgress() *progressLine {
-	return &progressLine{w: a.stderr, terminal: a.terminal, start: a.start, now: time.Now}
+	return &progressLine{w: a.stderr, terminal: a.terminal, width: widthOf(os.Stderr), start: a.start, now: time.Now}
 }
 
 func (p *progressLine) report(m masim.Progress) {
@@ -38,7 +40,11 @@ func (p *progressLine) report(m masim.Progress) {
 		return
 	}
 	p.last, p.shown = now, true
-	fmt.Fprintf(p.w, "\r\033[K%s", progressText(m, now.Sub(p.start)))
+	text := []rune(progressText(m, now.Sub(p.start)))
+	if p.width > 0 && len(text) >= p.width {
+		text = text[:p.width-1] // a second line would stay
+	}
+	fmt.Fprintf(p.w, "\r\033[K%s", string(text))
 }
 
 // progressText is the text of a progress line.
