@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -179,6 +180,127 @@ func TestLaws(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestTable has what operations are defined for and how many operands they take, by hand,
+// and finds out by trying whether operands may be exchanged or regrouped.
+func TestTable(t *testing.T) {
+	all := []scalar.Op{}
+	for _, c := range []struct {
+		ops                 []scalar.Op
+		arity               int
+		ints, floats, bools bool
+	}{
+		{[]scalar.Op{scalar.Add, scalar.Sub, scalar.Mul, scalar.Div, scalar.Min, scalar.Max, scalar.Eq, scalar.Ne, scalar.Lt, scalar.Le, scalar.Gt, scalar.Ge}, 2, true, true, false},
+		{[]scalar.Op{scalar.Rem, scalar.Shl, scalar.Shr}, 2, true, false, false},
+		{[]scalar.Op{scalar.And, scalar.Or, scalar.Xor}, 2, true, false, true},
+		{[]scalar.Op{scalar.Not}, 1, true, false, true},
+		{[]scalar.Op{scalar.Neg, scalar.Abs, scalar.ReLU}, 1, true, true, false},
+		{[]scalar.Op{scalar.Sqrt}, 1, false, true, false},
+		{[]scalar.Op{scalar.FMA}, 3, true, true, false},
+		{[]scalar.Op{scalar.Select}, 3, true, true, true},
+	} {
+		all = append(all, c.ops...)
+		for _, op := range c.ops {
+			require.Equal(t, c.arity, op.Arity(), op)
+			for _, typ := range append(scalar.Types(), scalar.Bool) {
+				want := typ.Int() && c.ints || typ.Float() && c.floats || typ == scalar.Bool && c.bools
+				require.Equal(t, want, op.Supports(typ), "%s of %s", op, typ)
+				_, ok := op.Identity(typ)
+				require.Equal(t, slices.Contains([]scalar.Op{scalar.Add, scalar.Mul, scalar.Min, scalar.Max, scalar.And, scalar.Or, scalar.Xor}, op), ok, "%s of %s", op, typ)
+				args := make([]uint64, c.arity)
+				dst := make([]uint64, 1)
+				in := make([][]uint64, c.arity)
+				for i := range in {
+					in[i] = []uint64{0}
+				}
+				if want {
+					require.Panics(t, func() { scalar.Eval(op, typ, append(args, 0)...) })
+					require.Panics(t, func() { scalar.Map(op, typ, dst, append(in, []uint64{0})...) })
+				} else {
+					require.Panics(t, func() { scalar.Eval(op, typ, args...) })
+					require.Panics(t, func() { scalar.Map(op, typ, dst, in...) })
+				}
+			}
+			require.False(t, op.Supports(scalar.Invalid))
+		}
+	}
+	require.ElementsMatch(t, all, scalar.Ops())
+	require.False(t, scalar.NoOp.Supports(scalar.Int8))
+	require.Equal(t, "Op(200)", scalar.Op(200).String())
+
+	words := map[scalar.Type][]uint64{
+		scalar.Int8: {0, 1, 2, 5, 7, 0x7f, 0x80, 0x93, 0xff}, scalar.Bool: {0, 1},
+		scalar.FP16: append(specials(softfloat.Format{Exp: 5, Frac: 10}), 0x3555, 0x4321)[:8],
+	}
+	words[scalar.FP16] = append(words[scalar.FP16], 0x3555, 0xc321, 0x3c01)
+	for typ, list := range words {
+		for _, op := range scalar.Ops() {
+			if !op.Supports(typ) || op.Arity() != 2 {
+				continue
+			}
+			exchange, regroup := true, true
+			for _, a := range list {
+				for _, b := range list {
+					exchange = exchange && scalar.Eval(op, typ, a, b) == scalar.Eval(op, typ, b, a)
+					for _, c := range list {
+						regroup = regroup && scalar.Eval(op, typ, scalar.Eval(op, typ, a, b), c) == scalar.Eval(op, typ, a, scalar.Eval(op, typ, b, c))
+					}
+				}
+			}
+			require.Equal(t, exchange, op.Commutative(), "%s of %s", op, typ)
+			if !op.Compares() {
+				require.Equal(t, regroup, op.Associative(typ), "%s of %s", op, typ)
+			}
+		}
+	}
+}
+
+// TestBool has truth tables, and changes of type from and to Bool. Bits above those of
+// the type do not count.
+func TestBool(t *testing.T) {
+	for a := range uint64(2) {
+		for b := range uint64(2) {
+			for _, high := range []uint64{0, 0xfe} {
+				x, y := a|high, b|high
+				require.Equal(t, flag(a == 1 && b == 1), scalar.Eval(scalar.And, scalar.Bool, x, y))
+				require.Equal(t, flag(a == 1 || b == 1), scalar.Eval(scalar.Or, scalar.Bool, x, y))
+				require.Equal(t, flag(a != b), scalar.Eval(scalar.Xor, scalar.Bool, x, y))
+				require.Equal(t, 1-a, scalar.Eval(scalar.Not, scalar.Bool, x))
+				require.Equal(t, a, scalar.Eval(scalar.Select, scalar.Bool, 1, x, y))
+				require.Equal(t, b, scalar.Eval(scalar.Select, scalar.Bool, 2, x, y))
+			}
+		}
+	}
+	var widths []int
+	for _, typ := range append(scalar.Types(), scalar.Bool) {
+		widths = append(widths, typ.Bits())
+	}
+	require.Equal(t, []int{8, 16, 32, 64, 16, 16, 32, 1}, widths)
+	for _, typ := range scalar.Types() {
+		for v, want := range map[uint64]uint64{0: 0, 1: 1, 2: 1, 1 << (typ.Bits() - 2): 1, typ.Mask() >> 1: 1} {
+			require.Equal(t, want, scalar.Convert(typ, scalar.Bool, v), "%s %x", typ, v)
+		}
+		// A negative zero is zero, and a negative integer is not.
+		require.Equal(t, flag(typ.Int()), scalar.Convert(typ, scalar.Bool, 1<<(typ.Bits()-1)), "%s", typ)
+		if typ.Bits() < 64 {
+			require.EqualValues(t, 0, scalar.Convert(typ, scalar.Bool, 1<<typ.Bits()))
+			require.Equal(t, scalar.FromInt(typ, 3), scalar.Convert(typ, typ, scalar.FromInt(typ, 3)|1<<typ.Bits()))
+		}
+		require.Equal(t, scalar.FromInt(typ, 1), scalar.Convert(scalar.Bool, typ, 1))
+		require.Equal(t, scalar.FromInt(typ, 0), scalar.Convert(scalar.Bool, typ, 2))
+		require.Equal(t, typ.Bits()/8, typ.Bytes())
+	}
+	require.Equal(t, "true", scalar.Format(scalar.Bool, 1))
+	require.Equal(t, "false", scalar.Format(scalar.Bool, 2))
+	require.Equal(t, "-1", scalar.Format(scalar.Int8, 255))
+	_, err := scalar.Parse(scalar.Bool, "maybe")
+	require.EqualError(t, err, `scalar: "maybe", expected true or false`)
+	_, err = scalar.Parse(scalar.Invalid, "1")
+	require.EqualError(t, err, "scalar: no values of type invalid")
+	_, err = scalar.ParseType("invalid")
+	require.EqualError(t, err, `scalar: unknown type "invalid", expected int8, int16, int32, int64, fp16, bf16, fp32 or bool`)
+	require.Equal(t, "Type(99)", scalar.Type(99).String())
 }
 
 func TestParse(t *testing.T) {
