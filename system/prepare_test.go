@@ -7,7 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bitsched/bitsched/benchmarks/kernels"
+	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/system"
+	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/cfront"
 	"github.com/bitsched/bitsched/tile"
 )
@@ -46,4 +48,49 @@ func TestTimingOnly(t *testing.T) {
 		got.LowerSeconds, got.WallSeconds = 0, 0
 		require.Equal(t, want, got, c.name)
 	}
+}
+
+// TestPrepareReasons has programs that are not laid out, and why, and the limits of one of
+// bytes: 64 elements fill a cache line.
+func TestPrepareReasons(t *testing.T) {
+	ctx := context.Background()
+	m := tile.Default()
+	for _, c := range []struct{ name, body, want string }{
+		{"odd", "void k(int N, int8_t A[N]) {\n inf_array(A, N);\n#pragma bitsched region\n for (int i = 0; i < N; i++) A[i] = A[i] + 1;\n}\n",
+			"not in memory: lowering: innermost dimension does not align with cache lines: 100 elements, expected a multiple of 64"},
+		{"streams", "void k(int N, const int8_t A[N], int H[N]) {\n inf_array(A, N);\n inf_array(H, N);\n#pragma bitsched region\n for (int i = 0; i < N; i++) H[A[i]] += 1;\n}\n",
+			"not in memory: no tensors, only streams"},
+	} {
+		p, err := cfront.Compile(ctx, c.name, "#include \"bitsched.h\"\n"+c.body, cfront.Options{})
+		require.NoError(t, err)
+		got, err := system.Prepare(ctx, p, map[string]int64{"N": 100}, m, nil)
+		require.NoError(t, err)
+		require.Nil(t, got.Layout)
+		require.Empty(t, got.Plans)
+		g := p.Regions()[0].Graph
+		require.Equal(t, map[*tdfg.Graph]string{g: c.want}, got.Near)
+
+		got, err = system.Prepare(ctx, p, map[string]int64{"N": 1024}, m, nil)
+		require.NoError(t, err)
+		if c.name == "odd" {
+			require.Empty(t, got.Near)
+			require.Equal(t, lowering.Constraints{B: 256, W: 256, L: 64, N: 16384}, got.Limits)
+			require.Equal(t, map[string]int{"A": 0}, got.Layout.Rows)
+			require.Equal(t, 8, got.Layout.Used)
+			require.Equal(t, 4, got.Layout.Grid.Tiles())
+		}
+	}
+	_, err := system.Prepare(ctx, kernel(t, "vec_add"), map[string]int64{"N": 1024}, m, lowering.Shape{128})
+	require.ErrorContains(t, err, "tiles of 128 have 128 elements, expected 256")
+	_, err = system.Prepare(ctx, kernel(t, "vec_add"), nil, m, nil)
+	require.ErrorContains(t, err, "no value for N")
+}
+
+// kernel compiles a workload with sizes as symbols.
+func kernel(t *testing.T, name string) *tdfg.Program {
+	k, err := kernels.Get(name)
+	require.NoError(t, err)
+	p, err := cfront.Compile(context.Background(), k.File, k.Source, cfront.Options{})
+	require.NoError(t, err)
+	return p
 }
