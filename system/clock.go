@@ -86,13 +86,16 @@ func (c *clock) jit(p *lowering.Plan, cmds []lowering.Command) {
 
 // dram counts the transfer of bytes between memory and arrays, through the tensor
 // transpose units, which keep up with it: a cycle to begin, and the whole cycles of
-// the bytes.
-func (c *clock) dram(what string, bytes int64) {
+// the bytes. load says that they go to arrays.
+func (c *clock) dram(what string, bytes int64, load bool) {
 	n := int64(float64(bytes)/dramBytesPerCycle(c.m)) + 1
 	t := c.now()
 	c.all(t + n)
 	c.report.Cycles.DRAM += n
 	c.report.DRAMBytes += bytes
+	if load {
+		c.report.LoadBytes += bytes
+	}
 	c.trace.add(dramTrack, what, t, n)
 }
 

@@ -100,13 +100,13 @@ func TestCommandCounts(t *testing.T) {
 	*c.report = Report{}
 	c.do(lowering.Command{Kind: lowering.Copy, Whole: true, Tiles: of("4:1:2"), Rows: 16})
 	require.Equal(t, []int64{16, 32, 0, 0}, c.busy)
-	require.Equal(t, Report{Commands: 1, RowOps: 32, Cycles: Cycles{Move: 16}, Instructions: cost.Kinds{Moves: 32}}, *c.report)
+	require.Equal(t, Report{Commands: 1, RowOps: 32, Cycles: Cycles{Move: 16}, Instructions: cost.Kinds{Moves: 32}, WithinRows: 32}, *c.report)
 
 	// 60 bitlines of two tiles, 16 bits each, are 240 bytes.
 	*c.report = Report{}
 	c.do(lowering.Command{Kind: lowering.ShiftIntra, Bitlines: of("0:1:60"), Tiles: of("8:1:2"), Rows: 16, BitlineDist: 4})
 	require.Equal(t, []int64{16, 32, 16, 0}, c.busy)
-	require.Equal(t, Report{Commands: 1, RowOps: 32, IntraBytes: 240, Cycles: Cycles{Move: 16}, Instructions: cost.Kinds{Moves: 32}}, *c.report)
+	require.Equal(t, Report{Commands: 1, RowOps: 32, IntraBytes: 240, Cycles: Cycles{Move: 16}, Instructions: cost.Kinds{Moves: 32}, WithinRows: 32}, *c.report)
 
 	// The barrier begins when bank 1 is done, and nothing is under way.
 	*c.report = Report{}
@@ -121,7 +121,7 @@ func TestCommandCounts(t *testing.T) {
 	c = newCounted(t, m)
 	c.do(lowering.Command{Kind: lowering.ShiftIntra, Whole: true, Tiles: of("3"), Rows: 8, BitlineDist: -17})
 	require.Equal(t, []int64{16, 0, 0, 0}, c.busy)
-	require.Equal(t, Report{Commands: 1, RowOps: 16, IntraBytes: 64, Cycles: Cycles{Move: 16}, Instructions: cost.Kinds{Moves: 16}}, *c.report)
+	require.Equal(t, Report{Commands: 1, RowOps: 16, IntraBytes: 64, Cycles: Cycles{Move: 16}, Instructions: cost.Kinds{Moves: 16}, WithinRows: 16}, *c.report)
 
 	// Programs of technologies without kinds are computes.
 	k, err := sram.ParseKernel(strings.NewReader(".kernel xmg 1\n.array rows=64\n.input a 0 2\nxor 2 0 1 #0\nmaj 3 0 1 2\n.output y 2 1\n.end\n"), "two")
@@ -188,6 +188,7 @@ func TestTransferCounts(t *testing.T) {
 		c.cmd.Kind = lowering.ShiftInter
 		x.do(c.cmd)
 		c.want.Commands = 1
+		c.want.SentRows, c.want.ReceivedRows = c.want.Instructions.LatchReads, c.want.Instructions.Writes // nothing else reads or writes
 		require.Equal(t, c.want, *x.report, c.name)
 		require.Equal(t, c.busy, x.busy, c.name)
 		require.Equal(t, c.arrive, x.arrive, c.name)
@@ -258,9 +259,9 @@ func TestHostCounts(t *testing.T) {
 
 	// 1000 bytes at 51.2 a cycle are 19.5 cycles; 100 are 2.
 	*c.report = Report{}
-	c.dram("a", 1000)
-	c.dram("b", 100)
-	require.Equal(t, Report{DRAMBytes: 1100, Cycles: Cycles{DRAM: 20 + 2}}, *c.report)
+	c.dram("a", 1000, true)
+	c.dram("b", 100, false)
+	require.Equal(t, Report{DRAMBytes: 1100, LoadBytes: 1000, Cycles: Cycles{DRAM: 20 + 2}}, *c.report)
 	require.EqualValues(t, 12+jit+22, c.now())
 
 	// Nothing is counted once the run is to stop.
@@ -310,7 +311,9 @@ func TestRunCounts(t *testing.T) {
 		RowOps:     3 * (4*32 + 4*add + 32 + 3*32),
 		IntraBytes: 3 * 4 * 63 * 4,
 		InterBytes: 3 * 3 * 4,
-		DRAMBytes:  2 * 2 * 1024, // in and out: it is not known that A does not change
+		LoadBytes:  2 * 1024,
+		WithinRows: 3 * 4 * 2 * 32, SentRows: 3 * 3 * 32, ReceivedRows: 3 * 3 * 32,
+		DRAMBytes: 2 * 2 * 1024, // in and out: it is not known that A does not change
 		Cycles: Cycles{
 			DRAM:    4 * (1024*10/512 + 1),
 			JIT:     3*200 + commands*150 + 5*4,
@@ -373,6 +376,7 @@ func TestStats(t *testing.T) {
 		Cycles:       Cycles{Total: 4, DRAM: 5, JIT: 6, Move: 7, Inter: 8, Compute: 9, Sync: 10},
 		Instructions: cost.Kinds{Computes: 19, Moves: 20, Writes: 21, LatchReads: 22, Latches: 23, LatchOnly: 24},
 		IntraBytes:   25, InterBytes: 26, ByteHops: 27, DRAMBytes: 28, NearBytes: 29, LowerSeconds: 30.25, WallSeconds: 31.5,
+		LoadBytes: 33, WithinRows: 34, SentRows: 35, ReceivedRows: 36,
 	}
 	read := func() map[string]float64 {
 		var b bytes.Buffer
@@ -399,6 +403,7 @@ func TestStats(t *testing.T) {
 		"system.finalOps": 18, "system.instructions::computes": 19, "system.instructions::moves": 20, "system.instructions::writes": 21, "system.instructions::latchReads": 22,
 		"system.instructions::latches": 23, "system.instructions::latchOnly": 24, "system.bytes.intraTile": 25, "system.bytes.interTile": 26, "system.noc.byteHops": 27,
 		"system.dram.bytes": 28, "system.nearBytes": 29, "host.lowerSeconds": 30.25, "host.seconds": 31.5,
+		"system.dram.bytes::load": 33, "system.rows::within": 34, "system.rows::sent": 35, "system.rows::received": 36,
 	}
 	require.Equal(t, want, read())
 

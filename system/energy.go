@@ -25,11 +25,16 @@ func (c *clock) instructions(p *lowering.Plan, k *lowering.Command) {
 		n.Writes += tiles * rows
 	case lowering.Copy:
 		n.Moves += tiles * rows
+		c.report.WithinRows += tiles * rows
 	case lowering.ShiftIntra: // a row is read and written in each of its cycles
-		n.Moves += tiles * int(c.timing.IntraShift(rows, int(k.BitlineDist)))
+		moves := tiles * int(c.timing.IntraShift(rows, int(k.BitlineDist)))
+		n.Moves += moves
+		c.report.WithinRows += moves
 	case lowering.ShiftInter:
 		n.LatchReads += tiles * rows
 		n.Writes += tiles * rows * int(k.Copies)
+		c.report.SentRows += tiles * rows
+		c.report.ReceivedRows += tiles * rows * int(k.Copies)
 	}
 }
 
@@ -46,13 +51,21 @@ func (c *clock) kernel(k *sram.Kernel) cost.Kinds {
 	return n
 }
 
-// Energy returns what the arrays of a machine take for a run by a table of costs:
-// that of instructions and nothing else. Transposition, H-trees, the network, DRAM and
-// leakage are left out, since no table has figures for all of them.
-func (r *Report) Energy(m *tile.Machine, t *cost.Table) *cost.Breakdown {
-	n := r.Instructions
-	return t.Breakdown(cost.Counts{
-		Computes: n.Computes + n.Moves + n.Writes + n.LatchReads + n.Latches + n.LatchOnly,
-		Arrays:   r.Arrays, Rows: m.Array.Rows, Cols: m.Array.Cols, Kinds: &n,
+// Energy returns what a run takes on a machine by a table of costs. Cores, messages of
+// barriers, and requests of streams to transposed data are not counted; what is
+// executed near the memory is, and no table has a figure for it. Leakage is that of
+// the arrays that hold data, over the time of what is in memory.
+func (r *Report) Energy(m *tile.Machine, t *cost.Table) *cost.ChipEnergy {
+	programs := r.Instructions
+	programs.Moves -= r.WithinRows
+	programs.LatchReads -= r.SentRows
+	programs.Writes -= r.ReceivedRows
+	rows := func(bytes int64) int { return (int(bytes)*8 + m.Array.Cols - 1) / m.Array.Cols }
+	return t.Chip(cost.ChipCounts{
+		Programs: programs, Within: r.WithinRows, Sent: r.SentRows, Received: r.ReceivedRows,
+		Tree: float64(r.InterBytes) * 8 / float64(m.Array.Cols), ByteHops: float64(r.ByteHops),
+		Loaded: rows(r.LoadBytes), Stored: rows(r.DRAMBytes - r.LoadBytes), Lines: float64(r.DRAMBytes) / 64,
+		Near: float64(r.NearOps), Arrays: r.Arrays, Rows: m.Array.Rows, Cols: m.Array.Cols,
+		Nanoseconds: float64(r.Cycles.Total) / m.ClockGHz,
 	})
 }

@@ -2,6 +2,7 @@ package system_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -61,11 +62,62 @@ func TestEnergy(t *testing.T) {
 
 	table, err := cost.Load("neural-cache")
 	require.NoError(t, err)
-	b := r.Energy(m, table)
-	require.Equal(t, "pJ", b.EnergyUnit)
-	want := 15.4*float64(n.Computes+n.Moves+n.Latches+n.LatchOnly) + 8.6*float64(n.Writes+n.LatchReads)
-	require.InEpsilon(t, want, *b.Instructions(), 1e-9)
-	require.Empty(t, b.Note)
+	e := r.Energy(m, table)
+	require.Equal(t, "pJ", e.Unit)
+	const transferred = 4 * 1008 * 32 / 256 // rows of both arrays, in and out
+	known := map[string]float64{
+		"programs":       15.4*float64(n.Computes+n.Moves-r.WithinRows+n.Latches+n.LatchOnly) + 8.6*float64(n.Writes-writes+n.LatchReads-reads),
+		"within tiles":   15.4 * float64(r.WithinRows),
+		"between tiles":  8.6 * float64(reads+writes),
+		"load and store": 8.6 * transferred,
+	}
+	total := 0.0
+	for _, l := range e.Lines {
+		want, ok := known[l.Name]
+		total += want
+		switch {
+		case ok:
+			require.InEpsilon(t, want, *l.Energy, 1e-9, l.Name)
+		case l.Name == "network" || l.Name == "near memory":
+			require.Zero(t, *l.Energy, "there is none of it")
+		default:
+			require.Nil(t, l.Energy, l.Name)
+		}
+	}
+	require.InEpsilon(t, total, *e.Total, 1e-9)
+	require.Equal(t, []string{"programs", "within tiles", "between tiles", "load and store"}, e.Includes)
+	require.Equal(t, []string{"transposition", "H-tree", "DRAM", "leakage"}, e.LeftOut)
+	require.Empty(t, e.Note)
+
+	// A table that has all: a bitline of 3 tiles goes to the next one.
+	all, err := cost.Parse(strings.NewReader(everything), "all.yaml")
+	require.NoError(t, err)
+	e = r.Energy(m, all)
+	require.Empty(t, e.LeftOut)
+	rows := float64(r.InterBytes) * 8 / 256
+	require.InEpsilon(t, 3*32.0/256, rows, 1e-9, "a bitline of each")
+	for _, l := range e.Lines {
+		want, ok := map[string]float64{
+			"between tiles": 5*float64(reads) + 7*float64(writes), "load and store": 7*transferred/2 + 5*transferred/2,
+			"transposition": 13 * transferred, "H-tree": 11 * rows, "DRAM": 19 * transferred / 2, "leakage": 0.5 * tiles * float64(r.Cycles.Total) / 2,
+		}[l.Name]
+		if ok {
+			require.InEpsilon(t, want, *l.Energy, 1e-9, l.Name)
+		}
+	}
 	m.Array.Rows = 512
 	require.Contains(t, r.Energy(m, table).Note, "not scaled")
 }
+
+const everything = `name: all
+title: a value of everything
+values:
+  - {what: compute.energy, value: 2, unit: pJ, source: s, where: w, confirmed: true}
+  - {what: read.energy, value: 5, unit: pJ, source: s, where: w, confirmed: true}
+  - {what: write.energy, value: 7, unit: pJ, source: s, where: w, confirmed: true}
+  - {what: htree.energy, value: 11, unit: pJ, source: s, where: w, confirmed: true}
+  - {what: transpose.energy, value: 13, unit: pJ, source: s, where: w, confirmed: true}
+  - {what: noc.energy, value: 17, unit: pJ, source: s, where: w, confirmed: true}
+  - {what: dram.energy, value: 19, unit: pJ, source: s, where: w, confirmed: true}
+  - {what: leakage.power, value: 0.5, unit: mW, source: s, where: w, confirmed: true}
+`

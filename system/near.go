@@ -330,9 +330,9 @@ func (r *runner) reload(s *lowering.Step) {
 func (r *runner) nearTime(g *tdfg.Graph, s *lowering.Step, values map[string]int64) error {
 	switch s.Kind {
 	case lowering.SpillStep:
-		r.spillTime(s.Src)
+		r.spillTime(s.Src, false)
 	case lowering.ReloadStep:
-		r.spillTime(s.Dst)
+		r.spillTime(s.Dst, true)
 	case lowering.FinalStep:
 		n := &g.Nodes[s.Node]
 		box, group, err := r.groups(g, n, values)
@@ -358,6 +358,6 @@ func (r *runner) groups(g *tdfg.Graph, n *tdfg.Node, values map[string]int64) (l
 }
 
 // spillTime counts a spill or a reload of a register.
-func (r *runner) spillTime(reg lowering.Register) {
-	r.clock.dram("spill", int64(r.layout.Grid.Tiles()*r.layout.Grid.Bitlines()*reg.Bits/8))
+func (r *runner) spillTime(reg lowering.Register, load bool) {
+	r.clock.dram("spill", int64(r.layout.Grid.Tiles()*r.layout.Grid.Bitlines()*reg.Bits/8), load)
 }

@@ -29,13 +29,18 @@ type Report struct {
 	NearOps    int64 `json:"near_ops"`   // operations of elements near the memory
 	FinalOps   int64 `json:"final_ops"`  // of these, the last steps of reductions over several tiles
 
-	// Instructions of all arrays, by what they do to rows; see [Report.Energy].
+	// Instructions of all arrays, by what they do to rows; of these, rows that moves
+	// within tiles read and write, and rows that moves between them read, and write.
 	Instructions cost.Kinds `json:"array_instructions"`
+	WithinRows   int        `json:"within_tile_rows"`
+	SentRows     int        `json:"sent_rows"`
+	ReceivedRows int        `json:"received_rows"`
 
 	IntraBytes int64 `json:"intra_tile_bytes"`
 	InterBytes int64 `json:"inter_tile_bytes"`
 	ByteHops   int64 `json:"noc_byte_hops"`
 	DRAMBytes  int64 `json:"dram_bytes"`
+	LoadBytes  int64 `json:"load_bytes"` // of these, from DRAM to arrays
 	NearBytes  int64 `json:"near_bytes"` // requests of streams for transposed data
 
 	LowerSeconds float64 `json:"lower_seconds"` // measured here
@@ -97,10 +102,14 @@ func (r *Report) WriteStats(w io.Writer) error {
 	line("system.instructions::latchReads", n.LatchReads, "Count", "instructions of arrays that read one row")
 	line("system.instructions::latches", n.Latches, "Count", "instructions of arrays that activate several rows and write none")
 	line("system.instructions::latchOnly", n.LatchOnly, "Count", "instructions of arrays that touch no row")
+	line("system.rows::within", r.WithinRows, "Count", "rows that moves within tiles read and write, of instructions")
+	line("system.rows::sent", r.SentRows, "Count", "rows that moves between tiles read, of instructions")
+	line("system.rows::received", r.ReceivedRows, "Count", "rows that moves between tiles write, of instructions")
 	line("system.bytes.intraTile", r.IntraBytes, "Byte", "moved within tiles")
 	line("system.bytes.interTile", r.InterBytes, "Byte", "moved between tiles")
 	line("system.noc.byteHops", r.ByteHops, "Byte", "bytes between banks times links")
 	line("system.dram.bytes", r.DRAMBytes, "Byte", "read and written")
+	line("system.dram.bytes::load", r.LoadBytes, "Byte", "of these, read")
 	line("system.nearBytes", r.NearBytes, "Byte", "transposed data that streams asked for")
 	line("system.arrays", r.Arrays, "Count", "SRAM arrays that hold the data")
 	line("host.lowerSeconds", fmt.Sprintf("%.6f", r.LowerSeconds), "Second", "lowering, measured")

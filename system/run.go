@@ -398,7 +398,7 @@ func (r *runner) enter(p *lowering.Plan) error {
 		}
 		r.inside[name] = true
 		i, _, _ := r.array(name)
-		err := r.transfer(i, func(reg lowering.Register, t int, elems []scalar.Value, mask []uint64, at []int64, a *interp.Array) {
+		err := r.transfer(i, true, func(reg lowering.Register, t int, elems []scalar.Value, mask []uint64, at []int64, a *interp.Array) {
 			for b, x := range at {
 				if mask[b/64]>>(b%64)&1 != 0 {
 					elems[b] = a.Elems[x]
@@ -421,7 +421,7 @@ func (r *runner) streamed(g *tdfg.Graph, name string) bool {
 // leave brings an array back to memory.
 func (r *runner) leave(i int) error {
 	delete(r.inside, r.arrays[i].Name)
-	return r.transfer(i, func(reg lowering.Register, t int, elems []scalar.Value, mask []uint64, at []int64, a *interp.Array) {
+	return r.transfer(i, false, func(reg lowering.Register, t int, elems []scalar.Value, mask []uint64, at []int64, a *interp.Array) {
 		r.data.readTile(reg, t, elems)
 		for b, x := range at {
 			if mask[b/64]>>(b%64)&1 != 0 {
@@ -444,12 +444,12 @@ func (r *runner) release() error {
 }
 
 // transfer calls f for each tile of an array, with the position in memory of the
-// element of each bitline, and the bitlines that have one.
-// Tiles are shared out among threads.
-func (r *runner) transfer(i int, f func(reg lowering.Register, t int, elems []scalar.Value, mask []uint64, at []int64, a *interp.Array)) error {
+// element of each bitline, and the bitlines that have one. load says that elements go
+// to the tiles. Tiles are shared out among threads.
+func (r *runner) transfer(i int, load bool, f func(reg lowering.Register, t int, elems []scalar.Value, mask []uint64, at []int64, a *interp.Array)) error {
 	a := r.arrays[i]
 	if r.opt.TimingOnly {
-		r.clock.dram(a.Name, r.boxes[i].Size()*int64(a.Type.Bytes()))
+		r.clock.dram(a.Name, r.boxes[i].Size()*int64(a.Type.Bytes()), load)
 		return nil
 	}
 	mem := r.m.Arrays[a.Name]
@@ -482,7 +482,7 @@ func (r *runner) transfer(i int, f func(reg lowering.Register, t int, elems []sc
 		})
 	}
 	wg.Wait()
-	r.clock.dram(a.Name, r.boxes[i].Size()*int64(a.Type.Bytes()))
+	r.clock.dram(a.Name, r.boxes[i].Size()*int64(a.Type.Bytes()), load)
 	return nil
 }
 

@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,6 +31,7 @@ type runFlags struct {
 	check    bool
 	trace    string
 	stats    string
+	cost     costFlags
 	json     bool
 }
 
@@ -76,7 +80,10 @@ func (a *app) runCommand() *cobra.Command {
 	fl.IntVar(&f.threads, "threads", 0, "number of `threads`, 0 for all cores")
 	fl.StringVar(&f.trace, "trace", "", "write what happened when into this `file`, for ui.perfetto.dev")
 	fl.StringVar(&f.stats, "stats", "", "write counters into this `file`, in the form of gem5")
+	fl.StringVar(&f.cost.table, "cost", "", "price energy by a `table`: a name (see bitsched costs) or a file; by default that of the machine")
+	fl.BoolVar(&f.cost.explain, "explain-cost", false, "print each number of the table with its source")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
+	complete(cmd, "cost", cost.Names()...)
 	complete(cmd, "fidelity", system.Gate.String(), system.Word.String())
 	return cmd
 }
@@ -92,55 +99,63 @@ type runResult struct {
 	Seed      uint64           `json:"seed"`
 	Checked   bool             `json:"checked"` // equal to the interpreter's result
 	*system.Report
-	Cycles      *system.Cycles `json:"cycles"` // null = nothing was timed
-	Energy      *runEnergy     `json:"energy"`
-	Dropped     int64          `json:"trace_dropped"` // events beyond the limit
-	CPUSeconds  float64        `json:"cpu_seconds"`
-	Threads     int            `json:"threads"`
-	BitlineRate float64        `json:"row_op_bitlines_per_second"` // of the simulation
+	Cycles      *system.Cycles   `json:"cycles"`              // null = nothing was timed
+	Energy      *cost.ChipEnergy `json:"energy"`              // null = nothing was timed
+	Explained   *cost.Table      `json:"explained,omitempty"` // the table, with sources
+	Dropped     int64            `json:"trace_dropped"`       // events beyond the limit
+	CPUSeconds  float64          `json:"cpu_seconds"`
+	Threads     int              `json:"threads"`
+	BitlineRate float64          `json:"row_op_bitlines_per_second"` // of the simulation
 
 	k    *kernel
 	cols int
 	ghz  float64
 }
 
-// runEnergy is the energy of the instructions of arrays.
-type runEnergy struct {
-	Table       string   `json:"table"`
-	Unit        string   `json:"unit"`
-	Arrays      *float64 `json:"arrays"` // null = the table lacks a value
-	Unconfirmed []string `json:"unconfirmed"`
-	Note        string   `json:"note"`
-}
-
-func newRunEnergy(b *cost.Breakdown) *runEnergy {
-	return &runEnergy{Table: b.Table, Unit: b.EnergyUnit, Arrays: b.Instructions(), Unconfirmed: b.Unconfirmed, Note: b.Note}
-}
-
-// text is the energy for a person.
-func (e *runEnergy) text() string {
-	if e.Arrays == nil {
-		return "unknown by table " + e.Table
+// energyFigure is an energy for a person, with a fitting unit.
+func energyFigure(e *float64, unit string) string {
+	if e == nil {
+		return "unknown"
 	}
-	text := fmt.Sprintf("at most %.4g %s", *e.Arrays, e.Unit)
-	if e.Unit == "pJ" {
-		v, unit := *e.Arrays, "pJ"
+	v := *e
+	if unit == "pJ" {
 		for _, u := range []string{"nJ", "uJ", "mJ", "J"} {
 			if v < 1000 {
 				break
 			}
 			v, unit = v/1000, u
 		}
-		text = fmt.Sprintf("at most %.4g %s", v, unit)
+	} else if unit != "" {
+		unit = "x " + unit
 	}
-	text += " of instructions in arrays by table " + e.Table
+	return strings.TrimSpace(strconv.FormatFloat(v, 'g', 4, 64) + " " + unit)
+}
+
+// energyText is the total energy, and a line for each part of it.
+func energyText(s *summary, e *cost.ChipEnergy) {
+	text := energyFigure(e.Total, e.Unit)
+	if slices.ContainsFunc(e.Lines, func(l cost.EnergyLine) bool { return l.Energy != nil && strings.Contains(l.How, "at most") }) {
+		text = "at most " + text
+	}
+	if len(e.Includes) > 0 {
+		text += " in " + strings.Join(e.Includes, ", ")
+	}
+	text += " by table " + e.Table
 	if len(e.Unconfirmed) > 0 {
 		text += ", whose values are not confirmed"
+	}
+	if len(e.LeftOut) > 0 {
+		text += "; without " + strings.Join(e.LeftOut, ", ") + ": unknown in this table"
 	}
 	if e.Note != "" {
 		text += "; " + e.Note
 	}
-	return text
+	s.add("energy", "%s", text)
+	for _, l := range e.Lines {
+		if l.Count > 0 {
+			s.add("  "+l.Name, "%17s  %s %s: %s", energyFigure(l.Energy, e.Unit), strconv.FormatFloat(math.Round(l.Count), 'f', 0, 64), l.Of, l.How)
+		}
+	}
 }
 
 func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error {
@@ -163,9 +178,14 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 	if err != nil {
 		return err
 	}
-	table, err := cost.Load(machine.Array.CostTable)
+	table, err := f.cost.load()
 	if err != nil {
-		return fmt.Errorf("bitsched: machine %s: array.cost_table: %w", machine.Name, costError(err))
+		return err
+	}
+	if f.cost.table == "" {
+		if table, err = cost.Load(machine.Array.CostTable); err != nil {
+			return fmt.Errorf("bitsched: machine %s: array.cost_table: %w", machine.Name, costError(err))
+		}
 	}
 	for _, file := range []string{f.trace, f.stats} {
 		if err := a.checkWritable(file, nameOrFile, f.machine.machine); err != nil {
@@ -218,9 +238,11 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 		Report: report, Threads: n, CPUSeconds: (cpuTime() - cpu).Seconds(), k: k, cols: machine.Array.Cols, ghz: machine.ClockGHz,
 	}
 	if report.Timed() {
-		r.Cycles = &report.Cycles
+		r.Cycles, r.Energy = &report.Cycles, report.Energy(machine, table)
 	}
-	r.Energy = newRunEnergy(report.Energy(machine, table))
+	if f.cost.explain {
+		r.Explained = table
+	}
 	for i, why := range report.Reasons {
 		report.Reasons[i] = reasonText(why)
 	}
@@ -313,7 +335,7 @@ func (r *runResult) text(f runFlags) string {
 	if r.Cycles != nil {
 		s.add("traffic", "%s within tiles, %s between them, %s x hops in the network, %s DRAM, %s near memory",
 			byteCount(r.IntraBytes), byteCount(r.InterBytes), byteCount(r.ByteHops), byteCount(r.DRAMBytes), byteCount(r.NearBytes))
-		s.add("energy", "%s", r.Energy.text())
+		energyText(&s, r.Energy)
 	}
 	s.gap()
 	if r.Checked {
@@ -339,6 +361,9 @@ func (r *runResult) text(f runFlags) string {
 		}
 	}
 	s.add("time", "%s", text)
+	if r.Explained != nil {
+		return s.String() + "\n" + explanation(r.Explained) + "\nnote: " + cost.KindsNote + "\n"
+	}
 	return s.String()
 }
 

@@ -62,7 +62,8 @@ var (
 // quantities are what a table may say, with the units for it. Energies and times
 // of compute, copy, read, write and access (read or write alike) are of one row
 // operation on all bitlines of an array; those of htree and transpose of a row
-// that is moved or transposed; those of host of a line of 64 bytes.
+// that is moved or transposed; those of host and dram of a line of 64 bytes; those of
+// noc of a byte that goes over one link of the network between banks.
 var quantities = map[string][]string{
 	"compute.energy": energyUnits, "compute.time": timeUnits,
 	"copy.energy": energyUnits, "copy.time": timeUnits,
@@ -72,6 +73,7 @@ var quantities = map[string][]string{
 	"htree.energy": energyUnits, "htree.time": timeUnits,
 	"transpose.energy": energyUnits, "transpose.time": timeUnits,
 	"host.energy": energyUnits, "host.time": timeUnits,
+	"dram.energy": energyUnits, "noc.energy": energyUnits,
 	"leakage.power":  {"mW"},         // of an array
 	"array.area":     {"um2", "mm2"}, // of an array
 	"array.overhead": {"%"},          // of compute logic, on top of array.area

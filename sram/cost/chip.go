@@ -1,0 +1,160 @@
+package cost
+
+import (
+	"fmt"
+	"strings"
+)
+
+// ChipCounts is what a run takes on a chip of many arrays. Rows are of one array; those
+// that are loaded, stored or go through H-trees are rows' worth of bits.
+type ChipCounts struct {
+	Programs Kinds   // instructions of programs and constants, of all arrays
+	Within   int     // rows read and written by moves within arrays
+	Sent     int     // rows read by moves between arrays
+	Received int     // rows written by them
+	Loaded   int     // rows that come in from memory, transposed
+	Stored   int     // rows that go back
+	Tree     float64 // rows through H-trees
+	ByteHops float64 // bytes between banks times links
+	Lines    float64 // of 64 bytes, from and to DRAM
+	Near     float64 // operations near the memory
+
+	Arrays      int // that hold data
+	Rows, Cols  int // of an array
+	Nanoseconds float64
+}
+
+// ChipEnergy is the energy of a run by one table.
+type ChipEnergy struct {
+	Table       string       `json:"table"`
+	Unit        string       `json:"unit"` // pJ, or that energies are in units of: compute, access; "" = the table has none
+	Lines       []EnergyLine `json:"lines"`
+	Total       *float64     `json:"total"`    // of the lines that are known; nil = none is
+	Includes    []string     `json:"includes"` // lines in the total
+	LeftOut     []string     `json:"left_out"` // lines that happened and are not in it
+	Unconfirmed []string     `json:"unconfirmed"`
+	Note        string       `json:"note,omitempty"`
+}
+
+// EnergyLine is one line; a nil energy is unknown.
+type EnergyLine struct {
+	Name   string   `json:"name"`
+	Count  float64  `json:"count"`
+	Of     string   `json:"of"` // what is counted
+	Energy *float64 `json:"energy"`
+	How    string   `json:"how"` // the values it was made of, or what is missing
+}
+
+// Chip applies the table to the counts of a chip. Instructions are as [KindsNote] says
+// it, and a move within an array is one. What the table has no value for is unknown,
+// unless there is none of it.
+func (t *Table) Chip(c ChipCounts) *ChipEnergy {
+	e := &ChipEnergy{Table: t.Name, Unit: t.unit(".energy"), Includes: []string{}, LeftOut: []string{}}
+	u := &user{table: t, b: &Breakdown{Unconfirmed: []string{}}}
+	e.Lines = []EnergyLine{
+		u.instructions("programs", "row operations", c.Programs),
+		u.instructions("within tiles", "rows read and written", Kinds{Moves: c.Within}),
+		u.instructions("between tiles", "rows read or written", Kinds{LatchReads: c.Sent, Writes: c.Received}),
+		u.instructions("load and store", "rows written or read", Kinds{LatchReads: c.Stored, Writes: c.Loaded}),
+		u.one("transposition", "rows in and out", float64(c.Loaded+c.Stored), "transpose"),
+		u.one("H-tree", "rows between tiles", c.Tree, "htree"),
+		u.one("network", "bytes x links", c.ByteHops, "noc"),
+		u.one("DRAM", "lines of 64 bytes", c.Lines, "dram"),
+		u.chipLeakage(c, e.Unit),
+		{Name: "near memory", Count: c.Near, Of: "operations", How: "no table has such a value"},
+	}
+	total := 0.0
+	for i := range e.Lines {
+		l := &e.Lines[i]
+		switch {
+		case l.Count == 0:
+			l.Energy, l.How = new(float64), "none"
+		case l.Energy == nil:
+			e.LeftOut = append(e.LeftOut, l.Name)
+		default:
+			e.Includes = append(e.Includes, l.Name)
+			total += *l.Energy
+		}
+	}
+	if len(e.Includes) > 0 || len(e.LeftOut) == 0 {
+		e.Total = &total
+	}
+	e.Unconfirmed = u.b.Unconfirmed
+	if t.Array != nil && (t.Array.Rows != c.Rows || t.Array.Cols != c.Cols) {
+		e.Note = fmt.Sprintf("the values are for arrays of %d x %d, these have %d x %d: not scaled", t.Array.Rows, t.Array.Cols, c.Rows, c.Cols)
+	}
+	return e
+}
+
+// instructions is a line for instructions of several kinds.
+func (u *user) instructions(name, of string, n Kinds) EnergyLine {
+	l := EnergyLine{Name: name, Of: of}
+	total := 0.0
+	known := true
+	var values []string // in order, and how many instructions have each
+	counts := map[string]float64{}
+	for _, k := range u.kindLines(&n) {
+		if k.Count == 0 {
+			continue
+		}
+		l.Count += k.Count
+		value, _, _ := strings.Cut(k.How, ", ")
+		if counts[value] == 0 {
+			values = append(values, value)
+		}
+		counts[value] += k.Count
+		if k.Energy == nil {
+			known = false
+		} else {
+			total += *k.Energy
+		}
+	}
+	l.How = strings.Join(values, "")
+	if len(values) > 1 {
+		for i, v := range values {
+			values[i] = fmt.Sprintf("%.0f %s", counts[v], v)
+		}
+		l.How = strings.Join(values, ", ")
+	}
+	if known {
+		l.Energy = &total
+	}
+	return l
+}
+
+// one is a line of one operation. A value that is included in another one is unknown:
+// a chip does not copy rows as [Counts] has it.
+func (u *user) one(name, of string, count float64, op string) EnergyLine {
+	l := EnergyLine{Name: name, Count: count, Of: of}
+	if count == 0 {
+		return l
+	}
+	x, how, ok := u.each(op, ".energy")
+	if v := u.table.Get(op + ".energy"); v != nil && v.Included != "" {
+		ok = false
+	}
+	l.How = how
+	if ok {
+		x *= count
+		l.Energy = &x
+	}
+	return l
+}
+
+func (u *user) chipLeakage(c ChipCounts, unit string) EnergyLine {
+	l := EnergyLine{Name: "leakage", Count: float64(c.Arrays) * c.Nanoseconds, Of: "arrays x ns"}
+	if l.Count == 0 {
+		return l
+	}
+	v := u.get("leakage.power")
+	switch {
+	case v == nil || v.Value == nil:
+		l.How = "no leakage.power"
+	case unit != "pJ":
+		l.How = "no energy in pJ"
+	default:
+		x := *v.Value * l.Count // mW x ns = pJ
+		l.Energy, l.How = &x, v.What
+	}
+	return l
+}
