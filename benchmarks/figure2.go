@@ -34,7 +34,7 @@ func (c *Comparison) figure2() []byte {
 	desc := "In units of the computes' energy; the number above a bar is the copies' share of the whole."
 	if left := len(rows) - len(copies); len(copies) > 0 && left > 0 {
 		rows = copies
-		desc += fmt.Sprintf(" Left out: %d panels without any copy.", left)
+		desc += fmt.Sprintf(" Without any copy, and left out: %d of %d.", left, left+len(rows))
 	}
 	const (
 		plotHeight  = 250.0

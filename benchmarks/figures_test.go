@@ -222,7 +222,7 @@ func TestFigure2LeavesOut(t *testing.T) {
 	}
 	all := drawn(t, c, "fig2.svg")
 	require.NotContains(t, figuretest.Texts(all), "dec")
-	require.Contains(t, strings.Join(figuretest.Texts(all), " "), "Left out: 1 panels without any copy.")
+	require.Contains(t, strings.Join(figuretest.Texts(all), " "), "Without any copy, and left out: 1 of 3.")
 	for i := range c.Rows {
 		for j := range c.Rows[i].Cells {
 			c.Rows[i].Cells[j].Copies = 0
@@ -230,5 +230,5 @@ func TestFigure2LeavesOut(t *testing.T) {
 	}
 	all = drawn(t, c, "fig2.svg")
 	require.Contains(t, figuretest.Texts(all), "dec")
-	require.NotContains(t, strings.Join(figuretest.Texts(all), " "), "Left out")
+	require.NotContains(t, strings.Join(figuretest.Texts(all), " "), "left out")
 }

@@ -141,9 +141,22 @@ func foldTable(rows [][]string, width int) []string {
 		for i := range keys {
 			columns = append(columns, i)
 		}
-		for used := room; next < len(widths) && (len(columns) == keys || used+widths[next]-2 <= width); next++ {
-			columns = append(columns, next)
-			used += widths[next]
+		for used := room; next < len(widths); {
+			end := next + 1
+			for end < len(widths) && leans(rows[0], end) {
+				end++
+			}
+			more := -2
+			for _, w := range widths[next:end] {
+				more += w
+			}
+			if len(columns) > keys && used+more > width {
+				break
+			}
+			for ; next < end; next++ {
+				columns = append(columns, next)
+			}
+			used += more + 2
 		}
 		if len(lines) > 0 {
 			lines = append(lines, "")
@@ -151,6 +164,17 @@ func foldTable(rows [][]string, width int) []string {
 		block(columns, true)
 	}
 	return lines
+}
+
+// leans says whether a column stays with the one before it: a head that there is
+// twice, such as that of an interval, says only beside that one what it is of.
+func leans(head []string, column int) bool {
+	for i, name := range head {
+		if i != column && column < len(head) && strings.TrimSpace(name) == strings.TrimSpace(head[column]) {
+			return true
+		}
+	}
+	return false
 }
 
 // keyColumns is the number of columns, from the left, that tell the rows of a table

@@ -79,6 +79,23 @@ func TestFoldTables(t *testing.T) {
 	require.Equal(t, whole, foldTables(text, 25))
 }
 
+// TestFoldKeepsIntervals: columns of the same name stay with those that they are of.
+func TestFoldKeepsIntervals(t *testing.T) {
+	table := benchmarks.Table{
+		Columns: []benchmarks.Column{{Name: "flip"}, {Name: "wrong patterns"}, {Name: "interval"}, {Name: "wrong bits"}, {Name: "interval"}},
+		Rows:    [][]string{{"1", "2", "3", "4", "5"}},
+	}
+	require.Equal(t, strings.Join([]string{
+		"flip  wrong patterns  interval",
+		"────────────────────────────────",
+		"   1               2         3",
+		"",
+		"flip  wrong bits  interval",
+		"────────────────────────────",
+		"   1           4         5",
+	}, "\n")+"\n", foldTables(renderTable(table)+"\n", 44)+"")
+}
+
 func TestWrapHelp(t *testing.T) {
 	help := strings.Join([]string{
 		"Faults executes a program on random input patterns while cells of the arrays fail.",
