@@ -198,6 +198,17 @@ func TestFiguresLarge(t *testing.T) {
 				want += schedulers // the mean
 			}
 			require.Equal(t, want, bars)
+			// Numbers over the bars of the mean begin below the legend.
+			legend := 0.0
+			for _, s := range all {
+				if s.Name == "rect" && s.Attrs["width"] == "13" && s.Attrs["height"] == "13" {
+					legend = max(legend, s.Num(t, "y")+13)
+				}
+				if s.Attrs["transform"] != "" && s.Attrs["font-size"] == "10.5" {
+					require.Less(t, legend, s.Num(t, "y")-10.5*figuretest.Width(s.Text, false))
+				}
+			}
+			require.Positive(t, legend)
 			// As high as its share of the most, wherever its line of panels is.
 			most := 0.0
 			for _, cell := range c.Rows[circuits-1].Cells {

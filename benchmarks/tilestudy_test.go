@@ -175,4 +175,16 @@ func TestTileMeans(t *testing.T) {
 		many = append(many, s)
 	}
 	require.NotEmpty(t, figuretest.Read(t, TileFigure("Cycles", many)))
+
+	// Narrow panels fill lines as far as their names let them, and no further than a
+	// page.
+	many = many[:0]
+	for range 9 {
+		s := study(100, 121, 242)
+		s.Kernel, s.Sizes = "gather_mlp_inner", "M=32768 N=128 K=128 R=32768"
+		many = append(many, s)
+	}
+	all = figuretest.Read(t, TileFigure("Cycles", many))
+	require.Less(t, all[0].Num(t, "width"), 1050.0)
+	require.Greater(t, all[0].Num(t, "width"), 700.0)
 }

@@ -201,11 +201,16 @@ func TestProgressLine(t *testing.T) {
 		}
 	}
 
-	// What does not fit a line is cut, or a part of it would stay.
+	// What does not fit a line is cut, or a part of it would stay. A line that is just
+	// full is cut too, as some terminals go on to the next one.
 	b.Reset()
-	p = &progressLine{w: &b, terminal: true, width: 20, start: clock, now: func() time.Time { return clock }}
+	p = &progressLine{w: &b, terminal: true, width: 19, start: clock, now: func() time.Time { return clock }}
 	p.report(masim.Progress{Phase: "é a name of many words", Best: -1})
-	if want := "\r\033[K  0.0 s  é a name o"; b.String() != want {
+	clock = clock.Add(time.Second)
+	p.report(masim.Progress{Phase: "0123456789", Best: -1})
+	clock = clock.Add(time.Second)
+	p.report(masim.Progress{Phase: "012345678", Best: -1})
+	if want := "\r\033[K  0.0 s  é a name \r\033[K  1.0 s  012345678\r\033[K  2.0 s  012345678"; b.String() != want {
 		t.Errorf("a narrow terminal shows %q, want %q", b.String(), want)
 	}
 

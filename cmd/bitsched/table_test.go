@@ -96,6 +96,15 @@ func TestFoldKeepsIntervals(t *testing.T) {
 	}, "\n")+"\n", foldTables(renderTable(table)+"\n", 44)+"")
 }
 
+// TestFoldRules: a line across a column that is wider than the terminal is not.
+func TestFoldRules(t *testing.T) {
+	table := benchmarks.Table{
+		Columns: []benchmarks.Column{{Name: "key", Left: true}, {Name: "note", Left: true}},
+		Rows:    [][]string{{"k", strings.Repeat("word ", 20) + "end"}},
+	}
+	require.Equal(t, "key  note\n"+strings.Repeat("─", 30)+"\nk    "+strings.Repeat("word ", 20)+"end\n", foldTables(renderTable(table)+"\n", 30))
+}
+
 func TestWrapHelp(t *testing.T) {
 	help := strings.Join([]string{
 		"Faults executes a program on random input patterns while cells of the arrays fail.",
