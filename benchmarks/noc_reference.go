@@ -1,6 +1,7 @@
 package benchmarks
 
 import (
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -23,10 +24,20 @@ type NoCReference struct {
 // nocColumns are the columns of such a file, in this order.
 var nocColumns = []string{"traffic", "packet_flits", "injected_flits_per_node_per_cycle", "avg_packet_latency_cycles", "avg_hops"}
 
+// maxReference is the most bytes that such a file may have.
+const maxReference = 1 << 18
+
 // ReadNoCReference reads measurements from a CSV file with a line of column names.
 // Errors name the file, the line and the column in bytes.
 func ReadNoCReference(name string, r io.Reader) ([]NoCReference, error) {
-	c := csv.NewReader(r)
+	text, err := io.ReadAll(io.LimitReader(r, maxReference+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", name, err)
+	case len(text) > maxReference:
+		return nil, fmt.Errorf("%s:1:1: more than %d bytes, expected at most so many", name, maxReference)
+	}
+	c := csv.NewReader(bytes.NewReader(text))
 	c.FieldsPerRecord = -1
 	c.ReuseRecord = true
 	header, err := c.Read()
@@ -36,7 +47,7 @@ func ReadNoCReference(name string, r io.Reader) ([]NoCReference, error) {
 	case err != nil:
 		return nil, csvError(name, err)
 	case !slices.Equal(header, nocColumns):
-		return nil, fmt.Errorf("%s:1:1: columns %s, expected %s", name, strings.Join(header, ","), strings.Join(nocColumns, ","))
+		return nil, fmt.Errorf("%s:1:1: columns %.80q, expected %s", name, strings.Join(header, ","), strings.Join(nocColumns, ","))
 	}
 	var points []NoCReference
 	for {

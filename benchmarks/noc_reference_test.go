@@ -20,7 +20,9 @@ func TestReadNoCReference(t *testing.T) {
 
 	for _, c := range []struct{ text, want string }{
 		{"", "ref.csv:1:1: empty file, expected the columns " + strings.TrimSpace(nocHeader)},
-		{"a,b\n", "ref.csv:1:1: columns a,b, expected " + strings.TrimSpace(nocHeader)},
+		{"a,b\n", `ref.csv:1:1: columns "a,b", expected ` + strings.TrimSpace(nocHeader)},
+		{strings.Repeat("a", 300) + "\n", `ref.csv:1:1: columns "` + strings.Repeat("a", 80) + `", expected ` + strings.TrimSpace(nocHeader)},
+		{strings.Repeat("\n", 1<<18+1), "ref.csv:1:1: more than 262144 bytes, expected at most so many"},
 		{nocHeader + "uniform,1,0.1,33.8\n", "ref.csv:2:1: 4 fields, expected 5"},
 		{nocHeader + "uniform,1,0.1,33.8,6\nuniform,1,x,33.8,6\n", `ref.csv:3:11: injected_flits_per_node_per_cycle "x", expected a positive number`},
 		{nocHeader + "uniform,1.5,0.1,33.8,6\n", `ref.csv:2:9: packet_flits "1.5", expected a positive number`},

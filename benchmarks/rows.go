@@ -2,6 +2,7 @@ package benchmarks
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -33,7 +34,7 @@ func ReadRows(r io.Reader, file string) (map[string]int, error) {
 		}
 		n, err := strconv.Atoi(f[1])
 		if err != nil || n < 1 || n > sram.MaxRows {
-			return fail("rows %q, expected a number from 1 to %d", f[1], sram.MaxRows)
+			return fail("rows %.40q, expected a number from 1 to %d", f[1], sram.MaxRows)
 		}
 		if first := at[f[0]]; first > 0 {
 			return fail("%q is on line %d already", f[0], first)
@@ -42,6 +43,9 @@ func ReadRows(r io.Reader, file string) (map[string]int, error) {
 	}
 	if err := s.Err(); err != nil {
 		line++
+		if errors.Is(err, bufio.ErrTooLong) {
+			return fail("line of more than %d bytes, expected NAME ROWS", bufio.MaxScanTokenSize)
+		}
 		return fail("%w", err)
 	}
 	return rows, nil

@@ -22,7 +22,7 @@ func TestReadRows(t *testing.T) {
 		"adder -4":                 `rows.txt:1: rows "-4", expected`,
 		"adder 99999999999999":     `rows.txt:1: rows "99999999999999", expected`,
 		"a 1\n#\na 2":              `rows.txt:3: "a" is on line 1 already`,
-		strings.Repeat("x", 1<<20): `rows.txt:1: `,
+		strings.Repeat("x", 1<<20): `rows.txt:1: line of more than 65536 bytes, expected NAME ROWS`,
 	} {
 		_, err := ReadRows(strings.NewReader(text), "rows.txt")
 		require.Error(t, err)

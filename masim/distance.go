@@ -2,6 +2,7 @@ package masim
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -17,7 +18,7 @@ import (
 func ReadDistances(r io.Reader, file string, arrays int) ([][]float64, error) {
 	var d [][]float64
 	sc := bufio.NewScanner(r)
-	sc.Buffer(nil, 1<<20)
+	sc.Buffer(nil, maxDistanceLine)
 	line := 0
 	for sc.Scan() {
 		line++
@@ -30,7 +31,7 @@ func ReadDistances(r io.Reader, file string, arrays int) ([][]float64, error) {
 		for i, f := range fields {
 			x, err := strconv.ParseFloat(f, 64)
 			if err != nil || x < 0 || x > maxDistance || math.IsNaN(x) {
-				return nil, fmt.Errorf("%s:%d: distance %q, expected a number from 0 to %d", file, line, f, maxDistance)
+				return nil, fmt.Errorf("%s:%d: distance %.40q, expected a number from 0 to %d", file, line, f, maxDistance)
 			}
 			row[i] = x
 		}
@@ -39,7 +40,10 @@ func ReadDistances(r io.Reader, file string, arrays int) ([][]float64, error) {
 		}
 		d = append(d, row)
 	}
-	if err := sc.Err(); err != nil {
+	switch err := sc.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, fmt.Errorf("%s:%d: line of more than %d bytes, expected a row of distances", file, line+1, maxDistanceLine)
+	case err != nil:
 		return nil, fmt.Errorf("%s:%d: %w", file, line+1, err)
 	}
 	if len(d) == 0 {
@@ -50,6 +54,9 @@ func ReadDistances(r io.Reader, file string, arrays int) ([][]float64, error) {
 	}
 	return d, nil
 }
+
+// maxDistanceLine is the most bytes of a line, enough for all arrays that there can be.
+const maxDistanceLine = 1 << 20
 
 // maxDistance keeps sums of copy costs small enough for whole numbers.
 const maxDistance = 1000

@@ -113,14 +113,15 @@ func TestReadDistances(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, [][]float64{{0, 1}, {2.5, 0}}, d)
 	for text, want := range map[string]string{
-		"":              "t:1: no distances, expected a matrix of 2 x 2",
-		"0 1\n1\n":      "t:2: 1 distances, expected 2 as in the first row",
-		"0 x\n1 0\n":    `t:1: distance "x", expected a number from 0 to 1000`,
-		"0 -1\n1 0\n":   `t:1: distance "-1", expected a number from 0 to 1000`,
-		"0 NaN\n1 0\n":  `t:1: distance "NaN", expected a number from 0 to 1000`,
-		"0 1 2\n1 0 2":  "t:2: a matrix of 2 x 3, expected at least 2 x 2 for the arrays",
-		"0\n":           "t:1: a matrix of 1 x 1, expected at least 2 x 2 for the arrays",
-		"0 1e99\n1 0\n": `t:1: distance "1e99", expected a number from 0 to 1000`,
+		"":                                  "t:1: no distances, expected a matrix of 2 x 2",
+		"0 1\n1\n":                          "t:2: 1 distances, expected 2 as in the first row",
+		"0 x\n1 0\n":                        `t:1: distance "x", expected a number from 0 to 1000`,
+		"0 -1\n1 0\n":                       `t:1: distance "-1", expected a number from 0 to 1000`,
+		"0 NaN\n1 0\n":                      `t:1: distance "NaN", expected a number from 0 to 1000`,
+		"0 1 2\n1 0 2":                      "t:2: a matrix of 2 x 3, expected at least 2 x 2 for the arrays",
+		strings.Repeat("0 ", 1<<19) + "0\n": "t:1: line of more than 1048576 bytes, expected a row of distances",
+		"0\n":                               "t:1: a matrix of 1 x 1, expected at least 2 x 2 for the arrays",
+		"0 1e99\n1 0\n":                     `t:1: distance "1e99", expected a number from 0 to 1000`,
 	} {
 		_, err := ReadDistances(strings.NewReader(text), "t", 2)
 		require.EqualError(t, err, want, text)

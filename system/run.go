@@ -320,7 +320,7 @@ func (r *runner) region(ctx context.Context, g *tdfg.Graph, values map[string]in
 
 // note records why a region is executed near the memory, once.
 func (r *runner) note(g *tdfg.Graph, why string) {
-	text := g.Name + ": " + strings.TrimPrefix(why, "lowering: ")
+	text := g.Name + ": " + strings.TrimPrefix(strings.TrimPrefix(why, "lowering: "), g.Name+": ")
 	if !slices.Contains(r.report.Reasons, text) {
 		r.report.Reasons = append(r.report.Reasons, text)
 	}

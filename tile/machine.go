@@ -2,6 +2,7 @@ package tile
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"math"
 	"os"
 	"path"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
@@ -25,7 +27,7 @@ import (
 var data embed.FS
 
 // Machine is the description of a chip. What a file leaves out is as in
-// [Default].
+// [Default], but for the name, which then is that of the file, and the title.
 type Machine struct {
 	Name     string  `yaml:"name"`
 	Title    string  `yaml:"title"`
@@ -198,7 +200,10 @@ func ParseMachine(r io.Reader, file string) (*Machine, error) {
 	if !utf8.Valid(text) {
 		return nil, &MachineError{File: file, Line: 1, Msg: "not UTF-8, expected the description of a machine"}
 	}
-	return parseOnto(*Default(), text, file)
+	m := *Default()
+	name := filepath.Base(file)
+	m.Name, m.Title = cmp.Or(strings.TrimSuffix(name, filepath.Ext(name)), name), "after "+m.Name
+	return parseOnto(m, text, file)
 }
 
 // maxDescription is the greatest size of a description in bytes, and maxExcerpt the

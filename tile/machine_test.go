@@ -22,9 +22,13 @@ func TestMachineReadsBack(t *testing.T) {
 	m, err = tile.ParseMachine(strings.NewReader("name: half\narray: {rows: 512, cols: 512}\nl3:\n  compute_ways: 4\n"), "half.yaml")
 	require.NoError(t, err)
 	want := tile.Default()
-	want.Name, want.Array.Rows, want.Array.Cols, want.L3.ComputeWays = "half", 512, 512, 4
+	want.Name, want.Title = "half", "after infinity-stream"
+	want.Array.Rows, want.Array.Cols, want.L3.ComputeWays = 512, 512, 4
 	require.Equal(t, want, m)
 	require.NoError(t, m.Check())
+	unnamed, err := tile.ParseMachine(strings.NewReader("title: t\narray: {rows: 512}\n"), "chips/mine.v2.yaml")
+	require.NoError(t, err)
+	require.Equal(t, []string{"mine.v2", "t"}, []string{unnamed.Name, unnamed.Title})
 	back, err = tile.ParseMachine(strings.NewReader(m.Effective()), "effective.yaml")
 	require.NoError(t, err)
 	require.Equal(t, m, back)

@@ -6,9 +6,12 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -96,7 +99,8 @@ func exitCode(err error) int {
 	return exitUsage
 }
 
-// oneLine is the message of err on one line.
+// oneLine is the message of err on one line. What a terminal does not print, as an
+// excerpt of a binary file has it, is escaped.
 func oneLine(err error) string {
 	msg := strings.TrimSpace(err.Error())
 	if strings.Contains(msg, "\n") {
@@ -106,7 +110,18 @@ func oneLine(err error) string {
 		}
 		msg = strings.Join(lines, "; ")
 	}
-	return msg
+	var b strings.Builder
+	for len(msg) > 0 {
+		r, n := utf8.DecodeRuneInString(msg)
+		c := msg[:n]
+		if r == utf8.RuneError && n == 1 || !unicode.IsPrint(r) && r != '\t' {
+			c = strconv.Quote(c)
+			c = c[1 : len(c)-1]
+		}
+		b.WriteString(c)
+		msg = msg[n:]
+	}
+	return b.String()
 }
 
 const rootLong = `bitsched computes inside SRAM arrays, bit by bit.
@@ -220,7 +235,8 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	near := ""
-	if s := cmd.SuggestionsFor(args[0]); len(s) > 0 {
+	// Two changes make another word of a short one.
+	if s := cmd.SuggestionsFor(args[0]); len(s) > 0 && (len(args[0]) > 3 || strings.HasPrefix(s[0], args[0])) {
 		near = fmt.Sprintf(", did you mean %q?", s[0])
 	}
 	return usageError(cmd, "unknown command %q%s", args[0], near)

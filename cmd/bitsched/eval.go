@@ -107,6 +107,14 @@ func (a *app) eval(cmd *cobra.Command, name string, f evalFlags) error {
 	if f.random < 0 {
 		return usageError(cmd, "--random %d, expected at least 1", f.random)
 	}
+	for _, c := range f.consts {
+		if len(c) != 1 || c[0] < 'a' || int(c[0]-'a') >= len(o.Args) {
+			return usageError(cmd, "--const %s, expected operands of %s", c, name)
+		}
+	}
+	if f.json && f.output == "-" {
+		return usageError(cmd, "--json and -o - both want stdout")
+	}
 	spec := arith.Spec{Op: name, Width: f.width, Tech: f.tech, Rows: f.rows, FewRows: f.few, Const: map[int]uint64{}}
 	var values []uint64 // of the operands that are not constants
 	var shown []string
@@ -125,6 +133,9 @@ func (a *app) eval(cmd *cobra.Command, name string, f evalFlags) error {
 			}
 			continue
 		}
+		if f.random > 0 && !fixed {
+			return usageError(cmd, "--%s with --random, expected one of them, or --const %[1]s", arg)
+		}
 		v, err := parseOperand(o, t, i, f.args[i])
 		if err != nil {
 			return usageError(cmd, "--%s: %w", arg, err)
@@ -134,11 +145,6 @@ func (a *app) eval(cmd *cobra.Command, name string, f evalFlags) error {
 			spec.Const[i] = v
 		} else {
 			values = append(values, v)
-		}
-	}
-	for _, c := range f.consts {
-		if len(c) != 1 || c[0] < 'a' || int(c[0]-'a') >= len(o.Args) {
-			return usageError(cmd, "--const %s, expected operands of %s", c, name)
 		}
 	}
 	table, err := f.cost.load()
@@ -206,6 +212,9 @@ func (a *app) eval(cmd *cobra.Command, name string, f evalFlags) error {
 		fmt.Fprintf(&b, "%s\n", r.Op)
 	}
 	fmt.Fprintf(&b, "cycles   %d on %s, %s\n", r.Cycles, r.Tech, count(r.Scratch, "scratch row"))
+	if f.output != "" {
+		fmt.Fprintf(&b, "written  %s\n", f.output)
+	}
 	b.WriteString(r.Cost.text())
 	return a.printText(b.String())
 }
@@ -217,7 +226,7 @@ func evalError(err error) error {
 	case errors.As(err, &m):
 		return fmt.Errorf("%w: %w", errCheck, err)
 	case errors.Is(err, arith.ErrRows):
-		return fmt.Errorf("%w: %w", masim.ErrInfeasible, err)
+		return fmt.Errorf("bitsched: %w: %w", masim.ErrInfeasible, err)
 	}
 	return err
 }

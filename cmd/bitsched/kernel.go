@@ -91,6 +91,11 @@ func (a *app) readInput(path string, limit int64) (string, error) {
 	return string(text), nil
 }
 
+// isFile tells files from the names of workloads.
+func isFile(nameOrFile string) bool {
+	return strings.ContainsAny(nameOrFile, `./\`) || nameOrFile == "-"
+}
+
 // kernelFlags are the flags of commands that read a kernel.
 type kernelFlags struct {
 	defines []string
@@ -118,7 +123,7 @@ type kernel struct {
 // kernelSource reads a kernel: a file, or a workload with its sizes.
 func (a *app) kernelSource(cmd *cobra.Command, nameOrFile string, f kernelFlags) (k *kernel, source string, err error) {
 	k = &kernel{sizes: map[string]int64{}}
-	if strings.ContainsAny(nameOrFile, `./\`) || nameOrFile == "-" {
+	if isFile(nameOrFile) {
 		text, err := a.readInput(nameOrFile, cfront.MaxSource)
 		if err != nil {
 			return nil, "", err

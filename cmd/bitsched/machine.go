@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bitsched/bitsched/benchmarks"
+	"github.com/bitsched/bitsched/sram/cost"
 	"github.com/bitsched/bitsched/tile"
 )
 
@@ -16,7 +17,7 @@ for a description of your own.
 
 NAME is a machine that comes with the program, or a file of your own in YAML (with
 a . or / in its name). A file says what differs from infinity-stream, the chip of
-table 2 of the paper.`
+table 2 of the paper; without a name, it has that of its file.`
 
 func (a *app) machineCommand() *cobra.Command {
 	var asJSON bool
@@ -66,6 +67,9 @@ func (a *app) machine(args []string, asJSON bool) error {
 		m, err := tile.LoadMachine(args[0])
 		if err != nil {
 			return machineError(err)
+		}
+		if _, err := cost.Load(m.Array.CostTable); err != nil {
+			return fmt.Errorf("bitsched: machine %s: array.cost_table: %w", m.Name, costError(err))
 		}
 		if asJSON {
 			s := summarise(m)

@@ -26,6 +26,7 @@ func TestPlain(t *testing.T) {
 		{"arith.v:3: no gate, expected xmg: or so", "arith.v:3: no gate, expected xmg: or so"},
 		{"gen.blif:1: empty", "gen.blif:1: empty"},
 		{"two\n\tlines", "two; lines"},
+		{"a \x1b[31mred\x07 \xff file: é \ufffd", `a \x1b[31mred\a \xff file: é ` + "\ufffd"},
 	} {
 		require.Equal(t, c.want, plain(errors.New(c.err)))
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -221,11 +222,14 @@ func (a *app) readNoCReference(path string) ([]benchmarks.NoCReference, error) {
 	}
 	defer file.Close()
 	points, err := benchmarks.ReadNoCReference(path, file)
-	if err != nil {
-		return nil, fmt.Errorf("bitsched: %w", err)
-	}
-	if len(points) == 0 {
-		return nil, fmt.Errorf("bitsched: %s:2:1: no measurements, expected at least one", path)
+	var pathErr *fs.PathError
+	switch {
+	case errors.As(err, &pathErr):
+		return nil, fmt.Errorf("bitsched: read %s: %w", path, cause(err))
+	case err != nil:
+		return nil, err
+	case len(points) == 0:
+		return nil, fmt.Errorf("%s:2:1: no measurements, expected at least one", path)
 	}
 	return points, nil
 }

@@ -241,7 +241,7 @@ func (f *scheduleFlags) check(cmd *cobra.Command) (s masim.Scheduler, o masim.Op
 	if f.topology != "" {
 		file, err := os.Open(f.topology)
 		if err != nil {
-			return s, o, err
+			return s, o, fmt.Errorf("bitsched: %w", err)
 		}
 		defer file.Close()
 		if o.Distance, err = masim.ReadDistances(file, f.topology, f.arrays); err != nil {
@@ -295,6 +295,7 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 	opts.Progress = a.searchProgress(line)
 	result, err := scheduler.Run(s.ctx, p, opts)
 	stopped := s.stopped()
+	s.disarm() // nothing is left to stop: the next Ctrl-C aborts
 	if err != nil {
 		if stopped != "" && !errors.Is(err, masim.ErrInfeasible) {
 			return fmt.Errorf("bitsched: stopped by %w before the first schedule was complete", context.Cause(s.ctx))
@@ -313,7 +314,7 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 		return fmt.Errorf("%w: scheduler %s made a program that breaks a rule: %w", errCheck, scheduler.Name, err)
 	}
 	verdict, err := masim.Verify(context.Background(), n, result.Program, masim.VerifyOptions{
-		Patterns: f.patterns, Seed: f.seed, Threads: opts.Threads, Progress: line.patterns,
+		Patterns: f.patterns, Seed: f.seed, Threads: opts.Threads, Progress: a.patternProgress(line),
 	})
 	if err != nil {
 		return fmt.Errorf("%w: %w", errCheck, err)

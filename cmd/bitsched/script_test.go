@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,20 +22,22 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"bitsched":                   main,
-		"bitsched-interrupted-once":  func() { os.Exit(runInterrupted(1)) },
-		"bitsched-interrupted-twice": func() { os.Exit(runInterrupted(2)) },
-		"bitsched-overbudget":        func() { os.Exit(runOverBudget()) },
+		"bitsched":                       main,
+		"bitsched-interrupted-once":      func() { os.Exit(runInterrupted(1, "trial", "point", "executing region", "lowering region")) },
+		"bitsched-interrupted-twice":     func() { os.Exit(runInterrupted(2, "trial", "point", "executing region", "lowering region")) },
+		"bitsched-interrupted-verifying": func() { os.Exit(runInterrupted(1, "verifying")) },
+		"bitsched-overbudget":            func() { os.Exit(runOverBudget()) },
 	})
 }
 
-// runInterrupted is run with Ctrl-C pressed when the search has its first
-// schedule, trial, point or region, and again as soon as that was noticed.
-func runInterrupted(times int) int {
+// runInterrupted is run with Ctrl-C pressed when one of the phases is reported, or, but
+// for verifying, when the search has its first schedule, and again as soon as that was
+// noticed.
+func runInterrupted(times int, phases ...string) int {
 	a := newApp()
 	pressed := 0
 	a.progress = func(p masim.Progress) {
-		if p.Best < 0 && p.Phase != "trial" && p.Phase != "point" && p.Phase != "executing region" && p.Phase != "lowering region" {
+		if !slices.Contains(phases, p.Phase) && (p.Best < 0 || phases[0] == "verifying") {
 			return
 		}
 		for ; pressed < times; pressed++ {

@@ -88,3 +88,14 @@ func (a *app) searchProgress(line *progressLine) func(masim.Progress) {
 		line.report(p)
 	}
 }
+
+// patternProgress shows how many patterns a program was executed on.
+func (a *app) patternProgress(line *progressLine) func(done, total int) {
+	if a.progress == nil {
+		return line.patterns
+	}
+	return func(done, total int) {
+		a.progress(masim.Progress{Phase: "verifying", Done: done, Total: total, Best: -1})
+		line.patterns(done, total)
+	}
+}

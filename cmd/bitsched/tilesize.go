@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,6 +56,9 @@ func (a *app) tilesizeCommand() *cobra.Command {
 			return names, d
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if small && isFile(args[0]) {
+				return usageError(cmd, "--small with a file, expected the name of a workload")
+			}
 			f.kernel.paper = !small
 			return a.tilesize(cmd, args[0], f)
 		},
@@ -171,7 +173,7 @@ func (a *app) tilesize(cmd *cobra.Command, nameOrFile string, f tilesizeFlags) e
 // studyTiles is the study of one kernel.
 func (a *app) studyTiles(cmd *cobra.Command, s *search, name string, f tilesizeFlags, m *tile.Machine, n int, report func(masim.Progress)) (*benchmarks.TileStudy, error) {
 	kf := f.kernel
-	if strings.ContainsAny(name, `./\`) || name == "-" {
+	if isFile(name) {
 		kf.paper = false // a file has none
 	}
 	k, err := a.readKernel(s.ctx, cmd, name, kf)

@@ -181,6 +181,8 @@ func TestErrors(t *testing.T) {
 	head := "name: n\ntitle: t\nvalues:\n"
 	for _, c := range []struct{ name, text, want string }{
 		{"empty", "", "f.yaml:1: empty"},
+		{"binary", "name: \xff\n", "f.yaml:1: not UTF-8, expected a table of costs"},
+		{"large", strings.Repeat("#", 1<<16+1), "f.yaml:1: more than 65536 bytes, expected a table of costs"},
 		{"syntax", "name: [", "f.yaml:1: "},
 		{"field", head + ok + "colour: red\n", `f.yaml:5: unknown field "colour"`},
 		{"field of a value", head + "  - {what: compute.energy, volts: 2}\n", `f.yaml:4: unknown field "volts"`},

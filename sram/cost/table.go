@@ -12,6 +12,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/parser"
@@ -149,13 +150,21 @@ func Load(nameOrFile string) (*Table, error) {
 	return Parse(f, nameOrFile)
 }
 
+// maxTable is the most bytes that a table may have.
+const maxTable = 1 << 16
+
 // Parse reads a table; file is its name in errors, which are file:line: message.
 // It is strict: unknown and repeated fields, unknown quantities and units, and
 // values without a source are errors.
 func Parse(r io.Reader, file string) (*Table, error) {
-	text, err := io.ReadAll(r)
-	if err != nil {
+	text, err := io.ReadAll(io.LimitReader(r, maxTable+1))
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("cost: %s: %w", file, err)
+	case len(text) > maxTable:
+		return nil, fmt.Errorf("%s:1: more than %d bytes, expected a table of costs", file, maxTable)
+	case !utf8.Valid(text):
+		return nil, fmt.Errorf("%s:1: not UTF-8, expected a table of costs", file)
 	}
 	var t Table
 	d := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict())
