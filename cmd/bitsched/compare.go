@@ -312,20 +312,28 @@ func readRowsFile(path string) (map[string]int, error) {
 // deliver prints and writes the results.
 func (a *app) deliver(c *benchmarks.Comparison, f compareFlags) error {
 	report := c.Report()
+	var end summary
 	if f.csv != "" {
 		if err := a.writeFile(f.csv, report.WriteCSV); err != nil {
 			return err
 		}
+		end.add("written", "%s", f.csv)
 	}
 	if f.svg != "" {
-		for _, fig := range c.Figures() {
-			err := a.writeFile(filepath.Join(f.svg, fig.File), func(w io.Writer) error {
+		figures := c.Figures()
+		for _, fig := range figures {
+			path := filepath.Join(f.svg, fig.File)
+			err := a.writeFile(path, func(w io.Writer) error {
 				_, err := w.Write(fig.SVG)
 				return err
 			})
 			if err != nil {
 				return err
 			}
+			end.add("written", "%s", filepath.ToSlash(path))
+		}
+		if len(figures) == 0 {
+			end.add("figures", "none, as there is no schedule")
 		}
 	}
 	switch {
@@ -341,7 +349,11 @@ func (a *app) deliver(c *benchmarks.Comparison, f compareFlags) error {
 	}
 	explained := costs.report(table, nil)
 	explained.noteCopyEnergy(f.copyEnergy)
-	return a.printText(comparisonText(c) + explained.text())
+	text := comparisonText(c) + explained.text()
+	if len(end.lines) > 0 {
+		text += "\n" + end.String()
+	}
+	return a.printText(text)
 }
 
 // rowText is the line that shows the results of a circuit as soon as they are
