@@ -333,7 +333,7 @@ func TestRunCounts(t *testing.T) {
 }
 
 // TestFinalCounts counts the last steps of a sum by hand: 3008 elements lie in 12 tiles
-// of 256, so that 11 additions are left. Near memory as a whole, all 3007 are.
+// of 256, so that 11 additions are left.
 func TestFinalCounts(t *testing.T) {
 	ctx := context.Background()
 	k, err := kernels.Get("array_sum")
@@ -346,6 +346,17 @@ func TestFinalCounts(t *testing.T) {
 	require.Equal(t, "256", r.Tile)
 	require.EqualValues(t, 11, r.FinalOps)
 	require.EqualValues(t, 11, r.NearOps)
+
+	// 100 elements fill no cache line, so that all is near: 99 additions, and one to the
+	// first value of the sum.
+	sizes = map[string]int64{"N": 100}
+	near, err := cfront.Compile(ctx, k.File, k.Source, cfront.Options{Defines: sizes})
+	require.NoError(t, err)
+	r, err = Run(ctx, near, sizes, k.Data(sizes, 1).Memory(), Options{Machine: tile.Default()})
+	require.NoError(t, err)
+	require.EqualValues(t, 1, r.NearRegions)
+	require.EqualValues(t, 99+1, r.NearOps)
+	require.Zero(t, r.FinalOps)
 }
 
 // TestEquation2 is Eq. 2 at its boundary: cores do 64 x 16 operations a cycle, so that N

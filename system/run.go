@@ -268,7 +268,7 @@ func (r *runner) region(ctx context.Context, g *tdfg.Graph, values map[string]in
 			opt.Group = r.layout.Grid.Group
 		}
 		err := interp.RunGraph(ctx, g, values, r.m, opt)
-		r.report.NearOps += work.Computed + work.Streamed
+		r.report.NearOps += work.Operations + work.Streamed
 		return err
 	}
 	start := r.clock.now()

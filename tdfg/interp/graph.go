@@ -35,6 +35,10 @@ type Stats struct {
 	Computed int64 // elements of computations
 	Moved    int64 // elements of moves and broadcasts
 	Streamed int64 // operations of elements in streams
+
+	// Operations of elements in computations: one for each element, and in reductions
+	// one less than there are elements to reduce.
+	Operations int64
 }
 
 // RunGraph executes a graph on the arrays and scalars of its scope. values has
@@ -160,6 +164,10 @@ func (x *executor) node(ctx context.Context, i int) error {
 		switch n.Kind {
 		case tdfg.Compute, tdfg.Convert, tdfg.Reduce, tdfg.Final:
 			st.Computed += v.box.Size()
+			st.Operations += v.box.Size()
+			if n.Kind == tdfg.Reduce || n.Kind == tdfg.Final {
+				st.Operations += x.views[n.Args[0]].box.Size() - 2*v.box.Size()
+			}
 		case tdfg.Move, tdfg.Broadcast:
 			st.Moved += v.box.Size()
 		}

@@ -2,6 +2,7 @@ package interp_test
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -211,6 +212,93 @@ func TestOverlap(t *testing.T) {
 		require.NoError(t, interp.RunGraph(context.Background(), g, nil, m, interp.Options{}))
 		require.Equal(t, want, m.Arrays["A"].Elems)
 	}
+}
+
+// TestStats counts what graphs of 20 x 6 elements execute by hand, and looks at sums in
+// groups of 8 along rows and of all along columns, where A[x,y] is x + 100 y.
+func TestStats(t *testing.T) {
+	s := tdfg.Scope{Dims: 2, Space: lattice.NewSpace(), Params: []tdfg.Param{{Name: "p", Type: scalar.Int32}}, Arrays: []*tdfg.Array{
+		{Name: "A", Type: scalar.Int32, Size: []lattice.Expr{lattice.Const(20), lattice.Const(6)}, Axes: []int{0, 1}},
+	}}
+	rect := func(x0, x1, y0, y1 int64) lattice.Rect {
+		return lattice.Rect{{Lo: lattice.Const(x0), Hi: lattice.Const(x1)}, {Lo: lattice.Const(y0), Hi: lattice.Const(y1)}}
+	}
+	for _, c := range []struct {
+		name string
+		make func(b *tdfg.Builder) tdfg.NodeID
+		want interp.Stats
+		at   [2]int64 // a point
+		is   int64    // what is there
+	}{
+		{"sum of two parts", func(b *tdfg.Builder) tdfg.NodeID {
+			return b.Compute(scalar.Add, b.Tensor(0, rect(0, 10, 0, 6)), b.Tensor(0, rect(5, 20, 1, 3)))
+		}, interp.Stats{Nodes: 3, Computed: 5 * 2, Operations: 5 * 2}, [2]int64{7, 2}, 2 * 207},
+		{"move", func(b *tdfg.Builder) tdfg.NodeID {
+			return b.Move(b.Tensor(0, rect(0, 20, 0, 6)), 0, lattice.Const(3))
+		}, interp.Stats{Nodes: 2, Moved: 17 * 6}, [2]int64{9, 5}, 506},
+		{"broadcast", func(b *tdfg.Builder) tdfg.NodeID {
+			return b.Broadcast(b.Tensor(0, rect(0, 20, 2, 3)), 1, lattice.Const(1), lattice.Const(3))
+		}, interp.Stats{Nodes: 2, Moved: 20 * 3}, [2]int64{9, 4}, 209},
+		// Columns 3 to 18 lie in three groups of 8, so that each of four rows takes 13
+		// operations within groups and 2 after them.
+		{"sum of rows", func(b *tdfg.Builder) tdfg.NodeID {
+			return b.Reduce(scalar.Add, b.Tensor(0, rect(3, 19, 1, 5)), 0, 8)
+		}, interp.Stats{Nodes: 3, Computed: 3*4 + 4, Operations: 13*4 + 2*4}, [2]int64{3, 4}, (3+18)*16/2 + 16*400},
+		// All six rows are one group of those that the options have, two of the default.
+		{"maximum of columns", func(b *tdfg.Builder) tdfg.NodeID {
+			return b.Reduce(scalar.Max, b.Tensor(0, rect(0, 20, 0, 6)), 1, 0)
+		}, interp.Stats{Nodes: 3, Computed: 2*20 + 20, Operations: 4*20 + 20}, [2]int64{11, 0}, 511},
+		// What is the same everywhere is no element.
+		{"parameters", func(b *tdfg.Builder) tdfg.NodeID {
+			p := b.Compute(scalar.Add, b.Param("p"), b.Const(scalar.Int32, 1))
+			return b.Compute(scalar.Mul, b.Tensor(0, rect(0, 20, 0, 6)), b.Compute(scalar.Neg, b.Compute(scalar.Mul, p, b.Index(scalar.Int32, lattice.Sym("k").Plus(2)))))
+		}, interp.Stats{Nodes: 2, Computed: 120, Operations: 120}, [2]int64{1, 0}, -6 * 9},
+	} {
+		scope := s
+		scope.Space = lattice.NewSpace()
+		require.NoError(t, scope.Space.Declare("k", lattice.Const(0), lattice.Const(9), true))
+		b := tdfg.NewBuilder("g", scope)
+		b.Store(c.make(b), 0)
+		g, err := b.Finish()
+		require.NoError(t, err)
+		m := interp.NewMemory()
+		require.NoError(t, m.Allocate(s.Arrays, nil))
+		for i := range m.Arrays["A"].Elems {
+			m.Arrays["A"].Elems[i] = uint64(i%20 + i/20*100)
+		}
+		m.Scalars["p"] = 5
+		var got interp.Stats
+		opt := interp.Options{Stats: &got, Group: func(dim int) int { return []int{16, 4}[dim] }}
+		require.NoError(t, interp.RunGraph(context.Background(), g, map[string]int64{"k": 7}, m, opt))
+		require.Equal(t, c.want, got, c.name)
+		require.Equal(t, c.is, scalar.ToInt(scalar.Int32, m.Arrays["A"].Elems[c.at[0]+20*c.at[1]]), c.name)
+	}
+}
+
+// TestDefaultGroup adds 600 numbers that lose what is below them: groups of 256 are added
+// by halves, and then one after another.
+func TestDefaultGroup(t *testing.T) {
+	s := tdfg.Scope{Dims: 1, Space: lattice.NewSpace(), Arrays: []*tdfg.Array{{Name: "A", Type: scalar.FP32, Size: []lattice.Expr{lattice.Const(600)}, Axes: []int{0}}}}
+	b := tdfg.NewBuilder("sum", s)
+	b.Store(b.Reduce(scalar.Add, b.Tensor(0, s.ArrayRect(0)), 0, 0), 0)
+	g, err := b.Finish()
+	require.NoError(t, err)
+	m := interp.NewMemory()
+	require.NoError(t, m.Allocate(g.Arrays, nil))
+	x := make([]float32, 768) // with zeros behind
+	for i := range 600 {
+		x[i] = float32(i*i%97) * float32(math.Pow(10, float64(i%7)))
+		m.Arrays["A"].Elems[i] = uint64(math.Float32bits(x[i]))
+	}
+	for half := 128; half > 0; half /= 2 {
+		for i := range 768 {
+			if i%256 < half {
+				x[i] += x[i+half]
+			}
+		}
+	}
+	require.NoError(t, interp.RunGraph(context.Background(), g, nil, m, interp.Options{}))
+	require.Equal(t, x[0]+x[256]+x[512], math.Float32frombits(uint32(m.Arrays["A"].Elems[0])))
 }
 
 // TestProgram runs a triangular loop: row k of A is added to all rows after it.
