@@ -52,38 +52,88 @@ func LatencyFigure(title, reference string, series []LatencySeries) []byte {
 		plot.Y.Ticks, plot.Y.Log = figure.LogTicks(least, most), true
 		desc += " Latencies are on a logarithmic scale."
 	}
-	plot.Left = figure.Margin + plot.Room()
-	s := figure.New(plot.Left+plot.Width+figure.Margin, 0, title, desc)
-	var entries []figure.Entry
+	// Many curves share out over panels, in each of which the others stand behind.
+	panels := max(1, (len(series)+curvesAPanel-1)/curvesAPanel)
+	share := (len(series) + panels - 1) / panels
+	columns := min(panels, 2)
+	if panels > 1 {
+		plot.Width = 460
+		desc += " Grey: the curves of the other panels."
+	}
+	entries := make([]figure.Entry, len(series))
 	for i := range series {
-		entries = append(entries, figure.Entry{Style: figure.Series(i), Text: series[i].Name, Shown: figure.ShownLine})
+		entries[i] = figure.Entry{Style: figure.Series(i), Text: series[i].Name, Shown: figure.ShownLine}
 	}
-	if crosses {
-		entries = append(entries, figure.Entry{Text: reference, Shown: figure.ShownCross})
-	}
-	plot.Top = s.Legend(s.Heading(), entries) + 4
-	s.Height = plot.Top + plot.Height + figure.PlotFoot
-	plot.Draw(s)
-	for i, c := range series {
-		style := entries[i].Style
-		points := slices.SortedStableFunc(slices.Values(c.Points), func(a, b LatencyPoint) int { return cmp.Compare(a.Load, b.Load) })
-		var line []figure.Point
-		for _, p := range points {
-			line = append(line, plot.At(p.Load, p.Latency))
-			if p.Margin > 0 {
-				// An interval may reach below what there is of the scale.
-				s.Interval(plot.AtX(p.Load), plot.AtY(max(p.Latency-p.Margin, plot.Y.Ticks[0])), plot.AtY(p.Latency+p.Margin), style.Colour)
+	pitch := figure.Margin + plot.Room() + plot.Width
+	s := figure.New(float64(columns)*pitch+figure.Margin, 0, title, desc)
+	top := s.Heading()
+	for first := 0; first < len(series); first += share * columns {
+		next := top
+		var plots []figure.Plot
+		for k := range columns {
+			from, to := min(first+k*share, len(series)), min(first+(k+1)*share, len(series))
+			if from == to {
+				break
+			}
+			legend := slices.Clone(entries[from:to])
+			if crosses {
+				legend = append(legend, figure.Entry{Text: reference, Shown: figure.ShownCross})
+			}
+			p := plot
+			p.Left = float64(k)*pitch + figure.Margin + plot.Room()
+			next = max(next, s.LegendIn(p.Left-plot.Room(), pitch-figure.Margin, top, legend))
+			plots = append(plots, p)
+		}
+		for k := range plots {
+			p := &plots[k]
+			p.Top = next + 4
+			p.Draw(s)
+			from, to := first+k*share, min(first+(k+1)*share, len(series))
+			for i := range series {
+				if i < from || i >= to {
+					drawLatencies(s, p, &series[i], figure.Style{Colour: figure.Rule}, reference, true)
+				}
+			}
+			for i := from; i < to; i++ {
+				drawLatencies(s, p, &series[i], entries[i].Style, reference, false)
 			}
 		}
-		if len(line) > 1 {
-			s.Polyline(line, style, 2)
-		}
-		for j, p := range points {
-			s.Mark(line[j], style, fmt.Sprintf("%s at %s: %.2f cycles", c.Name, figure.TickText(p.Load), p.Latency))
-		}
-		for _, p := range c.Reference {
-			s.Cross(plot.At(p.Load, p.Latency), fmt.Sprintf("%s, %s at %s: %.2f cycles", c.Name, reference, figure.TickText(p.Load), p.Latency))
+		top = next + 4 + plot.Height + figure.PlotFoot + between
+	}
+	s.Height = top - between
+	return s.Bytes()
+}
+
+// between is the height between panels.
+const between = 24.0
+
+// curvesAPanel is how many curves one can tell apart when they cross.
+const curvesAPanel = 8
+
+// drawLatencies draws a curve, without its points if it stands behind.
+func drawLatencies(s *figure.Canvas, plot *figure.Plot, c *LatencySeries, style figure.Style, reference string, behind bool) {
+	points := slices.SortedStableFunc(slices.Values(c.Points), func(a, b LatencyPoint) int { return cmp.Compare(a.Load, b.Load) })
+	var line []figure.Point
+	for _, p := range points {
+		line = append(line, plot.At(p.Load, p.Latency))
+		if p.Margin > 0 && !behind {
+			// An interval may reach below what there is of the scale.
+			s.Interval(plot.AtX(p.Load), plot.AtY(max(p.Latency-p.Margin, plot.Y.Ticks[0])), plot.AtY(p.Latency+p.Margin), style.Colour)
 		}
 	}
-	return s.Bytes()
+	if behind {
+		if len(line) > 1 {
+			s.Polyline(line, style, 0.75)
+		}
+		return
+	}
+	if len(line) > 1 {
+		s.Polyline(line, style, 2)
+	}
+	for j, p := range points {
+		s.Mark(line[j], style, fmt.Sprintf("%s at %s: %.2f cycles", c.Name, figure.TickText(p.Load), p.Latency))
+	}
+	for _, p := range c.Reference {
+		s.Cross(plot.At(p.Load, p.Latency), fmt.Sprintf("%s, %s at %s: %.2f cycles", c.Name, reference, figure.TickText(p.Load), p.Latency))
+	}
 }

@@ -66,8 +66,34 @@ func TestLatencyFigureMany(t *testing.T) {
 	for _, n := range []int{1, 5, 30} {
 		var series []LatencySeries
 		for i := range n {
-			series = append(series, LatencySeries{fmt.Sprintf("pattern number %d, %d flits", i, i*i), []LatencyPoint{{0.1, float64(10 + i), 1}}, nil})
+			series = append(series, LatencySeries{fmt.Sprintf("pattern number %d, %d flits", i, i*i), []LatencyPoint{{0.1, float64(10 + i), 1}, {0.2, float64(12 + i), 1}}, nil})
 		}
-		require.NotEmpty(t, figuretest.Read(t, LatencyFigure("a title", "", series)))
+		all := figuretest.Read(t, LatencyFigure("a title", "", series))
+		// Each has its point once, its name once, and in all panels the same scale.
+		scale := map[string]float64{}
+		for i := range series {
+			hint := fmt.Sprintf("%s at 0.1: %d.00 cycles", series[i].Name, 10+i)
+			marks := 0
+			for _, s := range all[1:] {
+				if s.Hint == hint {
+					marks++
+				}
+			}
+			require.Equal(t, 1, marks, hint)
+			names := 0
+			for _, text := range figuretest.Texts(all) {
+				if text == series[i].Name {
+					names++
+				}
+			}
+			require.Equal(t, 1, names, series[i].Name)
+		}
+		for _, s := range all {
+			if s.Name == "line" && s.Attrs["x1"] == s.Attrs["x2"] && s.Attrs["stroke-width"] == "1" && s.Attrs["stroke"] != "#9aa5b1" {
+				length := fmt.Sprintf("%.0f", s.Num(t, "y2")-s.Num(t, "y1"))
+				scale[length]++
+			}
+		}
+		require.Len(t, scale, 1, "all intervals are as long")
 	}
 }

@@ -19,11 +19,16 @@ const (
 
 const legendLine = 20.0
 
-// Legend writes entries from the left margin on, in columns where they take more
-// than one line, and returns where the next line of text may stand.
+// Legend writes entries between the margins, and returns where the next line of text
+// may stand.
 func (c *Canvas) Legend(y float64, entries []Entry) float64 {
+	return c.LegendIn(Margin, c.Width-2*Margin, y, entries)
+}
+
+// LegendIn writes entries from left on within a room, in columns where they take
+// more than one line, and returns where the next line of text may stand.
+func (c *Canvas) LegendIn(left, room, y float64, entries []Entry) float64 {
 	const size, gap = 12.0, 22.0
-	room := c.Width - 2*Margin
 	swatch := func(e Entry) float64 {
 		if e.Shown == ShownLine {
 			return 34
@@ -39,14 +44,14 @@ func (c *Canvas) Legend(y float64, entries []Entry) float64 {
 	if total > room && len(entries) > 4 && 2*widest-gap < room {
 		columns = int((room + gap) / widest)
 	}
-	x, line := Margin, 0
+	x, line := left, 0
 	for i, e := range entries {
 		w := swatch(e) + TextWidth(e.Text, size, false)
 		switch {
 		case columns > 0:
-			x, line = Margin+float64(i%columns)*widest, i/columns
-		case x > Margin && x+w > Margin+room:
-			x, line = Margin, line+1
+			x, line = left+float64(i%columns)*widest, i/columns
+		case x > left && x+w > left+room:
+			x, line = left, line+1
 		}
 		at := y + float64(line)*legendLine
 		switch e.Shown {
