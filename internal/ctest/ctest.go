@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,8 +19,9 @@ import (
 var flags = []string{"-std=gnu11", "-O1", "-ffp-contract=off", "-fwrapv", "-Wno-unknown-pragmas"}
 
 // Run compiles main.c of the files, which may include the others, and returns what
-// the program writes for the input. It skips the test where there is no gcc.
-func Run(t testing.TB, files map[string]string, input []byte) []byte {
+// the program writes for the input. It skips the test where there is no gcc, or one
+// that does not know the further flags.
+func Run(t testing.TB, files map[string]string, input []byte, more ...string) []byte {
 	t.Helper()
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {
@@ -29,7 +32,10 @@ func Run(t testing.TB, files map[string]string, input []byte) []byte {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	program := filepath.Join(dir, "program")
-	args := append(append([]string{}, flags...), "-o", program, filepath.Join(dir, "main.c"), "-lm")
+	if len(more) > 0 && exec.Command(gcc, append(slices.Clone(more), "-E", "-xc", os.DevNull)...).Run() != nil {
+		t.Skipf("gcc does not know %s", strings.Join(more, " "))
+	}
+	args := slices.Concat(flags, more, []string{"-o", program, filepath.Join(dir, "main.c"), "-lm"})
 	out, err := exec.Command(gcc, args...).CombinedOutput()
 	require.NoError(t, err, string(out))
 	run := exec.Command(program)

@@ -18,8 +18,13 @@ typedef __bf16 bf16;
 #else
 #include <math.h>
 #include <stdint.h>
+/* Compilers that do not know a type leave it out: gcc has fp16 from release 12 and
+   bf16 from release 13 on. */
 #if defined(__FLT16_MAX__)
 typedef _Float16 fp16;
+#endif
+#if defined(__BFLT16_MAX__)
+typedef __bf16 bf16;
 #endif
 /* inf_array(A, N, M) declares the sizes of an array of the region. */
 #define inf_array(...) ((void)0)

@@ -70,6 +70,76 @@ func TestRandomCompiled(t *testing.T) {
 	require.Empty(t, out)
 }
 
+// TestHalfCompiled compares arithmetic of fp16, of random bits, with what a C compiler
+// makes of it that rounds every operation to its type.
+func TestHalfCompiled(t *testing.T) {
+	const n = 2048
+	source := `#include "bitsched.h"
+void half(int N, const fp16 A[N], const fp16 B[N], fp16 C[N], fp16 D[N], float E[N])
+{
+	inf_array(A, N); inf_array(B, N); inf_array(C, N); inf_array(D, N); inf_array(E, N);
+#pragma bitsched region
+	for (int i = 0; i < N; i++) {
+		C[i] = A[i] * B[i] + A[i];
+		D[i] = A[i] < B[i] ? A[i] - B[i] : A[i] / B[i];
+		E[i] = A[i] * B[i] + 1.5f;
+	}
+}
+`
+	p, err := compile(source, nil)
+	require.NoError(t, err)
+	sizes := map[string]int64{"N": n}
+	m := interp.NewMemory()
+	require.NoError(t, m.Allocate(p.Arrays, sizes))
+	r := rand.New(rand.NewPCG(3, 17))
+	var input bytes.Buffer
+	for _, name := range []string{"A", "B"} {
+		for i := range m.Arrays[name].Elems {
+			v := uint16(r.Uint32())
+			if i%2 == 0 {
+				v = v&0x83ff | uint16(r.IntN(6)+12)<<10 // of like magnitude
+			}
+			m.Arrays[name].Elems[i] = scalar.Value(v)
+			require.NoError(t, binary.Write(&input, binary.NativeEndian, v))
+		}
+	}
+	require.NoError(t, interp.Run(context.Background(), p, sizes, m, interp.Options{}))
+	out := ctest.Run(t, map[string]string{"bitsched.h": cfront.Header, "half.c": source, "main.c": fmt.Sprintf(`#include <stdio.h>
+#include "half.c"
+#define N %d
+static fp16 a[N], b[N], c[N], d[N];
+static float e[N];
+int main(void)
+{
+	if (fread(a, 2, N, stdin) != N || fread(b, 2, N, stdin) != N) return 1;
+	half(N, a, b, c, d, e);
+	fwrite(c, 2, N, stdout); fwrite(d, 2, N, stdout); fwrite(e, 4, N, stdout);
+	return 0;
+}
+`, n)}, input.Bytes(), "-fexcess-precision=16")
+	var c, d [n]uint16
+	var e [n]uint32
+	for _, x := range []any{&c, &d, &e} {
+		read := bytes.NewReader(out)
+		require.NoError(t, binary.Read(read, binary.NativeEndian, x))
+		out = out[len(out)-read.Len():]
+	}
+	for i := range n {
+		for _, x := range []struct {
+			array    string
+			typ      scalar.Type
+			compiled scalar.Value
+		}{{"C", scalar.FP16, scalar.Value(c[i])}, {"D", scalar.FP16, scalar.Value(d[i])}, {"E", scalar.FP32, scalar.Value(e[i])}} {
+			got, a, b := m.Arrays[x.array].Elems[i], m.Arrays["A"].Elems[i], m.Arrays["B"].Elems[i]
+			if f := scalar.ToFloat(x.typ, x.compiled); f != f {
+				require.True(t, math.IsNaN(scalar.ToFloat(x.typ, got)), "%s[%d] of %#x, %#x: %#x", x.array, i, a, b, got)
+				continue
+			}
+			require.Equal(t, x.compiled, got, "%s[%d] of %#x, %#x", x.array, i, a, b)
+		}
+	}
+}
+
 func encode(t gtype, v scalar.Value) []byte {
 	var word [8]byte
 	binary.NativeEndian.PutUint64(word[:], v)
