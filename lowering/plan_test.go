@@ -95,12 +95,32 @@ func TestPlan(t *testing.T) {
 		{"what was moved is used twice, so that only the second sum takes the place of an operand", "A B C",
 			"%0 = tensor A [0,12)\n%1 = mv %0 dim 0 dist 4\n%2 = tensor B [0,16)\n%3 = cmp add %2 %1\n%4 = cmp add %3 %1\nstore %4 C\n",
 			[]string{"move r0:8 to r24:8", "add r8:8 r24:8 to r32:8", "add r32:8 r24:8 to r32:8", "copy r32:8 to r16:8"}, 24 + 16},
+		{"the operand that needs two registers comes first, so that two are enough for all", "A B",
+			a + b + "%2 = cmp abs %1\n%3 = cmp neg %0\n%4 = cmp neg %1\n%5 = cmp sub %4 %3\n%6 = cmp sub %2 %5\n%7 = cmp mul %6 %0\nstore %7 B\n",
+			[]string{"neg r8:8 to r16:8", "neg r0:8 to r24:8", "sub r16:8 r24:8 to r16:8", "abs r8:8 to r24:8", "sub r24:8 r16:8 to r24:8", "mul r24:8 r0:8 to r8:8"}, 16 + 8 + 8 + 1},
+		{"what a change of type takes on the way is free after it", "A B",
+			a + "%1 = convert fp16 %0\n%2 = convert int8 %1\nstore %2 B\n",
+			[]string{"widen r0:8 to r16:16", "int16.widen r16:16 to r32:32", "fp16.fromint r32:32 to r64:16", "fp16.toint r64:16 to r16:32",
+				"int32.min r16:32 #127 to r80:32", "int32.max r80:32 #4294967168 to r112:32", "copy r112:8 to r8:8"}, 0},
 	} {
 		p := planOf(t, c.arrays, 256, c.body)
 		require.Equal(t, c.want, steps(p), c.why)
 		require.Zero(t, p.Slots)
-		require.Equal(t, c.peak, p.Peak, c.why)
+		if c.peak > 0 {
+			require.Equal(t, c.peak, p.Peak, c.why)
+		}
 	}
+}
+
+// TestPlanSpills has rows for two registers beside the arrays, and a third value: the one
+// whose next use is furthest, the absolute, makes way (Belady, 1966).
+func TestPlanSpills(t *testing.T) {
+	p := planOf(t, "A B C D E", 40+2*8+7+2, "%0 = tensor A [0,16)\n%1 = tensor B [0,16)\n%2 = cmp neg %0\n%3 = cmp abs %0\n%4 = cmp sub %2 %3\n"+
+		"%5 = cmp not %1\n%6 = cmp sub %5 %2\n%7 = cmp sub %3 %0\nstore %4 C\nstore %6 D\nstore %7 E\n")
+	require.Equal(t, []string{"neg r0:8 to r40:8", "abs r0:8 to r48:8", "sub r40:8 r48:8 to r16:8", "spill r48:8 to r0:0", "not r8:8 to r48:8",
+		"sub r48:8 r40:8 to r24:8", "reload r0:0 to r40:8", "sub r40:8 r0:8 to r32:8"}, steps(p))
+	require.Equal(t, 1, p.Slots)
+	require.Equal(t, 40+16+1, p.Peak)
 }
 
 // TestPlanErrors has rows that arrays cannot have.

@@ -294,3 +294,25 @@ func BenchmarkHold(b *testing.B) {
 		}
 	}
 }
+
+// TestTimeDoesNotGoBack runs to a cycle that has passed, with and without events to come.
+func TestTimeDoesNotGoBack(t *testing.T) {
+	ctx := context.Background()
+	e := New()
+	require.NoError(t, e.Run(ctx, 100))
+	require.EqualValues(t, 100, e.Now())
+	require.NoError(t, e.Run(ctx, 50))
+	require.EqualValues(t, 100, e.Now())
+	at := Time(-1)
+	h := e.Handle(func(now Time, _ uint64) { at = now })
+	e.At(120, h, 0)
+	require.NoError(t, e.Run(ctx, 50))
+	require.EqualValues(t, 100, e.Now())
+	require.EqualValues(t, 120, e.Next())
+	require.NoError(t, e.Run(ctx, Forever))
+	require.EqualValues(t, 120, at)
+	require.EqualValues(t, 120, e.Now())
+	require.Equal(t, Forever, e.Next())
+	require.NoError(t, e.Run(ctx, Forever))
+	require.EqualValues(t, 120, e.Now(), "nothing is to come")
+}
