@@ -164,6 +164,32 @@ func TestCheckFindsChanges(t *testing.T) {
 	}
 }
 
+// TestScopeErrors has declarations that are wrong, each by its error.
+func TestScopeErrors(t *testing.T) {
+	for want, spoil := range map[string]func(s *tdfg.Scope){
+		"tdfg: array C: 0 sizes and 0 axes, expected one axis for each size":         func(s *tdfg.Scope) { s.Arrays[2].Size, s.Arrays[2].Axes = nil, nil },
+		"tdfg: array C: 2 sizes and 1 axes, expected one axis for each size":         func(s *tdfg.Scope) { s.Arrays[2].Axes = []int{0} },
+		"tdfg: array C: axis 1 of dimension 1, expected different ones from 0 to 1":  func(s *tdfg.Scope) { s.Arrays[2].Axes = []int{1, 1} },
+		"tdfg: array C: axis 2 of dimension 0, expected different ones from 0 to 1":  func(s *tdfg.Scope) { s.Arrays[2].Axes = []int{2, 1} },
+		"tdfg: array C: axis -1 of dimension 1, expected different ones from 0 to 1": func(s *tdfg.Scope) { s.Arrays[2].Axes = []int{0, -1} },
+		"tdfg: array B: elements of type bool, expected one that memory holds":       func(s *tdfg.Scope) { s.Arrays[1].Type = scalar.Bool },
+		"tdfg: array B: name declared twice":                                         func(s *tdfg.Scope) { s.Params[0].Name = "B" },
+		"tdfg: array A: size N-4 in dimension 0, expected at least 1":                func(s *tdfg.Scope) { s.Arrays[0].Size[0] = lattice.Sym("N").Plus(-4) },
+		"tdfg: array A: lattice: symbol Z is not declared":                           func(s *tdfg.Scope) { s.Arrays[0].Size[0] = lattice.Sym("Z") },
+		"tdfg: scalar sum: declared twice or without a type":                         func(s *tdfg.Scope) { s.Params[0].Type = scalar.Invalid },
+		"": func(s *tdfg.Scope) { s.Arrays[0].Size[0] = lattice.Sym("N").Plus(-3) }, // N is at least 4
+	} {
+		s := scope(t)
+		spoil(&s)
+		err := s.Check()
+		if want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.EqualError(t, err, want)
+	}
+}
+
 func TestProgramCheck(t *testing.T) {
 	b := tdfg.NewBuilder("r", scope(t))
 	b.Store(b.Tensor(2, rect(t, "[k,k+1)x[0,M)")), 2)

@@ -135,3 +135,46 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestBind has the graph of the text with N = 8, M = 6 and k = 2, by hand.
+func TestBind(t *testing.T) {
+	p, err := tdfg.ParseProgram("example.tdfg", text)
+	require.NoError(t, err)
+	g := p.Regions()[0].Graph
+	before := g.String()
+	bound, err := g.Bind(map[string]int64{"N": 8, "M": 6, "k": 2})
+	require.NoError(t, err)
+	require.Equal(t, `graph row dims 2
+array A fp32[8] on 0
+array C fp32[6][8] on 1 0
+array I int32[6] on 1
+param s fp32
+param n int32
+param w fp32
+%0 = tensor C [0,8)x[2,3)                # fp32 [0,8)x[2,3)
+%1 = mv %0 dim 1 dist -2                 # fp32 [0,8)x[0,1)
+%2 = bc %0 dim 1 dist 1 count 3          # fp32 [0,8)x[3,6)
+%3 = const fp32 0.1                      # fp32 everywhere
+%4 = const param w                       # fp32 everywhere
+%5 = const int32 index 3                 # int32 everywhere
+%6 = convert fp32 %5                     # fp32 everywhere
+%7 = cmp fma %2 %4 %6                    # fp32 [0,8)x[3,6)
+%8 = shrink %7 dim 0 to [1,7)            # fp32 [1,7)x[3,6)
+%9 = reduce add %1 dim 0 group 256       # fp32 [0,8)x[0,1)
+%10 = final add %9 dim 0                 # fp32 [0,1)x[0,1)
+%11 = cmp lt %3 %1                       # bool [0,8)x[0,1)
+%12 = cmp select %11 %1 %3               # fp32 [0,8)x[0,1)
+%13 = strm fp32 A A=%12 {  # fp32 [0,8)x[0,1)
+  graph halve
+  array A fp32[8]
+  for i in [0,8) {
+    rmw a: A[i] = mul(@, fp32(0.5))
+  }
+}
+store %8 C
+store %13 A
+result %10 s
+`, bound.String())
+	require.Equal(t, before, g.String(), "the graph itself stays")
+	require.Equal(t, text, p.String())
+}
