@@ -159,7 +159,7 @@ func (a *app) readKernel(ctx context.Context, cmd *cobra.Command, nameOrFile str
 		return nil, err
 	}
 	k.program, err = cfront.Compile(ctx, k.file, source, cfront.Options{Values: values})
-	if k.workload == nil && len(values) > 0 && (err != nil || !k.sized(values)) {
+	if k.workload == nil && len(values) > 0 && (err != nil || !k.sized(values) || k.below(values)) {
 		maps.Copy(k.sizes, values)
 		k.program, err = cfront.Compile(ctx, k.file, source, cfront.Options{Defines: values})
 		values = nil // they are no sizes of the program any more
@@ -203,6 +203,15 @@ func (k *kernel) sized(values map[string]int64) bool {
 		}
 	}
 	return true
+}
+
+// below reports whether a value is less than the least one that the program is for,
+// though loops without iterations may make sense of it.
+func (k *kernel) below(values map[string]int64) bool {
+	return slices.ContainsFunc(k.program.Sizes, func(s lattice.Symbol) bool {
+		lo, err := s.Lo.Eval(values)
+		return err == nil && values[s.Name] < lo && values[s.Name] >= 1
+	})
 }
 
 // define gives sizes their values. With some, values may be of sizes that the kernel
