@@ -56,6 +56,39 @@ for i in [0,N) {
 }
 `
 
+// TestBind has the same graph where N is 6 and k is 2, by hand.
+func TestBind(t *testing.T) {
+	g := parse(t, everything)
+	require.Equal(t, `graph everything
+array A fp32[6][12]
+array I int16[6]
+array next int32[6]
+array H fp16[7]
+param alpha fp32
+param start int32
+load akk: A[2][2]
+for i in [3,6) step 2 {
+	load x: I[-i+5] if lt(i, int64(4))
+	store c: A[i][x+1] = div(akk, fma(alpha, fp32(-1.5), fp32(i)))
+	for j in [3,12) step -1 {
+		rmw r: A[i][j] = select(lt(@, akk), @, sub(@, mul(c, akk))) if ne(x, int16(0))
+		reduce m: A[i][j] over i from fp32(-Inf) = max(m, @)
+	}
+}
+for n in [0,inf) while and(ne(p, int32(-1)), lt(n, int64(100))) {
+	reduce s over n from fp16(0) = add(s, fp16(p))
+	reduce p: next[p] over n from start
+}
+store out: H[6] = s if bool(true)
+`, g.Bind(map[string]int64{"N": 6, "k": 2}).String())
+	require.Equal(t, everything, g.String(), "the graph itself stays")
+
+	// Symbols in computations and conditions are numbers then.
+	const text = "graph g\nsymbol N in [4,9)\narray A int64[N]\nfor i in [0,N) while lt(i, N) {\n\tstore a: A[i] = sub(N, i) if ne(N, i)\n\treduce s: A[i] over i from N = add(s, @)\n}\n"
+	require.Equal(t, "graph g\narray A int64[5]\nfor i in [0,5) while lt(i, int64(5)) {\n\tstore a: A[i] = sub(int64(5), i) if ne(int64(5), i)\n\treduce s: A[i] over i from int64(5) = add(s, @)\n}\n",
+		parse(t, text).Bind(map[string]int64{"N": 5}).String())
+}
+
 func TestTextOfBuiltGraph(t *testing.T) {
 	require.Equal(t, saxpyText, saxpy().String())
 }
@@ -103,6 +136,10 @@ func TestSyntaxErrors(t *testing.T) {
 		{head + "for A in [0,4) {\n}\n", "g.sdfg:5:1: loop A: the name is already that of the array"},
 		{head + "for i in [0,inf) {\n}\n", "g.sdfg:5:1: loop i: no upper end and no condition: expected one of them"},
 		{head + "for i in [0,inf) step -1 while bool(true) {\n}\n", "g.sdfg:5:1: loop i: no upper end, but step -1: expected a positive one"},
+		{head + "for i in [0,4) {\n}\nreduce a: A[0] over i from q = add(a, @)\n", `g.sdfg:7:1: stream a: reduces over "i", expected the variable of a loop around it`},
+		{head + "for i in [0,4) {\nreduce a over i from q\n}\n", "g.sdfg:6:1: stream a: no computation, expected one for a reduce"},
+		{head + "for i in [0,4) while q {\n}\n", "g.sdfg:5:1: loop i: while q: the condition is int32, expected bool"},
+		{head + "for i in [0,4) while lt(q, fp32(1)) {\n}\n", "g.sdfg:5:1: loop i: lt(q, fp32(1)): operand q is int32, expected fp32"},
 		{head + "load a: A[1152921504606846977]\n", "g.sdfg:5:11: 1152921504606846977: a number is out of range, expected at most 1152921504606846976"},
 		{head + "load a: A[-9223372036854775807]\n", "g.sdfg:5:11: -9223372036854775807: a number is out of range, expected at most 1152921504606846976"},
 		{head + "load a: A[0] = " + strings.Repeat("not(", 501) + "@" + strings.Repeat(")", 501), "g.sdfg:5:2016: expressions nest more than 500 deep"},

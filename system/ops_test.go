@@ -94,6 +94,12 @@ func TestEveryOperation(t *testing.T) {
 			}
 		}
 	}
+	for _, op := range []scalar.Op{scalar.And, scalar.Or, scalar.Xor, scalar.Not, scalar.Select} {
+		require.False(t, run(fmt.Sprintf("%s of bool", op), scalar.Int8, scalar.Int8, func(b *tdfg.Builder, args []tdfg.NodeID) tdfg.NodeID {
+			flags := []tdfg.NodeID{b.Compute(scalar.Lt, args[0], args[1]), b.Compute(scalar.Lt, args[1], args[2]), b.Compute(scalar.Le, args[2], args[0])}
+			return b.Convert(scalar.Int8, b.Compute(op, flags[:op.Arity()]...))
+		}), op)
+	}
 	// What no program computes is done near the memory, exactly as well.
 	require.Equal(t, []string{"int64 to fp16", "int64 to bf16", "int64 to fp32", "fp16 to int64", "bf16 to int64", "fp32 to int64"}, near)
 }

@@ -95,6 +95,14 @@ func TestParseErrors(t *testing.T) {
 	}
 	for _, c := range []struct{ text, want string }{
 		{"", "f:1: expected program NAME"},
+		{edit("scalar n int32 = -3", "scalar n int32 := -3"), "f:8: expected scalar NAME TYPE input or scalar NAME TYPE = VALUE"},
+		{edit("scalar w fp32 input", "scalar w fp32 given"), "f:9: expected scalar NAME TYPE input or scalar NAME TYPE = VALUE"},
+		{edit("scalar w fp32 input", "scalar w fp32"), "f:9: expected scalar NAME TYPE input or scalar NAME TYPE = VALUE"},
+		{edit("scalar w fp32 input", "scalar w fp32 input = 3"), "f:9: expected scalar NAME TYPE input or scalar NAME TYPE = VALUE"},
+		{edit("= mv %0 dim 1", "= mv %0 dimension 1"), `f:19: "dimension", expected dim`},
+		{edit("dim 0 group 256", "dim 0 groups 256"), `f:27: "groups", expected group`},
+		{edit("dim 0 to [1", "dim 0 from [1"), `f:26: "from", expected to`},
+		{edit("result %10 s", "result %10 z"), `f:42: tdfg: output 2: no scalar "z"`},
 		{edit("%1 = mv %0", "%1 = mv %7"), "f:19: tdfg: mv: operand 0 is node 7, expected 0 to 0"},
 		{edit("%1 = mv", "%2 = mv"), `f:19: "%2", expected %1: nodes are numbered in order`},
 		{edit("dist -k  ", "dist -z  "), "f:19: tdfg: mv: lattice: symbol z is not declared"},
