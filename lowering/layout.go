@@ -134,6 +134,8 @@ type Hints struct {
 	// Round has the cycles of a round of a reduction within tiles, see RoundCycles. 0
 	// has reductions take as many rounds as there can be.
 	Round int64
+
+	Finals bool // the last steps of reductions are rounds in arrays, one for each further tile
 }
 
 // RoundCycles returns the cycles of a round of a reduction: a shift of the words, and
@@ -200,7 +202,12 @@ func (h Hints) score(size []int64, t Shape, c Constraints) (s [6]int64) {
 				}
 			}
 			banks := max(1, c.N/c.W)
-			s[0] += h.Round*int64(bits.Len64(uint64(t[d]))-1) + (g.dim[d].tiles-1)*results/banks
+			s[0] += h.Round * int64(bits.Len64(uint64(t[d]))-1)
+			if h.Finals {
+				s[0] += h.Round * (g.dim[d].tiles - 1)
+			} else {
+				s[0] += (g.dim[d].tiles - 1) * results / banks
+			}
 		default:
 			s[0] *= min(t[d], size[d])
 		}

@@ -164,7 +164,9 @@ func (l *lowerer) step(i int) error {
 		return l.broadcast(s, n)
 	case ReduceStep:
 		return l.reduce(s, n, box)
-	case FinalStep, SpillStep, ReloadStep:
+	case FinalStep:
+		return l.final(s, n)
+	case SpillStep, ReloadStep:
 		l.touch(s.Src, s.Dst)
 		l.emit(Command{Kind: Near})
 	}
@@ -334,6 +336,66 @@ func (l *lowerer) reduce(s *Step, n *tdfg.Node, box lattice.Box) error {
 				l.emit(Command{Kind: Copy, Whole: true, Tiles: tiles, Src: int32(into.Row), Dst: int32(s.Dst.Row), Rows: int32(s.Dst.Bits)})
 			}
 		})
+	}
+	return nil
+}
+
+// maxFinals bounds the groups that are combined in arrays, one after another: with more
+// of them streams are better, each of which works in its bank.
+const maxFinals = 64
+
+// final lowers the last steps of a reduction: to a step near the memory, or, where the
+// plan has a program, to commands that shift the first point of each further tile on to
+// that of the first tile, and combine them in order, as the definition has it. A Sync
+// keeps each shift from what the combination before it still reads.
+func (l *lowerer) final(s *Step, n *tdfg.Node) error {
+	reduce := &l.p.Graph.Nodes[n.Args[0]]
+	box, err := l.box(reduce.Domain)
+	if err != nil {
+		return err
+	}
+	group, err := l.p.group(reduce, l.grid)
+	if err != nil {
+		return err
+	}
+	l.touch(s.Src, s.Dst, s.Tmp)
+	tile := l.grid.dim[n.Dim].tile
+	lo := box[n.Dim].Lo / tile * tile
+	last := (box[n.Dim].Hi - 1) / tile * tile
+	// Groups that are parts of tiles would be combined with each other in all tiles.
+	if s.Program == nil || int64(group) != tile || (last-lo)/tile > maxFinals {
+		l.emit(Command{Kind: Near})
+		return nil
+	}
+	first := box.With(n.Dim, lattice.Range{Lo: lo, Hi: lo + 1})
+	if s.Src.Row != s.Dst.Row {
+		l.copy(&Step{Src: s.Src, Dst: s.Dst}, first)
+	}
+	shift := func(src, dst Register, box lattice.Box, dist int64) {
+		for _, sh := range l.grid.Move(l.shifts[:0], box, n.Dim, dist) {
+			c := Command{Kind: ShiftIntra, Bitlines: sh.Bitlines, Tiles: sh.Tiles, Whole: sh.Bitlines.Len() == l.grid.Bitlines(),
+				Src: int32(src.Row), Dst: int32(dst.Row), Rows: int32(dst.Bits), BitlineDist: int32(sh.BitlineDist)}
+			if !sh.Intra() {
+				c.Kind, c.TileDist, c.Copies, c.TileStride = ShiftInter, int32(sh.TileDist), 1, 1
+				l.pending = append(l.pending, dst)
+			}
+			l.emit(c)
+		}
+	}
+	into := s.Args[2].Register
+	for at := lo + tile; at <= last; at += tile {
+		l.emit(Command{Kind: Sync})
+		shift(s.Src, s.Tmp, box.With(n.Dim, lattice.Range{Lo: at, Hi: at + 1}), lo-at)
+		l.sync()
+		l.cover(first, func(tiles Pattern) {
+			l.emit(Command{Kind: Compute, Whole: true, Tiles: tiles, Dst: int32(into.Row), Rows: int32(into.Bits), Part: int32(at / tile)})
+			if into != s.Dst {
+				l.emit(Command{Kind: Copy, Whole: true, Tiles: tiles, Src: int32(into.Row), Dst: int32(s.Dst.Row), Rows: int32(s.Dst.Bits)})
+			}
+		})
+	}
+	if offset := box[n.Dim].Lo - lo; offset > 0 { // the result belongs to the first point of the tensor
+		shift(s.Dst, s.Dst, first, offset)
 	}
 	return nil
 }

@@ -17,6 +17,10 @@ import (
 type Target struct {
 	Tech string // array technology
 	Rows int    // of an array, those that the technology reserves included
+
+	// Finals has the last steps of reductions over several tiles computed in arrays too,
+	// where the paper leaves them to streams near the memory (section 3.3).
+	Finals bool
 }
 
 // Register is a word of every bitline: Bits adjacent rows from Row on.
@@ -35,7 +39,7 @@ const (
 	MoveStep                      // Dst = Src moved as Node says
 	BroadcastStep                 // Dst = Src broadcast as Node says
 	ReduceStep                    // Dst = the groups of Src reduced as Node says, with Tmp
-	FinalStep                     // Dst = the groups in Src reduced near the memory
+	FinalStep                     // Dst = the groups in Src reduced to one point: near the memory, or with Tmp
 	StreamStep                    // Dst = what the streams of Node give; Args are its operands
 	ResultStep                    // the scalar of Output is the word in Src
 	SpillStep                     // slot Slot in memory = Src
@@ -61,7 +65,8 @@ type Step struct {
 	// domain must keep what they hold.
 	Exact bool
 
-	// Of a ComputeStep, and of the combination of a ReduceStep.
+	// Of a ComputeStep, and of the combination of a ReduceStep, and of a FinalStep in
+	// arrays.
 	Program *arith.Program
 	Code    *sram.KernelCode // Program on the rows of Args and Dst
 
@@ -573,8 +578,11 @@ func (p *planner) node(id tdfg.NodeID) error {
 	if err != nil {
 		return err
 	}
-	if n.Kind == tdfg.Reduce {
-		return p.reduce(id, src)
+	switch {
+	case n.Kind == tdfg.Reduce:
+		return p.combine(id, src, ReduceStep)
+	case n.Kind == tdfg.Final && p.plan.Target.Finals:
+		return p.combine(id, src, FinalStep)
 	}
 	v, err := p.make(n.Type.Bits())
 	if err != nil {
@@ -949,8 +957,10 @@ func (p *planner) readLater(array int) bool {
 	return false
 }
 
-// reduce emits the reduction of groups, which combines a register with itself moved.
-func (p *planner) reduce(id tdfg.NodeID, src Register) error {
+// combine emits the reduction of groups, or of what these have given, which combines a
+// register with itself moved. The latter follows the former at once and takes no more
+// rows.
+func (p *planner) combine(id tdfg.NodeID, src Register, kind StepKind) error {
 	n := &p.g.Nodes[id]
 	bits := n.Type.Bits()
 	var acc *value
@@ -966,7 +976,7 @@ func (p *planner) reduce(id tdfg.NodeID, src Register) error {
 	if err != nil {
 		return err
 	}
-	s := Step{Kind: ReduceStep, Node: id, Src: src, Dst: acc.reg, Tmp: tmp.reg, Elem: n.Op, Type: n.Type, Direct: true}
+	s := Step{Kind: kind, Node: id, Src: src, Dst: acc.reg, Tmp: tmp.reg, Elem: n.Op, Type: n.Type, Direct: true}
 	s.Args = []Operand{{Register: acc.reg}, {Register: tmp.reg}}
 	if err := p.program(&s, micro{name(n.Type, n.Op.String()), []source{arg(0), arg(1)}, bits}); err != nil {
 		return err

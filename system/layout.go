@@ -133,7 +133,7 @@ func within(graphs []*tdfg.Graph, box lattice.Box, sizes map[string]int64) bool 
 
 // newLayout lays arrays out: in tiles of a shape, or of one that is chosen. The
 // error wraps errNear and a reason where the machine cannot hold them transposed.
-func newLayout(m *tile.Machine, arrays []*tdfg.Array, graphs []*tdfg.Graph, sizes map[string]int64, shape lowering.Shape) (*Layout, error) {
+func newLayout(m *tile.Machine, arrays []*tdfg.Array, graphs []*tdfg.Graph, sizes map[string]int64, shape lowering.Shape, finals bool) (*Layout, error) {
 	dims := graphs[0].Dims
 	bound := make(lattice.Box, dims)
 	for d := range bound {
@@ -175,7 +175,9 @@ func newLayout(m *tile.Machine, arrays []*tdfg.Array, graphs []*tdfg.Graph, size
 		return nil, fmt.Errorf("%w: %w", errNear, err)
 	}
 	if shape == nil {
-		if shape, err = lowering.Choose(size, c, hints(m.Array.Technology, graphs)); err != nil {
+		h := hints(m.Array.Technology, graphs)
+		h.Finals = finals
+		if shape, err = lowering.Choose(size, c, h); err != nil {
 			return nil, fmt.Errorf("%w: %w", errNear, err)
 		}
 	} else if err := c.Check(size, size, shape); err != nil {

@@ -23,7 +23,14 @@ type Prepared struct {
 // Prepare makes the layout and the plans with which [Run] executes a program. An
 // error says that the tiles asked for are not possible, or that sizes are missing.
 func Prepare(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *tile.Machine, shape lowering.Shape) (*Prepared, error) {
-	r := newRunner(p, sizes, nil, Options{Machine: m, Tile: shape, TimingOnly: true})
+	return PrepareRun(ctx, p, sizes, Options{Machine: m, Tile: shape})
+}
+
+// PrepareRun is Prepare for options of a run.
+func PrepareRun(ctx context.Context, p *tdfg.Program, sizes map[string]int64, opt Options) (*Prepared, error) {
+	opt.TimingOnly = true
+	m := opt.Machine
+	r := newRunner(p, sizes, nil, opt)
 	if err := r.prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -37,6 +44,7 @@ func Prepare(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *ti
 	}
 	_, _, fit := arraysOf(graphs)
 	out.Hints = hints(m.Array.Technology, fit)
+	out.Hints.Finals = opt.Finals
 	widest := 1
 	for _, a := range r.arrays {
 		widest = max(widest, a.Type.Bytes())

@@ -56,6 +56,10 @@ type Options struct {
 	// faster; otherwise all that can be in memory is.
 	Decide bool
 
+	// Finals has the last steps of reductions over several tiles computed in memory, which
+	// takes cycles; otherwise streams near the memory do them, as in the paper.
+	Finals bool
+
 	// MaxLive is the most elements of tensors that a region near the memory may have
 	// at a time; 0 sets no bound. See interp.Live.
 	MaxLive int64
@@ -170,7 +174,7 @@ func (r *runner) prepare(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	r.layout, err = newLayout(m, arrays, fit, r.sizes, r.opt.Tile)
+	r.layout, err = newLayout(m, arrays, fit, r.sizes, r.opt.Tile, r.opt.Finals)
 	switch {
 	case errors.Is(err, errNear):
 		for _, g := range fit {
@@ -189,7 +193,7 @@ func (r *runner) prepare(ctx context.Context) error {
 		}
 		r.boxes = append(r.boxes, box)
 	}
-	target := lowering.Target{Tech: m.Array.Technology, Rows: m.Array.Rows}
+	target := lowering.Target{Tech: m.Array.Technology, Rows: m.Array.Rows, Finals: r.opt.Finals}
 	for _, g := range fit {
 		wl := r.layout.Wordlines(g)
 		// The rows of arrays that other regions use are kept if the plan can do

@@ -442,3 +442,22 @@ func (f *machineFlags) shape(cmd *cobra.Command) (lowering.Shape, error) {
 	}
 	return s, nil
 }
+
+// Where the last steps of reductions over several tiles are executed.
+const (
+	finalsNear   = "near"
+	finalsMemory = "memory"
+)
+
+func addFinals(cmd *cobra.Command, fl *pflag.FlagSet, where *string) {
+	fl.StringVar(where, "finals", finalsNear, "`where` the last steps of reductions over several tiles are executed: near the memory, without time, or in memory")
+	complete(cmd, "finals", finalsNear, finalsMemory)
+}
+
+// parseFinals reports whether last steps are executed in memory.
+func parseFinals(cmd *cobra.Command, where string) (bool, error) {
+	if where != finalsNear && where != finalsMemory {
+		return false, usageError(cmd, "--finals %q, expected %s or %s", where, finalsNear, finalsMemory)
+	}
+	return where == finalsMemory, nil
+}

@@ -27,6 +27,7 @@ type lowerFlags struct {
 	set      []string
 	print    bool
 	all      bool
+	finals   string
 	json     bool
 }
 
@@ -68,6 +69,7 @@ func (a *app) lowerCommand() *cobra.Command {
 	f.machine.add(cmd, fl)
 	f.machine.addTile(fl)
 	fl.BoolVar(&f.optimize, "optimize", false, "optimise the graphs by equality saturation")
+	addFinals(cmd, fl, &f.finals)
 	fl.IntVar(&f.region, "region", 0, "`number` of the only region to show, 1 for the first")
 	fl.StringArrayVar(&f.set, "set", nil, "value of a loop around regions: `NAME=VALUE`")
 	fl.BoolVar(&f.print, "print", false, "print the commands")
@@ -150,6 +152,10 @@ func (a *app) lower(cmd *cobra.Command, nameOrFile string, f lowerFlags) error {
 	if err != nil {
 		return err
 	}
+	finals, err := parseFinals(cmd, f.finals)
+	if err != nil {
+		return err
+	}
 	set, err := parseValues(cmd, "--set", f.set)
 	if err != nil {
 		return err
@@ -180,7 +186,7 @@ func (a *app) lower(cmd *cobra.Command, nameOrFile string, f lowerFlags) error {
 		return usageError(cmd, "--region %d, expected 1 to %d", f.region, n)
 	}
 	line.phase("planning")
-	prepared, err := system.Prepare(s.ctx, program, k.sizes, machine, shape)
+	prepared, err := system.PrepareRun(s.ctx, program, k.sizes, system.Options{Machine: machine, Tile: shape, Finals: finals})
 	if err != nil {
 		return s.reasonOf(err)
 	}
@@ -422,7 +428,7 @@ func commandText(p *lowering.Plan, c *lowering.Command) string {
 	switch c.Kind {
 	case lowering.Compute:
 		operands := s.Args
-		if s.Kind == lowering.ReduceStep {
+		if s.Kind != lowering.ComputeStep {
 			operands = operands[:2] // the third is the result
 		}
 		var args []string

@@ -10,13 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/masim"
 	"github.com/bitsched/bitsched/sram/cost"
 	"github.com/bitsched/bitsched/system"
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/interp"
-	"github.com/bitsched/bitsched/tile"
 )
 
 type runFlags struct {
@@ -27,6 +25,7 @@ type runFlags struct {
 	threads  int
 	optimize bool
 	decide   bool
+	finals   string
 	seed     uint64
 	check    bool
 	trace    string
@@ -75,6 +74,7 @@ func (a *app) runCommand() *cobra.Command {
 	fl.IntVar(&f.every, "every", system.DefaultCheck, "at word fidelity, execute one in so many `arrays` bit by bit too")
 	fl.BoolVar(&f.optimize, "optimize", false, "optimise the graphs by equality saturation")
 	fl.BoolVar(&f.decide, "decide", false, "execute regions near the memory where Eq. 2 of the paper says so")
+	addFinals(cmd, fl, &f.finals)
 	fl.Uint64Var(&f.seed, "seed", 1, "`seed` of the arguments")
 	fl.BoolVar(&f.check, "check", true, "compare the result with the interpreter's")
 	fl.IntVar(&f.threads, "threads", 0, "number of `threads`, 0 for all cores")
@@ -170,6 +170,10 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 	if err != nil {
 		return err
 	}
+	finals, err := parseFinals(cmd, f.finals)
+	if err != nil {
+		return err
+	}
 	n, err := threads(cmd, f.threads)
 	if err != nil {
 		return err
@@ -222,7 +226,7 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 	if f.check {
 		want = memory.Clone()
 	}
-	opt := system.Options{Machine: machine, Fidelity: fidelity, Tile: shape, Threads: n, Check: f.every, Decide: f.decide, MaxLive: maxLiveElems}
+	opt := system.Options{Machine: machine, Fidelity: fidelity, Tile: shape, Threads: n, Check: f.every, Decide: f.decide, Finals: finals, MaxLive: maxLiveElems}
 	opt.Progress = a.regionProgress(line, program, k.sizes, "executing region")
 	if f.trace != "" {
 		opt.Trace = &system.Trace{}
@@ -254,7 +258,7 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 	}
 	if f.check {
 		line.phase("comparing with the interpreter")
-		if err := k.compare(s.ctx, program, machine, shape, want, memory); err != nil {
+		if err := k.compare(s.ctx, program, opt, want, memory); err != nil {
 			return s.reasonOf(err)
 		}
 		r.Checked = true
@@ -280,9 +284,9 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 
 // compare runs the kernel as it was compiled on the interpreter, and returns the
 // first difference of the result.
-func (k *kernel) compare(ctx context.Context, executed *tdfg.Program, m *tile.Machine, shape lowering.Shape, want, got *interp.Memory) error {
+func (k *kernel) compare(ctx context.Context, executed *tdfg.Program, run system.Options, want, got *interp.Memory) error {
 	opt := interp.Options{MaxLive: maxLiveElems}
-	prepared, err := system.Prepare(ctx, executed, k.sizes, m, shape)
+	prepared, err := system.PrepareRun(ctx, executed, k.sizes, run)
 	if err != nil {
 		return err
 	}
@@ -326,7 +330,7 @@ func (r *runResult) text(f runFlags) string {
 		s.add("near", "%s", why)
 	}
 	s.gap()
-	r.timeText(&s)
+	r.timeText(&s, f)
 	s.gap()
 	if r.Cycles != nil {
 		s.add("commands", "%d; %s lowered before and taken again", r.Commands, count(int(r.Memoized), "region"))
@@ -369,7 +373,7 @@ func (r *runResult) text(f runFlags) string {
 
 // timeText is where cycles went, and what took none because the model has no time
 // for it.
-func (r *runResult) timeText(s *summary) {
+func (r *runResult) timeText(s *summary, f runFlags) {
 	c := r.Cycles
 	switch {
 	case r.Regions == 0:
@@ -397,22 +401,30 @@ func (r *runResult) timeText(s *summary) {
 			s.add("  "+part.name, "%s", text)
 		}
 	}
-	where := "near the memory"
-	if r.NearRegions > 0 {
-		where = count(int(r.NearRegions), "region") + " near the memory"
-		if c == nil {
-			where = "all of the kernel: " + where
-		}
-	}
-	near := count(int(r.NearOps), "operation")
+	var near []string
 	if r.FinalOps > 0 {
-		near += fmt.Sprintf(" (%d in last steps of reductions)", r.FinalOps)
+		how := "in memory with --finals memory"
+		if f.finals == finalsMemory {
+			how = "over more tiles than arrays are good for, or over parts of tiles"
+		}
+		near = append(near, fmt.Sprintf("%d in last steps of reductions, %s", r.FinalOps, how))
 	}
+	rest := r.NearOps - r.FinalOps
 	switch {
 	case r.NearRegions > 0:
-		s.add("not timed", "%s, %s", where, near)
-	case r.NearOps > 0:
-		s.add("not timed", "%s: %s", where, near)
+		what := count(int(r.NearRegions), "region") + " near the memory"
+		if c == nil {
+			what = "all of the kernel: " + what
+		}
+		near = append([]string{fmt.Sprintf("%s, %s", what, count(int(r.NearOps), "operation"))}, near...)
+	case rest > 0:
+		near = append(near, fmt.Sprintf("%d in streams", rest))
+	}
+	if r.NearRegions == 0 && len(near) > 0 {
+		near[0] = count(int(r.NearOps), "operation") + " near the memory: " + near[0]
+	}
+	if len(near) > 0 {
+		s.add("not timed", "%s", strings.Join(near, "; "))
 	}
 }
 
