@@ -61,6 +61,18 @@ func TestPortBackPressure(t *testing.T) {
 	require.Equal(t, 2, p.Free())
 }
 
+// TestNewPortUsed asks for statistics before any time has passed.
+func TestNewPortUsed(t *testing.T) {
+	e := New()
+	require.NoError(t, e.Run(context.Background(), 7))
+	p, err := NewPort[int](e, PortConfig{Places: 2})
+	require.NoError(t, err)
+	require.True(t, p.Send(1))
+	require.Zero(t, p.Stats().Used)
+	require.NoError(t, e.Run(context.Background(), 10))
+	require.InDelta(t, 1, p.Stats().Used, 1e-12)
+}
+
 // TestPortKeepsItems sends and takes at random times: everything arrives once and
 // in order, after the latency, never more than the places at a time.
 func TestPortKeepsItems(t *testing.T) {
