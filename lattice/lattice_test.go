@@ -327,3 +327,30 @@ func TestRectsAreRight(t *testing.T) {
 	_, err = n.Box(map[string]int64{"M": 4})
 	require.EqualError(t, err, "lattice: no value for N")
 }
+
+// TestRect has the operations on intervals and rectangles by their texts.
+func TestRect(t *testing.T) {
+	r, err := lattice.ParseRect("[k,N)x[0,2*M)")
+	require.NoError(t, err)
+	require.Equal(t, "N-k", r[0].Len().String())
+	require.Equal(t, "[k+3,N+3)x[0,2*M)", r.Shift(0, lattice.Const(3)).String())
+	require.Equal(t, "[k,N)x[-k,2*M-k)", r.Shift(1, lattice.Sym("k").Scale(-1)).String())
+	require.Equal(t, "[k,N)x[k,k+1)", r.With(1, lattice.At(lattice.Sym("k"))).String())
+	require.Equal(t, "[k,N)x[0,M)", r.With(1, lattice.Upto(lattice.Sym("M"))).String())
+	require.Equal(t, "[k,N)x[0,2*M)", r.String(), "r itself stays")
+	require.True(t, r.Equal(r.Shift(0, lattice.Expr{})))
+	require.False(t, r.Equal(r.Shift(0, lattice.Const(1))))
+	require.False(t, r.Equal(r.Shift(1, lattice.Const(1))))
+	require.False(t, r.Equal(r[:1]))
+	require.False(t, r[0].Equal(lattice.Interval{Lo: r[0].Lo, Hi: r[1].Hi}))
+	require.False(t, r[0].Equal(lattice.Interval{Lo: r[1].Lo, Hi: r[0].Hi}))
+	require.False(t, r.Everywhere())
+	require.True(t, lattice.Rect(nil).Everywhere())
+	require.False(t, lattice.Rect{}.Everywhere())
+	require.Nil(t, lattice.Rect(nil).Bind(nil))
+	require.Equal(t, "[1,9)x[0,8)", r.Bind(map[string]int64{"k": 1, "N": 9, "M": 4}).String())
+	b, err := r.Box(map[string]int64{"k": 1, "N": 9, "M": 4})
+	require.NoError(t, err)
+	require.Equal(t, "[1,9)x[0,8)", b.String())
+	require.EqualValues(t, 7, r[1].Hi.Plus(7).Offset())
+}

@@ -114,6 +114,59 @@ func TestInfer(t *testing.T) {
 		{"dimension", func(b *tdfg.Builder) tdfg.NodeID {
 			return b.Move(b.Tensor(0, rect(t, "[0,N)x[0,1)")), 2, lattice.Const(1))
 		}, "tdfg: mv: dimension 2, expected 0 to 1"},
+		{"no kind", func(b *tdfg.Builder) tdfg.NodeID { return b.Add(tdfg.Node{}) }, "tdfg: Kind(0): no such kind"},
+		{"kind beyond the last", func(b *tdfg.Builder) tdfg.NodeID { return b.Add(tdfg.Node{Kind: tdfg.Stream + 1}) }, "tdfg: Kind(11): no such kind"},
+		{"no such operand", func(b *tdfg.Builder) tdfg.NodeID { return b.Move(b.Param("sum")+1, 0, lattice.Const(1)) },
+			"tdfg: mv: operand 0 is node 1, expected 0 to 0"},
+		{"two operands", func(b *tdfg.Builder) tdfg.NodeID {
+			a := b.Tensor(0, rect(t, "[0,N)x[0,1)"))
+			return b.Add(tdfg.Node{Kind: tdfg.Move, Args: []tdfg.NodeID{a, a}})
+		}, "tdfg: mv: 2 operands, expected 1"},
+		{"move of a constant", func(b *tdfg.Builder) tdfg.NodeID { return b.Move(b.Param("sum"), 0, lattice.Const(1)) },
+			"tdfg: mv: operand is the same everywhere, expected a tensor"},
+		{"convert to nothing", func(b *tdfg.Builder) tdfg.NodeID { return b.Convert(scalar.Invalid, b.Param("sum")) }, "tdfg: convert: no type to convert to"},
+		{"negative count", func(b *tdfg.Builder) tdfg.NodeID {
+			return b.Broadcast(b.Tensor(2, rect(t, "[k,k+1)x[0,M)")), 0, lattice.Const(0), lattice.Const(-1))
+		}, "tdfg: bc: count -1, expected at least 0"},
+		{"no coordinates", func(b *tdfg.Builder) tdfg.NodeID {
+			return b.Broadcast(b.Tensor(2, rect(t, "[k,k+1)x[0,M)")), 0, expr(t, "-k"), lattice.Const(0))
+		}, "fp32 [0,0)x[0,M)"},
+		{"differences", func(b *tdfg.Builder) tdfg.NodeID {
+			return b.Reduce(scalar.Sub, b.Tensor(0, rect(t, "[0,N)x[0,1)")), 0, 0)
+		},
+			"tdfg: reduce: reduction by sub of fp32 is not defined"},
+		{"reduction by a comparison", func(b *tdfg.Builder) tdfg.NodeID {
+			return b.Reduce(scalar.Eq, b.Tensor(0, rect(t, "[0,N)x[0,1)")), 0, 0)
+		},
+			"tdfg: reduce: reduction by eq of fp32 is not defined"},
+		{"reduction by bits", func(b *tdfg.Builder) tdfg.NodeID {
+			return b.Reduce(scalar.Xor, b.Tensor(0, rect(t, "[0,N)x[0,1)")), 0, 0)
+		},
+			"tdfg: reduce: reduction by xor of fp32 is not defined"},
+		{"negative groups", func(b *tdfg.Builder) tdfg.NodeID {
+			return b.Reduce(scalar.Add, b.Tensor(0, rect(t, "[0,N)x[0,1)")), 0, -4)
+		},
+			"tdfg: reduce: groups of -4, expected a power of two"},
+		{"final of a tensor", func(b *tdfg.Builder) tdfg.NodeID {
+			return b.Add(tdfg.Node{Kind: tdfg.Final, Op: scalar.Add, Args: []tdfg.NodeID{b.Tensor(0, rect(t, "[0,N)x[0,1)"))}})
+		}, "tdfg: final: operand is not a reduce"},
+		{"no such array", func(b *tdfg.Builder) tdfg.NodeID { return b.Tensor(3, rect(t, "[0,N)x[0,1)")) }, "tdfg: tensor: array 3, expected 0 to 2"},
+		{"dimensions of the array", func(b *tdfg.Builder) tdfg.NodeID { return b.Tensor(0, rect(t, "[0,N)")) }, "tdfg: tensor: 1 dimensions of A, expected 2"},
+		{"unknown symbol", func(b *tdfg.Builder) tdfg.NodeID { return b.Tensor(0, rect(t, "[0,Z)x[0,1)")) }, "tdfg: tensor: lattice: symbol Z is not declared"},
+		{"no such parameter", func(b *tdfg.Builder) tdfg.NodeID { return b.Param("total") }, "tdfg: const: no parameter total"},
+		{"parameter of another type", func(b *tdfg.Builder) tdfg.NodeID {
+			return b.Add(tdfg.Node{Kind: tdfg.Const, Param: "sum", Facts: tdfg.Facts{Type: scalar.Int8}})
+		}, "tdfg: const: parameter sum is fp32, expected int8"},
+		{"index of an unknown symbol", func(b *tdfg.Builder) tdfg.NodeID { return b.Index(scalar.Int32, lattice.Sym("Z")) }, "tdfg: const: lattice: symbol Z is not declared"},
+		{"constant without a type", func(b *tdfg.Builder) tdfg.NodeID { return b.Const(scalar.Invalid, 1) }, "tdfg: const: no type"},
+		{"remainders of numbers", func(b *tdfg.Builder) tdfg.NodeID { return b.Compute(scalar.Rem, b.Param("sum"), b.Param("sum")) }, "tdfg: cmp: rem of fp32 is not defined"},
+		{"no operands", func(b *tdfg.Builder) tdfg.NodeID { return b.Compute(scalar.Add) }, "tdfg: cmp: 0 operands of add, expected 2"},
+		{"moved to where the end is not known", func(b *tdfg.Builder) tdfg.NodeID {
+			return b.Move(b.Tensor(2, rect(t, "[0,k+1)x[0,1)")), 0, lattice.Const(1))
+		}, "tdfg: mv: lattice: cannot tell whether k+2 or N is less: bind their sizes, or give them bounds"},
+		{"domains that are not comparable", func(b *tdfg.Builder) tdfg.NodeID {
+			return b.Compute(scalar.Add, b.Tensor(2, rect(t, "[0,3)x[0,1)")), b.Tensor(2, rect(t, "[0,k+1)x[0,1)")))
+		}, "tdfg: cmp: dimension 0: lattice: cannot tell whether 3 or k+1 is less: bind their sizes, or give them bounds"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := tdfg.NewBuilder("test", scope(t))
@@ -161,6 +214,33 @@ func TestCheckFindsChanges(t *testing.T) {
 		require.NoError(t, g.Check())
 		spoil(g)
 		require.Error(t, g.Check(), name)
+	}
+}
+
+// TestOutputErrors has outputs that do not fit what they are written to.
+func TestOutputErrors(t *testing.T) {
+	for _, c := range []struct {
+		add  func(b *tdfg.Builder)
+		want string
+	}{
+		{func(b *tdfg.Builder) { b.Result(b.Const(scalar.Int8, 3), "sum") }, "tdfg: output 0: node 0 is int8, and sum is fp32"},
+		{func(b *tdfg.Builder) { b.Result(b.Tensor(0, rect(t, "[1,3)x[0,1)")), "sum") }, "tdfg: output 0: node 0 has coordinates [1,3) in dimension 0, expected one for scalar sum"},
+		{func(b *tdfg.Builder) { b.Result(b.Tensor(0, rect(t, "[1,2)x[0,1)")), "sum") }, ""},
+		{func(b *tdfg.Builder) { b.Result(b.Tensor(0, rect(t, "[1,2)x[0,1)")), "all") }, `tdfg: output 0: no scalar "all"`},
+		{func(b *tdfg.Builder) { b.Store(b.Tensor(0, rect(t, "[1,2)x[0,1)")), 3) }, "tdfg: output 0: array 3, expected 0 to 2"},
+		{func(b *tdfg.Builder) { b.Store(b.Convert(scalar.FP16, b.Tensor(0, rect(t, "[1,2)x[0,1)"))), 1) }, "tdfg: output 0: node 1 is fp16, and B has fp32"},
+		{func(b *tdfg.Builder) { b.Store(b.Tensor(2, rect(t, "[0,N)x[1,2)")), 1) }, "tdfg: output 0: [0,N)x[1,2) of B, expected a part of [0,N)x[0,1)"},
+		{func(b *tdfg.Builder) { b.Store(b.Param("sum"), 1) }, "tdfg: output 0: everywhere of B, expected a part of [0,N)x[0,1)"},
+		{func(b *tdfg.Builder) { b.Store(b.Tensor(2, rect(t, "[0,N)x[0,1)")), 1) }, ""},
+	} {
+		b := tdfg.NewBuilder("test", scope(t))
+		c.add(b)
+		_, err := b.Finish()
+		if c.want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.EqualError(t, err, c.want)
 	}
 }
 
