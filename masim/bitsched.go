@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/bitsched/bitsched/sram"
 )
@@ -205,7 +206,7 @@ func (b *bitsched) run(ctx context.Context, effort Effort) {
 		return
 	}
 	fronts := b.orders(ctx, int64(frontierShare*float64(work)), home, last, seed)
-	starts := b.starts(fronts, home, last)
+	starts := b.starts(ctx, fronts, home, last)
 	starts = append(starts, b.partitioned(ctx, fronts[:min(2, len(fronts))], home, seed(50))...)
 	if b.plan != nil {
 		starts = append(starts, start{b.plan, b.best, 0})
@@ -213,6 +214,7 @@ func (b *bitsched) run(ctx context.Context, effort Effort) {
 	for _, s := range starts {
 		b.offer(s.plan, s.cost)
 	}
+	starts = slices.DeleteFunc(starts, func(s start) bool { return s.plan == nil })
 	b.trials += len(starts)
 	starts = slices.DeleteFunc(starts, func(s start) bool { return s.cost == infeasible })
 	if len(starts) == 0 || b.best <= b.floor || effort == Fast && in.gates > searchLimit {
@@ -312,19 +314,27 @@ const switches = 16
 
 // starts returns for each order and each pair of the arrays home to last the
 // best plan that computes in the first array up to some time and in the second
-// from then on; the time may be the end.
-func (b *bitsched) starts(fronts []*frontier, home, last int) []start {
+// from then on; the time may be the end. Those that are not evaluated any more, since
+// the search is to end and has a plan, are infeasible: an evaluation of a large graph
+// takes seconds.
+func (b *bitsched) starts(ctx context.Context, fronts []*frontier, home, last int) []start {
 	in := b.in
 	n := last - home + 1
 	starts := make([]start, len(fronts)*n)
+	var found atomic.Bool
+	enough := func() bool { return ctx.Err() != nil && (b.plan != nil || found.Load()) }
 	b.each(len(starts), func(i int) {
+		if enough() {
+			starts[i].cost = infeasible
+			return
+		}
 		before, after := home+i%n, home+(i%n+1)%n
 		pl := in.inArray(fronts[i/n].order, before)
 		ev := b.evaluator(pl)
 		best := start{pl.clone(), ev.reset(), 0}
 		if before != after && in.gates <= searchLimit {
 			at := in.gates
-			for k := switches - 1; k > 0; k-- {
+			for k := switches - 1; k > 0 && !enough(); k-- {
 				from := in.gates * int32(k) / switches
 				for ; at > from; at-- {
 					pl.array[pl.order[at-1]] = uint8(after)
@@ -335,6 +345,9 @@ func (b *bitsched) starts(fronts []*frontier, home, last int) []start {
 			}
 		}
 		starts[i] = best
+		if best.cost != infeasible {
+			found.Store(true)
+		}
 	})
 	return starts
 }
@@ -357,10 +370,13 @@ func (b *bitsched) orders(ctx context.Context, work int64, home, last int, seed 
 	}
 	improve(fronts, work/3)
 	cost := make(map[*frontier]int)
-	for i, s := range b.starts(fronts, home, last) { // those of one order together
+	for i, s := range b.starts(ctx, fronts, home, last) { // those of one order together
 		f := fronts[i/(last-home+1)]
 		if c, ok := cost[f]; !ok || s.cost < c {
 			cost[f] = s.cost
+		}
+		if ctx.Err() != nil {
+			b.offer(s.plan, s.cost) // others may not be evaluated any more
 		}
 	}
 	best := slices.Clone(fronts)

@@ -144,3 +144,20 @@ func BenchmarkLarge(b *testing.B) {
 		})
 	}
 }
+
+// TestBitschedStops stops the search while gates are ordered, which is before anything
+// was compared: then one more evaluation of a plan is enough.
+func TestBitschedStops(t *testing.T) {
+	p := largeProblem(1000)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	r, err := runBitsched(ctx, p, Options{Effort: High, Progress: func(pr Progress) {
+		if pr.Phase == "ordering gates" {
+			cancel()
+		}
+	}})
+	require.NoError(t, err)
+	require.True(t, r.Stopped)
+	require.LessOrEqual(t, r.Trials, 2)
+	replay(t, p, r.Program)
+}

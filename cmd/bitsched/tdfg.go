@@ -143,8 +143,11 @@ func (a *app) tdfg(cmd *cobra.Command, nameOrFile string, f tdfgFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.svg == "-" || f.dot == "-" && f.json {
-		return usageError(cmd, "- as an output beside another, expected a file")
+	if f.svg == "-" {
+		return usageError(cmd, "--svg -, expected a file")
+	}
+	if f.dot == "-" && f.json {
+		return usageError(cmd, "--json and --dot - both want stdout")
 	}
 	for _, path := range []string{f.dot, f.svg} {
 		if err := a.checkWritable(path, nameOrFile); err != nil {
