@@ -220,3 +220,40 @@ func TestArraysOf(t *testing.T) {
 	}
 	require.Equal(t, []string{"A", "B", "E"}, got)
 }
+
+// TestWordThreads broadcasts from few tiles to many, and shifts from many, on one and on
+// three threads, and compares with the definition.
+func TestWordThreads(t *testing.T) {
+	const tiles, cols = 512, 64
+	few, many, bitlines := pattern(t, "3:5:2"), pattern(t, "0:1:256"), pattern(t, "0:8:7")
+	for _, c := range []lowering.Command{
+		{Kind: lowering.ShiftInter, Tiles: few, Whole: true, Src: 0, Dst: 8, Rows: 8, TileDist: 10, Copies: 240, TileStride: 2, BitlineDist: 3},
+		{Kind: lowering.ShiftInter, Tiles: few, Bitlines: bitlines, Src: 0, Dst: 8, Rows: 8, TileDist: 10, Copies: 99, TileStride: 2, BitlineDist: -1},
+		{Kind: lowering.ShiftInter, Tiles: many, Bitlines: bitlines, Src: 0, Dst: 8, Rows: 8, TileDist: 256, Copies: 1, TileStride: 1},
+	} {
+		r := rand.New(rand.NewPCG(1, 2))
+		src, want := make([]scalar.Value, tiles*cols), make([]scalar.Value, tiles*cols)
+		for i := range src {
+			src[i], want[i] = r.Uint64N(256), r.Uint64N(256)
+		}
+		old := slices.Clone(want)
+		lines := slices.Collect(bitlines.All())
+		for tile := range c.Tiles.All() {
+			for i := range int(c.Copies) {
+				for b := range cols {
+					at := b + int(c.BitlineDist)
+					if at >= 0 && at < cols && (c.Whole || slices.Contains(lines, b)) {
+						want[(tile+int(c.TileDist)+i*int(c.TileStride))*cols+at] = src[tile*cols+b]
+					}
+				}
+			}
+		}
+		for _, threads := range []int{1, 3} {
+			w := newWord(tiles, cols, threads, 0)
+			copy(w.plane(0), src)
+			copy(w.plane(8), old)
+			require.NoError(t, w.command(nil, &c, lowering.Inputs{}))
+			require.Equal(t, want, w.plane(8), "%d threads", threads)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bitsched/bitsched/internal/tdfgtest"
+	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/scalar"
 	"github.com/bitsched/bitsched/system"
 	"github.com/bitsched/bitsched/tdfg"
@@ -105,4 +106,43 @@ func TestFinals(t *testing.T) {
 	}
 	// Beyond 64 further tiles streams do it.
 	require.EqualValues(t, 65, sum(0, 66*256, true).FinalOps)
+}
+
+// TestFinalsOnThreads sums many rows over three tiles each, near the memory, on one and
+// on three threads.
+func TestFinalsOnThreads(t *testing.T) {
+	ctx := context.Background()
+	p, err := cfront.Compile(ctx, "rows.c", `void rows(int N, int M, const int A[N][M], int out[N]) {
+		inf_array(A, N, M);
+		inf_array(out, N);
+		#pragma bitsched region
+		for (int j = 0; j < N; j++) {
+			int s = 0;
+			for (int i = 0; i < M; i++) s += A[j][i];
+			out[j] = s;
+		} }`, cfront.Options{})
+	require.NoError(t, err)
+	const rows, cols = 2000, 48
+	sizes := map[string]int64{"N": rows, "M": cols}
+	m := interp.NewMemory()
+	require.NoError(t, m.Allocate(p.Arrays, sizes))
+	var want [rows]int32
+	r := rand.New(rand.NewPCG(3, 1))
+	for i := range m.Arrays["A"].Elems {
+		v := int32(r.Uint32())
+		m.Arrays["A"].Elems[i] = scalar.FromInt(scalar.Int32, int64(v))
+		want[i/cols] += v
+	}
+	for _, opt := range []system.Options{{Fidelity: system.Gate, Threads: 1}, {Fidelity: system.Gate, Threads: 3}, {Fidelity: system.Word, Threads: 3}} {
+		opt.Machine, opt.Tile = tile.Default(), lowering.Shape{16, 16}
+		got := m.Clone()
+		rep, err := system.Run(ctx, p, sizes, got, opt)
+		require.NoError(t, err)
+		require.Empty(t, rep.Reasons)
+		require.EqualValues(t, 2*rows, rep.FinalOps)
+		require.EqualValues(t, 2*rows, rep.NearOps)
+		for j := range rows {
+			require.Equal(t, want[j], int32(scalar.ToInt(scalar.Int32, got.Arrays["out"].Elems[j])), "row %d, %v", j, opt.Fidelity)
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/bitsched/bitsched/lattice"
 	"github.com/bitsched/bitsched/lowering"
@@ -37,25 +38,64 @@ func (r *runner) nearStep(ctx context.Context, p *lowering.Plan, s *lowering.Ste
 // final reduces the first elements of the groups of a reduction in order.
 func (r *runner) final(g *tdfg.Graph, s *lowering.Step, n *tdfg.Node, values map[string]int64) error {
 	box, group, err := r.groups(g, n, values)
-	if err != nil {
+	if err != nil || box.Empty() {
 		return err
 	}
 	d := n.Dim
 	lo, hi := box[d].Lo, box[d].Hi
 	out := box.With(d, lattice.Range{Lo: lo, Hi: lo + 1})
-	q := make([]int64, len(box))
-	for pt, more := out.First(), !out.Empty(); more; more = out.Next(pt) {
-		copy(q, pt)
-		q[d] = lo / group * group
-		acc := r.at(s.Src, q)
-		for q[d] += group; q[d] < hi; q[d] += group {
-			acc = scalar.Eval(n.Op, n.Type, acc, r.at(s.Src, q))
-			r.report.NearOps++
+	r.eachTile(out, func(part lattice.Box) {
+		q := make([]int64, len(box))
+		for pt, more := part.First(), true; more; more = part.Next(pt) {
+			copy(q, pt)
+			q[d] = lo / group * group
+			acc := r.at(s.Src, q)
+			for q[d] += group; q[d] < hi; q[d] += group {
+				acc = scalar.Eval(n.Op, n.Type, acc, r.at(s.Src, q))
+			}
+			t, b := r.layout.Grid.Locate(pt)
+			r.data.write(s.Dst, t, b, acc)
 		}
-		t, b := r.layout.Grid.Locate(pt)
-		r.data.write(s.Dst, t, b, acc)
-	}
+	})
+	r.report.NearOps += ((hi-1)/group - lo/group) * out.Size()
 	return nil
+}
+
+// eachTile calls f for the part of a box in each tile that has one, shared out among
+// threads, which must not write to a tile of another.
+func (r *runner) eachTile(box lattice.Box, f func(part lattice.Box)) {
+	shape := r.layout.Grid.Tile()
+	n := int64(1)
+	for d, x := range box {
+		n *= (x.Hi-1)/shape[d] - x.Lo/shape[d] + 1
+	}
+	threads := int64(max(1, r.opt.Threads))
+	const few = 1 << 10 // points
+	if box.Size() < few {
+		threads = 1
+	}
+	var wg sync.WaitGroup
+	for k := range threads {
+		work := func() {
+			part := box.Clone()
+			for i := k * n / threads; i < (k+1)*n/threads; i++ {
+				rest := i
+				for d, x := range box {
+					tiles := (x.Hi-1)/shape[d] - x.Lo/shape[d] + 1
+					at := (x.Lo/shape[d] + rest%tiles) * shape[d]
+					rest /= tiles
+					part[d] = x.Intersect(lattice.Range{Lo: at, Hi: at + shape[d]})
+				}
+				f(part)
+			}
+		}
+		if threads == 1 {
+			work()
+		} else {
+			wg.Go(work)
+		}
+	}
+	wg.Wait()
 }
 
 // at returns the word of a register at a lattice point.

@@ -19,7 +19,7 @@ type word struct {
 	threads     int
 	every       int // tiles from one that is checked to the next; 0 checks none
 
-	mu      sync.Mutex // of what follows
+	mu      sync.RWMutex // of what follows
 	planes  map[int][]scalar.Value
 	checked int64 // elements compared with the bits of programs
 	err     error
@@ -33,10 +33,15 @@ func newWord(tiles, cols, threads, every int) *word {
 // another has its plane: no two words with different first rows are live on the same
 // rows.
 func (w *word) plane(row int) []scalar.Value {
+	w.mu.RLock()
+	p := w.planes[row]
+	w.mu.RUnlock()
+	if p != nil {
+		return p
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	p := w.planes[row]
-	if p == nil {
+	if p = w.planes[row]; p == nil {
 		p = make([]scalar.Value, w.tiles*w.cols)
 		w.planes[row] = p
 	}
@@ -95,21 +100,28 @@ func (w *word) lines(c *lowering.Command) []int {
 
 // each calls f for the tiles of a pattern, shared out among threads.
 func (w *word) each(tiles lowering.Pattern, f func(t int)) {
-	n := tiles.Len()
+	w.copies(tiles, 1, func(t, _ int) { f(t) })
+}
+
+// copies calls f for the tiles of a pattern and each number of a copy, shared out among
+// threads.
+func (w *word) copies(tiles lowering.Pattern, copies int, f func(t, number int)) {
+	n := tiles.Len() * copies
 	const few = 64
 	if w.threads < 2 || n < few {
 		for t := range tiles.All() {
-			f(t)
+			for i := range copies {
+				f(t, i)
+			}
 		}
 		return
 	}
-	list := slices.AppendSeq(make([]int, 0, n), tiles.All())
+	list := slices.AppendSeq(make([]int, 0, tiles.Len()), tiles.All())
 	var wg sync.WaitGroup
-	for i := range w.threads {
-		part := list[i*n/w.threads : (i+1)*n/w.threads]
+	for k := range w.threads {
 		wg.Go(func() {
-			for _, t := range part {
-				f(t)
+			for i := k * n / w.threads; i < (k+1)*n/w.threads; i++ {
+				f(list[i/copies], i%copies)
 			}
 		})
 	}
@@ -143,15 +155,11 @@ func (w *word) shift(c *lowering.Command) {
 			}
 		}
 	}
-	w.each(c.Tiles, func(t int) {
-		if c.Kind != lowering.ShiftInter {
-			move(t, t)
-			return
-		}
-		for i := range int(c.Copies) {
-			move(t, t+int(c.TileDist)+i*int(c.TileStride))
-		}
-	})
+	if c.Kind != lowering.ShiftInter {
+		w.each(c.Tiles, func(t int) { move(t, t) })
+		return
+	}
+	w.copies(c.Tiles, int(c.Copies), func(t, i int) { move(t, t+int(c.TileDist)+i*int(c.TileStride)) })
 }
 
 // computer computes the elements of a tile.

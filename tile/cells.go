@@ -246,9 +246,14 @@ func (c *Cells) Run(ctx context.Context, threads int, ops []Op) error {
 		if n < len(ops) {
 			op := &ops[n]
 			t := task{op, newShifter(c, op)}
-			c.parallel(ctx, threads, len(c.groups), func() func(int) {
+			// The source of a broadcast may lie in one group: threads share the copies.
+			parts := c.parts(op, threads)
+			c.parallel(ctx, threads, len(c.groups)*parts, func() func(int) {
 				var buf rowBuffer
-				return func(g int) { c.transfer(&t, g, &buf) }
+				return func(i int) {
+					k := i % parts
+					c.transfer(&t, i/parts, k*op.copies/parts, (k+1)*op.copies/parts, &buf)
+				}
 			})
 			n++
 		}
@@ -258,6 +263,22 @@ func (c *Cells) Run(ctx context.Context, threads int, ops []Op) error {
 		ops = ops[n:]
 	}
 	return nil
+}
+
+// parts returns in how many parts the copies of a transfer are cut, so that there are a
+// few pieces of work for each thread.
+func (c *Cells) parts(op *Op, threads int) int {
+	if threads < 2 || op.copies < 2 {
+		return 1
+	}
+	const each = 4
+	sources := 0
+	for g := range c.groups {
+		if c.lanesOf(&op.on, g) != 0 {
+			sources++
+		}
+	}
+	return max(1, min(op.copies, each*threads/max(1, sources)))
 }
 
 // parallel does n pieces of work on threads, each with a worker of its own.
@@ -379,9 +400,9 @@ func (w *worker) masked(op *Op, rows sram.Group, lanes uint32) {
 	}
 }
 
-// transfer executes a transfer from the arrays of a group: all at once where they
-// go to one group, in the same lanes.
-func (c *Cells) transfer(t *task, g int, buf *rowBuffer) {
+// transfer executes the copies from one number to another of a transfer from the
+// arrays of a group: all at once where they go to one group, in the same lanes.
+func (c *Cells) transfer(t *task, g, from, to int, buf *rowBuffer) {
 	lanes := c.lanesOf(&t.on, g)
 	if left := c.arrays - g*c.lanes; left < c.lanes {
 		lanes &= 1<<left - 1
@@ -391,7 +412,7 @@ func (c *Cells) transfer(t *task, g int, buf *rowBuffer) {
 	}
 	full := lanes == uint32(1)<<c.lanes-1
 	src := c.groups[g]
-	for i := range t.copies {
+	for i := from; i < to; i++ {
 		dist := t.arrayDist + i*t.stride
 		if full && dist%c.lanes == 0 {
 			c.transferRows(t, c.groups[g+dist/c.lanes], src, 0, 0, sram.GroupWords, buf)
