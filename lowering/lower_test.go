@@ -1,11 +1,13 @@
 package lowering_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/bitsched/bitsched/lowering"
+	"github.com/bitsched/bitsched/tdfg"
 )
 
 // TestLowerByHand has the commands of broadcasts, reductions, moves and copies of an
@@ -91,4 +93,45 @@ func TestLowerByHand(t *testing.T) {
 		}
 		require.Equal(t, c.want, got, c.why)
 	}
+}
+
+// TestLowerNothing lowers steps whose domains are empty for the size at hand: there are no
+// commands, and for another size there are.
+func TestLowerNothing(t *testing.T) {
+	g, err := tdfg.ParseGraph("g", `graph g dims 1
+symbol N in [4,12)
+array A int8[16] on 0
+array B int8[16] on 0
+array C int8[16] on 0
+array D int8[16] on 0
+%0 = tensor A [4,N)
+%1 = cmp neg %0
+%2 = mv %1 dim 0 dist 4
+%3 = tensor A [2,3)
+%4 = bc %3 dim 0 dist 2 count N-4
+%5 = cmp add %1 %4
+store %2 B
+store %5 C
+store %0 D
+`)
+	require.NoError(t, err)
+	p, err := lowering.NewPlan(context.Background(), g, lowering.Target{Tech: "neural-cache", Rows: 256}, []int{0, 8, 16, 24}, nil)
+	require.NoError(t, err)
+	grid, err := lowering.NewGrid([]int64{16}, lowering.Shape{4})
+	require.NoError(t, err)
+	cmds, err := p.Lower(nil, grid, map[string]int64{"N": 4})
+	require.NoError(t, err)
+	require.Empty(t, cmds)
+	cmds, err = p.Lower(cmds, grid, map[string]int64{"N": 5})
+	require.NoError(t, err)
+	steps := map[int32]bool{}
+	for _, c := range cmds {
+		steps[c.Step] = true
+	}
+	require.Len(t, steps, len(p.Steps))
+	more, err := p.Lower(cmds, grid, map[string]int64{"N": 5})
+	require.NoError(t, err)
+	require.Equal(t, append(cmds, cmds...), more, "appended")
+	_, err = p.Lower(nil, grid, nil)
+	require.EqualError(t, err, "lowering: g: node 1: compute: lattice: no value for N")
 }

@@ -160,6 +160,33 @@ func TestFootprint(t *testing.T) {
 	require.Greater(t, hulls, 200)
 }
 
+// TestFootprintByHand has the least rectangles, and whether all of them is accessed.
+func TestFootprintByHand(t *testing.T) {
+	for text, want := range map[string]string{
+		"for i in [0,8) {\nload a: A[i+1]\n}\n":                        "[1,9) true",
+		"for i in [0,8) {\nload a: A[9-i]\n}\n":                        "[2,10) true",
+		"for i in [0,8) step -1 {\nload a: A[i]\n}\n":                  "[0,8) true",
+		"for i in [0,8) step 3 {\nload a: A[i]\n}\n":                   "[0,7) false", // 0, 3, 6
+		"for i in [0,8) step -3 {\nload a: A[i]\n}\n":                  "[1,8) false", // 7, 4, 1
+		"for i in [0,7) step 3 {\nload a: A[9-i]\n}\n":                 "[3,10) false",
+		"for i in [0,4) {\nload a: A[2*i]\n}\n":                        "[0,7) false",
+		"for i in [0,4) {\nload a: A[i] if lt(i, int64(3))\n}\n":       "[0,4) false",
+		"for i in [2,4) {\nfor j in [0,8) {\nload a: B[i][j]\n}\n}\n":  "[0,8)x[2,4) true",
+		"for i in [2,4) {\nfor j in [0,8) {\nload a: B[j][i]\n}\n}\n":  "[2,4)x[0,8) true",
+		"for i in [2,4) {\nload a: B[i][i]\n}\n":                       "[2,4)x[2,4) false",
+		"for i in [2,5) {\nfor j in [i,8) {\nload a: A[j]\n}\n}\n":     "[2,8) false",
+		"for i in [2,5) {\nfor j in [0,i) {\nload a: A[j]\n}\n}\n":     "[0,4) false",
+		"for i in [2,5) {\nfor j in [0,4) {\nload a: A[2*i-j]\n}\n}\n": "[1,9) false",
+		"for i in [0,N) {\nload a: A[i]\n}\n":                          "[0,N) true",
+		"for i in [0,N) step 2 {\nload a: A[N-i-1]\n}\n":               "[0,N) false",
+	} {
+		g := parse(t, "graph g\nsymbol N in [1,10)\narray A int32[10]\narray B int32[8][8]\n"+text)
+		f, ok := g.Footprint(g.Stream("a"))
+		require.True(t, ok)
+		require.Equal(t, want, fmt.Sprint(f.Rect, f.Exact), text)
+	}
+}
+
 func TestFootprintOfData(t *testing.T) {
 	g := parse(t, "graph g\narray A int32[8]\nfor i in [0,8) {\nload a: A[i]\nload b: A[a]\nload c: A[7-i] if ne(a, b)\nfor j in [0,a) {\nload d: A[j]\n}\n}\nfor k in [0,8) while lt(k, int64(3)) {\nload e: A[k]\n}\n")
 	for name, want := range map[string]string{"a": "[0,8) true", "b": "", "c": "[0,8) false", "d": "", "e": ""} {

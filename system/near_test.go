@@ -412,6 +412,32 @@ for k in [0,4) step 1 {
 }
 `,
 	},
+	{
+		// The streams get a sum that the host computes in the place of p.
+		name: "host", tile: lowering.Shape{64}, ops: 8, elements: 8 + 8, steps: 1, dram: 2,
+		text: `program host
+array B int32[128] on 0
+scalar p int32 input
+region r dims 1 {
+  array B int32[128] on 0
+  param p int32
+  %0 = tensor B [0,128)
+  %1 = const param p
+  %2 = const int32 1000
+  %3 = cmp add %1 %2
+  %4 = strm int32 B p=%3 {
+    graph g
+    array B int32[128]
+    param p int32
+    for i in [0,8) {
+      rmw b: B[i] = add(@, p)
+    }
+  }
+  %5 = cmp sub %0 %4
+  store %5 B
+}
+`,
+	},
 }
 
 // TestNearCounts runs programs that need the memory at both fidelities and holds arrays
