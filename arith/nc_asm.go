@@ -144,6 +144,18 @@ func (a *asm) reduce(op uint8, d bit, w word) {
 	}
 }
 
+// reduceNot writes the complement of op over all of w to d, in as many cycles; w
+// has two bits or more.
+func (a *asm) reduceNot(op uint8, d bit, w word) {
+	last := len(w) - 1
+	x := w[0]
+	if last > 1 {
+		a.reduce(op, d, w[:last])
+		x = d
+	}
+	a.fn(op-opAnd+opNand, d, x, w[last])
+}
+
 // isConst reports whether all bits of w are constants.
 func isConst(w word) bool {
 	for _, b := range w {

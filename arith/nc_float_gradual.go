@@ -2,178 +2,364 @@ package arith
 
 import "math/bits"
 
-// mulGradual multiplies numbers of a format whose least normal number is so small
-// that the product of two subnormal ones rounds to zero: its bias is at least
-// Man+2. So at most one operand is subnormal where that matters.
+// gradual is a multiplication of numbers of a format whose least normal number is
+// so small that the product of two subnormal ones rounds to zero: its bias is at
+// least Man+2. So at most one operand is subnormal where that matters.
 //
 // The exponent that the second bit of the product has, E, is known before the
-// product. Where it is negative, the product begins 2^stages places further down;
-// then it moves up in one normalisation, no further than the low bits of E say.
-// These are right in both cases: moving up by E modulo 2^stages from there is
-// moving down by -E. Where the result is zero, infinite or NaN the product begins
-// down there and stays below the fraction, which makes that zero.
+// product. Where it is negative, the product begins base places further down; then
+// it moves up in one normalisation, no further than what E leaves. Where the
+// result is infinite, NaN or too small, the product begins down there and stays,
+// which makes the fraction zero.
+type gradual struct {
+	*asm
+	f    *Format
+	u, v unpacked
+	p    int // bits of a significand
+
+	// Stages of the normalisation, the first of 2^(stages-1) places, and how far the
+	// product begins down where E is negative: p rounded up to a multiple of the
+	// second stage.
+	stages, base int
+
+	notSpecial       bit  // neither operand is infinite or NaN
+	uSpecial         bit  // u is
+	uNaN, vNaN       bit  // that the result is NaN if special; first, that the operand's exponent is zero
+	exp              word // E + 2^(Exp-1) in Exp+1 bits
+	product          word
+	notInf           bit // the result is finite
+	good, high       bit // it is neither zero because of E nor infinite; and E is not negative
+	unbounded        bit // E is beyond what the stages move
+	notMoved         word
+	w                word // the product in place: bit i in w[i+base-p]
+	sticky, dropped1 bit
+	dropped2         bit
+}
+
+// mulGradual multiplies with subnormal operands and results.
 func (a *asm) mulGradual(f *Format, d word, u, v unpacked) {
 	p := f.Man + 1
-	stages := bits.Len(uint(p))
-	first := 1 << (stages - 1) // how far the first stage moves
-	some := bit(none)
-	if first >= 4 {
-		// No one among the top first-1 bits of an operand.
-		some = a.classifyFrom(&u, first-2)
-		upper := a.classifyFrom(&v, first-2)
-		a.fn(opAnd, some, some, upper)
-		a.free(upper)
-	} else {
-		a.classify(&u, true)
-		a.classify(&v, true)
-	}
-	sign := d[p+f.Exp-1]
-	a.fn(opXor, sign, u.sign, v.sign)
-
-	nan, inf, bad := a.row(), a.row(), a.row()
-	a.fn(opAnd, nan, u.special, u.fraction)
-	a.fn(opAnd, inf, v.special, v.fraction)
-	a.fn(opOr, nan, nan, inf)
-	a.fn(opOr, inf, u.special, v.special)
-	a.fn(opOr, u.fraction, u.fraction, u.hidden)
-	a.fn(opOr, v.fraction, v.fraction, v.hidden)
-	a.fn(opNand, bad, u.fraction, v.fraction) // a zero
-	a.fn(opAnd, u.special, inf, bad)
-	a.fn(opOr, nan, nan, u.special)
-	a.free(u.special, v.special, u.fraction, v.fraction)
-
-	exp, negative := a.productExponent(f, &u, &v)
+	g := &gradual{asm: a, f: f, u: u, v: v, p: p, stages: bits.Len(uint(p))}
+	second := 1 << (g.stages - 2)
+	g.base = (p + second - 1) / second * second
 
 	// The low bits of the product lie where the result will.
-	low := p - 2
-	product := append(append(word{}, d[:low]...), a.rows(2*p-low)...)
-	a.mulFull(product, u.significand(), v.significand(), false)
-	a.free(u.hidden, v.hidden)
+	g.product = append(append(word{}, d[:p-2]...), a.rows(p+2)...)
+	sign := d[p+f.Exp-1]
+	a.fn(opXnor, sign, u.sign, v.sign)
+	g.flags()
+	g.exponents()
+	g.multiplier()
+	g.significands()
+	g.decide()
+	g.place()
+	for k := g.stages - 1; k >= 0; k-- {
+		g.stage(k)
+	}
+	g.pack(d)
+
+	nan := a.row()
+	a.fn(opNor, nan, g.uNaN, g.vNaN)
+	a.fn(opNor, nan, nan, g.notSpecial)
+	a.fn(opOr, d[f.Man-1], d[f.Man-1], nan)
+	a.fn(opNor, sign, sign, nan)
+	a.free(nan, g.uNaN, g.vNaN, g.notSpecial)
+}
+
+// flags looks at the exponents of the operands: 4(Exp-1)+3 cycles.
+func (g *gradual) flags() {
+	for _, x := range []*unpacked{&g.u, &g.v} {
+		x.special = g.row()
+		g.reduce(opAnd, x.special, x.exp)
+	}
+	g.uNaN, g.vNaN = g.row(), g.row()
+	g.reduceNot(opOr, g.uNaN, g.u.exp)
+	g.reduceNot(opOr, g.vNaN, g.v.exp)
+	g.u.hidden, g.v.hidden = g.row(), g.product[2*g.p-1]
+	g.not(g.u.hidden, g.uNaN)
+	g.not(g.v.hidden, g.vNaN)
+	g.notSpecial, g.uSpecial = g.row(), g.u.special
+	g.fn(opNor, g.notSpecial, g.u.special, g.v.special)
+}
+
+// exponents adds the exponents, 0 counting as 1, and 1, which is E + 2^(Exp-1). It
+// leaves notSpecial in the carry. Exp+4 cycles.
+func (g *gradual) exponents() {
+	n := g.f.Exp
+	g.exp = g.rows(n + 1)
+	y := g.row()
+	g.fn(opOr, g.exp[0], g.u.exp[0], g.uNaN)
+	g.fn(opOr, y, g.v.exp[0], g.vNaN)
+	g.loadCarry(one1)
+	g.add(g.exp[0], g.exp[0], y)
+	for i := 1; i < n; i++ {
+		g.add(g.exp[i], g.u.exp[i], g.v.exp[i])
+	}
+	g.add(g.exp[n], g.notSpecial, g.notSpecial)
+	g.free(y)
+}
+
+// multiplier copies the fraction of v to the upper half of the product and finds
+// whether v makes the result NaN, in one go: adding a bit, one and the carry gives
+// the bit and a carry where the carry is set, which it is unless an operand is
+// special; else the carry becomes the disjunction of the bits. The lowest bit
+// becomes one where an operand is special. Man+3 cycles.
+func (g *gradual) multiplier() {
+	for i, b := range g.v.man {
+		g.add(g.product[g.p+i], b, one1)
+	}
+	// A special operand with a fraction, or a zero.
+	g.tagCarry()
+	g.copym(g.vNaN, g.v.special)
+	g.free(g.v.special)
+	g.fn(opOr, g.product[g.p], g.product[g.p], g.v.man[0])
+}
+
+// significands multiplies the significands. The carry is left set, and nothing
+// changes it before pack.
+func (g *gradual) significands() {
+	by := g.v.significand()
+	by[0] = g.product[g.p]
+	g.mulUpon(g.product, g.u.significand(), by, one1)
+	g.free(g.u.hidden)
+}
+
+// decide classifies the results by E and, where E is the greatest but one, by the
+// top bit of the product. About Exp+stages+9 cycles.
+func (g *gradual) decide() {
+	exp, n := g.exp, g.f.Exp
+	a, b := exp[g.stages-1], exp[g.stages-2]
+	mid := exp[g.stages : n-1]
+	both := g.dropped1
+	both = g.row()
+	g.fn(opAnd, both, a, b)
+	ones := g.row() // in mid
+	if len(mid) > 0 {
+		g.reduce(opAnd, ones, mid)
+	}
+
+	// E is at least -base where it is negative.
+	t, notLow := g.row(), g.row()
+	g.fn(opOr, notLow, exp[n], exp[n-1])
+	var in word
+	if len(mid) > 0 {
+		in = append(in, ones)
+	}
+	switch second := 1 << (g.stages - 2); g.base / second {
+	case 2:
+		in = append(in, a)
+	case 3:
+		g.fn(opOr, t, a, b)
+		in = append(in, t)
+	}
+	fits := bit(one1)
+	if len(in) > 0 {
+		fits = t
+		g.reduce(opAnd, t, in)
+		g.fn(opOr, t, t, notLow)
+	}
 
 	// Infinite: E, or E+1 where the product has its top bit, is all ones or more.
-	t, over := a.row(), exp[f.Exp]
-	exp = exp[:f.Exp]
-	a.fn(opOr, t, exp[0], product[2*p-1])
+	over := g.row()
+	g.fn(opOr, over, exp[0], g.product[2*g.p-1])
+	all := append(word{}, exp[1:n-1]...)
+	if g.stages > 2 {
+		all = append(append(word{}, exp[1:g.stages-2]...), both)
+		if len(mid) > 0 {
+			all = append(all, ones)
+		}
+	}
+	for _, x := range all {
+		g.fn(opAnd, over, over, x)
+	}
+	g.fn(opOr, over, over, exp[n-1])
+	g.fn(opNand, over, over, exp[n])
+	g.fn(opAnd, over, over, g.notSpecial)
+	g.notInf = over
+	g.high, g.good = notLow, t
+	g.fn(opAnd, g.high, notLow, g.notInf)
+	g.fn(opAnd, g.good, fits, g.notInf)
+
+	g.unbounded = ones
+	if len(mid) == 0 {
+		g.copy(ones, exp[n])
+	} else {
+		g.reduce(opOr, ones, mid)
+		g.fn(opAnd, ones, ones, exp[n-1])
+		g.fn(opOr, ones, ones, exp[n])
+	}
+	g.dropped1 = both
+}
+
+// place moves the product down by base where high is not set, with what is then
+// below all that may come up gathered in sticky. A result that is not good has
+// ones in the top bit, which keeps it where it is, and zeros below down to the
+// guard bit.
+func (g *gradual) place() {
+	n, p := 2*g.p, g.p
+	sticky, low := g.row(), bit(zero)
+	g.reduce(opOr, sticky, g.product[:p-1])
+	// The multiplier is odd where an operand is special: sticky tells whether u has
+	// a fraction.
+	g.tag(sticky)
+	g.copym(g.uNaN, g.uSpecial)
+	g.free(g.uSpecial)
+	g.fn(opNor, sticky, sticky, g.product[p-1])
+	g.fn(opNor, sticky, sticky, g.high)
+	g.sticky = sticky
+
+	g.w = append(zeros(g.base-p), g.product...)
+	g.tagNot(g.high)
+	for i, b := range g.product[p:] {
+		g.moveBit(g.w, i, b, &low)
+	}
+	// The bits of E that say how far it rises again: less 2^stages-base.
+	a, b, both := g.exp[g.stages-1], g.exp[g.stages-2], g.dropped1
+	switch second := 1 << (g.stages - 2); g.base / second {
+	case 2:
+		g.copym(a, zero)
+	case 3:
+		g.fnm(opXor, b, a, both)
+		g.copym(a, both)
+	}
+	g.free(low, both)
+	g.dropped1 = none
+	top := g.at(n - 1)
+	for i := n - g.base; i < n-1; i++ {
+		g.fn(opAnd, g.at(i), g.at(i), g.high)
+	}
+	g.fn(opNand, top, top, g.high)
+	g.fn(opNand, top, top, g.good)
+	if g.base == p {
+		g.fn(opAnd, g.at(p-1), g.at(p-1), g.good)
+	}
+	g.free(g.high)
+	g.notMoved = g.rows(g.stages)
+}
+
+// at is bit i of the product in place; below, it is zero.
+func (g *gradual) at(i int) bit {
+	if i += g.base - g.p; i >= 0 {
+		return g.w[i]
+	}
+	return zero
+}
+
+// gather writes the disjunction of x and the bits from i up to j to a new row.
+func (g *gradual) gather(x bit, i, j int) bit {
+	t := g.row()
+	for ; i < j; i++ {
+		if b := g.at(i); b != zero {
+			g.fn(opOr, t, x, b)
+			x = t
+		}
+	}
+	if x != t {
+		g.copy(t, x)
+	}
+	return t
+}
+
+// stage moves up by 2^k where the top 2^k bits are zero and E leaves room. What no
+// later stage can bring up to the guard bit is gathered in sticky.
+func (g *gradual) stage(k int) {
+	p, n, s := g.p, 2*g.p, 1<<k
+	from := p - s // the lowest bit that may come up
+	second := 1 << (g.stages - 2)
+	first2 := g.base <= 3*second && k >= g.stages-2
+	var t bit
+	switch {
+	case !first2:
+		t = g.gather(g.sticky, p-2*s, p-s)
+	case k == g.stages-1:
+		// What moves here has nothing but zeros where the second stage drops bits. So
+		// what is dropped where it stays in both is known now, and these bits need not
+		// be written.
+		g.dropped1 = g.gather(g.sticky, p-g.base, p-s)
+		g.dropped2 = g.gather(g.dropped1, p-s, p-second)
+		from = p - second
+		if p == 3*second { // a guard bit if it moves in both
+			from--
+		}
+	}
+
+	stay, may := g.notMoved[k], g.row()
+	if s == 1 {
+		g.fn(opNor, may, g.exp[k], g.unbounded)
+		g.fn(opOr, stay, may, g.at(n-1))
+	} else {
+		g.fn(opOr, may, g.exp[k], g.unbounded)
+		g.reduceNot(opOr, stay, g.w[len(g.w)-s:])
+		g.fn(opNand, stay, stay, may)
+	}
+	g.tagNot(stay)
+	// E bounds what comes if it did so far; it does not where it would have let it
+	// move and a one was in the way.
+	g.copym(may, g.unbounded)
+	g.free(g.unbounded)
+	g.unbounded = may
+
+	for i := n - 1; i >= from; i-- {
+		g.copym(g.at(i), g.at(i-s))
+	}
+	switch {
+	case !first2:
+		g.copym(t, g.sticky)
+		g.free(g.sticky)
+		g.sticky = t
+	case k == g.stages-1:
+		g.copym(g.dropped1, g.sticky)
+		g.copym(g.dropped2, g.sticky)
+		g.free(g.sticky)
+	default:
+		g.copym(g.dropped2, g.dropped1)
+		g.free(g.dropped1)
+		g.sticky = g.dropped2
+	}
+}
+
+// pack rounds to even and writes the result but its sign. Where the top bit is set
+// the exponent is E+1 less what was moved; else it is zero, or all ones.
+func (g *gradual) pack(d word) {
+	f, p := g.f, g.p
+	exp := d[f.Man : f.Man+f.Exp]
+	top := g.at(2*p - 1)
+	if second := 1 << (g.stages - 2); p == 3*second {
+		// What moved in the first two stages had p bits and leaves no sticky one.
+		t := g.row()
+		g.fn(opOr, t, g.notMoved[g.stages-1], g.notMoved[g.stages-2])
+		g.fn(opAnd, g.sticky, g.sticky, t)
+		g.free(t)
+	}
+	// A result that is not good has a one on top, which is added below.
+	g.fn(opXor, exp[0], g.good, g.notInf)
 	for _, b := range exp[1:] {
-		a.fn(opAnd, t, t, b)
+		g.not(b, g.good)
 	}
-	a.fn(opOr, over, over, t)
-	a.fn(opOr, inf, inf, over)
-	a.free(over)
-	positive, good := negative, t
-	a.not(positive, negative)
-	if between := exp[stages : f.Exp-1]; len(between) > 0 { // zero: E is below -2^stages
-		a.reduce(opAnd, t, between)
-		a.fn(opNor, t, t, positive)
-		a.fn(opOr, bad, bad, t)
+	g.tagOf(opAnd, top, g.good)
+	e := append(append(word{}, g.exp[:f.Exp-1]...), g.exp[f.Exp])
+	for i := range exp {
+		m := bit(one1)
+		if i < g.stages {
+			m = g.notMoved[i]
+		}
+		g.addm(exp[i], e[i], m)
 	}
-	a.fn(opNor, good, bad, inf)
-	high := bad
-	a.fn(opAnd, high, positive, good)
-	a.free(positive)
+	// No more was moved than E: the carry is set.
+	g.carry(g.sticky, g.at(p))
+	g.carry(g.at(p-1), zero)
+	for i := range f.Man {
+		g.add(d[i], g.at(p+i), zero)
+	}
 	for i, b := range exp {
-		switch {
-		case 1<<(i+1) <= 1<<stages-p: // brings no more than a sticky bit up
-		case i < stages || i == f.Exp-1:
-			a.fn(opAnd, b, b, good)
-		default:
-			a.fn(opAnd, b, b, high)
-		}
-	}
-	a.free(good)
-
-	if some != none {
-		a.fn(opOr, some, some, product[2*p-first])
-		a.fn(opAnd, some, some, high)
-	}
-	w := a.lower(product, high, p+1, stages)
-	l := a.limitOf(exp, stages)
-	kept, notMoved := a.normalize(w, some, p+2, stages, l)
-	a.free(l.unbounded, some, high)
-	a.subtractMoved(exp, notMoved)
-	a.roundPack(f, d, kept, exp)
-	a.free(kept...)
-	a.free(exp...)
-
-	a.tag(inf)
-	for _, b := range d[f.Man : f.Man+f.Exp] {
-		a.copym(b, one1)
-	}
-	a.tag(nan)
-	a.copym(d[f.Man-1], one1)
-	a.copym(sign, zero)
-	a.free(inf, nan)
-}
-
-// productExponent returns E, the exponent that a product of 1 or more and less
-// than 2 has, in Exp+1 bits with 2^(Exp-1) added where it is negative.
-func (a *asm) productExponent(f *Format, u, v *unpacked) (exp word, negative bit) {
-	exp, negative = a.exponentSum(f, u, v), a.row()
-	n := f.Exp
-	// The top two bits, less one.
-	top, next := exp[n], exp[n-1]
-	a.fn(opNor, negative, top, next)
-	a.fn(opAnd, next, next, top)
-	a.fn(opXor, top, top, next)
-	exp[n], exp[n-1] = next, top
-	return exp, negative
-}
-
-// exponentSum returns the sum of two exponents and 1 in Exp+1 bits, which is
-// 2^(Exp-1) more than the exponent of a product of 1 or more and less than 2. The
-// exponent 0 counts as 1, but once if both are 0; with FTZ it does not matter.
-func (a *asm) exponentSum(f *Format, u, v *unpacked) word {
-	n := f.Exp
-	exp := a.rows(n + 1)
-	x, y := u.exp[0], v.exp[0]
-	if !f.FTZ {
-		// Where an exponent is 0, the two lowest bits have a place left for the one.
-		t := a.row()
-		a.fn(opAnd, exp[0], x, y)
-		a.fn(opNand, t, u.hidden, v.hidden)
-		a.fn(opOr, exp[0], exp[0], t)
-		a.fn(opOr, t, x, y)
-		x, y = exp[0], t
-	}
-	a.loadCarry(one1)
-	a.add(exp[0], x, y)
-	for i := 1; i < n; i++ {
-		a.add(exp[i], u.exp[i], v.exp[i])
-	}
-	a.writeCarry(exp[n])
-	if !f.FTZ {
-		a.free(y)
-	}
-	return exp
-}
-
-// lower puts a product below 2^stages zeros where high is not set, and gathers in
-// the lowest bit what is then below the top keep bits of the product; where high
-// is set zeros follow it. It returns keep+2^stages bits.
-func (a *asm) lower(product word, high bit, keep, stages int) word {
-	n, size := len(product), keep+1<<stages
-	w := append(zeros(size-n), product...)
-	down := product[n-keep:]
-	sticky, isLow := a.row(), a.row()
-	a.reduce(opOr, sticky, product[:n-keep])
-	a.fn(opOr, sticky, sticky, down[0])
-	a.not(isLow, high)
-	a.tag(isLow)
-	for i := range keep {
-		from := down[i]
+		hidden := zero
 		if i == 0 {
-			from = sticky
+			hidden = top
 		}
-		if w[i] == zero {
-			w[i] = a.row()
-			a.fn(opAnd, w[i], from, isLow)
-		} else {
-			a.copym(w[i], from)
-		}
+		g.add(b, b, hidden)
 	}
-	for _, b := range w[keep:] {
-		a.copym(b, zero)
-	}
-	a.free(sticky, isLow)
-	return w
+	g.free(g.w...)
+	g.free(g.notMoved...)
+	g.free(g.exp...)
+	g.free(g.sticky, g.unbounded, g.good, g.notInf)
 }

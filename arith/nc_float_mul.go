@@ -50,7 +50,12 @@ func ncFloatMul(a *asm, t Type, x []word, d word) {
 // signedExponent returns the exponent that a product of 1 or more and less than 2
 // has as a signed number of Exp+2 bits, with FTZ.
 func (a *asm) signedExponent(f *Format, u, v *unpacked) word {
-	sum, sign := a.exponentSum(f, u, v), a.row()
+	sum, sign := a.rows(f.Exp+1), a.row()
+	a.loadCarry(one1)
+	for i := range f.Exp {
+		a.add(sum[i], u.exp[i], v.exp[i])
+	}
+	a.writeCarry(sum[f.Exp])
 	// The top two bits, less one.
 	top, next := sum[f.Exp], sum[f.Exp-1]
 	a.fn(opNor, sign, top, next)

@@ -144,6 +144,31 @@ func (a *asm) mulFull(d, m, by word, sgn bool) {
 	a.free(t)
 }
 
+// mulUpon writes m * by to d as mulFull does without a sign, where row len(m)+i of
+// d already is bit i of by or a copy of it, for all but bit 0. That is zero where a
+// row of the product is not added, and the carry takes its place where it is: the
+// row needs no fresh top bit. n^2+2n cycles. It leaves carry in the carry latch,
+// which costs nothing.
+func (a *asm) mulUpon(d, m, by word, carry bit) {
+	n := len(m)
+	for j := range n {
+		a.fn(opAnd, d[j], m[j], by[0])
+	}
+	a.copy(d[n], zero)
+	a.loadCarry(zero)
+	for i := 1; i < n; i++ {
+		a.tag(by[i])
+		for j := range n {
+			a.addm(d[i+j], d[i+j], m[j])
+		}
+		next := zero
+		if i == n-1 {
+			next = carry
+		}
+		a.addm(d[i+n], next, next)
+	}
+}
+
 // ncMac takes n^2/2 + 4.5n cycles, n less in place of c.
 func ncMac(a *asm, _ Type, x []word, d word) {
 	m, by := x[0], x[1]
