@@ -118,6 +118,7 @@ func (a *asm) writeTag(d bit)   { a.emit(sram.NCWriteTag, false, d, 0, 0) }
 func (a *asm) tag(x bit)                { a.emit(sram.NCTagCopy, false, 0, x, 0) }
 func (a *asm) tagNot(x bit)             { a.emit(sram.NCTagNot, false, 0, x, 0) }
 func (a *asm) tagOf(op uint8, x, y bit) { a.emit(op-opAnd+sram.NCTagAnd, false, 0, x, y) }
+func (a *asm) tagNotCarry()             { a.emit(sram.NCTagNotCarry, false, 0, 0, 0) }
 func (a *asm) tagCarry()                { a.emit(sram.NCTagCarry, false, 0, 0, 0) }
 
 // complement returns ~x: a constant, or a row that is written, t.

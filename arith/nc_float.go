@@ -36,21 +36,6 @@ func (a *asm) classify(u *unpacked, fraction bool) {
 	}
 }
 
-// classifyFrom finds the flags as classify does, the fraction's from its top; and
-// whether the hidden bit or one of the top n bits of the fraction is set, in a
-// cycle more. n is at least 2.
-func (a *asm) classifyFrom(u *unpacked, n int) (upper bit) {
-	a.classify(u, false)
-	u.fraction, upper = a.row(), a.row()
-	rest := len(u.man) - n
-	a.reduce(opOr, u.fraction, u.man[rest:])
-	a.fn(opOr, upper, u.fraction, u.hidden)
-	for _, b := range u.man[:rest] {
-		a.fn(opOr, u.fraction, u.fraction, b)
-	}
-	return upper
-}
-
 // significand is the fraction with the hidden bit.
 func (u *unpacked) significand() word { return append(append(word{}, u.man...), u.hidden) }
 

@@ -18,30 +18,31 @@ type gradual struct {
 	p    int // bits of a significand
 
 	// Stages of the normalisation, the first of 2^(stages-1) places, and how far the
-	// product begins down where E is negative: p rounded up to a multiple of the
-	// second stage.
-	stages, base int
+	// product begins down where E is negative: p rounded up to a multiple of second,
+	// what the second stage moves.
+	stages, second, base int
 
-	notSpecial       bit  // neither operand is infinite or NaN
-	uSpecial         bit  // u is
-	uNaN, vNaN       bit  // that the result is NaN if special; first, that the operand's exponent is zero
-	exp              word // E + 2^(Exp-1) in Exp+1 bits
-	product          word
-	notInf           bit // the result is finite
-	good, high       bit // it is neither zero because of E nor infinite; and E is not negative
-	unbounded        bit // E is beyond what the stages move
-	notMoved         word
-	w                word // the product in place: bit i in w[i+base-p]
-	sticky, dropped1 bit
-	dropped2         bit
+	finite       bit  // neither operand is infinite or NaN
+	uReal, vReal bit  // the operand is neither; in the end, where one is: u, v is neither NaN nor zero
+	exp          word // E + 2^(Exp-1) in Exp+1 bits
+	product      word
+	both         bit    // the two bits of E that the first two stages obey
+	notInf       bit    // the result is finite
+	high         bit    // it is, and E is not negative
+	good         bit    // it is, and is not zero because of E
+	unbounded    bit    // E is beyond what the stages move
+	w            word   // the product in place: bit i in w[i+base-p]
+	notMoved     word   // bit k: stage k does not move
+	sticky       bit    // any bit is set that was dropped
+	dropped      [2]bit // so after the first and the second stage
 }
 
 // mulGradual multiplies with subnormal operands and results.
 func (a *asm) mulGradual(f *Format, d word, u, v unpacked) {
 	p := f.Man + 1
 	g := &gradual{asm: a, f: f, u: u, v: v, p: p, stages: bits.Len(uint(p))}
-	second := 1 << (g.stages - 2)
-	g.base = (p + second - 1) / second * second
+	g.second = 1 << (g.stages - 2)
+	g.base = (p + g.second - 1) / g.second * g.second
 
 	// The low bits of the product lie where the result will.
 	g.product = append(append(word{}, d[:p-2]...), a.rows(p+2)...)
@@ -58,60 +59,55 @@ func (a *asm) mulGradual(f *Format, d word, u, v unpacked) {
 	}
 	g.pack(d)
 
-	nan := a.row()
-	a.fn(opNor, nan, g.uNaN, g.vNaN)
-	a.fn(opNor, nan, nan, g.notSpecial)
+	nan := g.uReal
+	a.fn(opAnd, nan, g.uReal, g.vReal)
+	a.fn(opNor, nan, nan, g.finite)
 	a.fn(opOr, d[f.Man-1], d[f.Man-1], nan)
 	a.fn(opNor, sign, sign, nan)
-	a.free(nan, g.uNaN, g.vNaN, g.notSpecial)
+	a.free(g.uReal, g.vReal, g.finite)
 }
 
-// flags looks at the exponents of the operands: 4(Exp-1)+3 cycles.
+// flags looks at the exponents of the operands: 4(Exp-1)+1 cycles.
 func (g *gradual) flags() {
-	for _, x := range []*unpacked{&g.u, &g.v} {
-		x.special = g.row()
-		g.reduce(opAnd, x.special, x.exp)
-	}
-	g.uNaN, g.vNaN = g.row(), g.row()
-	g.reduceNot(opOr, g.uNaN, g.u.exp)
-	g.reduceNot(opOr, g.vNaN, g.v.exp)
 	g.u.hidden, g.v.hidden = g.row(), g.product[2*g.p-1]
-	g.not(g.u.hidden, g.uNaN)
-	g.not(g.v.hidden, g.vNaN)
-	g.notSpecial, g.uSpecial = g.row(), g.u.special
-	g.fn(opNor, g.notSpecial, g.u.special, g.v.special)
+	g.uReal, g.vReal = g.row(), g.row()
+	g.reduce(opOr, g.u.hidden, g.u.exp)
+	g.reduce(opOr, g.v.hidden, g.v.exp)
+	g.reduceNot(opAnd, g.uReal, g.u.exp)
+	g.reduceNot(opAnd, g.vReal, g.v.exp)
+	g.finite = g.row()
+	g.fn(opAnd, g.finite, g.uReal, g.vReal)
 }
 
 // exponents adds the exponents, 0 counting as 1, and 1, which is E + 2^(Exp-1). It
-// leaves notSpecial in the carry. Exp+4 cycles.
+// leaves finite in the carry. Exp+4 cycles.
 func (g *gradual) exponents() {
 	n := g.f.Exp
 	g.exp = g.rows(n + 1)
 	y := g.row()
-	g.fn(opOr, g.exp[0], g.u.exp[0], g.uNaN)
-	g.fn(opOr, y, g.v.exp[0], g.vNaN)
+	// The lowest bit is zero where the hidden one is.
+	g.fn(opXnor, g.exp[0], g.u.exp[0], g.u.hidden)
+	g.fn(opXnor, y, g.v.exp[0], g.v.hidden)
 	g.loadCarry(one1)
 	g.add(g.exp[0], g.exp[0], y)
 	for i := 1; i < n; i++ {
 		g.add(g.exp[i], g.u.exp[i], g.v.exp[i])
 	}
-	g.add(g.exp[n], g.notSpecial, g.notSpecial)
+	g.add(g.exp[n], g.finite, g.finite)
 	g.free(y)
 }
 
 // multiplier copies the fraction of v to the upper half of the product and finds
-// whether v makes the result NaN, in one go: adding a bit, one and the carry gives
-// the bit and a carry where the carry is set, which it is unless an operand is
-// special; else the carry becomes the disjunction of the bits. The lowest bit
-// becomes one where an operand is special. Man+3 cycles.
+// whether it is zero where an operand is special, in one go: adding a bit, one and
+// the carry gives the bit and a carry where the carry is set, as it is where no
+// operand is special; elsewhere the carry becomes the disjunction of the bits. The
+// lowest bit becomes one where an operand is special. Man+3 cycles.
 func (g *gradual) multiplier() {
 	for i, b := range g.v.man {
 		g.add(g.product[g.p+i], b, one1)
 	}
-	// A special operand with a fraction, or a zero.
-	g.tagCarry()
-	g.copym(g.vNaN, g.v.special)
-	g.free(g.v.special)
+	g.tagNotCarry()
+	g.copym(g.vReal, g.v.hidden)
 	g.fn(opOr, g.product[g.p], g.product[g.p], g.v.man[0])
 }
 
@@ -121,7 +117,6 @@ func (g *gradual) significands() {
 	by := g.v.significand()
 	by[0] = g.product[g.p]
 	g.mulUpon(g.product, g.u.significand(), by, one1)
-	g.free(g.u.hidden)
 }
 
 // decide classifies the results by E and, where E is the greatest but one, by the
@@ -130,8 +125,7 @@ func (g *gradual) decide() {
 	exp, n := g.exp, g.f.Exp
 	a, b := exp[g.stages-1], exp[g.stages-2]
 	mid := exp[g.stages : n-1]
-	both := g.dropped1
-	both = g.row()
+	both := g.row()
 	g.fn(opAnd, both, a, b)
 	ones := g.row() // in mid
 	if len(mid) > 0 {
@@ -145,7 +139,7 @@ func (g *gradual) decide() {
 	if len(mid) > 0 {
 		in = append(in, ones)
 	}
-	switch second := 1 << (g.stages - 2); g.base / second {
+	switch g.base / g.second {
 	case 2:
 		in = append(in, a)
 	case 3:
@@ -174,7 +168,7 @@ func (g *gradual) decide() {
 	}
 	g.fn(opOr, over, over, exp[n-1])
 	g.fn(opNand, over, over, exp[n])
-	g.fn(opAnd, over, over, g.notSpecial)
+	g.fn(opAnd, over, over, g.finite)
 	g.notInf = over
 	g.high, g.good = notLow, t
 	g.fn(opAnd, g.high, notLow, g.notInf)
@@ -188,7 +182,7 @@ func (g *gradual) decide() {
 		g.fn(opAnd, ones, ones, exp[n-1])
 		g.fn(opOr, ones, ones, exp[n])
 	}
-	g.dropped1 = both
+	g.both = both
 }
 
 // place moves the product down by base where high is not set, with what is then
@@ -199,11 +193,11 @@ func (g *gradual) place() {
 	n, p := 2*g.p, g.p
 	sticky, low := g.row(), bit(zero)
 	g.reduce(opOr, sticky, g.product[:p-1])
-	// The multiplier is odd where an operand is special: sticky tells whether u has
-	// a fraction.
-	g.tag(sticky)
-	g.copym(g.uNaN, g.uSpecial)
-	g.free(g.uSpecial)
+	// The multiplier is odd where an operand is special: these bits are zero where
+	// the fraction of u is.
+	g.tagNot(sticky)
+	g.copym(g.uReal, g.u.hidden)
+	g.free(g.u.hidden)
 	g.fn(opNor, sticky, sticky, g.product[p-1])
 	g.fn(opNor, sticky, sticky, g.high)
 	g.sticky = sticky
@@ -214,8 +208,8 @@ func (g *gradual) place() {
 		g.moveBit(g.w, i, b, &low)
 	}
 	// The bits of E that say how far it rises again: less 2^stages-base.
-	a, b, both := g.exp[g.stages-1], g.exp[g.stages-2], g.dropped1
-	switch second := 1 << (g.stages - 2); g.base / second {
+	a, b, both := g.exp[g.stages-1], g.exp[g.stages-2], g.both
+	switch g.base / g.second {
 	case 2:
 		g.copym(a, zero)
 	case 3:
@@ -223,7 +217,6 @@ func (g *gradual) place() {
 		g.copym(a, both)
 	}
 	g.free(low, both)
-	g.dropped1 = none
 	top := g.at(n - 1)
 	for i := n - g.base; i < n-1; i++ {
 		g.fn(opAnd, g.at(i), g.at(i), g.high)
@@ -265,8 +258,7 @@ func (g *gradual) gather(x bit, i, j int) bit {
 func (g *gradual) stage(k int) {
 	p, n, s := g.p, 2*g.p, 1<<k
 	from := p - s // the lowest bit that may come up
-	second := 1 << (g.stages - 2)
-	first2 := g.base <= 3*second && k >= g.stages-2
+	first2 := g.base <= 3*g.second && k >= g.stages-2
 	var t bit
 	switch {
 	case !first2:
@@ -275,10 +267,10 @@ func (g *gradual) stage(k int) {
 		// What moves here has nothing but zeros where the second stage drops bits. So
 		// what is dropped where it stays in both is known now, and these bits need not
 		// be written.
-		g.dropped1 = g.gather(g.sticky, p-g.base, p-s)
-		g.dropped2 = g.gather(g.dropped1, p-s, p-second)
-		from = p - second
-		if p == 3*second { // a guard bit if it moves in both
+		g.dropped[0] = g.gather(g.sticky, p-g.base, p-s)
+		g.dropped[1] = g.gather(g.dropped[0], p-s, p-g.second)
+		from = p - g.second
+		if p == 3*g.second { // a guard bit if it moves in both
 			from--
 		}
 	}
@@ -308,13 +300,13 @@ func (g *gradual) stage(k int) {
 		g.free(g.sticky)
 		g.sticky = t
 	case k == g.stages-1:
-		g.copym(g.dropped1, g.sticky)
-		g.copym(g.dropped2, g.sticky)
+		g.copym(g.dropped[0], g.sticky)
+		g.copym(g.dropped[1], g.sticky)
 		g.free(g.sticky)
 	default:
-		g.copym(g.dropped2, g.dropped1)
-		g.free(g.dropped1)
-		g.sticky = g.dropped2
+		g.copym(g.dropped[1], g.dropped[0])
+		g.free(g.dropped[0])
+		g.sticky = g.dropped[1]
 	}
 }
 
@@ -324,7 +316,7 @@ func (g *gradual) pack(d word) {
 	f, p := g.f, g.p
 	exp := d[f.Man : f.Man+f.Exp]
 	top := g.at(2*p - 1)
-	if second := 1 << (g.stages - 2); p == 3*second {
+	if p == 3*g.second {
 		// What moved in the first two stages had p bits and leaves no sticky one.
 		t := g.row()
 		g.fn(opOr, t, g.notMoved[g.stages-1], g.notMoved[g.stages-2])
