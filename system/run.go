@@ -214,7 +214,9 @@ func (r *runner) prepare(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case err != nil: // does not fit, or is not defined in memory
+		case errors.Is(err, lowering.ErrRegisters):
+			r.near[g] = err.Error() + enough(ctx, g, target, wl)
+		case err != nil: // not defined in memory
 			r.near[g] = err.Error()
 		default:
 			r.plans[g] = plan
@@ -235,6 +237,20 @@ func (r *runner) prepare(ctx context.Context) error {
 	}
 	r.data, err = newGate(m, tiles, r.opt.Threads)
 	return err
+}
+
+// enough says which of the common numbers of rows of an array a graph would need.
+func enough(ctx context.Context, g *tdfg.Graph, target lowering.Target, wl []int) string {
+	for _, rows := range []int{256, 512, 1024} {
+		if rows <= target.Rows {
+			continue
+		}
+		target.Rows = rows
+		if _, err := lowering.NewPlan(ctx, g, target, wl, nil); err == nil {
+			return fmt.Sprintf("; arrays of %d rows would do", rows)
+		}
+	}
+	return ""
 }
 
 // apart reports whether an array has rows that none of the arrays of a graph has, by
