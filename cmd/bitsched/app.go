@@ -153,6 +153,7 @@ func (a *app) rootCommand() *cobra.Command {
 		Version:                    version().String(),
 		Args:                       unknownCommand,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE:          func(cmd *cobra.Command, _ []string) error { return noEmptyFlags(cmd) },
 		SuggestionsMinimumDistance: 2,
 	}
 	root.SetIn(a.stdin)

@@ -142,8 +142,6 @@ func (f *compareFlags) check(cmd *cobra.Command) (schedulers []masim.Scheduler, 
 		return nil, o, usageError(cmd, "missing --rows-file, --rows or --sizes")
 	case f.rematerialize && !slices.Contains(f.schedulers, defaultScheduler()):
 		return nil, o, usageError(cmd, "--rematerialize is compared with %s, expected it among --schedulers", defaultScheduler())
-	case len(f.schedulers) == 0:
-		return nil, o, usageError(cmd, "--schedulers is empty, expected names")
 	}
 	sizes := f.sizes
 	switch {

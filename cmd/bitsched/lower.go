@@ -422,6 +422,14 @@ func lowerProgram(ctx context.Context, p *tdfg.Program, sizes map[string]int64, 
 // reasonText is why something is executed near the memory, for a person.
 func reasonText(why string) string { return packagePrefix.ReplaceAllString(why, "$1") }
 
+// nearText is a reason with the command that says more of it.
+func nearText(why string) string {
+	if strings.HasSuffix(why, "no tensors, only streams") {
+		why += " (see bitsched tdfg --why)"
+	}
+	return why
+}
+
 // commandText is a command with the operation and the rows of its step.
 func commandText(p *lowering.Plan, c *lowering.Command) string {
 	s := &p.Steps[c.Step]
@@ -483,7 +491,7 @@ func (r *lowerResult) text() string {
 	var end summary
 	for _, g := range r.Regions {
 		if g.Near != "" {
-			end.add("near", "%s: %s", g.label(), g.Near)
+			end.add("near", "%s: %s", g.label(), nearText(g.Near))
 		} else {
 			end.add("time", "%s: %.1f us to lower, %.3g commands a second", g.label(), g.Microseconds, g.Rate)
 		}

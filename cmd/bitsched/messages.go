@@ -58,6 +58,20 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageError(cmd, "--%s %q, expected %s", value.GetFlag().Name, value.GetValue(), expected)
 }
 
+// noEmptyFlags refuses a flag of a text that was given as "", as a variable of a shell
+// gives it that has no value: it would be as if the flag were not there.
+func noEmptyFlags(cmd *cobra.Command) error {
+	var err error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		empty := f.Value.Type() == "string" && f.Value.String() == "" || f.Value.Type() == "stringSlice" && f.Value.String() == "[]"
+		if empty && err == nil {
+			name, _ := pflag.UnquoteUsage(f)
+			err = usageError(cmd, "--%s is empty, expected a value (%s)", f.Name, name)
+		}
+	})
+	return err
+}
+
 // exclusive makes two flags of a command exclude each other.
 func exclusive(cmd *cobra.Command, a, b string) {
 	cmd.MarkFlagsMutuallyExclusive(a, b) // for completion

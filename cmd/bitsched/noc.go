@@ -286,9 +286,6 @@ func (f *nocFlags) sweep(cmd *cobra.Command, reference []benchmarks.NoCReference
 			}
 		}
 	}
-	if len(sweep) == 0 {
-		return nil, usageError(cmd, "nothing to measure, expected at least one pattern, length and load")
-	}
 	return sweep, nil
 }
 

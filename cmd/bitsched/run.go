@@ -327,7 +327,7 @@ func (r *runResult) text(f runFlags) string {
 	}
 	s.add("executed", "%s, %d in memory, %d near it", count(int(r.Regions), "region"), r.Regions-r.NearRegions, r.NearRegions)
 	for _, why := range r.Reasons {
-		s.add("near", "%s", why)
+		s.add("near", "%s", nearText(why))
 	}
 	s.gap()
 	r.timeText(&s, f)
