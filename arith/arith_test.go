@@ -366,6 +366,8 @@ func TestResolve(t *testing.T) {
 	for _, c := range []struct{ name, msg string }{
 		{"add", "expected a type, a point"}, {"int.frob", "no operation"}, {"int65.add", "expected 1 to 64"},
 		{"int0.add", "expected 1 to 64"}, {"fp.add", "no operation"}, {"intx9y.add", "no type"},
+		{"uint8.add", `"uint8.add", expected one such as int32.add, fp32.add, or one of those`}, {"int8.fma", "expected one such as fp32.fma, or"},
+		{"int.frob", `"int.frob", expected one of those`},
 	} {
 		_, _, err := Resolve(c.name, 32)
 		require.ErrorContains(t, err, c.msg, c.name)

@@ -143,6 +143,20 @@ func Resolve(name string, width int) (*Operation, Type, error) {
 		}
 		return o, t, nil
 	}
+	var meant []string // those of other types
+	for i := range Operations {
+		other, op, _ := strings.Cut(Operations[i].Name, ".")
+		switch {
+		case op != rest:
+		case Operations[i].IsFloat():
+			meant = append(meant, "fp32."+op)
+		default:
+			meant = append(meant, other+"32."+op)
+		}
+	}
+	if len(meant) > 0 {
+		return nil, Type{}, fmt.Errorf("arith: no operation %q, expected one such as %s, or one of those that bitsched ops lists", name, strings.Join(meant, ", "))
+	}
 	return nil, Type{}, fmt.Errorf("arith: no operation %q, expected one of those that bitsched ops lists", name)
 }
 

@@ -303,6 +303,9 @@ func (p *parser) program() (*Program, error) {
 		return nil, p.err
 	}
 	if w := p.word(); string(w) != ".program" {
+		if string(w) == "Init:" {
+			p.failf("a program in the form that MASIM's checker reads, which is only written, expected .program bitsched 1")
+		}
 		p.failf("%s, expected .program bitsched 1", quote(w))
 	}
 	if w := p.word(); string(w) != "bitsched" {

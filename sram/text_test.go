@@ -119,6 +119,7 @@ func TestMalformed(t *testing.T) {
 		{"", "f:1: end of the text, expected .program bitsched 1"},
 		{"\n# nothing\n", "f:3: end of the text, expected .program bitsched 1"},
 		{"module top;", `f:1: "module", expected .program bitsched 1`},
+		{"Init:\n", "f:1: a program in the form that MASIM's checker reads, which is only written, expected .program bitsched 1"},
 		{".program", `f:1: format "", expected .program bitsched 1`},
 		{".program other 1", `f:1: format "other", expected .program bitsched 1`},
 		{".program bitsched 2", `f:1: version "2", expected .program bitsched 1`},
