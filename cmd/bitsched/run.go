@@ -258,6 +258,7 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 	}
 	if f.check {
 		line.phase("comparing with the interpreter")
+		opt.Progress = a.regionProgress(line, k.program, k.sizes, "comparing region")
 		if err := k.compare(s.ctx, program, opt, want, memory); err != nil {
 			return s.reasonOf(err)
 		}
@@ -285,7 +286,7 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 // compare runs the kernel as it was compiled on the interpreter, and returns the
 // first difference of the result.
 func (k *kernel) compare(ctx context.Context, executed *tdfg.Program, run system.Options, want, got *interp.Memory) error {
-	opt := interp.Options{MaxLive: maxLiveElems}
+	opt := interp.Options{MaxLive: maxLiveElems, Progress: run.Progress}
 	prepared, err := system.PrepareRun(ctx, executed, k.sizes, run)
 	if err != nil {
 		return err

@@ -356,7 +356,7 @@ func (a *app) tdfgRun(cmd *cobra.Command, nameOrFile string, f tdfgFlags) error 
 	line.phase("executing")
 	before := m.Clone()
 	var stats interp.Stats
-	if err := interp.Run(s.ctx, program, nil, m, interp.Options{Stats: &stats, MaxLive: maxLiveElems}); err != nil {
+	if err := interp.Run(s.ctx, program, nil, m, interp.Options{Stats: &stats, MaxLive: maxLiveElems, Progress: a.regionProgress(line, program, nil, "executing region")}); err != nil {
 		return s.reasonOf(err)
 	}
 	s.end()

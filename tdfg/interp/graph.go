@@ -24,6 +24,9 @@ type Options struct {
 	// Stats counts what is executed, if it is not nil.
 	Stats *Stats
 
+	// Progress is told by Run how many graphs have been executed. May be nil.
+	Progress func(graphs int64)
+
 	// MaxLive is the most elements that the results of a graph may have at a time, 8
 	// bytes each: see [Live]. 0 sets no bound.
 	MaxLive int64

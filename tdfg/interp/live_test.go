@@ -73,7 +73,10 @@ func TestLive(t *testing.T) {
 	require.NoError(t, m.Allocate(p.Arrays, sizes))
 	want := int64(16*16*16 + 16*16*4)
 	opt.MaxLive = want
+	var told []int64
+	opt.Progress = func(n int64) { told = append(told, n) }
 	require.NoError(t, interp.Run(context.Background(), p, sizes, m, opt))
+	require.Equal(t, []int64{1}, told)
 	opt.MaxLive--
 	err = interp.Run(context.Background(), p, sizes, m, opt)
 	require.ErrorIs(t, err, interp.ErrTooLarge)

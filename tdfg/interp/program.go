@@ -44,8 +44,13 @@ func Run(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *Memory
 		}
 		m.Scalars[s.Name] = s.Init
 	}
+	done := int64(0)
 	return p.Each(ctx, values, func(g *tdfg.Graph, values map[string]int64) error {
-		return RunGraph(ctx, g, values, m, opt)
+		err := RunGraph(ctx, g, values, m, opt)
+		if done++; opt.Progress != nil && err == nil {
+			opt.Progress(done)
+		}
+		return err
 	})
 }
 
