@@ -48,8 +48,8 @@ type Report struct {
 }
 
 // Cycles are where the time went, as in figure 14 of the paper: Total is when the
-// last bank is done, and the parts are of its busiest banks, so that they need not
-// add up to it.
+// last bank is done. The parts are sums over commands, of the busiest bank of each;
+// banks execute different ones at the same time, so that they need not add up to it.
 type Cycles struct {
 	Total   int64 `json:"total"`
 	DRAM    int64 `json:"dram"`
