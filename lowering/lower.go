@@ -161,7 +161,7 @@ func (l *lowerer) step(i int) error {
 	case MoveStep:
 		return l.move(s, n)
 	case BroadcastStep:
-		return l.broadcast(s, n)
+		return l.broadcast(s, n, box)
 	case ReduceStep:
 		return l.reduce(s, n, box)
 	case FinalStep:
@@ -228,17 +228,13 @@ func (l *lowerer) move(s *Step, n *tdfg.Node) error {
 // to the first one of its tiles, from there to the first one of all other tiles
 // along the dimension, in one command for those below and one for those above, and
 // doubles in each of them: 1, 2, 4 and so on coordinates are copied to the next.
-func (l *lowerer) broadcast(s *Step, n *tdfg.Node) error {
+func (l *lowerer) broadcast(s *Step, n *tdfg.Node, to lattice.Box) error {
 	from, err := l.box(l.p.Graph.Nodes[n.Args[0]].Domain)
 	if err != nil {
 		return err
 	}
-	to, err := l.box(n.Domain)
-	if err != nil {
-		return err
-	}
 	l.touch(s.Src, s.Dst)
-	if to.Empty() || from.Empty() {
+	if from.Empty() {
 		return nil
 	}
 	d := &l.grid.dim[n.Dim]

@@ -21,6 +21,7 @@ var nearCounts = []struct {
 	name, text                   string
 	tile                         lowering.Shape
 	ops, elements, finals, steps int64
+	rows                         int   // of an array, 0 for 256
 	dram                         int64 // transfers of arrays between memory and cells
 }{
 	{
@@ -148,13 +149,13 @@ region r dims 1 {
 		// get K in the place of what it was, take 16 elements of B and write them.
 		name: "histogram", tile: lowering.Shape{64}, ops: 64 + 16, elements: 64 + 16 + 16, steps: 2, dram: 4,
 		text: `program histogram
+array K int32[512] on 0
 array A int32[128] on 0
 array B int32[128] on 0
-array K int32[512] on 0
 region r dims 1 {
+  array K int32[512] on 0
   array A int32[128] on 0
   array B int32[128] on 0
-  array K int32[512] on 0
   %0 = tensor A [0,128)
   %1 = tensor B [0,128)
   %2 = cmp add %0 %1
@@ -438,6 +439,49 @@ region r dims 1 {
 }
 `,
 	},
+	{
+		// A scalar of the host begins with its value.
+		name: "initial", tile: lowering.Shape{64}, dram: 2,
+		text: `program initial
+array B int32[128] on 0
+scalar c int32 = 7
+region r dims 1 {
+  array B int32[128] on 0
+  param c int32
+  %0 = tensor B [0,128)
+  %1 = const param c
+  %2 = cmp add %0 %1
+  store %2 B
+}
+`,
+	},
+	{
+		// In 100 rows, the second region has room for C and two registers only without B, which
+		// makes way as A does, whose rows C has. Nothing is spilled.
+		name: "alone", tile: lowering.Shape{64}, rows: 102, dram: 6,
+		text: `program alone
+array A int32[128] on 0
+array B int32[128] on 0
+array C int32[128] on 0
+region r1 dims 1 {
+  array A int32[128] on 0
+  array B int32[128] on 0
+  %0 = tensor A [0,128)
+  %1 = tensor B [0,128)
+  %2 = cmp add %0 %1
+  store %2 B
+}
+region r2 dims 1 {
+  array C int32[128] on 0
+  %0 = tensor C [0,128)
+  %1 = mv %0 dim 0 dist 1
+  %2 = mv %0 dim 0 dist 2
+  %3 = cmp add %1 %2
+  %4 = cmp add %3 %0
+  store %4 C
+}
+`,
+	},
 }
 
 // TestNearCounts runs programs that need the memory at both fidelities and holds arrays
@@ -464,7 +508,11 @@ func TestNearCounts(t *testing.T) {
 		require.NoError(t, interp.Run(ctx, p, nil, want, interp.Options{Group: func(d int) int { return int(c.tile[d]) }}))
 		for _, f := range []system.Fidelity{system.Gate, system.Word} {
 			got := before.Clone()
-			rep, err := system.Run(ctx, p, nil, got, system.Options{Machine: small(t), Fidelity: f, Tile: c.tile, Check: 1})
+			m := small(t)
+			if c.rows > 0 {
+				m.Array.Rows = c.rows
+			}
+			rep, err := system.Run(ctx, p, nil, got, system.Options{Machine: m, Fidelity: f, Tile: c.tile, Check: 1})
 			require.NoError(t, err, c.name)
 			require.Empty(t, want.Diff(got), "%s %v", c.name, f)
 			require.Zero(t, rep.NearRegions, "%s %v", c.name, rep.Reasons)

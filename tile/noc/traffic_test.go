@@ -103,6 +103,7 @@ func TestExperimentRefuses(t *testing.T) {
 		{func(e *Experiment) { e.Load = 0 }, "noc: load 0, expected flits per node and cycle above 0 up to 1"},
 		{func(e *Experiment) { e.Load = 1.5 }, "noc: load 1.5, expected flits per node and cycle above 0 up to 1"},
 		{func(e *Experiment) { e.Flits = 0 }, "noc: packets of 0 flits, expected 1 to 65536"},
+		{func(e *Experiment) { e.Flits = 65537 }, "noc: packets of 65537 flits, expected 1 to 65536"},
 		{func(e *Experiment) { e.Window = -1 }, "noc: window of -1 cycles, expected at least 0"},
 	} {
 		e := Experiment{Config: DefaultConfig(8, 8), Pattern: "uniform", Load: 0.1, Flits: 1}
@@ -110,6 +111,22 @@ func TestExperimentRefuses(t *testing.T) {
 		_, err := e.Run(context.Background())
 		require.EqualError(t, err, c.want)
 	}
+}
+
+func TestExperimentLimits(t *testing.T) {
+	for _, change := range []func(e *Experiment){
+		func(e *Experiment) { e.Flits = 65536 }, func(e *Experiment) { e.Load = 1 }, func(e *Experiment) { e.Window = 0 }, func(e *Experiment) { e.Warmup = -5 },
+	} {
+		e := Experiment{Config: DefaultConfig(8, 8), Pattern: "uniform", Load: 0.1, Flits: 1}
+		change(&e)
+		require.NoError(t, e.Validate())
+	}
+	// Without a warm-up and a window there are 10,000 and 100,000 cycles; all packets of the
+	// window, from the last of which on none is looked at, are there soon after.
+	m, err := Experiment{Config: DefaultConfig(2, 1), Pattern: "neighbor", Load: 0.01, Flits: 1, Seed: 3}.Run(context.Background())
+	require.NoError(t, err)
+	require.InDelta(t, 110_000, m.Cycles, 20)
+	require.InDelta(t, 2*100_000*0.01, m.Packets, 200)
 }
 
 func TestExperimentIsDeterministic(t *testing.T) {
