@@ -45,6 +45,14 @@ func TestLowerByHand(t *testing.T) {
 				"shift bitlines 0 tiles 0:1:2 rows 16+8 to 16 by +1 bitlines",
 				"shift bitlines 0:1:2 tiles 0:1:2 rows 16+8 to 16 by +2 bitlines",
 			}},
+		{"element 12 to 1 up to 5: not to the tile between", "%0 = tensor A [12,13)\n%1 = bc %0 dim 0 dist -11 count 5\nstore %1 B\n", lowering.BroadcastStep,
+			[]string{
+				"copy bitlines 0 tiles 3 rows 0+8 to 16",
+				"xshift bitlines 0 tiles 3 rows 16+8 to 16 by -3 tiles +0 bitlines x2 every 1 tiles",
+				"sync",
+				"shift bitlines 0 tiles 0:1:2 rows 16+8 to 16 by +1 bitlines",
+				"shift bitlines 0:1:2 tiles 0:1:2 rows 16+8 to 16 by +2 bitlines",
+			}},
 		{"the sum of elements 1 to 10: zeros beside them in tiles 0 and 2, two rounds", "%0 = tensor A [1,11)\n%1 = reduce add %0 dim 0 group 0\n%2 = final add %1 dim 0\nstore %2 B\n", lowering.ReduceStep,
 			[]string{
 				"copy bitlines all tiles 0:1:3 rows 0+8 to 16",
