@@ -52,8 +52,11 @@ func TestBackends(t *testing.T) {
 		c := lowering.Command{Rows: bits, Src: int32(src), Dst: int32(dst), Whole: r.IntN(3) == 0, Copies: 1, TileStride: 1,
 			Bitlines: pick("0", "63", "5:1:20", "1:2:31", "0:1:64", "3:16:4", "0:1:3:16:4"),
 			Tiles:    pick("0", "129", "0:1:130", "2:1:70", "1:3:40")}
-		if r.IntN(3) > 0 {
+		switch r.IntN(3) { // 0, anything, or one that moves bitlines to others that move too
+		case 0:
 			c.BitlineDist = int32(r.IntN(2*cols+1) - cols)
+		case 1:
+			c.BitlineDist = []int32{-16, -4, -2, -1, 1, 2, 4, 16}[r.IntN(8)]
 		}
 		switch c.Kind = []lowering.CommandKind{lowering.Copy, lowering.ShiftIntra, lowering.ShiftInter, lowering.Fill}[r.IntN(4)]; c.Kind {
 		case lowering.Copy:

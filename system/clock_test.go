@@ -359,6 +359,24 @@ func TestFinalCounts(t *testing.T) {
 	require.Zero(t, r.FinalOps)
 }
 
+// TestReasons has regions near the memory in three rounds, and the reason of each once.
+func TestReasons(t *testing.T) {
+	k, err := kernels.Get("stencil1d")
+	require.NoError(t, err)
+	sizes := map[string]int64{"N": 100, "T": 3}
+	p, err := cfront.Compile(context.Background(), k.File, k.Source, cfront.Options{Defines: sizes})
+	require.NoError(t, err)
+	r, err := Run(context.Background(), p, sizes, nil, Options{Machine: tile.Default(), TimingOnly: true})
+	require.NoError(t, err)
+	require.EqualValues(t, 6, r.Regions)
+	require.EqualValues(t, 6, r.NearRegions)
+	require.Len(t, r.Reasons, 2)
+	for i, region := range p.Regions() {
+		require.Equal(t, region.Graph.Name+": not in memory: innermost dimension does not align with cache lines: 100 elements, expected a multiple of 16",
+			strings.ReplaceAll(r.Reasons[i], "lowering: ", ""))
+	}
+}
+
 // TestEquation2 is Eq. 2 at its boundary: cores do 64 x 16 operations a cycle, so that N
 // additions take N/1024 cycles, and in memory they take the length of the program and
 // 200 for each of the three nodes of the graph.
