@@ -98,14 +98,10 @@ func (g *gradual) exponents() {
 }
 
 // multiplier copies the fraction of v to the upper half of the product and finds
-// whether it is zero where an operand is special, in one go: adding a bit, one and
-// the carry gives the bit and a carry where the carry is set, as it is where no
-// operand is special; elsewhere the carry becomes the disjunction of the bits. The
-// lowest bit becomes one where an operand is special. Man+3 cycles.
+// whether it is zero where an operand is special. There, the lowest bit becomes
+// one. Man+3 cycles.
 func (g *gradual) multiplier() {
-	for i, b := range g.v.man {
-		g.add(g.product[g.p+i], b, one1)
-	}
+	g.copyAndTest(g.product[g.p:], g.v.man)
 	g.tagNotCarry()
 	g.copym(g.vReal, g.v.hidden)
 	g.fn(opOr, g.product[g.p], g.product[g.p], g.v.man[0])

@@ -3,65 +3,39 @@ package arith
 // ncFloatMul multiplies. The product of the significands is exact; it moves into
 // place in one normalisation, which begins at the position of the least result so
 // that subnormal results stay lower down: the limit is how far the exponent lets
-// it rise.
+// it rise. Without subnormal numbers, or where the product of two of them is zero,
+// less will do.
 func ncFloatMul(a *asm, t Type, x []word, d word) {
 	f := t.Float
-	if !f.FTZ && f.bias() >= f.Man+2 {
-		a.mulGradual(f, d, split(f, x[0]), split(f, x[1]))
+	u, v := split(f, x[0]), split(f, x[1])
+	switch {
+	case f.FTZ:
+		a.mulFlush(f, d, u, v)
+		return
+	case f.bias() >= f.Man+2:
+		a.mulGradual(f, d, u, v)
 		return
 	}
-	u, v := split(f, x[0]), split(f, x[1])
 	p := f.Man + 1
 	a.classify(&u, true)
 	a.classify(&v, true)
 	a.fn(opXor, d[p+f.Exp-1], u.sign, v.sign)
-
-	var sum word
-	if f.FTZ {
-		sum = a.signedExponent(f, &u, &v)
-	} else {
-		sum = a.offsetExponent(f, &u, &v, p+1)
-	}
+	sum := a.offsetExponent(f, &u, &v, p+1)
 
 	// The low bits of the product are gathered in one before the result is written,
 	// and lie where it will.
-	low := min(f.Man+f.Exp, p-2)
+	low := p - 2
 	product := append(append(word{}, d[:low]...), a.rows(2*p-low)...)
-	m, by := u.significand(), v.significand()
-	if f.FTZ { // else the result is zero
-		m[f.Man], by[f.Man] = one1, one1
-	}
-	a.mulFull(product, m, by, false)
+	a.mulFull(product, u.significand(), v.significand(), false)
 
-	// The product of normal numbers has its highest one in one of two places.
-	nonzero, rise := bit(one1), 1
-	if !f.FTZ {
-		rise = p // one factor may be as low as the last place
-		nonzero = a.row()
-		a.fn(opOr, u.hidden, u.hidden, u.fraction)
-		a.fn(opOr, v.hidden, v.hidden, v.fraction)
-		a.fn(opAnd, nonzero, u.hidden, v.hidden)
-	}
-	over := a.place(f, d, product, sum, nonzero, rise)
+	// One factor may be as low as the last place.
+	nonzero := a.row()
+	a.fn(opOr, u.hidden, u.hidden, u.fraction)
+	a.fn(opOr, v.hidden, v.hidden, v.fraction)
+	a.fn(opAnd, nonzero, u.hidden, v.hidden)
+	over := a.place(f, d, product, sum, nonzero, p)
 	a.free(nonzero)
 	a.mulSpecial(f, d, &u, &v, over)
-}
-
-// signedExponent returns the exponent that a product of 1 or more and less than 2
-// has as a signed number of Exp+2 bits, with FTZ.
-func (a *asm) signedExponent(f *Format, u, v *unpacked) word {
-	sum, sign := a.rows(f.Exp+1), a.row()
-	a.loadCarry(one1)
-	for i := range f.Exp {
-		a.add(sum[i], u.exp[i], v.exp[i])
-	}
-	a.writeCarry(sum[f.Exp])
-	// The top two bits, less one.
-	top, next := sum[f.Exp], sum[f.Exp-1]
-	a.fn(opNor, sign, top, next)
-	a.fn(opXnor, top, top, next)
-	a.not(next, next)
-	return append(sum, sign)
 }
 
 // offsetExponent returns that exponent and an offset as a signed number. A number
@@ -102,11 +76,10 @@ func (a *asm) subtractMoved(e, notMoved word) {
 }
 
 // mulSpecial writes infinity where an operand is special or the exponent
-// overflows, NaN where there is one, and with FTZ zero where the result is below
-// the normal numbers.
+// overflows, and NaN where there is one. hidden tells by now that an operand is
+// not zero.
 func (a *asm) mulSpecial(f *Format, d word, u, v *unpacked, over word) {
-	// A NaN: a special operand with a fraction, or one beside a zero. Without FTZ
-	// hidden tells by now that an operand is not zero.
+	// A NaN: a special operand with a fraction, or one beside a zero.
 	nan, t, null := a.row(), a.row(), a.row()
 	a.fn(opAnd, nan, u.special, u.fraction)
 	a.fn(opAnd, t, v.special, v.fraction)

@@ -144,11 +144,20 @@ func (a *asm) mulFull(d, m, by word, sgn bool) {
 	a.free(t)
 }
 
+// copyAndTest copies w to d where the carry is set and leaves it so; elsewhere d
+// gets something, its lowest bit the complement, and the carry becomes the
+// disjunction of w: that is what the sum of a bit, one and the carry is.
+func (a *asm) copyAndTest(d, w word) {
+	for i, b := range w {
+		a.add(d[i], b, one1)
+	}
+}
+
 // mulUpon writes m * by to d as mulFull does without a sign, where row len(m)+i of
-// d already is bit i of by or a copy of it, for all but bit 0. That is zero where a
-// row of the product is not added, and the carry takes its place where it is: the
-// row needs no fresh top bit. n^2+2n cycles. It leaves carry in the carry latch,
-// which costs nothing.
+// d already is bit i of by or a copy of it, for all but bit 0 and constants. That
+// is zero where a row of the product is not added, and the carry takes its place
+// where it is: the row needs no fresh top bit. n^2+2n cycles. It leaves carry in
+// the carry latch, which costs nothing.
 func (a *asm) mulUpon(d, m, by word, carry bit) {
 	n := len(m)
 	for j := range n {
@@ -157,15 +166,15 @@ func (a *asm) mulUpon(d, m, by word, carry bit) {
 	a.copy(d[n], zero)
 	a.loadCarry(zero)
 	for i := 1; i < n; i++ {
-		a.tag(by[i])
+		masked := a.tagBit(by[i])
 		for j := range n {
-			a.addm(d[i+j], d[i+j], m[j])
+			a.addIf(masked, d[i+j], d[i+j], m[j])
 		}
 		next := zero
 		if i == n-1 {
 			next = carry
 		}
-		a.addm(d[i+n], next, next)
+		a.addIf(masked, d[i+n], next, next)
 	}
 }
 
