@@ -186,7 +186,7 @@ func (g *gradual) decide() {
 // ones in the top bit, which keeps it where it is, and zeros below down to the
 // guard bit.
 func (g *gradual) place() {
-	n, p := 2*g.p, g.p
+	p := g.p
 	sticky, low := g.row(), bit(zero)
 	g.reduce(opOr, sticky, g.product[:p-1])
 	// The multiplier is odd where an operand is special: these bits are zero where
@@ -213,16 +213,9 @@ func (g *gradual) place() {
 		g.copym(a, both)
 	}
 	g.free(low, both)
-	top := g.at(n - 1)
-	for i := n - g.base; i < n-1; i++ {
-		g.fn(opAnd, g.at(i), g.at(i), g.high)
-	}
-	g.fn(opNand, top, top, g.high)
-	g.fn(opNand, top, top, g.good)
 	if g.base == p {
 		g.fn(opAnd, g.at(p-1), g.at(p-1), g.good)
 	}
-	g.free(g.high)
 	g.notMoved = g.rows(g.stages)
 }
 
@@ -272,13 +265,26 @@ func (g *gradual) stage(k int) {
 	}
 
 	stay, may := g.notMoved[k], g.row()
-	if s == 1 {
+	switch {
+	case k == g.stages-1:
+		// Where E is negative, the top bits are still to be zeroed.
+		g.fn(opOr, may, g.exp[k], g.unbounded)
+		g.reduce(opOr, stay, g.w[len(g.w)-s:])
+		g.fn(opNand, stay, stay, g.high)
+		g.fn(opAnd, stay, stay, g.good)
+		g.fn(opNand, stay, stay, may)
+	case s == 1:
 		g.fn(opNor, may, g.exp[k], g.unbounded)
 		g.fn(opOr, stay, may, g.at(n-1))
-	} else {
+	default:
 		g.fn(opOr, may, g.exp[k], g.unbounded)
 		g.reduceNot(opOr, stay, g.w[len(g.w)-s:])
 		g.fn(opNand, stay, stay, may)
+	}
+	last := n - 1
+	if k == g.stages-1 {
+		g.zeroAndMove(stay, s)
+		last = n - g.base - 1
 	}
 	g.tagNot(stay)
 	// E bounds what comes if it did so far; it does not where it would have let it
@@ -287,7 +293,7 @@ func (g *gradual) stage(k int) {
 	g.free(g.unbounded)
 	g.unbounded = may
 
-	for i := n - 1; i >= from; i-- {
+	for i := last; i >= from; i-- {
 		g.copym(g.at(i), g.at(i-s))
 	}
 	switch {
@@ -304,6 +310,32 @@ func (g *gradual) stage(k int) {
 		g.free(g.dropped[0])
 		g.sticky = g.dropped[1]
 	}
+}
+
+// zeroAndMove moves the top bits of the product in the first stage: where E is
+// negative those that are zero then, but for what comes up from below them. They
+// are zeroed in the same go. The top one becomes one where the result is not good.
+func (g *gradual) zeroAndMove(stay bit, s int) {
+	n := 2 * g.p
+	moved, top := g.row(), g.row()
+	g.not(moved, stay)
+	g.fn(opAnd, top, moved, g.high)
+	g.tagOf(opNand, stay, g.high)
+	for i := n - 1; i >= n-g.base; i-- {
+		m := top
+		if i-s < n-g.base {
+			m = moved
+		}
+		if i < n-1 {
+			g.fnm(opAnd, g.at(i), g.at(i-s), m)
+			continue
+		}
+		t := g.row()
+		g.fn(opNand, t, g.at(i-s), m)
+		g.fnm(opNand, g.at(i), t, g.good)
+		g.free(t)
+	}
+	g.free(moved, top, g.high)
 }
 
 // pack rounds to even and writes the result but its sign. Where the top bit is set
