@@ -166,8 +166,8 @@ func TestFloatRuns(t *testing.T) {
 func TestFloatLatencies(t *testing.T) {
 	require.LessOrEqual(t, mustBuild(t, Spec{Op: "fp32.add"}).Latency(), 1024)
 	require.LessOrEqual(t, mustBuild(t, Spec{Op: "fp32.sub"}).Latency(), 1024)
-	require.LessOrEqual(t, mustBuild(t, Spec{Op: "fp32ftz.mul"}).Latency(), 904)
-	require.LessOrEqual(t, mustBuild(t, Spec{Op: "fp32.mul"}).Latency(), 1064)
+	require.LessOrEqual(t, mustBuild(t, Spec{Op: "fp32ftz.mul"}).Latency(), 849)
+	require.LessOrEqual(t, mustBuild(t, Spec{Op: "fp32.mul"}).Latency(), 1024)
 }
 
 func TestFormats(t *testing.T) {

@@ -26,15 +26,25 @@ type gradual struct {
 	uReal, vReal bit  // the operand is neither; in the end, where one is: u, v is neither NaN nor zero
 	exp          word // E + 2^(Exp-1) in Exp+1 bits
 	product      word
-	both         bit    // the two bits of E that the first two stages obey
-	notInf       bit    // the result is finite
-	high         bit    // it is, and E is not negative
-	good         bit    // it is, and is not zero because of E
-	unbounded    bit    // E is beyond what the stages move
-	w            word   // the product in place: bit i in w[i+base-p]
-	notMoved     word   // bit k: stage k does not move
-	sticky       bit    // any bit is set that was dropped
-	dropped      [2]bit // so after the first and the second stage
+	both         bit  // the two bits of E that the first two stages obey
+	notInf       bit  // the result is finite
+	high         bit  // it is, and E is not negative
+	good         bit  // it is, and is not zero because of E
+	unbounded    bit  // E is beyond what the stages move
+	w            word // the product in place: bit i in w[i+base-p]
+	notMoved     word // bit k: stage k does not move
+	sticky       bit  // any bit is set that was dropped
+	ahead        ahead
+}
+
+// ahead is what is known of the first two stages before them. What moves in the
+// first has only zeros where the second drops bits, unless the base is more than
+// both move. So what is dropped is known, and these bits need not be moved.
+type ahead struct {
+	moves, stays bit // sticky, for what moves in the second stage only, and in none
+	down         bit // the complement of sticky for what moves in the first stage, if it began low
+	upper, lower bit // any bit is set among those that the second stage looks at, and that the first does beside them
+	next         bit // and that the second looks at when the first has moved; none if it cannot move then
 }
 
 // mulGradual multiplies with subnormal operands and results.
@@ -57,12 +67,10 @@ func (a *asm) mulGradual(f *Format, d word, u, v unpacked) {
 	for k := g.stages - 1; k >= 0; k-- {
 		g.stage(k)
 	}
-	g.pack(d)
-
 	nan := g.uReal
 	a.fn(opAnd, nan, g.uReal, g.vReal)
 	a.fn(opNor, nan, nan, g.finite)
-	a.fn(opOr, d[f.Man-1], d[f.Man-1], nan)
+	g.pack(d, nan)
 	a.fn(opNor, sign, sign, nan)
 	a.free(g.uReal, g.vReal, g.finite)
 }
@@ -174,9 +182,7 @@ func (g *gradual) decide() {
 	if len(mid) == 0 {
 		g.copy(ones, exp[n])
 	} else {
-		g.reduce(opOr, ones, mid)
-		g.fn(opAnd, ones, ones, exp[n-1])
-		g.fn(opOr, ones, ones, exp[n])
+		g.reduce(opOr, ones, append(word{exp[n]}, mid...))
 	}
 	g.both = both
 }
@@ -187,36 +193,114 @@ func (g *gradual) decide() {
 // guard bit.
 func (g *gradual) place() {
 	p := g.p
-	sticky, low := g.row(), bit(zero)
-	g.reduce(opOr, sticky, g.product[:p-1])
-	// The multiplier is odd where an operand is special: these bits are zero where
-	// the fraction of u is.
-	g.tagNot(sticky)
-	g.copym(g.uReal, g.u.hidden)
-	g.free(g.u.hidden)
-	g.fn(opNor, sticky, sticky, g.product[p-1])
-	g.fn(opNor, sticky, sticky, g.high)
-	g.sticky = sticky
-
 	g.w = append(zeros(g.base-p), g.product...)
-	g.tagNot(g.high)
+	low := bit(zero)
+	if g.base > 3*g.second {
+		sticky := g.orOf(zero, g.product[:p-1])
+		g.testU(sticky)
+		g.fn(opNor, sticky, sticky, g.product[p-1])
+		g.fn(opNor, sticky, sticky, g.high)
+		g.sticky = sticky
+		g.tagNot(g.high)
+	} else {
+		g.lookAhead()
+	}
 	for i, b := range g.product[p:] {
+		if i+p-g.base == p-1 { // the guard bit
+			g.fnm(opAnd, g.w[i], b, g.good)
+			continue
+		}
 		g.moveBit(g.w, i, b, &low)
 	}
-	// The bits of E that say how far it rises again: less 2^stages-base.
+	// The bits of E that say how far it rises again: less 2^stages-base. A result
+	// that is not good does not move in the first stage.
 	a, b, both := g.exp[g.stages-1], g.exp[g.stages-2], g.both
 	switch g.base / g.second {
 	case 2:
 		g.copym(a, zero)
 	case 3:
 		g.fnm(opXor, b, a, both)
-		g.copym(a, both)
+		g.fnm(opAnd, a, both, g.good)
+	default:
+		g.fnm(opAnd, a, a, g.good)
 	}
+	g.copym(g.unbounded, zero)
 	g.free(low, both)
-	if g.base == p {
-		g.fn(opAnd, g.at(p-1), g.at(p-1), g.good)
-	}
 	g.notMoved = g.rows(g.stages)
+}
+
+// testU finds whether u is zero or NaN where an operand is special. The multiplier
+// is odd there: the disjunction of the low Man bits of the product is that of the
+// fraction of u.
+func (g *gradual) testU(any bit) {
+	g.tagNot(any)
+	g.copym(g.uReal, g.u.hidden)
+	g.free(g.u.hidden)
+}
+
+// orOf writes the disjunction of x and w to a new row.
+func (g *gradual) orOf(x bit, w word) bit {
+	if x != zero {
+		w = append(word{x}, w...)
+	}
+	t := g.row()
+	if len(w) == 0 {
+		g.copy(t, zero)
+	} else {
+		g.reduce(opOr, t, w)
+	}
+	return t
+}
+
+// orNot writes the complement of the disjunction of w to a new row.
+func (g *gradual) orNot(w word) bit {
+	t := g.row()
+	if len(w) == 1 {
+		g.not(t, w[0])
+	} else {
+		g.reduceNot(opOr, t, w)
+	}
+	return t
+}
+
+// lookAhead gathers what the first two stages need to know of the product, which
+// share much of it. It leaves the tag set where the product begins low.
+func (g *gradual) lookAhead() {
+	w, p, s, q, b := g.product, g.p, 2*g.second, g.second, g.base
+	h := &g.ahead
+	h.moves = g.orOf(zero, w[:p-s])
+	h.stays = g.orOf(h.moves, w[p-s:p-q])
+	sticky := g.orOf(h.stays, w[p-q:p-1])
+	g.testU(sticky)
+	h.down = sticky
+	g.fn(opNor, h.down, sticky, w[p-1])
+
+	h.lower, h.upper = g.orOf(zero, w[2*p-s:2*p-q]), g.orNot(w[2*p-q:])
+	h.next = none
+	if p == 3*q {
+		h.next = g.orNot(w[p : p+q])
+	}
+	// What begins low drops other bits of the product, and moves unless it is not
+	// good.
+	g.tagNot(g.high)
+	switch {
+	case h.next != none:
+		g.fnm(opNand, h.moves, h.down, h.next)
+	default:
+		g.fnm(opNand, h.moves, h.down, h.down)
+		for _, x := range w[p : p+b-s] {
+			g.fnm(opOr, h.moves, h.moves, x)
+		}
+	}
+	if b == p {
+		g.fnm(opOr, h.stays, h.moves, h.lower)
+	} else {
+		g.copym(h.stays, h.moves)
+		for _, x := range w[p-s+b : p-q+b] {
+			g.fnm(opOr, h.stays, h.stays, x)
+		}
+	}
+	g.copym(h.upper, g.good)
 }
 
 // at is bit i of the product in place; below, it is zero.
@@ -247,43 +331,39 @@ func (g *gradual) gather(x bit, i, j int) bit {
 func (g *gradual) stage(k int) {
 	p, n, s := g.p, 2*g.p, 1<<k
 	from := p - s // the lowest bit that may come up
-	first2 := g.base <= 3*g.second && k >= g.stages-2
+	first, h := k == g.stages-1, &g.ahead
+	known := g.base <= 3*g.second && k >= g.stages-2
+	stay, may := g.notMoved[k], g.row()
 	var t bit
-	switch {
-	case !first2:
+	if !known {
 		t = g.gather(g.sticky, p-2*s, p-s)
-	case k == g.stages-1:
-		// What moves here has nothing but zeros where the second stage drops bits. So
-		// what is dropped where it stays in both is known now, and these bits need not
-		// be written.
-		g.dropped[0] = g.gather(g.sticky, p-g.base, p-s)
-		g.dropped[1] = g.gather(g.dropped[0], p-s, p-g.second)
+	}
+	g.fn(opOr, may, g.exp[k], g.unbounded)
+	switch {
+	case known && first:
 		from = p - g.second
 		if p == 3*g.second { // a guard bit if it moves in both
 			from--
 		}
-	}
-
-	stay, may := g.notMoved[k], g.row()
-	switch {
-	case k == g.stages-1:
-		// Where E is negative, the top bits are still to be zeroed.
-		g.fn(opOr, may, g.exp[k], g.unbounded)
+		g.fn(opNand, h.lower, h.lower, g.high)
+		g.fn(opAnd, h.lower, h.lower, h.upper)
+		g.fn(opNand, stay, h.lower, may)
+	case known:
+		g.fn(opNand, stay, h.upper, may)
+	case first:
 		g.reduce(opOr, stay, g.w[len(g.w)-s:])
 		g.fn(opNand, stay, stay, g.high)
-		g.fn(opAnd, stay, stay, g.good)
 		g.fn(opNand, stay, stay, may)
 	case s == 1:
 		g.fn(opNor, may, g.exp[k], g.unbounded)
 		g.fn(opOr, stay, may, g.at(n-1))
 	default:
-		g.fn(opOr, may, g.exp[k], g.unbounded)
 		g.reduceNot(opOr, stay, g.w[len(g.w)-s:])
 		g.fn(opNand, stay, stay, may)
 	}
 	last := n - 1
-	if k == g.stages-1 {
-		g.zeroAndMove(stay, s)
+	if first {
+		g.zeroAndMove(stay, may, s)
 		last = n - g.base - 1
 	}
 	g.tagNot(stay)
@@ -297,34 +377,40 @@ func (g *gradual) stage(k int) {
 		g.copym(g.at(i), g.at(i-s))
 	}
 	switch {
-	case !first2:
+	case !known:
 		g.copym(t, g.sticky)
 		g.free(g.sticky)
 		g.sticky = t
-	case k == g.stages-1:
-		g.copym(g.dropped[0], g.sticky)
-		g.copym(g.dropped[1], g.sticky)
-		g.free(g.sticky)
+	case first:
+		// What moves in both leaves no guard bit, so that sticky does not matter.
+		g.fnm(opNor, h.stays, h.down, g.high)
+		if h.next != none {
+			g.copym(h.upper, h.next)
+		} else {
+			g.copym(h.upper, zero)
+		}
+		g.free(h.down, h.lower, h.next)
 	default:
-		g.copym(g.dropped[1], g.dropped[0])
-		g.free(g.dropped[0])
-		g.sticky = g.dropped[1]
+		g.copym(h.stays, h.moves)
+		g.free(h.moves, h.upper)
+		g.sticky = h.stays
+	}
+	if first {
+		g.free(g.high)
 	}
 }
 
 // zeroAndMove moves the top bits of the product in the first stage: where E is
 // negative those that are zero then, but for what comes up from below them. They
 // are zeroed in the same go. The top one becomes one where the result is not good.
-func (g *gradual) zeroAndMove(stay bit, s int) {
+// Where E is negative, may says what moves.
+func (g *gradual) zeroAndMove(stay, may bit, s int) {
 	n := 2 * g.p
-	moved, top := g.row(), g.row()
-	g.not(moved, stay)
-	g.fn(opAnd, top, moved, g.high)
 	g.tagOf(opNand, stay, g.high)
 	for i := n - 1; i >= n-g.base; i-- {
-		m := top
+		m := g.high
 		if i-s < n-g.base {
-			m = moved
+			m = may
 		}
 		if i < n-1 {
 			g.fnm(opAnd, g.at(i), g.at(i-s), m)
@@ -335,22 +421,15 @@ func (g *gradual) zeroAndMove(stay bit, s int) {
 		g.fnm(opNand, g.at(i), t, g.good)
 		g.free(t)
 	}
-	g.free(moved, top, g.high)
 }
 
-// pack rounds to even and writes the result but its sign. Where the top bit is set
+// pack rounds to even and writes the result but its sign. A NaN has a fraction of
+// zero so far. Where the top bit is set
 // the exponent is E+1 less what was moved; else it is zero, or all ones.
-func (g *gradual) pack(d word) {
+func (g *gradual) pack(d word, nan bit) {
 	f, p := g.f, g.p
 	exp := d[f.Man : f.Man+f.Exp]
 	top := g.at(2*p - 1)
-	if p == 3*g.second {
-		// What moved in the first two stages had p bits and leaves no sticky one.
-		t := g.row()
-		g.fn(opOr, t, g.notMoved[g.stages-1], g.notMoved[g.stages-2])
-		g.fn(opAnd, g.sticky, g.sticky, t)
-		g.free(t)
-	}
 	// A result that is not good has a one on top, which is added below.
 	g.fn(opXor, exp[0], g.good, g.notInf)
 	for _, b := range exp[1:] {
@@ -369,7 +448,11 @@ func (g *gradual) pack(d word) {
 	g.carry(g.sticky, g.at(p))
 	g.carry(g.at(p-1), zero)
 	for i := range f.Man {
-		g.add(d[i], g.at(p+i), zero)
+		x := zero
+		if i == f.Man-1 {
+			x = nan
+		}
+		g.add(d[i], g.at(p+i), x)
 	}
 	for i, b := range exp {
 		hidden := zero
