@@ -144,6 +144,22 @@ func TestFloats(t *testing.T) {
 	}
 }
 
+// TestFloatMulFormats multiplies in formats whose significands have any number of
+// bits beside a power of two, of which the stages of the normalisation are made,
+// with both operands on the bitlines and with one that is constant.
+func TestFloatMulFormats(t *testing.T) {
+	for _, name := range []string{"e4m4", "e4m5", "e5m6", "e5m7", "e5m8", "e5m11", "e5m12", "e6m14", "e6m15", "e8m16", "e8m22"} {
+		f, ok := LookupFormat(name)
+		require.True(t, ok)
+		spec := Spec{Op: name + ".mul"}
+		require.NoError(t, mustBuild(t, spec).Verify(context.Background(), 1<<14, 3))
+		for i, c := range []uint64{0, 1, 1 << f.Man, mask(f.Exp) << f.Man, f.NaN(), 0x55555555 & mask(f.Width())} {
+			spec.Const = map[int]uint64{i % 2: c}
+			require.NoError(t, mustBuild(t, spec).Verify(context.Background(), 1<<11, 3))
+		}
+	}
+}
+
 // TestFloatRuns compares whole runs with the processor.
 func TestFloatRuns(t *testing.T) {
 	const n = 30000

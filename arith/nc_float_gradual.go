@@ -124,7 +124,7 @@ func (g *gradual) significands() {
 }
 
 // decide classifies the results by E and, where E is the greatest but one, by the
-// top bit of the product. About Exp+stages+9 cycles.
+// top bit of the product. About Exp+10 cycles.
 func (g *gradual) decide() {
 	exp, n := g.exp, g.f.Exp
 	a, b := exp[g.stages-1], exp[g.stages-2]
@@ -188,9 +188,8 @@ func (g *gradual) decide() {
 }
 
 // place moves the product down by base where high is not set, with what is then
-// below all that may come up gathered in sticky. A result that is not good has
-// ones in the top bit, which keeps it where it is, and zeros below down to the
-// guard bit.
+// below all that may come up gathered in sticky. The guard bit of a result that is
+// not good becomes zero; the bits above it follow in the first stage.
 func (g *gradual) place() {
 	p := g.p
 	g.w = append(zeros(g.base-p), g.product...)
@@ -338,7 +337,9 @@ func (g *gradual) stage(k int) {
 	if !known {
 		t = g.gather(g.sticky, p-2*s, p-s)
 	}
-	g.fn(opOr, may, g.exp[k], g.unbounded)
+	if known || s > 1 {
+		g.fn(opOr, may, g.exp[k], g.unbounded)
+	}
 	switch {
 	case known && first:
 		from = p - g.second

@@ -157,7 +157,7 @@ func (a *asm) copyAndTest(d, w word) {
 // d already is bit i of by or a copy of it, for all but bit 0 and constants. That
 // is zero where a row of the product is not added, and the carry takes its place
 // where it is: the row needs no fresh top bit. n^2+2n cycles. It leaves carry in
-// the carry latch, which costs nothing.
+// the carry latch, which costs nothing; the top bit of by is not the constant zero.
 func (a *asm) mulUpon(d, m, by word, carry bit) {
 	n := len(m)
 	for j := range n {
@@ -166,6 +166,9 @@ func (a *asm) mulUpon(d, m, by word, carry bit) {
 	a.copy(d[n], zero)
 	a.loadCarry(zero)
 	for i := 1; i < n; i++ {
+		if by[i] == zero {
+			continue
+		}
 		masked := a.tagBit(by[i])
 		for j := range n {
 			a.addIf(masked, d[i+j], d[i+j], m[j])
