@@ -1,6 +1,7 @@
 package lowering_test
 
 import (
+	"math/big"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -184,4 +185,29 @@ func TestLOTTrans(t *testing.T) {
 	require.NoError(t, lot.SetTrans(0, lowering.Changing))
 	require.NoError(t, lot.SetTrans(0, lowering.Normal))
 	require.Equal(t, "normal changing transposed state(3)", lowering.Normal.String()+" "+lowering.Changing.String()+" "+lowering.Transposed.String()+" "+lowering.TransState(3).String())
+}
+
+// TestLOTBits packs entries with large numbers in all fields into one number, field after
+// field from the lowest bit on, and compares its words.
+func TestLOTBits(t *testing.T) {
+	r := lowering.Region{Base: 0x8123456789ab, End: 0xfedcba987653, Size: 0xa5, Dim: 3, S: [3]int64{0xdeadbeef, 0x87654321, 0xffffffff},
+		T: [3]int64{0x80000001, 0x7fffffff, 0xc0ffee11}, WL: 1021, Trans: lowering.Transposed}
+	all, at := new(big.Int), uint(0)
+	for _, f := range []struct {
+		v    uint64
+		bits uint
+	}{{r.Base, 48}, {r.End, 48}, {0xa5, 8}, {3, 2}, {0xdeadbeef, 32}, {0x87654321, 32}, {0xffffffff, 32}, {0x80000001, 32}, {0x7fffffff, 32}, {0xc0ffee11, 32}, {1021, 10}, {2, 2}} {
+		all.Or(all, new(big.Int).Lsh(new(big.Int).SetUint64(f.v), at))
+		at += f.bits
+	}
+	require.EqualValues(t, 310, at)
+	words, err := r.Encode()
+	require.NoError(t, err)
+	for i, w := range words {
+		require.Equal(t, new(big.Int).And(new(big.Int).Rsh(all, uint(64*i)), new(big.Int).SetUint64(1<<64-1)).Uint64(), w, "word %d", i)
+	}
+	require.Equal(t, r, lowering.DecodeRegion(words))
+	r.WL = 1024
+	_, err = r.Encode()
+	require.EqualError(t, err, "lowering: wl of 1024 does not fit the 10 bits of a layout override table")
 }
