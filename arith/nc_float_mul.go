@@ -8,6 +8,9 @@ package arith
 func ncFloatMul(a *asm, t Type, x []word, d word) {
 	f := t.Float
 	u, v := split(f, x[0]), split(f, x[1])
+	if isConst(x[0]) { // the bits of a constant multiplier need no tag, or no row
+		u, v = v, u
+	}
 	switch {
 	case f.FTZ:
 		a.mulFlush(f, d, u, v)
