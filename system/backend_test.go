@@ -4,11 +4,13 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/bitsched/bitsched/benchmarks/kernels"
+	"github.com/bitsched/bitsched/lattice"
 	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/scalar"
 	"github.com/bitsched/bitsched/tdfg"
@@ -257,6 +259,44 @@ func TestWordThreads(t *testing.T) {
 			copy(w.plane(8), old)
 			require.NoError(t, w.command(nil, &c, lowering.Inputs{}))
 			require.Equal(t, want, w.plane(8), "%d threads", threads)
+		}
+	}
+}
+
+// TestEachTile collects the points of the parts: all of the box once, each part in one
+// tile, and no tile in two parts, for any number of threads.
+func TestEachTile(t *testing.T) {
+	grid, err := lowering.NewGrid([]int64{70, 50, 3}, lowering.Shape{16, 8, 2})
+	require.NoError(t, err)
+	for _, box := range []lattice.Box{
+		{{Lo: 5, Hi: 66}, {Lo: 7, Hi: 41}, {Lo: 0, Hi: 3}}, // of many points
+		{{Lo: 16, Hi: 32}, {Lo: 8, Hi: 9}, {Lo: 1, Hi: 3}},
+		{{Lo: 69, Hi: 70}, {Lo: 0, Hi: 1}, {Lo: 2, Hi: 3}},
+	} {
+		for threads := range 6 {
+			r := &runner{opt: Options{Threads: threads}, layout: &Layout{Grid: grid}}
+			var mu sync.Mutex
+			seen := map[[3]int64]int{}
+			tiles := map[int]int{}
+			r.eachTile(box, func(part lattice.Box) {
+				mu.Lock()
+				defer mu.Unlock()
+				first, _ := grid.Locate(part.First())
+				tiles[first]++
+				for p, more := part.First(), !part.Empty(); more; more = part.Next(p) {
+					seen[[3]int64(p)]++
+					tl, _ := grid.Locate(p)
+					require.Equal(t, first, tl)
+				}
+			})
+			require.Len(t, seen, int(box.Size()))
+			for p, n := range seen {
+				require.Equal(t, 1, n)
+				require.True(t, box.Has(p[:]))
+			}
+			for _, n := range tiles {
+				require.Equal(t, 1, n)
+			}
 		}
 	}
 }

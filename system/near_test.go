@@ -482,6 +482,33 @@ region r2 dims 1 {
 }
 `,
 	},
+	{
+		// The streams ask for all between B[0] and B[31], and write B[0] to B[7].
+		name: "read more", tile: lowering.Shape{64}, ops: 8 + 12, elements: 32 + 8, steps: 2, dram: 2,
+		text: `program wide
+array B int32[128] on 0
+scalar last int32 = 0
+region r dims 1 {
+  array B int32[128] on 0
+  param last int32
+  %0 = tensor B [0,128)
+  %1 = strm int32 B {
+    graph g
+    array B int32[128]
+    for i in [0,8) {
+      rmw b: B[i] = add(@, int32(1))
+    }
+    for i in [20,32) {
+      load c: B[i] = neg(@)
+    }
+  }
+  %2 = cmp sub %0 %1
+  %3 = shrink %2 dim 0 to [3,4)
+  store %2 B
+  result %3 last
+}
+`,
+	},
 }
 
 // TestNearCounts runs programs that need the memory at both fidelities and holds arrays

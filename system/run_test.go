@@ -120,22 +120,25 @@ func TestSpills(t *testing.T) {
 			require.NoError(t, err)
 			// Spills go through DRAM, all bitlines of all arrays; what the plan has rows for is
 			// loaded, and stored again.
-			bytes, steps := int64(0), int64(0)
+			bytes, loaded, steps := int64(0), int64(0), int64(0)
 			for i, a := range plan.Arrays {
 				box, err := g.ArrayRect(i).Box(nil)
 				require.NoError(t, err)
 				if a.Bits > 0 {
 					bytes += 2 * box.Size() * int64(typ.Bytes())
+					loaded += box.Size() * int64(typ.Bytes())
 				}
 			}
 			for _, s := range plan.Steps {
 				if s.Kind == lowering.SpillStep || s.Kind == lowering.ReloadStep {
 					steps++
 					bytes += int64(rep.Arrays*64) * int64((s.Src.Bits+s.Dst.Bits)/8)
+					loaded += int64(rep.Arrays*64) * int64(s.Dst.Bits/8) // a spill has no destination
 				}
 			}
 			require.Equal(t, steps, rep.NearSteps)
 			require.Equal(t, bytes, rep.DRAMBytes)
+			require.Equal(t, loaded, rep.LoadBytes)
 			require.Empty(t, want.Diff(got), "seed %d %v\n%s", seed, f, g)
 		}
 	}
