@@ -282,10 +282,9 @@ func (g *gradual) lookAhead() {
 	// What begins low drops other bits of the product, and moves unless it is not
 	// good.
 	g.tagNot(g.high)
-	switch {
-	case h.next != none:
+	if h.next != none {
 		g.fnm(opNand, h.moves, h.down, h.next)
-	default:
+	} else {
 		g.fnm(opNand, h.moves, h.down, h.down)
 		for _, x := range w[p : p+b-s] {
 			g.fnm(opOr, h.moves, h.moves, x)
@@ -425,8 +424,8 @@ func (g *gradual) zeroAndMove(stay, may bit, s int) {
 }
 
 // pack rounds to even and writes the result but its sign. A NaN has a fraction of
-// zero so far. Where the top bit is set
-// the exponent is E+1 less what was moved; else it is zero, or all ones.
+// zero so far. Where the top bit is set the exponent is E+1 less what was moved;
+// else it is zero, or all ones.
 func (g *gradual) pack(d word, nan bit) {
 	f, p := g.f, g.p
 	exp := d[f.Man : f.Man+f.Exp]

@@ -285,11 +285,14 @@ func (v *verifier) compare(want, got, bad []uint64, first int) {
 		r.First = at
 	}
 	r.Patterns += done
-	if v.progress != nil && (r.Patterns == v.ps.total || r.Patterns-v.reported >= v.ps.total/1000) {
+	if v.progress != nil && (r.Patterns == v.ps.total || r.Patterns-v.reported >= min(v.ps.total/1000, maxUnreported)) {
 		v.reported = r.Patterns
 		v.progress(r.Patterns, v.ps.total)
 	}
 }
+
+// maxUnreported is the most patterns between two reports of progress.
+const maxUnreported = 1 << 20
 
 // patternSet numbers input patterns. A pattern depends on its number, the
 // options and the number of inputs only.
