@@ -43,8 +43,9 @@ type gradual struct {
 type ahead struct {
 	moves, stays bit // sticky, for what moves in the second stage only, and in none
 	down         bit // the complement of sticky for what moves in the first stage, if it began low
-	upper, lower bit // any bit is set among those that the second stage looks at, and that the first does beside them
-	next         bit // and that the second looks at when the first has moved; none if it cannot move then
+	upper        bit // no bit is set among those that the second stage looks at
+	lower        bit // any bit is set among those that the first looks at beside them
+	next         bit // as upper, when the first has moved; none if the second cannot move then
 }
 
 // mulGradual multiplies with subnormal operands and results.
@@ -311,17 +312,13 @@ func (g *gradual) at(i int) bit {
 
 // gather writes the disjunction of x and the bits from i up to j to a new row.
 func (g *gradual) gather(x bit, i, j int) bit {
-	t := g.row()
+	var w word
 	for ; i < j; i++ {
 		if b := g.at(i); b != zero {
-			g.fn(opOr, t, x, b)
-			x = t
+			w = append(w, b)
 		}
 	}
-	if x != t {
-		g.copy(t, x)
-	}
-	return t
+	return g.orOf(x, w)
 }
 
 // stage moves up by 2^k where the top 2^k bits are zero and E leaves room. What no
