@@ -1,6 +1,6 @@
 package lowering
 
-import "github.com/bitsched/bitsched/lattice"
+import "github.com/bitsched/bitsched/tdfg/lattice"
 
 // Part is a subtensor whose range in each dimension is a number of whole tiles, or
 // lies within one tile. So it is the same bitlines of all its tiles.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bitsched/bitsched/lattice"
+	"github.com/bitsched/bitsched/tdfg/lattice"
 )
 
 // MaxDims is the greatest number of dimensions (Infinity Stream, section 5.2;

@@ -8,8 +8,8 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/bitsched/bitsched/arith"
-	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/lowering/arith"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tile"
 )
 

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/bitsched/bitsched/lattice"
 	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/lattice"
 )
 
 // Lower makes the commands of a plan for a grid and the values of the symbols, and

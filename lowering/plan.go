@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bitsched/bitsched/arith"
-	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/lowering/arith"
 	"github.com/bitsched/bitsched/sram"
 	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 // Target is what a plan is made for: nothing of a chip but its arrays, so that one

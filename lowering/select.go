@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/bitsched/bitsched/scalar"
 	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 // micro is an operation of package arith that is part of the lowering of a node:

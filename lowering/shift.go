@@ -3,7 +3,7 @@ package lowering
 import (
 	"fmt"
 
-	"github.com/bitsched/bitsched/lattice"
+	"github.com/bitsched/bitsched/tdfg/lattice"
 )
 
 // Shift is a command that moves the bits of some bitlines of some tiles by the

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/bitsched/bitsched/lattice"
 	"github.com/bitsched/bitsched/lowering"
+	"github.com/bitsched/bitsched/tdfg/lattice"
 )
 
 func join(n []int) string {

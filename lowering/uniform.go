@@ -3,8 +3,8 @@ package lowering
 import (
 	"fmt"
 
-	"github.com/bitsched/bitsched/scalar"
 	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 // Inputs are what a graph leaves open until it is executed.

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/bitsched/bitsched/lowering"
-	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 // backend holds words of bitlines and executes commands on them: cells or elements.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/bitsched/bitsched/lowering"
-	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tile"
 )
 

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bitsched/bitsched/lattice"
 	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/lattice"
 	"github.com/bitsched/bitsched/tile"
 )
 

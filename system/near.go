@@ -6,11 +6,11 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/bitsched/bitsched/lattice"
 	"github.com/bitsched/bitsched/lowering"
-	"github.com/bitsched/bitsched/scalar"
-	"github.com/bitsched/bitsched/stream"
 	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tdfg/stream"
 )
 
 // nearStep executes a step near the memory: by requests for elements of the

@@ -8,12 +8,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/bitsched/bitsched/lattice"
 	"github.com/bitsched/bitsched/lowering"
-	"github.com/bitsched/bitsched/scalar"
 	"github.com/bitsched/bitsched/system"
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/interp"
+	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 // TestEveryOperation computes each operation on each type that has it, and each change of

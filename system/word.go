@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/bitsched/bitsched/lowering"
-	"github.com/bitsched/bitsched/scalar"
 	"github.com/bitsched/bitsched/sram"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 // word executes commands on elements: a register is a plane with the element of

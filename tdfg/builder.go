@@ -3,8 +3,8 @@ package tdfg
 import (
 	"fmt"
 
-	"github.com/bitsched/bitsched/lattice"
-	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 // Builder makes a graph node by node. A node that is wrong makes Finish fail with

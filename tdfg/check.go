@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bitsched/bitsched/lattice"
-	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 // Check returns an error that says what is wrong with the graph, if anything is:

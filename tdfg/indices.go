@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/bitsched/bitsched/stream"
+	"github.com/bitsched/bitsched/tdfg/stream"
 )
 
 // Indices says what must not have any value because streams would leave their arrays:

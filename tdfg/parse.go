@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bitsched/bitsched/lattice"
-	"github.com/bitsched/bitsched/scalar"
-	"github.com/bitsched/bitsched/stream"
+	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tdfg/stream"
 )
 
 // ParseError says what is wrong in which line of a text.

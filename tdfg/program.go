@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/bitsched/bitsched/lattice"
-	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 // Program is a kernel: host code around graphs.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/bitsched/bitsched/lattice"
 	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/lattice"
 )
 
 // loops makes random loops around regions; a bound may use the variable of a loop

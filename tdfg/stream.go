@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bitsched/bitsched/scalar"
-	"github.com/bitsched/bitsched/stream"
+	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tdfg/stream"
 )
 
 // StreamNode is what a node of kind Stream executes near the memory (Infinity

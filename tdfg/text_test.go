@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bitsched/bitsched/internal/tdfgtest"
-	"github.com/bitsched/bitsched/scalar"
 	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 // text has every kind of node and every declaration, in the form of String.

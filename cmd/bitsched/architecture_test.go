@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"go/doc"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -12,13 +14,15 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 const module = "github.com/bitsched/bitsched"
 
 // mayImport says, for each package of the module, which others it may import.
-// docs/architecture.md has the same table with the reasons. A new package needs
-// a line here and there.
+// docs/architecture.md has the same table, derived from this one. A new package
+// needs a line here.
 var mayImport = map[string][]string{
 	"internal/softfloat":  {},
 	"internal/figure":     {},
@@ -28,13 +32,13 @@ var mayImport = map[string][]string{
 	"tile/event": {},
 	"tile/noc":   {"tile/event"},
 
-	"scalar":             {},
-	"lattice":            {},
-	"tdfg":               {"internal/figure", "lattice", "scalar", "stream"},
-	"tdfg/interp":        {"lattice", "scalar", "stream", "tdfg"},
-	"tdfg/cfront":        {"lattice", "scalar", "stream", "tdfg"},
-	"tdfg/egraph":        {"lattice", "scalar", "tdfg"},
-	"stream":             {"internal/figure", "lattice", "scalar"},
+	"tdfg/scalar":        {},
+	"tdfg/lattice":       {},
+	"tdfg":               {"internal/figure", "tdfg/lattice", "tdfg/scalar", "tdfg/stream"},
+	"tdfg/interp":        {"tdfg/lattice", "tdfg/scalar", "tdfg/stream", "tdfg"},
+	"tdfg/cfront":        {"tdfg/lattice", "tdfg/scalar", "tdfg/stream", "tdfg"},
+	"tdfg/egraph":        {"tdfg/lattice", "tdfg/scalar", "tdfg"},
+	"tdfg/stream":        {"internal/figure", "tdfg/lattice", "tdfg/scalar"},
 	"netlist":            {},
 	"netlist/gen":        {"netlist"},
 	"sram":               {},
@@ -42,15 +46,15 @@ var mayImport = map[string][]string{
 	"xmg":                {"internal/figure", "netlist", "xmg/internal/sat"},
 	"xmg/internal/sat":   {},
 	"masim":              {"netlist", "sram", "xmg"},
-	"arith":              {"masim", "netlist", "netlist/gen", "sram", "xmg"},
-	"tile":               {"lattice", "sram"},
-	"lowering":           {"arith", "lattice", "scalar", "sram", "tdfg", "tile"},
-	"benchmarks/kernels": {"scalar", "tdfg/interp"},
+	"lowering/arith":     {"masim", "netlist/gen", "sram", "xmg"},
+	"tile":               {"sram"},
+	"lowering":           {"lowering/arith", "tdfg/lattice", "tdfg/scalar", "sram", "tdfg", "tile"},
+	"benchmarks/kernels": {"tdfg/scalar", "tdfg/interp"},
 	"benchmarks":         {"internal/figure", "lowering", "masim", "netlist", "sram", "system", "tdfg", "tile", "xmg"},
-	"cmd/bitsched":       {"arith", "benchmarks", "benchmarks/kernels", "lattice", "lowering", "masim", "netlist", "netlist/gen", "scalar", "sram", "sram/cost", "system", "tdfg", "tdfg/cfront", "tdfg/egraph", "tdfg/interp", "tile", "tile/noc", "xmg"},
+	"cmd/bitsched":       {"lowering/arith", "benchmarks", "benchmarks/kernels", "tdfg/lattice", "lowering", "masim", "netlist", "netlist/gen", "tdfg/scalar", "sram", "sram/cost", "system", "tdfg", "tdfg/cfront", "tdfg/egraph", "tdfg/interp", "tile", "tile/noc", "xmg"},
 	"internal/ctest":     {},
-	"internal/tdfgtest":  {"lattice", "scalar", "tdfg"},
-	"system":             {"lattice", "lowering", "scalar", "sram", "sram/cost", "stream", "tdfg", "tdfg/interp", "tile", "tile/noc"},
+	"internal/tdfgtest":  {"tdfg/lattice", "tdfg/scalar", "tdfg"},
+	"system":             {"tdfg/lattice", "lowering", "tdfg/scalar", "sram", "sram/cost", "tdfg/stream", "tdfg", "tdfg/interp", "tile", "tile/noc"},
 }
 
 // onlyInCmd are the modules that no library package may need.
@@ -60,7 +64,7 @@ var onlyInCmd = []string{"github.com/spf13/", "github.com/jedib0t/", "golang.org
 // every build tag.
 func TestImportsPointDown(t *testing.T) {
 	root := filepath.Join("..", "..")
-	seen := map[string]bool{}
+	seen, used := map[string]bool{}, map[string]bool{}
 	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -96,6 +100,7 @@ func TestImportsPointDown(t *testing.T) {
 				return err
 			}
 			if own, ok := strings.CutPrefix(imported, module+"/"); ok {
+				used[pkg+" "+own] = true
 				if !slices.Contains(allowed, own) {
 					t.Errorf("%s: package %s imports %s, expected at most %v", file, pkg, own, allowed)
 				}
@@ -118,6 +123,11 @@ func TestImportsPointDown(t *testing.T) {
 	for _, pkg := range slices.Sorted(maps.Keys(mayImport)) {
 		if !seen[pkg] {
 			t.Errorf("package %s of the table has no Go file", pkg)
+		}
+		for _, own := range mayImport[pkg] {
+			if !used[pkg+" "+own] {
+				t.Errorf("package %s may import %s, and does not: take the permission away", pkg, own)
+			}
 		}
 	}
 }
@@ -146,15 +156,58 @@ func TestTableHasNoCycle(t *testing.T) {
 	}
 }
 
-// TestArchitectureNamesEveryPackage keeps the document in step with the tree.
-func TestArchitectureNamesEveryPackage(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "architecture.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for pkg := range mayImport {
-		if !strings.Contains(string(text), "`"+path.Clean(pkg)+"`") {
-			t.Errorf("docs/architecture.md does not name package `%s`", pkg)
+// TestArchitectureHasTheTable keeps the table of packages in
+// docs/architecture.md equal to mayImport, with what each package says of itself:
+// the first sentence of its documentation. -update writes it.
+func TestArchitectureHasTheTable(t *testing.T) {
+	const begin, end = "<!-- packages: go test ./cmd/bitsched -run Architecture -update -->\n", "<!-- end of packages -->\n"
+	file := filepath.Join("..", "..", "docs", "architecture.md")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	head, rest, ok := strings.Cut(string(text), begin)
+	require.True(t, ok, "no line %q", begin)
+	_, tail, ok := strings.Cut(rest, end)
+	require.True(t, ok, "no line %q", end)
+	var table strings.Builder
+	table.WriteString("| package | is | imports |\n|---|---|---|\n")
+	for _, pkg := range slices.Sorted(maps.Keys(mayImport)) {
+		imports := slices.Sorted(slices.Values(mayImport[pkg]))
+		for i := range imports {
+			imports[i] = "`" + imports[i] + "`"
 		}
+		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", pkg, synopsis(t, pkg), strings.Join(imports, ", "))
 	}
+	want := head + begin + table.String() + end + tail
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(want), 0o644))
+		return
+	}
+	if want != string(text) {
+		t.Errorf("the table of packages in docs/architecture.md is out of date: go test ./cmd/bitsched -run Architecture -update")
+	}
+}
+
+// synopsis is the first sentence of a package's documentation without its own
+// name.
+func synopsis(t *testing.T, pkg string) string {
+	dir := filepath.Join("..", "..", filepath.FromSlash(pkg))
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	require.NoError(t, err)
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.PackageClauseOnly|parser.ParseComments)
+		require.NoError(t, err)
+		if parsed.Doc == nil {
+			continue
+		}
+		s := new(doc.Package).Synopsis(parsed.Doc.Text())
+		for _, prefix := range []string{"Package " + parsed.Name.Name + " ", "Command " + path.Base(pkg) + " ", "is "} {
+			s = strings.TrimPrefix(s, prefix)
+		}
+		return strings.TrimSuffix(strings.ReplaceAll(s, "|", "\\|"), ".")
+	}
+	t.Errorf("package %s has no documentation", pkg)
+	return ""
 }

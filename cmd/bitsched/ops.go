@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bitsched/bitsched/arith"
 	"github.com/bitsched/bitsched/benchmarks"
+	"github.com/bitsched/bitsched/lowering/arith"
 	"github.com/bitsched/bitsched/sram"
 	"github.com/bitsched/bitsched/sram/cost"
 )

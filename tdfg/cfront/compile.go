@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bitsched/bitsched/lattice"
 	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/lattice"
 )
 
 // Options are what a compilation may choose.

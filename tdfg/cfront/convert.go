@@ -7,9 +7,9 @@ import (
 
 	"modernc.org/cc/v4"
 
-	"github.com/bitsched/bitsched/lattice"
-	"github.com/bitsched/bitsched/scalar"
 	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 // unique returns a name that no variable has, made of one that some may have.

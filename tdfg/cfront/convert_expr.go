@@ -7,7 +7,7 @@ import (
 
 	"modernc.org/cc/v4"
 
-	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 // expr converts an expression.

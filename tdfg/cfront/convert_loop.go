@@ -3,8 +3,8 @@ package cfront
 import (
 	"modernc.org/cc/v4"
 
-	"github.com/bitsched/bitsched/lattice"
-	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 func (c *converter) iteration(s *cc.IterationStatement, guard *expr, out *[]stmt) {

@@ -5,8 +5,8 @@ import (
 
 	"modernc.org/cc/v4"
 
-	"github.com/bitsched/bitsched/lattice"
-	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 const someStatements = "supported are for loops, if, assignments and declarations"

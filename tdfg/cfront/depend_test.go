@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/bitsched/bitsched/lattice"
+	"github.com/bitsched/bitsched/tdfg/lattice"
 )
 
 // TestCarried compares the answers of carried with those of all pairs of iterations,

@@ -3,8 +3,8 @@ package cfront
 import (
 	"math"
 
-	"github.com/bitsched/bitsched/lattice"
-	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 func intConst(at Pos, t scalar.Type, v int64) *expr {

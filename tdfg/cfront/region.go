@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bitsched/bitsched/lattice"
-	"github.com/bitsched/bitsched/scalar"
 	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 // region is a graph in the making. It is kept in a form that a nest can be taken

@@ -5,10 +5,10 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/bitsched/bitsched/lattice"
-	"github.com/bitsched/bitsched/scalar"
-	"github.com/bitsched/bitsched/stream"
 	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tdfg/stream"
 )
 
 // streamer makes a stream graph of a nest, in the order of the program: elements

@@ -3,8 +3,8 @@ package cfront
 import (
 	"fmt"
 
-	"github.com/bitsched/bitsched/lattice"
-	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 // Pos is a place in a source file.

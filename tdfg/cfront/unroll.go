@@ -3,8 +3,8 @@ package cfront
 import (
 	"slices"
 
-	"github.com/bitsched/bitsched/lattice"
-	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 // Loops with numbers for bounds are unrolled inside of others if they are short: the

@@ -6,9 +6,9 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/bitsched/bitsched/lattice"
-	"github.com/bitsched/bitsched/scalar"
 	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 // Operation is an operation on operands of a type; for a Select it is the type of

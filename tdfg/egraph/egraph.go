@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bitsched/bitsched/lattice"
-	"github.com/bitsched/bitsched/scalar"
 	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 // graph is an e-graph: classes of nodes that have the same value at the same

@@ -3,8 +3,8 @@ package egraph
 import (
 	"fmt"
 
-	"github.com/bitsched/bitsched/lattice"
 	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/lattice"
 )
 
 // narrow returns the graph with all tensors as small as their uses allow: rules

@@ -1,8 +1,8 @@
 package egraph
 
 import (
-	"github.com/bitsched/bitsched/lattice"
 	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/lattice"
 )
 
 func moveBroadcast(s *search, n nodeID) {

@@ -1,8 +1,8 @@
 package egraph
 
 import (
-	"github.com/bitsched/bitsched/scalar"
 	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 // associate regroups one pair of equal operations. With the normal form of 3b this

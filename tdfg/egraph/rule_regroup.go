@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/bitsched/bitsched/scalar"
 	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 // maxAtoms bounds the terms of a sum that regroup looks at.

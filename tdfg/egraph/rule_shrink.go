@@ -3,8 +3,8 @@ package egraph
 import (
 	"slices"
 
-	"github.com/bitsched/bitsched/lattice"
 	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/lattice"
 )
 
 // findHulls finds for each array the least rectangle around its tensors in a graph:

@@ -3,8 +3,8 @@ package egraph
 import (
 	"slices"
 
-	"github.com/bitsched/bitsched/scalar"
 	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 // rule is a rewrite rule: an equation of the appendix of Infinity Stream in one

@@ -5,9 +5,9 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/bitsched/bitsched/lattice"
-	"github.com/bitsched/bitsched/stream"
 	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/stream"
 )
 
 // ErrTooLarge is wrapped by the error of a graph whose tensors have more elements

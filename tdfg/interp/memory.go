@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/bitsched/bitsched/scalar"
 	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 // Memory has the contents of the arrays and scalars of a program, by name.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/bitsched/bitsched/scalar"
-	"github.com/bitsched/bitsched/stream"
 	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tdfg/stream"
 )
 
 // streamRun is what streams have done: what each array that they name is then, and the

@@ -3,7 +3,7 @@ package stream
 import (
 	"math"
 
-	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 // exec executes the instructions in iterations from to end of loop l, whose

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/bitsched/bitsched/scalar"
-	"github.com/bitsched/bitsched/stream"
+	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tdfg/stream"
 )
 
 // A sum over a linked list whose nodes are in two arrays.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/bitsched/bitsched/arith"
+	"github.com/bitsched/bitsched/lowering/arith"
 	"github.com/bitsched/bitsched/sram"
 )
 

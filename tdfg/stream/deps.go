@@ -1,6 +1,6 @@
 package stream
 
-import "github.com/bitsched/bitsched/lattice"
+import "github.com/bitsched/bitsched/tdfg/lattice"
 
 // DepKind says what a stream or a loop needs a value for.
 type DepKind uint8

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bitsched/bitsched/lattice"
-	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 // MaxDims is the number of loops that the address of one stream may vary with

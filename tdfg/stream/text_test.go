@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/bitsched/bitsched/stream"
+	"github.com/bitsched/bitsched/tdfg/stream"
 )
 
 // everything uses every part of the text form.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/bitsched/bitsched/lattice"
+	"github.com/bitsched/bitsched/tdfg/lattice"
 )
 
 var symbols = []string{"N", "M", "k"}

@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 // Memory has the elements of each array as a slice in the order of memory,

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/bitsched/bitsched/lattice"
+	"github.com/bitsched/bitsched/tdfg/lattice"
 )
 
 // The text form of a graph, one declaration or statement a line:

@@ -1,8 +1,8 @@
 package stream
 
 import (
-	"github.com/bitsched/bitsched/lattice"
-	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 // Program is a graph made ready to run: names are registers, and the statements

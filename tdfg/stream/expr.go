@@ -3,7 +3,7 @@ package stream
 import (
 	"strings"
 
-	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 // Expr is a computation on single elements: a tree, or a graph where

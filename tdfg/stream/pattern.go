@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bitsched/bitsched/lattice"
-	"github.com/bitsched/bitsched/scalar"
+	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 // Pattern is the address pattern of a stream (Near-Stream Computing, section II.A
