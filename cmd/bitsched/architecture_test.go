@@ -31,6 +31,7 @@ var mayImport = map[string][]string{
 
 	"tile/event": {},
 	"tile/noc":   {"tile/event"},
+	"tile/uop":   {},
 
 	"tdfg/scalar":        {},
 	"tdfg/lattice":       {},
