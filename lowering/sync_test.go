@@ -10,6 +10,7 @@ import (
 	"github.com/bitsched/bitsched/internal/tdfgtest"
 	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/tdfg/interp"
+	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tile"
 )
@@ -93,7 +94,7 @@ func TestSyncs(t *testing.T) {
 			shapes = []lowering.Shape{{64}}
 		}
 		in := lowering.Inputs{Scalars: map[string]scalar.Value{"p": 3}}
-		before := interp.NewMemory()
+		before := memory.New()
 		require.NoError(t, before.Allocate(g.Arrays, nil))
 		before.Scalars["p"] = 3
 		for _, a := range g.Arrays {
@@ -151,7 +152,7 @@ func TestSyncs(t *testing.T) {
 }
 
 // eachElement loads all arrays of a plan to bitlines, or stores them back.
-func eachElement(t *testing.T, grid *lowering.Grid, p *lowering.Plan, m *interp.Memory, c *tile.Cells, load bool) {
+func eachElement(t *testing.T, grid *lowering.Grid, p *lowering.Plan, m *memory.Memory, c *tile.Cells, load bool) {
 	at, mask := make([]int64, c.Cols()), make([]uint64, c.Cols()/64)
 	for i, a := range p.Graph.Arrays {
 		box, err := p.Graph.ArrayRect(i).Box(nil)

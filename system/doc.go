@@ -7,7 +7,7 @@
 // elements, and some arrays are executed bit by bit beside it and compared. Commands,
 // and so cycles, are the same.
 //
-//	m := interp.NewMemory() // arrays and scalars, as for the interpreter
+//	m := memory.New() // arrays and scalars, as for the interpreter
 //	report, err := system.Run(ctx, program, sizes, m, system.Options{Machine: tile.Default()})
 //
 // Only the part in memory is timed: commands, the network between banks, lowering

@@ -13,6 +13,7 @@ import (
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/cfront"
 	"github.com/bitsched/bitsched/tdfg/interp"
+	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tile"
 )
@@ -29,7 +30,7 @@ func TestFinalsOfRandomGraphs(t *testing.T) {
 		typ := []scalar.Type{scalar.Int8, scalar.Int16, scalar.FP16, scalar.Int32}[seed%4]
 		g := tdfgtest.Graph(r, tdfgtest.Options{Type: typ, Nodes: 10, Reuse: true, Open: true, Align: 8})
 		p := &tdfg.Program{Name: "random", Arrays: g.Arrays, Scalars: []tdfg.Scalar{{Param: g.Params[0], Input: true}}, Body: []tdfg.Stmt{&tdfg.Region{Graph: g}}}
-		before := interp.NewMemory()
+		before := memory.New()
 		require.NoError(t, before.Allocate(g.Arrays, nil))
 		fill(r, before, g.Arrays)
 		before.Scalars["p"] = scalar.FromInt(typ, 3)
@@ -72,7 +73,7 @@ func TestFinals(t *testing.T) {
 			for (int i = L; i < N; i++) s += A[i];
 			out[0] = s; } }`, cfront.Options{Defines: map[string]int64{"L": lo, "N": n}})
 		require.NoError(t, err)
-		m := interp.NewMemory()
+		m := memory.New()
 		require.NoError(t, m.Allocate(p.Arrays, nil))
 		want := int32(0)
 		for i := range m.Arrays["A"].Elems {
@@ -124,7 +125,7 @@ func TestFinalsOnThreads(t *testing.T) {
 	require.NoError(t, err)
 	const rows, cols = 2000, 48
 	sizes := map[string]int64{"N": rows, "M": cols}
-	m := interp.NewMemory()
+	m := memory.New()
 	require.NoError(t, m.Allocate(p.Arrays, sizes))
 	var want [rows]int32
 	r := rand.New(rand.NewPCG(3, 1))

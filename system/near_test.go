@@ -10,6 +10,7 @@ import (
 	"github.com/bitsched/bitsched/system"
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/interp"
+	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
@@ -519,7 +520,7 @@ func TestNearCounts(t *testing.T) {
 		p, err := tdfg.ParseProgram(c.name, c.text)
 		require.NoError(t, err)
 		require.NoError(t, p.Check())
-		before := interp.NewMemory()
+		before := memory.New()
 		require.NoError(t, before.Allocate(p.Arrays, nil))
 		for j, a := range p.Arrays {
 			for i := range before.Arrays[a.Name].Elems {
@@ -564,7 +565,7 @@ func TestMissing(t *testing.T) {
 		}
 		p, err := tdfg.ParseProgram(c.name, c.text)
 		require.NoError(t, err)
-		m := interp.NewMemory()
+		m := memory.New()
 		_, err = system.Run(ctx, p, nil, m, system.Options{Machine: small(t)})
 		require.EqualError(t, err, "system: value: no value for p")
 		m.Scalars["p"] = 0

@@ -13,6 +13,7 @@ import (
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/interp"
 	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
@@ -36,7 +37,7 @@ func TestEveryOperation(t *testing.T) {
 		g, err := b.Finish()
 		require.NoError(t, err, name)
 		p := &tdfg.Program{Name: "op", Arrays: g.Arrays, Body: []tdfg.Stmt{&tdfg.Region{Graph: g}}}
-		before := interp.NewMemory()
+		before := memory.New()
 		require.NoError(t, before.Allocate(g.Arrays, nil))
 		fill(r, before, g.Arrays)
 		if from.Float() { // some are large for integers, some small

@@ -13,6 +13,7 @@ import (
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/interp"
 	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tile"
 )
@@ -79,12 +80,12 @@ const DefaultCheck = 64
 // executed near it, and the report says why.
 //
 // An error leaves the memory half done.
-func Run(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *interp.Memory, opt Options) (*Report, error) {
+func Run(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *memory.Memory, opt Options) (*Report, error) {
 	if opt.Check == 0 {
 		opt.Check = DefaultCheck
 	}
 	if opt.TimingOnly {
-		m = interp.NewMemory()
+		m = memory.New()
 	}
 	r := newRunner(p, sizes, m, opt)
 	if err := r.prepare(ctx); err != nil {
@@ -126,7 +127,7 @@ type runner struct {
 	opt    Options
 	p      *tdfg.Program
 	sizes  map[string]int64
-	m      *interp.Memory
+	m      *memory.Memory
 	layout *Layout
 	arrays []*tdfg.Array // that are laid out
 	boxes  []lattice.Box // of each in the lattice space
@@ -148,7 +149,7 @@ type runner struct {
 	report *Report
 }
 
-func newRunner(p *tdfg.Program, sizes map[string]int64, m *interp.Memory, opt Options) *runner {
+func newRunner(p *tdfg.Program, sizes map[string]int64, m *memory.Memory, opt Options) *runner {
 	return &runner{
 		opt: opt, p: p, sizes: sizes, m: m, plans: map[*tdfg.Graph]*lowering.Plan{}, memo: map[string][]lowering.Command{},
 		inside: map[string]bool{}, alone: map[*lowering.Plan]bool{}, same: map[*tdfg.Graph][]tdfg.NodeID{}, report: &Report{},
@@ -418,7 +419,7 @@ func (r *runner) enter(p *lowering.Plan) error {
 		}
 		r.inside[name] = true
 		i, _, _ := r.array(name)
-		err := r.transfer(i, true, func(reg lowering.Register, t int, elems []scalar.Value, mask []uint64, at []int64, a *interp.Array) {
+		err := r.transfer(i, true, func(reg lowering.Register, t int, elems []scalar.Value, mask []uint64, at []int64, a *memory.Array) {
 			for b, x := range at {
 				if mask[b/64]>>(b%64)&1 != 0 {
 					elems[b] = a.Elems[x]
@@ -441,7 +442,7 @@ func (r *runner) streamed(g *tdfg.Graph, name string) bool {
 // leave brings an array back to memory.
 func (r *runner) leave(i int) error {
 	delete(r.inside, r.arrays[i].Name)
-	return r.transfer(i, false, func(reg lowering.Register, t int, elems []scalar.Value, mask []uint64, at []int64, a *interp.Array) {
+	return r.transfer(i, false, func(reg lowering.Register, t int, elems []scalar.Value, mask []uint64, at []int64, a *memory.Array) {
 		r.data.readTile(reg, t, elems)
 		for b, x := range at {
 			if mask[b/64]>>(b%64)&1 != 0 {
@@ -466,7 +467,7 @@ func (r *runner) release() error {
 // transfer calls f for each tile of an array, with the position in memory of the
 // element of each bitline, and the bitlines that have one. load says that elements go
 // to the tiles. Tiles are shared out among threads.
-func (r *runner) transfer(i int, load bool, f func(reg lowering.Register, t int, elems []scalar.Value, mask []uint64, at []int64, a *interp.Array)) error {
+func (r *runner) transfer(i int, load bool, f func(reg lowering.Register, t int, elems []scalar.Value, mask []uint64, at []int64, a *memory.Array)) error {
 	a := r.arrays[i]
 	if r.opt.TimingOnly {
 		r.clock.dram(a.Name, r.boxes[i].Size()*int64(a.Type.Bytes()), load)

@@ -12,6 +12,7 @@ import (
 	"github.com/bitsched/bitsched/system"
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/interp"
+	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tile"
 )
@@ -30,7 +31,7 @@ func small(t testing.TB) *tile.Machine {
 }
 
 // fill gives all arrays random elements.
-func fill(r *rand.Rand, m *interp.Memory, arrays []*tdfg.Array) {
+func fill(r *rand.Rand, m *memory.Memory, arrays []*tdfg.Array) {
 	for _, a := range arrays {
 		data := m.Arrays[a.Name]
 		for i := range data.Elems {
@@ -62,7 +63,7 @@ func TestRandomGraphs(t *testing.T) {
 		typ := []scalar.Type{scalar.Int8, scalar.Int16, scalar.FP16, scalar.Int32}[seed%4]
 		g := tdfgtest.Graph(r, tdfgtest.Options{Type: typ, Nodes: 10, Reuse: true, Open: true, Align: 8})
 		p := &tdfg.Program{Name: "random", Arrays: g.Arrays, Scalars: []tdfg.Scalar{{Param: g.Params[0], Input: true}}, Body: []tdfg.Stmt{&tdfg.Region{Graph: g}}}
-		before := interp.NewMemory()
+		before := memory.New()
 		require.NoError(t, before.Allocate(g.Arrays, nil))
 		fill(r, before, g.Arrays)
 		before.Scalars["p"] = scalar.FromInt(typ, 3)
@@ -101,7 +102,7 @@ func TestSpills(t *testing.T) {
 		g := tdfgtest.Graph(r, tdfgtest.Options{Type: typ, Nodes: 24, Open: true, Align: 8})
 		machine.Array.Rows = (len(g.Arrays)+2)*typ.Bits() + []int{8, 16, 24}[seed%3] // two words beside the arrays, and scratch
 		p := &tdfg.Program{Name: "random", Arrays: g.Arrays, Scalars: []tdfg.Scalar{{Param: g.Params[0], Input: true}}, Body: []tdfg.Stmt{&tdfg.Region{Graph: g}}}
-		before := interp.NewMemory()
+		before := memory.New()
 		require.NoError(t, before.Allocate(g.Arrays, nil))
 		fill(r, before, g.Arrays)
 		before.Scalars["p"] = 3

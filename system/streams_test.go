@@ -11,6 +11,7 @@ import (
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/cfront"
 	"github.com/bitsched/bitsched/tdfg/interp"
+	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tile"
 )
@@ -53,7 +54,7 @@ func TestStreamsWithSeveralResults(t *testing.T) {
 			require.Equal(t, 3, results, "%s", p)
 			sizes := map[string]int64{"N": n}
 			r := rand.New(rand.NewPCG(5, 6))
-			m := interp.NewMemory()
+			m := memory.New()
 			require.NoError(t, m.Allocate(p.Arrays, sizes))
 			var x [n]int
 			var h, g, out [n]int32
@@ -85,7 +86,7 @@ func TestStreamsWithSeveralResults(t *testing.T) {
 					out[i] = g[i] + h[i]
 				}
 			}
-			check := func(m *interp.Memory) {
+			check := func(m *memory.Memory) {
 				for i := range n {
 					for name, want := range map[string]int32{"h": h[i], "g": g[i], "out": out[i], "sum": s} {
 						require.Equal(t, want, int32(scalar.ToInt(scalar.Int32, m.Arrays[name].Elems[i])), "%s[%d]", name, i)
@@ -162,7 +163,7 @@ region between dims 1 {
 	require.Equal(t, []tdfg.NodeID{0, 1, 0, tdfg.None, tdfg.None, tdfg.None}, g.SameStreams())
 	const n = 32
 	sizes := map[string]int64{"N": n}
-	m := interp.NewMemory()
+	m := memory.New()
 	require.NoError(t, m.Allocate(p.Arrays, sizes))
 	for i := range n {
 		m.Arrays["h"].Elems[i], m.Arrays["g"].Elems[i] = uint64(100*i), uint64(7*i)
@@ -173,7 +174,7 @@ region between dims 1 {
 	require.NoError(t, err)
 	require.Empty(t, report.Reasons)
 	require.EqualValues(t, 3*n, report.NearOps)
-	for _, m := range []*interp.Memory{plain, got} {
+	for _, m := range []*memory.Memory{plain, got} {
 		for i := range n {
 			require.EqualValues(t, 100*i+1, m.Arrays["h"].Elems[i])
 			require.EqualValues(t, 7*i+2, m.Arrays["g"].Elems[i])

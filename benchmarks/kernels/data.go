@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/bitsched/bitsched/tdfg/interp"
+	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
@@ -69,14 +69,16 @@ func (k *Kernel) generate(sizes map[string]int64, seed uint64, next func(*rand.R
 	return d
 }
 
-// Memory returns a copy of the arguments for package interp.
-func (d *Data) Memory() *interp.Memory {
-	m := interp.NewMemory()
-	for name, list := range d.Floats {
-		m.Arrays[name] = d.array(name, scalar.FP32, len(list), func(i int) scalar.Value { return floatBits(list[i]) })
-	}
-	for name, list := range d.Ints {
-		m.Arrays[name] = d.array(name, scalar.Int32, len(list), func(i int) scalar.Value { return scalar.FromInt(scalar.Int32, int64(list[i])) })
+// Memory returns a copy of the arguments as executors take them.
+func (d *Data) Memory() *memory.Memory {
+	m := memory.New()
+	for _, name := range slices.Sorted(maps.Keys(d.Dims)) {
+		if list, ok := d.Floats[name]; ok {
+			d.add(m, name, scalar.FP32, len(list), func(i int) scalar.Value { return floatBits(list[i]) })
+		} else {
+			list := d.Ints[name]
+			d.add(m, name, scalar.Int32, len(list), func(i int) scalar.Value { return scalar.FromInt(scalar.Int32, int64(list[i])) })
+		}
 	}
 	for name, v := range d.Scalars {
 		m.Scalars[name] = floatBits(v)
@@ -92,22 +94,23 @@ func floatBits(f float32) scalar.Value {
 	return scalar.Value(math.Float32bits(f))
 }
 
-func (d *Data) array(name string, t scalar.Type, n int, at func(i int) scalar.Value) *interp.Array {
-	a := &interp.Array{Type: t, Size: slices.Clone(d.Dims[name]), Elems: make([]scalar.Value, n)}
-	slices.Reverse(a.Size)
-	for i := range a.Elems {
-		a.Elems[i] = at(i)
+// add adds an array to a memory.
+func (d *Data) add(m *memory.Memory, name string, t scalar.Type, n int, at func(i int) scalar.Value) {
+	size, elems := slices.Clone(d.Dims[name]), make([]scalar.Value, n)
+	slices.Reverse(size)
+	for i := range elems {
+		elems[i] = at(i)
 	}
-	return a
+	m.Add(name, t, size, elems)
 }
 
 // Diff returns the first difference from the contents of a memory, "" if there is
 // none.
-func (d *Data) Diff(m *interp.Memory) string { return d.Memory().Diff(m) }
+func (d *Data) Diff(m *memory.Memory) string { return d.Memory().Diff(m) }
 
 // Distance returns the greatest difference of floats from those in a memory, relative
 // to the greatest magnitude in the array, and where it is.
-func (d *Data) Distance(m *interp.Memory) (most float64, where string) {
+func (d *Data) Distance(m *memory.Memory) (most float64, where string) {
 	for _, name := range slices.Sorted(maps.Keys(d.Floats)) {
 		var scale float64
 		for _, v := range d.Floats[name] {

@@ -36,7 +36,8 @@ var mayImport = map[string][]string{
 	"tdfg/scalar":        {},
 	"tdfg/lattice":       {},
 	"tdfg":               {"internal/figure", "tdfg/lattice", "tdfg/scalar", "tdfg/stream"},
-	"tdfg/interp":        {"tdfg/lattice", "tdfg/scalar", "tdfg/stream", "tdfg"},
+	"tdfg/interp":        {"tdfg/lattice", "tdfg/scalar", "tdfg/stream", "tdfg", "tdfg/memory"},
+	"tdfg/memory":        {"tdfg/scalar", "tdfg"},
 	"tdfg/cfront":        {"tdfg/lattice", "tdfg/scalar", "tdfg/stream", "tdfg"},
 	"tdfg/egraph":        {"tdfg/lattice", "tdfg/scalar", "tdfg"},
 	"tdfg/stream":        {"internal/figure", "tdfg/lattice", "tdfg/scalar"},
@@ -50,12 +51,12 @@ var mayImport = map[string][]string{
 	"lowering/arith":     {"masim", "netlist/gen", "sram", "xmg"},
 	"tile":               {"sram"},
 	"lowering":           {"lowering/arith", "tdfg/lattice", "tdfg/scalar", "sram", "tdfg", "tile"},
-	"benchmarks/kernels": {"tdfg/scalar", "tdfg/interp"},
+	"benchmarks/kernels": {"tdfg/scalar", "tdfg/memory"},
 	"benchmarks":         {"internal/figure", "lowering", "masim", "netlist", "sram", "system", "tdfg", "tile", "xmg"},
-	"cmd/bitsched":       {"lowering/arith", "benchmarks", "benchmarks/kernels", "tdfg/lattice", "lowering", "masim", "netlist", "netlist/gen", "tdfg/scalar", "sram", "sram/cost", "system", "tdfg", "tdfg/cfront", "tdfg/egraph", "tdfg/interp", "tile", "tile/noc", "xmg"},
+	"cmd/bitsched":       {"lowering/arith", "benchmarks", "benchmarks/kernels", "tdfg/lattice", "lowering", "masim", "netlist", "netlist/gen", "tdfg/scalar", "sram", "sram/cost", "system", "tdfg", "tdfg/cfront", "tdfg/egraph", "tdfg/interp", "tdfg/memory", "tile", "tile/noc", "xmg"},
 	"internal/ctest":     {},
 	"internal/tdfgtest":  {"tdfg/lattice", "tdfg/scalar", "tdfg"},
-	"system":             {"tdfg/lattice", "lowering", "tdfg/scalar", "sram", "sram/cost", "tdfg/stream", "tdfg", "tdfg/interp", "tile", "tile/noc"},
+	"system":             {"tdfg/lattice", "lowering", "tdfg/scalar", "sram", "sram/cost", "tdfg/stream", "tdfg", "tdfg/interp", "tdfg/memory", "tile", "tile/noc"},
 }
 
 // onlyInCmd are the modules that no library package may need.

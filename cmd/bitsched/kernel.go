@@ -19,8 +19,8 @@ import (
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/cfront"
 	"github.com/bitsched/bitsched/tdfg/egraph"
-	"github.com/bitsched/bitsched/tdfg/interp"
 	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tile"
 )
@@ -349,14 +349,14 @@ func (k *kernel) tooLarge(a *tdfg.Array) error {
 // in half of the cases, of any magnitude, and floats from -1 to 1. Integers that become
 // subscripts are from 0 on and less than the least size of the arrays that they select
 // from; the arguments of a workload are as the workload wants them.
-func (k *kernel) data(seed uint64) (*interp.Memory, error) {
+func (k *kernel) data(seed uint64) (*memory.Memory, error) {
 	if _, err := k.elements(); err != nil {
 		return nil, err
 	}
 	if k.workload != nil {
 		return k.workload.Data(k.sizes, seed).Memory(), nil
 	}
-	m := interp.NewMemory()
+	m := memory.New()
 	if err := m.Allocate(k.program.Arrays, k.sizes); err != nil {
 		return nil, err
 	}

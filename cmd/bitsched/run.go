@@ -15,6 +15,7 @@ import (
 	"github.com/bitsched/bitsched/system"
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/interp"
+	"github.com/bitsched/bitsched/tdfg/memory"
 )
 
 type runFlags struct {
@@ -211,7 +212,7 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 	if err != nil {
 		return s.reasonOf(err)
 	}
-	memory, err := k.data(f.seed)
+	mem, err := k.data(f.seed)
 	if err != nil {
 		return err
 	}
@@ -222,9 +223,9 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 			return s.reasonOf(err)
 		}
 	}
-	var want *interp.Memory
+	var want *memory.Memory
 	if f.check {
-		want = memory.Clone()
+		want = mem.Clone()
 	}
 	opt := system.Options{Machine: machine, Fidelity: fidelity, Tile: shape, Threads: n, Check: f.every, Decide: f.decide, Finals: finals, MaxLive: maxLiveElems}
 	opt.Progress = a.regionProgress(line, program, k.sizes, "executing region")
@@ -233,7 +234,7 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 	}
 	line.phase("executing")
 	cpu := cpuTime()
-	report, err := system.Run(s.ctx, program, k.sizes, memory, opt)
+	report, err := system.Run(s.ctx, program, k.sizes, mem, opt)
 	if err != nil {
 		return s.reasonOf(err)
 	}
@@ -259,7 +260,7 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 	if f.check {
 		line.phase("comparing with the interpreter")
 		opt.Progress = a.regionProgress(line, k.program, k.sizes, "comparing region")
-		if err := k.compare(s.ctx, program, opt, want, memory); err != nil {
+		if err := k.compare(s.ctx, program, opt, want, mem); err != nil {
 			return s.reasonOf(err)
 		}
 		r.Checked = true
@@ -285,7 +286,7 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 
 // compare runs the kernel as it was compiled on the interpreter, and returns the
 // first difference of the result.
-func (k *kernel) compare(ctx context.Context, executed *tdfg.Program, run system.Options, want, got *interp.Memory) error {
+func (k *kernel) compare(ctx context.Context, executed *tdfg.Program, run system.Options, want, got *memory.Memory) error {
 	opt := interp.Options{MaxLive: maxLiveElems, Progress: run.Progress}
 	prepared, err := system.PrepareRun(ctx, executed, k.sizes, run)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/bitsched/bitsched/tdfg/cfront"
 	"github.com/bitsched/bitsched/tdfg/egraph"
 	"github.com/bitsched/bitsched/tdfg/interp"
+	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
@@ -381,7 +382,7 @@ func (a *app) tdfgRun(cmd *cobra.Command, nameOrFile string, f tdfgFlags) error 
 }
 
 // compare compares the result of a workload with that of its plain program.
-func (r *tdfgRunResult) compare(k *kernel, seed uint64, m *interp.Memory) (failed bool) {
+func (r *tdfgRunResult) compare(k *kernel, seed uint64, m *memory.Memory) (failed bool) {
 	if k.workload == nil {
 		return false
 	}
@@ -405,7 +406,7 @@ func (r *tdfgRunResult) compare(k *kernel, seed uint64, m *interp.Memory) (faile
 	return false
 }
 
-func arrayReport(name string, a, before *interp.Array) tdfgArray {
+func arrayReport(name string, a, before *memory.Array) tdfgArray {
 	h := fnv.New64a()
 	word := make([]byte, a.Type.Bytes())
 	for _, v := range a.Elems {

@@ -17,6 +17,7 @@ import (
 	"github.com/bitsched/bitsched/tdfg/cfront"
 	"github.com/bitsched/bitsched/tdfg/egraph"
 	"github.com/bitsched/bitsched/tdfg/interp"
+	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
@@ -89,7 +90,7 @@ void half(int N, const fp16 A[N], const fp16 B[N], fp16 C[N], fp16 D[N], float E
 	p, err := compile(source, nil)
 	require.NoError(t, err)
 	sizes := map[string]int64{"N": n}
-	m := interp.NewMemory()
+	m := memory.New()
 	require.NoError(t, m.Allocate(p.Arrays, sizes))
 	r := rand.New(rand.NewPCG(3, 17))
 	var input bytes.Buffer

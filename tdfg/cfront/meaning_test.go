@@ -9,6 +9,7 @@ import (
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/cfront"
 	"github.com/bitsched/bitsched/tdfg/interp"
+	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
@@ -158,9 +159,9 @@ func TestMeaning(t *testing.T) {
 			p, err := cfront.Compile(context.Background(), "k.c", source, cfront.Options{Defines: defines})
 			require.NoError(t, err, name)
 			x, y := []int32{3, -1, 4, 1, -5, 9, 2, 6, 5}, []int32{2, 7, 1, 8, 2, 8, 1, 0, 4}
-			m := interp.NewMemory()
+			m := memory.New()
 			for array, list := range map[string][]int32{"X": x, "Y": y} {
-				m.Arrays[array] = &interp.Array{Type: scalar.Int32, Size: []int64{n}}
+				m.Arrays[array] = &memory.Array{Type: scalar.Int32, Size: []int64{n}}
 				for _, v := range list {
 					m.Arrays[array].Elems = append(m.Arrays[array].Elems, scalar.FromInt(scalar.Int32, int64(v)))
 				}
@@ -198,7 +199,7 @@ void k(int N, `+typ.String()+` A[N], `+typ.String()+` B[N], float C[N])
 }
 `, nil)
 		require.NoError(t, err)
-		m := interp.NewMemory()
+		m := memory.New()
 		require.NoError(t, m.Allocate(p.Arrays, map[string]int64{"N": 3}))
 		a, b := []float64{1.5, 2.75, 1. / 3}, []float64{3.25, 1. / 7, 1024}
 		for i := range a {
@@ -233,7 +234,7 @@ void k(int N, int32_t X[N], int32_t Y[N], int32_t Z[N][N])
 	require.Len(t, p.Body, 1)
 	require.Equal(t, 1, kinds(p.Regions()[0].Graph)[tdfg.Reduce])
 	const n = 5
-	m := interp.NewMemory()
+	m := memory.New()
 	require.NoError(t, m.Allocate(p.Arrays, map[string]int64{"N": n}))
 	for i := range scalar.Value(n * n) {
 		m.Arrays["X"].Elems[i%n], m.Arrays["Z"].Elems[i] = i%n+2, i*i

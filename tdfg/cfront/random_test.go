@@ -16,6 +16,7 @@ import (
 	"github.com/bitsched/bitsched/tdfg/cfront"
 	"github.com/bitsched/bitsched/tdfg/interp"
 	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
@@ -562,18 +563,19 @@ func generate(n func(k int) int, seed uint64) *program {
 }
 
 // memory returns the arguments for the interpreter.
-func (p *program) memory() *interp.Memory {
-	m := interp.NewMemory()
+func (p *program) memory() *memory.Memory {
+	m := memory.New()
 	for _, a := range p.arrays {
-		x := &interp.Array{Type: a.t.typ}
+		var size []int64
+		var elems []scalar.Value
 		for _, s := range a.size {
-			x.Size = append(x.Size, int64(s))
+			size = append(size, int64(s))
 		}
-		slices.Reverse(x.Size)
+		slices.Reverse(size)
 		for _, v := range a.data {
-			x.Elems = append(x.Elems, bits(a.t, v))
+			elems = append(elems, bits(a.t, v))
 		}
-		m.Arrays[a.name] = x
+		m.Add(a.name, a.t.typ, size, elems)
 	}
 	m.Scalars["s"] = scalar.Value(math.Float32bits(p.s))
 	return m
@@ -591,7 +593,7 @@ func bits(t gtype, v gval) scalar.Value {
 
 // differs returns the first difference of the arguments from those in a memory. The
 // sign of a NaN is nobody's business.
-func (p *program) differs(m *interp.Memory) string {
+func (p *program) differs(m *memory.Memory) string {
 	for _, a := range m.Arrays {
 		for i, v := range a.Elems {
 			if a.Type == scalar.FP32 && v&0x7fffffff > 0x7f800000 {

@@ -13,6 +13,7 @@ import (
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/interp"
 	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tdfg/stream"
 )
@@ -73,7 +74,7 @@ func TestInterpreted(t *testing.T) {
 		for _, x := range stats.Rules {
 			applied[x.Name] += x.Applied
 		}
-		m := interp.NewMemory()
+		m := memory.New()
 		require.NoError(t, m.Allocate(g.Arrays, nil))
 		for _, a := range g.Arrays {
 			for i := range m.Arrays[a.Name].Elems {
@@ -186,7 +187,7 @@ func TestStreams(t *testing.T) {
 	require.Equal(t, [2]int{3, 6}, [2]int{stats.Before.Streams, stats.Before.Moves})
 	require.Equal(t, [2]int{2, 1}, [2]int{stats.After.Streams, stats.After.Moves})
 	values := map[string]int64{"N": 6}
-	m := interp.NewMemory()
+	m := memory.New()
 	require.NoError(t, m.Allocate(g.Arrays, values))
 	for i := range m.Arrays["A"].Elems {
 		m.Arrays["A"].Elems[i] = scalar.Value(i * i)

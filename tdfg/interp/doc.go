@@ -4,7 +4,7 @@
 // cells, tiles or commands; it is not made to be fast, though it handles kernels of
 // millions of elements.
 //
-//	m := interp.NewMemory()
+//	m := memory.New()
 //	err := m.Allocate(program.Arrays, sizes)
 //	err = interp.Run(ctx, program, sizes, m, interp.Options{})
 //

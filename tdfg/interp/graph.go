@@ -7,6 +7,7 @@ import (
 
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
@@ -46,7 +47,7 @@ type Stats struct {
 
 // RunGraph executes a graph on the arrays and scalars of its scope. values has
 // those of the symbols. A failed run leaves the memory as it was.
-func RunGraph(ctx context.Context, g *tdfg.Graph, values map[string]int64, m *Memory, opt Options) error {
+func RunGraph(ctx context.Context, g *tdfg.Graph, values map[string]int64, m *memory.Memory, opt Options) error {
 	x := &executor{g: g, values: values, m: m, opt: opt, views: make([]view, len(g.Nodes)), lastUse: make([]int, len(g.Nodes))}
 	if err := x.prepare(); err != nil {
 		return fmt.Errorf("interp: %s: %w", g.Name, err)
@@ -85,7 +86,7 @@ func RunGraph(ctx context.Context, g *tdfg.Graph, values map[string]int64, m *Me
 type executor struct {
 	g       *tdfg.Graph
 	values  map[string]int64
-	m       *Memory
+	m       *memory.Memory
 	opt     Options
 	views   []view
 	lastUse []int // the last node that uses each; len(Nodes) for outputs

@@ -12,6 +12,7 @@ import (
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/interp"
 	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tdfg/stream"
 )
@@ -20,12 +21,12 @@ import (
 // boxes, no inferred domains.
 type oracle struct {
 	g      *tdfg.Graph
-	m      *interp.Memory
+	m      *memory.Memory
 	values map[string]int64
 	size   []int64 // of the bounding hyperrectangle
 }
 
-func newOracle(t testing.TB, g *tdfg.Graph, m *interp.Memory, values map[string]int64) *oracle {
+func newOracle(t testing.TB, g *tdfg.Graph, m *memory.Memory, values map[string]int64) *oracle {
 	o := &oracle{g: g, m: m, values: values, size: make([]int64, g.Dims)}
 	for d := range o.size {
 		o.size[d] = 1
@@ -161,7 +162,7 @@ func TestRandomGraphs(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		types := scalar.Types()
 		g := tdfgtest.Graph(r, tdfgtest.Options{Type: types[seed%uint64(len(types))], Nodes: 12, Reuse: true})
-		m := interp.NewMemory()
+		m := memory.New()
 		require.NoError(t, m.Allocate(g.Arrays, nil))
 		for _, a := range g.Arrays {
 			data := m.Arrays[a.Name]
@@ -206,7 +207,7 @@ func TestOverlap(t *testing.T) {
 		b.Store(b.Move(b.Tensor(0, s.ArrayRect(0)), 0, lattice.Const(dist)), 0)
 		g, err := b.Finish()
 		require.NoError(t, err)
-		m := interp.NewMemory()
+		m := memory.New()
 		require.NoError(t, m.Allocate(g.Arrays, nil))
 		copy(m.Arrays["A"].Elems, []scalar.Value{1, 2, 3, 4, 5})
 		require.NoError(t, interp.RunGraph(context.Background(), g, nil, m, interp.Options{}))
@@ -261,7 +262,7 @@ func TestStats(t *testing.T) {
 		b.Store(c.make(b), 0)
 		g, err := b.Finish()
 		require.NoError(t, err)
-		m := interp.NewMemory()
+		m := memory.New()
 		require.NoError(t, m.Allocate(s.Arrays, nil))
 		for i := range m.Arrays["A"].Elems {
 			m.Arrays["A"].Elems[i] = uint64(i%20 + i/20*100)
@@ -283,7 +284,7 @@ func TestDefaultGroup(t *testing.T) {
 	b.Store(b.Reduce(scalar.Add, b.Tensor(0, s.ArrayRect(0)), 0, 0), 0)
 	g, err := b.Finish()
 	require.NoError(t, err)
-	m := interp.NewMemory()
+	m := memory.New()
 	require.NoError(t, m.Allocate(g.Arrays, nil))
 	x := make([]float32, 768) // with zeros behind
 	for i := range 600 {
@@ -322,7 +323,7 @@ func TestProgram(t *testing.T) {
 	require.NoError(t, p.Check())
 	for _, size := range []int64{2, 3, 7} {
 		values := map[string]int64{"N": size}
-		m := interp.NewMemory()
+		m := memory.New()
 		require.NoError(t, m.Allocate(p.Arrays, values))
 		want := make([]uint64, size*size)
 		for i := range want {
@@ -339,11 +340,11 @@ func TestProgram(t *testing.T) {
 		}
 		require.Equal(t, want, m.Arrays["A"].Elems)
 	}
-	require.EqualError(t, interp.Run(context.Background(), p, nil, interp.NewMemory(), interp.Options{}), "interp: triangle: no value for N")
-	require.EqualError(t, interp.Run(context.Background(), p, map[string]int64{"N": 51}, interp.NewMemory(), interp.Options{}), "interp: triangle: N is 51, expected at least 2 and at most 50")
+	require.EqualError(t, interp.Run(context.Background(), p, nil, memory.New(), interp.Options{}), "interp: triangle: no value for N")
+	require.EqualError(t, interp.Run(context.Background(), p, map[string]int64{"N": 51}, memory.New(), interp.Options{}), "interp: triangle: N is 51, expected at least 2 and at most 50")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	m := interp.NewMemory()
+	m := memory.New()
 	require.NoError(t, m.Allocate(p.Arrays, map[string]int64{"N": 9}))
 	require.ErrorIs(t, interp.Run(ctx, p, map[string]int64{"N": 9}, m, interp.Options{}), context.Canceled)
 }
@@ -358,7 +359,7 @@ func BenchmarkAdd(b *testing.B) {
 	bu.Store(bu.Compute(scalar.Add, bu.Tensor(0, s.ArrayRect(0)), bu.Tensor(1, s.ArrayRect(1))), 2)
 	g, err := bu.Finish()
 	require.NoError(b, err)
-	m := interp.NewMemory()
+	m := memory.New()
 	require.NoError(b, m.Allocate(g.Arrays, nil))
 	for b.Loop() {
 		require.NoError(b, interp.RunGraph(context.Background(), g, nil, m, interp.Options{}))
@@ -404,7 +405,7 @@ func TestStream(t *testing.T) {
 	bound, err := g.Bind(map[string]int64{"N": 5})
 	require.NoError(t, err)
 	for _, g := range []*tdfg.Graph{g, bound} {
-		m := interp.NewMemory()
+		m := memory.New()
 		values := map[string]int64{"N": 5}
 		require.NoError(t, m.Allocate(g.Arrays, values))
 		copy(m.Arrays["A"].Elems, []scalar.Value{10, 20, 30, 40, 50})

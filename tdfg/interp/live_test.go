@@ -11,6 +11,7 @@ import (
 	"github.com/bitsched/bitsched/internal/tdfgtest"
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/interp"
+	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
@@ -68,7 +69,7 @@ func TestLive(t *testing.T) {
 		require.Equal(t, c.want, live, "N=%d", c.n)
 	}
 
-	m := interp.NewMemory()
+	m := memory.New()
 	sizes := map[string]int64{"N": 16}
 	require.NoError(t, m.Allocate(p.Arrays, sizes))
 	want := int64(16*16*16 + 16*16*4)
@@ -128,7 +129,7 @@ func TestStopsWithin(t *testing.T) {
 	p, err := tdfg.ParseProgram("products", products)
 	require.NoError(t, err)
 	sizes := map[string]int64{"N": 128}
-	m := interp.NewMemory()
+	m := memory.New()
 	require.NoError(t, m.Allocate(p.Arrays, sizes))
 	looks := 0
 	ctx := countedContext{context.Background(), &looks, 20}

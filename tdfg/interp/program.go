@@ -6,12 +6,13 @@ import (
 	"maps"
 
 	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/memory"
 )
 
 // Run executes a program. sizes has values for its sizes, and m its arrays and the
 // scalars that are inputs; the others get their initial values. An error, that of
 // the context included, leaves the arrays half done.
-func Run(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *Memory, opt Options) error {
+func Run(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *memory.Memory, opt Options) error {
 	values := maps.Clone(sizes)
 	if values == nil {
 		values = map[string]int64{}
