@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"xmg/internal/exact4": {},
 
 	"tile/event": {},
+	"tile/stats": {},
 	"tile/noc":   {"tile/event"},
 	"tile/uop":   {},
 
