@@ -8,18 +8,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path"
 	"path/filepath"
-	"reflect"
-	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/parser"
 
+	"github.com/bitsched/bitsched/internal/position"
+	"github.com/bitsched/bitsched/internal/strictyaml"
 	"github.com/bitsched/bitsched/sram"
 )
 
@@ -146,7 +143,7 @@ func Default() *Machine {
 	if err != nil {
 		panic(err) // it is embedded
 	}
-	m, err := parseOnto(Machine{}, text, "infinity-stream.yaml")
+	m, err := parseOnto(Machine{}, bytes.NewReader(text), "infinity-stream.yaml")
 	if err != nil {
 		panic(err) // a test reads it
 	}
@@ -177,7 +174,7 @@ func LoadMachine(nameOrFile string) (*Machine, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: %q, expected %s, or a file (with a . or / in its name)", ErrUnknownMachine, nameOrFile, strings.Join(MachineNames(), ", "))
 		}
-		return parseOnto(*Default(), text, nameOrFile+".yaml")
+		return parseOnto(*Default(), bytes.NewReader(text), nameOrFile+".yaml")
 	}
 	f, err := os.Open(nameOrFile)
 	if err != nil {
@@ -187,147 +184,31 @@ func LoadMachine(nameOrFile string) (*Machine, error) {
 	return ParseMachine(f, nameOrFile)
 }
 
+// MachineError says where a description is wrong, and what was expected.
+type MachineError = position.Error
+
 // ParseMachine reads a description; file is its name in errors, which are of type
-// [*MachineError]. It is strict: unknown and repeated fields are errors.
+// [*MachineError]. It is strict, see package strictyaml.
 func ParseMachine(r io.Reader, file string) (*Machine, error) {
-	text, err := io.ReadAll(io.LimitReader(r, maxDescription+1))
-	if err != nil {
-		return nil, fmt.Errorf("tile: %s: %w", file, err)
-	}
-	if len(text) > maxDescription {
-		return nil, &MachineError{File: file, Line: 1, Msg: fmt.Sprintf("more than %d bytes, expected the description of a machine", maxDescription)}
-	}
-	if !utf8.Valid(text) {
-		return nil, &MachineError{File: file, Line: 1, Msg: "not UTF-8, expected the description of a machine"}
-	}
 	m := *Default()
 	name := filepath.Base(file)
 	m.Name, m.Title = cmp.Or(strings.TrimSuffix(name, filepath.Ext(name)), name), "after "+m.Name
-	return parseOnto(m, text, file)
-}
-
-// maxDescription is the greatest size of a description in bytes, and maxExcerpt the
-// longest line that an error shows.
-const (
-	maxDescription = 64 << 10
-	maxExcerpt     = 200
-)
-
-// MachineError says where a description is wrong, and what was expected.
-type MachineError struct {
-	File    string
-	Line    int
-	Msg     string
-	Excerpt string // the line
-}
-
-func (e *MachineError) Error() string {
-	s := fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Msg)
-	if e.Excerpt != "" {
-		s += fmt.Sprintf("\n%5d | %s", e.Line, e.Excerpt)
-	}
-	return s
+	return parseOnto(m, r, file)
 }
 
 // parseOnto reads a description over the fields of m.
-func parseOnto(m Machine, text []byte, file string) (*Machine, error) {
-	fail := func(line int, msg string) error {
-		e := &MachineError{File: file, Line: line, Msg: msg}
-		if lines := strings.Split(string(text), "\n"); line <= len(lines) && len(lines[line-1]) <= maxExcerpt {
-			e.Excerpt = strings.TrimRight(lines[line-1], " \t\r")
-		}
-		return e
+func parseOnto(m Machine, r io.Reader, file string) (*Machine, error) {
+	doc, err := strictyaml.Read(r, file, "the description of a machine")
+	if err != nil {
+		return nil, err
 	}
-	d := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict())
-	if err := d.Decode(&m); err != nil {
-		if errors.Is(err, io.EOF) {
-			return nil, fail(1, "empty, expected the description of a machine")
-		}
-		var ye yaml.Error
-		if errors.As(err, &ye) && ye.GetToken() != nil && ye.GetToken().Position != nil {
-			return nil, fail(ye.GetToken().Position.Line, typeMessage(ye.GetMessage()))
-		}
-		return nil, fail(1, err.Error())
-	}
-	if err := d.Decode(new(any)); !errors.Is(err, io.EOF) {
-		return nil, fail(1, "more than one document, expected one machine")
-	}
-	var raw any
-	if err := yaml.Unmarshal(text, &raw); err == nil {
-		if field, v := fraction(reflect.TypeFor[Machine](), raw); field != "" {
-			return nil, fail(fieldLine(text, field), fmt.Sprintf("%s is %v, expected a whole number", field, v))
-		}
+	if err := doc.Decode(&m); err != nil {
+		return nil, err
 	}
 	if field, msg := m.check(); msg != "" {
-		return nil, fail(fieldLine(text, field), field+" "+msg)
+		return nil, doc.Errorf(field, "%s %s", field, msg)
 	}
 	return &m, nil
-}
-
-// fraction returns the first field of a whole number that has a fraction in the text,
-// which the reader of YAML cuts off, and its value; "" if there is none.
-func fraction(t reflect.Type, raw any) (field string, value float64) {
-	switch t.Kind() {
-	case reflect.Struct:
-		fields, _ := raw.(map[string]any)
-		for i := range t.NumField() {
-			name := t.Field(i).Tag.Get("yaml")
-			if field, value = fraction(t.Field(i).Type, fields[name]); value != 0 {
-				return strings.TrimSuffix(name+"."+field, "."), value
-			}
-		}
-	case reflect.Int:
-		if v, ok := raw.(float64); ok && v != math.Trunc(v) {
-			return "", v
-		}
-	}
-	return "", 0
-}
-
-// wrongType is what the reader of YAML says of a value of another type, in terms of
-// Go.
-var wrongType = regexp.MustCompile(`^cannot unmarshal (.*) into Go (?:struct field .* )?(?:value )?of type (\w+)( \( overflow \))?$`)
-
-// typeMessage says which type was expected, in terms of the description.
-func typeMessage(msg string) string {
-	m := wrongType.FindStringSubmatch(msg)
-	if m == nil {
-		return msg
-	}
-	want := map[string]string{"int": "a whole number", "float64": "a number", "string": "a text"}[m[2]]
-	if want == "" {
-		return msg
-	}
-	if m[3] != "" {
-		return m[1] + ", expected " + want + " in range"
-	}
-	if strings.HasPrefix(m[1], "[]") {
-		return "a list, expected " + want
-	}
-	return "a value of type " + m[1] + ", expected " + want
-}
-
-// fieldLine returns the line of a field such as "l3.ways", or of the nearest
-// thing around it that the text has.
-func fieldLine(text []byte, field string) int {
-	f, err := parser.ParseBytes(text, 0)
-	for ; err == nil && field != ""; field, _, _ = cutLast(field) {
-		p, err := yaml.PathString("$." + field)
-		if err != nil {
-			return 1
-		}
-		if n, err := p.FilterFile(f); err == nil && n != nil && n.GetToken() != nil && n.GetToken().Position != nil {
-			return n.GetToken().Position.Line
-		}
-	}
-	return 1
-}
-
-func cutLast(s string) (before, after string, found bool) {
-	if i := strings.LastIndexByte(s, '.'); i >= 0 {
-		return s[:i], s[i+1:], true
-	}
-	return "", s, false
 }
 
 // Check reports the first thing that is wrong with a machine, or nil. Machines

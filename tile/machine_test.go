@@ -55,18 +55,18 @@ func TestLoadMachine(t *testing.T) {
 func TestMachineErrors(t *testing.T) {
 	for _, c := range [][2]string{
 		{"", "m.yaml:1: empty, expected the description of a machine"},
-		{"name: x\nwyas: 3\n", "m.yaml:2: unknown field \"wyas\"\n    2 | wyas: 3"},
-		{"name: x\nname: y\n", "m.yaml:2: mapping key \"name\" already defined at [1:1]\n    2 | name: y"},
-		{"l3:\n  ways: many\n", "m.yaml:2: a value of type string, expected a whole number\n    2 |   ways: many"},
-		{"clock_ghz: fast\n", "m.yaml:1: a value of type string, expected a number\n    1 | clock_ghz: fast"},
-		{"name: x\nspeed: " + strings.Repeat("9", 300) + "\n", "m.yaml:2: unknown field \"speed\""},
+		{"name: x\nwyas: 3\n", "m.yaml:2: unknown key \"wyas\", expected title, clock_ghz, mesh, l3, array, htree, noc, dram, streams or lot\n    2 | wyas: 3"},
+		{"name: x\nname: y\n", "m.yaml:2: key \"name\" a second time, first on line 1\n    2 | name: y"},
+		{"l3:\n  ways: many\n", "m.yaml:2: l3.ways is \"many\", expected a whole number\n    2 |   ways: many"},
+		{"clock_ghz: fast\n", "m.yaml:1: clock_ghz is \"fast\", expected a number\n    1 | clock_ghz: fast"},
+		{"name: x\nspeed: " + strings.Repeat("9", 300) + "\n", "m.yaml:2: unknown key \"speed\", expected title, clock_ghz, mesh, l3, array, htree, noc, dram, streams or lot"},
 		{"name: x\nl3:\n  ways: 17.5\n", "m.yaml:3: l3.ways is 17.5, expected a whole number\n    3 |   ways: 17.5"},
-		{"l3: {ways: .inf}\n", "m.yaml:1: +Inf, expected a whole number in range\n    1 | l3: {ways: .inf}"},
-		{"clock_ghz: [1]\n", "m.yaml:1: a list, expected a number\n    1 | clock_ghz: [1]"},
-		{"l3: {ways: 99999999999999999999}\n", "m.yaml:1: 99999999999999999999, expected a whole number in range\n    1 | l3: {ways: 99999999999999999999}"},
+		{"l3: {ways: .inf}\n", "m.yaml:1: l3.ways is .inf, expected a whole number in range\n    1 | l3: {ways: .inf}"},
+		{"clock_ghz: [1]\n", "m.yaml:1: clock_ghz is a list, expected a number\n    1 | clock_ghz: [1]"},
+		{"l3: {ways: 99999999999999999999}\n", "m.yaml:1: l3.ways is 99999999999999999999, expected a whole number in range\n    1 | l3: {ways: 99999999999999999999}"},
 		{"name: \xff\n", "m.yaml:1: not UTF-8, expected the description of a machine"},
 		{strings.Repeat("#", 1<<16+1), "m.yaml:1: more than 65536 bytes, expected the description of a machine"},
-		{"l3:\n  ways: 8\n", "m.yaml:2: l3.compute_ways is 16, expected 1 to 8\n    2 |   ways: 8"},
+		{"l3:\n  ways: 8\n", "m.yaml:1: l3.compute_ways is 16, expected 1 to 8\n    1 | l3:"},
 		{"name: x\nl3:\n  compute_ways: 20 # too many\n", "m.yaml:3: l3.compute_ways is 20, expected 1 to 18\n    3 |   compute_ways: 20 # too many"},
 		{"array: {cols: 96}\n", "m.yaml:1: array.cols is 96, expected a power of two\n    1 | array: {cols: 96}"},
 		{"array: {rows: 2}\n", "m.yaml:1: array.rows is 2, expected more than the 2 that neural-cache reserves\n    1 | array: {rows: 2}"},
@@ -78,7 +78,7 @@ func TestMachineErrors(t *testing.T) {
 		{"l3: {line_bytes: 48}\n", "m.yaml:1: l3.line_bytes is 48, expected a power of two\n    1 | l3: {line_bytes: 48}"},
 		{"l3: {interleave_bytes: 100}\n", "m.yaml:1: l3.interleave_bytes is 100, expected a multiple of line_bytes, 64\n    1 | l3: {interleave_bytes: 100}"},
 		{"mesh: {cols: 64, rows: 64}\narray: {rows: 512}\n", "m.yaml:1: l3 has 17179869184 bytes of cells that compute, expected at most 8589934592\n    1 | mesh: {cols: 64, rows: 64}"},
-		{"name: a\n---\nname: b\n", "m.yaml:1: more than one document, expected one machine\n    1 | name: a"},
+		{"name: a\n---\nname: b\n", "m.yaml:3: a second document, expected one, the description of a machine\n    3 | name: b"},
 	} {
 		_, err := tile.ParseMachine(strings.NewReader(c[0]), "m.yaml")
 		require.EqualError(t, err, c[1])

@@ -24,6 +24,8 @@ const module = "github.com/bitsched/bitsched"
 // docs/architecture.md has the same table, derived from this one. A new package
 // needs a line here.
 var mayImport = map[string][]string{
+	"internal/position":   {},
+	"internal/strictyaml": {"internal/position"},
 	"internal/softfloat":  {},
 	"internal/figure":     {},
 	"internal/figuretest": {},
@@ -45,12 +47,12 @@ var mayImport = map[string][]string{
 	"netlist":            {},
 	"netlist/gen":        {"netlist"},
 	"sram":               {},
-	"sram/cost":          {"sram"},
+	"sram/cost":          {"internal/position", "internal/strictyaml", "sram"},
 	"xmg":                {"internal/figure", "netlist", "xmg/internal/sat"},
 	"xmg/internal/sat":   {},
 	"masim":              {"netlist", "sram", "xmg"},
 	"lowering/arith":     {"masim", "netlist/gen", "sram", "xmg"},
-	"tile":               {"sram"},
+	"tile":               {"internal/position", "internal/strictyaml", "sram"},
 	"lowering":           {"lowering/arith", "tdfg/lattice", "tdfg/scalar", "sram", "tdfg", "tile"},
 	"benchmarks/kernels": {"tdfg/scalar", "tdfg/memory"},
 	"benchmarks":         {"internal/figure", "lowering", "masim", "netlist", "sram", "system", "tdfg", "tile", "xmg"},

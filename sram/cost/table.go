@@ -12,10 +12,9 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/parser"
+	"github.com/bitsched/bitsched/internal/position"
+	"github.com/bitsched/bitsched/internal/strictyaml"
 )
 
 //go:embed data/*.yaml
@@ -150,96 +149,61 @@ func Load(nameOrFile string) (*Table, error) {
 	return Parse(f, nameOrFile)
 }
 
-// maxTable is the most bytes that a table may have.
-const maxTable = 1 << 16
-
-// Parse reads a table; file is its name in errors, which are file:line: message.
-// It is strict: unknown and repeated fields, unknown quantities and units, and
-// values without a source are errors.
+// Parse reads a table; file is its name in errors, which are of type
+// [*SyntaxError]. It is strict, see package strictyaml: unknown and repeated
+// fields, unknown quantities and units, and values without a source are errors.
 func Parse(r io.Reader, file string) (*Table, error) {
-	text, err := io.ReadAll(io.LimitReader(r, maxTable+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("cost: %s: %w", file, err)
-	case len(text) > maxTable:
-		return nil, fmt.Errorf("%s:1: more than %d bytes, expected a table of costs", file, maxTable)
-	case !utf8.Valid(text):
-		return nil, fmt.Errorf("%s:1: not UTF-8, expected a table of costs", file)
+	doc, err := strictyaml.Read(r, file, "a table of costs")
+	if err != nil {
+		return nil, err
 	}
 	var t Table
-	d := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict())
-	if err := d.Decode(&t); err != nil {
-		if errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("%s:1: empty, expected a table of costs", file)
-		}
-		var ye yaml.Error
-		if errors.As(err, &ye) && ye.GetToken() != nil && ye.GetToken().Position != nil {
-			return nil, fmt.Errorf("%s:%d: %s", file, ye.GetToken().Position.Line, ye.GetMessage())
-		}
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	if err := d.Decode(new(any)); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: more than one document, expected one table", file)
+	if err := doc.Decode(&t); err != nil {
+		return nil, err
 	}
 	if at, msg := t.check(); msg != "" {
-		return nil, fmt.Errorf("%s:%d: %s", file, line(text, at), msg)
+		return nil, doc.Errorf(at, "%s", msg)
 	}
 	return &t, nil
 }
 
-// line is where value i of the table begins; -1 stands for the table.
-func line(text []byte, i int) int {
-	if i < 0 {
-		return 1
-	}
-	f, err := parser.ParseBytes(text, 0)
-	if err != nil {
-		return 1
-	}
-	p, err := yaml.PathString(fmt.Sprintf("$.values[%d]", i))
-	if err != nil {
-		return 1
-	}
-	n, err := p.FilterFile(f)
-	if err != nil || n == nil || n.GetToken() == nil || n.GetToken().Position == nil {
-		return 1
-	}
-	return n.GetToken().Position.Line
-}
+// SyntaxError says where a table is wrong, and what was expected.
+type SyntaxError = position.Error
 
-// check returns what is wrong with the table, and with which of its values; -1
-// stands for the table, "" for nothing.
-func (t *Table) check() (at int, msg string) {
+// check returns what is wrong with the table, and the path of it in the text; ""
+// for nothing.
+func (t *Table) check() (at, msg string) {
 	switch {
 	case t.Name == "":
-		return -1, "no name"
+		return "name", "no name"
 	case t.Title == "":
-		return -1, "no title"
+		return "title", "no title"
 	case t.Array != nil && (t.Array.Rows < 1 || t.Array.Cols < 1):
-		return -1, fmt.Sprintf("array of %d rows and %d cols, expected at least 1", t.Array.Rows, t.Array.Cols)
+		return "array", fmt.Sprintf("array of %d rows and %d cols, expected at least 1", t.Array.Rows, t.Array.Cols)
 	case len(t.Values) == 0:
-		return -1, "no values"
+		return "values", "no values"
 	}
 	seen := map[string]bool{}
 	for i := range t.Values {
 		v := &t.Values[i]
+		at := fmt.Sprintf("values[%d]", i)
 		if msg := v.check(); msg != "" {
-			return i, msg
+			return at, msg
 		}
 		if v.What == "other" {
 			continue
 		}
 		if seen[v.What] {
-			return i, "second value of " + v.What
+			return at, "second value of " + v.What
 		}
 		seen[v.What] = true
 		for _, kind := range []string{".energy", ".time"} {
 			if u := t.unit(kind); strings.HasSuffix(v.What, kind) && u != v.Unit {
-				return i, fmt.Sprintf("%s in %s, expected %s as before", v.What, v.Unit, u)
+				return at, fmt.Sprintf("%s in %s, expected %s as before", v.What, v.Unit, u)
 			}
 		}
 	}
-	return 0, ""
+	return "", ""
 }
 
 // check returns what is wrong with the value, "" if nothing.
