@@ -34,7 +34,9 @@ var mayImport = map[string][]string{
 	"tile/event": {},
 	"tile/stats": {},
 	"tile/noc":   {"tile/event"},
-	"tile/uop":   {},
+
+	"tile/mem/dram": {},
+	"tile/uop":      {},
 
 	"tdfg/scalar":        {},
 	"tdfg/lattice":       {},
