@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -69,15 +70,69 @@ func (k *Kernel) generate(sizes map[string]int64, seed uint64, next func(*rand.R
 	return d
 }
 
+// looks is how many elements are made between looks at the context.
+const looks = 1 << 20
+
+// Arguments returns those of Data as a memory, which it fills without copies of
+// arrays beside it where a kernel's arguments are independent of each other.
+func (k *Kernel) Arguments(ctx context.Context, sizes map[string]int64, seed uint64) (*memory.Memory, error) {
+	if k.prepare != nil {
+		return k.Data(sizes, seed).Memory(), ctx.Err()
+	}
+	d := &Data{Sizes: sizes, Dims: map[string][]int64{}}
+	types := map[string]scalar.Type{}
+	for _, a := range k.arrays {
+		d.Dims[a.name], types[a.name] = a.size(d), scalar.FP32
+		if a.below != nil {
+			types[a.name] = scalar.Int32
+		}
+	}
+	m := memory.New()
+	for _, name := range slices.Sorted(maps.Keys(d.Dims)) {
+		n := int64(1)
+		for _, s := range d.Dims[name] {
+			n *= s
+		}
+		d.add(m, name, types[name], make([]scalar.Value, n))
+	}
+	r := rand.New(rand.NewPCG(seed, 1))
+	next := func() scalar.Value { return floatBits(2*r.Float32() - 1) }
+	for _, s := range k.scalars {
+		m.Scalars[s] = next()
+	}
+	for _, a := range k.arrays {
+		next := next
+		if a.below != nil {
+			below := int32(a.below(d))
+			next = func() scalar.Value { return scalar.FromInt(scalar.Int32, int64(r.Int32N(below))) }
+		}
+		elems := m.Arrays[a.name].Elems
+		for i := range elems {
+			if i%looks == 0 && ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			elems[i] = next()
+		}
+	}
+	return m, nil
+}
+
 // Memory returns a copy of the arguments as executors take them.
 func (d *Data) Memory() *memory.Memory {
 	m := memory.New()
 	for _, name := range slices.Sorted(maps.Keys(d.Dims)) {
 		if list, ok := d.Floats[name]; ok {
-			d.add(m, name, scalar.FP32, len(list), func(i int) scalar.Value { return floatBits(list[i]) })
+			elems := make([]scalar.Value, len(list))
+			for i, v := range list {
+				elems[i] = floatBits(v)
+			}
+			d.add(m, name, scalar.FP32, elems)
 		} else {
-			list := d.Ints[name]
-			d.add(m, name, scalar.Int32, len(list), func(i int) scalar.Value { return scalar.FromInt(scalar.Int32, int64(list[i])) })
+			elems := make([]scalar.Value, len(d.Ints[name]))
+			for i, v := range d.Ints[name] {
+				elems[i] = scalar.FromInt(scalar.Int32, int64(v))
+			}
+			d.add(m, name, scalar.Int32, elems)
 		}
 	}
 	for name, v := range d.Scalars {
@@ -95,12 +150,9 @@ func floatBits(f float32) scalar.Value {
 }
 
 // add adds an array to a memory.
-func (d *Data) add(m *memory.Memory, name string, t scalar.Type, n int, at func(i int) scalar.Value) {
-	size, elems := slices.Clone(d.Dims[name]), make([]scalar.Value, n)
+func (d *Data) add(m *memory.Memory, name string, t scalar.Type, elems []scalar.Value) {
+	size := slices.Clone(d.Dims[name])
 	slices.Reverse(size)
-	for i := range elems {
-		elems[i] = at(i)
-	}
 	m.Add(name, t, size, elems)
 }
 

@@ -261,6 +261,9 @@ func exactArgs(names ...string) cobra.PositionalArgs {
 	}
 }
 
+// maxThreads is the most workers for each core: more only take memory.
+const maxThreads = 4
+
 // threads is the number of workers for a --threads flag: 0 is all cores.
 func threads(cmd *cobra.Command, n int) (int, error) {
 	if n < 0 {
@@ -269,7 +272,7 @@ func threads(cmd *cobra.Command, n int) (int, error) {
 	if n == 0 {
 		n = runtime.GOMAXPROCS(0)
 	}
-	return n, nil
+	return min(n, maxThreads*runtime.GOMAXPROCS(0)), nil
 }
 
 // complete gives the values that the shell may offer for a flag.

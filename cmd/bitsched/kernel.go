@@ -2,41 +2,26 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"math/rand/v2"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/bitsched/bitsched/benchmarks/kernels"
+	"github.com/bitsched/bitsched/benchmarks/workload"
 	"github.com/bitsched/bitsched/lowering"
-	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/cfront"
-	"github.com/bitsched/bitsched/tdfg/egraph"
-	"github.com/bitsched/bitsched/tdfg/lattice"
 	"github.com/bitsched/bitsched/tdfg/memory"
-	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tile"
 )
 
 // kernelLong says what the argument KERNEL of a command is.
 const kernelLong = `KERNEL is a file in C (with a . or / in its name), or a workload that comes with
 the program: `
-
-// kernelNames lists the workloads that come with the program.
-func kernelNames() []string {
-	var names []string
-	for _, k := range kernels.All() {
-		names = append(names, k.Name)
-	}
-	return names
-}
 
 // wrapped is words with spaces between them in lines of at most 80 characters, the
 // first of which has used some already.
@@ -62,7 +47,7 @@ func wrapped(words []string, used int) string {
 
 // kernelHelp is kernelLong with the names.
 func kernelHelp() string {
-	return kernelLong + wrapped(kernelNames(), len(kernelLong)-strings.LastIndexByte(kernelLong, '\n')-1) + "."
+	return kernelLong + wrapped(workload.Names(), len(kernelLong)-strings.LastIndexByte(kernelLong, '\n')-1) + "."
 }
 
 // completeKernels offers the names of workloads, and files.
@@ -70,7 +55,7 @@ func completeKernels(_ *cobra.Command, args []string, _ string) ([]string, cobra
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return kernelNames(), cobra.ShellCompDirectiveDefault
+	return workload.Names(), cobra.ShellCompDirectiveDefault
 }
 
 // readInput reads a text file, or stdin for "-".
@@ -100,7 +85,8 @@ func isFile(nameOrFile string) bool {
 type kernelFlags struct {
 	defines []string
 	paper   bool
-	some    bool // of several kernels: sizes that this one does not have are another's
+	data    dataFlags // of commands that have some
+	some    bool      // of several kernels: sizes that this one does not have are another's
 }
 
 func (f *kernelFlags) add(fl *pflag.FlagSet) {
@@ -112,45 +98,35 @@ func (f *kernelFlags) addDefines(fl *pflag.FlagSet) {
 	fl.StringArrayVarP(&f.defines, "define", "D", nil, "value of a size of the kernel: `NAME=VALUE`; a workload has some without")
 }
 
-// kernel is a kernel in C, with values for its sizes.
-type kernel struct {
-	workload *kernels.Kernel // nil: it was a file
-	file     string          // its name in messages
-	program  *tdfg.Program
-	sizes    map[string]int64
-}
-
 // kernelSource reads a kernel: a file, or a workload with its sizes.
-func (a *app) kernelSource(cmd *cobra.Command, nameOrFile string, f kernelFlags) (k *kernel, source string, err error) {
-	k = &kernel{sizes: map[string]int64{}}
-	if isFile(nameOrFile) {
-		text, err := a.readInput(nameOrFile, cfront.MaxSource)
-		if err != nil {
-			return nil, "", err
-		}
-		if f.paper {
-			return nil, "", usageError(cmd, "--paper-sizes with a file, expected the name of a workload")
-		}
-		k.file = fileName(nameOrFile)
-		return k, text, nil
+func (a *app) kernelSource(cmd *cobra.Command, nameOrFile string, f kernelFlags) (*workload.Kernel, error) {
+	if !isFile(nameOrFile) {
+		k, err := workload.Builtin(nameOrFile, f.paper)
+		return k, kernelError(cmd, err)
 	}
-	w, err := kernels.Get(nameOrFile)
+	text, err := a.readInput(nameOrFile, cfront.MaxSource)
 	if err != nil {
-		return nil, "", usageError(cmd, "no kernel %q, expected one of %s, or a file (with a . or / in its name)", nameOrFile, strings.Join(kernelNames(), ", "))
+		return nil, err
 	}
-	k.workload, k.file = w, w.File
-	k.sizes = maps.Clone(w.Small)
 	if f.paper {
-		k.sizes = maps.Clone(w.Paper)
+		return nil, usageError(cmd, "--paper-sizes with a file, expected the name of a workload")
 	}
-	return k, w.Source, nil
+	return workload.FromSource(fileName(nameOrFile), text), nil
 }
 
-// readKernel reads and compiles a kernel and takes its sizes from the flags. Sizes
-// stay symbols of the program, unless it compiles only for their values, or one is a
-// parameter that is only computed with.
-func (a *app) readKernel(ctx context.Context, cmd *cobra.Command, nameOrFile string, f kernelFlags) (*kernel, error) {
-	k, source, err := a.kernelSource(cmd, nameOrFile, f)
+// kernelError is an error of package workload: that of a wrong command line, if the
+// user can correct it.
+func kernelError(cmd *cobra.Command, err error) error {
+	var u *workload.UsageError
+	if errors.As(err, &u) {
+		return usageError(cmd, "%w", err)
+	}
+	return err
+}
+
+// readKernel reads and compiles a kernel and takes its sizes from the flags.
+func (a *app) readKernel(ctx context.Context, cmd *cobra.Command, nameOrFile string, f kernelFlags) (*workload.Kernel, error) {
+	k, err := a.kernelSource(cmd, nameOrFile, f)
 	if err != nil {
 		return nil, err
 	}
@@ -158,91 +134,7 @@ func (a *app) readKernel(ctx context.Context, cmd *cobra.Command, nameOrFile str
 	if err != nil {
 		return nil, err
 	}
-	k.program, err = cfront.Compile(ctx, k.file, source, cfront.Options{Values: values})
-	if k.workload == nil && len(values) > 0 && (err != nil || !k.sized(values) || k.below(values)) {
-		maps.Copy(k.sizes, values)
-		k.program, err = cfront.Compile(ctx, k.file, source, cfront.Options{Defines: values})
-		values = nil // they are no sizes of the program any more
-	}
-	if err != nil {
-		return nil, err
-	}
-	if k.workload != nil && !f.paper {
-		k.align()
-	}
-	return k, k.define(cmd, values, f.some)
-}
-
-// lineElems is the number of elements to which align rounds up: 64 bytes of 32 bits.
-const lineElems = 16
-
-// align rounds sizes up so that rows of arrays fill cache lines, without which they
-// are not transposed.
-func (k *kernel) align() {
-	for _, a := range k.program.Arrays {
-		for _, name := range a.Size[0].Symbols() {
-			k.sizes[name] = (k.sizes[name] + lineElems - 1) / lineElems * lineElems
-		}
-	}
-}
-
-// maxSize is the greatest value of a size, so that bounds of loops and arrays can be
-// added up.
-const maxSize = 1 << 40
-
-// hasSize reports whether a name is that of a symbol of the program.
-func (k *kernel) hasSize(name string) bool {
-	return slices.ContainsFunc(k.program.Sizes, func(s lattice.Symbol) bool { return s.Name == name })
-}
-
-// sized reports whether all values are those of sizes.
-func (k *kernel) sized(values map[string]int64) bool {
-	for name := range values {
-		if !k.hasSize(name) {
-			return false
-		}
-	}
-	return true
-}
-
-// below reports whether a value is less than the least one that the program is for,
-// though loops without iterations may make sense of it.
-func (k *kernel) below(values map[string]int64) bool {
-	return slices.ContainsFunc(k.program.Sizes, func(s lattice.Symbol) bool {
-		lo, err := s.Lo.Eval(values)
-		return err == nil && values[s.Name] < lo && values[s.Name] >= 1
-	})
-}
-
-// define gives sizes their values. With some, values may be of sizes that the kernel
-// does not have.
-func (k *kernel) define(cmd *cobra.Command, values map[string]int64, some bool) error {
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if !k.hasSize(name) {
-			if some {
-				continue
-			}
-			var names []string
-			for _, s := range k.program.Sizes {
-				names = append(names, s.Name)
-			}
-			return usageError(cmd, "-D %s=%d: %s has no size %s, expected one of %s", name, values[name], k.program.Name, name, strings.Join(names, ", "))
-		}
-		k.sizes[name] = values[name]
-	}
-	for _, s := range k.program.Sizes {
-		v, ok := k.sizes[s.Name]
-		if !ok {
-			return usageError(cmd, "no value for the size %s of %s, expected -D %s=VALUE", s.Name, k.program.Name, s.Name)
-		}
-		if lo, err := s.Lo.Eval(k.sizes); err == nil && v < lo {
-			return usageError(cmd, "-D %s=%d, expected at least %d", s.Name, v, lo)
-		}
-		if v > maxSize {
-			return usageError(cmd, "-D %s=%d, expected at most %d", s.Name, v, int64(maxSize))
-		}
-	}
-	return nil
+	return k, kernelError(cmd, k.Compile(ctx, values, f.data.in, f.some))
 }
 
 // usedBy checks that each size is one of a workload.
@@ -251,9 +143,65 @@ func (f *kernelFlags) usedBy(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if !slices.ContainsFunc(kernels.All(), func(k *kernels.Kernel) bool { return k.Small[name] != 0 }) {
-			return usageError(cmd, "-D %s=%d: no workload has a size %s", name, values[name], name)
+	return kernelError(cmd, workload.UsedBy(values))
+}
+
+// dataFlags are the flags of commands that read and write the arrays of a kernel.
+type dataFlags struct {
+	inputs, outputs []string
+	in, out         []workload.File
+}
+
+func (f *dataFlags) add(fl *pflag.FlagSet) {
+	fl.StringArrayVar(&f.inputs, "input", nil, "elements of an array: `NAME=FILE`, an .npy or, as NAME=FILE:64x32, raw bytes; NAME=NUMBER for a scalar")
+	fl.StringArrayVar(&f.outputs, "output", nil, "write an array when it has its result: `NAME=FILE`, an .npy or raw bytes in a .bin")
+}
+
+// parse reads the flags, and the heads of the files that are given.
+func (a *app) parseData(cmd *cobra.Command, f *dataFlags, nameOrFile string) error {
+	seen := map[string]bool{}
+	add := func(list *[]workload.File, flag, text string, parse func(string) (workload.File, error)) error {
+		x, err := parse(text)
+		if err != nil {
+			return usageError(cmd, "--%s %w", flag, err)
+		}
+		if seen[flag+x.Name] {
+			return usageError(cmd, "--%s has %s twice, expected each name once", flag, x.Name)
+		}
+		seen[flag+x.Name] = true
+		*list = append(*list, x)
+		return nil
+	}
+	inputs := []string{nameOrFile}
+	for _, text := range f.inputs {
+		if err := add(&f.in, "input", text, workload.ParseInput); err != nil {
+			return err
+		}
+		inputs = append(inputs, f.in[len(f.in)-1].Path)
+	}
+	for _, text := range f.outputs {
+		if err := add(&f.out, "output", text, workload.ParseOutput); err != nil {
+			return err
+		}
+		last := f.out[len(f.out)-1]
+		if err := a.checkWritable(last.Path, inputs...); err != nil {
+			return err
+		}
+		for _, other := range f.out[:len(f.out)-1] {
+			if err := checkDistinct(other.Path, last.Path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// writeData writes the arrays that are asked for.
+func (a *app) writeData(f *dataFlags, m *memory.Memory) error {
+	for i := range f.out {
+		o := &f.out[i]
+		if err := a.writeFile(o.Path, func(w io.Writer) error { return o.WriteArray(w, m.Arrays[o.Name]) }); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -276,127 +224,9 @@ func parseValues(cmd *cobra.Command, flag string, texts []string) (map[string]in
 	return values, nil
 }
 
-// sizeText lists the sizes: symbols in the order of the kernel's parameters, then
-// those that it was compiled for.
-func (k *kernel) sizeText() string {
-	var names []string
-	for _, s := range k.program.Sizes {
-		names = append(names, s.Name)
-	}
-	for _, name := range slices.Sorted(maps.Keys(k.sizes)) {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	for i, name := range names {
-		names[i] = fmt.Sprintf("%s=%d", name, k.sizes[name])
-	}
-	return strings.Join(names, " ")
-}
-
-// optimized is the program with its graphs optimised for these sizes. Sums keep
-// their order, so that the bits of results stay the same.
-func (k *kernel) optimized(ctx context.Context) (*tdfg.Program, error) {
-	p, _, err := egraph.OptimizeProgram(ctx, k.program, egraph.Options{Sizes: k.sizes})
-	return p, err
-}
-
-// maxKernelElems bounds the elements of the arrays of a run: each takes 8 bytes, and
-// there are up to three copies.
-const maxKernelElems = 1 << 28
-
 // maxLiveElems bounds the elements of tensors that are computed element by element at
 // a time, beside the arrays: each takes 8 bytes.
 const maxLiveElems = 1 << 29
-
-// elements returns the number of elements of each array in each dimension, dimension
-// 0 first, and of all arrays together.
-func (k *kernel) elements() (total int64, err error) {
-	for _, a := range k.program.Arrays {
-		n := int64(1)
-		for _, x := range a.Size {
-			v, err := x.Eval(k.sizes)
-			if err != nil {
-				return 0, fmt.Errorf("bitsched: array %s: %w", a.Name, err)
-			}
-			if v < 1 {
-				return 0, fmt.Errorf("bitsched: array %s has %d elements in a dimension, expected at least 1", a.Name, v)
-			}
-			if n > maxKernelElems/v {
-				return 0, k.tooLarge(a)
-			}
-			n *= v
-		}
-		if total += n; total > maxKernelElems {
-			return 0, k.tooLarge(a)
-		}
-	}
-	return total, nil
-}
-
-// tooLarge says with which array those of a kernel have too many elements.
-func (k *kernel) tooLarge(a *tdfg.Array) error {
-	var shape []string
-	for _, x := range slices.Backward(a.Size) {
-		if v, err := x.Eval(k.sizes); err == nil {
-			shape = append(shape, fmt.Sprint(v))
-		}
-	}
-	return fmt.Errorf("bitsched: arrays too large: with %s of %s elements they have more than %d, expected at most so many", a.Name, strings.Join(shape, "x"), int64(maxKernelElems))
-}
-
-// data makes arguments of a kernel that follow from the seed: integers of all bits or,
-// in half of the cases, of any magnitude, and floats from -1 to 1. Integers that become
-// subscripts are from 0 on and less than the least size of the arrays that they select
-// from; the arguments of a workload are as the workload wants them.
-func (k *kernel) data(seed uint64) (*memory.Memory, error) {
-	if _, err := k.elements(); err != nil {
-		return nil, err
-	}
-	if k.workload != nil {
-		return k.workload.Data(k.sizes, seed).Memory(), nil
-	}
-	m := memory.New()
-	if err := m.Allocate(k.program.Arrays, k.sizes); err != nil {
-		return nil, err
-	}
-	from, into, all := k.program.Indices()
-	least := int64(1 << 7)
-	for _, name := range into {
-		if a := m.Arrays[name]; a != nil {
-			least = min(least, slices.Min(a.Size))
-		}
-	}
-	r := rand.New(rand.NewPCG(seed, 1))
-	fill := func(name string, t scalar.Type, elems []scalar.Value) {
-		subscript := all || slices.Contains(from, name)
-		for i := range elems {
-			switch {
-			case t.Float():
-				elems[i] = scalar.FromFloat(t, float64(2*r.Float32()-1))
-			case subscript:
-				elems[i] = scalar.FromInt(t, r.Int64N(least))
-			default:
-				v := int64(r.Uint64())
-				if r.IntN(2) == 0 {
-					v >>= 63 - r.IntN(t.Bits())
-				}
-				elems[i] = scalar.FromInt(t, v)
-			}
-		}
-	}
-	for i := range k.program.Scalars {
-		if s := &k.program.Scalars[i]; s.Input {
-			var v [1]scalar.Value
-			fill(s.Name, s.Type, v[:])
-			m.Scalars[s.Name] = v[0]
-		}
-	}
-	for _, a := range k.program.Arrays {
-		fill(a.Name, a.Type, m.Arrays[a.Name].Elems)
-	}
-	return m, nil
-}
 
 // machineFlags are the flags of commands that need the description of a machine.
 type machineFlags struct {

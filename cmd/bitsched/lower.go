@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bitsched/bitsched/benchmarks"
+	"github.com/bitsched/bitsched/benchmarks/workload"
 	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/system"
 	"github.com/bitsched/bitsched/tdfg"
@@ -89,7 +90,7 @@ type lowerResult struct {
 	Regions   []regionResult   `json:"regions"`
 	Program   programResult    `json:"program"`
 
-	k *kernel
+	k *workload.Kernel
 }
 
 type layoutResult struct {
@@ -172,13 +173,13 @@ func (a *app) lower(cmd *cobra.Command, nameOrFile string, f lowerFlags) error {
 	if err != nil {
 		return s.reasonOf(err)
 	}
-	if _, err := k.elements(); err != nil {
+	if _, err := k.Elements(); err != nil {
 		return err
 	}
-	program := k.program
+	program := k.Program
 	if f.optimize {
 		line.phase("optimising")
-		if program, err = k.optimized(s.ctx); err != nil {
+		if program, err = k.Optimized(s.ctx); err != nil {
 			return s.reasonOf(err)
 		}
 	}
@@ -186,15 +187,15 @@ func (a *app) lower(cmd *cobra.Command, nameOrFile string, f lowerFlags) error {
 		return usageError(cmd, "--region %d, expected 1 to %d", f.region, n)
 	}
 	line.phase("planning")
-	prepared, err := system.PrepareRun(s.ctx, program, k.sizes, system.Options{Machine: machine, Tile: shape, Finals: finals})
+	prepared, err := system.PrepareRun(s.ctx, program, k.Sizes, system.Options{Machine: machine, Tile: shape, Finals: finals})
 	if err != nil {
 		return s.reasonOf(err)
 	}
-	r := &lowerResult{Kernel: program.Name, Sizes: k.sizes, Machine: machine.Name, Rows: machine.UsableRows(), Optimized: f.optimize, k: k}
+	r := &lowerResult{Kernel: program.Name, Sizes: k.Sizes, Machine: machine.Name, Rows: machine.UsableRows(), Optimized: f.optimize, k: k}
 	if prepared.Layout != nil {
-		r.Layout = k.layout(machine, prepared)
+		r.Layout = layoutOf(k, machine, prepared)
 	}
-	places, err := instances(cmd, program, k.sizes, set)
+	places, err := instances(cmd, program, k.Sizes, set)
 	if err != nil {
 		return err
 	}
@@ -209,8 +210,8 @@ func (a *app) lower(cmd *cobra.Command, nameOrFile string, f lowerFlags) error {
 		region.Number = i + 1
 		r.Regions = append(r.Regions, *region)
 	}
-	progress := a.regionProgress(line, program, k.sizes, "lowering region")
-	if r.Program, err = lowerProgram(s.ctx, program, k.sizes, prepared, f.all, progress); err != nil {
+	progress := a.regionProgress(line, program, k.Sizes, "lowering region")
+	if r.Program, err = lowerProgram(s.ctx, program, k.Sizes, prepared, f.all, progress); err != nil {
 		return s.reasonOf(err)
 	}
 	s.end()
@@ -222,7 +223,7 @@ func (a *app) lower(cmd *cobra.Command, nameOrFile string, f lowerFlags) error {
 }
 
 // layout is the layout of a kernel as it is reported.
-func (k *kernel) layout(m *tile.Machine, p *system.Prepared) *layoutResult {
+func layoutOf(k *workload.Kernel, m *tile.Machine, p *system.Prepared) *layoutResult {
 	grid := p.Layout.Grid
 	l := &layoutResult{Tile: grid.Tile().String(), Arrays: grid.Tiles(), Of: m.Arrays(), RowsUsed: p.Layout.Used}
 	for _, r := range grid.Bound() {
@@ -249,7 +250,7 @@ func (k *kernel) layout(m *tile.Machine, p *system.Prepared) *layoutResult {
 			d.Row = row
 		}
 		for _, x := range a.Size {
-			v, err := x.Eval(k.sizes)
+			v, err := x.Eval(k.Sizes)
 			if err != nil {
 				panic(err) // the layout was made with it
 			}
@@ -457,7 +458,7 @@ func commandText(p *lowering.Plan, c *lowering.Command) string {
 // text is the report for a person.
 func (r *lowerResult) text() string {
 	var s summary
-	s.add("kernel", "%s, %s", r.Kernel, r.k.sizeText())
+	s.add("kernel", "%s, %s", r.Kernel, r.k.SizeText())
 	s.add("machine", "%s, %d rows of an array hold words", r.Machine, r.Rows)
 	if r.Layout == nil {
 		s.add("layout", "nothing in memory")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bitsched/bitsched/benchmarks/workload"
 	"github.com/bitsched/bitsched/masim"
 	"github.com/bitsched/bitsched/sram/cost"
 	"github.com/bitsched/bitsched/system"
@@ -48,11 +49,13 @@ compared. Commands and cycles are the same.
 
 const runLongEnd = `
 
-Arguments are random by the seed. The result depends on the flags only, not on
+Arguments are random by the seed, but for those that --input has; sizes that -D does
+not have are taken from the shapes of these files. The result depends on the flags only, not on
 --threads. docs/running.md says what is modelled and what is not.`
 
 const runExample = `  bitsched run vec_add -D N=65536
   bitsched run stencil2d -D N=256 -D M=256 --fidelity gate --tile 16x16
+  bitsched run mine.c --input A=a.npy --input B=b.npy --output C=c.npy
   bitsched run mine.c -D N=1024 --machine mine.yaml --trace trace.json --stats stats.txt`
 
 func (a *app) runCommand() *cobra.Command {
@@ -69,6 +72,7 @@ func (a *app) runCommand() *cobra.Command {
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	f.kernel.add(fl)
+	f.kernel.data.add(fl)
 	f.machine.add(cmd, fl)
 	f.machine.addTile(fl)
 	fl.StringVar(&f.fidelity, "fidelity", system.Word.String(), "`how` commands are executed: gate or word")
@@ -108,7 +112,7 @@ type runResult struct {
 	Threads     int              `json:"threads"`
 	BitlineRate float64          `json:"row_op_bitlines_per_second"` // of the simulation
 
-	k    *kernel
+	k    *workload.Kernel
 	cols int
 	ghz  float64
 }
@@ -203,6 +207,9 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 	if err := checkDistinct(f.trace, f.stats); err != nil {
 		return err
 	}
+	if err := a.parseData(cmd, &f.kernel.data, nameOrFile); err != nil {
+		return err
+	}
 
 	line := a.newProgress()
 	defer line.clear()
@@ -212,14 +219,18 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 	if err != nil {
 		return s.reasonOf(err)
 	}
-	mem, err := k.data(f.seed)
-	if err != nil {
+	if err := kernelError(cmd, k.Known(f.kernel.data.out)); err != nil {
 		return err
 	}
-	program := k.program
+	line.phase("making arguments")
+	mem, err := k.Arguments(s.ctx, f.seed, f.kernel.data.in)
+	if err != nil {
+		return s.reasonOf(kernelError(cmd, err))
+	}
+	program := k.Program
 	if f.optimize {
 		line.phase("optimising")
-		if program, err = k.optimized(s.ctx); err != nil {
+		if program, err = k.Optimized(s.ctx); err != nil {
 			return s.reasonOf(err)
 		}
 	}
@@ -228,18 +239,18 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 		want = mem.Clone()
 	}
 	opt := system.Options{Machine: machine, Fidelity: fidelity, Tile: shape, Threads: n, Check: f.every, Decide: f.decide, Finals: finals, MaxLive: maxLiveElems}
-	opt.Progress = a.regionProgress(line, program, k.sizes, "executing region")
+	opt.Progress = a.regionProgress(line, program, k.Sizes, "executing region")
 	if f.trace != "" {
 		opt.Trace = &system.Trace{}
 	}
 	line.phase("executing")
 	cpu := cpuTime()
-	report, err := system.Run(s.ctx, program, k.sizes, mem, opt)
+	report, err := system.Run(s.ctx, program, k.Sizes, mem, opt)
 	if err != nil {
 		return s.reasonOf(err)
 	}
 	r := &runResult{
-		Kernel: k.program.Name, Sizes: k.sizes, Machine: machine.Name, Fidelity: fidelity.String(), Optimized: f.optimize, Seed: f.seed,
+		Kernel: k.Program.Name, Sizes: k.Sizes, Machine: machine.Name, Fidelity: fidelity.String(), Optimized: f.optimize, Seed: f.seed,
 		Report: report, Threads: n, CPUSeconds: (cpuTime() - cpu).Seconds(), k: k, cols: machine.Array.Cols, ghz: machine.ClockGHz,
 	}
 	if report.Timed() {
@@ -259,8 +270,8 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 	}
 	if f.check {
 		line.phase("comparing with the interpreter")
-		opt.Progress = a.regionProgress(line, k.program, k.sizes, "comparing region")
-		if err := k.compare(s.ctx, program, opt, want, mem); err != nil {
+		opt.Progress = a.regionProgress(line, k.Program, k.Sizes, "comparing region")
+		if err := compare(s.ctx, k, program, opt, want, mem); err != nil {
 			return s.reasonOf(err)
 		}
 		r.Checked = true
@@ -272,6 +283,9 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 		if err := a.writeFile(f.trace, opt.Trace.Write); err != nil {
 			return err
 		}
+	}
+	if err := a.writeData(&f.kernel.data, mem); err != nil {
+		return err
 	}
 	if f.stats != "" {
 		if err := a.writeFile(f.stats, report.WriteStats); err != nil {
@@ -286,20 +300,20 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 
 // compare runs the kernel as it was compiled on the interpreter, and returns the
 // first difference of the result.
-func (k *kernel) compare(ctx context.Context, executed *tdfg.Program, run system.Options, want, got *memory.Memory) error {
+func compare(ctx context.Context, k *workload.Kernel, executed *tdfg.Program, run system.Options, want, got *memory.Memory) error {
 	opt := interp.Options{MaxLive: maxLiveElems, Progress: run.Progress}
-	prepared, err := system.PrepareRun(ctx, executed, k.sizes, run)
+	prepared, err := system.PrepareRun(ctx, executed, k.Sizes, run)
 	if err != nil {
 		return err
 	}
 	if prepared.Layout != nil {
 		opt.Group = prepared.Layout.Grid.Group
 	}
-	if err := interp.Run(ctx, k.program, k.sizes, want, opt); err != nil {
+	if err := interp.Run(ctx, k.Program, k.Sizes, want, opt); err != nil {
 		return err
 	}
 	if diff := want.Diff(got); diff != "" {
-		return fmt.Errorf("%w: %s: the interpreter and the machine differ: %s", errCheck, k.program.Name, diff)
+		return fmt.Errorf("%w: %s: the interpreter and the machine differ: %s", errCheck, k.Program.Name, diff)
 	}
 	return nil
 }
@@ -320,7 +334,7 @@ func (a *app) regionProgress(line *progressLine, p *tdfg.Program, sizes map[stri
 // text is the report for a person.
 func (r *runResult) text(f runFlags) string {
 	var s summary
-	s.add("kernel", "%s, %s", r.Kernel, r.k.sizeText())
+	s.add("kernel", "%s, %s", r.Kernel, r.k.SizeText())
 	s.add("machine", "%s, %s fidelity", r.Machine, r.Fidelity)
 	if r.Tile == "" {
 		s.add("layout", "nothing in memory")
@@ -358,6 +372,9 @@ func (r *runResult) text(f runFlags) string {
 	}
 	if f.stats != "" {
 		s.add("written", "%s", f.stats)
+	}
+	for _, o := range f.kernel.data.out {
+		s.add("written", "%s, array %s", o.Path, o.Name)
 	}
 	text := fmt.Sprintf("%s (%s CPU)", seconds(r.WallSeconds), seconds(r.CPUSeconds))
 	if r.Cycles != nil {

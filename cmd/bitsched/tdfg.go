@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bitsched/bitsched/benchmarks"
+	"github.com/bitsched/bitsched/benchmarks/workload"
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/cfront"
 	"github.com/bitsched/bitsched/tdfg/egraph"
@@ -81,7 +82,8 @@ differ, the exit code is 1.
 `
 
 const tdfgRunExample = `  bitsched tdfg run stencil2d -D N=100
-  bitsched tdfg run mine.c -D N=17 --optimize --seed 7`
+  bitsched tdfg run mine.c -D N=17 --optimize --seed 7
+  bitsched tdfg run mine.c --input A=a.npy --output C=c.npy`
 
 func (a *app) tdfgRunCommand() *cobra.Command {
 	var f tdfgFlags
@@ -97,6 +99,7 @@ func (a *app) tdfgRunCommand() *cobra.Command {
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	f.kernel.add(fl)
+	f.kernel.data.add(fl)
 	fl.BoolVar(&f.optimize, "optimize", false, "optimise the graphs by equality saturation")
 	fl.Uint64Var(&f.seed, "seed", 1, "`seed` of the arguments")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
@@ -162,15 +165,15 @@ func (a *app) tdfg(cmd *cobra.Command, nameOrFile string, f tdfgFlags) error {
 	defer line.clear()
 	s := a.startStoppable(0, line, "stopping")
 	defer s.end()
-	k, source, err := a.kernelSource(cmd, nameOrFile, f.kernel)
+	k, err := a.kernelSource(cmd, nameOrFile, f.kernel)
 	if err != nil {
 		return err
 	}
 	var notes []cfront.Note
-	if k.program, err = cfront.Compile(s.ctx, k.file, source, cfront.Options{Defines: values, Notes: &notes}); err != nil {
+	if k.Program, err = cfront.Compile(s.ctx, k.File, k.Source, cfront.Options{Defines: values, Notes: &notes}); err != nil {
 		return s.reasonOf(err)
 	}
-	r, program, err := tdfgReport(s.ctx, k.program, f, line)
+	r, program, err := tdfgReport(s.ctx, k.Program, f, line)
 	if err != nil {
 		return s.reasonOf(err)
 	}
@@ -213,7 +216,7 @@ func (a *app) tdfg(cmd *cobra.Command, nameOrFile string, f tdfgFlags) error {
 	if f.json {
 		return a.printJSON(r)
 	}
-	return a.printText(r.text(k.file, f, program, regions))
+	return a.printText(r.text(k.File, f, program, regions))
 }
 
 // tdfgReport optimises a program, if that is asked for, and counts its nodes.
@@ -315,10 +318,6 @@ type tdfgRunResult struct {
 	Distance  float64          `json:"distance"`  // where sums are of another order: relative to the greatest element
 }
 
-// closeEnough is how far sums of floats may be from those in another order, relative
-// to the greatest element of the array.
-const closeEnough = 1e-3
-
 // firstElements is how many elements of each array are printed.
 const firstElements = 4
 
@@ -327,30 +326,31 @@ func (a *app) tdfgRun(cmd *cobra.Command, nameOrFile string, f tdfgFlags) error 
 	if err != nil {
 		return err
 	}
+	if err := a.parseData(cmd, &f.kernel.data, nameOrFile); err != nil {
+		return err
+	}
 	line := a.newProgress()
 	defer line.clear()
 	s := a.startStoppable(0, line, "stopping")
 	defer s.end()
-	k, source, err := a.kernelSource(cmd, nameOrFile, f.kernel)
+	k, err := a.kernelSource(cmd, nameOrFile, f.kernel)
 	if err != nil {
 		return err
 	}
-	maps.Copy(k.sizes, values)
-	if k.program, err = cfront.Compile(s.ctx, k.file, source, cfront.Options{Defines: k.sizes}); err != nil {
-		return s.reasonOf(err)
+	if err := k.Bind(s.ctx, values, f.kernel.data.in); err != nil {
+		return s.reasonOf(kernelError(cmd, err))
 	}
-	if len(k.program.Sizes) > 0 {
-		name := k.program.Sizes[0].Name
-		return usageError(cmd, "no value for the size %s of %s, expected -D %s=VALUE", name, k.program.Name, name)
-	}
-	m, err := k.data(f.seed)
-	if err != nil {
+	if err := kernelError(cmd, k.Known(f.kernel.data.out)); err != nil {
 		return err
 	}
-	program := k.program
+	m, err := k.Arguments(s.ctx, f.seed, f.kernel.data.in)
+	if err != nil {
+		return s.reasonOf(kernelError(cmd, err))
+	}
+	program := k.Program
 	if f.optimize {
 		line.phase("optimising")
-		if program, err = k.optimized(s.ctx); err != nil {
+		if program, err = k.Optimized(s.ctx); err != nil {
 			return s.reasonOf(err)
 		}
 	}
@@ -363,47 +363,29 @@ func (a *app) tdfgRun(cmd *cobra.Command, nameOrFile string, f tdfgFlags) error 
 	s.end()
 	line.clear()
 	r := &tdfgRunResult{
-		Kernel: k.program.Name, Sizes: k.sizes, Seed: f.seed, Optimized: f.optimize, Nodes: stats.Nodes, Computed: stats.Computed, Moved: stats.Moved,
+		Kernel: k.Program.Name, Sizes: k.Sizes, Seed: f.seed, Optimized: f.optimize, Nodes: stats.Nodes, Computed: stats.Computed, Moved: stats.Moved,
 		Streamed: stats.Streamed,
 	}
-	for _, x := range k.program.Arrays {
+	for _, x := range k.Program.Arrays {
 		r.Arrays = append(r.Arrays, arrayReport(x.Name, m.Arrays[x.Name], before.Arrays[x.Name]))
 	}
-	failed := r.compare(k, f.seed, m)
+	var verdict workload.Verdict
+	if len(f.kernel.data.in) == 0 {
+		verdict = k.Compare(m, f.seed)
+	}
+	r.Reference, r.Distance = verdict.Reference, verdict.Distance
+	if err := a.writeData(&f.kernel.data, m); err != nil {
+		return err
+	}
 	if f.json {
 		err = a.printJSON(r)
 	} else {
 		err = a.printText(r.text())
 	}
-	if err == nil && failed {
-		return fmt.Errorf("%w: %s: %s", errCheck, k.file, r.Reference)
+	if err == nil && verdict.Failed {
+		return fmt.Errorf("%w: %s: %s", errCheck, k.File, r.Reference)
 	}
 	return err
-}
-
-// compare compares the result of a workload with that of its plain program.
-func (r *tdfgRunResult) compare(k *kernel, seed uint64, m *memory.Memory) (failed bool) {
-	if k.workload == nil {
-		return false
-	}
-	d := k.workload.Data(k.sizes, seed)
-	k.workload.Reference(d)
-	r.Reference = d.Diff(m)
-	switch {
-	case r.Reference == "":
-		r.Reference = "equal"
-		return false
-	case !k.workload.Reassociate:
-		return true
-	}
-	far, where := d.Distance(m)
-	r.Distance = far
-	if far > closeEnough {
-		r.Reference = "far at " + where
-		return true
-	}
-	r.Reference = "close"
-	return false
 }
 
 func arrayReport(name string, a, before *memory.Array) tdfgArray {

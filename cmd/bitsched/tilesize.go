@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bitsched/bitsched/benchmarks"
+	"github.com/bitsched/bitsched/benchmarks/workload"
 	"github.com/bitsched/bitsched/masim"
 	"github.com/bitsched/bitsched/tile"
 )
@@ -117,7 +118,7 @@ func (a *app) tilesize(cmd *cobra.Command, nameOrFile string, f tilesizeFlags) e
 	}
 	names := []string{nameOrFile}
 	if nameOrFile == "all" {
-		names = kernelNames()
+		names = workload.Names()
 		f.kernel.some = true
 		if err := f.kernel.usedBy(cmd); err != nil {
 			return err
@@ -180,19 +181,19 @@ func (a *app) studyTiles(cmd *cobra.Command, s *search, name string, f tilesizeF
 	if err != nil {
 		return nil, err
 	}
-	program := k.program
+	program := k.Program
 	if f.optimize {
-		if program, err = k.optimized(s.ctx); err != nil {
+		if program, err = k.Optimized(s.ctx); err != nil {
 			return nil, err
 		}
 	}
-	study, err := benchmarks.StudyTiles(s.ctx, program, k.sizes, m, f.nearRate, n, func(done, total int) {
-		report(masim.Progress{Phase: k.program.Name + ": shape", Done: done, Total: total, Best: -1})
+	study, err := benchmarks.StudyTiles(s.ctx, program, k.Sizes, m, f.nearRate, n, func(done, total int) {
+		report(masim.Progress{Phase: k.Program.Name + ": shape", Done: done, Total: total, Best: -1})
 	})
 	if err != nil {
 		return nil, err
 	}
-	study.Sizes = k.sizeText()
+	study.Sizes = k.SizeText()
 	return study, nil
 }
 
