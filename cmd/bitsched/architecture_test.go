@@ -59,7 +59,7 @@ var mayImport = map[string][]string{
 	"benchmarks/kernels":  {"tdfg/scalar", "tdfg/memory"},
 	"benchmarks/workload": {"benchmarks/kernels", "tdfg", "tdfg/cfront", "tdfg/egraph", "tdfg/lattice", "tdfg/memory", "tdfg/scalar"},
 	"benchmarks":          {"internal/figure", "lowering", "masim", "netlist", "sram", "system", "tdfg", "tile", "xmg"},
-	"cmd/bitsched":        {"lowering/arith", "benchmarks", "benchmarks/workload", "tdfg/lattice", "lowering", "masim", "netlist", "netlist/gen", "tdfg/scalar", "sram", "sram/cost", "system", "tdfg", "tdfg/cfront", "tdfg/egraph", "tdfg/interp", "tdfg/memory", "tile", "tile/noc", "xmg"},
+	"cmd/bitsched":        {"lowering/arith", "benchmarks", "benchmarks/workload", "lowering", "masim", "netlist", "netlist/gen", "tdfg/scalar", "sram", "sram/cost", "system", "tdfg", "tdfg/cfront", "tdfg/egraph", "tdfg/interp", "tdfg/memory", "tile", "tile/noc", "xmg"},
 	"internal/ctest":      {},
 	"internal/tdfgtest":   {"tdfg/lattice", "tdfg/scalar", "tdfg"},
 	"system":              {"tdfg/lattice", "lowering", "tdfg/scalar", "sram", "sram/cost", "tdfg/stream", "tdfg", "tdfg/interp", "tdfg/memory", "tile", "tile/noc"},
