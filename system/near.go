@@ -241,7 +241,7 @@ func (r *runner) runStreams(ctx context.Context, p *lowering.Plan, s *lowering.S
 		if r.resident(p, name) {
 			j, reg, box := r.array(name)
 			r.fetch(j, reg, r.touched(st.Graph, j, values, false).Intersect(box), mem[name])
-		} else if r.changes(n, name) {
+		} else if changes(n, name) {
 			mem[name] = slices.Clone(mem[name])
 		}
 	}
@@ -282,7 +282,7 @@ func (r *runner) runStreams(ctx context.Context, p *lowering.Plan, s *lowering.S
 
 // changes reports whether streams of a node write an array, or an operand takes the
 // place of its elements.
-func (r *runner) changes(n *tdfg.Node, array string) bool {
+func changes(n *tdfg.Node, array string) bool {
 	if slices.Contains(n.Stream.Args, array) {
 		return true
 	}

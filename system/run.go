@@ -11,7 +11,6 @@ import (
 
 	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/tdfg"
-	"github.com/bitsched/bitsched/tdfg/interp"
 	"github.com/bitsched/bitsched/tdfg/lattice"
 	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/scalar"
@@ -57,12 +56,16 @@ type Options struct {
 	// faster; otherwise all that can be in memory is.
 	Decide bool
 
+	// NearOnly runs all regions near the memory.
+	NearOnly bool
+
 	// Finals has the last steps of reductions over several tiles computed in memory, which
 	// takes cycles; otherwise streams near the memory do them, as in the paper.
 	Finals bool
 
 	// MaxLive is the most elements of tensors that a region near the memory may have
-	// at a time; 0 sets no bound. See interp.Live.
+	// at a time; 0 sets no bound. It is
+	// that of their buffers.
 	MaxLive int64
 
 	// Progress is told how many regions have been executed, now and then. May be nil.
@@ -124,21 +127,22 @@ func Run(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *memory
 }
 
 type runner struct {
-	opt    Options
-	p      *tdfg.Program
-	sizes  map[string]int64
-	m      *memory.Memory
-	layout *Layout
-	arrays []*tdfg.Array // that are laid out
-	boxes  []lattice.Box // of each in the lattice space
-	plans  map[*tdfg.Graph]*lowering.Plan
-	alone  map[*lowering.Plan]bool // plans that use rows of arrays that others use
-	near   map[*tdfg.Graph]string  // why a graph is not executed in memory
-	memo   map[string][]lowering.Command
-	data   backend
-	inside map[string]bool // arrays that are transposed, in data; the others are in m
-	clock  *clock
-	slots  map[int][][]scalar.Value
+	opt       Options
+	p         *tdfg.Program
+	sizes     map[string]int64
+	m         *memory.Memory
+	layout    *Layout
+	arrays    []*tdfg.Array // that are laid out
+	boxes     []lattice.Box // of each in the lattice space
+	plans     map[*tdfg.Graph]*lowering.Plan
+	alone     map[*lowering.Plan]bool // plans that use rows of arrays that others use
+	nearPlans map[*tdfg.Graph]*lowering.NearPlan
+	near      map[*tdfg.Graph]string // why a graph is not executed in memory
+	memo      map[string][]lowering.Command
+	data      backend
+	inside    map[string]bool // arrays that are transposed, in data; the others are in m
+	clock     *clock
+	slots     map[int][][]scalar.Value
 
 	// Of the region at hand: the arrays in memory that streams have made, and what
 	// streams have done that several nodes have, by the first of them.
@@ -151,7 +155,7 @@ type runner struct {
 
 func newRunner(p *tdfg.Program, sizes map[string]int64, m *memory.Memory, opt Options) *runner {
 	return &runner{
-		opt: opt, p: p, sizes: sizes, m: m, plans: map[*tdfg.Graph]*lowering.Plan{}, memo: map[string][]lowering.Command{},
+		opt: opt, p: p, sizes: sizes, m: m, plans: map[*tdfg.Graph]*lowering.Plan{}, nearPlans: map[*tdfg.Graph]*lowering.NearPlan{}, memo: map[string][]lowering.Command{},
 		inside: map[string]bool{}, alone: map[*lowering.Plan]bool{}, same: map[*tdfg.Graph][]tdfg.NodeID{}, report: &Report{},
 	}
 }
@@ -269,8 +273,10 @@ func (r *runner) apart(g *tdfg.Graph, a *tdfg.Array, wl []int) bool {
 // region executes a graph once.
 func (r *runner) region(ctx context.Context, g *tdfg.Graph, values map[string]int64) error {
 	plan := r.plans[g]
-	if plan == nil || r.opt.Decide && !r.worth(plan, values) {
-		if plan != nil {
+	if plan == nil || r.opt.NearOnly || r.opt.Decide && !r.worth(plan, values) {
+		if r.opt.NearOnly {
+			r.note(g, "asked for")
+		} else if plan != nil {
 			r.note(g, "Eq. 2 decides against it")
 		} else {
 			r.note(g, r.near[g])
@@ -283,13 +289,8 @@ func (r *runner) region(ctx context.Context, g *tdfg.Graph, values map[string]in
 		if r.opt.TimingOnly {
 			return nil
 		}
-		var work interp.Stats
-		opt := interp.Options{Stats: &work, MaxLive: r.opt.MaxLive}
-		if r.layout != nil {
-			opt.Group = r.layout.Grid.Group
-		}
-		err := interp.RunGraph(ctx, g, values, r.m, opt)
-		r.report.NearOps += work.Operations + work.Streamed
+		ops, err := r.runNear(ctx, g, values)
+		r.report.NearOps += ops
 		return err
 	}
 	start := r.clock.now()

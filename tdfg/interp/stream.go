@@ -14,7 +14,7 @@ import (
 // values of reductions.
 type streamRun struct {
 	mem    stream.Memory
-	result *stream.Result
+	values map[string]scalar.Value
 }
 
 // stream returns the result of a node of streams, which are executed once for all
@@ -34,7 +34,7 @@ func (x *executor) stream(ctx context.Context, id tdfg.NodeID) (view, error) {
 	}
 	array := x.g.ArrayIndex(n.Stream.Result)
 	if array < 0 {
-		v, ok := run.result.Value(n.Stream.Result)
+		v, ok := run.values[n.Stream.Result]
 		if !ok {
 			return view{}, fmt.Errorf("no value of %s", n.Stream.Result)
 		}
@@ -92,14 +92,12 @@ func (x *executor) runStreams(ctx context.Context, n *tdfg.Node) (streamRun, err
 		scratch := make([]scalar.Value, v.box[0].Len())
 		rows(v.box, func(p []int64) { dst.setRow(v.box, p, v.row(v.box, p, scratch)) })
 	}
-	r, err := st.Graph.Run(ctx, mem, args)
+	values, ops, err := walk(ctx, st.Graph, mem, args)
 	if err != nil {
 		return streamRun{}, err
 	}
 	if x.opt.Stats != nil {
-		for _, c := range r.Streams {
-			x.opt.Stats.Streamed += c.Ops
-		}
+		x.opt.Stats.Streamed += ops
 	}
-	return streamRun{mem, r}, nil
+	return streamRun{mem, values}, nil
 }
