@@ -55,14 +55,14 @@ var mayImport = map[string][]string{
 	"masim":               {"netlist", "sram", "xmg"},
 	"lowering/arith":      {"masim", "netlist/gen", "sram", "xmg"},
 	"tile":                {"internal/position", "internal/strictyaml", "sram"},
-	"lowering":            {"lowering/arith", "tdfg/lattice", "tdfg/scalar", "sram", "tdfg", "tile"},
+	"lowering":            {"lowering/arith", "tdfg/lattice", "tdfg/scalar", "tdfg/stream", "sram", "tdfg", "tile"},
 	"benchmarks/kernels":  {"tdfg/scalar", "tdfg/memory"},
 	"benchmarks/workload": {"benchmarks/kernels", "tdfg", "tdfg/cfront", "tdfg/egraph", "tdfg/lattice", "tdfg/memory", "tdfg/scalar"},
 	"benchmarks":          {"internal/figure", "lowering", "masim", "netlist", "sram", "system", "tdfg", "tile", "xmg"},
 	"cmd/bitsched":        {"lowering/arith", "benchmarks", "benchmarks/workload", "lowering", "masim", "netlist", "netlist/gen", "tdfg/scalar", "sram", "sram/cost", "system", "tdfg", "tdfg/cfront", "tdfg/egraph", "tdfg/interp", "tdfg/memory", "tile", "tile/noc", "xmg"},
 	"internal/ctest":      {},
 	"internal/tdfgtest":   {"tdfg/lattice", "tdfg/scalar", "tdfg"},
-	"system":              {"tdfg/lattice", "lowering", "tdfg/scalar", "sram", "sram/cost", "tdfg/stream", "tdfg", "tdfg/interp", "tdfg/memory", "tile", "tile/noc"},
+	"system":              {"tdfg/lattice", "lowering", "tdfg/scalar", "sram", "sram/cost", "tdfg/stream", "tdfg", "tdfg/memory", "tile", "tile/noc"},
 }
 
 // onlyInCmd are the modules that no library package may need.
