@@ -28,14 +28,17 @@ var nocColumns = []string{"traffic", "packet_flits", "injected_flits_per_node_pe
 const maxReference = 1 << 18
 
 // ReadNoCReference reads measurements from a CSV file with a line of column names.
-// Errors name the file, the line and the column in bytes.
+// What is wrong with the text is a [*SyntaxError].
 func ReadNoCReference(name string, r io.Reader) ([]NoCReference, error) {
+	fail := func(line, col int, format string, args ...any) error {
+		return &SyntaxError{File: name, Line: line, Col: col, Msg: fmt.Sprintf(format, args...)}
+	}
 	text, err := io.ReadAll(io.LimitReader(r, maxReference+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", name, err)
 	case len(text) > maxReference:
-		return nil, fmt.Errorf("%s:1:1: more than %d bytes, expected at most so many", name, maxReference)
+		return nil, fail(1, 1, "more than %d bytes, expected at most so many", maxReference)
 	}
 	c := csv.NewReader(bytes.NewReader(text))
 	c.FieldsPerRecord = -1
@@ -43,11 +46,11 @@ func ReadNoCReference(name string, r io.Reader) ([]NoCReference, error) {
 	header, err := c.Read()
 	switch {
 	case err == io.EOF:
-		return nil, fmt.Errorf("%s:1:1: empty file, expected the columns %s", name, strings.Join(nocColumns, ","))
+		return nil, fail(1, 1, "empty file, expected the columns %s", strings.Join(nocColumns, ","))
 	case err != nil:
 		return nil, csvError(name, err)
 	case !slices.Equal(header, nocColumns):
-		return nil, fmt.Errorf("%s:1:1: columns %.80q, expected %s", name, strings.Join(header, ","), strings.Join(nocColumns, ","))
+		return nil, fail(1, 1, "columns %.80q, expected %s", strings.Join(header, ","), strings.Join(nocColumns, ","))
 	}
 	var points []NoCReference
 	for {
@@ -60,19 +63,19 @@ func ReadNoCReference(name string, r io.Reader) ([]NoCReference, error) {
 		}
 		line, _ := c.FieldPos(0)
 		if len(row) != len(nocColumns) {
-			return nil, fmt.Errorf("%s:%d:1: %d fields, expected %d", name, line, len(row), len(nocColumns))
+			return nil, fail(line, 1, "%d fields, expected %d", len(row), len(nocColumns))
 		}
 		var v [5]float64
 		for i := 1; i < len(row); i++ {
 			v[i], err = strconv.ParseFloat(row[i], 64)
 			if err != nil || !(v[i] > 0) || math.IsInf(v[i], 0) || i == 1 && (v[i] != math.Trunc(v[i]) || v[i] > math.MaxInt32) {
 				line, column := c.FieldPos(i)
-				return nil, fmt.Errorf("%s:%d:%d: %s %q, expected a positive number", name, line, column, nocColumns[i], row[i])
+				return nil, fail(line, column, "%s %q, expected a positive number", nocColumns[i], row[i])
 			}
 		}
 		p := NoCReference{strings.Clone(row[0]), int(v[1]), v[2], v[3], v[4]}
 		if i := slices.IndexFunc(points, func(o NoCReference) bool { return o.Traffic == p.Traffic && o.Flits == p.Flits && o.Load == p.Load }); i >= 0 {
-			return nil, fmt.Errorf("%s:%d:1: %s traffic of %d flits at load %g a second time, expected it once", name, line, p.Traffic, p.Flits, p.Load)
+			return nil, fail(line, 1, "%s traffic of %d flits at load %g a second time, expected it once", p.Traffic, p.Flits, p.Load)
 		}
 		points = append(points, p)
 	}
@@ -81,7 +84,7 @@ func ReadNoCReference(name string, r io.Reader) ([]NoCReference, error) {
 func csvError(name string, err error) error {
 	var p *csv.ParseError
 	if errors.As(err, &p) {
-		return fmt.Errorf("%s:%d:%d: %w, expected CSV", name, p.Line, p.Column, p.Err)
+		return &SyntaxError{File: name, Line: p.Line, Col: p.Column, Msg: fmt.Sprintf("%v, expected CSV", p.Err)}
 	}
 	return fmt.Errorf("%s: %w", name, err)
 }

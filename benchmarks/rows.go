@@ -8,19 +8,23 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bitsched/bitsched/internal/position"
 	"github.com/bitsched/bitsched/sram"
 )
 
+// SyntaxError says where a file of this package is wrong, and what was expected.
+type SyntaxError = position.Error
+
 // ReadRows reads a rows file: the rows of an array for each circuit, as NAME
-// ROWS on a line each. `#` starts a comment. Errors are of the form
-// file:line: what.
+// ROWS on a line each. `#` starts a comment. What is wrong with the text is
+// a [*SyntaxError].
 func ReadRows(r io.Reader, file string) (map[string]int, error) {
 	rows := map[string]int{}
 	at := map[string]int{}
 	s := bufio.NewScanner(r)
 	line := 0
 	fail := func(format string, args ...any) (map[string]int, error) {
-		return nil, fmt.Errorf("%s:%d: %w", file, line, fmt.Errorf(format, args...))
+		return nil, &SyntaxError{File: file, Line: line, Msg: fmt.Sprintf(format, args...)}
 	}
 	for s.Scan() {
 		line++
@@ -46,7 +50,7 @@ func ReadRows(r io.Reader, file string) (map[string]int, error) {
 		if errors.Is(err, bufio.ErrTooLong) {
 			return fail("line of more than %d bytes, expected NAME ROWS", bufio.MaxScanTokenSize)
 		}
-		return fail("%w", err)
+		return nil, fmt.Errorf("%s:%d: %w", file, line, err)
 	}
 	return rows, nil
 }

@@ -5,33 +5,17 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"github.com/bitsched/bitsched/internal/position"
 )
 
 // ErrUnsupported is wrapped by the error of a reader that understands what a
 // file says but cannot represent it: latches, properties, module instances.
 var ErrUnsupported = errors.New("netlist: not supported")
 
-// SyntaxError says what is wrong with a file, where, and what was expected.
-type SyntaxError struct {
-	File   string
-	Line   int   // 1-based; 0 in the binary part of a file, where Offset counts
-	Col    int   // 1-based, in bytes
-	Offset int64 // 0-based byte offset, set where Line is 0
-	Msg    string
-	Err    error // ErrUnsupported, or nil
-}
-
-// Error returns "file:line:col: message", or "file: byte offset: message" in
-// the binary part of a file.
-func (e *SyntaxError) Error() string {
-	if e.Line == 0 {
-		return fmt.Sprintf("%s: byte %d: %s", e.File, e.Offset, e.Msg)
-	}
-	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Col, e.Msg)
-}
-
-// Unwrap returns ErrUnsupported or nil.
-func (e *SyntaxError) Unwrap() error { return e.Err }
+// SyntaxError says what is wrong with a file, where, and what was expected. Err is
+// ErrUnsupported or nil.
+type SyntaxError = position.Error
 
 // pos is a place in a text file: line and column. Behind the binary part of a
 // file, where lines mean nothing, it is the high and the low half of an offset.
@@ -188,7 +172,7 @@ func (s *scanner) errByte(offset int64, format string, args ...any) error {
 	if err := s.failed(); err != nil {
 		return err
 	}
-	return &SyntaxError{File: s.file, Offset: offset, Msg: fmt.Sprintf(format, args...)}
+	return &SyntaxError{File: s.file, Binary: true, Offset: offset, Msg: fmt.Sprintf(format, args...)}
 }
 
 // unsupported marks an error as one of a feature that is not supported.

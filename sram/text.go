@@ -7,6 +7,8 @@ import (
 	"io"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/bitsched/bitsched/internal/position"
 )
 
 // The text form of a program, one instruction a line:
@@ -35,14 +37,8 @@ const DefaultCols = 256
 // line end is refused and not read into memory.
 const maxLine = 1 << 20
 
-// SyntaxError says where a program's text is malformed.
-type SyntaxError struct {
-	File string
-	Line int    // from 1
-	Msg  string // what is wrong, and what was expected
-}
-
-func (e *SyntaxError) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Msg) }
+// SyntaxError says where a program's text is malformed, and what was expected.
+type SyntaxError = position.Error
 
 // Parse reads the text form of a program; file is the name that errors give.
 //

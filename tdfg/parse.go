@@ -6,21 +6,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bitsched/bitsched/internal/position"
 	"github.com/bitsched/bitsched/tdfg/lattice"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tdfg/stream"
 )
 
-// ParseError says what is wrong in which line of a text.
-type ParseError struct {
-	File string
-	Line int
-	Err  error
-}
-
-func (e *ParseError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err) }
-
-func (e *ParseError) Unwrap() error { return e.Err }
+// SyntaxError says what is wrong in which line of a text.
+type SyntaxError = position.Error
 
 // ParseGraph reads what Graph.String writes. file is for messages. The graph that
 // is returned was checked.
@@ -42,7 +35,7 @@ func ParseProgram(file, text string) (*Program, error) {
 		return nil, p.wrap(err)
 	}
 	if err := prog.Check(); err != nil {
-		return nil, &ParseError{file, len(p.lines), err}
+		return nil, p.errorAt(len(p.lines), err)
 	}
 	return prog, nil
 }
@@ -62,7 +55,11 @@ func (p *parser) wrap(err error) error {
 	if p.inner != nil {
 		return p.inner
 	}
-	return &ParseError{p.file, min(max(p.at, 1), len(p.lines)), err}
+	return p.errorAt(min(max(p.at, 1), len(p.lines)), err)
+}
+
+func (p *parser) errorAt(line int, err error) *SyntaxError {
+	return &SyntaxError{File: p.file, Line: line, Msg: err.Error(), Err: err}
 }
 
 // next returns the words of the next line that has any, nil at the end.

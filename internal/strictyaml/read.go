@@ -18,9 +18,11 @@ import (
 )
 
 // Limits of a description. They keep a hostile file from being read into memory,
-// and the recursive parser from running out of stack.
+// the recursive parser from running out of stack, and its scanner, whose work
+// grows with the square of the lines of a text block, from taking long.
 const (
 	MaxBytes   = 64 << 10
+	MaxLines   = 4096
 	maxNesting = 32
 	maxExcerpt = 200 // bytes of a line that an error shows
 )
@@ -50,6 +52,9 @@ func Read(r io.Reader, file, what string) (*Document, error) {
 	// A line may end in any of these (YAML 1.2, section 5.4).
 	lines := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(text))
 	d.lines = strings.Split(lines, "\n")
+	if len(d.lines) > MaxLines {
+		return nil, d.at(MaxLines, "more than %d lines, expected %s", MaxLines, what)
+	}
 	tokens := lexer.Tokenize(lines)
 	if err := d.checkTokens(tokens); err != nil {
 		return nil, err

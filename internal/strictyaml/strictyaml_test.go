@@ -124,6 +124,7 @@ func TestErrors(t *testing.T) {
 		{"ways: 1\n---\nways: 2\n", "f.yaml:3: a second document, expected one, a thing\n    3 | ways: 2"},
 		{"ways: " + strings.Repeat("9", 300) + "x\n", "f.yaml:1: ways is \"" + strings.Repeat("9", 40) + "\", expected a whole number"},
 		{"ways: \xff\n", "f.yaml:1: not UTF-8, expected a thing"},
+		{"title: |\n" + strings.Repeat("\n", strictyaml.MaxLines), "f.yaml:4096: more than 4096 lines, expected a thing"},
 		{strings.Repeat("#", strictyaml.MaxBytes+1), "f.yaml:1: more than 65536 bytes, expected a thing"},
 	} {
 		_, err := decode(c[0])

@@ -110,6 +110,27 @@ func TestHostile(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
+// TestBrackets says where brackets are wrong, and that macros which expand to too much
+// are.
+func TestBrackets(t *testing.T) {
+	bomb := "#define A0 x x\n"
+	for i := range 30 {
+		bomb += fmt.Sprintf("#define A%d A%d A%d\n", i+1, i, i)
+	}
+	for source, want := range map[string]string{
+		"int a = " + strings.Repeat("(", 30000) + "1" + strings.Repeat(")", 30000) + ";": "k.c:1:209: (, expected at most 200 brackets within each other",
+		"void k(int N)\n{\n  N[3;\n}\n":                "k.c:4:1: }, expected ]",
+		"void k(int N) // (\n{ /* [ */ N = (1;\n":      "k.c:2:15: (, expected ) after it",
+		"void k(int N)\n}\n":                           "k.c:2:1: }, expected an opening bracket before it",
+		"#define P (\n#define Q )\nint a = P 1; int Q": "k.c:3:12: unexpected ';', expected ')'",
+		"#define P f(x\nint a = P;\n":                  "k.c:1:12: (, expected ) after it",
+		bomb + "int f() { A30; }\n":                    "k.c:32:11: macros expand to more than 262144 tokens, expected at most so many",
+	} {
+		_, err := compile(source, nil)
+		require.EqualError(t, err, want, "%.40s", source)
+	}
+}
+
 // TestGrowth has kernels that are small and would be large if what a variable stands
 // for were written out, or if all places of arrays were tried.
 func TestGrowth(t *testing.T) {

@@ -3,7 +3,6 @@ package cfront
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/bitsched/bitsched/tdfg"
@@ -66,7 +65,7 @@ func Compile(ctx context.Context, file, source string, opt Options) (p *tdfg.Pro
 			return p, err
 		}
 	}
-	return nil, &Error{k.pos, "no plan was found in many attempts: expected simpler loops"}
+	return nil, errorAt(k.pos, "no plan was found in many attempts: expected simpler loops")
 }
 
 // checkSize bounds the work: statements are compared in pairs.
@@ -74,7 +73,7 @@ func checkSize(k *kernel) {
 	n := 0
 	walkStmts(k.body, nil, func(s stmt, _ []*loop) {
 		if n++; n > maxStatements {
-			fail(position(s), "more than %d statements after short loops were unrolled", maxStatements)
+			fail(placeOf(s), "more than %d statements after short loops were unrolled", maxStatements)
 		}
 	})
 }
@@ -95,7 +94,7 @@ type compiler struct {
 func (c *compiler) notes() []Note {
 	var list []Note
 	for s, why := range c.refused {
-		list = append(list, Note{position(s), why})
+		list = append(list, Note{placeOf(s), why})
 	}
 	slices.SortFunc(list, func(a, b Note) int {
 		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col), cmp.Compare(a.What, b.What))
@@ -131,7 +130,7 @@ func (c *compiler) attempt(ctx context.Context) (p *tdfg.Program, err error) {
 		lo = max(lo, c.least[v.name])
 		p.Sizes = append(p.Sizes, lattice.Symbol{Name: v.name, Lo: lattice.Const(lo)})
 		if err := pl.sizes.Declare(v.name, lattice.Const(lo), lattice.Expr{}, false); err != nil {
-			return nil, &Error{v.pos, err.Error()}
+			return nil, errorAt(v.pos, "%v", err)
 		}
 	}
 	for _, a := range k.arrays {
@@ -142,7 +141,7 @@ func (c *compiler) attempt(ctx context.Context) (p *tdfg.Program, err error) {
 	e := &emitter{planner: pl, program: p, arrays: map[*array]int{}}
 	items := pl.plan(k.body, nil)
 	if e.layout = solve(k, pl.dims, pl.nests); e.layout == nil {
-		return nil, &Error{k.pos, "no place in the lattice for all arrays"}
+		return nil, errorAt(k.pos, "no place in the lattice for all arrays")
 	}
 	for _, a := range k.arrays {
 		if !a.declared {
@@ -156,7 +155,7 @@ func (c *compiler) attempt(ctx context.Context) (p *tdfg.Program, err error) {
 				if c.enlarge(pl.sizes, size[i].Plus(-1)) {
 					return nil, nil
 				}
-				return nil, &Error{a.pos, fmt.Sprintf("size %s of %s may be less than 1", size[i], a.name)}
+				return nil, errorAt(a.pos, "size %s of %s may be less than 1", size[i], a.name)
 			}
 		}
 		e.arrays[a] = len(p.Arrays)
@@ -172,11 +171,11 @@ func (c *compiler) attempt(ctx context.Context) (p *tdfg.Program, err error) {
 	p.Body = e.emit(items, nil)
 	// What follows cannot fail, if this package is right.
 	if err := e.finish(); err != nil {
-		return nil, &Error{k.pos, "no program: " + err.Error()}
+		return nil, errorAt(k.pos, "no program: %v", err)
 	}
 	dropUnused(p)
 	if err := p.Check(); err != nil {
-		return nil, &Error{k.pos, "no program: " + err.Error()}
+		return nil, errorAt(k.pos, "no program: %v", err)
 	}
 	return p, nil
 }

@@ -87,7 +87,7 @@ func (e *emitter) try(n *nest, r *region) (ok bool) {
 		undo()
 		if fresh || !f.cut {
 			if n.stream {
-				fail(position(n.stmt), "%s", f.why)
+				fail(placeOf(n.stmt), "%s", f.why)
 			}
 			e.refused[n.stmt] = f.why
 			panic(retry{})
@@ -111,7 +111,7 @@ func (e *emitter) try(n *nest, r *region) (ok bool) {
 	return true
 }
 
-func position(s stmt) Pos {
+func placeOf(s stmt) Pos {
 	switch s := s.(type) {
 	case *loop:
 		return s.pos

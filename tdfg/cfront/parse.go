@@ -45,11 +45,13 @@ int bitsched_end(int, int);
 // maxNesting bounds the depth of brackets.
 const maxNesting = 200
 
-// balanced reports whether brackets are in pairs, and not too deep. Literals must be
-// over at the end of their line.
-func balanced(text string) bool {
-	var open []byte
-	quote := byte(0)
+// unbalanced says what is wrong with the brackets of a text and at which byte, ""
+// if they are in pairs and not too deep. Literals must be over at the end of their
+// line. Comments are skipped where the text may have some.
+func unbalanced(text string, comments bool) (at int, msg string) {
+	closing := map[byte]byte{'(': ')', '[': ']', '{': '}'}
+	var open []int
+	quote, from := byte(0), 0
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		switch {
@@ -59,24 +61,59 @@ func balanced(text string) bool {
 			if c == quote {
 				quote = 0
 			} else if c == '\n' {
-				return false
+				return from, fmt.Sprintf("%c that is not closed in its line", quote)
 			}
+		case comments && strings.HasPrefix(text[i:], "//"):
+			n := strings.IndexByte(text[i:], '\n')
+			if n < 0 {
+				n = len(text) - i
+			}
+			i += n - 1
+		case comments && strings.HasPrefix(text[i:], "/*"):
+			n := strings.Index(text[i+2:], "*/")
+			if n < 0 {
+				return i, "/*, expected */ after it"
+			}
+			i += n + 3
 		case c == '"' || c == '\'':
-			quote = c
+			quote, from = c, i
 		case c == '(' || c == '[' || c == '{':
-			open = append(open, c)
+			open = append(open, i)
 			if len(open) > maxNesting {
-				return false
+				return i, fmt.Sprintf("%c, expected at most %d brackets within each other", c, maxNesting)
 			}
 		case c == ')' || c == ']' || c == '}':
-			pair := map[byte]byte{')': '(', ']': '[', '}': '{'}[c]
-			if len(open) == 0 || open[len(open)-1] != pair {
-				return false
+			if len(open) == 0 {
+				return i, fmt.Sprintf("%c, expected an opening bracket before it", c)
+			}
+			if want := closing[text[open[len(open)-1]]]; c != want {
+				return i, fmt.Sprintf("%c, expected %c", c, want)
 			}
 			open = open[:len(open)-1]
 		}
 	}
-	return len(open) == 0 && quote == 0
+	switch {
+	case quote != 0:
+		return from, fmt.Sprintf("%c that is not closed in its line", quote)
+	case len(open) > 0:
+		last := open[len(open)-1]
+		return last, fmt.Sprintf("%c, expected %c after it", text[last], closing[text[last]])
+	}
+	return 0, ""
+}
+
+// brackets reports brackets that are wrong after the preprocessor: at their place
+// in the source if they are wrong there already.
+func brackets(file, source, text string) error {
+	_, msg := unbalanced(text, false)
+	if msg == "" {
+		return nil
+	}
+	if at, here := unbalanced(source, true); here != "" {
+		before := source[:at]
+		return errorAt(Pos{file, 1 + strings.Count(before, "\n"), at - strings.LastIndexByte(before, '\n')}, "%s", here)
+	}
+	return errorAt(Pos{File: file}, "after the preprocessor: %s", msg)
 }
 
 // unit is a parsed source.
@@ -97,23 +134,23 @@ type pragma struct {
 // others.
 func parse(file, source string) (u *unit, err error) {
 	if len(source) > MaxSource {
-		return nil, &Error{Pos{File: file}, fmt.Sprintf("more than %d bytes, expected at most so many", MaxSource)}
+		return nil, errorAt(Pos{File: file}, "more than %d bytes, expected at most so many", MaxSource)
 	}
 	if i := strings.IndexByte(source, 0); i >= 0 {
-		return nil, &Error{Pos{file, 1 + strings.Count(source[:i], "\n"), 1}, "a zero byte, expected C"}
+		return nil, errorAt(Pos{file, 1 + strings.Count(source[:i], "\n"), 1}, "a zero byte, expected C")
 	}
 	if !utf8.ValidString(source) {
-		return nil, &Error{Pos{File: file}, "not UTF-8, expected C"}
+		return nil, errorAt(Pos{File: file}, "not UTF-8, expected C")
 	}
 	// The scanner does not come back from a backslash that nothing follows.
 	source = strings.TrimRight(source, " \t\r\n\f\v")
 	if strings.HasSuffix(source, "\\") {
-		return nil, &Error{Pos{File: file}, "a backslash at the end, expected C"}
+		return nil, errorAt(Pos{File: file}, "a backslash at the end, expected C")
 	}
 	source += "\n"
 	defer func() {
 		if x := recover(); x != nil {
-			u, err = nil, &Error{Pos{File: file}, "not C as the parser knows it: expected a function of C99"}
+			u, err = nil, errorAt(Pos{File: file}, "not C as the parser knows it: expected a function of C99")
 		}
 	}()
 	u = &unit{file: file, source: source}
@@ -139,8 +176,8 @@ func parse(file, source string) (u *unit, err error) {
 	if err := cc.Preprocess(cfg, sources, &text); err != nil {
 		return nil, u.clean(err)
 	}
-	if !balanced(text.String()) {
-		return nil, &Error{Pos{File: file}, "brackets that are not in pairs, expected a ) for each (, a ] for each [ and a } for each {"}
+	if err := brackets(file, source, text.String()); err != nil {
+		return nil, err
 	}
 	u.region, u.err = nil, nil
 	u.ast, err = cc.Parse(cfg, sources)
@@ -177,7 +214,7 @@ func (u *unit) pragma(tokens []cc.Token) error {
 // wrong notes an error in a pragma, the first one.
 func (u *unit) wrong(at Pos, msg string) {
 	if u.err == nil {
-		u.err = &Error{at, msg}
+		u.err = errorAt(at, "%s", msg)
 	}
 }
 
@@ -199,13 +236,16 @@ func (u *unit) clean(err error) error {
 	first, _, _ := strings.Cut(err.Error(), "\n")
 	m := located.FindStringSubmatch(first)
 	if m == nil {
-		return &Error{Pos{File: u.file}, origin.ReplaceAllString(first, "")}
+		return errorAt(Pos{File: u.file}, "%s", origin.ReplaceAllString(first, ""))
 	}
 	line, _ := strconv.Atoi(m[1])
 	col, _ := strconv.Atoi(m[2])
 	msg := origin.ReplaceAllString(m[3], "")
+	if strings.HasPrefix(msg, "macro expansion limit") {
+		msg = fmt.Sprintf("macros expand to more than %d tokens, expected at most so many", expansionLimit)
+	}
 	if strings.HasPrefix(msg, "include file not found") {
 		msg += ", expected bitsched.h, math.h or stdint.h"
 	}
-	return &Error{Pos{u.file, line, col}, msg}
+	return errorAt(Pos{u.file, line, col}, "%s", msg)
 }

@@ -3,6 +3,7 @@ package cfront
 import (
 	"fmt"
 
+	"github.com/bitsched/bitsched/internal/position"
 	"github.com/bitsched/bitsched/tdfg/lattice"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 )
@@ -16,21 +17,15 @@ type Pos struct {
 func (p Pos) String() string { return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col) }
 
 // Error says what is wrong with a kernel, and where.
-type Error struct {
-	Pos Pos
-	Msg string
-}
+type Error = position.Error
 
-func (e *Error) Error() string {
-	if e.Pos.Line == 0 {
-		return fmt.Sprintf("%s: %s", e.Pos.File, e.Msg)
-	}
-	return fmt.Sprintf("%s: %s", e.Pos, e.Msg)
+func errorAt(at Pos, format string, args ...any) *Error {
+	return &Error{File: at.File, Line: at.Line, Col: at.Col, Msg: fmt.Sprintf(format, args...)}
 }
 
 // fail stops the compilation. Compile recovers it.
 func fail(at Pos, format string, args ...any) {
-	panic(&Error{at, fmt.Sprintf(format, args...)})
+	panic(errorAt(at, format, args...))
 }
 
 // kernel is what the region of a kernel function says, in the terms of this

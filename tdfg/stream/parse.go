@@ -7,20 +7,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bitsched/bitsched/internal/position"
 	"github.com/bitsched/bitsched/tdfg/lattice"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
-// SyntaxError says where the text of a graph is wrong.
-type SyntaxError struct {
-	File      string
-	Line, Col int    // from 1
-	Msg       string // what is wrong, and what was expected
-}
-
-func (e *SyntaxError) Error() string {
-	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Col, e.Msg)
-}
+// SyntaxError says where the text of a graph is wrong, and what was expected.
+type SyntaxError = position.Error
 
 // maxNesting bounds how deep loops and expressions of a text may nest.
 const maxNesting = 500
