@@ -77,8 +77,8 @@ func (f *Faults) Validate(g Geometry) error {
 		}
 	}
 	for _, s := range f.StuckLatches {
-		if s.Bitline < 0 || s.Bitline >= g.Cols || s.Latch != Carry && s.Latch != Tag {
-			return fmt.Errorf("sram: %v, expected carry or tag of one of %d bitlines", s, g.Cols)
+		if s.Bitline < 0 || s.Bitline >= g.Cols || !s.Latch.one() {
+			return fmt.Errorf("sram: %v, expected one latch of one of %d bitlines", s, g.Cols)
 		}
 	}
 	if f.RandomStuck < 0 {

@@ -29,8 +29,8 @@ type Port struct {
 // Micro is a micro-instruction, 12 bytes. What its operation does not use is
 // zero.
 type Micro struct {
-	Op     uint8 // index into Technology.Ops
-	Masked bool  // write only where the tag is set
+	Op     Opcode // index into Technology.Ops
+	Masked bool   // write only where the tag is set
 	Dst    uint16
 	Src    [3]Operand
 }
@@ -152,13 +152,11 @@ func (k *Kernel) check(m *Micro, held []bool, set Latch) string {
 		reads = 0
 	}
 	if m.Masked {
-		reads |= Tag
+		reads |= k.Tech.Enable
 	}
-	switch {
-	case reads&Carry&^set != 0:
-		return "reads the carry latch, which was never set"
-	case reads&Tag&^set != 0:
-		return "reads the tag latch, which was never set"
+	switch missing := reads &^ set; {
+	case missing != 0:
+		return fmt.Sprintf("reads the %v latch, which was never set", missing&-missing)
 	case m.Masked && !info.Masked:
 		return "cannot write where the tag is set only"
 	case info.Writes && int(m.Dst) >= len(held):
@@ -194,9 +192,8 @@ const GroupCols = 64 * groupWords
 const (
 	slotZeros = iota
 	slotOnes
-	slotCarry
-	slotTag
-	slotRows
+	slotLatches
+	slotRows = slotLatches + maxLatches
 )
 
 // KernelCode is a checked kernel in the form that is executed. Any number of
@@ -258,12 +255,7 @@ func (c *KernelCode) NewState() *State {
 func (s *State) Row(r int) *[groupWords]uint64 { return &s.rows[slotRows+r] }
 
 // Latch returns a latch.
-func (s *State) Latch(l Latch) *[groupWords]uint64 {
-	if l == Carry {
-		return &s.rows[slotCarry]
-	}
-	return &s.rows[slotTag]
-}
+func (s *State) Latch(l Latch) *[groupWords]uint64 { return &s.rows[l.slot()] }
 
 // Run executes the kernel on what the rows of its inputs hold. It allocates
 // nothing.

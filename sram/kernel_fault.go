@@ -93,16 +93,9 @@ func (c *KernelCode) WithFaults(f Faults, cols int) (*FaultyKernel, error) {
 		}
 	}
 	for _, s := range f.StuckLatches {
-		fk.fixed = append(fk.fixed, stuckCell{latchSlot(s.Latch), s.Bitline, s.Value})
+		fk.fixed = append(fk.fixed, stuckCell{s.Latch.slot(), s.Bitline, s.Value})
 	}
 	return fk, nil
-}
-
-func latchSlot(l Latch) uint32 {
-	if l == Carry {
-		return slotCarry
-	}
-	return slotTag
 }
 
 // slot returns the slot of a row; those of the constants are the first.
@@ -294,8 +287,13 @@ func (m *FaultyKernelMachine) quiet(s *faultyStep) bool {
 		written = word
 	}
 	if m.read.within(read) || m.disturb.within(disturbed) || m.write.within(written) || m.latch.within(set) ||
-		s.dst != 0 && m.first[s.dst] >= 0 || s.sets&Carry != 0 && m.first[slotCarry] >= 0 || s.sets&Tag != 0 && m.first[slotTag] >= 0 {
+		s.dst != 0 && m.first[s.dst] >= 0 {
 		return false
+	}
+	for l := range s.sets.Each() {
+		if m.first[l.slot()] >= 0 {
+			return false
+		}
 	}
 	m.read.pass(read)
 	m.disturb.pass(disturbed)
@@ -316,17 +314,15 @@ func (m *FaultyKernelMachine) step(s *faultyStep, op []microOp) {
 	if s.dst != 0 {
 		var mask *[groupWords]uint64
 		if s.masked {
-			mask = &m.rows[slotTag]
+			mask = &m.rows[m.fk.code.kernel.Tech.Enable.slot()]
 		}
 		m.written(s.dst, mask)
 	}
-	for _, l := range [...]Latch{Carry, Tag} {
-		if s.sets&l != 0 {
-			slot := latchSlot(l)
-			if m.latch.due(m.n) {
-				m.latch.flip(m.rows[slot][:m.n])
-			}
-			m.force(slot)
+	for l := range s.sets.Each() {
+		slot := l.slot()
+		if m.latch.due(m.n) {
+			m.latch.flip(m.rows[slot][:m.n])
 		}
+		m.force(slot)
 	}
 }

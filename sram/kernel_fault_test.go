@@ -19,7 +19,10 @@ func naiveFaultyKernel(k *Kernel, f *Faults, in [][]bool, n int, group uint64,
 	for r := range rows {
 		rows[r] = make([]bool, n)
 	}
-	carry, tag := make([]bool, n), make([]bool, n)
+	latches := make([]latchBits, n)
+	for b := range latches {
+		latches[b] = latchBits{}
+	}
 	// change flips what is hit, where the mask says, and forces stuck cells.
 	change := func(r int, c *countdown, mask []bool) {
 		for b := range n {
@@ -41,7 +44,7 @@ func naiveFaultyKernel(k *Kernel, f *Faults, in [][]bool, n int, group uint64,
 		return x
 	}
 	constants := [2]int{k.Rows - 2, k.Rows - 1}
-	hasRows := k.Tech.Name == "neural-cache"
+	hasRows := k.Tech.Name != "xmg"
 	for v, r := range constants {
 		isRead := slices.ContainsFunc(k.Instrs, func(m Micro) bool {
 			return slices.Contains(m.Src[:k.Tech.Ops[m.Op].Operands], Zero+Operand(v))
@@ -97,17 +100,17 @@ func naiveFaultyKernel(k *Kernel, f *Faults, in [][]bool, n int, group uint64,
 				change(r, disturb, nil)
 			}
 		}
-		mask := slices.Clone(tag)
+		mask := make([]bool, n)
 		for b := range n {
 			var x [3]int
 			for j := range info.Operands {
 				x[j] = operand(j, b)
 			}
-			v, c, t := bitModel[k.Tech.Name][info.Name](x[0], x[1], x[2], number(carry[b]), number(tag[b]))
-			if info.Writes && (!m.Masked || tag[b]) {
+			mask[b] = latches[b]["tag"] == 1
+			v := bitModel[k.Tech.Name][info.Name](x[0], x[1], x[2], latches[b])
+			if info.Writes && (!m.Masked || mask[b]) {
 				rows[m.Dst][b] = v == 1
 			}
-			carry[b], tag[b] = c == 1, t == 1
 		}
 		if info.Writes {
 			if !m.Masked {
@@ -115,19 +118,13 @@ func naiveFaultyKernel(k *Kernel, f *Faults, in [][]bool, n int, group uint64,
 			}
 			change(int(m.Dst), write, mask)
 		}
-		for _, l := range []struct {
-			name Latch
-			bits []bool
-		}{{Carry, carry}, {Tag, tag}} {
-			if info.Sets&l.name == 0 {
-				continue
-			}
+		for l := range info.Sets.Each() {
 			for b := range n {
 				if latch.hit() {
-					l.bits[b] = !l.bits[b]
+					latches[b][l.String()] ^= 1
 				}
-				if v, stuck := stuckLatch(l.name, b); stuck {
-					l.bits[b] = v
+				if v, stuck := stuckLatch(l, b); stuck {
+					latches[b][l.String()] = number(v)
 				}
 			}
 		}
@@ -170,7 +167,7 @@ func randomFaults(rng *rand.Rand, k *Kernel, cols int) Faults {
 // every technology with a simulator that goes one bit at a time, on several
 // groups of words and blocks that are not whole words.
 func TestFaultyKernelAgainstNaive(t *testing.T) {
-	for _, tech := range Technologies {
+	for _, tech := range Technologies() {
 		for seed := range uint64(25) {
 			rng := rand.New(rand.NewPCG(seed, 17))
 			cols := []int{256, 64, 70, 1, 1000}[seed%5]
@@ -270,7 +267,7 @@ func TestFaultyKernelIsFaultyProgram(t *testing.T) {
 // TestKernelWithoutFaults sees that a faulty machine without faults, and one
 // whose faults lie in rows that are not used, is a machine.
 func TestKernelWithoutFaults(t *testing.T) {
-	for _, tech := range Technologies {
+	for _, tech := range Technologies() {
 		for seed := range uint64(10) {
 			rng := rand.New(rand.NewPCG(seed, 19))
 			k := randomKernel(rng, tech, 4, 9, 40)
@@ -319,7 +316,7 @@ func TestKernelFaultErrors(t *testing.T) {
 		{Faults{Stuck: []StuckAt{{Place{1, 0}, 0, true}}}, "expected one of 1 arrays of 8 rows and 64 bitlines"},
 		{Faults{Stuck: []StuckAt{{Place{0, 8}, 0, true}}}, "row 8"},
 		{Faults{StuckLatches: []StuckLatch{{Carry, 64, true}}}, "carry latch of bitline 64"},
-		{Faults{StuckLatches: []StuckLatch{{Carry | Tag, 0, true}}}, "expected carry or tag"},
+		{Faults{StuckLatches: []StuckLatch{{Carry | Tag, 0, true}}}, "expected one latch"},
 		{Faults{Latch: 2}, "probability 2"},
 		{Faults{RandomStuck: rows*64 + 1}, "stuck cells, expected at most"},
 	} {
@@ -336,7 +333,7 @@ func TestKernelFaultErrors(t *testing.T) {
 }
 
 func BenchmarkFaultyKernel(b *testing.B) {
-	for _, tech := range Technologies {
+	for _, tech := range Technologies() {
 		for _, p := range []float64{0, 1e-6, 1e-4} {
 			b.Run(tech.Name+"/"+map[float64]string{0: "none", 1e-6: "1e-6", 1e-4: "1e-4"}[p], func(b *testing.B) {
 				code, err := randomKernel(rand.New(rand.NewPCG(9, 9)), tech, 8, 100, 1000).Compile()
@@ -359,7 +356,7 @@ func BenchmarkFaultyKernel(b *testing.B) {
 // TestSelfTestKernel sticks cells of every row at both values in turn: those of
 // used rows are found, exactly, and others are not; and so for the latches.
 func TestSelfTestKernel(t *testing.T) {
-	for _, tech := range Technologies {
+	for _, tech := range Technologies() {
 		k := randomKernel(rand.New(rand.NewPCG(3, 20)), tech, 3, 12, 12)
 		k.Instrs = append(k.Instrs, Micro{Op: 0, Dst: 1, Src: [3]Operand{Row(0, false), One}})
 		used := k.UsedRows()
@@ -381,12 +378,12 @@ func TestSelfTestKernel(t *testing.T) {
 						require.Empty(t, cells)
 					}
 				}
-				for _, l := range []Latch{Carry, Tag} {
+				for _, l := range append(slices.Collect(tech.Latches().Each()), Carry, Tag) {
 					s := StuckLatch{l, b, v}
 					cells, latches, err := SelfTestKernel(t.Context(), k, Faults{StuckLatches: []StuckLatch{s}}, 70, 1)
 					require.NoError(t, err)
 					require.Empty(t, cells)
-					if tech == &NeuralCache {
+					if tech.Latches()&l != 0 {
 						require.Equal(t, []StuckLatch{s}, latches)
 					} else {
 						require.Empty(t, latches)

@@ -31,7 +31,7 @@ func SelfTestKernel(ctx context.Context, k *Kernel, f Faults, cols int, seed uin
 		return nil, nil, err
 	}
 	var latches []StuckLatch
-	for _, l := range [...]Latch{Carry, Tag} {
+	for l := range k.Tech.Latches().Each() {
 		through := &Kernel{Tech: &tech, Rows: k.Rows}
 		if len(rows) == 0 || !through.passLatch(l, rows[0]) {
 			continue
@@ -100,10 +100,10 @@ func (k *Kernel) passLatch(l Latch, row int) bool {
 	}
 	k.Inputs = []Port{{Base: row, Width: 1}}
 	k.Outputs = []Port{{Base: row, Width: 1}}
-	m := Micro{Op: uint8(load), Src: [3]Operand{Row(row, false)}}
+	m := Micro{Op: Opcode(load), Src: [3]Operand{Row(row, false)}}
 	if k.Tech.Ops[load].Operands == 2 {
 		m.Src[1] = m.Src[0]
 	}
-	k.Instrs = []Micro{m, {Op: uint8(write), Dst: uint16(row)}}
+	k.Instrs = []Micro{m, {Op: Opcode(write), Dst: uint16(row)}}
 	return true
 }

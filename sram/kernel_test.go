@@ -3,32 +3,44 @@ package sram
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// bitModel says what every micro-instruction does on one bitline, in words of
-// its definition: operands, carry and tag before to value, carry and tag after.
-var bitModel = map[string]map[string]func(a, b, c, carry, tag int) (v, carryOut, tagOut int){
+// latchBits are the latches of one bitline by name.
+type latchBits map[string]int
+
+// bitFunc is what a micro-instruction does on one bitline: it returns the value
+// that it writes, if it writes one, and changes latches.
+type bitFunc func(a, b, c int, l latchBits) int
+
+// bitModel says what every micro-instruction does, in words of its definition.
+var bitModel = map[string]map[string]bitFunc{
 	"xmg": {
-		"maj": func(a, b, c, carry, tag int) (int, int, int) { return most(a, b, c), carry, tag },
-		"xor": func(a, b, c, carry, tag int) (int, int, int) { return (a + b + c) % 2, carry, tag },
+		"maj": func(a, b, c int, _ latchBits) int { return most(a, b, c) },
+		"xor": func(a, b, c int, _ latchBits) int { return (a + b + c) % 2 },
 	},
+	"ambit": ambitModel(),
 	"neural-cache": {
-		"and":        writes(func(a, b int) int { return a * b }),
-		"nand":       writes(func(a, b int) int { return 1 - a*b }),
-		"or":         writes(func(a, b int) int { return max(a, b) }),
-		"nor":        writes(func(a, b int) int { return 1 - max(a, b) }),
-		"xor":        writes(func(a, b int) int { return (a + b) % 2 }),
-		"xnor":       writes(func(a, b int) int { return (a + b + 1) % 2 }),
-		"copy":       writes(func(a, _ int) int { return a }),
-		"not":        writes(func(a, _ int) int { return 1 - a }),
-		"add":        func(a, b, _, carry, tag int) (int, int, int) { return (a + b + carry) % 2, (a + b + carry) / 2, tag },
-		"wtag":       func(_, _, _, carry, tag int) (int, int, int) { return tag, carry, tag },
-		"wcarry":     func(_, _, _, carry, tag int) (int, int, int) { return carry, carry, tag },
-		"carry":      func(a, b, _, carry, tag int) (int, int, int) { return 0, most(a, b, carry), tag },
+		"and":  writes(func(a, b int) int { return a * b }),
+		"nand": writes(func(a, b int) int { return 1 - a*b }),
+		"or":   writes(func(a, b int) int { return max(a, b) }),
+		"nor":  writes(func(a, b int) int { return 1 - max(a, b) }),
+		"xor":  writes(func(a, b int) int { return (a + b) % 2 }),
+		"xnor": writes(func(a, b int) int { return (a + b + 1) % 2 }),
+		"copy": writes(func(a, _ int) int { return a }),
+		"not":  writes(func(a, _ int) int { return 1 - a }),
+		"add": func(a, b, _ int, l latchBits) int {
+			n := a + b + l["carry"]
+			l["carry"] = n / 2
+			return n % 2
+		},
+		"wtag":       func(_, _, _ int, l latchBits) int { return l["tag"] },
+		"wcarry":     func(_, _, _ int, l latchBits) int { return l["carry"] },
+		"carry":      func(a, b, _ int, l latchBits) int { l["carry"] = most(a, b, l["carry"]); return 0 },
 		"tag.and":    tags(func(a, b int) int { return a * b }),
 		"tag.nand":   tags(func(a, b int) int { return 1 - a*b }),
 		"tag.or":     tags(func(a, b int) int { return max(a, b) }),
@@ -37,24 +49,91 @@ var bitModel = map[string]map[string]func(a, b, c, carry, tag int) (v, carryOut,
 		"tag.xnor":   tags(func(a, b int) int { return (a + b + 1) % 2 }),
 		"tag.copy":   tags(func(a, _ int) int { return a }),
 		"tag.not":    tags(func(a, _ int) int { return 1 - a }),
-		"tag.carry":  func(_, _, _, carry, _ int) (int, int, int) { return 0, carry, carry },
-		"tag.ncarry": func(_, _, _, carry, _ int) (int, int, int) { return 0, carry, 1 - carry },
+		"tag.carry":  func(_, _, _ int, l latchBits) int { l["tag"] = l["carry"]; return 0 },
+		"tag.ncarry": func(_, _, _ int, l latchBits) int { l["tag"] = 1 - l["carry"]; return 0 },
 	},
 }
 
 func most(a, b, c int) int { return (a + b + c) / 2 }
 
-func writes(f func(a, b int) int) func(a, b, c, carry, tag int) (int, int, int) {
-	return func(a, b, _, carry, tag int) (int, int, int) { return f(a, b), carry, tag }
+func writes(f func(a, b int) int) bitFunc {
+	return func(a, b, _ int, _ latchBits) int { return f(a, b) }
 }
 
-func tags(f func(a, b int) int) func(a, b, c, carry, tag int) (int, int, int) {
-	return func(a, b, _, carry, _ int) (int, int, int) { return 0, carry, f(a, b) }
+func tags(f func(a, b int) int) bitFunc {
+	return func(a, b, _ int, l latchBits) int { l["tag"] = f(a, b); return 0 }
+}
+
+// ambitModel is table 1 of the Ambit paper and what sections 3 and 4 say of
+// activation: the first address drives the bitline, a triple by its majority, and
+// every wordline that is up then restores its cell from the bitline, or from the
+// complementary one.
+func ambitModel() map[string]bitFunc {
+	wordlines := strings.Fields("t0 t1 t2 t3 dcc0 ~dcc0 dcc1 ~dcc1 ~dcc0,t0 ~dcc1,t1 t2,t3 t0,t3 t0,t1,t2 t1,t2,t3 dcc0,t1,t2 dcc1,t0,t3")
+	up := func(address string) []string {
+		if address == "d" || address == "" {
+			return nil
+		}
+		var n int
+		fmt.Sscanf(address, "b%d", &n)
+		return strings.Split(wordlines[n], ",")
+	}
+	run := func(first, second string) bitFunc {
+		return func(a, _, _ int, l latchBits) int {
+			sum, lines := 0, up(first)
+			for _, w := range lines {
+				if cell, inverted := strings.CutPrefix(w, "~"); inverted {
+					sum += 1 - l[cell]
+				} else {
+					sum += l[cell]
+				}
+			}
+			bitline := a
+			if len(lines) > 0 {
+				bitline = (2*sum - 1 + len(lines)) / (2 * len(lines)) // 1 of more than half
+			}
+			for _, w := range append(slices.Clone(lines), up(second)...) {
+				if cell, inverted := strings.CutPrefix(w, "~"); inverted {
+					l[cell] = 1 - bitline
+				} else {
+					l[cell] = bitline
+				}
+			}
+			return bitline
+		}
+	}
+	model := map[string]bitFunc{}
+	places := []string{"d"}
+	for i := range 16 {
+		places = append(places, fmt.Sprintf("b%d", i))
+	}
+	for _, first := range places {
+		n := len(up(first))
+		if n == 2 {
+			continue
+		}
+		if n == 3 {
+			model["ap."+first] = run(first, "")
+		}
+		for _, second := range places {
+			// A cell must not be on both bitlines, and a row needs no copy to itself.
+			short := first == second && first != "d"
+			for _, v := range up(first) {
+				for _, w := range up(second) {
+					short = short || v == "~"+w || "~"+v == w
+				}
+			}
+			if !short {
+				model["aap."+first+"."+second] = run(first, second)
+			}
+		}
+	}
+	return model
 }
 
 // naiveKernel executes k for one bitline; row holds the inputs and then all.
 func naiveKernel(k *Kernel, row []int) {
-	var carry, tag int
+	latches := latchBits{}
 	for i := range k.Instrs {
 		m := &k.Instrs[i]
 		info := &k.Tech.Ops[m.Op]
@@ -70,11 +149,11 @@ func naiveKernel(k *Kernel, row []int) {
 				x[j] = row[s.Row()]
 			}
 		}
-		v, c, t := bitModel[k.Tech.Name][info.Name](x[0], x[1], x[2], carry, tag)
-		if info.Writes && (!m.Masked || tag == 1) {
+		enabled := !m.Masked || latches["tag"] == 1
+		v := bitModel[k.Tech.Name][info.Name](x[0], x[1], x[2], latches)
+		if info.Writes && enabled {
 			row[m.Dst] = v
 		}
-		carry, tag = c, t
 	}
 }
 
@@ -88,7 +167,7 @@ func randomKernel(rng *rand.Rand, tech *Technology, inputs, rows, instrs int) *K
 	}
 	var set Latch
 	for len(k.Instrs) < instrs {
-		m := Micro{Op: uint8(rng.IntN(len(tech.Ops)))}
+		m := Micro{Op: Opcode(rng.IntN(len(tech.Ops)))}
 		info := &tech.Ops[m.Op]
 		m.Masked = info.Masked && rng.IntN(2) == 0
 		if info.Writes {
@@ -150,7 +229,7 @@ func runKernel(t *testing.T, k *Kernel, rng *rand.Rand) {
 }
 
 func TestTechnologyIsComplete(t *testing.T) {
-	for _, tech := range Technologies {
+	for _, tech := range Technologies() {
 		require.Len(t, bitModel[tech.Name], len(tech.Ops), tech.Name)
 		require.NotEmpty(t, tech.Doc)
 		require.NotEmpty(t, tech.Source)
@@ -166,26 +245,35 @@ func TestTechnologyIsComplete(t *testing.T) {
 		require.Same(t, tech, got)
 	}
 	_, err := LookupTechnology("dram")
-	require.ErrorContains(t, err, "expected one of xmg, neural-cache")
+	require.ErrorContains(t, err, "expected one of ambit, neural-cache, xmg")
 }
 
 // TestEveryInstruction runs each instruction on all its operands, latches and
 // old destinations.
 func TestEveryInstruction(t *testing.T) {
-	for _, tech := range Technologies {
+	for _, tech := range Technologies() {
 		for op, info := range tech.Ops {
 			for _, masked := range []bool{false, true} {
 				if masked && !info.Masked {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s/%s/%v", tech.Name, info.Name, masked), func(t *testing.T) {
-					k := &Kernel{Tech: tech, Rows: 8 + tech.Reserved, Inputs: []Port{{"a", 0, 6}}}
+					k := &Kernel{Tech: tech, Rows: 16 + tech.Reserved, Inputs: []Port{{"a", 0, 10}}}
 					add := func(m Micro) { k.Instrs = append(k.Instrs, m) }
-					if tech.Op("tag.copy") >= 0 { // rows 4 and 5 are the latches before
-						add(Micro{Op: uint8(tech.Op("carry")), Src: [3]Operand{Row(4, false), Row(4, false)}})
-						add(Micro{Op: uint8(tech.Op("tag.copy")), Src: [3]Operand{Row(5, false)}})
+					// Rows 4 and up are the latches before, and 10 and up those after.
+					var load, store []Micro
+					for l := range tech.Latches().Each() {
+						through := &Kernel{Tech: tech, Rows: k.Rows}
+						require.True(t, through.passLatch(l, 4+len(load)))
+						load = append(load, through.Instrs[0])
+						through.Instrs[1].Dst = uint16(10 + len(store))
+						store = append(store, through.Instrs[1])
+						k.Outputs = append(k.Outputs, Port{l.String(), 9 + len(store), 1})
 					}
-					m := Micro{Op: uint8(op), Masked: masked}
+					for _, m := range load {
+						add(m)
+					}
+					m := Micro{Op: Opcode(op), Masked: masked}
 					if info.Writes {
 						m.Dst = 3
 					}
@@ -193,29 +281,29 @@ func TestEveryInstruction(t *testing.T) {
 						m.Src[j] = Row(j, false)
 					}
 					add(m)
-					if tech.Op("tag.copy") >= 0 {
-						add(Micro{Op: uint8(tech.Op("wcarry")), Dst: 6})
-						add(Micro{Op: uint8(tech.Op("wtag")), Dst: 7})
-						k.Outputs = append(k.Outputs, Port{"c", 6, 1}, Port{"t", 7, 1})
+					for _, m := range store {
+						add(m)
 					}
 					k.Outputs = append(k.Outputs, Port{"y", 3, 1})
 					code, err := k.Compile()
 					require.NoError(t, err)
 					s := code.NewState()
-					for bit := range 64 {
-						for r := range 6 {
-							s.Row(r)[0] |= uint64(bit>>r&1) << bit
+					for bit := range 1 << 10 {
+						for r := range 10 {
+							s.Row(r)[bit/64] |= uint64(bit>>r&1) << (bit % 64)
 						}
 					}
 					s.Run()
-					for bit := range 64 {
-						row := make([]int, 8)
-						for r := range 6 {
+					for bit := range 1 << 10 {
+						row := make([]int, 16)
+						for r := range 10 {
 							row[r] = bit >> r & 1
 						}
 						naiveKernel(k, row)
 						for _, o := range k.Outputs {
-							require.Equal(t, row[o.Base], int(s.Row(o.Base)[0]>>bit&1), "rows %06b: %s", bit, o.Name)
+							if got := int(s.Row(o.Base)[bit/64] >> (bit % 64) & 1); got != row[o.Base] {
+								t.Fatalf("rows %010b: %s is %d, expected %d", bit, o.Name, got, row[o.Base])
+							}
 						}
 					}
 				})
@@ -226,7 +314,7 @@ func TestEveryInstruction(t *testing.T) {
 
 func TestKernelsMatchTheModel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for _, tech := range Technologies {
+	for _, tech := range Technologies() {
 		for range 40 {
 			runKernel(t, randomKernel(rng, tech, 1+rng.IntN(5), 8, 1+rng.IntN(60)), rng)
 		}
@@ -245,7 +333,7 @@ func TestKernelMatchesProgram(t *testing.T) {
 		}
 		for _, ins := range p.Instrs {
 			if ins.Op != Copy {
-				k.Instrs = append(k.Instrs, Micro{Op: uint8(ins.Op), Dst: ins.Dst, Src: ins.Src})
+				k.Instrs = append(k.Instrs, Micro{Op: Opcode(ins.Op), Dst: ins.Dst, Src: ins.Src})
 			}
 		}
 		k.Instrs = append(k.Instrs, Micro{Dst: 11, Src: [3]Operand{Zero, Zero, One}})
@@ -273,7 +361,7 @@ func TestKernelMatchesProgram(t *testing.T) {
 
 func TestKernelText(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	for _, tech := range Technologies {
+	for _, tech := range Technologies() {
 		for range 20 {
 			k := randomKernel(rng, tech, 3, 9, 30)
 			var b strings.Builder
@@ -366,7 +454,7 @@ wcarry 7
 
 func TestRunningAllocatesNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
-	for _, tech := range Technologies {
+	for _, tech := range Technologies() {
 		code, err := randomKernel(rng, tech, 3, 9, 50).Compile()
 		require.NoError(t, err)
 		s := code.NewState()
@@ -375,7 +463,7 @@ func TestRunningAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkKernel(b *testing.B) {
-	for _, tech := range Technologies {
+	for _, tech := range Technologies() {
 		b.Run(tech.Name, func(b *testing.B) {
 			code, err := randomKernel(rand.New(rand.NewPCG(9, 9)), tech, 8, 100, 1000).Compile()
 			require.NoError(b, err)

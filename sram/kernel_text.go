@@ -103,7 +103,7 @@ func (p *parser) micro(t *Technology, name string) Micro {
 		p.failf("%s, expected an instruction of %s, .input, .output or .end", quote([]byte(name)), t.Name)
 		return m
 	}
-	m.Op = uint8(op)
+	m.Op = Opcode(op)
 	if t.Ops[op].Writes {
 		m.Dst = uint16(p.number("row", p.prog.Geometry.Rows))
 	}

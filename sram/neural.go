@@ -1,8 +1,16 @@
 package sram
 
-// Micro-instructions of [NeuralCache], by number.
+func init() { register(&NeuralCache) }
+
+// Latches of [NeuralCache].
+var (
+	Carry = newLatch("carry") // of the full adder
+	Tag   = newLatch("tag")   // enable of the write driver
+)
+
+// Micro-instructions of [NeuralCache].
 const (
-	NCAnd = iota
+	NCAnd Opcode = iota
 	NCNand
 	NCOr
 	NCNor
@@ -44,6 +52,7 @@ var NeuralCache = Technology{
 		"write-back of sum, carry or tag; Duality Cache (ISCA 2019); 28 nm compute SRAM (JSSC 2020). " +
 		"Assumed beyond: a write driver that swaps its pair for the complement, the tag loaded from any of the functions",
 	Reserved: 2,
+	Enable:   Tag,
 	Ops: []MicroInfo{
 		NCAnd:         {Name: "and", Operands: 2, Writes: true, Masked: true, Doc: "dst = a & b"},
 		NCNand:        {Name: "nand", Operands: 2, Writes: true, Masked: true, Doc: "dst = ~(a & b)"},
@@ -51,7 +60,7 @@ var NeuralCache = Technology{
 		NCNor:         {Name: "nor", Operands: 2, Writes: true, Masked: true, Doc: "dst = ~(a | b)"},
 		NCXor:         {Name: "xor", Operands: 2, Writes: true, Masked: true, Doc: "dst = a ^ b"},
 		NCXnor:        {Name: "xnor", Operands: 2, Writes: true, Masked: true, Doc: "dst = ~(a ^ b)"},
-		NCCopy:        {Name: "copy", Operands: 1, Writes: true, Masked: true, Class: ClassAccess, Doc: "dst = a"},
+		NCCopy:        {Name: "copy", Operands: 1, Writes: true, Masked: true, Copies: true, Class: ClassAccess, Doc: "dst = a"},
 		NCNot:         {Name: "not", Operands: 1, Writes: true, Masked: true, Class: ClassAccess, Doc: "dst = ~a"},
 		NCAdd:         {Name: "add", Operands: 2, Writes: true, Masked: true, Reads: Carry, Sets: Carry, Doc: "dst = a ^ b ^ carry; carry = majority of a, b and carry, whatever the tag"},
 		NCWriteTag:    {Name: "wtag", Writes: true, Reads: Tag, Class: ClassWrite, Doc: "dst = tag"},
@@ -89,7 +98,8 @@ const (
 )
 
 func translateNeural(m *Micro, slot func(Operand) uint32, dst uint32) microOp {
-	op := uint32(m.Op)
+	op := m.Op
+	carry, tag := Carry.slot(), Tag.slot()
 	kinds := [...]uint32{NCAnd: ncAnd, NCNand: ncAnd | ncInvert, NCOr: ncOr, NCNor: ncOr | ncInvert,
 		NCXor: ncXor, NCXnor: ncXor | ncInvert, NCCopy: ncMove, NCNot: ncMove | ncInvert}
 	var s microOp
@@ -104,19 +114,19 @@ func translateNeural(m *Micro, slot func(Operand) uint32, dst uint32) microOp {
 	case op <= NCNot:
 		s.dst = dst<<ncShift | kinds[op]
 	case op >= NCTagAnd && op <= NCTagNot:
-		s.dst = slotTag<<ncShift | kinds[op-NCTagAnd]
+		s.dst = tag<<ncShift | kinds[op-NCTagAnd]
 	case op == NCAdd:
 		s.dst = dst<<ncShift | ncAdd
 	case op == NCCarry:
-		s.dst = slotCarry<<ncShift | ncCarry
+		s.dst = carry<<ncShift | ncCarry
 	case op == NCWriteTag:
-		s.dst, s.a = dst<<ncShift|ncMove, slotTag
+		s.dst, s.a = dst<<ncShift|ncMove, tag
 	case op == NCWriteCarry:
-		s.dst, s.a = dst<<ncShift|ncMove, slotCarry
+		s.dst, s.a = dst<<ncShift|ncMove, carry
 	case op == NCTagCarry:
-		s.dst, s.a = slotTag<<ncShift|ncMove, slotCarry
+		s.dst, s.a = tag<<ncShift|ncMove, carry
 	default:
-		s.dst, s.a = slotTag<<ncShift|ncMove|ncInvert, slotCarry
+		s.dst, s.a = tag<<ncShift|ncMove|ncInvert, carry
 	}
 	if m.Masked {
 		s.dst |= ncMasked
@@ -127,6 +137,7 @@ func translateNeural(m *Micro, slot func(Operand) uint32, dst uint32) microOp {
 // execNeural executes steps on a group of 2048 bitlines. Steps that write only where
 // the tag is set have loops of their own: d ^ (d^x)&t is x where t is set, else d.
 func execNeural(ops []microOp, rows [][groupWords]uint64) {
+	carry, tag := Carry.slot(), Tag.slot()
 	for i := range ops {
 		op := &ops[i]
 		d, a, b := &rows[op.dst>>ncShift], &rows[op.a], &rows[op.b]
@@ -161,7 +172,7 @@ func execNeural(ops []microOp, rows [][groupWords]uint64) {
 				d[k+3] = a[k+3] ^ n
 			}
 		case ncAdd:
-			c := &rows[slotCarry]
+			c := &rows[carry]
 			for k := range groupWords {
 				x, y, z := a[k], b[k], c[k]
 				t := x ^ y
@@ -169,31 +180,31 @@ func execNeural(ops []microOp, rows [][groupWords]uint64) {
 				c[k] = x ^ t&(x^z)
 			}
 		case ncCarry:
-			c := &rows[slotCarry]
+			c := &rows[carry]
 			for k := range groupWords {
 				x, z := a[k], c[k]
 				c[k] = x ^ (x^b[k])&(x^z)
 			}
 		case ncAnd | ncMasked:
-			t := &rows[slotTag]
+			t := &rows[tag]
 			for k := range groupWords {
 				x := d[k]
 				d[k] = x ^ (x^a[k]&b[k]^n)&t[k]
 			}
 		case ncOr | ncMasked:
-			t := &rows[slotTag]
+			t := &rows[tag]
 			for k := range groupWords {
 				x := d[k]
 				d[k] = x ^ (x^(a[k]|b[k])^n)&t[k]
 			}
 		case ncXor | ncMasked:
-			t := &rows[slotTag]
+			t := &rows[tag]
 			for k := range groupWords {
 				x := d[k]
 				d[k] = x ^ (x^a[k]^b[k]^n)&t[k]
 			}
 		case ncMove | ncMasked:
-			t := &rows[slotTag]
+			t := &rows[tag]
 			for k := 0; k < groupWords; k += 4 {
 				x0, x1, x2, x3 := d[k], d[k+1], d[k+2], d[k+3]
 				d[k] = x0 ^ (x0^a[k]^n)&t[k]
@@ -202,7 +213,7 @@ func execNeural(ops []microOp, rows [][groupWords]uint64) {
 				d[k+3] = x3 ^ (x3^a[k+3]^n)&t[k+3]
 			}
 		case ncAdd | ncMasked:
-			c, m := &rows[slotCarry], &rows[slotTag]
+			c, m := &rows[carry], &rows[tag]
 			for k := range groupWords {
 				x, y, z, old := a[k], b[k], c[k], d[k]
 				t := x ^ y

@@ -2,19 +2,22 @@ package sram
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 )
 
 // Technology is an array technology: the instruction set of one array as data,
-// and a function that executes it. [Technologies] lists them; a further one is
-// a table like these and one executor.
+// and a function that executes it. A further one is a file with a table, an
+// executor and a call of register; nothing else names it.
 type Technology struct {
 	Name   string
 	Doc    string
 	Source string // where the instruction set was published, and what is assumed beyond
 
-	Negate   bool // an operand may be the complement of a row
-	Reserved int  // rows of each array that hold constants and serve nothing else
+	Negate   bool  // an operand may be the complement of a row
+	Reserved int   // rows of each array that hold constants and serve nothing else
+	Enable   Latch // gates the write driver of masked instructions; 0 = there are none
 	Ops      []MicroInfo
 
 	// translate makes a step of an instruction whose rows are slots, and exec
@@ -28,7 +31,8 @@ type MicroInfo struct {
 	Name     string
 	Operands int   // rows read, each a row or a constant
 	Writes   bool  // writes a row
-	Masked   bool  // may be made to write only where the tag is set
+	Masked   bool  // may be made to write only where the latch Technology.Enable is set
+	Copies   bool  // dst = a, and nothing else
 	Reads    Latch // latches read
 	Resets   bool  // reads no latch if its first two operands are the same
 	Sets     Latch // latches set
@@ -36,24 +40,8 @@ type MicroInfo struct {
 	Doc      string // what it does on every bitline
 }
 
-// Latch is a set of the latches of a bitline's peripheral.
-type Latch uint8
-
-// The latches.
-const (
-	Carry Latch = 1 << iota // carry of the full adder
-	Tag                     // enable of the write driver
-)
-
-func (l Latch) String() string {
-	switch l {
-	case Carry:
-		return "carry"
-	case Tag:
-		return "tag"
-	}
-	return fmt.Sprintf("latch(%d)", uint8(l))
-}
+// Opcode is the number of a micro-instruction: its place in Technology.Ops.
+type Opcode uint8
 
 // Class is what a micro-instruction costs: cost tables give energies by class.
 type Class uint8
@@ -77,13 +65,24 @@ func (c Class) String() string {
 // Classes lists the classes.
 func Classes() []Class { return []Class{ClassCompute, ClassAccess, ClassWrite, ClassLatch} }
 
-// Technologies lists every array technology.
-var Technologies = []*Technology{&XMG, &NeuralCache}
+var registered []*Technology
+
+// register makes a technology known. Its file calls it when the program starts.
+func register(t *Technology) {
+	if len(t.Ops) > math.MaxUint8+1 {
+		panic(fmt.Sprintf("sram: technology %s has %d instructions, expected at most %d", t.Name, len(t.Ops), math.MaxUint8+1))
+	}
+	registered = append(registered, t)
+	slices.SortFunc(registered, func(a, b *Technology) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// Technologies lists every array technology, by name.
+func Technologies() []*Technology { return slices.Clone(registered) }
 
 // LookupTechnology returns the technology of that name.
 func LookupTechnology(name string) (*Technology, error) {
 	var names []string
-	for _, t := range Technologies {
+	for _, t := range registered {
 		if t.Name == name {
 			return t, nil
 		}
@@ -102,24 +101,11 @@ func (t *Technology) Op(name string) int {
 	return -1
 }
 
-// Micro-instructions of [XMG], by number.
-const (
-	XMGMaj = iota
-	XMGXor
-)
-
-// XMG is the instruction set that [Program] has too, on one array.
-var XMG = Technology{
-	Name:   "xmg",
-	Doc:    "majority and parity of three rows, each negated or not",
-	Source: "XMG-GPPIC, as MASIM uses it (MASIM, section II-B); constants are free there",
-	Negate: true,
-	Ops: []MicroInfo{
-		XMGMaj: {Name: "maj", Operands: 3, Writes: true, Class: ClassCompute, Doc: "majority of three operands"},
-		XMGXor: {Name: "xor", Operands: 3, Writes: true, Class: ClassCompute, Doc: "parity of three operands"},
-	},
-	translate: func(m *Micro, slot func(Operand) uint32, dst uint32) microOp {
-		return translateXMG(Op(m.Op), dst, slot(m.Src[0]), slot(m.Src[1]), slot(m.Src[2]))
-	},
-	exec: execLarge,
+// Latches returns the latches that instructions of the technology set.
+func (t *Technology) Latches() Latch {
+	var l Latch
+	for i := range t.Ops {
+		l |= t.Ops[i].Sets
+	}
+	return l
 }

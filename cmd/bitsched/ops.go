@@ -62,7 +62,7 @@ func (a *app) opsCommand() *cobra.Command {
 
 func techNames() []string {
 	var names []string
-	for _, t := range sram.Technologies {
+	for _, t := range sram.Technologies() {
 		names = append(names, t.Name)
 	}
 	return names
@@ -105,7 +105,7 @@ func (a *app) ops(cmd *cobra.Command, f opsFlags) error {
 	if f.width < 1 || f.width > 64 {
 		return usageError(cmd, "--width %d, expected 1 to 64", f.width)
 	}
-	techs := sram.Technologies
+	techs := sram.Technologies()
 	if f.tech != "" {
 		t, err := sram.LookupTechnology(f.tech)
 		if err != nil {

@@ -34,10 +34,10 @@ func TestIntegers(t *testing.T) {
 		if o.IsFloat() {
 			continue
 		}
-		t.Run(o.Name, func(t *testing.T) {
-			for _, tech := range sram.Technologies {
+		t.Run(string(o.ID), func(t *testing.T) {
+			for _, tech := range sram.Technologies() {
 				for _, w := range []int{1, 2, 3, 4, 5, 6, 7, 8, 13, 16, 31, 32, 33, 63, 64} {
-					mustBuild(t, Spec{Op: o.Name, Width: w, Tech: tech.Name, Rows: 1024})
+					mustBuild(t, Spec{Op: string(o.ID), Width: w, Tech: tech.Name, Rows: 1024})
 				}
 			}
 		})
@@ -102,15 +102,15 @@ func TestReferences(t *testing.T) {
 	typ := Type{Width: 8}
 	for i := range Operations {
 		o := &Operations[i]
-		f := want[o.Name]
+		f := want[string(o.ID)]
 		if f == nil {
-			require.True(t, o.IsFloat() || o.Name == "int.select" || o.Name == "int.mac", o.Name)
+			require.True(t, o.IsFloat() || string(o.ID) == "int.select" || string(o.ID) == "int.mac", string(o.ID))
 			continue
 		}
 		for x := range 256 {
 			for y := range 256 {
 				args := []uint64{uint64(x), uint64(y)}[:len(o.Args)]
-				require.Equal(t, uint64(f(int(int8(x)), int(int8(y)), x, y))&mask(o.ResultWidth(typ)), o.Eval(typ, args...).Lo, "%s %d %d", o.Name, x, y)
+				require.Equal(t, uint64(f(int(int8(x)), int(int8(y)), x, y))&mask(o.ResultWidth(typ)), o.Eval(typ, args...).Lo, "%s %d %d", string(o.ID), x, y)
 			}
 		}
 	}
@@ -178,7 +178,7 @@ func TestVerifyFindsMutations(t *testing.T) {
 }
 
 func TestConstants(t *testing.T) {
-	for _, tech := range sram.Technologies {
+	for _, tech := range sram.Technologies() {
 		for _, op := range []string{"int.add", "int.sub", "int.mul", "uint.mulw", "int.mulw", "uint.mulh", "int.mac", "uint.lt", "int.ge", "int.eq", "int.max", "int.div", "int.rotl", "int.shl", "int.shr", "int.xor", "int.select"} {
 			for _, c := range []uint64{0, 1, 2, 5, 7, 0x55, 0xff} {
 				for arg := range 2 {
@@ -200,7 +200,7 @@ func TestConstants(t *testing.T) {
 func TestRun(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 3))
 	ctx := context.Background()
-	for _, tech := range sram.Technologies {
+	for _, tech := range sram.Technologies() {
 		for _, n := range []int{0, 1, 31, 63, 64, 65, 2047, 2048, 2049, 7000} {
 			a, b, y := make([]uint32, n), make([]uint32, n), make([]uint32, n)
 			c, d, z := make([]uint64, n), make([]uint64, n), make([]uint64, n)
@@ -258,13 +258,13 @@ func TestTranspose(t *testing.T) {
 // they can.
 func TestPlace(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 7))
-	for _, tech := range sram.Technologies {
+	for _, tech := range sram.Technologies() {
 		for i := range Operations {
 			o := &Operations[i]
 			if o.IsFloat() {
 				continue
 			}
-			p := mustBuild(t, Spec{Op: o.Name, Width: 8, Tech: tech.Name})
+			p := mustBuild(t, Spec{Op: string(o.ID), Width: 8, Tech: tech.Name})
 			for over := -1; over < len(p.Kernel.Inputs); over++ {
 				rows := rng.Perm(200)
 				// Words take ten adjacent rows of twenty each; scratch is scattered.
@@ -294,10 +294,10 @@ func TestPlace(t *testing.T) {
 				k.Instrs = ins
 				k.Outputs = []sram.Port{{Name: "y", Base: res, Width: p.ResultWidth()}}
 				code, err := k.Compile()
-				require.NoError(t, err, "%s %s", o.Name, tech.Name)
+				require.NoError(t, err, "%s %s", string(o.ID), tech.Name)
 				q := *p
 				q.Kernel, q.code = k, code
-				require.NoError(t, q.Verify(context.Background(), 5000, 3), "%s %s over %d", o.Name, tech.Name, over)
+				require.NoError(t, q.Verify(context.Background(), 5000, 3), "%s %s over %d", string(o.ID), tech.Name, over)
 			}
 		}
 	}
@@ -350,7 +350,7 @@ func mustResolve(t *testing.T, s Spec) Spec {
 }
 
 func TestRowsAreEnforced(t *testing.T) {
-	for _, tech := range sram.Technologies {
+	for _, tech := range sram.Technologies() {
 		p := mustBuild(t, Spec{Op: "int16.mulw", Tech: tech.Name})
 		need := 64 + p.Scratch + tech.Reserved
 		mustBuild(t, Spec{Op: "int16.mulw", Tech: tech.Name, Rows: need})

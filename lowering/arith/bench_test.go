@@ -12,7 +12,7 @@ import (
 
 // benchmarkRun measures whole runs, both transpositions included, on one thread.
 func benchmarkRun(b *testing.B, op string, n int) {
-	for _, tech := range sram.Technologies {
+	for _, tech := range sram.Technologies() {
 		b.Run(tech.Name, func(b *testing.B) {
 			o, _, err := Resolve(op, 0)
 			require.NoError(b, err)

@@ -64,8 +64,8 @@ func TestFloatReference(t *testing.T) {
 		if !o.IsFloat() {
 			continue
 		}
-		def := soft[o.Name]
-		require.NotNil(t, def, o.Name)
+		def := soft[string(o.ID)]
+		require.NotNil(t, def, string(o.ID))
 		for _, name := range testFormats {
 			f, ok := LookupFormat(name)
 			require.True(t, ok, name)
@@ -79,7 +79,7 @@ func TestFloatReference(t *testing.T) {
 			args := make([]uint64, len(o.Args))
 			for range min(g.combos, 2200) + 1500 {
 				g.next(args)
-				require.Equal(t, def(s, args), o.Eval(typ, args...).Lo, "%s.%s %x", name, o.Name, args)
+				require.Equal(t, def(s, args), o.Eval(typ, args...).Lo, "%s.%s %x", name, string(o.ID), args)
 			}
 		}
 	}
@@ -122,13 +122,13 @@ func TestFloats(t *testing.T) {
 		if !o.IsFloat() {
 			continue
 		}
-		for _, tech := range sram.Technologies {
+		for _, tech := range sram.Technologies() {
 			if !o.Supports(tech) {
 				continue
 			}
 			for _, name := range testFormats {
 				f, _ := LookupFormat(name)
-				if o.Name == "fp.sqrt" && f.bias() <= f.Man {
+				if string(o.ID) == "fp.sqrt" && f.bias() <= f.Man {
 					_, err := Build(context.Background(), Spec{Op: name + ".sqrt", Tech: tech.Name})
 					require.ErrorContains(t, err, "may be subnormal")
 					continue

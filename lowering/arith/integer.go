@@ -10,6 +10,8 @@ var (
 	neuralCacheAdd = Formula{"Neural Cache", "n+1", func(n int) int { return n + 1 }}
 	neuralCacheMul = Formula{"Neural Cache", "n^2+5n-2", func(n int) int { return n*n + 5*n - 2 }}
 	neuralCacheDiv = Formula{"Neural Cache", "1.5n^2+5.5n", func(n int) int { return (3*n*n + 11*n) / 2 }}
+	simdramAdd     = Formula{"SIMDRAM", "8n+1", func(n int) int { return 8*n + 1 }}
+	simdramMul     = Formula{"SIMDRAM", "11n^2-5n-1", func(n int) int { return 11*n*n - 5*n - 1 }}
 	infinityAdd    = Formula{"Infinity Stream simulator", "n", func(n int) int { return n }}
 	infinityMul    = Formula{"Infinity Stream simulator", "n^2/2", func(n int) int { return n * n / 2 }}
 	infinityMac    = Formula{"Infinity Stream simulator", "2n^2", func(n int) int { return 2 * n * n }}
@@ -62,14 +64,14 @@ var (
 // begin with uint are for unsigned numbers; where the sign does not matter there
 // is the one that begins with int.
 func integerOperations() []Operation {
-	compare := func(name, doc string, want func(a, b int64, x, y uint64) bool, nc func(*asm, Type, []word, word), circ func(*circuit, Type, [][]lit) []lit) Operation {
-		return Operation{Name: name, Doc: doc, Args: binary, resWidth: bitWide, nc: nc, xmg: circ,
+	compare := func(id ID, doc string, want func(a, b int64, x, y uint64) bool, circ func(*circuit, Type, [][]lit) []lit) Operation {
+		return Operation{ID: id, Doc: doc, Args: binary, resWidth: bitWide, circuit: circ,
 			ref: func(t Type, a []uint64) Value {
 				return flag(want(signed(a[0], t.Width), signed(a[1], t.Width), a[0], a[1]))
 			}}
 	}
-	pick := func(name, doc string, first func(a, b int64, x, y uint64) bool, sgn, max bool) Operation {
-		return Operation{Name: name, Doc: doc, Args: binary, nc: ncMinMax(sgn, max), xmg: xmgMinMax(sgn, max),
+	pick := func(id ID, doc string, first func(a, b int64, x, y uint64) bool, sgn, max bool) Operation {
+		return Operation{ID: id, Doc: doc, Args: binary, circuit: xmgMinMax(sgn, max),
 			ref: func(t Type, a []uint64) Value {
 				if first(signed(a[0], t.Width), signed(a[1], t.Width), a[0], a[1]) {
 					return one(a[0])
@@ -77,22 +79,23 @@ func integerOperations() []Operation {
 				return one(a[1])
 			}}
 	}
-	logic := func(name, doc string, op uint8, f func(a, b uint64) uint64, circ func(c *circuit, a, b lit) lit) Operation {
-		return Operation{Name: name, Doc: doc, Args: binary, nc: ncLogic(op),
-			xmg: func(c *circuit, _ Type, x [][]lit) []lit {
+	logic := func(id ID, doc string, f func(a, b uint64) uint64, circ func(c *circuit, a, b lit) lit) Operation {
+		return Operation{ID: id, Doc: doc, Args: binary,
+			circuit: func(c *circuit, _ Type, x [][]lit) []lit {
 				return c.each(x[0], x[1], func(a, b lit) lit { return circ(c, a, b) })
 			},
 			ref: func(_ Type, a []uint64) Value { return one(f(a[0], a[1])) }}
 	}
-	shift := func(name, doc string, kind shiftKind, f func(t Type, a uint64, s int) uint64) Operation {
-		return Operation{Name: name, Doc: doc, Args: []string{"a", "s"}, argWidth: shiftWidths, nc: ncShift(kind), xmg: xmgShift(kind),
+	shift := func(id ID, doc string, kind shiftKind, f func(t Type, a uint64, s int) uint64) Operation {
+		return Operation{ID: id, Doc: doc, Args: []string{"a", "s"}, argWidth: shiftWidths, circuit: xmgShift(kind),
 			ref: func(t Type, a []uint64) Value { return one(f(t, a[0], int(a[1]))) }}
 	}
-	multiply := func(name, doc string, sgn bool, part mulPart) Operation {
-		o := Operation{Name: name, Doc: doc, Args: binary, nc: ncMultiply(sgn, part), xmg: xmgMultiply(sgn, part),
+	multiply := func(id ID, doc string, sgn bool, part mulPart) Operation {
+		o := Operation{ID: id, Doc: doc, Args: binary, circuit: xmgMultiply(sgn, part),
 			Published: []Formula{neuralCacheMul}}
 		if part == mulFull {
 			o.resWidth = twice
+			o.Published = append(o.Published, simdramMul)
 		}
 		o.ref = func(t Type, a []uint64) Value {
 			n := t.Width
@@ -104,8 +107,8 @@ func integerOperations() []Operation {
 		}
 		return o
 	}
-	divide := func(name, doc string, sgn, rem bool) Operation {
-		o := Operation{Name: name, Doc: doc, Args: binary, nc: ncDivide(sgn, rem), xmg: xmgDivide(sgn, rem),
+	divide := func(id ID, doc string, sgn, rem bool) Operation {
+		o := Operation{ID: id, Doc: doc, Args: binary, circuit: xmgDivide(sgn, rem),
 			Published: []Formula{neuralCacheDiv}}
 		o.ref = func(t Type, a []uint64) Value {
 			q, r := quotient(a[0], a[1], t.Width, sgn)
@@ -116,38 +119,38 @@ func integerOperations() []Operation {
 		}
 		return o
 	}
-	mul := multiply("int.mul", "low word of a * b", false, mulLow)
+	mul := multiply(IntMul, "low word of a * b", false, mulLow)
 	mul.Published = []Formula{neuralCacheMul, infinityMul, at32("MVE simulator", 560), at32("BITSIMD_V", 3664), at32("AritPIM", 18123)}
 	return []Operation{
-		{Name: "int.add", Doc: "a + b", Args: binary, nc: ncAdd, xmg: xmgAdd,
-			Published: []Formula{neuralCacheAdd, infinityAdd, at32("MVE simulator", 32), at32("BITSIMD_V", 193), at32("AritPIM", 577)},
+		{ID: IntAdd, Doc: "a + b", Args: binary, circuit: xmgAdd,
+			Published: []Formula{neuralCacheAdd, simdramAdd, infinityAdd, at32("MVE simulator", 32), at32("BITSIMD_V", 193), at32("AritPIM", 577)},
 			ref:       func(_ Type, a []uint64) Value { return one(a[0] + a[1]) }},
-		{Name: "int.sub", Doc: "a - b", Args: binary, nc: ncSub, xmg: xmgSub,
+		{ID: IntSub, Doc: "a - b", Args: binary, circuit: xmgSub,
 			ref: func(_ Type, a []uint64) Value { return one(a[0] - a[1]) }},
-		{Name: "int.neg", Doc: "-a", Args: unary, nc: ncNeg, xmg: xmgNeg,
+		{ID: IntNeg, Doc: "-a", Args: unary, circuit: xmgNeg,
 			ref: func(_ Type, a []uint64) Value { return one(-a[0]) }},
-		{Name: "int.abs", Doc: "a or -a, whichever is not negative; the most negative number stays", Args: unary, nc: ncAbs, xmg: xmgAbs,
+		{ID: IntAbs, Doc: "a or -a, whichever is not negative; the most negative number stays", Args: unary, circuit: xmgAbs,
 			ref: func(t Type, a []uint64) Value {
 				if signed(a[0], t.Width) < 0 {
 					return one(-a[0])
 				}
 				return one(a[0])
 			}},
-		compare("int.eq", "a = b", func(_, _ int64, x, y uint64) bool { return x == y }, ncEqual(false), xmgEqual(false)),
-		compare("int.ne", "a <> b", func(_, _ int64, x, y uint64) bool { return x != y }, ncEqual(true), xmgEqual(true)),
-		compare("int.lt", "a < b, signed", func(a, b int64, _, _ uint64) bool { return a < b }, ncLess(true, false, false), xmgLess(true, false, false)),
-		compare("int.le", "a <= b, signed", func(a, b int64, _, _ uint64) bool { return a <= b }, ncLess(true, true, true), xmgLess(true, true, true)),
-		compare("int.gt", "a > b, signed", func(a, b int64, _, _ uint64) bool { return a > b }, ncLess(true, true, false), xmgLess(true, true, false)),
-		compare("int.ge", "a >= b, signed", func(a, b int64, _, _ uint64) bool { return a >= b }, ncLess(true, false, true), xmgLess(true, false, true)),
-		compare("uint.lt", "a < b, unsigned", func(_, _ int64, a, b uint64) bool { return a < b }, ncLess(false, false, false), xmgLess(false, false, false)),
-		compare("uint.le", "a <= b, unsigned", func(_, _ int64, a, b uint64) bool { return a <= b }, ncLess(false, true, true), xmgLess(false, true, true)),
-		compare("uint.gt", "a > b, unsigned", func(_, _ int64, a, b uint64) bool { return a > b }, ncLess(false, true, false), xmgLess(false, true, false)),
-		compare("uint.ge", "a >= b, unsigned", func(_, _ int64, a, b uint64) bool { return a >= b }, ncLess(false, false, true), xmgLess(false, false, true)),
-		pick("int.min", "lesser of a and b, signed", func(a, b int64, _, _ uint64) bool { return a < b }, true, false),
-		pick("int.max", "greater of a and b, signed", func(a, b int64, _, _ uint64) bool { return a > b }, true, true),
-		pick("uint.min", "lesser of a and b, unsigned", func(_, _ int64, a, b uint64) bool { return a < b }, false, false),
-		pick("uint.max", "greater of a and b, unsigned", func(_, _ int64, a, b uint64) bool { return a > b }, false, true),
-		{Name: "int.select", Doc: "a if c is 1, else b", Args: []string{"c", "a", "b"}, nc: ncSelect, xmg: xmgSelect,
+		compare(IntEqual, "a = b", func(_, _ int64, x, y uint64) bool { return x == y }, xmgEqual(false)),
+		compare(IntNotEqual, "a <> b", func(_, _ int64, x, y uint64) bool { return x != y }, xmgEqual(true)),
+		compare(IntLess, "a < b, signed", func(a, b int64, _, _ uint64) bool { return a < b }, xmgLess(true, false, false)),
+		compare(IntLessEqual, "a <= b, signed", func(a, b int64, _, _ uint64) bool { return a <= b }, xmgLess(true, true, true)),
+		compare(IntGreater, "a > b, signed", func(a, b int64, _, _ uint64) bool { return a > b }, xmgLess(true, true, false)),
+		compare(IntGreaterEqual, "a >= b, signed", func(a, b int64, _, _ uint64) bool { return a >= b }, xmgLess(true, false, true)),
+		compare(UintLess, "a < b, unsigned", func(_, _ int64, a, b uint64) bool { return a < b }, xmgLess(false, false, false)),
+		compare(UintLessEqual, "a <= b, unsigned", func(_, _ int64, a, b uint64) bool { return a <= b }, xmgLess(false, true, true)),
+		compare(UintGreater, "a > b, unsigned", func(_, _ int64, a, b uint64) bool { return a > b }, xmgLess(false, true, false)),
+		compare(UintGreaterEqual, "a >= b, unsigned", func(_, _ int64, a, b uint64) bool { return a >= b }, xmgLess(false, false, true)),
+		pick(IntMin, "lesser of a and b, signed", func(a, b int64, _, _ uint64) bool { return a < b }, true, false),
+		pick(IntMax, "greater of a and b, signed", func(a, b int64, _, _ uint64) bool { return a > b }, true, true),
+		pick(UintMin, "lesser of a and b, unsigned", func(_, _ int64, a, b uint64) bool { return a < b }, false, false),
+		pick(UintMax, "greater of a and b, unsigned", func(_, _ int64, a, b uint64) bool { return a > b }, false, true),
+		{ID: IntSelect, Doc: "a if c is 1, else b", Args: []string{"c", "a", "b"}, circuit: xmgSelect,
 			argWidth: func(t Type, arg int) int {
 				if arg == 0 {
 					return 1
@@ -160,56 +163,55 @@ func integerOperations() []Operation {
 				}
 				return one(a[2])
 			}},
-		logic("int.and", "bits of a and b", opAnd, func(a, b uint64) uint64 { return a & b }, (*circuit).and),
-		logic("int.or", "bits of a or b", opOr, func(a, b uint64) uint64 { return a | b }, (*circuit).or),
-		logic("int.xor", "bits where a and b differ", opXor, func(a, b uint64) uint64 { return a ^ b }, (*circuit).xor),
-		{Name: "int.not", Doc: "complement of a", Args: unary, nc: ncNot,
-			xmg: func(c *circuit, _ Type, x [][]lit) []lit {
+		logic(IntAnd, "bits of a and b", func(a, b uint64) uint64 { return a & b }, (*circuit).and),
+		logic(IntOr, "bits of a or b", func(a, b uint64) uint64 { return a | b }, (*circuit).or),
+		logic(IntXor, "bits where a and b differ", func(a, b uint64) uint64 { return a ^ b }, (*circuit).xor),
+		{ID: IntNot, Doc: "complement of a", Args: unary,
+			circuit: func(c *circuit, _ Type, x [][]lit) []lit {
 				return c.each(x[0], x[0], func(a, _ lit) lit { return a.Not() })
 			},
 			ref: func(_ Type, a []uint64) Value { return one(^a[0]) }},
-		shift("int.shl", "a shifted up by s places, zeros from below", shiftLeft, func(_ Type, a uint64, s int) uint64 { return shl(a, s) }),
-		shift("uint.shr", "a shifted down by s places, zeros from above", shiftRight, func(_ Type, a uint64, s int) uint64 { return a >> s }),
-		shift("int.shr", "a shifted down by s places, signs from above", shiftSigned, func(t Type, a uint64, s int) uint64 { return uint64(signed(a, t.Width) >> s) }),
-		shift("int.rotl", "a rotated up by s places; s counts modulo n", rotateLeft, func(t Type, a uint64, s int) uint64 {
+		shift(IntShiftLeft, "a shifted up by s places, zeros from below", shiftLeft, func(_ Type, a uint64, s int) uint64 { return shl(a, s) }),
+		shift(UintShiftRight, "a shifted down by s places, zeros from above", shiftRight, func(_ Type, a uint64, s int) uint64 { return a >> s }),
+		shift(IntShiftRight, "a shifted down by s places, signs from above", shiftSigned, func(t Type, a uint64, s int) uint64 { return uint64(signed(a, t.Width) >> s) }),
+		shift(IntRotateLeft, "a rotated up by s places; s counts modulo n", rotateLeft, func(t Type, a uint64, s int) uint64 {
 			s %= t.Width
 			return shl(a, s) | a>>(t.Width-s)
 		}),
-		shift("int.rotr", "a rotated down by s places; s counts modulo n", rotateRight, func(t Type, a uint64, s int) uint64 {
+		shift(IntRotateRight, "a rotated down by s places; s counts modulo n", rotateRight, func(t Type, a uint64, s int) uint64 {
 			s %= t.Width
 			return a>>s | shl(a, t.Width-s)
 		}),
 		mul,
-		multiply("int.mulh", "high word of a * b, signed", true, mulHigh),
-		multiply("uint.mulh", "high word of a * b, unsigned", false, mulHigh),
-		multiply("int.mulw", "both words of a * b, signed", true, mulFull),
-		multiply("uint.mulw", "both words of a * b, unsigned", false, mulFull),
-		{Name: "int.mac", Doc: "low word of a * b + c", Args: []string{"a", "b", "c"}, nc: ncMac, xmg: xmgMac,
+		multiply(IntMulHigh, "high word of a * b, signed", true, mulHigh),
+		multiply(UintMulHigh, "high word of a * b, unsigned", false, mulHigh),
+		multiply(IntMulWide, "both words of a * b, signed", true, mulFull),
+		multiply(UintMulWide, "both words of a * b, unsigned", false, mulFull),
+		{ID: IntMAC, Doc: "low word of a * b + c", Args: []string{"a", "b", "c"}, circuit: xmgMac,
 			Published: []Formula{infinityMac},
 			ref:       func(_ Type, a []uint64) Value { return one(a[0]*a[1] + a[2]) }},
-		divide("int.div", "a / b towards zero, signed; -1 for b = 0", true, false),
-		divide("uint.div", "a / b, unsigned; all ones for b = 0", false, false),
-		divide("int.rem", "remainder of a / b with the sign of a; a for b = 0", true, true),
-		divide("uint.rem", "remainder of a / b, unsigned; a for b = 0", false, true),
-		{Name: "uint.sqrt", Doc: "floor of the square root of a", Args: unary, nc: ncSqrt, xmg: xmgSqrt,
+		divide(IntDiv, "a / b towards zero, signed; -1 for b = 0", true, false),
+		divide(UintDiv, "a / b, unsigned; all ones for b = 0", false, false),
+		divide(IntRem, "remainder of a / b with the sign of a; a for b = 0", true, true),
+		divide(UintRem, "remainder of a / b, unsigned; a for b = 0", false, true),
+		{ID: UintSqrt, Doc: "floor of the square root of a", Args: unary, circuit: xmgSqrt,
 			resWidth: func(t Type) int { return (t.Width + 1) / 2 },
 			ref:      func(_ Type, a []uint64) Value { return one(squareRoot(a[0])) }},
-		{Name: "int.popcount", Doc: "number of ones of a", Args: unary, resWidth: countBits, nc: ncPopcount, xmg: xmgPopcount,
+		{ID: IntPopcount, Doc: "number of ones of a", Args: unary, resWidth: countBits, circuit: xmgPopcount,
 			ref: func(_ Type, a []uint64) Value { return one(uint64(bits.OnesCount64(a[0]))) }},
-		{Name: "int.lzc", Doc: "number of zeros above the highest one of a; n for a = 0", Args: unary, resWidth: countBits, nc: ncLeadingZeros, xmg: xmgLeadingZeros,
+		{ID: IntLeadingZeros, Doc: "number of zeros above the highest one of a; n for a = 0", Args: unary, resWidth: countBits, circuit: xmgLeadingZeros,
 			ref: func(t Type, a []uint64) Value { return one(uint64(t.Width - bits.Len64(a[0]))) }},
-		{Name: "int.widen", Doc: "a with twice the bits, signed", Args: unary, resWidth: twice, nc: ncWiden(true), xmg: xmgWiden(true),
+		{ID: IntWiden, Doc: "a with twice the bits, signed", Args: unary, resWidth: twice, circuit: xmgWiden(true),
 			ref: func(t Type, a []uint64) Value {
 				x := signed(a[0], t.Width)
 				return Value{uint64(x), uint64(x >> 63)}
 			}},
-		{Name: "uint.widen", Doc: "a with twice the bits, unsigned", Args: unary, resWidth: twice, nc: ncWiden(false), xmg: xmgWiden(false),
+		{ID: UintWiden, Doc: "a with twice the bits, unsigned", Args: unary, resWidth: twice, circuit: xmgWiden(false),
 			ref: func(_ Type, a []uint64) Value { return one(a[0]) }},
-		{Name: "int.narrow", Doc: "the lower half of the bits of a, rounded up", Args: unary, resWidth: func(t Type) int { return (t.Width + 1) / 2 },
-			nc:  func(a *asm, _ Type, x []word, d word) { a.copyWord(d, x[0]) },
-			xmg: func(_ *circuit, t Type, x [][]lit) []lit { return x[0][:(t.Width+1)/2] },
-			ref: func(_ Type, a []uint64) Value { return one(a[0]) }},
-		{Name: "int.relu", Doc: "a if it is positive, else 0", Args: unary, nc: ncReLU, xmg: xmgReLU,
+		{ID: IntNarrow, Doc: "the lower half of the bits of a, rounded up", Args: unary, resWidth: func(t Type) int { return (t.Width + 1) / 2 },
+			circuit: func(_ *circuit, t Type, x [][]lit) []lit { return x[0][:(t.Width+1)/2] },
+			ref:     func(_ Type, a []uint64) Value { return one(a[0]) }},
+		{ID: IntReLU, Doc: "a if it is positive, else 0", Args: unary, circuit: xmgReLU,
 			ref: func(t Type, a []uint64) Value { return one(uint64(max(signed(a[0], t.Width), 0))) }},
 	}
 }

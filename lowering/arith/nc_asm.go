@@ -62,7 +62,7 @@ func (a *asm) free(w ...bit) {
 	}
 }
 
-func (a *asm) emit(op uint8, masked bool, d, x, y bit) {
+func (a *asm) emit(op sram.Opcode, masked bool, d, x, y bit) {
 	m := sram.Micro{Op: op, Masked: masked, Src: [3]sram.Operand{x, y}}
 	if sram.NeuralCache.Ops[op].Writes {
 		m.Dst = uint16(d.Row())
@@ -71,8 +71,8 @@ func (a *asm) emit(op uint8, masked bool, d, x, y bit) {
 }
 
 // fn writes a function of two rows, fnm where the tag is set only.
-func (a *asm) fn(op uint8, d, x, y bit)  { a.emit(op, false, d, x, y) }
-func (a *asm) fnm(op uint8, d, x, y bit) { a.emit(op, true, d, x, y) }
+func (a *asm) fn(op sram.Opcode, d, x, y bit)  { a.emit(op, false, d, x, y) }
+func (a *asm) fnm(op sram.Opcode, d, x, y bit) { a.emit(op, true, d, x, y) }
 
 // copy writes a row; copying a row to itself takes nothing.
 func (a *asm) copy(d, x bit) {
@@ -115,11 +115,11 @@ func (a *asm) writeTag(d bit)   { a.emit(sram.NCWriteTag, false, d, 0, 0) }
 
 // tag loads the tag with a row, tagNot with its complement, tagOf with a
 // function of two.
-func (a *asm) tag(x bit)                { a.emit(sram.NCTagCopy, false, 0, x, 0) }
-func (a *asm) tagNot(x bit)             { a.emit(sram.NCTagNot, false, 0, x, 0) }
-func (a *asm) tagOf(op uint8, x, y bit) { a.emit(op-opAnd+sram.NCTagAnd, false, 0, x, y) }
-func (a *asm) tagNotCarry()             { a.emit(sram.NCTagNotCarry, false, 0, 0, 0) }
-func (a *asm) tagCarry()                { a.emit(sram.NCTagCarry, false, 0, 0, 0) }
+func (a *asm) tag(x bit)                      { a.emit(sram.NCTagCopy, false, 0, x, 0) }
+func (a *asm) tagNot(x bit)                   { a.emit(sram.NCTagNot, false, 0, x, 0) }
+func (a *asm) tagOf(op sram.Opcode, x, y bit) { a.emit(op-opAnd+sram.NCTagAnd, false, 0, x, y) }
+func (a *asm) tagNotCarry()                   { a.emit(sram.NCTagNotCarry, false, 0, 0, 0) }
+func (a *asm) tagCarry()                      { a.emit(sram.NCTagCarry, false, 0, 0, 0) }
 
 // complement returns ~x: a constant, or a row that is written, t.
 func (a *asm) complement(t, x bit) bit {
@@ -131,7 +131,7 @@ func (a *asm) complement(t, x bit) bit {
 }
 
 // reduce writes op over all of w (and, or, xor) to d, in len(w)-1 cycles.
-func (a *asm) reduce(op uint8, d bit, w word) {
+func (a *asm) reduce(op sram.Opcode, d bit, w word) {
 	switch len(w) {
 	case 0:
 		panic("arith: reduction of no bits")
@@ -147,7 +147,7 @@ func (a *asm) reduce(op uint8, d bit, w word) {
 
 // reduceNot writes the complement of op over all of w to d, in as many cycles; w
 // has two bits or more.
-func (a *asm) reduceNot(op uint8, d bit, w word) {
+func (a *asm) reduceNot(op sram.Opcode, d bit, w word) {
 	last := len(w) - 1
 	x := w[0]
 	if last > 1 {

@@ -1,5 +1,7 @@
 package arith
 
+import "github.com/bitsched/bitsched/sram"
+
 // Microcode of neural-cache for integers, apart from products and quotients.
 // The cycle counts in the comments are for operands in rows; n is the width.
 
@@ -46,7 +48,7 @@ func (a *asm) negateIf(d, x word, s bit) {
 // ncEqual ors the differences in the carry, or ands the agreements: 2n+1
 // cycles.
 func ncEqual(negate bool) func(*asm, Type, []word, word) {
-	op, fold := uint8(opXnor), zero
+	op, fold := opXnor, zero
 	if negate {
 		op, fold = opXor, one1
 	}
@@ -121,7 +123,7 @@ func ncSelect(a *asm, _ Type, x []word, d word) {
 }
 
 // ncLogic takes n cycles.
-func ncLogic(op uint8) func(*asm, Type, []word, word) {
+func ncLogic(op sram.Opcode) func(*asm, Type, []word, word) {
 	return func(a *asm, _ Type, x []word, d word) {
 		for i := range d {
 			a.fn(op, d[i], x[0][i], x[1][i])

@@ -20,7 +20,7 @@ type Type struct {
 
 // Operation is an operation of the table.
 type Operation struct {
-	Name string // of an integer operation "int.add", of one on floating-point numbers "fp.add"
+	ID   ID
 	Doc  string
 	Args []string // names of the operands
 
@@ -33,8 +33,7 @@ type Operation struct {
 	result   func(t Type) *Format      // nil: the result is of the type; it may give nil for an integer
 	check    func(t Type) error        // nil: there is a program for every type
 	ref      func(t Type, a []uint64) Value
-	nc       func(a *asm, t Type, args []word, res word)
-	xmg      func(c *circuit, t Type, args [][]lit) []lit
+	circuit  func(c *circuit, t Type, args [][]lit) []lit // the operation as gates, whatever the technology
 }
 
 // Formula is a published latency in cycles.
@@ -45,7 +44,7 @@ type Formula struct {
 }
 
 // IsFloat reports whether o is an operation on floating-point numbers.
-func (o *Operation) IsFloat() bool { return strings.HasPrefix(o.Name, "fp.") }
+func (o *Operation) IsFloat() bool { return strings.HasPrefix(string(o.ID), "fp.") }
 
 // ArgWidth returns the width of an operand in bits.
 func (o *Operation) ArgWidth(t Type, arg int) int {
@@ -81,18 +80,13 @@ func (o *Operation) ResultFormat(t Type) *Format {
 
 // Signed reports whether an integer result is a signed number.
 func (o *Operation) Signed() bool {
-	return strings.HasPrefix(o.Name, "int.") && o.resWidth == nil || o.Name == "int.mulw" || o.Name == "int.widen"
+	return strings.HasPrefix(string(o.ID), "int.") && o.resWidth == nil || o.ID == IntMulWide || o.ID == IntWiden
 }
 
 // Supports reports whether there is a program of o for the technology.
 func (o *Operation) Supports(t *sram.Technology) bool {
-	switch t {
-	case &sram.XMG:
-		return o.xmg != nil
-	case &sram.NeuralCache:
-		return o.nc != nil
-	}
-	return false
+	b := backends[t]
+	return b != nil && b.supports(o)
 }
 
 // Eval computes the operation on the processor: the reference of every
@@ -132,7 +126,7 @@ func Resolve(name string, width int) (*Operation, Type, error) {
 	}
 	for i := range Operations {
 		o := &Operations[i]
-		if o.Name != prefix+"."+rest {
+		if o.ID != ID(prefix+"."+rest) {
 			continue
 		}
 		if o.IsFloat() && t.Float == nil {
@@ -145,7 +139,7 @@ func Resolve(name string, width int) (*Operation, Type, error) {
 	}
 	var meant []string // those of other types
 	for i := range Operations {
-		other, op, _ := strings.Cut(Operations[i].Name, ".")
+		other, op, _ := strings.Cut(string(Operations[i].ID), ".")
 		switch {
 		case op != rest:
 		case Operations[i].IsFloat():
@@ -165,13 +159,13 @@ func (o *Operation) TypeName(t Type) string {
 	if t.Float != nil {
 		return t.Float.Name
 	}
-	prefix, _, _ := strings.Cut(o.Name, ".")
+	prefix, _, _ := strings.Cut(string(o.ID), ".")
 	return prefix + strconv.Itoa(t.Width)
 }
 
 // FullName returns the name of o on t, as "int32.add".
 func (o *Operation) FullName(t Type) string {
-	_, rest, _ := strings.Cut(o.Name, ".")
+	_, rest, _ := strings.Cut(string(o.ID), ".")
 	return o.TypeName(t) + "." + rest
 }
 

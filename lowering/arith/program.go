@@ -172,12 +172,7 @@ func build(ctx context.Context, s Spec) (*Program, error) {
 	if at > k.Usable() {
 		return nil, p.tooLarge(at)
 	}
-	if tech == &sram.NeuralCache {
-		err = p.assemble()
-	} else {
-		err = p.schedule(ctx)
-	}
-	if err != nil {
+	if err := backends[tech].build(ctx, p); err != nil {
 		return nil, err
 	}
 	p.Scratch = p.rows() - at
@@ -212,26 +207,6 @@ func portWord(p sram.Port) word {
 		w[i] = sram.Row(p.Base+i, false)
 	}
 	return w
-}
-
-// assemble makes the microcode.
-func (p *Program) assemble() error {
-	k, out := p.Kernel, p.Kernel.Outputs[0]
-	a := &asm{base: out.Base + out.Width}
-	args := make([]word, len(p.Op.Args))
-	for i, v := range p.Spec.Const {
-		args[i] = constWord(v, p.Op.ArgWidth(p.Type, i))
-	}
-	for i, in := range k.Inputs {
-		args[p.Args[i]] = portWord(in)
-	}
-	p.Op.nc(a, p.Type, args, portWord(out))
-	if n := a.base + len(a.used); n > k.Usable() {
-		return p.tooLarge(n)
-	}
-	k.Instrs = a.code
-	removeDead(k)
-	return nil
 }
 
 // rows returns the number of rows up to the last one that the kernel touches.
@@ -308,7 +283,7 @@ func (p *Program) Place(args []int, res int, scratch []int) ([]sram.Micro, error
 				m.Src[i] = sram.Row(to[s.Row()], s.Negated())
 			}
 		}
-		if k.Tech == &sram.NeuralCache && m.Op == sram.NCCopy && m.Src[0] == sram.Row(int(m.Dst), false) {
+		if info.Copies && !m.Masked && m.Src[0] == sram.Row(int(m.Dst), false) {
 			continue
 		}
 		ins = append(ins, m)

@@ -15,7 +15,7 @@ import (
 // processor.
 func TestRoutine(t *testing.T) {
 	ctx := context.Background()
-	for _, tech := range sram.Technologies {
+	for _, tech := range sram.Technologies() {
 		r, err := NewRoutine(tech, 256)
 		require.NoError(t, err)
 		var in []Arg
@@ -54,7 +54,7 @@ func TestRoutine(t *testing.T) {
 // TestRoutineOfFloats runs Horner's rule with products and sums rounded each.
 func TestRoutineOfFloats(t *testing.T) {
 	ctx := context.Background()
-	for _, tech := range sram.Technologies {
+	for _, tech := range sram.Technologies() {
 		r, err := NewRoutine(tech, 256)
 		require.NoError(t, err)
 		x, err := r.Input("x", 32)
@@ -95,7 +95,7 @@ func TestRoutineOfFloats(t *testing.T) {
 // that Registers says, and not one more.
 func TestRoutineRows(t *testing.T) {
 	ctx := context.Background()
-	for _, tech := range sram.Technologies {
+	for _, tech := range sram.Technologies() {
 		scratch := map[string]int{}
 		for _, op := range []string{"fp32.add", "fp32.sub", "fp32.mul"} {
 			scratch[op] = mustBuild(t, Spec{Op: op, Tech: tech.Name}).Scratch

@@ -45,10 +45,7 @@ func (p *Program) StuckRows(ctx context.Context, n int, seed uint64, progress fu
 			faults = append(faults, sram.Faults{Stuck: []sram.StuckAt{{Place: sram.Place{Row: r}, Value: v}}})
 		}
 	}
-	for _, l := range []sram.Latch{sram.Carry, sram.Tag} {
-		if p.Kernel.Sets()&l == 0 {
-			continue
-		}
+	for l := range p.Kernel.Sets().Each() {
 		for _, v := range []bool{false, true} {
 			faults = append(faults, sram.Faults{StuckLatches: []sram.StuckLatch{{Latch: l, Value: v}}})
 		}

@@ -24,10 +24,17 @@ type gateOp struct {
 	src [3]uint32
 }
 
-// schedule builds the circuit of the operation and schedules it on one array: in
-// the order in which it was built where that fits, else, and with FewRows, in the
+func init() { register(&sram.XMG, gates{}) }
+
+// gates schedules circuits for xmg.
+type gates struct{}
+
+func (gates) supports(o *Operation) bool { return o.circuit != nil }
+
+// build builds the circuit of the operation and schedules it on one array: in the
+// order in which it was built where that fits, else, and with FewRows, in the
 // order that masim finds for the fewest rows.
-func (p *Program) schedule(ctx context.Context) error {
+func (gates) build(ctx context.Context, p *Program) error {
 	g, err := p.graph()
 	if err != nil {
 		return err
@@ -71,7 +78,7 @@ func (p *Program) graph() (*xmg.Graph, error) {
 		}
 		args[p.Args[i]] = w
 	}
-	y := p.Op.xmg(c, p.Type, args)
+	y := p.Op.circuit(c, p.Type, args)
 	if c.err != nil {
 		return nil, fmt.Errorf("arith: circuit of %s: %w", p.Spec.Op, c.err)
 	}
