@@ -46,8 +46,16 @@ func name(t scalar.Type, op string) string {
 		return intOp(1, op)
 	case t.Float():
 		return t.String() + "." + op
+	case t.Unsigned() && ofUnsigned[op]:
+		return fmt.Sprintf("uint%d.%s", t.Bits(), op)
 	}
 	return intOp(t.Bits(), op)
+}
+
+// ofUnsigned are the operations that have another program for unsigned integers; all
+// others are the same for both.
+var ofUnsigned = map[string]bool{
+	"lt": true, "le": true, "gt": true, "ge": true, "min": true, "max": true, "shr": true, "div": true, "rem": true, "widen": true,
 }
 
 // choose returns the micros of a computation on operands of type t.
@@ -70,6 +78,8 @@ func choose(op scalar.Op, t scalar.Type) ([]micro, error) {
 		return one(name(t, op.String()), arg(0), arg(1).bits(n)), nil
 	case op == scalar.FMA && t.Int():
 		return plain("mac"), nil
+	case (op == scalar.Abs || op == scalar.ReLU) && t.Unsigned():
+		return one(name(t, "or"), arg(0), imm(0)), nil
 	case op == scalar.ReLU && t.Float():
 		return one(name(t, "max"), arg(0), imm(0)), nil
 	case op.Supports(t):
@@ -86,10 +96,10 @@ func convert(from, to scalar.Type) ([]micro, error) {
 		list = append(list, micro{op, args, bits})
 		return prev(len(list) - 1)
 	}
-	// widen extends an integer by its sign.
+	// widen extends an integer by its sign, or by zeros.
 	widen := func(x source, bits, to int) source {
 		for ; bits < to; bits *= 2 {
-			x = add(2*bits, intOp(bits, "widen"), x)
+			x = add(2*bits, name(scalar.Integer(bits, !from.Unsigned()), "widen"), x)
 		}
 		return x
 	}
@@ -106,8 +116,8 @@ func convert(from, to scalar.Type) ([]micro, error) {
 		widen(arg(0), from.Bits(), to.Bits())
 	case from.Float() && to.Float():
 		add(to.Bits(), name(from, "to"+to.String()), arg(0))
-	case from == scalar.Int64 || to == scalar.Int64:
-		return nil, fmt.Errorf("conversion from %s to %s in memory, expected integers of at most 32 bits", from, to)
+	case from.Bits() == 64 || to.Bits() == 64, from == scalar.UInt32 || to == scalar.UInt32:
+		return nil, fmt.Errorf("conversion from %s to %s in memory, expected integers of at most 31 bits and a sign", from, to)
 	case from.Int():
 		x := widen(arg(0), from.Bits(), 32)
 		add(to.Bits(), to.String()+".fromint", x)
@@ -115,8 +125,12 @@ func convert(from, to scalar.Type) ([]micro, error) {
 		x := add(32, from.String()+".toint", arg(0))
 		if to != scalar.Int32 {
 			high := int64(1)<<(to.Bits()-1) - 1
+			low := -high - 1
+			if to.Unsigned() {
+				low, high = 0, 2*high+1
+			}
 			x = add(32, "int32.min", x, imm(scalar.FromInt(scalar.Int32, high)))
-			add(32, "int32.max", x, imm(scalar.FromInt(scalar.Int32, -high-1)))
+			add(32, "int32.max", x, imm(scalar.FromInt(scalar.Int32, low)))
 			list[len(list)-1].bits = 32
 		}
 	}

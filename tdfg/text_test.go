@@ -73,7 +73,7 @@ func TestText(t *testing.T) {
 func TestTextOfRandomGraphs(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 9))
-		g := tdfgtest.Graph(r, tdfgtest.Options{Type: scalar.Types()[seed%7], Nodes: 15, Reuse: true})
+		g := tdfgtest.Graph(r, tdfgtest.Options{Type: scalar.Types()[seed%uint64(len(scalar.Types()))], Nodes: 15, Reuse: true})
 		back, err := tdfg.ParseGraph("g", g.String())
 		require.NoError(t, err, g.String())
 		require.Equal(t, len(g.Nodes), len(back.Nodes))
@@ -109,7 +109,7 @@ func TestParseErrors(t *testing.T) {
 		{edit("dim 1 dist -k", "dim 1"), "f:19: end of line, expected more"},
 		{edit("= mv", "= shift"), `f:19: "shift", expected one of tensor, const, cmp, convert, mv, bc, shrink, reduce, final, strm`},
 		{edit("cmp fma", "cmp fms"), `f:25: scalar: unknown operation "fms"`},
-		{edit("const fp32 0.1", "const fp33 0.1"), `f:21: scalar: unknown type "fp33", expected int8, int16, int32, int64, fp16, bf16, fp32 or bool`},
+		{edit("const fp32 0.1", "const fp33 0.1"), `f:21: scalar: unknown type "fp33", expected int8 to int64, uint8 to uint64, fp16, bf16, fp32, fp64 or bool`},
 		{edit("    store %13 A\n", "    store %13 B\n"), "f:40: no array B"},
 		{edit("    store %13 A\n", "    store %12 C extra\n"), "f:40: expected store %N NAME"},
 		{edit("step 1", "step one"), `f:10: "one", expected a number`},

@@ -15,9 +15,12 @@ typedef unsigned long long uint64_t;
 typedef unsigned long size_t;
 typedef _Float16 fp16;
 typedef __bf16 bf16;
+int abs(int);
+float sqrtf(float), fabsf(float), fminf(float, float), fmaxf(float, float), fmaf(float, float, float), expf(float);
 #else
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 /* Compilers that do not know a type leave it out: gcc has fp16 from release 12 and
    bf16 from release 13 on. */
 #if defined(__FLT16_MAX__)

@@ -135,8 +135,18 @@ func (c *converter) typeOf(list []*cc.TypeSpecifier) (scalar.Type, string) {
 	text := strings.Join(words, " ")
 	slices.Sort(words)
 	switch strings.Join(words, " ") {
-	case "char signed":
+	case "char", "char signed": // as on x86
 		return scalar.Int8, text
+	case "char unsigned":
+		return scalar.UInt8, text
+	case "short unsigned", "int short unsigned":
+		return scalar.UInt16, text
+	case "unsigned", "int unsigned":
+		return scalar.UInt32, text
+	case "long unsigned", "int long unsigned", "long long unsigned", "int long long unsigned":
+		return scalar.UInt64, text
+	case "double":
+		return scalar.FP64, text
 	case "short", "int short", "short signed", "int short signed":
 		return scalar.Int16, text
 	case "int", "signed", "int signed":
@@ -155,7 +165,7 @@ func (c *converter) typeOf(list []*cc.TypeSpecifier) (scalar.Type, string) {
 	return scalar.Invalid, text
 }
 
-const someTypes = "int8_t, int16_t, int32_t, int64_t, int, long, float, fp16 and bf16"
+const someTypes = "int8_t to int64_t, uint8_t to uint64_t, int, long, float, double, fp16 and bf16"
 
 func (c *converter) elementType(s *cc.DeclarationSpecifiers, at Pos) scalar.Type {
 	t, text := c.specifiers(s)

@@ -120,9 +120,17 @@ func (c *converter) expr(n cc.ExpressionNode) *expr {
 // operation is binary with the checks of C and of the element types.
 func (c *converter) operation(at Pos, op scalar.Op, x, y *expr) *expr {
 	x, y = asNumber(x), asNumber(y)
+	if (op == scalar.Div || op == scalar.Rem) && y.kind == constExpr && y.typ.Int() && y.value == 0 && !x.typ.Float() && x.kind != doubleExpr {
+		fail(at, "a division by zero, which C does not define")
+	}
 	switch op {
 	case scalar.Shl, scalar.Shr:
 		t := promoted(x.typ)
+		if n := promoted(y.typ); y.kind == constExpr && n.Int() && t.Int() {
+			if by := scalar.Convert(y.typ, n, y.value); n.Signed() && scalar.ToInt(n, by) < 0 || by >= uint64(t.Bits()) {
+				fail(at, "a shift by %s of %s, which C defines for 0 to %d: convert the operand first, as in (int64_t)x << %[1]s", scalar.Format(n, by), cName(t), t.Bits()-1)
+			}
+		}
 		if !t.Int() || !promoted(y.typ).Int() || x.kind == doubleExpr || y.kind == doubleExpr {
 			fail(at, "a shift of %s, expected integers", cName(t))
 		}
@@ -194,18 +202,23 @@ func (c *converter) primary(n *cc.PrimaryExpression, at Pos) *expr {
 func (c *converter) integer(text string, at Pos) *expr {
 	digits := strings.TrimRight(text, "uUlL")
 	suffix := strings.ToLower(text[len(digits):])
-	v, err := strconv.ParseInt(digits, 0, 64)
-	if err != nil || strings.Contains(suffix, "u") || strings.Contains(digits, "_") {
-		fail(at, "number %s: supported are signed integers of up to 64 bits", text)
+	v, err := strconv.ParseUint(digits, 0, 64)
+	if err != nil || strings.Contains(digits, "_") {
+		fail(at, "number %s: supported are integers of up to 64 bits", text)
 	}
-	t := scalar.Int32
-	if suffix != "" || v > 1<<31-1 {
-		t = scalar.Int64
+	// The first type that has the number; one in hexadecimal may be unsigned.
+	unsigned, long := strings.Contains(suffix, "u"), strings.Contains(suffix, "l")
+	decimal := !strings.HasPrefix(digits, "0") || digits == "0"
+	for _, t := range []scalar.Type{scalar.Int32, scalar.UInt32, scalar.Int64, scalar.UInt64} {
+		if long && t.Bits() == 32 || unsigned && t.Signed() || !unsigned && decimal && t.Unsigned() {
+			continue
+		}
+		if high := t.Mask(); v <= high && (t.Unsigned() || v <= high>>1) {
+			return &expr{kind: constExpr, typ: t, pos: at, value: v}
+		}
 	}
-	if t == scalar.Int64 && suffix == "" && v < 1<<32 && strings.HasPrefix(digits, "0") {
-		fail(at, "number %s is unsigned in C: supported are signed integers", text)
-	}
-	return intConst(at, t, v)
+	fail(at, "number %s is larger than those of int64_t, expected %sU", text, text)
+	return nil
 }
 
 func (c *converter) float(text string, at Pos) *expr {

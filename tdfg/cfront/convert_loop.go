@@ -54,6 +54,9 @@ func (c *converter) iteration(s *cc.IterationStatement, guard *expr, out *[]stmt
 	first := c.bound(init, "start")
 	step := c.step(inc, name, at)
 	l.step = step
+	if typ.Unsigned() && step < 0 {
+		fail(at, "loop variable %s is %s and counts down: it is never less than 0, expected int or int64_t", name, cName(typ))
+	}
 	last, lastExpr := c.condition(cond, name, step, at)
 	l.literal = literal(init) && literal(lastExpr)
 	if step > 0 {

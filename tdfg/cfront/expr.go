@@ -31,7 +31,7 @@ func convert(x *expr, t scalar.Type) *expr {
 		if y := narrow(x, t); y != nil {
 			return y
 		}
-	case t.Int() && x.kind == convertExpr && x.typ.Int() && x.args[0].typ.Int() && x.args[0].typ.Bits() < x.typ.Bits():
+	case t.Int() && x.kind == convertExpr && x.typ.Int() && x.args[0].typ.Int() && x.typ.Holds(x.args[0].typ):
 		return convert(x.args[0], t)
 	}
 	return &expr{kind: convertExpr, typ: t, pos: x.pos, args: []*expr{x}}
@@ -73,21 +73,31 @@ func narrow(x *expr, t scalar.Type) *expr {
 // be a number that t does not hold.
 func unwidened(x *expr, t scalar.Type) *expr {
 	switch {
-	case x.typ.Int() && x.typ.Bits() <= t.Bits():
+	case x.typ.Int() && t.Holds(x.typ):
 		return convert(x, t)
 	case x.kind == constExpr && x.typ.Int():
-		if v := scalar.ToInt(x.typ, x.value); scalar.ToInt(t, scalar.FromInt(t, v)) == v {
+		if representable(x, t) {
 			return convert(x, t)
 		}
-	case x.kind == convertExpr && x.args[0].typ.Int() && x.args[0].typ.Bits() < x.typ.Bits():
+	case x.kind == convertExpr && x.args[0].typ.Int() && x.typ.Int() && x.typ.Holds(x.args[0].typ):
 		return unwidened(x.args[0], t)
 	}
 	return nil
 }
 
+// representable reports whether a type has the number that an integer constant is.
+func representable(x *expr, t scalar.Type) bool {
+	v := scalar.Convert(x.typ, t, x.value)
+	if scalar.Convert(t, x.typ, v) != x.value {
+		return false
+	}
+	negative := x.typ.Signed() && scalar.ToInt(x.typ, x.value) < 0
+	return negative == (t.Signed() && scalar.ToInt(t, v) < 0)
+}
+
 // promoted returns the type that an operand has after C's integer promotions.
 func promoted(t scalar.Type) scalar.Type {
-	if t == scalar.Bool || t == scalar.Int8 || t == scalar.Int16 {
+	if t == scalar.Bool || t.Int() && t.Bits() < 32 {
 		return scalar.Int32
 	}
 	return t
@@ -98,11 +108,14 @@ func common(at Pos, x, y *expr) scalar.Type {
 	if x.kind == doubleExpr {
 		x, y = y, x
 	}
+	if y.kind == doubleExpr && x.kind != doubleExpr && x.typ == scalar.FP64 {
+		return scalar.FP64
+	}
 	if y.kind == doubleExpr {
 		if x.kind != doubleExpr && x.typ.Float() && float64(float32(y.double)) == y.double {
 			// Exact: rounding a double result to float once more changes nothing
 			// (Figueroa, 1995), but only for one operation.
-			fail(y.pos, "arithmetic of type double: write %gf, supported are float, fp16, bf16 and signed integers", y.double)
+			fail(y.pos, "arithmetic of type double: write %gf, or convert to double first", y.double)
 		}
 		fail(y.pos, "arithmetic of type double: expected constants of type float, such as 0.5f")
 	}
@@ -110,6 +123,8 @@ func common(at Pos, x, y *expr) scalar.Type {
 	switch {
 	case a == b:
 		return a
+	case a == scalar.FP64 || b == scalar.FP64:
+		return scalar.FP64
 	case a.Float() && b.Float():
 		if a != scalar.FP32 && b != scalar.FP32 {
 			fail(at, "fp16 and bf16 in one operation: convert one of them")
@@ -119,21 +134,30 @@ func common(at Pos, x, y *expr) scalar.Type {
 		return a
 	case b.Float():
 		return b
+	case a.Bits() == b.Bits(): // of one is unsigned, the other becomes it
+		return scalar.Integer(a.Bits(), false)
+	case a.Bits() > b.Bits():
+		return a
 	}
-	return scalar.Int64
+	return b
 }
 
 // binary returns an operation on two operands, which become of one type.
 func binary(at Pos, op scalar.Op, x, y *expr) *expr {
 	t := common(at, x, y)
 	if op.Compares() {
-		for _, n := range []scalar.Type{scalar.Int8, scalar.Int16, scalar.Int32} {
-			if a, b := unwidened(x, n), unwidened(y, n); t.Int() && a != nil && b != nil {
+		for _, n := range []scalar.Type{scalar.Int8, scalar.UInt8, scalar.Int16, scalar.UInt16, scalar.Int32, scalar.UInt32} {
+			if a, b := unwidened(x, n), unwidened(y, n); t.Int() && keeps(x, t) && keeps(y, t) && a != nil && b != nil {
 				return &expr{kind: opExpr, typ: scalar.Bool, pos: at, op: op, args: []*expr{a, b}}
 			}
 		}
 	}
 	return fold(&expr{kind: opExpr, typ: op.Result(t), pos: at, op: op, args: []*expr{convert(x, t), convert(y, t)}})
+}
+
+// keeps reports whether an operand has the same value as type t.
+func keeps(x *expr, t scalar.Type) bool {
+	return t.Holds(x.typ) || x.kind == constExpr && representable(x, t)
 }
 
 // fold computes operations on constants.
@@ -275,6 +299,8 @@ func cName(t scalar.Type) string {
 		return "_Bool"
 	case scalar.FP32:
 		return "float"
+	case scalar.FP64:
+		return "double"
 	case scalar.FP16, scalar.BF16:
 		return t.String()
 	}

@@ -28,10 +28,14 @@ func eval(o Op, t Type, a, b, c Value) Value {
 	switch {
 	case t == FP32:
 		return evalFP32(o, uint32(a), uint32(b), uint32(c))
+	case t == FP64:
+		return evalFP64(o, a, b, c)
 	case t.Float():
 		return evalSmall(o, t, a, b, c)
 	case t == Bool:
 		return evalInt(o, Bool, int64(a&1), int64(b&1), 0) & 1
+	case t.Unsigned():
+		return evalUint(o, t, a&t.Mask(), b&t.Mask(), c)
 	}
 	return evalInt(o, t, ToInt(t, a), ToInt(t, b), ToInt(t, c))
 }
@@ -110,6 +114,39 @@ func evalInt(o Op, t Type, a, b, c int64) Value {
 	return Value(r) & t.Mask()
 }
 
+// evalUint has what is not the same for unsigned integers as for signed ones.
+func evalUint(o Op, t Type, a, b, c uint64) Value {
+	switch o {
+	case Div:
+		if b == 0 {
+			return t.Mask()
+		}
+		return a / b
+	case Rem:
+		if b == 0 {
+			return a
+		}
+		return a % b
+	case Min:
+		return min(a, b)
+	case Max:
+		return max(a, b)
+	case Shr:
+		return a >> (b & uint64(t.Bits()-1))
+	case Abs, ReLU:
+		return a
+	case Lt:
+		return flag(a < b)
+	case Le:
+		return flag(a <= b)
+	case Gt:
+		return flag(a > b)
+	case Ge:
+		return flag(a >= b)
+	}
+	return evalInt(o, t, int64(a), int64(b), int64(c))
+}
+
 func canonical32(f float32) Value {
 	if f != f {
 		return nan(FP32)
@@ -140,6 +177,37 @@ func evalFP32(o Op, a, b, c uint32) Value {
 		return Value(a &^ (1 << 31))
 	}
 	return evalOrder(o, FP32, float64(x), float64(y))
+}
+
+func canonical64(f float64) Value {
+	if f != f {
+		return nan(FP64)
+	}
+	return math.Float64bits(f)
+}
+
+// evalFP64 computes with the processor's float64.
+func evalFP64(o Op, a, b, c uint64) Value {
+	x, y := math.Float64frombits(a), math.Float64frombits(b)
+	switch o {
+	case Add:
+		return canonical64(x + y)
+	case Sub:
+		return canonical64(x - y)
+	case Mul:
+		return canonical64(float64(x * y))
+	case Div:
+		return canonical64(x / y)
+	case Sqrt:
+		return canonical64(math.Sqrt(x))
+	case FMA:
+		return canonical64(math.FMA(x, y, math.Float64frombits(c)))
+	case Neg:
+		return a ^ 1<<63
+	case Abs:
+		return a &^ (1 << 63)
+	}
+	return evalOrder(o, FP64, x, y)
 }
 
 func evalSmall(o Op, t Type, a, b, c Value) Value {
@@ -218,12 +286,24 @@ func Convert(from, to Type, v Value) Value {
 		return flag(v != 0)
 	case from.Float() && to.Float():
 		return FromFloat(to, ToFloat(from, v))
+	case to.Float() && from == UInt64 && v>>63 != 0:
+		// Rounding to odd to 63 bits keeps the one that follows right.
+		return twice(to, FromInt(to, int64(v>>1|v&1)))
 	case to.Float() || !from.Float():
 		return FromInt(to, ToInt(from, v))
 	}
 	x := ToFloat(from, v)
 	low, high := math.Ldexp(-1, to.Bits()-1), math.Ldexp(1, to.Bits()-1)
+	if to.Unsigned() {
+		low, high = 0, math.Ldexp(1, to.Bits())
+	}
 	switch {
+	case to.Unsigned() && (x != x || x >= high):
+		return to.Mask()
+	case to.Unsigned() && x <= low:
+		return 0
+	case to.Unsigned():
+		return uint64(x)
 	case x != x || x >= high:
 		return to.Mask() >> 1
 	case x <= low:
@@ -232,6 +312,9 @@ func Convert(from, to Type, v Value) Value {
 	return FromInt(to, int64(x))
 }
 
+// twice returns a number of 2^62 or more, doubled: too large for fp16 already.
+func twice(t Type, v Value) Value { return FromFloat(t, 2*ToFloat(t, v)) }
+
 // nan returns the canonical NaN: positive and quiet, nothing else set.
 func nan(t Type) Value {
 	switch t {
@@ -239,6 +322,8 @@ func nan(t Type) Value {
 		return 0x7e00
 	case BF16:
 		return 0x7fc0
+	case FP64:
+		return 0x7ff8000000000000
 	}
 	return 0x7fc00000
 }

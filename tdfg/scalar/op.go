@@ -21,7 +21,7 @@ const (
 	Xor    //
 	Not    //
 	Shl    // of integers, by the second operand modulo the width
-	Shr    // likewise, copies of the sign move in
+	Shr    // likewise, copies of the sign move in, or zeros if there is none
 	Neg    //
 	Abs    //
 	ReLU   // negative numbers, -0 and NaN become 0
@@ -171,13 +171,19 @@ func (o Op) Identity(t Type) (v Value, ok bool) {
 	case Mul:
 		return FromInt(t, 1), true
 	case Min:
-		if t.Float() {
+		switch {
+		case t.Float():
 			return nan(t), true
+		case t.Unsigned():
+			return t.Mask(), true
 		}
 		return t.Mask() >> 1, true
 	case Max:
-		if t.Float() {
+		switch {
+		case t.Float():
 			return nan(t), true
+		case t.Unsigned():
+			return 0, true
 		}
 		return 1 << (t.Bits() - 1), true
 	}

@@ -276,7 +276,7 @@ func TestBool(t *testing.T) {
 	for _, typ := range append(scalar.Types(), scalar.Bool) {
 		widths = append(widths, typ.Bits())
 	}
-	require.Equal(t, []int{8, 16, 32, 64, 16, 16, 32, 1}, widths)
+	require.Equal(t, []int{8, 16, 32, 64, 8, 16, 32, 64, 16, 16, 32, 64, 1}, widths)
 	for _, typ := range scalar.Types() {
 		for v, want := range map[uint64]uint64{0: 0, 1: 1, 2: 1, 1 << (typ.Bits() - 2): 1, typ.Mask() >> 1: 1} {
 			require.Equal(t, want, scalar.Convert(typ, scalar.Bool, v), "%s %x", typ, v)
@@ -299,7 +299,7 @@ func TestBool(t *testing.T) {
 	_, err = scalar.Parse(scalar.Invalid, "1")
 	require.EqualError(t, err, "scalar: no values of type invalid")
 	_, err = scalar.ParseType("invalid")
-	require.EqualError(t, err, `scalar: unknown type "invalid", expected int8, int16, int32, int64, fp16, bf16, fp32 or bool`)
+	require.EqualError(t, err, `scalar: unknown type "invalid", expected int8 to int64, uint8 to uint64, fp16, bf16, fp32, fp64 or bool`)
 	require.Equal(t, "Type(99)", scalar.Type(99).String())
 }
 

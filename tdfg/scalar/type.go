@@ -9,7 +9,7 @@ import (
 // Type is the type of an element.
 type Type uint8
 
-// The types. Integers are signed, two's complement.
+// The types. Integers are two's complement.
 const (
 	Invalid Type = iota
 	Bool         // 1 bit: the result of a comparison
@@ -17,18 +17,29 @@ const (
 	Int16
 	Int32
 	Int64
+	UInt8 // unsigned
+	UInt16
+	UInt32
+	UInt64
 	FP16 // IEEE 754 binary16
 	BF16 // the upper half of an fp32
 	FP32 // IEEE 754 binary32
+	FP64 // IEEE 754 binary64
+	numTypes
 )
 
-var types = [...]struct {
+var types = [numTypes]struct {
 	name string
 	bits int
-}{{"invalid", 0}, {"bool", 1}, {"int8", 8}, {"int16", 16}, {"int32", 32}, {"int64", 64}, {"fp16", 16}, {"bf16", 16}, {"fp32", 32}}
+}{
+	{"invalid", 0}, {"bool", 1}, {"int8", 8}, {"int16", 16}, {"int32", 32}, {"int64", 64}, {"uint8", 8}, {"uint16", 16}, {"uint32", 32}, {"uint64", 64},
+	{"fp16", 16}, {"bf16", 16}, {"fp32", 32}, {"fp64", 64},
+}
 
 // Types lists the types that arrays in memory may have.
-func Types() []Type { return []Type{Int8, Int16, Int32, Int64, FP16, BF16, FP32} }
+func Types() []Type {
+	return []Type{Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, FP16, BF16, FP32, FP64}
+}
 
 func (t Type) String() string {
 	if int(t) < len(types) {
@@ -43,20 +54,52 @@ func (t Type) Bits() int { return types[t].bits }
 // Bytes returns the size of an element in memory; a Bool is not in memory.
 func (t Type) Bytes() int { return types[t].bits / 8 }
 
+// Valid reports whether t is a type of elements.
+func (t Type) Valid() bool { return t > Invalid && t < numTypes }
+
 // Float reports whether t is a floating-point type.
-func (t Type) Float() bool { return t >= FP16 && t <= FP32 }
+func (t Type) Float() bool { return t >= FP16 && t <= FP64 }
 
 // Int reports whether t is an integer type, Bool not included.
-func (t Type) Int() bool { return t >= Int8 && t <= Int64 }
+func (t Type) Int() bool { return t >= Int8 && t <= UInt64 }
+
+// Signed reports whether t is an integer type with negative numbers.
+func (t Type) Signed() bool { return t >= Int8 && t <= Int64 }
+
+// Unsigned reports whether t is an integer type without negative numbers.
+func (t Type) Unsigned() bool { return t >= UInt8 && t <= UInt64 }
+
+// Integer returns the integer type of a width of 8, 16, 32 or 64 bits.
+func Integer(bits int, signed bool) Type {
+	t := Int8
+	if !signed {
+		t = UInt8
+	}
+	for n := 8; n < bits; n *= 2 {
+		t++
+	}
+	return t
+}
+
+// Holds reports whether every value of an integer type is one of t too.
+func (t Type) Holds(from Type) bool {
+	switch {
+	case !t.Int() || !from.Int():
+		return t == from
+	case t.Signed() == from.Signed():
+		return t.Bits() >= from.Bits()
+	}
+	return t.Signed() && t.Bits() > from.Bits()
+}
 
 // ParseType returns the type of that name.
 func ParseType(name string) (Type, error) {
-	for t := Bool; t <= FP32; t++ {
+	for t := Bool; t < numTypes; t++ {
 		if types[t].name == name {
 			return t, nil
 		}
 	}
-	return Invalid, fmt.Errorf("scalar: unknown type %q, expected int8, int16, int32, int64, fp16, bf16, fp32 or bool", name)
+	return Invalid, fmt.Errorf("scalar: unknown type %q, expected int8 to int64, uint8 to uint64, fp16, bf16, fp32, fp64 or bool", name)
 }
 
 // Value is an element as its bits, those above the width of its type zero.
@@ -73,16 +116,19 @@ func FromInt(t Type, v int64) Value {
 		return Value(v) & t.Mask()
 	case t == FP32:
 		return Value(math.Float32bits(float32(v)))
+	case t == FP64:
+		return math.Float64bits(float64(v))
 	case t.Float():
 		return roundInt(t, v)
 	}
 	return Value(v) & 1
 }
 
-// ToInt returns an integer value with its sign extended.
+// ToInt returns an integer value with its sign extended; an uint64 above those of
+// int64 wraps.
 func ToInt(t Type, v Value) int64 {
-	if t == Bool {
-		return int64(v & 1)
+	if t == Bool || t.Unsigned() {
+		return int64(v & t.Mask())
 	}
 	s := 64 - t.Bits()
 	return int64(v<<s) >> s
@@ -91,6 +137,8 @@ func ToInt(t Type, v Value) int64 {
 // FromFloat returns the value of a floating-point type nearest to v.
 func FromFloat(t Type, v float64) Value {
 	switch t {
+	case FP64:
+		return canonical64(v)
 	case FP32:
 		return canonical32(float32(v))
 	case FP16:
@@ -104,6 +152,8 @@ func FromFloat(t Type, v float64) Value {
 // ToFloat returns the number that a value of a floating-point type is, exactly.
 func ToFloat(t Type, v Value) float64 {
 	switch t {
+	case FP64:
+		return math.Float64frombits(v)
 	case FP32:
 		return float64(math.Float32frombits(uint32(v)))
 	case FP16:
@@ -119,8 +169,12 @@ func Format(t Type, v Value) string {
 	switch {
 	case t == Bool:
 		return strconv.FormatBool(v&1 != 0)
+	case t.Unsigned():
+		return strconv.FormatUint(v&t.Mask(), 10)
 	case t.Int():
 		return strconv.FormatInt(ToInt(t, v), 10)
+	case t == FP64:
+		return strconv.FormatFloat(ToFloat(t, v), 'g', -1, 64)
 	}
 	return strconv.FormatFloat(ToFloat(t, v), 'g', -1, 32)
 }
@@ -138,6 +192,12 @@ func Parse(t Type, s string) (Value, error) {
 			return 1, nil
 		}
 		return 0, nil
+	case t.Unsigned():
+		i, err := strconv.ParseUint(s, 0, t.Bits())
+		if err != nil {
+			return 0, fmt.Errorf("scalar: %q, expected an integer of %d bits from 0 on", s, t.Bits())
+		}
+		return i, nil
 	case t.Int():
 		i, err := strconv.ParseInt(s, 0, t.Bits())
 		if err != nil {

@@ -141,7 +141,7 @@ func (c *checker) graph() error {
 		if err := c.declare("param", p.Name); err != nil {
 			return err
 		}
-		if p.Type <= scalar.Invalid || p.Type > scalar.FP32 {
+		if !p.Type.Valid() {
 			return fmt.Errorf("param %s: type %s", p.Name, p.Type)
 		}
 		c.scope = append(c.scope, binding{p.Name, paramName, p.Type, nil})
@@ -414,12 +414,12 @@ func (c *checker) result(at Stmt, x *Expr, args []scalar.Type) (scalar.Type, err
 		}
 		return 0, c.unknown(at, x.Name, "computation")
 	case ConstExpr:
-		if x.Type <= scalar.Invalid || x.Type > scalar.FP32 || x.Bits&^x.Type.Mask() != 0 {
+		if !x.Type.Valid() || x.Bits&^x.Type.Mask() != 0 {
 			return 0, c.fail(at, "a constant %#x of type %s", x.Bits, x.Type)
 		}
 		return x.Type, nil
 	case ConvertExpr:
-		if len(args) != 1 || x.Type <= scalar.Invalid || x.Type > scalar.FP32 {
+		if len(args) != 1 || !x.Type.Valid() {
 			return 0, c.fail(at, "a conversion of %d values to %s", len(args), x.Type)
 		}
 		return x.Type, nil

@@ -45,7 +45,7 @@ type affine struct {
 type term struct {
 	reg  int
 	coef int64
-	pad  uint8 // bits of the register above the integer's width, for its sign
+	pad  uint8 // bits of the register above the integer, for its sign
 }
 
 // value returns the value of the form.
@@ -116,7 +116,7 @@ type instr struct {
 	what     scalar.Op
 	typ, to  scalar.Type // of the operands; of a conversion's result
 	arity    uint8
-	pad      uint8 // 64 less the width of typ
+	pad      uint8 // bits above typ, for its sign
 	dst      int32
 	a, b, c  int32
 	mask     scalar.Value
@@ -178,8 +178,16 @@ func (c *compiler) name(name string, t scalar.Type) int {
 	return c.regs[name].reg
 }
 
+// pad returns the bits above an integer, where its sign goes; unsigned ones have none.
+func pad(t scalar.Type) uint8 {
+	if t.Unsigned() {
+		return 0
+	}
+	return uint8(64 - t.Bits())
+}
+
 func (c *compiler) emit(in instr) {
-	in.mask, in.pad = in.typ.Mask(), uint8(64-in.typ.Bits())
+	in.mask, in.pad = in.typ.Mask(), pad(in.typ)
 	c.code = append(c.code, in)
 }
 
@@ -247,7 +255,7 @@ func (c *compiler) affine(x lattice.Expr) affine {
 	a := affine{offset: x.Offset()}
 	for _, name := range x.Symbols() {
 		p := c.regs[name]
-		a.terms = append(a.terms, term{p.reg, x.Coef(name), uint8(64 - p.typ.Bits())})
+		a.terms = append(a.terms, term{p.reg, x.Coef(name), pad(p.typ)})
 	}
 	return a
 }
@@ -418,6 +426,8 @@ func (in *instr) special() {
 		return
 	case !in.typ.Int() && in.typ != scalar.FP32:
 		return
+	case in.typ == scalar.UInt64 && (in.what.Compares() && in.what != scalar.Eq && in.what != scalar.Ne || in.what == scalar.Min || in.what == scalar.Max):
+		return // these look at the highest bit as a sign
 	case in.what == scalar.Gt:
 		in.what, in.a, in.b = scalar.Lt, in.b, in.a
 	case in.what == scalar.Ge:

@@ -277,7 +277,7 @@ func (g *generator) expr(t scalar.Type, depth int) *stream.Expr {
 			}
 			if op.Result(in) != t || !op.Supports(in) {
 				if t != scalar.Bool && g.r.IntN(8) == 0 {
-					return stream.Convert(t, g.expr(append(scalar.Types(), scalar.Bool)[g.r.IntN(8)], depth-1))
+					return stream.Convert(t, g.expr(append(scalar.Types(), scalar.Bool)[g.r.IntN(len(scalar.Types())+1)], depth-1))
 				}
 				continue
 			}
