@@ -67,6 +67,7 @@ func (r *aigerReader) header() (binary bool, err error) {
 	}
 	names := [...]string{"maximum variable M", "inputs I", "latches L", "outputs O", "AND gates A",
 		"bad states B", "constraints C", "justice properties J", "fairness constraints F"}
+	properties := [...][2]string{{"bad state", "bad states"}, {"constraint", "constraints"}, {"justice property", "justice properties"}, {"fairness constraint", "fairness constraints"}}
 	var v [len(names)]uint64
 	var at [len(names)]pos
 	for i, name := range names {
@@ -85,11 +86,11 @@ func (r *aigerReader) header() (binary bool, err error) {
 		return false, err
 	}
 	if v[2] > 0 {
-		return false, unsupported(r.errAt(at[2], "%d latches: sequential circuits are not supported, expected a combinational circuit (0 latches)", v[2]))
+		return false, unsupported(r.errAt(at[2], "%s: sequential circuits are not supported, expected a combinational circuit (0 latches)", plural(v[2], "latch", "latches")))
 	}
 	for i := 5; i < len(v); i++ {
 		if v[i] > 0 {
-			return false, unsupported(r.errAt(at[i], "%d %s: properties are not supported, expected a combinational circuit without", v[i], names[i][:len(names[i])-2]))
+			return false, unsupported(r.errAt(at[i], "%s: properties are not supported, expected a combinational circuit without", plural(v[i], properties[i-5][0], properties[i-5][1])))
 		}
 	}
 	r.maxVar, r.inputs, r.outs, r.ands = v[0], v[1], v[3], v[4]
@@ -487,7 +488,7 @@ func (r *aigerReader) symbols() error {
 		name.Reset()
 		for {
 			c := r.peek()
-			if c < 0 || c == '\n' {
+			if c < 0 || c == '\n' || r.tooLong(name.Bytes(), at, "name") {
 				break
 			}
 			name.WriteByte(byte(c))

@@ -141,7 +141,7 @@ func (r *benchReader) advance() error {
 	r.text = r.text[:0]
 	for {
 		c := r.peek()
-		if c <= ' ' || c == '(' || c == ')' || c == ',' || c == '=' || c == '#' {
+		if c <= ' ' || c == '(' || c == ')' || c == ',' || c == '=' || c == '#' || r.tooLong(r.text, r.start, "name") {
 			return nil
 		}
 		r.text = append(r.text, byte(c))
@@ -283,6 +283,9 @@ func (r *benchReader) gate(out int32, outAt pos) error {
 			return err
 		}
 		r.fanins = append(r.fanins, sig)
+		if len(r.fanins)-int(g.start) > maxFanins {
+			return r.errAt(at, "%s of more than %d inputs, expected fewer", clip(name), maxFanins)
+		}
 		if r.kind == ')' {
 			break
 		}

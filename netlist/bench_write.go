@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// writeBench writes AND, OR and XOR gates in the style of the ISCAS benchmarks,
-// with a NOT for every signal that is used complemented, and all other gates as
-// look-up tables, which ABC and mockturtle read.
+// writeBench writes gates of two inputs in the style of the ISCAS benchmarks, with
+// a NOT for every signal that is used complemented, and all others as look-up
+// tables, which ABC and mockturtle read. ABC crashes on an XOR of three inputs.
 func writeBench(w *bufio.Writer, n *Network) error {
 	v := &benchWriter{Writer: w, net: n, index: inputIndex(n)}
 	v.namer = newNamer(n, replaceIn("(),=#"), true, "vdd", "gnd", "VDD", "GND")
@@ -116,8 +116,8 @@ func (v *benchWriter) writeGate(id int) {
 		op = "BUFF"
 	case k == 1:
 		op = "NOT"
-	case kind == LUT || k != 2 && kind != Xor3:
-	case t == 0x6 || t == 0x96:
+	case kind == LUT || k != 2:
+	case t == 0x6:
 		op = "XOR"
 	case t == 0x9:
 		op = "XNOR"

@@ -66,6 +66,9 @@ func (r *blifReader) word() (pos, bool) {
 			at := r.here()
 			for {
 				c := r.peek()
+				if r.tooLong(r.token, at, "word") {
+					return at, true
+				}
 				if c < 0 || c == '\n' || isBlank(c) || c == '#' || c == '\\' && (r.second() == '\n' || r.second() == '\r') {
 					return at, true
 				}
@@ -207,6 +210,9 @@ func (r *blifReader) names(directive pos) error {
 		}
 		r.fanins = append(r.fanins, r.signal(at))
 		outAt = at
+		if len(r.fanins)-int(g.start) > maxFanins {
+			return r.errAt(directive, ".names of more than %d signals, expected fewer", maxFanins)
+		}
 	}
 	if len(r.fanins) == int(g.start) {
 		return r.errAt(directive, ".names without a signal, expected at least an output")

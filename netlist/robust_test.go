@@ -226,3 +226,64 @@ func TestLongComments(t *testing.T) {
 	require.NoError(t, Write(&b, New(""), Bench))
 	require.Equal(t, "# top\n", b.String())
 }
+
+// endless is a text that is followed by one byte without an end. It counts what was
+// read of it.
+type endless struct {
+	text string
+	fill byte
+	read int64
+}
+
+func (e *endless) Read(b []byte) (int, error) {
+	n := copy(b, e.text)
+	e.text = e.text[n:]
+	for i := n; i < len(b); i++ {
+		b[i] = e.fill
+	}
+	e.read += int64(len(b))
+	if e.read > 1<<30 {
+		return 0, errors.New("all of it was read")
+	}
+	return len(b), nil
+}
+
+// TestEndless has tokens that do not end: each is refused after a megabyte or so.
+func TestEndless(t *testing.T) {
+	for _, c := range []struct {
+		text, want string
+		fill       byte
+	}{
+		{"aag 1 1 0 0 0\n2\ni0 ", "f:3:1: name of more than 1048576 bytes", 'x'},
+		{"aag 1", "f:1:5: ", '1'},
+		{"aig 1 1 0 0 0\ni0 ", "f: byte 14: name of more than 1048576 bytes", 'x'},
+		{".model m\n.inputs a", "f:2:9: word of more than 1048576 bytes", 'a'},
+		{".model ", "f:1:8: word of more than 1048576 bytes", '\\'},
+		{".model m\n.inputs a\n.outputs y\n.names a y\n", "f:5:1: word of more than 1048576 bytes", '1'},
+		{"INPUT(a", "f:1:7: name of more than 1048576 bytes", 'a'},
+		{"y = LUT 0x", "f:1:9: name of more than 1048576 bytes", '1'},
+		{"module m", "f:1:8: name of more than 1048576 bytes", 'm'},
+		{"module \\m", "f:1:8: name of more than 1048576 bytes", 'm'},
+		{"module m(a); input a; wire b = ", "f:1:32: number of more than 1048576 bytes", '1'},
+		{"module m(a); input a; wire b = 1'b", "f:1:32: number of more than 1048576 bytes", '0'},
+		{"module m(a); input a; wire b = ", "f:1:", '('},
+	} {
+		in := &endless{text: c.text, fill: c.fill}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := Read(in, "f", ReadOptions{})
+		runtime.ReadMemStats(&after)
+		require.ErrorContains(t, err, c.want, c.text)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(64<<20), c.text)
+		require.Less(t, in.read, int64(8<<20), c.text)
+	}
+	long := strings.Repeat("a,", maxFanins+1)
+	_, err := Read(strings.NewReader("INPUT(a)\ny = AND("+long+"a)"), "f", ReadOptions{})
+	require.EqualError(t, err, "f:2:5: AND of more than 1048576 inputs, expected fewer")
+	_, err = Read(strings.NewReader(".model m\n.inputs a\n.names "+strings.ReplaceAll(long, ",", " ")+" y\n"), "f", ReadOptions{})
+	require.EqualError(t, err, "f:3:1: .names of more than 1048576 signals, expected fewer")
+	_, err = Read(strings.NewReader("aag 1 0 1 0 0\n2 3\n"), "f", ReadOptions{})
+	require.ErrorContains(t, err, "f:1:9: 1 latch: sequential")
+	_, err = Read(strings.NewReader("aag 1 0 0 0 0 1\n0\n"), "f", ReadOptions{})
+	require.ErrorContains(t, err, ": 1 bad state: properties")
+}

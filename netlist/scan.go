@@ -38,6 +38,12 @@ type scanner struct {
 
 const scanBuffer = 1 << 16
 
+// Limits that keep garbage without an end from being read into memory.
+const (
+	maxToken  = 1 << 20 // bytes of a name or a number
+	maxFanins = 1 << 20 // inputs of one gate
+)
+
 func newScanner(r io.Reader, file string) *scanner {
 	return &scanner{file: file, r: r, buf: make([]byte, scanBuffer), line: 1}
 }
@@ -142,10 +148,27 @@ func (s *scanner) here() pos {
 	return pos{s.line, uint32(s.offset() - s.bol + 1)}
 }
 
-// failed returns the read error that ended the input, if it was one.
+// tooLong ends the input with an error if a token that begins at a place has all
+// the bytes that one may have.
+func (s *scanner) tooLong(token []byte, at pos, what string) bool {
+	if len(token) < maxToken {
+		return false
+	}
+	if s.failed() == nil {
+		s.err = s.errAt(at, "%s of more than %d bytes, expected a shorter one", what, maxToken)
+		s.n = s.p
+	}
+	return true
+}
+
+// failed returns the read error that ended the input, or that of a token which is
+// too long, if it was one.
 func (s *scanner) failed() error {
 	if s.err == nil || s.err == io.EOF {
 		return nil
+	}
+	if e, ok := s.err.(*SyntaxError); ok {
+		return e
 	}
 	return fmt.Errorf("netlist: read %s: %w", s.file, s.err)
 }
@@ -209,4 +232,12 @@ func clip[T string | []byte](name T) string {
 		s = q
 	}
 	return s + more
+}
+
+// plural is a number with what it counts.
+func plural(n uint64, one, many string) string {
+	if n == 1 {
+		many = one
+	}
+	return strconv.FormatUint(n, 10) + " " + many
 }

@@ -83,7 +83,7 @@ func (x *verilogLexer) advance() error {
 		x.text = x.text[:0]
 		for {
 			c := x.peek()
-			if c <= ' ' { // white space or the end
+			if c <= ' ' || x.tooLong(x.text, x.at, "name") { // white space or the end
 				break
 			}
 			x.text = append(x.text, byte(c))
@@ -130,7 +130,7 @@ func (x *verilogLexer) name() {
 			x.text = append(x.text, x.buf[x.p])
 			x.p++
 		}
-		if x.p < x.n || !x.more() {
+		if x.p < x.n || x.tooLong(x.text, x.at, "name") || !x.more() {
 			return
 		}
 	}
@@ -177,7 +177,7 @@ func (x *verilogLexer) number() error {
 		x.text = x.text[:0]
 		for {
 			c := x.peek()
-			if !isNamePart(c) && c != '?' {
+			if !isNamePart(c) && c != '?' || x.tooLong(x.text, x.at, "number") {
 				return
 			}
 			if c != '_' {
