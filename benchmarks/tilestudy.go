@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/bitsched/bitsched/lowering"
+	"github.com/bitsched/bitsched/lowering/arith"
 	"github.com/bitsched/bitsched/system"
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tile"
@@ -121,6 +122,7 @@ func StudyTiles(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m 
 func (s *TileStudy) time(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *tile.Machine, shapes []lowering.Shape, threads int, progress func(done, total int)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	programs := arith.NewStore("")
 	next := make(chan int)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -128,7 +130,7 @@ func (s *TileStudy) time(ctx context.Context, p *tdfg.Program, sizes map[string]
 	for range min(max(1, threads), len(shapes)) {
 		wg.Go(func() {
 			for i := range next {
-				r, err := system.Run(ctx, p, sizes, nil, system.Options{Machine: m, Tile: shapes[i], TimingOnly: true})
+				r, err := system.Run(ctx, p, sizes, nil, system.Options{Machine: m, Programs: programs, Tile: shapes[i], TimingOnly: true})
 				if err != nil {
 					cancel(err)
 					continue

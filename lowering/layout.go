@@ -140,8 +140,8 @@ type Hints struct {
 
 // RoundCycles returns the cycles of a round of a reduction: a shift of the words, and
 // the program that combines them.
-func RoundCycles(ctx context.Context, tech string, op scalar.Op, t scalar.Type) (int64, error) {
-	p, err := arith.Build(ctx, arith.Spec{Op: name(t, op.String()), Tech: tech})
+func RoundCycles(ctx context.Context, programs *arith.Store, tech string, op scalar.Op, t scalar.Type) (int64, error) {
+	p, err := programs.Build(ctx, arith.Spec{Op: name(t, op.String()), Tech: tech})
 	if err != nil {
 		return 0, err
 	}

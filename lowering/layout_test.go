@@ -138,10 +138,10 @@ func TestRoundCycles(t *testing.T) {
 	ctx := context.Background()
 	p, err := arith.Build(ctx, arith.Spec{Op: "int16.add", Tech: "neural-cache"})
 	require.NoError(t, err)
-	n, err := lowering.RoundCycles(ctx, "neural-cache", scalar.Add, scalar.Int16)
+	n, err := lowering.RoundCycles(ctx, nil, "neural-cache", scalar.Add, scalar.Int16)
 	require.NoError(t, err)
 	require.EqualValues(t, p.Latency()+16, n)
-	_, err = lowering.RoundCycles(ctx, "nothing", scalar.Add, scalar.Int16)
+	_, err = lowering.RoundCycles(ctx, nil, "nothing", scalar.Add, scalar.Int16)
 	require.ErrorContains(t, err, `"nothing"`)
 	// Fewer arrays than a bank may have are in one bank.
 	got, err := lowering.Choose([]int64{64}, lowering.Constraints{B: 16, W: 8, L: 16, N: 4}, lowering.Hints{Reduce: lowering.Dims(0), Round: n})

@@ -15,8 +15,9 @@ import (
 // Target is what a plan is made for: nothing of a chip but its arrays, so that one
 // binary has a plan for each common size (Infinity Stream, section 3.4).
 type Target struct {
-	Tech string // array technology
-	Rows int    // of an array, those that the technology reserves included
+	Tech     string       // array technology
+	Rows     int          // of an array, those that the technology reserves included
+	Programs *arith.Store // of the operations; nil builds each anew
 
 	// Finals has the last steps of reductions over several tiles computed in arrays too,
 	// where the paper leaves them to streams near the memory (section 3.3).
@@ -832,7 +833,7 @@ func (p *planner) program(s *Step, m micro) error {
 		}
 	}
 	var err error
-	s.Program, err = arith.Build(p.ctx, spec)
+	s.Program, err = p.plan.Target.Programs.Build(p.ctx, spec)
 	return err
 }
 

@@ -193,16 +193,16 @@ func TestHints(t *testing.T) {
 	node := func(k tdfg.Kind, dim int, op scalar.Op, typ scalar.Type) tdfg.Node {
 		return tdfg.Node{Kind: k, Dim: dim, Op: op, Facts: tdfg.Facts{Type: typ}}
 	}
-	short, err := lowering.RoundCycles(ctx, "neural-cache", scalar.Add, scalar.Int8)
+	short, err := lowering.RoundCycles(ctx, nil, "neural-cache", scalar.Add, scalar.Int8)
 	require.NoError(t, err)
-	long, err := lowering.RoundCycles(ctx, "neural-cache", scalar.Add, scalar.Int32)
+	long, err := lowering.RoundCycles(ctx, nil, "neural-cache", scalar.Add, scalar.Int32)
 	require.NoError(t, err)
 	require.Less(t, short, long)
 	a := &tdfg.Graph{Nodes: []tdfg.Node{node(tdfg.Move, 0, 0, scalar.Int8), node(tdfg.Reduce, 2, scalar.Add, scalar.Int8)}}
 	b := &tdfg.Graph{Nodes: []tdfg.Node{node(tdfg.Broadcast, 1, 0, scalar.Int8), node(tdfg.Reduce, 1, scalar.Add, scalar.Int32), node(tdfg.Move, 1, 0, scalar.Int8)}}
 	want := lowering.Hints{Shift: lowering.Dims(0, 1), Broadcast: lowering.Dims(1), Reduce: lowering.Dims(1, 2), Round: long}
-	require.Equal(t, want, hints("neural-cache", []*tdfg.Graph{a, b}))
-	require.Equal(t, want, hints("neural-cache", []*tdfg.Graph{b, a}))
+	require.Equal(t, want, hints(nil, "neural-cache", []*tdfg.Graph{a, b}))
+	require.Equal(t, want, hints(nil, "neural-cache", []*tdfg.Graph{b, a}))
 }
 
 // TestArraysOf has graphs of other dimensions, and arrays along others, that do not fit

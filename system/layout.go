@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bitsched/bitsched/lowering"
+	"github.com/bitsched/bitsched/lowering/arith"
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/lattice"
 	"github.com/bitsched/bitsched/tile"
@@ -64,7 +65,7 @@ var errNear = errors.New("not in memory")
 
 // hints collects along which dimensions the graphs move tensors (section 3.4), and
 // what the slowest of their reductions takes for a round.
-func hints(tech string, graphs []*tdfg.Graph) lowering.Hints {
+func hints(programs *arith.Store, tech string, graphs []*tdfg.Graph) lowering.Hints {
 	var h lowering.Hints
 	for _, g := range graphs {
 		for i := range g.Nodes {
@@ -72,7 +73,7 @@ func hints(tech string, graphs []*tdfg.Graph) lowering.Hints {
 			case tdfg.Reduce:
 				h.Reduce |= lowering.Dims(n.Dim)
 				// Where there is no such program, the graph is not executed in memory.
-				if c, err := lowering.RoundCycles(context.Background(), tech, n.Op, n.Type); err == nil {
+				if c, err := lowering.RoundCycles(context.Background(), programs, tech, n.Op, n.Type); err == nil {
 					h.Round = max(h.Round, c)
 				}
 			case tdfg.Move:
@@ -133,7 +134,7 @@ func within(graphs []*tdfg.Graph, box lattice.Box, sizes map[string]int64) bool 
 
 // newLayout lays arrays out: in tiles of a shape, or of one that is chosen. The
 // error wraps errNear and a reason where the machine cannot hold them transposed.
-func newLayout(m *tile.Machine, arrays []*tdfg.Array, graphs []*tdfg.Graph, sizes map[string]int64, shape lowering.Shape, finals bool) (*Layout, error) {
+func newLayout(programs *arith.Store, m *tile.Machine, arrays []*tdfg.Array, graphs []*tdfg.Graph, sizes map[string]int64, shape lowering.Shape, finals bool) (*Layout, error) {
 	dims := graphs[0].Dims
 	bound := make(lattice.Box, dims)
 	for d := range bound {
@@ -175,7 +176,7 @@ func newLayout(m *tile.Machine, arrays []*tdfg.Array, graphs []*tdfg.Graph, size
 		return nil, fmt.Errorf("%w: %w", errNear, err)
 	}
 	if shape == nil {
-		h := hints(m.Array.Technology, graphs)
+		h := hints(programs, m.Array.Technology, graphs)
 		h.Finals = finals
 		if shape, err = lowering.Choose(size, c, h); err != nil {
 			return nil, fmt.Errorf("%w: %w", errNear, err)

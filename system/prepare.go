@@ -43,7 +43,7 @@ func PrepareRun(ctx context.Context, p *tdfg.Program, sizes map[string]int64, op
 		graphs = append(graphs, region.Graph)
 	}
 	_, _, fit := arraysOf(graphs)
-	out.Hints = hints(m.Array.Technology, fit)
+	out.Hints = hints(r.opt.Programs, m.Array.Technology, fit)
 	out.Hints.Finals = opt.Finals
 	widest := 1
 	for _, a := range r.arrays {

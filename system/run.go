@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bitsched/bitsched/lowering"
+	"github.com/bitsched/bitsched/lowering/arith"
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/lattice"
 	"github.com/bitsched/bitsched/tdfg/memory"
@@ -45,6 +46,7 @@ type Options struct {
 	Fidelity Fidelity
 	Tile     lowering.Shape // nil chooses one by the heuristics of section 4.1
 	Threads  int            // 0 means 1; the result does not depend on it
+	Programs *arith.Store   // of operations; nil builds those of this run only
 	Check    int            // word fidelity: every so many arrays are executed bit by bit too; 0 means 64
 
 	// TimingOnly counts commands and executes nothing: cycles and bytes are those of a
@@ -154,6 +156,9 @@ type runner struct {
 }
 
 func newRunner(p *tdfg.Program, sizes map[string]int64, m *memory.Memory, opt Options) *runner {
+	if opt.Programs == nil {
+		opt.Programs = arith.NewStore("")
+	}
 	return &runner{
 		opt: opt, p: p, sizes: sizes, m: m, plans: map[*tdfg.Graph]*lowering.Plan{}, nearPlans: map[*tdfg.Graph]*lowering.NearPlan{}, memo: map[string][]lowering.Command{},
 		inside: map[string]bool{}, alone: map[*lowering.Plan]bool{}, same: map[*tdfg.Graph][]tdfg.NodeID{}, report: &Report{},
@@ -179,7 +184,7 @@ func (r *runner) prepare(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	r.layout, err = newLayout(m, arrays, fit, r.sizes, r.opt.Tile, r.opt.Finals)
+	r.layout, err = newLayout(r.opt.Programs, m, arrays, fit, r.sizes, r.opt.Tile, r.opt.Finals)
 	switch {
 	case errors.Is(err, errNear):
 		for _, g := range fit {
@@ -198,7 +203,7 @@ func (r *runner) prepare(ctx context.Context) error {
 		}
 		r.boxes = append(r.boxes, box)
 	}
-	target := lowering.Target{Tech: m.Array.Technology, Rows: m.Array.Rows, Finals: r.opt.Finals}
+	target := lowering.Target{Tech: m.Array.Technology, Rows: m.Array.Rows, Programs: r.opt.Programs, Finals: r.opt.Finals}
 	for _, g := range fit {
 		wl := r.layout.Wordlines(g)
 		// The rows of arrays that other regions use are kept if the plan can do

@@ -40,6 +40,7 @@ type app struct {
 	terminal  bool // stderr is one: show progress there
 	width     int  // of the terminal that stdout is, in characters; 0 if it is none
 	interrupt *interrupts
+	programs  *arith.Store // of operations
 
 	progress func(masim.Progress)                           // sees every report of a scheduler; nil outside tests
 	after    func(time.Duration, func()) (stop func() bool) // calls a function when a time has passed
@@ -51,6 +52,7 @@ func run(args []string) int { return newApp().run(args) }
 func newApp() *app {
 	a := &app{
 		start:    time.Now(),
+		programs: arith.NewStore(arith.UserDir()),
 		stdin:    os.Stdin,
 		stdout:   os.Stdout,
 		stderr:   os.Stderr,

@@ -58,11 +58,11 @@ var mayImport = map[string][]string{
 	"lowering":            {"lowering/arith", "tdfg/lattice", "tdfg/scalar", "tdfg/stream", "sram", "tdfg", "tile"},
 	"benchmarks/kernels":  {"tdfg/scalar", "tdfg/memory"},
 	"benchmarks/workload": {"benchmarks/kernels", "tdfg", "tdfg/cfront", "tdfg/egraph", "tdfg/lattice", "tdfg/memory", "tdfg/scalar"},
-	"benchmarks":          {"internal/position", "internal/figure", "lowering", "masim", "netlist", "sram", "system", "tdfg", "tile", "xmg"},
+	"benchmarks":          {"internal/position", "internal/figure", "lowering", "lowering/arith", "masim", "netlist", "sram", "system", "tdfg", "tile", "xmg"},
 	"cmd/bitsched":        {"lowering/arith", "benchmarks", "benchmarks/workload", "lowering", "masim", "netlist", "netlist/gen", "tdfg/scalar", "sram", "sram/cost", "system", "tdfg", "tdfg/cfront", "tdfg/egraph", "tdfg/interp", "tdfg/memory", "tile", "tile/noc", "xmg"},
 	"internal/ctest":      {},
 	"internal/tdfgtest":   {"tdfg/lattice", "tdfg/scalar", "tdfg"},
-	"system":              {"tdfg/lattice", "lowering", "tdfg/scalar", "sram", "sram/cost", "tdfg/stream", "tdfg", "tdfg/memory", "tile", "tile/noc"},
+	"system":              {"tdfg/lattice", "lowering", "lowering/arith", "tdfg/scalar", "sram", "sram/cost", "tdfg/stream", "tdfg", "tdfg/memory", "tile", "tile/noc"},
 }
 
 // onlyInCmd are the modules that no library package may need.

@@ -157,7 +157,7 @@ func (a *app) eval(cmd *cobra.Command, name string, f evalFlags) error {
 	line := a.newProgress()
 	defer line.clear()
 	line.phase("building " + name)
-	p, err := arith.Build(context.Background(), spec)
+	p, err := a.programs.Build(context.Background(), spec)
 	if err != nil {
 		return evalError(err)
 	}

@@ -101,7 +101,7 @@ func (a *app) faultsOperation(cmd *cobra.Command, name string, f faultsFlags) er
 	defer line.clear()
 	line.phase("building " + name)
 	rows := cmp.Or(f.rows, arith.DefaultRows)
-	p, err := arith.Build(context.Background(), arith.Spec{Op: name, Width: f.width, Tech: f.tech, Rows: rows, FewRows: f.few})
+	p, err := a.programs.Build(context.Background(), arith.Spec{Op: name, Width: f.width, Tech: f.tech, Rows: rows, FewRows: f.few})
 	if err != nil {
 		return evalError(err)
 	}

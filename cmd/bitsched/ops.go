@@ -178,7 +178,7 @@ func opsEntry(name string, t *sram.Technology, rows int, few bool) (opReport, er
 		r.Note = "no program for this technology"
 		return r, nil
 	}
-	p, err := arith.Build(context.Background(), arith.Spec{Op: name, Tech: t.Name, Rows: rows, FewRows: few})
+	p, err := a.programs.Build(context.Background(), arith.Spec{Op: name, Tech: t.Name, Rows: rows, FewRows: few})
 	switch {
 	case errors.Is(err, arith.ErrRows):
 		r.Note = reason(err)

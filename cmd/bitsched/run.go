@@ -238,7 +238,7 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 	if f.check {
 		want = mem.Clone()
 	}
-	opt := system.Options{Machine: machine, Fidelity: fidelity, Tile: shape, Threads: n, Check: f.every, Decide: f.decide, Finals: finals, MaxLive: maxLiveElems}
+	opt := system.Options{Machine: machine, Programs: a.programs, Fidelity: fidelity, Tile: shape, Threads: n, Check: f.every, Decide: f.decide, Finals: finals, MaxLive: maxLiveElems}
 	opt.Progress = a.regionProgress(line, program, k.Sizes, "executing region")
 	if f.trace != "" {
 		opt.Trace = &system.Trace{}

@@ -45,7 +45,7 @@ func (a *app) verifyOperation(cmd *cobra.Command, name string, f verifyFlags) er
 	line := a.newProgress()
 	defer line.clear()
 	line.phase("building " + name)
-	p, err := arith.Build(context.Background(), arith.Spec{Op: name, Width: f.width, Tech: f.tech, Rows: cmp.Or(f.rows, arith.DefaultRows)})
+	p, err := a.programs.Build(context.Background(), arith.Spec{Op: name, Width: f.width, Tech: f.tech, Rows: cmp.Or(f.rows, arith.DefaultRows)})
 	if err != nil {
 		return evalError(err)
 	}

@@ -18,7 +18,7 @@ func (commands) supports(o *Operation) bool { return o.circuit != nil }
 // build translates the gates of the circuit in the order in which it was built. A
 // majority loads its operands into the rows of a triple, unless they are there;
 // the sum and the carry of a full adder are made together (see adder).
-func (commands) build(ctx context.Context, p *Program) error {
+func (commands) build(ctx context.Context, p *Program, _ *Store) error {
 	g, err := p.graph()
 	if err != nil {
 		return err

@@ -14,14 +14,12 @@ import (
 	"github.com/bitsched/bitsched/sram"
 )
 
-func TestMain(m *testing.M) {
-	SetCacheDir("")
-	os.Exit(m.Run())
-}
+// programs are built once for all tests.
+var programs = NewStore("")
 
 func mustBuild(t testing.TB, s Spec) *Program {
 	t.Helper()
-	p, err := Build(context.Background(), s)
+	p, err := programs.Build(context.Background(), s)
 	require.NoError(t, err, "%+v", s)
 	return p
 }
@@ -308,25 +306,23 @@ func TestPlace(t *testing.T) {
 	require.ErrorContains(t, err, "expected 2")
 }
 
-func TestScheduleCache(t *testing.T) {
+func TestStoreFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cache")
-	SetCacheDir(dir)
-	defer SetCacheDir("")
 	// Rows that the order of the circuit exceeds and a search finds room in.
 	spec := Spec{Op: "int8.rotl", Tech: "xmg", Rows: 24}
-	first, err := build(context.Background(), mustResolve(t, spec))
+	first, err := NewStore(dir).Build(t.Context(), spec)
 	require.NoError(t, err)
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
 	require.NoError(t, err)
 	require.Len(t, files, 1)
 	data, err := os.ReadFile(files[0])
 	require.NoError(t, err)
-	second, err := build(context.Background(), mustResolve(t, spec))
+	second, err := NewStore(dir).Build(t.Context(), spec)
 	require.NoError(t, err)
 	require.Equal(t, first.Kernel, second.Kernel)
 	for _, bad := range []string{"", "garbage", string(data[:len(data)/2]), strings.Replace(string(data), "maj", "xor", 1)} {
 		require.NoError(t, os.WriteFile(files[0], []byte(bad), 0o600))
-		again, err := build(context.Background(), mustResolve(t, spec))
+		again, err := NewStore(dir).Build(t.Context(), spec)
 		require.NoError(t, err)
 		require.Equal(t, first.Kernel, again.Kernel)
 		now, err := os.ReadFile(files[0])
@@ -343,10 +339,26 @@ func TestFewRows(t *testing.T) {
 	}
 }
 
-func mustResolve(t *testing.T, s Spec) Spec {
-	_, err := s.resolve()
+func TestStoreKeepsPrograms(t *testing.T) {
+	st := NewStore("")
+	first, err := st.Build(t.Context(), Spec{Op: "int8.add"})
 	require.NoError(t, err)
-	return s
+	again, err := st.Build(t.Context(), Spec{Op: "int.add", Width: 8, Tech: "neural-cache", Rows: 256})
+	require.NoError(t, err)
+	require.Same(t, first, again)
+	other, err := NewStore("").Build(t.Context(), Spec{Op: "int8.add"})
+	require.NoError(t, err)
+	require.NotSame(t, first, other)
+	require.Equal(t, first.Kernel, other.Kernel)
+	_, err = st.Build(t.Context(), Spec{Op: "int8.add", Rows: 9})
+	require.ErrorIs(t, err, ErrRows)
+	// What was given up is built for the next one who asks.
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = st.Build(stopped, Spec{Op: "int9.mul", Tech: "xmg"})
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = st.Build(t.Context(), Spec{Op: "int9.mul", Tech: "xmg"})
+	require.NoError(t, err)
 }
 
 func TestRowsAreEnforced(t *testing.T) {

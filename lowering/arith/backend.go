@@ -11,8 +11,9 @@ type backend interface {
 	// supports reports whether there is a program of an operation.
 	supports(o *Operation) bool
 	// build fills in the instructions of a kernel whose ports are placed. An error
-	// that wraps ErrRows says that they do not fit.
-	build(ctx context.Context, p *Program) error
+	// that wraps ErrRows says that they do not fit. What took a search may be kept
+	// in the store, which may be nil.
+	build(ctx context.Context, p *Program, st *Store) error
 }
 
 // backends are the backends by technology.

@@ -90,7 +90,7 @@ type microcode struct{}
 
 func (microcode) supports(o *Operation) bool { return ncTable[o.ID] != nil }
 
-func (microcode) build(_ context.Context, p *Program) error {
+func (microcode) build(_ context.Context, p *Program, _ *Store) error {
 	k, out := p.Kernel, p.Kernel.Outputs[0]
 	a := &asm{base: out.Base + out.Width}
 	args := make([]word, len(p.Op.Args))

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/bitsched/bitsched/sram"
 )
@@ -74,38 +73,6 @@ func (p *Program) Eval(args ...uint64) Value {
 	return p.Op.Eval(p.Type, buf[:len(p.Op.Args)]...)
 }
 
-// cache holds what was built, verified.
-var cache sync.Map // of *cached by key
-
-type cached struct {
-	once sync.Once
-	p    *Program
-	err  error
-}
-
-// Build returns the program of a spec, made and verified on the first call. An
-// error wraps ErrRows where the program does not fit, or the context's error.
-//
-// Building microcode takes milliseconds, scheduling a circuit up to seconds:
-// schedules are kept on disk as well, see [SetCacheDir].
-func Build(ctx context.Context, s Spec) (*Program, error) {
-	key, err := s.resolve()
-	if err != nil {
-		return nil, err
-	}
-	v, _ := cache.LoadOrStore(key, &cached{})
-	c := v.(*cached)
-	c.once.Do(func() { c.p, c.err = build(ctx, s) })
-	if c.err != nil && ctx.Err() == nil && errors.Is(c.err, context.Canceled) {
-		cache.Delete(key) // another caller gave up, not this one
-		return Build(ctx, s)
-	}
-	if c.err != nil {
-		cache.Delete(key)
-	}
-	return c.p, c.err
-}
-
 // resolve fills in the defaults and returns a key of what they amount to.
 func (s *Spec) resolve() (string, error) {
 	if s.Width == 0 {
@@ -130,7 +97,14 @@ func (s *Spec) resolve() (string, error) {
 	return b.String(), nil
 }
 
-func build(ctx context.Context, s Spec) (*Program, error) {
+// Build returns the program of a spec, made and verified, without a [Store]. An
+// error wraps ErrRows where the program does not fit, or the context's error.
+//
+// Building microcode takes milliseconds, scheduling a circuit for few rows up to
+// seconds.
+func Build(ctx context.Context, s Spec) (*Program, error) { return (*Store)(nil).Build(ctx, s) }
+
+func (st *Store) build(ctx context.Context, s Spec) (*Program, error) {
 	o, t, err := Resolve(s.Op, s.Width)
 	if err != nil {
 		return nil, err
@@ -172,7 +146,7 @@ func build(ctx context.Context, s Spec) (*Program, error) {
 	if at > k.Usable() {
 		return nil, p.tooLarge(at)
 	}
-	if err := backends[tech].build(ctx, p); err != nil {
+	if err := backends[tech].build(ctx, p, st); err != nil {
 		return nil, err
 	}
 	p.Scratch = p.rows() - at

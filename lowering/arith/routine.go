@@ -16,7 +16,8 @@ import (
 // A word needs adjacent rows and gets the lowest that are free; scratch rows may
 // be anywhere and are taken from the top, so that words stay together.
 type Routine struct {
-	FewRows bool // of the operations from now on, see [Spec]
+	Store   *Store // of programs; nil builds each anew
+	FewRows bool   // of the operations from now on, see [Spec]
 
 	kernel *sram.Kernel
 	used   []bool
@@ -164,7 +165,7 @@ func (r *Routine) do(ctx context.Context, op string, width, over int, args []Arg
 		}
 		bases = append(bases, w.base)
 	}
-	p, err := Build(ctx, spec)
+	p, err := r.Store.Build(ctx, spec)
 	if err != nil {
 		return Arg{}, err
 	}

@@ -34,7 +34,7 @@ func (gates) supports(o *Operation) bool { return o.circuit != nil }
 // build builds the circuit of the operation and schedules it on one array: in the
 // order in which it was built where that fits, else, and with FewRows, in the
 // order that masim finds for the fewest rows.
-func (gates) build(ctx context.Context, p *Program) error {
+func (gates) build(ctx context.Context, p *Program, st *Store) error {
 	g, err := p.graph()
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (gates) build(ctx context.Context, p *Program) error {
 			return nil
 		}
 	}
-	if ok, err := p.readSchedule(ctx, g); ok || err != nil {
+	if ok, err := st.readSchedule(ctx, p, g); ok || err != nil {
 		return err
 	}
 	l, err = fewRows(ctx, g, k.Rows)
@@ -61,7 +61,7 @@ func (gates) build(ctx context.Context, p *Program) error {
 	if k.Instrs = l.place(k, true); p.rows() > k.Usable() {
 		return p.tooLarge(p.rows())
 	}
-	return p.writeSchedule(g)
+	return st.writeSchedule(p, g)
 }
 
 // graph builds the circuit. Its inputs are the bits of the kernel's inputs.
