@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/bitsched/bitsched/lowering/arith"
 	"github.com/bitsched/bitsched/masim"
 )
 

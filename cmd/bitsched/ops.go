@@ -128,7 +128,7 @@ func (a *app) ops(cmd *cobra.Command, f opsFlags) error {
 	for _, t := range techs {
 		for _, name := range arith.Names(f.width) {
 			line.phase("building " + name + " for " + t.Name)
-			r, err := opsEntry(name, t, f.rows, f.few)
+			r, err := a.opsEntry(name, t, f.rows, f.few)
 			if err != nil {
 				return err
 			}
@@ -163,7 +163,7 @@ func (a *app) ops(cmd *cobra.Command, f opsFlags) error {
 
 // opsEntry builds a program and says what it takes. That it does not fit is a
 // note and no error.
-func opsEntry(name string, t *sram.Technology, rows int, few bool) (opReport, error) {
+func (a *app) opsEntry(name string, t *sram.Technology, rows int, few bool) (opReport, error) {
 	o, typ, err := arith.Resolve(name, 0)
 	if err != nil {
 		return opReport{}, err
