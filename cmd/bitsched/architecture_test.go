@@ -26,6 +26,7 @@ const module = "github.com/bitsched/bitsched"
 var mayImport = map[string][]string{
 	"internal/position":   {},
 	"internal/strictyaml": {"internal/position"},
+	"internal/minifloat":  {},
 	"internal/softfloat":  {},
 	"internal/figure":     {},
 	"internal/figuretest": {},
@@ -38,7 +39,7 @@ var mayImport = map[string][]string{
 	"tile/mem/dram": {},
 	"tile/uop":      {},
 
-	"tdfg/scalar":         {},
+	"tdfg/scalar":         {"internal/minifloat"},
 	"tdfg/lattice":        {},
 	"tdfg":                {"internal/position", "internal/figure", "tdfg/lattice", "tdfg/scalar", "tdfg/stream"},
 	"tdfg/interp":         {"tdfg/lattice", "tdfg/scalar", "tdfg/stream", "tdfg", "tdfg/memory"},
@@ -53,7 +54,7 @@ var mayImport = map[string][]string{
 	"xmg":                 {"internal/figure", "netlist", "xmg/internal/sat"},
 	"xmg/internal/sat":    {},
 	"masim":               {"internal/position", "netlist", "sram", "xmg"},
-	"lowering/arith":      {"masim", "netlist/gen", "sram", "xmg"},
+	"lowering/arith":      {"internal/minifloat", "masim", "netlist/gen", "sram", "xmg"},
 	"tile":                {"internal/position", "internal/strictyaml", "sram"},
 	"lowering":            {"lowering/arith", "tdfg/lattice", "tdfg/scalar", "tdfg/stream", "sram", "tdfg", "tile"},
 	"benchmarks/kernels":  {"tdfg/scalar", "tdfg/memory"},

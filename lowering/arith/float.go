@@ -3,6 +3,8 @@ package arith
 import (
 	"fmt"
 	"math"
+
+	"github.com/bitsched/bitsched/internal/minifloat"
 )
 
 // intBits is the width of the integers that numbers are converted to and from.
@@ -39,7 +41,7 @@ func floatOperations() []Operation {
 			resWidth: func(Type) int { return to.Width() }, result: func(Type) *Format { return to },
 			circuit: xmgFloat("fconvert", func(_ Type, extra map[string]int) { extra["width-y"], extra["exponent-y"] = to.Width(), to.Exp }),
 			ref: func(t Type, a []uint64) Value {
-				to := *to
+				to := to.Format
 				to.FTZ = t.Float.FTZ // on both sides
 				return one(to.Round(t.Float.Float64(a[0])))
 			}}
@@ -47,7 +49,7 @@ func floatOperations() []Operation {
 	addition := []Formula{infinityFloat, at32("MVE simulator", 351), at32("BITSIMD_V", 3703), at32("AritPIM", 3997)}
 	root := rounded(FloatSqrt, "square root of a", unary, "fsqrt", nil, func(x []float64) float64 { return math.Sqrt(x[0]) })
 	root.check = func(t Type) error {
-		if f := t.Float; f.bias() <= f.Man {
+		if f := t.Float; f.Bias() <= f.Man {
 			return fmt.Errorf("exponents of %d bits beside a fraction of %d, expected more: a root may be subnormal", f.Exp, f.Man)
 		}
 		return nil
@@ -59,7 +61,7 @@ func floatOperations() []Operation {
 			[]Formula{infinityFloat, at32("MVE simulator", 346), at32("BITSIMD_V", 5906), at32("AritPIM", 11586)},
 			func(x []float64) float64 { return float64(x[0] * x[1]) }),
 		rounded(FloatFMA, "a * b + c, rounded once", []string{"a", "b", "c"}, "ffma", []Formula{infinityMac},
-			func(x []float64) float64 { return fma64(x[0], x[1], x[2]) }),
+			func(x []float64) float64 { return minifloat.FMA(x[0], x[1], x[2]) }),
 		rounded(FloatDiv, "a / b", binary, "fdiv", nil, func(x []float64) float64 { return x[0] / x[1] }),
 		root,
 		compare(FloatEqual, "a = b; zeros are equal, a NaN is equal to nothing", orderEqual, func(x, y float64) bool { return x == y }),

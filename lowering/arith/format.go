@@ -5,25 +5,24 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/bitsched/bitsched/internal/minifloat"
 )
 
-// Format is a format of binary floating-point numbers as IEEE 754 has them: a
-// sign, Exp bits of a biased exponent, Man bits of a fraction.
+// Format is a format of binary floating-point numbers by its name.
 type Format struct {
 	Name string
-	Exp  int
-	Man  int
-	FTZ  bool // subnormal operands and results count as zero of the same sign
+	minifloat.Format
 }
 
 // Formats lists the formats that have operations.
 var Formats = []*Format{
-	{Name: "fp32", Exp: 8, Man: 23},
-	{Name: "fp16", Exp: 5, Man: 10},
-	{Name: "bf16", Exp: 8, Man: 7},
-	{Name: "fp32ftz", Exp: 8, Man: 23, FTZ: true},
-	{Name: "fp16ftz", Exp: 5, Man: 10, FTZ: true},
-	{Name: "bf16ftz", Exp: 8, Man: 7, FTZ: true},
+	{"fp32", minifloat.Format{Exp: 8, Man: 23}},
+	{"fp16", minifloat.Format{Exp: 5, Man: 10}},
+	{"bf16", minifloat.Format{Exp: 8, Man: 7}},
+	{"fp32ftz", minifloat.Format{Exp: 8, Man: 23, FTZ: true}},
+	{"fp16ftz", minifloat.Format{Exp: 5, Man: 10, FTZ: true}},
+	{"bf16ftz", minifloat.Format{Exp: 8, Man: 7, FTZ: true}},
 }
 
 // LookupFormat returns the format of that name: one of Formats, or any other by
@@ -37,15 +36,12 @@ func LookupFormat(name string) (*Format, bool) {
 		}
 	}
 	bits, ftz := strings.CutSuffix(name, "ftz")
-	f := &Format{Name: name, FTZ: ftz}
+	f := &Format{name, minifloat.Format{FTZ: ftz}}
 	if n, err := fmt.Sscanf(bits, "e%dm%d", &f.Exp, &f.Man); n != 2 || err != nil || bits != fmt.Sprintf("e%dm%d", f.Exp, f.Man) {
 		return nil, false
 	}
 	return f, f.Exp >= 3 && f.Exp <= 8 && f.Man >= 2 && f.Man <= 23
 }
-
-// Width returns the bits of a number.
-func (f *Format) Width() int { return 1 + f.Exp + f.Man }
 
 // Parse returns the number of the format nearest to a decimal number.
 func (f *Format) Parse(s string) (uint64, error) {

@@ -276,7 +276,7 @@ func (a *asm) fit(w word, keep, stages int) word {
 // sumBits is the width of a signed number that holds the exponent of a product
 // above an offset.
 func (f *Format) sumBits(offset int) int {
-	return max(f.Exp+1, bits.Len(uint(2*int(mask(f.Exp))-f.bias()+offset))) + 1
+	return max(f.Exp+1, bits.Len(uint(2*int(mask(f.Exp))-f.Bias()+offset))) + 1
 }
 
 // overBits is how many bits an exponent has beyond those of the format when it is

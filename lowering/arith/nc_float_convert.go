@@ -12,7 +12,7 @@ func ncFloatConvert(to *Format) func(*asm, Type, []word, word) {
 		a.classify(&u, true)
 		p := g.Man + 1
 		// The exponent that the top bit gives in the other format, less one.
-		offset := g.bias() - f.bias() - 1
+		offset := g.Bias() - f.Bias() - 1
 		if !f.FTZ {
 			offset += p + 1
 		}
@@ -59,9 +59,9 @@ func ncFloatFromInt(a *asm, t Type, x []word, d word) {
 	kept, notMoved := a.normalize(a.fit(w, p+2, stages), none, p+2, stages, limit{unbounded: one1})
 	// The top bit of the integer has the exponent of 2^(n-1); the hidden bit adds
 	// one.
-	exp := a.rows(max(f.Exp, bits.Len(uint(f.bias()+n))) + 2)
+	exp := a.rows(max(f.Exp, bits.Len(uint(f.Bias()+n))) + 2)
 	a.loadCarry(one1)
-	for i, c := range constWord(uint64(f.bias()+n-2), len(exp)) {
+	for i, c := range constWord(uint64(f.Bias()+n-2), len(exp)) {
 		m := bit(one1)
 		if i < len(notMoved) {
 			m = notMoved[i]
@@ -92,9 +92,9 @@ func ncFloatToInt(a *asm, t Type, x []word, d word) {
 	a.classify(&u, true)
 	n, p := len(d), f.Man+1
 	// The distance from where the top bit of the word would be the hidden one.
-	dist := a.rows(max(f.Exp, bits.Len(uint(f.bias()+n))) + 2)
+	dist := a.rows(max(f.Exp, bits.Len(uint(f.Bias()+n))) + 2)
 	a.loadCarry(one1)
-	for i, c := range constWord(uint64(f.bias()+n-1), len(dist)) {
+	for i, c := range constWord(uint64(f.Bias()+n-1), len(dist)) {
 		e := bit(one1)
 		if i < f.Exp {
 			e = dist[i]

@@ -70,7 +70,7 @@ func ncFloatDiv(a *asm, t Type, x []word, d word) {
 		a.add(exp[i], exp[i], expV[i])
 	}
 	a.free(expV...)
-	offset := f.bias() - 1
+	offset := f.Bias() - 1
 	if !f.FTZ {
 		offset += p + 1
 	}
@@ -138,7 +138,7 @@ func ncFloatSqrt(a *asm, t Type, x []word, d word) {
 	p, n := f.Man+1, bits.Len(uint(2<<f.Exp+f.Man))+1
 	a.classify(&u, true)
 	sig, exp := a.normalized(f, &u, n)
-	a.addConst(exp, f.bias())
+	a.addConst(exp, f.Bias())
 	// Twice the significand where the sum with the bias is odd.
 	rad := append(sig, a.row())
 	a.copy(rad[p], zero)

@@ -57,7 +57,7 @@ func ncFloatFMA(a *asm, t Type, x []word, d word) {
 	}
 	a.not(s, v.hidden)
 	a.loadCarry(s)
-	for i, k := range constWord(uint64(-f.bias()), n) {
+	for i, k := range constWord(uint64(-f.Bias()), n) {
 		a.add(exp[i], exp[i], k)
 	}
 	free := d[min(n, f.Man):f.Man] // beside the distance

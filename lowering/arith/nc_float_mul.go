@@ -15,7 +15,7 @@ func ncFloatMul(a *asm, t Type, x []word, d word) {
 	case f.FTZ:
 		a.mulFlush(f, d, u, v)
 		return
-	case f.bias() >= f.Man+2:
+	case f.Bias() >= f.Man+2:
 		a.mulGradual(f, d, u, v)
 		return
 	}
@@ -55,7 +55,7 @@ func (a *asm) offsetExponent(f *Format, u, v *unpacked, offset int) word {
 	a.not(low, v.hidden)
 	a.loadCarry(low)
 	a.free(low)
-	for i, c := range constWord(uint64(offset-f.bias()), n) {
+	for i, c := range constWord(uint64(offset-f.Bias()), n) {
 		if i > f.Exp {
 			a.add(sum[i], zero, c)
 		} else {

@@ -3,6 +3,8 @@ package scalar
 import (
 	"math"
 	"math/bits"
+
+	"github.com/bitsched/bitsched/internal/minifloat"
 )
 
 // Eval computes the operation on elements of type t; for a comparison t is the
@@ -170,7 +172,7 @@ func evalFP32(o Op, a, b, c uint32) Value {
 	case Sqrt:
 		return canonical32(float32(math.Sqrt(float64(x))))
 	case FMA:
-		return canonical32(float32(fmaOdd(float64(x), float64(y), float64(math.Float32frombits(c)))))
+		return canonical32(float32(minifloat.FMA(float64(x), float64(y), float64(math.Float32frombits(c)))))
 	case Neg:
 		return Value(a ^ 1<<31)
 	case Abs:
@@ -225,7 +227,7 @@ func evalSmall(o Op, t Type, a, b, c Value) Value {
 	case Sqrt:
 		return FromFloat(t, math.Sqrt(x))
 	case FMA:
-		return FromFloat(t, fmaOdd(x, y, ToFloat(t, c)))
+		return FromFloat(t, minifloat.FMA(x, y, ToFloat(t, c)))
 	case Neg:
 		return a ^ 1<<(t.Bits()-1)
 	case Abs:
@@ -328,55 +330,6 @@ func nan(t Type) Value {
 	return 0x7fc00000
 }
 
-// expand returns the number that bits of a format of ebits of exponent and mbits of
-// fraction are.
-func expand(v Value, ebits, mbits int) float64 {
-	exp, man := int(v>>mbits)&(1<<ebits-1), v&(1<<mbits-1)
-	bias := 1<<(ebits-1) - 1
-	var x float64
-	switch {
-	case exp == 1<<ebits-1 && man != 0:
-		return math.NaN()
-	case exp == 1<<ebits-1:
-		x = math.Inf(1)
-	case exp == 0:
-		x = math.Ldexp(float64(man), 1-bias-mbits)
-	default:
-		x = math.Ldexp(float64(man|1<<mbits), exp-bias-mbits)
-	}
-	if v>>(ebits+mbits)&1 != 0 {
-		x = -x
-	}
-	return x
-}
-
-// round returns the bits of the number of a format nearest to x, ties to even.
-func round(x float64, ebits, mbits int) Value {
-	if x != x {
-		return 1<<(ebits+mbits) - 1<<(mbits-1)
-	}
-	var sign Value
-	if math.Signbit(x) {
-		sign, x = 1<<(ebits+mbits), -x
-	}
-	bias := 1<<(ebits-1) - 1
-	inf := Value(1<<ebits-1) << mbits
-	if x == 0 {
-		return sign
-	}
-	_, e := math.Frexp(x) // x is at least 2^(e-1)
-	unit := max(e-1, 1-bias) - mbits
-	if e > bias+2 {
-		return sign | inf
-	}
-	// Scaling by a power of two is exact: x and the unit are far inside float64,
-	// or x is so small that it rounds to zero either way.
-	n := Value(math.RoundToEven(math.Ldexp(x, -unit)))
-	// n has at most mbits+1 bits, or is the next power of two: its carry moves the
-	// exponent up by itself, to infinity at the end.
-	return sign | min(n+Value(unit+mbits-(1-bias))<<mbits, inf)
-}
-
 // roundInt returns the number of a small format nearest to an integer, rounded
 // once: float64 does not hold every integer of 64 bits.
 func roundInt(t Type, v int64) Value {
@@ -393,25 +346,4 @@ func roundInt(t Type, v int64) Value {
 		f = -f
 	}
 	return FromFloat(t, f)
-}
-
-// fmaOdd returns x*y+z rounded to odd to 53 bits, for an exact x*y, so that one
-// more rounding is the only one (Boldo and Melquiond, 2008).
-func fmaOdd(x, y, z float64) float64 {
-	p := float64(x * y)
-	s := p + z
-	if math.IsInf(s, 0) || s != s {
-		return s
-	}
-	// The error of the sum (Knuth, TAOCP 2, 4.2.2).
-	b := s - p
-	e := (p - (s - b)) + (z - b)
-	if e != 0 && math.Float64bits(s)&1 == 0 {
-		if (e > 0) == (s > 0) {
-			s = math.Float64frombits(math.Float64bits(s) + 1)
-		} else {
-			s = math.Float64frombits(math.Float64bits(s) - 1)
-		}
-	}
-	return s
 }

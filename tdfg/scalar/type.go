@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"github.com/bitsched/bitsched/internal/minifloat"
 )
 
 // Type is the type of an element.
@@ -134,6 +136,12 @@ func ToInt(t Type, v Value) int64 {
 	return int64(v<<s) >> s
 }
 
+// The formats that the processor does not have.
+var (
+	half   = minifloat.Format{Exp: 5, Man: 10}
+	bfloat = minifloat.Format{Exp: 8, Man: 7}
+)
+
 // FromFloat returns the value of a floating-point type nearest to v.
 func FromFloat(t Type, v float64) Value {
 	switch t {
@@ -142,9 +150,9 @@ func FromFloat(t Type, v float64) Value {
 	case FP32:
 		return canonical32(float32(v))
 	case FP16:
-		return round(v, 5, 10)
+		return half.Round(v)
 	case BF16:
-		return round(v, 8, 7)
+		return bfloat.Round(v)
 	}
 	panic("scalar: FromFloat of " + t.String())
 }
@@ -157,7 +165,7 @@ func ToFloat(t Type, v Value) float64 {
 	case FP32:
 		return float64(math.Float32frombits(uint32(v)))
 	case FP16:
-		return expand(v, 5, 10)
+		return half.Float64(v)
 	case BF16:
 		return float64(math.Float32frombits(uint32(v) << 16))
 	}
