@@ -180,9 +180,11 @@ func Run(ctx context.Context, circuits []Circuit, schedulers []masim.Scheduler, 
 		}
 		p := masim.Problem{Graph: g, Geometry: sram.Geometry{Arrays: o.Arrays, Rows: circuit.Rows, Cols: o.Cols}}
 		if p.Validate() == nil {
-			row.Bound, row.BoundReason = masim.LowerBound(p)
+			b := masim.LowerBound(ctx, p)
+			row.Bound, row.BoundReason = b.Copies, b.Reason
 			if o.Rematerialize {
-				row.EnergyBound, row.EnergyReason = masim.LowerBoundEnergy(p, o.Energy)
+				e := masim.LowerBoundEnergy(ctx, p, o.Energy)
+				row.EnergyBound, row.EnergyReason = e.Energy, e.Reason
 			}
 		}
 		run := func(j int, cell *Cell, s masim.Scheduler, again bool) {

@@ -64,10 +64,10 @@ func runBitsched(ctx context.Context, p Problem, o Options) (*Result, error) {
 	switch {
 	case o.Distance != nil: // the bound is of copies
 	case o.Rematerialize: // no gate is computed again yet: so few copies would do
-		b.floorAgain = c.floor(p)
+		b.floorAgain = c.floor(ctx, p)
 		b.floor = b.floorAgain / max(int(c.copy[0]), 1)
 	default:
-		b.floor, _ = LowerBound(p)
+		b.floor = o.leastCopies(ctx, p)
 	}
 	for effort := Fast; effort <= o.Effort && ctx.Err() == nil && b.best > b.floor; effort++ {
 		b.run(ctx, effort)

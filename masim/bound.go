@@ -1,17 +1,35 @@
 package masim
 
 import (
+	"context"
 	"fmt"
 	"math"
 
 	"github.com/bitsched/bitsched/sram"
 )
 
+// Bound is a number of copies that no schedule goes below, and why.
+type Bound struct {
+	Copies int
+	Reason string // in one sentence
+
+	// Partial is set where a search for more was cut off, by the limit of its work or
+	// by the context. What was proved by then holds.
+	Partial bool
+}
+
+// EnergyBound is an energy that no schedule goes below, as [Bound] is of copies.
+type EnergyBound struct {
+	Energy  float64
+	Reason  string
+	Partial bool
+}
+
 // LowerBound returns a number of copies that no schedule of p without
-// rematerialisation can go below, and the reason in one sentence. It takes about
-// a second, a few at most: searches are cut off by their work, so the result does
-// not depend on the machine. Above 50,000 gates only the first of the arguments
-// below is tried, in linear time.
+// rematerialisation can go below. It takes about a second, a few at most: every
+// search counts its work, whose limit does not depend on the machine, and stops
+// within some milliseconds when ctx ends. Above 50,000 gates only the first of the
+// arguments below is tried, in linear time.
 //
 // It is the copies of inputs of full arrays, and the greatest number of further
 // ones that one of the other arguments gives:
@@ -27,53 +45,56 @@ import (
 //   - Outputs. The same at the end, exact where it is found: see [outputsBound].
 //   - Spreading. Parts of the graph that do not fit into one array are computed in
 //     several, and copies carry what each needs of the others: see [spreadBound].
-func LowerBound(p Problem) (copies int, reason string) {
-	n, reason := lowerBound(p, 1, 1, true)
-	return int(n), reason
+func LowerBound(ctx context.Context, p Problem) Bound {
+	n, reason, partial := lowerBound(ctx, p, 1, 1, true)
+	return Bound{int(n), reason, partial}
 }
 
 // LowerBoundRematerialized is [LowerBound] for schedules that may compute gates
 // again. Of the arguments, those about the end, inputs and spreading remain.
-func LowerBoundRematerialized(p Problem) (copies int, reason string) {
-	n, reason := lowerBound(p, 1, 0, false)
-	return int(n), reason
+func LowerBoundRematerialized(ctx context.Context, p Problem) Bound {
+	n, reason, partial := lowerBound(ctx, p, 1, 0, false)
+	return Bound{int(n), reason, partial}
 }
 
 // LowerBoundEnergy returns an energy that no schedule of p can go below, gates
-// being computed again or not, and the reason in one sentence: that of
-// computing all gates once and of what more the arguments of
-// [LowerBoundRematerialized] give, a gate computed again having its price.
-func LowerBoundEnergy(p Problem, e sram.Energy) (energy float64, reason string) {
-	energy = float64(p.Graph.NumGates()) * e.Compute
+// being computed again or not: that of computing all gates once and of what more
+// the arguments of [LowerBoundRematerialized] give, a gate computed again having
+// its price.
+func LowerBoundEnergy(ctx context.Context, p Problem, e sram.Energy) EnergyBound {
+	b := EnergyBound{Energy: float64(p.Graph.NumGates()) * e.Compute}
 	if e.Copy <= 0 {
-		return energy, "every gate is computed, and copies cost nothing"
+		b.Reason = "every gate is computed, and copies cost nothing"
+		return b
 	}
-	more, reason := lowerBound(p, e.Copy, e.Compute, false)
-	return energy + more, reason
+	more, reason, partial := lowerBound(ctx, p, e.Copy, e.Compute, false)
+	return EnergyBound{b.Energy + more, reason, partial}
 }
 
 // lowerBound returns the least cost of copies and of gates computed again, which
 // none is where once is set.
-func lowerBound(p Problem, copyCost, again float64, once bool) (float64, string) {
+func lowerBound(ctx context.Context, p Problem, copyCost, again float64, once bool) (cost float64, reason string, partial bool) {
 	rows := p.Geometry.Rows
 	if rows < 1 || p.Graph.NumGates() == 0 {
-		return 0, "there is no gate to compute"
+		return 0, "there is no gate to compute", false
 	}
 	copies, reason := inputsBound(p)
-	cost := float64(copies) * copyCost
+	cost = float64(copies) * copyCost
 	inputs := p.Graph.NumInputs()
 	if inputs > p.Geometry.Arrays*rows || p.Graph.NumGates() > cutLargest {
-		return cost, reason
+		return cost, reason, p.Graph.NumGates() > cutLargest
 	}
 	in := newInstance(p, p.Geometry.Arrays)
-	cut := newCutBound(in, once)
+	cut := newCutBound(ctx, in, once)
 	cut.search()
-	spread := newSpreadBound(in)
+	spread := newSpreadBound(ctx, in)
 	spread.search()
 	known := float64(max(cut.best, spread.best)) * copyCost
-	least := newOutputsBound(in, copyCost, again).least(known)
+	outputs := newOutputsBound(ctx, in, copyCost, again)
+	least := outputs.least(known)
+	partial = !cut.complete() || !spread.work.more() || !outputs.work.more()
 	if least == 0 {
-		return cost, reason
+		return cost, reason, partial
 	}
 	more := fmt.Sprintf("the outputs do not fit the %d rows beside the inputs, and producing the others elsewhere takes ", cut.room)
 	switch {
@@ -93,8 +114,34 @@ func lowerBound(p Problem, copyCost, again float64, once bool) (float64, string)
 	if copies > 0 {
 		more = reason + "; " + more
 	}
-	return cost + least, more
+	return cost + least, more, partial
 }
+
+// meter is the work that a search may still do. It ends with the context too.
+type meter struct {
+	ctx  context.Context
+	left int64
+	poll int64 // look at the context when less is left
+}
+
+// pollWork is the work between two looks at a context: some milliseconds.
+const pollWork = 1 << 20
+
+func newMeter(ctx context.Context, work int64) *meter { return &meter{ctx, work, work} }
+
+// spend notes work that was done.
+func (m *meter) spend(n int64) {
+	m.left -= n
+	if m.left < m.poll {
+		m.poll = m.left - pollWork
+		if m.ctx.Err() != nil {
+			m.left = 0
+		}
+	}
+}
+
+// more reports whether there is work left.
+func (m *meter) more() bool { return m.left > 0 }
 
 // inputsBound counts the inputs of full arrays that feed a gate.
 func inputsBound(p Problem) (copies int, reason string) {

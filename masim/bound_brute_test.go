@@ -198,7 +198,8 @@ func TestLowerBoundSound(t *testing.T) {
 				continue
 			}
 			known++
-			got, reason := bound(p)
+			b := bound(t.Context(), p)
+			got, reason := b.Copies, b.Reason
 			require.LessOrEqual(t, got, best, "seed %d, again %v: %s: %s", seed, again, describe(p), reason)
 			if n, _ := inputsBound(p); got > n {
 				beyond++
@@ -228,9 +229,9 @@ func TestLowerBoundArguments(t *testing.T) {
 			base, _ = inputsBound(p)
 		}
 		in := newInstance(p, p.Geometry.Arrays)
-		cut := newCutBound(in, true)
+		cut := newCutBound(t.Context(), in, true)
 		cut.search()
-		out := int32(newOutputsBound(in, 1, 1).least(0))
+		out := int32(newOutputsBound(t.Context(), in, 1, 1).least(0))
 		require.LessOrEqual(t, base+int(cut.best), best, "seed %d: %s", seed, describe(p))
 		require.LessOrEqual(t, base+int(out), best, "seed %d: %s", seed, describe(p))
 		if cut.best > out {
@@ -290,7 +291,7 @@ func TestSpreadBoundSound(t *testing.T) {
 	for seed := range uint64(1000) {
 		p := selecting(rand.New(rand.NewPCG(seed, 23)))
 		in := newInstance(p, p.Geometry.Arrays)
-		b := newSpreadBound(in)
+		b := newSpreadBound(t.Context(), in)
 		b.search()
 		if b.best == 0 {
 			continue
@@ -332,9 +333,10 @@ func TestSpreadBoundLargestWord(t *testing.T) {
 	for _, bits := range []int{18, 24} {
 		g := largestOfFour(bits)
 		p := Problem{g, sram.Geometry{Arrays: 8, Rows: 2 * bits, Cols: 1}}
-		got, reason := LowerBound(p)
+		b := LowerBound(t.Context(), p)
+		got, reason := b.Copies, b.Reason
 		require.Equal(t, 4*bits+6, got, "%d bits: %s", bits, reason)
-		again, _ := LowerBoundRematerialized(p)
+		again := LowerBoundRematerialized(t.Context(), p).Copies
 		require.Equal(t, got, again)
 		in := newInstance(p, 8)
 		search := &bitsched{in: in, best: infeasible} // knows no bound
@@ -408,10 +410,11 @@ func TestLowerBoundEnergySound(t *testing.T) {
 			continue
 		}
 		known++
-		got, reason := LowerBoundEnergy(p, sram.Energy{Compute: float64(compute), Copy: float64(copyCost)})
+		e := LowerBoundEnergy(t.Context(), p, sram.Energy{Compute: float64(compute), Copy: float64(copyCost)})
+		got, reason := e.Energy, e.Reason
 		at := fmt.Sprintf("seed %d, copy %d, compute %d: %s: %s", seed, copyCost, compute, describe(p), reason)
 		require.LessOrEqual(t, got, float64(best)+1e-6, at)
-		copies, _ := LowerBoundRematerialized(p)
+		copies := LowerBoundRematerialized(t.Context(), p).Copies
 		least := float64(p.Graph.NumGates()*compute + copies*copyCost)
 		require.GreaterOrEqual(t, got, least-1e-6, at)
 		if got > least+1e-6 {
@@ -448,12 +451,13 @@ func TestLowerBoundEnergyDecoder(t *testing.T) {
 	}
 	p := Problem{g, sram.Geometry{Arrays: 2, Rows: 64, Cols: 1}}
 	for _, copyEnergy := range []float64{10, 30} {
-		got, reason := LowerBoundEnergy(p, sram.Energy{Compute: 1, Copy: copyEnergy})
+		e := LowerBoundEnergy(t.Context(), p, sram.Energy{Compute: 1, Copy: copyEnergy})
+		got, reason := e.Energy, e.Reason
 		more := got - float64(g.NumGates())
 		require.LessOrEqual(t, more, 4*copyEnergy+9, reason)
 		require.Greater(t, more, 4*copyEnergy, reason)
 	}
-	got, _ := LowerBoundEnergy(p, sram.Energy{Compute: 1, Copy: 2})
+	got := LowerBoundEnergy(t.Context(), p, sram.Energy{Compute: 1, Copy: 2}).Energy
 	require.InDelta(t, float64(g.NumGates()+5*2), got, 1e-9) // 3 halves by 2
 }
 
@@ -470,14 +474,16 @@ func TestLowerBoundShared(t *testing.T) {
 		{"div", 30, 157, false}, {"log2", 0, 1863, false},
 	} {
 		p := sharedProblem(t, c.name)
-		got, reason := LowerBound(p)
+		b := LowerBound(t.Context(), p)
+		got, reason := b.Copies, b.Reason
 		t.Logf("%-10s %3d of %4d: %s", c.name, got, c.found, reason)
 		require.GreaterOrEqual(t, got, c.atLeast, c.name)
 		require.LessOrEqual(t, got, c.found, c.name)
-		least, _ := LowerBoundRematerialized(p)
+		least := LowerBoundRematerialized(t.Context(), p).Copies
 		require.LessOrEqual(t, least, got, c.name)
 		if c.optimal { // no gate computed again lowers the energy
-			energy, reason := LowerBoundEnergy(p, sram.DefaultEnergy)
+			e := LowerBoundEnergy(t.Context(), p, sram.DefaultEnergy)
+			energy, reason := e.Energy, e.Reason
 			most := float64(p.Graph.NumGates()) + sram.DefaultEnergy.Copy*float64(c.found)
 			require.InDelta(t, most, energy, 1e-6, "%s: %s", c.name, reason)
 		}

@@ -1,6 +1,9 @@
 package masim
 
-import "slices"
+import (
+	"context"
+	"slices"
+)
 
 // cutBound bounds the copies by minimum cuts at moments that every schedule goes
 // through: just before some gate g is computed, and the end.
@@ -46,13 +49,14 @@ import "slices"
 // held while it is live. There remains the moment at the end without the arcs of
 // back, H being the values ever held in h and never outside, or copied out.
 type cutBound struct {
-	in   *instance
-	once bool  // no gate is computed twice
-	full int32 // inputs in full arrays are nodes 1 to full
-	room int32 // of the array that inputs fill in part
-	net  flowNet
-	side []uint8 // by node, relative to the moment
-	work int64   // arcs that may still be looked at
+	in    *instance
+	once  bool  // no gate is computed twice
+	full  int32 // inputs in full arrays are nodes 1 to full
+	room  int32 // of the array that inputs fill in part
+	net   flowNet
+	side  []uint8 // by node, relative to the moment
+	lives *meter  // arcs that may still be looked at for live values
+	work  *meter  // and for copies
 
 	best   int32  // copies beyond those of inputs of full arrays
 	moment moment // that needs them
@@ -79,10 +83,11 @@ const (
 
 // newCutBound returns the bound for an instance, without moments. Where once is
 // not set, gates may be computed more than once.
-func newCutBound(in *instance, once bool) *cutBound {
+func newCutBound(ctx context.Context, in *instance, once bool) *cutBound {
 	rows := int32(in.p.Geometry.Rows)
 	inputs := in.first - 1
 	b := &cutBound{in: in, once: once, full: inputs / rows * rows, side: make([]uint8, in.values)}
+	b.lives, b.work = newMeter(ctx, liveWork), newMeter(ctx, cutWork)
 	if inputs > b.full {
 		b.room = rows - (inputs - b.full)
 	}
@@ -92,6 +97,9 @@ func newCutBound(in *instance, once bool) *cutBound {
 // moment is a gate about to be computed, -1 = the end, and the least number of
 // live values that there can be then.
 type moment struct{ gate, live int32 }
+
+// complete reports whether nothing was left out.
+func (b *cutBound) complete() bool { return b.lives.more() && b.work.more() }
 
 // search bounds the copies at the moments of most live values: among some spread
 // over the graph, and others near the best of these.
@@ -109,7 +117,7 @@ func (b *cutBound) search() {
 	moments := []moment{end}
 	seen := make([]bool, in.gates)
 	note := func(g int32) {
-		if g >= 0 && g < in.gates && !seen[g] && b.work > 0 {
+		if g >= 0 && g < in.gates && !seen[g] && b.lives.more() {
 			seen[g] = true
 			moments = append(moments, moment{g, b.live(g)})
 		}
@@ -118,7 +126,6 @@ func (b *cutBound) search() {
 		slices.SortStableFunc(moments, func(x, y moment) int { return int(y.live - x.live) })
 	}
 	if b.once {
-		b.work = liveWork
 		// The middle first, then ever finer, so that running out of work leaves
 		// no part out.
 		for d := int32(2); d <= cutSamples && d <= 2*in.gates; d *= 2 {
@@ -141,9 +148,8 @@ func (b *cutBound) search() {
 		}
 	}
 	sort()
-	b.work = cutWork
 	for _, m := range moments {
-		if b.work > 0 {
+		if b.work.more() {
 			b.at(m)
 		}
 	}
@@ -160,7 +166,7 @@ func (b *cutBound) at(m moment) {
 	lo := line{0, int64(m.live - b.room)}
 	hi := line{int64(b.sources()), -int64(b.room)}
 	last := int64(0)
-	for b.work > 0 && lo.over > 0 && hi.over < 0 {
+	for b.work.more() && lo.over > 0 && hi.over < 0 {
 		c := min((hi.s-lo.s)*cutUnit/(lo.over-hi.over), maxWeight)
 		if c < 1 || c == last || lo.s*cutUnit+c*lo.over <= int64(b.best)*cutUnit {
 			return // nothing to gain
@@ -218,20 +224,18 @@ func (b *cutBound) live(g int32) int32 {
 		}
 		f.arc(n, n+1, 1)
 	}
-	return b.flow(32)
+	return b.flow(32, b.lives)
 }
 
 // flow returns the maximum flow of the network, pushed in steps of a size, or
 // what was pushed when the work ran out: no more than the minimum cut either.
-func (b *cutBound) flow(size int32) int32 {
+func (b *cutBound) flow(size int32, m *meter) int32 {
 	f := &b.net
-	b.work -= int64(len(f.to))
+	m.spend(int64(len(f.to)))
 	for total := int32(0); ; {
-		work := f.work
-		n := f.maximise(size)
+		n := f.maximiseMetered(size, m)
 		total += n
-		b.work -= f.work - work
-		if n <= size || b.work <= 0 {
+		if n <= size || !m.more() {
 			return total
 		}
 	}
@@ -313,7 +317,7 @@ func (b *cutBound) cut(c int32) (flow, s, live int32) {
 			f.arc(n+1, n+2, c)
 		}
 	}
-	flow = b.flow(32 * cutUnit)
+	flow = b.flow(32*cutUnit, b.work)
 	f.sourceSide()
 	cuts := func(n, m int32) bool { return f.level[n] >= 0 && f.level[m] < 0 }
 	for v := b.full + 1; v < in.values; v++ {

@@ -1,6 +1,9 @@
 package masim
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // outputsBound bounds the copies by what must be held at the end.
 //
@@ -34,7 +37,7 @@ type outputsBound struct {
 	missing []int32 // by gate: fanins that are not chosen and do not follow
 	trail   []int32 // nodes that follow, as they came
 	nodes   []int32 // that may be chosen
-	work    int64   // nodes that may still be looked at
+	work    *meter  // nodes that may still be looked at
 
 	shared []bool // by gate: in B, or in H too
 	out    []bool // by gate: follows, but cannot be in D
@@ -48,11 +51,13 @@ const costEpsilon = 1e-9
 
 // newOutputsBound returns the bound for costs of a copy, which is above 0, and of
 // a gate computed again.
-func newOutputsBound(in *instance, copyCost, again float64) *outputsBound {
-	b := &outputsBound{in: in, copy: copyCost, both: min(copyCost, again), work: outputsWork}
+func newOutputsBound(ctx context.Context, in *instance, copyCost, again float64) *outputsBound {
+	b := &outputsBound{in: in, copy: copyCost, both: min(copyCost, again)}
+	work := int64(outputsWork)
 	if b.both > 0 && b.both < copyCost {
-		b.work *= 2 // more costs to refute
+		work *= 2 // more costs to refute
 	}
+	b.work = newMeter(ctx, work)
 	rows := int32(in.p.Geometry.Rows)
 	inputs := in.first - 1
 	full := inputs / rows * rows
@@ -109,8 +114,8 @@ func (b *outputsBound) least(known float64) float64 {
 
 // refutes reports whether a cost is known not to suffice.
 func (b *outputsBound) refutes(cost float64) bool {
-	b.work -= 100 // costs may lie close to each other
-	return b.work > 0 && !b.suffice(0, cost) && b.work > 0
+	b.work.spend(100) // costs may lie close to each other
+	return b.work.more() && !b.suffice(0, cost) && b.work.more()
 }
 
 // next returns the least cost above the given one that copies and second
@@ -136,9 +141,9 @@ func (b *outputsBound) suffice(from int, left float64) bool {
 	if copies == 0 {
 		return false
 	}
-	for i := from; i < len(b.nodes) && b.work > 0; i++ {
+	for i := from; i < len(b.nodes) && b.work.more(); i++ {
 		v := b.nodes[i]
-		b.work--
+		b.work.spend(1)
 		if copies == 1 && !b.completes(v) {
 			continue // v would have no user in D
 		}
@@ -188,7 +193,7 @@ func (b *outputsBound) add(v int32) {
 				b.trail = append(b.trail, x)
 			}
 		}
-		b.work -= int64(len(in.uses(w)))
+		b.work.spend(int64(len(in.uses(w))))
 	}
 }
 
@@ -212,15 +217,20 @@ func (b *outputsBound) undo(v int32, mark int) {
 // more: of gates of D that are read in h, among the first `below` nodes of the
 // trail, or of copies of outputs out of h.
 func (b *outputsBound) held(left float64, below int32) bool {
-	if b.enough(int32(left/b.copy + costEpsilon)) {
+	spare := int32(left/b.copy + costEpsilon)
+	if b.have+spare < b.need {
+		return false // nor with less to spare
+	}
+	if b.enough(spare) {
 		return true
 	}
 	if left < b.both-costEpsilon {
 		return false
 	}
 	in := b.in
-	for i := below - 1; i >= 0 && b.work > 0; i-- {
+	for i := below - 1; i >= 0 && b.work.more(); i-- {
 		v := b.trail[i]
+		b.work.spend(1)
 		if v < in.first || b.chosen[v] || b.shared[v-in.first] || len(in.uses(v)) == 0 {
 			continue
 		}
@@ -242,10 +252,10 @@ func (b *outputsBound) enough(spare int32) bool {
 		return v >= in.first && !b.chosen[v] && (!b.follows[v] || b.out[v-in.first])
 	}
 	var removed []int32
-	for changed := true; changed && have >= b.need && b.work > 0; {
+	for changed := true; changed && have >= b.need && b.work.more(); {
 		changed = false
 		for i := len(b.trail) - 1; i >= 0; i-- {
-			if b.work--; b.work <= 0 {
+			if b.work.spend(1); !b.work.more() {
 				break
 			}
 			v := b.trail[i]
@@ -264,7 +274,7 @@ func (b *outputsBound) enough(spare int32) bool {
 					bad = bad || b.chosen[x] || isOut(x)
 				}
 			}
-			b.work -= int64(len(in.uses(v)) + 3)
+			b.work.spend(int64(len(in.uses(v)) + 3))
 			if bad {
 				b.out[g] = true
 				removed = append(removed, g)

@@ -2,6 +2,7 @@ package masim
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 )
@@ -46,7 +47,7 @@ type spreadBound struct {
 	in   *instance
 	full int32 // inputs in full arrays are nodes 1 to full
 	net  flowNet
-	work int64 // arcs that may still be looked at
+	work *meter // arcs that may still be looked at
 
 	best   int32 // extra copies
 	arrays int   // that compute clean clusters at least
@@ -69,10 +70,10 @@ const (
 	spreadMost     = 64 // extra copies looked for
 )
 
-func newSpreadBound(in *instance) *spreadBound {
+func newSpreadBound(ctx context.Context, in *instance) *spreadBound {
 	rows := int32(in.p.Geometry.Rows)
 	return &spreadBound{
-		in: in, full: (in.first - 1) / rows * rows, work: spreadWork,
+		in: in, full: (in.first - 1) / rows * rows, work: newMeter(ctx, spreadWork),
 		tied: make([]bool, in.values), cluster: make([]int32, in.values),
 		past: make([]bool, in.values), future: make([]bool, in.values),
 	}
@@ -93,7 +94,7 @@ func (b *spreadBound) search() {
 		return len(in.uses(in.first+y)) - len(in.uses(in.first+x))
 	})
 	splits = splits[:min(len(splits), spreadSplits)]
-	for size := spreadLargest; size >= spreadSmallest; size = size * 2 / 3 {
+	for size := spreadLargest; size >= spreadSmallest && b.work.more(); size = size * 2 / 3 {
 		b.tie(int32(size))
 		if b.clusters > 1 {
 			b.split(splits)
@@ -165,7 +166,7 @@ func (b *spreadBound) tie(most int32) {
 			}
 		}
 	}
-	for b.match(sets, order, most) {
+	for b.work.more() && b.match(sets, order, most) {
 	}
 	slices.Sort(order)
 	for _, v := range order { // fanins come first
@@ -188,6 +189,7 @@ func (b *spreadBound) match(sets *unions, values []int32, most int32) bool {
 			}
 		}
 	}
+	b.work.spend(int64(len(links)))
 	slices.Sort(links)
 	type pair struct {
 		sets  uint64
@@ -254,7 +256,7 @@ func (b *spreadBound) split(gates []int32) {
 	for i, g := range gates {
 		b.consider([][]int32{b.rows(g, -1)})
 		for _, h := range gates[:i] {
-			if b.work <= 0 {
+			if !b.work.more() {
 				return
 			}
 			if first, second := b.rows(g, h), b.rows(h, g); first != nil && second != nil {
@@ -332,10 +334,8 @@ func (b *spreadBound) markAncestors(root int32) {
 }
 
 func (b *spreadBound) maximise(limit int32) int32 {
-	before := b.net.work
-	flow := b.net.maximise(limit)
-	b.work -= b.net.work - before + int64(len(b.net.to))
-	return flow
+	b.work.spend(int64(len(b.net.to)))
+	return b.net.maximiseMetered(limit, b.work)
 }
 
 // consider bounds the copies, one of the cases being true: the rows that each
@@ -389,7 +389,7 @@ func (b *spreadBound) consider(cases [][]int32) {
 		}
 		arrays := b.needArrays(cases, hubs)
 		hubs++
-		if arrays < 2 || arrays*int(cross) < hubs || hubs > spreadMost || b.work <= 0 {
+		if arrays < 2 || arrays*int(cross) < hubs || hubs > spreadMost || !b.work.more() {
 			return
 		}
 		if int32(hubs) > b.best {
@@ -423,7 +423,7 @@ func (b *spreadBound) needArrays(cases [][]int32, k int) int {
 func (b *spreadBound) crossings(hub int32) []int32 {
 	n := make([]int32, b.clusters)
 	for c := range n {
-		if b.alive[c] && int32(c) != hub && b.work > 0 {
+		if b.alive[c] && int32(c) != hub && b.work.more() {
 			if n[c] = b.crossing(hub, int32(c)); n[c] > 0 {
 				n[c] = min(n[c], b.crossing(int32(c), hub))
 			}

@@ -38,7 +38,8 @@ func TestLowerBound(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := Problem{andChain(c.inputs, c.idle), sram.Geometry{Arrays: 8, Rows: c.rows, Cols: 1}}
-			got, reason := LowerBound(p)
+			b := LowerBound(t.Context(), p)
+			got, reason := b.Copies, b.Reason
 			if got != c.want || reason == "" {
 				t.Errorf("LowerBound = %d (%s), want %d", got, reason, c.want)
 			}

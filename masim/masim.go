@@ -193,7 +193,7 @@ func scheduleMASIM(ctx context.Context, p Problem, o Options, improving bool) (*
 		return nil, fmt.Errorf("masim: %w: %d inputs fill all %d arrays of %d rows, no row is left to compute in",
 			ErrInfeasible, net.inputs, arrays, rows)
 	}
-	bound, _ := LowerBound(p)
+	bound := o.leastCopies(ctx, p)
 	effort := masimEfforts[min(o.Effort, High)]
 	threads := max(o.Threads, 1)
 	stop := func() bool { return ctx.Err() != nil }

@@ -16,6 +16,7 @@ type flowNet struct {
 	queue []int32
 	path  []int32
 	work  int64 // arcs looked at
+	most  int64 // of them in all, when maximise gives up; 0 = no limit
 }
 
 const source, sink = 0, 1
@@ -40,7 +41,8 @@ func (f *flowNet) arc(u, v, room int32) {
 }
 
 // maximise pushes flow from source to sink until no path is left, or until it
-// exceeds limit, and returns it.
+// exceeds limit or the work its limit, and returns it: no more than the minimum
+// cut in any case.
 func (f *flowNet) maximise(limit int32) int32 {
 	total := int32(0)
 	for total <= limit && f.levels() {
@@ -55,12 +57,22 @@ func (f *flowNet) maximise(limit int32) int32 {
 				f.room[e^1] += push
 			}
 			total += push
-			if total > limit {
-				break
+			if total > limit || f.most > 0 && f.work > f.most {
+				return total
 			}
 		}
 	}
 	return total
+}
+
+// maximiseMetered is maximise with the work that a meter has left.
+func (f *flowNet) maximiseMetered(limit int32, m *meter) int32 {
+	before := f.work
+	f.most = before + max(m.left, 1)
+	flow := f.maximise(limit)
+	f.most = 0
+	m.spend(f.work - before)
+	return flow
 }
 
 // levels labels nodes by their distance from the source; false if the sink is

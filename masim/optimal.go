@@ -73,7 +73,7 @@ func runOptimal(ctx context.Context, p Problem, o Options) (*Result, error) {
 		if best.Stopped {
 			return best, nil
 		}
-		if bound, _ := LowerBound(p); bound == most {
+		if o.leastCopies(ctx, p) == most {
 			best.Optimal = true
 			return best, nil
 		}

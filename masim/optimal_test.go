@@ -83,7 +83,7 @@ func TestOptimalRivals(t *testing.T) {
 			continue
 		}
 		replay(t, p, r.Program)
-		bound, _ := LowerBound(p)
+		bound := LowerBound(t.Context(), p).Copies
 		require.GreaterOrEqual(t, r.Copies, bound)
 		if !r.Optimal {
 			continue

@@ -338,7 +338,7 @@ func TestPaperSchedulesAreValid(t *testing.T) {
 		found++
 		replay(t, p, r.Program)
 		require.Equal(t, r.Copies, r.Program.Copies())
-		bound, _ := LowerBound(p)
+		bound := LowerBound(t.Context(), p).Copies
 		require.GreaterOrEqual(t, r.Copies, bound)
 	}
 	require.Greater(t, found, 30)
@@ -393,7 +393,7 @@ func TestPaperTableII(t *testing.T) {
 		replay(t, p, r.Program)
 		require.Equal(t, r.Copies, r.Program.Copies())
 		require.LessOrEqual(t, float64(r.Copies), 1.25*float64(row.copies), row.name)
-		bound, _ := LowerBound(p)
+		bound := LowerBound(t.Context(), p).Copies
 		require.GreaterOrEqual(t, r.Copies, bound)
 		product += math.Log(float64(r.Copies))
 		t.Logf("%-10s %5d copies, the paper %5d", row.name, r.Copies, row.copies)

@@ -63,7 +63,7 @@ func TestSchedulersRandom(t *testing.T) {
 				require.Equal(t, r.Copies, report.Copies, at)
 				require.Equal(t, p.Graph.NumGates(), report.Computes, at)
 				require.Equal(t, r.Program.ArraysUsed(), report.ArraysUsed, at)
-				bound, _ := LowerBound(p)
+				bound := LowerBound(t.Context(), p).Copies
 				require.GreaterOrEqual(t, report.Copies, bound, at)
 				require.NoError(t, simulateBoth(rng, p.Graph, r.Program), at)
 				if p.Graph.NumGates() < 40 {

@@ -55,7 +55,7 @@ func TestRivalsReplay(t *testing.T) {
 	found := make([]int, len(all))
 	for seed := range uint64(25) {
 		p, _ := smallProblem(rand.New(rand.NewPCG(seed, 81)), 60)
-		bound, _ := LowerBound(p)
+		bound := LowerBound(t.Context(), p).Copies
 		for i, s := range all {
 			r, err := s.Run(context.Background(), p, Options{Seed: seed})
 			other, err2 := s.Run(context.Background(), p, Options{Seed: seed, Threads: 3})

@@ -47,6 +47,10 @@ type Options struct {
 	Threads  int            // workers; 0 means 1. The result does not depend on it.
 	Progress func(Progress) // called from one goroutine at a time, may be nil
 
+	// Bound is that of [LowerBound], if it is known: a schedule that meets it ends the
+	// search. Nil lets the schedulers that use it compute it.
+	Bound *Bound
+
 	// Beyond the paper; schedulers with Extended set take these.
 
 	Objective     Objective
@@ -85,6 +89,14 @@ func ParseObjective(s string) (Objective, error) {
 		}
 	}
 	return 0, fmt.Errorf("masim: objective %q, expected copies, energy, cycles or rows", s)
+}
+
+// leastCopies is the bound of the options, or else computed.
+func (o Options) leastCopies(ctx context.Context, p Problem) int {
+	if o.Bound != nil {
+		return o.Bound.Copies
+	}
+	return LowerBound(ctx, p).Copies
 }
 
 func (o Options) report(p Progress) {

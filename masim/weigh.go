@@ -43,11 +43,11 @@ func newCosts(in *instance, o Options) *costs {
 
 // floor returns a cost that no schedule of p goes below, with copies over equal
 // distances and gates computed again.
-func (c *costs) floor(p Problem) int {
+func (c *costs) floor(ctx context.Context, p Problem) int {
 	if c.copy[0] == 0 {
 		return 0
 	}
-	least, _ := lowerBound(p, float64(c.copy[0]), float64(c.recompute), false)
+	least, _, _ := lowerBound(ctx, p, float64(c.copy[0]), float64(c.recompute), false)
 	return int(math.Ceil(least - 1e-3)) // costs are whole
 }
 

@@ -345,10 +345,11 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 	energy := sram.Energy{Compute: sram.DefaultEnergy.Compute, Copy: f.copyEnergy}
 	var bound boundReport
 	if f.rematerialize {
-		bound.Copies, bound.Reason = masim.LowerBoundRematerialized(p)
-		bound.Energy, bound.EnergyReason = masim.LowerBoundEnergy(p, energy)
+		b, e := masim.LowerBoundRematerialized(context.Background(), p), masim.LowerBoundEnergy(context.Background(), p, energy)
+		bound.Copies, bound.Reason, bound.Energy, bound.EnergyReason = b.Copies, b.Reason, e.Energy, e.Reason
 	} else {
-		bound.Copies, bound.Reason = masim.LowerBound(p)
+		b := masim.LowerBound(context.Background(), p)
+		bound.Copies, bound.Reason = b.Copies, b.Reason
 	}
 	if result.Optimal && bound.Copies < replay.Copies {
 		bound.Copies, bound.Reason = replay.Copies, "a search of all states of the memory found no schedule of fewer copies"
