@@ -179,12 +179,14 @@ func Run(ctx context.Context, circuits []Circuit, schedulers []masim.Scheduler, 
 			Cells: make([]Cell, len(schedulers)),
 		}
 		p := masim.Problem{Graph: g, Geometry: sram.Geometry{Arrays: o.Arrays, Rows: circuit.Rows, Cols: o.Cols}}
+		var bound *masim.Bound
+		var energy *masim.EnergyBound
 		if p.Validate() == nil {
 			b := masim.LowerBound(ctx, p)
-			row.Bound, row.BoundReason = b.Copies, b.Reason
+			bound, row.Bound, row.BoundReason = &b, b.Copies, b.Reason
 			if o.Rematerialize {
 				e := masim.LowerBoundEnergy(ctx, p, o.Energy)
-				row.EnergyBound, row.EnergyReason = e.Energy, e.Reason
+				energy, row.EnergyBound, row.EnergyReason = &e, e.Energy, e.Reason
 			}
 		}
 		run := func(j int, cell *Cell, s masim.Scheduler, again bool) {
@@ -197,7 +199,11 @@ func Run(ctx context.Context, circuits []Circuit, schedulers []masim.Scheduler, 
 				return
 			}
 			step := Step{Circuit: circuit.Name, Scheduler: cell.Scheduler, Run: i*perCircuit + j + 1, Runs: len(circuits) * perCircuit}
-			cell.run(ctx, circuit, p, s, o, again, step)
+			options := masim.Options{Effort: o.Effort, Seed: o.Seed, Threads: o.Threads, Bound: bound}
+			if again {
+				options.Rematerialize, options.Energy, options.Bound, options.EnergyBound = true, o.Energy, nil, energy
+			}
+			cell.run(ctx, circuit, p, s, o, options, step)
 		}
 		for j, s := range schedulers {
 			run(j, &row.Cells[j], s, false)
@@ -216,8 +222,8 @@ func Run(ctx context.Context, circuits []Circuit, schedulers []masim.Scheduler, 
 // againSuffix is added to the name of a scheduler that may compute gates again.
 const againSuffix = " --rematerialize"
 
-// run fills in the cell; again permits the scheduler to compute gates again.
-func (c *Cell) run(ctx context.Context, circuit *Circuit, p masim.Problem, s masim.Scheduler, o Options, again bool, step Step) {
+// run fills in the cell.
+func (c *Cell) run(ctx context.Context, circuit *Circuit, p masim.Problem, s masim.Scheduler, o Options, options masim.Options, step Step) {
 	if c.Err = p.Validate(); c.Err != nil {
 		c.Status = noSchedule(c.Err)
 		return
@@ -228,7 +234,7 @@ func (c *Cell) run(ctx context.Context, circuit *Circuit, p masim.Problem, s mas
 			o.Progress(step)
 		}
 	}
-	report(masim.Progress{Phase: "scheduling", Best: -1})
+	options.Progress = report
 	if o.Budget > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, o.Budget, errBudget)
@@ -240,54 +246,38 @@ func (c *Cell) run(ctx context.Context, circuit *Circuit, p masim.Problem, s mas
 		}
 		return o.CPU()
 	}
-	start, used := time.Now(), cpu()
-	options := masim.Options{Effort: o.Effort, Seed: o.Seed, Threads: o.Threads, Progress: report}
-	if again {
-		options.Rematerialize, options.Energy = true, o.Energy
+	timed := s
+	timed.Run = func(ctx context.Context, p masim.Problem, m masim.Options) (*masim.Result, error) {
+		start, used := time.Now(), cpu()
+		defer func() { c.Wall, c.CPU = time.Since(start), cpu()-used }()
+		return s.Run(ctx, p, m)
 	}
-	result, err := s.Run(ctx, p, options)
-	c.Wall, c.CPU = time.Since(start), cpu()-used
+	built, err := masim.Build(ctx, circuit.Network, masim.BuildOptions{
+		Options: options, Scheduler: timed, Geometry: p.Geometry, Graph: circuit.Graph, Patterns: o.Patterns,
+	})
 	cause := context.Cause(ctx)
-	if err != nil {
-		c.Status, c.Err = noSchedule(err), err
-		if cause != nil && c.Status != Infeasible {
-			c.Stopped = cause.Error()
-			c.Err = fmt.Errorf("stopped by %w before the first schedule was complete", cause)
-		}
-		return
-	}
-	if result.Stopped && cause != nil {
-		c.Stopped = cause.Error()
-	}
-	fail := func(err error) {
+	switch {
+	case errors.Is(err, masim.ErrUnverified):
 		c.Status = Failed
 		c.Err = fmt.Errorf("%w: %s on %s: %w", ErrCheck, s.Name, circuit.Name, err)
-	}
-	replay, err := masim.Check(circuit.Graph, result.Program, masim.CheckOptions{Rematerialize: again})
-	if err != nil {
-		fail(err)
 		return
-	}
-	verdict, err := masim.Verify(context.Background(), circuit.Network, result.Program, masim.VerifyOptions{
-		Patterns: o.Patterns, Seed: o.Seed, Threads: o.Threads,
-		Progress: func(done, total int) {
-			report(masim.Progress{Phase: "verifying pattern", Done: done, Total: total, Best: replay.Copies})
-		},
-	})
-	switch {
+	case errors.Is(err, masim.ErrStopped):
+		c.Status, c.Stopped, c.Err = NoResult, cause.Error(), err
+		return
 	case err != nil:
-		fail(err)
+		c.Status, c.Err = noSchedule(err), err
 		return
-	case !verdict.Equal():
-		fail(fmt.Errorf("the program does not compute the circuit: %v", verdict.First))
-		return
+	}
+	if built.Stopped && cause != nil {
+		c.Stopped = cause.Error()
 	}
 	c.Status = Done
+	replay, verdict := built.Replay, built.Verdict
 	c.Copies, c.Computes, c.ArraysUsed = replay.Copies, replay.Computes, replay.ArraysUsed
 	c.OfInputs, c.Recomputed = replay.InputCopies, replay.Recomputed
-	c.Trials = result.Trials
+	c.Trials = built.Result.Trials
 	c.Patterns, c.Proved = verdict.Patterns, verdict.Exhaustive
-	c.Energy = result.Program.Energy(o.Energy)
+	c.Energy = built.Result.Program.Energy(o.Energy)
 }
 
 func noSchedule(err error) Status {

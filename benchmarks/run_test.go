@@ -193,7 +193,7 @@ func TestRunStops(t *testing.T) {
 	c := Run(context.Background(), []Circuit{chain(t, "a", 6, 16)}, []masim.Scheduler{scheduler("waits", waits), scheduler("empty", empty)}, o)
 	require.Equal(t, []Status{Done, NoResult}, statuses(c.Rows[0]))
 	require.Equal(t, "budget", c.Rows[0].Cells[0].Stopped)
-	require.EqualError(t, c.Rows[0].Cells[1].Err, "stopped by budget before the first schedule was complete")
+	require.EqualError(t, c.Rows[0].Cells[1].Err, "masim: stopped by budget before the first schedule was complete")
 	require.NoError(t, c.Stopped)
 	require.NoError(t, c.Err())
 

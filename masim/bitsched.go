@@ -56,7 +56,7 @@ func runBitsched(ctx context.Context, p Problem, o Options) (*Result, error) {
 		return spread(ctx, p, o) // the inputs alone take more arrays than the search looks at
 	}
 	in := newInstance(p, min(p.Geometry.Arrays, maxSearchArrays))
-	b := &bitsched{in: in, o: o, best: infeasible}
+	b := &bitsched{ctx: ctx, in: in, o: o, best: infeasible}
 	if o.Objective == MinRows {
 		return b.fewestRows(ctx)
 	}
@@ -64,7 +64,7 @@ func runBitsched(ctx context.Context, p Problem, o Options) (*Result, error) {
 	switch {
 	case o.Distance != nil: // the bound is of copies
 	case o.Rematerialize: // no gate is computed again yet: so few copies would do
-		b.floorAgain = c.floor(ctx, p)
+		b.floorAgain = c.floor(ctx, p, o)
 		b.floor = b.floorAgain / max(int(c.copy[0]), 1)
 	default:
 		b.floor = o.leastCopies(ctx, p)
@@ -99,10 +99,12 @@ func runBitsched(ctx context.Context, p Problem, o Options) (*Result, error) {
 }
 
 type bitsched struct {
+	ctx   context.Context // ends evaluations; nil = nothing does
 	in    *instance
 	o     Options
-	costs *costs // nil: copies are counted
-	floor int    // cost that no schedule goes below
+	costs *costs  // nil: copies are counted
+	floor int     // cost that no schedule goes below
+	eager []int32 // of depthFirst, once it is known
 
 	floorAgain int // the same by costs, with gates computed again
 
@@ -119,8 +121,23 @@ func (b *bitsched) evaluator(pl *plan) *evaluator { return b.evaluatorOf(pl, b.c
 
 func (b *bitsched) evaluatorOf(pl *plan, c *costs) *evaluator {
 	ev := newEvaluator(b.in, pl, false)
-	ev.costs = c
+	ev.ctx, ev.costs = b.ctx, c
 	return ev
+}
+
+// wholeRun returns the cost of a plan, infeasible if that is more than the best.
+func (b *bitsched) wholeRun(pl *plan) int {
+	ev := b.evaluator(pl)
+	ev.most = b.best
+	return ev.reset()
+}
+
+// depthFirst returns an order that goes from the outputs, see eager.
+func (b *bitsched) depthFirst() []int32 {
+	if b.eager == nil {
+		b.eager = b.in.eager(b.in.depthFirst())
+	}
+	return b.eager
 }
 
 // offer keeps the plan if it is better than all before. Callers offer in an
@@ -192,17 +209,28 @@ func (b *bitsched) run(ctx context.Context, effort Effort) {
 	if home >= in.arrays {
 		home = in.arrays - 1
 	}
-	if in.gates > searchLimit {
-		home = last // one kind of start: time and memory count
-	}
 	if effort == Fast {
-		for a := home; a <= last; a++ {
-			pl := in.inArray(in.graphOrder(), a)
-			b.offer(pl, b.evaluator(pl).reset())
+		first := [][]int32{in.graphOrder()}
+		if in.gates > searchLimit {
+			// The order of a large graph may be one of many live values, of which an
+			// evaluation takes minutes.
+			first = [][]int32{b.depthFirst(), first[0]}
+		}
+		for _, order := range first {
+			for a := home; a <= last && b.best > b.floor; a++ {
+				pl := in.inArray(order, a)
+				b.offer(pl, b.wholeRun(pl))
+			}
 		}
 	}
+	if in.gates > searchLimit { // one kind of start: time and memory count
+		if home = last; b.plan != nil {
+			home = int(b.plan.array[0])
+		}
+		last = home
+	}
 
-	if b.best <= b.floor {
+	if b.best <= b.floor || ctx.Err() != nil && in.gates > searchLimit {
 		return
 	}
 	fronts := b.orders(ctx, int64(frontierShare*float64(work)), home, last, seed)
@@ -232,7 +260,7 @@ func (b *bitsched) run(ctx context.Context, effort Effort) {
 		each := int64(share * float64(work) / float64(len(runs)))
 		b.each(len(runs), func(i int) {
 			if runs[i] == nil {
-				runs[i] = newSearch(in, starts[i].plan.clone(), arrays, b.costs, seed(100+i))
+				runs[i] = newSearch(ctx, in, starts[i].plan.clone(), arrays, b.costs, seed(100+i))
 				runs[i].floor = b.floor
 			}
 			runs[i].anneal(ctx, each, hot*unit, cold*unit, tick(i))
@@ -292,7 +320,7 @@ func (b *bitsched) partitioned(ctx context.Context, fronts []*frontier, home int
 				break
 			}
 			best := start{cost: infeasible, parts: k}
-			for first := home; first <= home+1 && first+k <= in.arrays; first++ {
+			for first := home; first <= home+1 && first+k <= in.arrays && ctx.Err() == nil; first++ {
 				pl := in.inArray(f.order, first)
 				for g := range pl.array {
 					pl.array[g] += part[g]
@@ -331,6 +359,9 @@ func (b *bitsched) starts(ctx context.Context, fronts []*frontier, home, last in
 		before, after := home+i%n, home+(i%n+1)%n
 		pl := in.inArray(fronts[i/n].order, before)
 		ev := b.evaluator(pl)
+		if in.gates > searchLimit {
+			ev.most = b.best // infeasible is above all
+		}
 		best := start{pl.clone(), ev.reset(), 0}
 		if before != after && in.gates <= searchLimit {
 			at := in.gates
@@ -357,7 +388,7 @@ func (b *bitsched) starts(ctx context.Context, fronts []*frontier, home, last in
 // cost the fewest copies then for the rest. The best come first.
 func (b *bitsched) orders(ctx context.Context, work int64, home, last int, seed func(stream int) *rand.Rand) []*frontier {
 	var fronts []*frontier
-	for _, order := range [][]int32{b.in.graphOrder(), b.in.eager(b.in.depthFirst())} {
+	for _, order := range [][]int32{b.in.graphOrder(), b.depthFirst()} {
 		for a := home; a <= last; a++ {
 			fronts = append(fronts, newFrontier(b.in, order, a, seed(len(fronts))))
 		}

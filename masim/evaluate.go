@@ -1,6 +1,7 @@
 package masim
 
 import (
+	"context"
 	"math"
 	"math/bits"
 	"slices"
@@ -110,6 +111,10 @@ type evaluator struct {
 
 	pins []int32 // values that stay while others are brought
 
+	ctx     context.Context // ends whole runs; nil = nothing does
+	most    int             // cost beyond which a whole run need not go on; 0 = none
+	scanned int64           // values looked at since the context was
+
 	work   int64 // steps simulated, a measure of time that does not depend on the machine
 	onStep func(value, array, from int32)
 	onDrop func(value, array int32)
@@ -186,13 +191,24 @@ func (e *evaluator) runAll() int {
 	total := 0
 	for t := range e.in.gates {
 		n := e.step(t, nil)
-		if n < 0 {
+		if n < 0 || e.stopped() {
 			return infeasible
 		}
-		total += n
+		if total += n; e.most > 0 && total > e.most {
+			return infeasible
+		}
 	}
 	e.work += int64(e.in.gates)
 	return total
+}
+
+// stopped reports whether the context has ended. It looks every some milliseconds.
+func (e *evaluator) stopped() bool {
+	if e.scanned += 8; e.scanned < pollWork || e.ctx == nil {
+		return false
+	}
+	e.scanned = 0
+	return e.ctx.Err() != nil
 }
 
 // try evaluates the plan after changes and returns its copies, or infeasible.
@@ -224,7 +240,7 @@ func (e *evaluator) run(k int32) int {
 		end := min(t+stride, gates)
 		for ; t < end; t++ {
 			n := e.step(t, &seg.copies)
-			if n < 0 {
+			if n < 0 || e.stopped() {
 				e.work += int64((k - e.trialStart + 1) * stride)
 				return infeasible
 			}
@@ -492,6 +508,7 @@ func (e *evaluator) makeRoom(a int, t int32, pinned []int32, log *[]event) int {
 		move   = false
 	)
 	end := float32(in.gates - t + 100)
+	e.scanned += int64(e.count[a])
 	again := e.costs != nil && e.costs.rematerial
 	next := e.next[a]
 	for s, v := range e.val[a][:e.count[a]] {

@@ -95,7 +95,7 @@ func TestTryEqualsReset(t *testing.T) {
 			in = in.withClones(k.root, k.fanin)
 			pl = in.spaced(pl)
 		}
-		s := newSearch(in, pl, arrays, c, r)
+		s := newSearch(t.Context(), in, pl, arrays, c, r)
 		if s.cost == infeasible {
 			continue
 		}

@@ -104,9 +104,10 @@ func (f *frontier) improve(ctx context.Context, work int64, tick func(done float
 		gain[i], spent[i] = 1, float64(sizes[i])*float64(sizes[i])/8
 	}
 	start := f.work
+	polled := start
 	for i := 0; f.work-start < work; i++ {
-		if i%16 == 0 {
-			if ctx.Err() != nil {
+		if i%16 == 0 || f.work-polled > pollWork {
+			if polled = f.work; ctx.Err() != nil {
 				return
 			}
 			if tick != nil {

@@ -200,7 +200,7 @@ func TestRefinerGains(t *testing.T) {
 	f := newRefiner(h, side, 0.5)
 	for range 20 {
 		before := f.cut()
-		f.pass()
+		f.pass(t.Context())
 		require.LessOrEqual(t, f.cut(), before)
 		for v := range h.size() {
 			gain := int64(f.gainOf(v))

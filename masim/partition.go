@@ -166,8 +166,8 @@ func (h *hypergraph) bisect(ctx context.Context, share float64, r *rand.Rand) []
 	levels := []*hypergraph{h}
 	var maps [][]int32
 	for c := h; c.size() > smallest && ctx.Err() == nil; {
-		m, n := c.match(r)
-		if n > c.size()*9/10 {
+		m, n := c.match(ctx, r)
+		if m == nil || n > c.size()*9/10 {
 			break
 		}
 		c = c.contract(m, n)
@@ -180,7 +180,7 @@ func (h *hypergraph) bisect(ctx context.Context, share float64, r *rand.Rand) []
 	for range 8 {
 		side := coarsest.grow(share, r)
 		f := newRefiner(coarsest, side, share)
-		if cut := f.refine(); bestCut < 0 || cut < bestCut {
+		if cut := f.refine(ctx); bestCut < 0 || cut < bestCut {
 			best, bestCut = side, cut
 		}
 	}
@@ -190,7 +190,7 @@ func (h *hypergraph) bisect(ctx context.Context, share float64, r *rand.Rand) []
 			side[v] = best[maps[i][v]]
 		}
 		best = side
-		newRefiner(levels[i], best, share).refine()
+		newRefiner(levels[i], best, share).refine(ctx)
 	}
 	if len(best) != int(h.size()) {
 		return make([]uint8, h.size()) // stopped
@@ -199,8 +199,8 @@ func (h *hypergraph) bisect(ctx context.Context, share float64, r *rand.Rand) []
 }
 
 // match joins vertices in pairs that share many small nets. It returns the
-// vertex of the coarser hypergraph for each, and how many there are.
-func (h *hypergraph) match(r *rand.Rand) (coarse []int32, n int32) {
+// vertex of the coarser hypergraph for each, and how many there are; nil if ctx ends.
+func (h *hypergraph) match(ctx context.Context, r *rand.Rand) (coarse []int32, n int32) {
 	size := h.size()
 	coarse = make([]int32, size)
 	for v := range coarse {
@@ -210,7 +210,10 @@ func (h *hypergraph) match(r *rand.Rand) (coarse []int32, n int32) {
 	score := make([]float32, size)
 	var near []int32
 	order := r.Perm(int(size))
-	for _, o := range order {
+	for i, o := range order {
+		if i%4096 == 0 && ctx.Err() != nil {
+			return nil, 0
+		}
 		v := int32(o)
 		if coarse[v] >= 0 {
 			continue
@@ -368,10 +371,10 @@ func (f *refiner) cut() int64 {
 	return c
 }
 
-// refine runs passes until one brings nothing, and returns the nets cut.
-func (f *refiner) refine() int64 {
+// refine runs passes until one brings nothing or ctx ends, and returns the nets cut.
+func (f *refiner) refine(ctx context.Context) int64 {
 	for range 12 {
-		if !f.pass() {
+		if ctx.Err() != nil || !f.pass(ctx) {
 			break
 		}
 	}
@@ -417,7 +420,7 @@ func (f *refiner) take(v int32) {
 
 // pass moves vertices one after another, each once, best gain first, and keeps
 // the best prefix of the moves. It reports whether that is any better.
-func (f *refiner) pass() bool {
+func (f *refiner) pass(ctx context.Context) bool {
 	h := f.h
 	for i := range f.bucket {
 		f.bucket[i] = -1
@@ -445,7 +448,7 @@ func (f *refiner) pass() bool {
 	patience := 200 + int(h.size()/20)
 	for len(moved)-bestAt < patience {
 		v := f.pick()
-		if v < 0 {
+		if v < 0 || len(moved)%4096 == 4095 && ctx.Err() != nil {
 			break
 		}
 		f.take(v)

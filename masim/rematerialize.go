@@ -7,7 +7,7 @@ import "context"
 // was found without stays if it takes no more energy. It returns the search that
 // has the best plan, and the costs of that plan.
 func (b *bitsched) rematerialize(ctx context.Context, c *costs) (*bitsched, *costs) {
-	again := &bitsched{in: b.in, o: b.o, costs: c, best: infeasible, trials: b.trials, copies: -1, floor: b.floorAgain}
+	again := &bitsched{ctx: b.ctx, in: b.in, o: b.o, costs: c, best: infeasible, trials: b.trials, copies: -1, floor: b.floorAgain}
 	once := *c
 	once.rematerial = false
 	least := infeasible

@@ -50,6 +50,8 @@ type Options struct {
 	// Bound is that of [LowerBound], if it is known: a schedule that meets it ends the
 	// search. Nil lets the schedulers that use it compute it.
 	Bound *Bound
+	// EnergyBound is that of [LowerBoundEnergy], likewise, for Rematerialize.
+	EnergyBound *EnergyBound
 
 	// Beyond the paper; schedulers with Extended set take these.
 
@@ -97,6 +99,14 @@ func (o Options) leastCopies(ctx context.Context, p Problem) int {
 		return o.Bound.Copies
 	}
 	return LowerBound(ctx, p).Copies
+}
+
+// energy is that of the options or, without any, the default.
+func (o Options) energy() sram.Energy {
+	if o.Energy == (sram.Energy{}) {
+		return sram.DefaultEnergy
+	}
+	return o.Energy
 }
 
 func (o Options) report(p Progress) {

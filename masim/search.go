@@ -41,9 +41,9 @@ type search struct {
 	taken      []int32
 }
 
-func newSearch(in *instance, pl *plan, arrays []uint8, c *costs, r *rand.Rand) *search {
+func newSearch(ctx context.Context, in *instance, pl *plan, arrays []uint8, c *costs, r *rand.Rand) *search {
 	s := &search{in: in, ev: newEvaluator(in, pl, true), r: r, arrays: arrays}
-	s.ev.costs = c
+	s.ev.ctx, s.ev.costs = ctx, c
 	s.mark = make([]int32, in.gates)
 	s.node = make([]int32, in.values)
 	s.seen = make([]int32, in.values)

@@ -45,6 +45,9 @@ type VerifyOptions struct {
 	// inputs, whatever Patterns is: pattern k has bit i of k at input i.
 	Exhaustive bool
 
+	// Least is how many patterns are run even if ctx has ended, rounded up to blocks.
+	Least int
+
 	Seed    uint64 // of the random patterns
 	Threads int    // workers; 0 means 1. The result does not depend on it.
 
@@ -129,7 +132,7 @@ func Verify(ctx context.Context, n *netlist.Network, p *sram.Program, o VerifyOp
 	if err != nil {
 		return nil, fmt.Errorf("masim: verify: %w", err)
 	}
-	v := &verifier{ctx: ctx, n: n, code: code, ps: ps, progress: o.Progress}
+	v := &verifier{ctx: ctx, n: n, code: code, ps: ps, progress: o.Progress, least: (o.Least + 63) / 64}
 	if len(o.Stuck) > 0 {
 		if v.faulty, err = code.WithFaults(sram.Faults{Stuck: o.Stuck, EveryBitline: true}); err != nil {
 			return nil, fmt.Errorf("masim: verify: %w", err)
@@ -200,6 +203,7 @@ type verifier struct {
 	ps       *patternSet
 	progress func(done, total int)
 	words    int // words of a block
+	least    int // words that are run even if ctx has ended
 	total    int // words of all patterns
 	next     atomic.Int64
 
@@ -223,9 +227,9 @@ func (v *verifier) work() {
 	ins, outs := v.n.NumInputs(), v.n.NumOutputs()
 	in, got := make([]uint64, ins*v.words), make([]uint64, outs*v.words)
 	bad := make([]uint64, v.words) // patterns of the block with a mismatch
-	for v.ctx.Err() == nil {
+	for {
 		first := (int(v.next.Add(1)) - 1) * v.words
-		if first >= v.total {
+		if first >= v.total || v.ctx.Err() != nil && first >= v.least {
 			return
 		}
 		w := min(v.words, v.total-first)

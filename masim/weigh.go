@@ -20,10 +20,7 @@ func newCosts(in *instance, o Options) *costs {
 	if o.Distance == nil && !o.Rematerialize {
 		return nil
 	}
-	e := o.Energy
-	if e == (sram.Energy{}) {
-		e = sram.DefaultEnergy
-	}
+	e := o.energy()
 	if o.Objective == MinCycles {
 		e = sram.Energy{Compute: 1, Copy: 1}
 	}
@@ -43,11 +40,17 @@ func newCosts(in *instance, o Options) *costs {
 
 // floor returns a cost that no schedule of p goes below, with copies over equal
 // distances and gates computed again.
-func (c *costs) floor(ctx context.Context, p Problem) int {
+func (c *costs) floor(ctx context.Context, p Problem, o Options) int {
 	if c.copy[0] == 0 {
 		return 0
 	}
-	least, _, _ := lowerBound(ctx, p, float64(c.copy[0]), float64(c.recompute), false)
+	e := o.energy()
+	var least float64
+	if b := o.EnergyBound; b != nil && float64(c.copy[0]) == e.Copy*costUnit && float64(c.recompute) == e.Compute*costUnit {
+		least = (b.Energy - float64(p.Graph.NumGates())*e.Compute) * costUnit
+	} else {
+		least, _, _ = lowerBound(ctx, p, float64(c.copy[0]), float64(c.recompute), false)
+	}
 	return int(math.Ceil(least - 1e-3)) // costs are whole
 }
 
@@ -104,9 +107,9 @@ func (b *bitsched) weigh(ctx context.Context, c *costs) {
 		if c.rematerial {
 			k := in.newClones(int(in.gates)/cloneSpacing + 8)
 			x := in.withClones(k.root, k.fanin)
-			runs[i] = newSearch(x, x.spaced(b.plan), arrays, c, r)
+			runs[i] = newSearch(ctx, x, x.spaced(b.plan), arrays, c, r)
 		} else {
-			runs[i] = newSearch(in, b.plan.clone(), arrays, c, r)
+			runs[i] = newSearch(ctx, in, b.plan.clone(), arrays, c, r)
 		}
 		runs[i].floor = floor
 		runs[i].anneal(ctx, work/int64(len(runs)), hotStart*costUnit, coldEnd*costUnit, tick(i))

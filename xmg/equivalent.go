@@ -48,7 +48,10 @@ type Equivalence struct {
 	// Undecided are the outputs, by number, that are neither proved equal nor
 	// known to differ; for verdict Different it is not complete.
 	Undecided []int
-	Stats     EquivalenceStats
+	// Proved is, of [EquivalentAlong], the last circuit of the row that is known to
+	// equal the first.
+	Proved int
+	Stats  EquivalenceStats
 }
 
 // Witness is an input pattern for which two circuits differ. Both were

@@ -13,6 +13,7 @@ const trailConflicts = 10_000
 // only: any circuits may stand in it.
 func EquivalentAlong(ctx context.Context, row []*Graph, opt EquivalenceOptions) (Equivalence, error) {
 	all := Equivalence{Verdict: Equal}
+	proved := 0
 	if len(row) == 0 {
 		return all, nil
 	}
@@ -34,10 +35,13 @@ func EquivalentAlong(ctx context.Context, row []*Graph, opt EquivalenceOptions) 
 				e, err = (&miter{pattern: e.Witness.Inputs}).different(row[0], g)
 			}
 			e.Stats = all.Stats
+			if e.Proved = proved; e.Verdict == Equal {
+				e.Proved = i + 1
+			}
 			return e, err
 		}
 		if e.Verdict == Equal {
-			from = g
+			from, proved = g, i+1
 		}
 	}
 	return all, nil

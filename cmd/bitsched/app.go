@@ -26,7 +26,7 @@ const (
 	exitCheck      = 1   // a check failed: mismatch, broken rule
 	exitUsage      = 2   // bad usage, bad input, or a file that cannot be read or written
 	exitInfeasible = 3   // no schedule fits the machine
-	exitAborted    = 130 // by Ctrl-C, as shells report it
+	exitAborted    = 130 // by Ctrl-C, as shells report it, or by --budget, before there was a result
 )
 
 // errCheck is wrapped by the error of a check that failed.
@@ -79,13 +79,35 @@ func (a *app) run(args []string) int {
 	defer a.interrupt.close()
 	root := a.rootCommand()
 	root.SetArgs(args)
+	out := &checkedWriter{w: a.stdout}
+	root.SetOut(out)
 	err := root.Execute()
+	if err == nil && out.err != nil {
+		err = fmt.Errorf("bitsched: write stdout: %w", cause(out.err))
+	}
 	if err == nil || errors.Is(err, syscall.EPIPE) {
 		// The reader of stdout has seen enough: not an error of ours.
 		return exitOK
 	}
-	fmt.Fprintln(a.stderr, plain(err))
+	// A verdict that an interrupt left open is on stdout, and the interrupt was answered.
+	if !errors.Is(err, errInterrupt) || !errors.Is(err, errCheck) || !a.interrupt.answered() {
+		fmt.Fprintln(a.stderr, plain(err))
+	}
 	return exitCode(err)
+}
+
+// checkedWriter keeps the first error, which cobra does not look at.
+type checkedWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (w *checkedWriter) Write(p []byte) (int, error) {
+	n, err := w.w.Write(p)
+	if w.err == nil {
+		w.err = err
+	}
+	return n, err
 }
 
 func exitCode(err error) int {
@@ -96,7 +118,7 @@ func exitCode(err error) int {
 		return exitCheck
 	case errors.Is(err, masim.ErrInfeasible):
 		return exitInfeasible
-	case errors.Is(err, errInterrupt):
+	case errors.Is(err, errInterrupt), errors.Is(err, errBudget):
 		return exitAborted
 	}
 	return exitUsage
@@ -168,11 +190,11 @@ func (a *app) rootCommand() *cobra.Command {
 	if help := root.HelpFunc(); a.width > 0 {
 		root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 			var b strings.Builder
+			out := cmd.OutOrStdout()
 			cmd.SetOut(&b)
 			help(cmd, args)
-			cmd.SetOut(a.stdout)
-			// There is nobody to tell that help could not be printed.
-			_ = a.printText(wrapHelp(b.String(), a.width))
+			cmd.SetOut(out)
+			_, _ = io.WriteString(out, wrapHelp(b.String(), a.width)) // run looks at the error
 		})
 	}
 	root.AddCommand(

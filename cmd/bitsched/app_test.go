@@ -26,7 +26,7 @@ func TestExitCode(t *testing.T) {
 		{fmt.Errorf("%w: bits", errCheck), 1},
 		{errors.New("anything"), 2},
 		{fmt.Errorf("masim: %w", masim.ErrInfeasible), 3},
-		{fmt.Errorf("stopped by %w", errBudget), 2},
+		{fmt.Errorf("stopped by %w", errBudget), 130},
 		{fmt.Errorf("stopped by %w", errInterrupt), 130},
 	} {
 		if got := exitCode(c.err); got != c.want {
@@ -77,19 +77,17 @@ func TestBrokenPipe(t *testing.T) {
 // those.
 func TestAbort(t *testing.T) {
 	dir := t.TempDir()
-	file := func(name string) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, nil, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	open, done := file("open"), file("done")
+	open, done := filepath.Join(dir, "open"), filepath.Join(dir, "done")
 	var stderr bytes.Buffer
 	code := -1
 	in := newInterrupts(&stderr, func(c int) { code = c })
-	in.addTemp(open)
-	in.addTemp(done)
+	for _, path := range []string{open, done} {
+		f, err := in.createTemp(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+	}
 	in.removeTemp(done)
 
 	stopped := 0

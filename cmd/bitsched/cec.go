@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -94,23 +93,26 @@ func (a *app) cec(cmd *cobra.Command, fileA, fileB string, f cecFlags) error {
 	}
 	line := a.newProgress()
 	defer line.clear()
+	s := a.startBudget(f.budget)
+	defer s.end()
 	var graphs [2]*xmg.Graph
 	r := &cecResult{Undecided: []int{}}
 	for i, file := range []string{fileA, fileB} {
-		n, err := a.readCircuit(file, line)
+		n, err := a.readCircuit(s.ctx, file, line)
 		if err != nil {
 			return err
 		}
-		graphs[i], err = xmg.FromNetwork(context.Background(), n, xmg.Options{NoMap: true, Progress: line.mapping})
+		graphs[i], err = xmg.FromNetwork(s.ctx, n, xmg.Options{NoMap: true, Progress: a.graphProgress(line)})
 		if err != nil {
-			return err
+			return s.reasonOf(err)
 		}
 		*[2]*cecCircuit{&r.A, &r.B}[i] = cecCircuit{fileName(file), newNetlistReport(file, n.Name, graphs[i])}
 	}
 	fileA, fileB = fileName(fileA), fileName(fileB)
 	ga, gb := graphs[0], graphs[1]
-	s := a.startStoppable(f.budget, line, "stopping the proof")
-	e, err := xmg.Equivalent(s.ctx, ga, gb, xmg.EquivalenceOptions{Progress: line.mapping})
+	a.onInterrupt(s, line, "stopping the proof")
+	a.phase(line, "proving")
+	e, err := xmg.Equivalent(s.ctx, ga, gb, xmg.EquivalenceOptions{Progress: a.graphProgress(line)})
 	if err != nil {
 		if r.Stopped = s.stopped(); r.Stopped == "" {
 			return fmt.Errorf("bitsched: %s and %s: %w", fileA, fileB, err)
@@ -136,6 +138,9 @@ func (a *app) cec(cmd *cobra.Command, fileA, fileB string, f cecFlags) error {
 	case xmg.Different:
 		return fmt.Errorf("%w: %s and %s differ: %s", errCheck, fileA, fileB, r.Witness)
 	case xmg.Undecided:
+		if r.Stopped == errInterrupt.Error() {
+			return fmt.Errorf("%w: %s and %s undecided: %w", errCheck, fileA, fileB, errInterrupt)
+		}
 		return fmt.Errorf("%w: %s and %s: %s", errCheck, fileA, fileB, undecided(len(r.Undecided), ga.NumOutputs(), r.Stopped))
 	}
 	return err

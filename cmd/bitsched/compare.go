@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -193,20 +194,20 @@ func (a *app) compare(cmd *cobra.Command, files []string, f compareFlags) error 
 		return err
 	}
 
-	search := a.startStoppable(0, line, "finishing with the results so far")
+	search := a.startBudget(0)
 	defer search.end()
+	synthesis := masim.Options{Effort: opts.Effort, Seed: opts.Seed, Progress: line.report}
 	made := map[*netlist.Network]*xmg.Graph{}
 	for i := range circuits {
 		c := &circuits[i]
 		if made[c.Network] == nil {
-			made[c.Network], err = search.synthesize(c.Network, xmg.SynthOptions{Effort: opts.Effort, Seed: opts.Seed}, f.budget, line)
-			if err != nil {
+			if made[c.Network], _, err = masim.Synthesize(search.ctx, c.Network, synthesis, f.budget); err != nil {
 				return err
 			}
 		}
 		c.Graph = made[c.Network]
 	}
-	report := a.searchProgress(line)
+	report := a.onceThereIs(search, line, "finishing with the results so far", a.searchProgress(line))
 	opts.Progress = func(s benchmarks.Step) {
 		s.Phase = fmt.Sprintf("%d/%d %s, %s: %s", s.Run, s.Runs, s.Circuit, s.Scheduler, s.Phase)
 		report(s.Progress)
@@ -273,7 +274,7 @@ func (a *app) readCircuits(cmd *cobra.Command, files []string, f compareFlags, l
 	}
 	var circuits []benchmarks.Circuit
 	for _, file := range files {
-		n, err := a.readCircuit(file, line)
+		n, err := a.readCircuit(context.Background(), file, line)
 		if err != nil {
 			return nil, err
 		}

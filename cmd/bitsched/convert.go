@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/bitsched/bitsched/masim"
 	"github.com/bitsched/bitsched/netlist"
 )
 
@@ -37,7 +39,7 @@ func (a *app) convertCommand() *cobra.Command {
 			}
 			line := a.newProgress()
 			defer line.clear()
-			n, err := a.readCircuit(args[0], line)
+			n, err := a.readCircuit(context.Background(), args[0], line)
 			if err != nil {
 				return err
 			}
@@ -54,16 +56,16 @@ func (a *app) convertCommand() *cobra.Command {
 	return cmd
 }
 
-// readCircuit reads a circuit from a file or, for "-", from stdin.
-func (a *app) readCircuit(path string, line *progressLine) (*netlist.Network, error) {
+// readCircuit reads a circuit from a file or, for "-", from stdin, until ctx ends.
+func (a *app) readCircuit(ctx context.Context, path string, line *progressLine) (*netlist.Network, error) {
 	line.phase("reading " + fileName(path))
 	if path != "-" {
-		return netlist.ReadFile(path)
+		return masim.ReadCircuit(ctx, func() (*netlist.Network, error) { return netlist.ReadFile(path) })
 	}
 	if f, ok := a.stdin.(*os.File); ok {
 		if st, err := f.Stat(); err == nil && st.IsDir() {
 			return nil, fmt.Errorf("%s: is a directory, expected a circuit", stdinName)
 		}
 	}
-	return netlist.Read(a.stdin, stdinName, netlist.ReadOptions{})
+	return masim.ReadCircuit(ctx, func() (*netlist.Network, error) { return netlist.Read(a.stdin, stdinName, netlist.ReadOptions{}) })
 }

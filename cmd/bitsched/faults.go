@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,7 @@ import (
 	"github.com/bitsched/bitsched/benchmarks"
 	"github.com/bitsched/bitsched/lowering/arith"
 	"github.com/bitsched/bitsched/masim"
+	"github.com/bitsched/bitsched/netlist"
 	"github.com/bitsched/bitsched/sram"
 	"github.com/bitsched/bitsched/xmg"
 )
@@ -269,15 +271,9 @@ func (a *app) faults(cmd *cobra.Command, args []string, f faultsFlags) error {
 		return err
 	}
 
-	ctx, cancel := context.WithCancelCause(context.Background())
-	defer cancel(nil)
-	disarm := a.interrupt.onFirst(func() {
-		cancel(errInterrupt)
-		line.note("interrupted: finishing with the trials so far (Ctrl-C again to abort)")
-	})
-	defer disarm()
-	prog, file, err := a.faultyProgram(ctx, args, f, g, masim.Options{
-		Effort: effort, Seed: f.seed, Threads: workers, Energy: sram.DefaultEnergy, Progress: a.searchProgress(line),
+	prog, file, err := a.faultyProgram(args, f, n, masim.BuildOptions{
+		Options: masim.Options{Effort: effort, Seed: f.seed, Threads: workers, Energy: sram.DefaultEnergy, Progress: a.searchProgress(line)},
+		Graph:   g, Geometry: sram.Geometry{Arrays: f.arrays, Rows: f.rows, Cols: f.cols},
 	}, line)
 	if err != nil {
 		return err
@@ -285,10 +281,8 @@ func (a *app) faults(cmd *cobra.Command, args []string, f faultsFlags) error {
 	if err := sameInterface(n, args[0], prog, file); err != nil {
 		return err
 	}
-	verdict, err := masim.Verify(ctx, n, prog, masim.VerifyOptions{Seed: f.seed, Threads: workers, Progress: line.patterns})
+	verdict, err := masim.Verify(context.Background(), n, prog, masim.VerifyOptions{Seed: f.seed, Threads: workers, Progress: line.patterns})
 	switch {
-	case ctx.Err() != nil:
-		return fmt.Errorf("bitsched: stopped by %w before the first trial was complete", context.Cause(ctx))
 	case err != nil:
 		return fmt.Errorf("%w: %s cannot run as %s: %w", errCheck, file, fileName(args[0]), err)
 	case !verdict.Equal():
@@ -297,7 +291,7 @@ func (a *app) faults(cmd *cobra.Command, args []string, f faultsFlags) error {
 
 	netlist, program := newNetlistReport(args[0], n.Name, g), newProgramReport(file, prog)
 	r := &faultsResult{Netlist: &netlist, Program: &program, Seed: f.seed}
-	return a.campaigns(ctx, r, models, values, f, line, disarm, func(m faultModel, progress func(done, total int)) (*arith.FaultReport, error) {
+	return a.campaigns(r, models, values, f, line, func(ctx context.Context, m faultModel, progress func(done, total int)) (*arith.FaultReport, error) {
 		c := sram.Campaign{
 			Program: prog, Faults: m.faults(), Trials: f.trials, Seed: f.seed, Threads: workers, Reference: n.Simulate, Progress: progress,
 		}
@@ -308,14 +302,18 @@ func (a *app) faults(cmd *cobra.Command, args []string, f faultsFlags) error {
 
 // campaigns runs the campaigns of a sweep and reports them. One that was
 // interrupted is the last.
-func (a *app) campaigns(ctx context.Context, r *faultsResult, models []faultModel, values []float64, f faultsFlags, line *progressLine, disarm func(),
-	run func(m faultModel, progress func(done, total int)) (*arith.FaultReport, error)) error {
+func (a *app) campaigns(r *faultsResult, models []faultModel, values []float64, f faultsFlags, line *progressLine,
+	run func(ctx context.Context, m faultModel, progress func(done, total int)) (*arith.FaultReport, error)) error {
 	if len(f.sweep) > 0 {
 		r.SweepOf = f.sweepOf
 	}
+	s := a.startBudget(0)
+	defer s.end()
+	var first sync.Once
 	report := a.searchProgress(line)
 	for i, m := range models {
-		found, err := run(m, func(done, total int) {
+		found, err := run(s.ctx, m, func(done, total int) {
+			first.Do(func() { a.onInterrupt(s, line, "finishing with the trials so far") })
 			report(masim.Progress{Phase: "trial", Done: done, Total: total, Best: -1})
 		})
 		if err != nil && !errors.Is(err, errInterrupt) {
@@ -333,10 +331,10 @@ func (a *app) campaigns(ctx context.Context, r *faultsResult, models []faultMode
 			break
 		}
 	}
-	disarm()
+	s.disarm()
 	line.clear()
 	if len(r.Campaigns) == 0 {
-		return fmt.Errorf("bitsched: stopped by %w before the first trial was complete", context.Cause(ctx))
+		return fmt.Errorf("bitsched: stopped by %w before the first trial was complete", context.Cause(s.ctx))
 	}
 	if f.svg != "" {
 		if err := a.writeFaultFigure(r, f); err != nil {
@@ -351,28 +349,17 @@ func (a *app) campaigns(ctx context.Context, r *faultsResult, models []faultMode
 }
 
 // faultyProgram reads the program, or schedules the circuit.
-func (a *app) faultyProgram(ctx context.Context, args []string, f faultsFlags, g *xmg.Graph, o masim.Options, line *progressLine) (*sram.Program, string, error) {
+func (a *app) faultyProgram(args []string, f faultsFlags, n *netlist.Network, o masim.BuildOptions, line *progressLine) (*sram.Program, string, error) {
 	if len(args) == 2 {
 		line.phase("reading " + fileName(args[1]))
 		prog, _, err := a.readProgram(args[1])
 		return prog, fileName(args[1]), err
 	}
-	p := masim.Problem{Graph: g, Geometry: sram.Geometry{Arrays: f.arrays, Rows: f.rows, Cols: f.cols}}
-	if err := p.Validate(); err != nil {
-		return nil, "", err
-	}
-	s, err := masim.Lookup(defaultScheduler())
+	built, err := masim.Build(context.Background(), n, o)
 	if err != nil {
-		return nil, "", err
+		return nil, "", buildError(args[0], err)
 	}
-	result, err := s.Run(ctx, p, o)
-	if ctx.Err() != nil {
-		return nil, "", fmt.Errorf("bitsched: stopped by %w before the first trial was complete", context.Cause(ctx))
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	return result.Program, "schedule of " + fileName(args[0]), nil
+	return built.Result.Program, "schedule of " + fileName(args[0]), nil
 }
 
 func (a *app) writeFaultFigure(r *faultsResult, f faultsFlags) error {

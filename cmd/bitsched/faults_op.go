@@ -114,15 +114,8 @@ func (a *app) faultsOperation(cmd *cobra.Command, name string, f faultsFlags) er
 	if !slices.ContainsFunc(p.Args, func(i int) bool { return p.Op.ArgFormat(p.Type, i) != nil }) {
 		operands = arith.UniformBits // none is a floating-point number
 	}
-	ctx, cancel := context.WithCancelCause(context.Background())
-	defer cancel(nil)
-	disarm := a.interrupt.onFirst(func() {
-		cancel(errInterrupt)
-		line.note("interrupted: finishing with the trials so far (Ctrl-C again to abort)")
-	})
-	defer disarm()
 	r := &faultsResult{Operation: newOperationReport(p, f.cols, operands.String()), Seed: f.seed}
-	return a.campaigns(ctx, r, models, values, f, line, disarm, func(m faultModel, progress func(done, total int)) (*arith.FaultReport, error) {
+	return a.campaigns(r, models, values, f, line, func(ctx context.Context, m faultModel, progress func(done, total int)) (*arith.FaultReport, error) {
 		c := arith.FaultCampaign{
 			Program: p, Faults: m.faults(), Operands: operands, Trials: f.trials, Cols: f.cols, Seed: f.seed, Threads: workers, Progress: progress,
 		}

@@ -11,7 +11,8 @@ import (
 
 // interrupts turns Ctrl-C (and SIGTERM) into what the program promises: while a
 // search runs, the first one stops the search and the second one aborts; at any
-// other time the first one aborts. An abort leaves no temporary file behind.
+// other time the first one aborts, as SIGHUP always does. An abort leaves no
+// temporary file behind. Each is answered by one line.
 type interrupts struct {
 	stderr io.Writer
 	exit   func(int)
@@ -19,6 +20,7 @@ type interrupts struct {
 
 	mu    sync.Mutex
 	stop  func()              // stops the running search, nil = none runs
+	first bool                // an interrupt has stopped a search, and said so
 	temps map[string]struct{} // files to remove on abort
 }
 
@@ -30,8 +32,15 @@ func (in *interrupts) listen() {
 	// A closed pipe is an error of the write, not a reason to die half way.
 	signal.Ignore(syscall.SIGPIPE)
 	signal.Notify(in.ch, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signal.Notify(in.ch, syscall.SIGHUP)
+	}
 	go func() {
-		for range in.ch {
+		for s := range in.ch {
+			if s == syscall.SIGHUP {
+				in.hungUp()
+				continue
+			}
 			in.signalled()
 		}
 	}()
@@ -46,15 +55,33 @@ func (in *interrupts) signalled() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if stop := in.stop; stop != nil {
-		in.stop = nil
+		in.stop, in.first = nil, true
 		stop()
 		return
 	}
+	in.abort()
+}
+
+func (in *interrupts) abort() {
 	for path := range in.temps {
 		os.Remove(path)
 	}
 	fmt.Fprintln(in.stderr, "bitsched: interrupted")
 	in.exit(exitAborted)
+}
+
+// hungUp aborts at once: there is no terminal any more that a result could go to.
+func (in *interrupts) hungUp() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.abort()
+}
+
+// answered reports whether an interrupt was answered by a line of its own.
+func (in *interrupts) answered() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.first
 }
 
 // onFirst makes the next interrupt call stop instead of aborting. The function
@@ -77,11 +104,16 @@ func (in *interrupts) stopping() bool {
 	return in.stop == nil
 }
 
-// addTemp notes a temporary file that an abort must remove.
-func (in *interrupts) addTemp(path string) {
+// createTemp creates a file that an abort removes; it must not exist. It is not created
+// once an abort has begun.
+func (in *interrupts) createTemp(path string) (*os.File, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.temps[path] = struct{}{}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err == nil {
+		in.temps[path] = struct{}{}
+	}
+	return f, err
 }
 
 func (in *interrupts) removeTemp(path string) {

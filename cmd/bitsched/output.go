@@ -116,11 +116,20 @@ func resolve(path string) (target string, special bool, err error) {
 	info, err := os.Stat(target)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		if to, err := os.Readlink(target); err == nil {
+			return "", false, fmt.Errorf("bitsched: write %s: is a link to %s, which does not exist", path, to)
+		}
 		return target, false, nil
 	case err != nil:
 		return "", false, fmt.Errorf("bitsched: write %s: %w", path, cause(err))
 	case info.IsDir():
 		return "", false, fmt.Errorf("bitsched: write %s: is a directory", path)
+	case info.Mode().IsRegular():
+		// To replace a file takes no permission of its own, but whoever made it
+		// read-only did not mean that.
+		if err := writable(target, info); err != nil {
+			return "", false, fmt.Errorf("bitsched: write %s: %w", path, err)
+		}
 	}
 	return target, !info.Mode().IsRegular(), nil
 }
@@ -131,12 +140,10 @@ func (a *app) createTemp(target string) (*os.File, error) {
 	dir, base := filepath.Split(target)
 	for try := 0; ; try++ {
 		path := filepath.Join(dir, fmt.Sprintf(".%s.%08x.tmp", base, rand.Uint32()))
-		a.interrupt.addTemp(path)
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		f, err := a.interrupt.createTemp(path)
 		if err == nil {
 			return f, nil
 		}
-		a.interrupt.removeTemp(path)
 		if !errors.Is(err, fs.ErrExist) || try == 100 {
 			return nil, fmt.Errorf("bitsched: write %s: %w", target, cause(err))
 		}

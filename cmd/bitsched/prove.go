@@ -17,7 +17,7 @@ type proofReport struct {
 	Verdict   string         `json:"verdict"`   // equal, different or undecided
 	Witness   *witnessReport `json:"witness"`   // a is the circuit, b the program; null unless different
 	Undecided []int          `json:"undecided"` // outputs neither proved equal nor known to differ
-	Stopped   string         `json:"stopped"`   // "" or "interrupt"
+	Stopped   string         `json:"stopped"`   // "", "budget" or "interrupt"
 
 	outputs int
 }
@@ -25,23 +25,31 @@ type proofReport struct {
 // prove compares what a program computes with the circuit as it was read, for
 // all inputs. Ctrl-C stops the proof.
 func (a *app) prove(n *netlist.Network, prog *sram.Program, line *progressLine) (*proofReport, error) {
-	g, err := xmg.FromNetwork(context.Background(), n, xmg.Options{NoMap: true, Progress: line.mapping})
+	g, err := xmg.FromNetwork(context.Background(), n, xmg.Options{NoMap: true, Progress: a.graphProgress(line)})
 	if err != nil {
 		return nil, err
 	}
 	s := a.startStoppable(0, line, "stopping the proof")
 	defer s.end()
-	e, err := masim.Prove(s.ctx, g, prog, xmg.EquivalenceOptions{Progress: line.mapping})
+	e, err := masim.Prove(s.ctx, g, prog, xmg.EquivalenceOptions{Progress: a.graphProgress(line)})
 	stopped := s.stopped()
 	if err != nil && stopped == "" {
 		return nil, err
+	}
+	return newProofReport(g, &e, stopped), nil
+}
+
+// newProofReport reports a proof about the circuit g; nil for none.
+func newProofReport(g *xmg.Graph, e *xmg.Equivalence, stopped string) *proofReport {
+	if e == nil {
+		return nil
 	}
 	p := &proofReport{Verdict: e.Verdict.String(), Witness: newWitnessReport(g, e.Witness), Undecided: []int{}, outputs: g.NumOutputs()}
 	if e.Verdict == xmg.Undecided {
 		p.Undecided = append(p.Undecided, e.Undecided...)
 		p.Stopped = stopped
 	}
-	return p, nil
+	return p
 }
 
 // proved tells whether there was a proof, and it is one of equality.
@@ -62,6 +70,9 @@ func (p *proofReport) text() string {
 func (p *proofReport) check(prog, circuit string) error {
 	if p == nil || p.proved() {
 		return nil
+	}
+	if p.Stopped == errInterrupt.Error() {
+		return fmt.Errorf("%w: %s is not proved to compute %s: stopped by %w", errCheck, prog, circuit, errInterrupt)
 	}
 	return fmt.Errorf("%w: %s is not proved to compute %s: %s", errCheck, prog, circuit, p.text())
 }

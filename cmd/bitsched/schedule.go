@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +53,10 @@ program computes the circuit; if that cannot be decided, the exit code is 1.
 The result depends on the circuit, the flags and the seed only, not on the
 number of threads; a --budget that cuts the search short makes it depend on the
 machine too. Ctrl-C stops the search and gives the best schedule so far; a
-second Ctrl-C aborts.`
+second Ctrl-C aborts. Either holds in every phase: reading, synthesis, bounding,
+the search, verification and proof. What was stopped is delivered a second later,
+and one more for each million gates; where there is no schedule yet, the exit code
+is 130.`
 
 const scheduleExample = `  bitsched schedule mult.aig --rows 256
   bitsched schedule mult.aig --rows 256 -o mult.bsp
@@ -269,71 +273,35 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 	}
 	line := a.newProgress()
 	defer line.clear()
-	n, err := a.readCircuit(file, line)
-	if err != nil {
-		return err
-	}
-	synthesis := a.startStoppable(f.budget, line, "scheduling the smallest circuit so far, at fast effort")
-	defer synthesis.end()
-	g, err := synthesis.synthesize(n, xmg.SynthOptions{Effort: opts.Effort, Seed: f.seed}, f.budget, line)
-	if err != nil {
-		return err
-	}
-	synthesis.end()
-	s := a.startSearch(f.budget, line)
+	s := a.startBudget(f.budget)
 	defer s.end()
-	interrupted := synthesis.interrupted()
-	if interrupted {
-		opts.Effort = masim.Fast
-		s.disarm() // the next Ctrl-C aborts
-	}
-	p := masim.Problem{Graph: g, Geometry: sram.Geometry{Arrays: f.arrays, Rows: f.rows, Cols: f.cols}}
-	if err := p.Validate(); err != nil {
+	n, err := a.readCircuit(s.ctx, file, line)
+	if err != nil {
 		return err
 	}
-
-	opts.Progress = a.searchProgress(line)
-	result, err := scheduler.Run(s.ctx, p, opts)
-	stopped := s.stopped()
-	s.disarm() // nothing is left to stop: the next Ctrl-C aborts
-	if err != nil {
-		if stopped != "" && !errors.Is(err, masim.ErrInfeasible) {
-			return fmt.Errorf("bitsched: stopped by %w before the first schedule was complete", context.Cause(s.ctx))
-		}
-		return err
+	const what = "finishing with the best schedule so far"
+	opts.Progress = a.onceThereIs(s, line, what, a.searchProgress(line))
+	if n.NumGates() <= masim.LateGates { // so many are scheduled even then
+		a.onInterrupt(s, line, what)
 	}
-	switch {
-	case interrupted:
-		stopped = errInterrupt.Error()
-	case !result.Stopped:
-		stopped = ""
-	}
-
-	replay, err := masim.Check(g, result.Program, masim.CheckOptions{Rematerialize: f.rematerialize})
-	if err != nil {
-		return fmt.Errorf("%w: scheduler %s made a program that breaks a rule: %w", errCheck, scheduler.Name, err)
-	}
-	verdict, err := masim.Verify(context.Background(), n, result.Program, masim.VerifyOptions{
-		Patterns: f.patterns, Seed: f.seed, Threads: opts.Threads, Progress: a.patternProgress(line),
+	built, err := masim.Build(s.ctx, n, masim.BuildOptions{
+		Options: opts, Scheduler: scheduler, Geometry: sram.Geometry{Arrays: f.arrays, Rows: f.rows, Cols: f.cols},
+		Patterns: f.patterns, Prove: f.prove, Budget: f.budget,
 	})
 	if err != nil {
-		return fmt.Errorf("%w: %w", errCheck, err)
+		return buildError(file, err)
 	}
-	if !verdict.Equal() {
-		return fmt.Errorf("%w: the program does not compute %s: %v", errCheck, file, verdict.First)
+	stopped := ""
+	if built.Stopped {
+		stopped = s.stopped()
 	}
-	s.end()
-	var proof *proofReport
-	if f.prove {
-		if proof, err = a.prove(n, result.Program, line); err != nil {
-			return err
-		}
-		if err := proof.check("the program", file); err != nil {
-			return err
-		}
+	proof := newProofReport(built.Graph, built.Proof, s.stopped())
+	unproved := proof.check("the program", file)
+	if unproved != nil && proof.Stopped == "" {
+		return unproved
 	}
-
-	if f.output != "" {
+	g, result, replay, verdict := built.Graph, built.Result, built.Replay, built.Verdict
+	if f.output != "" && unproved == nil {
 		line.phase("writing")
 		err := a.writeFile(f.output, func(w io.Writer) error { return writeProgram(w, g, result.Program, f.format) })
 		if err != nil {
@@ -343,16 +311,9 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 	line.clear()
 
 	energy := sram.Energy{Compute: sram.DefaultEnergy.Compute, Copy: f.copyEnergy}
-	var bound boundReport
-	if f.rematerialize {
-		b, e := masim.LowerBoundRematerialized(context.Background(), p), masim.LowerBoundEnergy(context.Background(), p, energy)
-		bound.Copies, bound.Reason, bound.Energy, bound.EnergyReason = b.Copies, b.Reason, e.Energy, e.Reason
-	} else {
-		b := masim.LowerBound(context.Background(), p)
-		bound.Copies, bound.Reason = b.Copies, b.Reason
-	}
-	if result.Optimal && bound.Copies < replay.Copies {
-		bound.Copies, bound.Reason = replay.Copies, "a search of all states of the memory found no schedule of fewer copies"
+	bound := boundReport{Copies: built.Bound.Copies, Reason: built.Bound.Reason}
+	if e := built.Energy; e != nil {
+		bound.Energy, bound.EnergyReason = e.Energy, e.Reason
 	}
 	r := &scheduleResult{
 		Netlist:        newNetlistReport(file, n.Name, g),
@@ -361,7 +322,7 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 		ArraysAllowed:  f.arrays,
 		ArraysUsed:     replay.ArraysUsed,
 		Scheduler:      scheduler.Name,
-		Effort:         opts.Effort.String(),
+		Effort:         built.Effort.String(),
 		Seed:           f.seed,
 		Trials:         result.Trials,
 		Stopped:        stopped,
@@ -386,11 +347,11 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 	r.Cost.noteCopyEnergy(f.copyEnergy)
 	switch {
 	case f.json:
-		return a.printJSON(r)
-	case f.output == "-":
-		return nil // stdout holds the program
+		err = a.printJSON(r)
+	case f.output != "-" || unproved != nil: // else stdout holds the program
+		err = a.printText(r.text(f, verdict, unproved == nil) + r.Cost.text())
 	}
-	return a.printText(r.text(f, verdict) + r.Cost.text())
+	return cmp.Or(err, unproved)
 }
 
 // weightedCopies is the sum of the distances that the copies go.
@@ -407,37 +368,22 @@ func weightedCopies(p *sram.Program, distance [][]float64) float64 {
 	return sum
 }
 
-// synthShare is the part of a budget that synthesis may take: one in so many.
-const synthShare = 3
-
-// synthesize makes the graph of a circuit. XMG gates stay as they are; other
-// logic is made small, until the search is stopped or a share of its budget is
-// used up.
-func (s *search) synthesize(n *netlist.Network, o xmg.SynthOptions, budget time.Duration, line *progressLine) (*xmg.Graph, error) {
-	line.phase("making gates")
-	g, err := xmg.FromNetwork(context.Background(), n, xmg.Options{NoMap: true, Progress: line.mapping})
-	if err != nil || xmg.IsXMG(n) {
-		return g, err
+// buildError gives the error of [masim.Build] its exit code.
+func buildError(file string, err error) error {
+	if errors.Is(err, masim.ErrUnverified) {
+		return fmt.Errorf("%w: %s: %w", errCheck, fileName(file), err)
 	}
-	ctx := s.ctx
-	if budget > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, budget/synthShare)
-		defer cancel()
-	}
-	o.Progress = line.mapping
-	g, _, err = xmg.Synthesize(ctx, g, o)
-	return g, err
+	return err
 }
 
 // readGraph reads a circuit and makes its graph, with little effort.
 func (a *app) readGraph(file string, line *progressLine) (*netlist.Network, *xmg.Graph, error) {
-	n, err := a.readCircuit(file, line)
+	n, err := a.readCircuit(context.Background(), file, line)
 	if err != nil {
 		return nil, nil, err
 	}
 	line.phase("mapping to gates")
-	g, err := xmg.FromNetwork(context.Background(), n, xmg.Options{Progress: line.mapping})
+	g, err := xmg.FromNetwork(context.Background(), n, xmg.Options{Progress: a.graphProgress(line)})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -459,7 +405,7 @@ func newVerifyReport(replay bool, v *masim.VerifyReport, p *proofReport) verifyR
 	}
 }
 
-func (r *scheduleResult) text(f scheduleFlags, v *masim.VerifyReport) string {
+func (r *scheduleResult) text(f scheduleFlags, v *masim.VerifyReport, written bool) string {
 	var s summary
 	s.add("netlist", "%s: %s, %s", r.Netlist.Name, count(r.Netlist.Inputs, "input"), count(r.Netlist.Outputs, "output"))
 	s.add("gates", "%s", r.Netlist.gates())
@@ -512,7 +458,7 @@ func (r *scheduleResult) text(f scheduleFlags, v *masim.VerifyReport) string {
 	case !r.Deterministic:
 		s.add("note", "the search ended within the budget of %v; where it does not, the result may differ", f.budget)
 	}
-	if f.output != "" {
+	if f.output != "" && written {
 		s.add("written", "%s", f.output)
 	}
 	return s.String()

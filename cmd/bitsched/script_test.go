@@ -60,7 +60,7 @@ func runInterrupted(times int, phases ...string) int {
 }
 
 // runOverBudget is run with the budget used up when the search has its first
-// schedule, however long that takes.
+// schedule, or when a phase begins as $STOP_PHASE, however long that takes.
 func runOverBudget() int {
 	a := newApp()
 	var end func()
@@ -69,7 +69,7 @@ func runOverBudget() int {
 		return func() bool { return true }
 	}
 	a.progress = func(p masim.Progress) {
-		if p.Best >= 0 {
+		if phase := os.Getenv("STOP_PHASE"); phase == "" && p.Best >= 0 || phase != "" && strings.HasPrefix(p.Phase, phase) {
 			end()
 		}
 	}

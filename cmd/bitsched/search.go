@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bitsched/bitsched/masim"
+	"github.com/bitsched/bitsched/xmg"
 )
 
 // Why a search was stopped; also the words for it in reports.
@@ -24,17 +25,19 @@ type search struct {
 	unset  func() bool // stops the timer of the budget; nil = no budget
 }
 
-// startSearch starts the search. A budget counts from the start of the program;
-// 0 means none.
-func (a *app) startSearch(budget time.Duration, line *progressLine) *search {
-	return a.startStoppable(budget, line, "finishing with the best schedule so far")
+// startStoppable starts a search and says what an interrupt does. A budget counts from
+// the start of the program; 0 means none. One that is spent already stops it at once.
+func (a *app) startStoppable(budget time.Duration, line *progressLine, what string) *search {
+	s := a.startBudget(budget)
+	a.onInterrupt(s, line, what)
+	return s
 }
 
-// startStoppable is startSearch for what is no search for a schedule: it says
-// what an interrupt does. A budget that is spent already stops it at once.
-func (a *app) startStoppable(budget time.Duration, line *progressLine, what string) *search {
+// startBudget starts what a budget stops. An interrupt aborts, as there is nothing yet
+// that could be delivered, until onInterrupt.
+func (a *app) startBudget(budget time.Duration) *search {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	s := &search{ctx: ctx, cancel: cancel}
+	s := &search{ctx: ctx, cancel: cancel, disarm: func() {}}
 	if budget > 0 {
 		left := time.Until(a.start.Add(budget))
 		if left <= 0 {
@@ -42,11 +45,29 @@ func (a *app) startStoppable(budget time.Duration, line *progressLine, what stri
 		}
 		s.unset = a.after(left, func() { cancel(errBudget) })
 	}
+	return s
+}
+
+// onInterrupt lets the first interrupt stop the search. It says so at once, and so in
+// the place of an error.
+func (a *app) onInterrupt(s *search, line *progressLine, what string) {
 	s.disarm = a.interrupt.onFirst(func() {
-		cancel(errInterrupt)
+		s.cancel(errInterrupt)
 		line.note("interrupted: %s (Ctrl-C again to abort)", what)
 	})
-	return s
+}
+
+// onceThereIs makes interrupts stop the search as soon as its reports tell of a schedule:
+// before, there is nothing that could be delivered, and an interrupt aborts.
+func (a *app) onceThereIs(s *search, line *progressLine, what string, report func(masim.Progress)) func(masim.Progress) {
+	armed := false
+	return func(p masim.Progress) {
+		if p.Best >= 0 && !armed {
+			armed = true
+			a.onInterrupt(s, line, what)
+		}
+		report(p)
+	}
 }
 
 // stopped says what stopped the search so far, "" if nothing did.
@@ -57,9 +78,6 @@ func (s *search) stopped() string {
 	return ""
 }
 
-// interrupted reports whether Ctrl-C stopped the search.
-func (s *search) interrupted() bool { return errors.Is(context.Cause(s.ctx), errInterrupt) }
-
 // reasonOf is the error of what the search is part of: that of the interrupt or the
 // budget if that stopped it.
 func (s *search) reasonOf(err error) error {
@@ -68,6 +86,9 @@ func (s *search) reasonOf(err error) error {
 	}
 	return err
 }
+
+// interrupted reports whether Ctrl-C stopped the search.
+func (s *search) interrupted() bool { return errors.Is(context.Cause(s.ctx), errInterrupt) }
 
 // end lets the next Ctrl-C abort again. It may be called twice.
 func (s *search) end() {
@@ -78,6 +99,22 @@ func (s *search) end() {
 	s.cancel(nil)
 }
 
+// phase shows the name of a step.
+func (a *app) phase(line *progressLine, name string) {
+	line.phase(name)
+	if a.progress != nil {
+		a.progress(masim.Progress{Phase: name, Best: -1})
+	}
+}
+
+// graphProgress shows the reports of package xmg.
+func (a *app) graphProgress(line *progressLine) func(xmg.Progress) {
+	report := a.searchProgress(line)
+	return func(m xmg.Progress) {
+		report(masim.Progress{Phase: m.Phase, Done: m.Done, Total: m.Total, Best: -1})
+	}
+}
+
 // searchProgress shows the reports of a scheduler.
 func (a *app) searchProgress(line *progressLine) func(masim.Progress) {
 	if a.progress == nil {
@@ -86,16 +123,5 @@ func (a *app) searchProgress(line *progressLine) func(masim.Progress) {
 	return func(p masim.Progress) {
 		a.progress(p)
 		line.report(p)
-	}
-}
-
-// patternProgress shows how many patterns a program was executed on.
-func (a *app) patternProgress(line *progressLine) func(done, total int) {
-	if a.progress == nil {
-		return line.patterns
-	}
-	return func(done, total int) {
-		a.progress(masim.Progress{Phase: "verifying", Done: done, Total: total, Best: -1})
-		line.patterns(done, total)
 	}
 }

@@ -112,7 +112,7 @@ func (a *app) stats(cmd *cobra.Command, files []string, f statsFlags) error {
 	defer line.clear()
 	var r statsResult
 	for _, file := range files {
-		n, err := a.readCircuit(file, line)
+		n, err := a.readCircuit(context.Background(), file, line)
 		if err != nil {
 			return err
 		}
@@ -138,8 +138,8 @@ func (f *statsFlags) graph(n *netlist.Network, effort xmg.Effort, line *progress
 		line.phase("translating")
 		return xmg.FromNetwork(context.Background(), n, xmg.Options{NoMap: true, Progress: line.mapping})
 	}
-	s := &search{ctx: context.Background()}
-	return s.synthesize(n, xmg.SynthOptions{Effort: effort, Seed: f.seed}, 0, line)
+	g, _, err := masim.Synthesize(context.Background(), n, masim.Options{Effort: effort, Seed: f.seed, Progress: line.report}, 0)
+	return g, err
 }
 
 func newStatsReport(file string, n *netlist.Network, g *xmg.Graph) *statsReport {

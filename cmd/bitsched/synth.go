@@ -42,9 +42,9 @@ least energy on arrays of --rows, computes and copies together, since a smaller
 circuit can have more values to keep.
 
 The result depends on the circuit and the flags only; a --budget that cuts the
-search short makes it depend on the machine too. Ctrl-C stops the search and
-gives the smallest circuit so far; a second Ctrl-C aborts. Either way its proof
-follows, which takes time of its own.`
+search short makes it depend on the machine too: two thirds of it are for the
+search, the rest for the proof. Ctrl-C stops either; a second Ctrl-C aborts. What is
+given then is the smallest circuit on the way that is proved by a second later.`
 
 const synthExample = `  bitsched synth mult.aig -o mult.v
   bitsched synth mult.aig -o mult.blif --effort high --budget 5m
@@ -162,28 +162,41 @@ func (a *app) synth(cmd *cobra.Command, file string, f synthFlags) error {
 	}
 	line := a.newProgress()
 	defer line.clear()
-	n, err := a.readCircuit(file, line)
-	if err != nil {
-		return err
-	}
-	given, err := xmg.FromNetwork(context.Background(), n, xmg.Options{NoMap: true, Progress: line.mapping})
-	if err != nil {
-		return err
-	}
-	s := a.startStoppable(f.budget, line, "finishing with the smallest circuit so far")
+	s := a.startBudget(f.budget)
 	defer s.end()
-	opt.Progress = line.mapping
-	g, report, err := xmg.Synthesize(s.ctx, given, opt)
+	n, err := a.readCircuit(s.ctx, file, line)
+	if err != nil {
+		return err
+	}
+	given, err := xmg.FromNetwork(s.ctx, n, xmg.Options{NoMap: true, Progress: a.graphProgress(line)})
+	if err != nil {
+		return s.reasonOf(err)
+	}
+	a.onInterrupt(s, line, "finishing with the smallest circuit so far that is proved")
+	opt.Progress = a.graphProgress(line)
+	search := s.ctx
+	if f.budget > 0 { // the rest is for the proof
+		var cancel context.CancelFunc
+		search, cancel = context.WithDeadline(s.ctx, a.start.Add(f.budget*2/3))
+		defer cancel()
+	}
+	g, report, err := xmg.Synthesize(search, given, opt)
 	if err != nil {
 		return err
 	}
 	stopped := ""
 	if report.Stopped {
-		stopped = s.stopped()
+		if stopped = s.stopped(); stopped == "" {
+			stopped = errBudget.Error()
+		}
 	}
-	s.end()
-	if err := a.proveResult(append([]*xmg.Graph{given}, report.Trail...), file, line); err != nil {
+	row := append([]*xmg.Graph{given}, report.Trail...)
+	proved, err := a.proveResult(s, row, file, line)
+	switch {
+	case err != nil:
 		return err
+	case proved < len(row)-1:
+		g, stopped = row[proved], s.stopped()
 	}
 	if f.output != "" {
 		line.phase("writing")
@@ -258,21 +271,22 @@ func passTable() string {
 }
 
 // proveResult checks that the last graph of a row is equal to the first, the circuit
-// that it was made from, by way of those between.
-func (a *app) proveResult(row []*xmg.Graph, file string, line *progressLine) error {
-	s := a.startStoppable(0, line, "stopping the proof")
-	defer s.end()
+// that it was made from, by way of those between. Where the search is stopped it returns
+// the last one that is proved by a second later.
+func (a *app) proveResult(s *search, row []*xmg.Graph, file string, line *progressLine) (proved int, err error) {
+	ctx, cancel := xmg.Grace(s.ctx)
+	defer cancel()
 	given := row[0]
-	e, err := xmg.EquivalentAlong(s.ctx, row, xmg.EquivalenceOptions{Progress: line.mapping})
+	e, err := xmg.EquivalentAlong(ctx, row, xmg.EquivalenceOptions{Progress: a.graphProgress(line)})
 	switch {
-	case err != nil && s.stopped() != "":
-		return fmt.Errorf("%w: the proof that the result equals %s was stopped by %s", errCheck, file, s.stopped())
+	case err != nil && ctx.Err() != nil:
+		return e.Proved, nil
 	case err != nil:
-		return err
+		return 0, err
 	case e.Verdict == xmg.Different:
-		return fmt.Errorf("%w: the result differs from %s: %s", errCheck, file, newWitnessReport(given, e.Witness))
+		return 0, fmt.Errorf("%w: the result differs from %s: %s", errCheck, file, newWitnessReport(given, e.Witness))
 	case e.Verdict == xmg.Undecided:
-		return fmt.Errorf("%w: the result and %s: %s", errCheck, file, undecided(len(e.Undecided), given.NumOutputs(), ""))
+		return 0, fmt.Errorf("%w: the result and %s: %s", errCheck, file, undecided(len(e.Undecided), given.NumOutputs(), ""))
 	}
-	return nil
+	return len(row) - 1, nil
 }

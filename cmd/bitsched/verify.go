@@ -180,7 +180,7 @@ func (a *app) verify(cmd *cobra.Command, file, progFile string, f verifyFlags) e
 	}
 	line := a.newProgress()
 	defer line.clear()
-	n, err := a.readCircuit(file, line)
+	n, err := a.readCircuit(context.Background(), file, line)
 	if err != nil {
 		return err
 	}
