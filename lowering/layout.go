@@ -28,6 +28,8 @@ type Constraints struct {
 	W int64 // arrays of a bank that compute
 	L int64 // elements of a cache line
 	N int64 // arrays that compute in all banks
+
+	Remote int64 // what a bit costs that goes to another bank, beside one that stays; less than 1 is 1
 }
 
 // ConstraintsOf returns the constraints of a machine for elements of a size. An
@@ -37,7 +39,7 @@ func ConstraintsOf(m *tile.Machine, elemBytes int) (Constraints, error) {
 		return Constraints{}, fmt.Errorf("lowering: elements of %d bytes, expected a divisor of a cache line of %d", elemBytes, m.L3.LineBytes)
 	}
 	return Constraints{
-		B: int64(m.Array.Cols), W: int64(m.ArraysPerBank()), L: int64(m.L3.LineBytes / elemBytes), N: int64(m.Arrays()),
+		B: int64(m.Array.Cols), W: int64(m.ArraysPerBank()), L: int64(m.L3.LineBytes / elemBytes), N: int64(m.Arrays()), Remote: int64(tile.NewTiming(m).RemoteCost()),
 	}, nil
 }
 
@@ -176,11 +178,6 @@ func Choose(size []int64, c Constraints, h Hints) (Shape, error) {
 	}), nil
 }
 
-// remoteCost is what a bit costs that goes to another bank, beside one that stays: a
-// packet of 64 bytes takes three flits of a link of 32, but one cycle of the H-tree
-// (Infinity Stream, table 2).
-const remoteCost = 3
-
 // score of a shape; the less in order, the better.
 func (h Hints) score(size []int64, t Shape, c Constraints) (s [6]int64) {
 	g, err := NewGrid(size, t)
@@ -246,7 +243,7 @@ func (g *Grid) broadcastCost(d int, c Constraints) int64 {
 	}
 	lines := busiest * c.B / g.dim[d].tile
 	if reach := g.dim[d].tileStride * g.dim[d].tiles; c.W%reach != 0 {
-		lines *= remoteCost // the tiles along the dimension lie in several banks
+		lines *= max(c.Remote, 1) // the tiles along the dimension lie in several banks
 	}
 	return lines
 }

@@ -20,7 +20,7 @@ func constraints(t testing.TB, elemBytes int) lowering.Constraints {
 }
 
 func TestConstraintsOf(t *testing.T) {
-	require.Equal(t, lowering.Constraints{B: 256, W: 256, L: 16, N: 16384}, constraints(t, 4))
+	require.Equal(t, lowering.Constraints{B: 256, W: 256, L: 16, N: 16384, Remote: 3}, constraints(t, 4))
 	_, err := lowering.ConstraintsOf(tile.Default(), 3)
 	require.EqualError(t, err, "lowering: elements of 3 bytes, expected a divisor of a cache line of 64")
 }

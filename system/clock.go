@@ -12,17 +12,6 @@ import (
 	"github.com/bitsched/bitsched/tile/noc"
 )
 
-// The cycles that lowering is modelled to take on a core: for each step of a plan,
-// for each command, and for each bank that a command is matched with (section 4.2,
-// step 3). They are chosen to be near what lowering takes here, at 2 GHz (go test
-// ./system -bench Lower); the measured time stands beside the modelled one in a
-// report. The paper has 220 us in the mean of its kernels (section 8).
-const (
-	jitNode    = 200
-	jitCommand = 150
-	jitBank    = 4
-)
-
 // clock counts the cycles of what is executed in memory. Banks execute commands one
 // after another, each by itself; a Sync waits for all of them and for the packets
 // between them.
@@ -35,6 +24,7 @@ type clock struct {
 	arrive int64   // when the last packet between banks arrives
 	drains map[string]drain
 
+	lowered map[*lowering.Plan]bool
 	kernels map[*sram.Kernel]cost.Kinds // instructions of each
 }
 
@@ -48,7 +38,7 @@ func newClock(m *tile.Machine, r *Report, t *Trace) *clock {
 	if t != nil {
 		t.machine = m.Name
 	}
-	return &clock{m: m, timing: tile.NewTiming(m), report: r, trace: t, busy: make([]int64, m.Banks()), drains: map[string]drain{}, kernels: map[*sram.Kernel]cost.Kinds{}}
+	return &clock{m: m, timing: tile.NewTiming(m), report: r, trace: t, busy: make([]int64, m.Banks()), drains: map[string]drain{}, lowered: map[*lowering.Plan]bool{}, kernels: map[*sram.Kernel]cost.Kinds{}}
 }
 
 // now returns when all banks are done.
@@ -71,13 +61,15 @@ func (c *clock) all(t int64) {
 // jit counts the lowering of a plan to commands. Cores do it while memory waits.
 func (c *clock) jit(p *lowering.Plan, cmds []lowering.Command) {
 	var banks []int
-	n := int64(len(p.Steps))*jitNode + int64(len(cmds))*jitCommand
+	w := tile.JITWork{Steps: len(p.Steps), Commands: len(cmds), FirstOfRegion: !c.lowered[p], FirstOfProgram: len(c.lowered) == 0}
+	c.lowered[p] = true
 	for i := range cmds {
 		if k := cmds[i].Kind; k != lowering.Sync && k != lowering.Near {
 			banks = lowering.Banks(banks[:0], cmds[i].Tiles, c.m.ArraysPerBank())
-			n += int64(len(banks)) * jitBank
+			w.Banks += len(banks)
 		}
 	}
+	n := c.m.JITCycles(w)
 	t := c.now()
 	c.all(t + n)
 	c.report.Cycles.JIT += n
@@ -88,7 +80,7 @@ func (c *clock) jit(p *lowering.Plan, cmds []lowering.Command) {
 // transpose units, which keep up with it: a cycle to begin, and the whole cycles of
 // the bytes. load says that they go to arrays.
 func (c *clock) dram(what string, bytes int64, load bool) {
-	n := int64(float64(bytes)/dramBytesPerCycle(c.m)) + 1
+	n := int64(float64(bytes)/c.m.DRAMBytesPerCycle()) + 1
 	t := c.now()
 	c.all(t + n)
 	c.report.Cycles.DRAM += n
@@ -236,10 +228,7 @@ func (c *clock) network(flows []flow, multicast bool) (drain, error) {
 	if d, ok := c.drains[key]; ok {
 		return d, nil
 	}
-	cfg := noc.DefaultConfig(c.m.Mesh.Cols, c.m.Mesh.Rows)
-	cfg.LinkBytes, cfg.LinkCycles, cfg.RouterCycles = c.m.NoC.LinkBytes, c.m.NoC.LinkCycles, c.m.NoC.RouterStages-1
-	cfg.Depth = max(cfg.Depth, c.timing.Flits()) // a multicast must fit into a buffer
-	n, err := noc.New(cfg)
+	n, err := noc.New(c.m.NoCConfig())
 	if err != nil {
 		return drain{}, fmt.Errorf("system: %w", err)
 	}
@@ -278,13 +267,3 @@ func (c *clock) network(flows []flow, multicast bool) (drain, error) {
 	}
 	return d, nil
 }
-
-// dramBytesPerCycle returns the bandwidth of all memory controllers together, each
-// with a channel.
-func dramBytesPerCycle(m *tile.Machine) float64 {
-	return m.DRAM.BandwidthGBs / m.ClockGHz * float64(m.NoC.MemoryControllers)
-}
-
-// peakOps returns the operations a cycle of all cores at their peak: one vector
-// instruction of 512 bits a core on words of 32 bits (section 2.2).
-func peakOps(m *tile.Machine) int64 { return int64(m.Banks()) * 512 / 32 }

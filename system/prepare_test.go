@@ -74,7 +74,7 @@ func TestPrepareReasons(t *testing.T) {
 		require.NoError(t, err)
 		if c.name == "odd" {
 			require.Empty(t, got.Near)
-			require.Equal(t, lowering.Constraints{B: 256, W: 256, L: 64, N: 16384}, got.Limits)
+			require.Equal(t, lowering.Constraints{B: 256, W: 256, L: 64, N: 16384, Remote: 3}, got.Limits)
 			require.Equal(t, map[string]int{"A": 0}, got.Layout.Rows)
 			require.Equal(t, 8, got.Layout.Used)
 			require.Equal(t, 4, got.Layout.Grid.Tiles())

@@ -393,7 +393,8 @@ func (r *runner) worth(p *lowering.Plan, values map[string]int64) bool {
 			inside += int64(s.Program.Latency())
 		}
 	}
-	return work/peakOps(r.opt.Machine) > inside+int64(len(p.Graph.Nodes))*jitNode
+	m := r.opt.Machine
+	return int64(float64(work)/m.PeakOps(32)) > inside+m.JITCycles(tile.JITWork{Steps: len(p.Graph.Nodes), FirstOfRegion: true})
 }
 
 // enter brings the arrays that a plan has rows for into the cells, transposed, and

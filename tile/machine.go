@@ -11,9 +11,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
-
-	"github.com/goccy/go-yaml"
+	"sync"
 
 	"github.com/bitsched/bitsched/internal/position"
 	"github.com/bitsched/bitsched/internal/strictyaml"
@@ -23,78 +23,9 @@ import (
 //go:embed data/*.yaml
 var data embed.FS
 
-// Machine is the description of a chip. What a file leaves out is as in
-// [Default], but for the name, which then is that of the file, and the title.
-type Machine struct {
-	Name     string  `yaml:"name"`
-	Title    string  `yaml:"title"`
-	ClockGHz float64 `yaml:"clock_ghz"`
-	Mesh     Mesh    `yaml:"mesh"`
-	L3       L3      `yaml:"l3"`
-	Array    Array   `yaml:"array"`
-	HTree    HTree   `yaml:"htree"`
-	NoC      NoC     `yaml:"noc"`
-	DRAM     DRAM    `yaml:"dram"`
-	Streams  Streams `yaml:"streams"`
-	LOT      LOT     `yaml:"lot"`
-}
-
-// Mesh is the arrangement of tiles, each with a core and a bank of the L3.
-type Mesh struct {
-	Cols int `yaml:"cols"`
-	Rows int `yaml:"rows"`
-}
-
-// L3 is the last-level cache; there is a bank in each tile.
-type L3 struct {
-	Ways            int `yaml:"ways"`         // of a bank
-	ComputeWays     int `yaml:"compute_ways"` // of these, for transposed data
-	ArraysPerWay    int `yaml:"arrays_per_way"`
-	LatencyCycles   int `yaml:"latency_cycles"`
-	InterleaveBytes int `yaml:"interleave_bytes"` // of addresses among banks
-	LineBytes       int `yaml:"line_bytes"`
-}
-
-// Array is an SRAM array.
-type Array struct {
-	Rows       int    `yaml:"rows"`
-	Cols       int    `yaml:"cols"`
-	Technology string `yaml:"technology"` // one of sram.Technologies
-	CostTable  string `yaml:"cost_table"` // a table of package sram/cost, or a file
-
-	ShiftBitlines int `yaml:"shift_bitlines"` // that a row is shifted by in a cycle at most; 0: any
-}
-
-// HTree is the wiring within a bank.
-type HTree struct {
-	Levels         int `yaml:"levels"`
-	BandwidthBytes int `yaml:"bandwidth_bytes"` // in all, a cycle
-}
-
-// NoC is the network between tiles.
-type NoC struct {
-	LinkBytes         int `yaml:"link_bytes"` // a cycle
-	LinkCycles        int `yaml:"link_cycles"`
-	RouterStages      int `yaml:"router_stages"`
-	MemoryControllers int `yaml:"memory_controllers"`
-}
-
-// DRAM is a channel of the memory.
-type DRAM struct {
-	BandwidthGBs float64 `yaml:"bandwidth_gb_s"`
-	TransferMTs  int     `yaml:"transfer_mt_s"`
-}
-
-// Streams are the stream engines at the banks.
-type Streams struct {
-	PerBank           int `yaml:"per_bank"`
-	BufferBytes       int `yaml:"buffer_bytes"`
-	ComputeInitCycles int `yaml:"compute_init_cycles"`
-}
-
-// LOT is the layout override table.
-type LOT struct {
-	Regions int `yaml:"regions"`
+// BankBytes returns the size of a bank of the L3: its arrays.
+func (c *L3) BankBytes(m *Machine) int {
+	return c.Ways * c.ArraysPerWay * m.Array.Rows * m.Array.Cols / 8
 }
 
 // MaxCells bounds the bits of the arrays of a machine that compute, in bytes: all
@@ -127,28 +58,30 @@ func (m *Machine) Technology() *sram.Technology {
 // technology reserves.
 func (m *Machine) UsableRows() int { return m.Array.Rows - m.Technology().Reserved }
 
-// Effective returns the whole description, in a form that [ParseMachine] reads
-// back to an equal machine.
-func (m *Machine) Effective() string {
-	text, err := yaml.Marshal(m)
-	if err != nil {
-		panic(err) // numbers and strings always have a form
-	}
-	return string(text)
-}
-
 // Default returns the machine of the paper.
 func Default() *Machine {
-	text, err := data.ReadFile("data/infinity-stream.yaml")
-	if err != nil {
-		panic(err) // it is embedded
-	}
-	m, err := parseOnto(Machine{}, bytes.NewReader(text), "infinity-stream.yaml")
-	if err != nil {
-		panic(err) // a test reads it
-	}
-	return m
+	readDefault.Do(func() {
+		text, err := data.ReadFile("data/" + defaultMachine + ".yaml")
+		if err != nil {
+			panic(err) // it is embedded
+		}
+		m, err := parse(bytes.NewReader(text), defaultMachine+".yaml", nil)
+		if err != nil {
+			panic(err) // a test reads it
+		}
+		readDefault.machine = *m
+	})
+	m := readDefault.machine
+	return &m
 }
+
+var readDefault struct {
+	sync.Once
+	machine Machine
+}
+
+// defaultMachine is what descriptions are based on that do not say on what.
+const defaultMachine = "infinity-stream"
 
 // MachineNames returns the names of the machines that come with the program.
 func MachineNames() []string {
@@ -159,6 +92,7 @@ func MachineNames() []string {
 	for i, f := range files {
 		files[i] = strings.TrimSuffix(path.Base(f), ".yaml")
 	}
+	slices.Sort(files)
 	return files
 }
 
@@ -170,11 +104,7 @@ var ErrUnknownMachine = errors.New("tile: no such machine")
 // dot or a separator of paths in it is a file.
 func LoadMachine(nameOrFile string) (*Machine, error) {
 	if !strings.ContainsAny(nameOrFile, `./\`) {
-		text, err := data.ReadFile("data/" + nameOrFile + ".yaml")
-		if err != nil {
-			return nil, fmt.Errorf("%w: %q, expected %s, or a file (with a . or / in its name)", ErrUnknownMachine, nameOrFile, strings.Join(MachineNames(), ", "))
-		}
-		return parseOnto(*Default(), bytes.NewReader(text), nameOrFile+".yaml")
+		return builtIn(nameOrFile)
 	}
 	f, err := os.Open(nameOrFile)
 	if err != nil {
@@ -189,26 +119,62 @@ type MachineError = position.Error
 
 // ParseMachine reads a description; file is its name in errors, which are of type
 // [*MachineError]. It is strict, see package strictyaml.
-func ParseMachine(r io.Reader, file string) (*Machine, error) {
-	m := *Default()
-	name := filepath.Base(file)
-	m.Name, m.Title = cmp.Or(strings.TrimSuffix(name, filepath.Ext(name)), name), "after "+m.Name
-	return parseOnto(m, r, file)
+func ParseMachine(r io.Reader, file string) (*Machine, error) { return parse(r, file, Default) }
+
+// builtIn reads a machine that comes with the program.
+func builtIn(name string) (*Machine, error) {
+	if name == defaultMachine {
+		return Default(), nil
+	}
+	text, err := data.ReadFile("data/" + name + ".yaml")
+	if err != nil {
+		return nil, fmt.Errorf("%w: %q, expected %s, or a file (with a . or / in its name)", ErrUnknownMachine, name, strings.Join(MachineNames(), ", "))
+	}
+	return parse(bytes.NewReader(text), name+".yaml", Default)
 }
 
-// parseOnto reads a description over the fields of m.
-func parseOnto(m Machine, r io.Reader, file string) (*Machine, error) {
+// renamed are the keys of descriptions of version 1 that have another place now.
+var renamed = map[string]string{
+	"streams.per_bank":            "streams.l3.per_bank",
+	"streams.buffer_bytes":        "streams.l3.buffer_bytes",
+	"streams.compute_init_cycles": "streams.l3.compute_init_cycles",
+}
+
+// parse reads a description over the machine that it is based on: the one it names,
+// or else that of otherwise, if it is not nil.
+func parse(r io.Reader, file string, otherwise func() *Machine) (*Machine, error) {
 	doc, err := strictyaml.Read(r, file, "the description of a machine")
 	if err != nil {
 		return nil, err
 	}
-	if err := doc.Decode(&m); err != nil {
+	m := &Machine{}
+	base := doc.Text("base")
+	switch {
+	case base != "":
+		// Those that come with the program are based on each other in no circle.
+		if m, err = builtIn(base); err != nil {
+			return nil, doc.Errorf("base", "base is %.40q, expected one of %s", base, strings.Join(MachineNames(), ", "))
+		}
+	case otherwise != nil:
+		m = otherwise()
+	}
+	if m.Name != "" {
+		name := filepath.Base(file)
+		m.Title, m.Name, m.Base = "after "+m.Name, cmp.Or(strings.TrimSuffix(name, filepath.Ext(name)), name), ""
+	}
+	for old, now := range renamed {
+		if doc.Has(old) {
+			return nil, doc.Errorf(old, "%s of version 1 of descriptions, expected %s", old, now)
+		}
+	}
+	if err := doc.Decode(m); err != nil {
 		return nil, err
 	}
+	m.note(doc, filepath.Base(file))
 	if field, msg := m.check(); msg != "" {
 		return nil, doc.Errorf(field, "%s %s", field, msg)
 	}
-	return &m, nil
+	return m, nil
 }
 
 // Check reports the first thing that is wrong with a machine, or nil. Machines
@@ -225,62 +191,73 @@ func (m *Machine) check() (field, msg string) {
 	if m.Name == "" {
 		return "name", "is empty"
 	}
-	for _, c := range []struct {
-		field    string
-		v        int
-		min, max int
-	}{
-		{"mesh.cols", m.Mesh.Cols, 1, 64},
-		{"mesh.rows", m.Mesh.Rows, 1, 64},
-		{"l3.ways", m.L3.Ways, 1, 64},
-		{"l3.compute_ways", m.L3.ComputeWays, 1, m.L3.Ways},
-		{"l3.arrays_per_way", m.L3.ArraysPerWay, 1, 1024},
-		{"l3.latency_cycles", m.L3.LatencyCycles, 1, 1 << 20},
-		{"l3.interleave_bytes", m.L3.InterleaveBytes, m.L3.LineBytes, 1 << 30},
-		{"l3.line_bytes", m.L3.LineBytes, 1, 4096},
-		{"array.rows", m.Array.Rows, 1, 1024}, // wordlines have 10 bits in Table 1
-		{"array.cols", m.Array.Cols, 64, sram.GroupCols},
-		{"array.shift_bitlines", m.Array.ShiftBitlines, 0, m.Array.Cols},
-		{"htree.levels", m.HTree.Levels, 1, 16},
-		{"htree.bandwidth_bytes", m.HTree.BandwidthBytes, 1, 1 << 20},
-		{"noc.link_bytes", m.NoC.LinkBytes, 1, 1 << 16}, // those of noc.Config
-		{"noc.link_cycles", m.NoC.LinkCycles, 1, 64},
-		{"noc.router_stages", m.NoC.RouterStages, 4, 65}, // one is the link behind the router
-		{"noc.memory_controllers", m.NoC.MemoryControllers, 1, m.Mesh.Cols * m.Mesh.Rows},
-		{"dram.transfer_mt_s", m.DRAM.TransferMTs, 1, 1 << 20},
-		{"streams.per_bank", m.Streams.PerBank, 0, 1 << 20},
-		{"streams.buffer_bytes", m.Streams.BufferBytes, 0, 1 << 30},
-		{"streams.compute_init_cycles", m.Streams.ComputeInitCycles, 0, 1 << 20},
-		{"lot.regions", m.LOT.Regions, 1, 1 << 16},
-	} {
-		if c.v < c.min || c.v > c.max {
-			return c.field, fmt.Sprintf("is %d, expected %d to %d", c.v, c.min, c.max)
-		}
+	if field, msg = m.checkRanges(); msg != "" {
+		return field, msg
 	}
-	powerOfTwo := func(n int) bool { return n&(n-1) == 0 }
+	d, t := &m.DRAM, &m.DRAM.Timing
 	switch {
-	case !(m.ClockGHz > 0 && m.ClockGHz <= 1000):
-		return "clock_ghz", fmt.Sprintf("is %v, expected more than 0, at most 1000", m.ClockGHz)
-	case !(m.DRAM.BandwidthGBs > 0 && m.DRAM.BandwidthGBs <= 1e6):
-		return "dram.bandwidth_gb_s", fmt.Sprintf("is %v, expected more than 0, at most 1000000", m.DRAM.BandwidthGBs)
-	case !powerOfTwo(m.Array.Cols):
-		return "array.cols", fmt.Sprintf("is %d, expected a power of two", m.Array.Cols)
-	case !powerOfTwo(m.L3.LineBytes):
-		return "l3.line_bytes", fmt.Sprintf("is %d, expected a power of two", m.L3.LineBytes)
+	case m.L3.ComputeWays > m.L3.Ways:
+		return "l3.compute_ways", fmt.Sprintf("is %d, expected 0 to %d", m.L3.ComputeWays, m.L3.Ways)
 	case m.L3.InterleaveBytes%m.L3.LineBytes != 0:
 		return "l3.interleave_bytes", fmt.Sprintf("is %d, expected a multiple of line_bytes, %d", m.L3.InterleaveBytes, m.L3.LineBytes)
+	case m.Array.ShiftBitlines > m.Array.Cols:
+		return "array.shift_bitlines", fmt.Sprintf("is %d, expected 0 to %d", m.Array.ShiftBitlines, m.Array.Cols)
 	case m.Array.CostTable == "":
 		return "array.cost_table", "is empty, expected the name of a table of costs"
+	case m.NoC.MemoryControllers > m.Banks():
+		return "noc.memory_controllers", fmt.Sprintf("is %d, expected 1 to %d", m.NoC.MemoryControllers, m.Banks())
+	case m.L3.BankBytes(m)%(m.L3.Ways*m.L3.LineBytes) != 0:
+		return "l3.line_bytes", fmt.Sprintf("is %d, expected a divisor of the %d bytes of a way", m.L3.LineBytes, m.L3.BankBytes(m)/m.L3.Ways)
+	case d.DrainAbove >= d.WriteQueue:
+		return "dram.drain_above", fmt.Sprintf("is %d, expected 0 to %d", d.DrainAbove, d.WriteQueue-1)
+	case !validMapping(d.Mapping):
+		return "dram.mapping", fmt.Sprintf("is %.40q, expected each of ro, ra, bg, ba, ch and co once, as in rorababgcoch", d.Mapping)
+	case t.REFI <= (t.RFC+t.RP)*d.Ranks:
+		return "dram.timing.refi", fmt.Sprintf("is %d, expected more than the %d clocks of refreshes of %d ranks", t.REFI, (t.RFC+t.RP)*d.Ranks, d.Ranks)
+	case t.CCDL < t.CCDS:
+		return "dram.timing.ccd_l", fmt.Sprintf("is %d, expected at least ccd_s, %d", t.CCDL, t.CCDS)
+	case t.RRDL < t.RRDS:
+		return "dram.timing.rrd_l", fmt.Sprintf("is %d, expected at least rrd_s, %d", t.RRDL, t.RRDS)
+	case t.WTRL < t.WTRS:
+		return "dram.timing.wtr_l", fmt.Sprintf("is %d, expected at least wtr_s, %d", t.WTRL, t.WTRS)
 	}
-	t, err := sram.LookupTechnology(m.Array.Technology)
+	for _, c := range []struct {
+		field string
+		*Cache
+	}{{"l1i", &m.L1I}, {"l1d", &m.L1D}, {"l2", &m.L2}} {
+		if sets := c.Bytes / (c.Ways * m.L3.LineBytes); c.Bytes%(c.Ways*m.L3.LineBytes) != 0 || sets&(sets-1) != 0 || sets == 0 {
+			return c.field + ".bytes", fmt.Sprintf("is %d, expected a power of two by %d ways of lines of %d bytes", c.Bytes, c.Ways, m.L3.LineBytes)
+		}
+	}
+	for _, c := range []struct {
+		field string
+		*Translations
+	}{{"tlb.l1", &m.TLB.L1}, {"tlb.l2", &m.TLB.L2}, {"tlb.streams", &m.TLB.Streams}} {
+		if c.Entries%c.Ways != 0 {
+			return c.field + ".entries", fmt.Sprintf("is %d, expected a multiple of ways, %d", c.Entries, c.Ways)
+		}
+	}
+	tech, err := sram.LookupTechnology(m.Array.Technology)
 	if err != nil {
 		return "array.technology", strings.Replace(err.Error(), "sram: no technology", "is", 1)
 	}
-	if m.Array.Rows <= t.Reserved {
-		return "array.rows", fmt.Sprintf("is %d, expected more than the %d that %s reserves", m.Array.Rows, t.Reserved, t.Name)
+	if m.Array.Rows <= tech.Reserved {
+		return "array.rows", fmt.Sprintf("is %d, expected more than the %d that %s reserves", m.Array.Rows, tech.Reserved, tech.Name)
 	}
 	if n := int64(m.Bitlines()) * int64(m.Array.Rows) / 8; n > MaxCells {
 		return "l3", fmt.Sprintf("has %d bytes of cells that compute, expected at most %d", n, int64(MaxCells))
 	}
 	return "", ""
+}
+
+// validMapping tells whether a mapping of addresses has each field once.
+func validMapping(s string) bool {
+	fields := map[string]bool{}
+	for ; len(s) >= 2; s = s[2:] {
+		if !strings.Contains(" ro ra bg ba ch co ", " "+s[:2]+" ") || fields[s[:2]] {
+			return false
+		}
+		fields[s[:2]] = true
+	}
+	return s == "" && len(fields) == 6
 }

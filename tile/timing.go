@@ -14,11 +14,6 @@ type Timing struct{ m *Machine }
 // NewTiming returns the timing of a machine.
 func NewTiming(m *Machine) Timing { return Timing{m} }
 
-// PacketBytes is the data that a packet between banks carries: a cache line, as in
-// the simulator of Infinity Stream (github.com/PolyArch/gem-forge-gem5, PUMEngine,
-// "assume 64B data packet").
-const PacketBytes = 64
-
 // Compute returns the cycles of a kernel: its length, since all arrays execute an
 // instruction a cycle.
 func (t Timing) Compute(k *sram.Kernel) int64 { return int64(k.Cycles()) }
@@ -52,12 +47,21 @@ func (t Timing) HTree(bits, bitlines int) int64 {
 // Packets returns the packets that elements of a number of bits on so many bitlines
 // take to another bank.
 func (t Timing) Packets(bits, bitlines int) int {
-	return ceil(bits*bitlines, 8*PacketBytes)
+	return ceil(bits*bitlines, 8*t.m.NoC.PacketBytes)
 }
 
-// Flits returns the flits of a packet with data: one for the head, and the data at
-// the width of a link. Three on the links of Table 2; a packet of control is one.
-func (t Timing) Flits() int { return 1 + ceil(PacketBytes, t.m.NoC.LinkBytes) }
+// Flits returns the flits of a packet with data and its header: three on the links of
+// Table 2.
+func (t Timing) Flits() int { return ceil(t.m.NoC.HeaderBytes+t.m.NoC.PacketBytes, t.m.NoC.LinkBytes) }
+
+// ControlFlits returns the flits of a packet without data: one on the links of Table 2.
+func (t Timing) ControlFlits() int { return ceil(t.m.NoC.ControlBytes, t.m.NoC.LinkBytes) }
+
+// RemoteCost returns what a bit costs that goes to another bank, beside one that
+// stays: the cycles of the flits of its packet by those of the H-tree for the data.
+func (t Timing) RemoteCost() int {
+	return max(1, ceil(t.Flits()*t.m.HTree.BandwidthBytes, t.m.NoC.PacketBytes))
+}
 
 // Inject returns the cycles until so many packets with data have entered the
 // network, which takes a flit a cycle. What makes them wait there
@@ -95,7 +99,7 @@ func (t Timing) Latency(hops, flits int) int64 {
 // packet of control, the core takes one at a time, and clears the barrier by a
 // multicast (section 5.2, synchronization). The core may be in a corner.
 func (t Timing) Sync(banks int) int64 {
-	return 2*t.Latency(t.Diameter(), 1) + int64(max(0, banks-1))
+	return 2*t.Latency(t.Diameter(), t.ControlFlits()) + int64(max(0, banks-1))
 }
 
 func ceil(a, b int) int { return (a + b - 1) / b }

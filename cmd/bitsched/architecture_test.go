@@ -55,7 +55,7 @@ var mayImport = map[string][]string{
 	"xmg/internal/sat":    {},
 	"masim":               {"internal/position", "netlist", "sram", "xmg"},
 	"lowering/arith":      {"internal/minifloat", "masim", "netlist/gen", "sram", "xmg"},
-	"tile":                {"internal/position", "internal/strictyaml", "sram"},
+	"tile":                {"internal/position", "internal/strictyaml", "sram", "tile/noc"},
 	"lowering":            {"lowering/arith", "tdfg/lattice", "tdfg/scalar", "tdfg/stream", "sram", "tdfg", "tile"},
 	"benchmarks/kernels":  {"tdfg/scalar", "tdfg/memory"},
 	"benchmarks/workload": {"benchmarks/kernels", "tdfg", "tdfg/cfront", "tdfg/egraph", "tdfg/lattice", "tdfg/memory", "tdfg/scalar"},

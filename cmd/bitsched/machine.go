@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,8 +17,13 @@ of one, what its file leaves out included, in a form that --machine reads: a sta
 for a description of your own.
 
 NAME is a machine that comes with the program, or a file of your own in YAML (with
-a . or / in its name). A file says what differs from infinity-stream, the chip of
-table 2 of the paper; without a name, it has that of its file.`
+a . or / in its name). A file says what differs from the machine that it names as its
+base, or from infinity-stream, the chip of table 2 of the paper; without a name, it
+has that of its file.
+
+Each value has its source as a comment. Behind the description stand the readings,
+which papers and simulators set differently, and the parameters that are described
+and not modelled: no figure of any command depends on them.`
 
 func (a *app) machineCommand() *cobra.Command {
 	var asJSON bool
@@ -53,6 +59,9 @@ type machineSummary struct {
 	Technology string  `json:"technology"`
 	ClockGHz   float64 `json:"clock_ghz"`
 	Effective  string  `json:"effective,omitempty"` // the whole description, in YAML
+
+	Parameters  []tile.Parameter `json:"parameters,omitempty"`
+	NotModelled []string         `json:"not_modelled,omitempty"` // described; no figure depends on them
 }
 
 func summarise(m *tile.Machine) machineSummary {
@@ -73,10 +82,10 @@ func (a *app) machine(args []string, asJSON bool) error {
 		}
 		if asJSON {
 			s := summarise(m)
-			s.Effective = m.Effective()
+			s.Effective, s.Parameters, s.NotModelled = m.Effective(), m.Parameters(), tile.NotModelled()
 			return a.printJSON(s)
 		}
-		return a.printText(m.Effective())
+		return a.printText(m.Effective() + machineNotes(m))
 	}
 	var list []machineSummary
 	t := benchmarks.Table{Columns: []benchmarks.Column{
@@ -95,6 +104,29 @@ func (a *app) machine(args []string, asJSON bool) error {
 		return a.printJSON(map[string]any{"machines": list})
 	}
 	return a.printText(renderTable(t) + "\n")
+}
+
+// machineNotes are comments behind a description: the readings, and what of it no
+// figure depends on.
+func machineNotes(m *tile.Machine) string {
+	var b strings.Builder
+	b.WriteString("\n# Readings, which sources set differently:\n")
+	for _, p := range m.Parameters() {
+		if len(p.Reading) > 0 {
+			fmt.Fprintf(&b, "#   %s: %s (%s)\n", p.Path, p.Value, strings.Join(p.Reading, ", "))
+		}
+	}
+	b.WriteString("# Described, not modelled: no figure depends on them yet.\n")
+	line := "#  "
+	for _, p := range tile.NotModelled() {
+		if len(line)+1+len(p) > 100 {
+			b.WriteString(line + "\n")
+			line = "#  "
+		}
+		line += " " + p
+	}
+	b.WriteString(line + "\n")
+	return b.String()
 }
 
 // machineError says where machines are listed if there is none of a name.

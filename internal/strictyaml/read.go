@@ -33,6 +33,8 @@ type Document struct {
 	what  string
 	lines []string
 	root  ast.Node
+
+	comments map[int]string // at the ends of lines
 }
 
 // Read parses one document; file is its name in errors and what is what was
@@ -56,6 +58,12 @@ func Read(r io.Reader, file, what string) (*Document, error) {
 		return nil, d.at(MaxLines, "more than %d lines, expected %s", MaxLines, what)
 	}
 	tokens := lexer.Tokenize(lines)
+	d.comments = map[int]string{}
+	for _, t := range tokens {
+		if t.Type == token.CommentType {
+			d.comments[lineOf(t)] = strings.TrimSpace(t.Value)
+		}
+	}
 	if err := d.checkTokens(tokens); err != nil {
 		return nil, err
 	}
@@ -143,6 +151,45 @@ func (d *Document) Errorf(path, format string, args ...any) *position.Error {
 func (d *Document) Has(path string) bool {
 	_, rest := d.find(path)
 	return rest == ""
+}
+
+// Comment returns the comment at the end of the line of a path, "" if there is none
+// or the text says nothing for the path.
+func (d *Document) Comment(path string) string {
+	at, rest := d.find(path)
+	if rest != "" {
+		return ""
+	}
+	return d.comments[at]
+}
+
+// Line returns the line of a path, or of the nearest thing around it that the text has.
+func (d *Document) Line(path string) int { return d.line(path) }
+
+// Text returns the value that the text has for a path, "" if it has none, or no plain
+// one. It is for what decides how the document is decoded.
+func (d *Document) Text(path string) string {
+	n := d.root
+	for path != "" {
+		step, tail := cutPath(path)
+		var next ast.Node
+		for _, pair := range pairs(n) {
+			if pair.Key.GetToken().Value == step {
+				next = pair.Value
+			}
+		}
+		if next == nil {
+			return ""
+		}
+		n, path = next, tail
+	}
+	switch n := n.(type) {
+	case *ast.StringNode:
+		return n.Value
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+		return n.GetToken().Value
+	}
+	return ""
 }
 
 // line is that of a path.

@@ -1,0 +1,55 @@
+package tile
+
+import (
+	"path"
+	"strings"
+)
+
+// notModelled are the parameters, or sections of them, that are described and on which
+// no figure depends yet: what models one takes it out. A * stands for one name. A test
+// of package system changes each parameter and compares figures.
+var notModelled = []string{
+	"cores.*.order", "cores.*.rob", "cores.*.iq", "cores.*.lq", "cores.*.sq", "cores.*.int_registers", "cores.*.fp_registers",
+	"cores.*.front_end_cycles", "cores.*.redirect_cycles", "cores.*.fetch_to_taken", "cores.*.predictor",
+	"cores.*.units.int_alu", "cores.*.units.int_mul", "cores.*.units.int_div", "cores.*.units.fp_alu", "cores.*.units.fp_mul",
+	"cores.*.units.fp_div", "cores.*.units.fp_sqrt", "cores.*.units.int_simd",
+	"cores.*.load_ports", "cores.*.store_ports", "cores.*.max_requests", "cores.*.stores_in_flight", "cores.*.store_prefetch",
+	"cores.*.forward_cycles", "cores.*.dependence_bytes", "cores.*.stream_fifo_bytes", "cores.*.scc_rob",
+	"tlb", "l1i", "l1d", "l2",
+	"l3.ways", "l3.latency_cycles", "l3.interleave_bytes", "l3.mshrs", "l3.tags_per_cycle", "l3.fills_per_cycle", "l3.fill_cycles",
+	"l3.queue_entries", "l3.replacement", "l3.directory_transactions",
+	"prefetch", "transpose", "noc.routing", "noc.controller_place",
+	"dram.transfer_mt_s", "dram.interleave_bytes", "dram.mapping", "dram.ranks", "dram.bank_groups", "dram.banks_per_group", "dram.rows",
+	"dram.lines_per_row", "dram.read_queue", "dram.write_queue", "dram.bank_queue", "dram.drain_above", "dram.hit_limit", "dram.timing",
+	"memory", "streams", "lot.release_requests", "lot.release_miss_rate", "lot.release_cycles", "tensor", "threads",
+}
+
+// labels are no parameters of hardware.
+var labels = []string{"version", "name", "title", "base"}
+
+// described tells whether no figure depends on a parameter.
+func described(parameter string) bool {
+	for _, list := range [][]string{notModelled, labels} {
+		for _, p := range list {
+			if within(parameter, p) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// within tells whether a parameter is in a section, or is the one of that name.
+func within(parameter, section string) bool {
+	steps := strings.Split(parameter, ".")
+	n := strings.Count(section, ".") + 1
+	if len(steps) < n {
+		return false
+	}
+	ok, err := path.Match(strings.ReplaceAll(section, ".", "/"), strings.Join(steps[:n], "/"))
+	return ok && err == nil
+}
+
+// NotModelled returns the parameters, or sections of them, that are described and on
+// which no figure depends. A * stands for one name.
+func NotModelled() []string { return append([]string(nil), notModelled...) }
