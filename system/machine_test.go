@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bitsched/bitsched/benchmarks/kernels"
+	"github.com/bitsched/bitsched/lowering/arith"
 	"github.com/bitsched/bitsched/sram/cost"
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/cfront"
@@ -55,6 +56,7 @@ func TestEveryParameter(t *testing.T) {
 		}
 		bases = append(bases, m)
 	}
+	programs := arith.NewStore("")
 	figures := func(m *tile.Machine) string {
 		var b strings.Builder
 		table, err := cost.Load(m.Array.CostTable)
@@ -63,7 +65,7 @@ func TestEveryParameter(t *testing.T) {
 		}
 		for _, w := range list {
 			for _, decide := range []bool{false, true} {
-				r, err := Run(ctx, w.p, w.sizes, nil, Options{Machine: m, TimingOnly: true, Decide: decide})
+				r, err := Run(ctx, w.p, w.sizes, nil, Options{Machine: m, TimingOnly: true, Decide: decide, Programs: programs})
 				if err != nil {
 					fmt.Fprintln(&b, err)
 					continue

@@ -91,7 +91,7 @@ func TestMachineErrors(t *testing.T) {
 		{"name: x\nl3:\n  compute_ways: 20 # too many\n", "m.yaml:3: l3.compute_ways is 20, expected 0 to 18\n    3 |   compute_ways: 20 # too many"},
 		{"array: {cols: 96}\n", "m.yaml:1: array.cols is 96, expected a power of two\n    1 | array: {cols: 96}"},
 		{"array: {rows: 2}\n", "m.yaml:1: array.rows is 2, expected more than the 2 that neural-cache reserves\n    1 | array: {rows: 2}"},
-		{"array:\n  technology: dram\n", "m.yaml:2: array.technology is \"dram\", expected one of xmg, neural-cache\n    2 |   technology: dram"},
+		{"array:\n  technology: dram\n", "m.yaml:2: array.technology is \"dram\", expected one of ambit, neural-cache, xmg\n    2 |   technology: dram"},
 		{"array: {cost_table: \"\"}\n", "m.yaml:1: array.cost_table is empty, expected the name of a table of costs\n    1 | array: {cost_table: \"\"}"},
 		{"clock_ghz: .nan\n", "m.yaml:1: clock_ghz is NaN, expected more than 0, at most 1000\n    1 | clock_ghz: .nan"},
 		{"dram: {bandwidth_gb_s: 0}\n", "m.yaml:1: dram.bandwidth_gb_s is 0, expected more than 0, at most 1000000\n    1 | dram: {bandwidth_gb_s: 0}"},
