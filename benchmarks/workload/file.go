@@ -111,6 +111,13 @@ func code(t scalar.Type) string {
 		return "<f2"
 	case scalar.FP32:
 		return "<f4"
+	case scalar.FP64:
+		return "<f8"
+	case scalar.UInt8:
+		return "|u1"
+	}
+	if t.Unsigned() {
+		return fmt.Sprintf("<u%d", t.Bytes())
 	}
 	return fmt.Sprintf("<i%d", t.Bytes())
 }

@@ -51,7 +51,7 @@ func TestFiles(t *testing.T) {
 		files = append(files, f)
 	}
 	for _, bind := range []bool{false, true} {
-		k := FromSource("twice.c", copyC)
+		k := FromSource("twice.c", copyC, nil)
 		ctx := context.Background()
 		if bind {
 			require.NoError(t, k.Bind(ctx, nil, files))
@@ -91,7 +91,7 @@ func TestRawBytes(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte{1, 0, 0xfe, 0xff}, 0o666))
 	f, err := ParseInput("I=" + path + ":2")
 	require.NoError(t, err)
-	k := FromSource("twice.c", copyC)
+	k := FromSource("twice.c", copyC, nil)
 	require.NoError(t, k.Compile(context.Background(), map[string]int64{"M": 1}, []File{f}, false))
 	require.EqualValues(t, 2, k.Sizes["N"])
 	m, err := k.Arguments(context.Background(), 1, []File{f})
@@ -145,7 +145,7 @@ func TestBadFiles(t *testing.T) {
 		}
 		f, err := ParseInput(text)
 		if err == nil {
-			k := FromSource("twice.c", copyC)
+			k := FromSource("twice.c", copyC, nil)
 			require.NoError(t, k.Compile(context.Background(), map[string]int64{"N": 3, "M": 1}, nil, false))
 			_, err = k.Arguments(context.Background(), 1, []File{f})
 		}
@@ -179,7 +179,7 @@ func TestArgumentsAreThoseOfData(t *testing.T) {
 
 func TestArgumentsStop(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	k := FromSource("twice.c", copyC)
+	k := FromSource("twice.c", copyC, nil)
 	require.NoError(t, k.Compile(ctx, map[string]int64{"N": 100, "M": 1}, nil, false))
 	cancel()
 	_, err := k.Arguments(ctx, 1, nil)

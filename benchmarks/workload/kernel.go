@@ -3,6 +3,7 @@ package workload
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ type Kernel struct {
 	File    string          // its name in messages
 	Source  string          // in C
 	Program *tdfg.Program   // nil until Compile
+	Files   fs.FS           // what Source includes, nil for nothing
 	Sizes   map[string]int64
 	paper   bool // sizes are those of the paper
 }
@@ -54,9 +56,10 @@ func Builtin(name string, paper bool) (*Kernel, error) {
 	return k, nil
 }
 
-// FromSource returns a kernel in C; file is its name in messages.
-func FromSource(file, source string) *Kernel {
-	return &Kernel{File: file, Source: source, Sizes: map[string]int64{}}
+// FromSource returns a kernel in C; file is its name in messages, and files has what it
+// includes.
+func FromSource(file, source string, files fs.FS) *Kernel {
+	return &Kernel{File: file, Source: source, Files: files, Sizes: map[string]int64{}}
 }
 
 // Compile compiles the kernel for values of its sizes. Sizes stay symbols of the
@@ -65,10 +68,10 @@ func FromSource(file, source string) *Kernel {
 // some, values may be of sizes that the kernel does not have.
 func (k *Kernel) Compile(ctx context.Context, values map[string]int64, files []File, some bool) error {
 	var err error
-	k.Program, err = cfront.Compile(ctx, k.File, k.Source, cfront.Options{Values: values})
+	k.Program, err = cfront.Compile(ctx, k.File, k.Source, cfront.Options{Values: values, Files: k.Files})
 	if k.Builtin == nil && len(values) > 0 && (err != nil || !k.sized(values) || k.below(values)) {
 		maps.Copy(k.Sizes, values)
-		k.Program, err = cfront.Compile(ctx, k.File, k.Source, cfront.Options{Defines: values})
+		k.Program, err = cfront.Compile(ctx, k.File, k.Source, cfront.Options{Defines: values, Files: k.Files})
 		values = nil // they are no sizes of the program any more
 	}
 	if err != nil {
@@ -186,7 +189,7 @@ func (k *Kernel) missing(size string) error {
 func (k *Kernel) Bind(ctx context.Context, values map[string]int64, files []File) error {
 	var err error
 	if len(files) > 0 {
-		if k.Program, err = cfront.Compile(ctx, k.File, k.Source, cfront.Options{Defines: values}); err != nil {
+		if k.Program, err = cfront.Compile(ctx, k.File, k.Source, cfront.Options{Defines: values, Files: k.Files}); err != nil {
 			return err
 		}
 		found := map[string]int64{}
@@ -194,7 +197,7 @@ func (k *Kernel) Bind(ctx context.Context, values map[string]int64, files []File
 		maps.Copy(k.Sizes, found)
 	}
 	maps.Copy(k.Sizes, values)
-	if k.Program, err = cfront.Compile(ctx, k.File, k.Source, cfront.Options{Defines: k.Sizes}); err != nil {
+	if k.Program, err = cfront.Compile(ctx, k.File, k.Source, cfront.Options{Defines: k.Sizes, Files: k.Files}); err != nil {
 		return err
 	}
 	if len(k.Program.Sizes) > 0 {

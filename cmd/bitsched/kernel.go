@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -111,7 +112,7 @@ func (a *app) kernelSource(cmd *cobra.Command, nameOrFile string, f kernelFlags)
 	if f.paper {
 		return nil, usageError(cmd, "--paper-sizes with a file, expected the name of a workload")
 	}
-	return workload.FromSource(fileName(nameOrFile), text), nil
+	return workload.FromSource(fileName(nameOrFile), text, os.DirFS(filepath.Dir(nameOrFile))), nil
 }
 
 // kernelError is an error of package workload: that of a wrong command line, if the

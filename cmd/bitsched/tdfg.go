@@ -170,7 +170,7 @@ func (a *app) tdfg(cmd *cobra.Command, nameOrFile string, f tdfgFlags) error {
 		return err
 	}
 	var notes []cfront.Note
-	if k.Program, err = cfront.Compile(s.ctx, k.File, k.Source, cfront.Options{Defines: values, Notes: &notes}); err != nil {
+	if k.Program, err = cfront.Compile(s.ctx, k.File, k.Source, cfront.Options{Defines: values, Files: k.Files, Notes: &notes}); err != nil {
 		return s.reasonOf(err)
 	}
 	r, program, err := tdfgReport(s.ctx, k.Program, f, line)

@@ -63,7 +63,7 @@ func TestRefused(t *testing.T) {
 		"for (int i = 0; i < N; i++) A[i - 1] = 1;":                    "k.c:6:31: subscript i-1 of A is out of bounds: it is -1 at its least, expected at least 0",
 		"for (int i = 0; i < M; i++) A[i] = 1;":                        "k.c:6:29: cannot tell whether [0,M) of A, which has [0,N), is inside for all sizes: bind sizes with -D NAME=VALUE, or write bounds in terms of the sizes of the array",
 		"for (int i = 0; i < N; i++) A[i] = A[i] * 0.5;":               "k.c:6:43: arithmetic of type double: write 0.5f, or convert to double first",
-		"for (int i = 0; i < N; i++) A[i] = sin(A[i]);":                "k.c:6:36: a call of sin: supported are fminf, fmaxf, sqrtf, fabsf, fmaf and abs",
+		"for (int i = 0; i < N; i++) A[i] = sin(A[i]);":                "k.c:6:36: a call of sin: supported are fminf, fmaxf, sqrtf, fabsf, fmaf, expf, abs and functions of the file",
 		"for (int i = 0; i < N; i++) A[i] = C[i];":                     "k.c:6:36: 1 subscripts of C, which has 2 dimensions",
 		"for (int i = 0; i < N; i++) A[i] = x;":                        "k.c:6:36: x is not declared",
 		"for (int i = 0; i < N; i++) i = 2;":                           "k.c:6:29: i is changed in its loop, expected only the loop to change it",
@@ -91,7 +91,7 @@ func TestRefused(t *testing.T) {
 		require.EqualError(t, err, "k.c:6:1: the loop's variable i is "+name+", expected int or int64_t")
 	}
 	_, err = compile("#include <stdio.h>\n", nil)
-	require.EqualError(t, err, "k.c:1:10: include file not found: <stdio.h>, expected bitsched.h, math.h or stdint.h")
+	require.EqualError(t, err, "k.c:1:10: include file not found: <stdio.h>, expected bitsched.h, math.h, stdint.h, stdlib.h or a file beside k.c")
 	_, err = compile(strings.Repeat(" ", cfront.MaxSource+1), nil)
 	require.EqualError(t, err, "k.c: more than 65536 bytes, expected at most so many")
 	_, err = compile("int x;", nil)

@@ -3,6 +3,7 @@ package cfront
 import (
 	"cmp"
 	"context"
+	"io/fs"
 	"slices"
 
 	"github.com/bitsched/bitsched/tdfg"
@@ -18,6 +19,9 @@ type Options struct {
 	// Values are those that sizes will have while they stay symbols. They change nothing,
 	// but one that the type of its parameter does not hold is an error, as in Defines.
 	Values map[string]int64
+
+	// Files has what the source includes beside the header, nil for nothing.
+	Files fs.FS
 
 	// Notes gets the reasons why statements are not tensors in the form that they have
 	// in the source, if it is not nil, in the order of the source.
@@ -43,7 +47,7 @@ func Compile(ctx context.Context, file, source string, opt Options) (p *tdfg.Pro
 			p, err = nil, e
 		}
 	}()
-	u, err := parse(file, source)
+	u, err := parse(file, source, opt.Files)
 	if err != nil {
 		return nil, err
 	}

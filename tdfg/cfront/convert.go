@@ -35,9 +35,13 @@ type converter struct {
 	values  map[string]int64 // of sizes that stay symbols
 	scopes  []map[string]any // name to *variable or *array
 	types   map[string]scalar.Type
-	funcs   map[string]bool
+	funcs   map[string]*cc.FunctionDefinition
 	loops   []*loop
 	steps   int
+	calls   []*returning // calls that are being replaced by bodies, outermost first
+	inlined int
+	out     *[]stmt // where the statement at hand goes, nil outside of the region
+	guard   *expr   // under which it is executed
 }
 
 // maxStatements bounds how far unrolling and macros can blow up a kernel.
@@ -45,7 +49,7 @@ const maxStatements = 1024
 
 // convertUnit finds the kernel of a source and converts it.
 func convertUnit(u *unit, defines, values map[string]int64) *kernel {
-	c := &converter{u: u, defines: defines, values: values, types: map[string]scalar.Type{}, funcs: map[string]bool{}}
+	c := &converter{u: u, defines: defines, values: values, types: map[string]scalar.Type{}, funcs: map[string]*cc.FunctionDefinition{}}
 	if len(u.region) == 0 {
 		fail(Pos{File: u.file}, "no region: expected #pragma bitsched region in front of the loops of the kernel")
 	}
@@ -60,8 +64,11 @@ func convertUnit(u *unit, defines, values map[string]int64) *kernel {
 		case d == nil:
 		case d.FunctionDefinition != nil:
 			f := d.FunctionDefinition
-			c.funcs[f.Declarator.Name()] = true
+			c.funcs[f.Declarator.Name()] = f
 			body := f.CompoundStatement
+			if !u.own(f.Declarator) {
+				continue
+			}
 			if first, last := c.u.pos(body.Token), c.u.pos(body.Token2); !before(at, first) && before(at, last) {
 				def = f
 			}
@@ -322,7 +329,9 @@ func (c *converter) function(body *cc.CompoundStatement, at Pos) {
 		inRegion := before(at, pos) && !done
 		switch {
 		case item.Case == cc.BlockItemDecl && !done:
+			c.out = &c.k.body
 			c.declaration(item.Declaration, nil, &c.k.body)
+			c.out = nil
 		case item.Case == cc.BlockItemStmt && inRegion:
 			c.region(item.Statement)
 			done = true

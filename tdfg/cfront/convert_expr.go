@@ -83,13 +83,14 @@ func (c *converter) expr(n cc.ExpressionNode) *expr {
 		return c.expr(n.ExclusiveOrExpression)
 	case *cc.LogicalAndExpression:
 		if n.Case == cc.LogicalAndExpressionLAnd {
-			return and(truth(c.expr(n.LogicalAndExpression)), truth(c.expr(n.InclusiveOrExpression)))
+			x := truth(c.expr(n.LogicalAndExpression))
+			return and(x, truth(c.where(x, n.InclusiveOrExpression)))
 		}
 		return c.expr(n.InclusiveOrExpression)
 	case *cc.LogicalOrExpression:
 		if n.Case == cc.LogicalOrExpressionLOr {
-			return fold(&expr{kind: opExpr, typ: scalar.Bool, pos: at, op: scalar.Or,
-				args: []*expr{truth(c.expr(n.LogicalOrExpression)), truth(c.expr(n.LogicalAndExpression))}})
+			x := truth(c.expr(n.LogicalOrExpression))
+			return fold(&expr{kind: opExpr, typ: scalar.Bool, pos: at, op: scalar.Or, args: []*expr{x, truth(c.where(not(x), n.LogicalAndExpression))}})
 		}
 		return c.expr(n.LogicalAndExpression)
 	case *cc.ConditionalExpression:
@@ -97,7 +98,8 @@ func (c *converter) expr(n cc.ExpressionNode) *expr {
 			if n.ExpressionList == nil {
 				fail(at, "?: without a second operand, expected one")
 			}
-			return choose(at, truth(c.expr(n.LogicalOrExpression)), c.expr(n.ExpressionList), c.expr(n.ConditionalExpression))
+			cond := truth(c.expr(n.LogicalOrExpression))
+			return choose(at, cond, c.where(cond, n.ExpressionList), c.where(not(cond), n.ConditionalExpression))
 		}
 		return c.expr(n.LogicalOrExpression)
 	case *cc.AssignmentExpression:
@@ -308,30 +310,60 @@ var functions = map[string]struct {
 	"fmaf": {scalar.FMA, 3, scalar.FP32}, "abs": {scalar.Abs, 1, scalar.Int32},
 }
 
+// someFunctions are the ones that a kernel may call.
+const someFunctions = "fminf, fmaxf, sqrtf, fabsf, fmaf, expf, abs and functions of the file"
+
+// call converts a call for its value.
 func (c *converter) call(n *cc.PostfixExpression) *expr {
+	x := c.callOf(n)
+	if x == nil {
+		fail(c.u.pos(n), "a call of %s, which returns nothing, for its value", identifier(n.PostfixExpression))
+	}
+	return x
+}
+
+// callStatement converts a call whose value is not used.
+func (c *converter) callStatement(n *cc.PostfixExpression, at Pos) {
+	if c.funcs[identifier(n.PostfixExpression)] == nil {
+		c.callOf(n)
+		fail(at, "a call whose value is not used: %s", someStatements)
+	}
+	c.callOf(n)
+}
+
+// callOf converts a call, and returns nil for a function that returns nothing.
+func (c *converter) callOf(n *cc.PostfixExpression) *expr {
 	at := c.u.pos(n)
 	name := identifier(n.PostfixExpression)
+	var args []cc.ExpressionNode
+	for l := n.ArgumentExpressionList; l != nil; l = l.ArgumentExpressionList {
+		args = append(args, l.AssignmentExpression)
+	}
 	f, ok := functions[name]
+	def := c.funcs[name]
+	if def == nil {
+		def = c.funcs[inC[name]]
+	}
 	switch {
 	case name == c.k.name:
 		fail(at, "%s calls itself: recursion is not supported", name)
 	case name == "inf_array":
 		fail(at, "inf_array inside the region, expected it in front")
-	case c.funcs[name]:
-		fail(at, "a call of %s: supported are fminf, fmaxf, sqrtf, fabsf, fmaf and abs; write its body in the loop", name)
+	case def != nil:
+		return c.inline(name, def, args, at)
 	case !ok && name == "":
-		fail(at, "a call through a pointer: supported are fminf, fmaxf, sqrtf, fabsf, fmaf and abs")
+		fail(at, "a call through a pointer: supported are %s", someFunctions)
 	case !ok:
-		fail(at, "a call of %s: supported are fminf, fmaxf, sqrtf, fabsf, fmaf and abs", name)
+		fail(at, "a call of %s: supported are %s", name, someFunctions)
 	}
-	var args []*expr
-	for l := n.ArgumentExpressionList; l != nil; l = l.ArgumentExpressionList {
-		args = append(args, convert(c.expr(l.AssignmentExpression), f.typ))
+	list := make([]*expr, len(args))
+	for i, a := range args {
+		list[i] = convert(c.expr(a), f.typ)
 	}
-	if len(args) != f.arity {
-		fail(at, "%s with %d arguments, expected %d", name, len(args), f.arity)
+	if len(list) != f.arity {
+		fail(at, "%s with %d arguments, expected %d", name, len(list), f.arity)
 	}
-	return fold(&expr{kind: opExpr, typ: f.typ, pos: at, op: f.op, args: args})
+	return fold(&expr{kind: opExpr, typ: f.typ, pos: at, op: f.op, args: list})
 }
 
 func (c *converter) unary(n *cc.UnaryExpression, at Pos) *expr {

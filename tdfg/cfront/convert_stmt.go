@@ -15,23 +15,16 @@ const someStatements = "supported are for loops, if, assignments and declaration
 func (c *converter) statement(s *cc.Statement, guard *expr, out *[]stmt) {
 	c.steps++
 	at := c.u.pos(s)
+	guard = c.live(guard, at)
+	outer, around := c.out, c.guard
+	c.out, c.guard = out, guard
+	defer func() { c.out, c.guard = outer, around }()
 	if c.steps > maxStatements {
 		fail(at, "more than %d statements", maxStatements)
 	}
 	switch s.Case {
 	case cc.StatementCompound:
-		c.push()
-		for l := s.CompoundStatement.BlockItemList; l != nil; l = l.BlockItemList {
-			switch item := l.BlockItem; item.Case {
-			case cc.BlockItemDecl:
-				c.declaration(item.Declaration, guard, out)
-			case cc.BlockItemStmt:
-				c.statement(item.Statement, guard, out)
-			default:
-				fail(c.u.pos(item), "a label or a nested function: %s", someStatements)
-			}
-		}
-		c.pop()
+		c.block(s.CompoundStatement, guard, out)
 	case cc.StatementExpr:
 		if e := s.ExpressionStatement.ExpressionList; e != nil {
 			c.effect(e, guard, out)
@@ -41,13 +34,30 @@ func (c *converter) statement(s *cc.Statement, guard *expr, out *[]stmt) {
 	case cc.StatementIteration:
 		c.iteration(s.IterationStatement, guard, out)
 	case cc.StatementJump:
-		word := s.JumpStatement.Token.SrcStr()
-		fail(at, "%s: %s", word, someStatements)
+		c.jump(s.JumpStatement, guard, out, at)
 	case cc.StatementLabeled:
 		fail(at, "a label: %s", someStatements)
 	default:
 		fail(at, "asm: %s", someStatements)
 	}
+}
+
+func (c *converter) block(s *cc.CompoundStatement, guard *expr, out *[]stmt) {
+	c.push()
+	for l := s.BlockItemList; l != nil; l = l.BlockItemList {
+		switch item := l.BlockItem; item.Case {
+		case cc.BlockItemDecl:
+			outer, around := c.out, c.guard
+			c.out, c.guard = out, c.live(guard, c.u.pos(item))
+			c.declaration(item.Declaration, c.guard, out)
+			c.out, c.guard = outer, around
+		case cc.BlockItemStmt:
+			c.statement(item.Statement, guard, out)
+		default:
+			fail(c.u.pos(item), "a label or a nested function: %s", someStatements)
+		}
+	}
+	c.pop()
 }
 
 // assigned finds what gives a new value to a name, as far as the text shows.
@@ -176,8 +186,8 @@ func (c *converter) effect(n cc.ExpressionNode, guard *expr, out *[]stmt) {
 			c.increment(n.PostfixExpression, n.Case == cc.PostfixExpressionInc, guard, out)
 			return
 		case cc.PostfixExpressionCall:
-			c.call(n)
-			fail(at, "a call whose value is not used: %s", someStatements)
+			c.callStatement(n, at)
+			return
 		}
 	case *cc.UnaryExpression:
 		switch n.Case {

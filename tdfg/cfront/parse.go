@@ -3,6 +3,7 @@ package cfront
 import (
 	_ "embed"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -33,6 +34,9 @@ const predefined = `
 #define __STDC_VERSION__ 201710L
 int __predefined_declarator;
 `
+
+// libraryName is what librarySource is called in positions.
+const libraryName = "<library>"
 
 // end follows every source.
 const end = `
@@ -132,7 +136,7 @@ type pragma struct {
 
 // parse reads a source. The parser is made for correct programs and panics for some
 // others.
-func parse(file, source string) (u *unit, err error) {
+func parse(file, source string, local fs.FS) (u *unit, err error) {
 	if len(source) > MaxSource {
 		return nil, errorAt(Pos{File: file}, "more than %d bytes, expected at most so many", MaxSource)
 	}
@@ -149,7 +153,10 @@ func parse(file, source string) (u *unit, err error) {
 	}
 	source += "\n"
 	defer func() {
-		if x := recover(); x != nil {
+		x := recover()
+		if e, ok := x.(*Error); ok {
+			u, err = nil, e
+		} else if x != nil {
 			u, err = nil, errorAt(Pos{File: file}, "not C as the parser knows it: expected a function of C99")
 		}
 	}()
@@ -160,15 +167,18 @@ func parse(file, source string) (u *unit, err error) {
 	}
 	header := &fstest.MapFile{Data: []byte(Header)}
 	cfg := &cc.Config{
-		ABI:             abi,
-		FS:              fstest.MapFS{"include/bitsched.h": header, "include/math.h": header, "include/stdint.h": header},
+		ABI: abi,
+		FS: &includes{
+			header: fstest.MapFS{"include/bitsched.h": header, "include/math.h": header, "include/stdint.h": header, "include/stdlib.h": header, "include/stddef.h": header},
+			local:  local,
+		},
 		FSOnly:          true,
-		IncludePaths:    []string{"include"},
+		IncludePaths:    []string{"include", localDir},
 		SysIncludePaths: []string{"include"},
 		ExpansionLimit:  expansionLimit,
 		PragmaHandler:   u.pragma,
 	}
-	sources := []cc.Source{{Name: "<predefined>", Value: predefined}, {Name: filepath.Base(file), Value: source}, {Name: "<end>", Value: end}}
+	sources := []cc.Source{{Name: "<predefined>", Value: predefined}, {Name: libraryName, Value: librarySource}, {Name: filepath.Base(file), Value: source}, {Name: "<end>", Value: end}}
 	// The parser may wait for ever for what follows the end of its input. So it gets
 	// only what comes through the preprocessor, with brackets in pairs, and with
 	// declarations after it that nothing open goes on past.
@@ -188,6 +198,39 @@ func parse(file, source string) (u *unit, err error) {
 		return nil, u.err
 	}
 	return u, nil
+}
+
+// localDir is where files that the source includes are in names.
+const localDir = "local"
+
+// includes has our header and the files beside the source.
+type includes struct {
+	header fs.FS
+	local  fs.FS // nil for none
+	bytes  int64 // of local files, so far
+}
+
+// Open opens a file, and bounds how much is included.
+func (f *includes) Open(name string) (fs.File, error) {
+	path, ok := strings.CutPrefix(name, localDir+"/")
+	if !ok {
+		return f.header.Open(name)
+	}
+	if f.local == nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+	}
+	x, err := f.local.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := x.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if f.bytes += info.Size(); !info.Mode().IsRegular() || f.bytes > 2*MaxSource { // all is read twice
+		fail(Pos{File: path}, "more than %d bytes of included files, expected at most so many", MaxSource)
+	}
+	return x, nil
 }
 
 // pragma reads what follows #pragma.
@@ -218,12 +261,20 @@ func (u *unit) wrong(at Pos, msg string) {
 	}
 }
 
+// own reports whether a node is of the source itself, and not of a file that it
+// includes.
+func (u *unit) own(n cc.Node) bool { return n.Position().Filename == filepath.Base(u.file) }
+
 func (u *unit) pos(n cc.Node) Pos {
 	p := n.Position()
 	if !p.IsValid() {
 		return Pos{File: u.file}
 	}
-	return Pos{u.file, p.Line, p.Column}
+	file := u.file
+	if name, ok := strings.CutPrefix(p.Filename, localDir+"/"); ok {
+		file = filepath.Join(filepath.Dir(u.file), name)
+	}
+	return Pos{file, p.Line, p.Column}
 }
 
 var (
@@ -245,7 +296,7 @@ func (u *unit) clean(err error) error {
 		msg = fmt.Sprintf("macros expand to more than %d tokens, expected at most so many", expansionLimit)
 	}
 	if strings.HasPrefix(msg, "include file not found") {
-		msg += ", expected bitsched.h, math.h or stdint.h"
+		msg += ", expected bitsched.h, math.h, stdint.h, stdlib.h or a file beside " + u.file
 	}
 	return errorAt(Pos{u.file, line, col}, "%s", msg)
 }
