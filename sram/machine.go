@@ -196,7 +196,7 @@ func (m *Machine) RunContext(ctx context.Context, out, inputs []uint64, w int) e
 			}
 			rows := m.large
 			m.load(func(slot uint32) []uint64 { return rows[slot][:n] }, inputs, w, lay, first)
-			err = inChunks(ctx, c.ops, func(ops []microOp) { execLarge(ops, rows) })
+			err = inChunks(ctx, c.ops, func(ops []microOp) { fastest.large(ops, rows) })
 			m.store(func(slot uint32) []uint64 { return rows[slot][:n] }, out, w, lay, first)
 		} else {
 			n = min(n, smallWords)

@@ -78,7 +78,7 @@ var NeuralCache = Technology{
 		NCTagNotCarry: {Name: "tag.ncarry", Reads: Carry, Sets: Tag, Class: ClassLatch, Doc: "tag = ~carry"},
 	},
 	translate: translateNeural,
-	exec:      execNeural,
+	exec:      func(ops []microOp, rows [][groupWords]uint64) { fastest.neural(ops, rows) },
 }
 
 // The kinds of steps that execNeural knows: the latches are slots, so that

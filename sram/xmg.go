@@ -21,5 +21,5 @@ var XMG = Technology{
 	translate: func(m *Micro, slot func(Operand) uint32, dst uint32) microOp {
 		return translateXMG(Op(m.Op), dst, slot(m.Src[0]), slot(m.Src[1]), slot(m.Src[2]))
 	},
-	exec: execLarge,
+	exec: func(ops []microOp, rows [][groupWords]uint64) { fastest.large(ops, rows) },
 }
