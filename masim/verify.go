@@ -20,13 +20,12 @@ const MaxExhaustive = 30
 // DefaultPatterns is the number of patterns of [Verify] when none is given.
 const DefaultPatterns = 4096
 
-// Sizes of the blocks that Verify goes in: at most verifyWords words of 64
-// patterns, what a machine executes at once, and fewer where the values of all
-// nodes of the circuit would take more than verifyBytes for each worker.
 const (
+	// verifyWords is the words of 64 patterns of a block: what machine and reference
+	// execute at once.
 	verifyWords = 32
-	verifyBytes = 64 << 20
-	// verifyTotal bounds the memory of all workers: beyond it there are fewer.
+	// verifyTotal bounds the memory of the references of all workers: beyond it there
+	// are fewer.
 	verifyTotal = 512 << 20
 )
 
@@ -115,8 +114,8 @@ func (m *Mismatch) String() string {
 // then need not be the lowest ones.
 //
 // It takes time proportional to (instructions + nodes) x patterns and, for each
-// worker, at most 64 MiB or 8 bytes a node, whatever is more, plus 256 bytes for
-// each row that the program uses.
+// worker, 256 bytes for each value of the circuit that is live at once and for each
+// row that the program uses.
 func Verify(ctx context.Context, n *netlist.Network, p *sram.Program, o VerifyOptions) (*VerifyReport, error) {
 	if len(p.Inputs) != n.NumInputs() {
 		return nil, fmt.Errorf("masim: verify: the program has %d inputs, the circuit %d", len(p.Inputs), n.NumInputs())
@@ -132,7 +131,7 @@ func Verify(ctx context.Context, n *netlist.Network, p *sram.Program, o VerifyOp
 	if err != nil {
 		return nil, fmt.Errorf("masim: verify: %w", err)
 	}
-	v := &verifier{ctx: ctx, n: n, code: code, ps: ps, progress: o.Progress, least: (o.Least + 63) / 64}
+	v := &verifier{ctx: ctx, n: n, reference: netlist.NewSimulator(n), code: code, ps: ps, progress: o.Progress, least: (o.Least + 63) / 64}
 	if len(o.Stuck) > 0 {
 		if v.faulty, err = code.WithFaults(sram.Faults{Stuck: o.Stuck, EveryBitline: true}); err != nil {
 			return nil, fmt.Errorf("masim: verify: %w", err)
@@ -140,9 +139,9 @@ func Verify(ctx context.Context, n *netlist.Network, p *sram.Program, o VerifyOp
 	}
 	v.report.Names = differentNames(n, p)
 	v.wrong = make([]bool, n.NumOutputs())
-	v.words = max(1, min(verifyWords, verifyBytes/(8*n.NumNodes())))
+	v.words = verifyWords
 	v.total = (ps.total + 63) / 64
-	workers := max(1, min(o.Threads, verifyTotal/(8*v.words*n.NumNodes()), (v.total+v.words-1)/v.words))
+	workers := max(1, min(o.Threads, verifyTotal/(v.reference.Bytes()+8*v.words*(n.NumInputs()+2*n.NumOutputs())+1), (v.total+v.words-1)/v.words))
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(v.work)
@@ -196,16 +195,17 @@ func differentNames(n *netlist.Network, p *sram.Program) string {
 
 // verifier is the work that the workers share.
 type verifier struct {
-	ctx      context.Context
-	n        *netlist.Network
-	code     *sram.Code
-	faulty   *sram.FaultyCode // nil = no faults
-	ps       *patternSet
-	progress func(done, total int)
-	words    int // words of a block
-	least    int // words that are run even if ctx has ended
-	total    int // words of all patterns
-	next     atomic.Int64
+	ctx       context.Context
+	n         *netlist.Network
+	reference *netlist.Simulator // of which each worker has a clone
+	code      *sram.Code
+	faulty    *sram.FaultyCode // nil = no faults
+	ps        *patternSet
+	progress  func(done, total int)
+	words     int // words of a block
+	least     int // words that are run even if ctx has ended
+	total     int // words of all patterns
+	next      atomic.Int64
 
 	mu       sync.Mutex
 	report   VerifyReport
@@ -225,7 +225,8 @@ func (v *verifier) work() {
 		}
 	}
 	ins, outs := v.n.NumInputs(), v.n.NumOutputs()
-	in, got := make([]uint64, ins*v.words), make([]uint64, outs*v.words)
+	in, got, want := make([]uint64, ins*v.words), make([]uint64, outs*v.words), make([]uint64, outs*v.words)
+	reference := v.reference.Clone()
 	bad := make([]uint64, v.words) // patterns of the block with a mismatch
 	for {
 		first := (int(v.next.Add(1)) - 1) * v.words
@@ -233,10 +234,11 @@ func (v *verifier) work() {
 			return
 		}
 		w := min(v.words, v.total-first)
-		in, got, bad := in[:ins*w], got[:outs*w], bad[:w]
+		in, got, want, bad := in[:ins*w], got[:outs*w], want[:outs*w], bad[:w]
 		v.ps.fill(in, first, w)
 		run(got, in, w)
-		v.compare(v.n.Simulate(in, w), got, bad, first)
+		reference.Run(want, in, w)
+		v.compare(want, got, bad, first)
 	}
 }
 

@@ -26,6 +26,7 @@ const module = "github.com/bitsched/bitsched"
 var mayImport = map[string][]string{
 	"internal/position":   {},
 	"internal/strictyaml": {"internal/position"},
+	"internal/bitrow":     {},
 	"internal/minifloat":  {},
 	"internal/softfloat":  {},
 	"internal/figure":     {},
@@ -47,7 +48,7 @@ var mayImport = map[string][]string{
 	"tdfg/cfront":         {"internal/position", "tdfg/lattice", "tdfg/scalar", "tdfg/stream", "tdfg"},
 	"tdfg/egraph":         {"tdfg/lattice", "tdfg/scalar", "tdfg"},
 	"tdfg/stream":         {"internal/position", "internal/figure", "tdfg/lattice", "tdfg/scalar"},
-	"netlist":             {"internal/position"},
+	"netlist":             {"internal/bitrow", "internal/position"},
 	"netlist/gen":         {"netlist"},
 	"sram":                {"internal/position"},
 	"sram/cost":           {"internal/position", "internal/strictyaml", "sram"},
