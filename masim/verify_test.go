@@ -280,23 +280,6 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// A network so large that blocks are of three words gives the same report.
-func TestVerifyBlocks(t *testing.T) {
-	n, p := genProblem(t, "adder", 20, 2, 64)
-	prog := scheduleWith(t, "masim", p)
-	prog.Outputs[7].Operand ^= 1
-	small, err := Verify(context.Background(), n, prog, VerifyOptions{Patterns: 3000})
-	require.NoError(t, err)
-	require.Equal(t, 3000, small.Mismatches)
-	n.Grow(verifyBytes / 24)
-	for range verifyBytes/24 - n.NumNodes() {
-		n.And(netlist.False, netlist.True)
-	}
-	large, err := Verify(context.Background(), n, prog, VerifyOptions{Patterns: 3000})
-	require.NoError(t, err)
-	require.Equal(t, small, large)
-}
-
 func BenchmarkVerify(b *testing.B) {
 	n, p := genProblem(b, "multiplier", 32, 8, 256)
 	prog := scheduleWith(b, "masim", p)
