@@ -63,16 +63,21 @@ func FromSource(file, source string, files fs.FS) *Kernel {
 }
 
 // Compile compiles the kernel for values of its sizes. Sizes stay symbols of the
-// program, unless it compiles only for their values, or one is a parameter that is
-// only computed with. Sizes that files have by their shapes may be left out. With
+// program, unless it compiles only for their values, more of it becomes tensors with
+// these, or one is a parameter that is only computed with. Sizes that files have by their shapes may be left out. With
 // some, values may be of sizes that the kernel does not have.
 func (k *Kernel) Compile(ctx context.Context, values map[string]int64, files []File, some bool) error {
+	var notes []cfront.Note
 	var err error
-	k.Program, err = cfront.Compile(ctx, k.File, k.Source, cfront.Options{Values: values, Files: k.Files})
-	if k.Builtin == nil && len(values) > 0 && (err != nil || !k.sized(values) || k.below(values)) {
-		maps.Copy(k.Sizes, values)
-		k.Program, err = cfront.Compile(ctx, k.File, k.Source, cfront.Options{Defines: values, Files: k.Files})
-		values = nil // they are no sizes of the program any more
+	k.Program, err = cfront.Compile(ctx, k.File, k.Source, cfront.Options{Values: values, Files: k.Files, Notes: &notes})
+	if k.Builtin == nil && len(values) > 0 && (err != nil || len(notes) > 0 || !k.sized(values) || k.below(values)) {
+		var fewer []cfront.Note
+		bound, other := cfront.Compile(ctx, k.File, k.Source, cfront.Options{Defines: values, Files: k.Files, Notes: &fewer})
+		if err != nil || !k.sized(values) || k.below(values) || other == nil && len(fewer) < len(notes) {
+			maps.Copy(k.Sizes, values)
+			k.Program, err = bound, other
+			values = nil // they are no sizes of the program any more
+		}
 	}
 	if err != nil {
 		return err

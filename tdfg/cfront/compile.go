@@ -55,6 +55,8 @@ func Compile(ctx context.Context, file, source string, opt Options) (p *tdfg.Pro
 	k.body = unroll(k, k.body, nil, 1)
 	checkSize(k)
 	narrowScopes(k)
+	inlineConditions(k)
+	markSymbols(k)
 	checkBounds(k)
 	c := &compiler{k: k, least: map[string]int64{}, refused: map[stmt]string{}, pieces: map[*loop][]stmt{}, mirrors: map[*loop]*loop{}}
 	for range maxAttempts {
@@ -70,6 +72,27 @@ func Compile(ctx context.Context, file, source string, opt Options) (p *tdfg.Pro
 		}
 	}
 	return nil, errorAt(k.pos, "no plan was found in many attempts: expected simpler loops")
+}
+
+// markSymbols finds the sizes that subscripts and conditions on indices use, before
+// there is a space of sizes: affine notes them.
+func markSymbols(k *kernel) {
+	walkStmts(k.body, nil, func(s stmt, loops []*loop) {
+		a, ok := s.(*assign)
+		if !ok {
+			return
+		}
+		for _, x := range []*expr{a.target, a.value, a.guard} {
+			x.walk(func(y *expr) {
+				for _, i := range y.index {
+					affine(i)
+				}
+				if y.kind == opExpr && y.op.Compares() {
+					atomOf(y, loops)
+				}
+			})
+		}
+	})
 }
 
 // checkSize bounds the work: statements are compared in pairs.
@@ -142,6 +165,7 @@ func (c *compiler) attempt(ctx context.Context) (p *tdfg.Program, err error) {
 			pl.dims = max(pl.dims, len(a.size))
 		}
 	}
+	pl.enlarge = func(x lattice.Expr) bool { return c.enlarge(pl.sizes, x) }
 	e := &emitter{planner: pl, program: p, arrays: map[*array]int{}}
 	items := pl.plan(k.body, nil)
 	if e.layout = solve(k, pl.dims, pl.nests); e.layout == nil {
@@ -171,7 +195,6 @@ func (c *compiler) attempt(ctx context.Context) (p *tdfg.Program, err error) {
 			p.Scalars = append(p.Scalars, tdfg.Scalar{Param: tdfg.Param{Name: v.name, Type: v.typ}, Input: v.kind == paramVar})
 		}
 	}
-	e.enlarge = func(x lattice.Expr) bool { return c.enlarge(pl.sizes, x) }
 	p.Body = e.emit(items, nil)
 	// What follows cannot fail, if this package is right.
 	if err := e.finish(); err != nil {

@@ -250,6 +250,13 @@ func (c *converter) selection(s *cc.SelectionStatement, guard *expr, out *[]stmt
 		}
 		return
 	}
+	if steady(cond) {
+		c.statement(s.Statement, and(guard, cond), out)
+		if s.Statement2 != nil {
+			c.statement(s.Statement2, and(guard, not(cond)), out)
+		}
+		return
+	}
 	// The condition is looked at once: a branch may change what it depends on.
 	v := c.declare("if", localVar, scalar.Bool, at)
 	v.host = len(c.loops) == 0

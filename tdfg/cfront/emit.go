@@ -19,11 +19,11 @@ type emitter struct {
 	regions []*region
 	graphs  []*tdfg.Region // of the regions
 	open    *region
-	enlarge func(lattice.Expr) bool // a size, if that makes an expression of it no longer negative
 
 	// Of the nest at hand.
-	nest  *nest
-	scope map[*variable]bool // variables that are declared in it
+	nest   *nest
+	scope  map[*variable]bool         // variables that are declared in it
+	inside map[*loop]lattice.Interval // the part of its loops that a piece of a statement is for
 
 	// maybe counts the conditions under which C evaluates the expression at hand: what
 	// is read then may be outside of its array where they do not hold.
@@ -132,12 +132,28 @@ func (e *emitter) stmts(body []stmt, loops []*loop, r *region) {
 	}
 }
 
+// iterations returns the iterations of a loop that a statement is for.
+func (e *emitter) iterations(l *loop) lattice.Interval {
+	if at, ok := e.inside[l]; ok {
+		return at
+	}
+	return lattice.Interval{Lo: l.lo, Hi: l.hi}
+}
+
 // interval returns where the iterations of a loop lie.
 func (e *emitter) interval(l *loop) lattice.Interval {
-	return lattice.Interval{Lo: l.lo, Hi: l.hi}.Shift(e.nest.offset[l])
+	return e.iterations(l).Shift(e.nest.offset[l])
 }
 
 func (e *emitter) assign(a *assign, loops []*loop, r *region) {
+	for _, pc := range e.nest.pieces[a] {
+		e.inside = pc.within
+		e.piece(pc.assign, loops, r)
+	}
+	e.inside = nil
+}
+
+func (e *emitter) piece(a *assign, loops []*loop, r *region) {
 	red, ok := e.nest.reduce[a]
 	if ok && len(red.loops) > 0 {
 		e.reduction(a, red, loops, r)
@@ -159,7 +175,7 @@ func (e *emitter) assign(a *assign, loops []*loop, r *region) {
 func (e *emitter) old(target *expr, r *region) value {
 	if target.kind == varExpr {
 		if v, ok := r.scalars[target.v]; ok {
-			return v
+			return e.part(v, r)
 		}
 		if e.scope[target.v] {
 			return r.constant(target.typ, 0)
@@ -185,8 +201,8 @@ func (e *emitter) reduction(a *assign, red reduction, loops []*loop, r *region) 
 	for i := len(red.loops) - 1; i >= 0; i-- {
 		l := red.loops[i]
 		d := e.layout.dims[l]
-		if !r.scope.Space.LessEqual(l.lo.Plus(1), l.hi) {
-			e.require(l.hi.Sub(l.lo).Plus(-1))
+		if at := e.iterations(l); !r.scope.Space.LessEqual(at.Lo.Plus(1), at.Hi) {
+			e.require(at.Hi.Sub(at.Lo).Plus(-1))
 			refuse("a reduction over a loop that may have no iteration")
 		}
 		if v.along[d] == nil {
@@ -225,7 +241,7 @@ func (e *emitter) rect(x *expr) (rect lattice.Rect, along [tdfg.MaxDims]*loop) {
 		for _, l := range e.nest.loops {
 			if s.Coef(l.v.name) == 1 {
 				rest := s.Sub(lattice.Sym(l.v.name))
-				rect[d] = lattice.Interval{Lo: l.lo.Add(rest), Hi: l.hi.Add(rest)}
+				rect[d] = e.iterations(l).Shift(rest)
 				along[d] = l
 			}
 		}
@@ -326,7 +342,7 @@ func (e *emitter) expr(x *expr, r *region) value {
 func (e *emitter) variable(x *expr, r *region) value {
 	v := x.v
 	if s, ok := r.scalars[v]; ok {
-		return s
+		return e.part(s, r)
 	}
 	switch {
 	case v.bound != nil:
@@ -340,6 +356,19 @@ func (e *emitter) variable(x *expr, r *region) value {
 		r.reads[v] = true
 	}
 	return value{id: r.add(tdfg.Node{Kind: tdfg.Const, Param: v.name})}
+}
+
+// part returns the part of a value in which a piece of a statement is.
+func (e *emitter) part(v value, r *region) value {
+	for d, l := range v.along {
+		if l == nil || e.inside == nil {
+			continue
+		}
+		if at := e.interval(l); !r.domain(v.id)[d].Equal(at) {
+			v.id = r.add(tdfg.Node{Kind: tdfg.Shrink, Args: []tdfg.NodeID{v.id}, Dim: d, Range: at})
+		}
+	}
+	return v
 }
 
 // require makes an expression of one size at least 0, by the least value of that

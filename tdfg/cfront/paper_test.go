@@ -128,7 +128,7 @@ func TestNotUnrolled(t *testing.T) {
 		"for (int i = 0; i < N; i += 2) A[i] = B[i];",                 // a stride
 		"for (int i = 0; i < N; i++) A[i] = B[N - 1 - i];",            // backwards
 		"for (int i = 0; i < N; i++) I[i] = i;",                       // indices, which no tensor has
-		"for (int i = 0; i < N; i++) A[i] = i > 0 ? B[i - 1] : 0.0f;", // partly outside
+		"for (int i = 0; i < N; i++) A[i] = B[i] > 0 ? B[i - 1] : 0;", // perhaps outside
 	} {
 		g := one(t, region("", body))
 		require.Equal(t, 1, kinds(g)[tdfg.Stream], body)

@@ -27,7 +27,8 @@ type nest struct {
 	loops   []*loop // those that become dimensions of the lattice
 	demands []demand
 	chains  [][]*loop             // loops around each statement, outermost first
-	reduce  map[*assign]reduction // statements that reduce
+	pieces  map[*assign][]piece   // of statements with conditions on indices
+	reduce  map[*assign]reduction // statements, or pieces of them, that reduce
 	offset  map[*loop]lattice.Expr
 }
 
@@ -55,7 +56,8 @@ type planner struct {
 	refused map[stmt]string // why a statement does not become tensors
 	pieces  map[*loop][]stmt
 	mirrors map[*loop]*loop
-	nests   []*nest // of tensors, so far
+	nests   []*nest                 // of tensors, so far
+	enlarge func(lattice.Expr) bool // a size, if that makes an expression of it no longer negative
 }
 
 // canceled ends the compilation with the context's error.
@@ -148,7 +150,7 @@ func (p *planner) space(loops []*loop) *lattice.Space {
 
 // analyse returns the statement as a nest of tensors, or why it cannot become one.
 func (p *planner) analyse(s stmt, hosts []*loop) (*nest, string) {
-	n := &nest{stmt: s, hosts: hosts, reduce: map[*assign]reduction{}, offset: map[*loop]lattice.Expr{}}
+	n := &nest{stmt: s, hosts: hosts, pieces: map[*assign][]piece{}, reduce: map[*assign]reduction{}, offset: map[*loop]lattice.Expr{}}
 	why := ""
 	refuse := func(format string, args ...any) {
 		if why == "" {
@@ -175,6 +177,24 @@ func (p *planner) analyse(s stmt, hosts []*loop) (*nest, string) {
 			n.chains = append(n.chains, slices.Clone(loops))
 		}
 	})
+	if why != "" {
+		return nil, why
+	}
+	whole, chains := assigns, n.chains
+	assigns, n.chains = nil, nil
+	for i, a := range whole {
+		pieces, bad := p.cut(a, chains[i], hosts)
+		if bad != "" {
+			refuse("%s", bad)
+		}
+		n.pieces[a] = pieces
+		for _, pc := range pieces {
+			assigns, n.chains = append(assigns, pc.assign), append(n.chains, chains[i])
+			if _, is := p.reduction(pc.assign, chains[i]); pc.within != nil && !is && a.target.kind == varExpr {
+				refuse("variable %s has a value in a part of the loops only", a.target.v.source())
+			}
+		}
+	}
 	var list []access
 	for i, a := range assigns {
 		chain := n.chains[i]

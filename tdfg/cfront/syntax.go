@@ -2,6 +2,7 @@ package cfront
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/bitsched/bitsched/internal/position"
 	"github.com/bitsched/bitsched/tdfg/lattice"
@@ -64,6 +65,12 @@ type variable struct {
 	alias  *expr  // what a local variable that is assigned once stands for, if that is affine
 	scope  *loop  // of a local variable: the innermost loop around its declaration, nil for none
 	host   bool   // a local variable, declared outside of all loops of the region
+}
+
+// source returns the name that a variable has in the source.
+func (v *variable) source() string {
+	name, _, _ := strings.Cut(v.name, ".")
+	return name
 }
 
 // array is an array parameter.
