@@ -102,7 +102,8 @@ type runResult struct {
 	Every     int              `json:"every"` // 0 = at gate fidelity
 	Optimized bool             `json:"optimized"`
 	Seed      uint64           `json:"seed"`
-	Checked   bool             `json:"checked"` // equal to the interpreter's result
+	InArrays  *float64         `json:"in_arrays"` // share of the operations on elements; null = there were none
+	Checked   bool             `json:"checked"`   // equal to the interpreter's result
 	*system.Report
 	Cycles      *system.Cycles   `json:"cycles"`              // null = nothing was timed
 	Energy      *cost.ChipEnergy `json:"energy"`              // null = nothing was timed
@@ -256,6 +257,10 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 	if report.Timed() {
 		r.Cycles, r.Energy = &report.Cycles, report.Energy(machine, table)
 	}
+	if total := report.Operations + report.NearOps; total > 0 {
+		share := float64(report.Operations) / float64(total)
+		r.InArrays = &share
+	}
 	if f.cost.explain {
 		r.Explained = table
 	}
@@ -341,6 +346,7 @@ func (r *runResult) text(f runFlags) string {
 	} else {
 		s.add("layout", "tiles of %s in %s", r.Tile, count(r.Arrays, "array"))
 	}
+	s.add("in arrays", "%s", shareText(r.Operations, r.NearOps))
 	s.add("executed", "%s, %d in memory, %d near it", count(int(r.Regions), "region"), r.Regions-r.NearRegions, r.NearRegions)
 	for _, why := range r.Reasons {
 		s.add("near", "%s", nearText(why))
@@ -445,6 +451,22 @@ func (r *runResult) timeText(s *summary, f runFlags) {
 	if len(near) > 0 {
 		s.add("not timed", "%s", strings.Join(near, "; "))
 	}
+}
+
+// shareText says how much of the operations on elements arrays have done.
+func shareText(inArrays, near int64) string {
+	total := inArrays + near
+	switch {
+	case total == 0:
+		return "no operation was executed"
+	case inArrays == 0:
+		return fmt.Sprintf("none of %s on elements", count(int(total), "operation"))
+	case near == 0:
+		return fmt.Sprintf("all %s on elements", count(int(total), "operation"))
+	}
+	// Neither all nor none is rounded to it.
+	share := min(max(100*float64(inArrays)/float64(total), 0.01), 99.99)
+	return fmt.Sprintf("%.4g %% of %s on elements", share, count(int(total), "operation"))
 }
 
 // duration prints a time with three digits and its unit.
