@@ -25,7 +25,7 @@ type TileStudy struct {
 	Best   int        `json:"best"`
 	Plain  int        `json:"plain"` // the longest along dimension 0, which is no tiling
 
-	Near []string `json:"near"` // regions that are not in memory, and take no time here
+	Near []system.Reason `json:"near"` // regions that are not in memory, and take no time here
 }
 
 // TileTime is a program with one shape of tiles.
@@ -72,17 +72,17 @@ func StudyTiles(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m 
 		s.Sizes += fmt.Sprintf("%s=%d", sym.Name, sizes[sym.Name])
 	}
 	for _, region := range p.Regions() {
-		if why := prepared.Near[region.Graph]; why != "" {
-			s.Near = append(s.Near, region.Graph.Name+": "+why)
+		if why := prepared.Near[region.Graph]; why != nil {
+			s.Near = append(s.Near, *why)
 		}
 	}
 	if len(p.Regions()) == 0 {
 		return nil, fmt.Errorf("benchmarks: %s: %w: nothing to execute", p.Name, ErrNoTiles)
 	}
-	if prepared.Layout == nil || len(prepared.Plans) == 0 {
+	if prepared.Grid == nil || len(prepared.Plans) == 0 {
 		return nil, fmt.Errorf("benchmarks: %s: %w: nothing is in memory: %s", p.Name, ErrNoTiles, s.Near[0])
 	}
-	grid := prepared.Layout.Grid
+	grid := prepared.Grid
 	if s.Dims = grid.Dims(); s.Dims < 2 {
 		return nil, fmt.Errorf("benchmarks: %s: %w: one dimension", p.Name, ErrNoTiles)
 	}

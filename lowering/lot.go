@@ -33,29 +33,38 @@ func (s TransState) String() string {
 }
 
 // LOT is the layout override table: it says which ranges of physical addresses lie
-// transposed, and where each byte of them is (Infinity Stream, section 5.2).
+// transposed, and where each byte of them is (Infinity Stream, section 5.2). Nothing
+// else knows: who wants an element asks here.
 //
-// All regions have the grid of one lattice space, so that elements of the same
+// All entries have the grid of one lattice space, so that elements of the same
 // cell are on the same bitline. Table 1 has no place for the size of that grid; it
-// is a register beside the regions here. Tile i is in array i, counted through the
-// banks.
+// is a register beside the entries here. Tile i is in array i, counted through the
+// banks. An array has an entry while it is on bitlines or on the way there, so that
+// several can have the same wordlines in turn.
 type LOT struct {
 	machine *tile.Machine
 	bound   []int64
 	tile    Shape
 	grid    *Grid
-	regions []Region
+	entries []Entry
 }
 
-// Region is an entry of the table, with the fields of Table 1.
-type Region struct {
+// Entry is an entry of the table, with the fields of Table 1.
+type Entry struct {
 	Base, End uint64         // physical addresses, [Base, End)
 	Size      int            // of an element, in bytes
 	Dim       int            // dimensions, 1 to 3
 	S, T      [MaxDims]int64 // sizes of the array and of tiles; 1 beyond Dim
 	WL        int            // first wordline: bit i of an element is in row WL+i
 	Trans     TransState
+
+	// Order has the dimensions in the order of memory, the contiguous one first. Table 1
+	// has no field for it: there it is 0, 1, 2.
+	Order [MaxDims]uint8
 }
+
+// naturalOrder is that of Table 1.
+var naturalOrder = [MaxDims]uint8{0, 1, 2}
 
 // LOTField is a field of Table 1.
 type LOTField struct {
@@ -78,7 +87,7 @@ var LOTFields = [...]LOTField{
 }
 
 // fields lists the values in the order of LOTFields.
-func (r *Region) fields() []uint64 {
+func (r *Entry) fields() []uint64 {
 	f := []uint64{r.Base, r.End, uint64(r.Size), uint64(r.Dim)}
 	for _, s := range r.S {
 		f = append(f, uint64(s))
@@ -91,7 +100,7 @@ func (r *Region) fields() []uint64 {
 
 // Encode returns the entry as it lies in the table, the first field in the lowest
 // bits. An error names a field that does not fit its bits.
-func (r *Region) Encode() (words [5]uint64, err error) {
+func (r *Entry) Encode() (words [5]uint64, err error) {
 	values, at := r.fields(), 0
 	for _, f := range LOTFields {
 		for range f.Count {
@@ -110,8 +119,8 @@ func (r *Region) Encode() (words [5]uint64, err error) {
 	return words, nil
 }
 
-// DecodeRegion reads what Encode returns.
-func DecodeRegion(words [5]uint64) Region {
+// DecodeEntry reads what Encode returns.
+func DecodeEntry(words [5]uint64) Entry {
 	at := 0
 	next := func(bits int) uint64 {
 		v := words[at/64] >> (at % 64)
@@ -127,7 +136,7 @@ func DecodeRegion(words [5]uint64) Region {
 			v = append(v, next(f.Bits))
 		}
 	}
-	r := Region{Base: v[0], End: v[1], Size: int(v[2]), Dim: int(v[3]), WL: int(v[10]), Trans: TransState(v[11])}
+	r := Entry{Order: naturalOrder, Base: v[0], End: v[1], Size: int(v[2]), Dim: int(v[3]), WL: int(v[10]), Trans: TransState(v[11])}
 	for i := range MaxDims {
 		r.S[i], r.T[i] = int64(v[4+i]), int64(v[7+i])
 	}
@@ -135,7 +144,7 @@ func DecodeRegion(words [5]uint64) Region {
 }
 
 // Bits returns the width of an element.
-func (r *Region) Bits() int { return 8 * r.Size }
+func (r *Entry) Bits() int { return 8 * r.Size }
 
 // NewLOT returns an empty table of a machine for arrays in a bounding box, in
 // tiles of a shape.
@@ -153,63 +162,107 @@ func NewLOT(m *tile.Machine, bound []int64, t Shape) (*LOT, error) {
 	return &LOT{machine: m, bound: slices.Clone(bound), tile: slices.Clone(t), grid: g}, nil
 }
 
-// Grid returns the grid of all regions.
+// Grid returns the grid of all entries.
 func (l *LOT) Grid() *Grid { return l.grid }
 
-// Regions returns the entries in the order of Add.
-func (l *LOT) Regions() []Region { return l.regions }
+// Entries returns the entries.
+func (l *LOT) Entries() []Entry { return l.entries }
 
-// Add enters an array of contiguous physical addresses from base on, whose
-// elements lie from wordline wl on, and returns its index. An error wraps
-// ErrRegions, ErrWordlines or one of the errors of [Constraints.Check] where the
-// array cannot be transposed.
-func (l *LOT) Add(base uint64, elemBytes int, size []int64, wl int) (int, error) {
+// Add enters an array of contiguous physical addresses from base on, of the sizes
+// given, whose dimension j lies along dimension axes[j] of the lattice, and whose
+// elements lie from wordline wl on. It returns the index of the entry. An error wraps
+// ErrRegions or ErrWordlines where the machine cannot hold it.
+func (l *LOT) Add(base uint64, elemBytes int, size []int64, axes []int, wl int) (int, error) {
 	m := l.machine
-	if len(l.regions) >= m.LOT.Regions {
+	if len(l.entries) >= m.LOT.Regions {
 		return 0, fmt.Errorf("lowering: %w: more than %d regions", ErrRegions, m.LOT.Regions)
 	}
-	c, err := ConstraintsOf(m, elemBytes)
-	if err != nil {
+	if _, err := ConstraintsOf(m, elemBytes); err != nil {
 		return 0, err
 	}
-	if err := c.Check(size, l.bound, l.tile); err != nil {
-		return 0, err
+	if len(size) != len(axes) || len(size) > len(l.bound) {
+		return 0, fmt.Errorf("lowering: array of %d dimensions along %v, expected at most %d", len(size), axes, len(l.bound))
 	}
 	if base%uint64(m.L3.LineBytes) != 0 {
 		return 0, fmt.Errorf("lowering: array at address %#x, expected a multiple of %d, a cache line", base, m.L3.LineBytes)
 	}
-	r := Region{Base: base, Size: elemBytes, Dim: len(size), WL: wl}
-	bytes := uint64(elemBytes)
-	for i := range MaxDims {
-		r.S[i], r.T[i] = 1, 1
-		if i < len(size) {
-			r.S[i], r.T[i] = size[i], l.tile[i]
-			bytes *= uint64(size[i])
+	e := Entry{Base: base, Size: elemBytes, Dim: len(l.bound), WL: wl, Order: naturalOrder}
+	for d := range MaxDims {
+		e.S[d], e.T[d] = 1, 1
+		if d < len(l.bound) {
+			e.T[d] = l.tile[d]
 		}
 	}
-	r.End = base + bytes
-	if wl < 0 || wl+r.Bits() > m.UsableRows() {
-		return 0, fmt.Errorf("lowering: %w: %d bits from wordline %d on, expected them below %d", ErrWordlines, r.Bits(), wl, m.UsableRows())
+	bytes := uint64(elemBytes)
+	for j, d := range axes {
+		if d < 0 || d >= len(l.bound) || slices.Contains(axes[:j], d) {
+			return 0, fmt.Errorf("lowering: array along dimensions %v, expected each once, below %d", axes, len(l.bound))
+		}
+		if size[j] < 1 || size[j] > l.bound[d] {
+			return 0, fmt.Errorf("lowering: array of size %d in dimension %d, expected 1 to %d, the bounding box", size[j], d, l.bound[d])
+		}
+		e.S[d] = size[j]
+		bytes *= uint64(size[j])
 	}
-	if _, err := r.Encode(); err != nil {
+	if !slices.IsSorted(axes) {
+		e.Order = [MaxDims]uint8{}
+		for j, d := range axes {
+			e.Order[j] = uint8(d)
+		}
+		rest := len(axes)
+		for d := range MaxDims {
+			if !slices.Contains(axes, d) {
+				e.Order[rest] = uint8(d)
+				rest++
+			}
+		}
+	}
+	e.End = base + bytes
+	if wl < 0 || wl+e.Bits() > m.UsableRows() {
+		return 0, fmt.Errorf("lowering: %w: %d bits from wordline %d on, expected them below %d", ErrWordlines, e.Bits(), wl, m.UsableRows())
+	}
+	if _, err := e.Encode(); err != nil {
 		return 0, err
 	}
-	for i, o := range l.regions {
-		if base < o.End && o.Base < r.End {
-			return 0, fmt.Errorf("lowering: addresses [%#x,%#x) overlap those of region %d, [%#x,%#x)", base, r.End, i, o.Base, o.End)
-		}
-		if wl < o.WL+o.Bits() && o.WL < wl+r.Bits() {
-			return 0, fmt.Errorf("lowering: wordlines [%d,%d) overlap those of region %d, [%d,%d)", wl, wl+r.Bits(), i, o.WL, o.WL+o.Bits())
+	l.entries = append(l.entries, e)
+	if err := l.Check(); err != nil {
+		l.entries = l.entries[:len(l.entries)-1]
+		return 0, err
+	}
+	return len(l.entries) - 1, nil
+}
+
+// Remove takes out the entry of an array that is in its normal format again. Entries
+// behind it move up.
+func (l *LOT) Remove(entry int) error {
+	if t := l.entries[entry].Trans; t != Normal {
+		return fmt.Errorf("lowering: region %d is %v, expected %v of one that leaves the table", entry, t, Normal)
+	}
+	l.entries = slices.Delete(l.entries, entry, entry+1)
+	return nil
+}
+
+// Check reports entries that share addresses or wordlines, nil if there are none.
+func (l *LOT) Check() error {
+	for j := range l.entries {
+		e := &l.entries[j]
+		for i := range l.entries[:j] {
+			o := &l.entries[i]
+			if e.Base < o.End && o.Base < e.End {
+				return fmt.Errorf("lowering: addresses [%#x,%#x) overlap those of region %d, [%#x,%#x)", e.Base, e.End, i, o.Base, o.End)
+			}
+			if e.WL < o.WL+o.Bits() && o.WL < e.WL+e.Bits() {
+				return fmt.Errorf("lowering: wordlines [%d,%d) overlap those of region %d, [%d,%d)", e.WL, e.WL+e.Bits(), i, o.WL, o.WL+o.Bits())
+			}
 		}
 	}
-	l.regions = append(l.regions, r)
-	return len(l.regions) - 1, nil
+	return nil
 }
 
 // SetTrans changes the state of a region. The formats change through
 // [Changing] only.
 func (l *LOT) SetTrans(region int, s TransState) error {
-	r := &l.regions[region]
+	r := &l.entries[region]
 	if s > Transposed || s != Changing && r.Trans != Changing {
 		return fmt.Errorf("lowering: region %d from %v to %v, expected to go through %v", region, r.Trans, s, Changing)
 	}
@@ -220,13 +273,13 @@ func (l *LOT) SetTrans(region int, s TransState) error {
 // Blocked reports whether a request of a core to an address must wait.
 func (l *LOT) Blocked(addr uint64) bool {
 	i := l.Find(addr)
-	return i >= 0 && l.regions[i].Trans == Changing
+	return i >= 0 && l.entries[i].Trans == Changing
 }
 
 // Find returns the region of a physical address, -1 if there is none.
 func (l *LOT) Find(addr uint64) int {
-	for i := range l.regions {
-		if r := &l.regions[i]; r.Base <= addr && addr < r.End {
+	for i := range l.entries {
+		if r := &l.entries[i]; r.Base <= addr && addr < r.End {
 			return i
 		}
 	}
@@ -239,6 +292,35 @@ type Place struct {
 	Bitline, Wordline int
 }
 
+// Cell returns the tile and the bitline of an element of the array of an entry.
+func (l *LOT) Cell(entry int, elem int64) (tile, bitline int) {
+	r := &l.entries[entry]
+	var point [MaxDims]int64
+	for _, d := range r.Order {
+		point[d] = elem % r.S[d]
+		elem /= r.S[d]
+	}
+	return l.grid.Locate(point[:r.Dim])
+}
+
+// Elements returns which element of the array of an entry each bitline holds.
+func (l *LOT) Elements(entry int) *Elements {
+	r := &l.entries[entry]
+	var step [MaxDims]int64
+	next := int64(1)
+	for _, d := range r.Order {
+		step[d] = next
+		next *= r.S[d]
+	}
+	return NewElements(l.grid, r.S[:], step[:])
+}
+
+// Register returns the rows of the elements of the array of an entry.
+func (l *LOT) Register(entry int) Register {
+	r := &l.entries[entry]
+	return Register{Row: r.WL, Bits: r.Bits()}
+}
+
 // Locate returns where bit 0 to 7 of the byte at a physical address lies once its
 // region is transposed. ok is false if the address is in no region.
 func (l *LOT) Locate(addr uint64, bit int) (p Place, ok bool) {
@@ -246,14 +328,8 @@ func (l *LOT) Locate(addr uint64, bit int) (p Place, ok bool) {
 	if i < 0 {
 		return p, false
 	}
-	r := &l.regions[i]
-	elem := int64(addr-r.Base) / int64(r.Size)
-	var point [MaxDims]int64
-	for d := range MaxDims {
-		point[d] = elem % r.S[d]
-		elem /= r.S[d]
-	}
-	t, b := l.grid.Locate(point[:r.Dim])
+	r := &l.entries[i]
+	t, b := l.Cell(i, int64(addr-r.Base)/int64(r.Size))
 	perWay := l.machine.L3.ArraysPerWay
 	perBank := l.machine.ArraysPerBank()
 	return Place{
@@ -265,18 +341,18 @@ func (l *LOT) Locate(addr uint64, bit int) (p Place, ok bool) {
 // Address is the reverse of Locate. ok is false if the cell holds no bit of a
 // region: another wordline, or a bitline beyond the array.
 func (l *LOT) Address(p Place) (addr uint64, bit int, ok bool) {
-	i := slices.IndexFunc(l.regions, func(r Region) bool { return r.WL <= p.Wordline && p.Wordline < r.WL+r.Bits() })
+	i := slices.IndexFunc(l.entries, func(r Entry) bool { return r.WL <= p.Wordline && p.Wordline < r.WL+r.Bits() })
 	if i < 0 {
 		return 0, 0, false
 	}
-	r := &l.regions[i]
+	r := &l.entries[i]
 	var point [MaxDims]int64
 	t := p.Bank*l.machine.ArraysPerBank() + p.Way*l.machine.L3.ArraysPerWay + p.Array
 	if !l.grid.Cell(t, p.Bitline, point[:r.Dim]) {
 		return 0, 0, false
 	}
 	elem := int64(0)
-	for d := MaxDims - 1; d >= 0; d-- {
+	for _, d := range slices.Backward(r.Order[:]) {
 		if point[d] >= r.S[d] {
 			return 0, 0, false
 		}

@@ -59,18 +59,18 @@ func TestLOT(t *testing.T) {
 		require.NoError(t, err)
 		base, wl := uint64(4096), 0
 		for i, a := range arrays {
-			got, err := lot.Add(base, a.bytes, a.size, wl)
+			got, err := lot.Add(base, a.bytes, a.size, along(a.size), wl)
 			require.NoError(t, err)
 			require.Equal(t, i, got)
-			r := lot.Regions()[i]
+			r := lot.Entries()[i]
 			words, err := r.Encode()
 			require.NoError(t, err)
-			require.Equal(t, r, lowering.DecodeRegion(words))
+			require.Equal(t, r, lowering.DecodeEntry(words))
 			base = (r.End+63)/64*64 + 64
 			wl = r.WL + r.Bits() + 3
 		}
 		seen := map[lowering.Place]bool{}
-		for i, r := range lot.Regions() {
+		for i, r := range lot.Entries() {
 			for addr := r.Base; addr < r.End; addr++ {
 				p, ok := lot.Locate(addr, int(addr%8))
 				inside := p.Bank < 4 && p.Way < 2 && p.Array < 4 && p.Bitline < 64
@@ -87,7 +87,7 @@ func TestLOT(t *testing.T) {
 				}
 
 				// The element of region 0 at the same point of the lattice.
-				elem, first := int64(addr-r.Base)/int64(r.Size), lot.Regions()[0]
+				elem, first := int64(addr-r.Base)/int64(r.Size), lot.Entries()[0]
 				point := [3]int64{elem % r.S[0], elem / r.S[0] % r.S[1], elem / r.S[0] / r.S[1]}
 				if point[0] < first.S[0] && point[1] < first.S[1] && point[2] < first.S[2] {
 					other, _ := lot.Locate(first.Base+uint64(first.Size)*uint64(point[0]+first.S[0]*(point[1]+first.S[1]*point[2])), 0)
@@ -120,11 +120,20 @@ func TestLOT(t *testing.T) {
 			}
 		}
 		total := 0
-		for _, r := range lot.Regions() {
+		for _, r := range lot.Entries() {
 			total += 8 * int(r.End-r.Base)
 		}
 		require.Equal(t, total, used)
 	})
+}
+
+// along returns the dimensions of an array of these sizes, in order.
+func along(size []int64) []int {
+	axes := make([]int, len(size))
+	for d := range axes {
+		axes[d] = d
+	}
+	return axes
 }
 
 func TestLOTErrors(t *testing.T) {
@@ -135,7 +144,7 @@ func TestLOTErrors(t *testing.T) {
 	require.EqualError(t, err, "lowering: no valid tile size: tiles of 32 have 32 elements, expected 64, one for each bitline")
 	lot, err := lowering.NewLOT(m, []int64{128, 4}, lowering.Shape{16, 4})
 	require.NoError(t, err)
-	_, err = lot.Add(4096, 4, []int64{128, 4}, 0)
+	_, err = lot.Add(4096, 4, []int64{128, 4}, along([]int64{128, 4}), 0)
 	require.NoError(t, err)
 	for _, c := range []struct {
 		base  uint64
@@ -145,22 +154,21 @@ func TestLOTErrors(t *testing.T) {
 		want  string
 	}{
 		{0, 4, []int64{128, 5}, 32, "lowering: array of size 5 in dimension 1, expected 1 to 4, the bounding box"},
-		{0, 4, []int64{128}, 32, "lowering: array of 1 dimensions, expected 2"},
+		{0, 4, []int64{128, 4, 1}, 32, "lowering: array of 3 dimensions along [0 1 2], expected at most 2"},
 		{0, 3, []int64{128, 4}, 32, "lowering: elements of 3 bytes, expected a divisor of a cache line of 64"},
-		{0, 4, []int64{120, 4}, 32, "lowering: innermost dimension does not align with cache lines: 120 elements, expected a multiple of 16"},
 		{8, 4, []int64{16, 4}, 32, "lowering: array at address 0x8, expected a multiple of 64, a cache line"},
 		{0, 4, []int64{16, 4}, 230, "lowering: not enough wordlines: 32 bits from wordline 230 on, expected them below 254"},
 		{4096, 4, []int64{16, 4}, 32, "lowering: addresses [0x1000,0x1100) overlap those of region 0, [0x1000,0x1800)"},
 		{0, 4, []int64{16, 4}, 31, "lowering: wordlines [31,63) overlap those of region 0, [0,32)"},
 		{1 << 48, 4, []int64{16, 4}, 32, "lowering: base of 281474976710656 does not fit the 48 bits of a layout override table"},
 	} {
-		_, err := lot.Add(c.base, c.bytes, c.size, c.wl)
+		_, err := lot.Add(c.base, c.bytes, c.size, along(c.size), c.wl)
 		require.EqualError(t, err, c.want)
 	}
-	require.Len(t, lot.Regions(), 1)
+	require.Len(t, lot.Entries(), 1)
 
 	m.LOT.Regions = 1
-	_, err = lot.Add(0, 4, []int64{16, 4}, 32)
+	_, err = lot.Add(0, 4, []int64{16, 4}, along([]int64{16, 4}), 32)
 	require.ErrorIs(t, err, lowering.ErrRegions)
 	require.EqualError(t, err, "lowering: layout override table is full: more than 1 regions")
 }
@@ -170,9 +178,9 @@ func TestLOTErrors(t *testing.T) {
 func TestLOTTrans(t *testing.T) {
 	lot, err := lowering.NewLOT(small(), []int64{128}, lowering.Shape{64})
 	require.NoError(t, err)
-	_, err = lot.Add(0, 4, []int64{128}, 0)
+	_, err = lot.Add(0, 4, []int64{128}, along([]int64{128}), 0)
 	require.NoError(t, err)
-	require.Equal(t, lowering.Normal, lot.Regions()[0].Trans)
+	require.Equal(t, lowering.Normal, lot.Entries()[0].Trans)
 	require.EqualError(t, lot.SetTrans(0, lowering.Transposed), "lowering: region 0 from normal to transposed, expected to go through changing")
 	require.False(t, lot.Blocked(0))
 	require.NoError(t, lot.SetTrans(0, lowering.Changing))
@@ -190,7 +198,7 @@ func TestLOTTrans(t *testing.T) {
 // TestLOTBits packs entries with large numbers in all fields into one number, field after
 // field from the lowest bit on, and compares its words.
 func TestLOTBits(t *testing.T) {
-	r := lowering.Region{Base: 0x8123456789ab, End: 0xfedcba987653, Size: 0xa5, Dim: 3, S: [3]int64{0xdeadbeef, 0x87654321, 0xffffffff},
+	r := lowering.Entry{Order: [3]uint8{0, 1, 2}, Base: 0x8123456789ab, End: 0xfedcba987653, Size: 0xa5, Dim: 3, S: [3]int64{0xdeadbeef, 0x87654321, 0xffffffff},
 		T: [3]int64{0x80000001, 0x7fffffff, 0xc0ffee11}, WL: 1021, Trans: lowering.Transposed}
 	all, at := new(big.Int), uint(0)
 	for _, f := range []struct {
@@ -206,8 +214,45 @@ func TestLOTBits(t *testing.T) {
 	for i, w := range words {
 		require.Equal(t, new(big.Int).And(new(big.Int).Rsh(all, uint(64*i)), new(big.Int).SetUint64(1<<64-1)).Uint64(), w, "word %d", i)
 	}
-	require.Equal(t, r, lowering.DecodeRegion(words))
+	require.Equal(t, r, lowering.DecodeEntry(words))
 	r.WL = 1024
 	_, err = r.Encode()
 	require.EqualError(t, err, "lowering: wl of 1024 does not fit the 10 bits of a layout override table")
+}
+
+// TestLOTInTurn has two arrays on the same wordlines, one after the other, and one that
+// lies along other dimensions than memory has it.
+func TestLOTInTurn(t *testing.T) {
+	lot, err := lowering.NewLOT(small(), []int64{16, 64}, lowering.Shape{16, 4})
+	require.NoError(t, err)
+	i, err := lot.Add(4096, 4, []int64{64}, []int{1}, 7)
+	require.NoError(t, err)
+	for elem := range int64(64) {
+		tl, b := lot.Cell(i, elem)
+		require.Equal(t, [2]int{int(elem) / 4, int(elem) % 4 * 16}, [2]int{tl, b})
+	}
+	_, err = lot.Add(8192, 4, []int64{64, 16}, []int{1, 0}, 7)
+	require.EqualError(t, err, "lowering: wordlines [7,39) overlap those of region 0, [7,39)")
+	require.NoError(t, lot.SetTrans(i, lowering.Changing))
+	require.EqualError(t, lot.Remove(i), "lowering: region 0 is changing, expected normal of one that leaves the table")
+	require.NoError(t, lot.SetTrans(i, lowering.Normal))
+	require.NoError(t, lot.Remove(i))
+	require.Negative(t, lot.Find(4096))
+	i, err = lot.Add(8192, 4, []int64{64, 16}, []int{1, 0}, 7)
+	require.NoError(t, err)
+	grid := lot.Grid()
+	for elem := range int64(64 * 16) {
+		tl, b := grid.Locate([]int64{elem / 64, elem % 64})
+		gotTile, gotLine := lot.Cell(i, elem)
+		require.Equal(t, [2]int{tl, b}, [2]int{gotTile, gotLine})
+		p, ok := lot.Locate(8192+uint64(4*elem), 3)
+		require.True(t, ok)
+		require.Equal(t, 10, p.Wordline)
+		addr, bit, ok := lot.Address(p)
+		require.True(t, ok)
+		require.Equal(t, 8192+uint64(4*elem), addr)
+		require.Equal(t, 3, bit)
+	}
+	_, err = lot.Add(0, 4, []int64{16, 16}, []int{0, 0}, 100)
+	require.EqualError(t, err, "lowering: array along dimensions [0 0], expected each once, below 2")
 }

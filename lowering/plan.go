@@ -27,6 +27,11 @@ type Target struct {
 // Register is a word of every bitline: Bits adjacent rows from Row on.
 type Register struct{ Row, Bits int }
 
+// Overlaps reports whether two registers share a row.
+func (r Register) Overlaps(q Register) bool {
+	return r.Row < q.Row+q.Bits && q.Row < r.Row+r.Bits && r.Bits > 0 && q.Bits > 0
+}
+
 func (r Register) String() string { return fmt.Sprintf("r%d:%d", r.Row, r.Bits) }
 
 // StepKind is what a step does.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/bitsched/bitsched/lowering/arith"
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 )
@@ -58,6 +59,13 @@ var ofUnsigned = map[string]bool{
 	"lt": true, "le": true, "gt": true, "ge": true, "min": true, "max": true, "shr": true, "div": true, "rem": true, "widen": true,
 }
 
+// undefined says that arrays have no program for something. It is an
+// [arith.ErrNoOperation].
+type undefined string
+
+func (u undefined) Error() string        { return string(u) }
+func (u undefined) Is(target error) bool { return target == arith.ErrNoOperation }
+
 // choose returns the micros of a computation on operands of type t.
 func choose(op scalar.Op, t scalar.Type) ([]micro, error) {
 	w := op.Result(t).Bits()
@@ -85,7 +93,7 @@ func choose(op scalar.Op, t scalar.Type) ([]micro, error) {
 	case op.Supports(t):
 		return plain(op.String()), nil
 	}
-	return nil, fmt.Errorf("%s of %s is not defined", op, t)
+	return nil, undefined(fmt.Sprintf("%s of %s is not defined", op, t))
 }
 
 // convert returns the micros of a change of type. There are none where the result
@@ -117,7 +125,7 @@ func convert(from, to scalar.Type) ([]micro, error) {
 	case from.Float() && to.Float():
 		add(to.Bits(), name(from, "to"+to.String()), arg(0))
 	case from.Bits() == 64 || to.Bits() == 64, from == scalar.UInt32 || to == scalar.UInt32:
-		return nil, fmt.Errorf("conversion from %s to %s in memory, expected integers of at most 31 bits and a sign", from, to)
+		return nil, undefined(fmt.Sprintf("conversion from %s to %s in memory, expected integers of at most 31 bits and a sign", from, to))
 	case from.Int():
 		x := widen(arg(0), from.Bits(), 32)
 		add(to.Bits(), to.String()+".fromint", x)

@@ -50,7 +50,7 @@ func TestSymbols(t *testing.T) {
 				require.Contains(t, values, s)
 				at.values[i] = values[s]
 			}
-			cmds, err := plan.Lower(nil, prepared.Layout.Grid, values)
+			cmds, err := plan.Lower(nil, prepared.Grid, values)
 			require.NoError(t, err)
 			if old, ok := made[at]; ok {
 				require.Equal(t, old, cmds, k.Name)

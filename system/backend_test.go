@@ -29,9 +29,11 @@ func TestBackends(t *testing.T) {
 	m.Array.Cols = cols
 	m.L3.LineBytes, m.NoC.MemoryControllers = 8, 4
 	r := rand.New(rand.NewPCG(5, 5))
-	one, err := newGate(m, tiles, 2)
+	one, err := newGate(m, tiles, 2, 1)
 	require.NoError(t, err)
-	backends := []backend{one, newWord(tiles, cols, 3, 0)}
+	words, err := newWord(m, tiles, 3, 7, 1)
+	require.NoError(t, err)
+	backends := []backend{one, words}
 	want := map[int][][]scalar.Value{}
 	all := []uint64{^uint64(0)}
 	for _, row := range rows {
@@ -97,12 +99,12 @@ func TestBackends(t *testing.T) {
 			}
 		}
 		for i, x := range backends {
-			require.NoError(t, x.exec(ctx, plan, []lowering.Command{{Kind: lowering.Sync}, c}, lowering.Inputs{}))
+			require.NoError(t, x.exec(ctx, plan, []lowering.Command{c, {Kind: lowering.Sync}}, lowering.Inputs{}))
 			got := make([]scalar.Value, cols)
 			for _, row := range rows {
 				reg := lowering.Register{Row: row, Bits: bits}
 				for tl := range tiles {
-					x.readTile(reg, tl, got)
+					require.NoError(t, x.readTile(reg, tl, got, all))
 					if !slices.Equal(want[row][tl], got) {
 						require.Equal(t, want[row][tl], got, "backend %d, %v, row %d tile %d", i, c, row, tl)
 					}
@@ -175,15 +177,14 @@ func TestAssign(t *testing.T) {
 		}
 		return g
 	}
-	l := &Layout{Rows: map[string]int{}}
 	// P is above O; Q shares the rows of O. X must pass Q first, then P. Y is with O alone
 	// and shares rows with P and X. Z is with Y: below it.
 	graphs := []*tdfg.Graph{graph("OP"), graph("QSX"), graph("XP"), graph("OY"), graph("YZ")}
-	l.assign(arrays, graphs)
-	require.Equal(t, map[string]int{"O": 0, "P": 8, "Q": 0, "X": 16, "Y": 8, "Z": 40}, l.Rows)
-	require.Equal(t, 56, l.Used)
-	require.Equal(t, []int{0, -1, 16}, l.Wordlines(graphs[1]))
-	require.Equal(t, []int{8, 40}, l.Wordlines(graphs[4]))
+	rows, used := firstRows(arrays, graphs)
+	require.Equal(t, map[string]int{"O": 0, "P": 8, "Q": 0, "X": 16, "Y": 8, "Z": 40}, rows)
+	require.Equal(t, 56, used)
+	require.Equal(t, []int{0, -1, 16}, wordlines(graphs[1], rows))
+	require.Equal(t, []int{8, 40}, wordlines(graphs[4], rows))
 }
 
 // TestHints collects the dimensions of moves, broadcasts and reductions, and the slowest
@@ -243,21 +244,24 @@ func TestWordThreads(t *testing.T) {
 		}
 		old := slices.Clone(want)
 		lines := slices.Collect(bitlines.All())
-		for tile := range c.Tiles.All() {
+		for from := range c.Tiles.All() {
 			for i := range int(c.Copies) {
 				for b := range cols {
 					at := b + int(c.BitlineDist)
 					if at >= 0 && at < cols && (c.Whole || slices.Contains(lines, b)) {
-						want[(tile+int(c.TileDist)+i*int(c.TileStride))*cols+at] = src[tile*cols+b]
+						want[(from+int(c.TileDist)+i*int(c.TileStride))*cols+at] = src[from*cols+b]
 					}
 				}
 			}
 		}
 		for _, threads := range []int{1, 3} {
-			w := newWord(tiles, cols, threads, 0)
+			m := tile.Default()
+			m.Array.Cols = cols
+			w, err := newWord(m, tiles, threads, 100, 1)
+			require.NoError(t, err)
 			copy(w.plane(0), src)
 			copy(w.plane(8), old)
-			require.NoError(t, w.command(nil, &c, lowering.Inputs{}))
+			require.NoError(t, w.exec(context.Background(), nil, []lowering.Command{c, {Kind: lowering.Sync}}, lowering.Inputs{}))
 			require.Equal(t, want, w.plane(8), "%d threads", threads)
 		}
 	}
@@ -266,15 +270,16 @@ func TestWordThreads(t *testing.T) {
 // TestEachTile collects the points of the parts: all of the box once, each part in one
 // tile, and no tile in two parts, for any number of threads.
 func TestEachTile(t *testing.T) {
-	grid, err := lowering.NewGrid([]int64{70, 50, 3}, lowering.Shape{16, 8, 2})
+	table, err := lowering.NewLOT(tile.Default(), []int64{70, 50, 3}, lowering.Shape{16, 8, 2})
 	require.NoError(t, err)
+	grid := table.Grid()
 	for _, box := range []lattice.Box{
 		{{Lo: 5, Hi: 66}, {Lo: 7, Hi: 41}, {Lo: 0, Hi: 3}}, // of many points
 		{{Lo: 16, Hi: 32}, {Lo: 8, Hi: 9}, {Lo: 1, Hi: 3}},
 		{{Lo: 69, Hi: 70}, {Lo: 0, Hi: 1}, {Lo: 2, Hi: 3}},
 	} {
 		for threads := range 6 {
-			r := &runner{opt: Options{Threads: threads}, layout: &Layout{Grid: grid}}
+			r := &runner{opt: Options{Threads: threads}, table: table}
 			var mu sync.Mutex
 			seen := map[[3]int64]int{}
 			tiles := map[int]int{}

@@ -78,7 +78,7 @@ func BenchmarkLower(b *testing.B) {
 			for b.Loop() {
 				n = 0
 				for _, r := range regions {
-					cmds, err = r.plan.Lower(cmds[:0], prepared.Layout.Grid, r.values)
+					cmds, err = r.plan.Lower(cmds[:0], prepared.Grid, r.values)
 					require.NoError(b, err)
 					n += len(cmds)
 				}

@@ -33,7 +33,8 @@ func TestWordIsChecked(t *testing.T) {
 		}
 		err := p.Each(ctx, sizes, func(g *tdfg.Graph, values map[string]int64) error { return r.region(ctx, g, values) })
 		if wrong {
-			require.ErrorContains(t, err, "system: fp32.add on tile 0 bitline 0: program gives")
+			require.ErrorContains(t, err, "system: internal check failed: fp32.add on tile 0 bitline 0: program gives")
+			require.ErrorIs(t, err, ErrInternal)
 			continue
 		}
 		require.NoError(t, err)

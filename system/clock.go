@@ -6,26 +6,23 @@ import (
 	"slices"
 
 	"github.com/bitsched/bitsched/lowering"
-	"github.com/bitsched/bitsched/sram"
-	"github.com/bitsched/bitsched/sram/cost"
 	"github.com/bitsched/bitsched/tile"
 	"github.com/bitsched/bitsched/tile/noc"
 )
 
-// clock counts the cycles of what is executed in memory. Banks execute commands one
+// analytic counts cycles without going through them. Banks execute commands one
 // after another, each by itself; a Sync waits for all of them and for the packets
-// between them.
-type clock struct {
-	m      *tile.Machine
-	timing tile.Timing
-	report *Report
-	trace  *Trace
-	busy   []int64 // when each bank is done
-	arrive int64   // when the last packet between banks arrives
-	drains map[string]drain
-
-	lowered map[*lowering.Plan]bool
-	kernels map[*sram.Kernel]cost.Kinds // instructions of each
+// between them, which are simulated for each shift as if there were no others.
+type analytic struct {
+	m        *tile.Machine
+	timing   tile.Timing
+	trace    *Trace
+	busy     []int64 // when each bank is done
+	arrive   int64   // when the last packet between banks arrives
+	drains   *lru[drain]
+	cycles   Cycles
+	byteHops int64
+	region   int64 // when it began
 }
 
 // drain is what the network makes of packets that start together.
@@ -34,80 +31,77 @@ type drain struct {
 	byteHops uint64
 }
 
-func newClock(m *tile.Machine, r *Report, t *Trace) *clock {
+// keptDrains is how many drains are kept for when the same packets are sent again.
+const keptDrains = 1 << 14
+
+func newAnalytic(m *tile.Machine, t *Trace) *analytic {
 	if t != nil {
 		t.machine = m.Name
 	}
-	return &clock{m: m, timing: tile.NewTiming(m), report: r, trace: t, busy: make([]int64, m.Banks()), drains: map[string]drain{}, lowered: map[*lowering.Plan]bool{}, kernels: map[*sram.Kernel]cost.Kinds{}}
+	return &analytic{m: m, timing: tile.NewTiming(m), trace: t, busy: make([]int64, m.Banks()), drains: newLRU[drain](keptDrains)}
+}
+
+func (c *analytic) Now(context.Context) (int64, error) { return c.now(), nil }
+func (c *analytic) Cycles() Cycles                     { return c.cycles }
+func (c *analytic) ByteHops() int64                    { return c.byteHops }
+
+// Consume gives a piece of work its time.
+func (c *analytic) Consume(ctx context.Context, w *Work) error {
+	switch w.Kind {
+	case RegionBegins:
+		c.region = c.now()
+	case RegionEnds:
+		c.trace.add(regionTrack, w.Name, c.region, c.now()-c.region)
+	case RegionNear:
+		c.trace.add(regionTrack, w.Name+" near the memory, not timed", c.now(), 0)
+	case Lowered:
+		n, t := c.m.JITCycles(w.JIT), c.now()
+		c.all(t + n)
+		c.cycles.JIT += n
+		c.trace.add(hostTrack, "lower "+w.Plan.Graph.Name, t, n)
+	case Transferred:
+		n, t := transferCycles(c.m, w.Bytes), c.now()
+		c.all(t + n)
+		c.cycles.DRAM += n
+		c.trace.add(dramTrack, w.Name, t, n)
+	case Executed:
+		return c.commands(ctx, w.Plan, w.Commands)
+	}
+	return nil
 }
 
 // now returns when all banks are done.
-func (c *clock) now() int64 {
-	t := c.arrive
-	for _, b := range c.busy {
-		t = max(t, b)
-	}
-	return t
-}
+func (c *analytic) now() int64 { return max(slices.Max(c.busy), c.arrive) }
 
 // all makes all banks wait until a time.
-func (c *clock) all(t int64) {
+func (c *analytic) all(t int64) {
 	for b := range c.busy {
 		c.busy[b] = t
 	}
 	c.arrive = t
 }
 
-// jit counts the lowering of a plan to commands. Cores do it while memory waits.
-func (c *clock) jit(p *lowering.Plan, cmds []lowering.Command) {
-	var banks []int
-	w := tile.JITWork{Steps: len(p.Steps), Commands: len(cmds), FirstOfRegion: !c.lowered[p], FirstOfProgram: len(c.lowered) == 0}
-	c.lowered[p] = true
-	for i := range cmds {
-		if k := cmds[i].Kind; k != lowering.Sync && k != lowering.Near {
-			banks = lowering.Banks(banks[:0], cmds[i].Tiles, c.m.ArraysPerBank())
-			w.Banks += len(banks)
-		}
-	}
-	n := c.m.JITCycles(w)
-	t := c.now()
-	c.all(t + n)
-	c.report.Cycles.JIT += n
-	c.trace.add(hostTrack, "lower "+p.Graph.Name, t, n)
+// transferCycles returns the cycles of the transfer of bytes between memory and arrays,
+// through the tensor transpose units, which keep up with it: a cycle to begin, and the
+// whole cycles of the bytes.
+func transferCycles(m *tile.Machine, bytes int64) int64 {
+	return int64(float64(bytes)/m.DRAMBytesPerCycle()) + 1
 }
 
-// dram counts the transfer of bytes between memory and arrays, through the tensor
-// transpose units, which keep up with it: a cycle to begin, and the whole cycles of
-// the bytes. load says that they go to arrays.
-func (c *clock) dram(what string, bytes int64, load bool) {
-	n := int64(float64(bytes)/c.m.DRAMBytesPerCycle()) + 1
-	t := c.now()
-	c.all(t + n)
-	c.report.Cycles.DRAM += n
-	c.report.DRAMBytes += bytes
-	if load {
-		c.report.LoadBytes += bytes
-	}
-	c.trace.add(dramTrack, what, t, n)
-}
-
-// commands counts commands that were executed.
-func (c *clock) commands(ctx context.Context, p *lowering.Plan, cmds []lowering.Command) error {
+// commands gives commands their time.
+func (c *analytic) commands(ctx context.Context, p *lowering.Plan, cmds []lowering.Command) error {
 	var banks []int
 	for i := range cmds {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		k := &cmds[i]
-		c.report.Commands++
-		c.instructions(p, k)
 		switch k.Kind {
 		case lowering.Sync:
 			busy := slices.Max(c.busy)
 			t := max(busy, c.arrive)
 			n := c.timing.Sync(c.m.Banks())
-			c.report.Cycles.Sync += t + n - busy
-			c.report.Syncs++
+			c.cycles.Sync += t + n - busy
 			c.trace.add(hostTrack, "sync", t, n)
 			c.all(t + n)
 			continue
@@ -117,47 +111,20 @@ func (c *clock) commands(ctx context.Context, p *lowering.Plan, cmds []lowering.
 			}
 			continue
 		}
-		n, group := c.local(p, k)
+		n, part := localCycles(c.timing, p, k)
 		banks = lowering.Banks(banks[:0], k.Tiles, c.m.ArraysPerBank())
 		for _, b := range banks {
 			c.trace.bank(b, k, p, c.busy[b], n)
 			c.busy[b] += n
 		}
-		*group += n
-		lanes := int64(k.Tiles.Len())
-		if k.Whole {
-			lanes *= int64(c.m.Array.Cols)
-		} else {
-			lanes *= int64(k.Bitlines.Len())
-		}
-		if k.Kind == lowering.ShiftIntra {
-			c.report.IntraBytes += lanes * int64(k.Rows) / 8
-		}
-		if k.Kind == lowering.Compute {
-			c.report.Operations += lanes
-		}
-		c.report.RowOps += n * int64(k.Tiles.Len())
+		*part(&c.cycles) += n
 	}
 	return nil
 }
 
-// local returns the cycles of a command that stays within arrays, and the counter
-// that they belong to.
-func (c *clock) local(p *lowering.Plan, k *lowering.Command) (int64, *int64) {
-	switch k.Kind {
-	case lowering.Compute:
-		return c.timing.Compute(p.Steps[k.Step].Code.Kernel()), &c.report.Cycles.Compute
-	case lowering.Fill:
-		return c.timing.Constant(int(k.Rows)), &c.report.Cycles.Compute
-	case lowering.Copy:
-		return c.timing.IntraShift(int(k.Rows), 0), &c.report.Cycles.Move
-	}
-	return c.timing.IntraShift(int(k.Rows), int(k.BitlineDist)), &c.report.Cycles.Move
-}
-
 // inter counts a shift between tiles: what leaves each bank goes through its H-tree
 // and, if it goes to another bank, as packets through the network.
-func (c *clock) inter(p *lowering.Plan, k *lowering.Command) error {
+func (c *analytic) inter(p *lowering.Plan, k *lowering.Command) error {
 	lines := c.m.Array.Cols
 	if !k.Whole {
 		lines = k.Bitlines.Len()
@@ -203,9 +170,8 @@ func (c *clock) inter(p *lowering.Plan, k *lowering.Command) error {
 		start = max(start, c.busy[b])
 		c.busy[b] += n
 		longest = max(longest, n)
-		c.report.InterBytes += int64(local[b]+remote[b]) * int64(k.Rows) / 8
 	}
-	c.report.Cycles.Inter += longest
+	c.cycles.Inter += longest
 	if len(flows) == 0 {
 		return nil
 	}
@@ -214,7 +180,7 @@ func (c *clock) inter(p *lowering.Plan, k *lowering.Command) error {
 		return err
 	}
 	c.arrive = max(c.arrive, start+d.cycles)
-	c.report.ByteHops += int64(d.byteHops)
+	c.byteHops += int64(d.byteHops)
 	return nil
 }
 
@@ -223,9 +189,9 @@ type flow struct{ from, to, packets int }
 
 // network simulates packets that all banks start to send at the same time, and
 // returns when the last one arrives. The packets of a broadcast are multicasts.
-func (c *clock) network(flows []flow, multicast bool) (drain, error) {
+func (c *analytic) network(flows []flow, multicast bool) (drain, error) {
 	key := fmt.Sprint(multicast, flows)
-	if d, ok := c.drains[key]; ok {
+	if d, ok := c.drains.get(key); ok {
 		return d, nil
 	}
 	n, err := noc.New(c.m.NoCConfig())
@@ -261,9 +227,6 @@ func (c *clock) network(flows []flow, multicast bool) (drain, error) {
 		n.AdvanceTo(t)
 	}
 	d := drain{last, n.ByteHops()}
-	const keep = 1 << 14
-	if len(c.drains) < keep {
-		c.drains[key] = d
-	}
+	c.drains.put(key, d)
 	return d, nil
 }

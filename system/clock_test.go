@@ -45,7 +45,8 @@ func pattern(t *testing.T, s string) lowering.Pattern {
 // counted is what commands are counted with. Step 0 has a kernel of eight instructions:
 // two computes, a move, a write, and four that set a latch: by two rows, by one (a constant is a row), by none.
 type counted struct {
-	*clock
+	*analytic
+	*counter
 	t    *testing.T
 	plan *lowering.Plan
 }
@@ -68,11 +69,19 @@ tag.copy 0
 	require.NoError(t, err)
 	code, err := k.Compile()
 	require.NoError(t, err)
-	return &counted{newClock(m, &Report{}, nil), t, &lowering.Plan{Graph: &tdfg.Graph{Name: "g"}, Steps: []lowering.Step{{Code: code}, {}}}}
+	return &counted{newAnalytic(m, nil), newCounter(m, &Report{}), t, &lowering.Plan{Graph: &tdfg.Graph{Name: "g"}, Steps: []lowering.Step{{Code: code}, {}}}}
 }
 
 func (c *counted) do(cmds ...lowering.Command) {
-	require.NoError(c.t, c.commands(context.Background(), c.plan, cmds))
+	c.work(&Work{Kind: Executed, Plan: c.plan, Commands: cmds})
+}
+
+// work hands work to the counters and the clock, whose cycles are those of the report.
+func (c *counted) work(w *Work) {
+	c.cycles, c.byteHops = c.report.Cycles, c.report.ByteHops
+	require.NoError(c.t, c.counter.Consume(context.Background(), w))
+	require.NoError(c.t, c.analytic.Consume(context.Background(), w))
+	c.report.Cycles, c.report.ByteHops = c.cycles, c.byteHops
 }
 
 // TestCommandCounts counts commands that stay in their arrays by hand.
@@ -126,8 +135,8 @@ func TestCommandCounts(t *testing.T) {
 	// Programs of technologies without kinds are computes.
 	k, err := sram.ParseKernel(strings.NewReader(".kernel xmg 1\n.array rows=64\n.input a 0 2\nxor 2 0 1 #0\nmaj 3 0 1 2\n.output y 2 1\n.end\n"), "two")
 	require.NoError(t, err)
-	require.Equal(t, cost.Kinds{Computes: 2}, c.kernel(k))
-	require.Equal(t, cost.Kinds{Computes: 2}, c.kernel(k))
+	require.Equal(t, cost.Kinds{Computes: 2}, c.counter.kernel(k))
+	require.Equal(t, cost.Kinds{Computes: 2}, c.counter.kernel(k))
 }
 
 // TestTransferCounts counts shifts between tiles by hand. Tile t lies in bank t/4;
@@ -250,17 +259,18 @@ func TestHostCounts(t *testing.T) {
 	c.busy[2], c.arrive = 10, 12
 	// Two steps at 200, four commands at 150; tiles 0 to 5 are in two banks and tile 9 in
 	// one, at 4 each.
-	c.jit(c.plan, []lowering.Command{
+	r := &runner{lowered: map[*lowering.Plan]bool{}, opt: Options{Machine: c.analytic.m}}
+	c.work(&Work{Kind: Lowered, Plan: c.plan, JIT: r.jit(c.plan, []lowering.Command{
 		{Kind: lowering.Compute, Tiles: pattern(t, "0:1:6")}, {Kind: lowering.Sync}, {Kind: lowering.Near}, {Kind: lowering.Fill, Tiles: lowering.One(9)},
-	})
+	})})
 	const jit = 2*200 + 4*150 + 3*4
 	require.Equal(t, Report{Cycles: Cycles{JIT: jit}}, *c.report)
 	require.Equal(t, []int64{12 + jit, 12 + jit, 12 + jit, 12 + jit}, c.busy)
 
 	// 1000 bytes at 51.2 a cycle are 19.5 cycles; 100 are 2.
 	*c.report = Report{}
-	c.dram("a", 1000, true)
-	c.dram("b", 100, false)
+	c.work(&Work{Kind: Transferred, Name: "a", Bytes: 1000, Load: true})
+	c.work(&Work{Kind: Transferred, Name: "b", Bytes: 100})
 	require.Equal(t, Report{DRAMBytes: 1100, LoadBytes: 1000, Cycles: Cycles{DRAM: 20 + 2}}, *c.report)
 	require.EqualValues(t, 12+jit+22, c.now())
 
@@ -373,7 +383,7 @@ func TestReasons(t *testing.T) {
 	require.Len(t, r.Reasons, 2)
 	for i, region := range p.Regions() {
 		require.Equal(t, region.Graph.Name+": not in memory: innermost dimension does not align with cache lines: 100 elements, expected a multiple of 16",
-			strings.ReplaceAll(r.Reasons[i], "lowering: ", ""))
+			strings.ReplaceAll(r.Reasons[i].String(), "lowering: ", ""))
 	}
 }
 
@@ -393,7 +403,7 @@ func TestEquation2(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, near, r.NearRegions, n)
 		if near == 1 {
-			require.Equal(t, []string{"vec_add: Eq. 2 decides against it"}, r.Reasons)
+			require.Equal(t, []Reason{{Region: "vec_add", Kind: Decided}}, r.Reasons)
 		}
 	}
 }

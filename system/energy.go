@@ -9,7 +9,7 @@ import (
 
 // instructions counts the instructions that arrays execute for a command, by what
 // they do to rows, whatever bitlines are enabled: an array takes energy as a whole.
-func (c *clock) instructions(p *lowering.Plan, k *lowering.Command) {
+func (c *counter) instructions(p *lowering.Plan, k *lowering.Command) {
 	n := &c.report.Instructions
 	tiles, rows := k.Tiles.Len(), int(k.Rows)
 	switch k.Kind {
@@ -39,7 +39,7 @@ func (c *clock) instructions(p *lowering.Plan, k *lowering.Command) {
 }
 
 // kernel counts the instructions of a kernel, once for each.
-func (c *clock) kernel(k *sram.Kernel) cost.Kinds {
+func (c *counter) kernel(k *sram.Kernel) cost.Kinds {
 	if n, ok := c.kernels[k]; ok {
 		return n
 	}

@@ -37,7 +37,7 @@ func TestEnergy(t *testing.T) {
 	instructions, reads, writes := 0, 0, 0 // of programs and moves; between tiles
 	require.NoError(t, p.Each(ctx, sizes, func(g *tdfg.Graph, values map[string]int64) error {
 		plan := prepared.Plans[g]
-		cmds, err := plan.Lower(nil, prepared.Layout.Grid, values)
+		cmds, err := plan.Lower(nil, prepared.Grid, values)
 		require.NoError(t, err)
 		for _, c := range cmds {
 			switch c.Kind {

@@ -16,6 +16,13 @@ import (
 // nearStep executes a step near the memory: by requests for elements of the
 // transposed arrays (section 5.3).
 func (r *runner) nearStep(ctx context.Context, p *lowering.Plan, s *lowering.Step, values map[string]int64, in lowering.Inputs) error {
+	if err := r.nearData(ctx, p, s, values, in); err != nil {
+		return err
+	}
+	return r.data.err()
+}
+
+func (r *runner) nearData(ctx context.Context, p *lowering.Plan, s *lowering.Step, values map[string]int64, in lowering.Inputs) error {
 	g := p.Graph
 	n := &g.Nodes[s.Node]
 	switch s.Kind {
@@ -26,10 +33,10 @@ func (r *runner) nearStep(ctx context.Context, p *lowering.Plan, s *lowering.Ste
 	case lowering.StreamStep:
 		return r.stream(ctx, p, s, n, values, in)
 	case lowering.SpillStep:
-		r.spill(s)
+		r.slots[s.Slot] = r.data.save(s.Src)
 		return nil
 	case lowering.ReloadStep:
-		r.reload(s)
+		r.data.restore(s.Dst, r.slots[s.Slot])
 		return nil
 	}
 	return fmt.Errorf("%s is not executed near the memory", s.Kind)
@@ -53,7 +60,7 @@ func (r *runner) final(g *tdfg.Graph, s *lowering.Step, n *tdfg.Node, values map
 			for q[d] += group; q[d] < hi; q[d] += group {
 				acc = scalar.Eval(n.Op, n.Type, acc, r.at(s.Src, q))
 			}
-			t, b := r.layout.Grid.Locate(pt)
+			t, b := r.grid().Locate(pt)
 			r.data.write(s.Dst, t, b, acc)
 		}
 	})
@@ -64,7 +71,7 @@ func (r *runner) final(g *tdfg.Graph, s *lowering.Step, n *tdfg.Node, values map
 // eachTile calls f for the part of a box in each tile that has one, shared out among
 // threads, which must not write to a tile of another.
 func (r *runner) eachTile(box lattice.Box, f func(part lattice.Box)) {
-	shape := r.layout.Grid.Tile()
+	shape := r.grid().Tile()
 	n := int64(1)
 	for d, x := range box {
 		n *= (x.Hi-1)/shape[d] - x.Lo/shape[d] + 1
@@ -100,7 +107,7 @@ func (r *runner) eachTile(box lattice.Box, f func(part lattice.Box)) {
 
 // at returns the word of a register at a lattice point.
 func (r *runner) at(reg lowering.Register, point []int64) scalar.Value {
-	t, b := r.layout.Grid.Locate(point)
+	t, b := r.grid().Locate(point)
 	return r.data.read(reg, t, b)
 }
 
@@ -125,34 +132,40 @@ func (r *runner) result(g *tdfg.Graph, s *lowering.Step, n *tdfg.Node, values ma
 	return nil
 }
 
-// array returns the number of an array, its register and its box.
-func (r *runner) array(name string) (int, lowering.Register, lattice.Box) {
-	i := slices.IndexFunc(r.arrays, func(a *tdfg.Array) bool { return a.Name == name })
-	return i, lowering.Register{Row: r.layout.Rows[name], Bits: r.arrays[i].Type.Bits()}, r.boxes[i]
+// array returns the declaration of an array of the layout, its box, and its rows as the
+// layout override table has them; none while it is in memory.
+func (r *runner) array(name string) (a *tdfg.Array, at lowering.Register, box lattice.Box) {
+	a = r.arrays[slices.IndexFunc(r.arrays, func(a *tdfg.Array) bool { return a.Name == name })]
+	box = make(lattice.Box, r.grid().Dims())
+	for d := range box {
+		box[d].Hi = 1
+	}
+	for j, n := range r.m.Arrays[name].Size {
+		box[a.Axes[j]].Hi = n
+	}
+	if i := r.entry(name); i >= 0 {
+		at = r.table.Register(i)
+	}
+	return a, at, box
 }
 
 // fetch copies the elements of a box of a register to an array in memory.
-func (r *runner) fetch(i int, reg lowering.Register, box lattice.Box, elems []scalar.Value) {
+func (r *runner) fetch(name string, reg lowering.Register, box lattice.Box, elems []scalar.Value) {
+	a, _, all := r.array(name)
 	for p, more := box.First(), !box.Empty(); more; more = box.Next(p) {
-		elems[position(r.boxes[i], r.arrays[i].Axes, p)] = r.at(reg, p)
+		elems[position(all, a.Axes, p)] = r.at(reg, p)
 	}
-	r.report.NearBytes += box.Size() * int64(r.arrays[i].Type.Bytes())
+	r.report.NearBytes += box.Size() * int64(a.Type.Bytes())
 }
 
 // put copies elements of an array in memory to a box of a register.
-func (r *runner) put(i int, reg lowering.Register, box lattice.Box, elems []scalar.Value) {
+func (r *runner) put(name string, reg lowering.Register, box lattice.Box, elems []scalar.Value) {
+	a, _, all := r.array(name)
 	for p, more := box.First(), !box.Empty(); more; more = box.Next(p) {
-		t, b := r.layout.Grid.Locate(p)
-		r.data.write(reg, t, b, elems[position(r.boxes[i], r.arrays[i].Axes, p)])
+		t, b := r.grid().Locate(p)
+		r.data.write(reg, t, b, elems[position(all, a.Axes, p)])
 	}
-	r.report.NearBytes += box.Size() * int64(r.arrays[i].Type.Bytes())
-}
-
-// streamRun is what streams have done: the elements of arrays that they give, and the
-// values of reductions.
-type streamRun struct {
-	arrays map[string][]scalar.Value
-	result *stream.Result
+	r.report.NearBytes += box.Size() * int64(a.Type.Bytes())
 }
 
 // stream gives a step the result of the streams of its node, which are executed once
@@ -165,7 +178,7 @@ func (r *runner) stream(ctx context.Context, p *lowering.Plan, s *lowering.Step,
 		r.same[g] = same
 	}
 	if r.streams == nil {
-		r.streams = map[tdfg.NodeID]*streamRun{}
+		r.streams = map[tdfg.NodeID]*nearRun{}
 	}
 	run := r.streams[same[s.Node]]
 	if run == nil {
@@ -198,28 +211,28 @@ func (r *runner) stream(ctx context.Context, p *lowering.Plan, s *lowering.Step,
 		}
 		r.written[s.Node] = run.arrays[st.Result]
 		if s.Dst.Bits > 0 { // tensors use it too
-			j, _, box := r.array(st.Result)
-			r.put(j, s.Dst, box, run.arrays[st.Result])
+			_, _, box := r.array(st.Result)
+			r.put(st.Result, s.Dst, box, run.arrays[st.Result])
 		}
 		return nil
 	}
-	j, own, box := r.array(st.Result)
+	_, own, box := r.array(st.Result)
 	if s.Dst != own {
 		// The result is a copy of the array, in rows of its own: what the streams
 		// neither read nor wrote is in the array still.
 		for pt, more := box.First(), !box.Empty(); more; more = box.Next(pt) {
-			t, b := r.layout.Grid.Locate(pt)
+			t, b := r.grid().Locate(pt)
 			r.data.write(s.Dst, t, b, r.data.read(own, t, b))
 		}
 	}
 	for i, name := range st.Args {
 		if name == st.Result {
 			if b, err := g.Nodes[n.Args[i]].Domain.Box(values); err == nil {
-				r.put(j, s.Dst, b, run.arrays[name])
+				r.put(name, s.Dst, b, run.arrays[name])
 			}
 		}
 	}
-	r.put(j, s.Dst, r.touched(st.Graph, j, values, true).Intersect(box), run.arrays[st.Result])
+	r.put(st.Result, s.Dst, r.touched(st.Graph, st.Result, values, true).Intersect(box), run.arrays[st.Result])
 	return nil
 }
 
@@ -231,7 +244,7 @@ func (r *runner) resident(p *lowering.Plan, array string) bool {
 // runStreams runs the streams of a node on arrays in memory, and on elements that it
 // requests from transposed arrays. The memory of the host serves as their buffer:
 // while an array is transposed, what the memory has of it does not count.
-func (r *runner) runStreams(ctx context.Context, p *lowering.Plan, s *lowering.Step, n *tdfg.Node, values map[string]int64, in lowering.Inputs) (*streamRun, error) {
+func (r *runner) runStreams(ctx context.Context, p *lowering.Plan, s *lowering.Step, n *tdfg.Node, values map[string]int64, in lowering.Inputs) (*nearRun, error) {
 	g, st := p.Graph, n.Stream
 	mem := stream.Memory{}
 	args := stream.Args{Symbols: values, Params: map[string]scalar.Value{}}
@@ -239,8 +252,8 @@ func (r *runner) runStreams(ctx context.Context, p *lowering.Plan, s *lowering.S
 		name := st.Graph.Arrays[i].Name
 		mem[name] = r.m.Arrays[name].Elems
 		if r.resident(p, name) {
-			j, reg, box := r.array(name)
-			r.fetch(j, reg, r.touched(st.Graph, j, values, false).Intersect(box), mem[name])
+			_, reg, box := r.array(name)
+			r.fetch(name, reg, r.touched(st.Graph, name, values, false).Intersect(box), mem[name])
 		} else if changes(n, name) {
 			mem[name] = slices.Clone(mem[name])
 		}
@@ -266,8 +279,7 @@ func (r *runner) runStreams(ctx context.Context, p *lowering.Plan, s *lowering.S
 			if err != nil {
 				return nil, err
 			}
-			j, _, _ := r.array(name)
-			r.fetch(j, s.Args[i].Register, box, mem[name])
+			r.fetch(name, s.Args[i].Register, box, mem[name])
 		}
 	}
 	run, err := st.Graph.Run(ctx, mem, args)
@@ -277,7 +289,7 @@ func (r *runner) runStreams(ctx context.Context, p *lowering.Plan, s *lowering.S
 	for _, c := range run.Streams {
 		r.report.NearOps += c.Ops
 	}
-	return &streamRun{mem, run}, nil
+	return &nearRun{mem, run}, nil
 }
 
 // changes reports whether streams of a node write an array, or an operand takes the
@@ -296,9 +308,8 @@ func changes(n *tdfg.Node, array string) bool {
 // touched returns a box with all elements of an array that the streams of a graph
 // access, or write: the exact bounds where subscripts are affine, all of a dimension
 // where one depends on data.
-func (r *runner) touched(g *stream.Graph, array int, values map[string]int64, writes bool) lattice.Box {
-	a := r.arrays[array]
-	all := r.boxes[array]
+func (r *runner) touched(g *stream.Graph, array string, values map[string]int64, writes bool) lattice.Box {
+	a, _, all := r.array(array)
 	var hull lattice.Box
 	g.Walk(func(loops []*stream.Loop, s *stream.Stream) {
 		if s.Array != a.Name || writes && (s.Kind == stream.Load || s.Kind == stream.Reduce) {
@@ -339,40 +350,15 @@ func (r *runner) touched(g *stream.Graph, array int, values map[string]int64, wr
 	return hull
 }
 
-// spill and reload keep words of all bitlines in memory (section 6 leaves them as
-// future work).
-func (r *runner) spill(s *lowering.Step) {
-	grid := r.layout.Grid
-	if r.slots == nil {
-		r.slots = map[int][][]scalar.Value{}
-	}
-	slot := make([][]scalar.Value, grid.Tiles())
-	for t := range slot {
-		slot[t] = make([]scalar.Value, grid.Bitlines())
-		r.data.readTile(s.Src, t, slot[t])
-	}
-	r.slots[s.Slot] = slot
-}
-
-func (r *runner) reload(s *lowering.Step) {
-	grid := r.layout.Grid
-	mask := make([]uint64, (grid.Bitlines()+63)/64)
-	for b := range grid.Bitlines() {
-		mask[b/64] |= 1 << (b % 64)
-	}
-	for t, elems := range r.slots[s.Slot] {
-		r.data.writeTile(s.Dst, t, elems, mask)
-	}
-}
-
-// nearTime counts what is known of a step without executing it: the time of spills,
-// which go through DRAM, and the operations of last reductions.
-func (r *runner) nearTime(g *tdfg.Graph, s *lowering.Step, values map[string]int64) error {
+// nearWork hands on what is known of a step without executing it: the transfer of
+// spills, which go through DRAM, and the operations of last reductions.
+func (r *runner) nearWork(ctx context.Context, g *tdfg.Graph, s *lowering.Step, values map[string]int64) error {
+	r.report.NearSteps++
 	switch s.Kind {
 	case lowering.SpillStep:
-		r.spillTime(s.Src, false)
+		return r.emit(ctx, &Work{Kind: Transferred, Name: "spill", Bytes: r.spillBytes(s.Src)})
 	case lowering.ReloadStep:
-		r.spillTime(s.Dst, true)
+		return r.emit(ctx, &Work{Kind: Transferred, Name: "spill", Bytes: r.spillBytes(s.Dst), Load: true})
 	case lowering.FinalStep:
 		n := &g.Nodes[s.Node]
 		box, group, err := r.groups(g, n, values)
@@ -385,6 +371,12 @@ func (r *runner) nearTime(g *tdfg.Graph, s *lowering.Step, values map[string]int
 	return nil
 }
 
+// spillBytes returns the bytes of a word of all bitlines, which goes to memory (section 6
+// leaves that as future work).
+func (r *runner) spillBytes(reg lowering.Register) int64 {
+	return int64(r.grid().Tiles() * r.grid().Bitlines() * reg.Bits / 8)
+}
+
 // groups returns the box of the reduction that a Final ends, and how many neighbours
 // it has taken together.
 func (r *runner) groups(g *tdfg.Graph, n *tdfg.Node, values map[string]int64) (lattice.Box, int64, error) {
@@ -392,12 +384,7 @@ func (r *runner) groups(g *tdfg.Graph, n *tdfg.Node, values map[string]int64) (l
 	box, err := reduce.Domain.Box(values)
 	group := int64(reduce.Group)
 	if group == 0 {
-		group = int64(r.layout.Grid.Group(n.Dim))
+		group = int64(r.grid().Group(n.Dim))
 	}
 	return box, group, err
-}
-
-// spillTime counts a spill or a reload of a register.
-func (r *runner) spillTime(reg lowering.Register, load bool) {
-	r.clock.dram("spill", int64(r.layout.Grid.Tiles()*r.layout.Grid.Bitlines()*reg.Bits/8), load)
 }

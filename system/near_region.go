@@ -83,8 +83,8 @@ func (r *runner) runNear(ctx context.Context, g *tdfg.Graph, values map[string]i
 // graph leaves it open: those of a tile, or of the bitlines of an array where nothing
 // is laid out in tiles.
 func (r *runner) group(dim int) int {
-	if r.layout != nil {
-		return r.layout.Grid.Group(dim)
+	if g := r.grid(); g != nil {
+		return g.Group(dim)
 	}
 	return r.opt.Machine.Array.Cols
 }

@@ -47,8 +47,8 @@ func TestNear(t *testing.T) {
 				report, err = system.Run(ctx, p, c.sizes, got, opt)
 				require.NoError(t, err)
 				group := func(int) int { return tile.Default().Array.Cols }
-				if prepared, err := system.Prepare(ctx, p, c.sizes, tile.Default(), nil); err == nil && prepared.Layout != nil {
-					group = prepared.Layout.Grid.Group
+				if prepared, err := system.Prepare(ctx, p, c.sizes, tile.Default(), nil); err == nil && prepared.Grid != nil {
+					group = prepared.Grid.Group
 				}
 				var stats interp.Stats
 				require.NoError(t, interp.Run(ctx, p, c.sizes, want, interp.Options{Group: group, Stats: &stats}))
@@ -99,8 +99,8 @@ func TestNearRandom(t *testing.T) {
 		prepared, err := system.Prepare(ctx, p, nil, small(t), nil)
 		require.NoError(t, err)
 		opt := interp.Options{Group: func(int) int { return 64 }}
-		if prepared.Layout != nil {
-			opt.Group = prepared.Layout.Grid.Group
+		if prepared.Grid != nil {
+			opt.Group = prepared.Grid.Group
 		}
 		require.NoError(t, interp.Run(ctx, p, nil, want, opt))
 		require.Empty(t, want.Diff(got), "seed %d\n%s", seed, g)

@@ -10,14 +10,16 @@ import (
 
 // Prepared is what is known of a program on a machine before it runs.
 type Prepared struct {
-	Layout *Layout        // nil if no array is laid out in memory
+	Grid   *lowering.Grid // nil if no array is laid out in memory
 	Hints  lowering.Hints // that chose the tiles
 	Limits lowering.Constraints
 
 	Arrays []*tdfg.Array // in the order in which they get rows
 
+	Rows  map[string]lowering.Register // of arrays, while they are on bitlines
+	Used  int                          // rows that arrays take
 	Plans map[*tdfg.Graph]*lowering.Plan
-	Near  map[*tdfg.Graph]string // why a graph has no plan and is executed near the memory
+	Near  map[*tdfg.Graph]*Reason // why a graph has no plan and is executed near the memory
 }
 
 // Prepare makes the layout and the plans with which [Run] executes a program. An
@@ -34,8 +36,8 @@ func PrepareRun(ctx context.Context, p *tdfg.Program, sizes map[string]int64, op
 	if err := r.prepare(ctx); err != nil {
 		return nil, err
 	}
-	out := &Prepared{Layout: r.layout, Arrays: r.arrays, Plans: r.plans, Near: r.near}
-	if r.layout == nil {
+	out := &Prepared{Grid: r.grid(), Arrays: r.arrays, Plans: r.plans, Near: r.near}
+	if r.table == nil {
 		return out, nil
 	}
 	var graphs []*tdfg.Graph
@@ -43,6 +45,13 @@ func PrepareRun(ctx context.Context, p *tdfg.Program, sizes map[string]int64, op
 		graphs = append(graphs, region.Graph)
 	}
 	_, _, fit := arraysOf(graphs)
+	rows, used := firstRows(r.arrays, fit)
+	out.Rows, out.Used = map[string]lowering.Register{}, used
+	for _, a := range r.arrays {
+		if row, ok := rows[a.Name]; ok {
+			out.Rows[a.Name] = lowering.Register{Row: row, Bits: a.Type.Bits()}
+		}
+	}
 	out.Hints = hints(r.opt.Programs, m.Array.Technology, fit)
 	out.Hints.Finals = opt.Finals
 	widest := 1

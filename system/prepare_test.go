@@ -33,8 +33,8 @@ func TestTimingOnly(t *testing.T) {
 		prepared, err := system.Prepare(ctx, p, c.sizes, opt.Machine, nil)
 		require.NoError(t, err)
 		if want.Tile != "" {
-			require.Equal(t, want.Tile, prepared.Layout.Grid.Tile().String(), c.name)
-			require.Equal(t, want.Arrays, prepared.Layout.Grid.Tiles())
+			require.Equal(t, want.Tile, prepared.Grid.Tile().String(), c.name)
+			require.Equal(t, want.Arrays, prepared.Grid.Tiles())
 		}
 		require.Equal(t, len(p.Regions()), len(prepared.Plans)+len(prepared.Near))
 
@@ -44,7 +44,7 @@ func TestTimingOnly(t *testing.T) {
 		}
 
 		// What depends on data, and times of the clock.
-		want.NearOps, want.NearBytes, want.LowerSeconds, want.WallSeconds = 0, 0, 0, 0
+		want.NearOps, want.NearBytes, want.Compared, want.LowerSeconds, want.WallSeconds = 0, 0, 0, 0, 0
 		got.LowerSeconds, got.WallSeconds = 0, 0
 		require.Equal(t, want, got, c.name)
 	}
@@ -65,19 +65,20 @@ func TestPrepareReasons(t *testing.T) {
 		require.NoError(t, err)
 		got, err := system.Prepare(ctx, p, map[string]int64{"N": 100}, m, nil)
 		require.NoError(t, err)
-		require.Nil(t, got.Layout)
+		require.Nil(t, got.Grid)
 		require.Empty(t, got.Plans)
 		g := p.Regions()[0].Graph
-		require.Equal(t, map[*tdfg.Graph]string{g: c.want}, got.Near)
+		require.Len(t, got.Near, 1)
+		require.Equal(t, c.want, got.Near[g].Text())
 
 		got, err = system.Prepare(ctx, p, map[string]int64{"N": 1024}, m, nil)
 		require.NoError(t, err)
 		if c.name == "odd" {
 			require.Empty(t, got.Near)
 			require.Equal(t, lowering.Constraints{B: 256, W: 256, L: 64, N: 16384, Remote: 3}, got.Limits)
-			require.Equal(t, map[string]int{"A": 0}, got.Layout.Rows)
-			require.Equal(t, 8, got.Layout.Used)
-			require.Equal(t, 4, got.Layout.Grid.Tiles())
+			require.Equal(t, map[string]lowering.Register{"A": {Row: 0, Bits: 8}}, got.Rows)
+			require.Equal(t, 8, got.Used)
+			require.Equal(t, 4, got.Grid.Tiles())
 		}
 	}
 	_, err := system.Prepare(ctx, kernel(t, "vec_add"), map[string]int64{"N": 1024}, m, lowering.Shape{128})

@@ -1,6 +1,7 @@
 package system
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,9 +17,11 @@ type Report struct {
 
 	Regions     int64    `json:"regions"`      // executed
 	NearRegions int64    `json:"near_regions"` // of these, near the memory as a whole
-	Reasons     []string `json:"reasons"`      // why
+	Reasons     []Reason `json:"reasons"`      // why
 
 	Cycles Cycles `json:"cycles"`
+
+	Compared int64 `json:"compared_words"` // elements that were compared with the bits of programs
 
 	Commands   int64 `json:"commands"`
 	Memoized   int64 `json:"memoized"` // regions whose commands were there already
@@ -65,7 +68,23 @@ type Cycles struct {
 // memory has no time in this model.
 func (r *Report) Timed() bool { return r.Regions > r.NearRegions }
 
-func (r *runner) finish() { r.report.Cycles.Total = r.clock.now() }
+// finish completes the report.
+func (r *runner) finish(ctx context.Context) error {
+	total, err := r.clock.Now(ctx)
+	if err != nil {
+		return err
+	}
+	r.report.Cycles = r.clock.Cycles()
+	r.report.Cycles.Total = total
+	r.report.ByteHops = r.clock.ByteHops()
+	for _, why := range r.reasons.Values() {
+		r.report.Reasons = append(r.report.Reasons, why.(Reason))
+	}
+	if r.data != nil {
+		r.report.Compared = r.data.compared()
+	}
+	return nil
+}
 
 // WriteStats writes the report in the form of gem5's stats.txt: a name, a value, and
 // a comment that ends in the unit, in each line. As there, what stands after :: is

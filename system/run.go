@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/emirpasic/gods/sets/linkedhashset"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/lowering/arith"
@@ -73,6 +75,10 @@ type Options struct {
 	// Progress is told how many regions have been executed, now and then. May be nil.
 	Progress func(regions int64)
 
+	// Seed is that of what cells hold before something is written to them. Results do not
+	// depend on it.
+	Seed uint64
+
 	Trace *Trace // what happened when, if it is not nil
 }
 
@@ -90,7 +96,10 @@ func Run(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *memory
 		opt.Check = DefaultCheck
 	}
 	if opt.TimingOnly {
-		m = memory.New()
+		m = memory.New() // of addresses
+		if err := m.Reserve(p.Arrays, sizes); err != nil {
+			return nil, fmt.Errorf("system: %s: %w", p.Name, err)
+		}
 	}
 	r := newRunner(p, sizes, m, opt)
 	if err := r.prepare(ctx); err != nil {
@@ -120,49 +129,83 @@ func Run(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *memory
 	if err != nil {
 		return nil, err
 	}
-	if err := r.release(); err != nil {
+	if err := r.release(ctx); err != nil {
 		return nil, err
 	}
 	r.report.WallSeconds = time.Since(start).Seconds()
-	r.finish()
-	return r.report, nil
+	return r.report, r.finish(ctx)
 }
 
 type runner struct {
-	opt       Options
-	p         *tdfg.Program
-	sizes     map[string]int64
-	m         *memory.Memory
-	layout    *Layout
-	arrays    []*tdfg.Array // that are laid out
-	boxes     []lattice.Box // of each in the lattice space
+	opt    Options
+	p      *tdfg.Program
+	sizes  map[string]int64
+	m      *memory.Memory
+	arrays []*tdfg.Array // that can be laid out
+
+	// Where a graph is executed: in memory, with a plan, which may use rows of arrays that
+	// others use (alone); or near it, for a reason.
 	plans     map[*tdfg.Graph]*lowering.Plan
-	alone     map[*lowering.Plan]bool // plans that use rows of arrays that others use
+	alone     map[*lowering.Plan]bool
+	near      map[*tdfg.Graph]*Reason
 	nearPlans map[*tdfg.Graph]*lowering.NearPlan
-	near      map[*tdfg.Graph]string // why a graph is not executed in memory
-	memo      map[string][]lowering.Command
-	data      backend
-	inside    map[string]bool // arrays that are transposed, in data; the others are in m
-	clock     *clock
-	slots     map[int][][]scalar.Value
+
+	table    *lowering.LOT // where arrays lie that are on bitlines; nil if none can
+	commands *lru[[]lowering.Command]
+	lowered  map[*lowering.Plan]bool
+	data     backend
+	consumer []consumer // of work: counters, the clock
+	clock    Clock
+	slots    map[int]saved
+	reasons  *linkedhashset.Set // *Reason, in the order in which they arose
 
 	// Of the region at hand: the arrays in memory that streams have made, and what
 	// streams have done that several nodes have, by the first of them.
 	written map[tdfg.NodeID][]scalar.Value
-	streams map[tdfg.NodeID]*streamRun
+	streams map[tdfg.NodeID]*nearRun
 	same    map[*tdfg.Graph][]tdfg.NodeID // the first node with the same streams
+
+	edit func([]lowering.Command) []lowering.Command // changes commands in tests; nil
 
 	report *Report
 }
 
 func newRunner(p *tdfg.Program, sizes map[string]int64, m *memory.Memory, opt Options) *runner {
 	if opt.Programs == nil {
-		opt.Programs = arith.NewStore("")
+		opt.Programs = newStore()
 	}
-	return &runner{
-		opt: opt, p: p, sizes: sizes, m: m, plans: map[*tdfg.Graph]*lowering.Plan{}, nearPlans: map[*tdfg.Graph]*lowering.NearPlan{}, memo: map[string][]lowering.Command{},
-		inside: map[string]bool{}, alone: map[*lowering.Plan]bool{}, same: map[*tdfg.Graph][]tdfg.NodeID{}, report: &Report{},
+	r := &runner{
+		opt: opt, p: p, sizes: sizes, m: m, plans: map[*tdfg.Graph]*lowering.Plan{}, nearPlans: map[*tdfg.Graph]*lowering.NearPlan{},
+		alone: map[*lowering.Plan]bool{}, near: map[*tdfg.Graph]*Reason{}, same: map[*tdfg.Graph][]tdfg.NodeID{},
+		commands: newLRU[[]lowering.Command](keptCommands), reasons: linkedhashset.New(), slots: map[int]saved{}, lowered: map[*lowering.Plan]bool{}, report: &Report{},
 	}
+	r.clock = newAnalytic(opt.Machine, opt.Trace)
+	r.consumer = []consumer{newCounter(opt.Machine, r.report), r.clock}
+	return r
+}
+
+// newStore returns the programs of a run that brings none; tests share them.
+var newStore = func() *arith.Store { return arith.NewStore("") }
+
+// keptCommands is how many lowered regions are kept for when the same comes again.
+const keptCommands = 4096
+
+// grid returns the grid of tiles, nil if nothing is laid out.
+func (r *runner) grid() *lowering.Grid {
+	if r.table == nil {
+		return nil
+	}
+	return r.table.Grid()
+}
+
+// emit hands work to all that consume it.
+func (r *runner) emit(ctx context.Context, w *Work) error {
+	for _, c := range r.consumer {
+		if err := c.Consume(ctx, w); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // prepare makes the layout and the plans.
@@ -171,104 +214,123 @@ func (r *runner) prepare(ctx context.Context) error {
 	for _, region := range r.p.Regions() {
 		graphs = append(graphs, region.Graph)
 	}
-	r.near = map[*tdfg.Graph]string{}
 	m := r.opt.Machine
-	r.clock = newClock(m, r.report, r.opt.Trace)
-	arrays, dims, fit := arraysOf(graphs)
+	arrays, _, fit := arraysOf(graphs)
 	for _, g := range graphs {
 		if !slices.Contains(fit, g) {
-			r.near[g] = "an array lies along other dimensions than in an earlier region"
+			r.near[g] = &Reason{Region: g.Name, Kind: OtherAxes}
 		}
 	}
 	if len(fit) == 0 {
 		return nil
 	}
-	var err error
-	r.layout, err = newLayout(r.opt.Programs, m, arrays, fit, r.sizes, r.opt.Tile, r.opt.Finals)
+	rows, used := firstRows(arrays, fit)
+	table, why, err := newTable(r.opt.Programs, m, arrays, fit, rows, used, r.sizes, r.opt.Tile, r.opt.Finals)
 	switch {
-	case errors.Is(err, errNear):
-		for _, g := range fit {
-			r.near[g] = err.Error()
-		}
-		return nil
 	case err != nil:
 		return err
-	}
-	r.arrays = arrays
-	scope := tdfg.Scope{Dims: dims, Arrays: arrays}
-	for i := range arrays {
-		box, err := scope.ArrayRect(i).Box(r.sizes)
-		if err != nil {
-			return err
+	case why != nil:
+		for _, g := range fit {
+			of := *why
+			of.Region = g.Name
+			r.near[g] = &of
 		}
-		r.boxes = append(r.boxes, box)
+		return nil
 	}
-	target := lowering.Target{Tech: m.Array.Technology, Rows: m.Array.Rows, Programs: r.opt.Programs, Finals: r.opt.Finals}
+	r.table, r.arrays = table, arrays
 	for _, g := range fit {
-		wl := r.layout.Wordlines(g)
-		// The rows of arrays that other regions use are kept if the plan can do
-		// without; else these arrays make way.
-		var keep []lowering.Register
-		for _, a := range arrays {
-			if row, ok := r.layout.Rows[a.Name]; ok && r.apart(g, a, wl) {
-				keep = append(keep, lowering.Register{Row: row, Bits: a.Type.Bits()})
-			}
-		}
-		plan, err := lowering.NewPlan(ctx, g, target, wl, keep)
-		if errors.Is(err, lowering.ErrRegisters) && len(keep) > 0 || plan != nil && plan.Slots > 0 {
-			if alone, err2 := lowering.NewPlan(ctx, g, target, wl, nil); err2 == nil {
-				plan, err = alone, nil
-				r.alone[plan] = true
-			}
-		}
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case errors.Is(err, lowering.ErrRegisters):
-			r.near[g] = err.Error() + enough(ctx, g, target, wl)
-		case err != nil: // not defined in memory
-			r.near[g] = err.Error()
-		default:
-			r.plans[g] = plan
+		if err := r.plan(ctx, g, rows); err != nil {
+			return err
 		}
 	}
 	if len(r.plans) == 0 {
 		return nil
 	}
-	tiles := r.layout.Grid.Tiles()
-	r.report.Tile = r.layout.Grid.Tile().String()
+	tiles := r.grid().Tiles()
+	r.report.Tile = r.grid().Tile().String()
 	r.report.Arrays = tiles
 	if r.opt.TimingOnly {
 		return nil
 	}
 	if r.opt.Fidelity == Word {
-		r.data = newWord(tiles, m.Array.Cols, r.opt.Threads, r.opt.Check)
-		return nil
+		r.data, err = newWord(m, tiles, r.opt.Threads, r.opt.Check, r.opt.Seed)
+	} else {
+		r.data, err = newGate(m, tiles, r.opt.Threads, r.opt.Seed)
 	}
-	r.data, err = newGate(m, tiles, r.opt.Threads)
 	return err
 }
 
-// enough says which of the common numbers of rows of an array a graph would need.
-func enough(ctx context.Context, g *tdfg.Graph, target lowering.Target, wl []int) string {
+// plan makes the plan of a graph, or has the reason why there is none.
+func (r *runner) plan(ctx context.Context, g *tdfg.Graph, rows map[string]int) error {
+	m := r.opt.Machine
+	target := lowering.Target{Tech: m.Array.Technology, Rows: m.Array.Rows, Programs: r.opt.Programs, Finals: r.opt.Finals}
+	wl := wordlines(g, rows)
+	// The rows of arrays that other regions use are kept if the plan can do
+	// without; else these arrays make way.
+	var keep []lowering.Register
+	for _, a := range r.arrays {
+		if row, ok := rows[a.Name]; ok && apart(g, lowering.Register{Row: row, Bits: a.Type.Bits()}, wl) {
+			keep = append(keep, lowering.Register{Row: row, Bits: a.Type.Bits()})
+		}
+	}
+	plan, err := lowering.NewPlan(ctx, g, target, wl, keep)
+	if errors.Is(err, lowering.ErrRegisters) && len(keep) > 0 || plan != nil && plan.Slots > 0 {
+		if alone, err2 := lowering.NewPlan(ctx, g, target, wl, nil); err2 == nil {
+			plan, err = alone, nil
+			r.alone[plan] = true
+		}
+	}
+	if err == nil {
+		r.plans[g] = plan
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	why := reasonOf(err)
+	if why == nil {
+		return internal(err)
+	}
+	why.Region = g.Name
+	if errors.Is(err, lowering.ErrRegisters) {
+		why.Enough = enough(ctx, g, target, wl)
+	}
+	r.near[g] = why
+	return nil
+}
+
+// reasonOf returns why a graph has no plan, nil if the error is no reason for that but a
+// defect.
+func reasonOf(err error) *Reason {
+	switch {
+	case errors.Is(err, lowering.ErrRegisters), errors.Is(err, arith.ErrRows):
+		return &Reason{Kind: NoRows, Err: errors.Unwrap(err)}
+	case errors.Is(err, arith.ErrNoOperation):
+		return &Reason{Kind: NoOperation, Err: errors.Unwrap(err)}
+	}
+	return nil
+}
+
+// enough returns which of the common numbers of rows of an array a graph would need, 0 if
+// none is enough.
+func enough(ctx context.Context, g *tdfg.Graph, target lowering.Target, wl []int) int {
 	for _, rows := range []int{256, 512, 1024} {
 		if rows <= target.Rows {
 			continue
 		}
 		target.Rows = rows
 		if _, err := lowering.NewPlan(ctx, g, target, wl, nil); err == nil {
-			return fmt.Sprintf("; arrays of %d rows would do", rows)
+			return rows
 		}
 	}
-	return ""
+	return 0
 }
 
-// apart reports whether an array has rows that none of the arrays of a graph has, by
-// their first rows.
-func (r *runner) apart(g *tdfg.Graph, a *tdfg.Array, wl []int) bool {
-	row := r.layout.Rows[a.Name]
+// apart reports whether rows are none that the arrays of a graph have, by their first
+// rows.
+func apart(g *tdfg.Graph, r lowering.Register, wl []int) bool {
 	for j, b := range g.Arrays {
-		if wl[j] >= 0 && wl[j] < row+a.Type.Bits() && row < wl[j]+b.Type.Bits() {
+		if wl[j] >= 0 && r.Overlaps(lowering.Register{Row: wl[j], Bits: b.Type.Bits()}) {
 			return false
 		}
 	}
@@ -277,32 +339,23 @@ func (r *runner) apart(g *tdfg.Graph, a *tdfg.Array, wl []int) bool {
 
 // region executes a graph once.
 func (r *runner) region(ctx context.Context, g *tdfg.Graph, values map[string]int64) error {
-	plan := r.plans[g]
-	if plan == nil || r.opt.NearOnly || r.opt.Decide && !r.worth(plan, values) {
-		if r.opt.NearOnly {
-			r.note(g, "asked for")
-		} else if plan != nil {
-			r.note(g, "Eq. 2 decides against it")
-		} else {
-			r.note(g, r.near[g])
-		}
-		if err := r.release(); err != nil {
-			return err
-		}
-		r.report.NearRegions++
-		r.opt.Trace.add(regionTrack, g.Name+" near the memory, not timed", r.clock.now(), 0)
-		if r.opt.TimingOnly {
-			return nil
-		}
-		ops, err := r.runNear(ctx, g, values)
-		r.report.NearOps += ops
+	plan, why := r.plans[g], r.near[g]
+	switch {
+	case r.opt.NearOnly:
+		why = &Reason{Kind: Asked}
+	case plan != nil && r.opt.Decide && !r.worth(plan, values):
+		why = &Reason{Region: g.Name, Kind: Decided}
+	}
+	if why != nil {
+		return r.nearMemory(ctx, g, values, why)
+	}
+	if err := r.emit(ctx, &Work{Kind: RegionBegins, Name: g.Name}); err != nil {
 		return err
 	}
-	start := r.clock.now()
-	if err := r.enter(plan); err != nil {
+	if err := r.enter(ctx, plan); err != nil {
 		return err
 	}
-	cmds, err := r.lower(plan, values)
+	cmds, err := r.lower(ctx, plan, values)
 	if err != nil {
 		return err
 	}
@@ -318,24 +371,25 @@ func (r *runner) region(ctx context.Context, g *tdfg.Graph, values map[string]in
 				return fmt.Errorf("%s: %w", g.Name, err)
 			}
 		}
-		if err := r.clock.commands(ctx, plan, cmds[:n]); err != nil {
+		if err := r.emit(ctx, &Work{Kind: Executed, Plan: plan, Commands: cmds[:n]}); err != nil {
 			return err
 		}
 		if n < len(cmds) {
 			s := &plan.Steps[cmds[n].Step]
-			err := r.nearTime(g, s, values)
+			err := r.nearWork(ctx, g, s, values)
 			if err == nil && !r.opt.TimingOnly {
 				err = r.nearStep(ctx, plan, s, values, in)
 			}
 			if err != nil {
 				return fmt.Errorf("system: %s: node %d: %s: %w", g.Name, s.Node, s.Kind, err)
 			}
-			r.report.NearSteps++
 			n++
 		}
 		cmds = cmds[n:]
 	}
-	r.opt.Trace.add(regionTrack, g.Name, start, r.clock.now()-start)
+	if err := r.emit(ctx, &Work{Kind: RegionEnds, Name: g.Name}); err != nil {
+		return err
+	}
 	// What streams have written to arrays in memory others read as it was until now.
 	for _, o := range g.Outputs {
 		if w, ok := r.written[o.Node]; ok && o.Array >= 0 && plan.Arrays[o.Array].Bits == 0 {
@@ -345,38 +399,61 @@ func (r *runner) region(ctx context.Context, g *tdfg.Graph, values map[string]in
 	return nil
 }
 
-// note records why a region is executed near the memory, once.
-func (r *runner) note(g *tdfg.Graph, why string) {
-	text := g.Name + ": " + strings.TrimPrefix(strings.TrimPrefix(why, "lowering: "), g.Name+": ")
-	if !slices.Contains(r.report.Reasons, text) {
-		r.report.Reasons = append(r.report.Reasons, text)
+// nearMemory executes a graph near the memory as a whole.
+func (r *runner) nearMemory(ctx context.Context, g *tdfg.Graph, values map[string]int64, why *Reason) error {
+	if !r.reasons.Contains(*why) {
+		r.reasons.Add(*why)
 	}
+	if err := r.release(ctx); err != nil {
+		return err
+	}
+	r.report.NearRegions++
+	if err := r.emit(ctx, &Work{Kind: RegionNear, Name: g.Name}); err != nil || r.opt.TimingOnly {
+		return err
+	}
+	ops, err := r.runNear(ctx, g, values)
+	r.report.NearOps += ops
+	return err
 }
 
 // lower returns the commands of a region, made before if it was executed with the
 // same values of the symbols that they depend on (section 4.2, memoization).
-func (r *runner) lower(p *lowering.Plan, values map[string]int64) ([]lowering.Command, error) {
+func (r *runner) lower(ctx context.Context, p *lowering.Plan, values map[string]int64) ([]lowering.Command, error) {
 	var key strings.Builder
 	fmt.Fprintf(&key, "%p", p)
 	for _, sym := range p.Symbols() {
 		fmt.Fprintf(&key, " %d", values[sym])
 	}
-	if cmds, ok := r.memo[key.String()]; ok {
+	if cmds, ok := r.commands.get(key.String()); ok {
 		r.report.Memoized++
 		return cmds, nil
 	}
 	start := time.Now()
-	cmds, err := p.Lower(nil, r.layout.Grid, values)
+	cmds, err := p.Lower(nil, r.grid(), values)
 	if err != nil {
 		return nil, err
 	}
 	r.report.LowerSeconds += time.Since(start).Seconds()
-	r.clock.jit(p, cmds)
-	const keep = 4096
-	if len(r.memo) < keep {
-		r.memo[key.String()] = cmds
+	if r.edit != nil {
+		cmds = r.edit(cmds)
 	}
-	return cmds, nil
+	r.commands.put(key.String(), cmds)
+	return cmds, r.emit(ctx, &Work{Kind: Lowered, Plan: p, Commands: cmds, JIT: r.jit(p, cmds)})
+}
+
+// jit counts what the lowering of a plan took: steps, commands, and banks that these are
+// matched with (section 4.2, step 3).
+func (r *runner) jit(p *lowering.Plan, cmds []lowering.Command) tile.JITWork {
+	w := tile.JITWork{Steps: len(p.Steps), Commands: len(cmds), FirstOfRegion: !r.lowered[p], FirstOfProgram: len(r.lowered) == 0}
+	r.lowered[p] = true
+	var banks []int
+	for i := range cmds {
+		if k := cmds[i].Kind; k != lowering.Sync && k != lowering.Near {
+			banks = lowering.Banks(banks[:0], cmds[i].Tiles, r.opt.Machine.ArraysPerBank())
+			w.Banks += len(banks)
+		}
+	}
+	return w
 }
 
 // worth is Eq. 2 of the paper: whether cores at their peak would take longer than
@@ -397,73 +474,114 @@ func (r *runner) worth(p *lowering.Plan, values map[string]int64) bool {
 	return int64(float64(work)/m.PeakOps(32)) > inside+m.JITCycles(tile.JITWork{Steps: len(p.Graph.Nodes), FirstOfRegion: true})
 }
 
+// entry returns the number of the entry of an array in the layout override table, -1 if
+// it is in memory.
+func (r *runner) entry(name string) int {
+	a := r.m.Arrays[name]
+	if r.table == nil || a == nil {
+		return -1
+	}
+	return r.table.Find(a.Base)
+}
+
 // enter brings the arrays that a plan has rows for into the cells, transposed, and
 // those that its streams use in memory, or that are in its way, back.
-func (r *runner) enter(p *lowering.Plan) error {
-	for i, a := range r.arrays {
-		if !r.inside[a.Name] {
+func (r *runner) enter(ctx context.Context, p *lowering.Plan) error {
+	for _, a := range r.arrays {
+		i := r.entry(a.Name)
+		if i < 0 {
 			continue
 		}
+		at := r.table.Register(i)
 		j := p.Graph.ArrayIndex(a.Name)
-		away := j >= 0 && p.Arrays[j].Bits == 0 && r.streamed(p.Graph, a.Name)
-		if j < 0 || p.Arrays[j].Bits == 0 {
-			away = away || r.alone[p]
-			for _, q := range p.Arrays {
-				row := r.layout.Rows[a.Name]
-				away = away || q.Bits > 0 && row < q.Row+q.Bits && q.Row < row+a.Type.Bits()
-			}
+		stays := j >= 0 && p.Arrays[j] == at
+		if j >= 0 && p.Arrays[j].Bits == 0 && !streamed(p.Graph, a.Name) || j < 0 {
+			stays = !r.alone[p] && !slices.ContainsFunc(p.Arrays, at.Overlaps)
 		}
-		if away {
-			if err := r.leave(i); err != nil {
+		if !stays {
+			if err := r.leave(ctx, a); err != nil {
 				return err
 			}
 		}
 	}
 	for j, q := range p.Arrays {
-		name := p.Graph.Arrays[j].Name
-		if q.Bits == 0 || r.inside[name] {
-			continue
-		}
-		r.inside[name] = true
-		i, _, _ := r.array(name)
-		err := r.transfer(i, true, func(reg lowering.Register, t int, elems []scalar.Value, mask []uint64, at []int64, a *memory.Array) {
-			for b, x := range at {
-				if mask[b/64]>>(b%64)&1 != 0 {
-					elems[b] = a.Elems[x]
-				}
+		if a := p.Graph.Arrays[j]; q.Bits > 0 && r.entry(a.Name) < 0 {
+			if err := r.makeRoom(ctx, p); err != nil {
+				return err
 			}
-			r.data.writeTile(reg, t, elems, mask)
-		})
-		if err != nil {
-			return err
+			if err := r.load(ctx, a, q); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// makeRoom brings an array that a plan has no rows for back to memory where the layout
+// override table is full.
+func (r *runner) makeRoom(ctx context.Context, p *lowering.Plan) error {
+	if len(r.table.Entries()) < r.opt.Machine.LOT.Regions {
+		return nil
+	}
+	for _, a := range r.arrays {
+		if j := p.Graph.ArrayIndex(a.Name); r.entry(a.Name) >= 0 && (j < 0 || p.Arrays[j].Bits == 0) {
+			return r.leave(ctx, a)
 		}
 	}
 	return nil
 }
 
 // streamed reports whether streams of a graph use an array.
-func (r *runner) streamed(g *tdfg.Graph, name string) bool {
+func streamed(g *tdfg.Graph, name string) bool {
 	return slices.ContainsFunc(g.Nodes, func(n tdfg.Node) bool { return n.Stream != nil && n.Stream.Graph.Array(name) != nil })
 }
 
-// leave brings an array back to memory.
-func (r *runner) leave(i int) error {
-	delete(r.inside, r.arrays[i].Name)
-	return r.transfer(i, false, func(reg lowering.Register, t int, elems []scalar.Value, mask []uint64, at []int64, a *memory.Array) {
-		r.data.readTile(reg, t, elems)
+// load brings an array from memory to rows of the cells.
+func (r *runner) load(ctx context.Context, a *tdfg.Array, at lowering.Register) error {
+	mem := r.m.Arrays[a.Name]
+	if mem == nil {
+		return fmt.Errorf("system: no array %s in memory", a.Name)
+	}
+	i, err := r.table.Add(mem.Base, mem.Type.Bytes(), mem.Size, a.Axes, at.Row)
+	if err != nil {
+		return internal(fmt.Errorf("array %s: %w", a.Name, err))
+	}
+	return r.change(ctx, i, lowering.Transposed, &Work{Kind: Transferred, Name: a.Name, Address: mem.Base, Bytes: mem.Bytes(), Load: true}, func(t int, elems []scalar.Value, mask []uint64, at []int64) error {
 		for b, x := range at {
 			if mask[b/64]>>(b%64)&1 != 0 {
-				a.Elems[x] = elems[b]
+				elems[b] = mem.Elems[x]
 			}
 		}
+		r.data.writeTile(r.table.Register(i), t, elems, mask)
+		return nil
 	})
 }
 
+// leave brings an array back to memory.
+func (r *runner) leave(ctx context.Context, a *tdfg.Array) error {
+	i, mem := r.entry(a.Name), r.m.Arrays[a.Name]
+	err := r.change(ctx, i, lowering.Normal, &Work{Kind: Transferred, Name: a.Name, Address: mem.Base, Bytes: mem.Bytes()}, func(t int, elems []scalar.Value, mask []uint64, at []int64) error {
+		if err := r.data.readTile(r.table.Register(i), t, elems, mask); err != nil {
+			return fmt.Errorf("array %s: %w", a.Name, err)
+		}
+		for b, x := range at {
+			if mask[b/64]>>(b%64)&1 != 0 {
+				mem.Elems[x] = elems[b]
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return internal(r.table.Remove(i))
+}
+
 // release brings all arrays back to memory.
-func (r *runner) release() error {
-	for i, a := range r.arrays {
-		if r.inside[a.Name] {
-			if err := r.leave(i); err != nil {
+func (r *runner) release(ctx context.Context) error {
+	for _, a := range r.arrays {
+		if r.entry(a.Name) >= 0 {
+			if err := r.leave(ctx, a); err != nil {
 				return err
 			}
 		}
@@ -471,47 +589,39 @@ func (r *runner) release() error {
 	return nil
 }
 
-// transfer calls f for each tile of an array, with the position in memory of the
-// element of each bitline, and the bitlines that have one. load says that elements go
-// to the tiles. Tiles are shared out among threads.
-func (r *runner) transfer(i int, load bool, f func(reg lowering.Register, t int, elems []scalar.Value, mask []uint64, at []int64, a *memory.Array)) error {
-	a := r.arrays[i]
-	if r.opt.TimingOnly {
-		r.clock.dram(a.Name, r.boxes[i].Size()*int64(a.Type.Bytes()), load)
-		return nil
+// change brings the array of an entry to another format: it calls f for each of its
+// tiles, with the position in memory of the element of each bitline, and the bitlines
+// that have one. Tiles are shared out among threads.
+func (r *runner) change(ctx context.Context, entry int, to lowering.TransState, w *Work, f func(t int, elems []scalar.Value, mask []uint64, at []int64) error) error {
+	if err := r.table.SetTrans(entry, lowering.Changing); err != nil {
+		return internal(err)
 	}
-	mem := r.m.Arrays[a.Name]
-	if mem == nil {
-		return fmt.Errorf("system: no array %s in memory", a.Name)
-	}
-	grid := r.layout.Grid
-	cols, tiles, threads := grid.Bitlines(), grid.Tiles(), max(1, r.opt.Threads)
-	reg := lowering.Register{Row: r.layout.Rows[a.Name], Bits: a.Type.Bits()}
-	box := r.boxes[i]
-	size, step := make([]int64, len(box)), make([]int64, len(box))
-	for d, x := range box {
-		size[d] = x.Len()
-	}
-	next := int64(1)
-	for _, d := range a.Axes {
-		step[d] = next
-		next *= size[d]
-	}
-	lie := lowering.NewElements(grid, size, step)
-	var wg sync.WaitGroup
-	for k := range threads {
-		wg.Go(func() {
-			elems, at, mask := make([]scalar.Value, cols), make([]int64, cols), make([]uint64, (cols+63)/64)
-			for t := k * tiles / threads; t < (k+1)*tiles/threads; t++ {
-				if lie.Tile(t, at, mask) {
-					f(reg, t, elems, mask, at, mem)
+	if !r.opt.TimingOnly {
+		grid := r.grid()
+		cols, tiles, threads := grid.Bitlines(), grid.Tiles(), max(1, r.opt.Threads)
+		lie := r.table.Elements(entry)
+		var group errgroup.Group
+		for k := range threads {
+			group.Go(func() error {
+				elems, at, mask := make([]scalar.Value, cols), make([]int64, cols), make([]uint64, (cols+63)/64)
+				for t := k * tiles / threads; t < (k+1)*tiles/threads; t++ {
+					if lie.Tile(t, at, mask) {
+						if err := f(t, elems, mask, at); err != nil {
+							return err
+						}
+					}
 				}
-			}
-		})
+				return nil
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return internal(err)
+		}
 	}
-	wg.Wait()
-	r.clock.dram(a.Name, r.boxes[i].Size()*int64(a.Type.Bytes()), load)
-	return nil
+	if err := r.emit(ctx, w); err != nil {
+		return err
+	}
+	return internal(r.table.SetTrans(entry, to))
 }
 
 // position returns the position in memory of the element of an array at a point.

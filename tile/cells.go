@@ -2,8 +2,10 @@ package tile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/bits"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 
@@ -244,17 +246,7 @@ func (c *Cells) Run(ctx context.Context, threads int, ops []Op) error {
 			})
 		}
 		if n < len(ops) {
-			op := &ops[n]
-			t := task{op, newShifter(c, op)}
-			// The source of a broadcast may lie in one group: threads share the copies.
-			parts := c.parts(op, threads)
-			c.parallel(ctx, threads, len(c.groups)*parts, func() func(int) {
-				var buf rowBuffer
-				return func(i int) {
-					k := i % parts
-					c.transfer(&t, i/parts, k*op.copies/parts, (k+1)*op.copies/parts, &buf)
-				}
-			})
+			c.transfers(ctx, threads, &ops[n], c.groups)
 			n++
 		}
 		if err := ctx.Err(); err != nil {
@@ -263,6 +255,73 @@ func (c *Cells) Run(ctx context.Context, threads int, ops []Op) error {
 		ops = ops[n:]
 	}
 	return nil
+}
+
+// transfers executes a transfer from the rows of groups, which are those of the cells or
+// what was read of them.
+func (c *Cells) transfers(ctx context.Context, threads int, op *Op, from []sram.Group) {
+	t := task{op, newShifter(c, op)}
+	// The source of a broadcast may lie in one group: threads share the copies.
+	parts := c.parts(op, threads)
+	c.parallel(ctx, threads, len(c.groups)*parts, func() func(int) {
+		var buf rowBuffer
+		return func(i int) {
+			k := i % parts
+			c.transfer(&t, from, i/parts, k*op.copies/parts, (k+1)*op.copies/parts, &buf)
+		}
+	})
+}
+
+// Flight is a transfer that has left its arrays and not yet reached those that it goes
+// to.
+type Flight struct {
+	op   Op
+	from []sram.Group // the rows that were read, from row 0 on
+}
+
+// Send reads what a transfer moves. Nothing arrives before [Cells.Land].
+func (c *Cells) Send(ctx context.Context, threads int, op Op) (*Flight, error) {
+	if err := c.check(&op); err != nil {
+		return nil, fmt.Errorf("tile: %w", err)
+	}
+	if op.kind != opTransfer {
+		return nil, errors.New("tile: expected a transfer to send")
+	}
+	f := &Flight{op: op, from: make([]sram.Group, len(c.groups))}
+	c.parallel(ctx, threads, len(c.groups), func() func(int) {
+		return func(g int) {
+			if c.lanesOf(&op.on, g) == 0 {
+				return
+			}
+			rows := sram.NewGroups(1, op.n)[0]
+			for r := range op.n {
+				*rows.Row(r) = *c.groups[g].Row(op.src + r)
+			}
+			f.from[g] = rows
+		}
+	})
+	f.op.src = 0
+	return f, ctx.Err()
+}
+
+// Land writes what a transfer has moved.
+func (c *Cells) Land(ctx context.Context, threads int, f *Flight) error {
+	c.transfers(ctx, threads, &f.op, f.from)
+	return ctx.Err()
+}
+
+// Randomize fills all cells with bits that follow from a seed: what an array holds
+// before something is written to it.
+func (c *Cells) Randomize(seed uint64) {
+	for g, group := range c.groups {
+		r := rand.New(rand.NewPCG(seed, uint64(g)))
+		for row := range c.rows {
+			words := group.Row(row)
+			for k := range words {
+				words[k] = r.Uint64()
+			}
+		}
+	}
 }
 
 // parts returns in how many parts the copies of a transfer are cut, so that there are a
@@ -402,7 +461,7 @@ func (w *worker) masked(op *Op, rows sram.Group, lanes uint32) {
 
 // transfer executes the copies from one number to another of a transfer from the
 // arrays of a group: all at once where they go to one group, in the same lanes.
-func (c *Cells) transfer(t *task, g, from, to int, buf *rowBuffer) {
+func (c *Cells) transfer(t *task, source []sram.Group, g, from, to int, buf *rowBuffer) {
 	lanes := c.lanesOf(&t.on, g)
 	if left := c.arrays - g*c.lanes; left < c.lanes {
 		lanes &= 1<<left - 1
@@ -411,7 +470,7 @@ func (c *Cells) transfer(t *task, g, from, to int, buf *rowBuffer) {
 		return
 	}
 	full := lanes == uint32(1)<<c.lanes-1
-	src := c.groups[g]
+	src := source[g]
 	for i := from; i < to; i++ {
 		dist := t.arrayDist + i*t.stride
 		if full && dist%c.lanes == 0 {

@@ -3,6 +3,8 @@ package workload
 import (
 	"context"
 	"fmt"
+	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -139,9 +141,9 @@ type Verdict struct {
 	Failed    bool
 }
 
-// closeEnough is how far sums of floats may be from those in another order, relative
+// CloseEnough is how far sums of floats may be from those in another order, relative
 // to the greatest element of the array.
-const closeEnough = 1e-3
+const CloseEnough = 1e-3
 
 // Compare compares the result for the arguments of a seed, without files, with that
 // of the plain program, if the kernel has one.
@@ -159,8 +161,36 @@ func (k *Kernel) Compare(m *memory.Memory, seed uint64) Verdict {
 		return Verdict{Reference: diff, Failed: true}
 	}
 	far, where := d.Distance(m)
-	if far > closeEnough {
+	if far > CloseEnough {
 		return Verdict{"far at " + where, far, true}
 	}
 	return Verdict{Reference: "close", Distance: far}
+}
+
+// Distance returns the greatest difference of floats in two memories, relative to the
+// greatest magnitude in the array of the first one, and where it is. Other elements
+// that differ are infinitely far.
+func Distance(want, got *memory.Memory) (most float64, where string) {
+	for _, name := range slices.Sorted(maps.Keys(want.Arrays)) {
+		a, b := want.Arrays[name], got.Arrays[name]
+		var scale float64
+		for _, v := range a.Elems {
+			if a.Type.Float() {
+				scale = max(scale, math.Abs(scalar.ToFloat(a.Type, v)))
+			}
+		}
+		for i, v := range a.Elems {
+			if v == b.Elems[i] {
+				continue
+			}
+			far := math.Inf(1)
+			if a.Type.Float() {
+				far = math.Abs(scalar.ToFloat(a.Type, v)-scalar.ToFloat(a.Type, b.Elems[i])) / scale
+			}
+			if !(far <= most) {
+				most, where = far, fmt.Sprintf("%s[%d]", name, i)
+			}
+		}
+	}
+	return most, where
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/bitsched/bitsched/lowering/arith"
 	"github.com/bitsched/bitsched/masim"
+	"github.com/bitsched/bitsched/system"
 )
 
 // The exit codes of every subcommand.
@@ -26,6 +27,7 @@ const (
 	exitCheck      = 1   // a check failed: mismatch, broken rule
 	exitUsage      = 2   // bad usage, bad input, or a file that cannot be read or written
 	exitInfeasible = 3   // no schedule fits the machine
+	exitInternal   = 70  // a check of the program against itself failed: a defect (EX_SOFTWARE of sysexits.h)
 	exitAborted    = 130 // by Ctrl-C, as shells report it, or by --budget, before there was a result
 )
 
@@ -44,6 +46,7 @@ type app struct {
 	programs  *arith.Store // of operations
 
 	progress func(masim.Progress)                           // sees every report of a scheduler; nil outside tests
+	damage   func(result any)                               // changes a result before it is checked; nil outside tests
 	after    func(time.Duration, func()) (stop func() bool) // calls a function when a time has passed
 }
 
@@ -72,6 +75,13 @@ func widthOf(f *os.File) int {
 		return 0
 	}
 	return width
+}
+
+// unchecked hands a result to tests, which spoil it to see that the check finds that.
+func (a *app) unchecked(result any) {
+	if a.damage != nil {
+		a.damage(result)
+	}
 }
 
 func (a *app) run(args []string) int {
@@ -120,6 +130,11 @@ func exitCode(err error) int {
 		return exitInfeasible
 	case errors.Is(err, errInterrupt), errors.Is(err, errBudget):
 		return exitAborted
+	case errors.Is(err, system.ErrInternal):
+		return exitInternal
+	}
+	if mismatch := new(arith.MismatchError); errors.As(err, &mismatch) {
+		return exitInternal
 	}
 	return exitUsage
 }

@@ -13,8 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bitsched/bitsched/lowering/arith"
 	"github.com/bitsched/bitsched/masim"
 	"github.com/bitsched/bitsched/sram"
+	"github.com/bitsched/bitsched/system"
 )
 
 func TestExitCode(t *testing.T) {
@@ -28,6 +30,9 @@ func TestExitCode(t *testing.T) {
 		{fmt.Errorf("masim: %w", masim.ErrInfeasible), 3},
 		{fmt.Errorf("stopped by %w", errBudget), 130},
 		{fmt.Errorf("stopped by %w", errInterrupt), 130},
+		{fmt.Errorf("g: %w", system.ErrInternal), 70},
+		{fmt.Errorf("build: %w", &arith.MismatchError{}), 70},
+		{fmt.Errorf("%w: %w", errCheck, &arith.MismatchError{}), 1},
 	} {
 		if got := exitCode(c.err); got != c.want {
 			t.Errorf("exitCode(%v) = %d, want %d", c.err, got, c.want)

@@ -217,6 +217,7 @@ func (a *app) compare(cmd *cobra.Command, files []string, f compareFlags) error 
 			line.note("%s", rowText(r))
 		}
 	}
+	a.unchecked(schedulers)
 	c := benchmarks.Run(search.ctx, circuits, schedulers, opts)
 	search.end()
 	line.clear()

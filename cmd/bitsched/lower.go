@@ -129,6 +129,8 @@ type regionResult struct {
 	Microseconds float64          `json:"lower_us"` // the fastest of many times
 	Rate         float64          `json:"commands_per_second"`
 	List         []string         `json:"list,omitempty"`
+
+	near *system.Reason
 }
 
 type programResult struct {
@@ -192,7 +194,7 @@ func (a *app) lower(cmd *cobra.Command, nameOrFile string, f lowerFlags) error {
 		return s.reasonOf(err)
 	}
 	r := &lowerResult{Kernel: program.Name, Sizes: k.Sizes, Machine: machine.Name, Rows: machine.UsableRows(), Optimized: f.optimize, k: k}
-	if prepared.Layout != nil {
+	if prepared.Grid != nil {
 		r.Layout = layoutOf(k, machine, prepared)
 	}
 	places, err := instances(cmd, program, k.Sizes, set)
@@ -224,8 +226,8 @@ func (a *app) lower(cmd *cobra.Command, nameOrFile string, f lowerFlags) error {
 
 // layout is the layout of a kernel as it is reported.
 func layoutOf(k *workload.Kernel, m *tile.Machine, p *system.Prepared) *layoutResult {
-	grid := p.Layout.Grid
-	l := &layoutResult{Tile: grid.Tile().String(), Arrays: grid.Tiles(), Of: m.Arrays(), RowsUsed: p.Layout.Used}
+	grid := p.Grid
+	l := &layoutResult{Tile: grid.Tile().String(), Arrays: grid.Tiles(), Of: m.Arrays(), RowsUsed: p.Used}
 	for _, r := range grid.Bound() {
 		l.Bound = append(l.Bound, r.Hi)
 	}
@@ -246,8 +248,8 @@ func layoutOf(k *workload.Kernel, m *tile.Machine, p *system.Prepared) *layoutRe
 	}
 	for _, a := range p.Arrays {
 		d := arrayResult{Name: a.Name, Type: a.Type.String(), Row: -1, Bits: a.Type.Bits()}
-		if row, ok := p.Layout.Rows[a.Name]; ok {
-			d.Row = row
+		if at, ok := p.Rows[a.Name]; ok {
+			d.Row = at.Row
 		}
 		for _, x := range a.Size {
 			v, err := x.Eval(k.Sizes)
@@ -326,7 +328,7 @@ const lowerTime = 5 * time.Millisecond
 // lowerRegion lowers a region again and again, takes the fastest time, and counts the
 // commands.
 func lowerRegion(ctx context.Context, p *system.Prepared, at instance, list bool) (*regionResult, error) {
-	r := &regionResult{Name: at.graph.Name, Loops: at.loops, Nodes: len(at.graph.Nodes), Near: reasonText(p.Near[at.graph]), Kinds: map[string]int{}}
+	r := &regionResult{Name: at.graph.Name, Loops: at.loops, Nodes: len(at.graph.Nodes), Near: nearText(p.Near[at.graph]), near: p.Near[at.graph], Kinds: map[string]int{}}
 	plan := p.Plans[at.graph]
 	if plan == nil {
 		return r, nil
@@ -350,7 +352,7 @@ func lowerRegion(ctx context.Context, p *system.Prepared, at instance, list bool
 			return nil, err
 		}
 		before := time.Now()
-		if cmds, err = plan.Lower(cmds[:0], p.Layout.Grid, at.values); err != nil {
+		if cmds, err = plan.Lower(cmds[:0], p.Grid, at.values); err != nil {
 			return nil, err
 		}
 		fastest = min(fastest, time.Since(before).Seconds())
@@ -398,7 +400,7 @@ func lowerProgram(ctx context.Context, p *tdfg.Program, sizes map[string]int64, 
 		}
 		start := time.Now()
 		var err error
-		if cmds, err = plan.Lower(cmds[:0], prepared.Layout.Grid, values); err != nil {
+		if cmds, err = plan.Lower(cmds[:0], prepared.Grid, values); err != nil {
 			return err
 		}
 		us := time.Since(start).Seconds() * 1e6
@@ -420,15 +422,25 @@ func lowerProgram(ctx context.Context, p *tdfg.Program, sizes map[string]int64, 
 	return r, err
 }
 
-// reasonText is why something is executed near the memory, for a person.
-func reasonText(why string) string { return packagePrefix.ReplaceAllString(why, "$1") }
+// reasonText is which region is executed near the memory, and why.
+func reasonText(why *system.Reason) string {
+	return packagePrefix.ReplaceAllString(why.String(), "$1")
+}
 
-// nearText is a reason with the command that says more of it.
-func nearText(why string) string {
-	if strings.HasSuffix(why, "no tensors, only streams") {
-		why += " (see bitsched tdfg --why)"
+// nearText is why a region is executed near the memory, "" if it is not.
+func nearText(why *system.Reason) string {
+	if why == nil {
+		return ""
 	}
-	return why
+	return packagePrefix.ReplaceAllString(why.Text(), "$1")
+}
+
+// moreText names the command that says more of a reason.
+func moreText(why *system.Reason) string {
+	if why.Kind == system.OnlyStreams {
+		return " (see bitsched tdfg --why)"
+	}
+	return ""
 }
 
 // commandText is a command with the operation and the rows of its step.
@@ -492,7 +504,7 @@ func (r *lowerResult) text() string {
 	var end summary
 	for _, g := range r.Regions {
 		if g.Near != "" {
-			end.add("near", "%s: %s", g.label(), nearText(g.Near))
+			end.add("near", "%s: %s", g.label(), g.Near+moreText(g.near))
 		} else {
 			end.add("time", "%s: %.1f us to lower, %.3g commands a second", g.label(), g.Microseconds, g.Rate)
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	"github.com/bitsched/bitsched/sram/cost"
 	"github.com/bitsched/bitsched/system"
 	"github.com/bitsched/bitsched/tdfg"
-	"github.com/bitsched/bitsched/tdfg/interp"
 	"github.com/bitsched/bitsched/tdfg/memory"
 )
 
@@ -104,7 +102,9 @@ type runResult struct {
 	Seed      uint64           `json:"seed"`
 	InArrays  *float64         `json:"in_arrays"` // share of the operations on elements; null = there were none
 	Checked   bool             `json:"checked"`   // equal to the interpreter's result
+	Checks    []check          `json:"checks"`    // what it was compared with
 	*system.Report
+	Reasons     []string         `json:"reasons"`             // why regions were executed near the memory
 	Cycles      *system.Cycles   `json:"cycles"`              // null = nothing was timed
 	Energy      *cost.ChipEnergy `json:"energy"`              // null = nothing was timed
 	Explained   *cost.Table      `json:"explained,omitempty"` // the table, with sources
@@ -264,8 +264,8 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 	if f.cost.explain {
 		r.Explained = table
 	}
-	for i, why := range report.Reasons {
-		report.Reasons[i] = reasonText(why)
+	for _, why := range report.Reasons {
+		r.Reasons = append(r.Reasons, reasonText(&why))
 	}
 	if fidelity == system.Word {
 		r.Every = f.every
@@ -274,9 +274,14 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 		r.BitlineRate = float64(report.RowOps) * float64(r.cols) / report.WallSeconds
 	}
 	if f.check {
+		a.unchecked(mem)
 		line.phase("comparing with the interpreter")
 		opt.Progress = a.regionProgress(line, k.Program, k.Sizes, "comparing region")
-		if err := compare(s.ctx, k, program, opt, want, mem); err != nil {
+		c := comparison{k: k, executed: program, opt: opt, before: want, got: mem}
+		if len(f.kernel.data.in) == 0 {
+			c.seed = &f.seed
+		}
+		if r.Checks, err = c.run(s.ctx); err != nil {
 			return s.reasonOf(err)
 		}
 		r.Checked = true
@@ -301,26 +306,6 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 		return a.printJSON(r)
 	}
 	return a.printText(r.text(f))
-}
-
-// compare runs the kernel as it was compiled on the interpreter, and returns the
-// first difference of the result.
-func compare(ctx context.Context, k *workload.Kernel, executed *tdfg.Program, run system.Options, want, got *memory.Memory) error {
-	opt := interp.Options{MaxLive: maxLiveElems, Progress: run.Progress}
-	prepared, err := system.PrepareRun(ctx, executed, k.Sizes, run)
-	if err != nil {
-		return err
-	}
-	if prepared.Layout != nil {
-		opt.Group = prepared.Layout.Grid.Group
-	}
-	if err := interp.Run(ctx, k.Program, k.Sizes, want, opt); err != nil {
-		return err
-	}
-	if diff := want.Diff(got); diff != "" {
-		return fmt.Errorf("%w: %s: the interpreter and the machine differ: %s", errCheck, k.Program.Name, diff)
-	}
-	return nil
 }
 
 // regionProgress shows how many regions of a program have been executed.
@@ -348,8 +333,8 @@ func (r *runResult) text(f runFlags) string {
 	}
 	s.add("in arrays", "%s", shareText(r.Operations, r.NearOps))
 	s.add("executed", "%s, %d in memory, %d near it", count(int(r.Regions), "region"), r.Regions-r.NearRegions, r.NearRegions)
-	for _, why := range r.Reasons {
-		s.add("near", "%s", nearText(why))
+	for i, why := range r.Reasons {
+		s.add("near", "%s", why+moreText(&r.Report.Reasons[i]))
 	}
 	s.gap()
 	r.timeText(&s, f)
@@ -365,7 +350,12 @@ func (r *runResult) text(f runFlags) string {
 	}
 	s.gap()
 	if r.Checked {
-		s.add("checked", "all bits of all arrays agree with the interpreter's")
+		for _, c := range r.Checks {
+			s.add("checked", "%s", c.text())
+		}
+		if r.Every > 0 && r.Timed() {
+			s.add("", "%d of %s in memory were compared with the bits of programs", r.Compared, count(int(r.Operations), "operation"))
+		}
 	} else {
 		s.add("checked", "not")
 	}

@@ -284,6 +284,7 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 	if n.NumGates() <= masim.LateGates { // so many are scheduled even then
 		a.onInterrupt(s, line, what)
 	}
+	a.unchecked(&scheduler)
 	built, err := masim.Build(s.ctx, n, masim.BuildOptions{
 		Options: opts, Scheduler: scheduler, Geometry: sram.Geometry{Arrays: f.arrays, Rows: f.rows, Cols: f.cols},
 		Patterns: f.patterns, Prove: f.prove, Budget: f.budget,

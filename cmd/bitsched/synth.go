@@ -277,6 +277,7 @@ func (a *app) proveResult(s *search, row []*xmg.Graph, file string, line *progre
 	ctx, cancel := xmg.Grace(s.ctx)
 	defer cancel()
 	given := row[0]
+	a.unchecked(row)
 	e, err := xmg.EquivalentAlong(ctx, row, xmg.EquivalenceOptions{Progress: a.graphProgress(line)})
 	switch {
 	case err != nil && ctx.Err() != nil:

@@ -362,6 +362,7 @@ func (a *app) tdfgRun(cmd *cobra.Command, nameOrFile string, f tdfgFlags) error 
 	}
 	s.end()
 	line.clear()
+	a.unchecked(m)
 	r := &tdfgRunResult{
 		Kernel: k.Program.Name, Sizes: k.Sizes, Seed: f.seed, Optimized: f.optimize, Nodes: stats.Nodes, Computed: stats.Computed, Moved: stats.Moved,
 		Streamed: stats.Streamed,

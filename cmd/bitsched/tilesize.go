@@ -229,7 +229,7 @@ func (r *tilesizeResult) text(f tilesizeFlags) string {
 		within, count(len(r.Studies), "kernel"), withinPercent, r.Excess, r.Speedup)
 	for _, v := range r.Studies {
 		for _, why := range v.Near {
-			end.add("near", "%s", reasonText(why))
+			end.add("near", "%s", reasonText(&why))
 		}
 	}
 	for _, why := range r.LeftOut {

@@ -1,6 +1,7 @@
 package arith
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -105,6 +106,16 @@ func (o *Operation) Eval(t Type, args ...uint64) Value {
 // Operations lists every operation.
 var Operations = append(integerOperations(), floatOperations()...)
 
+// ErrNoOperation is wrapped by the errors of operations that there are not, and of those
+// that a technology has no program for.
+var ErrNoOperation = errors.New("no operation")
+
+// noProgram is an error of an operation without a program.
+type noProgram struct{ error }
+
+func (noProgram) Is(target error) bool { return target == ErrNoOperation }
+func (e noProgram) Unwrap() error      { return e.error }
+
 // Resolve finds an operation by the name of a command line: "int.add" with the
 // width given, "int8.add", or "fp32.mul", "fp16.mul", "bf16.mul", with ftz
 // after the format ("fp32ftz.mul") where subnormal numbers count as zero.
@@ -149,9 +160,9 @@ func Resolve(name string, width int) (*Operation, Type, error) {
 		}
 	}
 	if len(meant) > 0 {
-		return nil, Type{}, fmt.Errorf("arith: no operation %q, expected one such as %s, or one of those that bitsched ops lists", name, strings.Join(meant, ", "))
+		return nil, Type{}, fmt.Errorf("arith: %w %q, expected one such as %s, or one of those that bitsched ops lists", ErrNoOperation, name, strings.Join(meant, ", "))
 	}
-	return nil, Type{}, fmt.Errorf("arith: no operation %q, expected one of those that bitsched ops lists", name)
+	return nil, Type{}, fmt.Errorf("arith: %w %q, expected one of those that bitsched ops lists", ErrNoOperation, name)
 }
 
 // TypeName returns the prefix of the name of an operation on t.

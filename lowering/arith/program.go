@@ -114,11 +114,11 @@ func (st *Store) build(ctx context.Context, s Spec) (*Program, error) {
 		return nil, err
 	}
 	if !o.Supports(tech) {
-		return nil, fmt.Errorf("arith: %s has no program for %s", s.Op, s.Tech)
+		return nil, noProgram{fmt.Errorf("arith: %s has no program for %s", s.Op, s.Tech)}
 	}
 	if o.check != nil {
 		if err := o.check(t); err != nil {
-			return nil, fmt.Errorf("arith: %s: %w", s.Op, err)
+			return nil, noProgram{fmt.Errorf("arith: %s: %w", s.Op, err)}
 		}
 	}
 	if s.Rows < 1 || s.Rows > sram.MaxRows {

@@ -39,7 +39,8 @@ func New() *Memory {
 	return &Memory{Arrays: map[string]*Array{}, Scalars: map[string]scalar.Value{}, end: firstAddress}
 }
 
-// Add adds an array behind those that are there. Its elements are not copied.
+// Add adds an array behind those that are there. Its elements are not copied;
+// there may be none.
 func (m *Memory) Add(name string, t scalar.Type, size []int64, elems []scalar.Value) *Array {
 	a := &Array{Type: t, Size: size, Elems: elems, Base: m.end}
 	m.end = (a.End() + pageBytes - 1) / pageBytes * pageBytes
@@ -50,14 +51,35 @@ func (m *Memory) Add(name string, t scalar.Type, size []int64, elems []scalar.Va
 // Address returns the physical address of an element.
 func (a *Array) Address(elem int64) uint64 { return a.Base + uint64(elem)*uint64(a.Type.Bytes()) }
 
+// Len returns the number of elements.
+func (a *Array) Len() int64 {
+	n := int64(1)
+	for _, s := range a.Size {
+		n *= s
+	}
+	return n
+}
+
 // End returns the first physical address behind the array.
-func (a *Array) End() uint64 { return a.Address(int64(len(a.Elems))) }
+func (a *Array) End() uint64 { return a.Address(a.Len()) }
 
 // Bytes returns what the array takes in memory.
-func (a *Array) Bytes() int64 { return int64(len(a.Elems)) * int64(a.Type.Bytes()) }
+func (a *Array) Bytes() int64 { return a.Len() * int64(a.Type.Bytes()) }
 
 // Allocate adds arrays of zeros. sizes has values for the symbols of their sizes.
 func (m *Memory) Allocate(arrays []*tdfg.Array, sizes map[string]int64) error {
+	if err := m.Reserve(arrays, sizes); err != nil {
+		return err
+	}
+	for _, a := range arrays {
+		b := m.Arrays[a.Name]
+		b.Elems = make([]scalar.Value, b.Len())
+	}
+	return nil
+}
+
+// Reserve adds arrays without elements, for what needs nothing but their addresses.
+func (m *Memory) Reserve(arrays []*tdfg.Array, sizes map[string]int64) error {
 	for _, a := range arrays {
 		n := int64(1)
 		size := make([]int64, len(a.Size))
@@ -71,7 +93,7 @@ func (m *Memory) Allocate(arrays []*tdfg.Array, sizes map[string]int64) error {
 			}
 			n *= size[i]
 		}
-		m.Add(a.Name, a.Type, size, make([]scalar.Value, n))
+		m.Add(a.Name, a.Type, size, nil)
 	}
 	return nil
 }
@@ -126,6 +148,22 @@ func (m *Memory) Compare(other *Memory) (c Comparison) {
 			return c
 		}
 		c.Scalars++
+	}
+	return c
+}
+
+// Extent returns how much both memories have.
+func (m *Memory) Extent(other *Memory) (c Comparison) {
+	for name, a := range m.Arrays {
+		if other.Arrays[name] != nil {
+			c.Arrays++
+			c.Elements += int64(len(a.Elems))
+		}
+	}
+	for name := range m.Scalars {
+		if _, ok := other.Scalars[name]; ok {
+			c.Scalars++
+		}
 	}
 	return c
 }

@@ -2,7 +2,6 @@ package system
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -12,56 +11,6 @@ import (
 	"github.com/bitsched/bitsched/tdfg/lattice"
 	"github.com/bitsched/bitsched/tile"
 )
-
-// Layout is where the arrays of a program lie: one grid for all of them, and the
-// first row of each. Arrays that no region uses together may have the same rows;
-// those that only streams use have none, and stay in memory.
-type Layout struct {
-	Grid *lowering.Grid
-	Rows map[string]int // first row by the name of the array
-	Used int            // rows that arrays take
-}
-
-// assign gives arrays rows, in their order, the lowest that are free in all graphs
-// that use them.
-func (l *Layout) assign(arrays []*tdfg.Array, graphs []*tdfg.Graph) {
-	together := map[string]map[string]bool{} // arrays that need rows at the same time
-	for _, g := range graphs {
-		need := lowering.Resident(g)
-		for i, a := range g.Arrays {
-			for j, b := range g.Arrays {
-				if need[i] && need[j] {
-					if together[a.Name] == nil {
-						together[a.Name] = map[string]bool{}
-					}
-					together[a.Name][b.Name] = true
-				}
-			}
-		}
-	}
-	for _, a := range arrays {
-		if together[a.Name] == nil {
-			continue
-		}
-		row := 0
-		for moved := true; moved; {
-			moved = false
-			for _, b := range arrays {
-				at, ok := l.Rows[b.Name]
-				if ok && together[a.Name][b.Name] && row < at+b.Type.Bits() && at < row+a.Type.Bits() {
-					row, moved = at+b.Type.Bits(), true
-				}
-			}
-		}
-		l.Rows[a.Name] = row
-		l.Used = max(l.Used, row+a.Type.Bits())
-	}
-}
-
-// errNear is wrapped by the reasons why a program, or a region of it, is not
-// executed in memory. It is not an error of a run: near-memory execution takes its
-// place, as in section 4.1.
-var errNear = errors.New("not in memory")
 
 // hints collects along which dimensions the graphs move tensors (section 3.4), and
 // what the slowest of their reductions takes for a round.
@@ -132,40 +81,101 @@ func within(graphs []*tdfg.Graph, box lattice.Box, sizes map[string]int64) bool 
 	return true
 }
 
-// newLayout lays arrays out: in tiles of a shape, or of one that is chosen. The
-// error wraps errNear and a reason where the machine cannot hold them transposed.
-func newLayout(programs *arith.Store, m *tile.Machine, arrays []*tdfg.Array, graphs []*tdfg.Graph, sizes map[string]int64, shape lowering.Shape, finals bool) (*Layout, error) {
+// firstRows gives arrays the lowest rows that are free in all graphs that use them, in
+// their order, by the name of the array, and returns how many rows that takes. Arrays that
+// no graph uses together may have the same rows; those that only streams use have none,
+// and stay in memory.
+func firstRows(arrays []*tdfg.Array, graphs []*tdfg.Graph) (rows map[string]int, used int) {
+	rows = map[string]int{}
+	together := map[string]map[string]bool{} // arrays that need rows at the same time
+	for _, g := range graphs {
+		need := lowering.Resident(g)
+		for i, a := range g.Arrays {
+			for j, b := range g.Arrays {
+				if need[i] && need[j] {
+					if together[a.Name] == nil {
+						together[a.Name] = map[string]bool{}
+					}
+					together[a.Name][b.Name] = true
+				}
+			}
+		}
+	}
+	for _, a := range arrays {
+		if together[a.Name] == nil {
+			continue
+		}
+		row := 0
+		for moved := true; moved; {
+			moved = false
+			for _, b := range arrays {
+				at, ok := rows[b.Name]
+				if ok && together[a.Name][b.Name] && row < at+b.Type.Bits() && at < row+a.Type.Bits() {
+					row, moved = at+b.Type.Bits(), true
+				}
+			}
+		}
+		rows[a.Name] = row
+		used = max(used, row+a.Type.Bits())
+	}
+	return rows, used
+}
+
+// wordlines returns the first row of each array of a graph, -1 for one that stays in
+// memory: what a plan is made for.
+func wordlines(g *tdfg.Graph, rows map[string]int) []int {
+	wl := make([]int, len(g.Arrays))
+	for i, need := range lowering.Resident(g) {
+		wl[i] = -1
+		if row, ok := rows[g.Arrays[i].Name]; ok && need {
+			wl[i] = row
+		}
+	}
+	return wl
+}
+
+// newTable returns the empty layout override table of a machine for arrays in tiles of
+// a shape, or of one that is chosen. The reason says why the machine cannot hold them
+// transposed; the error, that the shape that was asked for is not possible.
+func newTable(programs *arith.Store, m *tile.Machine, arrays []*tdfg.Array, graphs []*tdfg.Graph, rows map[string]int, used int, sizes map[string]int64, shape lowering.Shape, finals bool) (*lowering.LOT, *Reason, error) {
 	dims := graphs[0].Dims
 	bound := make(lattice.Box, dims)
 	for d := range bound {
 		bound[d].Hi = 1
 	}
-	l := &Layout{Rows: map[string]int{}}
-	l.assign(arrays, graphs)
 	scope := tdfg.Scope{Dims: dims, Arrays: arrays}
-	widest := 1
+	widest, resident := 1, 0
 	all := bound
 	for i, a := range arrays {
 		box, err := scope.ArrayRect(i).Box(sizes)
 		if err != nil {
-			return nil, fmt.Errorf("system: array %s: %w", a.Name, err)
+			return nil, nil, fmt.Errorf("system: array %s: %w", a.Name, err)
 		}
 		all = all.Hull(box)
-		if _, ok := l.Rows[a.Name]; ok {
+		if _, ok := rows[a.Name]; ok {
 			bound = bound.Hull(box)
 			widest = max(widest, a.Type.Bytes())
 		}
+	}
+	for _, g := range graphs {
+		n := 0
+		for _, need := range lowering.Resident(g) {
+			if need {
+				n++
+			}
+		}
+		resident = max(resident, n)
 	}
 	if !within(graphs, bound, sizes) {
 		bound = all
 	}
 	switch {
-	case len(l.Rows) == 0 && bound.Size() == 1:
-		return nil, fmt.Errorf("%w: no tensors, only streams", errNear)
-	case len(arrays) > m.LOT.Regions:
-		return nil, fmt.Errorf("%w: %d arrays, expected at most %d, the regions of the layout override table", errNear, len(arrays), m.LOT.Regions)
-	case l.Used > m.UsableRows():
-		return nil, fmt.Errorf("%w: arrays take %d rows, expected at most %d", errNear, l.Used, m.UsableRows())
+	case len(rows) == 0 && bound.Size() == 1:
+		return nil, &Reason{Kind: OnlyStreams}, nil
+	case resident > m.LOT.Regions:
+		return nil, &Reason{Kind: NoEntries, Err: fmt.Errorf("%d arrays, expected at most %d, the regions of the layout override table", resident, m.LOT.Regions)}, nil
+	case used > m.UsableRows():
+		return nil, &Reason{Kind: NoRows, Err: fmt.Errorf("arrays take %d rows, expected at most %d", used, m.UsableRows())}, nil
 	}
 	size := make([]int64, dims)
 	for d := range size {
@@ -173,30 +183,17 @@ func newLayout(programs *arith.Store, m *tile.Machine, arrays []*tdfg.Array, gra
 	}
 	c, err := lowering.ConstraintsOf(m, widest)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errNear, err)
+		return nil, &Reason{Kind: NoLayout, Err: err}, nil
 	}
 	if shape == nil {
 		h := hints(programs, m.Array.Technology, graphs)
 		h.Finals = finals
 		if shape, err = lowering.Choose(size, c, h); err != nil {
-			return nil, fmt.Errorf("%w: %w", errNear, err)
+			return nil, &Reason{Kind: NoLayout, Err: err}, nil
 		}
 	} else if err := c.Check(size, size, shape); err != nil {
-		return nil, err // asked for, and not possible
+		return nil, nil, err // asked for, and not possible
 	}
-	l.Grid, err = lowering.NewGrid(size, shape)
-	return l, err
-}
-
-// Wordlines returns the first row of each array of a graph, -1 for one that stays in
-// memory: what a plan is made for.
-func (l *Layout) Wordlines(g *tdfg.Graph) []int {
-	wl := make([]int, len(g.Arrays))
-	for i, need := range lowering.Resident(g) {
-		wl[i] = -1
-		if row, ok := l.Rows[g.Arrays[i].Name]; ok && need {
-			wl[i] = row
-		}
-	}
-	return wl
+	t, err := lowering.NewLOT(m, size, shape)
+	return t, nil, err
 }

@@ -18,7 +18,7 @@ import (
 // An error says that data has not the size of the region, that its elements are
 // wider than 8 bytes, that the cells are too few, or that ctx is done.
 func (l *LOT) Load(ctx context.Context, c *tile.Cells, threads, region int, data []byte) error {
-	return l.transpose(ctx, c, threads, region, data, func(r *Region, t, k int, at *[64]int64, mask uint64) {
+	return l.transpose(ctx, c, threads, region, data, func(r *Entry, t, k int, at *[64]int64, mask uint64) {
 		var elems [64]uint64
 		switch r.Size {
 		case 4:
@@ -42,7 +42,7 @@ func (l *LOT) Load(ctx context.Context, c *tile.Cells, threads, region int, data
 
 // Store is the reverse of Load, as the streams do that release transposed data.
 func (l *LOT) Store(ctx context.Context, c *tile.Cells, threads, region int, data []byte) error {
-	return l.transpose(ctx, c, threads, region, data, func(r *Region, t, k int, at *[64]int64, mask uint64) {
+	return l.transpose(ctx, c, threads, region, data, func(r *Entry, t, k int, at *[64]int64, mask uint64) {
 		var elems [64]uint64
 		c.StoreWord(t, k, r.WL, r.Bits(), &elems)
 		switch r.Size {
@@ -67,8 +67,8 @@ func (l *LOT) Store(ctx context.Context, c *tile.Cells, threads, region int, dat
 // transpose calls do for every 64 bitlines of every tile that hold elements of a
 // region, with the index of the element of each in the array and a mask of those
 // that hold one.
-func (l *LOT) transpose(ctx context.Context, c *tile.Cells, threads, region int, data []byte, do func(r *Region, t, k int, at *[64]int64, mask uint64)) error {
-	r := &l.regions[region]
+func (l *LOT) transpose(ctx context.Context, c *tile.Cells, threads, region int, data []byte, do func(r *Entry, t, k int, at *[64]int64, mask uint64)) error {
+	r := &l.entries[region]
 	switch {
 	case uint64(len(data)) != r.End-r.Base:
 		return fmt.Errorf("lowering: %d bytes for region %d, expected %d", len(data), region, r.End-r.Base)
@@ -77,7 +77,7 @@ func (l *LOT) transpose(ctx context.Context, c *tile.Cells, threads, region int,
 	case c.Arrays() < l.grid.Tiles() || c.Cols() != l.grid.Bitlines():
 		return fmt.Errorf("lowering: %d arrays of %d bitlines, expected %d of %d", c.Arrays(), c.Cols(), l.grid.Tiles(), l.grid.Bitlines())
 	}
-	elements := NewElements(l.grid, r.S[:r.Dim], []int64{1, r.S[0], r.S[0] * r.S[1]})
+	elements := l.Elements(region)
 	const chunk = 8 // arrays whose rows are adjacent: no two threads in one
 	tiles := l.grid.Tiles()
 	var next atomic.Int64

@@ -1,0 +1,57 @@
+package system
+
+import (
+	"context"
+
+	"github.com/bitsched/bitsched/lowering"
+	"github.com/bitsched/bitsched/tile"
+)
+
+// Work is a piece of what the execution of a program gives: commands, transfers and
+// moments. It has no time; clocks give it one.
+type Work struct {
+	Kind     WorkKind
+	Name     string // of the region; of the array, of a transfer
+	Plan     *lowering.Plan
+	Commands []lowering.Command // Lowered and Executed; none of the latter is Near
+
+	JIT tile.JITWork // Lowered: what the lowering took
+
+	// Of a transfer.
+	Address uint64
+	Bytes   int64
+	Load    bool // to the arrays, not from them
+}
+
+// WorkKind is what a piece of work is.
+type WorkKind uint8
+
+// The kinds of work, each with what it waits for.
+const (
+	RegionBegins WorkKind = iota
+	RegionEnds
+	RegionNear  // a region was executed near the memory, which has no time
+	Lowered     // a core made the commands of a plan; arrays wait for it
+	Transferred // an array, or a spilled word, went to memory or came from there, when all before was done
+	Executed    // commands of a plan, each bank one after another; a Sync waits for all banks and packets
+)
+
+// consumer takes work in the order of its execution.
+type consumer interface {
+	Consume(ctx context.Context, w *Work) error
+}
+
+// Clock gives work its time. Work is handed to it as it is executed, whatever the clock,
+// so that bits and counts do not depend on it.
+type Clock interface {
+	// Consume takes the next piece of work. The clock must not keep it: commands are
+	// those of others afterwards.
+	Consume(ctx context.Context, w *Work) error
+
+	// Now returns the cycle at which everything so far is done.
+	Now(ctx context.Context) (int64, error)
+
+	// Cycles returns where the time went, and ByteHops what packets took in the network.
+	Cycles() Cycles
+	ByteHops() int64
+}
