@@ -191,6 +191,10 @@ func (c *checker) loop(l *Loop) error {
 		return c.fail(l, "a loop around it has the same variable")
 	case l.Open && l.While == nil:
 		return c.fail(l, "no upper end and no condition: expected one of them")
+	case l.Parallel != nil && (l.Open || l.While != nil):
+		return c.fail(l, "a parallel loop needs a number of iterations that is known before it")
+	case l.Parallel != nil && l.Parallel.Chunk < 0:
+		return c.fail(l, "a chunk of %d iterations, expected at least 1", l.Parallel.Chunk)
 	case l.Open && l.Stride() < 0:
 		return c.fail(l, "no upper end, but step %d: expected a positive one", l.Step)
 	}
@@ -294,6 +298,10 @@ func (c *checker) shape(s *Stream) error {
 		return c.fail(s, "subscripts without an array")
 	case (s.Kind == Store || s.Kind == RMW || s.Array == "") && s.Value == nil:
 		return c.fail(s, "no computation, expected one for a %s", s.Kind)
+	case s.Old && s.Kind != RMW:
+		return c.fail(s, "the old value of a %s, only an rmw has one", s.Kind)
+	case s.Racy && s.Kind != RMW && s.Kind != Load:
+		return c.fail(s, "a racy %s, expected a load or an rmw", s.Kind)
 	case s.Kind == Reduce && !slices.ContainsFunc(c.loops, func(l *Loop) bool { return l.Var == s.Over }):
 		return c.fail(s, "reduces over %q, expected the variable of a loop around it", s.Over)
 	}

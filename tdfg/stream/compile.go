@@ -21,8 +21,17 @@ type Program struct {
 
 // segment is a run of instructions or a loop.
 type segment struct {
-	code []instr
-	loop *loop
+	code  []instr
+	spans []span // of the streams in the code, in order
+	loop  *loop
+}
+
+// span is the part of a segment's code that one stream is.
+type span struct {
+	stream   int32 // in program order
+	access   int32 // -1 without an array
+	from, to int32
+	simple   bool // a load without computation or condition
 }
 
 type loop struct {
@@ -32,6 +41,7 @@ type loop struct {
 	lo, hi  affine
 	init    []instr // of the reductions over this loop
 	while   []instr // evaluated before each iteration; in front of the body's code if there are no loops in it
+	inBody  int     // how many instructions of the body's code are those of while
 	body    []segment
 	planned []int // accesses in the body itself, whose addresses may follow from the iteration
 }
@@ -157,6 +167,7 @@ type compiler struct {
 	loops  []*Loop
 	ids    []int   // of loops
 	code   []instr // of the segment at hand
+	spans  []span  // of it
 	ops    int     // operations since the count was set to 0
 	// done has the registers of the subexpressions of the stream at hand, so that
 	// what is shared is computed once.
@@ -194,9 +205,9 @@ func (c *compiler) emit(in instr) {
 func (c *compiler) body(body []Stmt) []segment {
 	var list []segment
 	flush := func() {
-		if len(c.code) > 0 {
-			list = append(list, segment{code: c.code})
-			c.code = nil
+		if len(c.spans) > 0 {
+			list = append(list, segment{code: c.code, spans: c.spans})
+			c.code, c.spans = nil, nil
 		}
 	}
 	for _, st := range body {
@@ -245,6 +256,11 @@ func (c *compiler) loop(src *Loop) *loop {
 				in.c += int32(len(l.while))
 			}
 		}
+		for i := range l.body[0].spans {
+			l.body[0].spans[i].from += int32(len(l.while))
+			l.body[0].spans[i].to += int32(len(l.while))
+		}
+		l.inBody = len(l.while)
 		l.body[0].code, l.while = append(l.while, l.body[0].code...), nil
 	}
 	c.loops, c.ids = c.loops[:len(c.loops)-1], c.ids[:len(c.ids)-1]
@@ -262,6 +278,7 @@ func (c *compiler) affine(x lattice.Expr) affine {
 
 func (c *compiler) stream(s *Stream) {
 	c.done = map[*Expr]place{}
+	begin := len(c.code)
 	info := streamInfo{stream: s, reg: c.regs[s.Name].reg, loop: -1}
 	if len(c.ids) > 0 {
 		info.loop = c.ids[len(c.ids)-1]
@@ -309,10 +326,17 @@ func (c *compiler) stream(s *Stream) {
 	if s.Kind == Store || s.Kind == RMW {
 		c.emit(instr{op: opStore, typ: value.typ, a: int32(self.reg), c: int32(at)})
 	}
+	if s.Old {
+		c.move(self.reg, elem)
+	}
 	info.ops = c.ops
 	if skip >= 0 {
 		c.code[skip].c = int32(len(c.code))
 	}
+	c.spans = append(c.spans, span{
+		stream: int32(len(c.p.streams)), access: int32(at), from: int32(begin), to: int32(len(c.code)),
+		simple: s.Kind == Load && s.Value == nil && s.If == nil,
+	})
 	c.p.streams = append(c.p.streams, info)
 }
 

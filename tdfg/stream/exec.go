@@ -10,12 +10,17 @@ import (
 // variable is first in iteration 0. It returns the iteration that opBreak ended
 // the loop at, or end.
 func (m *machine) exec(code []instr, l *loop, first, from, end int64) (int64, error) {
+	return m.execFrom(code, 0, l, first, from, end)
+}
+
+// execFrom is exec from an instruction on.
+func (m *machine) execFrom(code []instr, start int, l *loop, first, from, end int64) (int64, error) {
 	regs, step := m.regs, l.src.Stride()
 	for it := from; it < end; it++ {
 		if l.reg >= 0 {
 			regs[l.reg] = scalar.Value(first + it*step)
 		}
-		for pc := 0; pc < len(code); pc++ {
+		for pc := start; pc < len(code); pc++ {
 			in := &code[pc]
 			switch in.op {
 			case opLoad, opStore:

@@ -21,6 +21,16 @@ type Array struct {
 	Name string
 	Type scalar.Type
 	Size []lattice.Expr // of symbols; Size[0] is the innermost dimension
+
+	// Field is not nil for one member of an array of structures.
+	Field *Field
+}
+
+// Field says where in memory the elements of an array lie that is one member of an
+// array of structures: the first at Offset bytes, and the next Stride bytes further.
+type Field struct {
+	Of             string // the array of structures
+	Offset, Stride int64
 }
 
 // Param is a scalar that is set when the graph runs.
@@ -45,6 +55,17 @@ type Loop struct {
 	Step  int64 // 0 stands for 1; a negative one starts at Hi-1 and goes down to Lo
 	While *Expr // if not nil: the loop ends before the first iteration where it is false
 	Body  []Stmt
+
+	// Parallel is not nil where iterations may be shared out among threads: none
+	// needs what an earlier one did, apart from atomic updates and reductions.
+	Parallel *Parallel
+}
+
+// Parallel says how iterations are shared out (OpenMP 5.2, section 11.5).
+type Parallel struct {
+	Dynamic  bool  // in order of demand; else each thread has a part that is known before
+	Chunk    int64 // neighbours that stay together; 0 = as many as there are for each thread, 1 if dynamic
+	SyncFree bool  // streams need no order among each other (Near-Stream Computing, section V)
 }
 
 // Stride returns the step, 1 where the field is 0.
@@ -88,6 +109,11 @@ type Stream struct {
 	// If is a condition, a Bool. Where it is false nothing is accessed; the value
 	// is 0, but a Reduce keeps its own.
 	If *Expr
+	// Old says that the value of an RMW is what the element was before.
+	Old bool
+	// Racy says that another thread may change the element at the same time: a Load
+	// that expects it, or an RMW whose order among threads is open.
+	Racy bool
 	// Over is the variable of the outermost loop that a Reduce reduces over. When
 	// that loop is entered, the value is set to Init.
 	Over string

@@ -257,6 +257,9 @@ func (p *parser) graph() (*Graph, error) {
 			if err == nil {
 				a.Size, err = p.subscripts()
 			}
+			if err == nil && p.take("of") {
+				a.Field, err = p.field()
+			}
 			g.Arrays = append(g.Arrays, a)
 		case p.take("param"):
 			var q Param
@@ -278,6 +281,36 @@ func (p *parser) graph() (*Graph, error) {
 		return nil, err
 	}
 	return g, nil
+}
+
+func (p *parser) field() (f *Field, err error) {
+	f = &Field{}
+	if f.Of, err = p.name("the name of an array of structures"); err != nil {
+		return nil, err
+	}
+	if err = p.want("at"); err != nil {
+		return nil, err
+	}
+	if f.Offset, err = p.integer(0); err != nil {
+		return nil, err
+	}
+	if err = p.want("every"); err != nil {
+		return nil, err
+	}
+	f.Stride, err = p.integer(1)
+	return f, err
+}
+
+// integer reads a number of at least a least one.
+func (p *parser) integer(least int64) (int64, error) {
+	p.blanks()
+	n := strings.IndexAny(p.text[p.pos:]+"\n", " \t\r\n{#")
+	v, err := strconv.ParseInt(p.text[p.pos:p.pos+n], 10, 32)
+	if err != nil || v < least {
+		return 0, p.expected(fmt.Sprintf("an integer of at least %d", least))
+	}
+	p.pos += n
+	return v, nil
 }
 
 func (p *parser) symbol(g *Graph) error {
@@ -338,6 +371,15 @@ func (p *parser) loop() (*Loop, error) {
 			return nil, err
 		}
 	}
+	if p.take("parallel") {
+		l.Parallel = &Parallel{Dynamic: p.take("dynamic")}
+		if p.take("chunk") {
+			if l.Parallel.Chunk, err = p.integer(1); err != nil {
+				return nil, err
+			}
+		}
+		l.Parallel.SyncFree = p.take("syncfree")
+	}
 	if err := p.want("{"); err != nil {
 		return nil, err
 	}
@@ -365,6 +407,7 @@ func (p *parser) stream(k Kind) (*Stream, error) {
 	if s.Name, err = p.name("the name of the stream"); err != nil {
 		return nil, err
 	}
+	s.Old, s.Racy = p.take("old"), p.take("racy")
 	if p.take(":") {
 		if s.Array, err = p.name("an array"); err != nil {
 			return nil, err

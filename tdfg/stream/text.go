@@ -12,11 +12,13 @@ import (
 //	graph NAME
 //	symbol NAME in [LO,HI)                        # HI may be inf
 //	array NAME TYPE[SIZE]...                      # outermost dimension first, as in C
+//	array NAME TYPE[SIZE] of STRUCTS at OFFSET every STRIDE  # a member, in bytes
 //	param NAME TYPE
 //	for VAR in [LO,HI) step INT while EXPR {      # step and while are optional; HI may be inf
+//	for VAR in [LO,HI) parallel dynamic chunk INT syncfree { # all after parallel is optional
 //		load NAME: ARRAY[INDEX]... = EXPR if EXPR # a computation and a condition are optional
 //		store NAME: ARRAY[INDEX]... = EXPR if EXPR
-//		rmw NAME: ARRAY[INDEX]... = EXPR if EXPR
+//		rmw NAME old racy: ARRAY[INDEX]... = EXPR if EXPR # old and racy are optional; racy of a load too
 //		reduce NAME: ARRAY[INDEX]... over VAR from EXPR = EXPR if EXPR
 //	}
 //
@@ -35,7 +37,11 @@ func (g *Graph) String() string {
 		}
 	}
 	for _, a := range g.Arrays {
-		fmt.Fprintf(&b, "array %s %s%s\n", a.Name, a.Type, subscripts(a.Size))
+		fmt.Fprintf(&b, "array %s %s%s", a.Name, a.Type, subscripts(a.Size))
+		if f := a.Field; f != nil {
+			fmt.Fprintf(&b, " of %s at %d every %d", f.Of, f.Offset, f.Stride)
+		}
+		b.WriteByte('\n')
 	}
 	for _, p := range g.Params {
 		fmt.Fprintf(&b, "param %s %s\n", p.Name, p.Type)
@@ -70,12 +76,30 @@ func (l *Loop) String() string {
 	if l.While != nil {
 		text += " while " + l.While.String()
 	}
+	if p := l.Parallel; p != nil {
+		text += " parallel"
+		if p.Dynamic {
+			text += " dynamic"
+		}
+		if p.Chunk != 0 {
+			text += fmt.Sprintf(" chunk %d", p.Chunk)
+		}
+		if p.SyncFree {
+			text += " syncfree"
+		}
+	}
 	return text
 }
 
 // String returns the stream in text form.
 func (s *Stream) String() string {
 	text := s.Kind.String() + " " + s.Name
+	if s.Old {
+		text += " old"
+	}
+	if s.Racy {
+		text += " racy"
+	}
 	if s.Array != "" {
 		text += ": " + s.Array + subscripts(s.Index)
 	}
