@@ -212,33 +212,38 @@ func (a *app) rootCommand() *cobra.Command {
 			_, _ = io.WriteString(out, wrapHelp(b.String(), a.width)) // run looks at the error
 		})
 	}
-	root.AddCommand(
-		a.scheduleCommand(),
-		a.verifyCommand(),
-		a.cecCommand(),
-		a.compareCommand(),
-		a.costsCommand(),
-		a.synthCommand(),
-		a.statsCommand(),
-		a.faultsCommand(),
-		a.tdfgCommand(),
-		a.lowerCommand(),
-		a.runCommand(),
-		a.tilesizeCommand(),
-		a.machineCommand(),
-		a.nocCommand(),
-		a.genCommand(),
-		a.opsCommand(),
-		a.evalCommand(),
-		a.convertCommand(),
-		a.versionCommand(),
-	)
+	for i, group := range a.groups() {
+		id := strconv.Itoa(i)
+		root.AddGroup(&cobra.Group{ID: id, Title: group.title + ":"})
+		for _, c := range group.commands {
+			c.GroupID = id
+			root.AddCommand(c)
+		}
+	}
+	root.AddCommand(a.versionCommand())
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil && c != root {
 		c.Args = unknownCommand
 		c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
 	return root
+}
+
+// commandGroup is commands that help lists together.
+type commandGroup struct {
+	title    string
+	commands []*cobra.Command
+}
+
+func (a *app) groups() []commandGroup {
+	return []commandGroup{
+		{"Circuits", []*cobra.Command{a.genCommand(), a.convertCommand(), a.statsCommand(), a.synthCommand(), a.cecCommand(), a.scheduleCommand(),
+			a.verifyCommand(), a.compareCommand(), a.faultsCommand()}},
+		{"Arithmetic", []*cobra.Command{a.opsCommand(), a.evalCommand(), a.costsCommand()}},
+		{"Kernels", []*cobra.Command{a.tdfgCommand(), a.lowerCommand(), a.runCommand(), a.tilesizeCommand()}},
+		{"Machines", []*cobra.Command{a.machineCommand(), a.nocCommand()}},
+		{"Studies", []*cobra.Command{a.reproduceCommand()}},
+	}
 }
 
 func (a *app) helpCommand() *cobra.Command {

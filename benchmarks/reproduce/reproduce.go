@@ -1,0 +1,276 @@
+// Package reproduce is the registry of the tables and figures of the papers that
+// this project can make again: what the paper says, how ours is measured, and a
+// verdict.
+//
+// An [Entry] has a runner, which measures with the same library calls as the
+// commands, and claims with the paper's figures, their sections, and how far ours may
+// be. It never sees a paper's figure: [Entry.Run] compares what it measured
+// afterwards. Entries that need inputs which the project does not ship say so.
+// Results are kept by [results.Store] under a key of the entry, its sizes, its inputs
+// and the program, so that a second call prints what the first one found.
+package reproduce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bitsched/bitsched/benchmarks/results"
+)
+
+// Entry is a table or a figure of a paper.
+type Entry struct {
+	ID    string // paper:table or figure, as in "masim:table2"
+	Title string
+	Paper string // the paper and the place in it
+	Doc   string // what is measured, and on what, where that differs from the paper
+
+	Inputs []string // files under Env.Data that it reads, with * as in a shell
+	Claims []Claim
+	Run    func(ctx context.Context, env *Env) (*Measured, error)
+}
+
+// Claim is a figure that a paper prints.
+type Claim struct {
+	Name      string // of the quantity, as the runner names it
+	Section   string // of the paper
+	Unit      string
+	Paper     float64
+	Tolerance float64 // how far ours may be: a share of the paper's, or with Points so many units
+	Points    bool
+	Better    int    // -1: less than the paper's is reproduced as well; 1: more is
+	Reading   string // which reading of the paper it holds under, where there are several
+	Only      Size   // "" = both sizes
+}
+
+// Size is how much of an entry is run.
+type Size string
+
+// The sizes.
+const (
+	Small      Size = "small"
+	PaperSizes Size = "paper"
+)
+
+// Env is what runners are given.
+type Env struct {
+	Size    Size
+	Data    string // folder with published inputs; "" = none
+	Threads int
+	Seed    uint64
+
+	// Progress says what is being done, and how much of it; may be nil.
+	Progress func(what string, done, total int)
+}
+
+func (e *Env) progress(what string, done, total int) {
+	if e.Progress != nil {
+		e.Progress(what, done, total)
+	}
+}
+
+// File returns the path of an input.
+func (e *Env) File(name string) string { return filepath.Join(e.Data, filepath.FromSlash(name)) }
+
+// Measured is what a runner found.
+type Measured struct {
+	Values  []Value  `json:"values"` // those that claims name, and more
+	Tables  []Table  `json:"tables,omitempty"`
+	Figures []Figure `json:"figures,omitempty"`
+	Notes   []string `json:"notes,omitempty"` // what was checked, and where ours differs in kind
+}
+
+// Add adds a value.
+func (m *Measured) Add(name, unit string, v float64) {
+	m.Values = append(m.Values, Value{name, unit, v})
+}
+
+// Value is a measured quantity.
+type Value struct {
+	Name  string  `json:"name"`
+	Unit  string  `json:"unit,omitempty"`
+	Value float64 `json:"value"`
+}
+
+// Table is a table for people.
+type Table struct {
+	Title string     `json:"title"`
+	Head  []string   `json:"head"`
+	Rows  [][]string `json:"rows"`
+}
+
+// Figure is a drawing.
+type Figure struct {
+	File string `json:"file"` // name.svg
+	SVG  []byte `json:"svg"`
+}
+
+// Verdict is what came of a claim.
+type Verdict string
+
+// The verdicts.
+const (
+	Reproduced   Verdict = "reproduced"    // within the tolerance
+	BetterThan   Verdict = "better"        // beyond it, on the good side
+	Differs      Verdict = "differs"       // beyond it
+	NotMeasured  Verdict = "not measured"  // the runner has no such value at this size
+	UnderReading Verdict = "under reading" // within the tolerance, under the reading named
+)
+
+// Comparison is a claim beside ours.
+type Comparison struct {
+	Name      string   `json:"name"`
+	Section   string   `json:"section"`
+	Unit      string   `json:"unit,omitempty"`
+	Paper     float64  `json:"paper"`
+	Ours      *float64 `json:"ours,omitempty"`
+	Deviation *float64 `json:"deviation,omitempty"` // ours / paper - 1, or with points ours - paper
+	Tolerance float64  `json:"tolerance"`
+	Points    bool     `json:"points,omitempty"`
+	Reading   string   `json:"reading,omitempty"`
+	Verdict   Verdict  `json:"verdict"`
+}
+
+// Report is an entry, what it measured, and the verdicts.
+type Report struct {
+	ID          string       `json:"id"`
+	Title       string       `json:"title"`
+	Paper       string       `json:"paper"`
+	Size        Size         `json:"size"`
+	Comparisons []Comparison `json:"comparisons"`
+	*Measured
+	Kept bool `json:"-"` // found in the store
+}
+
+// MissingError says which inputs an entry lacks.
+type MissingError struct {
+	ID    string
+	Input string
+	Data  string // the folder that was looked in; "" = none
+}
+
+func (e *MissingError) Error() string {
+	if e.Data == "" {
+		return fmt.Sprintf("reproduce: %s needs %s, expected a folder that has it as --data", e.ID, e.Input)
+	}
+	return fmt.Sprintf("reproduce: %s needs %s, which is not in %s", e.ID, e.Input, e.Data)
+}
+
+// ErrUnknown is wrapped by the errors of names that are no entry's.
+var ErrUnknown = errors.New("no such table or figure")
+
+// Find returns the entries that a name stands for: one, those of a paper
+// ("masim:all" or "masim"), or "all".
+func Find(name string) ([]*Entry, error) {
+	var found []*Entry
+	paper := strings.TrimSuffix(name, ":all")
+	for _, e := range Entries {
+		if name == "all" || e.ID == name || strings.HasPrefix(e.ID, paper+":") {
+			found = append(found, e)
+		}
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("reproduce: %q: %w, expected one of those that bitsched reproduce lists", name, ErrUnknown)
+	}
+	return found, nil
+}
+
+// inputs returns the key of each input file, by its name.
+func (e *Entry) inputs(env *Env) (map[string]string, error) {
+	keys := map[string]string{}
+	for _, in := range e.Inputs {
+		var files []string
+		if env.Data != "" {
+			var err error
+			if files, err = filepath.Glob(env.File(in)); err != nil {
+				return nil, fmt.Errorf("reproduce: %s: %w", e.ID, err)
+			}
+		}
+		if len(files) == 0 {
+			return nil, &MissingError{e.ID, in, env.Data}
+		}
+		for _, f := range files {
+			if info, err := os.Stat(f); err != nil || info.IsDir() {
+				return nil, &MissingError{e.ID, in, env.Data}
+			}
+			key, err := results.FileKey(f)
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil, &MissingError{e.ID, in, env.Data}
+			}
+			if err != nil {
+				return nil, fmt.Errorf("reproduce: %s: %w", e.ID, err)
+			}
+			rel, err := filepath.Rel(env.Data, f)
+			if err != nil {
+				return nil, fmt.Errorf("reproduce: %s: %w", e.ID, err)
+			}
+			keys[filepath.ToSlash(rel)] = key
+		}
+	}
+	return keys, nil
+}
+
+// Make measures the entry, or takes what the store has of the same entry, sizes,
+// inputs, seed and version of the program, and compares it with the paper. A nil store
+// keeps nothing; fresh measures in any case. Where inputs are missing the error is a
+// [*MissingError].
+func (e *Entry) Make(ctx context.Context, env *Env, store *results.Store, version string, fresh bool) (*Report, error) {
+	inputs, err := e.inputs(env)
+	if err != nil {
+		return nil, err
+	}
+	key := results.Key("reproduce", e.ID, env.Size, env.Seed, inputs, version)
+	r := &Report{ID: e.ID, Title: e.Title, Paper: e.Paper, Size: env.Size, Measured: &Measured{}}
+	if store != nil && !fresh {
+		if r.Kept, err = store.Get(key, r.Measured); err != nil {
+			return nil, err
+		}
+	}
+	if !r.Kept {
+		if r.Measured, err = e.Run(ctx, env); err != nil {
+			return nil, fmt.Errorf("reproduce: %s: %w", e.ID, err)
+		}
+		if store != nil {
+			if err := store.Put(key, r.Measured); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, c := range e.Claims {
+		if c.Only == "" || c.Only == env.Size {
+			r.Comparisons = append(r.Comparisons, c.compare(r.Values))
+		}
+	}
+	return r, nil
+}
+
+func (c *Claim) compare(values []Value) Comparison {
+	out := Comparison{Name: c.Name, Section: c.Section, Unit: c.Unit, Paper: c.Paper, Tolerance: c.Tolerance, Points: c.Points, Reading: c.Reading, Verdict: NotMeasured}
+	i := slices.IndexFunc(values, func(v Value) bool { return v.Name == c.Name })
+	if i < 0 {
+		return out
+	}
+	ours := values[i].Value
+	d := ours - c.Paper
+	if !c.Points {
+		d = ours/c.Paper - 1
+	}
+	out.Ours, out.Deviation = &ours, &d
+	switch {
+	case math.Abs(d) <= c.Tolerance && c.Reading != "":
+		out.Verdict = UnderReading
+	case math.Abs(d) <= c.Tolerance:
+		out.Verdict = Reproduced
+	case d*float64(c.Better) > 0:
+		out.Verdict = BetterThan
+	default:
+		out.Verdict = Differs
+	}
+	return out
+}

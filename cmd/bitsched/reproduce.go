@@ -1,0 +1,314 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bitsched/bitsched/benchmarks"
+	"github.com/bitsched/bitsched/benchmarks/reproduce"
+	"github.com/bitsched/bitsched/benchmarks/results"
+	"github.com/bitsched/bitsched/masim"
+)
+
+type reproduceFlags struct {
+	small, paper bool
+	data         string
+	results      string
+	fresh        bool
+	seed         uint64
+	threads      int
+	json         bool
+	csv          string
+	svg          string
+}
+
+const reproduceLong = `Reproduce makes tables and figures of the papers again: what the paper says beside
+what is measured here, how far they are apart, how far they may be, and a verdict.
+Without a name it lists all there are. A name is that of one, as in masim:table2, of
+a paper with "all" behind it, as in masim:all, or "all".
+
+Verdicts are: reproduced (within the tolerance), under reading (so, where the paper
+can be read in several ways), better (beyond it, on the good side), differs, and not
+measured (this size has no such figure). The exit code tells whether the measuring
+succeeded, not what came of it.
+
+Some need inputs that the papers published and this program does not ship; --data
+names a folder that has them, and those that miss theirs are said and left out.
+
+Results are kept under a key of all that they depend on: the entry, its sizes, its
+inputs, the seed and this program. What is there is printed and not measured again
+(--fresh does so), so that a call which was stopped goes on where it was.`
+
+const reproduceExample = `  bitsched reproduce
+  bitsched reproduce infs:fig16 --small
+  bitsched reproduce masim:all --paper-sizes --data inputs --svg figures`
+
+// dataEnv is the environment variable with the default of --data.
+const dataEnv = "BITSCHED_DATA"
+
+func (a *app) reproduceCommand() *cobra.Command {
+	var f reproduceFlags
+	cmd := &cobra.Command{
+		Use:     "reproduce [NAME]...",
+		Short:   "Make tables and figures of the papers again, and compare",
+		Long:    reproduceLong,
+		Example: reproduceExample,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			names := []string{"all"}
+			for _, e := range reproduce.Entries {
+				names = append(names, e.ID)
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.reproduce(cmd, args, f) },
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.BoolVar(&f.small, "small", false, "small sizes, which take minutes in all (the default)")
+	fl.BoolVar(&f.paper, "paper-sizes", false, "sizes of the papers")
+	fl.StringVar(&f.data, "data", os.Getenv(dataEnv), "`folder` with published inputs (default $"+dataEnv+")")
+	fl.StringVar(&f.results, "results", "", "keep results in this `folder` (default in the user's cache)")
+	fl.BoolVar(&f.fresh, "fresh", false, "measure again what is kept")
+	fl.Uint64Var(&f.seed, "seed", 1, "`seed` of the random choices")
+	fl.IntVar(&f.threads, "threads", 0, "`number` of threads (0 = all cores); does not change the result")
+	fl.BoolVar(&f.json, "json", false, "print one JSON document")
+	fl.StringVar(&f.csv, "csv", "", "write a line for each claim to this `file` (- for stdout, instead of the tables)")
+	fl.StringVar(&f.svg, "svg", "", "write the figures to this `directory`, which is created if need be")
+	exclusive(cmd, "small", "paper-sizes")
+	return cmd
+}
+
+type reproduceResult struct {
+	Size    reproduce.Size      `json:"size"`
+	Seed    uint64              `json:"seed"`
+	Entries []*reproduce.Report `json:"entries"`
+	LeftOut []leftOut           `json:"left_out"` // for want of inputs
+	Stopped string              `json:"stopped"`  // "" or "interrupt"
+}
+
+type leftOut struct {
+	ID  string `json:"id"`
+	Why string `json:"why"`
+}
+
+func (a *app) reproduce(cmd *cobra.Command, names []string, f reproduceFlags) error {
+	n, err := threads(cmd, f.threads)
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		return a.listEntries(f.json)
+	}
+	var entries []*reproduce.Entry
+	for _, name := range names {
+		found, err := reproduce.Find(name)
+		if err != nil {
+			return usageError(cmd, "%w", err)
+		}
+		for _, e := range found {
+			if !slices.Contains(entries, e) {
+				entries = append(entries, e)
+			}
+		}
+	}
+	if f.csv == "-" && f.json {
+		return usageError(cmd, "--json and --csv - both want stdout")
+	}
+	if f.data != "" {
+		if info, err := os.Stat(f.data); err != nil || !info.IsDir() {
+			return usageError(cmd, "--data %s, expected a folder", f.data)
+		}
+	}
+	if err := a.checkWritable(f.csv); err != nil {
+		return err
+	}
+	if f.svg != "" {
+		if err := os.MkdirAll(f.svg, 0o777); err != nil {
+			return fmt.Errorf("bitsched: %w", err)
+		}
+	}
+	if f.results == "" {
+		if f.results, err = results.UserDir("reproduce"); err != nil {
+			return err
+		}
+	}
+	store, err := results.Open(f.results)
+	if err != nil {
+		return err
+	}
+	version, err := results.Version()
+	if err != nil {
+		return err
+	}
+	line := a.newProgress()
+	defer line.clear()
+	s := a.startStoppable(0, line, "finishing with what is done")
+	defer s.end()
+	r := &reproduceResult{Size: reproduce.Small, Seed: f.seed, LeftOut: []leftOut{}}
+	if f.paper {
+		r.Size = reproduce.PaperSizes
+	}
+	for i, e := range entries {
+		env := &reproduce.Env{Size: r.Size, Data: f.data, Threads: n, Seed: f.seed, Progress: func(what string, done, total int) {
+			line.report(masim.Progress{Phase: fmt.Sprintf("%d/%d %s: %s", i+1, len(entries), e.ID, what), Done: done, Total: total, Best: -1})
+		}}
+		report, err := e.Make(s.ctx, env, store, version, f.fresh)
+		var missing *reproduce.MissingError
+		switch {
+		case errors.As(err, &missing) && len(entries) > 1:
+			r.LeftOut = append(r.LeftOut, leftOut{e.ID, strings.TrimPrefix(err.Error(), "reproduce: ")})
+			continue
+		case errors.As(err, &missing):
+			return usageError(cmd, "%w", err)
+		case err != nil && s.ctx.Err() != nil && len(r.Entries) > 0:
+			r.Stopped = errInterrupt.Error()
+		case err != nil && s.ctx.Err() != nil:
+			return fmt.Errorf("bitsched: stopped before the first was complete: %w", context.Cause(s.ctx))
+		case err != nil:
+			return err
+		default:
+			r.Entries = append(r.Entries, report)
+			continue
+		}
+		break
+	}
+	s.end()
+	line.clear()
+	return a.deliverReproduced(r, f)
+}
+
+func (a *app) deliverReproduced(r *reproduceResult, f reproduceFlags) error {
+	if f.svg != "" {
+		for _, e := range r.Entries {
+			for _, fig := range e.Figures {
+				file := filepath.Join(f.svg, strings.ReplaceAll(e.ID, ":", "-")+"-"+fig.File)
+				if err := a.writeFile(file, func(w io.Writer) error { _, err := w.Write(fig.SVG); return err }); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if f.csv != "" {
+		if err := a.writeFile(f.csv, r.writeCSV); err != nil || f.csv == "-" {
+			return err
+		}
+	}
+	if f.json {
+		return a.printJSON(r)
+	}
+	return a.printText(r.text())
+}
+
+func (r *reproduceResult) writeCSV(w io.Writer) error {
+	c := csv.NewWriter(w)
+	_ = c.Write([]string{"entry", "size", "claim", "section", "unit", "paper", "ours", "deviation", "tolerance", "points", "reading", "verdict"})
+	for _, e := range r.Entries {
+		for _, p := range e.Comparisons {
+			number := func(v *float64) string {
+				if v == nil {
+					return ""
+				}
+				return strconv.FormatFloat(*v, 'g', -1, 64)
+			}
+			_ = c.Write([]string{e.ID, string(e.Size), p.Name, p.Section, p.Unit, number(&p.Paper), number(p.Ours), number(p.Deviation),
+				number(&p.Tolerance), strconv.FormatBool(p.Points), p.Reading, string(p.Verdict)})
+		}
+	}
+	c.Flush()
+	return c.Error()
+}
+
+func (a *app) listEntries(asJSON bool) error {
+	type entry struct {
+		ID     string   `json:"id"`
+		Title  string   `json:"title"`
+		Paper  string   `json:"paper"`
+		Doc    string   `json:"doc"`
+		Inputs []string `json:"inputs"`
+	}
+	list := []entry{}
+	t := benchmarks.Table{Columns: []benchmarks.Column{{Name: "name", Left: true}, {Name: "is", Left: true}, {Name: "from", Left: true}, {Name: "needs", Left: true}}}
+	for _, e := range reproduce.Entries {
+		list = append(list, entry{e.ID, e.Title, e.Paper, e.Doc, e.Inputs})
+		t.Rows = append(t.Rows, []string{e.ID, e.Title, e.Paper, strings.Join(e.Inputs, ", ")})
+	}
+	if asJSON {
+		return a.printJSON(list)
+	}
+	return a.printText(renderTable(t) + "\n")
+}
+
+func (r *reproduceResult) text() string {
+	var b strings.Builder
+	for _, e := range r.Entries {
+		kept := ""
+		if e.Kept {
+			kept = ", measured before"
+		}
+		fmt.Fprintf(&b, "%s  %s (%s, %s sizes%s)\n\n", e.ID, e.Title, e.Paper, e.Size, kept)
+		if len(e.Comparisons) > 0 {
+			t := benchmarks.Table{Columns: []benchmarks.Column{{Name: "claim", Left: true}, {Name: "section", Left: true}, {Name: "paper"}, {Name: "ours"}, {Name: "off by"}, {Name: "may be"}, {Name: "verdict", Left: true}}}
+			for _, p := range e.Comparisons {
+				unit := ""
+				if p.Unit != "" {
+					unit = " " + p.Unit
+				}
+				ours, off := "-", "-"
+				may := fmt.Sprintf("%.0f %%", 100*p.Tolerance)
+				if p.Points {
+					may = figureText(p.Tolerance) + unit
+				}
+				if p.Ours != nil {
+					ours = figureText(*p.Ours) + unit
+					if off = fmt.Sprintf("%+.1f %%", 100**p.Deviation); p.Points {
+						off = fmt.Sprintf("%+.1f%s", *p.Deviation, unit)
+					}
+				}
+				verdict := string(p.Verdict)
+				if p.Reading != "" {
+					verdict += " " + p.Reading
+				}
+				t.Rows = append(t.Rows, []string{p.Name, p.Section, figureText(p.Paper) + unit, ours, off, may, verdict})
+			}
+			b.WriteString(renderTable(t) + "\n\n")
+		}
+		for _, m := range e.Tables {
+			t := benchmarks.Table{Rows: m.Rows}
+			for i, h := range m.Head {
+				t.Columns = append(t.Columns, benchmarks.Column{Name: h, Left: i == 0})
+			}
+			fmt.Fprintf(&b, "%s\n\n%s\n\n", m.Title, renderTable(t))
+		}
+		for _, note := range e.Notes {
+			fmt.Fprintf(&b, "checked  %s\n", note)
+		}
+		if len(e.Notes) > 0 {
+			b.WriteString("\n")
+		}
+	}
+	for _, l := range r.LeftOut {
+		fmt.Fprintf(&b, "left out  %s\n", l.Why)
+	}
+	if r.Stopped != "" {
+		fmt.Fprintf(&b, "stopped by %s: what is done is kept, the same call goes on\n", r.Stopped)
+	}
+	return b.String()
+}
+
+// figureText is a figure with three or four digits.
+func figureText(v float64) string {
+	if v == float64(int64(v)) {
+		return strconv.FormatInt(int64(v), 10)
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
+}
