@@ -19,6 +19,7 @@ import (
 	"github.com/bitsched/bitsched/lowering/arith"
 	"github.com/bitsched/bitsched/masim"
 	"github.com/bitsched/bitsched/system"
+	"github.com/bitsched/bitsched/system/sparse"
 )
 
 // The exit codes of every subcommand.
@@ -126,7 +127,7 @@ func exitCode(err error) int {
 		return exitOK
 	case errors.Is(err, errCheck):
 		return exitCheck
-	case errors.Is(err, masim.ErrInfeasible):
+	case errors.Is(err, masim.ErrInfeasible), errors.Is(err, sparse.ErrInfeasible):
 		return exitInfeasible
 	case errors.Is(err, errInterrupt), errors.Is(err, errBudget):
 		return exitAborted
@@ -242,6 +243,7 @@ func (a *app) groups() []commandGroup {
 		{"Arithmetic", []*cobra.Command{a.opsCommand(), a.evalCommand(), a.costsCommand()}},
 		{"Kernels", []*cobra.Command{a.tdfgCommand(), a.lowerCommand(), a.runCommand(), a.tilesizeCommand()}},
 		{"Machines", []*cobra.Command{a.machineCommand(), a.nocCommand()}},
+		{"Sparse", []*cobra.Command{a.sparseCommand()}},
 		{"Studies", []*cobra.Command{a.reproduceCommand()}},
 	}
 }

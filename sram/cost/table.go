@@ -74,6 +74,10 @@ var quantities = map[string][]string{
 	"transpose.energy": energyUnits, "transpose.time": timeUnits,
 	"host.energy": energyUnits, "host.time": timeUnits,
 	"dram.energy": energyUnits, "noc.energy": energyUnits,
+	// Of a stack of DRAM: a row that is loaded or stored, an operation on a word,
+	// a comparison, a pair shifted out of a row, and a pair over a segment of each link.
+	"row.energy": energyUnits, "alu.energy": energyUnits, "logic.energy": energyUnits, "shift.energy": energyUnits,
+	"line.energy": energyUnits, "ring.energy": energyUnits, "tsv.energy": energyUnits,
 	"leakage.power":  {"mW"},         // of an array
 	"array.area":     {"um2", "mm2"}, // of an array
 	"array.overhead": {"%"},          // of compute logic, on top of array.area

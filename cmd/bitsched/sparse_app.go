@@ -1,0 +1,391 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bitsched/bitsched/benchmarks"
+	"github.com/bitsched/bitsched/masim"
+	"github.com/bitsched/bitsched/sram/cost"
+	"github.com/bitsched/bitsched/system/sparse"
+)
+
+type sparseAppFlags struct {
+	input    sparseInput
+	stack    sparseStack
+	variant  []string
+	typ      string
+	fidelity string
+	network  string
+	every    int
+	check    bool
+	threads  int
+	cost     costFlags
+	json     bool
+	svg      string
+	stats    string
+	trace    string
+	o        sparse.AppOptions
+}
+
+// addApp adds the flags that an application takes.
+func (f *sparseAppFlags) addApp(cmd *cobra.Command, app string) {
+	fl := cmd.Flags()
+	switch app {
+	case "bfs", "sssp":
+		f.o.Source = -1
+		fl.Var((*sourceFlag)(&f.o.Source), "source", "`vertex` to begin at, or max-degree")
+	case "pagerank":
+		fl.Float64Var(&f.o.Damping, "damping", f.o.Damping, "damping `factor`")
+		fl.Float64Var(&f.o.Tolerance, "tolerance", f.o.Tolerance, "`change` of all ranks that ends the run")
+	case "spknn":
+		fl.IntVar(&f.o.Queries, "queries", f.o.Queries, "`number` of rows whose neighbours are sought")
+		fl.IntVar(&f.o.Top, "top", f.o.Top, "`number` of neighbours of each")
+	case "svm":
+		fl.IntVar(&f.o.Queries, "queries", f.o.Queries, "`number` of rows to be classified")
+		fl.StringVar(&f.o.Kernel, "kernel", f.o.Kernel, "`kernel`: linear or rbf")
+		fl.Float64Var(&f.o.Gamma, "gamma", f.o.Gamma, "`factor` of rbf; 0 for one over the number of columns")
+	case "spmv", "spmspv":
+		var names []string
+		for _, s := range sparse.Semirings() {
+			names = append(names, s.Name)
+		}
+		fl.StringVar(&f.o.Semiring, "semiring", "", "`semiring`: "+strings.Join(names, ", ")+"; by default plus-times of the type")
+	}
+	switch app {
+	case "spmspv":
+		fl.Float64Var(&f.o.Density, "density", f.o.Density, "`share` of the input that is there")
+	case "bfs", "sssp", "cc", "pagerank":
+		fl.IntVar(&f.o.Iterations, "iterations", 0, "`iterations` at most; 0 for as many as it takes (pagerank: 50)")
+	}
+}
+
+// sourceFlag is a vertex, or max-degree as -1.
+type sourceFlag int
+
+func (s *sourceFlag) String() string {
+	if *s < 0 {
+		return "max-degree"
+	}
+	return strconv.Itoa(int(*s))
+}
+
+func (s *sourceFlag) Type() string { return "vertex" }
+
+func (s *sourceFlag) Set(text string) error {
+	if text == "max-degree" {
+		*s = -1
+		return nil
+	}
+	v, err := strconv.Atoi(text)
+	if err != nil || v < 0 {
+		return fmt.Errorf("%q, expected a vertex or max-degree", text)
+	}
+	*s = sourceFlag(v)
+	return nil
+}
+
+func (a *app) sparseAppCommand(app sparse.App) *cobra.Command {
+	f := sparseAppFlags{o: sparse.DefaultAppOptions()}
+	cmd := &cobra.Command{
+		Use:   app.Name + " MATRIX",
+		Short: "Execute " + app.Name + ": " + app.Text,
+		Long: "Executes " + app.Name + ": " + app.Text + `.
+
+The result is compared with plain loops; if it differs, the exit code is 1. The
+first Ctrl-C ends after the running iteration and prints what is complete, the
+second aborts. Results, cycles and counters depend on the flags, not on --threads.
+See bitsched sparse --help for what MATRIX may be, docs/sparse.md for the model.`,
+		Example: `  bitsched sparse ` + app.Name + ` graph.txt --undirected
+  bitsched sparse ` + app.Name + ` gen:rmat,scale=14,undirected --variant all
+  bitsched sparse ` + app.Name + ` standin:road_usa --scale 64 --layers 1 --vaults 4 --svg steps.svg`,
+		Args: exactArgs("MATRIX"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.sparseApp(cmd, app.Name, args[0], &f) },
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	f.addApp(cmd, app.Name)
+	fl.StringSliceVar(&f.variant, "variant", []string{"v3"}, "`versions` of the stack: v1, hypo, v2, v3 or all")
+	fl.StringVar(&f.typ, "type", "f32", "`words` that are added: f32, or u32 modulo 2^32")
+	f.fidelity, f.network = "pair", "cycle"
+	fl.IntVar(&f.every, "every", 64, "repeat one in so many `sums` in their order; 0 for none")
+	fl.BoolVar(&f.check, "check", true, "compare the result with plain loops")
+	f.stack.add(fl)
+	f.input.add(fl)
+	fl.IntVar(&f.threads, "threads", 0, "number of `threads`, 0 for all cores")
+	fl.StringVar(&f.cost.table, "cost", "", "price energy by a `table`: a name (see bitsched costs) or a file; by default that of the machine")
+	fl.BoolVar(&f.cost.explain, "explain-cost", false, "print each number of the table with its source")
+	fl.BoolVar(&f.json, "json", false, "print one JSON document")
+	fl.StringVar(&f.svg, "svg", "", "draw where the time went into this `file`")
+	fl.StringVar(&f.stats, "stats", "", "write counters into this `file`, in the form of gem5")
+	fl.StringVar(&f.trace, "trace", "", "write what happened when into this `file`, for ui.perfetto.dev")
+	complete(cmd, "variant", "v0", "v1", "hypo", "v2", "v3", "all")
+	return cmd
+}
+
+// sparseRun is a run as it is reported.
+type sparseRun struct {
+	Matrix   string   `json:"matrix"`
+	Format   string   `json:"format"`
+	Machine  string   `json:"machine"`
+	Layers   int      `json:"layers"`
+	Seed     uint64   `json:"seed"`
+	Fidelity string   `json:"fidelity"`
+	Network  string   `json:"network"`
+	Readings []string `json:"readings"` // that are not the default
+	*sparse.Result
+	Explained  *cost.Table `json:"explained,omitempty"`
+	CPUSeconds float64     `json:"cpu_seconds"` // of the execution of all variants, reading and placement included
+	Rate       float64     `json:"nonzeros_per_second"`
+	Threads    int         `json:"threads"`
+}
+
+// config is how the flags want a kernel executed.
+func (f *sparseAppFlags) config(cmd *cobra.Command) (sparse.Config, error) {
+	var cfg sparse.Config
+	mach, err := f.stack.load(cmd)
+	if err != nil {
+		return cfg, err
+	}
+	n, err := threads(cmd, f.threads)
+	if err != nil {
+		return cfg, err
+	}
+	cfg = sparse.Config{Machine: mach, Type: sparse.Type(f.typ), Long: f.stack.longN, Seed: f.input.seed, Threads: n, Network: f.network, Check: f.check, Every: f.every, Buffer: f.stack.buffer}
+	switch {
+	case cfg.Type != sparse.F32 && cfg.Type != sparse.U32:
+		return cfg, usageError(cmd, "--type %q, expected f32 or u32", f.typ)
+	case f.every < 0:
+		return cfg, usageError(cmd, "--every %d, expected 0 or more", f.every)
+	case f.stack.buffer < 0:
+		return cfg, usageError(cmd, "--buffer-rows %d, expected 0 or more", f.stack.buffer)
+	case f.network != "cycle" && f.network != "bound":
+		return cfg, usageError(cmd, "--network %q, expected cycle or bound", f.network)
+	case f.fidelity == "instr":
+		cfg.Instr = 1
+	case f.fidelity == "pair":
+	default:
+		return cfg, usageError(cmd, "--fidelity %q, expected pair or instr", f.fidelity)
+	}
+	return cfg, nil
+}
+
+func (a *app) sparseApp(cmd *cobra.Command, app, text string, f *sparseAppFlags) error {
+	variants, err := parseVariants(cmd, f.variant)
+	if err != nil {
+		return err
+	}
+	cfg, err := f.config(cmd)
+	if err != nil {
+		return err
+	}
+	if f.o.Iterations < 0 {
+		return usageError(cmd, "--iterations %d, expected 0 or more", f.o.Iterations)
+	}
+	f.o.Weights = f.input.seed
+	table, err := f.cost.load()
+	if err != nil {
+		return err
+	}
+	if f.cost.table == "" {
+		if table, err = cost.Load(cfg.Machine.CostTable); err != nil {
+			return fmt.Errorf("bitsched: machine %s: cost_table: %w", cfg.Machine.Name, costError(err))
+		}
+	}
+	outputs := []string{f.svg, f.stats, f.trace}
+	for i, file := range outputs {
+		if file == "-" {
+			return usageError(cmd, "--svg, --stats or --trace -, expected a file")
+		}
+		if err := a.checkWritable(file, text, f.stack.machine); err != nil {
+			return err
+		}
+		for _, other := range outputs[:i] {
+			if err := checkDistinct(file, other); err != nil {
+				return err
+			}
+		}
+	}
+	line := a.newProgress()
+	defer line.clear()
+	m, info, err := a.loadMatrix(cmd, text, &f.input, line)
+	if err != nil {
+		return err
+	}
+	s := a.startStoppable(0, line, "stopping after this iteration")
+	defer s.end()
+	report := a.searchProgress(line)
+	var runs []*sparseRun
+	for _, v := range variants {
+		cfg.Variant = v
+		cfg.Progress = func(iteration int, step string) {
+			report(masim.Progress{Phase: fmt.Sprintf("%s iteration %d, %s", v.Name, iteration, step), Best: -1})
+		}
+		var trace *sparse.Trace
+		if f.trace != "" && len(runs) == 0 {
+			trace = &sparse.Trace{}
+		}
+		began := time.Now()
+		res, err := sparse.Run(s.ctx, app, m, f.o, cfg, trace)
+		if err != nil {
+			if s.interrupted() && errors.Is(err, errInterrupt) && len(runs) > 0 {
+				break
+			}
+			return sparseError(err)
+		}
+		if res.Stopped != "" && len(res.Iterations) == 0 && len(runs) == 0 {
+			return fmt.Errorf("bitsched: stopped by %w before the first iteration was complete", errInterrupt)
+		}
+		res.Energy = sparse.Price(res, table)
+		r := &sparseRun{Matrix: text, Format: info.Format, Machine: cfg.Machine.Name, Layers: cfg.Machine.Organisation.Layers, Seed: f.input.seed, Fidelity: f.fidelity,
+			Network: f.network, Readings: f.stack.readings, Result: res, Threads: cfg.Threads, Rate: float64(res.Nonzeros) / time.Since(began).Seconds()}
+		if f.cost.explain {
+			r.Explained = table
+		}
+		runs = append(runs, r)
+		if trace != nil {
+			if err := a.writeFile(f.trace, trace.Write); err != nil {
+				return err
+			}
+		}
+		if res.Stopped != "" {
+			break
+		}
+		freeMemory()
+	}
+	s.end()
+	line.clear()
+	for _, r := range runs {
+		r.CPUSeconds = cpuTime().Seconds()
+	}
+	if f.stats != "" {
+		if err := a.writeFile(f.stats, func(w io.Writer) error { return sparse.WriteStats(w, runs[0].Result) }); err != nil {
+			return err
+		}
+	}
+	if f.svg != "" {
+		results := make([]*sparse.Result, len(runs))
+		for i, r := range runs {
+			results[i] = r.Result
+		}
+		svg := sparse.StepsFigure(fmt.Sprintf("%s of %s", app, text), results)
+		if err := a.writeFile(f.svg, func(w io.Writer) error {
+			_, err := w.Write(svg)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	if f.json {
+		if len(runs) == 1 {
+			return a.printJSON(runs[0])
+		}
+		return a.printJSON(map[string]any{"runs": runs})
+	}
+	out := ""
+	if len(runs) > 1 {
+		out = variantsText(runs)
+	} else {
+		out = runs[0].text()
+	}
+	if f.cost.explain {
+		out += "\n" + explanation(table)
+	}
+	return a.printText(out)
+}
+
+// stackTime is a time on the stack for a person.
+func stackTime(s float64) string {
+	switch {
+	case s < 1e-3:
+		return fmt.Sprintf("%.2f us", s*1e6)
+	case s < 1:
+		return fmt.Sprintf("%.3f ms", s*1e3)
+	}
+	return fmt.Sprintf("%.3f s", s)
+}
+
+// bigCount is a number with spaces between thousands.
+func bigCount(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + " " + s[i:]
+	}
+	return s
+}
+
+func (r *sparseRun) text() string {
+	var s summary
+	s.add("matrix", "%s (%s), %s x %s, %s nonzeros", r.Matrix, r.Format, bigCount(int64(r.Rows)), bigCount(int64(r.Cols)), bigCount(r.NNZ))
+	s.add("stack", "%s, %s, %s SPUs, variant %s, %d long rows and columns", r.Machine, count(r.Layers, "layer"), bigCount(int64(r.SPUs)), r.Variant, r.Long)
+	s.add("result", "%s: %s", r.App, r.Summary)
+	s.add("digest", "%s", r.Digest)
+	if r.Checked != "" {
+		s.add("checked", "equal to the reference (%s), %s values compared", r.Checked, bigCount(r.Compared))
+		if r.Replayed > 0 {
+			s.add("", "%s sums repeated in the order of their products, equal bits", bigCount(r.Replayed))
+		}
+	} else {
+		s.add("checked", "no")
+	}
+	if r.Shadowed > 0 {
+		s.add("", "%s SPUs interpreted too, equal values, cycles, row switches and pairs", bigCount(r.Shadowed))
+	}
+	s.gap()
+	s.add("time", "%s on the stack, %s, %s of accumulation", stackTime(r.Seconds), count(len(r.Result.Iterations), "iteration"), count(r.Rounds, "round"))
+	if r.Network == "bound" {
+		s.add("", "a lower bound: links have no queues")
+	}
+	if r.Stopped != "" {
+		s.add("", "stopped by %s: the iterations that were complete", r.Stopped)
+	}
+	s.add("nonzeros", "%s processed: %s local, %s to replicas, %s remote, %s down, %s clean indicators besides", bigCount(r.Nonzeros), bigCount(r.Pairs.Local), bigCount(r.Pairs.Replica), bigCount(r.Pairs.Remote), bigCount(r.Pairs.Down), bigCount(r.Pairs.Clean))
+	s.add("network", "%s of the nonzeros went round a ring, %.2f hops in the mean; at most %d pairs waited at a station", percent(r.InterBank), r.MeanRing, r.Backlog)
+	t := benchmarks.Table{Columns: []benchmarks.Column{{Name: "step", Left: true}, {Name: "time"}, {Name: "share"}, {Name: "busiest SPU"}, {Name: "mean SPU"}, {Name: "row switches"}}}
+	for _, st := range r.Result.Steps {
+		t.Rows = append(t.Rows, []string{st.Name, stackTime(r.Seconds * share(st.Cycles, r.Cycles)), percent(share(st.Cycles, r.Cycles)), bigCount(st.Busiest), bigCount(int64(st.Mean)), bigCount(st.Loads)})
+	}
+	var e summary
+	e.add("energy", "%.4g mJ, %.4g W, by table %s; unknown: %s", r.Energy.Total*1e3, r.Energy.Watts, r.Energy.Table, strings.Join(r.Energy.LeftOut, ", "))
+	for _, l := range r.Energy.Lines {
+		if l.Joules != nil {
+			e.add("  "+l.Name, "%s  %s", percent(l.Share), bigCount(l.Count))
+		}
+	}
+	e.add("simulated in", "%s CPU, %.1f M nonzeros/s with %s", seconds(r.CPUSeconds), r.Rate/1e6, count(r.Threads, "thread"))
+	return s.String() + "\n" + renderTable(t) + "\n\n" + e.String()
+}
+
+func share(a, b int64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return float64(a) / float64(b)
+}
+
+// variantsText is a row for each variant.
+func variantsText(runs []*sparseRun) string {
+	t := benchmarks.Table{Columns: []benchmarks.Column{{Name: "variant", Left: true}, {Name: "time"}, {Name: "rounds"}, {Name: "local"}, {Name: "replica"}, {Name: "remote"}, {Name: "down"}, {Name: "row switches"}, {Name: "energy mJ"}, {Name: "W"}, {Name: "digest", Left: true}, {Name: "checked", Left: true}}}
+	for _, r := range runs {
+		checked := "no"
+		if r.Checked != "" {
+			checked = "yes"
+		}
+		if r.Stopped != "" {
+			checked = "stopped"
+		}
+		t.Rows = append(t.Rows, []string{r.Variant, stackTime(r.Seconds), strconv.Itoa(r.Rounds), bigCount(r.Pairs.Local), bigCount(r.Pairs.Replica), bigCount(r.Pairs.Remote), bigCount(r.Pairs.Down),
+			bigCount(r.Counters.Loads), fmt.Sprintf("%.4g", r.Energy.Total*1e3), fmt.Sprintf("%.3g", r.Energy.Watts), r.Digest[:16], checked})
+	}
+	var s summary
+	r := runs[0]
+	s.add("matrix", "%s, %s x %s, %s nonzeros", r.Matrix, bigCount(int64(r.Rows)), bigCount(int64(r.Cols)), bigCount(r.NNZ))
+	s.add("kernel", "%s: %s", r.App, r.Summary)
+	return s.String() + "\n" + renderTable(t) + "\n"
+}

@@ -1,0 +1,856 @@
+package sparse
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+	"sync"
+)
+
+// flit is a pair on its way, with the bank of its layer that it goes to.
+type flit struct {
+	idx, val uint32
+	ready    int64 // link cycle from which it may go on
+	src      uint16
+	layer    uint8 // it goes to; toLogicLayer: down
+	bank     uint8
+}
+
+const toLogicLayer = 0xff
+
+// fifo is a queue of pairs in the order in which they become ready.
+type fifo struct {
+	buf        []flit
+	head, size int
+}
+
+func (q *fifo) front() *flit { return &q.buf[q.head] }
+
+func (q *fifo) pop() {
+	q.head++
+	if q.head == len(q.buf) {
+		q.head = 0
+	}
+	q.size--
+}
+
+// push adds a pair behind those that are ready no later.
+func (q *fifo) push(f flit) {
+	if q.size == len(q.buf) {
+		next := make([]flit, max(16, 2*len(q.buf)))
+		n := copy(next, q.buf[q.head:])
+		copy(next[n:], q.buf[:q.head])
+		q.buf, q.head = next, 0
+	}
+	at := q.head + q.size
+	if at >= len(q.buf) {
+		at -= len(q.buf)
+	}
+	q.size++
+	for n := q.size - 1; n > 0; n-- {
+		before := at - 1
+		if before < 0 {
+			before = len(q.buf) - 1
+		}
+		if q.buf[before].ready <= f.ready {
+			break
+		}
+		q.buf[at] = q.buf[before]
+		at = before
+	}
+	q.buf[at] = f
+}
+
+// store is a dispatcher taking pairs: row by row into two walkers in turn.
+type store struct {
+	pairs    []uint64
+	reserved int32    // places of pairs that are stored or on their last way here
+	last     int64    // when the latest pair was taken
+	free     [2]int64 // when a walker has stored its row
+}
+
+// station is what a bank has of the network.
+type station struct {
+	ring   [2]fifo // clockwise, and the other way
+	tsv    [2]fifo // up, down
+	direct fifo    // arrivals that need no ring
+	store  store
+	lastA  int64  // latest slot of the line that was taken
+	port   uint64 // SPUs that have a pair
+	most   int32  // pairs that waited at most for the ring
+}
+
+func (st *station) backlog() int { return st.ring[0].size + st.ring[1].size }
+
+// column is a TSV column: for each direction, who was the last in each slot, and
+// up to where.
+type column struct {
+	slot [2][128]int64
+	dest [2][128]int16
+}
+
+// arrival is a pair in the logic layer.
+type arrival struct {
+	at  int64
+	col uint8
+	f   flit
+}
+
+// ringState is a ring of a layer, both directions. Slots are numbered in a frame that
+// moves with them.
+type ringState struct {
+	occupied [2]uint64
+	freed    [2][64]uint64 // by the cycle modulo 64
+	ready    [2][64]uint64 // stations whose front becomes ready
+	want     [2]uint64     // stations whose front is ready
+	arrive   [64][]flit
+	inFlight int
+	moved    bool
+	busy     int64 // slots occupied, summed over cycles
+	hops     int64
+	pairs    int64
+	loads    [2][64]int64 // pairs over each link, from which the hops are counted again
+}
+
+// network moves pairs from SPUs to dispatchers and to the logic layer: section 2.5.
+// Time is cut into windows of credit cycles, at whose ends it is known everywhere
+// which stations are full; within a window layers, and then columns, do not depend
+// on each other.
+type network struct {
+	r       *runner
+	layers  int
+	banks   int // of a layer
+	pairs   int // compute SPUs of a bank
+	both    bool
+	ringWay bool // other layers' pairs take the ring first
+	port    int
+	window  int64
+	cap     int32 // pairs that a dispatcher holds
+	rowLink int64 // link cycles of a row cycle
+	rowFill int   // pairs of a row
+	wordly  int64 // link cycles of taking a pair word by word; 0: by latch
+
+	stations []station
+	columns  []column
+	rings    []ringState
+	logic    [][]arrival // of each column in this window
+
+	full   []uint64 // banks of a layer whose ring port is full, as known everywhere
+	fuller []uint64 // as of the end of the latest window
+
+	threads int
+	signal  bool   // a dispatcher is full
+	raised  []bool // by layer, then by column
+	latest  []int64
+	moved   []bool
+	idle    []int64
+
+	lineHops, ringHops, tsvHops int64
+	tsvPairs                    int64
+	lineH                       []int64 // by layer, then tsv by column
+	tsvH                        []int64
+	vaultDone                   []int64 // in units of 1/1000 link cycles
+	vaultLast                   []int64
+	merged                      []arrival
+}
+
+func newNetwork(r *runner) *network {
+	m := r.m
+	o := m.Organisation
+	n := &network{
+		r: r, layers: o.Layers, banks: o.Banks, pairs: m.ComputePairs(), both: m.Readings.Ring == "both", ringWay: m.Readings.Route == "ring",
+		port: m.Links.Port, window: int64(m.Links.Credit), rowFill: m.Words() / 2, threads: r.threads,
+		stations: make([]station, m.Banks()), columns: make([]column, o.Banks), rings: make([]ringState, o.Layers), logic: make([][]arrival, o.Banks),
+		full: make([]uint64, o.Layers), fuller: make([]uint64, o.Layers), raised: make([]bool, o.Layers+o.Banks), latest: make([]int64, o.Layers+o.Banks),
+		moved: make([]bool, o.Layers+o.Banks), idle: make([]int64, o.Layers), lineH: make([]int64, o.Layers), tsvH: make([]int64, o.Banks),
+		vaultDone: make([]int64, o.Vaults),
+	}
+	n.rowLink = r.link(m.RowCycles())
+	// The row before the end raises the signal.
+	n.cap = int32((m.RowsPerSPU() - 1) * n.rowFill)
+	if r.bufferRows > 0 {
+		n.cap = int32(max(1, r.bufferRows-1) * n.rowFill)
+	}
+	if m.Readings.Dispatch == "spu" {
+		n.wordly = r.link(2)
+	}
+	return n
+}
+
+// reset forgets the times of a step; what waits in queues stays.
+func (n *network) reset() {
+	for i := range n.stations {
+		st := &n.stations[i]
+		st.lastA = -1
+		st.store.last, st.store.free = -1, [2]int64{}
+		for _, q := range []*fifo{&st.ring[0], &st.ring[1], &st.tsv[0], &st.tsv[1], &st.direct} {
+			for k := range q.size {
+				q.buf[(q.head+k)%len(q.buf)].ready = 0
+			}
+		}
+	}
+	for c := range n.columns {
+		for d := range 2 {
+			for k := range n.columns[c].slot[d] {
+				n.columns[c].slot[d][k] = math.MinInt64
+			}
+		}
+	}
+	for l := range n.rings {
+		g := &n.rings[l]
+		g.occupied, g.freed, g.ready, g.want = [2]uint64{}, [2][64]uint64{}, [2][64]uint64{}, [2]uint64{}
+		g.inFlight = 0
+	}
+	clear(n.full)
+	clear(n.fuller)
+	clear(n.raised)
+	clear(n.latest)
+	clear(n.vaultDone)
+	n.signal = false
+}
+
+// senders is one of the things that SPUs send in.
+type senders func(s int, free int64) bool
+
+// run moves pairs until the SPUs have sent all, or a dispatcher is full. It returns
+// the link cycle at which all has come to rest.
+func (n *network) run(next senders) (end int64, full bool) {
+	n.reset()
+	r := n.r
+	n.parallel(n.layers, func(l int) {
+		for b := range n.banks {
+			g := l*n.banks + b
+			st := &n.stations[g]
+			st.port = 0
+			for q := range n.pairs {
+				s := g*n.pairs + q
+				u := &r.spus[s]
+				if u.state&stPending != 0 {
+					u.ready = 0
+				} else {
+					n.resume(next, s, 0)
+				}
+				if u.state&stPending != 0 {
+					st.port |= 1 << q
+				}
+			}
+		}
+	})
+	var t int64
+	var before int64 = -1 // start of the window whose rings are still to run
+	for {
+		stop := n.signal
+		copy(n.full, n.fuller)
+		t1 := t + n.window
+		from := before
+		n.parallel(n.layers, func(l int) {
+			n.moved[l] = false
+			if from >= 0 {
+				n.ring(l, from, from+n.window)
+			}
+			n.idle[l] = math.MaxInt64
+			if !stop {
+				n.lines(l, t, t1, next)
+			}
+		})
+		if from >= 0 {
+			n.vaults(t)
+		}
+		n.parallel(n.banks, func(c int) {
+			n.moved[n.layers+c] = n.tsv(c, t, t1)
+		})
+		for i, v := range n.raised {
+			if v {
+				n.signal = true
+				n.raised[i] = false
+			}
+		}
+		before = t
+		active, moved := false, false
+		for l := range n.rings {
+			active = active || n.rings[l].inFlight > 0
+			moved = moved || n.moved[l]
+		}
+		for c := range n.banks {
+			moved = moved || n.moved[n.layers+c]
+		}
+		waits := n.waiting()
+		soon := int64(math.MaxInt64)
+		if !stop {
+			for _, v := range n.idle {
+				soon = min(soon, v)
+			}
+		}
+		if !active && !waits && !n.logicWaits() {
+			if soon == math.MaxInt64 && !(n.signal && !stop) {
+				// The rings of the last window have nothing either.
+				for _, v := range n.latest {
+					end = max(end, v)
+				}
+				for _, v := range n.vaultDone {
+					end = max(end, (v+999)/1000)
+				}
+				if n.signal {
+					return end, n.pending()
+				}
+				return end, false
+			}
+			if soon > t1 && soon != math.MaxInt64 {
+				// Nothing moves until then; the window before is done.
+				n.parallel(n.layers, func(l int) { n.ring(l, before, before+n.window) })
+				before = -1
+				t = soon
+				continue
+			}
+		}
+		if n.signal && stop && !active && !moved && !n.logicWaits() {
+			// Only pairs to full dispatchers are left.
+			n.parallel(n.layers, func(l int) { n.moved[l] = false; n.ring(l, before, before+n.window) })
+			before = -1
+			still := false
+			for l := range n.rings {
+				still = still || n.moved[l] || n.rings[l].inFlight > 0
+			}
+			if !still {
+				for _, v := range n.latest {
+					end = max(end, v)
+				}
+				for _, v := range n.vaultDone {
+					end = max(end, (v+999)/1000)
+				}
+				return end, true
+			}
+		}
+		t = t1
+	}
+}
+
+func (n *network) logicWaits() bool {
+	for _, a := range n.logic {
+		if len(a) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// pending says whether SPUs still have pairs.
+func (n *network) pending() bool {
+	for i := range n.stations {
+		if n.stations[i].port != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// waiting says whether pairs wait in a station.
+func (n *network) waiting() bool {
+	for i := range n.stations {
+		st := &n.stations[i]
+		if st.ring[0].size|st.ring[1].size|st.tsv[0].size|st.tsv[1].size|st.direct.size != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// parallel calls f for 0 to k-1, in any order where there is more than one thread.
+func (n *network) parallel(k int, f func(int)) {
+	if n.threads <= 1 || k == 1 {
+		for i := range k {
+			f(i)
+		}
+		return
+	}
+	var wg sync.WaitGroup
+	for w := range n.threads {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for i := w * k / n.threads; i < (w+1)*k/n.threads; i++ {
+				f(i)
+			}
+		}()
+	}
+	wg.Wait()
+}
+
+// resume lets an SPU go on to its next pair.
+func (n *network) resume(next senders, s int, free int64) bool {
+	ok := next(s, free)
+	if sh := n.r.shadow; sh != nil {
+		sh.resume(s, free, ok)
+	}
+	return ok
+}
+
+// lines runs the lines of a layer for the slots that reach dispatchers in a window.
+// An SPU takes the first free slot that passes; those farther off come first.
+func (n *network) lines(l int, t0, t1 int64, next senders) {
+	r := n.r
+	soon := int64(math.MaxInt64)
+	var hops int64
+	for b := range n.banks {
+		g := l*n.banks + b
+		st := &n.stations[g]
+		if st.port == 0 {
+			continue
+		}
+		first := g * n.pairs
+		blocked := n.blocked(l, b)
+		open := uint64(0) // SPUs whose pair may go
+		var key [64]int64
+		var opened int64 = math.MaxInt64
+		for m := st.port; m != 0; m &= m - 1 {
+			q := bits.TrailingZeros64(m)
+			u := &r.spus[first+q]
+			key[q] = u.ready + int64(q) + 1
+			if blocked>>n.wayOf(u, l)&1 != 0 {
+				soon = min(soon, t1)
+				continue
+			}
+			open |= 1 << q
+			opened = min(opened, key[q])
+		}
+		a := max(st.lastA+1, t0)
+		for open != 0 {
+			if opened > a {
+				a = opened
+			}
+			if a >= t1 {
+				soon = min(soon, max(a, t1))
+				break
+			}
+			// The farthest that is ready; the rest tell when to look again.
+			best := -1
+			opened = math.MaxInt64
+			for m := open; m != 0; m &= m - 1 {
+				q := bits.TrailingZeros64(m)
+				if key[q] <= a {
+					best = q
+				}
+			}
+			s := first + best
+			u := &r.spus[s]
+			f := flit{idx: u.idx, val: u.val, ready: a, src: uint16(s), layer: uint8(u.dst / uint16(n.banks)), bank: uint8(int(u.dst) % n.banks)}
+			way := u.class & classSet
+			if way == toBank && st.store.reserved >= n.cap {
+				n.raised[l] = true
+				open &^= 1 << best
+				soon = min(soon, t1)
+			} else {
+				n.enter(st, l, b, way, f)
+				hops += int64(best) + 1
+				st.lastA = a
+				u.state &^= stPending
+				n.resume(next, s, r.spuAfter(a-int64(best)-1))
+				if u.state&stPending == 0 {
+					st.port &^= 1 << best
+					open &^= 1 << best
+				} else {
+					key[best] = u.ready + int64(best) + 1
+					if blocked>>n.wayOf(u, l)&1 != 0 {
+						open &^= 1 << best
+						soon = min(soon, t1)
+					}
+				}
+				a++
+			}
+			for m := open; m != 0; m &= m - 1 {
+				opened = min(opened, key[bits.TrailingZeros64(m)])
+			}
+		}
+	}
+	n.idle[l] = soon
+	n.lineH[l] += hops
+}
+
+// Bits of what a bank's SPUs must not send now: a bit for each layer, and these.
+const (
+	wayLogic = 63
+	wayBank  = 62
+)
+
+// wayOf is the bit of the pair in a port.
+func (n *network) wayOf(u *spu, l int) uint {
+	switch u.class & classSet {
+	case toLogic:
+		return wayLogic
+	case toBank:
+		return wayBank
+	case toLayer:
+		return uint(l)
+	}
+	return uint(u.dst) / uint(n.banks)
+}
+
+// blocked tells which pairs must not enter a bank's station.
+func (n *network) blocked(l, b int) (mask uint64) {
+	st := &n.stations[l*n.banks+b]
+	if st.backlog() >= n.port {
+		mask |= 1 << l
+		if n.ringWay {
+			mask |= 1<<n.layers - 1
+		}
+	}
+	up, down := st.tsv[0].size >= n.port, st.tsv[1].size >= n.port
+	if down {
+		mask |= 1 << wayLogic
+	}
+	for other := range n.layers {
+		if n.ringWay {
+			break
+		}
+		if other > l && up || other < l && down || other != l && n.full[other]>>b&1 != 0 {
+			mask |= 1 << other
+		}
+	}
+	return mask
+}
+
+// enter puts a pair that came along the line into the queue of its way.
+func (n *network) enter(st *station, l, b int, way uint8, f flit) {
+	switch way {
+	case toBank:
+		st.store.reserved++
+		st.direct.push(f)
+	case toLogic:
+		f.layer = toLogicLayer
+		st.tsv[1].push(f)
+	default:
+		n.route(st, l, b, f)
+	}
+}
+
+// route puts a pair at a station of layer l and bank b into its next queue; false if
+// its dispatcher, which it is at, has no place.
+func (n *network) route(st *station, l, b int, f flit) bool {
+	if int(f.layer) != l && (!n.ringWay || int(f.bank) == b) {
+		d := 0
+		if int(f.layer) < l {
+			d = 1
+		}
+		st.tsv[d].push(f)
+		return true
+	}
+	if int(f.bank) == b {
+		if st.store.reserved >= n.cap {
+			return false
+		}
+		st.store.reserved++
+		st.direct.push(f)
+		return true
+	}
+	d, _ := n.way(b, int(f.bank))
+	st.ring[d].push(f)
+	st.most = max(st.most, int32(st.backlog()))
+	return true
+}
+
+// way is the direction from one bank of a ring to another, and the hops: the shorter
+// way where there are two, clockwise from even banks where both are equal.
+func (n *network) way(from, to int) (d, hops int) {
+	h := to - from
+	if h < 0 {
+		h += n.banks
+	}
+	if n.both && (2*h > n.banks || 2*h == n.banks && from%2 == 1) {
+		return 1, n.banks - h
+	}
+	return 0, h
+}
+
+// tsv runs a column for a window and says whether anything moved.
+func (n *network) tsv(c int, t0, t1 int64) (moved bool) {
+	col := &n.columns[c]
+	var hops int64
+	for d := range 2 {
+		for t := t0; t < t1; {
+			soon := int64(math.MaxInt64)
+			for l := range n.layers {
+				q := &n.stations[l*n.banks+c].tsv[d]
+				if q.size == 0 {
+					continue
+				}
+				f := q.front()
+				if f.ready > t {
+					soon = min(soon, f.ready)
+					continue
+				}
+				at := l + 1
+				to := int(f.layer) + 1
+				if f.layer == toLogicLayer {
+					to = 0
+				}
+				slot, dist := t-int64(at), int64(to-at)
+				if d == 1 {
+					slot, dist = t+int64(at), int64(at-to)
+				}
+				if was := &col.slot[d][slot&127]; *was == slot {
+					last := int(col.dest[d][slot&127])
+					if d == 0 && at < last || d == 1 && at > last {
+						soon = min(soon, t+1)
+						continue // occupied
+					}
+				}
+				g := *f
+				g.ready = t + dist
+				if g.layer == toLogicLayer {
+					n.logic[c] = append(n.logic[c], arrival{at: g.ready, col: uint8(c), f: g})
+				} else if !n.route(&n.stations[int(g.layer)*n.banks+c], int(g.layer), c, g) {
+					n.raised[n.layers+c] = true
+					soon = min(soon, t+1)
+					continue
+				}
+				col.slot[d][slot&127], col.dest[d][slot&127] = slot, int16(to)
+				q.pop()
+				hops += dist
+				moved = true
+				soon = min(soon, t+1)
+			}
+			t = max(t+1, soon)
+			if soon == math.MaxInt64 {
+				break
+			}
+		}
+	}
+	n.tsvH[c] += hops
+	return moved
+}
+
+// rotate turns the low k bits of x left by by.
+func rotate(x uint64, by, k int) uint64 {
+	if k == 64 {
+		return bits.RotateLeft64(x, by)
+	}
+	by %= k
+	if by < 0 {
+		by += k
+	}
+	return (x<<by | x>>(k-by)) & (1<<k - 1)
+}
+
+// ring runs the ring of a layer, and the stores of its banks, for a window.
+func (n *network) ring(l int, t0, t1 int64) {
+	g := &n.rings[l]
+	base := l * n.banks
+	g.want = [2]uint64{}
+	var direct uint64 // banks with arrivals that need no ring
+	work := g.inFlight > 0
+	g.ready = [2][64]uint64{}
+	for b := range n.banks {
+		st := &n.stations[base+b]
+		for d := range 2 {
+			if st.ring[d].size > 0 {
+				if f := st.ring[d].front(); f.ready <= t0 {
+					g.want[d] |= 1 << b
+					work = true
+				} else if f.ready < t1 {
+					g.ready[d][f.ready&63] |= 1 << b
+					work = true
+				}
+			}
+		}
+		if st.direct.size > 0 {
+			direct |= 1 << b
+		}
+	}
+	if work {
+		n.turn(l, t0, t1)
+	}
+	full := uint64(0)
+	for b := range n.banks {
+		st := &n.stations[base+b]
+		if direct>>b&1 != 0 {
+			n.flushDirect(l, st, b, t1)
+		}
+		if st.backlog() >= n.port {
+			full |= 1 << b
+		}
+	}
+	n.fuller[l] = full
+}
+
+// turn moves a ring cycle by cycle.
+func (n *network) turn(l int, t0, t1 int64) {
+	g := &n.rings[l]
+	base := l * n.banks
+	k := n.banks
+	ways := 1
+	if n.both {
+		ways = 2
+	}
+	for t := t0; t < t1; t++ {
+		now := t & 63
+		if list := g.arrive[now]; len(list) > 0 {
+			for i := range list {
+				f := &list[i]
+				f.ready = t
+				st := &n.stations[base+int(f.bank)]
+				if int(f.layer) != l { // by ring first
+					d := 0
+					if int(f.layer) < l {
+						d = 1
+					}
+					st.tsv[d].push(*f)
+					continue
+				}
+				if st.direct.size > 0 {
+					n.flushDirect(l, st, int(f.bank), t+1)
+				}
+				n.take(l, st, f)
+			}
+			g.inFlight -= len(list)
+			g.arrive[now] = list[:0]
+		}
+		shift := int(t % int64(k))
+		for d := range ways {
+			occupied := g.occupied[d] &^ g.freed[d][now]
+			g.freed[d][now] = 0
+			g.want[d] |= g.ready[d][now]
+			if g.want[d] != 0 {
+				turn := -shift
+				if d == 1 {
+					turn = shift
+				}
+				grants := rotate(g.want[d], turn, k) &^ occupied
+				for ; grants != 0; grants &= grants - 1 {
+					j := bits.TrailingZeros64(grants)
+					b := j + shift
+					if d == 1 {
+						b = j - shift
+					}
+					if b >= k {
+						b -= k
+					} else if b < 0 {
+						b += k
+					}
+					st := &n.stations[base+b]
+					q := &st.ring[d]
+					f := q.front()
+					if int(f.layer) == l {
+						dst := &n.stations[base+int(f.bank)].store
+						if dst.reserved >= n.cap {
+							n.raised[l] = true
+							g.want[d] &^= 1 << b
+							continue
+						}
+						dst.reserved++
+					}
+					h := int(f.bank) - b
+					if d == 1 {
+						h = -h
+					}
+					if h < 0 {
+						h += k
+					}
+					at := (t + int64(h)) & 63
+					g.freed[d][at] |= 1 << j
+					g.arrive[at] = append(g.arrive[at], *f)
+					g.inFlight++
+					g.hops += int64(h)
+					g.pairs++
+					g.moved = true
+					occupied |= 1 << j
+					q.pop()
+					if q.size == 0 {
+						g.want[d] &^= 1 << b
+					} else if next := q.front().ready; next > t+1 {
+						g.want[d] &^= 1 << b
+						if next < t1 {
+							g.ready[d][next&63] |= 1 << b
+						}
+					}
+				}
+			}
+			g.occupied[d] = occupied
+			g.busy += int64(bits.OnesCount64(occupied))
+		}
+		if g.inFlight == 0 && g.want[0]|g.want[1] == 0 && g.ready == [2][64]uint64{} {
+			break
+		}
+	}
+	n.moved[l] = n.moved[l] || g.moved
+	g.moved = false
+}
+
+// flushDirect stores arrivals that need no ring up to a cycle.
+func (n *network) flushDirect(l int, st *station, b int, before int64) {
+	for st.direct.size > 0 {
+		f := st.direct.front()
+		if f.ready >= before {
+			return
+		}
+		n.take(l, st, f)
+		st.direct.pop()
+		n.moved[l] = true
+	}
+}
+
+// take stores a pair that has arrived at its dispatcher.
+func (n *network) take(l int, st *station, f *flit) {
+	s := &st.store
+	at := max(f.ready, s.last+1)
+	k := len(s.pairs)
+	if n.wordly > 0 {
+		at = max(f.ready, s.last+n.wordly)
+		if k > 0 && k%n.rowFill == 0 {
+			at += n.rowLink
+		}
+	} else {
+		w := k / n.rowFill & 1
+		if k%n.rowFill == 0 {
+			at = max(at, s.free[w])
+		}
+		if k%n.rowFill == n.rowFill-1 {
+			s.free[w] = max(at+1, s.free[1-w]) + n.rowLink
+		}
+	}
+	s.last = at
+	n.latest[l] = max(n.latest[l], at+n.rowLink) // the last row is stored
+	s.pairs = append(s.pairs, uint64(f.idx)<<32|uint64(f.val))
+	if n.r.log != nil {
+		n.r.log.arrived(l*n.banks+int(f.bank), f)
+	}
+}
+
+// vaults reduces what has come down before a cycle: in the order of arrival, then of
+// columns.
+func (n *network) vaults(before int64) {
+	r := n.r
+	n.merged = n.merged[:0]
+	for c, list := range n.logic {
+		later := list[:0]
+		for _, a := range list {
+			if a.at < before {
+				n.merged = append(n.merged, a)
+			} else {
+				later = append(later, a)
+			}
+		}
+		n.logic[c] = later
+	}
+	if len(n.merged) == 0 {
+		return
+	}
+	sortArrivals(n.merged)
+	reduce := int64(math.Round(r.m.Logic.Reduce * r.m.linkMHz()))
+	for i := range n.merged {
+		a := &n.merged[i]
+		v := int(a.f.idx) % len(n.vaultDone)
+		n.vaultDone[v] = max((a.at+1)*1000, n.vaultDone[v]) + reduce
+		r.down(&a.f)
+	}
+}
+
+// sortArrivals sorts by cycle and column.
+func sortArrivals(list []arrival) {
+	slices.SortFunc(list, func(a, b arrival) int {
+		if a.at != b.at {
+			return cmp.Compare(a.at, b.at)
+		}
+		return cmp.Compare(a.col, b.col)
+	})
+}

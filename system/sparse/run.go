@@ -1,0 +1,861 @@
+package sparse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bitsched/bitsched/system/sparse/matrix"
+)
+
+// ErrCheck is wrapped by the error of a check that failed: a result that differs
+// from the reference, or an invariant that does not hold.
+var ErrCheck = errors.New("sparse: check failed")
+
+// Variant is one of the versions of table 4.
+type Variant struct {
+	Name      string `json:"name"`
+	Rows      bool   `json:"rows"`      // processes rows
+	Long      bool   `json:"long"`      // partitions long columns
+	Replicate bool   `json:"replicate"` // long outputs in each SPU
+	AllDown   bool   `json:"all_down"`  // all inputs and outputs in the logic layer
+	Text      string `json:"text"`
+}
+
+// Variants returns the versions of table 4 in its order.
+func Variants() []Variant {
+	return []Variant{
+		{Name: "v1", Text: "columns, dispatching"},
+		{Name: "hypo", Long: true, AllDown: true, Text: "columns, hybrid partitioning, all inputs and outputs in the logic layer (not buildable)"},
+		{Name: "v2", Long: true, Text: "columns, dispatching, hybrid partitioning"},
+		{Name: "v3", Long: true, Replicate: true, Text: "v2 with long outputs replicated in each SPU"},
+	}
+}
+
+// LookupVariant returns a variant by name.
+func LookupVariant(name string) (Variant, error) {
+	var names []string
+	for _, v := range Variants() {
+		if v.Name == name {
+			return v, nil
+		}
+		names = append(names, v.Name)
+	}
+	return Variant{}, fmt.Errorf("unknown variant %q, expected %v or all", name, names)
+}
+
+// Config says how a kernel is executed.
+type Config struct {
+	Machine  *Machine
+	Variant  Variant
+	Type     Type
+	Long     int    // long rows and columns; -1: by the machine's percentage
+	Deal     string // "": by the machine's reading
+	Seed     uint64
+	Threads  int
+	Instr    int    // each Instr-th SPU is also interpreted, and compared; 0: none
+	Network  string // cycle or bound
+	Check    bool
+	Every    int // each Every-th output of an f32 sum is added again in the same order; 0: none
+	Buffer   int // rows of a dispatcher's buffer; 0: its subarrays
+	Progress func(iteration int, step string)
+}
+
+// step names, in order.
+var stepNames = [6]string{"FrontierDistribution", "OffsetPacking", "LocalAccumulations", "Dispatching", "RemoteAccumulations", "Applying"}
+
+// StepNames returns the names of the six steps.
+func StepNames() []string { return stepNames[:] }
+
+// Step is what a step of an iteration took.
+type Step struct {
+	Name    string  `json:"step"`
+	Cycles  int64   `json:"link_cycles"`
+	Busiest int64   `json:"busiest_spu_cycles"`
+	Mean    float64 `json:"mean_spu_cycles"`
+	Loads   int64   `json:"row_switches"`
+}
+
+// Iteration is what an iteration took and did.
+type Iteration struct {
+	Steps    [6]Step `json:"steps"`
+	Rounds   int     `json:"rounds"`
+	Columns  int64   `json:"active_columns"`
+	Nonzeros int64   `json:"active_nonzeros"`
+	Pairs    Pairs   `json:"pairs"`
+
+	dispatched int64
+}
+
+// Cycles is the sum over the steps.
+func (it *Iteration) Cycles() (c int64) {
+	for _, s := range it.Steps {
+		c += s.Cycles
+	}
+	return c
+}
+
+// Pairs are what became of the active nonzeros, and what crossed the network.
+type Pairs struct {
+	Local    int64 `json:"local"`
+	Replica  int64 `json:"replica"`
+	Remote   int64 `json:"remote"`
+	Down     int64 `json:"down"`
+	Dropped  int64 `json:"dropped"` // products equal to the clean value
+	Clean    int64 `json:"clean_pairs"`
+	Reduced  int64 `json:"reduced"` // replicas that went down
+	SameBank int64 `json:"same_bank"`
+}
+
+func (p *Pairs) add(q Pairs) {
+	p.Local += q.Local
+	p.Replica += q.Replica
+	p.Remote += q.Remote
+	p.Down += q.Down
+	p.Dropped += q.Dropped
+	p.Clean += q.Clean
+	p.Reduced += q.Reduced
+	p.SameBank += q.SameBank
+}
+
+// Counters are what energy is counted from.
+type Counters struct {
+	Loads    int64 `json:"row_switches"`
+	ALU      int64 `json:"alu_ops"`
+	Compare  int64 `json:"logic_ops"`
+	LineHops int64 `json:"line_hops"`
+	RingHops int64 `json:"ring_hops"`
+	TSVHops  int64 `json:"tsv_hops"`
+	Shifts   int64 `json:"shift_outs"`
+	RingUsed int64 `json:"ring_pairs"`
+	Reduced  int64 `json:"logic_layer_ops"`
+	Launches int64 `json:"launches"`
+}
+
+// runner executes iterations of an SpM(Sp)V on a placed matrix.
+type runner struct {
+	ctx   context.Context
+	cfg   Config
+	m     *Machine
+	p     *Placement
+	ring  Semiring
+	time  timing
+	pairs int // compute SPUs of a bank
+	banks int // of a layer
+
+	threads    int
+	bufferRows int
+	replicate  bool
+	allDown    bool
+	allRemote  bool // reading local: last-long
+	checkClean bool
+
+	spus    []spu
+	out     []uint32 // by new row; of long ones, what the logic layer has
+	rep     []uint32 // replicas, by SPU
+	touched [][]uint32
+
+	logicTouched []uint32 // outputs of the logic layer that are not clean, in sparse iterations
+	y            []uint32
+	front        []uint64
+	frontLen     []int32
+	longFront    []uint64
+	temp         []uint64
+	tempLen      []int32
+	cleanArr     [][]uint32
+	cleanLen     []int32
+	active       []int64 // nonzeros of active columns, by SPU
+	recvCap      []int32
+	downTo       func(f *flit)
+
+	net      *network
+	log      *sourceLog
+	shadow   *shadow
+	counters Counters
+	pairSum  Pairs
+	iters    []Iteration
+	it       *Iteration
+	linkK    int64 // kHz
+	spuK     int64
+	trace    *Trace
+	clock    int64
+	cursor   int // SPU of the latest column that activate1 took
+}
+
+// linkMHz is the rate at which a link carries pairs.
+func (m *Machine) linkMHz() float64 { return m.Clocks.Link * float64(m.Links.Lanes) / 64 }
+
+// link is the link cycle in which SPU cycle c ends.
+func (r *runner) link(c int64) int64 { return (c*r.linkK + r.spuK - 1) / r.spuK }
+
+// spuAfter is the first SPU cycle that begins no earlier than link cycle t.
+func (r *runner) spuAfter(t int64) int64 {
+	if t <= 0 {
+		return 0
+	}
+	return (t-1)*r.spuK/r.linkK + 1
+}
+
+func (r *runner) cleanList(s int) []uint32 { return r.cleanArr[s] }
+
+func (r *runner) appendClean(s int, i uint32) {
+	r.cleanArr[s] = append(r.cleanArr[s][:r.cleanLen[s]], i)
+	r.cleanLen[s]++
+}
+
+func (r *runner) down(f *flit) {
+	r.counters.Reduced++
+	r.downTo(f)
+}
+
+// newRunner places a matrix and makes everything clean.
+func newRunner(ctx context.Context, m *matrix.Matrix, ring Semiring, cfg Config) (*runner, error) {
+	mach := cfg.Machine
+	o := PlaceOptions{Long: cfg.Long, Deal: cfg.Deal, Balance: mach.Readings.Balance, Seed: cfg.Seed}
+	if !cfg.Variant.Long {
+		o.Long = 0
+	}
+	if o.Deal == "" {
+		o.Deal = mach.Readings.Place
+		if cfg.Variant.Name == "v1" {
+			o.Deal = mach.Readings.V1Place
+		}
+	}
+	p, err := Place(m, mach, o)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Variant.Long && !cfg.Variant.AllDown {
+		if need := 16 * max(p.Long, p.LongRows); need > mach.Logic.SRAM*mach.Organisation.Vaults {
+			return nil, infeasible(fmt.Sprintf("long entries need %d bytes, the logic layer has %d", need, mach.Logic.SRAM*mach.Organisation.Vaults))
+		}
+	}
+	return newRunnerOn(ctx, p, ring, cfg), nil
+}
+
+// newRunnerOn makes a runner for a placement.
+func newRunnerOn(ctx context.Context, p *Placement, ring Semiring, cfg Config) *runner {
+	mach := cfg.Machine
+	spus := mach.SPUs()
+	r := &runner{
+		ctx: ctx, cfg: cfg, m: mach, p: p, ring: ring, time: newTiming(mach), pairs: mach.ComputePairs(), banks: mach.Organisation.Banks,
+		threads: max(1, cfg.Threads), bufferRows: cfg.Buffer, replicate: cfg.Variant.Replicate, allDown: cfg.Variant.AllDown,
+		allRemote: mach.Readings.Local == "last-long",
+		spus:      make([]spu, spus), out: make([]uint32, p.Matrix.Rows), front: make([]uint64, p.Matrix.Cols-p.Long), frontLen: make([]int32, spus),
+		temp: make([]uint64, p.Matrix.Rows-p.LongRows), tempLen: make([]int32, spus), cleanArr: make([][]uint32, spus), cleanLen: make([]int32, spus),
+		active: make([]int64, spus), touched: make([][]uint32, spus), recvCap: make([]int32, spus),
+		linkK: int64(math.Round(mach.linkMHz() * 1000)), spuK: int64(math.Round(mach.Clocks.SPU * 1000)),
+	}
+	fill(r.out, ring.Clean)
+	if r.replicate {
+		r.rep = make([]uint32, int64(spus)*int64(p.LongRows))
+		fill(r.rep, ring.Clean)
+	}
+	for s := range spus {
+		a := arrays(p, mach, s)
+		r.recvCap[s] = int32((a.rowsOf(arrReceived) - 1) * mach.Words() / 2)
+	}
+	r.downTo = func(f *flit) {
+		r.logicAcc(f.idx, f.val)
+		if r.log != nil {
+			r.log.logic(f)
+		}
+	}
+	r.net = newNetwork(r)
+	if cfg.Check && ring.Float && cfg.Every > 0 {
+		r.log = newSourceLog(r, uint32(cfg.Every))
+	}
+	return r
+}
+
+// logicAcc accumulates onto an output of the logic layer.
+func (r *runner) logicAcc(i, v uint32) {
+	old := r.out[i]
+	if old == r.ring.Clean && r.checkClean {
+		r.logicTouched = append(r.logicTouched, i)
+	}
+	r.out[i] = acc(r.ring.Acc, r.ring.Clean, old, v)
+}
+
+func fill(list []uint32, v uint32) {
+	if v == 0 {
+		clear(list)
+		return
+	}
+	for i := range list {
+		list[i] = v
+	}
+}
+
+// launch is the link cycles of starting a step and of the barrier at its end.
+func (r *runner) launch() int64 {
+	r.counters.Launches++
+	return 2*int64(r.m.Launch) + r.link(r.time.row)
+}
+
+// step records a step that takes link cycles besides its launch, over the SPU cycles
+// of each SPU that of gives.
+func (r *runner) step(k int, cycles int64, busiest, sum int64, loads int64) {
+	st := &r.it.Steps[k]
+	st.Name = stepNames[k]
+	begin := r.clock
+	took := cycles + r.launch()
+	r.clock += took
+	st.Cycles += took
+	st.Busiest += busiest
+	st.Mean += float64(sum) / float64(len(r.spus))
+	st.Loads += loads
+	r.counters.Loads += loads
+	r.trace.add(stepNames[k], begin, took)
+}
+
+// eachBank calls f for each bank, in parallel, and adds up what it returns.
+func (r *runner) eachBank(f func(g int) (busiest, sum, loads int64)) (busiest, sum, loads int64) {
+	type result struct{ busiest, sum, loads int64 }
+	banks := r.m.Banks()
+	parts := make([]result, r.threads)
+	r.net.parallel(r.threads, func(w int) {
+		for g := w * banks / r.threads; g < (w+1)*banks/r.threads; g++ {
+			b, s, l := f(g)
+			parts[w].busiest = max(parts[w].busiest, b)
+			parts[w].sum += s
+			parts[w].loads += l
+		}
+	})
+	for _, p := range parts {
+		busiest = max(busiest, p.busiest)
+		sum += p.sum
+		loads += p.loads
+	}
+	return busiest, sum, loads
+}
+
+// eachSPU calls f for each SPU, in parallel.
+func (r *runner) eachSPU(f func(s int, loads *uint32) (cycles int64)) (busiest, sum, loads int64) {
+	return r.eachBank(func(g int) (busiest, sum, loads int64) {
+		var n uint32
+		for s := g * r.pairs; s < (g+1)*r.pairs; s++ {
+			c := f(s, &n)
+			busiest = max(busiest, c)
+			sum += c
+		}
+		return busiest, sum, int64(n)
+	})
+}
+
+// broadcast is the cycles of sending k pairs from the logic layer to every SPU, where
+// they are appended to arrays.
+func (r *runner) broadcast(k int) int64 {
+	if k == 0 {
+		return 0
+	}
+	o := r.m.Organisation
+	r.counters.TSVHops += int64(k) * int64(o.Layers) * int64(o.Banks)
+	r.counters.LineHops += int64(k) * int64(r.pairs) * int64(r.m.Banks())
+	// A row of pairs takes a row cycle at the SPU; the first row was begun before.
+	fill := int64(r.m.Words() / 2)
+	rows := (int64(k) + fill - 1) / fill
+	stream := max(int64(k), rows*r.net.rowLink)
+	r.counters.Loads += (rows + 1) * int64(len(r.spus))
+	return 1 + int64(o.Layers) + int64(r.pairs) + stream + r.net.rowLink
+}
+
+// deliver is the cycles of sending each SPU the entries of its own frontier from the
+// logic layer: one pair a cycle up each column.
+func (r *runner) deliver() int64 {
+	o := r.m.Organisation
+	var most int64
+	for c := range o.Banks {
+		var n int64
+		for l := range o.Layers {
+			g := l*o.Banks + c
+			for q := range r.pairs {
+				k := int64(r.frontLen[g*r.pairs+q])
+				n += k
+				r.counters.TSVHops += k * int64(l+1)
+				r.counters.LineHops += k * int64(q+1)
+			}
+		}
+		most = max(most, n)
+	}
+	if most == 0 {
+		return 0
+	}
+	return 1 + int64(o.Layers) + int64(r.pairs) + most + r.net.rowLink
+}
+
+// begin starts an iteration.
+func (r *runner) begin() error {
+	if err := r.ctx.Err(); err != nil {
+		return context.Cause(r.ctx)
+	}
+	r.iters = append(r.iters, Iteration{})
+	r.it = &r.iters[len(r.iters)-1]
+	if r.cfg.Progress != nil {
+		r.cfg.Progress(len(r.iters), stepNames[0])
+	}
+	clear(r.active)
+	r.it.Columns = int64(len(r.longFront))
+	for _, n := range r.frontLen {
+		r.it.Columns += int64(n)
+	}
+	return nil
+}
+
+// distribute is step 1: the entries of the logic layer go to all SPUs; those of the
+// host, in the first iteration of a sparse kernel, to their owners.
+func (r *runner) distribute(host bool) {
+	cycles := r.broadcast(len(r.longFront))
+	if host || r.allDown {
+		cycles += r.deliver()
+	}
+	r.step(0, cycles, 0, 0, 0)
+}
+
+// product runs steps 2 to 5: outputs become what they were and the products of the
+// matrix and the frontier.
+func (r *runner) product() error {
+	busiest, sum, loads := r.eachSPU(func(s int, loads *uint32) int64 {
+		c := r.pack(s, loads)
+		if r.shadow != nil {
+			r.shadow.pack(s, c)
+		}
+		return c
+	})
+	r.step(1, r.link(busiest), busiest, sum, loads)
+
+	r.resetSPUs()
+	for {
+		r.it.Rounds++
+		if r.cfg.Progress != nil {
+			r.cfg.Progress(len(r.iters), stepNames[2])
+		}
+		end, full := r.net.run(r.accumulate)
+		busiest, sum, loads = r.pause(full)
+		r.step(2, max(end, r.link(busiest)), busiest, sum, loads)
+		if err := r.dispatch(); err != nil {
+			return err
+		}
+		if !full {
+			break
+		}
+		if r.ctx.Err() != nil {
+			return context.Cause(r.ctx)
+		}
+	}
+	return r.conserve()
+}
+
+// resetSPUs prepares SPUs for a step in which they send.
+func (r *runner) resetSPUs() {
+	for s := range r.spus {
+		r.spus[s] = spu{w1: noRow, w2: noRow, w3: walker{row: noRow}}
+	}
+}
+
+// pause stores what is dirty when the senders have stopped, and takes the cycles of
+// the round.
+func (r *runner) pause(full bool) (busiest, sum, loads int64) {
+	for s := range r.spus {
+		u := &r.spus[s]
+		if full && u.state&stDone == 0 {
+			u.cycles += r.time.flush(u.w3.dirty, &u.loads)
+			u.w1, u.w2, u.w3 = noRow, noRow, walker{row: noRow, pos: u.w3.pos}
+		}
+		if r.shadow != nil {
+			r.shadow.pause(s, full && u.state&stDone == 0)
+		}
+		busiest = max(busiest, u.cycles)
+		sum += u.cycles
+		loads += int64(u.loads)
+		u.cycles, u.loads = 0, 0
+	}
+	return busiest, sum, loads
+}
+
+// sendTime is the cycle in which a dispatcher sends its pair j, rows being loaded
+// into two walkers in turn.
+func (r *runner) sendTime(j int64) int64 {
+	fill, row := int64(r.net.rowFill), r.net.rowLink
+	if r.net.wordly > 0 {
+		return r.link(2*(j+1) + r.time.row*(j/fill+1))
+	}
+	return max(row+j, row*(j/fill+1)+j%fill)
+}
+
+// dispatch runs steps 4 and 5 until the dispatchers are empty; SPUs that are full
+// make a round of their own.
+func (r *runner) dispatch() error {
+	banks := r.m.Banks()
+	next := make([]int, banks)
+	for {
+		// The last pair before which an SPU would be full, and when it is sent.
+		stop := int64(math.MaxInt64)
+		counts := make([]int32, r.pairs)
+		for g := range banks {
+			list := r.net.stations[g].store.pairs
+			room := int32(math.MaxInt32)
+			for q := range r.pairs {
+				room = min(room, r.recvCap[g*r.pairs+q])
+			}
+			if int32(len(list)-next[g]) <= room {
+				continue
+			}
+			clear(counts)
+			for j := next[g]; j < len(list); j++ {
+				s := r.p.owner.of(uint32(list[j] >> 32))
+				q := s % r.pairs
+				if counts[q]++; counts[q] >= r.recvCap[s] && j+1 < len(list) {
+					stop = min(stop, r.sendTime(int64(j-next[g])))
+					break
+				}
+			}
+		}
+		upto := make([]int, banks)
+		var cycles int64
+		var hops, shifts, loads4 int64
+		for g := range banks {
+			list := r.net.stations[g].store.pairs
+			n := len(list) - next[g]
+			if stop != math.MaxInt64 {
+				n = min(n, searchTime(r, n, stop))
+			}
+			upto[g] = next[g] + n
+			if n == 0 {
+				continue
+			}
+			last := r.sendTime(int64(n - 1))
+			cycles = max(cycles, last+int64(r.pairs)+1+r.net.rowLink)
+			shifts += int64(n)
+			loads4 += 2 * int64((n+r.net.rowFill-1)/r.net.rowFill)
+		}
+		lineHops := make([]int64, banks)
+		busiest, sum, loads := r.eachBank(func(g int) (busiest, sum, loads int64) {
+			list := r.net.stations[g].store.pairs[next[g]:upto[g]]
+			if len(list) == 0 {
+				return 0, 0, 0
+			}
+			var state [64]receiver
+			for q := range r.pairs {
+				state[q].w1, state[q].w3.row, state[q].w2.row = noRow, noRow, noRow
+			}
+			first := g * r.pairs
+			var hops int64
+			for _, e := range list {
+				i := uint32(e >> 32)
+				s := r.p.owner.of(i)
+				q := s - first
+				hops += int64(q) + 1
+				r.receive(s, &state[q], i, uint32(e))
+			}
+			lineHops[g] = hops
+			for q := range r.pairs {
+				v := &state[q]
+				if v.pairs == 0 {
+					continue
+				}
+				v.finish(&r.time)
+				busiest = max(busiest, v.cycles)
+				sum += v.cycles
+				loads += int64(v.loads)
+				if r.shadow != nil {
+					r.shadow.receive(first+q, v, list)
+				}
+			}
+			return busiest, sum, loads
+		})
+		for g := range banks {
+			hops += lineHops[g]
+		}
+		r.counters.LineHops += hops
+		r.counters.Shifts += shifts
+		r.step(3, cycles, 0, 0, loads4)
+		r.step(4, r.link(busiest), busiest, sum, loads)
+		copy(next, upto)
+		if stop == math.MaxInt64 {
+			break
+		}
+		r.it.Rounds++
+	}
+	if r.log != nil {
+		r.log.endRound()
+	}
+	for g := range banks {
+		st := &r.net.stations[g].store
+		if n := int32(len(st.pairs)); n != st.reserved {
+			return fmt.Errorf("%w: bank %d stored %d pairs, %d were on their way to it", ErrCheck, g, n, st.reserved)
+		}
+		if next[g] != len(st.pairs) {
+			return fmt.Errorf("%w: bank %d dispatched %d pairs of %d", ErrCheck, g, next[g], len(st.pairs))
+		}
+		r.it.dispatched += int64(len(st.pairs))
+		st.pairs, st.reserved = st.pairs[:0], 0
+	}
+	return nil
+}
+
+// searchTime counts the pairs of n that are sent no later than a cycle.
+func searchTime(r *runner, n int, stop int64) int {
+	lo, hi := 0, n
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if r.sendTime(int64(mid)) <= stop {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
+
+// conserve asserts that every active nonzero was processed once, and every pair that
+// was sent accumulated.
+func (r *runner) conserve() error {
+	var all Pairs
+	for s := range r.spus {
+		u := &r.spus[s]
+		n := int64(u.local) + int64(u.replica) + int64(u.sent) + int64(u.down) + int64(u.dropped)
+		if n != r.active[s] {
+			return fmt.Errorf("%w: SPU %d processed %d nonzeros of %d in active columns", ErrCheck, s, n, r.active[s])
+		}
+		r.it.Nonzeros += n
+		all.add(Pairs{Local: int64(u.local), Replica: int64(u.replica), Remote: int64(u.sent), Down: int64(u.down), Dropped: int64(u.dropped), Clean: int64(u.clean)})
+	}
+	if want := r.activeNonzeros(); r.it.Nonzeros != want {
+		return fmt.Errorf("%w: %d nonzeros processed, the active columns have %d", ErrCheck, r.it.Nonzeros, want)
+	}
+	if got := r.it.dispatched; got != all.Remote+all.Clean {
+		return fmt.Errorf("%w: %d pairs accumulated of %d remote and %d clean ones that were sent", ErrCheck, got, all.Remote, all.Clean)
+	}
+	r.it.Pairs.add(all)
+	r.counters.ALU += 2*(all.Local+all.Replica) + all.Remote + all.Down + all.Remote + all.Clean
+	r.counters.Compare += 3 * r.it.Nonzeros
+	r.counters.Shifts += all.Remote + all.Down + all.Clean
+	return r.settleNetwork()
+}
+
+// activeNonzeros adds up the lengths of the active columns of the matrix itself.
+func (r *runner) activeNonzeros() (n int64) {
+	m, p := r.p.Matrix, r.p
+	count := func(c uint32) {
+		old := p.ColFrom[c]
+		n += m.Ptr[old+1] - m.Ptr[old]
+	}
+	for _, e := range r.longFront {
+		count(uint32(e >> 32))
+	}
+	for s := range r.spus {
+		for i := range r.frontLen[s] {
+			e, _ := r.frontier(s, i)
+			count(uint32(e >> 32))
+		}
+	}
+	return n
+}
+
+// settleNetwork takes the counters of the network, which must be at rest.
+func (r *runner) settleNetwork() error {
+	n := r.net
+	for l := range n.rings {
+		g := &n.rings[l]
+		if g.inFlight != 0 || g.occupied[0]&^g.freedAll(0) != 0 {
+			return fmt.Errorf("%w: %d pairs on the ring of layer %d after the barrier", ErrCheck, g.inFlight, l)
+		}
+		if g.busy != g.hops {
+			return fmt.Errorf("%w: the slots of the ring of layer %d were taken for %d cycles, the hops of its pairs are %d", ErrCheck, l, g.busy, g.hops)
+		}
+		r.counters.RingHops += g.hops
+		r.counters.RingUsed += g.pairs
+		g.busy, g.hops, g.pairs = 0, 0, 0
+		r.counters.LineHops += n.lineH[l]
+		n.lineH[l] = 0
+	}
+	for c := range n.columns {
+		r.counters.TSVHops += n.tsvH[c]
+		n.tsvH[c] = 0
+	}
+	return nil
+}
+
+// freedAll is the slots that have been left since.
+func (g *ringState) freedAll(d int) (m uint64) {
+	for _, f := range g.freed[d] {
+		m |= f
+	}
+	return m
+}
+
+// applySparse is step 6 where few outputs changed. op makes the new value of y.
+func (r *runner) applySparse(op Op) error {
+	b1, s1, l1 := r.eachSPU(func(s int, loads *uint32) int64 {
+		c := r.gather(s, loads)
+		if r.shadow != nil {
+			r.shadow.gather(s, c)
+		}
+		return c
+	})
+	r.step(5, r.link(b1), b1, s1, l1)
+	b2, s2, l2 := r.eachSPU(func(s int, loads *uint32) int64 {
+		c := r.settle(s, op, loads)
+		if r.shadow != nil {
+			r.shadow.settle(s, op, c)
+		}
+		return c
+	})
+	r.step(5, r.link(b2), b2, s2, l2)
+	if err := r.reduceReplicas(); err != nil {
+		return err
+	}
+	var applied int64
+	r.longFront = r.longFront[:0]
+	slices.Sort(r.logicTouched)
+	for _, i := range r.logicTouched {
+		v := r.out[i]
+		if v == r.ring.Clean {
+			continue // there twice
+		}
+		applied++
+		now := acc(op, r.ring.Clean, r.y[i], v)
+		if now != r.y[i] {
+			r.y[i] = now
+			r.activate(i, v)
+		}
+		r.out[i] = r.ring.Clean
+	}
+	r.logicTouched = r.logicTouched[:0]
+	r.logicOps(applied)
+	return nil
+}
+
+// logicOps adds the time in which the vault cores do n operations on long entries.
+func (r *runner) logicOps(n int64) {
+	if n == 0 {
+		return
+	}
+	vaults := int64(r.m.Organisation.Vaults)
+	r.counters.Reduced += n
+	cycles := int64(math.Ceil(float64((n+vaults-1)/vaults) * r.m.Logic.Reduce * r.m.linkMHz() / 1000))
+	r.it.Steps[5].Cycles += cycles
+	r.clock += cycles
+}
+
+// reduceReplicas sends replicas that are not clean down, where they are reduced in
+// the order of layers, banks and SPUs.
+func (r *runner) reduceReplicas() error {
+	if !r.replicate || r.p.LongRows == 0 {
+		return nil
+	}
+	n := int64(r.p.LongRows)
+	var sent int64
+	for s := range r.spus {
+		slices.Sort(r.touched[s])
+		r.touched[s] = dedupe(r.touched[s], func(i uint32) bool { return r.rep[int64(s)*n+int64(i)] != r.ring.Clean })
+		for _, i := range r.touched[s] {
+			r.logicAcc(i, r.rep[int64(s)*n+int64(i)])
+		}
+		sent += int64(len(r.touched[s]))
+	}
+	return r.sendDown(r.scan, sent, func(*flit) {}, func(s int) { r.touched[s] = r.touched[s][:0] })
+}
+
+// dedupe keeps the first of equal neighbours that keep is true for.
+func dedupe(list []uint32, keep func(uint32) bool) []uint32 {
+	out := list[:0]
+	for k, v := range list {
+		if (k == 0 || list[k-1] != v) && keep(v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// sendDown runs a part of step 6 in which SPUs send pairs to the logic layer.
+func (r *runner) sendDown(from senders, want int64, to func(*flit), after func(s int)) error {
+	r.resetSPUs()
+	old, got := r.downTo, int64(0)
+	r.downTo = func(f *flit) { got++; to(f) }
+	end, _ := r.net.run(from)
+	r.downTo = old
+	busiest, sum, loads := int64(0), int64(0), int64(0)
+	for s := range r.spus {
+		u := &r.spus[s]
+		busiest = max(busiest, u.cycles)
+		sum += u.cycles
+		loads += int64(u.loads)
+		if r.shadow != nil {
+			r.shadow.sent(s)
+		}
+		after(s)
+	}
+	if got != want {
+		return fmt.Errorf("%w: %d pairs reached the logic layer of %d that were sent", ErrCheck, got, want)
+	}
+	r.it.Pairs.Reduced += got
+	r.counters.Shifts += got
+	r.step(5, max(end, r.link(busiest)), busiest, sum, loads)
+	return r.settleNetwork()
+}
+
+// denseOut is the first part of Applying for SPU s where all outputs count: y
+// becomes the output plus a constant.
+func (r *runner) denseOut(s int, base uint32, loads *uint32) (cycles int64, change float64) {
+	t, p := &r.time, r.p
+	n := int64(p.RowFirst[s+1] - p.RowFirst[s])
+	if n == 0 {
+		return 0, 0
+	}
+	rows := (n + t.mask) >> t.shift
+	*loads += uint32(3 * rows)
+	cycles = 1 + 3*n + 2*rows*t.row // outputs and old values are loaded
+	cycles += rows*t.row + t.row    // new values and the last row of outputs are stored
+	*loads++
+	if t.serial {
+		cycles += (rows - 1) * t.row
+	}
+	sum := float32(0)
+	for i := p.RowFirst[s]; i < p.RowFirst[s+1]; i++ {
+		old, now := r.y[i], r.addBase(r.out[i], base)
+		r.y[i] = now
+		r.out[i] = r.ring.Clean
+		if r.ring.Float {
+			sum += float32(math.Abs(float64(math.Float32frombits(now) - math.Float32frombits(old))))
+		} else if now != old {
+			sum++
+		}
+	}
+	return cycles, float64(sum)
+}
+
+// addBase is the operation of Applying on one output.
+func (r *runner) addBase(out, base uint32) uint32 {
+	if out == r.ring.Clean {
+		out = 0
+	}
+	if r.ring.Float {
+		return math.Float32bits(math.Float32frombits(out) + math.Float32frombits(base))
+	}
+	return out + base
+}
+
+// denseFront is the second part: the frontier is y times a factor of each column.
+func (r *runner) denseFront(s int, scale []uint32, loads *uint32) (cycles int64, dangling float32) {
+	t, p := &r.time, r.p
+	n := int64(p.ColFirst[s+1] - p.ColFirst[s])
+	r.frontLen[s] = 0
+	if n == 0 {
+		return 0, 0
+	}
+	rows, out := (n+t.mask)>>t.shift, (2*n+t.mask)>>t.shift
+	*loads += uint32(2*rows + out)
+	cycles = 1 + 2*n + (2*rows+out)*t.row
+	for i := p.ColFirst[s]; i < p.ColFirst[s+1]; i++ {
+		y := r.y[i]
+		r.setFrontier(s, i, mul(r.ring.Mul, y, scale[i]))
+		if scale[i] == 0 && r.ring.Float {
+			dangling += math.Float32frombits(y)
+		}
+	}
+	return cycles, dangling
+}
