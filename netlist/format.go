@@ -76,6 +76,7 @@ func formatOfEnding(path string) Format {
 // ReadOptions are the options of [Read]. The zero value is the default.
 type ReadOptions struct {
 	Format Format // what to read; Auto tells the format by content
+	Words  Words  // builds the operators on words of Verilog; nil: a file with some is refused
 }
 
 // Read reads a circuit. The name is used in messages, its ending as a hint
@@ -122,7 +123,7 @@ func Read(r io.Reader, name string, o ReadOptions) (*Network, error) {
 	case BLIF:
 		n, err = readBLIF(s)
 	case Verilog:
-		n, err = readVerilog(s)
+		n, err = readVerilog(s, o.Words)
 	case Bench:
 		n, err = readBench(s)
 	default:
@@ -141,8 +142,11 @@ func Read(r io.Reader, name string, o ReadOptions) (*Network, error) {
 	return n, nil
 }
 
-// ReadFile reads the circuit in a file. See [Read].
-func ReadFile(path string) (*Network, error) {
+// ReadFile reads the circuit in a file, of gates only. See [Read].
+func ReadFile(path string) (*Network, error) { return ReadFileWith(path, ReadOptions{}) }
+
+// ReadFileWith is ReadFile with options.
+func ReadFileWith(path string, o ReadOptions) (*Network, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("netlist: %w", err)
@@ -151,7 +155,7 @@ func ReadFile(path string) (*Network, error) {
 	if st, err := f.Stat(); err == nil && st.IsDir() {
 		return nil, fmt.Errorf("netlist: %s: is a directory, expected a circuit file", path)
 	}
-	return Read(f, path, ReadOptions{})
+	return Read(f, path, o)
 }
 
 // Write writes a network in a format. The ports keep their order, and their

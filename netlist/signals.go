@@ -32,6 +32,15 @@ func (w *signals) add(name string, at pos) int32 {
 
 // input makes a signal an input of the network.
 func (w *signals) input(sig int32, at pos) error {
+	if err := w.declareInput(sig, at); err != nil {
+		return err
+	}
+	w.makeInput(sig)
+	return nil
+}
+
+// declareInput notes that a signal is an input, which makeInput makes later.
+func (w *signals) declareInput(sig int32, at pos) error {
 	switch w.def[sig] {
 	case defNone:
 	case defInput:
@@ -41,9 +50,10 @@ func (w *signals) input(sig int32, at pos) error {
 	}
 	w.def[sig] = defInput
 	w.at[sig] = at
-	w.lit[sig] = w.net.AddInput(w.name[sig])
 	return nil
 }
+
+func (w *signals) makeInput(sig int32) { w.lit[sig] = w.net.AddInput(w.name[sig]) }
 
 // drive notes that a definition drives a signal.
 func (w *signals) drive(sig, def int32, at pos) error {

@@ -3,22 +3,22 @@ package netlist
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
-// The supported Verilog is what a netlist of gates needs: one module; input,
-// output and wire declarations, of scalars and vectors; assign with ~ ! & | ^
-// ~^ ^~ && || ?: and parentheses, bit by bit where vectors of one width meet;
-// constants; the gate primitives and or nand nor xor xnor not buf.
+// The supported Verilog is what a flat combinational netlist needs, in particular what
+// Yosys writes of one: one module; input, output and wire declarations, of scalars and
+// vectors, signed or not; assign with all operators but **; constants; the gate
+// primitives and or nand nor xor xnor not buf, and the gate cells of Yosys.
 //
-// Ports stand in the order of their declarations. A vector stands for its bits,
-// the least significant (the right bound of its range) first: [3:0] a is a[0],
-// a[1], a[2], a[3].
+// Inputs stand in the order of the header of the module, and so do outputs. A vector
+// stands for its bits, the least significant (the right bound of its range) first:
+// [3:0] a is a[0], a[1], a[2], a[3].
 //
-// Gates stay what the file says: a chain a ^ b ^ c is one Xor3, s ? t : e is
-// one Mux, (a & b) | (a & c) | (b & c) is one Maj.
-
-// verilogDepth limits how deep expressions nest.
-const verilogDepth = 10_000
+// Gates stay what the file says: a chain a ^ b ^ c is one Xor3, s ? t : e is one
+// Mux, (a & b) | (a & c) | (b & c) is one Maj. What is done to words a builder of
+// words makes into gates. What Verilog leaves unknown is 0: the digit x, and bits beyond
+// the ends of a vector. A quotient by zero is all ones, and the remainder the dividend.
 
 // Limits to what vectors may ask for: they take memory that a short file does
 // not pay for.
@@ -26,35 +26,6 @@ const (
 	verilogMaxWidth = 1 << 16
 	verilogMaxBits  = 1 << 20
 )
-
-// exprOp is what an expression node does.
-type exprOp uint8
-
-const (
-	exprRef   exprOp = iota // a: first signal of width
-	exprConst               // a: index into consts
-	exprAnd                 // a: first child
-	exprOr
-	exprXor
-	exprMux
-)
-
-// expr is a node of an expression. The nodes of a statement lie side by side,
-// children before parents.
-type expr struct {
-	op    exprOp
-	inv   bool // the value is complemented
-	a     int32
-	next  int32 // the next child of the same parent, or -1
-	width int32 // bits; 0 for a constant that takes any width
-}
-
-// assignment drives one signal with one bit of an expression.
-type assignment struct {
-	sig, bit   int32
-	root       int32 // the expression
-	start, end int32 // its nodes
-}
 
 // direction of a port.
 type direction uint8
@@ -73,6 +44,7 @@ type variable struct {
 	width    int32
 	dir      direction
 	vector   bool
+	signed   bool
 	declared bool // else it is a wire that is only used so far
 	port     bool // in the list of ports
 	at       pos
@@ -81,22 +53,36 @@ type variable struct {
 type verilogReader struct {
 	verilogLexer
 	wires   signals
+	words   Words
+	matcher *matcher
 	net     *Network
 	vars    []variable
 	byName  map[string]int32
+	header  []int32 // variables, in the order of the list of ports
 	ansi    bool    // directions stand in the list of ports
-	outs    []int32 // variables, in order of declaration
-	exprs   []expr
-	consts  []uint64
-	waiting []assignment
+	open    int     // ports without a direction so far
+	made    bool    // the inputs of the network
 	depth   int
-	lits    []Lit // operands, used as a stack
-	bits    int   // of all vectors
+	total   int // bits of all vectors
+
+	exprs   []expr
+	parts   []part
+	consts  []number
+	memos   []Lit
+	waiting []assignment
+	targets []int32 // of assignments that wait as a whole
+	lits    []Lit   // operands, used as a stack
+	needed  []int32
+	sigs    []int32 // that a statement drives
+	work    int64   // gates that vectors ask for
+
+	start                               int32 // of the statement, in exprs
+	startParts, startConsts, startMemos int
 }
 
-func readVerilog(s *scanner) (*Network, error) {
+func readVerilog(s *scanner, words Words) (*Network, error) {
 	n := New("")
-	r := &verilogReader{net: n, wires: signals{scanner: s, net: n}, byName: make(map[string]int32)}
+	r := &verilogReader{net: n, wires: signals{scanner: s, net: n}, words: words, byName: make(map[string]int32)}
 	r.scanner = s
 	if err := r.module(); err != nil {
 		return nil, err
@@ -174,7 +160,7 @@ func (r *verilogReader) module() error {
 	}
 	r.net.Name = name
 	if r.kind == '#' {
-		return unsupported(r.errAt(r.at, "parameters are not supported, expected the list of ports"))
+		return unsupported(r.errAt(r.at, "parameters are not supported, %s", r.remedy("parameter")))
 	}
 	if r.kind == '(' {
 		if err := r.advance(); err != nil {
@@ -196,7 +182,7 @@ func (r *verilogReader) module() error {
 		return err
 	}
 	if r.isWord("module") {
-		return unsupported(r.errAt(r.at, "a second module is not supported, expected one flat module"))
+		return unsupported(r.errAt(r.at, "a second module is not supported, %s", r.remedy("module")))
 	}
 	if r.kind != tokEOF {
 		return r.errAt(r.at, "%s, expected the end of the file after endmodule", r.token())
@@ -233,6 +219,8 @@ func (r *verilogReader) ports() error {
 				return r.errAt(at, "port %s is listed twice, expected it once", clip(name))
 			}
 			r.vars[v].port = true
+			r.header = append(r.header, v)
+			r.open++
 		}
 		if r.kind == ')' {
 			return r.advance()
@@ -246,6 +234,7 @@ func (r *verilogReader) ports() error {
 // declaration is what stands before the names of a declaration.
 type declaration struct {
 	dir      direction
+	signed   bool
 	vector   bool
 	msb, lsb int32
 }
@@ -270,7 +259,13 @@ func (r *verilogReader) declarationHead() (declaration, error) {
 		}
 	}
 	if r.isWord("reg") {
-		return d, unsupported(r.errAt(r.at, "reg is not supported: sequential circuits are not supported, expected wires"))
+		return d, unsupported(r.errAt(r.at, "reg is not supported, %s", r.remedy("reg")))
+	}
+	if r.isWord("signed") || r.isWord("unsigned") {
+		d.signed = r.isWord("signed")
+		if err := r.advance(); err != nil {
+			return d, err
+		}
 	}
 	if r.kind != '[' {
 		return d, nil
@@ -281,13 +276,13 @@ func (r *verilogReader) declarationHead() (declaration, error) {
 	}
 	d.vector = true
 	var err error
-	if d.msb, err = r.index("the left bound of a range"); err != nil {
+	if d.msb, err = r.bound("the left bound of a range"); err != nil {
 		return d, err
 	}
 	if err := r.expect(':', "in a range"); err != nil {
 		return d, err
 	}
-	if d.lsb, err = r.index("the right bound of a range"); err != nil {
+	if d.lsb, err = r.bound("the right bound of a range"); err != nil {
 		return d, err
 	}
 	if w := max(d.msb, d.lsb) - min(d.msb, d.lsb); w >= verilogMaxWidth {
@@ -296,15 +291,15 @@ func (r *verilogReader) declarationHead() (declaration, error) {
 	return d, r.expect(']', "after a range")
 }
 
-// index reads a number that indexes bits.
-func (r *verilogReader) index(what string) (int32, error) {
+// bound reads a number that is the bound of a range.
+func (r *verilogReader) bound(what string) (int32, error) {
 	if r.kind != tokNumber {
 		return 0, r.errAt(r.at, "%s, expected %s (a number)", r.token(), what)
 	}
-	if r.value > 1<<30 {
-		return 0, r.errAt(r.at, "%d, expected %s of at most %d", r.value, what, 1<<30)
+	if r.value.big != nil || r.value.low > verilogMaxIndex {
+		return 0, r.errAt(r.at, "%s, expected %s of at most %d", r.value.text(), what, verilogMaxIndex)
 	}
-	return int32(r.value), r.advance()
+	return int32(r.value.low), r.advance()
 }
 
 // variable returns the variable of a name; one that is not known becomes an
@@ -338,16 +333,25 @@ func (r *verilogReader) declareName(d declaration) (int32, error) {
 	case d.vector && !x.vector && r.mentioned(x.base):
 		return 0, r.errAt(at, "%s is used before it is declared as a vector, expected the declaration first", clip(name))
 	case again:
+		x.signed = x.signed || d.signed
 		return v, nil
 	}
 	x.declared = true
 	x.at = at
 	x.dir = d.dir
-	x.port = x.port || d.dir != local
+	x.signed = d.signed
+	if d.dir != local {
+		if !x.port {
+			x.port = true
+			r.header = append(r.header, v)
+		} else {
+			r.open--
+		}
+	}
 	if d.vector {
 		x.vector, x.msb, x.lsb = true, d.msb, d.lsb
 		x.width = max(d.msb, d.lsb) - min(d.msb, d.lsb) + 1
-		if r.bits += int(x.width); r.bits > verilogMaxBits {
+		if r.total += int(x.width); r.total > verilogMaxBits {
 			return 0, r.errAt(at, "vectors of more than %d bits in all, expected fewer", verilogMaxBits)
 		}
 		step := int32(1)
@@ -361,25 +365,49 @@ func (r *verilogReader) declareName(d declaration) (int32, error) {
 			}
 		}
 	}
-	switch d.dir {
-	case dirIn:
+	if d.dir == dirIn {
 		for i := range x.width {
-			if err := r.wires.input(x.base+i, at); err != nil {
+			if err := r.wires.declareInput(x.base+i, at); err != nil {
 				return 0, err
 			}
 		}
-	case dirOut:
-		r.outs = append(r.outs, v)
 	}
+	r.inputs()
 	return v, nil
+}
+
+// inputs makes the inputs of the network once all ports have a direction.
+func (r *verilogReader) inputs() {
+	if r.made || r.open > 0 || r.ansi && r.kind != ')' {
+		return
+	}
+	r.made = true
+	for _, v := range r.header {
+		x := &r.vars[v]
+		if x.dir != dirIn {
+			continue
+		}
+		for i := range x.width {
+			r.wires.makeInput(x.base + i)
+		}
+	}
 }
 
 // mentioned reports whether a signal is used or driven.
 func (r *verilogReader) mentioned(sig int32) bool { return r.wires.at[sig].line != 0 }
 
+// mention notes where signals are used first.
+func (r *verilogReader) mention(base, width int32, at pos) {
+	for i := range width {
+		if !r.mentioned(base + i) {
+			r.wires.at[base+i] = at
+		}
+	}
+}
+
 // item reads one item of the module.
 func (r *verilogReader) item() error {
-	const supported = "expected input, output, wire, assign or a gate primitive (and, or, nand, nor, xor, xnor, not, buf)"
+	const supported = "expected input, output, wire, assign or a gate (and, or, nand, nor, xor, xnor, not, buf)"
 	at := r.at
 	switch {
 	case r.kind == tokEOF:
@@ -412,8 +440,6 @@ func (r *verilogReader) item() error {
 			return unsupported(r.errAt(r.at, "delays and strengths are not supported, expected the name of a signal"))
 		}
 		return r.list(r.assign)
-	case r.isWord("reg"), r.isWord("always"), r.isWord("initial"):
-		return unsupported(r.errAt(at, "%s is not supported: sequential and behavioural circuits are not supported, %s", r.token(), supported))
 	case r.kind == tokName:
 		if op, inv, unary, ok := primitive(r.text); ok {
 			if err := r.advance(); err != nil {
@@ -424,9 +450,11 @@ func (r *verilogReader) item() error {
 			}
 			return r.list(func() error { return r.gate(op, inv, unary) })
 		}
-		if isKeyword(r.text) {
-			return unsupported(r.errAt(at, "%s is not supported, %s", r.token(), supported))
+		if isKeyword(r.text) || isSystemVerilog(r.text) {
+			return unsupported(r.errAt(at, "%s is not supported, %s", r.token(), r.remedy(string(r.text))))
 		}
+	case r.kind == tokEscaped && r.text[0] == '$':
+		return r.cell()
 	}
 	if r.kind != tokName && r.kind != tokEscaped {
 		return r.errAt(at, "%s, %s", r.token(), supported)
@@ -437,9 +465,35 @@ func (r *verilogReader) item() error {
 	}
 	switch r.kind {
 	case tokName, tokEscaped, '#', '(':
-		return unsupported(r.errAt(at, "instance of module %s is not supported, %s", name, supported))
+		return unsupported(r.errAt(at, "instance of module %s is not supported, %s", name, r.remedy("instance")))
 	}
 	return r.errAt(at, "%s, %s", name, supported)
+}
+
+// isSystemVerilog tells some words of SystemVerilog (IEEE 1800) that begin an item.
+func isSystemVerilog(word []byte) bool {
+	switch string(word) {
+	case "logic", "bit", "byte", "int", "always_comb", "always_ff", "always_latch", "typedef", "enum", "struct", "import", "interface":
+		return true
+	}
+	return false
+}
+
+// remedy says what is expected in the place of something, and the one command of
+// Yosys that makes the file so.
+func (r *verilogReader) remedy(what string) string {
+	if r.yosys && (what == "reg" || what == "always") {
+		return "expected no registers: expose -evert-dff of Yosys makes ports of them"
+	}
+	sv := ""
+	if isSystemVerilog([]byte(what)) {
+		sv = "-sv "
+	}
+	file := r.file
+	if strings.ContainsAny(file, "<>'\" ;") {
+		file = "design.v"
+	}
+	return fmt.Sprintf("expected a flat netlist, as by yosys -p 'read_verilog %s%s; synth -flatten -auto-top; write_verilog -noattr flat.v'", sv, file)
 }
 
 // list reads elements up to a semicolon.
@@ -468,89 +522,92 @@ func (r *verilogReader) wire(d declaration) error {
 		return err
 	}
 	v := &r.vars[i]
-	return r.driven(v.base, v.width, at)
+	r.sigs = signalRange(r.sigs[:0], v.base, v.width)
+	return r.drivenBy(r.sigs, at)
+}
+
+func signalRange(sigs []int32, base, width int32) []int32 {
+	for i := range width {
+		sigs = append(sigs, base+i)
+	}
+	return sigs
 }
 
 // assign reads "y = expression".
 func (r *verilogReader) assign() error {
-	if r.kind == '{' {
-		return unsupported(r.errAt(r.at, "concatenations are not supported, expected the name of a signal"))
-	}
-	base, width, at, err := r.reference()
+	r.begin()
+	at := r.at
+	sigs, err := r.driven(r.sigs[:0])
 	if err != nil {
 		return err
 	}
+	r.sigs = sigs
 	if err := r.expect('=', "in an assign"); err != nil {
 		return err
 	}
-	return r.driven(base, width, at)
+	return r.drivenBy(sigs, at)
 }
 
-// driven reads the expression that drives width signals from base on.
-func (r *verilogReader) driven(base, width int32, at pos) error {
-	start := int32(len(r.exprs))
-	from := r.at
-	root, err := r.expression()
-	if err != nil {
-		return err
-	}
-	if w := r.exprs[root].width; w != width && w != 0 {
-		return r.errAt(from, "expression of %d bits, expected %d as on the left", w, width)
-	}
-	return r.connect(base, width, root, start, at)
-}
-
-// connect makes an expression the driver of signals. What can be built is built
-// at once, so that only what stands before its drivers takes memory.
-func (r *verilogReader) connect(base, width, root, start int32, at pos) error {
-	end := int32(len(r.exprs))
-	wait := false
-	for bit := range width {
-		a := assignment{sig: base + bit, bit: bit, root: root, start: start, end: end}
-		if !r.known(&a) {
-			if err := r.wires.drive(a.sig, int32(len(r.waiting)), at); err != nil {
-				return err
+// driven appends what an assignment drives, the lowest bit first: a signal, a part of
+// one, or a concatenation of them.
+func (r *verilogReader) driven(sigs []int32) ([]int32, error) {
+	if r.kind == '{' {
+		r.depth++
+		defer func() { r.depth-- }()
+		if r.depth > verilogDepth {
+			return nil, r.errAt(r.at, "concatenation nests deeper than %d, expected a flatter one", verilogDepth)
+		}
+		var list [][]int32
+		bits := 0
+		for r.kind != '}' || list == nil {
+			if err := r.advance(); err != nil { // "{" or ","
+				return nil, err
 			}
-			r.waiting = append(r.waiting, a)
-			wait = true
-			continue
+			one, err := r.driven(nil)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, one)
+			if bits += len(one); bits > verilogMaxWidth {
+				return nil, r.errAt(r.at, "concatenation of more than %d bits, expected fewer", verilogMaxWidth)
+			}
+			if r.kind != ',' && r.kind != '}' {
+				return nil, r.errAt(r.at, "%s, expected \",\" or \"}\" in a concatenation", r.token())
+			}
 		}
-		if err := r.wires.drive(a.sig, defBuilt, at); err != nil {
-			return err
+		for k := len(list) - 1; k >= 0; k-- {
+			sigs = append(sigs, list[k]...)
 		}
-		r.build(&a)
+		return sigs, r.advance()
 	}
-	if !wait {
-		r.exprs = r.exprs[:start]
-		if start == 0 {
-			r.consts = r.consts[:0]
-		}
+	at := r.at
+	v, err := r.name()
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	x := r.vars[v]
+	base, width := x.base, x.width
+	if r.kind == '[' {
+		place, low, bits, err := r.index(&x, at)
+		if err != nil {
+			return nil, err
+		}
+		if place >= 0 {
+			return nil, r.errAt(at, "index that is no number on the left of an assignment, expected a number")
+		}
+		base, width = x.base+low, bits
+	}
+	r.mention(base, width, at)
+	return signalRange(sigs, base, width), nil
 }
 
-func (r *verilogReader) known(a *assignment) bool {
-	for i := a.start; i < a.end; i++ {
-		if e := &r.exprs[i]; e.op == exprRef && r.wires.lit[e.bit(a.bit)] == unset {
-			return false
-		}
+// name consumes the name of a signal and returns its variable.
+func (r *verilogReader) name() (int32, error) {
+	if r.kind != tokEscaped && (r.kind != tokName || isKeyword(r.text)) {
+		return 0, r.errAt(r.at, "%s, expected the name of a signal", r.token())
 	}
-	return true
-}
-
-// bit returns the signal of a bit of a reference. In a vector expression every
-// reference is a vector of the same width, except for the condition of ?:.
-func (e *expr) bit(bit int32) int32 {
-	if e.width == 1 {
-		return e.a
-	}
-	return e.a + bit
-}
-
-func (r *verilogReader) build(a *assignment) {
-	before := r.net.NumNodes()
-	l := r.eval(a.root, a.bit)
-	r.wires.built(a.sig, l, before)
+	v := r.variable(r.text, r.at)
+	return v, r.advance()
 }
 
 func primitive(word []byte) (op exprOp, inv, unary, ok bool) {
@@ -589,13 +646,14 @@ func (r *verilogReader) gate(op exprOp, inv, unary bool) error {
 	if err := r.expect('(', "before the terminals of a gate"); err != nil {
 		return err
 	}
+	r.begin()
 	type terminal struct {
-		start, root int32
-		at          pos
+		root int32
+		at   pos
 	}
 	var terms []terminal
 	for {
-		t := terminal{start: int32(len(r.exprs)), at: r.at}
+		t := terminal{at: r.at}
 		if r.kind == '.' {
 			return unsupported(r.errAt(r.at, "named terminals of a gate are not supported, expected a signal"))
 		}
@@ -603,7 +661,7 @@ func (r *verilogReader) gate(op exprOp, inv, unary bool) error {
 		if t.root, err = r.expression(); err != nil {
 			return err
 		}
-		if w := r.exprs[t.root].width; w > 1 {
+		if w := r.exprs[t.root].own; w > 1 && r.exprs[t.root].op != exprConst {
 			return r.errAt(t.at, "terminal of %d bits, expected one bit", w)
 		}
 		terms = append(terms, t)
@@ -631,343 +689,44 @@ func (r *verilogReader) gate(op exprOp, inv, unary bool) error {
 			return r.errAt(t.at, "output terminal is an expression, expected a signal")
 		}
 		sigs[i] = e.a
+		e.op, e.a = exprConst, 0 // it is not read
 	}
-	start := terms[outs].start
+	r.consts = append(r.consts, number{})
+	for _, t := range terms[:outs] {
+		r.exprs[t.root].a = int32(len(r.consts) - 1)
+	}
 	root := terms[outs].root
 	if unary {
-		r.exprs[root].inv = r.exprs[root].inv != inv
+		if inv {
+			var err error
+			if root, err = r.sign('~', root); err != nil {
+				return err
+			}
+		}
 	} else {
 		for i := outs; i < len(terms)-1; i++ {
 			r.exprs[terms[i].root].next = terms[i+1].root
 		}
-		r.exprs = append(r.exprs, expr{op: op, inv: inv, a: root, next: -1, width: 1})
-		root = int32(len(r.exprs) - 1)
+		var err error
+		if root, err = r.node(expr{op: op, inv: inv, a: root, own: 1}); err != nil {
+			return err
+		}
 	}
 	first := sigs[0]
-	if err := r.connect(first, 1, root, start, terms[0].at); err != nil {
+	if err := r.connect(sigs[:1], root, terms[0].at); err != nil {
 		return err
 	}
 	for i, sig := range sigs[1:] { // the others copy the first
-		start := int32(len(r.exprs))
-		r.exprs = append(r.exprs, expr{op: exprRef, a: first, next: -1, width: 1})
-		if err := r.connect(sig, 1, start, start, terms[i+1].at); err != nil {
+		r.begin()
+		copied, err := r.node(expr{op: exprRef, a: first, n: 1, own: 1})
+		if err != nil {
+			return err
+		}
+		if err := r.connect([]int32{sig}, copied, terms[i+1].at); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// reference reads the name of a signal, with a bit or a part of it: a, a[3],
-// a[3:0].
-func (r *verilogReader) reference() (base, width int32, at pos, err error) {
-	at = r.at
-	if r.kind != tokEscaped && (r.kind != tokName || isKeyword(r.text)) {
-		return 0, 0, at, r.errAt(at, "%s, expected the name of a signal", r.token())
-	}
-	v := r.variable(r.text, at)
-	if err := r.advance(); err != nil {
-		return 0, 0, at, err
-	}
-	x := r.vars[v]
-	base, width = x.base, x.width
-	if r.kind == '[' {
-		if !x.vector {
-			return 0, 0, at, r.errAt(r.at, "%s is not a vector, expected no index", clip(x.name))
-		}
-		if err := r.advance(); err != nil {
-			return 0, 0, at, err
-		}
-		left, err := r.bitIndex(&x)
-		if err != nil {
-			return 0, 0, at, err
-		}
-		right := left
-		if r.kind == ':' {
-			if err := r.advance(); err != nil {
-				return 0, 0, at, err
-			}
-			if right, err = r.bitIndex(&x); err != nil {
-				return 0, 0, at, err
-			}
-			if right > left {
-				return 0, 0, at, r.errAt(at, "part of %s has its bounds the wrong way round, expected the order of its declaration", clip(x.name))
-			}
-		}
-		if err := r.expect(']', "after an index"); err != nil {
-			return 0, 0, at, err
-		}
-		base, width = x.base+right, left-right+1
-	}
-	for i := range width {
-		if !r.mentioned(base + i) {
-			r.wires.at[base+i] = at
-		}
-	}
-	return base, width, at, nil
-}
-
-// bitIndex reads an index of a vector and returns its distance from the least
-// significant bit.
-func (r *verilogReader) bitIndex(x *variable) (int32, error) {
-	at := r.at
-	i, err := r.index("the index of a bit")
-	if err != nil {
-		return 0, err
-	}
-	if i < min(x.msb, x.lsb) || i > max(x.msb, x.lsb) {
-		return 0, r.errAt(at, "index %d of %s, expected one in [%d:%d]", i, clip(x.name), x.msb, x.lsb)
-	}
-	return max(i-x.lsb, x.lsb-i), nil
-}
-
-// Precedence of the binary operators, the weakest first (IEEE 1364-2005, table
-// 5-4).
-const (
-	precOrOr = iota
-	precAndAnd
-	precOr
-	precXor
-	precAnd
-	precUnary
-)
-
-// expression reads an expression and returns its node.
-func (r *verilogReader) expression() (int32, error) {
-	r.depth++
-	defer func() { r.depth-- }()
-	if r.depth > verilogDepth {
-		return 0, r.errAt(r.at, "expression nests deeper than %d, expected a flatter one", verilogDepth)
-	}
-	cond, err := r.binary(precOrOr)
-	if err != nil || r.kind != '?' {
-		return cond, err
-	}
-	at := r.at
-	if w := r.exprs[cond].width; w > 1 {
-		return 0, r.errAt(at, "condition of %d bits, expected one bit", w)
-	}
-	if err := r.advance(); err != nil {
-		return 0, err
-	}
-	then, err := r.expression()
-	if err != nil {
-		return 0, err
-	}
-	if err := r.expect(':', "in a conditional expression"); err != nil {
-		return 0, err
-	}
-	other, err := r.expression()
-	if err != nil {
-		return 0, err
-	}
-	width, err := r.oneWidth(r.exprs[then].width, r.exprs[other].width, at)
-	if err != nil {
-		return 0, err
-	}
-	r.exprs[cond].next = then
-	r.exprs[then].next = other
-	return r.node(expr{op: exprMux, a: cond, width: width}), nil
-}
-
-func (r *verilogReader) node(e expr) int32 {
-	e.next = -1
-	r.exprs = append(r.exprs, e)
-	return int32(len(r.exprs) - 1)
-}
-
-func (r *verilogReader) oneWidth(a, b int32, at pos) (int32, error) {
-	if a != b && a != 0 && b != 0 {
-		return 0, r.errAt(at, "operands of %d and %d bits, expected the same width", a, b)
-	}
-	return max(a, b), nil
-}
-
-// binary reads a chain of operators of one precedence, as one node.
-func (r *verilogReader) binary(prec int) (int32, error) {
-	if prec == precUnary {
-		return r.unary()
-	}
-	first, err := r.binary(prec + 1)
-	if err != nil {
-		return 0, err
-	}
-	var e expr
-	last := first
-	for {
-		at := r.at
-		xnor := false
-		switch {
-		case prec == precOrOr && r.kind == tokOrOr, prec == precOr && r.kind == '|':
-			e.op = exprOr
-		case prec == precAndAnd && r.kind == tokAndAnd, prec == precAnd && r.kind == '&':
-			e.op = exprAnd
-		case prec == precXor && (r.kind == '^' || r.kind == tokXnor):
-			e.op = exprXor
-			xnor = r.kind == tokXnor
-		default:
-			if last == first {
-				return first, nil
-			}
-			e.a = first
-			return r.node(e), nil
-		}
-		if err := r.advance(); err != nil {
-			return 0, err
-		}
-		operand, err := r.binary(prec + 1)
-		if err != nil {
-			return 0, err
-		}
-		if last == first {
-			e.width = r.exprs[first].width
-		}
-		if e.width, err = r.oneWidth(e.width, r.exprs[operand].width, at); err != nil {
-			return 0, err
-		}
-		if prec <= precAndAnd && e.width > 1 {
-			return 0, r.errAt(at, "logical operator on %d bits, expected one bit", e.width)
-		}
-		e.inv = e.inv != xnor
-		r.exprs[last].next = operand
-		last = operand
-	}
-}
-
-// unary reads an operand with the complements before it.
-func (r *verilogReader) unary() (int32, error) {
-	inv, not := false, false
-	at := r.at
-	for r.kind == '~' || r.kind == '!' {
-		inv = !inv
-		not = not || r.kind == '!'
-		if err := r.advance(); err != nil {
-			return 0, err
-		}
-	}
-	var e int32
-	switch r.kind {
-	case '(':
-		if err := r.advance(); err != nil {
-			return 0, err
-		}
-		var err error
-		if e, err = r.expression(); err != nil {
-			return 0, err
-		}
-		if err := r.expect(')', "after an expression"); err != nil {
-			return 0, err
-		}
-	case tokNumber:
-		width := r.width
-		if width == 0 && r.value > 1 {
-			width = 32 // what IEEE 1364 says of a plain number
-		}
-		r.consts = append(r.consts, r.value)
-		e = r.node(expr{op: exprConst, a: int32(len(r.consts) - 1), width: width})
-		if err := r.advance(); err != nil {
-			return 0, err
-		}
-	case tokName, tokEscaped:
-		base, width, _, err := r.reference()
-		if err != nil {
-			return 0, err
-		}
-		e = r.node(expr{op: exprRef, a: base, width: width})
-	case '{':
-		return 0, unsupported(r.errAt(r.at, "concatenations are not supported, expected a signal, a constant, ~ or \"(\""))
-	case '&', '|', '^', tokXnor, '+', '-':
-		return 0, unsupported(r.errAt(r.at, "%s before an operand is not supported, expected a signal, a constant, ~ or \"(\"", r.token()))
-	default:
-		return 0, r.errAt(r.at, "%s, expected a signal, a constant, ~ or \"(\"", r.token())
-	}
-	switch r.kind {
-	case '+', '-', '*', '/', '%', '<', '>', '=':
-		return 0, unsupported(r.errAt(r.at, "operator %s is not supported, expected ~ & | ^ ~^ && || or ?:", r.token()))
-	}
-	if not && r.exprs[e].width > 1 {
-		return 0, r.errAt(at, "logical operator on %d bits, expected one bit", r.exprs[e].width)
-	}
-	if inv {
-		// A plain 0 or 1 of no width is complemented bit by bit, as any constant.
-		r.exprs[e].inv = !r.exprs[e].inv
-	}
-	return e, nil
-}
-
-// eval appends the gates of one bit of an expression. Its depth is that of the
-// expression, which is limited.
-func (r *verilogReader) eval(i, bit int32) Lit {
-	e := &r.exprs[i]
-	switch e.op {
-	case exprRef:
-		return r.wires.lit[e.bit(bit)].NotIf(e.inv)
-	case exprConst:
-		v := r.consts[e.a]
-		if e.width != 1 && bit < 64 {
-			v >>= bit
-		} else if e.width != 1 {
-			v = 0
-		}
-		return Lit(v & 1).NotIf(e.inv)
-	case exprOr:
-		if l, ok := r.majority(e, bit); ok {
-			return l.NotIf(e.inv)
-		}
-	}
-	from := len(r.lits)
-	for c := e.a; c >= 0; c = r.exprs[c].next {
-		l := r.eval(c, bit)
-		r.lits = append(r.lits, l)
-	}
-	in := r.lits[from:]
-	var l Lit
-	switch e.op {
-	case exprAnd:
-		l = r.net.AndAll(in)
-	case exprOr:
-		l = r.net.OrAll(in)
-	case exprXor:
-		l = r.net.xorChain(in)
-	case exprMux:
-		l = r.net.Mux(in[0], in[1], in[2])
-	}
-	r.lits = r.lits[:from]
-	return l.NotIf(e.inv)
-}
-
-// majority builds (a & b) | (a & c) | (b & c) as one gate. The operands must be
-// signals or constants: there is nothing to build before it is known to match.
-func (r *verilogReader) majority(e *expr, bit int32) (Lit, bool) {
-	var p [3][2]Lit
-	n := 0
-	for c := e.a; c >= 0; c = r.exprs[c].next {
-		and := &r.exprs[c]
-		if n == 3 || and.op != exprAnd || and.inv {
-			return 0, false
-		}
-		k := 0
-		for d := and.a; d >= 0; d = r.exprs[d].next {
-			leaf := &r.exprs[d]
-			if k == 2 || leaf.op != exprRef && leaf.op != exprConst {
-				return 0, false
-			}
-			p[n][k] = r.eval(d, bit)
-			k++
-		}
-		n++
-	}
-	if n != 3 {
-		return 0, false
-	}
-	for i := range 8 {
-		x, y := p[0][i&1], p[0][1-i&1]
-		x2, z := p[1][i>>1&1], p[1][1-i>>1&1]
-		y2, z2 := p[2][i>>2&1], p[2][1-i>>2&1]
-		if x == x2 && y == y2 && z == z2 {
-			return r.net.Maj(x, y, z), true
-		}
-	}
-	return 0, false
 }
 
 // xorChain appends the parity of literals as a chain of three-input gates, with
@@ -997,30 +756,58 @@ func (r *verilogReader) finish() error {
 			return r.errAt(v.at, "port %s has no direction, expected an input or output declaration", clip(v.name))
 		}
 	}
+	r.tieUnused()
 	err := r.wires.resolve(len(r.waiting),
 		func(d int32) int32 { return r.waiting[d].sig },
-		func(d int32, buf []int32) []int32 {
-			a := &r.waiting[d]
-			for i := a.start; i < a.end; i++ {
-				if e := &r.exprs[i]; e.op == exprRef {
-					buf = append(buf, e.bit(a.bit))
-				}
-			}
-			return buf
-		},
-		func(d int32) { r.build(&r.waiting[d]) })
+		func(d int32, buf []int32) []int32 { return r.needs(&r.waiting[d], buf) },
+		func(d int32) { r.build(&r.waiting[d], -1) })
 	if err != nil {
 		return err
 	}
 	var sigs []int32
-	for _, v := range r.outs {
+	for _, v := range r.header {
 		x := &r.vars[v]
-		for i := range x.width {
-			if !r.mentioned(x.base + i) {
-				r.wires.at[x.base+i] = x.at
-			}
-			sigs = append(sigs, x.base+i)
+		if x.dir != dirOut {
+			continue
 		}
+		r.mention(x.base, x.width, x.at)
+		sigs = signalRange(sigs, x.base, x.width)
 	}
 	return r.wires.outputs(sigs)
+}
+
+// tieUnused makes signals 0 that nothing drives and no output depends on. Yosys leaves
+// such signals behind.
+func (r *verilogReader) tieUnused() {
+	var undriven []int32
+	for sig, def := range r.wires.def {
+		if def == defNone && r.mentioned(int32(sig)) {
+			undriven = append(undriven, int32(sig))
+		}
+	}
+	if undriven == nil {
+		return
+	}
+	used := make([]bool, len(r.wires.def))
+	seen := make([]bool, len(r.waiting))
+	var open []int32
+	for _, v := range r.header {
+		if x := &r.vars[v]; x.dir == dirOut {
+			open = signalRange(open, x.base, x.width)
+		}
+	}
+	for len(open) > 0 {
+		sig := open[len(open)-1]
+		open = open[:len(open)-1]
+		used[sig] = true
+		if def := r.wires.def[sig]; def >= 0 && !seen[def] {
+			seen[def] = true
+			open = r.needs(&r.waiting[def], open)
+		}
+	}
+	for _, sig := range undriven {
+		if !used[sig] {
+			r.wires.def[sig], r.wires.lit[sig] = defBuilt, False
+		}
+	}
 }

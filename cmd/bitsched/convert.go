@@ -9,6 +9,7 @@ import (
 
 	"github.com/bitsched/bitsched/masim"
 	"github.com/bitsched/bitsched/netlist"
+	"github.com/bitsched/bitsched/netlist/gen"
 )
 
 const convertLong = `Convert reads a circuit in one format and writes it in another. The input
@@ -59,13 +60,14 @@ func (a *app) convertCommand() *cobra.Command {
 // readCircuit reads a circuit from a file or, for "-", from stdin, until ctx ends.
 func (a *app) readCircuit(ctx context.Context, path string, line *progressLine) (*netlist.Network, error) {
 	line.phase("reading " + fileName(path))
+	o := netlist.ReadOptions{Words: gen.Words{}}
 	if path != "-" {
-		return masim.ReadCircuit(ctx, func() (*netlist.Network, error) { return netlist.ReadFile(path) })
+		return masim.ReadCircuit(ctx, func() (*netlist.Network, error) { return netlist.ReadFileWith(path, o) })
 	}
 	if f, ok := a.stdin.(*os.File); ok {
 		if st, err := f.Stat(); err == nil && st.IsDir() {
 			return nil, fmt.Errorf("%s: is a directory, expected a circuit", stdinName)
 		}
 	}
-	return masim.ReadCircuit(ctx, func() (*netlist.Network, error) { return netlist.Read(a.stdin, stdinName, netlist.ReadOptions{}) })
+	return masim.ReadCircuit(ctx, func() (*netlist.Network, error) { return netlist.Read(a.stdin, stdinName, o) })
 }
