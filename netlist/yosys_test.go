@@ -149,10 +149,10 @@ module tree(input [3:0] x, y, input cin, output [3:0] s, output cout);
   assign cout = c[4];
 endmodule
 `,
-	"mac": `module mac(input signed [4:0] a, b, input signed [9:0] acc, input [0:7] v, input [2:0] i, output signed [10:0] y, output [2:0] n, output vi, output [3:0] part);
+	"mac": `module mac(input signed [3:0] a, b, input signed [7:0] acc, input [0:7] v, input [2:0] i, output signed [8:0] y, output [2:0] n, output vi, output [3:0] part);
   integer k;
   reg [2:0] count;
-  always @* begin count = 0; for (k = 0; k < 5; k = k + 1) count = count + a[k]; end
+  always @* begin count = 0; for (k = 0; k < 4; k = k + 1) count = count + a[k]; end
   assign n = count;
   assign y = a * b + acc;
   assign vi = v[i];
