@@ -1,0 +1,704 @@
+package mapping
+
+import (
+	"math/bits"
+
+	"github.com/bitsched/bitsched/lowering/mapping/platform"
+)
+
+// Part is what cycles are spent on. The parts of a [Cost] sum to its cycles.
+type Part uint8
+
+// The parts.
+const (
+	OffChip    Part = iota // waiting for loads from and stores to off-chip memory
+	Distribute             // waiting for operands on links, and writing them into units
+	Program                // writing matrices into crossbars, columns into banks
+	Compute                // products and sums
+	Reduce                 // sums over bitlines and over units
+	Drain                  // reading results out
+	Transpose              // waiting for links that turn words into bit rows
+	Sync                   // latencies of links at the ends of phases
+	Idle                   // waiting for rows of banks to open
+	NumParts
+)
+
+func (p Part) String() string {
+	return [...]string{"off-chip", "distribute", "program", "compute", "reduce", "drain", "transpose", "sync", "idle"}[p]
+}
+
+// Cost is what a mapping takes.
+type Cost struct {
+	Cycles int64 // of the unit's clock
+	Parts  [NumParts]int64
+	Waves  int64 // invocations of each unit
+	// Traffic has the bytes that pass the link into one group of each level, and, at
+	// the end, those from and to off-chip memory.
+	Traffic [platform.MaxLevels + 1]int64
+	Units   int64 // that compute
+}
+
+// Violation is the first rule that a mapping breaks; 0 is none.
+type Violation uint8
+
+// The rules, in the order in which they are looked at.
+const (
+	Legal      Violation = iota
+	BadBinding           // B1 or B2
+	BadProduct           // factors of a loop below its extent
+	BadDims              // B4, and sizes of dimensions
+	BadFanOut            // more groups than a level has
+	BadColumns           // columns of a unit
+	BadRows              // rows, or registers, of a unit
+	BadBuffer            // capacity of the buffer
+	BadLength            // more than 2^40 invocations
+	BadSplit             // B3
+	NumViolations
+)
+
+func (v Violation) String() string {
+	return [...]string{"legal", "binding (B1, B2)", "factors below extent", "dimension", "fan-out", "columns", "rows", "buffer", "length", "split loop (B3)"}[v]
+}
+
+const maxWaves = 1 << 40
+
+// shape is what follows from the factors, whatever the order of loops.
+type shape struct {
+	m        *Mapping
+	f        *functionInfo
+	size     [3]int64 // of the dimensions
+	inner    int64    // accumulators beside each other
+	tileDim  [MaxLoops]int64
+	tileUnit [MaxLoops]int64                     // dimensions and inner
+	tile     [platform.MaxLevels][MaxLoops]int64 // with levels up to one
+	tileChip [MaxLoops]int64                     // with waves
+	spatial  [platform.MaxLevels]int64           // product of a level
+	reduce   [platform.MaxLevels]int64           // of it over reductions
+	waveLoop uint16                              // loops with factors in time
+	tileLoop uint16
+	timeRed  int64 // factors of reductions in time
+	termsDim int64 // products a unit adds into one place
+}
+
+// price is the cycles of the steps of a mapping.
+type price struct {
+	unit      [NumParts]int64                  // an invocation
+	write     [3]int64                         // of an operand that changes, in the unit
+	finish    [NumParts]int64                  // of a result, in the unit
+	load      [3][platform.MaxLevels + 1]int64 // bytes by level, off chip at the end
+	drain     [platform.MaxLevels + 1]int64
+	tileLoad  [3]int64 // bytes from off chip
+	tileDrain int64
+	bankWrite int64 // once, at the start
+	columns   int64
+}
+
+// Cost prices a mapping. It allocates nothing. The orders of loops must be
+// permutations, which [Problem.Check] looks at.
+func (q *Problem) Cost(m *Mapping, c *Cost) Violation {
+	var s shape
+	var p price
+	if v := q.shape(m, &s); v != Legal {
+		return v
+	}
+	if v := q.price(&s, &p); v != Legal {
+		return v
+	}
+	return q.total(&s, &p, c)
+}
+
+// shape works out sizes and looks at what they must keep.
+func (q *Problem) shape(m *Mapping, s *shape) Violation {
+	if int(m.Function) >= len(q.functions) {
+		return BadBinding
+	}
+	s.m, s.f = m, &q.functions[m.Function]
+	swap := 0
+	if m.Swap {
+		swap = 1
+	}
+	if !s.f.ok[swap] {
+		return BadBinding
+	}
+	for sl := range NumSlots {
+		used := uint16(0)
+		for l := range q.loops {
+			if m.Factor[sl][l] > 1 {
+				used |= 1 << l
+			}
+		}
+		if used&^s.f.legal[swap][sl] != 0 {
+			return BadBinding
+		}
+		if sl == SlotWave {
+			s.waveLoop = used
+		} else if sl == SlotTile {
+			s.tileLoop = used
+		}
+	}
+	s.size, s.inner, s.timeRed, s.termsDim = [3]int64{1, 1, 1}, 1, 1, 1
+	for i := range s.spatial {
+		s.spatial[i], s.reduce[i] = 1, 1
+	}
+	for l := range q.loops {
+		n := int64(1)
+		dims := 0
+		red := q.reduction>>l&1 == 1
+		for d := range s.f.dims {
+			x := int64(m.Factor[SlotDim+d][l])
+			n *= x
+			s.size[d] *= x
+			if x > 1 {
+				dims++
+			}
+			if red {
+				s.termsDim *= x
+			}
+		}
+		if q.Options.Paper && dims > 1 {
+			return BadSplit
+		}
+		s.tileDim[l] = n
+		n *= int64(m.Factor[SlotInner][l])
+		s.inner *= int64(m.Factor[SlotInner][l])
+		s.tileUnit[l] = n
+		for i := range q.levels {
+			x := int64(m.Factor[SlotLevel+i][l])
+			n *= x
+			s.spatial[i] *= x
+			if red {
+				s.reduce[i] *= x
+			}
+			s.tile[i][l] = n
+		}
+		w, t := int64(m.Factor[SlotWave][l]), int64(m.Factor[SlotTile][l])
+		n *= w
+		s.tileChip[l] = n
+		if red {
+			s.timeRed *= w * t
+		}
+		if n*t < int64(q.extent[l]) {
+			return BadProduct
+		}
+		if n > 1<<31 || t > 1<<31 {
+			return BadLength
+		}
+	}
+	for d := range s.f.dims {
+		if s.size[d] > int64(s.f.maxSize[d]) {
+			return BadDims
+		}
+		if q.Options.Paper && s.size[d] == 1 && !q.unitLoop(m, s.f, d) {
+			return BadDims
+		}
+	}
+	for i := range q.levels {
+		if s.spatial[i] > int64(q.fanOut[i]) {
+			return BadFanOut
+		}
+	}
+	return Legal
+}
+
+// unitLoop reports whether a dimension of size 1 may be taken for one that a loop of
+// extent 1 is bound to.
+func (q *Problem) unitLoop(m *Mapping, f *functionInfo, d int) bool {
+	swap := 0
+	if m.Swap {
+		swap = 1
+	}
+	for l := range q.loops {
+		if q.extent[l] == 1 && f.legal[swap][SlotDim+d]>>l&1 == 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// ceilDiv divides and rounds up.
+func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }
+
+// bytesOf returns the bytes of elements.
+func bytesOf(elements, bits int64) int64 { return (elements*bits + 7) >> 3 }
+
+// price works out what the steps take, and looks at capacities.
+func (q *Problem) price(s *shape, p *price) Violation {
+	var v Violation
+	switch {
+	case q.mac != nil:
+		v = q.priceArray(s, p)
+	case q.Platform.Crossbar != nil && q.Platform.Executor == platform.CrossbarExecutor:
+		v = q.priceCrossbar(s, p)
+	default:
+		v = q.priceSIMD(s, p)
+	}
+	if v != Legal {
+		return v
+	}
+	return q.priceLinks(s, p)
+}
+
+// priceLinks works out the bytes of loads and drains.
+func (q *Problem) priceLinks(s *shape, p *price) Violation {
+	m := s.m
+	kept := int64(0)
+	for o := range 3 {
+		t := &q.tensors[m.Tensor(o)]
+		width := t.bits
+		if o == Dst {
+			width = int64(q.accBits)
+		}
+		below := t.elements(&s.tileUnit)
+		for i := range q.levels {
+			here := t.elements(&s.tile[i])
+			b := bytesOf(here, width)
+			if o != Dst && !q.Platform.Levels[i].Multicast {
+				b = bytesOf(below, width) * s.spatial[i]
+			}
+			if o == Dst && q.Platform.Levels[i].NoReduction {
+				b *= s.reduce[i]
+			}
+			below = here
+			if o == Dst {
+				p.drain[i] = b
+			} else {
+				p.load[o][i] = b
+			}
+		}
+		if q.buffer == 0 {
+			continue
+		}
+		if !m.Keep[o] {
+			if o == Dst {
+				// A sum that is not finished comes back.
+				w := int64(q.outBits)
+				if s.partialOut(q, s.waveLoop|s.tileLoop) {
+					w = 2 * width
+				}
+				p.drain[q.levels] = bytesOf(below, w)
+			} else {
+				p.load[o][q.levels] = bytesOf(below, width)
+			}
+			continue
+		}
+		chip := t.elements(&s.tileChip)
+		b := bytesOf(chip, width)
+		if m.DoubleTile && t.indexed&s.tileLoop != 0 {
+			kept += 2 * b
+		} else {
+			kept += b
+		}
+		if o == Dst {
+			w := int64(q.outBits)
+			if s.partialOut(q, s.tileLoop) {
+				w = 2 * width
+			}
+			p.tileDrain = bytesOf(chip, w)
+		} else {
+			p.tileLoad[o] = b
+		}
+	}
+	if kept > q.buffer && q.buffer > 0 {
+		return BadBuffer
+	}
+	return Legal
+}
+
+// partialOut reports whether results leave before all their products are added: loops
+// in time that reduce, and others that come round.
+func (s *shape) partialOut(q *Problem, loops uint16) bool {
+	return loops&q.reduction != 0 && loops&q.tensors[Dst].indexed != 0
+}
+
+// linkTime returns the cycles of bytes on the links of all levels at once, and which
+// part they are.
+func (q *Problem) linkTime(bytes *[platform.MaxLevels + 1]int64, drain bool) (int64, Part) {
+	best, part := int64(0), Distribute
+	if drain {
+		part = Drain
+	}
+	lat := int64(0)
+	for i := range q.levels {
+		if bytes[i] == 0 {
+			continue
+		}
+		lat += q.latency[i]
+		if t := ceilDiv(bytes[i]*1000, q.milli[i]); t > best {
+			best = t
+			if drain {
+				part = Drain
+			} else {
+				part = Distribute
+			}
+			if q.Platform.Levels[i].Transpose {
+				part = Transpose
+			}
+		}
+	}
+	if b := bytes[q.levels]; b > 0 && q.offMilli > 0 {
+		lat += q.offLatency
+		if t := ceilDiv(b*1000, q.offMilli); t > best {
+			best, part = t, OffChip
+		}
+	}
+	if best == 0 {
+		return 0, part
+	}
+	return best + lat, part
+}
+
+func (q *Problem) offTime(bytes int64) int64 {
+	if bytes == 0 {
+		return 0
+	}
+	return ceilDiv(bytes*1000, q.offMilli) + q.offLatency
+}
+
+// loadTime returns the cycles of loading operands, a mask, over links.
+func (q *Problem) loadTime(p *price, mask uint8) (int64, Part) {
+	if q.Platform.Executor == platform.SIMDExecutor || mask&3 == 0 {
+		return 0, Distribute
+	}
+	var sum [platform.MaxLevels + 1]int64
+	for o := range 2 {
+		if mask>>o&1 == 1 {
+			for i := range sum {
+				sum[i] += p.load[o][i]
+			}
+		}
+	}
+	return q.linkTime(&sum, false)
+}
+
+// nest is the loops of a slot in time from the outermost, with what changes when each
+// of them goes on and those within begin anew.
+type nest struct {
+	n       int
+	count   [MaxLoops]int64
+	changed [MaxLoops]uint8 // operands
+}
+
+// nestOf lists the loops of a slot; inner are operands that change with any of them.
+func (s *shape) nestOf(q *Problem, order *[MaxLoops]uint8, slot int, inner uint8, out *nest) {
+	out.n = 0
+	for i := range q.loops {
+		l := order[i]
+		if f := s.m.Factor[slot][l]; f > 1 {
+			out.count[out.n] = int64(f)
+			c := uint8(0)
+			for o := range 3 {
+				c |= uint8(q.tensors[s.m.Tensor(o)].indexed>>l&1) << o
+			}
+			out.changed[out.n] = c
+			out.n++
+		}
+	}
+	mask := inner
+	for i := out.n - 1; i >= 0; i-- {
+		mask |= out.changed[i]
+		out.changed[i] = mask
+	}
+}
+
+// ends marks the start and the end of a nest in the place of a loop.
+const ends = -1
+
+// total sums the phases. Which follow each other is known: between two steps of an
+// outer loop the innermost one runs from end to end.
+func (q *Problem) total(s *shape, p *price, c *Cost) Violation {
+	var waves, tiles, chip nest
+	s.nestOf(q, &s.m.Wave, SlotWave, 0, &waves)
+	all := uint8(0)
+	if waves.n > 0 {
+		all = waves.changed[0]
+	}
+	s.nestOf(q, &s.m.Tile, SlotTile, all, &tiles)
+	s.nestOf(q, &s.m.Tile, SlotTile, 0, &chip)
+	nw, nt := int64(1), int64(1)
+	for i := range waves.n {
+		nw *= waves.count[i]
+	}
+	for i := range tiles.n {
+		nt *= tiles.count[i]
+	}
+	if hi, lo := bits.Mul64(uint64(nw), uint64(nt)); hi != 0 || lo > maxWaves {
+		return BadLength
+	}
+	*c = Cost{Waves: nw * nt, Units: 1}
+	for i := range q.levels {
+		c.Units *= s.spatial[i]
+	}
+	t := summer{q: q, s: s, p: p, c: c, waves: &waves, tiles: &tiles, chip: &chip, nw: nw, nt: nt}
+	for i := range NumParts {
+		t.unit += p.unit[i]
+		t.finish += p.finish[i]
+	}
+	t.drainTime, t.drainPart = q.linkTime(&p.drain, true)
+	if q.Platform.Executor == platform.SIMDExecutor {
+		t.drainTime = 0
+	}
+	t.sum()
+	for i := range NumParts {
+		c.Cycles += c.Parts[i]
+	}
+	return Legal
+}
+
+// summer adds phases up.
+type summer struct {
+	q            *Problem
+	s            *shape
+	p            *price
+	c            *Cost
+	waves, tiles *nest
+	chip         *nest
+	nw, nt       int64
+	unit, finish int64
+	drainTime    int64
+	drainPart    Part
+}
+
+// each calls f with every pair of steps around an iteration of a nest of total
+// iterations, and how often the pair occurs.
+func (t *summer) each(n *nest, total int64, f func(t *summer, prev, next int, count int64)) {
+	if n.n == 0 {
+		f(t, ends, ends, 1)
+		return
+	}
+	last := n.n - 1
+	if n.count[last] > 2 {
+		f(t, last, last, (n.count[last]-2)*(total/n.count[last]))
+	}
+	f(t, ends, last, 1)
+	f(t, last, ends, 1)
+	outer := int64(1)
+	for j := range last {
+		count := (n.count[j] - 1) * outer
+		f(t, j, last, count)
+		f(t, last, j, count)
+		outer *= n.count[j]
+	}
+}
+
+func (t *summer) add(part Part, count, cycles int64) { t.c.Parts[part] += count * cycles }
+
+// writes adds the cycles of units that take operands, and returns one phase's.
+func (t *summer) writes(mask uint8, count int64) int64 {
+	n := int64(0)
+	for o := range 3 {
+		if mask>>o&1 == 1 && t.p.write[o] > 0 {
+			part := Distribute
+			if o == Src1 {
+				part = t.q.src1Part()
+			}
+			t.add(part, count, t.p.write[o])
+			n += t.p.write[o]
+		}
+	}
+	return n
+}
+
+// src1Part is what writing the first source counts as.
+func (q *Problem) src1Part() Part {
+	switch q.Platform.Executor {
+	case platform.CrossbarExecutor:
+		return Program
+	case platform.SIMDExecutor:
+		return Idle
+	}
+	return Distribute
+}
+
+func (t *summer) traffic(mask uint8, count int64) {
+	for o := range 2 {
+		if mask>>o&1 == 1 {
+			for i := range t.q.levels + 1 {
+				t.c.Traffic[i] += count * t.p.load[o][i]
+			}
+		}
+	}
+	if mask>>Dst&1 == 1 {
+		for i := range t.q.levels + 1 {
+			t.c.Traffic[i] += count * t.p.drain[i]
+		}
+	}
+}
+
+// phase adds a wave between two steps that are not both ends of a tile.
+func (t *summer) phase(count int64, next, prev uint8) {
+	unit := t.unit
+	for i := range NumParts {
+		t.add(i, count, t.p.unit[i])
+	}
+	if next>>Dst&1 == 1 {
+		for i := range NumParts {
+			t.add(i, count, t.p.finish[i])
+		}
+		unit += t.finish
+	}
+	if next&lastWave == 0 {
+		unit += t.writes(next, count)
+	}
+	load, part := t.q.loadTime(t.p, next)
+	if !t.s.m.Double {
+		t.add(part, count, load)
+		if next>>Dst&1 == 1 {
+			t.add(t.drainPart, count, t.drainTime)
+		}
+		return
+	}
+	longest := load
+	if prev>>Dst&1 == 1 && t.drainTime > longest {
+		longest, part = t.drainTime, t.drainPart
+	}
+	if longest > unit {
+		t.add(part, count, longest-unit)
+	}
+}
+
+// sum adds all tiles.
+func (t *summer) sum() {
+	if t.p.bankWrite > 0 {
+		t.add(Program, 1, t.p.bankWrite)
+	}
+	t.each(t.tiles, t.nt, (*summer).tile)
+}
+
+// startMask is the operands that the first tile loads into units: static ones that
+// stay there are loaded already.
+func (t *summer) startMask() uint8 {
+	mask := uint8(7)
+	time := t.s.waveLoop | t.s.tileLoop
+	for o := range 2 {
+		x := &t.q.tensors[t.s.m.Tensor(o)]
+		if x.static && !t.q.Options.Cold && x.indexed&time == 0 {
+			mask &^= 1 << o
+		}
+	}
+	return mask
+}
+
+// tile adds tiles between two steps.
+func (t *summer) tile(prev, next int, count int64) {
+	enter, leave := t.startMask(), uint8(7)
+	if prev != ends {
+		enter = t.tiles.changed[prev]
+	}
+	if next != ends {
+		leave = t.tiles.changed[next]
+	}
+	before := t.tileCycles()
+	// Operands before the first wave, waves, the result of the last one.
+	t.writes(enter, count)
+	load, part := t.q.loadTime(t.p, enter)
+	t.add(part, count, load)
+	t.traffic(enter&3, count)
+	t.inner(count, leave)
+	if leave>>Dst&1 == 1 && t.s.m.Double {
+		t.add(t.drainPart, count, t.drainTime)
+	}
+	if leave>>Dst&1 == 1 {
+		t.traffic(1<<Dst, count)
+	}
+	t.offChip(prev, next, count, (t.tileCycles()-before)/count)
+}
+
+func (t *summer) tileCycles() int64 {
+	n := int64(0)
+	for i := range NumParts {
+		n += t.c.Parts[i]
+	}
+	return n
+}
+
+// inner adds the waves of count tiles whose last result leaves by the mask.
+func (t *summer) inner(count int64, leave uint8) {
+	n := t.waves
+	if n.n == 0 {
+		t.phase(count, leave&(1<<Dst)|lastWave, 0)
+		return
+	}
+	last := n.n - 1
+	c := n.changed[last]
+	if n.count[last] > 2 {
+		k := (n.count[last] - 2) * (t.nw / n.count[last])
+		t.phase(k*count, c, c)
+		t.traffic(c, k*count)
+	}
+	t.phase(count, c, 0)
+	t.traffic(c, count)
+	t.phase(count, leave&(1<<Dst)|lastWave, c)
+	outer := int64(1)
+	for j := range last {
+		k := (n.count[j] - 1) * outer * count
+		t.phase(k, c, n.changed[j])
+		t.phase(k, n.changed[j], c)
+		t.traffic(c, k)
+		t.traffic(n.changed[j], k)
+		outer *= n.count[j]
+	}
+}
+
+// lastWave marks the wave after which nothing is loaded or cleared: the result leaves,
+// what follows belongs to the next tile.
+const lastWave = 1 << 7
+
+// offChip adds what loading and storing tiles of the buffer takes beyond the cycles of
+// a tile.
+func (t *summer) offChip(prev, next int, count, cycles int64) {
+	if t.q.buffer == 0 {
+		return
+	}
+	m := t.s.m
+	loads := func(mask uint8) int64 {
+		n := int64(0)
+		for o := range 2 {
+			if mask>>o&1 == 1 {
+				n += t.p.tileLoad[o]
+			}
+		}
+		return n
+	}
+	mask := func(step int, start bool) uint8 {
+		if step != ends {
+			return t.chip.changed[step]
+		}
+		if !start {
+			return 1 << Dst
+		}
+		all := uint8(3)
+		for o := range 2 {
+			x := &t.q.tensors[m.Tensor(o)]
+			if x.static && !t.q.Options.Cold && x.indexed&t.s.tileLoop == 0 {
+				all &^= 1 << o
+			}
+		}
+		return all
+	}
+	off := t.q.levels
+	if prev == ends {
+		b := loads(mask(prev, true))
+		t.add(OffChip, count, t.q.offTime(b))
+		t.c.Traffic[off] += count * b
+	}
+	nextMask := mask(next, false)
+	loadBytes, drainBytes := loads(nextMask), int64(0)
+	if nextMask>>Dst&1 == 1 {
+		drainBytes = t.p.tileDrain
+	}
+	t.c.Traffic[off] += count * (loadBytes + drainBytes)
+	if !m.DoubleTile {
+		t.add(OffChip, count, t.q.offTime(loadBytes)+t.q.offTime(drainBytes))
+		return
+	}
+	before := int64(0)
+	if prev != ends && t.chip.changed[prev]>>Dst&1 == 1 {
+		before = t.p.tileDrain
+	}
+	if x := t.q.offTime(loadBytes) + t.q.offTime(before); x > cycles {
+		t.add(OffChip, count, x-cycles)
+	}
+	if next == ends {
+		t.add(OffChip, count, t.q.offTime(drainBytes))
+	}
+}

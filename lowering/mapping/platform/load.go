@@ -1,0 +1,274 @@
+package platform
+
+import (
+	"bytes"
+	"cmp"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/parser"
+)
+
+//go:embed data/*.yaml
+var data embed.FS
+
+func mapsKeys[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }
+
+// ErrUnknown is wrapped by the error of a name that no platform has.
+var ErrUnknown = errors.New("unknown platform")
+
+// Names lists the platforms that come with the program, those of the paper first.
+func Names() []string {
+	names := []string{"logic-sram", "mvm-reram", "pnm-hbm"}
+	files, _ := fs.ReadDir(data, "data") // embedded: there is no error
+	for _, f := range files {
+		name := strings.TrimSuffix(f.Name(), ".yaml")
+		known := false
+		for _, n := range names {
+			known = known || n == name
+		}
+		if !known {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Load reads a platform by name, or from a file (with a . or / in its name).
+func Load(nameOrFile string) (*Platform, error) {
+	if !strings.ContainsAny(nameOrFile, "./") {
+		text, err := data.ReadFile(path.Join("data", nameOrFile+".yaml"))
+		if err != nil {
+			return nil, fmt.Errorf("platform: %w %q, expected one of %s, or a file", ErrUnknown, nameOrFile, strings.Join(Names(), ", "))
+		}
+		return Parse(bytes.NewReader(text), nameOrFile+".yaml")
+	}
+	f, err := os.Open(nameOrFile)
+	if err != nil {
+		var pe *fs.PathError
+		if errors.As(err, &pe) {
+			err = pe.Err
+		}
+		return nil, fmt.Errorf("platform: %s: %w", nameOrFile, err)
+	}
+	defer f.Close()
+	return Parse(f, nameOrFile)
+}
+
+const maxText = 256 << 10
+
+// Error says where a description is wrong, and what was expected.
+type Error struct {
+	File string
+	Line int
+	Msg  string
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Msg) }
+
+// Parse reads a description; file is its name in errors, which are of type [*Error].
+// It is strict: unknown and repeated fields are errors.
+func Parse(r io.Reader, file string) (*Platform, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxText+1))
+	if err != nil {
+		return nil, fmt.Errorf("platform: %s: %w", file, err)
+	}
+	if len(text) > maxText {
+		return nil, &Error{file, 1, fmt.Sprintf("more than %d bytes, expected the description of a platform", maxText)}
+	}
+	if !utf8.Valid(text) {
+		return nil, &Error{file, 1, "not UTF-8, expected the description of a platform"}
+	}
+	p := &Platform{}
+	if line, msg := decode(text, p, "the description of a platform"); msg != "" {
+		return nil, &Error{file, line, msg}
+	}
+	base := filepath.Base(file)
+	p.Name = cmp.Or(p.Name, strings.TrimSuffix(base, filepath.Ext(base)))
+	p.text = string(text)
+	if field, msg := p.check(); msg != "" {
+		return nil, &Error{file, fieldLine(text, field), field + " " + msg}
+	}
+	return p, nil
+}
+
+// decode reads strict YAML; it returns the line and what is wrong, "" if nothing.
+func decode(text []byte, to any, what string) (line int, msg string) {
+	d := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict())
+	if err := d.Decode(to); err != nil {
+		if errors.Is(err, io.EOF) {
+			return 1, "empty, expected " + what
+		}
+		var ye yaml.Error
+		if errors.As(err, &ye) && ye.GetToken() != nil && ye.GetToken().Position != nil {
+			return ye.GetToken().Position.Line, typeMessage(ye.GetMessage())
+		}
+		return 1, err.Error()
+	}
+	if err := d.Decode(new(any)); !errors.Is(err, io.EOF) {
+		return 1, "more than one document, expected " + what
+	}
+	return 0, ""
+}
+
+var wrongType = regexp.MustCompile(`^cannot unmarshal (.*) into Go (?:struct field .* )?(?:value )?of type (\w+)( \( overflow \))?$`)
+
+func typeMessage(msg string) string {
+	m := wrongType.FindStringSubmatch(msg)
+	if m == nil {
+		return msg
+	}
+	want := map[string]string{"int": "a whole number", "int64": "a whole number", "float64": "a number", "string": "a text", "bool": "true or false"}[m[2]]
+	if want == "" {
+		return msg
+	}
+	return "a value of type " + m[1] + ", expected " + want
+}
+
+// fieldLine returns the line of a field such as "levels[0].fan_out", or of the
+// nearest thing around it that the text has.
+func fieldLine(text []byte, field string) int {
+	f, err := parser.ParseBytes(text, 0)
+	for err == nil && field != "" {
+		if p, err := yaml.PathString("$." + field); err == nil {
+			if n, err := p.FilterFile(f); err == nil && n != nil && n.GetToken() != nil && n.GetToken().Position != nil {
+				return n.GetToken().Position.Line
+			}
+		}
+		i := strings.LastIndexAny(field, ".[")
+		field = field[:max(i, 0)]
+	}
+	return 1
+}
+
+func encode(p *Platform) string {
+	text, err := yaml.Marshal(p)
+	if err != nil {
+		panic(err) // plain fields
+	}
+	return string(text)
+}
+
+// Effective is the whole description as YAML, with the source of each value behind
+// it.
+func (p *Platform) Effective() string {
+	if p.text != "" {
+		return p.text
+	}
+	return encode(p)
+}
+
+// Value returns a number by its path, as levels[0].fan_out or array.rows.
+func (p *Platform) Value(field string) (float64, bool) {
+	v, ok := p.find(field)
+	if !ok {
+		return 0, false
+	}
+	switch v.Kind() {
+	case reflect.Int, reflect.Int64:
+		return float64(v.Int()), true
+	case reflect.Float64:
+		return v.Float(), true
+	}
+	return 0, false
+}
+
+// With returns a copy with one number replaced, checked.
+func (p *Platform) With(field string, value float64) (*Platform, error) {
+	q := p.clone()
+	v, ok := q.find(field)
+	if !ok {
+		return nil, fmt.Errorf("platform: %s has no field %s", p.Name, field)
+	}
+	switch v.Kind() {
+	case reflect.Int, reflect.Int64:
+		v.SetInt(int64(value))
+	case reflect.Float64:
+		v.SetFloat(value)
+	default:
+		if !v.CanSet() || v.Kind() != reflect.Int {
+			return nil, fmt.Errorf("platform: field %s of %s is no number", field, p.Name)
+		}
+	}
+	q.text = ""
+	if field, msg := q.check(); msg != "" {
+		return nil, fmt.Errorf("platform: %s: %s %s", p.Name, field, msg)
+	}
+	return q, nil
+}
+
+func (p *Platform) clone() *Platform {
+	q := &Platform{}
+	if _, msg := decode([]byte(encode(p)), q, "a platform"); msg != "" {
+		panic("platform: " + msg) // our own text
+	}
+	return q
+}
+
+// find follows a path of YAML names; map entries are copied and cannot be set.
+func (p *Platform) find(field string) (reflect.Value, bool) {
+	v := reflect.ValueOf(p).Elem()
+	for _, part := range strings.Split(strings.ReplaceAll(field, "[", ".["), ".") {
+		for v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				return v, false
+			}
+			v = v.Elem()
+		}
+		switch {
+		case strings.HasPrefix(part, "["):
+			i, err := strconv.Atoi(strings.Trim(part, "[]"))
+			if err != nil || v.Kind() != reflect.Slice || i < 0 || i >= v.Len() {
+				return v, false
+			}
+			v = v.Index(i)
+		case v.Kind() == reflect.Map:
+			v = v.MapIndex(reflect.ValueOf(part))
+			if !v.IsValid() {
+				return v, false
+			}
+		case v.Kind() == reflect.Struct:
+			found := false
+			for i := range v.NumField() {
+				name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ",")
+				if name == part && name != "" {
+					v, found = v.Field(i), true
+					break
+				}
+			}
+			if !found {
+				return v, false
+			}
+		default:
+			return v, false
+		}
+	}
+	return v, true
+}
+
+// PaperValue returns what the fields of a row of the paper's tables amount to.
+func (p *Platform) PaperValue(r PaperRow) float64 {
+	v := 1.0
+	if r.Times != 0 {
+		v = r.Times
+	}
+	for _, f := range r.Of {
+		x, _ := p.Value(f)
+		v *= x
+	}
+	return v
+}

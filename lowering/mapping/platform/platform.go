@@ -1,0 +1,480 @@
+package platform
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/bitsched/bitsched/sram"
+)
+
+// Platform is a machine of units that compute.
+type Platform struct {
+	Name     string  `yaml:"name"`
+	Title    string  `yaml:"title"`
+	Executor string  `yaml:"executor"` // array, crossbar or simd
+	ClockGHz float64 `yaml:"clock_ghz"`
+
+	Functions []Function `yaml:"functions"`
+	Levels    []Level    `yaml:"levels"` // from the unit outwards
+	Buffer    *Buffer    `yaml:"buffer,omitempty"`
+	OffChip   *Link      `yaml:"off_chip,omitempty"`
+
+	Array    *Array    `yaml:"array,omitempty"`
+	Crossbar *Crossbar `yaml:"crossbar,omitempty"`
+	SIMD     *SIMD     `yaml:"simd,omitempty"`
+
+	Facts []Fact     `yaml:"facts,omitempty"`
+	Paper []PaperRow `yaml:"paper,omitempty"`
+
+	text string
+}
+
+// The executors.
+const (
+	ArrayExecutor    = "array"
+	CrossbarExecutor = "crossbar"
+	SIMDExecutor     = "simd"
+)
+
+// Function is a compute function of a unit: Dst[..] += Src1[..] * Src2[..].
+type Function struct {
+	Name     string    `yaml:"name"`
+	Op       string    `yaml:"op"` // MAC
+	Dims     []Dim     `yaml:"dims"`
+	Operands []Operand `yaml:"operands"` // sources, then the result
+}
+
+// Dim is a dimension of a compute function.
+type Dim struct {
+	Name string `yaml:"name"`
+	Kind string `yaml:"kind"`          // parallel or reduction
+	Max  int    `yaml:"max,omitempty"` // largest size beyond what the layout allows; 0: none
+}
+
+// Operand is an operand of a compute function: the dimensions that index it, and how
+// its bits lie in the unit. Each coordinate is a sum of dimensions and of b, the
+// number of the bit, times coefficients: a whole number, "x" (any distinct places),
+// "B" (bits or cells of an element) or the name of a dimension (its size).
+type Operand struct {
+	Name   string                       `yaml:"name"`
+	Index  []string                     `yaml:"index"`
+	Place  string                       `yaml:"place"` // cells, wordlines, columns, bank, register, constants
+	Layout map[string]map[string]string `yaml:"layout,omitempty"`
+}
+
+// Level is a fan-out of units or of groups of them, with the link through which they
+// are fed and drained.
+type Level struct {
+	Name          string  `yaml:"name"`
+	FanOut        int     `yaml:"fan_out"`
+	BytesPerCycle float64 `yaml:"bytes_per_cycle"`
+	LatencyCycles int     `yaml:"latency_cycles,omitempty"`
+	Transpose     bool    `yaml:"transpose,omitempty"` // the link turns words into bit rows
+	Multicast     bool    `yaml:"multicast,omitempty"` // one transfer reaches all that need the data
+	NoReduction   bool    `yaml:"no_reduction,omitempty"`
+}
+
+// Buffer is the memory between the levels and what is off chip.
+type Buffer struct {
+	Bytes int64 `yaml:"bytes"`
+}
+
+// Link is a link with a bandwidth.
+type Link struct {
+	BytesPerCycle float64 `yaml:"bytes_per_cycle"`
+	LatencyCycles int     `yaml:"latency_cycles,omitempty"`
+}
+
+// Array is a unit whose bitlines compute.
+type Array struct {
+	Rows              int            `yaml:"rows"`
+	Cols              int            `yaml:"cols"`
+	Technology        string         `yaml:"technology"`
+	InstructionCycles map[string]int `yaml:"instruction_cycles,omitempty"` // by name; 1 where not given
+	RowWriteCycles    int            `yaml:"row_write_cycles"`
+	RowReadCycles     int            `yaml:"row_read_cycles"`
+	ShiftCycles       int            `yaml:"shift_cycles"` // of a row, for each step
+	ShiftSteps        string         `yaml:"shift_steps"`  // one, or power_of_two: a step for each one in the distance
+	Throttle          *Throttle      `yaml:"throttle,omitempty"`
+	SparesRows        int            `yaml:"spare_rows,omitempty"` // rows that hold no words beside those the technology reserves
+}
+
+// Throttle limits the activations of all units of the first level together: at most
+// Activations in any window of WindowCycles.
+type Throttle struct {
+	WindowCycles   int            `yaml:"window_cycles"`
+	Activations    int            `yaml:"activations"`
+	PerInstruction map[string]int `yaml:"per_instruction,omitempty"` // activations of an instruction by name; 1 where not given
+	PerRow         int            `yaml:"per_row"`                   // of writing, reading or shifting a row
+}
+
+// Crossbar is a unit that multiplies a matrix in its cells by a vector on its
+// wordlines.
+type Crossbar struct {
+	Rows          int `yaml:"rows"`
+	Cols          int `yaml:"cols"`
+	CellBits      int `yaml:"cell_bits"`
+	DACBits       int `yaml:"dac_bits"`
+	ADCBits       int `yaml:"adc_bits"`
+	StageCycles   int `yaml:"stage_cycles"`
+	PipelineDepth int `yaml:"pipeline_depth"`
+	ProgramCycles int `yaml:"program_cycles"` // of a whole crossbar
+	RegisterBytes int `yaml:"register_bytes"` // for vectors in and out, of each crossbar
+}
+
+// SIMD is a unit of lanes beside memory banks.
+type SIMD struct {
+	Lanes               int   `yaml:"lanes"`
+	MACCycles           int   `yaml:"mac_cycles"`
+	ColumnBytes         int   `yaml:"column_bytes"`
+	RowBytes            int   `yaml:"row_bytes"`
+	RowMissCycles       int   `yaml:"row_miss_cycles"`
+	Registers           int   `yaml:"registers"` // of ColumnBytes
+	AccumulatorBits     int   `yaml:"accumulator_bits"`
+	RegisterWriteCycles int   `yaml:"register_write_cycles"`
+	RegisterReadCycles  int   `yaml:"register_read_cycles"`
+	BankBytes           int64 `yaml:"bank_bytes"` // of each unit
+}
+
+// Fact says where a value comes from. Range is what it may be where it is open; the
+// sensitivity study goes through it.
+type Fact struct {
+	Field     string    `yaml:"field" json:"field"`
+	Source    string    `yaml:"source" json:"source"`
+	Confirmed bool      `yaml:"confirmed" json:"confirmed"`
+	Range     []float64 `yaml:"range,omitempty" json:"range,omitempty"`
+}
+
+// PaperRow is a value of a table of the paper beside the product of fields that must
+// equal it.
+type PaperRow struct {
+	Table string   `yaml:"table" json:"table"`
+	Item  string   `yaml:"item" json:"item"`
+	Value float64  `yaml:"value" json:"value"`
+	Of    []string `yaml:"of" json:"of"` // fields, whose product it is
+	Times float64  `yaml:"times,omitempty" json:"times,omitempty"`
+}
+
+// Units returns the number of units.
+func (p *Platform) Units() int {
+	n := 1
+	for _, l := range p.Levels {
+		n *= l.FanOut
+	}
+	return n
+}
+
+// Function returns the compute function of that name, nil if there is none.
+func (p *Platform) Function(name string) *Function {
+	for i := range p.Functions {
+		if p.Functions[i].Name == name {
+			return &p.Functions[i]
+		}
+	}
+	return nil
+}
+
+// Hash is a digest of what mappings depend on.
+func (p *Platform) Hash() string {
+	q := *p
+	q.Facts, q.Paper, q.Title, q.Name, q.text = nil, nil, "", "", ""
+	h := fnv.New64a()
+	h.Write([]byte(encode(&q)))
+	return fmt.Sprintf("%016x", h.Sum64())
+}
+
+// Dim returns the number of a dimension, -1 if there is none.
+func (f *Function) Dim(name string) int {
+	return slices.IndexFunc(f.Dims, func(d Dim) bool { return d.Name == name })
+}
+
+// Indexed reports whether a dimension indexes an operand.
+func (f *Function) Indexed(operand, dim int) bool {
+	return slices.Contains(f.Operands[operand].Index, f.Dims[dim].Name)
+}
+
+// Symmetric reports whether the two sources lie and are indexed alike, so that
+// exchanging them gives the same mapping.
+func (f *Function) Symmetric() bool {
+	a, b := &f.Operands[0], &f.Operands[1]
+	return a.Place == b.Place && slices.Equal(a.Index, b.Index)
+}
+
+// Reduction reports whether a dimension is a reduction.
+func (f *Function) Reduction(dim int) bool { return f.Dims[dim].Kind == "reduction" }
+
+// check returns which field is wrong and why, "" if none is.
+func (p *Platform) check() (field, msg string) {
+	if p.Name == "" {
+		return "name", "is empty"
+	}
+	if !(p.ClockGHz > 0 && p.ClockGHz <= 1000) {
+		return "clock_ghz", fmt.Sprintf("is %v, expected more than 0, at most 1000", p.ClockGHz)
+	}
+	if len(p.Functions) == 0 {
+		return "functions", "is empty, expected at least one compute function"
+	}
+	if len(p.Levels) < 1 || len(p.Levels) > MaxLevels {
+		return "levels", fmt.Sprintf("has %d levels, expected 1 to %d", len(p.Levels), MaxLevels)
+	}
+	units := 1
+	for i, l := range p.Levels {
+		f := fmt.Sprintf("levels[%d].", i)
+		switch {
+		case l.Name == "":
+			return f + "name", "is empty"
+		case l.FanOut < 1 || l.FanOut > 1<<20 || units > (1<<24)/l.FanOut:
+			return f + "fan_out", fmt.Sprintf("is %d, expected at least 1 and at most %d units in all", l.FanOut, 1<<24)
+		case !(l.BytesPerCycle > 0 && l.BytesPerCycle <= 1e9):
+			return f + "bytes_per_cycle", fmt.Sprintf("is %v, expected more than 0", l.BytesPerCycle)
+		case l.LatencyCycles < 0 || l.LatencyCycles > 1<<30:
+			return f + "latency_cycles", fmt.Sprintf("is %d, expected 0 or more", l.LatencyCycles)
+		}
+		units *= l.FanOut
+	}
+	if p.Buffer != nil && (p.Buffer.Bytes < 1 || p.Buffer.Bytes > 1<<50) {
+		return "buffer.bytes", fmt.Sprintf("is %d, expected at least 1", p.Buffer.Bytes)
+	}
+	if p.OffChip != nil && !(p.OffChip.BytesPerCycle > 0 && p.OffChip.BytesPerCycle <= 1e9) {
+		return "off_chip.bytes_per_cycle", fmt.Sprintf("is %v, expected more than 0", p.OffChip.BytesPerCycle)
+	}
+	if (p.Buffer == nil) != (p.OffChip == nil) {
+		return "off_chip", "and buffer go together, expected both or none"
+	}
+	if field, msg := p.checkUnit(); msg != "" {
+		return field, msg
+	}
+	for i := range p.Functions {
+		if field, msg := p.checkFunction(i); msg != "" {
+			return field, msg
+		}
+	}
+	for i, f := range p.Facts {
+		if _, ok := p.Value(f.Field); !ok {
+			return fmt.Sprintf("facts[%d].field", i), fmt.Sprintf("is %q, expected a field of a number", f.Field)
+		}
+		if len(f.Range) != 0 && (len(f.Range) != 2 || f.Range[0] > f.Range[1]) {
+			return fmt.Sprintf("facts[%d].range", i), "is no range, expected the least and the greatest value"
+		}
+	}
+	for i, r := range p.Paper {
+		for _, f := range r.Of {
+			if _, ok := p.Value(f); !ok {
+				return fmt.Sprintf("paper[%d].of", i), fmt.Sprintf("has %q, expected a field of a number", f)
+			}
+		}
+	}
+	return "", ""
+}
+
+// MaxLevels is the number of levels that a platform may have.
+const MaxLevels = 3
+
+type intField struct {
+	field       string
+	v, min, max int
+}
+
+func checkInts(fields []intField) (string, string) {
+	for _, c := range fields {
+		if c.v < c.min || c.v > c.max {
+			return c.field, fmt.Sprintf("is %d, expected %d to %d", c.v, c.min, c.max)
+		}
+	}
+	return "", ""
+}
+
+func (p *Platform) checkUnit() (string, string) {
+	switch p.Executor {
+	case ArrayExecutor:
+		a := p.Array
+		if a == nil {
+			return "executor", "is array, expected a description of the unit under array"
+		}
+		if f, m := checkInts([]intField{
+			{"array.rows", a.Rows, 1, sram.MaxRows}, {"array.cols", a.Cols, 1, 1 << 20},
+			{"array.row_write_cycles", a.RowWriteCycles, 1, 1 << 20}, {"array.row_read_cycles", a.RowReadCycles, 1, 1 << 20},
+			{"array.shift_cycles", a.ShiftCycles, 1, 1 << 20}, {"array.spare_rows", a.SparesRows, 0, a.Rows - 1},
+		}); m != "" {
+			return f, m
+		}
+		if a.Cols%64 != 0 || a.Cols > sram.GroupCols && a.Cols%sram.GroupCols != 0 || a.Cols < sram.GroupCols && sram.GroupCols%a.Cols != 0 {
+			return "array.cols", fmt.Sprintf("is %d, expected a multiple of 64 that divides %d or is a multiple of it", a.Cols, sram.GroupCols)
+		}
+		t, err := sram.LookupTechnology(a.Technology)
+		if err != nil {
+			return "array.technology", strings.Replace(err.Error(), "sram: no technology", "is", 1)
+		}
+		if a.Rows <= t.Reserved+a.SparesRows {
+			return "array.rows", fmt.Sprintf("is %d, expected more than the %d that are reserved", a.Rows, t.Reserved+a.SparesRows)
+		}
+		for name, c := range a.InstructionCycles {
+			if t.Op(name) < 0 || c < 1 || c > 1<<20 {
+				return "array.instruction_cycles", fmt.Sprintf("has %s: %d, expected an instruction of %s and at least 1 cycle", name, c, t.Name)
+			}
+		}
+		if a.ShiftSteps != "one" && a.ShiftSteps != "power_of_two" {
+			return "array.shift_steps", fmt.Sprintf("is %q, expected one or power_of_two", a.ShiftSteps)
+		}
+		if h := a.Throttle; h != nil {
+			return checkInts([]intField{{"array.throttle.window_cycles", h.WindowCycles, 1, 1 << 20}, {"array.throttle.activations", h.Activations, 1, 1 << 20}, {"array.throttle.per_row", h.PerRow, 0, 1 << 20}})
+		}
+	case CrossbarExecutor:
+		c := p.Crossbar
+		if c == nil {
+			return "executor", "is crossbar, expected a description of the unit under crossbar"
+		}
+		return checkInts([]intField{
+			{"crossbar.rows", c.Rows, 1, 1 << 16}, {"crossbar.cols", c.Cols, 1, 1 << 16}, {"crossbar.cell_bits", c.CellBits, 1, 8},
+			{"crossbar.dac_bits", c.DACBits, 1, 8}, {"crossbar.adc_bits", c.ADCBits, 1, 32}, {"crossbar.stage_cycles", c.StageCycles, 1, 1 << 20},
+			{"crossbar.pipeline_depth", c.PipelineDepth, 1, 64}, {"crossbar.program_cycles", c.ProgramCycles, 0, 1 << 30}, {"crossbar.register_bytes", c.RegisterBytes, 1, 1 << 30},
+		})
+	case SIMDExecutor:
+		s := p.SIMD
+		if s == nil {
+			return "executor", "is simd, expected a description of the unit under simd"
+		}
+		if f, m := checkInts([]intField{
+			{"simd.lanes", s.Lanes, 1, 4096}, {"simd.mac_cycles", s.MACCycles, 1, 1 << 20}, {"simd.column_bytes", s.ColumnBytes, 1, 1 << 16},
+			{"simd.row_bytes", s.RowBytes, s.ColumnBytes, 1 << 20}, {"simd.row_miss_cycles", s.RowMissCycles, 0, 1 << 20},
+			{"simd.registers", s.Registers, 1, 1 << 16}, {"simd.accumulator_bits", s.AccumulatorBits, 8, 64},
+			{"simd.register_write_cycles", s.RegisterWriteCycles, 1, 1 << 20}, {"simd.register_read_cycles", s.RegisterReadCycles, 1, 1 << 20},
+		}); m != "" {
+			return f, m
+		}
+		if s.BankBytes < int64(s.RowBytes) {
+			return "simd.bank_bytes", fmt.Sprintf("is %d, expected at least a row of %d", s.BankBytes, s.RowBytes)
+		}
+	default:
+		return "executor", fmt.Sprintf("is %q, expected array, crossbar or simd", p.Executor)
+	}
+	return "", ""
+}
+
+// places are the places of operands that the executors know.
+var places = map[string][]string{
+	ArrayExecutor:    {"cells", "constants"},
+	CrossbarExecutor: {"cells", "wordlines", "columns"},
+	SIMDExecutor:     {"bank", "register"},
+}
+
+// checkFunction looks at dimensions, indices and layouts.
+func (p *Platform) checkFunction(i int) (string, string) {
+	f := &p.Functions[i]
+	at := fmt.Sprintf("functions[%d].", i)
+	if f.Name == "" || p.Function(f.Name) != f {
+		return at + "name", fmt.Sprintf("is %q, expected a name of its own", f.Name)
+	}
+	if f.Op != "MAC" {
+		return at + "op", fmt.Sprintf("is %q, expected MAC", f.Op)
+	}
+	if len(f.Dims) < 1 || len(f.Dims) > 3 {
+		return at + "dims", fmt.Sprintf("has %d dimensions, expected 1 to 3", len(f.Dims))
+	}
+	for j, d := range f.Dims {
+		if d.Name == "" || f.Dim(d.Name) != j || d.Name == "b" {
+			return fmt.Sprintf("%sdims[%d].name", at, j), fmt.Sprintf("is %q, expected a name of its own other than b", d.Name)
+		}
+		if d.Kind != "parallel" && d.Kind != "reduction" {
+			return fmt.Sprintf("%sdims[%d].kind", at, j), fmt.Sprintf("is %q, expected parallel or reduction", d.Kind)
+		}
+		if d.Max < 0 {
+			return fmt.Sprintf("%sdims[%d].max", at, j), fmt.Sprintf("is %d, expected 0 or more", d.Max)
+		}
+	}
+	if len(f.Operands) != 3 {
+		return at + "operands", fmt.Sprintf("has %d operands, expected two sources and the result", len(f.Operands))
+	}
+	for j := range f.Operands {
+		o := &f.Operands[j]
+		oat := fmt.Sprintf("%soperands[%d].", at, j)
+		if !slices.Contains(places[p.Executor], o.Place) {
+			return oat + "place", fmt.Sprintf("is %q, expected one of %s", o.Place, strings.Join(places[p.Executor], ", "))
+		}
+		for _, x := range o.Index {
+			d := f.Dim(x)
+			if d < 0 {
+				return oat + "index", fmt.Sprintf("has %q, expected dimensions of the function", x)
+			}
+			if j == 2 && f.Reduction(d) {
+				return oat + "index", fmt.Sprintf("has %s, a reduction, expected parallel dimensions for the result", x)
+			}
+		}
+		for d := range f.Dims {
+			if j == 2 && !f.Reduction(d) && !f.Indexed(j, d) {
+				return oat + "index", fmt.Sprintf("lacks %s, a parallel dimension, which indexes the result", f.Dims[d].Name)
+			}
+		}
+		if field, msg := p.checkLayout(f, o, oat); msg != "" {
+			return field, msg
+		}
+	}
+	return "", ""
+}
+
+// checkLayout looks at coefficients: every dimension that indexes the operand must
+// tell its elements apart.
+func (p *Platform) checkLayout(f *Function, o *Operand, at string) (string, string) {
+	told := map[string]bool{}
+	for _, axis := range slices.Sorted(mapsKeys(o.Layout)) {
+		if axis != "row" && axis != "column" {
+			return at + "layout", fmt.Sprintf("has %q, expected row or column", axis)
+		}
+		ones := ""
+		for _, name := range slices.Sorted(mapsKeys(o.Layout[axis])) {
+			c := o.Layout[axis][name]
+			if name != "b" && !slices.Contains(o.Index, name) {
+				return at + "layout." + axis, fmt.Sprintf("has %s, expected dimensions that index the operand, or b", name)
+			}
+			ok := c == "x" || c == "B" || f.Dim(c) >= 0 && c != name
+			if !ok {
+				var n, rest int
+				if k, _ := fmt.Sscanf(c, "%d", &n); k != 1 || fmt.Sprint(n) != c {
+					return at + "layout." + axis, fmt.Sprintf("has coefficient %q for %s, expected a whole number, x, B or a dimension", c, name)
+				}
+				_ = rest
+				if n == 0 {
+					continue
+				}
+				if n < 0 {
+					return at + "layout." + axis, fmt.Sprintf("has coefficient %d for %s, expected a positive one", n, name)
+				}
+				if n == 1 {
+					if ones != "" {
+						return at + "layout." + axis, fmt.Sprintf("has coefficient 1 for %s and %s: two elements on one cell", ones, name)
+					}
+					ones = name
+				}
+			}
+			told[name] = true
+		}
+	}
+	if len(o.Layout) > 0 {
+		for _, x := range o.Index {
+			if !told[x] {
+				return at + "layout", fmt.Sprintf("lacks %s, which indexes the operand: two elements on one cell", x)
+			}
+		}
+	}
+	return "", ""
+}
+
+// Axis returns the dimensions along an axis of an operand's layout, and whether the
+// bits of an element lie there too: in how many rows or columns an operand lies is
+// the product of their sizes, times the bits.
+func (f *Function) Axis(operand int, axis string) (dims []int, bits bool) {
+	for d := range f.Dims {
+		if c, ok := f.Operands[operand].Layout[axis][f.Dims[d].Name]; ok && c != "0" {
+			dims = append(dims, d)
+		}
+	}
+	c, ok := f.Operands[operand].Layout[axis]["b"]
+	return dims, ok && c != "0"
+}
+
+// Milli returns a bandwidth in thousandths of bytes a cycle, in which the model
+// computes.
+func Milli(bytesPerCycle float64) int64 { return max(1, int64(math.Round(bytesPerCycle*1000))) }

@@ -1,0 +1,341 @@
+package mapping
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/bitsched/bitsched/lowering/arith"
+	"github.com/bitsched/bitsched/lowering/mapping/dnn"
+	"github.com/bitsched/bitsched/lowering/mapping/platform"
+	"github.com/bitsched/bitsched/sram"
+)
+
+// Options are what a mapping is judged by beside operator and platform.
+type Options struct {
+	Cold  bool // count loading static operands that then stay
+	Paper bool // the paper's space: each loop in one dimension at most, no dimension empty
+}
+
+// Problem is an operator on a platform, with everything that the price of a mapping
+// needs worked out. It is not changed and may be used concurrently.
+type Problem struct {
+	Op       *dnn.Operator
+	Platform *platform.Platform
+	Options  Options
+
+	loops     int
+	extent    [MaxLoops]uint32
+	reduction uint16 // loops
+	tensors   [3]tensorInfo
+	functions []functionInfo
+	accBits   int
+	outBits   int // of a finished output outside the units
+
+	levels  int
+	fanOut  [platform.MaxLevels]uint32
+	milli   [platform.MaxLevels]int64
+	latency [platform.MaxLevels]int64
+	offMilli, offLatency,
+	buffer int64
+
+	mac *macTable // of an array
+}
+
+// tensorInfo is how many elements of a tensor a tile touches.
+type tensorInfo struct {
+	bits    int64
+	indexed uint16 // loops
+	dims    []dimInfo
+	static  bool
+}
+
+// dimInfo is an index: a sum of loops.
+type dimInfo struct {
+	extent int64
+	insert int64
+	terms  []term
+	gcd    [2]int64 // of two terms, the coefficients without common factors
+}
+
+type term struct {
+	loop  int
+	coeff int64
+}
+
+// functionInfo is a compute function with what may be bound to it.
+type functionInfo struct {
+	*platform.Function
+	dims    int
+	ok      [2]bool             // whether an order of the operands has any binding
+	legal   [2][NumSlots]uint16 // loops that may have a factor in a slot, by order of operands
+	rowDims [3]bool             // dimensions along rows
+	colDims [3]bool             // dimensions along columns
+	indexes [3]uint8            // dimensions that index an operand
+	maxSize [3]uint32           // of a dimension
+}
+
+// New works a problem out. An error means operators or types that no function of the
+// platform can compute.
+func New(ctx context.Context, op *dnn.Operator, p *platform.Platform, o Options) (*Problem, error) {
+	if err := op.Check(); err != nil {
+		return nil, err
+	}
+	q := &Problem{Op: op, Platform: p, Options: o, loops: len(op.Loops), accBits: op.AccBits()}
+	for l := range MaxLoops {
+		q.extent[l] = 1
+		if l < q.loops {
+			q.extent[l] = uint32(op.Loops[l].Extent)
+			if op.Reduction(l) {
+				q.reduction |= 1 << l
+			}
+		}
+	}
+	q.outBits = op.Tensors[0].Type.Bits
+	for t := range op.Tensors {
+		q.tensors[t] = newTensorInfo(op, t)
+	}
+	q.tensors[Dst].bits = int64(q.accBits)
+	q.levels = len(p.Levels)
+	for i := range q.fanOut {
+		q.fanOut[i], q.milli[i] = 1, math.MaxInt64
+	}
+	for i, l := range p.Levels {
+		q.fanOut[i], q.milli[i], q.latency[i] = uint32(l.FanOut), platform.Milli(l.BytesPerCycle), int64(l.LatencyCycles)
+	}
+	if p.OffChip != nil {
+		q.offMilli, q.offLatency, q.buffer = platform.Milli(p.OffChip.BytesPerCycle), int64(p.OffChip.LatencyCycles), p.Buffer.Bytes
+	}
+	for i := range p.Functions {
+		q.functions = append(q.functions, q.newFunction(&p.Functions[i]))
+	}
+	switch p.Executor {
+	case platform.ArrayExecutor:
+		var err error
+		if q.mac, err = newMACTable(ctx, q); err != nil {
+			return nil, err
+		}
+	case platform.SIMDExecutor:
+		if q.accBits > p.SIMD.AccumulatorBits {
+			return nil, fmt.Errorf("%w: B5: sums of %d bits, accumulators of %d", ErrInfeasible, q.accBits, p.SIMD.AccumulatorBits)
+		}
+		for _, t := range op.Operands() {
+			if t.Type.Bits > 8*p.SIMD.ColumnBytes/p.SIMD.Lanes {
+				return nil, fmt.Errorf("%w: B5: operand %s of %d bits, lanes of %d", ErrInfeasible, t.Name, t.Type.Bits, 8*p.SIMD.ColumnBytes/p.SIMD.Lanes)
+			}
+		}
+	}
+	return q, nil
+}
+
+func newTensorInfo(op *dnn.Operator, t int) tensorInfo {
+	x := &op.Tensors[t]
+	info := tensorInfo{bits: int64(x.Type.Bits), static: x.Role == dnn.Weight}
+	for d, row := range x.Access {
+		di := dimInfo{extent: int64(x.Extents[d]), insert: 1}
+		if x.Insert != nil {
+			di.insert = int64(x.Insert[d])
+		}
+		for l, a := range row {
+			if a != 0 {
+				info.indexed |= 1 << l
+				di.terms = append(di.terms, term{l, int64(max(a, -a))})
+			}
+		}
+		if len(di.terms) == 2 {
+			a, b := di.terms[0].coeff, di.terms[1].coeff
+			g := gcd(a, b)
+			di.gcd = [2]int64{a / g, b / g}
+		}
+		if len(di.terms) > 0 {
+			info.dims = append(info.dims, di)
+		}
+	}
+	return info
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// elements returns the elements that a tile of the loops touches at most, wherever it
+// lies: distinct ones, and none beyond the tensor.
+func (t *tensorInfo) elements(e *[MaxLoops]int64) int64 {
+	n := int64(1)
+	for i := range t.dims {
+		n *= t.dims[i].distinct(e)
+	}
+	return n
+}
+
+func (d *dimInfo) distinct(e *[MaxLoops]int64) int64 {
+	var n int64
+	switch {
+	case d.insert > 1 || len(d.terms) > 2:
+		span := int64(1)
+		for _, t := range d.terms {
+			span += t.coeff * (e[t.loop] - 1)
+		}
+		n = (span + d.insert - 1) / d.insert
+	case len(d.terms) == 1:
+		n = e[d.terms[0].loop]
+	default:
+		// Of the values a·i + b·j those have two forms that differ by (b, -a).
+		x, y := e[d.terms[0].loop], e[d.terms[1].loop]
+		n = x * y
+		if p, q := x-d.gcd[1], y-d.gcd[0]; p > 0 && q > 0 {
+			n -= p * q
+		}
+	}
+	return min(n, d.extent)
+}
+
+func (q *Problem) newFunction(f *platform.Function) functionInfo {
+	info := functionInfo{Function: f, dims: len(f.Dims)}
+	units := q.unitBounds()
+	for d := range f.Dims {
+		for o := range f.Operands {
+			if f.Indexed(o, d) {
+				info.indexes[o] |= 1 << d
+			}
+		}
+		info.maxSize[d] = math.MaxUint32
+		if f.Dims[d].Max > 0 {
+			info.maxSize[d] = uint32(f.Dims[d].Max)
+		}
+	}
+	for o := range f.Operands {
+		rows, _ := f.Axis(o, "row")
+		cols, _ := f.Axis(o, "column")
+		for _, d := range rows {
+			info.rowDims[d] = true
+		}
+		for _, d := range cols {
+			info.colDims[d] = true
+		}
+	}
+	_ = units
+	for swap := range 2 {
+		if swap == 1 && f.Symmetric() {
+			continue
+		}
+		any := true
+		for d := range f.Dims {
+			info.legal[swap][SlotDim+d] = q.legalLoops(f, d, swap == 1)
+		}
+		all := uint16(1)<<q.loops - 1
+		if q.Platform.Executor == platform.SIMDExecutor {
+			// Accumulators beside each other: parallel loops that use one column of the bank.
+			info.legal[swap][SlotInner] = all &^ q.reduction &^ q.tensors[operand(Src1, swap == 1)].indexed
+		}
+		for i := range q.levels {
+			info.legal[swap][SlotLevel+i] = all
+		}
+		info.legal[swap][SlotWave] = all
+		if q.buffer > 0 {
+			info.legal[swap][SlotTile] = all
+		}
+		info.ok[swap] = any
+	}
+	return info
+}
+
+func operand(o int, swap bool) int {
+	if swap && o < Dst {
+		return 1 - o
+	}
+	return o
+}
+
+func (q *Problem) unitBounds() int { return 0 }
+
+// macTable has the programs of an array: a product, sums of each width, and their
+// cycles.
+type macTable struct {
+	mul      *arith.Program
+	add      [65]*arith.Program
+	mulTime  timing
+	addTime  [65]timing
+	width    int // of a product
+	signed   bool
+	usable   int
+	scratch  int // rows beside the accumulator while it works, at least
+	tech     *sram.Technology
+	throttle int64 // cycles of units of the first level times this / 1000
+}
+
+// timing is what a program takes: cycles if nothing holds it up, and activations.
+type timing struct{ cycles, activations int64 }
+
+func newMACTable(ctx context.Context, q *Problem) (*macTable, error) {
+	a := q.Platform.Array
+	tech, err := sram.LookupTechnology(a.Technology)
+	if err != nil {
+		return nil, err
+	}
+	n, mixed := 0, q.Op.Mixed()
+	for _, t := range q.Op.Operands() {
+		b := t.Type.Bits
+		if mixed && !t.Type.Signed {
+			b++ // a sign that is always zero
+		}
+		n = max(n, b)
+	}
+	signed := q.Op.Tensors[0].Type.Signed || q.Op.Tensors[1].Type.Signed
+	name := "uint"
+	if signed {
+		name = "int"
+	}
+	t := &macTable{signed: signed, tech: tech, usable: a.Rows - tech.Reserved - a.SparesRows, width: 2 * n}
+	if n == 1 {
+		n = 2
+		t.width = 4
+	}
+	t.mul, err = arith.Build(ctx, arith.Spec{Op: fmt.Sprintf("%s%d.mulw", name, n), Tech: tech.Name, Rows: a.Rows})
+	if err != nil {
+		return nil, err
+	}
+	t.mulTime = q.time(t.mul.Kernel.Instrs, tech)
+	top := q.maxWidth(t)
+	if top > 64 {
+		return nil, fmt.Errorf("%w: B5: sums of %d bits, expected at most 64", ErrInfeasible, top)
+	}
+	t.scratch = t.width + t.mul.Scratch
+	for w := min(t.width, top); w <= top; w++ {
+		t.add[w], err = arith.Build(ctx, arith.Spec{Op: fmt.Sprintf("int%d.add", w), Tech: tech.Name, Rows: a.Rows})
+		if err != nil {
+			return nil, err
+		}
+		t.addTime[w] = q.time(t.add[w].Kernel.Instrs, tech)
+		t.scratch = max(t.scratch, t.width+t.add[w].Scratch)
+	}
+	return t, nil
+}
+
+// maxWidth is the width of the widest sum.
+func (q *Problem) maxWidth(t *macTable) int { return max(q.accBits, t.width) }
+
+// time counts the cycles and the activations of instructions.
+func (q *Problem) time(ins []sram.Micro, tech *sram.Technology) timing {
+	var t timing
+	a := q.Platform.Array
+	for i := range ins {
+		name := tech.Ops[ins[i].Op].Name
+		c, ok := a.InstructionCycles[name]
+		if !ok {
+			c = 1
+		}
+		t.cycles += int64(c)
+		if h := a.Throttle; h != nil {
+			n, ok := h.PerInstruction[name]
+			if !ok {
+				n = 1
+			}
+			t.activations += int64(n)
+		}
+	}
+	return t
+}
