@@ -321,21 +321,27 @@ func (q *Problem) maxWidth(t *macTable) int { return max(q.accBits, t.width) }
 // time counts the cycles and the activations of instructions.
 func (q *Problem) time(ins []sram.Micro, tech *sram.Technology) timing {
 	var t timing
-	a := q.Platform.Array
 	for i := range ins {
-		name := tech.Ops[ins[i].Op].Name
-		c, ok := a.InstructionCycles[name]
-		if !ok {
-			c = 1
-		}
-		t.cycles += int64(c)
-		if h := a.Throttle; h != nil {
-			n, ok := h.PerInstruction[name]
-			if !ok {
-				n = 1
-			}
-			t.activations += int64(n)
-		}
+		c, n := q.instruction(tech.Ops[ins[i].Op].Class)
+		t.cycles += c
+		t.activations += n
 	}
 	return t
+}
+
+// instruction returns the cycles and the activations of an instruction of a class.
+func (q *Problem) instruction(class sram.Class) (cycles, activations int64) {
+	a := q.Platform.Array
+	c, ok := a.ClassCycles[class.String()]
+	if !ok {
+		c = max(1, a.DefaultCycles)
+	}
+	if h := a.Throttle; h != nil {
+		n, ok := h.Class[class.String()]
+		if !ok {
+			n = max(1, h.Default)
+		}
+		activations = int64(n)
+	}
+	return int64(c), activations
 }

@@ -143,7 +143,7 @@ func (q *Problem) priceArray(s *shape, p *price) Violation {
 			for n := s.size[d]; n > 1; {
 				stay, _ := halves(n)
 				p.finish[Reduce] += q.rowTime(int64(width), q.shiftCycles(m*stay), active)
-				width = min(width+1, r.final)
+				width = q.widen(width, &r, active, p)
 				p.finish[Reduce] += q.throttled(t.addTime[width], active)
 				n = stay
 			}
@@ -158,13 +158,22 @@ func (q *Problem) priceArray(s *shape, p *price) Violation {
 			b := bytesOf(out, int64(width)) * groups * send
 			p.finish[Reduce] += ceilDiv(b*1000, q.milli[i]) + q.latency[i]
 			p.finish[Reduce] += q.rowTime(int64(width), int64(a.RowWriteCycles), active)
-			width = min(width+1, r.final)
+			width = q.widen(width, &r, active, p)
 			p.finish[Reduce] += q.throttled(t.addTime[width], active)
 			n = stay
 		}
 	}
 	p.finish[Drain] = q.rowTime(int64(width), int64(a.RowReadCycles), active)
 	return Legal
+}
+
+// widen gives a sum one more bit, if it needs one: a row that takes its sign.
+func (q *Problem) widen(width int, r *rowPlan, active int64, p *price) int {
+	if width == r.final {
+		return width
+	}
+	p.finish[Reduce] += q.rowTime(1, int64(q.Platform.Array.RowWriteCycles), active)
+	return width + 1
 }
 
 // constMAC is filled in where weights are constants of the program.

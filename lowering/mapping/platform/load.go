@@ -14,13 +14,12 @@ import (
 	"path"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/parser"
+
+	"github.com/bitsched/bitsched/internal/strictyaml"
 )
 
 //go:embed data/*.yaml
@@ -33,7 +32,7 @@ var ErrUnknown = errors.New("unknown platform")
 
 // Names lists the platforms that come with the program, those of the paper first.
 func Names() []string {
-	names := []string{"logic-sram", "mvm-reram", "pnm-hbm"}
+	names := []string{"logic-sram", "logic-dram", "mvm-reram", "pnm-hbm"}
 	files, _ := fs.ReadDir(data, "data") // embedded: there is no error
 	for _, f := range files {
 		name := strings.TrimSuffix(f.Name(), ".yaml")
@@ -69,90 +68,28 @@ func Load(nameOrFile string) (*Platform, error) {
 	return Parse(f, nameOrFile)
 }
 
-const maxText = 256 << 10
-
-// Error says where a description is wrong, and what was expected.
-type Error struct {
-	File string
-	Line int
-	Msg  string
-}
-
-func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Msg) }
-
-// Parse reads a description; file is its name in errors, which are of type [*Error].
-// It is strict: unknown and repeated fields are errors.
+// Parse reads a description; file is its name in errors, which are of type
+// [*position.Error]. It is strict: unknown and repeated fields are errors.
 func Parse(r io.Reader, file string) (*Platform, error) {
-	text, err := io.ReadAll(io.LimitReader(r, maxText+1))
+	text, err := io.ReadAll(r)
 	if err != nil {
 		return nil, fmt.Errorf("platform: %s: %w", file, err)
 	}
-	if len(text) > maxText {
-		return nil, &Error{file, 1, fmt.Sprintf("more than %d bytes, expected the description of a platform", maxText)}
-	}
-	if !utf8.Valid(text) {
-		return nil, &Error{file, 1, "not UTF-8, expected the description of a platform"}
+	doc, err := strictyaml.Read(bytes.NewReader(text), file, "the description of a platform")
+	if err != nil {
+		return nil, err
 	}
 	p := &Platform{}
-	if line, msg := decode(text, p, "the description of a platform"); msg != "" {
-		return nil, &Error{file, line, msg}
+	if err := doc.Decode(p); err != nil {
+		return nil, err
 	}
 	base := filepath.Base(file)
 	p.Name = cmp.Or(p.Name, strings.TrimSuffix(base, filepath.Ext(base)))
 	p.text = string(text)
 	if field, msg := p.check(); msg != "" {
-		return nil, &Error{file, fieldLine(text, field), field + " " + msg}
+		return nil, doc.Errorf(field, "%s %s", field, msg)
 	}
 	return p, nil
-}
-
-// decode reads strict YAML; it returns the line and what is wrong, "" if nothing.
-func decode(text []byte, to any, what string) (line int, msg string) {
-	d := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict())
-	if err := d.Decode(to); err != nil {
-		if errors.Is(err, io.EOF) {
-			return 1, "empty, expected " + what
-		}
-		var ye yaml.Error
-		if errors.As(err, &ye) && ye.GetToken() != nil && ye.GetToken().Position != nil {
-			return ye.GetToken().Position.Line, typeMessage(ye.GetMessage())
-		}
-		return 1, err.Error()
-	}
-	if err := d.Decode(new(any)); !errors.Is(err, io.EOF) {
-		return 1, "more than one document, expected " + what
-	}
-	return 0, ""
-}
-
-var wrongType = regexp.MustCompile(`^cannot unmarshal (.*) into Go (?:struct field .* )?(?:value )?of type (\w+)( \( overflow \))?$`)
-
-func typeMessage(msg string) string {
-	m := wrongType.FindStringSubmatch(msg)
-	if m == nil {
-		return msg
-	}
-	want := map[string]string{"int": "a whole number", "int64": "a whole number", "float64": "a number", "string": "a text", "bool": "true or false"}[m[2]]
-	if want == "" {
-		return msg
-	}
-	return "a value of type " + m[1] + ", expected " + want
-}
-
-// fieldLine returns the line of a field such as "levels[0].fan_out", or of the
-// nearest thing around it that the text has.
-func fieldLine(text []byte, field string) int {
-	f, err := parser.ParseBytes(text, 0)
-	for err == nil && field != "" {
-		if p, err := yaml.PathString("$." + field); err == nil {
-			if n, err := p.FilterFile(f); err == nil && n != nil && n.GetToken() != nil && n.GetToken().Position != nil {
-				return n.GetToken().Position.Line
-			}
-		}
-		i := strings.LastIndexAny(field, ".[")
-		field = field[:max(i, 0)]
-	}
-	return 1
 }
 
 func encode(p *Platform) string {
@@ -200,9 +137,7 @@ func (p *Platform) With(field string, value float64) (*Platform, error) {
 	case reflect.Float64:
 		v.SetFloat(value)
 	default:
-		if !v.CanSet() || v.Kind() != reflect.Int {
-			return nil, fmt.Errorf("platform: field %s of %s is no number", field, p.Name)
-		}
+		return nil, fmt.Errorf("platform: field %s of %s is no number", field, p.Name)
 	}
 	q.text = ""
 	if field, msg := q.check(); msg != "" {
@@ -212,9 +147,9 @@ func (p *Platform) With(field string, value float64) (*Platform, error) {
 }
 
 func (p *Platform) clone() *Platform {
-	q := &Platform{}
-	if _, msg := decode([]byte(encode(p)), q, "a platform"); msg != "" {
-		panic("platform: " + msg) // our own text
+	q, err := Parse(strings.NewReader(encode(p)), p.Name+".yaml")
+	if err != nil {
+		panic(err) // our own text
 	}
 	return q
 }

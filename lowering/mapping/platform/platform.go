@@ -90,25 +90,27 @@ type Link struct {
 
 // Array is a unit whose bitlines compute.
 type Array struct {
-	Rows              int            `yaml:"rows"`
-	Cols              int            `yaml:"cols"`
-	Technology        string         `yaml:"technology"`
-	InstructionCycles map[string]int `yaml:"instruction_cycles,omitempty"` // by name; 1 where not given
-	RowWriteCycles    int            `yaml:"row_write_cycles"`
-	RowReadCycles     int            `yaml:"row_read_cycles"`
-	ShiftCycles       int            `yaml:"shift_cycles"` // of a row, for each step
-	ShiftSteps        string         `yaml:"shift_steps"`  // one, or power_of_two: a step for each one in the distance
-	Throttle          *Throttle      `yaml:"throttle,omitempty"`
-	SparesRows        int            `yaml:"spare_rows,omitempty"` // rows that hold no words beside those the technology reserves
+	Rows           int            `yaml:"rows"`
+	Cols           int            `yaml:"cols"`
+	Technology     string         `yaml:"technology"`
+	DefaultCycles  int            `yaml:"default_instruction_cycles,omitempty"` // of an instruction; 0: 1
+	ClassCycles    map[string]int `yaml:"class_cycles,omitempty"`               // by class of instruction, where it is another
+	RowWriteCycles int            `yaml:"row_write_cycles"`
+	RowReadCycles  int            `yaml:"row_read_cycles"`
+	ShiftCycles    int            `yaml:"shift_cycles"` // of a row, for each step
+	ShiftSteps     string         `yaml:"shift_steps"`  // one, or power_of_two: a step for each one in the distance
+	Throttle       *Throttle      `yaml:"throttle,omitempty"`
+	SparesRows     int            `yaml:"spare_rows,omitempty"` // rows that hold no words beside those the technology reserves
 }
 
 // Throttle limits the activations of all units of the first level together: at most
 // Activations in any window of WindowCycles.
 type Throttle struct {
-	WindowCycles   int            `yaml:"window_cycles"`
-	Activations    int            `yaml:"activations"`
-	PerInstruction map[string]int `yaml:"per_instruction,omitempty"` // activations of an instruction by name; 1 where not given
-	PerRow         int            `yaml:"per_row"`                   // of writing, reading or shifting a row
+	WindowCycles int            `yaml:"window_cycles"`
+	Activations  int            `yaml:"activations"`
+	Default      int            `yaml:"default_activations,omitempty"` // of an instruction; 0: 1
+	Class        map[string]int `yaml:"class_activations,omitempty"`   // by class of instruction, where it is another
+	PerRow       int            `yaml:"per_row"`                       // of writing, reading or shifting a row
 }
 
 // Crossbar is a unit that multiplies a matrix in its cells by a vector on its
@@ -311,15 +313,23 @@ func (p *Platform) checkUnit() (string, string) {
 		if a.Rows <= t.Reserved+a.SparesRows {
 			return "array.rows", fmt.Sprintf("is %d, expected more than the %d that are reserved", a.Rows, t.Reserved+a.SparesRows)
 		}
-		for name, c := range a.InstructionCycles {
-			if t.Op(name) < 0 || c < 1 || c > 1<<20 {
-				return "array.instruction_cycles", fmt.Sprintf("has %s: %d, expected an instruction of %s and at least 1 cycle", name, c, t.Name)
+		for name, c := range a.ClassCycles {
+			if !isClass(name) || c < 1 || c > 1<<20 {
+				return "array.class_cycles", fmt.Sprintf("has %s: %d, expected a class of instructions and at least 1 cycle", name, c)
 			}
+		}
+		if a.DefaultCycles < 0 || a.DefaultCycles > 1<<20 {
+			return "array.default_instruction_cycles", fmt.Sprintf("is %d, expected at least 1", a.DefaultCycles)
 		}
 		if a.ShiftSteps != "one" && a.ShiftSteps != "power_of_two" {
 			return "array.shift_steps", fmt.Sprintf("is %q, expected one or power_of_two", a.ShiftSteps)
 		}
 		if h := a.Throttle; h != nil {
+			for name, c := range h.Class {
+				if !isClass(name) || c < 0 || c > 1<<20 {
+					return "array.throttle.class_activations", fmt.Sprintf("has %s: %d, expected a class of instructions and 0 or more", name, c)
+				}
+			}
 			return checkInts([]intField{{"array.throttle.window_cycles", h.WindowCycles, 1, 1 << 20}, {"array.throttle.activations", h.Activations, 1, 1 << 20}, {"array.throttle.per_row", h.PerRow, 0, 1 << 20}})
 		}
 	case CrossbarExecutor:
@@ -352,6 +362,10 @@ func (p *Platform) checkUnit() (string, string) {
 		return "executor", fmt.Sprintf("is %q, expected array, crossbar or simd", p.Executor)
 	}
 	return "", ""
+}
+
+func isClass(name string) bool {
+	return slices.ContainsFunc(sram.Classes(), func(c sram.Class) bool { return c.String() == name })
 }
 
 // places are the places of operands that the executors know.

@@ -1,0 +1,446 @@
+package mapping
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/bitsched/bitsched/sram"
+)
+
+// arrayRun executes arrays in clusters: units whose sums are added together. Clusters
+// do not touch each other, so that each runs through all waves by itself, in cells
+// that stay in the processor's cache; several small ones share a group of bitlines.
+type arrayRun struct {
+	q    *Problem
+	m    *Mapping
+	code *arrayCode
+	data [2][]int32
+	out  []int64
+	o    ExecuteOptions
+
+	cols     int               // bitlines of a unit that are simulated
+	lanes    int               // units of a group; 0 where a unit takes several groups
+	span     int               // groups of a unit, at least 1
+	members  [][MaxLoops]int32 // units of a cluster, by their place
+	clusters [][MaxLoops]int32
+	batch    int // clusters at a time
+
+	source [2]*indexer
+	column [2]*parts // of the columns
+	word   [2]*parts // of the words of a bitline
+	result *indexer
+	outCol *parts
+
+	waves   int64
+	compute atomic.Int64
+	rowOps  atomic.Int64
+}
+
+func (q *Problem) executeArray(ctx context.Context, m *Mapping, o ExecuteOptions, operands [][]int32) (*Executed, error) {
+	code, err := q.newArrayCode(m)
+	if err != nil {
+		return nil, err
+	}
+	r := &arrayRun{q: q, m: m, code: code, o: o, out: make([]int64, q.Op.Output().Elements())}
+	f := code.shape.f
+	var colPar, colRed, rowRed, levels []int
+	for d := range f.dims {
+		switch {
+		case !f.Reduction(d):
+			colPar = append(colPar, d)
+		case f.colDims[d]:
+			colRed = append(colRed, d)
+		default:
+			rowRed = append(rowRed, d)
+		}
+	}
+	for i := range q.levels {
+		levels = append(levels, SlotLevel+i)
+	}
+	used := int(code.m * code.k2)
+	full := q.Platform.Array.Cols
+	if full > sram.GroupCols {
+		r.span = (used + sram.GroupCols - 1) / sram.GroupCols
+		r.cols, r.lanes = r.span*sram.GroupCols, 0
+	} else {
+		r.cols, r.lanes, r.span = full, sram.GroupCols/full, 1
+	}
+	columns := q.digits(m, q.always, append(colPar, colRed...)...)
+	words := q.digits(m, q.always, rowRed...)
+	r.members = q.digits(m, q.reduces, levels...)
+	r.clusters = q.digits(m, q.parallels, levels...)
+	for i := range 2 {
+		t := m.Tensor(i)
+		r.data[i] = operands[t]
+		r.source[i] = q.newIndexer(&q.Op.Tensors[t], func(l int) bool { return q.reduces(l) && q.ragged(m, l) })
+		r.column[i] = r.source[i].parts(columns)
+		r.word[i] = r.source[i].parts(words)
+	}
+	r.result = q.newIndexer(q.Op.Output(), func(l int) bool { return q.parallels(l) && q.ragged(m, l) })
+	r.outCol = r.result.parts(q.digits(m, q.always, colPar...))
+	r.batch = 1
+	if r.lanes > 0 {
+		r.batch = max(1, r.lanes/len(r.members))
+	}
+	n := (len(r.clusters) + r.batch - 1) / r.batch
+	err = parallel(ctx, o.Threads, n, o.Progress, func() func(int) error {
+		w := r.newWorker()
+		return func(i int) error {
+			return w.run(ctx, i)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Executed{
+		Output: r.out, Units: int64(len(r.clusters) * len(r.members)), Waves: r.waves,
+		Compute: r.compute.Load(), RowOps: r.rowOps.Load(),
+	}, nil
+}
+
+// arrayWorker has the cells of a batch.
+type arrayWorker struct {
+	*arrayRun
+	groups   []sram.Group
+	units    [][MaxLoops]int32 // of the batch
+	unitPart [2][][]int32
+	rootPart [][]int32
+	copyOf   [2]int
+	buf      []uint64 // a row of a unit
+	moved    []uint64
+	vals     [64]uint32
+	wide     [64]int64
+}
+
+func (r *arrayRun) newWorker() *arrayWorker {
+	w := &arrayWorker{arrayRun: r}
+	units := r.batch * len(r.members)
+	groups := units * r.span
+	if r.lanes > 0 {
+		groups = (units + r.lanes - 1) / r.lanes
+	}
+	w.groups = sram.NewGroups(groups, r.q.Platform.Array.Rows)
+	w.buf, w.moved = make([]uint64, r.cols/64), make([]uint64, r.cols/64)
+	return w
+}
+
+// row copies out or returns the words of a row of a unit.
+func (w *arrayWorker) words(unit, row, k int) *uint64 {
+	if w.lanes > 0 {
+		return &w.groups[unit/w.lanes].Row(row)[unit%w.lanes*(w.cols/64)+k]
+	}
+	return &w.groups[unit*w.span+k/sram.GroupWords].Row(row)[k%sram.GroupWords]
+}
+
+// run takes a batch of clusters through all waves.
+func (w *arrayWorker) run(ctx context.Context, batch int) error {
+	q, code := w.q, w.code
+	first := batch * w.batch
+	n := min(w.batch, len(w.clusters)-first)
+	w.units = w.units[:0]
+	for c := range n {
+		for _, member := range w.members {
+			u := w.clusters[first+c]
+			for l := range u {
+				u[l] += member[l]
+			}
+			w.units = append(w.units, u)
+		}
+	}
+	for o := range 2 {
+		w.unitPart[o] = w.unitPart[o][:0]
+		for i := range w.units {
+			p := make([]int32, len(w.source[o].access))
+			w.source[o].part(&w.units[i], p)
+			w.unitPart[o] = append(w.unitPart[o], p)
+		}
+	}
+	w.rootPart = w.rootPart[:0]
+	for c := range n {
+		p := make([]int32, len(w.result.access))
+		w.result.part(&w.clusters[first+c], p)
+		w.rootPart = append(w.rootPart, p)
+	}
+	groups := (len(w.units)*w.span + max(w.lanes, 1) - 1) / max(w.lanes, 1)
+	active := int64(1)
+	for l := range q.loops {
+		active *= int64(w.m.Factor[SlotLevel][l])
+	}
+	compute, rowOps, waves := int64(0), int64(0), int64(0)
+	w.copyOf = [2]int{}
+	begun := [2]bool{}
+	var err error
+	q.Waves(w.m, func(wave, _ *Wave) bool {
+		waves++
+		for o := range 2 {
+			// What stays in units was written there before the first inference.
+			if wave.Load>>o&1 == 1 || !begun[o] {
+				if begun[o] {
+					w.copyOf[o] = (w.copyOf[o] + 1) % code.rows.copies[o]
+				}
+				begun[o] = true
+				w.load(o, wave)
+			}
+		}
+		if wave.Fresh {
+			for _, g := range w.groups[:groups] {
+				for r := range code.rows.column {
+					*g.Row(r) = [sram.GroupWords]uint64{}
+				}
+			}
+		}
+		for j := range code.mac {
+			k := code.mac[j][w.copyOf[0]][w.copyOf[1]]
+			for _, g := range w.groups[:groups] {
+				k.code.RunGroup(g)
+			}
+			compute += q.throttled(k.time, active)
+			rowOps += int64(len(k.code.Kernel().Instrs)) * int64(groups) * sram.GroupCols
+		}
+		if wave.Finish {
+			for i := range code.rounds {
+				r := &code.rounds[i]
+				w.move(r, n)
+				if r.extend {
+					for _, g := range w.groups[:groups] {
+						if q.mac.signed {
+							*g.Row(r.width) = *g.Row(r.width - 1)
+						} else {
+							*g.Row(r.width) = [sram.GroupWords]uint64{}
+						}
+					}
+				}
+				for _, g := range w.groups[:groups] {
+					r.add.code.RunGroup(g)
+				}
+				rowOps += int64(len(r.add.code.Kernel().Instrs)) * int64(groups) * sram.GroupCols
+			}
+			w.drain(wave, n)
+		}
+		if err = ctx.Err(); err != nil {
+			return false
+		}
+		return true
+	})
+	w.rowOps.Add(rowOps)
+	if batch == 0 {
+		w.compute.Store(compute)
+		w.waves = waves
+	}
+	return err
+}
+
+// load writes an operand of all units of the batch into its rows, transposed.
+func (w *arrayWorker) load(o int, wave *Wave) {
+	x, cols, rows := w.source[o], w.column[o], &w.code.rows
+	time := w.q.timeLoops(w.m, wave)
+	base := make([]int32, len(x.access))
+	timePart := make([]int32, len(x.access))
+	x.part(&time, timePart)
+	used := len(cols.linear)
+	width := rows.width[o]
+	data := w.data[o]
+	for u := range w.units {
+		for j := range rows.words[o] {
+			for d := range base {
+				base[d] = x.offset[d] + timePart[d] + w.unitPart[o][u][d] + w.word[o].dims[d][j]
+			}
+			at := rows.sourceWord(o, j, w.copyOf[o]).base
+			inside := x.inside(base, cols)
+			lin := 0
+			if inside {
+				lin = x.linearBase(base)
+			}
+			if cols.constant {
+				v := uint32(0)
+				if inside {
+					v = uint32(data[lin+int(cols.linear[0])])
+				} else if e := x.at(base, cols, 0); e >= 0 {
+					v = uint32(data[e])
+				}
+				for k := range (used + 63) / 64 {
+					for b := range width {
+						*w.words(u, at+b, k) = -uint64(v >> b & 1)
+					}
+				}
+				continue
+			}
+			for k := 0; 64*k < used; k++ {
+				n := min(64, used-64*k)
+				if n < 64 {
+					w.vals = [64]uint32{}
+				}
+				if inside {
+					for i, c := range cols.linear[64*k : 64*k+n] {
+						w.vals[i] = uint32(data[lin+int(c)])
+					}
+				} else {
+					for i := range n {
+						w.vals[i] = 0
+						if e := x.at(base, cols, 64*k+i); e >= 0 {
+							w.vals[i] = uint32(data[e])
+						}
+					}
+				}
+				w.planes(u, at, k, width)
+			}
+		}
+	}
+}
+
+// planes writes 64 values as bits of rows.
+func (w *arrayWorker) planes(unit, at, k, width int) {
+	for b := 0; b < width; b += 8 {
+		var plane [8]uint64
+		for i := 0; i < 64; i += 8 {
+			v := &w.vals
+			x := uint64(v[i]>>b&255) | uint64(v[i+1]>>b&255)<<8 | uint64(v[i+2]>>b&255)<<16 | uint64(v[i+3]>>b&255)<<24 |
+				uint64(v[i+4]>>b&255)<<32 | uint64(v[i+5]>>b&255)<<40 | uint64(v[i+6]>>b&255)<<48 | uint64(v[i+7]>>b&255)<<56
+			x = transpose8(x)
+			for p := range 8 {
+				plane[p] |= (x >> (8 * p) & 255) << i
+			}
+		}
+		for p := range min(8, width-b) {
+			*w.words(unit, at+b+p, k) = plane[p]
+		}
+	}
+}
+
+// transpose8 transposes a matrix of 8 x 8 bits, a row in each byte (Hacker's Delight,
+// section 7-3).
+func transpose8(x uint64) uint64 {
+	t := (x ^ x>>7) & 0x00aa00aa00aa00aa
+	x ^= t ^ t<<7
+	t = (x ^ x>>14) & 0x0000cccc0000cccc
+	x ^= t ^ t<<14
+	t = (x ^ x>>28) & 0x00000000f0f0f0f0
+	return x ^ t ^ t<<28
+}
+
+// move brings the sums of a round beside those that they are added to: from other
+// columns of a unit or from other units. What receives nothing gets zeros.
+func (w *arrayWorker) move(r *sumRound, clusters int) {
+	words := w.cols / 64
+	temp := w.code.rows.temp
+	send := r.n - r.stay
+	if r.level < 0 {
+		dist, count := int(w.code.m*r.stay), int(w.code.m*send)
+		for u := range w.units {
+			for b := range r.width {
+				for k := range words {
+					w.buf[k] = *w.words(u, b, k)
+				}
+				shiftDown(w.moved, w.buf, dist, count)
+				for k := range words {
+					*w.words(u, temp+b, k) = w.moved[k]
+				}
+			}
+		}
+		return
+	}
+	below := 1
+	for i := range r.level {
+		below *= int(w.code.shape.reduce[i])
+	}
+	size := len(w.members)
+	here := int(w.code.shape.reduce[r.level])
+	for c := range clusters {
+		for i := range size {
+			from := -1
+			if digit := i / below % here; i%below == 0 && digit < int(send) {
+				from = i + int(r.stay)*below
+			}
+			for b := range r.width {
+				for k := range words {
+					v := uint64(0)
+					if from >= 0 {
+						v = *w.words(c*size+from, b, k)
+					}
+					*w.words(c*size+i, temp+b, k) = v
+				}
+			}
+		}
+	}
+}
+
+// shiftDown sets bits 0 to n-1 of dst to those of src from dist on, the others to zero.
+func shiftDown(dst, src []uint64, dist, n int) {
+	for k := range dst {
+		v := uint64(0)
+		if left := n - 64*k; left > 0 {
+			at := k + dist/64
+			if at < len(src) {
+				v = src[at] >> (dist % 64)
+			}
+			if dist%64 > 0 && at+1 < len(src) {
+				v |= src[at+1] << (64 - dist%64)
+			}
+			if left < 64 {
+				v &= 1<<left - 1
+			}
+		}
+		dst[k] = v
+	}
+}
+
+// drain adds the sums of the first unit of each cluster to the output: the rest of a
+// sum that was not finished is added in the buffer.
+func (w *arrayWorker) drain(wave *Wave, clusters int) {
+	x, cols := w.result, w.outCol
+	time := w.q.timeLoops(w.m, wave)
+	timePart := make([]int32, len(x.access))
+	x.part(&time, timePart)
+	base := make([]int32, len(x.access))
+	width := w.code.rows.column
+	if n := len(w.code.rounds); n > 0 {
+		width = w.code.rounds[n-1].width
+		if w.code.rounds[n-1].extend {
+			width++
+		}
+	}
+	used := len(cols.linear)
+	for c := range clusters {
+		for d := range base {
+			base[d] = x.offset[d] + timePart[d] + w.rootPart[c][d]
+		}
+		inside := x.inside(base, cols)
+		lin := x.linearBase(base)
+		for k := 0; 64*k < used; k++ {
+			w.unpack(c*len(w.members), k, width)
+			for i := range min(64, used-64*k) {
+				if inside {
+					w.out[lin+int(cols.linear[64*k+i])] += w.wide[i]
+				} else if e := x.at(base, cols, 64*k+i); e >= 0 {
+					w.out[e] += w.wide[i]
+				}
+			}
+		}
+	}
+}
+
+// unpack reads 64 sums of width bits from row 0 on.
+func (w *arrayWorker) unpack(unit, k, width int) {
+	w.wide = [64]int64{}
+	for b := 0; b < width; b += 8 {
+		var plane [8]uint64
+		for p := range min(8, width-b) {
+			plane[p] = *w.words(unit, b+p, k)
+		}
+		for i := 0; i < 64; i += 8 {
+			x := uint64(0)
+			for p := range 8 {
+				x |= (plane[p] >> i & 255) << (8 * p)
+			}
+			x = transpose8(x)
+			for j := range 8 {
+				w.wide[i+j] |= int64(x>>(8*j)&255) << b
+			}
+		}
+	}
+	if w.q.mac.signed {
+		for i := range w.wide {
+			w.wide[i] = w.wide[i] << (64 - width) >> (64 - width)
+		}
+	}
+}

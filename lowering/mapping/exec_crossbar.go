@@ -1,0 +1,325 @@
+package mapping
+
+import (
+	"context"
+	"math/bits"
+	"sync"
+)
+
+// crossbarRun executes crossbars as exact integers, as ISAAC computes them (section
+// 3.2 of the specification): cells hold digits of w + 2^(w-1), a column whose digits
+// sum to more than half the range holds their complements and a flip bit, and each bit
+// of the vector gives a sum for each column, which a converter may clip.
+type crossbarRun struct {
+	q    *Problem
+	m    *Mapping
+	data [2][]int32
+	out  []int64
+
+	rows, outs, digits int // of a matrix: places along rows and columns, digits of an element
+	members, clusters  [][MaxLoops]int32
+	matrix, vector     *indexer
+	matrixPart         *parts // row x outs + column
+	vectorPart         *parts // rows
+	result             *indexer
+	resultPart         *parts
+
+	mu      sync.Mutex
+	quant   Quantisation
+	waves   int64
+	compute int64
+}
+
+func (q *Problem) executeCrossbar(ctx context.Context, m *Mapping, o ExecuteOptions, operands [][]int32) (*Executed, error) {
+	r := &crossbarRun{q: q, m: m, out: make([]int64, q.Op.Output().Elements())}
+	f := &q.functions[m.Function]
+	var par, red, levels []int
+	for d := range f.dims {
+		if f.Reduction(d) {
+			red = append(red, d)
+		} else {
+			par = append(par, d)
+		}
+	}
+	for i := range q.levels {
+		levels = append(levels, SlotLevel+i)
+	}
+	rowPlaces, colPlaces := q.digits(m, q.always, red...), q.digits(m, q.always, par...)
+	r.rows, r.outs = len(rowPlaces), len(colPlaces)
+	r.members, r.clusters = q.digits(m, q.reduces, levels...), q.digits(m, q.parallels, levels...)
+	padding := func(l int) bool { return q.reduces(l) && q.ragged(m, l) }
+	t1, t2 := m.Tensor(Src1), m.Tensor(Src2)
+	r.data = [2][]int32{operands[t1], operands[t2]}
+	r.matrix, r.vector = q.newIndexer(&q.Op.Tensors[t1], padding), q.newIndexer(&q.Op.Tensors[t2], padding)
+	var cells [][MaxLoops]int32
+	for _, a := range rowPlaces {
+		for _, b := range colPlaces {
+			c := a
+			for l := range c {
+				c[l] += b[l]
+			}
+			cells = append(cells, c)
+		}
+	}
+	r.matrixPart, r.vectorPart = r.matrix.parts(cells), r.vector.parts(rowPlaces)
+	r.result = q.newIndexer(q.Op.Output(), func(l int) bool { return q.parallels(l) && q.ragged(m, l) })
+	r.resultPart = r.result.parts(colPlaces)
+	r.digits = int(q.cells(q.tensors[t1].bits))
+	err := parallel(ctx, o.Threads, len(r.clusters), o.Progress, func() func(int) error {
+		w := r.newWorker()
+		return func(i int) error { return w.run(ctx, i) }
+	})
+	if err != nil {
+		return nil, err
+	}
+	x := &Executed{Output: r.out, Units: int64(len(r.clusters) * len(r.members)), Waves: r.waves, Compute: r.compute}
+	if r.quant.Samples > 0 {
+		x.Quantised = &r.quant
+	}
+	return x, nil
+}
+
+// matrixCells are the cells of a crossbar: bit planes of digits, a bit for each row.
+type matrixCells struct {
+	plane []uint64 // words of rows, by column of the crossbar and bit of its digit
+	flip  []bool   // by column of the crossbar
+}
+
+type crossbarWorker struct {
+	*crossbarRun
+	cells  []matrixCells // of the units of the cluster
+	acc    []int64       // sums of the cluster
+	bits   []uint64      // the vector: words of rows, by bit
+	values []int32       // the vector
+	words  int
+}
+
+func (r *crossbarRun) newWorker() *crossbarWorker {
+	w := &crossbarWorker{crossbarRun: r, words: (r.rows + 63) / 64}
+	cell := r.q.Platform.Crossbar.CellBits
+	for range r.members {
+		w.cells = append(w.cells, matrixCells{flip: make([]bool, r.outs*r.digits), plane: make([]uint64, r.outs*r.digits*cell*w.words)})
+	}
+	w.acc = make([]int64, r.outs)
+	w.values = make([]int32, r.rows)
+	w.bits = make([]uint64, w.words*r.q.Op.Tensors[r.m.Tensor(Src2)].Type.Bits)
+	return w
+}
+
+// run takes a cluster through all waves.
+func (w *crossbarWorker) run(ctx context.Context, cluster int) error {
+	q := w.q
+	var quant Quantisation
+	waves := int64(0)
+	units := make([][MaxLoops]int32, len(w.members))
+	for i, m := range w.members {
+		units[i] = w.clusters[cluster]
+		for l := range m {
+			units[i][l] += m[l]
+		}
+	}
+	root := make([]int32, len(w.result.access))
+	w.result.part(&w.clusters[cluster], root)
+	matrixUnit, vectorUnit := make([][]int32, len(units)), make([][]int32, len(units))
+	for i := range units {
+		matrixUnit[i], vectorUnit[i] = make([]int32, len(w.matrix.access)), make([]int32, len(w.vector.access))
+		w.matrix.part(&units[i], matrixUnit[i])
+		w.vector.part(&units[i], vectorUnit[i])
+	}
+	base := make([]int32, 16)
+	part := make([]int32, 16)
+	begun := false
+	var err error
+	q.Waves(w.m, func(wave, _ *Wave) bool {
+		waves++
+		time := q.timeLoops(w.m, wave)
+		if wave.Load>>Src1&1 == 1 || !begun {
+			begun = true
+			w.matrix.part(&time, part)
+			for i := range units {
+				b := base[:len(w.matrix.access)]
+				for d := range b {
+					b[d] = w.matrix.offset[d] + part[d] + matrixUnit[i][d]
+				}
+				w.program(&w.cells[i], b)
+			}
+		}
+		if wave.Fresh {
+			clear(w.acc)
+		}
+		w.vector.part(&time, part)
+		for i := range units {
+			b := base[:len(w.vector.access)]
+			for d := range b {
+				b[d] = w.vector.offset[d] + part[d] + vectorUnit[i][d]
+			}
+			w.take(b)
+			w.multiply(&w.cells[i], &quant)
+		}
+		if wave.Finish {
+			w.result.part(&time, part)
+			b := base[:len(w.result.access)]
+			for d := range b {
+				b[d] = w.result.offset[d] + part[d] + root[d]
+			}
+			for i, v := range w.acc {
+				if e := w.result.at(b, w.resultPart, i); e >= 0 {
+					w.out[e] += v
+				}
+			}
+		}
+		err = ctx.Err()
+		return err == nil
+	})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.quant.Samples += quant.Samples
+	w.quant.Clipped += quant.Clipped
+	if cluster == 0 {
+		w.waves = waves
+		w.compute = waves * q.crossbarTimes(w.m).invoke[Compute]
+	}
+	return err
+}
+
+// program writes a matrix into cells: biased, in digits, columns turned over where
+// that makes their sums smaller.
+func (w *crossbarWorker) program(c *matrixCells, base []int32) {
+	x := w.q.Platform.Crossbar
+	t := &w.q.Op.Tensors[w.m.Tensor(Src1)]
+	bias := int64(0)
+	if t.Type.Signed {
+		bias = 1 << (t.Type.Bits - 1)
+	}
+	cell := x.CellBits
+	top := uint64(1)<<cell - 1
+	clear(c.plane)
+	digit := make([]uint64, w.rows)
+	for col := range w.outs {
+		for d := range w.digits {
+			sum := uint64(0)
+			for r := range w.rows {
+				v := int64(0)
+				if e := w.matrix.at(base, w.matrixPart, r*w.outs+col); e >= 0 {
+					v = int64(w.data[0][e])
+				}
+				digit[r] = uint64(v+bias) >> (d * cell) & top
+				sum += digit[r]
+			}
+			at := col*w.digits + d
+			c.flip[at] = 2*sum > top*uint64(w.rows)
+			for r, v := range digit {
+				if c.flip[at] {
+					v = top - v
+				}
+				for b := range cell {
+					c.plane[(at*cell+b)*w.words+r/64] |= v >> b & 1 << (r % 64)
+				}
+			}
+		}
+	}
+}
+
+// take puts a vector on the wordlines.
+func (w *crossbarWorker) take(base []int32) {
+	p := w.vectorPart
+	if w.vector.inside(base, p) {
+		lin := w.vector.linearBase(base)
+		for i, c := range p.linear {
+			w.values[i] = w.data[1][lin+int(c)]
+		}
+		return
+	}
+	for i := range w.values {
+		w.values[i] = 0
+		if e := w.vector.at(base, p, i); e >= 0 {
+			w.values[i] = w.data[1][e]
+		}
+	}
+}
+
+// multiply adds the products of cells and vector to the sums: for each step of the
+// vector's bits a sum of each column, converted, turned back, shifted and added. The
+// highest bit of a signed vector counts negative; where a step has several bits, it is a
+// step of its own.
+func (w *crossbarWorker) multiply(c *matrixCells, quant *Quantisation) {
+	x := w.q.Platform.Crossbar
+	t := &w.q.Op.Tensors[w.m.Tensor(Src2)].Type
+	sum := int64(0) // of the vector
+	clear(w.bits)
+	for r, v := range w.values {
+		sum += int64(v)
+		for b := range t.Bits {
+			w.bits[b*w.words+r/64] |= uint64(v) >> b & 1 << (r % 64)
+		}
+	}
+	for lo := 0; lo < t.Bits; lo += x.DACBits {
+		hi := min(lo+x.DACBits, t.Bits)
+		if t.Signed && hi == t.Bits {
+			if hi-1 > lo {
+				w.step(c, lo, hi-1, 1, quant)
+			}
+			w.step(c, hi-1, hi, -1, quant)
+		} else {
+			w.step(c, lo, hi, 1, quant)
+		}
+	}
+	if m := w.q.Op.Tensors[w.m.Tensor(Src1)].Type; m.Signed {
+		for col := range w.acc {
+			w.acc[col] -= sum << (m.Bits - 1)
+		}
+	}
+}
+
+// step converts the columns for bits lo to hi-1 of the vector.
+func (w *crossbarWorker) step(c *matrixCells, lo, hi int, sign int64, quant *Quantisation) {
+	x := w.q.Platform.Crossbar
+	cell, top, limit, words := x.CellBits, int64(1)<<x.CellBits-1, int64(1)<<x.ADCBits-1, w.words
+	driven := int64(0)
+	for b := lo; b < hi; b++ {
+		for _, word := range w.bits[b*words : (b+1)*words] {
+			driven += int64(bits.OnesCount64(word)) << (b - lo)
+		}
+	}
+	clipped := int64(0)
+	var x0, x1 uint64
+	fast := hi-lo == 1 && words <= 2 && cell == 2
+	if fast {
+		x0 = w.bits[lo*words]
+		if words == 2 {
+			x1 = w.bits[lo*words+1]
+		}
+	}
+	for col := range w.acc {
+		total := int64(0)
+		for d := range w.digits {
+			at := col*w.digits + d
+			column := int64(0)
+			switch p := c.plane[at*cell*words : (at+1)*cell*words]; {
+			case fast && words == 2:
+				column = int64(bits.OnesCount64(x0&p[0])+bits.OnesCount64(x1&p[1])) + int64(bits.OnesCount64(x0&p[2])+bits.OnesCount64(x1&p[3]))<<1
+			case fast:
+				column = int64(bits.OnesCount64(x0&p[0])) + int64(bits.OnesCount64(x0&p[1]))<<1
+			default:
+				for b := lo; b < hi; b++ {
+					for q := range cell {
+						for k, word := range w.bits[b*words : (b+1)*words] {
+							column += int64(bits.OnesCount64(word&p[q*words+k])) << (b - lo + q)
+						}
+					}
+				}
+			}
+			if column > limit {
+				column = limit
+				clipped++
+			}
+			if c.flip[at] {
+				column = top*driven - column
+			}
+			total += column << (d * cell)
+		}
+		w.acc[col] += sign * total << lo
+	}
+	quant.Samples += int64(len(w.acc) * w.digits)
+	quant.Clipped += clipped
+}

@@ -1,0 +1,165 @@
+package mapping
+
+import (
+	"fmt"
+	"strings"
+)
+
+// IllegalError says which rule a mapping breaks, and with which numbers.
+type IllegalError struct {
+	Rule Violation
+	Msg  string
+}
+
+func (e *IllegalError) Error() string { return "mapping: illegal: " + e.Msg }
+
+// Check judges a mapping: nil if it is legal, else an [*IllegalError] with the first
+// rule that it breaks.
+func (q *Problem) Check(m *Mapping) error {
+	fail := func(v Violation, format string, args ...any) error {
+		return &IllegalError{v, fmt.Sprintf(format, args...)}
+	}
+	if int(m.Function) >= len(q.functions) {
+		return fail(BadBinding, "function %d, platform %s has %d", m.Function, q.Platform.Name, len(q.functions))
+	}
+	f := &q.functions[m.Function]
+	for name, order := range map[string]*[MaxLoops]uint8{"waves": &m.Wave, "tiles": &m.Tile} {
+		seen := uint16(0)
+		for i := range q.loops {
+			if int(order[i]) >= q.loops || seen>>order[i]&1 == 1 {
+				return fail(BadBinding, "order of %s is no permutation of the loops", name)
+			}
+			seen |= 1 << order[i]
+		}
+	}
+	for s := range NumSlots {
+		for l := range MaxLoops {
+			if m.Factor[s][l] < 1 || l >= q.loops && m.Factor[s][l] != 1 {
+				return fail(BadProduct, "factor %d of loop %d in slot %d, expected at least 1", m.Factor[s][l], l, s)
+			}
+		}
+	}
+	var c Cost
+	v := q.Cost(m, &c)
+	if v == Legal {
+		return nil
+	}
+	swap := 0
+	if m.Swap {
+		swap = 1
+	}
+	var s shape
+	_ = q.shape(m, &s)
+	switch v {
+	case BadBinding:
+		if !f.ok[swap] {
+			return fail(v, "function %s is the same with its sources exchanged: expected the operands in order", f.Name)
+		}
+		for sl := range NumSlots {
+			for l := range q.loops {
+				if m.Factor[sl][l] <= 1 || f.legal[swap][sl]>>l&1 == 1 {
+					continue
+				}
+				if sl < f.dims {
+					return &IllegalError{v, q.Refuse(int(m.Function), sl, l, m.Swap).Error()}
+				}
+				return fail(v, "loop %s has factor %d in slot %s, which does not take it", q.Op.Loops[l].Name, m.Factor[sl][l], q.SlotName(f, sl))
+			}
+		}
+	case BadProduct:
+		for l := range q.loops {
+			if n := m.Below(l, NumSlots); n < int64(q.extent[l]) {
+				return fail(v, "factors of loop %s multiply to %d, below its extent %d", q.Op.Loops[l].Name, n, q.extent[l])
+			}
+		}
+	case BadDims:
+		for d := range f.dims {
+			if s.size[d] > int64(f.maxSize[d]) {
+				return fail(v, "dimension %s has size %d, at most %d", f.Dims[d].Name, s.size[d], f.maxSize[d])
+			}
+		}
+		return fail(v, "B4: a dimension of %s has no loop", f.Name)
+	case BadSplit:
+		return fail(v, "B3: a loop is bound to two dimensions")
+	case BadFanOut:
+		for i := range q.levels {
+			if s.spatial[i] > int64(q.fanOut[i]) {
+				return fail(v, "level %s takes %d, has %d", q.Platform.Levels[i].Name, s.spatial[i], q.fanOut[i])
+			}
+		}
+	case BadColumns, BadRows:
+		return fail(v, "%s", q.unitCapacity(&s, v))
+	case BadBuffer:
+		var parts []string
+		for o := range 3 {
+			if m.Keep[o] {
+				t := &q.tensors[m.Tensor(o)]
+				w := t.bits
+				b := bytesOf(t.elements(&s.tileChip), w)
+				if m.DoubleTile && t.indexed&s.tileLoop != 0 {
+					b *= 2
+				}
+				parts = append(parts, fmt.Sprintf("%s %d", q.Op.Tensors[m.Tensor(o)].Name, b))
+			}
+		}
+		return fail(v, "tiles take more bytes than the buffer's %d: %s", q.buffer, strings.Join(parts, ", "))
+	}
+	return fail(v, "%s", v)
+}
+
+// SlotName names a slot for a function.
+func (q *Problem) SlotName(f *functionInfo, s int) string {
+	switch {
+	case s < SlotInner:
+		if s < f.dims {
+			return f.Dims[s].Name
+		}
+		return fmt.Sprintf("dimension %d", s)
+	case s == SlotInner:
+		return "inner"
+	case s < SlotWave:
+		if i := s - SlotLevel; i < q.levels {
+			return q.Platform.Levels[i].Name
+		}
+		return fmt.Sprintf("level %d", s-SlotLevel)
+	case s == SlotWave:
+		return "wave"
+	}
+	return "tile"
+}
+
+// unitCapacity says what of a unit is exceeded, by operand.
+func (q *Problem) unitCapacity(s *shape, v Violation) string {
+	switch {
+	case q.mac != nil:
+		if v == BadColumns {
+			n := int64(1)
+			for d := range s.f.dims {
+				if s.f.colDims[d] {
+					n *= s.size[d]
+				}
+			}
+			return fmt.Sprintf("%d columns of %d", n, q.Platform.Array.Cols)
+		}
+		r := q.rows(s)
+		return fmt.Sprintf("%d rows of %d: sum %d, product and scratch %d, %s %d x %d words of %d bits, %s %d x %d words of %d bits",
+			r.used, q.mac.usable, r.final, r.source[0]-r.temp,
+			q.Op.Tensors[s.m.Tensor(0)].Name, r.copies[0], r.words[0], r.width[0], q.Op.Tensors[s.m.Tensor(1)].Name, r.copies[1], r.words[1], r.width[1])
+	case q.Platform.Executor == "crossbar":
+		rows, cols := int64(1), int64(1)
+		for d := range s.f.dims {
+			if s.f.rowDims[d] {
+				rows *= s.size[d]
+			}
+			if s.f.colDims[d] {
+				cols *= s.size[d]
+			}
+		}
+		cell := q.cells(q.tensors[s.m.Tensor(Src1)].bits)
+		c := q.Platform.Crossbar
+		return fmt.Sprintf("%d rows of %d, %d columns of %d, vectors in %d bytes of registers", rows, c.Rows, cols*cell, c.Cols, c.RegisterBytes)
+	}
+	u := q.Platform.SIMD
+	return fmt.Sprintf("%d accumulators of %d registers, %d registers of the second source and one of the first, of %d registers; %d lanes",
+		s.inner, q.accRegisters(), q.sourceRegisters(s), u.Registers, u.Lanes)
+}

@@ -1,0 +1,87 @@
+package mapping
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/bitsched/bitsched/lowering/mapping/dnn"
+	"github.com/bitsched/bitsched/lowering/mapping/platform"
+)
+
+// randomValues draws the operands of an operator.
+func randomValues(o *dnn.Operator, r *rand.Rand) [][]int32 {
+	var out [][]int32
+	for _, t := range o.Operands() {
+		lo, hi := t.Type.Range()
+		v := make([]int32, t.Elements())
+		for i := range v {
+			v[i] = int32(lo + r.Int64N(hi-lo+1))
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+var smallWorks = []string{
+	"conv:N=2,K=5,H=6,W=7,C=3,R=3,S=3",
+	"conv:N=1,K=4,H=5,W=5,C=6,R=3,S=2,stride=2,pad=1",
+	"conv:N=1,K=6,H=4,W=4,C=6,R=3,S=3,groups=3",
+	"conv:N=1,K=3,H=7,W=7,C=2,R=3,S=3,stride=2,transposed=1",
+	"conv:N=1,K=3,W=9,C=4,S=3,dilation=2",
+	"gemm:M=9,K=17,N=5",
+	"gemm:M=4,K=6,N=5,batch=3,dynamic=1",
+	"conv:N=1,K=2,D=3,H=3,W=3,C=2,Q=2,R=2,S=2",
+}
+
+func testPlatform(t *testing.T, platformName string, bits dnn.Bits, rounds int) {
+	p, err := platform.Load(platformName)
+	require.NoError(t, err)
+	ctx := context.Background()
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, work := range smallWorks {
+		o, err := dnn.Parse(work, bits)
+		require.NoError(t, err)
+		for _, cold := range []bool{false, true} {
+			q, err := New(ctx, o, p, Options{Cold: cold})
+			require.NoError(t, err)
+			for range rounds {
+				m, ok := q.Random(r, 100)
+				require.True(t, ok, work)
+				var c Cost
+				require.Equal(t, Legal, q.Cost(&m, &c))
+				clocked, err := q.Clock(ctx, &m)
+				require.NoError(t, err)
+				require.Equal(t, *clocked, c, "%s: %+v", work, m)
+				v := randomValues(o, r)
+				want, err := o.Run(ctx, 1, v...)
+				require.NoError(t, err)
+				got, err := q.Execute(ctx, &m, ExecuteOptions{Threads: 2}, v...)
+				require.NoError(t, err)
+				require.Equal(t, want, got.Output, "%s: %+v", work, m)
+				require.Equal(t, c.Parts[Compute], got.Compute)
+				require.Equal(t, c.Waves, got.Waves)
+			}
+		}
+	}
+	_ = runtime.NumCPU
+}
+
+func TestLogicSRAM(t *testing.T) { testPlatform(t, "logic-sram", dnn.DefaultBits, 10) }
+
+func TestLogicSRAMMixed(t *testing.T) {
+	testPlatform(t, "logic-sram", dnn.Bits{Activation: dnn.Type{Bits: 8}, Weight: dnn.Type{Bits: 8, Signed: true}}, 1)
+	testPlatform(t, "logic-sram", dnn.Bits{Activation: dnn.Type{Bits: 4}, Weight: dnn.Type{Bits: 3}}, 1)
+}
+
+func TestLogicDRAM(t *testing.T) { testPlatform(t, "logic-dram", dnn.DefaultBits, 1) }
+
+func TestCrossbar(t *testing.T) {
+	testPlatform(t, "mvm-reram", dnn.DefaultBits, 20)
+	testPlatform(t, "mvm-reram", dnn.Bits{Activation: dnn.Type{Bits: 8}, Weight: dnn.Type{Bits: 7, Signed: true}}, 3)
+}
+
+func TestSIMD(t *testing.T) { testPlatform(t, "pnm-hbm", dnn.DefaultBits, 20) }
