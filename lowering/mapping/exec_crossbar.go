@@ -2,8 +2,11 @@ package mapping
 
 import (
 	"context"
+	"math"
 	"math/bits"
 	"sync"
+
+	"github.com/bitsched/bitsched/lowering/mapping/dnn"
 )
 
 // crossbarRun executes crossbars as exact integers, as ISAAC computes them (section
@@ -322,4 +325,154 @@ func (w *crossbarWorker) step(c *matrixCells, lo, hi int, sign int64, quant *Qua
 	}
 	quant.Samples += int64(len(w.acc) * w.digits)
 	quant.Clipped += clipped
+}
+
+// Measure compares what clipped converters gave with the true result.
+func (x *Quantisation) Measure(want, got []int64) {
+	signal, noise := 0.0, 0.0
+	for i, v := range want {
+		d := v - got[i]
+		signal += float64(v) * float64(v)
+		noise += float64(d) * float64(d)
+		x.MaxError = max(x.MaxError, d, -d)
+	}
+	if noise > 0 && signal > 0 {
+		x.SQNR = 10 * math.Log10(signal/noise)
+	}
+}
+
+// QuantisedReference computes what crossbars with converters of few bits give, element by
+// element and without bit planes: the oracle of such runs. It takes the columns of
+// each crossbar from the mapping's sizes and shares nothing else with the executor.
+func (q *Problem) QuantisedReference(ctx context.Context, m *Mapping, operands ...[]int32) ([]int64, error) {
+	out := make([]int64, q.Op.Output().Elements())
+	x := q.Platform.Crossbar
+	t1, t2 := &q.Op.Tensors[m.Tensor(Src1)], &q.Op.Tensors[m.Tensor(Src2)]
+	a, b := operands[m.Tensor(Src1)], operands[m.Tensor(Src2)]
+	// Blocks of the nest whose reductions lie in one crossbar: every loop is cut by its
+	// factor in the reduction dimension, if it has one.
+	f := q.Platform.Functions[m.Function]
+	block := make([]int64, q.loops)
+	for l := range q.loops {
+		block[l] = 1
+		for d := range f.Dims {
+			if f.Dims[d].Kind == "reduction" {
+				block[l] *= int64(m.Factor[d][l])
+			}
+		}
+	}
+	element := func(t *dnn.Tensor, v []int32, i []int64) int64 {
+		at := int64(0)
+		for d, row := range t.Access {
+			p := int64(t.Offset[d])
+			for l, c := range row {
+				p += int64(c) * i[l]
+			}
+			if t.Insert != nil {
+				if p < 0 || p%int64(t.Insert[d]) != 0 {
+					return 0
+				}
+				p /= int64(t.Insert[d])
+			}
+			if p < 0 || p >= int64(t.Extents[d]) {
+				return 0
+			}
+			at = at*int64(t.Extents[d]) + p
+		}
+		return int64(v[at])
+	}
+	bias := int64(0)
+	if t1.Type.Signed {
+		bias = 1 << (t1.Type.Bits - 1)
+	}
+	top := int64(1)<<x.CellBits - 1
+	limit := int64(1)<<x.ADCBits - 1
+	digits := (t1.Type.Bits + x.CellBits - 1) / x.CellBits
+	index := make([]int64, q.loops)
+	var first func(l int) error
+	first = func(l int) error {
+		if l < q.loops {
+			for index[l] = 0; index[l] < int64(q.extent[l]); index[l] += block[l] {
+				if err := first(l + 1); err != nil {
+					return err
+				}
+			}
+			return ctx.Err()
+		}
+		// One column of one crossbar and one vector.
+		var w, v []int64
+		at := append([]int64(nil), index...)
+		var rows func(l int)
+		rows = func(l int) {
+			if l == q.loops {
+				inside := true
+				for k := range at {
+					inside = inside && at[k] < int64(q.extent[k])
+				}
+				if inside {
+					w, v = append(w, element(t1, a, at)), append(v, element(t2, b, at))
+				} else {
+					w, v = append(w, 0), append(v, 0)
+				}
+				return
+			}
+			for k := range block[l] {
+				at[l] = index[l] + k
+				rows(l + 1)
+			}
+		}
+		rows(0)
+		sum, total := int64(0), int64(0)
+		for _, y := range v {
+			sum += y
+		}
+		for d := range digits {
+			digit := make([]int64, len(w))
+			all := int64(0)
+			for r := range w {
+				digit[r] = (w[r] + bias) >> (d * x.CellBits) & top
+				all += digit[r]
+			}
+			flip := 2*all > top*int64(len(w))
+			for lo := 0; lo < t2.Type.Bits; {
+				hi := min(lo/x.DACBits*x.DACBits+x.DACBits, t2.Type.Bits)
+				sign := int64(1)
+				if t2.Type.Signed && hi == t2.Type.Bits {
+					if lo < hi-1 {
+						hi--
+					} else {
+						sign = -1
+					}
+				}
+				column, driven := int64(0), int64(0)
+				for r := range w {
+					in := v[r] >> lo & (1<<(hi-lo) - 1)
+					driven += in
+					if flip {
+						column += in * (top - digit[r])
+					} else {
+						column += in * digit[r]
+					}
+				}
+				column = min(column, limit)
+				if flip {
+					column = top*driven - column
+				}
+				total += sign * column << (lo + d*x.CellBits)
+				lo = hi
+			}
+		}
+		o := q.Op.Output()
+		place := int64(0)
+		for d, row := range o.Access {
+			p := int64(o.Offset[d])
+			for l, c := range row {
+				p += int64(c) * index[l]
+			}
+			place = place*int64(o.Extents[d]) + p
+		}
+		out[place] += total - bias*sum
+		return nil
+	}
+	return out, first(0)
 }

@@ -42,6 +42,8 @@ type Executed struct {
 // Quantisation is what converters with too few bits did to the sums.
 type Quantisation struct {
 	Samples, Clipped int64
+	MaxError         int64
+	SQNR             float64 // in decibels
 }
 
 // Execute runs a mapping on the values of the operator's operands and returns its

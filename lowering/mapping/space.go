@@ -181,3 +181,197 @@ func (q *Problem) grow(m *Mapping) bool {
 	}
 	return false
 }
+
+// vectors calls f with every way to cut a loop into factors of the slots that may have
+// one, m with its factors set; the rest of the extent goes round in waves.
+func (q *Problem) vectors(m *Mapping, l, s int, f func() bool) bool {
+	if s == SlotTile {
+		left := ceilDiv(int64(q.extent[l]), m.Below(l, SlotWave))
+		top := int64(1)
+		if q.Tiles() {
+			top = left
+		}
+		for t := int64(1); t <= top; t++ {
+			m.Factor[SlotWave][l] = uint32(ceilDiv(left, t))
+			m.Factor[SlotTile][l] = uint32(t)
+			if !f() {
+				return false
+			}
+		}
+		m.Factor[SlotWave][l], m.Factor[SlotTile][l] = 1, 1
+		return true
+	}
+	if s == SlotWave {
+		return q.vectors(m, l, SlotTile, f)
+	}
+	if s == SlotLevel+q.levels {
+		return q.vectors(m, l, SlotWave, f)
+	}
+	top := int64(1)
+	if q.Legal(int(m.Function), m.Swap, s)>>l&1 == 1 {
+		top = ceilDiv(int64(q.extent[l]), m.Below(l, s))
+		if s >= SlotLevel {
+			top = min(top, int64(q.fanOut[s-SlotLevel]))
+		}
+	}
+	for x := int64(1); x <= top; x++ {
+		m.Factor[s][l] = uint32(x)
+		if !q.vectors(m, l, s+1, f) {
+			return false
+		}
+	}
+	m.Factor[s][l] = 1
+	return true
+}
+
+// Every calls f with every mapping of the space, legal or not: functions, orders of
+// operands, factors, orders of the loops that go round, flags. It stops when f returns
+// false.
+func (q *Problem) Every(f func(m *Mapping) bool) {
+	for i := range q.functions {
+		for _, swap := range q.Orders(i) {
+			m := Unit()
+			m.Function, m.Swap = uint8(i), swap
+			if !q.everyLoop(&m, 0, f) {
+				return
+			}
+		}
+	}
+}
+
+func (q *Problem) everyLoop(m *Mapping, l int, f func(m *Mapping) bool) bool {
+	if l < q.loops {
+		return q.vectors(m, l, 0, func() bool { return q.everyLoop(m, l+1, f) })
+	}
+	tiled := false
+	for l := range q.loops {
+		tiled = tiled || m.Factor[SlotTile][l] > 1
+	}
+	return q.everyOrder(m, &m.Wave, SlotWave, func() bool {
+		return q.everyOrder(m, &m.Tile, SlotTile, func() bool {
+			keeps, doubles := 1, 2
+			if q.Tiles() {
+				keeps = 8
+				if tiled {
+					doubles = 4
+				}
+			}
+			for d := range doubles {
+				m.Double, m.DoubleTile = d&1 == 1, d&2 == 2
+				for k := range keeps {
+					m.Keep = [3]bool{k&1 == 0, k&2 == 0, k&4 == 0}
+					if !f(m) {
+						return false
+					}
+				}
+			}
+			m.Double, m.DoubleTile, m.Keep = false, false, [3]bool{true, true, true}
+			return true
+		})
+	})
+}
+
+// everyOrder sets every order of the loops with factors in a slot, the others behind.
+func (q *Problem) everyOrder(m *Mapping, to *[MaxLoops]uint8, slot int, f func() bool) bool {
+	var loops, rest []uint8
+	for l := range q.loops {
+		if m.Factor[slot][l] > 1 {
+			loops = append(loops, uint8(l))
+		} else {
+			rest = append(rest, uint8(l))
+		}
+	}
+	var walk func(k int) bool
+	walk = func(k int) bool {
+		if k == len(loops) {
+			copy(to[:], loops)
+			copy(to[len(loops):], rest)
+			return f()
+		}
+		for i := k; i < len(loops); i++ {
+			loops[k], loops[i] = loops[i], loops[k]
+			ok := walk(k + 1)
+			loops[k], loops[i] = loops[i], loops[k]
+			if !ok {
+				return false
+			}
+		}
+		return true
+	}
+	return walk(0)
+}
+
+// SpaceSize returns the number of mappings that [Problem.Every] gives, exactly up to 1e12 and
+// nearly above.
+func (q *Problem) SpaceSize() float64 {
+	total := 0.0
+	for i := range q.functions {
+		for _, swap := range q.Orders(i) {
+			m := Unit()
+			m.Function, m.Swap = uint8(i), swap
+			// By the number of loops that go round in waves and in tiles.
+			var count [MaxLoops + 1][MaxLoops + 1]float64
+			count[0][0] = 1
+			for l := range q.loops {
+				var ways [2][2]float64
+				q.vectors(&m, l, 0, func() bool {
+					w, t := 0, 0
+					if m.Factor[SlotWave][l] > 1 {
+						w = 1
+					}
+					if m.Factor[SlotTile][l] > 1 {
+						t = 1
+					}
+					ways[w][t]++
+					return true
+				})
+				var next [MaxLoops + 1][MaxLoops + 1]float64
+				for a := range l + 1 {
+					for b := range l + 1 {
+						for w := range 2 {
+							for t := range 2 {
+								next[a+w][b+t] += count[a][b] * ways[w][t]
+							}
+						}
+					}
+				}
+				count = next
+			}
+			factorial := 1.0
+			fact := [MaxLoops + 1]float64{1}
+			for k := 1; k <= MaxLoops; k++ {
+				factorial *= float64(k)
+				fact[k] = factorial
+			}
+			for a := range count {
+				for b := range count[a] {
+					flags := 2.0
+					if q.Tiles() {
+						flags = 16
+						if b > 0 {
+							flags = 32
+						}
+					}
+					total += count[a][b] * fact[a] * fact[b] * flags
+				}
+			}
+		}
+	}
+	return total
+}
+
+// WhyEmpty says what keeps the smallest mappings of every function from being legal.
+func (q *Problem) WhyEmpty() string {
+	for i := range q.functions {
+		for _, swap := range q.Orders(i) {
+			m := Unit()
+			m.Function, m.Swap = uint8(i), swap
+			m.Keep = [3]bool{}
+			q.Complete(&m)
+			if err := q.Check(&m); err != nil {
+				return err.Error()
+			}
+		}
+	}
+	return "no legal mapping was found"
+}

@@ -1,0 +1,90 @@
+package mapping
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/bitsched/bitsched/lowering/mapping/platform"
+)
+
+// Bound is cycles below which no mapping can be, and why.
+type Bound struct {
+	Cycles int64
+	Reason string
+}
+
+// LowerBound returns the greatest of several bounds that follow from operator and
+// platform alone: products over units, results and operands over each link.
+func (q *Problem) LowerBound() Bound {
+	best := Bound{0, "nothing to do"}
+	take := func(cycles int64, format string, args ...any) {
+		if cycles > best.Cycles {
+			best = Bound{cycles, fmt.Sprintf(format, args...)}
+		}
+	}
+	units := float64(q.Platform.Units())
+	macs := float64(q.Op.MACs())
+	switch {
+	case q.mac != nil:
+		t, a := q.mac, q.Platform.Array
+		mac := timing{t.mulTime.cycles + t.addTime[t.width].cycles, t.mulTime.activations + t.addTime[t.width].activations}
+		// Activations of one unit come at least as seldom as all units of a group share them.
+		perGroup := float64(q.throttled(mac, 1))
+		if h := a.Throttle; h != nil {
+			perGroup = max(perGroup, float64(mac.activations)*float64(q.fanOut[0])*float64(h.WindowCycles)/float64(h.Activations))
+		}
+		bitlines := units * float64(a.Cols)
+		take(int64(math.Ceil(macs*perGroup/bitlines)), "%.0f products with their sums of %d cycles on %.0f bitlines", macs, int64(perGroup), bitlines)
+	case q.Platform.Executor == platform.CrossbarExecutor:
+		c := q.Platform.Crossbar
+		least := int64(math.MaxInt64)
+		var why string
+		for swap := range 2 {
+			cell := q.cells(q.tensors[swap].bits)
+			perStep := float64(c.Rows) * float64(int64(c.Cols)/cell)
+			n := int64(math.Ceil(macs/perStep/units)) * q.mvmCycles(q.tensors[1-swap].bits)
+			if n < least {
+				least, why = n, fmt.Sprintf("%.0f products, %.0f a step of %d cycles on each of %.0f crossbars", macs, perStep, q.mvmCycles(q.tensors[1-swap].bits), units)
+			}
+		}
+		take(least, "%s", why)
+	default:
+		s := q.Platform.SIMD
+		take(int64(math.Ceil(macs/units/float64(s.Lanes)))*int64(s.MACCycles), "%.0f products on %.0f lanes, %d cycles each", macs, units*float64(s.Lanes), s.MACCycles)
+	}
+	if q.buffer > 0 {
+		bytes := int64(0)
+		for t := range 2 {
+			if !q.tensors[t].static || q.Options.Cold {
+				bytes += bytesOf(q.touched(t), q.tensors[t].bits)
+			}
+		}
+		bytes += bytesOf(q.touched(Dst), int64(q.outBits))
+		take(ceilDiv(bytes*1000, q.offMilli), "%d bytes to and from off-chip memory", bytes)
+	}
+	if q.Platform.Executor != platform.SIMDExecutor {
+		// Every result leaves through a link of the outermost level, at most all of them at once.
+		i := q.levels - 1
+		b := bytesOf(q.touched(Dst), int64(q.accBits))
+		take(ceilDiv(b*1000, q.milli[i]), "%d bytes of results over the link of level %s", b, q.Platform.Levels[i].Name)
+	}
+	return best
+}
+
+// touched returns the elements of a tensor that the nest needs at least: those that it
+// reads at some iteration, counted from below.
+func (q *Problem) touched(t int) int64 {
+	var e [MaxLoops]int64
+	for l := range q.loops {
+		e[l] = int64(q.extent[l])
+	}
+	n := int64(1)
+	for i := range q.tensors[t].dims {
+		d := &q.tensors[t].dims[i]
+		if d.insert > 1 || len(d.terms) > 2 {
+			continue
+		}
+		n *= d.distinct(&e)
+	}
+	return n
+}

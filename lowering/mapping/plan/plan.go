@@ -1,0 +1,360 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bitsched/bitsched/lowering/mapping"
+	"github.com/bitsched/bitsched/lowering/mapping/dnn"
+	"github.com/bitsched/bitsched/lowering/mapping/platform"
+	"github.com/bitsched/bitsched/lowering/mapping/search"
+)
+
+// ErrCheck is wrapped by the errors of checks that failed: outputs or cycles differ.
+var ErrCheck = errors.New("plan: check failed")
+
+// Options say how a network is mapped and checked.
+type Options struct {
+	Optimizer string // default bitsched
+	Evals     int64  // for each different operator
+	Seed      uint64
+	Threads   int
+	Cold      bool
+	Paper     bool
+	Execute   string // gate, word or none
+	Every     int
+	// Mappings are used in the place of a search, by the number of the node.
+	Mappings map[int]*mapping.Mapping
+	Progress func(Progress)
+}
+
+// Progress is how far a run is.
+type Progress struct {
+	Phase       string
+	Layer       string
+	Done, Total int
+	Best, Bound int64
+	Evaluations int64
+}
+
+// Layer is what became of an operator.
+type Layer struct {
+	Node     int
+	Name     string
+	Op       *dnn.Operator
+	Problem  *mapping.Problem
+	Mapping  mapping.Mapping
+	Cost     mapping.Cost
+	Bound    mapping.Bound
+	Search   *search.Result // shared by equal operators
+	Baseline *mapping.Cost  // of the template of the paper; nil where it does not fit
+	Template string
+	Same     int // layer with the same operator that was searched, or -1
+	Outputs  int64
+	Executed *mapping.Executed
+}
+
+// Report is a mapped network.
+type Report struct {
+	Network  *dnn.Network
+	Platform *platform.Platform
+	Options  Options
+	Layers   []Layer
+	Cycles   int64
+	Parts    [mapping.NumParts]int64
+	Bound    int64
+	Baseline int64 // 0 if a template does not fit
+	Stopped  bool
+	Outputs  int64              // that were compared
+	Near     map[dnn.Kind]int64 // elements of what is executed near memory
+}
+
+// Map maps, clocks, executes and compares. The search stops with ctx; what it has found
+// is clocked and executed under run, which may outlive it.
+func Map(ctx, run context.Context, net *dnn.Network, p *platform.Platform, o Options) (*Report, error) {
+	if o.Optimizer == "" {
+		o.Optimizer = "bitsched"
+	}
+	opt, err := search.Lookup(o.Optimizer)
+	if err != nil {
+		return nil, err
+	}
+	rep := &Report{Network: net, Platform: p, Options: o, Near: map[dnn.Kind]int64{}}
+	seen := map[string]int{}
+	var first []int
+	for _, n := range net.MACs() {
+		op := net.Nodes[n].Op
+		l := Layer{Node: n, Name: net.Nodes[n].Name, Op: op, Same: -1}
+		key := op.Signature()
+		if at, ok := seen[key]; ok && o.Mappings == nil {
+			l.Same = at
+		} else {
+			seen[key] = len(rep.Layers)
+			first = append(first, len(rep.Layers))
+		}
+		rep.Layers = append(rep.Layers, l)
+	}
+	if len(rep.Layers) == 0 {
+		return nil, fmt.Errorf("%w: network %s has no operator that can be mapped", mapping.ErrInfeasible, net.Name)
+	}
+	if err := rep.searchAll(ctx, run, opt, first); err != nil {
+		return nil, err
+	}
+	for i := range rep.Layers {
+		l := &rep.Layers[i]
+		if l.Same >= 0 {
+			s := &rep.Layers[l.Same]
+			l.Problem, l.Mapping, l.Cost, l.Bound, l.Search, l.Baseline, l.Template = s.Problem, s.Mapping, s.Cost, s.Bound, s.Search, s.Baseline, s.Template
+		}
+		if l.Search != nil {
+			rep.Stopped = rep.Stopped || l.Search.Stopped
+		}
+		rep.Cycles += l.Cost.Cycles
+		rep.Bound += l.Bound.Cycles
+		for k, c := range l.Cost.Parts {
+			rep.Parts[k] += c
+		}
+		if l.Baseline == nil {
+			rep.Baseline = -1
+		} else if rep.Baseline >= 0 {
+			rep.Baseline += l.Baseline.Cycles
+		}
+	}
+	rep.Baseline = max(rep.Baseline, 0)
+	if o.Execute == "none" {
+		return rep, nil
+	}
+	return rep, rep.execute(run)
+}
+
+// searchAll searches the different operators, several at once where there are threads.
+func (rep *Report) searchAll(ctx, run context.Context, opt search.Optimizer, first []int) error {
+	o := rep.Options
+	// Threads go to operators first, and within one where there is one operator only.
+	outer := min(max(1, o.Threads), len(first))
+	inner := 1
+	if len(first) == 1 {
+		inner = o.Threads
+	}
+	var next, done, evals atomic.Int64
+	errs := make([]error, len(first))
+	var wg sync.WaitGroup
+	work := func() {
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= len(first) {
+				return
+			}
+			l := &rep.Layers[first[i]]
+			errs[i] = rep.searchOne(ctx, run, opt, l, inner, func(p search.Progress) {
+				if o.Progress != nil {
+					o.Progress(Progress{Phase: "searching", Layer: l.Name, Done: int(done.Load()), Total: len(first), Best: p.Best, Bound: l.Bound.Cycles, Evaluations: evals.Load() + p.Evaluations})
+				}
+			})
+			if l.Search != nil {
+				evals.Add(l.Search.Evaluations)
+			}
+			done.Add(1)
+		}
+	}
+	for range outer - 1 {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (rep *Report) searchOne(ctx, run context.Context, opt search.Optimizer, l *Layer, threads int, progress func(search.Progress)) error {
+	o := rep.Options
+	q, err := mapping.New(run, l.Op, rep.Platform, mapping.Options{Cold: o.Cold, Paper: o.Paper})
+	if err != nil {
+		return fmt.Errorf("layer %s: %w", l.Name, err)
+	}
+	l.Problem, l.Bound = q, q.LowerBound()
+	if m := o.Mappings[l.Node]; m != nil {
+		if err := q.Check(m); err != nil {
+			return fmt.Errorf("layer %s: %w", l.Name, err)
+		}
+		l.Mapping = *m
+	} else {
+		r, err := opt.Search(ctx, q, search.Options{Evals: o.Evals, Seed: o.Seed, Threads: threads, Progress: progress})
+		if err != nil && (r == nil || !r.Found) {
+			if ctx.Err() == nil {
+				return fmt.Errorf("layer %s: %w", l.Name, err)
+			}
+			// Stopped before anything was found: the template is something.
+			m, terr := search.Baseline(q).Apply(q)
+			if terr != nil {
+				return fmt.Errorf("layer %s: %w", l.Name, err)
+			}
+			r = &search.Result{Found: true, Mapping: *m, Stopped: true}
+			q.Cost(m, &r.Cost)
+			r.Score = r.Cost.Cycles
+		}
+		l.Search, l.Mapping = r, r.Mapping
+	}
+	if v := q.Cost(&l.Mapping, &l.Cost); v != mapping.Legal {
+		return fmt.Errorf("layer %s: the search gave an illegal mapping: %v", l.Name, q.Check(&l.Mapping))
+	}
+	if l.Cost.Waves <= maxClocked {
+		c, err := q.Clock(run, &l.Mapping)
+		if err != nil {
+			return err
+		}
+		if *c != l.Cost {
+			return fmt.Errorf("%w: layer %s: closed form %d cycles, clock %d", ErrCheck, l.Name, l.Cost.Cycles, c.Cycles)
+		}
+	}
+	if l.Cost.Cycles < l.Bound.Cycles {
+		return fmt.Errorf("%w: layer %s: %d cycles, bound %d (%s)", ErrCheck, l.Name, l.Cost.Cycles, l.Bound.Cycles, l.Bound.Reason)
+	}
+	if t := search.Baseline(q); t != nil {
+		l.Template = t.Name
+		if m, err := t.Apply(q); err == nil {
+			var c mapping.Cost
+			if q.Cost(m, &c) == mapping.Legal {
+				l.Baseline = &c
+			}
+		}
+	}
+	return nil
+}
+
+// maxClocked bounds the waves that are clocked one by one.
+const maxClocked = 1 << 26
+
+// Values draws the values of a tensor that the network does not give: uniform, by seed
+// and name.
+func Values(t *dnn.Tensor, seed uint64, name string) []int32 {
+	h := uint64(14695981039346656037)
+	for _, c := range []byte(name) {
+		h = (h ^ uint64(c)) * 1099511628211
+	}
+	r := rand.New(rand.NewPCG(seed, h))
+	lo, hi := t.Type.Range()
+	v := make([]int32, t.Elements())
+	for i := range v {
+		v[i] = int32(lo + r.Int64N(hi-lo+1))
+	}
+	return v
+}
+
+// execute runs the network node by node.
+func (rep *Report) execute(ctx context.Context) error {
+	net := rep.Network
+	uses := make([]int, len(net.Nodes))
+	for i := range net.Nodes {
+		for _, in := range net.Nodes[i].Inputs {
+			uses[in]++
+		}
+	}
+	values := make([][]int32, len(net.Nodes))
+	layer := 0
+	for i := range net.Nodes {
+		n := &net.Nodes[i]
+		var in [][]int32
+		for _, x := range n.Inputs {
+			in = append(in, values[x])
+		}
+		switch n.Kind {
+		case dnn.MAC:
+			out, err := rep.executeLayer(ctx, &rep.Layers[layer], n, in)
+			if err != nil {
+				return err
+			}
+			values[i] = dnn.Requantise(out, net.Bits.Activation)
+			rep.Near["requantise"] += int64(len(out))
+			layer++
+		case dnn.Input:
+			t := dnn.Tensor{Extents: n.Shape, Type: net.Bits.Activation}
+			values[i] = Values(&t, rep.Options.Seed, n.Name)
+		default:
+			v, err := net.Evaluate(i, in, rep.Options.Seed)
+			if err != nil {
+				return err
+			}
+			values[i] = v
+			rep.Near[n.Kind] += int64(len(v))
+		}
+		for _, x := range n.Inputs {
+			if uses[x]--; uses[x] == 0 {
+				values[x] = nil
+			}
+		}
+	}
+	return nil
+}
+
+// executeLayer runs a mapping and compares all its outputs with the loop nest.
+func (rep *Report) executeLayer(ctx context.Context, l *Layer, n *dnn.Node, in [][]int32) ([]int64, error) {
+	o := rep.Options
+	var operands [][]int32
+	at := 0
+	for _, t := range l.Op.Operands() {
+		if t.Role == dnn.Activation && at < len(in) {
+			operands = append(operands, in[at])
+			at++
+			continue
+		}
+		if v, ok := rep.Network.Data[n.Name]; ok && t.Role == dnn.Weight {
+			operands = append(operands, v)
+			continue
+		}
+		operands = append(operands, Values(&t, o.Seed, n.Name+"."+t.Name))
+	}
+	x := mapping.ExecuteOptions{Threads: o.Threads, Every: o.Every}
+	if o.Execute == "word" {
+		x.Fidelity = mapping.WordLevel
+	}
+	if o.Progress != nil {
+		x.Progress = func(done, total int) {
+			o.Progress(Progress{Phase: "executing", Layer: l.Name, Done: done, Total: total})
+		}
+	}
+	got, err := l.Problem.Execute(ctx, &l.Mapping, x, operands...)
+	if err != nil {
+		return nil, fmt.Errorf("layer %s: %w", l.Name, err)
+	}
+	l.Executed = got
+	want, err := l.Op.Run(ctx, o.Threads, operands...)
+	if err != nil {
+		return nil, err
+	}
+	if got.Quantised == nil || got.Quantised.Clipped == 0 {
+		for i, v := range want {
+			if got.Output[i] != v {
+				return nil, fmt.Errorf("%w: layer %s: output %d is %d, the loop nest has %d", ErrCheck, l.Name, i, got.Output[i], v)
+			}
+		}
+	} else {
+		ref, err := l.Problem.QuantisedReference(ctx, &l.Mapping, operands...)
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range ref {
+			if got.Output[i] != v {
+				return nil, fmt.Errorf("%w: layer %s: output %d is %d, the quantising reference has %d", ErrCheck, l.Name, i, got.Output[i], v)
+			}
+		}
+		got.Quantised.Measure(want, got.Output)
+	}
+	if got.Compute != l.Cost.Parts[mapping.Compute] {
+		return nil, fmt.Errorf("%w: layer %s: programs of %d cycles were executed, the model has %d", ErrCheck, l.Name, got.Compute, l.Cost.Parts[mapping.Compute])
+	}
+	if got.Waves != l.Cost.Waves {
+		return nil, fmt.Errorf("%w: layer %s: %d invocations were executed, the model has %d", ErrCheck, l.Name, got.Waves, l.Cost.Waves)
+	}
+	l.Outputs = int64(len(want))
+	rep.Outputs += l.Outputs
+	return got.Output, nil
+}

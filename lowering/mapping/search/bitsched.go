@@ -1,0 +1,289 @@
+package search
+
+import (
+	"context"
+
+	"github.com/bitsched/bitsched/lowering/mapping"
+)
+
+// bitsched is the default: branch and bound where the space is small enough to be
+// emptied, and descents from many starts with moves that know what limits a mapping.
+type bitsched struct{}
+
+func (bitsched) Name() string { return "bitsched" }
+func (bitsched) Doc() string {
+	return "branch and bound over sizes with proofs; descents from templates and random starts where the tree is too large"
+}
+
+func (bitsched) Search(ctx context.Context, q *mapping.Problem, o Options) (*Result, error) {
+	return chains(ctx, q, o, 4, func(r *run, i int) {
+		d := &descent{run: r, v: newMoves(q)}
+		d.search(i)
+	})
+}
+
+// descent goes from a mapping to better neighbours, and on from a disturbed best.
+type descent struct {
+	*run
+	v *moves
+}
+
+func (d *descent) search(chain int) {
+	var best mapping.Mapping
+	score := illegal
+	starts := d.starts()
+	for i := chain; !d.over(); i += 4 {
+		var m mapping.Mapping
+		s := illegal
+		switch {
+		case i < len(starts):
+			m = starts[i]
+		case d.rng.IntN(4) == 0 || score == illegal:
+			var ok bool
+			if m, ok = d.q.Random(d.rng, 20); !ok {
+				d.res.Refused += 1000
+				continue
+			}
+		default:
+			m = best
+			d.kick(&m)
+		}
+		if s = d.price(&m); s == illegal {
+			continue
+		}
+		m, s = d.descend(m, s)
+		if s < score {
+			best, score = m, s
+		}
+	}
+}
+
+// starts are the mappings to begin with.
+func (d *descent) starts() []mapping.Mapping {
+	var out []mapping.Mapping
+	for i := range Templates {
+		if Templates[i].Executor == d.q.Platform.Executor {
+			if m, err := Templates[i].Apply(d.q); err == nil {
+				out = append(out, *m)
+			}
+		}
+	}
+	for f := range d.q.Functions() {
+		for _, swap := range d.q.Orders(f) {
+			m := mapping.Unit()
+			m.Function, m.Swap = uint8(f), swap
+			g := d.greedy(m)
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// greedy fills dimensions and levels with the largest loops that still fit.
+func (d *descent) greedy(m mapping.Mapping) mapping.Mapping {
+	d.q.Repair(&m, 50)
+	for _, s := range d.v.slots {
+		if s == mapping.SlotTile {
+			continue
+		}
+		for {
+			bl, bf, best := -1, uint32(0), 1.0
+			for _, l := range loopsOf(d.v.legal(&m, s)) {
+				if m.Factor[s][l] > 1 {
+					continue
+				}
+				for _, f := range d.v.of(d.v.left(&m, l, s)) {
+					if float64(f) <= best {
+						continue
+					}
+					n := m
+					d.v.set(&n, l, s, f)
+					if d.q.Cost(&n, &d.cost) == mapping.Legal || d.q.Repair(&n, 20) && n.Factor[s][l] == f {
+						bl, bf, best = l, f, float64(f)
+					}
+				}
+			}
+			if bl < 0 {
+				break
+			}
+			d.v.set(&m, bl, s, bf)
+			d.q.Repair(&m, 20)
+		}
+	}
+	return m
+}
+
+// kick changes a few things at random.
+func (d *descent) kick(m *mapping.Mapping) {
+	for range 2 + d.rng.IntN(4) {
+		old := *m
+		switch d.rng.IntN(8) {
+		case 0:
+			m.Double = !m.Double
+		case 1:
+			d.v.shuffle(d, m)
+		case 2:
+			o := d.rng.IntN(3)
+			m.Keep[o] = !m.Keep[o]
+		default:
+			s := d.v.slots[d.rng.IntN(len(d.v.slots))]
+			if loops := loopsOf(d.v.legal(m, s)); len(loops) > 0 {
+				l := loops[d.rng.IntN(len(loops))]
+				vals := d.v.of(d.v.left(m, l, s))
+				d.v.set(m, l, s, vals[d.rng.IntN(len(vals))])
+			}
+		}
+		if !d.q.Repair(m, 60) {
+			*m = old
+		}
+	}
+}
+
+func (v *moves) shuffle(d *descent, m *mapping.Mapping) {
+	classes := v.classes(m)
+	d.rng.Shuffle(len(classes), func(i, j int) { classes[i], classes[j] = classes[j], classes[i] })
+	at := 0
+	for _, c := range classes {
+		for _, l := range c {
+			m.Wave[at] = l
+			at++
+		}
+	}
+}
+
+// descend takes the best of each group of neighbours until none is better.
+func (d *descent) descend(m mapping.Mapping, s int64) (mapping.Mapping, int64) {
+	for !d.over() {
+		before := s
+		m, s = d.polish(m, s)
+		for _, at := range d.rng.Perm(len(d.v.slots)) {
+			slot := d.v.slots[at]
+			for _, l := range loopsOf(d.v.legal(&m, slot)) {
+				if d.over() {
+					return m, s
+				}
+				m, s = d.factor(m, s, l, slot)
+			}
+		}
+		if s >= before {
+			break
+		}
+	}
+	return m, s
+}
+
+// factor tries the other factors of a loop in a slot, alone, at the expense of the same loop
+// in another slot, and at the expense of another loop in this one.
+func (d *descent) factor(m mapping.Mapping, s int64, l, slot int) (mapping.Mapping, int64) {
+	best, score := m, s
+	try := func(n *mapping.Mapping) bool {
+		if d.left <= 0 {
+			return false
+		}
+		x := d.price(n)
+		if x < score {
+			best, score = *n, x
+		}
+		return x != illegal
+	}
+	for _, f := range d.v.of(d.v.left(&m, l, slot)) {
+		if f == m.Factor[slot][l] {
+			continue
+		}
+		n := m
+		d.v.set(&n, l, slot, f)
+		if try(&n) {
+			if slot == mapping.SlotTile {
+				k := n
+				k.DoubleTile = !k.DoubleTile
+				try(&k)
+			}
+		} else {
+			k := n
+			if d.q.Repair(&k, 30) && k.Factor[slot][l] == f {
+				try(&k)
+			}
+		}
+		if f < m.Factor[slot][l] {
+			// What is taken away goes to another slot of the loop, or another loop takes its place.
+			for _, t := range d.v.slots {
+				if t == slot || d.v.legal(&m, t)>>l&1 == 0 {
+					continue
+				}
+				d.raise(n, l, t, try)
+			}
+			for _, k := range loopsOf(d.v.legal(&m, slot)) {
+				if k != l {
+					d.raise(n, k, slot, try)
+				}
+			}
+		}
+	}
+	return best, score
+}
+
+// raise sets a factor to the largest that is legal, and the next one below.
+func (d *descent) raise(m mapping.Mapping, l, slot int, try func(*mapping.Mapping) bool) {
+	vals := d.v.of(d.v.left(&m, l, slot))
+	done := 0
+	for i := len(vals) - 1; i >= 0 && vals[i] > m.Factor[slot][l] && done < 1; i-- {
+		n := m
+		d.v.set(&n, l, slot, vals[i])
+		if try(&n) {
+			done++
+		}
+	}
+}
+
+// polish finds the best order of classes, of waves and of tiles, and the flags.
+func (d *descent) polish(m mapping.Mapping, s int64) (mapping.Mapping, int64) {
+	best, score := m, s
+	try := func(n *mapping.Mapping) {
+		if d.left > 0 {
+			if x := d.price(n); x < score {
+				best, score = *n, x
+			}
+		}
+	}
+	classes := d.v.classes(&m)
+	orders(classes, func(order [mapping.MaxLoops]uint8) bool {
+		n := best
+		n.Wave = order
+		try(&n)
+		return !d.over()
+	})
+	tiled := false
+	for l := range d.q.Loops() {
+		tiled = tiled || best.Factor[mapping.SlotTile][l] > 1
+	}
+	if tiled {
+		orders(classes, func(order [mapping.MaxLoops]uint8) bool {
+			n := best
+			n.Tile = order
+			try(&n)
+			return !d.over()
+		})
+	}
+	for again := true; again && !d.over(); {
+		before := score
+		for flag := range 5 {
+			n := best
+			switch {
+			case flag == 0:
+				n.Double = !n.Double
+			case flag == 1:
+				if !tiled {
+					continue
+				}
+				n.DoubleTile = !n.DoubleTile
+			case d.q.Tiles():
+				n.Keep[flag-2] = !n.Keep[flag-2]
+			default:
+				continue
+			}
+			try(&n)
+		}
+		again = score < before
+	}
+	return best, score
+}
