@@ -17,6 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/bitsched/bitsched/lowering/arith"
+	"github.com/bitsched/bitsched/lowering/mapping"
 	"github.com/bitsched/bitsched/masim"
 	"github.com/bitsched/bitsched/system"
 	"github.com/bitsched/bitsched/system/sparse"
@@ -127,7 +128,7 @@ func exitCode(err error) int {
 		return exitOK
 	case errors.Is(err, errCheck):
 		return exitCheck
-	case errors.Is(err, masim.ErrInfeasible), errors.Is(err, sparse.ErrInfeasible):
+	case errors.Is(err, masim.ErrInfeasible), errors.Is(err, sparse.ErrInfeasible), errors.Is(err, mapping.ErrInfeasible):
 		return exitInfeasible
 	case errors.Is(err, errInterrupt), errors.Is(err, errBudget):
 		return exitAborted
@@ -244,6 +245,7 @@ func (a *app) groups() []commandGroup {
 		{"Kernels", []*cobra.Command{a.tdfgCommand(), a.lowerCommand(), a.runCommand(), a.tilesizeCommand()}},
 		{"Machines", []*cobra.Command{a.machineCommand(), a.nocCommand()}},
 		{"Sparse", []*cobra.Command{a.sparseCommand()}},
+		{"Networks", []*cobra.Command{a.layersCommand(), a.platformCommand(), a.mapCommand(), a.mapcheckCommand()}},
 		{"Studies", []*cobra.Command{a.reproduceCommand()}},
 	}
 }

@@ -163,3 +163,27 @@ func (q *Problem) unitCapacity(s *shape, v Violation) string {
 	return fmt.Sprintf("%d accumulators of %d registers, %d registers of the second source and one of the first, of %d registers; %d lanes",
 		s.inner, q.accRegisters(), q.sourceRegisters(s), u.Registers, u.Lanes)
 }
+
+// Slot names a slot for the function of a mapping.
+func (q *Problem) Slot(m *Mapping, s int) string { return q.SlotName(&q.functions[m.Function], s) }
+
+// Utilisation returns the share of places for products, in all units for the whole
+// time of computing, that products of the nest take: ragged tiles, empty bitlines and idle
+// units count against it.
+func (q *Problem) Utilisation(c *Cost) float64 {
+	places := float64(c.Cycles) * float64(q.Platform.Units())
+	if places == 0 {
+		return 0
+	}
+	switch {
+	case q.mac != nil:
+		mac := q.mac.mulTime.cycles + q.mac.addTime[q.mac.width].cycles
+		places *= float64(q.Platform.Array.Cols) / float64(mac)
+	case q.Platform.Crossbar != nil:
+		x := q.Platform.Crossbar
+		places *= float64(x.Rows) * float64(x.Cols) / float64(q.cells(q.tensors[1].bits)) / float64(q.mvmCycles(q.tensors[0].bits))
+	default:
+		places *= float64(q.Platform.SIMD.Lanes) / float64(q.Platform.SIMD.MACCycles)
+	}
+	return float64(q.Op.MACs()) / places
+}
