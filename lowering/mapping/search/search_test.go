@@ -22,6 +22,9 @@ func problem(t testing.TB, work, name string) *mapping.Problem {
 }
 
 func TestRace(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a race of all optimisers")
+	}
 	for _, p := range []string{"logic-sram", "logic-dram", "mvm-reram", "pnm-hbm"} {
 		for _, w := range []string{"table4/C1", "table4/C10", "table4/G1"} {
 			q := problem(t, w, p)
