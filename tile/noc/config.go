@@ -16,10 +16,12 @@ type Config struct {
 	Width, Height int // routers in x and in y
 	VCs           int // virtual channels of each link
 	Depth         int // flits that the buffer of a virtual channel holds
-	RouterCycles  int // of a head in a router without contention: routing, both allocations, and the rest traversal of the switch
+	RouterCycles  int // of a head in a router without contention: routing, both allocations, and the rest traversal of the switch; 2 if the router before has routed it
 	LinkCycles    int // from router to router, and between a node and its router
-	CreditCycles  int // of a credit on its way back
+	CreditCycles  int // of the link of a credit on its way back, beside one to send and one to take it
 	LinkBytes     int // bytes of a flit, which a link carries in a cycle
+
+	YX bool // packets go along y first
 }
 
 // DefaultConfig is a mesh as in Infinity Stream, table 2 (32-byte links, routers
@@ -68,7 +70,7 @@ func (c *Config) Validate() error {
 		{"height", c.Height, 1, MaxRadix},
 		{"virtual channels", c.VCs, 1, MaxVCs},
 		{"flits of a buffer", c.Depth, 1, MaxDepth},
-		{"cycles of a router", c.RouterCycles, 3, MaxWire},
+		{"cycles of a router", c.RouterCycles, 2, MaxWire},
 		{"cycles of a link", c.LinkCycles, 1, MaxWire},
 		{"cycles of a credit", c.CreditCycles, 1, MaxWire},
 		{"bytes of a link", c.LinkBytes, 1, 1 << 16},

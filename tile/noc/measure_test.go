@@ -170,7 +170,7 @@ func TestConfig(t *testing.T) {
 		{func(c *Config) *int { return &c.Height }, "height", 1, 64},
 		{func(c *Config) *int { return &c.VCs }, "virtual channels", 1, 12},
 		{func(c *Config) *int { return &c.Depth }, "flits of a buffer", 1, 4096},
-		{func(c *Config) *int { return &c.RouterCycles }, "cycles of a router", 3, 64},
+		{func(c *Config) *int { return &c.RouterCycles }, "cycles of a router", 2, 64},
 		{func(c *Config) *int { return &c.LinkCycles }, "cycles of a link", 1, 64},
 		{func(c *Config) *int { return &c.CreditCycles }, "cycles of a credit", 1, 64},
 		{func(c *Config) *int { return &c.LinkBytes }, "bytes of a link", 1, 65536},

@@ -108,11 +108,20 @@ func (n *naive) inject(p Packet) {
 	n.packets = append(n.packets, k)
 }
 
-// way is the routers from src to dst, first along x and then along y.
+// way is the routers from src to dst, first along x and then along y, or the other
+// way round.
 func (n *naive) way(src, dst int) []int {
 	w := n.cfg.Width
 	x, y := src%w, src/w
 	way := []int{src}
+	for n.cfg.YX && y != dst/w {
+		if y < dst/w {
+			y++
+		} else {
+			y--
+		}
+		way = append(way, y*w+x)
+	}
 	for x != dst%w {
 		if x < dst%w {
 			x++
@@ -194,7 +203,7 @@ func (n *naive) arrivals() {
 		case w.credit:
 			n.routers[w.to].credit[w.port][w.vc]++
 		case w.eject:
-			rest = append(rest, naiveWire{at: n.now + 1 + int64(n.cfg.CreditCycles), to: w.to, port: local, credit: true, vc: w.flit.vc})
+			rest = append(rest, naiveWire{at: n.now + 2 + int64(n.cfg.CreditCycles), to: w.to, port: local, credit: true, vc: w.flit.vc})
 			if k := w.flit.packet; w.flit.tail() {
 				k.left--
 				n.done = append(n.done, Delivery{Tag: k.Tag, Src: k.Src, Dst: w.to, Flits: k.Flits, Injected: k.injected, At: n.now, Last: k.left == 0})
@@ -207,6 +216,10 @@ func (n *naive) arrivals() {
 			}
 			if q.state == "idle" {
 				q.state, q.since = "routing", n.now
+				if n.cfg.RouterCycles == 2 { // routed by the router before
+					q.branches = n.outputs(w.flit.packet, w.to)
+					q.state, q.since = "ready", n.now-1
+				}
 			}
 		}
 	}
@@ -352,7 +365,7 @@ func (n *naive) router(r *naiveRouter) {
 		f.vc = b.vc
 		b.sent++
 		r.credit[s.o][b.vc]--
-		w := naiveWire{at: n.now + int64(n.cfg.RouterCycles-2+n.cfg.LinkCycles), to: n.neighbour(r.id, s.o), port: s.o ^ 1, flit: f}
+		w := naiveWire{at: n.now + int64(max(n.cfg.RouterCycles-2, 1)+n.cfg.LinkCycles), to: n.neighbour(r.id, s.o), port: s.o ^ 1, flit: f}
 		if s.o == local {
 			w.eject = true
 		} else {
@@ -380,7 +393,7 @@ func (n *naive) router(r *naiveRouter) {
 				for _, b := range q.branches {
 					b.sent--
 				}
-				c := naiveWire{at: n.now + 1 + int64(n.cfg.CreditCycles), to: r.id, port: -1, credit: true, vc: vc}
+				c := naiveWire{at: n.now + 2 + int64(n.cfg.CreditCycles), to: r.id, port: -1, credit: true, vc: vc}
 				if p != local {
 					c.to, c.port = n.neighbour(r.id, p), p^1
 				}
@@ -399,6 +412,11 @@ func (n *naive) router(r *naiveRouter) {
 				q.state = "idle"
 				if len(q.queue) > 0 {
 					q.state, q.since = "routing", n.now+1
+					if n.cfg.RouterCycles == 2 {
+						q.branches = n.outputs(q.queue[0].packet, r.id)
+						q.state, q.since = "ready", n.now
+						break // its flits are sent in later cycles
+					}
 				}
 			}
 		}

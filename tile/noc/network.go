@@ -76,16 +76,15 @@ type inVC struct {
 	head, count uint16 // of the ring of flits
 	ports       uint8  // bit set of outputs by which the front packet has yet to leave; 0 = idle
 	multicast   bool
-	prefers     uint8            // output virtual channel, counted over all outputs, that it accepts first
-	out         [numPorts]int8   // virtual channels of outputs that it holds, -1 = none
-	sent        [numPorts]uint16 // flits of the buffer that a branch of a multicast has sent already
+	prefers     uint8 // output virtual channel, counted over all outputs, that it accepts first
+	vc          uint8 // of the output, that a unicast holds
+	out         int32 // that virtual channel among those of all routers
 }
 
-// outVC is a virtual channel of an output.
-type outVC struct {
-	credits int16 // free places of the buffer at the other end
-	owner   int8  // input virtual channel that holds it, -1 = none
-	prefers uint8 // input virtual channel that it grants first
+// branches are what a multicast at the front of an input virtual channel holds.
+type branches struct {
+	vc   [numPorts]int8   // virtual channels of outputs, -1 = none
+	sent [numPorts]uint16 // flits of the buffer that a branch has sent already
 }
 
 // router has the bit sets that allocation works on. Bit port*VCs+vc stands for an
@@ -116,20 +115,13 @@ type source struct {
 type (
 	flitArrival struct {
 		flit flit
-		node int32
-		at   int32 // input virtual channel of the router; its output virtual channel for a node
+		at   int32 // input virtual channel; the output virtual channel that it left by for a node
 	}
-	creditArrival struct {
-		node int32 // ^node for the credits of a source
-		at   int32 // output virtual channel
-	}
-	// head is a first flit at the front of an input virtual channel.
-	head struct{ node, at int32 }
 	// slot is what arrives in a cycle.
 	slot struct {
 		flits   []flitArrival
 		ejected []flitArrival
-		credits []creditArrival
+		credits []int32 // output virtual channels, and those of sources behind them
 	}
 )
 
@@ -140,29 +132,43 @@ type Network struct {
 	// order. It may call Inject, but not AdvanceTo.
 	OnDelivery func(Delivery)
 
-	cfg     Config
-	now     int64
-	routers []router
-	in      []inVC  // by router, port and virtual channel
-	out     []outVC // likewise
-	buf     []flit  // by router, place in the ring, port and virtual channel
+	cfg Config
+	now int64
 
-	sources       []source
-	sourceCredits []int16
-	packets       []packet
-	unused        int32   // list of packets
-	trees         []int32 // list of unused multicast sets
-	columns       []uint64
-	rows          []uint64 // Width for each multicast set
+	// Virtual channel i of an input or output of a router is node<<shift | i in the
+	// slices over all routers. A flit of an input is at place<<shift | i behind those
+	// of the nodes before, each of which has 1<<places places.
+	shift, places uint8
+	routers       []router
+	in            []inVC
+	multi         []branches // by input virtual channel
+	up            []int32    // by input virtual channel: where its credits go
+	credits       []int16    // by output virtual channel: free places at the other end; then by source and virtual channel
+	owner         []uint8    // by output virtual channel that is not free: input virtual channel
+	prefers       []uint8    // by output virtual channel: input virtual channel that it grants first
+	down          []int32    // by output virtual channel: input virtual channel at the other end
+	buf           []flit
+
+	sources []source
+	packets []packet
+	unused  int32   // list of packets
+	trees   []int32 // list of unused multicast sets
+	majors  []uint64
+	minors  []uint64 // one for each coordinate of the first dimension, for each multicast set
 
 	activeRouters []uint64
 	activeSources []uint64
 	slots         []slot
-	pending       int // arrivals in slots
-	flight        int // cycles from the allocation of the switch to the arrival
+	pending       int   // arrivals in slots
+	flight        int   // cycles from the allocation of the switch to the arrival
+	back          int   // cycles of a credit
+	leaving       *slot // of the flits that routers send in this cycle
+	returning     *slot // of the credits that they give back
 	portOf        [64]uint8
-	routed, next  []head // heads that are routed in this cycle and in the next one
+	routed, next  []int32 // input virtual channels whose heads are routed in this cycle and in the next one
 	winners       []won
+	offers        [64]uint64 // scratch of allocateVCs, zeros between
+	toward        [9]uint8   // output by the direction of the destination in x, then in y
 
 	counters Counters
 	onEject  func(node, vc int, f flit) // sees every flit in tests
@@ -174,30 +180,33 @@ func New(cfg Config) (*Network, error) {
 		return nil, err
 	}
 	nodes, vcs := cfg.Nodes(), cfg.VCs
+	shift := bits.Len(uint(numPorts*vcs - 1))
+	places := bits.Len(uint(cfg.Depth - 1))
 	n := &Network{
 		cfg:           cfg,
+		shift:         uint8(shift),
+		places:        uint8(places),
 		routers:       make([]router, nodes),
-		in:            make([]inVC, nodes*numPorts*vcs),
-		buf:           make([]flit, nodes*numPorts*vcs*cfg.Depth),
-		out:           make([]outVC, nodes*numPorts*vcs),
+		in:            make([]inVC, nodes<<shift),
+		multi:         make([]branches, nodes<<shift),
+		up:            make([]int32, nodes<<shift),
+		credits:       make([]int16, nodes<<shift+nodes*vcs),
+		owner:         make([]uint8, nodes<<shift),
+		prefers:       make([]uint8, nodes<<shift),
+		down:          make([]int32, nodes<<shift),
+		buf:           make([]flit, nodes<<shift<<places),
 		sources:       make([]source, nodes),
-		sourceCredits: make([]int16, nodes*vcs),
 		unused:        -1,
-		flight:        cfg.RouterCycles - 2 + cfg.LinkCycles,
+		flight:        max(cfg.RouterCycles-2, 1) + cfg.LinkCycles,
+		back:          2 + cfg.CreditCycles,
 		activeRouters: make([]uint64, (nodes+63)/64),
 		activeSources: make([]uint64, (nodes+63)/64),
 		counters:      Counters{Links: make([]uint64, nodes*numPorts)},
 	}
-	slots := 1 << bits.Len(uint(max(n.flight, 1+cfg.CreditCycles)))
+	slots := 1 << bits.Len(uint(max(n.flight, n.back)))
 	n.slots = make([]slot, slots)
-	for i := range n.in {
-		n.in[i].out = [numPorts]int8{-1, -1, -1, -1, -1}
-	}
-	for i := range n.out {
-		n.out[i] = outVC{credits: int16(cfg.Depth), owner: -1}
-	}
-	for i := range n.sourceCredits {
-		n.sourceCredits[i] = int16(cfg.Depth)
+	for i := range n.credits {
+		n.credits[i] = int16(cfg.Depth)
 	}
 	for i := range n.portOf {
 		n.portOf[i] = uint8(i / vcs)
@@ -223,6 +232,21 @@ func New(cfg Config) (*Network, error) {
 			r.nodes[south] = int32(i - cfg.Width)
 		}
 		n.sources[i] = source{first: -1, last: -1, vc: -1}
+	}
+	for i := range n.routers {
+		for iv := range numPorts * vcs {
+			p, at := iv/vcs, i<<shift|iv
+			n.up[at] = int32(nodes<<shift + i*vcs + iv%vcs)
+			n.down[at] = -1
+			if to := n.routers[i].nodes[p]; p != local && to >= 0 {
+				n.up[at] = to<<shift | int32(opposite[p]*vcs+iv%vcs)
+				n.down[at] = n.up[at]
+			}
+		}
+	}
+	n.toward = towardsXY
+	if cfg.YX {
+		n.toward = towardsYX
 	}
 	return n, nil
 }
@@ -379,6 +403,7 @@ func (n *Network) AdvanceTo(t int64) {
 // each other's doing before the next one, so that their order does not matter.
 func (n *Network) evaluate() {
 	n.counters.Cycles++
+	n.leaving, n.returning = n.slotAt(n.flight), n.slotAt(n.back)
 	for i, w := range n.activeSources {
 		for ; w != 0; w &= w - 1 {
 			n.send(i<<6 | bits.TrailingZeros64(w))
@@ -395,7 +420,7 @@ func (n *Network) evaluate() {
 // send moves a flit of a node onto the link to its router.
 func (n *Network) send(node int) {
 	s := &n.sources[node]
-	credits := n.sourceCredits[node*n.cfg.VCs:][:n.cfg.VCs]
+	credits := n.credits[len(n.routers)<<n.shift+node*n.cfg.VCs:][:n.cfg.VCs]
 	if s.vc < 0 {
 		for i, v := 0, int(s.lastVC); i < len(credits); i++ {
 			if v++; v >= len(credits) {
@@ -416,7 +441,7 @@ func (n *Network) send(node int) {
 	k := &n.packets[id]
 	tail := s.sent == k.flits-1
 	to := n.slotAt(1 + n.cfg.LinkCycles)
-	to.flits = append(to.flits, flitArrival{newFlit(id, int(s.sent), tail), int32(node), int32(local*n.cfg.VCs) + int32(s.vc)})
+	to.flits = append(to.flits, flitArrival{newFlit(id, int(s.sent), tail), int32(node<<n.shift + local*n.cfg.VCs + int(s.vc))})
 	n.pending++
 	n.counters.InjectedFlits++
 	s.sent++
@@ -435,16 +460,20 @@ func (n *Network) arrive() {
 	for _, a := range s.flits {
 		n.buffer(a)
 	}
-	for _, c := range s.credits {
-		n.credit(c)
+	for _, i := range s.credits {
+		c := n.credits[i] + 1
+		n.credits[i] = c
+		if c == 1 {
+			n.wake(int(i))
+		}
 	}
 	s.flits, s.credits = s.flits[:0], s.credits[:0]
 	if len(s.ejected) == 0 {
 		return
 	}
-	back := n.slotAt(1 + n.cfg.CreditCycles)
+	back := n.slotAt(n.back)
 	for _, a := range s.ejected {
-		back.credits = append(back.credits, creditArrival{a.node, a.at})
+		back.credits = append(back.credits, a.at)
 	}
 	n.pending += len(s.ejected)
 	for _, a := range s.ejected {
@@ -455,9 +484,10 @@ func (n *Network) arrive() {
 
 // eject takes a flit out of the network.
 func (n *Network) eject(a flitArrival) {
+	node := int(a.at) >> n.shift
 	n.counters.EjectedFlits++
 	if n.onEject != nil {
-		n.onEject(int(a.node), int(a.at)-local*n.cfg.VCs, a.flit)
+		n.onEject(node, int(a.at)&(1<<n.shift-1)-local*n.cfg.VCs, a.flit)
 	}
 	if !a.flit.tail() {
 		return
@@ -466,7 +496,7 @@ func (n *Network) eject(a flitArrival) {
 	k := &n.packets[id]
 	k.waiting--
 	n.counters.Delivered++
-	d := Delivery{Tag: k.tag, Src: int(k.src), Dst: int(a.node), Flits: int(k.flits), Injected: k.injected, At: n.now, Last: k.waiting == 0}
+	d := Delivery{Tag: k.tag, Src: int(k.src), Dst: node, Flits: int(k.flits), Injected: k.injected, At: n.now, Last: k.waiting == 0}
 	if d.Last {
 		n.freePacket(id)
 	}
