@@ -14,7 +14,10 @@ type Counters struct {
 // Counters returns a copy of the counters.
 func (n *Network) Counters() Counters {
 	c := n.counters
-	c.Links = append([]uint64(nil), c.Links...)
+	c.Links = make([]uint64, 0, len(n.routers)*numPorts)
+	for i := range n.routers {
+		c.Links = append(c.Links, n.routers[i].links[:numPorts]...)
+	}
 	return c
 }
 
@@ -40,16 +43,29 @@ type Link struct {
 // west, north and south.
 func (n *Network) Links() []Link {
 	var links []Link
-	for i, f := range n.counters.Links {
-		if p := i % numPorts; p != local && n.routers[i/numPorts].nodes[p] >= 0 {
-			links = append(links, Link{i / numPorts, int(n.routers[i/numPorts].nodes[p]), f})
+	for i := range n.routers {
+		r := &n.routers[i]
+		for p, to := range r.nodes {
+			if p != local && to >= 0 {
+				links = append(links, Link{i, int(to), r.links[p]})
+			}
 		}
 	}
 	return links
 }
 
 // ByteHops are the bytes that went over links between routers times these links.
-func (n *Network) ByteHops() uint64 { return n.counters.FlitHops() * uint64(n.cfg.LinkBytes) }
+func (n *Network) ByteHops() uint64 { return n.flitHops() * uint64(n.cfg.LinkBytes) }
+
+// flitHops is FlitHops of the counters, without copying them.
+func (n *Network) flitHops() (hops uint64) {
+	for i := range n.routers {
+		for _, f := range n.routers[i].links[:local] {
+			hops += f
+		}
+	}
+	return hops
+}
 
 // Utilisation is the share of cycles since cycle 0 in which the busiest link
 // between routers carried a flit, and the mean over all such links.

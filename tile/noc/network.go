@@ -15,6 +15,8 @@ const (
 	south
 	local // the node
 	numPorts
+
+	ports = 8 // of slices by port, so that a mask keeps an index in bounds
 )
 
 // opposite is the port by which a neighbour is entered.
@@ -42,21 +44,28 @@ type Delivery struct {
 	Last     bool  // no further node awaits the packet
 }
 
-// flit is a packet's number, its position in the packet, and whether it is the
-// last one.
+// flit is a packet's number, the low bits of its position in the packet, what routers
+// ask of the packet, and whether it is the last one: 32, 16 and 2 by 7 bits for the
+// coordinates of the destination, and one each for a multicast and for a tail.
 type flit uint64
 
-func newFlit(packet int32, seq int, tail bool) flit {
-	f := flit(packet)<<32 | flit(seq)<<1
-	if tail {
+func newFlit(id int32, k *packet, seq int) flit {
+	f := flit(id)<<32 | flit(seq&0xffff)<<16 | flit(k.x)<<9 | flit(k.y)<<2
+	if k.tree >= 0 {
+		f |= 2
+	}
+	if seq == int(k.flits)-1 {
 		f |= 1
 	}
 	return f
 }
 
-func (f flit) packet() int32 { return int32(f >> 32) }
-func (f flit) seq() int      { return int(uint32(f) >> 1) }
-func (f flit) tail() bool    { return f&1 != 0 }
+func (f flit) packet() int32   { return int32(f >> 32) }
+func (f flit) seq() int        { return int(f>>16) & 0xffff }
+func (f flit) tail() bool      { return f&1 != 0 }
+func (f flit) multicast() bool { return f&2 != 0 }
+func (f flit) x() int32        { return int32(f>>9) & 127 }
+func (f flit) y() int32        { return int32(f>>2) & 127 }
 
 // packet is what the network knows of a packet under way.
 type packet struct {
@@ -90,18 +99,19 @@ type branches struct {
 // router has the bit sets that allocation works on. Bit port*VCs+vc stands for an
 // input virtual channel.
 type router struct {
-	request [numPorts]uint64 // by output: a flit and a credit at hand
-	ask     [numPorts]uint64 // by output: head waits for an output virtual channel
-	free    [numPorts]uint64 // by output: virtual channels that no packet holds
-	nodes   [numPorts]int32  // neighbours, -1 = none
+	request [ports]uint64   // by output: a flit and a credit at hand
+	ask     [ports]uint64   // by output: head waits for an output virtual channel
+	free    [ports]uint64   // by output: virtual channels that no packet holds
+	nodes   [numPorts]int32 // neighbours, -1 = none
 	x, y    int32
 
 	requesting uint8 // outputs with a request
 	asking     uint8 // outputs with an ask
 
-	switchGrant  [numPorts]uint8 // by output: input port that the switch allocator prefers
-	switchAccept [numPorts]uint8 // by input: output that it prefers
-	turn         [numPorts]uint8 // by input: virtual channel whose turn it is
+	switchGrant  [ports]uint8  // by output: first virtual channel of the input port that the switch allocator prefers
+	switchAccept [ports]uint8  // by input: output that it prefers
+	turn         [ports]uint8  // by input: virtual channel whose turn it is
+	links        [ports]uint64 // flits by output
 }
 
 // source is the queue of packets of a node, endless, and its end of the link.
@@ -119,10 +129,37 @@ type (
 	}
 	// slot is what arrives in a cycle.
 	slot struct {
-		flits   []flitArrival
-		ejected []flitArrival
-		credits []int32 // output virtual channels, and those of sources behind them
+		flits   list[flitArrival]
+		ejected list[flitArrival]
+		credits list[int32] // output virtual channels, and those of sources behind them
 	}
+	// list is a slice of which the first n are in use. Its users make room before
+	// they put several things into it: that costs less than to append each.
+	list[T any] struct {
+		items []T
+		n     int
+	}
+)
+
+// room makes room for k more.
+func (l *list[T]) room(k int) {
+	if need := l.n + k; need > len(l.items) {
+		l.items = append(l.items, make([]T, max(need-len(l.items), len(l.items)))...)
+	}
+}
+
+func (l *list[T]) put(v T) {
+	l.items[l.n] = v
+	l.n++
+}
+
+func (s *slot) len() int { return s.flits.n + s.ejected.n + s.credits.n }
+
+// stride is how many virtual channels of inputs or outputs a router has in slices
+// over all routers: a constant, so that indices are taken apart by constant shifts.
+const (
+	strideBits = 6
+	stride     = 1 << strideBits
 )
 
 // Network is a mesh with the packets in it. The zero value is not usable. A
@@ -135,19 +172,20 @@ type Network struct {
 	cfg Config
 	now int64
 
-	// Virtual channel i of an input or output of a router is node<<shift | i in the
-	// slices over all routers. A flit of an input is at place<<shift | i behind those
+	// Virtual channel i of an input or output of a router is node*stride + i in the
+	// slices over all routers. A flit of an input is at place*stride + i behind those
 	// of the nodes before, each of which has 1<<places places.
-	shift, places uint8
-	routers       []router
-	in            []inVC
-	multi         []branches // by input virtual channel
-	up            []int32    // by input virtual channel: where its credits go
-	credits       []int16    // by output virtual channel: free places at the other end; then by source and virtual channel
-	owner         []uint8    // by output virtual channel that is not free: input virtual channel
-	prefers       []uint8    // by output virtual channel: input virtual channel that it grants first
-	down          []int32    // by output virtual channel: input virtual channel at the other end
-	buf           []flit
+	places  uint8
+	vcs     int
+	routers []router
+	in      []inVC
+	multi   []branches // by input virtual channel
+	up      []int32    // by input virtual channel: where its credits go
+	credits []int16    // by output virtual channel: free places at the other end; then by source and virtual channel
+	owner   []uint8    // by output virtual channel that is not free: input virtual channel
+	prefers []uint8    // by output virtual channel: input virtual channel that it grants first
+	down    []int32    // by output virtual channel: input virtual channel at the other end
+	buf     []flit
 
 	sources []source
 	packets []packet
@@ -165,7 +203,10 @@ type Network struct {
 	leaving       *slot // of the flits that routers send in this cycle
 	returning     *slot // of the credits that they give back
 	portOf        [64]uint8
-	routed, next  []int32 // input virtual channels whose heads are routed in this cycle and in the next one
+	channels      [ports]uint64 // of a port
+	after         [64]uint8     // the channel behind, within its port
+	portAfter     [ports]uint8  // the first channel of the port behind
+	routed, next  []int32       // input virtual channels whose heads are routed in this cycle and in the next one
 	winners       []won
 	offers        [64]uint64 // scratch of allocateVCs, zeros between
 	toward        [9]uint8   // output by the direction of the destination in x, then in y
@@ -180,28 +221,26 @@ func New(cfg Config) (*Network, error) {
 		return nil, err
 	}
 	nodes, vcs := cfg.Nodes(), cfg.VCs
-	shift := bits.Len(uint(numPorts*vcs - 1))
 	places := bits.Len(uint(cfg.Depth - 1))
 	n := &Network{
 		cfg:           cfg,
-		shift:         uint8(shift),
 		places:        uint8(places),
+		vcs:           vcs,
 		routers:       make([]router, nodes),
-		in:            make([]inVC, nodes<<shift),
-		multi:         make([]branches, nodes<<shift),
-		up:            make([]int32, nodes<<shift),
-		credits:       make([]int16, nodes<<shift+nodes*vcs),
-		owner:         make([]uint8, nodes<<shift),
-		prefers:       make([]uint8, nodes<<shift),
-		down:          make([]int32, nodes<<shift),
-		buf:           make([]flit, nodes<<shift<<places),
+		in:            make([]inVC, nodes*stride),
+		multi:         make([]branches, nodes*stride),
+		up:            make([]int32, nodes*stride),
+		credits:       make([]int16, nodes*stride+nodes*vcs),
+		owner:         make([]uint8, nodes*stride),
+		prefers:       make([]uint8, nodes*stride),
+		down:          make([]int32, nodes*stride),
+		buf:           make([]flit, nodes*stride<<places),
 		sources:       make([]source, nodes),
 		unused:        -1,
 		flight:        max(cfg.RouterCycles-2, 1) + cfg.LinkCycles,
 		back:          2 + cfg.CreditCycles,
 		activeRouters: make([]uint64, (nodes+63)/64),
 		activeSources: make([]uint64, (nodes+63)/64),
-		counters:      Counters{Links: make([]uint64, nodes*numPorts)},
 	}
 	slots := 1 << bits.Len(uint(max(n.flight, n.back)))
 	n.slots = make([]slot, slots)
@@ -209,14 +248,22 @@ func New(cfg Config) (*Network, error) {
 		n.credits[i] = int16(cfg.Depth)
 	}
 	for i := range n.portOf {
-		n.portOf[i] = uint8(i / vcs)
+		n.portOf[i] = uint8(i / vcs % ports)
+	}
+	for p := range numPorts {
+		n.channels[p] = (1<<vcs - 1) << (p * vcs)
+		n.portAfter[p] = uint8((p + 1) % numPorts * vcs)
+		for v := range vcs {
+			n.after[p*vcs+v] = uint8(p*vcs + (v+1)%vcs)
+		}
 	}
 	for i := range n.routers {
 		r := &n.routers[i]
 		r.x, r.y = int32(i%cfg.Width), int32(i/cfg.Width)
-		for p := range r.free {
+		for p := range r.nodes {
 			r.free[p] = 1<<vcs - 1
 			r.nodes[p] = -1
+			r.turn[p] = uint8(p * vcs)
 		}
 		r.nodes[local] = int32(i)
 		if int(r.x) < cfg.Width-1 {
@@ -235,11 +282,11 @@ func New(cfg Config) (*Network, error) {
 	}
 	for i := range n.routers {
 		for iv := range numPorts * vcs {
-			p, at := iv/vcs, i<<shift|iv
-			n.up[at] = int32(nodes<<shift + i*vcs + iv%vcs)
+			p, at := iv/vcs, i*stride+iv
+			n.up[at] = int32(nodes*stride + i*vcs + iv%vcs)
 			n.down[at] = -1
 			if to := n.routers[i].nodes[p]; p != local && to >= 0 {
-				n.up[at] = to<<shift | int32(opposite[p]*vcs+iv%vcs)
+				n.up[at] = to*stride + int32(opposite[p]*vcs+iv%vcs)
 				n.down[at] = n.up[at]
 			}
 		}
@@ -339,10 +386,10 @@ func (n *Network) NextEvent() int64 {
 	if n.pending > 0 {
 		for d := 1; d < len(n.slots); d++ {
 			s := n.slotAt(d)
-			if len(s.ejected) > 0 {
+			if s.ejected.n > 0 {
 				return min(next, n.now+int64(d))
 			}
-			if len(s.flits) > 0 || len(s.credits) > 0 {
+			if s.flits.n > 0 || s.credits.n > 0 {
 				next = min(next, n.now+int64(d+n.flight))
 			}
 		}
@@ -383,7 +430,7 @@ func (n *Network) AdvanceTo(t int64) {
 				return
 			}
 			d := 1
-			for s := n.slotAt(d); len(s.flits)+len(s.ejected)+len(s.credits) == 0; s = n.slotAt(d) {
+			for s := n.slotAt(d); s.len() == 0; s = n.slotAt(d) {
 				d++
 			}
 			if n.now+int64(d) > t {
@@ -404,12 +451,18 @@ func (n *Network) AdvanceTo(t int64) {
 func (n *Network) evaluate() {
 	n.counters.Cycles++
 	n.leaving, n.returning = n.slotAt(n.flight), n.slotAt(n.back)
+	from := n.slotAt(1 + n.cfg.LinkCycles)
 	for i, w := range n.activeSources {
+		from.flits.room(bits.OnesCount64(w))
 		for ; w != 0; w &= w - 1 {
 			n.send(i<<6 | bits.TrailingZeros64(w))
 		}
 	}
 	for i, w := range n.activeRouters {
+		k := bits.OnesCount64(w)
+		n.leaving.flits.room(numPorts * k)
+		n.leaving.ejected.room(k)
+		n.returning.credits.room(numPorts * k)
 		for ; w != 0; w &= w - 1 {
 			n.step(i<<6 | bits.TrailingZeros64(w))
 		}
@@ -420,7 +473,7 @@ func (n *Network) evaluate() {
 // send moves a flit of a node onto the link to its router.
 func (n *Network) send(node int) {
 	s := &n.sources[node]
-	credits := n.credits[len(n.routers)<<n.shift+node*n.cfg.VCs:][:n.cfg.VCs]
+	credits := n.credits[len(n.routers)*stride+node*n.cfg.VCs:][:n.cfg.VCs]
 	if s.vc < 0 {
 		for i, v := 0, int(s.lastVC); i < len(credits); i++ {
 			if v++; v >= len(credits) {
@@ -440,8 +493,7 @@ func (n *Network) send(node int) {
 	id := s.first
 	k := &n.packets[id]
 	tail := s.sent == k.flits-1
-	to := n.slotAt(1 + n.cfg.LinkCycles)
-	to.flits = append(to.flits, flitArrival{newFlit(id, int(s.sent), tail), int32(node<<n.shift + local*n.cfg.VCs + int(s.vc))})
+	n.slotAt(1 + n.cfg.LinkCycles).flits.put(flitArrival{newFlit(id, k, int(s.sent)), int32(node*stride + local*n.cfg.VCs + int(s.vc))})
 	n.pending++
 	n.counters.InjectedFlits++
 	s.sent++
@@ -456,38 +508,40 @@ func (n *Network) send(node int) {
 // arrive takes in what reaches routers and nodes in the current cycle.
 func (n *Network) arrive() {
 	s := n.slotAt(0)
-	n.pending -= len(s.flits) + len(s.ejected) + len(s.credits)
-	for _, a := range s.flits {
+	n.pending -= s.len()
+	for _, a := range s.flits.items[:s.flits.n] {
 		n.buffer(a)
 	}
-	for _, i := range s.credits {
+	for _, i := range s.credits.items[:s.credits.n] {
 		c := n.credits[i] + 1
 		n.credits[i] = c
 		if c == 1 {
 			n.wake(int(i))
 		}
 	}
-	s.flits, s.credits = s.flits[:0], s.credits[:0]
-	if len(s.ejected) == 0 {
+	s.flits.n, s.credits.n = 0, 0
+	if s.ejected.n == 0 {
 		return
 	}
-	back := n.slotAt(n.back)
-	for _, a := range s.ejected {
-		back.credits = append(back.credits, a.at)
+	back := &n.slotAt(n.back).credits
+	back.room(s.ejected.n)
+	ejected := s.ejected.items[:s.ejected.n]
+	for _, a := range ejected {
+		back.put(a.at)
 	}
-	n.pending += len(s.ejected)
-	for _, a := range s.ejected {
+	n.pending += len(ejected)
+	for _, a := range ejected {
 		n.eject(a)
 	}
-	s.ejected = s.ejected[:0]
+	s.ejected.n = 0
 }
 
 // eject takes a flit out of the network.
 func (n *Network) eject(a flitArrival) {
-	node := int(a.at) >> n.shift
+	node := int(a.at) / stride
 	n.counters.EjectedFlits++
 	if n.onEject != nil {
-		n.onEject(node, int(a.at)&(1<<n.shift-1)-local*n.cfg.VCs, a.flit)
+		n.onEject(node, int(a.at)%stride-local*n.cfg.VCs, a.flit)
 	}
 	if !a.flit.tail() {
 		return

@@ -153,7 +153,7 @@ func TestEveryFlitArrivesOnceAndInOrder(t *testing.T) {
 		n.onEject = func(node, _ int, f flit) {
 			k := &n.packets[f.packet()]
 			e := end{k.tag, node}
-			require.Equal(t, got[e], f.seq())
+			require.Equal(t, got[e]&0xffff, f.seq())
 			require.Equal(t, f.seq() == int(k.flits)-1, f.tail())
 			got[e]++
 		}

@@ -5,12 +5,11 @@ import "math/bits"
 // route returns the outputs by which a packet leaves a router that it entered by
 // input in: first along x, then along y, or the other way round. A multicast goes
 // along the tree of these ways and leaves by several outputs where it branches.
-func (n *Network) route(r *router, in int, id int32) uint8 {
-	k := &n.packets[id]
-	if k.tree >= 0 {
-		return n.branches(r, in, k.tree)
+func (n *Network) route(r *router, in int, f flit) uint8 {
+	if f.multicast() {
+		return n.branches(r, in, n.packets[f.packet()].tree)
 	}
-	return n.toward[3*sign(k.x-r.x)+sign(k.y-r.y)+4]
+	return n.toward[3*sign(f.x()-r.x)+sign(f.y()-r.y)+4]
 }
 
 // towardsXY and towardsYX are the output by the direction of the destination in x,

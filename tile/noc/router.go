@@ -20,12 +20,12 @@ func bit(b bool) uint64 {
 
 // buffer puts a flit into the virtual channel at which it arrives.
 func (n *Network) buffer(a flitArrival) {
-	node, iv := a.at>>n.shift, int(a.at)&(1<<n.shift-1)
+	node, iv := int(a.at)/stride, int(a.at)%stride
 	q := &n.in[a.at]
-	pos := (int(q.head) + int(q.count)) & (1<<n.places - 1)
-	n.buf[(int(node)<<n.places|pos)<<n.shift|iv] = a.flit
-	was := q.count
-	q.count = was + 1
+	was := int(q.count)
+	pos := (int(q.head) + was) & (1<<(n.places&63) - 1)
+	n.buf[(node<<(n.places&63)+pos)*stride+iv] = a.flit
+	q.count = uint16(was + 1)
 	r := &n.routers[node]
 	switch {
 	case q.ports == 0: // idle: this is a head
@@ -39,7 +39,7 @@ func (n *Network) buffer(a flitArrival) {
 		b := &n.multi[a.at]
 		for p := q.ports; p != 0; p &= p - 1 {
 			o := bits.TrailingZeros8(p)
-			if v := b.vc[o]; v >= 0 && n.credits[int(node)<<n.shift|o*n.cfg.VCs+int(v)] > 0 {
+			if v := b.vc[o]; v >= 0 && n.credits[node*stride+o*n.vcs+int(v)] > 0 {
 				r.want(o, iv)
 			}
 		}
@@ -56,8 +56,7 @@ func (n *Network) buffer(a flitArrival) {
 
 // front makes a head the front of its virtual channel.
 func (n *Network) front(r *router, q *inVC, at, iv int, f flit) {
-	id := f.packet()
-	q.ports = n.route(r, int(n.portOf[iv]), id)
+	q.ports = n.route(r, int(n.portOf[iv&63]), f)
 	q.multicast = q.ports&(q.ports-1) != 0
 	if q.multicast {
 		n.multi[at] = branches{vc: [numPorts]int8{-1, -1, -1, -1, -1}}
@@ -67,22 +66,21 @@ func (n *Network) front(r *router, q *inVC, at, iv int, f flit) {
 // wake notes that an output virtual channel, or one of a source, which was without
 // credits has one.
 func (n *Network) wake(i int) {
-	node := i >> n.shift
+	node, ov := i/stride, i%stride
 	if node >= len(n.routers) {
-		node = (i - len(n.routers)<<n.shift) / n.cfg.VCs
+		node = (i - len(n.routers)*stride) / n.vcs
 		if n.sources[node].first >= 0 {
 			n.activeSources[node>>6] |= 1 << (node & 63)
 		}
 		return
 	}
 	r := &n.routers[node]
-	ov := i & (1<<n.shift - 1)
-	o := int(n.portOf[ov&63])
-	if r.free[o]>>(ov-o*n.cfg.VCs)&1 != 0 {
+	o := int(n.portOf[ov])
+	if r.free[o]>>(ov-o*n.vcs)&1 != 0 {
 		return
 	}
 	iv := int(n.owner[i])
-	at := node<<n.shift | iv
+	at := node*stride + iv
 	q := &n.in[at]
 	if q.count == 0 || q.multicast && n.multi[at].sent[o] >= q.count {
 		return
@@ -92,7 +90,7 @@ func (n *Network) wake(i int) {
 }
 
 // won is an output virtual channel that was allocated in this cycle.
-type won struct{ iv, port, vc uint8 }
+type won struct{ iv, port, ov uint8 }
 
 // step is a cycle of a router. All stages work on the state at the beginning of
 // the cycle; each is fed by the one before in the next cycle.
@@ -100,7 +98,7 @@ func (n *Network) step(node int) {
 	r := &n.routers[node]
 	winners := n.winners[:0]
 	for m := r.asking; m != 0; m &= m - 1 {
-		o := bits.TrailingZeros8(m)
+		o := bits.TrailingZeros8(m) & (ports - 1)
 		switch ask := r.ask[o]; {
 		case r.free[o] == 0:
 		case ask&(ask-1) == 0:
@@ -112,17 +110,19 @@ func (n *Network) step(node int) {
 	if r.requesting != 0 {
 		n.allocateSwitch(node, r)
 	}
-	for _, w := range winners {
-		if n.credits[node<<n.shift|int(w.port)*n.cfg.VCs+int(w.vc)] > 0 {
-			r.want(int(w.port), int(w.iv))
+	if len(winners) > 0 {
+		for _, w := range winners {
+			if n.credits[node*stride+int(w.ov)] > 0 {
+				r.want(int(w.port), int(w.iv))
+			}
 		}
+		n.winners = winners
 	}
-	n.winners = winners
 	if r.requesting != 0 {
 		return
 	}
 	for m := r.asking; m != 0; m &= m - 1 {
-		if r.free[bits.TrailingZeros8(m)] != 0 {
+		if r.free[bits.TrailingZeros8(m)&(ports-1)] != 0 {
 			return
 		}
 	}
@@ -134,25 +134,25 @@ func (n *Network) step(node int) {
 // of virtual channels.
 func (n *Network) endRouting() {
 	for _, at := range n.routed {
-		node := at >> n.shift
-		n.ask(&n.routers[node], n.in[at].ports, int(at)&(1<<n.shift-1))
+		node := int(at) / stride
+		n.ask(&n.routers[node], n.in[at].ports, int(at)%stride)
 		n.activeRouters[node>>6] |= 1 << (node & 63)
 	}
 	n.routed, n.next = n.next, n.routed[:0]
 }
 
 // ask makes a head ask for virtual channels of outputs.
-func (n *Network) ask(r *router, ports uint8, iv int) {
-	r.asking |= ports
-	for ; ports != 0; ports &= ports - 1 {
-		r.ask[bits.TrailingZeros8(ports)] |= 1 << iv
+func (n *Network) ask(r *router, out uint8, iv int) {
+	r.asking |= out
+	for ; out != 0; out &= out - 1 {
+		r.ask[bits.TrailingZeros8(out)&(ports-1)] |= 1 << (iv & 63)
 	}
 }
 
 // want and unwant note whether an input virtual channel can send to an output.
 func (r *router) want(o, iv int) {
-	r.request[o] |= 1 << iv
-	r.requesting |= 1 << o
+	r.request[o&(ports-1)] |= 1 << (iv & 63)
+	r.requesting |= 1 << (o & (ports - 1))
 }
 
 func (r *router) unwant(o, iv int) {
@@ -167,7 +167,7 @@ func (r *router) unwant(o, iv int) {
 // head asks for all free ones.
 func (n *Network) allocateVCs(node int, r *router, o int, winners []won) []won {
 	var granted uint64
-	prefers := n.prefers[node<<n.shift|o*n.cfg.VCs:][:n.cfg.VCs]
+	prefers := n.prefers[node*stride+o*n.vcs:][:n.vcs]
 	for f := r.free[o]; f != 0; f &= f - 1 {
 		v := bits.TrailingZeros64(f)
 		iv := first(r.ask[o], prefers[v])
@@ -185,27 +185,27 @@ func (n *Network) allocateVCs(node int, r *router, o int, winners []won) []won {
 // acceptVC takes one of the virtual channels of an output that an input virtual
 // channel was offered. Its preference counts those of all outputs in a row.
 func (n *Network) acceptVC(node int, r *router, iv, o int, offers uint64) won {
-	vcs := n.cfg.VCs
-	at := node<<n.shift | iv
+	base := o * n.vcs
+	at := node*stride + iv
 	q := &n.in[at]
-	from := int(q.prefers) - o*vcs
-	if uint(from) >= uint(vcs) {
+	from := int(q.prefers) - base
+	if uint(from) >= uint(n.vcs) {
 		from = 0
 	}
 	v := first(offers, uint8(from))
-	ov := node<<n.shift | o*vcs + v
-	q.prefers = successor(o*vcs+v, numPorts*vcs)
-	q.vc, q.out = uint8(v), int32(ov)
+	ov := base + v
+	q.prefers = successor(ov, numPorts*n.vcs)
+	q.vc, q.out = uint8(v), int32(node*stride+ov)
 	if q.multicast {
 		n.multi[at].vc[o] = int8(v)
 	}
-	n.prefers[ov] = successor(iv, numPorts*vcs)
-	n.owner[ov] = uint8(iv)
-	r.free[o] &^= 1 << v
-	ask := r.ask[o] &^ (1 << iv)
+	n.prefers[node*stride+ov] = successor(iv, numPorts*n.vcs)
+	n.owner[node*stride+ov] = uint8(iv)
+	r.free[o] &^= 1 << (v & 63)
+	ask := r.ask[o] &^ (1 << (iv & 63))
 	r.ask[o] = ask
-	r.asking &^= uint8(bit(ask == 0)) << o
-	return won{uint8(iv), uint8(o), uint8(v)}
+	r.asking &^= uint8(bit(ask == 0) << (o & (ports - 1)))
+	return won{uint8(iv), uint8(o), uint8(ov)}
 }
 
 func successor(i, n int) uint8 {
@@ -219,112 +219,102 @@ func successor(i, n int) uint8 {
 // between ports, where the virtual channels of an input that want the same output
 // take turns. A multicast accepts all outputs that are granted for one flit.
 func (n *Network) allocateSwitch(node int, r *router) {
-	vcs := n.cfg.VCs
-	var grant [8]uint8 // by output: input virtual channel
+	var grant [ports]uint8 // by output: input virtual channel
 	var inputs, twice uint8
 	for m := r.requesting; m != 0; m &= m - 1 {
-		o := bits.TrailingZeros8(m) & 7
-		set := r.request[o&7]
-		p := int(n.portOf[first(set, r.switchGrant[o]*uint8(vcs))&63])
-		iv := p*vcs + first(set>>(p*vcs)&(1<<vcs-1), r.turn[p])
+		o := bits.TrailingZeros8(m) & (ports - 1)
+		set := r.request[o]
+		p := n.portOf[first(set, r.switchGrant[o])] & (ports - 1)
+		iv := first(set&n.channels[p], r.turn[p])
 		grant[o] = uint8(iv)
 		twice |= inputs & (1 << p)
 		inputs |= 1 << p
 	}
 	if twice == 0 { // each input was granted one output
 		for m := r.requesting; m != 0; m &= m - 1 {
-			o := bits.TrailingZeros8(m) & 7
-			iv := int(grant[o])
-			n.connect(node, r, int(n.portOf[iv&63]), iv, o)
+			o := bits.TrailingZeros8(m) & (ports - 1)
+			n.connect(node, r, int(grant[o]), o)
 		}
 		return
 	}
-	var offers [numPorts]uint8 // by input: outputs
+	var offers [ports]uint8 // by input: outputs
 	for m := r.requesting; m != 0; m &= m - 1 {
-		o := bits.TrailingZeros8(m)
-		offers[n.portOf[grant[o&7]&63]] |= 1 << o
+		o := bits.TrailingZeros8(m) & (ports - 1)
+		offers[n.portOf[grant[o]&63]&(ports-1)] |= 1 << o
 	}
 	for ; inputs != 0; inputs &= inputs - 1 {
-		p := bits.TrailingZeros8(inputs)
-		o := first(uint64(offers[p]), r.switchAccept[p])
-		iv := grant[o&7]
-		at := node<<n.shift | int(iv)
+		p := bits.TrailingZeros8(inputs) & (ports - 1)
+		o := first(uint64(offers[p]), r.switchAccept[p]) & (ports - 1)
+		iv := grant[o]
+		at := node*stride + int(iv)
 		if q := &n.in[at]; q.multicast {
 			// The branches that copy the same flit go first: it leaves the buffer
 			// with the last of them.
 			sent := &n.multi[at].sent
 			pos := sent[o]
 			for rest := offers[p] &^ (1 << o); rest != 0; rest &= rest - 1 {
-				if b := bits.TrailingZeros8(rest); grant[b&7] == iv && sent[b] == pos {
-					r.switchGrant[b] = successor(p, numPorts)
+				if b := bits.TrailingZeros8(rest) & (ports - 1); grant[b] == iv && sent[b] == pos {
+					r.switchGrant[b] = n.portAfter[p]
 					n.forwardBranch(node, r, int(iv), b)
 				}
 			}
 		}
-		n.connect(node, r, p, int(iv), o)
+		n.connect(node, r, int(iv), o)
 	}
 }
 
-// connect lets an input accept the grant of an output.
-func (n *Network) connect(node int, r *router, p, iv, o int) {
-	r.turn[p] = successor(iv-p*n.cfg.VCs, n.cfg.VCs)
+// connect lets an input accept the grant of an output, and sends a flit through the
+// switch and onto the link.
+func (n *Network) connect(node int, r *router, iv, o int) {
+	o &= ports - 1
+	p := n.portOf[iv&63] & (ports - 1)
+	r.turn[p] = n.after[iv&63]
 	r.switchAccept[p] = successor(o, numPorts)
-	r.switchGrant[o] = successor(p, numPorts)
-	if n.in[node<<n.shift|iv].multicast {
-		n.forwardBranch(node, r, iv, o)
-	} else {
-		n.forward(node, r, iv, o)
-	}
-}
-
-// forward sends a flit of a unicast through the switch and onto the link.
-func (n *Network) forward(node int, r *router, iv, o int) {
-	at := node<<n.shift | iv
+	r.switchGrant[o] = n.portAfter[p]
+	at := node*stride + iv
 	q := &n.in[at]
+	if q.multicast {
+		n.forwardBranch(node, r, iv, o)
+		return
+	}
 	head := int(q.head)
-	f := n.buf[(node<<n.places|head)<<n.shift|iv]
+	f := n.buf[(node<<(n.places&63)+head)*stride+iv]
 	out := q.out
-	n.send1(node, o, f, out)
-	n.credits[out]--
+	r.links[o]++
+	if o == local {
+		n.leaving.ejected.put(flitArrival{f, out})
+	} else {
+		n.leaving.flits.put(flitArrival{f, n.down[out]})
+	}
+	n.returning.credits.put(n.up[at])
+	n.pending += 2
 
+	credits := n.credits[out] - 1
+	n.credits[out] = credits
 	count := q.count - 1
 	q.count = count
-	head = (head + 1) & (1<<n.places - 1)
+	head = (head + 1) & (1<<(n.places&63) - 1)
 	if count == 0 {
 		head = 0 // a place that is in the cache
 	}
 	q.head = uint16(head)
 
 	tail := uint64(f) & 1
-	stop := tail | bit(count == 0) | bit(n.credits[out] == 0)
-	set := r.request[o] &^ (stop << iv)
+	stop := tail | bit(count == 0) | bit(credits == 0)
+	set := r.request[o] &^ (stop << (iv & 63))
 	r.request[o] = set
-	r.requesting &^= uint8(bit(set == 0)) << o
-	r.free[o] |= tail << q.vc
-	q.ports &^= uint8(tail) << o
-
-	n.returning.credits = append(n.returning.credits, n.up[at])
-	n.pending++
+	r.requesting &^= uint8(bit(set == 0) << o)
+	r.free[o] |= tail << (q.vc & 63)
+	q.ports &^= uint8(tail << o)
 	if tail != 0 && count != 0 {
 		n.nextFront(node, r, q, at, iv)
-	}
-}
-
-// send1 puts a flit onto the link of an output.
-func (n *Network) send1(node, o int, f flit, out int32) {
-	n.pending++
-	n.counters.Links[node*numPorts+o]++
-	if o == local {
-		n.leaving.ejected = append(n.leaving.ejected, flitArrival{f, out})
-	} else {
-		n.leaving.flits = append(n.leaving.flits, flitArrival{f, n.down[out]})
 	}
 }
 
 // nextFront makes the next packet of a virtual channel its front; it is routed in the
 // next cycle.
 func (n *Network) nextFront(node int, r *router, q *inVC, at, iv int) {
-	n.front(r, q, at, iv, n.buf[(node<<n.places|int(q.head))<<n.shift|iv])
+	n.front(r, q, at, iv, n.buf[(node<<n.places+int(q.head))*stride+iv])
 	if n.cfg.RouterCycles > 2 {
 		n.next = append(n.next, int32(at))
 	} else {
@@ -335,15 +325,19 @@ func (n *Network) nextFront(node int, r *router, q *inVC, at, iv int) {
 // forwardBranch sends a flit of a multicast through the switch and onto the link. It
 // leaves the buffer when all branches have sent it.
 func (n *Network) forwardBranch(node int, r *router, iv, o int) {
-	base := node << n.shift
-	at := base | iv
+	at := node*stride + iv
 	q, b := &n.in[at], &n.multi[at]
 	pos := (int(q.head) + int(b.sent[o])) & (1<<n.places - 1)
-	f := n.buf[(node<<n.places|pos)<<n.shift|iv]
+	f := n.buf[(node<<n.places+pos)*stride+iv]
 	v := int(b.vc[o])
-	out := base | o*n.cfg.VCs + v
-	n.send1(node, o, f, int32(out))
-
+	out := node*stride + o*n.vcs + v
+	r.links[o]++
+	n.pending++
+	if o == local {
+		n.leaving.ejected.put(flitArrival{f, int32(out)})
+	} else {
+		n.leaving.flits.put(flitArrival{f, n.down[out]})
+	}
 	if n.credits[out]--; n.credits[out] == 0 {
 		r.unwant(o, iv)
 	}
@@ -368,7 +362,7 @@ func (n *Network) forwardBranch(node int, r *router, iv, o int) {
 	}
 	q.head = (q.head + 1) & (1<<n.places - 1)
 	q.count--
-	n.returning.credits = append(n.returning.credits, n.up[at])
+	n.returning.credits.put(n.up[at])
 	n.pending++
 	if q.count == 0 {
 		q.head = 0
