@@ -88,7 +88,22 @@ type inVC struct {
 	prefers     uint8 // output virtual channel, counted over all outputs, that it accepts first
 	vc          uint8 // of the output, that a unicast holds
 	out         int32 // that virtual channel among those of all routers
+	up          int32 // output virtual channel at the other end of the link, to which its credits go
 }
+
+// outVC is a virtual channel of an output, or of a source.
+type outVC struct {
+	credits int16 // free places of the buffer at the other end
+	owner   uint8 // input virtual channel that holds it, if it is not free
+	prefers uint8 // input virtual channel that it grants first
+	down    place // input virtual channel at the other end
+}
+
+// place is an input virtual channel: its node, and 6 bits for its number there.
+type place int32
+
+func (p place) node() int { return int(p >> 6) }
+func (p place) iv() int   { return int(p & 63) }
 
 // branches are what a multicast at the front of an input virtual channel holds.
 type branches struct {
@@ -125,7 +140,7 @@ type source struct {
 type (
 	flitArrival struct {
 		flit flit
-		at   int32 // input virtual channel; the output virtual channel that it left by for a node
+		at   place // input virtual channel; for a node, the output virtual channel that it left by
 	}
 	// slot is what arrives in a cycle.
 	slot struct {
@@ -155,13 +170,6 @@ func (l *list[T]) put(v T) {
 
 func (s *slot) len() int { return s.flits.n + s.ejected.n + s.credits.n }
 
-// stride is how many virtual channels of inputs or outputs a router has in slices
-// over all routers: a constant, so that indices are taken apart by constant shifts.
-const (
-	strideBits = 6
-	stride     = 1 << strideBits
-)
-
 // Network is a mesh with the packets in it. The zero value is not usable. A
 // Network must not be used by several goroutines at a time.
 type Network struct {
@@ -173,19 +181,17 @@ type Network struct {
 	now int64
 
 	// Virtual channel i of an input or output of a router is node*stride + i in the
-	// slices over all routers. A flit of an input is at place*stride + i behind those
-	// of the nodes before, each of which has 1<<places places.
-	places  uint8
-	vcs     int
-	routers []router
-	in      []inVC
-	multi   []branches // by input virtual channel
-	up      []int32    // by input virtual channel: where its credits go
-	credits []int16    // by output virtual channel: free places at the other end; then by source and virtual channel
-	owner   []uint8    // by output virtual channel that is not free: input virtual channel
-	prefers []uint8    // by output virtual channel: input virtual channel that it grants first
-	down    []int32    // by output virtual channel: input virtual channel at the other end
-	buf     []flit
+	// slices over all routers. Those of sources are behind the outputs. A flit of an
+	// input is at place*stride + i behind those of the nodes before, each of which has
+	// 1<<places places: the first places of a router lie close together, and are all
+	// that a light load takes.
+	vcs, stride int
+	places      uint8
+	routers     []router
+	in          []inVC
+	out         []outVC
+	multi       []branches // by input virtual channel
+	buf         []flit
 
 	sources []source
 	packets []packet
@@ -206,7 +212,7 @@ type Network struct {
 	channels      [ports]uint64 // of a port
 	after         [64]uint8     // the channel behind, within its port
 	portAfter     [ports]uint8  // the first channel of the port behind
-	routed, next  []int32       // input virtual channels whose heads are routed in this cycle and in the next one
+	routed, next  []place       // input virtual channels whose heads are routed in this cycle and in the next one
 	winners       []won
 	offers        [64]uint64 // scratch of allocateVCs, zeros between
 	toward        [9]uint8   // output by the direction of the destination in x, then in y
@@ -226,15 +232,12 @@ func New(cfg Config) (*Network, error) {
 		cfg:           cfg,
 		places:        uint8(places),
 		vcs:           vcs,
+		stride:        numPorts * vcs,
 		routers:       make([]router, nodes),
-		in:            make([]inVC, nodes*stride),
-		multi:         make([]branches, nodes*stride),
-		up:            make([]int32, nodes*stride),
-		credits:       make([]int16, nodes*stride+nodes*vcs),
-		owner:         make([]uint8, nodes*stride),
-		prefers:       make([]uint8, nodes*stride),
-		down:          make([]int32, nodes*stride),
-		buf:           make([]flit, nodes*stride<<places),
+		in:            make([]inVC, nodes*numPorts*vcs),
+		out:           make([]outVC, (nodes*numPorts+nodes)*vcs),
+		multi:         make([]branches, nodes*numPorts*vcs),
+		buf:           make([]flit, nodes*numPorts*vcs<<places),
 		sources:       make([]source, nodes),
 		unused:        -1,
 		flight:        max(cfg.RouterCycles-2, 1) + cfg.LinkCycles,
@@ -244,8 +247,8 @@ func New(cfg Config) (*Network, error) {
 	}
 	slots := 1 << bits.Len(uint(max(n.flight, n.back)))
 	n.slots = make([]slot, slots)
-	for i := range n.credits {
-		n.credits[i] = int16(cfg.Depth)
+	for i := range n.out {
+		n.out[i].credits = int16(cfg.Depth)
 	}
 	for i := range n.portOf {
 		n.portOf[i] = uint8(i / vcs % ports)
@@ -282,12 +285,12 @@ func New(cfg Config) (*Network, error) {
 	}
 	for i := range n.routers {
 		for iv := range numPorts * vcs {
-			p, at := iv/vcs, i*stride+iv
-			n.up[at] = int32(nodes*stride + i*vcs + iv%vcs)
-			n.down[at] = -1
+			p, at := iv/vcs, i*n.stride+iv
+			n.in[at].up = int32(nodes*n.stride + i*vcs + iv%vcs)
 			if to := n.routers[i].nodes[p]; p != local && to >= 0 {
-				n.up[at] = to*stride + int32(opposite[p]*vcs+iv%vcs)
-				n.down[at] = n.up[at]
+				there := opposite[p]*vcs + iv%vcs
+				n.in[at].up = int32(int(to)*n.stride + there)
+				n.out[at].down = place(int(to)<<6 | there)
 			}
 		}
 	}
@@ -473,27 +476,27 @@ func (n *Network) evaluate() {
 // send moves a flit of a node onto the link to its router.
 func (n *Network) send(node int) {
 	s := &n.sources[node]
-	credits := n.credits[len(n.routers)*stride+node*n.cfg.VCs:][:n.cfg.VCs]
+	channels := n.out[len(n.routers)*n.stride+node*n.vcs:][:n.vcs]
 	if s.vc < 0 {
-		for i, v := 0, int(s.lastVC); i < len(credits); i++ {
-			if v++; v >= len(credits) {
+		for i, v := 0, int(s.lastVC); i < len(channels); i++ {
+			if v++; v >= len(channels) {
 				v = 0
 			}
-			if credits[v] > 0 {
+			if channels[v].credits > 0 {
 				s.vc, s.lastVC = int8(v), int8(v)
 				break
 			}
 		}
 	}
-	if s.vc < 0 || credits[s.vc] == 0 {
+	if s.vc < 0 || channels[s.vc].credits == 0 {
 		n.activeSources[node>>6] &^= 1 << (node & 63) // until a credit comes
 		return
 	}
-	credits[s.vc]--
+	channels[s.vc].credits--
 	id := s.first
 	k := &n.packets[id]
 	tail := s.sent == k.flits-1
-	n.slotAt(1 + n.cfg.LinkCycles).flits.put(flitArrival{newFlit(id, k, int(s.sent)), int32(node*stride + local*n.cfg.VCs + int(s.vc))})
+	n.slotAt(1 + n.cfg.LinkCycles).flits.put(flitArrival{newFlit(id, k, int(s.sent)), place(node<<6 + local*n.vcs + int(s.vc))})
 	n.pending++
 	n.counters.InjectedFlits++
 	s.sent++
@@ -513,9 +516,8 @@ func (n *Network) arrive() {
 		n.buffer(a)
 	}
 	for _, i := range s.credits.items[:s.credits.n] {
-		c := n.credits[i] + 1
-		n.credits[i] = c
-		if c == 1 {
+		out := &n.out[i]
+		if out.credits++; out.credits == 1 {
 			n.wake(int(i))
 		}
 	}
@@ -527,7 +529,7 @@ func (n *Network) arrive() {
 	back.room(s.ejected.n)
 	ejected := s.ejected.items[:s.ejected.n]
 	for _, a := range ejected {
-		back.put(a.at)
+		back.put(int32(a.at.node()*n.stride + a.at.iv()))
 	}
 	n.pending += len(ejected)
 	for _, a := range ejected {
@@ -538,10 +540,10 @@ func (n *Network) arrive() {
 
 // eject takes a flit out of the network.
 func (n *Network) eject(a flitArrival) {
-	node := int(a.at) / stride
+	node := a.at.node()
 	n.counters.EjectedFlits++
 	if n.onEject != nil {
-		n.onEject(node, int(a.at)%stride-local*n.cfg.VCs, a.flit)
+		n.onEject(node, a.at.iv()-local*n.vcs, a.flit)
 	}
 	if !a.flit.tail() {
 		return

@@ -20,31 +20,32 @@ func bit(b bool) uint64 {
 
 // buffer puts a flit into the virtual channel at which it arrives.
 func (n *Network) buffer(a flitArrival) {
-	node, iv := int(a.at)/stride, int(a.at)%stride
-	q := &n.in[a.at]
+	node, iv := a.at.node(), a.at.iv()
+	at := node*n.stride + iv
+	q := &n.in[at]
 	was := int(q.count)
 	pos := (int(q.head) + was) & (1<<(n.places&63) - 1)
-	n.buf[(node<<(n.places&63)+pos)*stride+iv] = a.flit
+	n.buf[(node<<(n.places&63)+pos)*n.stride+iv] = a.flit
 	q.count = uint16(was + 1)
 	r := &n.routers[node]
 	switch {
 	case q.ports == 0: // idle: this is a head
-		n.front(r, q, int(a.at), iv, a.flit)
+		n.front(r, q, at, iv, a.flit)
 		if n.cfg.RouterCycles > 2 { // routed in this cycle
 			n.routed = append(n.routed, a.at)
 			return
 		}
 		n.ask(r, q.ports, iv)
 	case q.multicast:
-		b := &n.multi[a.at]
+		b := &n.multi[at]
 		for p := q.ports; p != 0; p &= p - 1 {
 			o := bits.TrailingZeros8(p)
-			if v := b.vc[o]; v >= 0 && n.credits[node*stride+o*n.vcs+int(v)] > 0 {
+			if v := b.vc[o]; v >= 0 && n.out[node*n.stride+o*n.vcs+int(v)].credits > 0 {
 				r.want(o, iv)
 			}
 		}
 	case was == 0: // the packet has an output virtual channel and was out of flits
-		if n.credits[q.out] == 0 {
+		if n.out[q.out].credits == 0 {
 			return
 		}
 		r.want(bits.TrailingZeros8(q.ports), iv)
@@ -66,21 +67,22 @@ func (n *Network) front(r *router, q *inVC, at, iv int, f flit) {
 // wake notes that an output virtual channel, or one of a source, which was without
 // credits has one.
 func (n *Network) wake(i int) {
-	node, ov := i/stride, i%stride
-	if node >= len(n.routers) {
-		node = (i - len(n.routers)*stride) / n.vcs
+	if behind := i - len(n.in); behind >= 0 {
+		node := behind / n.vcs
 		if n.sources[node].first >= 0 {
 			n.activeSources[node>>6] |= 1 << (node & 63)
 		}
 		return
 	}
+	node := i / n.stride
+	ov := i - node*n.stride
 	r := &n.routers[node]
-	o := int(n.portOf[ov])
+	o := int(n.portOf[ov&63])
 	if r.free[o]>>(ov-o*n.vcs)&1 != 0 {
 		return
 	}
-	iv := int(n.owner[i])
-	at := node*stride + iv
+	iv := int(n.out[i].owner)
+	at := node*n.stride + iv
 	q := &n.in[at]
 	if q.count == 0 || q.multicast && n.multi[at].sent[o] >= q.count {
 		return
@@ -112,7 +114,7 @@ func (n *Network) step(node int) {
 	}
 	if len(winners) > 0 {
 		for _, w := range winners {
-			if n.credits[node*stride+int(w.ov)] > 0 {
+			if n.out[node*n.stride+int(w.ov)].credits > 0 {
 				r.want(int(w.port), int(w.iv))
 			}
 		}
@@ -134,8 +136,8 @@ func (n *Network) step(node int) {
 // of virtual channels.
 func (n *Network) endRouting() {
 	for _, at := range n.routed {
-		node := int(at) / stride
-		n.ask(&n.routers[node], n.in[at].ports, int(at)%stride)
+		node := at.node()
+		n.ask(&n.routers[node], n.in[node*n.stride+at.iv()].ports, at.iv())
 		n.activeRouters[node>>6] |= 1 << (node & 63)
 	}
 	n.routed, n.next = n.next, n.routed[:0]
@@ -167,10 +169,10 @@ func (r *router) unwant(o, iv int) {
 // head asks for all free ones.
 func (n *Network) allocateVCs(node int, r *router, o int, winners []won) []won {
 	var granted uint64
-	prefers := n.prefers[node*stride+o*n.vcs:][:n.vcs]
+	channels := n.out[node*n.stride+o*n.vcs:][:n.vcs]
 	for f := r.free[o]; f != 0; f &= f - 1 {
 		v := bits.TrailingZeros64(f)
-		iv := first(r.ask[o], prefers[v])
+		iv := first(r.ask[o], channels[v].prefers)
 		granted |= 1 << iv
 		n.offers[iv] |= 1 << v
 	}
@@ -186,7 +188,7 @@ func (n *Network) allocateVCs(node int, r *router, o int, winners []won) []won {
 // channel was offered. Its preference counts those of all outputs in a row.
 func (n *Network) acceptVC(node int, r *router, iv, o int, offers uint64) won {
 	base := o * n.vcs
-	at := node*stride + iv
+	at := node*n.stride + iv
 	q := &n.in[at]
 	from := int(q.prefers) - base
 	if uint(from) >= uint(n.vcs) {
@@ -194,13 +196,14 @@ func (n *Network) acceptVC(node int, r *router, iv, o int, offers uint64) won {
 	}
 	v := first(offers, uint8(from))
 	ov := base + v
-	q.prefers = successor(ov, numPorts*n.vcs)
-	q.vc, q.out = uint8(v), int32(node*stride+ov)
+	q.prefers = successor(ov, n.stride)
+	q.vc, q.out = uint8(v), int32(node*n.stride+ov)
 	if q.multicast {
 		n.multi[at].vc[o] = int8(v)
 	}
-	n.prefers[node*stride+ov] = successor(iv, numPorts*n.vcs)
-	n.owner[node*stride+ov] = uint8(iv)
+	out := &n.out[node*n.stride+ov]
+	out.prefers = successor(iv, n.stride)
+	out.owner = uint8(iv)
 	r.free[o] &^= 1 << (v & 63)
 	ask := r.ask[o] &^ (1 << (iv & 63))
 	r.ask[o] = ask
@@ -246,7 +249,7 @@ func (n *Network) allocateSwitch(node int, r *router) {
 		p := bits.TrailingZeros8(inputs) & (ports - 1)
 		o := first(uint64(offers[p]), r.switchAccept[p]) & (ports - 1)
 		iv := grant[o]
-		at := node*stride + int(iv)
+		at := node*n.stride + int(iv)
 		if q := &n.in[at]; q.multicast {
 			// The branches that copy the same flit go first: it leaves the buffer
 			// with the last of them.
@@ -271,26 +274,26 @@ func (n *Network) connect(node int, r *router, iv, o int) {
 	r.turn[p] = n.after[iv&63]
 	r.switchAccept[p] = successor(o, numPorts)
 	r.switchGrant[o] = n.portAfter[p]
-	at := node*stride + iv
+	at := node*n.stride + iv
 	q := &n.in[at]
 	if q.multicast {
 		n.forwardBranch(node, r, iv, o)
 		return
 	}
 	head := int(q.head)
-	f := n.buf[(node<<(n.places&63)+head)*stride+iv]
-	out := q.out
+	f := n.buf[(node<<(n.places&63)+head)*n.stride+iv]
+	out := &n.out[q.out]
 	r.links[o]++
 	if o == local {
-		n.leaving.ejected.put(flitArrival{f, out})
+		n.leaving.ejected.put(flitArrival{f, place(node<<6 + local*n.vcs + int(q.vc))})
 	} else {
-		n.leaving.flits.put(flitArrival{f, n.down[out]})
+		n.leaving.flits.put(flitArrival{f, out.down})
 	}
-	n.returning.credits.put(n.up[at])
+	n.returning.credits.put(q.up)
 	n.pending += 2
 
-	credits := n.credits[out] - 1
-	n.credits[out] = credits
+	credits := out.credits - 1
+	out.credits = credits
 	count := q.count - 1
 	q.count = count
 	head = (head + 1) & (1<<(n.places&63) - 1)
@@ -314,31 +317,31 @@ func (n *Network) connect(node int, r *router, iv, o int) {
 // nextFront makes the next packet of a virtual channel its front; it is routed in the
 // next cycle.
 func (n *Network) nextFront(node int, r *router, q *inVC, at, iv int) {
-	n.front(r, q, at, iv, n.buf[(node<<n.places+int(q.head))*stride+iv])
+	n.front(r, q, at, iv, n.buf[(node<<n.places+int(q.head))*n.stride+iv])
 	if n.cfg.RouterCycles > 2 {
-		n.next = append(n.next, int32(at))
+		n.next = append(n.next, place(node<<6+iv))
 	} else {
-		n.routed = append(n.routed, int32(at))
+		n.routed = append(n.routed, place(node<<6+iv))
 	}
 }
 
 // forwardBranch sends a flit of a multicast through the switch and onto the link. It
 // leaves the buffer when all branches have sent it.
 func (n *Network) forwardBranch(node int, r *router, iv, o int) {
-	at := node*stride + iv
+	at := node*n.stride + iv
 	q, b := &n.in[at], &n.multi[at]
 	pos := (int(q.head) + int(b.sent[o])) & (1<<n.places - 1)
-	f := n.buf[(node<<n.places+pos)*stride+iv]
+	f := n.buf[(node<<n.places+pos)*n.stride+iv]
 	v := int(b.vc[o])
-	out := node*stride + o*n.vcs + v
+	out := &n.out[node*n.stride+o*n.vcs+v]
 	r.links[o]++
 	n.pending++
 	if o == local {
-		n.leaving.ejected.put(flitArrival{f, int32(out)})
+		n.leaving.ejected.put(flitArrival{f, place(node<<6 + o*n.vcs + v)})
 	} else {
-		n.leaving.flits.put(flitArrival{f, n.down[out]})
+		n.leaving.flits.put(flitArrival{f, out.down})
 	}
-	if n.credits[out]--; n.credits[out] == 0 {
+	if out.credits--; out.credits == 0 {
 		r.unwant(o, iv)
 	}
 	if f.tail() {
@@ -362,7 +365,7 @@ func (n *Network) forwardBranch(node int, r *router, iv, o int) {
 	}
 	q.head = (q.head + 1) & (1<<n.places - 1)
 	q.count--
-	n.returning.credits.put(n.up[at])
+	n.returning.credits.put(q.up)
 	n.pending++
 	if q.count == 0 {
 		q.head = 0
