@@ -21,7 +21,7 @@ type NoCReference struct {
 	Hops    float64 // routers passed, mean
 }
 
-// nocColumns are the columns of such a file, in this order.
+// nocColumns are the columns that such a file has, in any order and among others.
 var nocColumns = []string{"traffic", "packet_flits", "injected_flits_per_node_per_cycle", "avg_packet_latency_cycles", "avg_hops"}
 
 // maxReference is the most bytes that such a file may have.
@@ -49,8 +49,17 @@ func ReadNoCReference(name string, r io.Reader) ([]NoCReference, error) {
 		return nil, fail(1, 1, "empty file, expected the columns %s", strings.Join(nocColumns, ","))
 	case err != nil:
 		return nil, csvError(name, err)
-	case !slices.Equal(header, nocColumns):
-		return nil, fail(1, 1, "columns %.80q, expected %s", strings.Join(header, ","), strings.Join(nocColumns, ","))
+	}
+	header = slices.Clone(header)
+	at := make([]int, len(nocColumns))
+	for i, name := range nocColumns {
+		at[i] = slices.Index(header, name)
+		if at[i] < 0 {
+			return nil, fail(1, 1, "columns %.80q without %s, expected %s", strings.Join(header, ","), name, strings.Join(nocColumns, ","))
+		}
+		if slices.Contains(header[at[i]+1:], name) {
+			return nil, fail(1, 1, "column %s twice, expected it once", name)
+		}
 	}
 	var points []NoCReference
 	for {
@@ -62,18 +71,18 @@ func ReadNoCReference(name string, r io.Reader) ([]NoCReference, error) {
 			return nil, csvError(name, err)
 		}
 		line, _ := c.FieldPos(0)
-		if len(row) != len(nocColumns) {
-			return nil, fail(line, 1, "%d fields, expected %d", len(row), len(nocColumns))
+		if len(row) != len(header) {
+			return nil, fail(line, 1, "%d fields, expected %d", len(row), len(header))
 		}
 		var v [5]float64
-		for i := 1; i < len(row); i++ {
-			v[i], err = strconv.ParseFloat(row[i], 64)
+		for i := 1; i < len(nocColumns); i++ {
+			v[i], err = strconv.ParseFloat(row[at[i]], 64)
 			if err != nil || !(v[i] > 0) || math.IsInf(v[i], 0) || i == 1 && (v[i] != math.Trunc(v[i]) || v[i] > math.MaxInt32) {
-				line, column := c.FieldPos(i)
-				return nil, fail(line, column, "%s %q, expected a positive number", nocColumns[i], row[i])
+				line, column := c.FieldPos(at[i])
+				return nil, fail(line, column, "%s %q, expected a positive number", nocColumns[i], row[at[i]])
 			}
 		}
-		p := NoCReference{strings.Clone(row[0]), int(v[1]), v[2], v[3], v[4]}
+		p := NoCReference{strings.Clone(row[at[0]]), int(v[1]), v[2], v[3], v[4]}
 		if i := slices.IndexFunc(points, func(o NoCReference) bool { return o.Traffic == p.Traffic && o.Flits == p.Flits && o.Load == p.Load }); i >= 0 {
 			return nil, fail(line, 1, "%s traffic of %d flits at load %g a second time, expected it once", p.Traffic, p.Flits, p.Load)
 		}

@@ -18,10 +18,15 @@ func TestReadNoCReference(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, points)
 
+	points, err = ReadNoCReference("ref.csv", strings.NewReader("vcs,avg_hops,traffic,injected_flits_per_node_per_cycle,note,packet_flits,avg_packet_latency_cycles\n2,6.24,uniform,0.1,slow,3,33.8\n"))
+	require.NoError(t, err)
+	require.Equal(t, []NoCReference{{"uniform", 3, 0.1, 33.8, 6.24}}, points)
+
 	for _, c := range []struct{ text, want string }{
 		{"", "ref.csv:1:1: empty file, expected the columns " + strings.TrimSpace(nocHeader)},
-		{"a,b\n", `ref.csv:1:1: columns "a,b", expected ` + strings.TrimSpace(nocHeader)},
-		{strings.Repeat("a", 300) + "\n", `ref.csv:1:1: columns "` + strings.Repeat("a", 80) + `", expected ` + strings.TrimSpace(nocHeader)},
+		{"a,b\n", `ref.csv:1:1: columns "a,b" without traffic, expected ` + strings.TrimSpace(nocHeader)},
+		{strings.Repeat("a", 300) + "\n", `ref.csv:1:1: columns "` + strings.Repeat("a", 80) + `" without traffic, expected ` + strings.TrimSpace(nocHeader)},
+		{"avg_hops," + nocHeader, "ref.csv:1:1: column avg_hops twice, expected it once"},
 		{strings.Repeat("\n", 1<<18+1), "ref.csv:1:1: more than 262144 bytes, expected at most so many"},
 		{nocHeader + "uniform,1,0.1,33.8\n", "ref.csv:2:1: 4 fields, expected 5"},
 		{nocHeader + "uniform,1,0.1,33.8,6\nuniform,1,x,33.8,6\n", `ref.csv:3:11: injected_flits_per_node_per_cycle "x", expected a positive number`},

@@ -46,7 +46,7 @@ func TestEveryParameter(t *testing.T) {
 		"core=io4 jit.reading=paper-mean cores.io4.fp_simd=2-unpipelined",
 		"core=ooo8 jit.reading=command-once cores.ooo8.fp_simd=4-pipelined",
 		"core=io4 jit.reading=command-once cores.io4.fp_simd=4-pipelined",
-		"mesh.cols=4 mesh.rows=4 l3.arrays_per_way=1 noc.vcs=1",
+		"mesh.cols=5 mesh.rows=3 l3.arrays_per_way=1 noc.vcs=1",
 	} {
 		m := tile.Default()
 		m.Mesh.Cols, m.Mesh.Rows = 2, 2

@@ -219,7 +219,7 @@ type Transpose struct {
 type NoC struct {
 	LinkBytes         int    `yaml:"link_bytes" range:"1..65536"` // a cycle
 	LinkCycles        int    `yaml:"link_cycles" range:"1..64"`
-	RouterStages      int    `yaml:"router_stages" range:"4..65" reading:"4 5 6"` // one is the first cycle of the link behind the router
+	RouterStages      int    `yaml:"router_stages" range:"3..65" reading:"3 5 6"` // one is the first cycle of the link behind the router
 	Routing           string `yaml:"routing" oneof:"xy yx" reading:"xy yx"`
 	VCs               int    `yaml:"vcs" range:"1..12"`            // virtual channels of a link
 	BufferFlits       int    `yaml:"buffer_flits" range:"1..4096"` // of a virtual channel

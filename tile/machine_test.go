@@ -135,7 +135,7 @@ func TestMachineLimits(t *testing.T) {
 		{"htree.bandwidth_bytes", func(m *tile.Machine) *int { return &m.HTree.BandwidthBytes }, 1, 1 << 20, nil},
 		{"noc.link_bytes", func(m *tile.Machine) *int { return &m.NoC.LinkBytes }, 1, 1 << 16, nil},
 		{"noc.link_cycles", func(m *tile.Machine) *int { return &m.NoC.LinkCycles }, 1, 64, nil},
-		{"noc.router_stages", func(m *tile.Machine) *int { return &m.NoC.RouterStages }, 4, 65, nil},
+		{"noc.router_stages", func(m *tile.Machine) *int { return &m.NoC.RouterStages }, 3, 65, nil},
 		{"noc.memory_controllers", func(m *tile.Machine) *int { return &m.NoC.MemoryControllers }, 1, 64, nil},
 		{"dram.transfer_mt_s", func(m *tile.Machine) *int { return &m.DRAM.TransferMTs }, 1, 1 << 20, nil},
 		{"streams.l3.per_bank", func(m *tile.Machine) *int { return &m.Streams.L3.PerBank }, 0, 1 << 20, nil},

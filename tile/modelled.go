@@ -18,7 +18,7 @@ var notModelled = []string{
 	"tlb", "l1i", "l1d", "l2",
 	"l3.ways", "l3.latency_cycles", "l3.interleave_bytes", "l3.mshrs", "l3.tags_per_cycle", "l3.fills_per_cycle", "l3.fill_cycles",
 	"l3.queue_entries", "l3.replacement", "l3.directory_transactions",
-	"prefetch", "transpose", "noc.routing", "noc.controller_place",
+	"prefetch", "transpose", "noc.controller_place",
 	"dram.transfer_mt_s", "dram.interleave_bytes", "dram.mapping", "dram.ranks", "dram.bank_groups", "dram.banks_per_group", "dram.rows",
 	"dram.lines_per_row", "dram.read_queue", "dram.write_queue", "dram.bank_queue", "dram.drain_above", "dram.hit_limit", "dram.timing",
 	"memory", "streams", "lot.release_requests", "lot.release_miss_rate", "lot.release_cycles", "tensor", "threads",

@@ -9,6 +9,7 @@ func (m *Machine) NoCConfig() noc.Config {
 	return noc.Config{
 		Width: m.Mesh.Cols, Height: m.Mesh.Rows, VCs: n.VCs, Depth: max(n.BufferFlits, NewTiming(m).Flits()),
 		RouterCycles: n.RouterStages - 1, LinkCycles: n.LinkCycles, CreditCycles: n.CreditCycles, LinkBytes: n.LinkBytes,
+		YX: n.Routing == "yx",
 	}
 }
 

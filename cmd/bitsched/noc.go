@@ -59,8 +59,10 @@ Traffic is a list of:
 	b.WriteString(`
 With --reference, latencies of another simulator stand beside those measured, with
 the deviation; without --traffic, --load and --flits the points are those of FILE.
-It is a CSV file with the columns traffic, packet_flits,
-injected_flits_per_node_per_cycle, avg_packet_latency_cycles and avg_hops.
+It is a CSV file that has the columns traffic, packet_flits,
+injected_flits_per_node_per_cycle, avg_packet_latency_cycles and avg_hops, in any
+order; others are left aside. Where a load is more than the mesh can carry there is
+no latency: it would depend on the window, and "saturated" stands in its place.
 
 The result depends on the flags only. Ctrl-C ends the sweep with the points done
 by then; a second Ctrl-C aborts.`)
@@ -111,6 +113,14 @@ type nocPoint struct {
 	Flits   int     `json:"packet_flits"`
 	Load    float64 `json:"load"`
 	*noc.Measurement
+
+	// Of the measurement; null where it is saturated, since they depend on the window then.
+	Latency  *float64 `json:"latency"`
+	Interval *float64 `json:"latency_95"`
+	Queue    *float64 `json:"latency_queue"`
+	P99      *int64   `json:"latency_p99"`
+	Max      *int64   `json:"latency_max"`
+
 	Reference *float64 `json:"reference"` // null = none
 	Deviation *float64 `json:"deviation_percent"`
 }
@@ -185,10 +195,16 @@ func (a *app) noc(cmd *cobra.Command, f nocFlags) error {
 			m.Links = nil
 		}
 		p := nocPoint{Traffic: e.Pattern, Flits: e.Flits, Load: e.Load, Measurement: m}
+		if !m.Saturated {
+			p.Latency, p.Interval, p.Queue, p.P99, p.Max = &m.Latency, &m.Interval, &m.Queue, &m.P99, &m.Max
+		}
 		for _, ref := range reference {
 			if ref.Traffic == e.Pattern && ref.Flits == e.Flits && math.Abs(ref.Load-e.Load) < 1e-9 {
-				deviation := 100 * (m.Latency/ref.Latency - 1)
-				p.Reference, p.Deviation = &ref.Latency, &deviation
+				p.Reference = &ref.Latency
+				if !m.Saturated {
+					deviation := 100 * (m.Latency/ref.Latency - 1)
+					p.Deviation = &deviation
+				}
 			}
 		}
 		r.Points = append(r.Points, p)
@@ -342,7 +358,9 @@ func (r *nocResult) series() []benchmarks.LatencySeries {
 			series = append(series, benchmarks.LatencySeries{Name: p.name()})
 		}
 		s := &series[i]
-		s.Points = append(s.Points, benchmarks.LatencyPoint{Load: p.Load, Latency: p.Latency, Margin: p.Interval})
+		if p.Latency != nil {
+			s.Points = append(s.Points, benchmarks.LatencyPoint{Load: p.Load, Latency: *p.Latency, Margin: *p.Interval})
+		}
 		if p.Reference != nil {
 			s.Reference = append(s.Reference, benchmarks.LatencyPoint{Load: p.Load, Latency: *p.Reference})
 		}
@@ -364,19 +382,27 @@ func (r *nocResult) text(f nocFlags) string {
 	fixed := func(v float64, digits int) string { return strconv.FormatFloat(v, 'f', digits, 64) }
 	var end summary
 	for _, p := range r.Points {
-		row := []string{p.Traffic, strconv.Itoa(p.Flits), strconv.FormatFloat(p.Load, 'g', -1, 64), fixed(p.Latency, 2), fixed(p.Interval, 2),
-			fixed(p.Queue, 2), strconv.FormatInt(p.P99, 10), strconv.FormatInt(p.Max, 10), fixed(p.Hops, 3), fixed(p.Accepted, 3), fixed(p.Busiest, 3)}
+		row := []string{p.Traffic, strconv.Itoa(p.Flits), strconv.FormatFloat(p.Load, 'g', -1, 64), "saturated", "-", "-", "-", "-", fixed(p.Hops, 3), fixed(p.Accepted, 3), fixed(p.Busiest, 3)}
+		if p.Latency != nil {
+			copy(row[3:], []string{fixed(*p.Latency, 2), fixed(*p.Interval, 2), fixed(*p.Queue, 2), strconv.FormatInt(*p.P99, 10), strconv.FormatInt(*p.Max, 10)})
+		}
 		if compared {
 			ref, dev := "-", "-"
 			if p.Reference != nil {
-				ref, dev = fixed(*p.Reference, 2), fmt.Sprintf("%+.1f %%", *p.Deviation)
+				ref = fixed(*p.Reference, 2)
+				if p.Deviation != nil {
+					dev = fmt.Sprintf("%+.1f %%", *p.Deviation)
+				}
 			}
 			row = append(row, ref, dev)
 		}
 		t.Rows = append(t.Rows, row)
 		if p.Saturated {
 			text := "latencies grow with the window"
-			if p.Lost > 0 {
+			switch {
+			case p.Load > p.Capacity:
+				text = fmt.Sprintf("its busiest link is full at %.3f", p.Capacity)
+			case p.Lost > 0:
 				text = fmt.Sprintf("%s not delivered in %d cycles after the window", count(int(p.Lost), "packet"), p.Cycles-r.Window-r.Warmup)
 			}
 			end.add("note", "%s at %g is more than the mesh takes: %s", p.name(), p.Load, text)

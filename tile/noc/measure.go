@@ -23,7 +23,7 @@ const (
 	DefaultWindow = 100_000
 )
 
-// When a network counts as saturated: packets of the window are not delivered
+// When a network counts as saturated: the load is above the capacity of a link, packets of the window are not delivered
 // within so many windows after it, or those of its last batch queue that much
 // longer, in cycles, than twice as long as those of the first.
 const (
@@ -51,7 +51,8 @@ type Measurement struct {
 	Cycles    int64   `json:"cycles"`        // simulated in all
 	Lost      int64   `json:"not_delivered"` // packets of the window that were under way at the end
 	Links     []Link  `json:"links,omitempty"`
-	Saturated bool    `json:"saturated"` // the load is more than the network takes: latencies grow with the window
+	Capacity  float64 `json:"capacity"`  // load at which the busiest link is full
+	Saturated bool    `json:"saturated"` // the load is more than the network takes: latencies grow with the window, and mean nothing
 }
 
 // Validate reports the first value out of range.
@@ -155,7 +156,8 @@ func (e Experiment) Run(ctx context.Context) (*Measurement, error) {
 	}
 	m.Lost = under
 	mean := func(b int) float64 { return queued[b] / max(count[b], 1) }
-	m.Saturated = under > 0 || mean(batches-1) > 2*mean(0)+queueGrowth
+	m.Capacity = t.capacity()
+	m.Saturated = e.Load > m.Capacity || under > 0 || mean(batches-1) > 2*mean(0)+queueGrowth
 	rest := m.Packets
 	for took, k := range histogram {
 		if rest -= k; rest*100 <= m.Packets {

@@ -17,6 +17,7 @@ type Pattern struct {
 
 	check func(c *Config) error
 	dst   func(t *traffic, src int) int
+	share func(t *traffic, dst int) float64 // of the packets of any node that go to one; nil if dst is not random
 }
 
 // hotShare is the share of packets that the pattern hotspot sends to one node.
@@ -26,32 +27,40 @@ const hotShare = 0.1
 func Patterns() []Pattern {
 	return []Pattern{
 		{"uniform", "any node, also the sender, alike", anyMesh,
-			func(t *traffic, _ int) int { return t.rng.IntN(t.cfg.Nodes()) }},
+			func(t *traffic, _ int) int { return t.rng.IntN(t.cfg.Nodes()) },
+			func(t *traffic, _ int) float64 { return 1 / float64(t.cfg.Nodes()) }},
 		{"neighbor", "one further in x and in y, around the edges", anyMesh,
-			func(t *traffic, src int) int { return t.shift(src, 1, 1) }},
+			func(t *traffic, src int) int { return t.shift(src, 1, 1) }, nil},
 		{"tornado", "almost half of the mesh further in x and in y, around the edges", anyMesh,
-			func(t *traffic, src int) int { return t.shift(src, (t.cfg.Width+1)/2-1, (t.cfg.Height+1)/2-1) }},
+			func(t *traffic, src int) int { return t.shift(src, (t.cfg.Width+1)/2-1, (t.cfg.Height+1)/2-1) }, nil},
 		{"transpose", "x and y swapped", squareMesh,
-			func(t *traffic, src int) int { return src%t.cfg.Width*t.cfg.Width + src/t.cfg.Width }},
+			func(t *traffic, src int) int { return src%t.cfg.Width*t.cfg.Width + src/t.cfg.Width }, nil},
 		{"bitcomp", "the complement of the node's number", powerOfTwo,
-			func(t *traffic, src int) int { return t.cfg.Nodes() - 1 - src }},
+			func(t *traffic, src int) int { return t.cfg.Nodes() - 1 - src }, nil},
 		{"bitrev", "the bits of the node's number reversed", powerOfTwo,
 			func(t *traffic, src int) int {
 				return int(bits.Reverse64(uint64(src)) >> (64 - bits.Len(uint(t.cfg.Nodes()-1))))
-			}},
+			}, nil},
 		{"shuffle", "the bits of the node's number rotated to the left", powerOfTwo,
 			func(t *traffic, src int) int {
 				n := t.cfg.Nodes()
 				return src<<1&(n-1) | src>>(bits.Len(uint(n-1))-1)
-			}},
+			}, nil},
 		{"randperm", "a random permutation, which the seed gives", anyMesh,
-			func(t *traffic, src int) int { return t.perm[src] }},
+			func(t *traffic, src int) int { return t.perm[src] }, nil},
 		{"hotspot", "a tenth to the node in the middle, the others as uniform", anyMesh,
 			func(t *traffic, _ int) int {
 				if t.rng.Float64() < hotShare {
 					return t.cfg.Height/2*t.cfg.Width + t.cfg.Width/2
 				}
 				return t.rng.IntN(t.cfg.Nodes())
+			},
+			func(t *traffic, dst int) float64 {
+				share := (1 - hotShare) / float64(t.cfg.Nodes())
+				if dst == t.cfg.Height/2*t.cfg.Width+t.cfg.Width/2 {
+					share += hotShare
+				}
+				return share
 			}},
 	}
 }
@@ -127,4 +136,56 @@ func (t *traffic) inject(n *Network, tag uint64) error {
 		}
 	}
 	return nil
+}
+
+// capacity is the load at which the busiest link, those of nodes included, is full: a
+// mesh cannot carry more of a pattern for long, however its routers work.
+func (t *traffic) capacity() float64 {
+	w, h := t.cfg.Width, t.cfg.Height
+	// Flits a cycle at a load of 1, as differences along a row or column: over the
+	// link from x to x+1 and back, by row; over that from y to y+1 and back, by
+	// column; and to nodes.
+	right, left, up, down := make([]float64, (w+1)*h), make([]float64, (w+1)*h), make([]float64, w*(h+1)), make([]float64, w*(h+1))
+	ejected := make([]float64, w*h)
+	add := func(src, dst int, share float64) {
+		sx, sy, dx, dy := src%w, src/w, dst%w, dst/w
+		row, column := sy, dx
+		if t.cfg.YX {
+			row, column = dy, sx
+		}
+		forth, back := right[row*(w+1):], left[row*(w+1):]
+		if dx < sx {
+			forth, sx, dx = back, dx, sx
+		}
+		forth[sx] += share
+		forth[dx] -= share
+		forth, back = up[column*(h+1):], down[column*(h+1):]
+		if dy < sy {
+			forth, sy, dy = back, dy, sy
+		}
+		forth[sy] += share
+		forth[dy] -= share
+		ejected[dst] += share
+	}
+	for src := range t.cfg.Nodes() {
+		if t.pattern.share == nil {
+			add(src, t.pattern.dst(t, src), 1)
+			continue
+		}
+		for dst := range t.cfg.Nodes() {
+			add(src, dst, t.pattern.share(t, dst))
+		}
+	}
+	busiest := 1.0 // a node starts what the load says
+	for _, n := range ejected {
+		busiest = max(busiest, n)
+	}
+	for _, links := range [][]float64{right, left, up, down} {
+		sum := 0.0 // rows and columns end at 0
+		for _, d := range links {
+			sum += d
+			busiest = max(busiest, sum)
+		}
+	}
+	return 1 / busiest
 }

@@ -210,6 +210,7 @@ func TestCapacity(t *testing.T) {
 		for _, l := range links {
 			busiest = max(busiest, l)
 		}
+		require.InDelta(t, 1/busiest, tr.capacity(), 1e-9, p.Name)
 		if p.Name == "neighbor" {
 			require.Equal(t, 1.0, busiest)
 			continue // takes all that its nodes can start
@@ -227,6 +228,41 @@ func TestCapacity(t *testing.T) {
 		grown, err := e.Run(context.Background())
 		require.NoError(t, err)
 		require.Greater(t, grown.Max, m.Max+100, "%s at %g", p.Name, e.Load)
+		require.True(t, grown.Saturated, "whatever the window")
+	}
+}
+
+// TestCapacityOfOtherMeshes compares with the ways of the naive model, along x first and
+// along y first, where rows and columns differ in length.
+func TestCapacityOfOtherMeshes(t *testing.T) {
+	for _, size := range [][2]int{{1, 1}, {4, 2}, {2, 8}, {8, 4}, {16, 1}} {
+		for _, yx := range []bool{false, true} {
+			cfg := DefaultConfig(size[0], size[1])
+			cfg.YX = yx
+			ways := newNaive(cfg)
+			for _, p := range Patterns() {
+				if p.Check(cfg) != nil {
+					continue
+				}
+				tr := newTraffic(cfg, p, 1, 1, 3)
+				links := map[[2]int]float64{}
+				for src := range cfg.Nodes() {
+					for dst := range cfg.Nodes() {
+						s := share(t, p, tr, src, dst)
+						way := ways.way(src, dst)
+						for i := range way[1:] {
+							links[[2]int{way[i], way[i+1]}] += s
+						}
+						links[[2]int{dst, dst}] += s
+					}
+				}
+				busiest := 1.0
+				for _, l := range links {
+					busiest = max(busiest, l)
+				}
+				require.InDelta(t, 1/busiest, tr.capacity(), 1e-9, "%s on %v, y first: %v", p.Name, size, yx)
+			}
+		}
 	}
 }
 
