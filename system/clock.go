@@ -8,6 +8,7 @@ import (
 	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/tile"
 	"github.com/bitsched/bitsched/tile/noc"
+	"github.com/bitsched/bitsched/tile/tensor"
 )
 
 // analytic counts cycles without going through them. Banks execute commands one
@@ -19,7 +20,7 @@ type analytic struct {
 	trace    *Trace
 	busy     []int64 // when each bank is done
 	arrive   int64   // when the last packet between banks arrives
-	drains   *lru[drain]
+	mesh     *idleMesh
 	cycles   Cycles
 	byteHops int64
 	region   int64 // when it began
@@ -38,7 +39,7 @@ func newAnalytic(m *tile.Machine, t *Trace) *analytic {
 	if t != nil {
 		t.machine = m.Name
 	}
-	return &analytic{m: m, timing: tile.NewTiming(m), trace: t, busy: make([]int64, m.Banks()), drains: newLRU[drain](keptDrains)}
+	return &analytic{m: m, timing: tile.NewTiming(m), trace: t, busy: make([]int64, m.Banks()), mesh: newIdleMesh(m)}
 }
 
 func (c *analytic) Now(context.Context) (int64, error) { return c.now(), nil }
@@ -122,16 +123,16 @@ func (c *analytic) commands(ctx context.Context, p *lowering.Plan, cmds []loweri
 	return nil
 }
 
-// inter counts a shift between tiles: what leaves each bank goes through its H-tree
-// and, if it goes to another bank, as packets through the network.
-func (c *analytic) inter(p *lowering.Plan, k *lowering.Command) error {
-	lines := c.m.Array.Cols
+// shiftBetween returns what banks do in a shift between tiles: what leaves each goes
+// through its H-tree and, if it goes to another bank, as packets through the network.
+func shiftBetween(m *tile.Machine, timing tile.Timing, k *lowering.Command) (parts []tensor.Part, flows []tensor.Flow) {
+	lines := m.Array.Cols
 	if !k.Whole {
 		lines = k.Bitlines.Len()
 	}
-	per := c.m.ArraysPerBank()
-	local, remote := make([]int, len(c.busy)), make([]int, len(c.busy)) // bitlines that leave their tile
-	targets := make([]map[int]int, len(c.busy))                         // banks that get them, and how many
+	per, banks := m.ArraysPerBank(), m.Banks()
+	local, remote := make([]int, banks), make([]int, banks) // bitlines that leave their tile
+	targets := make([]map[int]int, banks)                   // banks that get them, and how many
 	for t := range k.Tiles.All() {
 		from := t / per
 		leaves := false
@@ -153,29 +154,36 @@ func (c *analytic) inter(p *lowering.Plan, k *lowering.Command) error {
 			local[from] += lines
 		}
 	}
-	var flows []flow
-	start := int64(-1)
-	longest := int64(0)
-	for b := range c.busy {
+	bits := int(k.Rows)
+	for b := range banks {
 		if local[b]+remote[b] == 0 {
 			continue
 		}
-		n := c.timing.InterTile(int(k.Rows), local[b], remote[b])
-		c.trace.bank(b, k, p, c.busy[b], n)
-		for to := range c.busy { // in order, whatever the map
+		parts = append(parts, tensor.Part{Bank: b, Cycles: timing.InterTile(bits, local[b], remote[b]), Tree: timing.HTree(bits, local[b]+remote[b]) - int64(m.HTree.Levels)})
+		for to := range banks { // in order, whatever the map
 			if bitlines := targets[b][to]; bitlines > 0 {
-				flows = append(flows, flow{b, to, c.timing.Packets(int(k.Rows), bitlines)})
+				flows = append(flows, tensor.Flow{From: b, To: to, Packets: timing.Packets(bits, bitlines)})
 			}
 		}
-		start = max(start, c.busy[b])
-		c.busy[b] += n
-		longest = max(longest, n)
+	}
+	return parts, flows
+}
+
+// inter gives a shift between tiles its time.
+func (c *analytic) inter(p *lowering.Plan, k *lowering.Command) error {
+	parts, flows := shiftBetween(c.m, c.timing, k)
+	start, longest := int64(-1), int64(0)
+	for _, x := range parts {
+		c.trace.bank(x.Bank, k, p, c.busy[x.Bank], x.Cycles)
+		start = max(start, c.busy[x.Bank])
+		c.busy[x.Bank] += x.Cycles
+		longest = max(longest, x.Cycles)
 	}
 	c.cycles.Inter += longest
 	if len(flows) == 0 {
 		return nil
 	}
-	d, err := c.network(flows, k.Copies > 1)
+	d, err := c.mesh.drain(flows, k.Copies > 1)
 	if err != nil {
 		return err
 	}
@@ -184,12 +192,20 @@ func (c *analytic) inter(p *lowering.Plan, k *lowering.Command) error {
 	return nil
 }
 
-// flow is packets from one bank to another.
-type flow struct{ from, to, packets int }
+// idleMesh simulates the packets of one shift in a network without others.
+type idleMesh struct {
+	m      *tile.Machine
+	flits  int
+	drains *lru[drain]
+}
 
-// network simulates packets that all banks start to send at the same time, and
-// returns when the last one arrives. The packets of a broadcast are multicasts.
-func (c *analytic) network(flows []flow, multicast bool) (drain, error) {
+func newIdleMesh(m *tile.Machine) *idleMesh {
+	return &idleMesh{m, tile.NewTiming(m).Flits(), newLRU[drain](keptDrains)}
+}
+
+// drain returns when the last of packets arrives that all banks start to send at the same
+// time. The packets of a broadcast are multicasts.
+func (c *idleMesh) drain(flows []tensor.Flow, multicast bool) (drain, error) {
 	key := fmt.Sprint(multicast, flows)
 	if d, ok := c.drains.get(key); ok {
 		return d, nil
@@ -200,19 +216,18 @@ func (c *analytic) network(flows []flow, multicast bool) (drain, error) {
 	}
 	var last int64
 	n.OnDelivery = func(d noc.Delivery) { last = max(last, d.At) }
-	flits := c.timing.Flits()
 	for i := 0; i < len(flows); {
 		j := i + 1
-		for multicast && j < len(flows) && flows[j].from == flows[i].from && flows[j].packets == flows[i].packets {
+		for multicast && j < len(flows) && flows[j].From == flows[i].From && flows[j].Packets == flows[i].Packets {
 			j++
 		}
-		p := noc.Packet{Src: flows[i].from, Dst: flows[i].to, Flits: flits}
+		p := noc.Packet{Src: flows[i].From, Dst: flows[i].To, Flits: c.flits}
 		if j > i+1 {
 			for _, f := range flows[i:j] {
-				p.Dsts = append(p.Dsts, f.to)
+				p.Dsts = append(p.Dsts, f.To)
 			}
 		}
-		for range flows[i].packets {
+		for range flows[i].Packets {
 			if err := n.Inject(p); err != nil {
 				return drain{}, fmt.Errorf("system: %w", err)
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bitsched/bitsched/sram/cost"
+	"github.com/bitsched/bitsched/tile/tensor"
 )
 
 // Report is what a run did. Cycles are those of the modelled machine.
@@ -19,7 +20,8 @@ type Report struct {
 	NearRegions int64    `json:"near_regions"` // of these, near the memory as a whole
 	Reasons     []Reason `json:"reasons"`      // why
 
-	Cycles Cycles `json:"cycles"`
+	Cycles Cycles           `json:"cycles"`
+	Waits  *tensor.Counters `json:"waits,omitempty"` // of the event-driven clock
 
 	Compared int64 `json:"compared_words"` // elements that were compared with the bits of programs
 
@@ -79,6 +81,9 @@ func (r *runner) finish(ctx context.Context) error {
 	r.report.ByteHops = r.clock.ByteHops()
 	for _, why := range r.reasons.Values() {
 		r.report.Reasons = append(r.report.Reasons, why.(Reason))
+	}
+	if c, ok := r.clock.(*eventDriven); ok {
+		r.report.Waits = c.waits()
 	}
 	if r.data != nil {
 		r.report.Compared = r.data.compared()

@@ -46,6 +46,7 @@ func ParseFidelity(name string) (Fidelity, error) {
 type Options struct {
 	Machine  *tile.Machine
 	Fidelity Fidelity
+	Clock    ClockKind
 	Tile     lowering.Shape // nil chooses one by the heuristics of section 4.1
 	Threads  int            // 0 means 1; the result does not depend on it
 	Programs *arith.Store   // of operations; nil builds those of this run only
@@ -179,9 +180,18 @@ func newRunner(p *tdfg.Program, sizes map[string]int64, m *memory.Memory, opt Op
 		alone: map[*lowering.Plan]bool{}, near: map[*tdfg.Graph]*Reason{}, same: map[*tdfg.Graph][]tdfg.NodeID{},
 		commands: newLRU[[]lowering.Command](keptCommands), reasons: linkedhashset.New(), slots: map[int]saved{}, lowered: map[*lowering.Plan]bool{}, report: &Report{},
 	}
-	r.clock = newAnalytic(opt.Machine, opt.Trace)
-	r.consumer = []consumer{newCounter(opt.Machine, r.report), r.clock}
 	return r
+}
+
+// setClock makes the clock and the counters, which consume work.
+func (r *runner) setClock() (err error) {
+	if r.clock = Clock(newAnalytic(r.opt.Machine, r.opt.Trace)); r.opt.Clock == Event {
+		if r.clock, err = newEventDriven(r.opt.Machine, r.opt.Trace); err != nil {
+			return err
+		}
+	}
+	r.consumer = []consumer{newCounter(r.opt.Machine, r.report), r.clock}
+	return nil
 }
 
 // newStore returns the programs of a run that brings none; tests share them.
@@ -215,6 +225,9 @@ func (r *runner) prepare(ctx context.Context) error {
 		graphs = append(graphs, region.Graph)
 	}
 	m := r.opt.Machine
+	if err := r.setClock(); err != nil {
+		return err
+	}
 	arrays, _, fit := arraysOf(graphs)
 	for _, g := range graphs {
 		if !slices.Contains(fit, g) {

@@ -2,6 +2,7 @@ package system
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/tile"
@@ -54,4 +55,25 @@ type Clock interface {
 	// Cycles returns where the time went, and ByteHops what packets took in the network.
 	Cycles() Cycles
 	ByteHops() int64
+}
+
+// ClockKind is how work gets its time.
+type ClockKind uint8
+
+// The clocks.
+const (
+	Analytic ClockKind = iota // by formulas, and the packets of each shift by themselves
+	Event                     // by components of an event engine, which wait for each other
+)
+
+func (k ClockKind) String() string { return [...]string{"analytic", "event"}[k] }
+
+// ParseClock returns the clock of that name.
+func ParseClock(name string) (ClockKind, error) {
+	for _, k := range []ClockKind{Analytic, Event} {
+		if k.String() == name {
+			return k, nil
+		}
+	}
+	return 0, fmt.Errorf("system: clock %q, expected analytic or event", name)
 }

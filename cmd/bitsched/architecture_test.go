@@ -33,9 +33,10 @@ var mayImport = map[string][]string{
 	"internal/figuretest": {},
 	"xmg/internal/exact4": {},
 
-	"tile/event": {},
-	"tile/stats": {},
-	"tile/noc":   {"tile/event"},
+	"tile/event":  {},
+	"tile/stats":  {},
+	"tile/tensor": {"tile", "tile/event", "tile/noc"},
+	"tile/noc":    {"tile/event"},
 
 	"tile/mem/dram": {},
 	"tile/uop":      {},

@@ -21,6 +21,8 @@ type runFlags struct {
 	kernel   kernelFlags
 	machine  machineFlags
 	fidelity string
+	clock    string
+	timing   bool
 	every    int
 	threads  int
 	optimize bool
@@ -43,6 +45,9 @@ At gate fidelity, every command runs its bit-serial program on every bitline. At
 fidelity it computes elements, and every n-th array is executed bit by bit too and
 compared. Commands and cycles are the same.
 
+The analytic clock gives commands their time by formulas. That of --clock event has
+banks, H-trees, the mesh and channels of DRAM wait for each other, and says what did.
+
 `
 
 const runLongEnd = `
@@ -54,6 +59,7 @@ not have are taken from the shapes of these files. The result depends on the fla
 const runExample = `  bitsched run vec_add -D N=65536
   bitsched run stencil2d -D N=256 -D M=256 --fidelity gate --tile 16x16
   bitsched run mine.c --input A=a.npy --input B=b.npy --output C=c.npy
+  bitsched run conv3d --paper-sizes --timing-only --clock event
   bitsched run mine.c -D N=1024 --machine mine.yaml --trace trace.json --stats stats.txt`
 
 func (a *app) runCommand() *cobra.Command {
@@ -74,6 +80,8 @@ func (a *app) runCommand() *cobra.Command {
 	f.machine.add(cmd, fl)
 	f.machine.addTile(fl)
 	fl.StringVar(&f.fidelity, "fidelity", system.Word.String(), "`how` commands are executed: gate or word")
+	fl.StringVar(&f.clock, "clock", system.Analytic.String(), "`how` commands get their time: analytic, by formulas, or event, by components that wait for each other")
+	fl.BoolVar(&f.timing, "timing-only", false, "count cycles and execute nothing: what depends on data is not counted")
 	fl.IntVar(&f.every, "every", system.DefaultCheck, "at word fidelity, execute one in so many `arrays` bit by bit too")
 	fl.BoolVar(&f.optimize, "optimize", false, "optimise the graphs by equality saturation")
 	fl.BoolVar(&f.decide, "decide", false, "execute regions near the memory where Eq. 2 of the paper says so")
@@ -87,6 +95,7 @@ func (a *app) runCommand() *cobra.Command {
 	fl.BoolVar(&f.cost.explain, "explain-cost", false, "print each number of the table with its source")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
 	complete(cmd, "cost", cost.Names()...)
+	complete(cmd, "clock", system.Analytic.String(), system.Event.String())
 	complete(cmd, "fidelity", system.Gate.String(), system.Word.String())
 	return cmd
 }
@@ -97,6 +106,7 @@ type runResult struct {
 	Sizes     map[string]int64 `json:"sizes"`
 	Machine   string           `json:"machine"`
 	Fidelity  string           `json:"fidelity"`
+	Clock     string           `json:"clock"`
 	Every     int              `json:"every"` // 0 = at gate fidelity
 	Optimized bool             `json:"optimized"`
 	Seed      uint64           `json:"seed"`
@@ -169,6 +179,18 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 	if err != nil {
 		return usageError(cmd, "--fidelity %q, expected gate or word", f.fidelity)
 	}
+	clock, err := system.ParseClock(f.clock)
+	if err != nil {
+		return usageError(cmd, "--clock %q, expected analytic or event", f.clock)
+	}
+	if f.timing {
+		for _, flag := range []string{"check", "fidelity", "every", "output"} {
+			if cmd.Flags().Changed(flag) {
+				return usageError(cmd, "--timing-only with --%s, expected one of them", flag)
+			}
+		}
+		f.check = false
+	}
 	if f.every < 1 {
 		return usageError(cmd, "--every %d, expected at least 1", f.every)
 	}
@@ -223,10 +245,12 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 	if err := kernelError(cmd, k.Known(f.kernel.data.out)); err != nil {
 		return err
 	}
-	line.phase("making arguments")
-	mem, err := k.Arguments(s.ctx, f.seed, f.kernel.data.in)
-	if err != nil {
-		return s.reasonOf(kernelError(cmd, err))
+	var mem *memory.Memory
+	if !f.timing {
+		line.phase("making arguments")
+		if mem, err = k.Arguments(s.ctx, f.seed, f.kernel.data.in); err != nil {
+			return s.reasonOf(kernelError(cmd, err))
+		}
 	}
 	program := k.Program
 	if f.optimize {
@@ -239,7 +263,7 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 	if f.check {
 		want = mem.Clone()
 	}
-	opt := system.Options{Machine: machine, Programs: a.programs, Fidelity: fidelity, Tile: shape, Threads: n, Check: f.every, Decide: f.decide, Finals: finals, MaxLive: maxLiveElems}
+	opt := system.Options{Machine: machine, Programs: a.programs, Fidelity: fidelity, Clock: clock, TimingOnly: f.timing, Tile: shape, Threads: n, Check: f.every, Decide: f.decide, Finals: finals, MaxLive: maxLiveElems}
 	opt.Progress = a.regionProgress(line, program, k.Sizes, "executing region")
 	if f.trace != "" {
 		opt.Trace = &system.Trace{}
@@ -251,7 +275,7 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 		return s.reasonOf(err)
 	}
 	r := &runResult{
-		Kernel: k.Program.Name, Sizes: k.Sizes, Machine: machine.Name, Fidelity: fidelity.String(), Optimized: f.optimize, Seed: f.seed,
+		Kernel: k.Program.Name, Sizes: k.Sizes, Machine: machine.Name, Fidelity: fidelity.String(), Clock: clock.String(), Optimized: f.optimize, Seed: f.seed,
 		Report: report, Threads: n, CPUSeconds: (cpuTime() - cpu).Seconds(), k: k, cols: machine.Array.Cols, ghz: machine.ClockGHz,
 	}
 	if report.Timed() {
@@ -325,13 +349,22 @@ func (a *app) regionProgress(line *progressLine, p *tdfg.Program, sizes map[stri
 func (r *runResult) text(f runFlags) string {
 	var s summary
 	s.add("kernel", "%s, %s", r.Kernel, r.k.SizeText())
-	s.add("machine", "%s, %s fidelity", r.Machine, r.Fidelity)
+	switch {
+	case f.timing:
+		s.add("machine", "%s, %s clock, timing only", r.Machine, r.Clock)
+	case r.Clock != system.Analytic.String():
+		s.add("machine", "%s, %s fidelity, %s clock", r.Machine, r.Fidelity, r.Clock)
+	default:
+		s.add("machine", "%s, %s fidelity", r.Machine, r.Fidelity)
+	}
 	if r.Tile == "" {
 		s.add("layout", "nothing in memory")
 	} else {
 		s.add("layout", "tiles of %s in %s", r.Tile, count(r.Arrays, "array"))
 	}
-	s.add("in arrays", "%s", shareText(r.Operations, r.NearOps))
+	if !f.timing { // which does not count what depends on data
+		s.add("in arrays", "%s", shareText(r.Operations, r.NearOps))
+	}
 	s.add("executed", "%s, %d in memory, %d near it", count(int(r.Regions), "region"), r.Regions-r.NearRegions, r.NearRegions)
 	for i, why := range r.Reasons {
 		s.add("near", "%s", why+moreText(&r.Report.Reasons[i]))
@@ -342,7 +375,11 @@ func (r *runResult) text(f runFlags) string {
 	if r.Cycles != nil {
 		s.add("commands", "%d; %s lowered before and taken again", r.Commands, count(int(r.Memoized), "region"))
 	}
-	s.add("operations", "%d of elements in memory, %d near it", r.Operations, r.NearOps)
+	if f.timing {
+		s.add("operations", "%d of elements in memory", r.Operations)
+	} else {
+		s.add("operations", "%d of elements in memory, %d near it", r.Operations, r.NearOps)
+	}
 	if r.Cycles != nil {
 		s.add("traffic", "%s within tiles, %s between them, %s x hops in the network, %s DRAM, %s near memory",
 			byteCount(r.IntraBytes), byteCount(r.InterBytes), byteCount(r.ByteHops), byteCount(r.DRAMBytes), byteCount(r.NearBytes))
@@ -356,6 +393,8 @@ func (r *runResult) text(f runFlags) string {
 		if r.Every > 0 && r.Timed() {
 			s.add("", "%d of %s in memory were compared with the bits of programs", r.Compared, count(int(r.Operations), "operation"))
 		}
+	} else if f.timing {
+		s.add("checked", "not: nothing was executed")
 	} else {
 		s.add("checked", "not")
 	}
@@ -403,11 +442,11 @@ func (r *runResult) timeText(s *summary, f runFlags) {
 			what string
 		}{
 			{"dram", c.DRAM, "transfer from and to DRAM, with transposition"},
-			{"jit", c.JIT, "lowering, modelled"},
+			{"jit", c.JIT, "lowering, by formula (jit of the machine)"},
 			{"compute", c.Compute, ""},
 			{"move", c.Move, "within tiles"},
 			{"inter", c.Inter, "between tiles"},
-			{"sync", c.Sync, "barriers, with the wait for packets"},
+			{"sync", c.Sync, "barriers by formula, with the wait for packets"},
 		} {
 			text := fmt.Sprintf("%12d", part.n)
 			if part.what != "" {
@@ -415,6 +454,7 @@ func (r *runResult) timeText(s *summary, f runFlags) {
 			}
 			s.add("  "+part.name, "%s", text)
 		}
+		r.waitText(s)
 	}
 	var near []string
 	if r.FinalOps > 0 {
@@ -457,6 +497,18 @@ func shareText(inArrays, near int64) string {
 	// Neither all nor none is rounded to it.
 	share := min(max(100*float64(inArrays)/float64(total), 0.01), 99.99)
 	return fmt.Sprintf("%.4g %% of %s on elements", share, count(int(total), "operation"))
+}
+
+// waitText is what waited for what, by the event-driven clock, and what that made later.
+func (r *runResult) waitText(s *summary) {
+	w := r.Waits
+	if w == nil {
+		return
+	}
+	s.add("waits", "%12d  cycles of packets for H-trees that shifts had, %d that the last before barriers did", w.LandWait, w.LateLand)
+	s.add("", "%12d  of shifts for H-trees that packets had, %d that the last before barriers did", w.TreeWait, w.LateBanks)
+	s.add("", "%12d  of packets in the mesh beyond the time without load, %d that those of other shifts made the last", w.MeshWait, w.LateMesh)
+	s.add("", "%12d  of channels of DRAM for the busiest one", w.Imbalance)
 }
 
 // duration prints a time with three digits and its unit.

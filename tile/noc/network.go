@@ -355,6 +355,25 @@ func (n *Network) Inject(p Packet) error {
 	return nil
 }
 
+// Rest puts the arbiters of an idle network into the state of a new one, so that what
+// packets take does not depend on those that came long before.
+func (n *Network) Rest() {
+	if !n.Idle() {
+		return
+	}
+	for i := range n.routers {
+		r := &n.routers[i]
+		r.switchGrant, r.switchAccept, r.turn = [numPorts]uint8{}, [numPorts]uint8{}, [numPorts]uint8{}
+		n.sources[i].lastVC = 0
+	}
+	for i := range n.in {
+		n.in[i].prefers = 0
+	}
+	for i := range n.out {
+		n.out[i].prefers = 0
+	}
+}
+
 func (n *Network) newPacket() int32 {
 	if id := n.unused; id >= 0 {
 		n.unused = n.packets[id].next
