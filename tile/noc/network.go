@@ -363,7 +363,9 @@ func (n *Network) Rest() {
 	}
 	for i := range n.routers {
 		r := &n.routers[i]
-		r.switchGrant, r.switchAccept, r.turn = [numPorts]uint8{}, [numPorts]uint8{}, [numPorts]uint8{}
+		clear(r.switchGrant[:])
+		clear(r.switchAccept[:])
+		clear(r.turn[:])
 		n.sources[i].lastVC = 0
 	}
 	for i := range n.in {
