@@ -75,7 +75,7 @@ var mayImport = map[string][]string{
 	"cmd/bitsched":              {"lowering/mapping", "lowering/mapping/dnn", "lowering/mapping/plan", "lowering/mapping/platform", "lowering/mapping/search", "benchmarks/reproduce", "benchmarks/results", "lowering/arith", "benchmarks", "benchmarks/workload", "lowering", "masim", "netlist", "netlist/gen", "tdfg/scalar", "sram", "sram/cost", "system", "system/sparse", "system/sparse/matrix", "tdfg", "tdfg/cfront", "tdfg/egraph", "tdfg/interp", "tdfg/memory", "tile", "tile/noc", "xmg"},
 	"internal/ctest":            {},
 	"internal/tdfgtest":         {"tdfg/lattice", "tdfg/scalar", "tdfg"},
-	"system":                    {"tdfg/lattice", "lowering", "lowering/arith", "tdfg/scalar", "sram", "sram/cost", "tdfg/stream", "tdfg", "tdfg/memory", "tile", "tile/noc"},
+	"system":                    {"tdfg/lattice", "lowering", "lowering/arith", "tdfg/scalar", "sram", "sram/cost", "tdfg/stream", "tdfg", "tdfg/memory", "tile", "tile/noc", "tile/tensor"},
 }
 
 // onlyInCmd are the modules that no library package may need.
