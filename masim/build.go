@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bitsched/bitsched/netlist"
+	"github.com/bitsched/bitsched/netlist/gen"
 	"github.com/bitsched/bitsched/sram"
 	"github.com/bitsched/bitsched/xmg"
 )
@@ -72,7 +73,9 @@ const LateGates = 500_000
 
 // BuildFile reads a circuit and builds a program, see [Build].
 func BuildFile(ctx context.Context, path string, o BuildOptions) (*Built, error) {
-	n, err := ReadCircuit(ctx, func() (*netlist.Network, error) { return netlist.ReadFile(path) })
+	n, err := ReadCircuit(ctx, func() (*netlist.Network, error) {
+		return netlist.ReadFileWith(path, netlist.ReadOptions{Words: gen.Words{}})
+	})
 	if err != nil {
 		return nil, err
 	}

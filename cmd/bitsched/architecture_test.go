@@ -60,7 +60,7 @@ var mayImport = map[string][]string{
 	"sram/cost":                 {"internal/position", "internal/strictyaml", "sram"},
 	"xmg":                       {"internal/figure", "netlist", "xmg/internal/sat"},
 	"xmg/internal/sat":          {},
-	"masim":                     {"internal/position", "netlist", "sram", "xmg"},
+	"masim":                     {"netlist/gen", "internal/position", "netlist", "sram", "xmg"},
 	"lowering/arith":            {"internal/minifloat", "masim", "netlist/gen", "sram", "xmg"},
 	"tile":                      {"internal/position", "internal/strictyaml", "sram", "tile/noc"},
 	"lowering":                  {"lowering/arith", "tdfg/lattice", "tdfg/scalar", "tdfg/stream", "sram", "tdfg", "tile"},

@@ -8,17 +8,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bitsched/bitsched/netlist"
 	"github.com/bitsched/bitsched/xmg"
 )
 
 type cecFlags struct {
+	match  string
 	budget time.Duration
 	json   bool
 }
 
 const cecLong = `Cec (combinational equivalence checking) decides whether two circuits compute
 the same outputs for all inputs. Inputs and outputs are matched by position,
-whatever their names; the circuits may be in different formats.
+whatever their names, or with --match names by these; the circuits may be in
+different formats.
 
 The answer is one of three. Equal is proved, for all inputs. Different comes
 with an input pattern, for which both circuits were evaluated, and an output
@@ -31,6 +34,7 @@ is undecided.`
 const cecExample = `  bitsched cec mult.aig mult.v
   bitsched cec mult.aig mapped.blif --json
   bitsched cec old.aig new.aig --budget 60s
+  bitsched cec design.v synthesised.v --match names
   bitsched gen adder --width 8 -o - | bitsched cec - adder.v`
 
 func (a *app) cecCommand() *cobra.Command {
@@ -47,6 +51,8 @@ func (a *app) cecCommand() *cobra.Command {
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
+	fl.StringVar(&f.match, "match", "position", "match inputs and outputs by `what`: position or names")
+	complete(cmd, "match", "position", "names")
 	fl.DurationVar(&f.budget, "budget", 0, "give up after this `time`, for example 60s (0 = when all is tried)")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
 	return cmd
@@ -55,7 +61,8 @@ func (a *app) cecCommand() *cobra.Command {
 type cecResult struct {
 	A         cecCircuit     `json:"a"`
 	B         cecCircuit     `json:"b"`
-	Names     string         `json:"names"`     // how names differ; ports are matched by position
+	Match     string         `json:"match"`     // position or names
+	Names     string         `json:"names"`     // how names differ where ports are matched by position
 	Verdict   string         `json:"verdict"`   // equal, different or undecided
 	Witness   *witnessReport `json:"witness"`   // null unless different
 	Undecided []int          `json:"undecided"` // outputs neither proved equal nor known to differ; empty unless undecided
@@ -88,6 +95,8 @@ func (a *app) cec(cmd *cobra.Command, fileA, fileB string, f cecFlags) error {
 	switch {
 	case fileA == "-" && fileB == "-":
 		return usageError(cmd, "A and B are both -, expected at most one to be read from stdin")
+	case f.match != "position" && f.match != "names":
+		return usageError(cmd, "--match %s, expected position or names", f.match)
 	case f.budget < 0:
 		return usageError(cmd, "--budget %v, expected 0 (none) or more", f.budget)
 	}
@@ -96,12 +105,19 @@ func (a *app) cec(cmd *cobra.Command, fileA, fileB string, f cecFlags) error {
 	s := a.startBudget(f.budget)
 	defer s.end()
 	var graphs [2]*xmg.Graph
-	r := &cecResult{Undecided: []int{}}
+	r := &cecResult{Match: f.match, Undecided: []int{}}
+	var first *netlist.Network
 	for i, file := range []string{fileA, fileB} {
 		n, err := a.readCircuit(s.ctx, file, line)
 		if err != nil {
 			return err
 		}
+		if i == 1 && f.match == "names" {
+			if n, err = n.Matched(first); err != nil {
+				return fmt.Errorf("bitsched: %s and %s: %w", fileName(fileA), fileName(fileB), err)
+			}
+		}
+		first = n
 		graphs[i], err = xmg.FromNetwork(s.ctx, n, xmg.Options{NoMap: true, Progress: a.graphProgress(line)})
 		if err != nil {
 			return s.reasonOf(err)
@@ -240,7 +256,26 @@ func portNames(a, b *xmg.Graph) string {
 	if parts == nil {
 		return ""
 	}
+	if sameNames(a.NumInputs(), a.InputName, b.InputName) && sameNames(a.NumOutputs(), func(i int) string { return a.Output(i).Name }, func(i int) string { return b.Output(i).Name }) {
+		return "matched by position, though the names stand in another order (--match names matches them): " + strings.Join(parts, "; ")
+	}
 	return "matched by position, since names differ: " + strings.Join(parts, "; ")
+}
+
+// sameNames reports whether two lists have the same names, each once, in any order.
+func sameNames(n int, nameA, nameB func(int) string) bool {
+	seen := map[string]bool{}
+	for i := range n {
+		seen[nameA(i)] = true
+	}
+	found := 0
+	for i := range n {
+		if seen[nameB(i)] {
+			found++
+			delete(seen, nameB(i))
+		}
+	}
+	return found == n && !seen[""]
 }
 
 // patternText writes values with their names. The bits of a word, name[0] and
