@@ -38,10 +38,10 @@ const evalLong = `Eval computes one operation inside a modelled array and prints
 bits and the cycles. OP is a type and an operation, as in int32.add, uint8.mulw,
 fp32.mul, fp16.add, bf16.mul or fp32ftz.add; bitsched ops lists them.
 
-Operands are decimal numbers, or the bits of a number as 0x... With --random the
-program is compared with the processor instead, on special values in all
-combinations and then on random and directed patterns; the exit code is 1 where
-they differ.`
+Operands are decimal numbers in the range of the type, or the bits of a number as
+0x... With --random the program is compared with the processor instead, on special
+values in all combinations and then on random and directed patterns; the exit code
+is 1 where they differ.`
 
 const evalExample = `  bitsched eval fp32.mul --a 1.5 --b 2.25
   bitsched eval int8.div --a -7 --b 2 --tech xmg --json
@@ -246,14 +246,22 @@ func parseOperand(o *arith.Operation, t arith.Type, i int, s string) (uint64, er
 		if err != nil {
 			return 0, fmt.Errorf("%q, expected a number, or its bits in hexadecimal after 0x", s)
 		}
+		if math.IsInf(f.Float64(v), 0) && !strings.Contains(strings.ToLower(s), "inf") {
+			return 0, fmt.Errorf("%q, expected a number that %s holds, inf, or its bits in hexadecimal after 0x", s, f.Name)
+		}
 		return v, nil
 	}
-	v, ok := new(big.Int).SetString(s, 10)
-	low, high := new(big.Int).Lsh(big.NewInt(-1), uint(w-1)), new(big.Int).Lsh(big.NewInt(1), uint(w))
-	if !ok || v.Cmp(low) < 0 || v.Cmp(high) >= 0 {
-		return 0, fmt.Errorf("%q, expected an integer of %d bits, or its bits in hexadecimal after 0x", s, w)
+	low, high := new(big.Int), new(big.Int).Lsh(big.NewInt(1), uint(w))
+	mask := new(big.Int).Sub(high, big.NewInt(1))
+	if o.ArgSigned(t, i) {
+		high.Rsh(high, 1)
+		low.Neg(high)
 	}
-	return new(big.Int).And(v, new(big.Int).Sub(high, big.NewInt(1))).Uint64(), nil
+	v, ok := new(big.Int).SetString(s, 10)
+	if !ok || v.Cmp(low) < 0 || v.Cmp(high) >= 0 {
+		return 0, fmt.Errorf("%q, expected a number from %v to %v, or its %s in hexadecimal after 0x", s, low, high.Sub(high, big.NewInt(1)), count(w, "bit"))
+	}
+	return v.And(v, mask).Uint64(), nil
 }
 
 // showResult is the value of a result: signed where the operation is.

@@ -81,7 +81,16 @@ func (o *Operation) ResultFormat(t Type) *Format {
 
 // Signed reports whether an integer result is a signed number.
 func (o *Operation) Signed() bool {
-	return strings.HasPrefix(string(o.ID), "int.") && o.resWidth == nil || o.ID == IntMulWide || o.ID == IntWiden
+	switch o.ID {
+	case IntMulWide, IntWiden, IntNarrow, FloatToInt:
+		return true
+	}
+	return strings.HasPrefix(string(o.ID), "int.") && o.resWidth == nil
+}
+
+// ArgSigned reports whether an integer operand is a signed number.
+func (o *Operation) ArgSigned(t Type, arg int) bool {
+	return !strings.HasPrefix(string(o.ID), "uint.") && o.ArgWidth(t, arg) > 1
 }
 
 // Supports reports whether there is a program of o for the technology.
