@@ -246,7 +246,7 @@ func (a *app) groups() []commandGroup {
 		{"Machines", []*cobra.Command{a.machineCommand(), a.nocCommand()}},
 		{"Sparse", []*cobra.Command{a.sparseCommand()}},
 		{"Networks", []*cobra.Command{a.layersCommand(), a.platformCommand(), a.mapCommand(), a.mapcheckCommand()}},
-		{"Studies", []*cobra.Command{a.reproduceCommand()}},
+		{"Studies", []*cobra.Command{a.reproduceCommand(), a.sweepCommand()}},
 	}
 }
 

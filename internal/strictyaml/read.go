@@ -169,20 +169,7 @@ func (d *Document) Line(path string) int { return d.line(path) }
 // Text returns the value that the text has for a path, "" if it has none, or no plain
 // one. It is for what decides how the document is decoded.
 func (d *Document) Text(path string) string {
-	n := d.root
-	for path != "" {
-		step, tail := cutPath(path)
-		var next ast.Node
-		for _, pair := range pairs(n) {
-			if pair.Key.GetToken().Value == step {
-				next = pair.Value
-			}
-		}
-		if next == nil {
-			return ""
-		}
-		n, path = next, tail
-	}
+	n := d.node(path)
 	switch n := n.(type) {
 	case *ast.StringNode:
 		return n.Value
@@ -190,6 +177,40 @@ func (d *Document) Text(path string) string {
 		return n.GetToken().Value
 	}
 	return ""
+}
+
+// Keys returns the keys of the mapping of a path in the order of the text, none if
+// there is no mapping.
+func (d *Document) Keys(path string) []string {
+	var keys []string
+	for _, pair := range pairs(d.node(path)) {
+		keys = append(keys, pair.Key.GetToken().Value)
+	}
+	return keys
+}
+
+// node returns the node of a path, nil if the text has none.
+func (d *Document) node(path string) ast.Node {
+	n := d.root
+	for path != "" {
+		step, tail := cutPath(path)
+		var next ast.Node
+		if list, ok := n.(*ast.SequenceNode); ok {
+			if i, err := strconv.Atoi(strings.Trim(step, "[]")); err == nil && i >= 0 && i < len(list.Values) {
+				next = list.Values[i]
+			}
+		}
+		for _, pair := range pairs(n) {
+			if pair.Key.GetToken().Value == step {
+				next = pair.Value
+			}
+		}
+		if next == nil {
+			return nil
+		}
+		n, path = next, tail
+	}
+	return n
 }
 
 // line is that of a path.
