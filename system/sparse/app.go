@@ -374,6 +374,9 @@ func (j *job) search(op Op, each func(round int)) error {
 		if err := j.product(); err != nil {
 			return err
 		}
+		if j.shadow != nil && j.shadow.err != nil {
+			return j.shadow.err
+		}
 		if err := j.applySparse(op); err != nil {
 			return err
 		}
@@ -551,6 +554,7 @@ func (j *job) pagerank() error {
 			dangling += 1 / float64(n)
 		}
 	}
+	j.scale = scale
 	const baseU32 = 12345 // in integers: any constant
 	first := uint32(1)
 	base := uint32(baseU32)
@@ -624,17 +628,19 @@ func (r *runner) applyDense(base uint32, scale []uint32) (change, dangling float
 	danglings := make([]float32, spus)
 	if !r.allDown {
 		b, s, l := r.eachSPU(func(s int, loads *uint32) (c int64) {
+			before := *loads
 			c, changes[s] = r.denseOut(s, base, loads)
 			if r.shadow != nil {
-				r.shadow.denseOut(s, base, c)
+				r.shadow.denseOut(s, base, c, int64(*loads-before))
 			}
 			return c
 		})
 		r.step(5, r.link(b), b, s, l)
 		b, s, l = r.eachSPU(func(s int, loads *uint32) (c int64) {
+			before := *loads
 			c, danglings[s] = r.denseFront(s, scale, loads)
 			if r.shadow != nil {
-				r.shadow.denseFront(s, c)
+				r.shadow.denseFront(s, danglings[s], c, int64(*loads-before))
 			}
 			return c
 		})
@@ -761,11 +767,7 @@ func (j *job) single(host bool) ([]uint32, error) {
 	j.logicOps(n)
 	j.logicTouched = j.logicTouched[:0]
 	b, s, l := j.eachSPU(func(s int, loads *uint32) int64 {
-		c := j.gather(s, loads)
-		if j.shadow != nil {
-			j.shadow.gather(s, c)
-		}
-		return c
+		return j.gatherShadowed(s, loads)
 	})
 	j.step(5, j.link(b), b, s, l)
 	var sent int64
@@ -773,6 +775,11 @@ func (j *job) single(host bool) ([]uint32, error) {
 		sent += int64(j.tempLen[s])
 	}
 	before := j.it.Pairs.Reduced
+	if j.shadow != nil {
+		for s := range j.spus {
+			j.shadow.collect(s)
+		}
+	}
 	err := j.sendDown(j.collect, sent, func(f *flit) { out[f.idx] = f.val }, func(s int) { j.tempLen[s], j.frontLen[s] = 0, 0 })
 	j.it.Pairs.Reduced = before
 	j.longFront = j.longFront[:0]

@@ -162,6 +162,7 @@ type runner struct {
 	front        []uint64
 	frontLen     []int32
 	longFront    []uint64
+	scale        []uint32 // of dense frontiers, by new column
 	temp         []uint64
 	tempLen      []int32
 	cleanArr     [][]uint32
@@ -418,9 +419,10 @@ func (r *runner) distribute(host bool) {
 // matrix and the frontier.
 func (r *runner) product() error {
 	busiest, sum, loads := r.eachSPU(func(s int, loads *uint32) int64 {
+		before := *loads
 		c := r.pack(s, loads)
 		if r.shadow != nil {
-			r.shadow.pack(s, c)
+			r.shadow.pack(s, c, int64(*loads-before))
 		}
 		return c
 	})
@@ -543,6 +545,8 @@ func (r *runner) dispatch() error {
 			}
 			first := g * r.pairs
 			var hops int64
+			var cleanBefore [64]int32
+			copy(cleanBefore[:], r.cleanLen[first:first+r.pairs])
 			for _, e := range list {
 				i := uint32(e >> 32)
 				s := r.p.owner.of(i)
@@ -561,7 +565,7 @@ func (r *runner) dispatch() error {
 				sum += v.cycles
 				loads += int64(v.loads)
 				if r.shadow != nil {
-					r.shadow.receive(first+q, v, list)
+					r.shadow.receive(first+q, v, list, cleanBefore[q])
 				}
 			}
 			return busiest, sum, loads
@@ -690,17 +694,14 @@ func (g *ringState) freedAll(d int) (m uint64) {
 // applySparse is step 6 where few outputs changed. op makes the new value of y.
 func (r *runner) applySparse(op Op) error {
 	b1, s1, l1 := r.eachSPU(func(s int, loads *uint32) int64 {
-		c := r.gather(s, loads)
-		if r.shadow != nil {
-			r.shadow.gather(s, c)
-		}
-		return c
+		return r.gatherShadowed(s, loads)
 	})
 	r.step(5, r.link(b1), b1, s1, l1)
 	b2, s2, l2 := r.eachSPU(func(s int, loads *uint32) int64 {
+		before := *loads
 		c := r.settle(s, op, loads)
 		if r.shadow != nil {
-			r.shadow.settle(s, op, c)
+			r.shadow.settle(s, op, c, int64(*loads-before))
 		}
 		return c
 	})
@@ -727,6 +728,17 @@ func (r *runner) applySparse(op Op) error {
 	r.logicTouched = r.logicTouched[:0]
 	r.logicOps(applied)
 	return nil
+}
+
+// gatherShadowed is gather, interpreted too where that is asked for.
+func (r *runner) gatherShadowed(s int, loads *uint32) int64 {
+	if r.shadow == nil {
+		return r.gather(s, loads)
+	}
+	before, list := *loads, r.cleanList(s)[:r.cleanLen[s]]
+	c := r.gather(s, loads)
+	r.shadow.gather(s, list, c, int64(*loads-before))
+	return c
 }
 
 // logicOps adds the time in which the vault cores do n operations on long entries.
@@ -757,6 +769,11 @@ func (r *runner) reduceReplicas() error {
 		}
 		sent += int64(len(r.touched[s]))
 	}
+	if r.shadow != nil {
+		for s := range r.spus {
+			r.shadow.scan(s)
+		}
+	}
 	return r.sendDown(r.scan, sent, func(*flit) {}, func(s int) { r.touched[s] = r.touched[s][:0] })
 }
 
@@ -776,7 +793,13 @@ func (r *runner) sendDown(from senders, want int64, to func(*flit), after func(s
 	r.resetSPUs()
 	old, got := r.downTo, int64(0)
 	r.downTo = func(f *flit) { got++; to(f) }
+	if r.shadow != nil {
+		r.shadow.scanning = true
+	}
 	end, _ := r.net.run(from)
+	if r.shadow != nil {
+		r.shadow.scanning = false
+	}
 	r.downTo = old
 	busiest, sum, loads := int64(0), int64(0), int64(0)
 	for s := range r.spus {
@@ -784,9 +807,6 @@ func (r *runner) sendDown(from senders, want int64, to func(*flit), after func(s
 		busiest = max(busiest, u.cycles)
 		sum += u.cycles
 		loads += int64(u.loads)
-		if r.shadow != nil {
-			r.shadow.sent(s)
-		}
 		after(s)
 	}
 	if got != want {
