@@ -45,6 +45,10 @@ func (a *app) sparseCommand() *cobra.Command {
 		cmd.AddCommand(a.sparseAppCommand(app))
 	}
 	cmd.AddCommand(
+		a.sparseVerifyCommand(),
+		a.sparseKernelCommand(),
+		a.sparseRingCommand(),
+		a.sparseLowerCommand(),
 		a.sparseGenCommand(),
 		a.sparseStatsCommand(),
 		a.sparseConvertCommand(),

@@ -111,10 +111,11 @@ See bitsched sparse --help for what MATRIX may be, docs/sparse.md for the model.
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	f.addApp(cmd, app.Name)
-	fl.StringSliceVar(&f.variant, "variant", []string{"v3"}, "`versions` of the stack: v1, hypo, v2, v3 or all")
+	fl.StringSliceVar(&f.variant, "variant", []string{"v3"}, "`versions` of the stack: v0, v1, hypo, v2, v3 or all")
 	fl.StringVar(&f.typ, "type", "f32", "`words` that are added: f32, or u32 modulo 2^32")
-	f.fidelity, f.network = "pair", "cycle"
-	fl.IntVar(&f.every, "every", 64, "repeat one in so many `sums` in their order; 0 for none")
+	fl.StringVar(&f.fidelity, "fidelity", "pair", "`how` SPUs are executed: pair by pair, or instr by instr; the same cycles")
+	fl.IntVar(&f.every, "every", 64, "at fidelity pair, interpret one in so many `SPUs` too, and repeat one in so many sums; 0 for none")
+	f.network = "cycle"
 	fl.BoolVar(&f.check, "check", true, "compare the result with plain loops")
 	f.stack.add(fl)
 	f.input.add(fl)
@@ -170,6 +171,7 @@ func (f *sparseAppFlags) config(cmd *cobra.Command) (sparse.Config, error) {
 	case f.fidelity == "instr":
 		cfg.Instr = 1
 	case f.fidelity == "pair":
+		cfg.Instr = f.every
 	default:
 		return cfg, usageError(cmd, "--fidelity %q, expected pair or instr", f.fidelity)
 	}

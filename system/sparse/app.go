@@ -148,7 +148,7 @@ func Run(ctx context.Context, app string, m *matrix.Matrix, o AppOptions, cfg Co
 	}
 	ring, _ := LookupSemiring(name)
 	if cfg.Variant.Rows {
-		return runRows(ctx, a, m, o, cfg, ring, trace)
+		cfg.Instr, cfg.Every = 0, 0
 	}
 	r, err := newRunner(ctx, m, ring, cfg)
 	if err != nil {
@@ -299,6 +299,10 @@ func (r *runner) words() {
 	if p.Val == nil || r.ring.ID {
 		p.Val = nil
 		return
+	}
+	if r.cfg.Variant.Rows {
+		p.Val = slices.Clone(p.Matrix.Val)
+		defer func() { r.rowVal = p.Val }()
 	}
 	conv := matrix.Matrix{Kind: p.Matrix.Kind, Val: p.Val}
 	for k := range p.Val {
@@ -582,6 +586,11 @@ func (j *job) pagerank() error {
 			return err
 		}
 		change, dangling := j.applyDense(base, scale)
+		if j.cfg.Variant.Rows {
+			if err := j.rowsSend(); err != nil {
+				return err
+			}
+		}
 		done++
 		if !j.ring.Float {
 			continue
@@ -1041,8 +1050,8 @@ func (j *job) svm() error {
 		return err
 	}
 	j.res.Summary = fmt.Sprintf("%d queries, %d of class 1, kernel %s", len(rows), countOf(j.res.Classes, 1), j.o.Kernel)
-	if !j.cfg.Check || !j.ring.Float {
-		return nil
+	if !j.cfg.Check || !j.ring.Float && j.m.Kind == matrix.Real {
+		return nil // integers are rounded values then
 	}
 	for q, dots := range reference.Dots(j.m, rows) {
 		want, _ := decide(q, func(i int) float64 { return dots[i] })

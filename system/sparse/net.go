@@ -110,7 +110,6 @@ type ringState struct {
 	busy     int64 // slots occupied, summed over cycles
 	hops     int64
 	pairs    int64
-	loads    [2][64]int64 // pairs over each link, from which the hops are counted again
 }
 
 // network moves pairs from SPUs to dispatchers and to the logic layer: section 2.5.
@@ -139,12 +138,13 @@ type network struct {
 	full   []uint64 // banks of a layer whose ring port is full, as known everywhere
 	fuller []uint64 // as of the end of the latest window
 
-	threads int
-	signal  bool   // a dispatcher is full
-	raised  []bool // by layer, then by column
-	latest  []int64
-	moved   []bool
-	idle    []int64
+	ringOnly bool // pairs end where they leave the ring
+	threads  int
+	signal   bool   // a dispatcher is full
+	raised   []bool // by layer, then by column
+	latest   []int64
+	moved    []bool
+	idle     []int64
 
 	lineHops, ringHops, tsvHops int64
 	tsvPairs                    int64
@@ -685,6 +685,12 @@ func (n *network) turn(l int, t0, t1 int64) {
 	for t := t0; t < t1; t++ {
 		now := t & 63
 		if list := g.arrive[now]; len(list) > 0 {
+			if n.ringOnly {
+				n.latest[l] = t
+				g.inFlight -= len(list)
+				list = list[:0]
+			}
+			g.inFlight -= len(list)
 			for i := range list {
 				f := &list[i]
 				f.ready = t
@@ -702,7 +708,6 @@ func (n *network) turn(l int, t0, t1 int64) {
 				}
 				n.take(l, st, f)
 			}
-			g.inFlight -= len(list)
 			g.arrive[now] = list[:0]
 		}
 		shift := int(t % int64(k))

@@ -1,5 +1,7 @@
 package sparse
 
+import "fmt"
+
 // Program is at most 8 instructions that SPUs get before a step. It begins at
 // instruction 0, and ends where an instruction has read the last word of an array
 // that it wants more of, or comes back to instruction 0 with nothing left to read.
@@ -131,16 +133,39 @@ func DenseFrontProgram(ring Semiring) Program {
 	}}
 }
 
-// Programs returns what SPUs run in the steps of an application.
-func Programs(ring Semiring, replicate, sparse bool, op Op) []Program {
-	list := []Program{PackProgram(), LocalProgram(ring, replicate, sparse), RemoteProgram(ring, sparse)}
-	if sparse {
-		list = append(list, GatherProgram(), SettleProgram(op))
-	} else {
-		list = append(list, DenseOutProgram(ring), DenseFrontProgram(ring))
+// Lower returns the programs of an application, or that of scatter.
+func Lower(app string, v Variant, t Type) ([]Program, error) {
+	if app == "scatter" {
+		return []Program{ScatterProgram(OpAccU32)}, nil
 	}
-	if replicate {
+	a, err := LookupApp(app)
+	if err != nil {
+		return nil, err
+	}
+	if v.Rows {
+		return nil, fmt.Errorf("variant %s has no programs of these steps, expected v1, hypo, v2 or v3", v.Name)
+	}
+	name, err := a.ring(DefaultAppOptions(), t)
+	if err != nil {
+		return nil, err
+	}
+	ring, ok := LookupSemiring(name)
+	if !ok {
+		return nil, fmt.Errorf("type %q, expected f32 or u32", t)
+	}
+	list := []Program{PackProgram(), LocalProgram(ring, v.Replicate, app != "pagerank"), RemoteProgram(ring, app != "pagerank")}
+	switch app {
+	case "pagerank":
+		list = append(list, DenseOutProgram(ring), DenseFrontProgram(ring))
+	case "bfs":
+		list = append(list, GatherProgram(), SettleProgram(OpKeep))
+	case "sssp", "cc":
+		list = append(list, GatherProgram(), SettleProgram(OpAccMin))
+	default:
+		list = append(list, GatherProgram(), CollectProgram())
+	}
+	if v.Replicate {
 		list = append(list, ScanProgram())
 	}
-	return list
+	return list, nil
 }

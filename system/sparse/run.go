@@ -27,6 +27,7 @@ type Variant struct {
 // Variants returns the versions of table 4 in its order.
 func Variants() []Variant {
 	return []Variant{
+		{Name: "v0", Rows: true, Text: "rows, frontier broadcast, sequential index matching"},
 		{Name: "v1", Text: "columns, dispatching"},
 		{Name: "hypo", Long: true, AllDown: true, Text: "columns, hybrid partitioning, all inputs and outputs in the logic layer (not buildable)"},
 		{Name: "v2", Long: true, Text: "columns, dispatching, hybrid partitioning"},
@@ -182,7 +183,9 @@ type runner struct {
 	spuK     int64
 	trace    *Trace
 	clock    int64
-	cursor   int // SPU of the latest column that activate1 took
+	rowLoad  []int64  // of v0: nonzeros of the rows of an SPU
+	rowVal   []uint32 // of v0: values in the order of the matrix
+	cursor   int      // SPU of the latest column that activate1 took
 }
 
 // linkMHz is the rate at which a link carries pairs.
@@ -408,6 +411,10 @@ func (r *runner) begin() error {
 // distribute is step 1: the entries of the logic layer go to all SPUs; those of the
 // host, in the first iteration of a sparse kernel, to their owners.
 func (r *runner) distribute(host bool) {
+	if r.cfg.Variant.Rows {
+		r.step(0, r.broadcast(int(r.it.Columns)), 0, 0, 0)
+		return
+	}
 	cycles := r.broadcast(len(r.longFront))
 	if host || r.allDown {
 		cycles += r.deliver()
@@ -418,6 +425,9 @@ func (r *runner) distribute(host bool) {
 // product runs steps 2 to 5: outputs become what they were and the products of the
 // matrix and the frontier.
 func (r *runner) product() error {
+	if r.cfg.Variant.Rows {
+		return r.rowsProduct()
+	}
 	busiest, sum, loads := r.eachSPU(func(s int, loads *uint32) int64 {
 		before := *loads
 		c := r.pack(s, loads)
@@ -706,6 +716,9 @@ func (r *runner) applySparse(op Op) error {
 		return c
 	})
 	r.step(5, r.link(b2), b2, s2, l2)
+	if r.cfg.Variant.Rows {
+		return r.rowsSend()
+	}
 	if err := r.reduceReplicas(); err != nil {
 		return err
 	}
@@ -732,7 +745,10 @@ func (r *runner) applySparse(op Op) error {
 
 // gatherShadowed is gather, interpreted too where that is asked for.
 func (r *runner) gatherShadowed(s int, loads *uint32) int64 {
-	if r.shadow == nil {
+	switch {
+	case r.cfg.Variant.Rows:
+		return r.rowsGather(s, loads)
+	case r.shadow == nil:
 		return r.gather(s, loads)
 	}
 	before, list := *loads, r.cleanList(s)[:r.cleanLen[s]]

@@ -18,7 +18,7 @@ func config(m *Machine, variant string) Config {
 }
 
 func TestApps(t *testing.T) {
-	m, err := matrix.Generate("gen:rmat,scale=12,edgefactor=8,undirected", 1)
+	m, err := matrix.Generate("gen:rmat,scale=9,edgefactor=8,undirected", 1)
 	require.NoError(t, err)
 	mach := Default()
 	mach.Organisation.Layers = 2
@@ -26,7 +26,7 @@ func TestApps(t *testing.T) {
 	for _, app := range Apps() {
 		for _, typ := range []Type{F32, U32} {
 			digest := ""
-			for _, v := range []string{"v1", "hypo", "v2", "v3"} {
+			for _, v := range []string{"v0", "v1", "hypo", "v2", "v3"} {
 				cfg := config(mach, v)
 				cfg.Type = typ
 				o := DefaultAppOptions()

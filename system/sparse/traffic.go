@@ -1,0 +1,113 @@
+package sparse
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// RingTraffic puts one ring under load: stations always have pairs.
+type RingTraffic struct {
+	Pattern string
+	Pairs   int64
+	Seed    uint64
+}
+
+// RingResult is what a ring carried.
+type RingResult struct {
+	Pattern  string  `json:"traffic"`
+	Banks    int     `json:"banks"`
+	Both     bool    `json:"both_directions"`
+	Pairs    int64   `json:"pairs"`
+	Cycles   int64   `json:"cycles"`
+	Rate     float64 `json:"pairs_per_cycle"`
+	MeanHops float64 `json:"mean_hops"`
+	Busy     int64   `json:"occupied_slot_cycles"`
+	PerNanos float64 `json:"pairs_per_ns"`
+}
+
+// RingPatterns are the patterns of traffic, each with the bank that bank b of k sends
+// to.
+func RingPatterns() (names []string, to map[string]func(b, k int, rng *rand.Rand) int) {
+	names = []string{"uniform", "tornado", "neighbor", "hotspot", "bitcomp"}
+	other := func(b, k int, rng *rand.Rand) int { return (b + 1 + int(rng.Uint64N(uint64(k-1)))) % k }
+	return names, map[string]func(b, k int, rng *rand.Rand) int{
+		"uniform":  other,
+		"tornado":  func(b, k int, _ *rand.Rand) int { return (b + (k-1)/2) % k },
+		"neighbor": func(b, k int, _ *rand.Rand) int { return (b + 1) % k },
+		"bitcomp":  func(b, k int, _ *rand.Rand) int { return k - 1 - b },
+		"hotspot": func(b, k int, rng *rand.Rand) int { // a tenth goes to bank 0
+			if b != 0 && rng.Uint64N(10) == 0 {
+				return 0
+			}
+			return other(b, k, rng)
+		},
+	}
+}
+
+// Run moves the pairs.
+func (w RingTraffic) Run(ctx context.Context, m *Machine) (*RingResult, error) {
+	names, patterns := RingPatterns()
+	to, ok := patterns[w.Pattern]
+	k := m.Organisation.Banks
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("traffic %q, expected %s", w.Pattern, strings.Join(names, ", "))
+	case k < 3:
+		return nil, fmt.Errorf("ring of %d banks, expected at least 3", k)
+	case w.Pairs < 1:
+		return nil, fmt.Errorf("%d pairs, expected at least 1", w.Pairs)
+	}
+	mach := *m
+	mach.Organisation.Layers = 1
+	r := &runner{ctx: ctx, m: &mach, time: newTiming(&mach), linkK: int64(mach.linkMHz() * 1000), spuK: int64(mach.Clocks.SPU * 1000), threads: 1}
+	n := newNetwork(r)
+	n.cap = 1 << 30
+	n.reset()
+	n.ringOnly = true
+	rngs := make([]*rand.Rand, k)
+	left := make([]int64, k)
+	for b := range k {
+		rngs[b] = rand.New(rand.NewPCG(w.Seed, uint64(b)))
+		left[b] = w.Pairs * int64(b+1) / int64(k)
+		left[b] -= w.Pairs * int64(b) / int64(k)
+	}
+	g := &n.rings[0]
+	res := &RingResult{Pattern: w.Pattern, Banks: k, Both: n.both}
+	for t := int64(0); ; t += n.window {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		more := false
+		for b := range k {
+			st := &n.stations[b]
+			// No direction can run dry within a window.
+			for left[b] > 0 && (st.ring[0].size < int(n.window) || n.both && st.ring[1].size < int(n.window)) {
+				dst := to(b, k, rngs[b])
+				left[b]--
+				if dst == b {
+					continue
+				}
+				d, _ := n.way(b, dst)
+				st.ring[d].push(flit{bank: uint8(dst), src: uint16(b)})
+				if st.backlog() > 64*int(n.window) {
+					break // all go one way
+				}
+			}
+			more = more || st.backlog() > 0
+		}
+		if !more && g.inFlight == 0 {
+			break
+		}
+		n.ring(0, t, t+n.window)
+	}
+	res.Pairs, res.Cycles, res.Busy = g.pairs, n.latest[0]+1, g.busy
+	if g.busy != g.hops {
+		return nil, fmt.Errorf("%w: slots were taken for %d cycles, the hops of the pairs are %d", ErrCheck, g.busy, g.hops)
+	}
+	res.Rate = float64(res.Pairs) / float64(res.Cycles)
+	res.MeanHops = float64(g.hops) / float64(res.Pairs)
+	res.PerNanos = res.Rate * mach.linkMHz() / 1000
+	return res, nil
+}
