@@ -58,6 +58,10 @@ func (c *converter) inline(name string, def *cc.FunctionDefinition, args []cc.Ex
 	for i, p := range params {
 		param := p.Declarator.Name()
 		size, depth := c.dims(p.Declarator)
+		if c.whole != nil && (size != nil || depth > 0) {
+			scope[param] = c.argument(param, args[i], at)
+			continue
+		}
 		if size != nil || depth > 0 {
 			a, ok := c.lookup(identifier(args[i])).(*array)
 			if !ok {
@@ -86,10 +90,13 @@ func (c *converter) inline(name string, def *cc.FunctionDefinition, args []cc.Ex
 		r.value = c.declare(name, localVar, t, at)
 		r.value.host = len(c.loops) == 0
 	}
-	scopes, guard := c.scopes, c.guard
-	c.scopes, c.calls = []map[string]any{scope}, append(c.calls, r)
+	scopes, guard, frames := c.scopes, c.guard, c.frames
+	c.scopes, c.calls, c.frames = []map[string]any{scope}, append(c.calls, r), nil
+	if c.whole != nil {
+		c.early(def.CompoundStatement)
+	}
 	c.block(def.CompoundStatement, guard, c.out)
-	c.scopes, c.guard, c.calls = scopes, guard, c.calls[:len(c.calls)-1]
+	c.scopes, c.guard, c.calls, c.frames = scopes, guard, c.calls[:len(c.calls)-1], frames
 	if r.value == nil {
 		return nil
 	}
@@ -127,11 +134,20 @@ func changes(def *cc.FunctionDefinition, name string) bool {
 
 // jump converts a return inside of a function that replaces a call.
 func (c *converter) jump(s *cc.JumpStatement, guard *expr, out *[]stmt, at Pos) {
+	if len(c.frames) > 0 && (s.Case == cc.JumpStatementBreak || s.Case == cc.JumpStatementContinue) {
+		f := c.frames[len(c.frames)-1]
+		v := f.broken
+		if s.Case == cc.JumpStatementContinue {
+			v = f.continued
+		}
+		c.set(v, true, at, out, guard)
+		return
+	}
 	if s.Case != cc.JumpStatementReturn || len(c.calls) == 0 {
 		fail(at, "%s: %s", s.Token.SrcStr(), someStatements)
 	}
 	r := c.calls[len(c.calls)-1]
-	if len(c.loops) != r.loops {
+	if c.whole == nil && len(c.loops) != r.loops {
 		fail(at, "a return inside of a loop of %s, expected one at the end", r.name)
 	}
 	if (s.ExpressionList != nil) != (r.value != nil) {
@@ -146,6 +162,12 @@ func (c *converter) jump(s *cc.JumpStatement, guard *expr, out *[]stmt, at Pos) 
 	if taken == nil {
 		taken = intConst(at, scalar.Bool, 1)
 	}
+	if c.whole != nil {
+		if r.done != nil {
+			c.set(r.done, true, at, out, guard)
+		}
+		return
+	}
 	if r.done == nil {
 		r.done = c.declare("returned", localVar, scalar.Bool, at)
 		r.done.host = len(c.loops) == 0
@@ -158,6 +180,13 @@ func (c *converter) jump(s *cc.JumpStatement, guard *expr, out *[]stmt, at Pos) 
 
 // live is the guard of the next statement: that the function has not returned.
 func (c *converter) live(guard *expr, at Pos) *expr {
+	if n := len(c.frames); n > 0 {
+		for _, v := range []*variable{c.frames[n-1].broken, c.frames[n-1].continued} {
+			if v != nil {
+				guard = and(guard, not(ref(v, at)))
+			}
+		}
+	}
 	if len(c.calls) == 0 || c.calls[len(c.calls)-1].done == nil {
 		return guard
 	}

@@ -42,6 +42,8 @@ type converter struct {
 	inlined int
 	out     *[]stmt // where the statement at hand goes, nil outside of the region
 	guard   *expr   // under which it is executed
+	whole   *whole  // not nil for a whole function
+	frames  []*frame
 }
 
 // maxStatements bounds how far unrolling and macros can blow up a kernel.
@@ -231,6 +233,12 @@ func (c *converter) params(def *cc.FunctionDefinition) {
 
 func (c *converter) param(p *cc.ParameterDeclaration) {
 	name, at := p.Declarator.Name(), c.u.pos(p.Declarator)
+	if c.whole != nil {
+		if s := c.structures(p.DeclarationSpecifiers); s != nil {
+			c.structParam(s, p)
+			return
+		}
+	}
 	t := c.elementType(p.DeclarationSpecifiers, c.u.pos(p))
 	if slices.Contains(reserved, name) {
 		fail(at, "parameter %s: the name is a word of the text form of streams, expected another", name)
@@ -249,6 +257,7 @@ func (c *converter) param(p *cc.ParameterDeclaration) {
 		if value, ok := c.defines[name]; ok {
 			v.bound = &value
 		}
+		v.symbol = c.whole != nil && t.Int()
 		c.bind(name, v)
 		return
 	}
@@ -274,7 +283,7 @@ func (c *converter) param(p *cc.ParameterDeclaration) {
 }
 
 func (c *converter) checkDims(a *array, n int) {
-	if n > tdfg.MaxDims {
+	if c.whole == nil && n > tdfg.MaxDims {
 		fail(a.pos, "array %s has %d dimensions, supported are %d: fuse some, as in A[N*M][K]", a.name, n, tdfg.MaxDims)
 	}
 }
@@ -356,15 +365,20 @@ func (c *converter) region(s *cc.Statement) {
 	c.statement(s, nil, &c.k.body)
 }
 
-// infArray reads a call of inf_array.
-func (c *converter) infArray(s *cc.Statement) bool {
+func isInfArray(s *cc.Statement) bool {
 	if s.ExpressionStatement == nil {
 		return false
 	}
 	call, ok := s.ExpressionStatement.ExpressionList.(*cc.PostfixExpression)
-	if !ok || call.Case != cc.PostfixExpressionCall || identifier(call.PostfixExpression) != "inf_array" {
+	return ok && call.Case == cc.PostfixExpressionCall && identifier(call.PostfixExpression) == "inf_array"
+}
+
+// infArray reads a call of inf_array.
+func (c *converter) infArray(s *cc.Statement) bool {
+	if !isInfArray(s) {
 		return false
 	}
+	call := s.ExpressionStatement.ExpressionList.(*cc.PostfixExpression)
 	at := c.u.pos(call)
 	var args []cc.ExpressionNode
 	for l := call.ArgumentExpressionList; l != nil; l = l.ArgumentExpressionList {
@@ -372,6 +386,15 @@ func (c *converter) infArray(s *cc.Statement) bool {
 	}
 	if len(args) < 2 {
 		fail(at, "inf_array with %d arguments, expected an array and its sizes: inf_array(A, N, M)", len(args))
+	}
+	if o, ok := c.lookup(identifier(args[0])).(*object); ok {
+		if len(args) != 2 {
+			fail(at, "inf_array with %d sizes of %s, an array of structures, expected one", len(args)-1, o.name)
+		}
+		for _, a := range o.fields {
+			a.size, a.declared = a.shape(c.size(args[1])), true
+		}
+		return true
 	}
 	a, ok := c.lookup(identifier(args[0])).(*array)
 	if !ok {

@@ -60,6 +60,12 @@ func (c *converter) expr(n cc.ExpressionNode) *expr {
 		return c.operation(at, op, c.expr(n.RelationalExpression), c.expr(n.ShiftExpression))
 	case *cc.EqualityExpression:
 		switch n.Case {
+		case cc.EqualityExpressionEq, cc.EqualityExpressionNeq:
+			if c.whole != nil && (c.isPointer(n.EqualityExpression) || c.isPointer(n.RelationalExpression)) {
+				return c.comparePointers(map[bool]scalar.Op{true: scalar.Eq, false: scalar.Ne}[n.Case == cc.EqualityExpressionEq], n.EqualityExpression, n.RelationalExpression, at)
+			}
+		}
+		switch n.Case {
 		case cc.EqualityExpressionEq:
 			return c.operation(at, scalar.Eq, c.expr(n.EqualityExpression), c.expr(n.RelationalExpression))
 		case cc.EqualityExpressionNeq:
@@ -105,6 +111,10 @@ func (c *converter) expr(n cc.ExpressionNode) *expr {
 	case *cc.AssignmentExpression:
 		if n.Case == cc.AssignmentExpressionCond {
 			return c.expr(n.ConditionalExpression)
+		}
+		if c.whole != nil && c.out != nil {
+			c.effect(n, c.guard, c.out)
+			return c.expr(n.UnaryExpression)
 		}
 		fail(at, "an assignment inside an expression, expected a statement of its own")
 	case *cc.ExpressionList:
@@ -181,6 +191,12 @@ func (c *converter) primary(n *cc.PrimaryExpression, at Pos) *expr {
 		case *array:
 			fail(at, "array %s without a subscript: pointers and their arithmetic are not supported, write %s[i]", name, name)
 		}
+		if p, ok := c.lookup(name).(*pointer); ok { // whether it is not NULL
+			return binary(at, scalar.Ne, ref(p.index, at), intConst(at, scalar.Int64, -1))
+		}
+		if name == "NULL" {
+			return intConst(at, scalar.Int64, 0)
+		}
 		if name == "INFINITY" {
 			return &expr{kind: constExpr, typ: scalar.FP32, pos: at, value: scalar.FromFloat(scalar.FP32, math.Inf(1))}
 		}
@@ -246,6 +262,9 @@ func (c *converter) float(text string, at Pos) *expr {
 	if err != nil {
 		fail(at, "number %s, expected one that a double holds", text)
 	}
+	if c.whole != nil {
+		return &expr{kind: constExpr, typ: scalar.FP64, pos: at, value: scalar.FromFloat(scalar.FP64, v)}
+	}
 	return &expr{kind: doubleExpr, typ: scalar.FP32, pos: at, double: v}
 }
 
@@ -253,14 +272,21 @@ func (c *converter) postfix(n *cc.PostfixExpression, at Pos) *expr {
 	switch n.Case {
 	case cc.PostfixExpressionPrimary:
 		return c.expr(n.PrimaryExpression)
-	case cc.PostfixExpressionIndex:
+	case cc.PostfixExpressionIndex, cc.PostfixExpressionSelect, cc.PostfixExpressionPSelect:
+		if c.whole != nil {
+			return c.wholeElement(n, at)
+		}
+		if n.Case != cc.PostfixExpressionIndex {
+			fail(at, "a member of a structure: supported are arrays of numbers")
+		}
 		return c.element(n, at)
 	case cc.PostfixExpressionCall:
 		return c.call(n)
 	case cc.PostfixExpressionInc, cc.PostfixExpressionDec:
+		if c.whole != nil {
+			return c.stepped(n.PostfixExpression, n.Case == cc.PostfixExpressionInc, true, at)
+		}
 		fail(at, "%s inside an expression, expected a statement of its own", n.Token.SrcStr())
-	case cc.PostfixExpressionSelect, cc.PostfixExpressionPSelect:
-		fail(at, "a member of a structure: supported are arrays of numbers")
 	}
 	fail(at, "a compound literal: supported are arrays and variables")
 	return nil
@@ -308,6 +334,8 @@ var functions = map[string]struct {
 	"fminf": {scalar.Min, 2, scalar.FP32}, "fmaxf": {scalar.Max, 2, scalar.FP32},
 	"sqrtf": {scalar.Sqrt, 1, scalar.FP32}, "fabsf": {scalar.Abs, 1, scalar.FP32},
 	"fmaf": {scalar.FMA, 3, scalar.FP32}, "abs": {scalar.Abs, 1, scalar.Int32},
+	"fmin": {scalar.Min, 2, scalar.FP64}, "fmax": {scalar.Max, 2, scalar.FP64},
+	"sqrt": {scalar.Sqrt, 1, scalar.FP64}, "fabs": {scalar.Abs, 1, scalar.FP64}, "fma": {scalar.FMA, 3, scalar.FP64},
 }
 
 // someFunctions are the ones that a kernel may call.
@@ -325,7 +353,14 @@ func (c *converter) call(n *cc.PostfixExpression) *expr {
 // callStatement converts a call whose value is not used.
 func (c *converter) callStatement(n *cc.PostfixExpression, at Pos) {
 	if c.funcs[identifier(n.PostfixExpression)] == nil {
+		mark := 0
+		if c.out != nil {
+			mark = len(*c.out)
+		}
 		c.callOf(n)
+		if c.out != nil && len(*c.out) > mark { // an atomic operation
+			return
+		}
 		fail(at, "a call whose value is not used: %s", someStatements)
 	}
 	c.callOf(n)
@@ -338,6 +373,9 @@ func (c *converter) callOf(n *cc.PostfixExpression) *expr {
 	var args []cc.ExpressionNode
 	for l := n.ArgumentExpressionList; l != nil; l = l.ArgumentExpressionList {
 		args = append(args, l.AssignmentExpression)
+	}
+	if x, ok := c.atomic(name, args, at); ok {
+		return x
 	}
 	f, ok := functions[name]
 	def := c.funcs[name]
@@ -390,8 +428,14 @@ func (c *converter) unary(n *cc.UnaryExpression, at Pos) *expr {
 	case cc.UnaryExpressionNot:
 		return not(truth(c.expr(n.CastExpression)))
 	case cc.UnaryExpressionInc, cc.UnaryExpressionDec:
+		if c.whole != nil {
+			return c.stepped(n.UnaryExpression, n.Case == cc.UnaryExpressionInc, false, at)
+		}
 		fail(at, "%s inside an expression, expected a statement of its own", n.Token.SrcStr())
 	case cc.UnaryExpressionDeref, cc.UnaryExpressionAddrof:
+		if c.whole != nil && n.Case == cc.UnaryExpressionDeref {
+			return c.wholeElement(n, at)
+		}
 		fail(at, "operator %s: pointers and their arithmetic are not supported, write A[i]", n.Token.SrcStr())
 	}
 	fail(at, "%s: supported are the operators of arithmetic, comparison and logic", n.Token.SrcStr())

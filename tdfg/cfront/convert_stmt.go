@@ -32,6 +32,10 @@ func (c *converter) statement(s *cc.Statement, guard *expr, out *[]stmt) {
 	case cc.StatementSelection:
 		c.selection(s.SelectionStatement, guard, out)
 	case cc.StatementIteration:
+		if c.whole != nil {
+			c.wholeLoop(s.IterationStatement, guard, out)
+			return
+		}
 		c.iteration(s.IterationStatement, guard, out)
 	case cc.StatementJump:
 		c.jump(s.JumpStatement, guard, out, at)
@@ -45,19 +49,23 @@ func (c *converter) statement(s *cc.Statement, guard *expr, out *[]stmt) {
 func (c *converter) block(s *cc.CompoundStatement, guard *expr, out *[]stmt) {
 	c.push()
 	for l := s.BlockItemList; l != nil; l = l.BlockItemList {
-		switch item := l.BlockItem; item.Case {
-		case cc.BlockItemDecl:
-			outer, around := c.out, c.guard
-			c.out, c.guard = out, c.live(guard, c.u.pos(item))
-			c.declaration(item.Declaration, c.guard, out)
-			c.out, c.guard = outer, around
-		case cc.BlockItemStmt:
-			c.statement(item.Statement, guard, out)
-		default:
-			fail(c.u.pos(item), "a label or a nested function: %s", someStatements)
-		}
+		c.item(l.BlockItem, guard, out)
 	}
 	c.pop()
+}
+
+func (c *converter) item(item *cc.BlockItem, guard *expr, out *[]stmt) {
+	switch item.Case {
+	case cc.BlockItemDecl:
+		outer, around := c.out, c.guard
+		c.out, c.guard = out, c.live(guard, c.u.pos(item))
+		c.declaration(item.Declaration, c.guard, out)
+		c.out, c.guard = outer, around
+	case cc.BlockItemStmt:
+		c.statement(item.Statement, guard, out)
+	default:
+		fail(c.u.pos(item), "a label or a nested function: %s", someStatements)
+	}
 }
 
 // assigned finds what gives a new value to a name, as far as the text shows.
@@ -83,6 +91,15 @@ func (c *converter) declaration(d *cc.Declaration, guard *expr, out *[]stmt) {
 		dec := l.InitDeclarator.Declarator
 		name, at := dec.Name(), c.u.pos(dec)
 		size, depth := c.dims(dec)
+		if c.whole != nil && depth == 1 && size == nil {
+			var init cc.ExpressionNode
+			if in := l.InitDeclarator.Initializer; in != nil {
+				init = in.AssignmentExpression
+			}
+			t, _ := c.specifiers(d.DeclarationSpecifiers)
+			c.pointerTo(name, t, c.structures(d.DeclarationSpecifiers), init, guard, out, at)
+			continue
+		}
 		if depth > 0 {
 			what := ""
 			if l.InitDeclarator.Initializer != nil && l.InitDeclarator.Initializer.AssignmentExpression != nil {
@@ -107,7 +124,7 @@ func (c *converter) declaration(d *cc.Declaration, guard *expr, out *[]stmt) {
 		v.host = len(c.loops) == 0
 		if init != nil {
 			x := convert(init, t)
-			if e, ok := c.index(x); ok && t.Int() && t.Bits() >= 32 && !c.assigned(name) {
+			if e, ok := c.index(x); ok && c.whole == nil && t.Int() && t.Bits() >= 32 && !c.assigned(name) {
 				v.alias = c.k.expr(e, t, at)
 			} else {
 				*out = append(*out, c.assign(&expr{kind: varExpr, typ: t, pos: at, v: v}, x, guard, at))
@@ -171,13 +188,20 @@ func (c *converter) effect(n cc.ExpressionNode, guard *expr, out *[]stmt) {
 			return
 		}
 	case *cc.AssignmentExpression:
+		if c.whole != nil && n.Case != cc.AssignmentExpressionCond {
+			if c.repointed(n, guard, out, at) || c.storedPointer(n, guard, out, at) {
+				return
+			}
+		}
 		if n.Case != cc.AssignmentExpressionCond {
 			target := c.target(n.UnaryExpression)
 			value := c.expr(n.AssignmentExpression)
 			if op, ok := assignOps[n.Case]; ok {
 				value = c.operation(at, op, target, value)
 			}
-			*out = append(*out, c.assign(target, value, guard, at))
+			a := c.assign(target, value, guard, at)
+			c.markAtomic(a, n, at)
+			*out = append(*out, a)
 			return
 		}
 	case *cc.PostfixExpression:
@@ -200,12 +224,23 @@ func (c *converter) effect(n cc.ExpressionNode, guard *expr, out *[]stmt) {
 }
 
 func (c *converter) increment(n cc.ExpressionNode, up bool, guard *expr, out *[]stmt) {
+	if p, ok := c.lookup(identifier(n)).(*pointer); ok {
+		by := int64(-1)
+		if up {
+			by = 1
+		}
+		at := c.u.pos(n)
+		*out = append(*out, c.assign(ref(p.index, at), binary(at, scalar.Add, ref(p.index, at), intConst(at, scalar.Int64, by)), guard, at))
+		return
+	}
 	target := c.target(n)
 	op := scalar.Sub
 	if up {
 		op = scalar.Add
 	}
-	*out = append(*out, c.assign(target, c.operation(target.pos, op, target, intConst(target.pos, scalar.Int32, 1)), guard, target.pos))
+	a := c.assign(target, c.operation(target.pos, op, target, intConst(target.pos, scalar.Int32, 1)), guard, target.pos)
+	c.markAtomic(a, n, c.u.pos(n))
+	*out = append(*out, a)
 }
 
 // target converts what is assigned to.
@@ -239,7 +274,12 @@ func (c *converter) selection(s *cc.SelectionStatement, guard *expr, out *[]stmt
 	if s.Case == cc.SelectionStatementSwitch {
 		fail(at, "switch: %s", someStatements)
 	}
-	cond := truth(c.expr(s.ExpressionList))
+	var cond *expr
+	if c.whole != nil {
+		cond = c.condition1(s.ExpressionList)
+	} else {
+		cond = truth(c.expr(s.ExpressionList))
+	}
 	if cond.kind == constExpr {
 		branch := s.Statement
 		if cond.value == 0 {

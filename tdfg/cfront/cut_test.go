@@ -61,7 +61,7 @@ func TestConditionsOnIndices(t *testing.T) {
 // TestRandomConditions compares random kernels with conditions on indices.
 func TestRandomConditions(t *testing.T) {
 	var list []compiled
-	for seed := range uint64(60) {
+	for seed := range uint64(30) {
 		w := &words{Rand: rand.New(rand.NewPCG(seed, 9))}
 		two := w.IntN(2) == 0
 		vars := []string{"i"}
@@ -111,6 +111,6 @@ func TestRandomConditions(t *testing.T) {
 			tensors++
 		}
 	}
-	require.Greater(t, tensors, 40)
+	require.Greater(t, tensors, 20)
 	t.Logf("%d of %d without streams", tensors, len(list))
 }

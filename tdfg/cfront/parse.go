@@ -126,8 +126,19 @@ type unit struct {
 	source string
 	ast    *cc.AST
 	region []pragma
+	omp    []ompPragma
 	err    *Error // the first wrong pragma
 }
+
+// ompPragma is a pragma of OpenMP, or s_sync_free, and the statement that it is in
+// front of.
+type ompPragma struct {
+	pos, next Pos
+	words     []string // of the directive
+	clauses   []clause
+}
+
+type clause struct{ name, args string }
 
 type pragma struct {
 	pos         Pos
@@ -189,7 +200,7 @@ func parse(file, source string, local fs.FS) (u *unit, err error) {
 	if err := brackets(file, source, text.String()); err != nil {
 		return nil, err
 	}
-	u.region, u.err = nil, nil
+	u.region, u.omp, u.err = nil, nil, nil
 	u.ast, err = cc.Parse(cfg, sources)
 	if err != nil {
 		return nil, u.clean(err)
@@ -235,6 +246,9 @@ func (f *includes) Open(name string) (fs.File, error) {
 
 // pragma reads what follows #pragma.
 func (u *unit) pragma(tokens []cc.Token) error {
+	if len(tokens) > 0 && (tokens[0].SrcStr() == "omp" || tokens[0].SrcStr() == "s_sync_free") {
+		u.openMP(tokens)
+	}
 	if len(tokens) == 0 || tokens[0].SrcStr() != "bitsched" {
 		return nil
 	}
@@ -252,6 +266,59 @@ func (u *unit) pragma(tokens []cc.Token) error {
 	}
 	u.region = append(u.region, p)
 	return nil
+}
+
+// openMP reads a pragma of OpenMP.
+func (u *unit) openMP(tokens []cc.Token) {
+	p := ompPragma{pos: u.pos(tokens[0])}
+	if tokens[0].SrcStr() == "s_sync_free" {
+		p.words = []string{"s_sync_free"}
+	}
+	for i := 1; i < len(tokens); i++ {
+		w := tokens[i].SrcStr()
+		if i+1 < len(tokens) && tokens[i+1].SrcStr() == "(" {
+			depth, args := 0, ""
+			for i++; i < len(tokens); i++ {
+				s := tokens[i].SrcStr()
+				if s == "(" {
+					depth++
+				}
+				if s == ")" {
+					depth--
+				}
+				if depth == 0 {
+					break
+				}
+				if !(s == "(" && depth == 1) {
+					args += s
+				}
+			}
+			p.clauses = append(p.clauses, clause{w, args})
+			continue
+		}
+		switch w {
+		case ",":
+		case "parallel", "for", "simd", "atomic", "update", "capture", "read", "write", "compare", "critical", "barrier", "single", "master", "task", "sections":
+			p.words = append(p.words, w)
+		default:
+			p.clauses = append(p.clauses, clause{w, ""})
+		}
+	}
+	if len(p.words) == 0 {
+		u.wrong(p.pos, "a pragma of OpenMP that is not supported: expected parallel for, for or atomic")
+		return
+	}
+	// The statement begins behind lines that have none.
+	lines := strings.Split(u.source, "\n")
+	for i := p.pos.Line; i < len(lines); i++ {
+		text := strings.TrimLeft(lines[i], " \t")
+		if text == "" || text[0] == '#' || strings.HasPrefix(text, "//") || strings.HasSuffix(lines[i-1], "\\") {
+			continue
+		}
+		p.next = Pos{u.file, i + 1, len(lines[i]) - len(text) + 1}
+		break
+	}
+	u.omp = append(u.omp, p)
 }
 
 // wrong notes an error in a pragma, the first one.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/lattice"
@@ -24,6 +25,10 @@ type streamer struct {
 	env   map[*variable]*stream.Expr
 	taken map[string]bool
 	inits map[*variable]string // parameters that are read
+
+	whole bool                    // a whole function
+	many  bool                    // more loops are in the subscripts at hand than a pattern may have
+	cache map[string]*stream.Expr // loads of the loop at hand whose elements have not been changed since
 }
 
 // stream emits a nest as stream nodes, one for each array that it writes and each
@@ -194,13 +199,40 @@ func (st *streamer) carriedBy(l *loop) []*variable {
 }
 
 func (st *streamer) loop(l *loop) {
+	bounds := lattice.Interval{Lo: l.lo, Hi: l.hi}
+	if l.from != nil {
+		var guard *stream.Expr
+		if l.guard != nil {
+			guard = st.expr(l.guard, nil, nil)
+		}
+		bounds = lattice.Interval{Lo: st.subscript(l.from, guard), Hi: st.subscript(l.to, guard)}
+	}
 	carried := st.carriedBy(l)
+	if l.parallel != nil {
+		for _, v := range carried {
+			if !slices.Contains(l.reduces, v.source()) {
+				fail(l.pos, "variable %s goes from iteration to iteration of a parallel loop: expected reduction(+:%[1]s), or its declaration inside of the loop", v.source())
+			}
+		}
+	}
+	if st.whole { // what is loaded in front of the loop may change in it
+		clear(st.cache)
+		defer clear(st.cache)
+	}
 	reduces := make([]*stream.Stream, len(carried))
 	for i, v := range carried {
 		reduces[i] = &stream.Stream{Name: st.name(v.name), Kind: stream.Reduce, Over: l.v.name, Init: st.variable(v)}
 		st.env[v] = stream.Ref(reduces[i].Name)
 	}
-	out := &stream.Loop{Var: l.v.name, Range: lattice.Interval{Lo: l.lo, Hi: l.hi}, Step: l.step}
+	out := &stream.Loop{Var: l.v.name, Range: bounds, Step: l.step, Parallel: l.parallel}
+	if l.while != nil {
+		out.Range, out.Open = lattice.Interval{}, true
+		for i, v := range carried {
+			if v == l.while {
+				out.While = stream.Ref(reduces[i].Name)
+			}
+		}
+	}
 	st.add(out)
 	st.out, st.loops = append(st.out, &out.Body), append(st.loops, l)
 	for _, s := range l.body {
@@ -264,17 +296,38 @@ func convertTo(t, from scalar.Type, x *stream.Expr) *stream.Expr {
 	return stream.Convert(t, x)
 }
 
+// atomic makes an update in one of an assignment, and gives its value to a variable.
+func (st *streamer) atomic(a *assign, guard *stream.Expr) {
+	s := &stream.Stream{Name: st.name(a.target.array.name), Kind: stream.RMW, Array: a.target.array.name, If: guard, Old: a.old, Racy: true}
+	s.Index = st.index(a.target, guard)
+	s.Value = st.expr(a.value, guard, a.target)
+	st.add(s)
+	st.forget(s.Array)
+	if a.result != nil {
+		st.env[a.result] = stream.Ref(s.Name)
+	}
+}
+
+// forget drops what has been loaded of an array.
+func (st *streamer) forget(array string) {
+	maps.DeleteFunc(st.cache, func(key string, _ *stream.Expr) bool { return strings.HasPrefix(key, array+" ") })
+}
+
 func (st *streamer) assign(a *assign) {
 	guard := (*stream.Expr)(nil)
 	if a.guard != nil {
 		guard = st.expr(a.guard, nil, nil)
+	}
+	if a.atomic {
+		st.atomic(a, guard)
+		return
 	}
 	if a.target.kind == varExpr {
 		x := st.expr(a.value, guard, nil)
 		if guard != nil {
 			x = stream.Apply(scalar.Select, guard, x, st.variable(a.target.v))
 		}
-		if st.size(x) > maxInline {
+		if st.size(x) > maxInline || st.whole && x.Kind >= stream.ApplyExpr {
 			x = st.let(a.target.v.name, x, a.target.typ)
 		}
 		st.env[a.target.v] = x
@@ -289,6 +342,7 @@ func (st *streamer) assign(a *assign) {
 		s.Value = st.expr(a.value, guard, nil)
 	}
 	st.add(s)
+	st.forget(s.Array)
 }
 
 // reads reports whether x has the element target, and no other that is loaded under a
@@ -310,6 +364,19 @@ func reads(x, target *expr) bool {
 // index converts subscripts: affine in symbols, loops and integer values of streams.
 func (st *streamer) index(x *expr, guard *stream.Expr) []lattice.Expr {
 	list := make([]lattice.Expr, len(x.index))
+	if st.whole {
+		used := map[*loop]bool{}
+		for _, s := range x.index {
+			s.walk(func(y *expr) {
+				for _, l := range st.loops {
+					used[l] = used[l] || y.kind == varExpr && y.v == l.v
+				}
+			})
+		}
+		maps.DeleteFunc(used, func(_ *loop, is bool) bool { return !is })
+		st.many = len(used) > stream.MaxDims
+		defer func() { st.many = false }()
+	}
 	for i, s := range x.index {
 		list[len(list)-1-i] = st.subscript(s, guard)
 	}
@@ -317,7 +384,9 @@ func (st *streamer) index(x *expr, guard *stream.Expr) []lattice.Expr {
 }
 
 func (st *streamer) subscript(x *expr, guard *stream.Expr) lattice.Expr {
-	if e, ok := affine(x); ok {
+	if e, ok := affine(x); ok && st.manyLoops(e) {
+		return lattice.Sym(st.let("index", st.expr(convert(x, scalar.Int64), guard, nil), scalar.Int64).Name)
+	} else if ok {
 		return bind(st.e.k, e)
 	}
 	if x.kind == opExpr && x.typ.Int() && len(x.args) == 2 {
@@ -346,6 +415,17 @@ func (st *streamer) subscript(x *expr, guard *stream.Expr) lattice.Expr {
 	return lattice.Sym(v.Name)
 }
 
+// manyLoops reports whether more loops are in a subscript than a pattern may have.
+func (st *streamer) manyLoops(e lattice.Expr) bool {
+	n := 0
+	for _, l := range st.loops {
+		if e.Coef(l.v.name) != 0 {
+			n++
+		}
+	}
+	return n > 1 && st.many
+}
+
 func (st *streamer) isParam(name string) bool {
 	for v := range st.inits {
 		if v.name == name {
@@ -367,9 +447,20 @@ func (st *streamer) expr(x *expr, guard *stream.Expr, elem *expr) *stream.Expr {
 		if elem != nil && x.same(elem) {
 			return stream.Elem()
 		}
-		s := &stream.Stream{Name: st.name(x.array.name), Kind: stream.Load, Array: x.array.name, If: guard}
+		s := &stream.Stream{Kind: stream.Load, Array: x.array.name, If: guard, Racy: x.racy}
 		s.Index = st.index(x, guard)
+		key := ""
+		if st.whole && !x.racy {
+			key = fmt.Sprint(s.Array, " ", s.Index, guard)
+			if y := st.cache[key]; y != nil {
+				return y
+			}
+		}
+		s.Name = st.name(x.array.name)
 		st.add(s)
+		if key != "" {
+			st.cache[key] = stream.Ref(s.Name)
+		}
 		return stream.Ref(s.Name)
 	case convertExpr:
 		return stream.Convert(x.typ, st.expr(x.args[0], guard, elem))

@@ -7,6 +7,7 @@ import (
 	"github.com/bitsched/bitsched/internal/position"
 	"github.com/bitsched/bitsched/tdfg/lattice"
 	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tdfg/stream"
 )
 
 // Pos is a place in a source file.
@@ -82,6 +83,8 @@ type array struct {
 	declared bool           // by inf_array
 	pointer  bool           // declared as a pointer: inf_array has the sizes
 	constant bool           // of a const type
+	field    *stream.Field  // of an array of structures, nil for a plain array
+	inner    []int64        // dimensions of the member
 }
 
 // stmt is a *loop or an *assign.
@@ -98,6 +101,14 @@ type loop struct {
 
 	// literal says that the source has numbers for the bounds.
 	literal bool
+
+	// What follows is of whole functions only. from and to are bounds of any kind, nil
+	// for lo and hi; while is not nil for a loop that goes on as long as it is true.
+	from, to *expr
+	guard    *expr // under which from and to are looked at
+	while    *variable
+	parallel *stream.Parallel
+	reduces  []string // variables that the threads of a parallel loop reduce
 }
 
 // assign gives target the value where guard, if there is one, is true.
@@ -106,6 +117,12 @@ type assign struct {
 	value  *expr
 	guard  *expr
 	pos    Pos
+
+	// atomic says that the target is updated in one, and result, if it is not nil, gets
+	// its old or its new value.
+	atomic bool
+	old    bool
+	result *variable
 }
 
 func (*loop) stmt()   {}
@@ -136,6 +153,7 @@ type expr struct {
 	index  []*expr // outermost first
 	op     scalar.Op
 	args   []*expr
+	racy   bool // an elemExpr that other threads may change at the same time
 }
 
 // same reports whether two expressions are the same text.
