@@ -9,8 +9,10 @@ import (
 	"slices"
 
 	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/cfront"
 	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tdfg/stream"
 )
 
 // MaxElements bounds the elements of the arrays of a run: each takes 8 bytes, and
@@ -193,4 +195,28 @@ func Distance(want, got *memory.Memory) (most float64, where string) {
 		}
 	}
 	return most, where
+}
+
+// InOrder executes the whole C function statement by statement, as C has it, on a
+// memory that it changes. It takes the way of streams: nothing of tensors or of their
+// front end's planning is in it.
+func (k *Kernel) InOrder(ctx context.Context, m *memory.Memory) error {
+	g, err := cfront.CompileWhole(ctx, k.File, k.Source, cfront.Options{Files: k.Files})
+	if err != nil {
+		return err
+	}
+	args := stream.Args{Symbols: map[string]int64{}, Params: m.Scalars}
+	for _, s := range g.Symbols.Symbols() {
+		if v, ok := k.Sizes[s.Name]; ok {
+			args.Symbols[s.Name] = v
+		} else if p := k.Program.Scalar(s.Name); p != nil {
+			args.Symbols[s.Name] = scalar.ToInt(p.Type, m.Scalars[s.Name])
+		}
+	}
+	mem := stream.Memory{}
+	for name, a := range m.Arrays {
+		mem[name] = a.Elems
+	}
+	_, err = g.Run(ctx, mem, args)
+	return err
 }

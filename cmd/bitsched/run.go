@@ -301,7 +301,7 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 		a.unchecked(mem)
 		line.phase("comparing with the interpreter")
 		opt.Progress = a.regionProgress(line, k.Program, k.Sizes, "comparing region")
-		c := comparison{k: k, executed: program, opt: opt, before: want, got: mem}
+		c := comparison{k: k, executed: program, opt: opt, before: want, got: mem, operations: report.Operations + report.NearOps}
 		if len(f.kernel.data.in) == 0 {
 			c.seed = &f.seed
 		}

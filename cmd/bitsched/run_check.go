@@ -41,10 +41,34 @@ type comparison struct {
 	before   *memory.Memory // is changed
 	got      *memory.Memory
 	seed     *uint64 // of the arguments; nil if there are others
+
+	operations int64 // that were executed
+}
+
+// maxInOrder is the greatest number of operations for which C is executed statement by
+// statement too, which is slower than the interpreter.
+const maxInOrder = 1 << 27
+
+// inOrder compares with the C function as a graph of streams, in the order of its
+// statements: a second opinion of the front end that makes tensors.
+func (c *comparison) inOrder(ctx context.Context) (check, error) {
+	want := c.before.Clone()
+	if err := c.k.InOrder(ctx, want); err != nil {
+		return check{}, err
+	}
+	r := check{Oracle: "the C function's, statement by statement", Comparison: want.Compare(c.got), Bits: true}
+	if r.First == "" {
+		return r, nil
+	}
+	far, _ := workload.Distance(want, c.got)
+	if !c.k.Program.Reassociate || far > workload.CloseEnough {
+		return r, fmt.Errorf("%w: %s: the C function, statement by statement, and the machine differ: %s", errCheck, c.k.Program.Name, r.First)
+	}
+	return check{Oracle: r.Oracle, Comparison: want.Extent(c.got), Distance: far}, nil
 }
 
 // run returns the comparisons, or an errCheck that has the first difference.
-func (c *comparison) run(ctx context.Context) ([]check, error) {
+func (c *comparison) run(ctx context.Context) (list []check, err error) {
 	opt := interp.Options{MaxLive: maxLiveElems, Progress: c.opt.Progress}
 	prepared, err := system.PrepareRun(ctx, c.executed, c.k.Sizes, c.opt)
 	if err != nil {
@@ -54,6 +78,17 @@ func (c *comparison) run(ctx context.Context) ([]check, error) {
 		opt.Group = prepared.Grid.Group
 	}
 	var checks []check
+	if c.operations <= maxInOrder {
+		second, err := c.inOrder(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer func() {
+			if err == nil {
+				list = append(list, second)
+			}
+		}()
+	}
 	// Where the optimiser may change the order of sums, the bits are those of the graphs that
 	// it made, and near those of the graphs that it was given.
 	reordered := c.executed != c.k.Program && c.k.Program.Reassociate

@@ -18,6 +18,7 @@ import (
 	"github.com/bitsched/bitsched/tdfg/lattice"
 	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tdfg/stream"
 )
 
 // The generator makes kernels of a small grammar as trees, which it can write as C
@@ -685,4 +686,28 @@ func TestRandomSeeds(t *testing.T) {
 		require.NotZero(t, kinds[k], "%s", k)
 	}
 	t.Log(compiled, parallel, kinds)
+}
+
+// TestRandomWhole compares what random kernels compute as whole functions, statement by
+// statement, with what their statements do.
+func TestRandomWhole(t *testing.T) {
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 31))
+		p := generate(r.IntN, seed)
+		m := p.memory()
+		g, err := cfront.CompileWhole(context.Background(), "k.c", p.source, cfront.Options{})
+		require.NoError(t, err, p.source)
+		mem := stream.Memory{}
+		for _, a := range g.Arrays {
+			mem[a.Name] = m.Arrays[a.Name].Elems
+		}
+		args := stream.Args{Symbols: map[string]int64{}, Params: m.Scalars}
+		for name, n := range p.sizes {
+			args.Symbols[name] = int64(n)
+		}
+		_, err = g.Run(context.Background(), mem, args)
+		require.NoError(t, err, "%s%s", p.source, g)
+		p.run()
+		require.Empty(t, p.differs(m), "%s%s", p.source, g)
+	}
 }
