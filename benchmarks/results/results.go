@@ -122,14 +122,6 @@ func (s *Store) Put(key string, v any) error {
 	return nil
 }
 
-// Delete takes the result of a key away, if there is one.
-func (s *Store) Delete(key string) error {
-	if err := os.Remove(s.path(key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("results: %w", err)
-	}
-	return nil
-}
-
 // Keys returns the keys of all results, in order.
 func (s *Store) Keys() ([]string, error) {
 	var keys []string

@@ -48,11 +48,6 @@ func TestStore(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, key[:2], key+".json"), []byte("[1"), 0o600))
 	_, err = s.Get(key, &v)
 	require.ErrorContains(t, err, key+".json")
-	require.NoError(t, s.Delete(key))
-	require.NoError(t, s.Delete(key))
-	ok, err = s.Get(key, &v)
-	require.NoError(t, err)
-	require.False(t, ok)
 	_, err = results.Open(filepath.Join(dir, key[:2], "new-123"))
 	require.Error(t, err)
 }

@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/bitsched/bitsched/sram"
 )
 
 // buildInfo says which build this is, as far as the Go tool recorded it.
@@ -15,10 +17,11 @@ type buildInfo struct {
 	Modified bool   `json:"modified"`           // built from changed files
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
+	Executor string `json:"executor"` // what rows are computed with
 }
 
 func version() buildInfo {
-	b := buildInfo{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	b := buildInfo{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Executor: sram.Executor()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
@@ -45,7 +48,7 @@ func (b buildInfo) String() string {
 	if b.Modified {
 		s += " modified"
 	}
-	return fmt.Sprintf("%s (%s %s)", s, b.Go, b.Platform)
+	return fmt.Sprintf("%s (%s %s, rows by %s)", s, b.Go, b.Platform, b.Executor)
 }
 
 func (a *app) versionCommand() *cobra.Command {

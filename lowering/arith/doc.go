@@ -12,8 +12,9 @@
 // Operands are words that lie transposed: bit i of a word is in the i-th of
 // adjacent rows, and every bitline has a word of its own. For neural-cache an
 // operation is microcode (files nc_*.go), for xmg a circuit that is scheduled
-// on one array (files xmg_*.go). A [Routine] composes operations under a budget
-// of rows.
+// on one array (files xmg_*.go), for ambit such a circuit as commands of DRAM
+// (files ambit*.go). A [Store] keeps programs; [Program.Place] puts one on rows of
+// the caller's choice.
 //
 // Where the operation of a processor is undefined or differs between
 // processors, it is that of RISC-V: division by zero gives all ones and the

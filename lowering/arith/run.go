@@ -25,15 +25,15 @@ func Run[T Word](ctx context.Context, p *Program, threads int, dst []T, args ...
 // RunWide is Run for results that are wider than a word: dst[i] takes the i-th
 // word of each result, the lowest first.
 func RunWide[T Word](ctx context.Context, p *Program, threads int, dst [][]T, args ...[]T) error {
-	if err := RunCode(ctx, p.code, threads, dst, args...); err != nil {
+	if err := runCode(ctx, p.code, threads, dst, args...); err != nil {
 		return fmt.Errorf("arith: %s: %w", p.Spec.Op, err)
 	}
 	return nil
 }
 
-// RunCode is Run for any kernel: dst are the words of its outputs, each from its
+// runCode does so for a kernel: dst are the words of its outputs, each from its
 // lowest word up, and args those of its inputs.
-func RunCode[T Word](ctx context.Context, code *sram.KernelCode, threads int, dst [][]T, args ...[]T) error {
+func runCode[T Word](ctx context.Context, code *sram.KernelCode, threads int, dst [][]T, args ...[]T) error {
 	k := code.Kernel()
 	bits := 32
 	if uint64(^T(0)) > 1<<32 {
