@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+
+	"github.com/bitsched/bitsched/tile/stats"
 )
 
 // Time is a cycle.
@@ -16,6 +18,19 @@ const Forever = Time(math.MaxInt64)
 // Func is what an event does; arg is what it was scheduled with.
 type Func func(now Time, arg uint64)
 
+// Phase orders the events of a cycle: all of a phase come before those of the next
+// one, whenever they were scheduled.
+type Phase uint8
+
+// The phases of a cycle. What a part does in Act it may base on all that was delivered
+// in the cycle; in Settle, on all that other parts did in it.
+const (
+	Deliver Phase = iota // what was sent arrives
+	Act                  // parts do their work; the phase of events that say none
+	Settle               // arbitration among what was asked for in this cycle, and what looks at the whole
+	phases
+)
+
 // Handler is the number of a Func that an Engine knows.
 type Handler int32
 
@@ -24,12 +39,12 @@ type ID uint64
 
 // Stats are what an Engine has done since it was made.
 type Stats struct {
-	Scheduled  uint64
-	Executed   uint64
-	Cancelled  uint64
-	Overflowed uint64 // that were further away than the wheel reaches when they were scheduled
-	Pending    int
-	MaxPending int
+	Scheduled  uint64 `desc:"events scheduled"`
+	Executed   uint64 `desc:"events executed"`
+	Cancelled  uint64 `desc:"events taken back"`
+	Overflowed uint64 `desc:"events further away than the wheel reaches when they were scheduled"`
+	Pending    uint64 `desc:"events yet to be executed"`
+	MaxPending uint64 `desc:"events yet to be executed, at most"`
 }
 
 const (
@@ -56,8 +71,17 @@ const (
 	unused  = -2
 )
 
-// slot is the list of the events of a cycle.
-type slot struct{ first, last int32 }
+// slot is the lists of the events of a cycle, by phase.
+type slot [phases]list
+
+type list struct{ first, last int32 }
+
+// handler is a Func, when in a cycle it is called, and whose it is.
+type handler struct {
+	f     Func
+	phase Phase
+	part  *Component
+}
 
 // far is an event in the heap.
 type far struct {
@@ -72,7 +96,7 @@ func (f far) before(g far) bool { return f.at < g.at || f.at == g.at && f.seq < 
 type Engine struct {
 	now      Time
 	seq      uint64
-	handlers []Func
+	handlers []handler
 	nodes    []node
 	free     int32 // list of unused nodes
 	slots    []slot
@@ -80,7 +104,15 @@ type Engine struct {
 	inWheel  int
 	overflow []far // binary heap
 	stopped  bool
+	phase    Phase // of the event that is executed
+	running  bool
 	stats    Stats
+
+	parts    []*Component
+	names    map[string]*Component
+	unnamed  Component // whose handlers are those of nobody
+	hooks    []*Hooks
+	registry *stats.Registry
 }
 
 // New returns an engine at cycle 0 without events.
@@ -90,17 +122,20 @@ func New() *Engine { return newEngine(wheelSlots) }
 func newEngine(slots int) *Engine {
 	e := &Engine{free: -1, slots: make([]slot, slots), occupied: make([]uint64, slots/64)}
 	for i := range e.slots {
-		e.slots[i] = slot{-1, -1}
+		for p := range e.slots[i] {
+			e.slots[i][p] = list{-1, -1}
+		}
 	}
+	e.names, e.registry = map[string]*Component{}, stats.New()
+	e.unnamed.e = e
+	e.registry.Register("engine", &e.stats)
 	return e
 }
 
-// Handle makes a function known. Functions stay known for ever: parts of a model
-// register theirs when they are made, not for each event.
-func (e *Engine) Handle(f Func) Handler {
-	e.handlers = append(e.handlers, f)
-	return Handler(len(e.handlers) - 1)
-}
+// Handle makes a function known, which is called in the phase Act. Functions stay
+// known for ever: parts of a model register theirs when they are made, not for each
+// event.
+func (e *Engine) Handle(f Func) Handler { return e.unnamed.HandleIn(Act, f) }
 
 // Now is the cycle of the event that is executed, or the last one that was reached.
 func (e *Engine) Now() Time { return e.now }
@@ -116,6 +151,9 @@ func (e *Engine) After(delay Time, h Handler, arg uint64) ID { return e.At(e.now
 func (e *Engine) At(t Time, h Handler, arg uint64) ID {
 	if t < e.now {
 		panic(fmt.Sprintf("event: scheduled at cycle %d, which has passed at %d", t, e.now))
+	}
+	if t == e.now && e.running && e.handlers[h].phase < e.phase {
+		panic(fmt.Sprintf("event: scheduled in a phase of cycle %d that has passed", t))
 	}
 	i := e.free
 	if i >= 0 {
@@ -176,6 +214,7 @@ func (e *Engine) Stop() { e.stopped = true }
 // go on.
 func (e *Engine) Run(ctx context.Context, until Time) error {
 	e.stopped = false
+	defer func() { e.running = false }()
 	for left := 0; ; left-- {
 		t := e.Next()
 		if t > until || t == Forever {
@@ -189,14 +228,27 @@ func (e *Engine) Run(ctx context.Context, until Time) error {
 		}
 		if t != e.now {
 			e.moveTo(t)
+			if e.stopped { // by a hook
+				return nil
+			}
 		}
-		i := e.slots[t&Time(len(e.slots)-1)].first
+		s := &e.slots[t&Time(len(e.slots)-1)]
+		p := Phase(0)
+		for s[p].first < 0 {
+			p++
+		}
+		i := s[p].first
 		n := &e.nodes[i]
-		h, arg := n.handler, n.arg
+		h, arg := &e.handlers[n.handler], n.arg
 		e.unlink(i)
 		e.release(i)
 		e.stats.Executed++
-		e.handlers[h](t, arg)
+		e.phase, e.running = p, true
+		if len(e.hooks) > 0 {
+			e.observe(t, h.part, p, arg)
+		}
+		h.f(t, arg)
+		e.running = false
 		if e.stopped {
 			return nil
 		}
@@ -204,12 +256,20 @@ func (e *Engine) Run(ctx context.Context, until Time) error {
 	if until != Forever && until > e.now {
 		e.moveTo(until)
 	}
+	if until == Forever {
+		return e.stuck()
+	}
 	return nil
 }
 
 // moveTo sets the time. Events that the wheel reaches now leave the heap, before
 // any later event of the same cycle can be scheduled, so that lists stay in order.
 func (e *Engine) moveTo(t Time) {
+	for _, h := range e.hooks {
+		if h.Cycle != nil {
+			h.Cycle(e.now, t)
+		}
+	}
 	e.now = t
 	for len(e.overflow) > 0 && e.overflow[0].at-t < Time(len(e.slots)) {
 		i := e.overflow[0].node
@@ -222,7 +282,7 @@ func (e *Engine) moveTo(t Time) {
 func (e *Engine) link(i int32) {
 	n := &e.nodes[i]
 	k := int(n.at) & (len(e.slots) - 1)
-	s := &e.slots[k]
+	s := &e.slots[k][e.handlers[n.handler].phase]
 	n.next, n.prev, n.heap = -1, s.last, inWheel
 	if s.last >= 0 {
 		e.nodes[s.last].next = i
@@ -237,7 +297,7 @@ func (e *Engine) link(i int32) {
 func (e *Engine) unlink(i int32) {
 	n := &e.nodes[i]
 	k := int(n.at) & (len(e.slots) - 1)
-	s := &e.slots[k]
+	s := &e.slots[k][e.handlers[n.handler].phase]
 	if n.prev >= 0 {
 		e.nodes[n.prev].next = n.next
 	} else {
@@ -248,7 +308,7 @@ func (e *Engine) unlink(i int32) {
 	} else {
 		s.last = n.prev
 	}
-	if s.first < 0 {
+	if all := &e.slots[k]; all[Deliver].first&all[Act].first&all[Settle].first < 0 {
 		e.occupied[k>>6] &^= 1 << (k & 63)
 	}
 	e.inWheel--

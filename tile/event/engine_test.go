@@ -164,7 +164,7 @@ func TestEngineIsTheSortedList(t *testing.T) {
 				next = s.events[0].at
 			}
 			require.Equal(t, next, e.Next())
-			require.Equal(t, len(s.events), e.Stats().Pending)
+			require.EqualValues(t, len(s.events), e.Stats().Pending)
 		}
 		for len(s.events) > 0 {
 			require.NoError(t, e.Run(context.Background(), Forever))
@@ -216,7 +216,7 @@ func TestCancelledRunGoesOn(t *testing.T) {
 	e.After(0, h, 20_000-1)
 	require.ErrorIs(t, e.Run(ctx, Forever), stop)
 	require.Less(t, count, 20_000)
-	require.Equal(t, 1, e.Stats().Pending)
+	require.EqualValues(t, 1, e.Stats().Pending)
 	require.NoError(t, e.Run(context.Background(), Forever))
 	require.Equal(t, 20_000, count)
 }

@@ -1,6 +1,10 @@
 package event
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/bitsched/bitsched/tile/stats"
+)
 
 // PortConfig is the shape of a Port.
 type PortConfig struct {
@@ -11,11 +15,10 @@ type PortConfig struct {
 
 // PortStats are what a Port has done since it was made.
 type PortStats struct {
-	Sent    uint64
-	Refused uint64 // calls of Send without a free place
-	Taken   uint64
-	MaxUsed int     // places
-	Used    float64 // mean of the places in use over time
+	Sent    uint64      `desc:"items sent"`
+	Refused uint64      `desc:"times that no place was free to send"`
+	Taken   uint64      `desc:"items taken"`
+	Used    stats.Level `desc:"places in use"`
 }
 
 // Port is a queue between two parts of a model. Items arrive in the order they
@@ -39,9 +42,6 @@ type Port[T any] struct {
 	refused        bool
 	arrive, credit Handler
 	stats          PortStats
-	since          Time // of the last change of used
-	usedTime       float64
-	start          Time
 }
 
 // NewPort returns an empty port.
@@ -54,8 +54,14 @@ func NewPort[T any](e *Engine, cfg PortConfig) (*Port[T], error) {
 	case cfg.Credit < 0:
 		return nil, fmt.Errorf("event: port with credits of %d cycles, expected at least 0", cfg.Credit)
 	}
-	p := &Port[T]{e: e, cfg: cfg, items: make([]T, cfg.Places), since: e.now, start: e.now}
-	p.arrive = e.Handle(func(now Time, _ uint64) {
+	p := &Port[T]{e: e, cfg: cfg, items: make([]T, cfg.Places)}
+	// What a port brings is there before the parts act, unless it is sent in the same
+	// cycle.
+	phase := Deliver
+	if cfg.Latency == 0 {
+		phase = Act
+	}
+	p.arrive = e.unnamed.HandleIn(phase, func(now Time, _ uint64) {
 		p.arrived++
 		if p.Arrived != nil {
 			p.Arrived(now)
@@ -90,7 +96,6 @@ func (p *Port[T]) Send(v T) bool {
 	p.queued++
 	p.use(1)
 	p.stats.Sent++
-	p.stats.MaxUsed = max(p.stats.MaxUsed, p.used)
 	p.e.After(p.cfg.Latency, p.arrive, 0)
 	return true
 }
@@ -120,17 +125,9 @@ func (p *Port[T]) Take() (v T, ok bool) {
 
 // use changes the number of places in use.
 func (p *Port[T]) use(change int) {
-	p.usedTime += float64(p.used) * float64(p.e.now-p.since)
-	p.since = p.e.now
 	p.used += change
+	p.stats.Used.Set(p.e.now, uint64(p.used))
 }
 
-// Stats returns the statistics up to now.
-func (p *Port[T]) Stats() PortStats {
-	p.use(0)
-	s := p.stats
-	if p.e.now > p.start {
-		s.Used = p.usedTime / float64(p.e.now-p.start)
-	}
-	return s
-}
+// Stats returns the statistics, to be read or registered.
+func (p *Port[T]) Stats() *PortStats { return &p.stats }

@@ -54,23 +54,23 @@ func TestPortBackPressure(t *testing.T) {
 	require.Equal(t, uint64(5), s.Sent)
 	require.Equal(t, uint64(5), s.Taken)
 	require.Equal(t, uint64(3), s.Refused)
-	require.Equal(t, 2, s.MaxUsed)
+	require.EqualValues(t, 2, s.Used.Max())
 	// In use until the credit is back: item 0 in 0..4, 1 in 0..14, 2 in 4..24, ...
 	require.Equal(t, Time(53), e.Now())
-	require.InDelta(t, (4.+14+20+20+20)/53, s.Used, 1e-12)
+	require.InDelta(t, (4.+14+20+20+20)/53, s.Used.Mean(e.Now()), 1e-12)
 	require.Equal(t, 2, p.Free())
 }
 
-// TestNewPortUsed asks for statistics before any time has passed.
+// TestNewPortUsed asks for the use of a port that is not there from cycle 0 on.
 func TestNewPortUsed(t *testing.T) {
 	e := New()
 	require.NoError(t, e.Run(context.Background(), 7))
 	p, err := NewPort[int](e, PortConfig{Places: 2})
 	require.NoError(t, err)
 	require.True(t, p.Send(1))
-	require.Zero(t, p.Stats().Used)
+	require.Zero(t, p.Stats().Used.Area(e.Now()))
 	require.NoError(t, e.Run(context.Background(), 10))
-	require.InDelta(t, 1, p.Stats().Used, 1e-12)
+	require.EqualValues(t, 3, p.Stats().Used.Area(e.Now()))
 }
 
 // TestPortKeepsItems sends and takes at random times: everything arrives once and

@@ -1,6 +1,10 @@
 package noc
 
-import "github.com/bitsched/bitsched/tile/event"
+import (
+	"fmt"
+
+	"github.com/bitsched/bitsched/tile/event"
+)
 
 // Attached is a network inside a discrete-event engine. The network runs ahead to
 // each cycle in which a packet may be delivered and costs the engine no event while
@@ -14,12 +18,22 @@ type Attached struct {
 	epoch int64 // cycle of the engine at cycle 0 of the network
 }
 
-// Attach lets an engine run a network, which must be at cycle 0. OnDelivery is
-// called in events of the cycle of the delivery, which the Delivery gives in cycles
-// of the network; these are those of the engine if its clock stands at 0.
-func Attach(e *event.Engine, n *Network) *Attached {
+// Attach lets an engine run a network, which must be at cycle 0, as the component of a
+// name, with its counters. OnDelivery is called in events of the cycle of the delivery,
+// in the phase Deliver, or in an Inject before it; the Delivery gives cycles of the
+// network, which are those of the engine if its clock stands at 0.
+func Attach(e *event.Engine, name string, n *Network) *Attached {
 	a := &Attached{net: n, e: e, due: Never, epoch: e.Now() - n.now}
-	a.tick = e.Handle(func(now event.Time, _ uint64) {
+	c := e.Component(name)
+	c.Counters(&n.counters)
+	c.Waits(func() string {
+		if n.Idle() {
+			return ""
+		}
+		return fmt.Sprintf("the delivery of %d packets", n.counters.Injected-n.counters.Completed)
+	})
+	c.Check(n.Check)
+	a.tick = c.HandleIn(event.Deliver, func(now event.Time, _ uint64) {
 		a.due = Never
 		a.net.AdvanceTo(now - a.epoch)
 		a.schedule()
