@@ -61,6 +61,7 @@ type node struct {
 	seq        uint64
 	arg        uint64
 	handler    Handler
+	phase      Phase
 	next, prev int32 // in the list of its cycle, or the list of unused nodes; -1 = none
 	generation uint32
 	heap       int32 // place in the heap; inWheel, unused
@@ -105,7 +106,6 @@ type Engine struct {
 	overflow []far // binary heap
 	stopped  bool
 	phase    Phase // of the event that is executed
-	running  bool
 	stats    Stats
 
 	parts    []*Component
@@ -152,7 +152,8 @@ func (e *Engine) At(t Time, h Handler, arg uint64) ID {
 	if t < e.now {
 		panic(fmt.Sprintf("event: scheduled at cycle %d, which has passed at %d", t, e.now))
 	}
-	if t == e.now && e.running && e.handlers[h].phase < e.phase {
+	phase := e.handlers[h].phase
+	if t == e.now && phase < e.phase {
 		panic(fmt.Sprintf("event: scheduled in a phase of cycle %d that has passed", t))
 	}
 	i := e.free
@@ -163,7 +164,7 @@ func (e *Engine) At(t Time, h Handler, arg uint64) ID {
 		e.nodes = append(e.nodes, node{})
 	}
 	n := &e.nodes[i]
-	n.at, n.seq, n.arg, n.handler = t, e.seq, arg, h
+	n.at, n.seq, n.arg, n.handler, n.phase = t, e.seq, arg, h, phase
 	e.seq++
 	if t-e.now < Time(len(e.slots)) {
 		e.link(i)
@@ -214,7 +215,7 @@ func (e *Engine) Stop() { e.stopped = true }
 // go on.
 func (e *Engine) Run(ctx context.Context, until Time) error {
 	e.stopped = false
-	defer func() { e.running = false }()
+	defer func() { e.phase = Deliver }()
 	for left := 0; ; left-- {
 		t := e.Next()
 		if t > until || t == Forever {
@@ -227,6 +228,7 @@ func (e *Engine) Run(ctx context.Context, until Time) error {
 			left = checkEvery
 		}
 		if t != e.now {
+			e.phase = Deliver
 			e.moveTo(t)
 			if e.stopped { // by a hook
 				return nil
@@ -243,12 +245,11 @@ func (e *Engine) Run(ctx context.Context, until Time) error {
 		e.unlink(i)
 		e.release(i)
 		e.stats.Executed++
-		e.phase, e.running = p, true
+		e.phase = p
 		if len(e.hooks) > 0 {
 			e.observe(t, h.part, p, arg)
 		}
 		h.f(t, arg)
-		e.running = false
 		if e.stopped {
 			return nil
 		}
@@ -282,7 +283,7 @@ func (e *Engine) moveTo(t Time) {
 func (e *Engine) link(i int32) {
 	n := &e.nodes[i]
 	k := int(n.at) & (len(e.slots) - 1)
-	s := &e.slots[k][e.handlers[n.handler].phase]
+	s := &e.slots[k][n.phase]
 	n.next, n.prev, n.heap = -1, s.last, inWheel
 	if s.last >= 0 {
 		e.nodes[s.last].next = i
@@ -297,7 +298,7 @@ func (e *Engine) link(i int32) {
 func (e *Engine) unlink(i int32) {
 	n := &e.nodes[i]
 	k := int(n.at) & (len(e.slots) - 1)
-	s := &e.slots[k][e.handlers[n.handler].phase]
+	s := &e.slots[k][n.phase]
 	if n.prev >= 0 {
 		e.nodes[n.prev].next = n.next
 	} else {

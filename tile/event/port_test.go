@@ -123,7 +123,8 @@ func TestPortKeepsItems(t *testing.T) {
 		if s.Refused > 0 {
 			require.Positive(t, told)
 		}
-		require.LessOrEqual(t, s.Used, float64(s.MaxUsed))
+		require.LessOrEqual(t, s.Used.Mean(e.Now()), float64(s.Used.Max()))
+		require.LessOrEqual(t, s.Used.Max(), uint64(cfg.Places))
 	}
 }
 

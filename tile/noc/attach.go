@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/bitsched/bitsched/tile/event"
+	"github.com/bitsched/bitsched/tile/stats"
 )
 
 // Attached is a network inside a discrete-event engine. The network runs ahead to
@@ -18,14 +19,20 @@ type Attached struct {
 	epoch int64 // cycle of the engine at cycle 0 of the network
 }
 
-// Attach lets an engine run a network, which must be at cycle 0, as the component of a
-// name, with its counters. OnDelivery is called in events of the cycle of the delivery,
+// Attach is AttachAs with the name noc.
+func Attach(e *event.Engine, n *Network) *Attached { return AttachAs(e, "noc", n) }
+
+// AttachAs lets an engine run a network, which must be at cycle 0, as the component of
+// a name, with its counters. OnDelivery is called in events of the cycle of the delivery,
 // in the phase Deliver, or in an Inject before it; the Delivery gives cycles of the
 // network, which are those of the engine if its clock stands at 0.
-func Attach(e *event.Engine, name string, n *Network) *Attached {
+func AttachAs(e *event.Engine, name string, n *Network) *Attached {
 	a := &Attached{net: n, e: e, due: Never, epoch: e.Now() - n.now}
 	c := e.Component(name)
 	c.Counters(&n.counters)
+	e.Registry().Formula(name+".byteHops", stats.Byte, "bytes over links between routers, each counted once a link", func(s *stats.Snapshot) float64 {
+		return s.Value(name+".flitHops") * float64(n.cfg.LinkBytes)
+	})
 	c.Waits(func() string {
 		if n.Idle() {
 			return ""

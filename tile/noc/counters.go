@@ -1,36 +1,20 @@
 package noc
 
+import "fmt"
+
 // Counters are what a network has done since it was made.
 type Counters struct {
-	Cycles        uint64   // in which something could move; others were skipped
-	Injected      uint64   // packets
-	Completed     uint64   // packets that all their nodes have received
-	Delivered     uint64   // packets times nodes
-	InjectedFlits uint64   // that left their source
-	EjectedFlits  uint64   // that reached a node; a multicast counts at each
-	Links         []uint64 // flits, by router and output: east, west, north, south, node
+	Cycles        uint64 `unit:"Cycle" desc:"in which something could move; others were skipped"`
+	Injected      uint64 `desc:"packets"`
+	Completed     uint64 `desc:"packets that all their nodes have received"`
+	Delivered     uint64 `desc:"packets times nodes"`
+	InjectedFlits uint64 `desc:"flits that left their source"`
+	EjectedFlits  uint64 `desc:"flits that reached a node; a multicast counts at each"`
+	FlitHops      uint64 `desc:"flits over links between routers, each counted once a link"`
 }
 
 // Counters returns a copy of the counters.
-func (n *Network) Counters() Counters {
-	c := n.counters
-	c.Links = make([]uint64, 0, len(n.routers)*numPorts)
-	for i := range n.routers {
-		c.Links = append(c.Links, n.routers[i].links[:numPorts]...)
-	}
-	return c
-}
-
-// FlitHops are the flits that went over links between routers, each counted once
-// a link.
-func (c *Counters) FlitHops() (hops uint64) {
-	for i, f := range c.Links {
-		if i%numPorts != local {
-			hops += f
-		}
-	}
-	return hops
-}
+func (n *Network) Counters() Counters { return n.counters }
 
 // Link is a link between two routers, in one direction.
 type Link struct {
@@ -55,17 +39,7 @@ func (n *Network) Links() []Link {
 }
 
 // ByteHops are the bytes that went over links between routers times these links.
-func (n *Network) ByteHops() uint64 { return n.flitHops() * uint64(n.cfg.LinkBytes) }
-
-// flitHops is FlitHops of the counters, without copying them.
-func (n *Network) flitHops() (hops uint64) {
-	for i := range n.routers {
-		for _, f := range n.routers[i].links[:local] {
-			hops += f
-		}
-	}
-	return hops
-}
+func (n *Network) ByteHops() uint64 { return n.counters.FlitHops * uint64(n.cfg.LinkBytes) }
 
 // Utilisation is the share of cycles since cycle 0 in which the busiest link
 // between routers carried a flit, and the mean over all such links.
@@ -79,4 +53,53 @@ func (n *Network) Utilisation() (most, mean float64) {
 		mean += float64(l.Flits) / float64(n.now)
 	}
 	return most, mean / float64(max(len(links), 1))
+}
+
+// Check reports what is wrong with the state between two cycles: each place of a buffer
+// is free, on its way, or taken, and nothing but that; the links carried what is counted.
+func (n *Network) Check() error {
+	places := make([]int, len(n.out)) // by output virtual channel
+	for i := range n.out {
+		places[i] = int(n.out[i].credits)
+	}
+	for i := range n.slots {
+		s := &n.slots[i]
+		for _, c := range s.credits.items[:s.credits.n] {
+			places[c]++
+		}
+		for _, f := range s.flits.items[:s.flits.n] {
+			places[n.in[f.at.node()*n.stride+f.at.iv()].up]++
+		}
+		for _, f := range s.ejected.items[:s.ejected.n] {
+			places[f.at.node()*n.stride+f.at.iv()]++
+		}
+	}
+	for i := range n.in {
+		if q := &n.in[i]; int(q.count) > n.cfg.Depth {
+			return fmt.Errorf("noc: %d flits in a buffer of %d", q.count, n.cfg.Depth)
+		}
+		places[n.in[i].up] += int(n.in[i].count)
+	}
+	for i := range n.routers {
+		for p, to := range n.routers[i].nodes {
+			for v := range n.vcs {
+				if at := i*n.stride + p*n.vcs + v; to >= 0 && places[at] != n.cfg.Depth {
+					return fmt.Errorf("noc: router %d, output %d, virtual channel %d: %d places of a buffer of %d", i, p, v, places[at], n.cfg.Depth)
+				}
+			}
+		}
+		for v := range n.vcs {
+			if got := places[len(n.in)+i*n.vcs+v]; got != n.cfg.Depth {
+				return fmt.Errorf("noc: source %d, virtual channel %d: %d places of a buffer of %d", i, v, got, n.cfg.Depth)
+			}
+		}
+	}
+	hops := uint64(0)
+	for _, l := range n.Links() {
+		hops += l.Flits
+	}
+	if hops != n.counters.FlitHops {
+		return fmt.Errorf("noc: %d flits over links, %d counted", hops, n.counters.FlitHops)
+	}
+	return nil
 }

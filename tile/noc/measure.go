@@ -172,7 +172,7 @@ func (e Experiment) Run(ctx context.Context) (*Measurement, error) {
 	m.Interval = halfInterval(sum, count)
 	m.Accepted = float64(accepted) / float64(e.Window) / float64(e.Config.Nodes())
 	m.Busiest, _ = net.Utilisation()
-	m.FlitHops, m.ByteHops = net.flitHops(), net.ByteHops()
+	m.FlitHops, m.ByteHops = net.counters.FlitHops, net.ByteHops()
 	m.Cycles = net.Now()
 	m.Links = net.Links()
 	return &m, nil

@@ -61,7 +61,6 @@ func newFlit(id int32, k *packet, seq int) flit {
 }
 
 func (f flit) packet() int32   { return int32(f >> 32) }
-func (f flit) seq() int        { return int(f>>16) & 0xffff }
 func (f flit) tail() bool      { return f&1 != 0 }
 func (f flit) multicast() bool { return f&2 != 0 }
 func (f flit) x() int32        { return int32(f>>9) & 127 }

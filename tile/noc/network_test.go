@@ -10,6 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// seq is the low bits of the position of a flit in its packet.
+func (f flit) seq() int { return int(f>>16) & 0xffff }
+
 // randomConfig is a small mesh with odd numbers.
 func randomConfig(rng *rand.Rand, width, height int) Config {
 	return Config{
@@ -69,6 +72,7 @@ func TestNetworkIsTheNaiveModel(t *testing.T) {
 				next := n.Now() + 1 + int64(rng.IntN(4))
 				n.AdvanceTo(next)
 				slow.advanceTo(next)
+				require.NoError(t, n.Check())
 			}
 			for range 1000 {
 				if n.Idle() {
@@ -83,7 +87,7 @@ func TestNetworkIsTheNaiveModel(t *testing.T) {
 			sortDeliveries(slow.done)
 			require.Equal(t, slow.done, got)
 			c := n.Counters()
-			require.Equal(t, slow.hops, c.FlitHops())
+			require.Equal(t, slow.hops, c.FlitHops)
 			links := uint64(0)
 			for _, l := range n.Links() {
 				links += l.Flits
@@ -350,9 +354,9 @@ func TestMulticastSavesLinks(t *testing.T) {
 		drain(t, many, 100_000)
 		require.Equal(t, want, reached)
 		a, b := one.Counters(), many.Counters()
-		require.Equal(t, uint64(len(links)*p.Flits), a.FlitHops())
-		require.LessOrEqual(t, a.FlitHops(), b.FlitHops())
-		require.Equal(t, a.FlitHops()*uint64(cfg.LinkBytes), one.ByteHops())
+		require.Equal(t, uint64(len(links)*p.Flits), a.FlitHops)
+		require.LessOrEqual(t, a.FlitHops, b.FlitHops)
+		require.Equal(t, a.FlitHops*uint64(cfg.LinkBytes), one.ByteHops())
 	}
 	// A broadcast takes a link for each node but one. Single packets take 448 in a
 	// mesh of 8 x 8.
@@ -366,7 +370,7 @@ func TestMulticastSavesLinks(t *testing.T) {
 		require.NoError(t, n.Inject(Packet{Src: 0, Dsts: all, Flits: 1}))
 		drain(t, n, 1000)
 		c := n.Counters()
-		require.Equal(t, uint64(side*side-1), c.FlitHops())
+		require.Equal(t, uint64(side*side-1), c.FlitHops)
 		require.Equal(t, uint64(side*side), c.Delivered)
 		require.Equal(t, int64(5*(2*side-1)+2), n.Now())
 		for _, l := range n.Links() {

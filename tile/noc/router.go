@@ -288,6 +288,7 @@ func (n *Network) connect(node int, r *router, iv, o int) {
 		n.leaving.ejected.put(flitArrival{f, place(node<<6 + local*n.vcs + int(q.vc))})
 	} else {
 		n.leaving.flits.put(flitArrival{f, out.down})
+		n.counters.FlitHops++
 	}
 	n.returning.credits.put(q.up)
 	n.pending += 2
@@ -340,6 +341,7 @@ func (n *Network) forwardBranch(node int, r *router, iv, o int) {
 		n.leaving.ejected.put(flitArrival{f, place(node<<6 + o*n.vcs + v)})
 	} else {
 		n.leaving.flits.put(flitArrival{f, out.down})
+		n.counters.FlitHops++
 	}
 	if out.credits--; out.credits == 0 {
 		r.unwant(o, iv)
