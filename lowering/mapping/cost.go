@@ -458,28 +458,6 @@ type summer struct {
 	drainPart    Part
 }
 
-// each calls f with every pair of steps around an iteration of a nest of total
-// iterations, and how often the pair occurs.
-func (t *summer) each(n *nest, total int64, f func(t *summer, prev, next int, count int64)) {
-	if n.n == 0 {
-		f(t, ends, ends, 1)
-		return
-	}
-	last := n.n - 1
-	if n.count[last] > 2 {
-		f(t, last, last, (n.count[last]-2)*(total/n.count[last]))
-	}
-	f(t, ends, last, 1)
-	f(t, last, ends, 1)
-	outer := int64(1)
-	for j := range last {
-		count := (n.count[j] - 1) * outer
-		f(t, j, last, count)
-		f(t, last, j, count)
-		outer *= n.count[j]
-	}
-}
-
 func (t *summer) add(part Part, count, cycles int64) { t.c.Parts[part] += count * cycles }
 
 // writes adds the cycles of units that take operands, and returns one phase's.
@@ -561,7 +539,25 @@ func (t *summer) sum() {
 	if t.p.bankWrite > 0 {
 		t.add(Program, 1, t.p.bankWrite)
 	}
-	t.each(t.tiles, t.nt, (*summer).tile)
+	n := t.tiles
+	if n.n == 0 {
+		t.tile(ends, ends, 1)
+		return
+	}
+	// Every pair of steps around a tile, with how often it occurs.
+	last := n.n - 1
+	if n.count[last] > 2 {
+		t.tile(last, last, (n.count[last]-2)*(t.nt/n.count[last]))
+	}
+	t.tile(ends, last, 1)
+	t.tile(last, ends, 1)
+	outer := int64(1)
+	for j := range last {
+		count := (n.count[j] - 1) * outer
+		t.tile(j, last, count)
+		t.tile(last, j, count)
+		outer *= n.count[j]
+	}
 }
 
 // startMask is the operands that the first tile loads into units: static ones that
