@@ -16,11 +16,32 @@ func (bitsched) Doc() string {
 }
 
 func (bitsched) Search(ctx context.Context, q *mapping.Problem, o Options) (*Result, error) {
-	return chains(ctx, q, o, 4, func(r *run, i int) {
+	v := newMoves(q)
+	small := o.Score == nil && v.treeSize() <= maxTree
+	first := o
+	if small {
+		first.Evals = max(4, o.evals()/5) // something to cut the tree with
+	}
+	res, err := chains(ctx, q, first, 4, func(r *run, i int) {
 		d := &descent{run: r, v: newMoves(q)}
 		d.search(i)
 	})
+	if err != nil || !small || res.Proved || res.Stopped {
+		return res, err
+	}
+	r := newRun(ctx, q, o, o.evals()-res.Evaluations, 0)
+	r.res = *res
+	r.res.Proved = r.empty(v, maxNodes)
+	if !r.res.Proved && r.left > 0 && ctx.Err() == nil {
+		// Too large after all: what is left goes to descents from the best.
+		d := &descent{run: r, v: v}
+		d.from(r.res.Mapping, r.res.Score)
+	}
+	return r.finish()
 }
+
+// maxTree is the greatest estimate of sizes for which the tree is walked.
+const maxTree = 2e7
 
 // descent goes from a mapping to better neighbours, and on from a disturbed best.
 type descent struct {
@@ -29,9 +50,14 @@ type descent struct {
 }
 
 func (d *descent) search(chain int) {
-	var best mapping.Mapping
-	score := illegal
 	starts := d.starts()
+	d.climb(chain, starts, mapping.Mapping{}, illegal)
+}
+
+// from goes on from a mapping.
+func (d *descent) from(m mapping.Mapping, s int64) { d.climb(0, nil, m, s) }
+
+func (d *descent) climb(chain int, starts []mapping.Mapping, best mapping.Mapping, score int64) {
 	for i := chain; !d.over(); i += 4 {
 		var m mapping.Mapping
 		s := illegal

@@ -54,3 +54,26 @@ func TestCanonical(t *testing.T) {
 		}
 	}
 }
+
+// spaces are small enough for every mapping to be priced.
+var spaces = []struct{ work, platform string }{
+	{"gemm:M=3,K=5,N=2", "logic-sram"},
+	{"gemm:M=3,K=4,N=3", "logic-dram"},
+	{"conv:N=1,K=2,W=3,C=2,S=3", "mvm-reram"},
+	{"gemm:M=4,K=7,N=3", "mvm-reram"},
+	{"conv:N=1,K=3,W=5,C=2,S=3", "pnm-hbm"},
+	{"gemm:M=5,K=6,N=4", "pnm-hbm"},
+}
+
+func TestExactEqualsExhaustive(t *testing.T) {
+	for _, s := range spaces {
+		q := problem(t, s.work, s.platform)
+		want, err := exhaustive{}.Search(context.Background(), q, Options{})
+		require.NoError(t, err)
+		got, err := bitsched{}.Search(context.Background(), q, Options{Seed: 1})
+		require.NoError(t, err)
+		t.Logf("%s on %s: space %.0f legal %d, optimum %d, bitsched %d after %d (bounded %d) proved %v", s.work, s.platform, q.SpaceSize(), want.Evaluations, want.Score, got.Score, got.Evaluations, got.Bounded, got.Proved)
+		require.Equal(t, want.Score, got.Score, s.work)
+		require.True(t, got.Proved, s.work)
+	}
+}

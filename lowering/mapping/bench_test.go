@@ -1,0 +1,101 @@
+package mapping
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/bitsched/bitsched/lowering/mapping/dnn"
+	"github.com/bitsched/bitsched/lowering/mapping/platform"
+)
+
+func benchProblem(b *testing.B, work, name string) *Problem {
+	o, err := dnn.Parse(work, dnn.DefaultBits)
+	if err != nil {
+		b.Fatal(err)
+	}
+	p, err := platform.Load(name)
+	if err != nil {
+		b.Fatal(err)
+	}
+	q, err := New(context.Background(), o, p, Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return q
+}
+
+// BenchmarkEvaluate prices random legal mappings in closed form.
+func BenchmarkEvaluate(b *testing.B) {
+	for _, name := range platform.Names() {
+		b.Run(name, func(b *testing.B) {
+			q := benchProblem(b, "table4/C10", name)
+			r := rand.New(rand.NewPCG(1, 1))
+			var ms []Mapping
+			for range 256 {
+				if m, ok := q.Random(r, 100); ok {
+					ms = append(ms, m)
+				}
+			}
+			var c Cost
+			b.ReportAllocs()
+			b.ResetTimer()
+			for i := range b.N {
+				if q.Cost(&ms[i%len(ms)], &c) != Legal {
+					b.Fatal("illegal")
+				}
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "evaluations/s")
+		})
+	}
+}
+
+// BenchmarkClock clocks the commands of mappings one by one.
+func BenchmarkClock(b *testing.B) {
+	for _, name := range platform.Names() {
+		b.Run(name, func(b *testing.B) {
+			q := benchProblem(b, "table4/C10", name)
+			r := rand.New(rand.NewPCG(1, 1))
+			var ms []Mapping
+			for len(ms) < 4 {
+				var c Cost
+				if m, ok := q.Random(r, 100); ok && q.Cost(&m, &c) == Legal && c.Waves < 20000 {
+					ms = append(ms, m)
+				}
+			}
+			b.ResetTimer()
+			for i := range b.N {
+				if _, err := q.Clock(context.Background(), &ms[i%len(ms)]); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "mappings/s")
+		})
+	}
+}
+
+// BenchmarkExecute executes a layer at gate fidelity, or by the exact executors.
+func BenchmarkExecute(b *testing.B) {
+	for _, name := range platform.Names() {
+		b.Run(name, func(b *testing.B) {
+			q := benchProblem(b, "conv:N=1,K=64,H=14,W=14,C=64,R=3,S=3", name)
+			r := rand.New(rand.NewPCG(1, 1))
+			var best Mapping
+			var c Cost
+			least := int64(1) << 62
+			for range 300 {
+				if m, ok := q.Random(r, 100); ok && q.Cost(&m, &c) == Legal && c.Cycles < least {
+					best, least = m, c.Cycles
+				}
+			}
+			v := randomValues(q.Op, r)
+			b.ResetTimer()
+			for range b.N {
+				if _, err := q.Execute(context.Background(), &best, ExecuteOptions{Threads: 1}, v...); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(q.Op.MACs())*float64(b.N)/b.Elapsed().Seconds(), "MAC/s")
+		})
+	}
+}

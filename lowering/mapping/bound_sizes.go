@@ -1,0 +1,175 @@
+package mapping
+
+import "github.com/bitsched/bitsched/lowering/mapping/platform"
+
+// SizesBound returns cycles below which no mapping with the factors of m in dimensions
+// and levels can be, whatever goes round in waves or tiles, in which order and with
+// which flags; or the rule that all of them break.
+func (q *Problem) SizesBound(m *Mapping) (int64, Violation) {
+	x := *m
+	for l := range q.loops {
+		x.Factor[SlotTile][l] = 1
+		x.Factor[SlotWave][l] = uint32(ceilDiv(int64(q.extent[l]), x.Below(l, SlotWave)))
+	}
+	x.Double, x.DoubleTile, x.Keep = false, false, [3]bool{}
+	var s shape
+	var p price
+	if v := q.shape(&x, &s); v != Legal {
+		return 0, v
+	}
+	if v := q.price(&s, &p); v != Legal {
+		return 0, v
+	}
+	through := [3]int64{p.load[Src1][q.levels], p.load[Src2][q.levels], p.drain[q.levels]}
+	// The first operands come from off-chip memory and the last results go there, whether
+	// the buffer keeps them or not.
+	if q.buffer > 0 {
+		p.drain[q.levels] = bytesOf(q.tensors[Dst].elements(&s.tile[q.levels-1]), int64(q.outBits))
+		through[Dst] = p.drain[q.levels]
+	}
+	b := q.times(&s, &p)
+	start, _ := q.loadTime(&p, b.startMask)
+	drain, _ := q.drainTime(&p)
+	least := b.unit + start + drain
+	p.load[Src1][q.levels], p.load[Src2][q.levels] = 0, 0
+	least = max(least, b.links(q, &p))
+	if q.buffer > 0 {
+		bytes := min(bytesOf(q.touched(Dst), int64(q.outBits)), b.times[Dst]*through[Dst])
+		for o := range 2 {
+			t := m.Tensor(o)
+			if !q.tensors[t].static || q.Options.Cold {
+				bytes += min(bytesOf(q.touched(t), q.tensors[t].bits), b.times[o]*through[o])
+			}
+		}
+		least = max(least, ceilDiv(bytes*1000, q.offMilli))
+	}
+	return least, Legal
+}
+
+// ScheduleBound is SizesBound with the factors of waves and tiles and the flags given:
+// only orders are open.
+func (q *Problem) ScheduleBound(m *Mapping) (int64, Violation) {
+	var s shape
+	var p price
+	if v := q.shape(m, &s); v != Legal {
+		return 0, v
+	}
+	if v := q.price(&s, &p); v != Legal {
+		return 0, v
+	}
+	b := q.times(&s, &p)
+	drain, _ := q.drainTime(&p)
+	least := b.unit
+	start, _ := q.loadTime(&p, b.startMask)
+	if m.Double {
+		least += start + drain
+		least = max(least, b.links(q, &p))
+	} else {
+		least += max(b.links(q, &p)+b.latencies(q), start) + b.times[Dst]*drain
+	}
+	if q.buffer == 0 {
+		return least, Legal
+	}
+	first, all, events := int64(0), int64(0), int64(0)
+	for o := range 2 {
+		x := &q.tensors[m.Tensor(o)]
+		n := int64(1)
+		for l := range q.loops {
+			if x.indexed>>l&1 == 1 {
+				n *= int64(m.Factor[SlotTile][l])
+			}
+		}
+		if x.static && !q.Options.Cold && n == 1 || !m.Keep[o] {
+			continue
+		}
+		events = max(events, n)
+		first += p.tileLoad[o]
+		all += n * p.tileLoad[o]
+	}
+	out := int64(1)
+	for l := range q.loops {
+		if q.tensors[Dst].indexed>>l&1 == 1 {
+			out *= int64(m.Factor[SlotTile][l])
+		}
+	}
+	if m.DoubleTile && s.tileLoop != 0 {
+		least += q.offTime(first) + q.offTime(p.tileDrain)
+		return max(least, ceilDiv((all+out*p.tileDrain)*1000, q.offMilli)), Legal
+	}
+	if !m.Keep[Dst] {
+		out = 0
+	}
+	return least + ceilDiv(all*1000, q.offMilli) + events*q.offLatency + out*q.offTime(p.tileDrain), Legal
+}
+
+// counted is how often things happen at least.
+type counted struct {
+	unit      int64    // cycles of a unit
+	times     [3]int64 // that an operand is taken, or a result leaves
+	startMask uint8
+}
+
+func (q *Problem) times(s *shape, p *price) counted {
+	b := counted{startMask: 3}
+	waves := int64(1)
+	for l := range q.loops {
+		waves *= int64(s.m.Factor[SlotWave][l]) * int64(s.m.Factor[SlotTile][l])
+	}
+	var unit, finish int64
+	for i := range NumParts {
+		unit += p.unit[i]
+		finish += p.finish[i]
+	}
+	b.unit = p.bankWrite + waves*unit
+	for o := range 3 {
+		x := &q.tensors[s.m.Tensor(o)]
+		n := int64(1)
+		for l := range q.loops {
+			if x.indexed>>l&1 == 1 {
+				n *= int64(s.m.Factor[SlotWave][l]) * int64(s.m.Factor[SlotTile][l])
+			}
+		}
+		if o < Dst && n == 1 && x.static && !q.Options.Cold {
+			n = 0
+			b.startMask &^= 1 << o
+		}
+		b.times[o] = n
+		b.unit += n * p.write[o]
+	}
+	b.unit += b.times[Dst] * finish
+	return b
+}
+
+// links returns the cycles of all loads on the slowest link.
+func (b *counted) links(q *Problem, p *price) int64 {
+	if q.Platform.Executor == platform.SIMDExecutor {
+		return 0
+	}
+	least := int64(0)
+	for i := range q.levels {
+		least = max(least, ceilDiv((b.times[Src1]*p.load[Src1][i]+b.times[Src2]*p.load[Src2][i])*1000, q.milli[i]))
+	}
+	if q.buffer > 0 {
+		least = max(least, ceilDiv((b.times[Src1]*p.load[Src1][q.levels]+b.times[Src2]*p.load[Src2][q.levels])*1000, q.offMilli))
+	}
+	return least
+}
+
+// latencies are those of the loads that do not overlap.
+func (b *counted) latencies(q *Problem) int64 {
+	if q.Platform.Executor == platform.SIMDExecutor {
+		return 0
+	}
+	n := int64(0)
+	for i := range q.levels {
+		n += q.latency[i]
+	}
+	return n * max(b.times[Src1], b.times[Src2])
+}
+
+func (q *Problem) drainTime(p *price) (int64, Part) {
+	if q.Platform.Executor == platform.SIMDExecutor {
+		return 0, Drain
+	}
+	return q.linkTime(&p.drain, true)
+}
