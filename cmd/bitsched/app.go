@@ -245,7 +245,7 @@ func (a *app) groups() []commandGroup {
 		{"Kernels", []*cobra.Command{a.tdfgCommand(), a.lowerCommand(), a.runCommand(), a.tilesizeCommand()}},
 		{"Machines", []*cobra.Command{a.machineCommand(), a.nocCommand()}},
 		{"Sparse", []*cobra.Command{a.sparseCommand()}},
-		{"Networks", []*cobra.Command{a.layersCommand(), a.platformCommand(), a.mapCommand(), a.mapcheckCommand()}},
+		{"Networks", []*cobra.Command{a.layersCommand(), a.platformCommand(), a.mapCommand(), a.mapcheckCommand(), a.mapstudyCommand()}},
 		{"Studies", []*cobra.Command{a.reproduceCommand(), a.sweepCommand()}},
 	}
 }

@@ -33,3 +33,22 @@ func (p *progressLine) planning(m plan.Progress) {
 	}
 	fmt.Fprintf(p.w, "\r\033[K%s", string(line))
 }
+
+// studying shows how a study gets on.
+func (p *progressLine) studying(what string, done, total int) {
+	if !p.terminal {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.now()
+	if now.Sub(p.last) < 100*time.Millisecond {
+		return
+	}
+	p.last, p.shown = now, true
+	line := []rune(fmt.Sprintf("%5.1f s  %s %d/%d", now.Sub(p.start).Seconds(), what, done, total))
+	if p.width > 0 && len(line) >= p.width {
+		line = line[:p.width-1]
+	}
+	fmt.Fprintf(p.w, "\r\033[K%s", string(line))
+}

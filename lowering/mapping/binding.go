@@ -54,7 +54,8 @@ type BindingOptions struct {
 func (q *Problem) Bindings(function int, o BindingOptions, f func(Binding) bool) {
 	info := &q.functions[function]
 	for swap := range 2 {
-		if !info.ok[swap] {
+		// Sources that are indexed alike take the same loops either way: one binding.
+		if !info.ok[swap] || swap == 1 && info.indexes[Src1] == info.indexes[Src2] {
 			continue
 		}
 		var legal [3]uint16

@@ -57,12 +57,11 @@ func TestCanonical(t *testing.T) {
 
 // spaces are small enough for every mapping to be priced.
 var spaces = []struct{ work, platform string }{
-	{"gemm:M=3,K=5,N=2", "logic-sram"},
+	{"gemm:M=2,K=5,N=2", "logic-sram"},
 	{"gemm:M=3,K=4,N=3", "logic-dram"},
-	{"conv:N=1,K=2,W=3,C=2,S=3", "mvm-reram"},
-	{"gemm:M=4,K=7,N=3", "mvm-reram"},
-	{"conv:N=1,K=3,W=5,C=2,S=3", "pnm-hbm"},
-	{"gemm:M=5,K=6,N=4", "pnm-hbm"},
+	{"conv:N=1,K=2,W=3,C=2,S=1", "mvm-reram"},
+	{"conv:N=1,K=3,W=3,C=2,S=2", "pnm-hbm"},
+	{"gemm:M=3,K=6,N=4", "pnm-hbm"},
 }
 
 func TestExactEqualsExhaustive(t *testing.T) {

@@ -1,0 +1,199 @@
+package mapstudy
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/bitsched/bitsched/lowering/mapping"
+	"github.com/bitsched/bitsched/lowering/mapping/dnn"
+	"github.com/bitsched/bitsched/lowering/mapping/plan"
+	"github.com/bitsched/bitsched/lowering/mapping/platform"
+)
+
+// WrongBinding is the reason with which the wrong binding of Fig. 4 is refused: weights
+// on the crossbar, and loop H in the dimension of its columns.
+func WrongBinding(ctx context.Context) (string, error) {
+	p, err := platform.Load("mvm-reram")
+	if err != nil {
+		return "", err
+	}
+	op := dnn.Table4Operators(dnn.DefaultBits)[1]
+	q, err := mapping.New(ctx, op, p, mapping.Options{Paper: true})
+	if err != nil {
+		return "", err
+	}
+	r := q.Refuse(0, 0, op.Loop("H"), true)
+	if r == nil {
+		return "", fmt.Errorf("mapstudy: the wrong binding of Fig. 4 is taken for legal")
+	}
+	return r.Error(), nil
+}
+
+// Summary is what races come to.
+type Summary struct {
+	Races      int     `json:"races"`
+	NotWorse   int     `json:"not_worse_than_ares_best"`
+	Better     int     `json:"better_than_ares_best"`
+	NotFaster5 int     `json:"ares_50000_not_faster"`
+	GeoMean    float64 `json:"geometric_mean_ares_over_bitsched"`
+	Proved     int     `json:"proved"`
+}
+
+// Summarise counts.
+func Summarise(races []Race) Summary {
+	s := Summary{Races: len(races)}
+	logs := 0.0
+	for _, r := range races {
+		if r.Bitsched <= r.Best["ares"] {
+			s.NotWorse++
+		}
+		if r.Bitsched < r.Best["ares"] {
+			s.Better++
+		}
+		if r.ARES5 >= r.Bitsched {
+			s.NotFaster5++
+		}
+		if r.Proved {
+			s.Proved++
+		}
+		logs += math.Log(r.Mean["ares"] / float64(r.Bitsched))
+	}
+	s.GeoMean = math.Exp(logs / float64(max(1, len(races))))
+	return s
+}
+
+// NetworkBar is a network of figure 6 on a platform.
+type NetworkBar struct {
+	Network   string  `json:"network"`
+	Platform  string  `json:"platform"`
+	Baseline  int64   `json:"baseline_cycles"`
+	Cycles    int64   `json:"cycles"`
+	Bound     int64   `json:"bound_cycles"`
+	Reduction float64 `json:"reduction_percent"`
+}
+
+// NetworkMean is what a platform's networks come to, with the statistic that the
+// paper's sentence names.
+type NetworkMean struct {
+	Platform  string  `json:"platform"`
+	Mean      float64 `json:"mean_percent"`
+	Most      float64 `json:"most_percent"`
+	Paper     float64 `json:"paper_percent"`
+	Statistic string  `json:"statistic"`
+}
+
+// Fig6Networks are the networks of the figure, and VGG-16 and ResNet-18, which the text names.
+var Fig6Networks = []string{"resnet18", "resnet50", "resnext50", "vgg16", "mobilenet", "googlenet", "densenet121", "bert-base"}
+
+// Fig6 maps whole networks, layer after layer; on crossbars in segments of layer
+// pipelines.
+func Fig6(ctx context.Context, o Options) ([]NetworkBar, []NetworkMean, error) {
+	names := o.platforms()
+	bars := make([]NetworkBar, len(names)*len(Fig6Networks))
+	err := o.each(ctx, len(bars), func(i int) string { return names[i/len(Fig6Networks)] + " " + Fig6Networks[i%len(Fig6Networks)] }, func(i int) error {
+		p, err := platform.Load(names[i/len(Fig6Networks)])
+		if err != nil {
+			return err
+		}
+		net, err := dnn.Build(Fig6Networks[i%len(Fig6Networks)], 1, dnn.DefaultBits)
+		if err != nil {
+			return err
+		}
+		rep, err := plan.Map(ctx, ctx, net, p, plan.Options{Evals: o.Evals, Seed: o.Seed, Threads: 1, Execute: "none", Cold: p.Executor == platform.ArrayExecutor})
+		if err != nil {
+			return err
+		}
+		b := NetworkBar{Network: net.Name, Platform: p.Name, Baseline: rep.Baseline, Cycles: rep.Cycles, Bound: rep.Bound}
+		if b.Baseline > 0 {
+			b.Reduction = 100 * (1 - float64(b.Cycles)/float64(b.Baseline))
+		}
+		bars[i] = b
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	var means []NetworkMean
+	for k, name := range names {
+		m := NetworkMean{Platform: name, Paper: PaperNetworks[name], Statistic: "the paper's is the most of all networks"}
+		if name == "pnm-hbm" {
+			m.Statistic = "the paper's is the mean"
+		}
+		for _, b := range bars[k*len(Fig6Networks) : (k+1)*len(Fig6Networks)] {
+			m.Mean += b.Reduction / float64(len(Fig6Networks))
+			m.Most = max(m.Most, b.Reduction)
+		}
+		means = append(means, m)
+	}
+	return bars, means, nil
+}
+
+// Sentence is a claim of the paper, tested on breakdowns.
+type Sentence struct {
+	Sentence string `json:"sentence"`
+	Holds    bool   `json:"holds"`
+	Figures  string `json:"figures"`
+}
+
+// Why tests the paper's reasons for its improvements (VI-B to D) on the bars of figure 5.
+func Why(bars []Bar) []Sentence {
+	share := func(platform string, pick func(b *Bar) bool, parts ...mapping.Part) float64 {
+		sum, n := 0.0, 0
+		for i := range bars {
+			b := &bars[i]
+			if b.Platform != platform || b.Operator[0] != 'C' || !pick(b) {
+				continue
+			}
+			for _, p := range parts {
+				sum += float64(b.Cost.Parts[p]) / float64(b.Cost.Cycles)
+			}
+			n++
+		}
+		return 100 * sum / float64(max(1, n))
+	}
+	large := func(b *Bar) bool { return b.Operator == "C0" || b.Operator == "C1" || b.Operator == "C2" }
+	small := func(b *Bar) bool { return b.Operator == "C9" || b.Operator == "C10" }
+	moves := []mapping.Part{mapping.OffChip, mapping.Distribute, mapping.Drain, mapping.Transpose, mapping.Program}
+	var out []Sentence
+	add := func(text string, holds bool, format string, args ...any) {
+		out = append(out, Sentence{text, holds, fmt.Sprintf(format, args...)})
+	}
+	for _, p := range []string{"logic-sram", "logic-dram"} {
+		l, s := share(p, large, moves...), share(p, small, moves...)
+		add(p+": transfers dominate where maps are large", l > 50, "transfers %.1f %% of the cycles of C0 to C2, %.1f %% of C9 and C10", l, s)
+		base, ours := 0.0, 0.0
+		for i := range bars {
+			if b := &bars[i]; b.Platform == p && small(b) {
+				base += float64(b.Base.Units)
+				ours += float64(b.Cost.Units)
+			}
+		}
+		add(p+": parallelism decides where maps are small", ours >= base, "units of C9 and C10: %.0f, template %.0f", ours/2, base/2)
+	}
+	less, n := 0, 0
+	var units, baseUnits float64
+	for i := range bars {
+		if b := &bars[i]; b.Platform == "mvm-reram" {
+			n++
+			units += float64(b.Cost.Units)
+			baseUnits += float64(b.Base.Units)
+			if b.Cost.Parts[mapping.Compute] < b.Base.Parts[mapping.Compute] {
+				less++
+			}
+		}
+	}
+	add("mvm-reram: copies of the kernel give parallelism", n > 0 && units > baseUnits && less*2 > n, "crossbars %.0f in the mean, template %.0f; fewer cycles of products on %d of %d operators", units/float64(max(1, n)), baseUnits/float64(max(1, n)), less, n)
+	var rowBase, rowOurs float64
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for i := range bars {
+		if b := &bars[i]; b.Platform == "pnm-hbm" && b.Operator[0] == 'C' {
+			rowBase += float64(b.Base.Parts[mapping.Idle] + b.Base.Parts[mapping.Distribute])
+			rowOurs += float64(b.Cost.Parts[mapping.Idle] + b.Cost.Parts[mapping.Distribute])
+			lo, hi = min(lo, b.Reduction), max(hi, b.Reduction)
+		}
+	}
+	add("pnm-hbm: the improvement is mainly reuse in registers", rowOurs < rowBase, "cycles for rows and registers %.0f, template %.0f", rowOurs, rowBase)
+	add("pnm-hbm: the spread between layers is small", hi-lo < 20, "improvements of %.1f to %.1f %%", lo, hi)
+	return out
+}

@@ -1,0 +1,59 @@
+package mapstudy
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/bitsched/bitsched/lowering/mapping/dnn"
+	"github.com/bitsched/bitsched/lowering/mapping/platform"
+)
+
+// Figures derived by hand from the rules of section V-B, not by this code.
+func TestBindingsOfThePaper(t *testing.T) {
+	ops := dnn.Table4Operators(dnn.DefaultBits)
+	rows, err := Bindings(context.Background(), PaperPlatforms, ops, true)
+	require.NoError(t, err)
+	sized := map[string]int64{"C1": 1472, "C2": 448, "C4": 416, "C5": 1248, "C6": 816, "C8": 816, "C9": 360, "C10": 360, "G1": 96}
+	for _, c := range rows {
+		conv := c.Operator[0] == 'C'
+		want := map[string]int64{"mvm": 56, "bulk": 180, "lane": 56, "lane2": 105}[c.Function]
+		switch {
+		case !conv && c.Function == "mvm":
+			want = 2
+		case !conv:
+			continue
+		case c.MayBeEmpty != "":
+			want = 405
+		}
+		require.Equal(t, want, c.Total, "%s %s", c.Operator, c.Function)
+		if conv && c.Function == "mvm" {
+			require.Equal(t, int64(7), c.InOrder)
+			require.Equal(t, int64(49), c.Swapped)
+		}
+		if w, ok := sized[c.Operator]; ok && c.Platform == "mvm-reram" {
+			require.Equal(t, w, c.Sized, c.Operator)
+		}
+	}
+}
+
+func TestWrongBindingOfFig4IsRefused(t *testing.T) {
+	msg, err := WrongBinding(context.Background())
+	require.NoError(t, err)
+	require.Contains(t, msg, "B2")
+	require.Contains(t, msg, "F[0,0,0,0] against F[0,0,1,0]")
+}
+
+func TestComputeOnlySteps(t *testing.T) {
+	p, err := platform.Load("mvm-reram")
+	require.NoError(t, err)
+	rows, mean, err := ComputeOnly(p, dnn.Table4Operators(dnn.DefaultBits))
+	require.NoError(t, err)
+	want := [][4]int64{{98, 4, 50176, 784}, {18, 10, 12544, 502}, {2, 2, 12544, 98}, {36, 20, 3136, 262}, {4, 4, 3136, 49}, {36, 36, 3136, 448},
+		{72, 72, 784, 262}, {16, 16, 784, 49}, {144, 144, 784, 784}, {288, 288, 392, 392}, {576, 576, 588, 588}}
+	for i, r := range rows {
+		require.Equal(t, want[i], [4]int64{r.Baseline, r.Im2col, r.Before, r.After}, r.Operator)
+	}
+	require.InDelta(t, 66.34, mean, 0.01)
+}
