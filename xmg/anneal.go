@@ -18,6 +18,8 @@ type AnnealOptions struct {
 	// Progress is called now and then from the calling goroutine; may be nil.
 	// It counts the work in millions.
 	Progress func(Progress)
+
+	wide bool // the circuit is wide, see isWide
 }
 
 const (

@@ -14,6 +14,7 @@ type guidedSearch struct {
 	w, proved, best resubWindow
 	graph           *Graph // of proved
 	patterns        []uint64
+	kept            int // words that no witness takes
 	next            int // pattern that the next witness takes
 	batch           int
 }
@@ -29,6 +30,9 @@ const (
 	proofWork      = 20_000_000
 	// proofCost is what a unit of work of a proof is in units of the search.
 	proofCost = 1
+	// changelessWork is the work for a gate after which a circuit that no change was
+	// found of, not even one that gains nothing, is left alone.
+	changelessWork = 40_000
 )
 
 // reset prepares for a circuit of some inputs.
@@ -37,7 +41,8 @@ func (s *guidedSearch) reset(inputs int) {
 	for i := range s.patterns {
 		s.patterns[i] = s.randomWord(i % guidedWords)
 	}
-	s.next = 64 * keptWords
+	s.kept = keptWords
+	s.next = 64 * s.kept
 	s.batch = 4
 }
 
@@ -49,11 +54,15 @@ func (s *guidedSearch) run(w *resubWindow, slack int, work, idle int64) {
 	a := &s.local
 	work += a.s.work
 	last := a.s.work
+	if s.opt.wide {
+		s.walk()
+	}
 	for a.s.work < min(work, last+idle) && s.proved.gates() > 0 && !a.ended() {
 		s.load()
 		made := 0
 		stop := a.s.work + 200_000_000
-		for made < s.batch && a.s.work < min(work, stop) && s.w.gates() > 0 && !a.ended() {
+		none := a.s.work + changelessWork*int64(s.w.gates())
+		for made < s.batch && a.s.work < min(work, stop) && s.w.gates() > 0 && !a.ended() && (made > 0 || a.s.work < none) {
 			if a.step(&s.w, s.best.gates()+slack) {
 				made++
 				if s.w.gates() < s.best.gates() {
@@ -77,6 +86,36 @@ func (s *guidedSearch) run(w *resubWindow, slack int, work, idle int64) {
 		}
 	}
 	w.copyFrom(&s.best)
+}
+
+// walk takes patterns in which one input differs from all others where most of the
+// patterns there are leave many gates constant, as in wide ANDs.
+func (s *guidedSearch) walk() {
+	s.load()
+	w := &s.w
+	constant := 0
+	for id := w.first(); id < len(w.nodes); id++ {
+		row, changes := w.row(id), false
+		for _, x := range row {
+			changes = changes || x != row[0] || x != 0 && x != ^uint64(0)
+		}
+		if !changes {
+			constant++
+		}
+	}
+	if constant < w.gates()/32+4 {
+		return
+	}
+	in := make([]uint64, w.inputs)
+	words := min((w.inputs+31)/32, guidedWords/2)
+	for k := range words {
+		walkingWord(in, k, words)
+		for i, x := range in {
+			s.patterns[i*guidedWords+s.kept+k] = x
+		}
+	}
+	s.kept += words
+	s.next = 64 * s.kept
 }
 
 // randomWord returns values of an input for word k: of several densities, since
@@ -110,7 +149,9 @@ func (s *guidedSearch) load() {
 // prove makes w proved if it equals what was; if not, it learns from that.
 func (s *guidedSearch) prove() bool {
 	g := s.w.plain()
-	e, err := Equivalent(s.local.ctx, s.graph, g, EquivalenceOptions{Conflicts: proofConflicts, Work: proofWork})
+	effort := defaultEffort
+	effort.noWalk = !s.opt.wide // other circuits have few gates that need them
+	e, err := Equivalent(s.local.ctx, s.graph, g, EquivalenceOptions{Conflicts: proofConflicts, Work: proofWork, effort: effort})
 	s.local.s.work += e.Stats.Work * proofCost
 	if err != nil {
 		return false
@@ -162,7 +203,7 @@ func (s *guidedSearch) learn(g *Graph, witness []bool) {
 			}
 		}
 		if s.next++; s.next == 64*guidedWords {
-			s.next = 64 * keptWords
+			s.next = 64 * s.kept
 		}
 	}
 }

@@ -55,6 +55,7 @@ type fraig struct {
 type sweepEffort struct {
 	conflicts   int64 // of a SAT query
 	noSAT       bool
+	noWalk      bool  // no patterns that walk, see walk
 	cones       []int // gates of the cones that SAT looks at, one after the other
 	candidates  int   // earlier nodes that a node is compared with
 	exactInputs int   // up to so many inputs all patterns are simulated
@@ -136,8 +137,59 @@ func (s *fraig) simulateFirst() error {
 		}
 		s.classes.refine(s.value)
 	}
+	if !s.exact && !s.effort.noWalk {
+		if err := s.walk(in); err != nil || s.ended {
+			return err
+		}
+	}
 	s.relink(0)
 	return nil
+}
+
+// walkWork bounds the words of patterns that walk, times the nodes.
+const walkWork = 100_000_000
+
+// walk goes on where many nodes still look alike, as in wide ANDs and ORs, which are
+// hardly ever anything but constant: one input differs from all others, and each in
+// turn, or some in even distances where there are too many.
+func (s *fraig) walk(in []uint64) error {
+	if len(s.classes.members) <= len(s.g.nodes)/32+16 {
+		return nil
+	}
+	words := min((len(in)+31)/32, walkWork/len(s.g.nodes))
+	for k := range words {
+		if len(s.classes.members) == 0 {
+			return nil
+		}
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
+		walkingWord(in, k, words)
+		s.simulate()
+		if s.ended {
+			return nil
+		}
+		s.classes.refine(s.value)
+	}
+	return nil
+}
+
+// walkingWord makes word k of so many of patterns in which one input differs from all
+// others: 0 where they are 1, and then 1 where they are 0.
+func walkingWord(in []uint64, k, words int) {
+	const low = 1<<32 - 1
+	for i := range in {
+		in[i] = low
+	}
+	for b := range 32 {
+		i := 32*k + b
+		if 32*words < len(in) {
+			i = int(int64(i) * int64(len(in)) / int64(32*words))
+		}
+		if i < len(in) {
+			in[i] ^= 1<<b | 1<<(b+32)
+		}
+	}
 }
 
 // pattern makes 64 input patterns: all 0 and all 1 and then random ones, of some

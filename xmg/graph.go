@@ -353,6 +353,16 @@ func (g *Graph) Counts() (maj, xor int) {
 	return maj, g.NumGates() - maj
 }
 
+// CountAnd returns how many of the MAJ gates have a constant fanin: ANDs and ORs.
+func (g *Graph) CountAnd() (and int) {
+	for _, f := range g.nodes[g.FirstGate():] {
+		if f[0] < f[1] && f[0]>>1 == 0 {
+			and++
+		}
+	}
+	return and
+}
+
 // Check reports the first broken invariant, or nil. It takes no memory: the
 // hash table tells whether a gate is there twice.
 func (g *Graph) Check() error {

@@ -22,6 +22,7 @@ type pass struct {
 type passContext struct {
 	context.Context
 	seed     uint64 // another one for each run
+	wide     bool   // the graph that synthesis began with was
 	progress func(Progress)
 }
 
@@ -40,7 +41,7 @@ var passes = []pass{
 		return rewrite(c, g, c.progress, &cutStore{}, true)
 	}},
 	{"reduce", "merge gates that are proved equal or constant", 40, false, func(c passContext, g *Graph) (*Graph, error) {
-		return Reduce(c, g, ReduceOptions{Progress: c.progress})
+		return Reduce(c, g, ReduceOptions{Work: reduceWork * int64(g.NumGates()), Progress: c.progress})
 	}},
 	{"exclusive", "make ORs of terms that exclude each other XORs", 20, false, func(c passContext, g *Graph) (*Graph, error) {
 		return Exclusive(c, g, Options{Progress: c.progress})
@@ -58,10 +59,10 @@ var passes = []pass{
 		return Resubstitute(c, g, ResubOptions{Seed: c.seed, Progress: c.progress})
 	}},
 	{"anneal", "search at random, smaller or not, wherever an output cannot tell", 2000, false, func(c passContext, g *Graph) (*Graph, error) {
-		return Anneal(c, g, AnnealOptions{Seed: c.seed, Work: annealWork * int64(g.NumGates()), Progress: c.progress})
+		return Anneal(c, g, AnnealOptions{Seed: c.seed, Work: c.annealing(g), Progress: c.progress, wide: c.wide})
 	}},
 	{"anneal-long", "anneal ten times as long", 20_000, false, func(c passContext, g *Graph) (*Graph, error) {
-		return Anneal(c, g, AnnealOptions{Seed: c.seed, Work: 10 * annealWork * int64(g.NumGates()), Progress: c.progress})
+		return Anneal(c, g, AnnealOptions{Seed: c.seed, Work: 10 * c.annealing(g), Progress: c.progress, wide: c.wide})
 	}},
 }
 
@@ -72,8 +73,47 @@ var passOrder = []struct{ first, second, reason string }{
 	{"exclusive", "decoded", "only XORs of minterms show what a table is"},
 }
 
+// reduceWork is the most that a reduction spends on a gate, in its units of 2 to 20 ns:
+// some times what circuits take that are not all chains of gates that look alike.
+const reduceWork = 2500
+
 // annealWork is what one annealing spends on a gate, in its units of 5 ns.
 const annealWork = 400_000
+
+// annealing is the work of one annealing. That of a wide circuit is a part: it has
+// little to gain.
+func (c *passContext) annealing(g *Graph) int64 {
+	work := annealWork * int64(g.NumGates())
+	if c.wide {
+		work /= widePart
+	}
+	return work
+}
+
+// widePart is the part of the work that wide circuits get.
+const widePart = 6
+
+// isWide tells circuits that read most inputs once or twice: ANDs, ORs and
+// comparisons of many inputs. Little of them can be shared.
+func isWide(g *Graph) bool {
+	inputs, uses := 0, 0
+	read := make([]bool, g.FirstGate())
+	for _, f := range g.nodes[g.FirstGate():] {
+		for _, l := range f {
+			if id := l.Node(); id > 0 && id < g.FirstGate() {
+				uses++
+				if !read[id] {
+					read[id] = true
+					inputs++
+				}
+			}
+		}
+	}
+	return inputs >= wideInputs && uses <= 2*inputs && g.NumGates() <= 5*inputs/2
+}
+
+// wideInputs is how many inputs a wide circuit has at least.
+const wideInputs = 32
 
 // efforts are the script of each effort, and the work that it may do: a pass is
 // run if the work left suffices for it, or if it is the first run of one that is

@@ -30,12 +30,10 @@ type Stats struct {
 func (g *Graph) Stats() Stats {
 	s := Stats{Inputs: g.NumInputs(), Outputs: g.NumOutputs(), Gates: g.NumGates(), Levels: g.Depth()}
 	s.Maj, s.Xor = g.Counts()
+	s.And = g.CountAnd()
 	for id := g.FirstGate(); id < len(g.nodes); id++ {
 		f := g.nodes[id]
-		switch {
-		case f[0] < f[1] && f[0]>>1 == 0:
-			s.And++
-		case f[0] > f[1] && f[2]>>1 == 0:
+		if f[0] > f[1] && f[2]>>1 == 0 {
 			s.Xor2++
 		}
 		for _, l := range f {

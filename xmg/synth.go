@@ -64,7 +64,7 @@ func Synthesize(ctx context.Context, g *Graph, opt SynthOptions) (*Graph, *Synth
 	if opt.Script != "" {
 		s.room = efforts[High].work
 	}
-	s.cost = s.costOf(g)
+	s.cost, s.wide = s.costOf(g), isWide(g)
 	err := s.run(script)
 	switch {
 	case err == nil:
@@ -100,6 +100,7 @@ type synthesis struct {
 	cost   float64 // of best
 	room   int64   // work that is left
 	runs   uint64  // of passes so far
+	wide   bool    // what was given is, see isWide
 }
 
 func (s *synthesis) costOf(g *Graph) float64 {
@@ -185,7 +186,7 @@ func (s *synthesis) pass(p *pass) error {
 	s.room -= work
 	s.runs++
 	g, err := p.run(passContext{
-		Context: s.ctx, seed: s.opt.Seed + s.runs*0x9E3779B97F4A7C15, progress: s.progress(p.name),
+		Context: s.ctx, seed: s.opt.Seed + s.runs*0x9E3779B97F4A7C15, wide: s.wide, progress: s.progress(p.name),
 	}, s.cur.g)
 	if err != nil {
 		return err

@@ -89,12 +89,12 @@ func (a *app) unchecked(result any) {
 func (a *app) run(args []string) int {
 	a.interrupt.listen()
 	defer a.interrupt.close()
+	out := &checkedWriter{w: a.stdout}
+	a.stdout = out
 	root := a.rootCommand()
 	root.SetArgs(args)
-	out := &checkedWriter{w: a.stdout}
-	root.SetOut(out)
 	err := root.Execute()
-	if err == nil && out.err != nil {
+	if out.err != nil && (err == nil || errors.Is(err, out.err)) {
 		err = fmt.Errorf("bitsched: write stdout: %w", cause(out.err))
 	}
 	if err == nil || errors.Is(err, syscall.EPIPE) {

@@ -68,7 +68,8 @@ func TestBrokenPipe(t *testing.T) {
 		{syscall.EPIPE, exitOK, ""},
 		{syscall.ENOSPC, exitUsage, "bitsched: write stdout: " + syscall.ENOSPC.Error() + "\n"},
 	} {
-		for _, args := range [][]string{{"version"}, {"version", "--json"}, {"gen", "adder", "--width", "64", "-o", "-"}} {
+		for _, args := range [][]string{{"version"}, {"version", "--json"}, {"gen", "adder", "--width", "64", "-o", "-"},
+			{"--help"}, {"schedule", "--help"}, {"help", "cec"}, {"--version"}, {"completion", "bash"}} {
 			a, _, stderr := testApp()
 			a.stdout = brokenWriter{&os.PathError{Op: "write", Path: "/dev/stdout", Err: c.err}}
 			if code := a.run(args); code != c.code || stderr.String() != c.stderr {
@@ -117,6 +118,57 @@ func TestAbort(t *testing.T) {
 	in.signalled()
 	if stopped != 1 || code != exitAborted {
 		t.Errorf("interrupt after a search: stopped %d times, exit code %d", stopped, code)
+	}
+}
+
+// TestHangUp: without a terminal there is nobody to finish for, and nothing is left.
+func TestHangUp(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "open")
+	code := -1
+	in := newInterrupts(io.Discard, func(c int) { code = c })
+	f, err := in.createTemp(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	in.onFirst(func() { t.Error("the search was stopped, expected an abort") })
+	in.hungUp()
+	if _, err := os.Stat(path); !os.IsNotExist(err) || code != exitAborted {
+		t.Errorf("exit code %d, temporary file: %v", code, err)
+	}
+}
+
+// TestProtected: what others made read-only and where a link leads nowhere nothing is
+// written.
+func TestProtected(t *testing.T) {
+	dir := t.TempDir()
+	a, _, _ := testApp()
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("nowhere", link); err == nil {
+		err := a.checkWritable(link)
+		if err == nil || !strings.Contains(err.Error(), "link to nowhere, which does not exist") {
+			t.Errorf("dangling link: %v", err)
+		}
+		if err := a.writeFile(link, func(io.Writer) error { return nil }); err == nil {
+			t.Error("wrote through a dangling link")
+		}
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, []byte("kept"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(file, 12345, -1); err != nil {
+		t.Skipf("owners cannot be changed: %v", err)
+	}
+	if err := a.checkWritable(file); err != nil {
+		t.Errorf("file of another owner: %v", err)
+	}
+	if err := os.Chmod(file, 0o444); err != nil {
+		t.Fatal(err)
+	}
+	err := a.checkWritable(file)
+	if err == nil || !strings.Contains(err.Error(), "is a read-only file of another owner") {
+		t.Errorf("read-only file of another owner: %v", err)
 	}
 }
 

@@ -79,6 +79,7 @@ type cecResult struct {
 type cecCircuit struct {
 	File string `json:"file"`
 	netlistReport
+	Read readReport `json:"read"`
 }
 
 type witnessReport struct {
@@ -122,7 +123,7 @@ func (a *app) cec(cmd *cobra.Command, fileA, fileB string, f cecFlags) error {
 		if err != nil {
 			return s.reasonOf(err)
 		}
-		*[2]*cecCircuit{&r.A, &r.B}[i] = cecCircuit{fileName(file), newNetlistReport(file, n.Name, graphs[i])}
+		*[2]*cecCircuit{&r.A, &r.B}[i] = cecCircuit{fileName(file), newNetlistReport(file, n.Name, graphs[i]), newReadReport(n)}
 	}
 	fileA, fileB = fileName(fileA), fileName(fileB)
 	ga, gb := graphs[0], graphs[1]
@@ -211,8 +212,8 @@ func (w *witnessReport) String() string {
 func (r *cecResult) text() string {
 	var s summary
 	for _, c := range []*cecCircuit{&r.A, &r.B} {
-		s.add(map[bool]string{true: "A", false: "B"}[c == &r.A], "%s: %s, %s, %s gates",
-			c.File, count(c.Inputs, "input"), count(c.Outputs, "output"), c.gates())
+		s.add(map[bool]string{true: "A", false: "B"}[c == &r.A], "%s: %s, %s, %s",
+			c.File, count(c.Inputs, "input"), count(c.Outputs, "output"), c.Read.text(count(c.Read.Gates, "gate")))
 	}
 	if r.Names != "" {
 		s.add("names", "%s", r.Names)

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -127,13 +128,14 @@ type netlistReport struct {
 	Inputs  int    `json:"inputs"`
 	Outputs int    `json:"outputs"`
 	Gates   int    `json:"gates"`
+	And     int    `json:"and"` // of the maj: with a constant fanin
 	Maj     int    `json:"maj"`
 	Xor     int    `json:"xor"`
 }
 
 func newNetlistReport(file, model string, g *xmg.Graph) netlistReport {
 	maj, xor := g.Counts()
-	return netlistReport{netlistName(file, model), g.NumInputs(), g.NumOutputs(), g.NumGates(), maj, xor}
+	return netlistReport{netlistName(file, model), g.NumInputs(), g.NumOutputs(), g.NumGates(), g.CountAnd(), maj, xor}
 }
 
 // netlistName is the name of a circuit in reports: that of its file, since the
@@ -152,8 +154,16 @@ func netlistName(file, model string) string {
 	return stdinName
 }
 
+// gates names the kinds of gates that are there.
 func (r netlistReport) gates() string {
-	return fmt.Sprintf("%d (%d maj, %d xor)", r.Gates, r.Maj, r.Xor)
+	return countedGates(r.Gates, r.And, r.Maj, r.Xor)
+}
+
+// countedGates is a number of gates by their kinds, maj with those that are and: "3 (2 and,
+// 1 xor)".
+func countedGates(gates, and, maj, xor int) string {
+	r := readReport{And: and, Maj: maj - and, Xor: xor}
+	return r.text(strconv.Itoa(gates))
 }
 
 type scheduleResult struct {

@@ -180,7 +180,7 @@ func (r *readReport) kinds() string {
 	for _, k := range []struct {
 		n    int
 		name string
-	}{{r.And, "and"}, {r.Xor, "xor"}, {r.Maj, "maj"}, {r.Xor3, "xor3"}, {r.Mux, "mux"}, {r.LUT, "lut"}} {
+	}{{r.And, "and"}, {r.Maj, "maj"}, {r.Xor, "xor"}, {r.Xor3, "xor3"}, {r.Mux, "mux"}, {r.LUT, "lut"}} {
 		if k.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", k.n, k.name))
 		}
@@ -188,16 +188,20 @@ func (r *readReport) kinds() string {
 	return strings.Join(parts, ", ")
 }
 
+// text says how many of something there are, with their kinds.
+func (r *readReport) text(number string) string {
+	if kinds := r.kinds(); kinds != "" {
+		return number + " (" + kinds + ")"
+	}
+	return number
+}
+
 func (r *statsReport) text() string {
 	var s summary
 	s.add("netlist", "%s: %s, %s", r.Name, count(r.Inputs, "input"), count(r.Outputs, "output"))
-	read := strconv.Itoa(r.Read.Gates)
-	if kinds := r.Read.kinds(); kinds != "" {
-		read += " (" + kinds + ")"
-	}
-	s.add("as read", "%s", read)
+	s.add("as read", "%s", r.Read.text(strconv.Itoa(r.Read.Gates)))
 	s.gap()
-	s.add("gates", "%d (%d maj, %d xor)", r.Gates, r.Maj, r.Xor)
+	s.add("gates", "%s", countedGates(r.Gates, r.And, r.Maj, r.Xor))
 	s.add("of them", "%d and/or of two, %d xor of two", r.And, r.Xor2)
 	s.add("levels", "%d", r.Levels)
 	s.add("inverted", "%s, %s", count(r.Complemented, "fanin"), count(r.ComplementedOutputs, "output"))
