@@ -17,7 +17,7 @@ import (
 // packageNames are in front of the messages of packages, which tells who wrote
 // them to a reader of the code and nothing to one of the command.
 var packageNames = []string{
-	"arith", "benchmarks", "cfront", "cost", "egraph", "event", "exact4", "gen", "interp", "kernels", "lattice", "lowering", "masim", "memory",
+	"arith", "benchmarks", "cfront", "cost", "egraph", "event", "exact4", "gen", "interp", "kernels", "lattice", "lowering", "masim", "sweep", "results", "reproduce", "memory",
 	"netlist", "noc", "sat", "scalar", "softfloat", "sram", "stream", "system", "tdfg", "tdfgtest", "tensor", "tile", "uop", "workload", "xmg",
 }
 
