@@ -414,8 +414,8 @@ func TestStats(t *testing.T) {
 		Arrays: 1, Regions: 32, NearRegions: 3, Commands: 11, Memoized: 12, Syncs: 13, NearSteps: 14, Operations: 15, RowOps: 16, NearOps: 17, FinalOps: 18,
 		Cycles:       Cycles{Total: 4, DRAM: 5, JIT: 6, Move: 7, Inter: 8, Compute: 9, Sync: 10},
 		Instructions: cost.Kinds{Computes: 19, Moves: 20, Writes: 21, LatchReads: 22, Latches: 23, LatchOnly: 24},
-		IntraBytes:   25, InterBytes: 26, ByteHops: 27, DRAMBytes: 28, NearBytes: 29, LowerSeconds: 30.25, WallSeconds: 31.5,
-		LoadBytes: 33, WithinRows: 34, SentRows: 35, ReceivedRows: 36,
+		IntraBytes:   25, InterBytes: 26, ByteHops: 27, DRAMBytes: 28, NearBytes: 29, Host: Host{LowerSeconds: 30.25, WallSeconds: 31.5},
+		LoadBytes: 33, WithinRows: 34, SentRows: 35, ReceivedRows: 36, Compared: 37,
 	}
 	read := func() map[string]float64 {
 		var b bytes.Buffer
@@ -436,7 +436,7 @@ func TestStats(t *testing.T) {
 		return got
 	}
 	want := map[string]float64{
-		"system.arrays": 1, "system.regions": 32, "system.regions::near": 3, "system.cycles": 4, "system.cycles::dram": 5, "system.cycles::jit": 6,
+		"system.arrays": 1, "system.compared": 37, "system.regions": 32, "system.regions::near": 3, "system.cycles": 4, "system.cycles::dram": 5, "system.cycles::jit": 6,
 		"system.cycles::move": 7, "system.cycles::interTile": 8, "system.cycles::compute": 9, "system.cycles::sync": 10, "system.commands": 11,
 		"system.regions::memoized": 12, "system.syncs": 13, "system.nearSteps": 14, "system.operations": 15, "system.rowOps": 16, "system.nearOps": 17,
 		"system.finalOps": 18, "system.instructions::computes": 19, "system.instructions::moves": 20, "system.instructions::writes": 21, "system.instructions::latchReads": 22,

@@ -3,66 +3,70 @@ package system
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
-	"strings"
 
 	"github.com/bitsched/bitsched/sram/cost"
+	"github.com/bitsched/bitsched/tile/stats"
 	"github.com/bitsched/bitsched/tile/tensor"
 )
 
 // Report is what a run did. Cycles are those of the modelled machine.
 type Report struct {
-	Tile   string `json:"tile"`   // shape of the tiles; "" if nothing was executed in memory
-	Arrays int    `json:"arrays"` // SRAM arrays that hold the data
+	Tile   string `json:"tile" stat:"-"` // shape of the tiles; "" if nothing was executed in memory
+	Arrays int    `json:"arrays" desc:"SRAM arrays that hold the data"`
 
-	Regions     int64    `json:"regions"`      // executed
-	NearRegions int64    `json:"near_regions"` // of these, near the memory as a whole
-	Reasons     []Reason `json:"reasons"`      // why
+	Regions     int64    `json:"regions" desc:"regions executed"`
+	NearRegions int64    `json:"near_regions" stat:"regions::near" desc:"of these, as a whole near the memory"`
+	Reasons     []Reason `json:"reasons" stat:"-"` // why
 
-	Cycles Cycles           `json:"cycles"`
-	Waits  *tensor.Counters `json:"waits,omitempty"` // of the event-driven clock
+	Cycles Cycles           `json:"cycles" stat:"-"`
+	Waits  *tensor.Counters `json:"waits,omitempty" stat:"-"` // of the event-driven clock
 
-	Compared int64 `json:"compared_words"` // elements that were compared with the bits of programs
+	Compared int64 `json:"compared_words" desc:"elements that were compared with the bits of programs"`
 
-	Commands   int64 `json:"commands"`
-	Memoized   int64 `json:"memoized"` // regions whose commands were there already
-	Syncs      int64 `json:"syncs"`
-	NearSteps  int64 `json:"near_steps"`
-	Operations int64 `json:"operations"` // of elements, in memory
-	RowOps     int64 `json:"row_ops"`    // cycles of arrays
-	NearOps    int64 `json:"near_ops"`   // operations of elements near the memory
-	FinalOps   int64 `json:"final_ops"`  // of these, the last steps of reductions over several tiles
+	Commands   int64 `json:"commands" desc:"commands executed"`
+	Memoized   int64 `json:"memoized" stat:"regions::memoized" desc:"regions whose commands were there already"`
+	Syncs      int64 `json:"syncs" desc:"barriers"`
+	NearSteps  int64 `json:"near_steps" desc:"steps executed near the memory"`
+	Operations int64 `json:"operations" desc:"operations of elements in memory"`
+	RowOps     int64 `json:"row_ops" unit:"Cycle" desc:"row operations of arrays"`
+	NearOps    int64 `json:"near_ops" desc:"operations of elements near the memory"`
+	FinalOps   int64 `json:"final_ops" desc:"of these, the last steps of reductions over several tiles"`
 
 	// Instructions of all arrays, by what they do to rows; of these, rows that moves
 	// within tiles read and write, and rows that moves between them read, and write.
-	Instructions cost.Kinds `json:"array_instructions"`
-	WithinRows   int        `json:"within_tile_rows"`
-	SentRows     int        `json:"sent_rows"`
-	ReceivedRows int        `json:"received_rows"`
+	Instructions cost.Kinds `json:"array_instructions" stat:"."`
+	WithinRows   int        `json:"within_tile_rows" stat:"rows::within" desc:"rows that moves within tiles read and write, of instructions"`
+	SentRows     int        `json:"sent_rows" stat:"rows::sent" desc:"rows that moves between tiles read, of instructions"`
+	ReceivedRows int        `json:"received_rows" stat:"rows::received" desc:"rows that moves between tiles write, of instructions"`
 
-	IntraBytes int64 `json:"intra_tile_bytes"`
-	InterBytes int64 `json:"inter_tile_bytes"`
-	ByteHops   int64 `json:"noc_byte_hops"`
-	DRAMBytes  int64 `json:"dram_bytes"`
-	LoadBytes  int64 `json:"load_bytes"` // of these, from DRAM to arrays
-	NearBytes  int64 `json:"near_bytes"` // requests of streams for transposed data
+	IntraBytes int64 `json:"intra_tile_bytes" stat:"bytes.intraTile" unit:"Byte" desc:"moved within tiles"`
+	InterBytes int64 `json:"inter_tile_bytes" stat:"bytes.interTile" unit:"Byte" desc:"moved between tiles"`
+	ByteHops   int64 `json:"noc_byte_hops" stat:"noc.byteHops" unit:"Byte" desc:"bytes between banks times links"`
+	DRAMBytes  int64 `json:"dram_bytes" stat:"dram.bytes" unit:"Byte" desc:"read and written"`
+	LoadBytes  int64 `json:"load_bytes" stat:"dram.bytes::load" unit:"Byte" desc:"of these, read"`
+	NearBytes  int64 `json:"near_bytes" unit:"Byte" desc:"transposed data that streams asked for"`
 
-	LowerSeconds float64 `json:"lower_seconds"` // measured here
-	WallSeconds  float64 `json:"wall_seconds"`
+	Host `stat:"-"`
+}
+
+// Host is what the run took here.
+type Host struct {
+	LowerSeconds float64 `json:"lower_seconds" unit:"Second" desc:"lowering, measured"`
+	WallSeconds  float64 `json:"wall_seconds" stat:"seconds" unit:"Second" desc:"of this run"`
 }
 
 // Cycles are where the time went, as in figure 14 of the paper: Total is when the
 // last bank is done. The parts are sums over commands, of the busiest bank of each;
 // banks execute different ones at the same time, so that they need not add up to it.
 type Cycles struct {
-	Total   int64 `json:"total"`
-	DRAM    int64 `json:"dram"`
-	JIT     int64 `json:"jit"`
-	Move    int64 `json:"move"`       // within tiles
-	Inter   int64 `json:"inter_tile"` // between tiles, without the network
-	Compute int64 `json:"compute"`
-	Sync    int64 `json:"sync"` // waiting for packets included
+	Total   int64 `json:"total" stat:"cycles" unit:"Cycle" desc:"cycles until the last bank is done"`
+	DRAM    int64 `json:"dram" stat:"cycles::dram" unit:"Cycle" desc:"transfer from and to DRAM, and transposition"`
+	JIT     int64 `json:"jit" stat:"cycles::jit" unit:"Cycle" desc:"lowering, modelled"`
+	Move    int64 `json:"move" stat:"cycles::move" unit:"Cycle" desc:"shifts and copies within tiles"`
+	Inter   int64 `json:"inter_tile" stat:"cycles::interTile" unit:"Cycle" desc:"shifts between tiles"`
+	Compute int64 `json:"compute" stat:"cycles::compute" unit:"Cycle" desc:"programs and constants"`
+	Sync    int64 `json:"sync" stat:"cycles::sync" unit:"Cycle" desc:"barriers, and waiting for packets"`
 }
 
 // Timed reports whether any region was executed in memory. If none was, the cycles
@@ -91,57 +95,22 @@ func (r *runner) finish(ctx context.Context) error {
 	return nil
 }
 
-// WriteStats writes the report in the form of gem5's stats.txt: a name, a value, and
-// a comment that ends in the unit, in each line. As there, what stands after :: is
-// a part of what stands before it. Cycles are left out where nothing was timed.
-func (r *Report) WriteStats(w io.Writer) error {
-	var b strings.Builder
-	b.WriteString("---------- Begin Simulation Statistics ----------\n")
-	line := func(name string, v any, unit, text string) {
-		fmt.Fprintf(&b, "%-40s %20v  # %s (%s)\n", name, v, text, unit)
-	}
+// Stats returns the counts of the report. Cycles are left out where nothing was timed.
+func (r *Report) Stats() *stats.Snapshot {
+	all := stats.New()
 	if r.Timed() {
-		line("system.cycles", r.Cycles.Total, "Cycle", "cycles until the last bank is done")
-		line("system.cycles::dram", r.Cycles.DRAM, "Cycle", "transfer from and to DRAM, and transposition")
-		line("system.cycles::jit", r.Cycles.JIT, "Cycle", "lowering, modelled")
-		line("system.cycles::compute", r.Cycles.Compute, "Cycle", "programs and constants")
-		line("system.cycles::move", r.Cycles.Move, "Cycle", "shifts and copies within tiles")
-		line("system.cycles::interTile", r.Cycles.Inter, "Cycle", "shifts between tiles")
-		line("system.cycles::sync", r.Cycles.Sync, "Cycle", "barriers, and waiting for packets")
+		all.Register("system", &r.Cycles)
 	}
-	line("system.regions", r.Regions, "Count", "regions executed")
-	line("system.regions::near", r.NearRegions, "Count", "of these, as a whole near the memory")
-	line("system.commands", r.Commands, "Count", "commands executed")
-	line("system.regions::memoized", r.Memoized, "Count", "regions whose commands were there already")
-	line("system.syncs", r.Syncs, "Count", "barriers")
-	line("system.nearSteps", r.NearSteps, "Count", "steps executed near the memory")
-	line("system.operations", r.Operations, "Count", "operations of elements in memory")
-	line("system.rowOps", r.RowOps, "Cycle", "row operations of arrays")
-	line("system.nearOps", r.NearOps, "Count", "operations of elements near the memory")
-	line("system.finalOps", r.FinalOps, "Count", "of these, the last steps of reductions over several tiles")
-	n := &r.Instructions
-	line("system.instructions::computes", n.Computes, "Count", "instructions of arrays that activate several rows and write one")
-	line("system.instructions::moves", n.Moves, "Count", "instructions of arrays that read one row and write one")
-	line("system.instructions::writes", n.Writes, "Count", "instructions of arrays that write one row")
-	line("system.instructions::latchReads", n.LatchReads, "Count", "instructions of arrays that read one row")
-	line("system.instructions::latches", n.Latches, "Count", "instructions of arrays that activate several rows and write none")
-	line("system.instructions::latchOnly", n.LatchOnly, "Count", "instructions of arrays that touch no row")
-	line("system.rows::within", r.WithinRows, "Count", "rows that moves within tiles read and write, of instructions")
-	line("system.rows::sent", r.SentRows, "Count", "rows that moves between tiles read, of instructions")
-	line("system.rows::received", r.ReceivedRows, "Count", "rows that moves between tiles write, of instructions")
-	line("system.bytes.intraTile", r.IntraBytes, "Byte", "moved within tiles")
-	line("system.bytes.interTile", r.InterBytes, "Byte", "moved between tiles")
-	line("system.noc.byteHops", r.ByteHops, "Byte", "bytes between banks times links")
-	line("system.dram.bytes", r.DRAMBytes, "Byte", "read and written")
-	line("system.dram.bytes::load", r.LoadBytes, "Byte", "of these, read")
-	line("system.nearBytes", r.NearBytes, "Byte", "transposed data that streams asked for")
-	line("system.arrays", r.Arrays, "Count", "SRAM arrays that hold the data")
-	line("host.lowerSeconds", fmt.Sprintf("%.6f", r.LowerSeconds), "Second", "lowering, measured")
-	line("host.seconds", fmt.Sprintf("%.3f", r.WallSeconds), "Second", "of this run")
-	b.WriteString("---------- End Simulation Statistics   ----------\n")
-	_, err := io.WriteString(w, b.String())
-	return err
+	all.Register("system", r)
+	if r.Waits != nil {
+		all.Register("system.tensor", r.Waits)
+	}
+	all.Register("host", &r.Host)
+	return all.Snapshot(r.Cycles.Total)
 }
+
+// WriteStats writes the report in the form of gem5's stats.txt.
+func (r *Report) WriteStats(w io.Writer) error { return r.Stats().WriteText(w) }
 
 // WriteJSON writes the report as one JSON document.
 func (r *Report) WriteJSON(w io.Writer) error {

@@ -9,12 +9,12 @@ import (
 // Kinds counts the instructions of a kernel by what they do to rows. All take
 // one cycle.
 type Kinds struct {
-	Computes   int `json:"computes"`     // activate several rows and write one
-	Moves      int `json:"moves"`        // read one row and write one
-	Writes     int `json:"writes"`       // read no row and write one
-	LatchReads int `json:"latch_reads"`  // read one row, set a latch
-	Latches    int `json:"latches"`      // activate several rows, set a latch
-	LatchOnly  int `json:"latches_only"` // touch no row
+	Computes   int `json:"computes" stat:"instructions::computes" desc:"instructions of arrays that activate several rows and write one"` // activate several rows and write one
+	Moves      int `json:"moves" stat:"instructions::moves" desc:"instructions of arrays that read one row and write one"`                // read one row and write one
+	Writes     int `json:"writes" stat:"instructions::writes" desc:"instructions of arrays that write one row"`                           // read no row and write one
+	LatchReads int `json:"latch_reads" stat:"instructions::latchReads" desc:"instructions of arrays that read one row"`                   // read one row, set a latch
+	Latches    int `json:"latches" stat:"instructions::latches" desc:"instructions of arrays that activate several rows and write none"`  // activate several rows, set a latch
+	LatchOnly  int `json:"latches_only" stat:"instructions::latchOnly" desc:"instructions of arrays that touch no row"`                   // touch no row
 }
 
 // kindsOf counts a kernel. Rows are those that are different, and a constant is a

@@ -19,10 +19,12 @@
 // one time. Texts in the form of gem5's stats.txt, JSON, energy and time series are
 // views of snapshots; nothing counts for the sake of a view. Fields are:
 //
-//   - uint64, a count; float64, a value that is no count, such as seconds;
+//   - uint64, a count, or int64 and int where counts are never below zero; float64, a
+//     value that is no count, such as seconds;
 //   - []uint64 or an array of uint64, the parts of a count;
 //   - [Histogram], [Distribution] and [Level];
-//   - structs of these, which are groups within the group.
+//   - structs of these, which are groups within the group, or with the tag stat:"."
+//     more of the group itself.
 //
 // Tags are desc, which each field needs, unit ([Count] if there is none), stat, the name if
 // it is not the field's with a small letter at the front, and parts, the names of

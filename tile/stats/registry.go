@@ -90,6 +90,10 @@ func (r *Registry) fields(prefix string, v reflect.Value) {
 		if name == "-" {
 			continue
 		}
+		if name == "." { // its fields are of this group
+			r.fields(prefix, v.Field(i))
+			continue
+		}
 		if !f.IsExported() {
 			panic(fmt.Sprintf("stats: field %s of %s cannot be read, expected a name with a capital, or the tag stat:\"-\"", f.Name, v.Type()))
 		}
@@ -105,6 +109,10 @@ func (r *Registry) fields(prefix string, v reflect.Value) {
 		}
 		switch p := v.Field(i).Addr().Interface().(type) {
 		case *uint64:
+			e.read = func(int64) datum { return count(*p) }
+		case *int64:
+			e.read = func(int64) datum { return count(*p) }
+		case *int:
 			e.read = func(int64) datum { return count(*p) }
 		case *float64:
 			e.read = func(int64) datum { return number(*p) }

@@ -254,6 +254,8 @@ func addStruct(to, from reflect.Value) {
 		switch a.Kind() {
 		case reflect.Uint64:
 			a.SetUint(a.Uint() + b.Uint())
+		case reflect.Int64, reflect.Int:
+			a.SetInt(a.Int() + b.Int())
 		case reflect.Float64:
 			a.SetFloat(a.Float() + b.Float())
 		case reflect.Slice, reflect.Array:

@@ -17,6 +17,11 @@ type inner struct {
 	Writes uint64 `desc:"rows written"`
 }
 
+type more struct {
+	Signed int64 `desc:"of a type with a sign"`
+	Plain  int   `desc:"the same"`
+}
+
 type counters struct {
 	Hits     uint64       `desc:"requests that found their line"`
 	Misses   uint64       `desc:"requests that did not"`
@@ -29,6 +34,7 @@ type counters struct {
 	Queue    Level        `desc:"places in use"`
 	Host     float64      `unit:"Second" desc:"of this run"`
 	Rows     inner
+	More     more   `stat:"."`
 	Hidden   uint64 `stat:"-"`
 }
 
@@ -41,7 +47,7 @@ func fill(c *counters) {
 	}
 	c.Queue.Set(10, 2)
 	c.Queue.Set(15, 0)
-	c.Rows = inner{5, 6}
+	c.Rows, c.More = inner{5, 6}, more{7, 8}
 }
 
 func TestViews(t *testing.T) {
@@ -89,6 +95,8 @@ system.l2[0].queue::max                                     2  # places in use (
 system.l2[0].host                                    1.500000  # of this run (Second)
 system.l2[0].rows.reads                                     5  # rows read (Count)
 system.l2[0].rows.writes                                    6  # rows written (Count)
+system.l2[0].signed                                         7  # of a type with a sign (Count)
+system.l2[0].plain                                          8  # the same (Count)
 system.hitRate                                       0.750000  # hits of requests (Ratio)
 ---------- End Simulation Statistics   ----------
 `, b.String())
@@ -140,6 +148,7 @@ func TestFold(t *testing.T) {
 func TestAddStructs(t *testing.T) {
 	type some struct {
 		Hits    uint64    `desc:"a"`
+		More    more      `stat:"."`
 		Links   [2]uint64 `desc:"b"`
 		Banks   []uint64  `desc:"c"`
 		Latency Histogram `desc:"d"`
@@ -147,7 +156,7 @@ func TestAddStructs(t *testing.T) {
 		Host    float64      `desc:"e"`
 		Size    Distribution `desc:"f"`
 	}
-	a := some{Hits: 1, Links: [2]uint64{1, 2}, Rows: inner{3, 4}, Host: 1}
+	a := some{Hits: 1, More: more{2, 3}, Links: [2]uint64{1, 2}, Rows: inner{3, 4}, Host: 1}
 	b := some{Hits: 5, Links: [2]uint64{1, 2}, Banks: []uint64{7}, Rows: inner{3, 4}, Host: 2}
 	a.Latency.Sample(3)
 	b.Latency.Sample(300)
@@ -162,8 +171,8 @@ func TestAddStructs(t *testing.T) {
 
 func TestNotDescribed(t *testing.T) {
 	for text, f := range map[string]func(r *Registry){
-		"stats: a.x has no description":                 func(r *Registry) { r.Register("a", &struct{ X uint64 }{}) },
-		"stats: a.x is of type int, expected a counter": func(r *Registry) { r.Register("a", &struct{ X int }{}) },
+		"stats: a.x has no description":                   func(r *Registry) { r.Register("a", &struct{ X uint64 }{}) },
+		"stats: a.x is of type int32, expected a counter": func(r *Registry) { r.Register("a", &struct{ X int32 }{}) },
 		`stats: group "a b", expected names of letters and digits, separated by dots, each with an index in brackets or none`: func(r *Registry) {
 			r.Register("a b", &inner{})
 		},

@@ -49,12 +49,19 @@ func newBank(c *Chip, number int) (*bank, error) {
 	}
 	b.commands.Arrived = func(event.Time) { b.next() }
 	b.commands.Freed = func(event.Time) { b.feed() }
-	b.end = c.engine.Handle(func(now event.Time, _ uint64) {
+	part := c.engine.Component(fmt.Sprintf("tensor.bank[%d]", number))
+	part.Waits(func() string {
+		if n := len(b.queue) + b.commands.Len(); b.busy || n > 0 {
+			return fmt.Sprintf("the end of a command, with %d behind it", n)
+		}
+		return ""
+	})
+	b.end = part.Handle(func(now event.Time, _ uint64) {
 		b.busy, b.done = false, now
 		b.next()
 	})
-	b.try = c.engine.Handle(func(event.Time, uint64) { b.start() })
-	b.land1 = c.engine.Handle(func(event.Time, uint64) { c.flying-- })
+	b.try = part.Handle(func(event.Time, uint64) { b.start() })
+	b.land1 = part.Handle(func(event.Time, uint64) { c.flying-- })
 	return b, nil
 }
 
