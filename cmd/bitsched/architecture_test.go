@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
 	"go/doc"
 	"go/parser"
@@ -25,13 +26,12 @@ const module = "github.com/bitsched/bitsched"
 // needs a line in testdata/imports.txt.
 var mayImport = readImports()
 
+//go:embed testdata/imports.txt
+var importsText string
+
 func readImports() map[string][]string {
-	text, err := os.ReadFile(filepath.Join("testdata", "imports.txt"))
-	if err != nil {
-		panic(err)
-	}
 	table := map[string][]string{}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(importsText) {
 		if strings.HasPrefix(line, "#") {
 			continue
 		}
