@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,8 +24,9 @@ const module = "github.com/bitsched/bitsched"
 
 // mayImport says, for each package of the module, which others it may import.
 // docs/architecture.md has the same table, derived from this one. A new package
-// needs a line in testdata/imports.txt.
-var mayImport = readImports()
+// needs a line in testdata/imports.txt. It is read when a test asks for it: scripts
+// run this binary elsewhere.
+var mayImport = sync.OnceValue(readImports)
 
 //go:embed testdata/imports.txt
 var importsText string
@@ -68,7 +70,7 @@ func TestImportsPointDown(t *testing.T) {
 			return err
 		}
 		pkg := filepath.ToSlash(rel)
-		allowed, known := mayImport[pkg]
+		allowed, known := mayImport()[pkg]
 		if !known {
 			t.Errorf("%s: package %s is not in the table of mayImport", file, pkg)
 			return nil
@@ -104,11 +106,11 @@ func TestImportsPointDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, pkg := range slices.Sorted(maps.Keys(mayImport)) {
+	for _, pkg := range slices.Sorted(maps.Keys(mayImport())) {
 		if !seen[pkg] {
 			t.Errorf("package %s of the table has no Go file", pkg)
 		}
-		for _, own := range mayImport[pkg] {
+		for _, own := range mayImport()[pkg] {
 			if !used[pkg+" "+own] {
 				t.Errorf("package %s may import %s, and does not: take the permission away", pkg, own)
 			}
@@ -130,12 +132,12 @@ func TestTableHasNoCycle(t *testing.T) {
 			return
 		}
 		state[pkg] = open
-		for _, p := range mayImport[pkg] {
+		for _, p := range mayImport()[pkg] {
 			visit(p, trail)
 		}
 		state[pkg] = closed
 	}
-	for pkg := range mayImport {
+	for pkg := range mayImport() {
 		visit(pkg, nil)
 	}
 }
@@ -154,8 +156,8 @@ func TestArchitectureHasTheTable(t *testing.T) {
 	require.True(t, ok, "no line %q", end)
 	var table strings.Builder
 	table.WriteString("| package | is | imports |\n|---|---|---|\n")
-	for _, pkg := range slices.Sorted(maps.Keys(mayImport)) {
-		imports := slices.Sorted(slices.Values(mayImport[pkg]))
+	for _, pkg := range slices.Sorted(maps.Keys(mayImport())) {
+		imports := slices.Sorted(slices.Values(mayImport()[pkg]))
 		for i := range imports {
 			imports[i] = "`" + imports[i] + "`"
 		}

@@ -1,0 +1,248 @@
+package machine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/bitsched/bitsched/tile/core"
+	"github.com/bitsched/bitsched/tile/event"
+	"github.com/bitsched/bitsched/tile/mem"
+	"github.com/bitsched/bitsched/tile/mem/dram"
+	"github.com/bitsched/bitsched/tile/noc"
+	"github.com/bitsched/bitsched/tile/uop"
+)
+
+// Spec is a machine of cores that are alike.
+type Spec struct {
+	Name       string          `yaml:"name" json:"name"`
+	ClockGHz   float64         `yaml:"clock_ghz" json:"clock_ghz"`
+	Cores      int             `yaml:"cores" json:"cores"`
+	Core       core.Spec       `yaml:"core" json:"core"`
+	Private    mem.PrivateSpec `yaml:"private" json:"private"`
+	TLB        *mem.TLBSpec    `yaml:"tlb" json:"tlb"` // nil: translation takes no time
+	Banks      int             `yaml:"banks" json:"banks"`
+	Interleave int             `yaml:"interleave_lines" json:"interleave_lines"` // of lines among banks
+	Home       mem.HomeSpec    `yaml:"l3_bank" json:"l3_bank"`
+	Memory     Memory          `yaml:"memory" json:"memory"`
+	// Mesh has a core, a bank and, where Memory says so, a controller at each node;
+	// nil: messages take no time.
+	Mesh *noc.Config `yaml:"mesh" json:"mesh"`
+}
+
+// Memory is what is behind the L3.
+type Memory struct {
+	Fixed       *mem.FixedSpec `yaml:"fixed" json:"fixed"`                       // nil: DRAM
+	DRAM        *dram.Spec     `yaml:"dram" json:"dram"`                         // of a controller
+	Controllers []int          `yaml:"controllers" json:"controllers"`           // nodes that have one
+	Interleave  int            `yaml:"interleave_lines" json:"interleave_lines"` // of lines among controllers
+}
+
+// Validate refuses what cannot be built.
+func (s *Spec) Validate() error {
+	switch {
+	case !(s.ClockGHz > 0) || s.ClockGHz > 100:
+		return fmt.Errorf("machine: clock of %g GHz, expected above 0 and at most 100", s.ClockGHz)
+	case s.Cores < 1 || s.Cores > mem.MaxCores:
+		return fmt.Errorf("machine: %d cores, expected 1 to %d", s.Cores, mem.MaxCores)
+	case s.Banks < 1 || s.Banks > 4096:
+		return fmt.Errorf("machine: %d banks, expected 1 to 4096", s.Banks)
+	case s.Interleave < 1 || s.Memory.Interleave < 1:
+		return fmt.Errorf("machine: interleave of %d and %d lines, expected at least 1", s.Interleave, s.Memory.Interleave)
+	case len(s.Memory.Controllers) == 0:
+		return errors.New("machine: no memory controller, expected at least one")
+	case (s.Memory.Fixed == nil) == (s.Memory.DRAM == nil):
+		return errors.New("machine: memory, expected either fixed or dram")
+	}
+	nodes := max(s.Cores, s.Banks)
+	if s.Mesh != nil {
+		if err := s.Mesh.Validate(); err != nil {
+			return err
+		}
+		if n := s.Mesh.Nodes(); n < nodes {
+			return fmt.Errorf("machine: a mesh of %d nodes, expected at least %d", n, nodes)
+		}
+		nodes = s.Mesh.Nodes()
+	}
+	for _, c := range s.Memory.Controllers {
+		if c < 0 || c >= nodes {
+			return fmt.Errorf("machine: memory controller at node %d, expected 0 to %d", c, nodes-1)
+		}
+	}
+	if s.TLB != nil {
+		if err := s.TLB.Validate(); err != nil {
+			return err
+		}
+	}
+	if s.Memory.DRAM != nil {
+		if err := s.Memory.DRAM.Validate(); err != nil {
+			return err
+		}
+	}
+	return errors.Join(s.Core.Validate(), s.Private.Validate(), s.Home.Validate())
+}
+
+// Machine is a machine that runs.
+type Machine struct {
+	Engine  *event.Engine
+	Cores   []*core.Core
+	Caches  []*mem.Private
+	TLBs    []*mem.TLB
+	Homes   []*mem.Home
+	Fixed   []*mem.Fixed
+	DDR     []*mem.DDR
+	Memory  *mem.Store
+	Network *mem.NetworkCounters
+	Mesh    *noc.Network // nil without one
+
+	spec   *Spec
+	direct *mem.Direct
+	err    error
+}
+
+// New builds a machine with empty caches and a memory of zeros.
+func New(spec *Spec) (*Machine, error) {
+	return build(spec, func(*mem.Message) event.Time { return 0 })
+}
+
+// build builds a machine whose messages take so long, if it has no mesh.
+func build(spec *Spec, delay func(*mem.Message) event.Time) (*Machine, error) {
+	if err := spec.Validate(); err != nil {
+		return nil, err
+	}
+	m := &Machine{Engine: event.New(), Memory: mem.NewStore(), spec: spec}
+	var net mem.Network
+	if spec.Mesh != nil {
+		n, err := newMesh(m, spec)
+		if err != nil {
+			return nil, err
+		}
+		net, m.Network, m.Mesh = n, &n.counters, n.net
+	} else {
+		d := mem.NewDirect(m.Engine, delay, m.receiver)
+		net, m.Network = d, &d.Counters
+	}
+	protocol := mem.MESI()
+	homeOf := func(line mem.Line) mem.Place {
+		return mem.Place{Kind: mem.Bank, Index: int16(line / uint64(spec.Interleave) % uint64(spec.Banks))}
+	}
+	controllers, lines := uint64(len(spec.Memory.Controllers)), uint64(spec.Memory.Interleave)
+	controllerOf := func(line mem.Line) mem.Place {
+		return mem.Place{Kind: mem.Controller, Index: int16(line / lines % controllers)}
+	}
+	local := func(line mem.Line) mem.Line { return line/(lines*controllers)*lines + line%lines }
+	for i := range spec.Cores {
+		var tlb core.Translator
+		if spec.TLB != nil {
+			t := mem.NewTLB(spec.TLB)
+			m.TLBs = append(m.TLBs, t)
+			tlb = t
+		}
+		c := core.New(m.Engine, &spec.Core, i, tlb, m.fail)
+		p := mem.NewPrivate(m.Engine, &spec.Private, protocol, i, net, homeOf, c, m.fail)
+		c.Connect(p)
+		m.Cores, m.Caches = append(m.Cores, c), append(m.Caches, p)
+	}
+	for i := range spec.Banks {
+		m.Homes = append(m.Homes, mem.NewHome(m.Engine, &spec.Home, protocol, i, spec.Banks, spec.Interleave, net, controllerOf, m.fail))
+	}
+	for range spec.Memory.Controllers {
+		if spec.Memory.Fixed != nil {
+			m.Fixed = append(m.Fixed, mem.NewFixed(m.Engine, *spec.Memory.Fixed, m.Memory, net))
+		} else {
+			m.DDR = append(m.DDR, mem.NewDDR(m.Engine, spec.Memory.DRAM, 1/spec.ClockGHz, local, m.Memory, net))
+		}
+	}
+	return m, nil
+}
+
+func (m *Machine) fail(err error) {
+	if m.err == nil {
+		m.err = err
+		m.Engine.Stop()
+	}
+}
+
+func (m *Machine) receiver(p mem.Place) mem.Receiver {
+	switch p.Kind {
+	case mem.Core:
+		return m.Caches[p.Index]
+	case mem.Bank:
+		return m.Homes[p.Index]
+	}
+	if m.spec.Memory.Fixed != nil {
+		return m.Fixed[p.Index]
+	}
+	return m.DDR[p.Index]
+}
+
+// Instant lets memory answer at once, or no more: to warm caches up.
+func (m *Machine) Instant(on bool) {
+	for _, f := range m.Fixed {
+		f.Instant = on
+	}
+	for _, d := range m.DDR {
+		d.Instant = on
+	}
+}
+
+// ErrDeadlock says that nothing happens any more and not all is done.
+var ErrDeadlock = errors.New("machine: deadlock")
+
+// Run executes threads, the first one on the first core and so on, until all have
+// ended and their stores are performed. It stops with the error of the context, of
+// a thread, or of a check.
+func (m *Machine) Run(ctx context.Context, threads ...uop.Thread) error {
+	if len(threads) > len(m.Cores) {
+		return fmt.Errorf("machine: %d threads, expected at most one for each of %d cores", len(threads), len(m.Cores))
+	}
+	for i, t := range threads {
+		m.Cores[i].Start(t)
+	}
+	return m.Continue(ctx, event.Forever)
+}
+
+// Continue runs up to and including a cycle, or until nothing is left to do.
+func (m *Machine) Continue(ctx context.Context, until event.Time) error {
+	if err := m.Engine.Run(ctx, until); err != nil {
+		return err
+	}
+	if m.err != nil {
+		return m.err
+	}
+	if until == event.Forever && m.Engine.Next() == event.Forever {
+		var stuck []string
+		for i, c := range m.Cores {
+			if !c.Done() {
+				stuck = append(stuck, fmt.Sprintf("core %d %s", i, c.Waits()))
+			}
+		}
+		if len(stuck) > 0 {
+			return fmt.Errorf("%w in cycle %d: %s", ErrDeadlock, m.Engine.Now(), strings.Join(stuck, "; "))
+		}
+	}
+	return nil
+}
+
+// Peek is the newest contents of a line, wherever it is.
+func (m *Machine) Peek(line mem.Line) mem.Bytes {
+	for _, c := range m.Caches {
+		if b, ok := c.Peek(line); ok {
+			return b
+		}
+	}
+	if b, ok := m.Homes[line/uint64(m.spec.Interleave)%uint64(m.spec.Banks)].Peek(line); ok {
+		return b
+	}
+	return *m.Memory.Line(line)
+}
+
+// Read takes bytes from the machine, wherever they are.
+func (m *Machine) Read(addr uint64, data []byte) {
+	for len(data) > 0 {
+		line := m.Peek(addr / mem.LineBytes)
+		n := copy(data, line[addr%mem.LineBytes:])
+		data, addr = data[n:], addr+uint64(n)
+	}
+}

@@ -1,0 +1,67 @@
+package machine
+
+import (
+	"github.com/bitsched/bitsched/tile/event"
+	"github.com/bitsched/bitsched/tile/mem"
+	"github.com/bitsched/bitsched/tile/noc"
+)
+
+// mesh carries messages over the network-on-chip. Those within a node take a cycle.
+type mesh struct {
+	m           *Machine
+	net         *noc.Network
+	attached    *noc.Attached
+	linkBytes   int
+	controllers []int
+	pool        []*mem.Message
+	free        []int32
+	local       event.Handler
+	counters    mem.NetworkCounters
+}
+
+func newMesh(m *Machine, spec *Spec) (*mesh, error) {
+	net, err := noc.New(*spec.Mesh)
+	if err != nil {
+		return nil, err
+	}
+	n := &mesh{m: m, net: net, linkBytes: spec.Mesh.LinkBytes, controllers: spec.Memory.Controllers}
+	n.local = m.Engine.Handle(func(now event.Time, i uint64) { n.deliver(now, int32(i)) })
+	// Not at once: whoever receives may send, and the network is busy delivering.
+	net.OnDelivery = func(d noc.Delivery) { m.Engine.After(0, n.local, d.Tag) }
+	n.attached = noc.Attach(m.Engine, net)
+	return n, nil
+}
+
+func (n *mesh) node(p mem.Place) int {
+	if p.Kind == mem.Controller {
+		return n.controllers[p.Index]
+	}
+	return int(p.Index)
+}
+
+// Send implements mem.Network.
+func (n *mesh) Send(m *mem.Message) {
+	n.counters.Count(m)
+	var i int32
+	if k := len(n.free); k > 0 {
+		i, n.free = n.free[k-1], n.free[:k-1]
+	} else {
+		i = int32(len(n.pool))
+		n.pool = append(n.pool, new(mem.Message))
+	}
+	*n.pool[i] = *m
+	src, dst := n.node(m.From), n.node(m.To)
+	if src == dst {
+		n.m.Engine.After(1, n.local, uint64(i))
+		return
+	}
+	if err := n.attached.Inject(noc.Packet{Src: src, Dst: dst, Flits: (m.Bytes() + n.linkBytes - 1) / n.linkBytes, Tag: uint64(i)}); err != nil {
+		n.m.fail(err)
+	}
+}
+
+func (n *mesh) deliver(now event.Time, i int32) {
+	m := n.pool[i]
+	n.m.receiver(m.To).Receive(now, m)
+	n.free = append(n.free, i)
+}

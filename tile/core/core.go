@@ -1,0 +1,1199 @@
+package core
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+
+	"github.com/bitsched/bitsched/tile/event"
+	"github.com/bitsched/bitsched/tile/mem"
+	"github.com/bitsched/bitsched/tile/uop"
+)
+
+// Memory is what a core loads from and stores to: private caches.
+type Memory interface {
+	Load(now event.Time, pc uint32, line mem.Line, id uint64) (*mem.Bytes, int)
+	Own(now event.Time, pc uint32, line mem.Line) bool
+	Write(line mem.Line) *mem.Bytes
+}
+
+// Translator gives the cycles that the translation of an address takes beyond that
+// of a hit in the first TLB.
+type Translator interface {
+	Translate(now event.Time, addr uint64) int
+}
+
+// Counters are what a core has done.
+type Counters struct {
+	Cycles    uint64               `json:"cycles" unit:"Cycle" desc:"until the last micro-op was committed"`
+	Committed uint64               `json:"committed" desc:"micro-ops"`
+	Kinds     [uop.NumKinds]uint64 `json:"kinds" parts:"alu,mul,div,fpadd,fpmul,fma,fpdiv,shuffle,load,store,gather,scatter,atomic,branch,fence" desc:"micro-ops by kind"`
+
+	Branches     uint64 `json:"branches" desc:"conditional branches"`
+	Mispredicted uint64 `json:"mispredicted" desc:"of these, foretold wrong"`
+	Forwarded    uint64 `json:"forwarded" desc:"loads served by a store in the queue"`
+	Replayed     uint64 `json:"replayed" desc:"loads performed again since their line was lost while older loads were not performed"`
+
+	StallEmpty uint64 `json:"stall_empty" unit:"Cycle" desc:"without a commit: no micro-op in the window"`
+	StallLoad  uint64 `json:"stall_load" unit:"Cycle" desc:"without a commit: the oldest micro-op waits for memory"`
+	StallStore uint64 `json:"stall_store" unit:"Cycle" desc:"without a commit: the oldest waits for stores before it to be performed"`
+	StallUnit  uint64 `json:"stall_unit" unit:"Cycle" desc:"without a commit: the oldest waits for operands or units"`
+	Idle       uint64 `json:"idle" unit:"Cycle" desc:"after the end of the thread"`
+
+	FullROB uint64 `json:"full_rob" unit:"Cycle" desc:"dispatch stopped at a full ROB"`
+	FullLQ  uint64 `json:"full_lq" unit:"Cycle" desc:"dispatch stopped at a full LQ"`
+	FullSQ  uint64 `json:"full_sq" unit:"Cycle" desc:"dispatch stopped at a full SQ"`
+}
+
+// slot states.
+const (
+	waiting uint8 = iota // for operands or a unit
+	issued
+	finished
+)
+
+// slot is a micro-op in the window.
+type slot struct {
+	op       uop.Op
+	data     []byte // what the batch had for it
+	got      []byte // of a load whose value is used
+	seq      uint64
+	pending  int8 // operands that are not there
+	state    uint8
+	wrong    bool // a branch that was foretold wrong
+	parts    int8 // of an access, not performed
+	gen      uint8
+	unequal  bool // a load that found something else
+	blocking bool
+	first    int32    // of the edges to those that use the result
+	next     [4]int32 // edges of the operands in the lists of who makes them
+	store    uint64   // its number among the stores
+	place    int32    // in the LQ
+}
+
+// store is a store in the queue or in the buffer behind it.
+type store struct {
+	seq       uint64
+	addr      uint64
+	size      int
+	data      [mem.LineBytes]byte
+	lanes     []uint64 // addresses of a scatter
+	pc        uint32
+	executed  bool
+	committed bool
+	accepted  bool // has asked for its line
+	pending   bool // and waits for it
+	next      int  // part that is to be performed
+}
+
+// noEdge ends a list.
+const noEdge = -1
+
+// Core executes the micro-ops of a thread.
+type Core struct {
+	Counters Counters
+	// OnCommit, if it is set, sees every micro-op that commits; got has the bytes of
+	// loads that are Racy or Blocking, and what an atomic operation found.
+	OnCommit func(now event.Time, op *uop.Op, got []byte)
+
+	engine *event.Engine
+	spec   *Spec
+	kinds  [2][uop.NumKinds]issueInfo
+	memory Memory
+	tlb    Translator
+	fail   func(error)
+	id     int
+
+	thread   uop.Thread
+	batch    uop.Batch
+	at       int // next of the batch
+	more     bool
+	blocked  bool // the thread waits for a blocking micro-op
+	done     bool // the thread has nothing more
+	resumeAt event.Time
+	limit    uint64 // micro-ops to commit until onLimit
+	onLimit  func(now event.Time)
+	redirect bool // fetch waits for a mispredicted branch
+	guess    Predictor
+
+	front       []frontOp // ring
+	frontHead   int
+	frontLen    int
+	slots       []slot
+	mask        uint64
+	head, tail  uint64
+	iqTail      uint64 // those before are in the scheduler
+	inIQ        int
+	ready       []uint64 // slots whose operands are there
+	nextInOrder uint64
+	producer    []uint64 // seq+1 of the last writer of a register
+	loads       int      // in the LQ
+	lqFree      []uint64 // places of the LQ
+	lqSlots     []int32  // by place: the micro-op
+	lqReady     []uint64 // loads with an address: by place, or by slot if the oldest goes first
+	lqWaiting   int      // of these
+	unperformed int      // loads and atomics that are in the window and not performed
+	results     int      // registers in flight
+	loadDebt    int      // accesses of gathers beyond the ports of a cycle
+
+	stores   []store // ring by number
+	sMask    uint64
+	sHead    uint64 // oldest that is not performed
+	sAccept  uint64 // oldest that has not asked
+	sCommit  uint64 // oldest that is not committed
+	sTail    uint64
+	inSQ     int
+	filter   [256]uint16 // stores by granule of 8 bytes
+	retry    []uint64    // loads that wait for a store to be performed, by number
+	unitFree [][]event.Time
+
+	wheel    [wheelSize][]uint64
+	inWheel  int
+	ticking  event.Handler
+	tickAt   event.Time // of the event that is scheduled, or never
+	tickID   event.ID
+	lastTick event.Time
+	cause    *uint64 // what cycles without a tick are counted as
+	full     *uint64
+	active   bool
+	storesUp int // executed in this cycle
+}
+
+type frontOp struct {
+	op    uop.Op
+	data  []byte
+	at    event.Time
+	wrong bool
+}
+
+const (
+	wheelSize = 256
+	never     = event.Time(-1)
+)
+
+// New returns a core without a thread. Its spec must be valid; tlb may be nil.
+func New(e *event.Engine, spec *Spec, id int, tlb Translator, fail func(error)) *Core {
+	kinds, err := spec.table()
+	if err != nil {
+		panic(err)
+	}
+	size := 1
+	for size < spec.ROB {
+		size *= 2
+	}
+	stores := 1
+	for stores < spec.SQ+spec.StoreBuffer {
+		stores *= 2
+	}
+	c := &Core{engine: e, spec: spec, kinds: kinds, tlb: tlb, fail: fail, id: id, guess: Predictors[spec.Predictor](),
+		slots: make([]slot, size), mask: uint64(size - 1), ready: make([]uint64, (size+63)/64), producer: make([]uint64, 256),
+		stores: make([]store, stores), sMask: uint64(stores - 1), front: make([]frontOp, spec.Buffer), tickAt: never, done: true}
+	// A load that is performed again may come back when its place is taken.
+	places := spec.LQ + spec.ROB
+	c.lqFree, c.lqSlots = make([]uint64, (places+63)/64), make([]int32, places)
+	for i := range places {
+		c.lqFree[i>>6] |= 1 << (i & 63)
+	}
+	c.lqReady = make([]uint64, max(len(c.lqFree), len(c.ready)))
+	for _, u := range spec.Units {
+		c.unitFree = append(c.unitFree, make([]event.Time, u.Count))
+	}
+	c.ticking = e.Handle(func(now event.Time, _ uint64) {
+		c.tickAt = never
+		c.tick(now)
+	})
+	c.cause = &c.Counters.Idle
+	return c
+}
+
+// Connect gives the core its memory.
+func (c *Core) Connect(m Memory) { c.memory = m }
+
+// Start lets the core execute a thread from the next cycle on.
+func (c *Core) Start(thread uop.Thread) {
+	c.thread, c.done, c.more = thread, false, true
+	c.lastTick = c.engine.Now()
+	c.wake(c.engine.Now() + 1)
+}
+
+// Done tells whether the thread has ended and all that it stored is performed.
+func (c *Core) Done() bool {
+	return c.done && c.at == len(c.batch.Ops) && c.head == c.tail && c.frontLen == 0 && c.sHead == c.sTail
+}
+
+// After calls a function when that many further micro-ops have been committed.
+func (c *Core) After(n uint64, f func(now event.Time)) {
+	c.limit, c.onLimit = c.Counters.Committed+n, f
+}
+
+// Waits says what the core waits for, for reports of deadlocks.
+func (c *Core) Waits() string {
+	switch {
+	case c.Done():
+		return "is done"
+	case c.head == c.tail && c.sHead != c.sTail:
+		s := &c.stores[c.sHead&c.sMask]
+		return fmt.Sprintf("waits to perform a store to %#x", s.addr)
+	case c.head == c.tail:
+		return "waits for micro-ops"
+	}
+	s := &c.slots[c.head&c.mask]
+	return fmt.Sprintf("waits for the %s at %d, address %#x", s.op.Kind, s.op.PC, s.op.Addr)
+}
+
+// wake lets the core tick at a cycle, if it does not earlier.
+func (c *Core) wake(at event.Time) {
+	if c.tickAt != never {
+		if c.tickAt <= at {
+			return
+		}
+		c.engine.Cancel(c.tickID)
+	}
+	c.tickAt = at
+	c.tickID = c.engine.At(at, c.ticking, 0)
+}
+
+// later puts an event of a micro-op into the wheel.
+func (c *Core) later(at event.Time, what uint64) {
+	k := at & (wheelSize - 1)
+	c.wheel[k] = append(c.wheel[k], what)
+	c.inWheel++
+	c.wake(at)
+}
+
+// Events of the wheel: a micro-op is finished, or an address is translated.
+const (
+	evFinish = iota
+	evAccess
+	evKinds
+)
+
+func (s *slot) event(kind uint64) uint64 { return (s.seq<<8|uint64(s.gen))*evKinds + kind }
+
+// find returns the micro-op of an event, nil if it has been taken back.
+func (c *Core) find(what uint64) *slot {
+	seq, gen := what/evKinds>>8, uint8(what/evKinds)
+	s := &c.slots[seq&c.mask]
+	if s.seq != seq || s.gen != gen || seq < c.head || seq >= c.tail {
+		return nil
+	}
+	return s
+}
+
+// tick executes a cycle.
+func (c *Core) tick(now event.Time) {
+	if gap := now - c.lastTick - 1; gap > 0 {
+		*c.cause += uint64(gap)
+		if c.full != nil {
+			*c.full += uint64(gap)
+		}
+	}
+	c.full = nil
+	c.lastTick = now
+	c.active = false
+	c.storesUp = 0
+	if list := c.wheel[now&(wheelSize-1)]; len(list) > 0 {
+		c.active = true
+		c.inWheel -= len(list)
+		for _, what := range list {
+			if s := c.find(what); s != nil {
+				if what%evKinds == evFinish {
+					c.finish(now, s)
+				} else {
+					c.access(now, s)
+				}
+			}
+		}
+		c.wheel[now&(wheelSize-1)] = list[:0]
+	}
+	c.commit(now)
+	c.fillScheduler()
+	if c.lqWaiting > 0 {
+		c.selectLoads(now)
+	}
+	if c.spec.InOrder {
+		c.issueInOrder(now)
+	} else {
+		c.issue(now)
+	}
+	c.drain(now)
+	c.dispatch(now)
+	c.fetch(now)
+	c.sleep(now)
+}
+
+// sleep finds the next cycle in which something can happen.
+func (c *Core) sleep(now event.Time) {
+	if c.active {
+		c.wake(now + 1)
+		return
+	}
+	if c.inWheel > 0 {
+		for t := now + 1; ; t++ {
+			if len(c.wheel[t&(wheelSize-1)]) > 0 {
+				c.wake(t)
+				break
+			}
+		}
+	}
+	if c.frontLen > 0 {
+		if at := c.front[c.frontHead].at; at > now {
+			c.wake(at)
+		}
+	}
+	if c.resumeAt > now && !c.redirect {
+		c.wake(c.resumeAt)
+	}
+	for i := range c.unitFree {
+		for _, free := range c.unitFree[i] {
+			if free > now {
+				c.wake(free)
+			}
+		}
+	}
+	if c.loadDebt > 0 {
+		c.wake(now + 1)
+	}
+}
+
+// finish makes a result known.
+func (c *Core) finish(now event.Time, s *slot) {
+	s.state = finished
+	for edge := s.first; edge != noEdge; {
+		user := &c.slots[edge>>2]
+		next := user.next[edge&3]
+		if user.pending--; user.pending == 0 && user.seq < c.iqTail {
+			c.setReady(user)
+		}
+		edge = next
+	}
+	s.first = noEdge
+	switch s.op.Kind {
+	case uop.Branch:
+		if s.wrong {
+			c.redirect = false
+			c.resumeAt = now + event.Time(c.spec.Redirect)
+		}
+	case uop.Load, uop.Gather:
+		if c.spec.EarlyLQ {
+			c.leaveLQ(s)
+		}
+		if s.blocking {
+			c.resolve(s.got)
+		}
+	case uop.Atomic:
+		if s.blocking {
+			c.resolve(s.got)
+		}
+	}
+}
+
+// resolve lets the thread go on.
+func (c *Core) resolve(old []byte) {
+	if err := c.thread.Resolve(old); err != nil {
+		c.fail(err)
+	}
+	c.blocked = false
+	c.active = true
+}
+
+func (c *Core) setReady(s *slot) {
+	i := s.seq & c.mask
+	c.ready[i>>6] |= 1 << (i & 63)
+}
+
+func (c *Core) clearReady(s *slot) {
+	i := s.seq & c.mask
+	c.ready[i>>6] &^= 1 << (i & 63)
+}
+
+// fillScheduler lets the oldest that have not issued compete.
+func (c *Core) fillScheduler() {
+	for c.iqTail < c.tail && c.inIQ < c.spec.IQ {
+		s := &c.slots[c.iqTail&c.mask]
+		c.iqTail++
+		c.inIQ++
+		if s.pending == 0 {
+			c.setReady(s)
+		}
+	}
+}
+
+// issue issues those that are ready, the oldest first.
+func (c *Core) issue(now event.Time) {
+	left, stores := c.spec.Issue, c.spec.StorePorts
+	n := len(c.ready)
+	from := int(c.head & c.mask)
+	// The words of the set from that of the head round to it again.
+	for k := 0; k <= n && left > 0; k++ {
+		w := (from>>6 + k) % n
+		set := c.ready[w]
+		switch {
+		case k == 0:
+			set = set >> (from & 63) << (from & 63)
+		case k == n:
+			set &= 1<<(from&63) - 1
+		}
+		for ; set != 0 && left > 0; set &= set - 1 {
+			s := &c.slots[w<<6|bits.TrailingZeros64(set)]
+			if c.start(now, s, &stores) {
+				left--
+			}
+		}
+	}
+}
+
+// issueInOrder issues in the order of the program.
+func (c *Core) issueInOrder(now event.Time) {
+	left, stores := c.spec.Issue, c.spec.StorePorts
+	for left > 0 && c.nextInOrder < c.iqTail {
+		s := &c.slots[c.nextInOrder&c.mask]
+		if s.pending > 0 || !c.start(now, s, &stores) {
+			return
+		}
+		left--
+	}
+}
+
+// selectLoads sends loads whose address is there to the cache.
+func (c *Core) selectLoads(now event.Time) {
+	c.active = true
+	ports := c.loadPorts()
+	n, from := len(c.lqReady), 0
+	bySlot := c.spec.LoadSelect == "slot"
+	if !bySlot {
+		n, from = len(c.ready), int(c.head&c.mask)
+	}
+	for k := 0; k <= n && ports > 0 && c.lqWaiting > 0; k++ {
+		w := (from>>6 + k) % n
+		set := c.lqReady[w]
+		switch {
+		case k == 0:
+			set = set >> (from & 63) << (from & 63)
+		case k == n:
+			set &= 1<<(from&63) - 1
+		}
+		for ; set != 0 && ports > 0; set &= set - 1 {
+			bit := bits.TrailingZeros64(set)
+			c.lqReady[w] &^= 1 << bit
+			c.lqWaiting--
+			ports--
+			i := w<<6 | bit
+			if bySlot {
+				i = int(c.lqSlots[i])
+			}
+			s := &c.slots[i]
+			if s.op.Kind == uop.Gather {
+				c.loadDebt += int(s.op.Lanes) - 1
+			}
+			c.translate(now, s)
+		}
+	}
+}
+
+// leaveLQ frees the place of a load.
+func (c *Core) leaveLQ(s *slot) {
+	c.loads--
+	c.lqFree[s.place>>6] |= 1 << (s.place & 63)
+}
+
+func (c *Core) enterLQ(s *slot) {
+	c.loads++
+	for w, free := range c.lqFree {
+		if free != 0 {
+			s.place = int32(w<<6 | bits.TrailingZeros64(free))
+			c.lqFree[w] &= free - 1
+			c.lqSlots[s.place] = int32(s.seq & c.mask)
+			return
+		}
+	}
+}
+
+// loadPorts is how many loads may issue in this cycle, after the gathers of earlier
+// ones.
+func (c *Core) loadPorts() int {
+	ports := c.spec.LoadPorts
+	if c.loadDebt > 0 {
+		used := min(ports, c.loadDebt)
+		c.loadDebt -= used
+		ports -= used
+	}
+	return ports
+}
+
+// start issues a micro-op if ports and units allow it.
+func (c *Core) start(now event.Time, s *slot, stores *int) bool {
+	latency := 1
+	switch s.op.Kind {
+	case uop.Load, uop.Gather:
+		// In order, those that wait for a port stop those behind them.
+		if s.blocking && c.unperformed > 1 || c.spec.InOrder && c.lqWaiting >= c.spec.LoadPorts {
+			return false
+		}
+		c.took(s)
+		i := s.seq & c.mask
+		if c.spec.LoadSelect == "slot" {
+			i = uint64(s.place)
+		}
+		c.lqReady[i>>6] |= 1 << (i & 63)
+		c.lqWaiting++
+		c.wake(now + 1)
+		return true
+	case uop.Store, uop.Scatter:
+		if *stores == 0 {
+			return false
+		}
+		*stores--
+		c.storesUp++
+		c.stores[s.store&c.sMask].executed = true
+		c.again(now)
+	case uop.Atomic, uop.Fence:
+		// At the head, and after all stores before it.
+		if s.seq != c.head || c.sHead != s.store {
+			return false
+		}
+		if s.op.Kind == uop.Fence {
+			c.unperformed--
+		} else {
+			c.took(s)
+			if c.memory.Own(now, s.op.PC, s.op.Addr/mem.LineBytes) {
+				c.perform(now, s)
+			}
+			return true
+		}
+	default:
+		w := 0
+		if s.op.Lanes > 1 {
+			w = 1
+		}
+		info := c.kinds[w][s.op.Kind]
+		if free := c.unitFree[info.unit]; len(free) > 0 {
+			found := false
+			for i := range free {
+				if free[i] <= now {
+					free[i] = now + event.Time(info.interval)
+					found = true
+					break
+				}
+			}
+			if !found {
+				return false
+			}
+		}
+		latency = info.latency
+	}
+	c.took(s)
+	c.later(now+event.Time(latency), s.event(evFinish))
+	return true
+}
+
+// took notes that a micro-op has issued.
+func (c *Core) took(s *slot) {
+	c.active = true
+	s.state = issued
+	c.inIQ--
+	c.clearReady(s)
+	if c.spec.InOrder {
+		c.nextInOrder = s.seq + 1
+	}
+}
+
+// translate begins a load.
+func (c *Core) translate(now event.Time, s *slot) {
+	if c.tlb != nil {
+		delay := c.tlb.Translate(now, s.op.Addr)
+		if s.op.Kind == uop.Gather {
+			for i := 1; i < int(s.op.Lanes); i++ {
+				delay = max(delay, c.tlb.Translate(now, c.lane(s, i)))
+			}
+		}
+		if delay > 0 {
+			c.later(now+event.Time(delay), s.event(evAccess))
+			return
+		}
+	}
+	c.access(now, s)
+}
+
+func (c *Core) lane(s *slot, i int) uint64 { return binary.LittleEndian.Uint64(s.data[8*i:]) }
+
+// part returns one of the pieces of an access, none of which crosses a line: the
+// lanes of a gather, or the one or two of another access.
+func (c *Core) part(s *slot, i int) (addr uint64, at, size int) {
+	if s.op.Kind.Lanes() {
+		size = int(s.op.Size) / int(s.op.Lanes)
+		return c.lane(s, i), size * i, size
+	}
+	return split(s.op.Addr, int(s.op.Size), i)
+}
+
+// split returns the i-th piece of an access that may cross a line.
+func split(addr uint64, bytes, i int) (uint64, int, int) {
+	first := min(bytes, mem.LineBytes-int(addr%mem.LineBytes))
+	if i == 0 {
+		return addr, 0, first
+	}
+	return addr + uint64(first), first, bytes - first
+}
+
+func (s *slot) count() int {
+	if s.op.Kind.Lanes() {
+		return int(s.op.Lanes)
+	}
+	if int(s.op.Addr%mem.LineBytes)+int(s.op.Size) > mem.LineBytes {
+		return 2
+	}
+	return 1
+}
+
+// expected is the values that the batch has for an access.
+func (s *slot) expected() []byte {
+	if s.op.Kind.Lanes() {
+		return s.data[8*int(s.op.Lanes):]
+	}
+	return s.data
+}
+
+// access loads: from stores in the queue, or from the cache.
+func (c *Core) access(now event.Time, s *slot) {
+	n := s.count()
+	s.parts = int8(n)
+	finished := event.Time(0)
+	for i := range n {
+		addr, at, size := c.part(s, i)
+		if c.mayForward(addr, size) {
+			switch from := c.older(s, addr, size); {
+			case from == nil:
+			case from.executed && from.lanes == nil && addr >= from.addr && addr+uint64(size) <= from.addr+uint64(from.size):
+				c.Counters.Forwarded++
+				c.take(s, at, from.data[addr-from.addr:][:size])
+				finished = max(finished, now+event.Time(max(1, c.spec.Forward-1)))
+				continue
+			default:
+				// The load comes again when a store has been performed, or has its data.
+				s.gen++
+				s.unequal = false
+				c.retry = append(c.retry, s.seq)
+				return
+			}
+		}
+		id := s.seq<<16 | uint64(s.gen)<<8 | uint64(i)
+		if line, delay := c.memory.Load(now, s.op.PC, addr/mem.LineBytes, id); line != nil {
+			c.take(s, at, line[addr%mem.LineBytes:][:size])
+			finished = max(finished, now+event.Time(c.spec.HitUse-1+delay))
+		}
+	}
+	if s.parts == 0 {
+		c.performed(now, s, finished)
+	}
+}
+
+// take notes the bytes that a part of a load has found.
+func (c *Core) take(s *slot, at int, b []byte) {
+	if s.op.Flags&(uop.Racy|uop.Blocking) != 0 {
+		copy(s.got[at:], b)
+	} else if !bytes.Equal(b, s.expected()[at:at+len(b)]) {
+		s.unequal = true
+	}
+	s.parts--
+}
+
+// performed notes that a load has all its bytes.
+func (c *Core) performed(now event.Time, s *slot, at event.Time) {
+	c.unperformed--
+	c.later(max(at, now+1), s.event(evFinish))
+	if c.unperformed == 1 {
+		c.wake(now + 1) // a blocking load may wait for this
+	}
+}
+
+// Performed implements mem.Client.
+func (c *Core) Performed(now, filled event.Time, id uint64, line *mem.Bytes) {
+	s := c.find(id >> 8 * evKinds)
+	if s == nil {
+		return // it was replayed
+	}
+	addr, at, size := c.part(s, int(uint8(id)))
+	c.take(s, at, line[addr%mem.LineBytes:][:size])
+	if s.parts == 0 {
+		c.performed(now, s, filled+event.Time(c.spec.FillUse-1))
+	}
+}
+
+func granules(addr uint64, size int) (first, last uint64) {
+	return addr >> 3, (addr + uint64(size) - 1) >> 3
+}
+
+// mayForward tells whether stores may overlap an access.
+func (c *Core) mayForward(addr uint64, size int) bool {
+	if c.sHead == c.sTail {
+		return false
+	}
+	first, last := granules(addr, size)
+	for g := first; g <= last; g++ {
+		if c.filter[g&255] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Core) count(s *store, by uint16) {
+	for i := range s.count() {
+		addr, _, size := s.part(i)
+		first, last := granules(addr, size)
+		for g := first; g <= last; g++ {
+			c.filter[g&255] += by
+		}
+	}
+}
+
+func (s *store) count() int {
+	if s.lanes != nil {
+		return len(s.lanes)
+	}
+	if int(s.addr%mem.LineBytes)+s.size > mem.LineBytes {
+		return 2
+	}
+	return 1
+}
+
+func (s *store) part(i int) (addr uint64, at, size int) {
+	if s.lanes != nil {
+		size = s.size / len(s.lanes)
+		return s.lanes[i], i * size, size
+	}
+	return split(s.addr, s.size, i)
+}
+
+// older returns the youngest store before a load that overlaps it.
+func (c *Core) older(s *slot, addr uint64, size int) *store {
+	for k := c.sTail; k > c.sHead; k-- {
+		t := &c.stores[(k-1)&c.sMask]
+		if t.seq > s.seq {
+			continue
+		}
+		for i := range t.count() {
+			a, _, n := t.part(i)
+			if t.lanes == nil {
+				a, n = t.addr, t.size
+			}
+			if a < addr+uint64(size) && addr < a+uint64(n) {
+				return t
+			}
+			if t.lanes == nil {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// commit lets finished micro-ops leave the window in order.
+func (c *Core) commit(now event.Time) {
+	for n := 0; n < c.spec.Commit; n++ {
+		if c.head == c.tail {
+			if n == 0 {
+				c.stalled(&c.Counters.StallEmpty)
+			}
+			return
+		}
+		s := &c.slots[c.head&c.mask]
+		if s.state != finished {
+			if n == 0 {
+				switch {
+				case s.op.Kind == uop.Fence || s.op.Kind == uop.Atomic && s.state == waiting:
+					c.stalled(&c.Counters.StallStore)
+				case s.state == issued && s.op.Kind.Memory():
+					c.stalled(&c.Counters.StallLoad)
+				default:
+					c.stalled(&c.Counters.StallUnit)
+				}
+			}
+			return
+		}
+		c.active = true
+		switch s.op.Kind {
+		case uop.Load, uop.Gather:
+			if !c.spec.EarlyLQ {
+				c.leaveLQ(s)
+			}
+			if s.unequal {
+				c.fail(fmt.Errorf("core %d: the %s at %d from address %#x found other bytes than the program, cycle %d", c.id, s.op.Kind, s.op.PC, s.op.Addr, now))
+				return
+			}
+		case uop.Store, uop.Scatter:
+			c.stores[s.store&c.sMask].committed = true
+			c.sCommit = s.store + 1
+		}
+		if s.op.Dst != 0 {
+			c.results--
+		}
+		c.Counters.Committed++
+		c.Counters.Kinds[s.op.Kind]++
+		c.Counters.Cycles = uint64(now)
+		c.head++
+		if c.OnCommit != nil {
+			c.OnCommit(now, &s.op, s.got)
+		}
+		if c.onLimit != nil && c.Counters.Committed == c.limit {
+			f := c.onLimit
+			c.onLimit = nil
+			f(now)
+		}
+	}
+}
+
+func (c *Core) stalled(cause *uint64) {
+	if c.done && c.head == c.tail && c.frontLen == 0 {
+		cause = &c.Counters.Idle
+	}
+	c.cause = cause
+	*cause++
+}
+
+func (c *Core) stopped(full *uint64) {
+	c.full = full
+	*full++
+}
+
+// drain lets committed stores ask for their lines, and performs them in order.
+func (c *Core) drain(now event.Time) {
+	ports := c.spec.StorePorts
+	if c.spec.SharedPorts {
+		ports -= c.storesUp
+	}
+	room := c.spec.StoresInFlight
+	if c.spec.StoreBuffer > 0 {
+		room = min(room, c.spec.StoreBuffer)
+	}
+	for ; ports > 0 && c.sAccept < c.sCommit && int(c.sAccept-c.sHead) < room; ports-- {
+		s := &c.stores[c.sAccept&c.sMask]
+		c.active = true
+		c.sAccept++
+		s.accepted = true
+		if c.spec.StoreBuffer > 0 {
+			c.inSQ--
+		}
+		c.request(now, s)
+	}
+	c.performStores(now)
+}
+
+// request asks for the line of the part of a store that is to be performed next.
+func (c *Core) request(now event.Time, s *store) {
+	addr, _, _ := s.part(s.next)
+	s.pending = !c.memory.Own(now, s.pc, addr/mem.LineBytes)
+}
+
+// performStores writes the oldest stores whose lines may be written.
+func (c *Core) performStores(now event.Time) {
+	for c.sHead < c.sAccept {
+		s := &c.stores[c.sHead&c.sMask]
+		addr, at, size := s.part(s.next)
+		line := c.memory.Write(addr / mem.LineBytes)
+		if line == nil {
+			if !s.pending {
+				c.request(now, s) // it was taken away
+				if !s.pending {
+					continue
+				}
+			}
+			return
+		}
+		copy(line[addr%mem.LineBytes:], s.data[at:at+size])
+		if s.next++; s.next < s.count() {
+			c.request(now, s)
+			continue
+		}
+		c.count(s, ^uint16(0))
+		c.sHead++
+		if c.spec.StoreBuffer == 0 {
+			c.inSQ--
+		}
+		c.active = true
+		c.wake(now + 1)
+		c.again(now)
+	}
+}
+
+// again lets loads try once more that waited for a store.
+func (c *Core) again(now event.Time) {
+	for _, seq := range c.retry {
+		s := &c.slots[seq&c.mask]
+		if s.seq == seq && seq >= c.head && seq < c.tail {
+			c.later(now+1, s.event(evAccess))
+		}
+	}
+	c.retry = c.retry[:0]
+}
+
+// Owned implements mem.Client.
+func (c *Core) Owned(now event.Time, line mem.Line) {
+	for k := c.sHead; k < c.sAccept; k++ {
+		s := &c.stores[k&c.sMask]
+		if addr, _, _ := s.part(s.next); addr/mem.LineBytes == line {
+			s.pending = false
+		}
+	}
+	if c.head < c.tail {
+		if s := &c.slots[c.head&c.mask]; s.op.Kind == uop.Atomic && s.state == issued && s.parts > 0 && s.op.Addr/mem.LineBytes == line {
+			c.perform(now, s)
+		}
+	}
+	// Only writes: the caches must not be asked for more while they call.
+	for c.sHead < c.sAccept {
+		s := &c.stores[c.sHead&c.sMask]
+		addr, at, size := s.part(s.next)
+		if s.pending || s.next+1 < s.count() {
+			break
+		}
+		b := c.memory.Write(addr / mem.LineBytes)
+		if b == nil {
+			break
+		}
+		copy(b[addr%mem.LineBytes:], s.data[at:at+size])
+		c.count(s, ^uint16(0))
+		c.sHead++
+		if c.spec.StoreBuffer == 0 {
+			c.inSQ--
+		}
+	}
+	c.again(now)
+	c.wake(now + 1)
+}
+
+// perform executes an atomic operation on a line that may be written.
+func (c *Core) perform(now event.Time, s *slot) {
+	line := c.memory.Write(s.op.Addr / mem.LineBytes)
+	if line == nil {
+		c.fail(fmt.Errorf("core %d: line of %#x is owned and may not be written", c.id, s.op.Addr))
+		return
+	}
+	size := int(s.op.Size)
+	b := line[s.op.Addr%mem.LineBytes:][:size]
+	copy(s.got, b)
+	var e []byte
+	if s.op.RMW == uop.CompareSwap {
+		e = s.data[size : 2*size]
+	}
+	s.op.RMW.Apply(b, s.got[:size], s.data[:size], e)
+	s.parts = 0
+	c.unperformed--
+	c.later(now+event.Time(c.spec.HitUse), s.event(evFinish))
+}
+
+// Lost implements mem.Client: a load that was performed before older ones must be
+// performed again once another core may write its line, or loads would be seen out of
+// order.
+func (c *Core) Lost(now event.Time, line mem.Line) {
+	if c.unperformed == 0 {
+		return
+	}
+	older := false
+	for seq := c.head; seq < c.tail; seq++ {
+		s := &c.slots[seq&c.mask]
+		switch s.op.Kind {
+		case uop.Load, uop.Gather:
+		case uop.Atomic, uop.Fence:
+			older = older || s.state == waiting || s.parts > 0
+			continue
+		default:
+			continue
+		}
+		before := older
+		done := s.state != waiting && s.parts == 0
+		older = older || !done
+		if !before || s.state == waiting || s.blocking || int(s.parts) == s.count() {
+			continue
+		}
+		for i := range s.count() {
+			if addr, _, _ := c.part(s, i); addr/mem.LineBytes == line {
+				c.replay(now, s)
+				break
+			}
+		}
+	}
+}
+
+// replay performs a load again.
+func (c *Core) replay(now event.Time, s *slot) {
+	c.Counters.Replayed++
+	if s.state == finished && c.spec.EarlyLQ {
+		c.enterLQ(s) // for a moment there may be more than the queue has
+	}
+	if s.parts == 0 {
+		c.unperformed++
+	}
+	s.gen++
+	s.state, s.unequal, s.parts = issued, false, 1
+	c.later(now+1, s.event(evAccess))
+}
+
+// dispatch takes micro-ops from the front end into the window.
+func (c *Core) dispatch(now event.Time) {
+	for n := 0; n < c.spec.Dispatch && c.frontLen > 0; n++ {
+		f := &c.front[c.frontHead]
+		if f.at > now {
+			return
+		}
+		kind := f.op.Kind
+		switch {
+		case c.tail-c.head >= uint64(c.spec.ROB):
+			c.stopped(&c.Counters.FullROB)
+			return
+		case (kind == uop.Load || kind == uop.Gather) && c.loads >= c.spec.LQ:
+			c.stopped(&c.Counters.FullLQ)
+			return
+		case (kind == uop.Store || kind == uop.Scatter) && (c.inSQ >= c.spec.SQ || c.sTail-c.sHead > c.sMask):
+			c.stopped(&c.Counters.FullSQ)
+			return
+		case f.op.Dst != 0 && c.spec.Registers > 0 && c.results >= c.spec.Registers:
+			return
+		}
+		c.active = true
+		seq := c.tail
+		i := int32(seq & c.mask)
+		s := &c.slots[i]
+		data := s.data
+		*s = slot{op: f.op, data: f.data, got: s.got[:0], seq: seq, first: noEdge, wrong: f.wrong, gen: s.gen + 1, blocking: f.op.Flags&uop.Blocking != 0}
+		f.data = data // the memory goes round
+		c.tail++
+		c.frontHead++
+		if c.frontHead == len(c.front) {
+			c.frontHead = 0
+		}
+		c.frontLen--
+		for k, r := range s.op.Src {
+			if r == 0 {
+				continue
+			}
+			if int(r) >= len(c.producer) {
+				continue // nothing has written it yet
+			}
+			p := c.producer[r]
+			if p == 0 || p-1 < c.head {
+				continue
+			}
+			from := &c.slots[(p-1)&c.mask]
+			if from.state == finished {
+				continue
+			}
+			s.pending++
+			s.next[k] = from.first
+			from.first = i<<2 | int32(k)
+		}
+		if r := int(s.op.Dst); r != 0 {
+			for r >= len(c.producer) {
+				c.producer = append(c.producer, make([]uint64, len(c.producer))...)
+			}
+			c.producer[r] = seq + 1
+			c.results++
+		}
+		switch kind {
+		case uop.Load, uop.Gather:
+			c.enterLQ(s)
+			c.unperformed++
+			s.parts = int8(s.count())
+			if s.op.Flags&(uop.Racy|uop.Blocking) != 0 {
+				s.got = append(s.got, make([]byte, s.op.Size)...)
+			}
+		case uop.Fence:
+			c.unperformed++
+			s.store = c.sTail
+		case uop.Atomic:
+			c.unperformed++
+			s.parts, s.store = 1, c.sTail
+			s.got = append(s.got, make([]byte, s.op.Size)...)
+		case uop.Store, uop.Scatter:
+			s.store = c.sTail
+			t := &c.stores[c.sTail&c.sMask]
+			*t = store{seq: seq, addr: s.op.Addr, size: int(s.op.Size), pc: s.op.PC, lanes: t.lanes[:0]}
+			copy(t.data[:], s.expected())
+			if kind == uop.Scatter {
+				for k := range int(s.op.Lanes) {
+					t.lanes = append(t.lanes, c.lane(s, k))
+				}
+			} else {
+				t.lanes = nil
+			}
+			c.sTail++
+			c.inSQ++
+			c.count(t, 1)
+		}
+	}
+}
+
+// fetch takes micro-ops from the thread to the front end.
+func (c *Core) fetch(now event.Time) {
+	if c.redirect || now < c.resumeAt {
+		return
+	}
+	for n := 0; n < c.spec.Fetch && c.frontLen < len(c.front); n++ {
+		if c.at == len(c.batch.Ops) && !c.refill() {
+			return
+		}
+		c.active = true
+		op := &c.batch.Ops[c.at]
+		c.at++
+		k := c.frontHead + c.frontLen
+		if k >= len(c.front) {
+			k -= len(c.front)
+		}
+		f := &c.front[k]
+		f.op, f.at, f.wrong = *op, now+event.Time(c.spec.FrontEnd), false
+		f.data = f.data[:0]
+		if op.Size > 0 {
+			size := int(op.Size)
+			if op.Kind.Lanes() {
+				size += 8 * int(op.Lanes)
+			}
+			if op.RMW == uop.CompareSwap {
+				size *= 2
+			}
+			f.data = append(f.data, c.batch.Data[op.Data:][:size]...)
+		}
+		c.frontLen++
+		if op.Kind == uop.Branch {
+			taken := op.Flags&uop.Taken != 0
+			if op.Src[0] != 0 {
+				c.Counters.Branches++
+				if c.guess.Predict(op.PC, taken) != taken {
+					c.Counters.Mispredicted++
+					f.wrong = true
+					c.redirect = true
+					return
+				}
+			}
+			if taken {
+				return
+			}
+		}
+	}
+}
+
+// batchSize is how many micro-ops a thread hands out at once.
+const batchSize = 64
+
+// refill gets more micro-ops. It tells whether there are any.
+func (c *Core) refill() bool {
+	if !c.more || c.blocked {
+		return false
+	}
+	c.batch.Reset()
+	c.at = 0
+	status, err := c.thread.Next(&c.batch, batchSize)
+	if err != nil {
+		c.fail(err)
+		c.more = false
+		return false
+	}
+	switch status {
+	case uop.Wait:
+		c.blocked = true
+	case uop.Done:
+		c.more, c.done = false, true
+	}
+	return len(c.batch.Ops) > 0
+}

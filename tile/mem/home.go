@@ -1,0 +1,438 @@
+package mem
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/bitsched/bitsched/tile/event"
+)
+
+// MaxCores is how many cores a directory tells apart.
+const MaxCores = 64
+
+// HomeSpec is a bank of the L3 and the directory of the lines whose home it is. The
+// directory is full: it knows every line that a private cache has, whether the bank
+// has it or not.
+type HomeSpec struct {
+	ArraySpec  `yaml:",inline"`
+	Latency    int `yaml:"latency_cycles" json:"latency_cycles"` // of a look-up
+	Return     int `yaml:"return_cycles" json:"return_cycles"`   // from an answer to the core
+	MissReturn int `yaml:"miss_return" json:"miss_return"`       // the same of a line that came from memory
+	MSHRs      int `yaml:"mshrs" json:"mshrs"`                   // lines asked from memory
+	Period     int `yaml:"period_cycles" json:"period_cycles"`   // from a look-up to the next; 0: any number at once
+}
+
+// Validate refuses what cannot be built.
+func (s *HomeSpec) Validate() error {
+	if err := s.ArraySpec.Validate("L3 bank"); err != nil {
+		return err
+	}
+	for _, p := range []struct {
+		name        string
+		value, most int
+		least       int
+	}{{"latency_cycles", s.Latency, 10_000, 0}, {"return_cycles", s.Return, 10_000, 0}, {"miss_return", s.MissReturn, 10_000, 0},
+		{"mshrs", s.MSHRs, 1 << 16, 1}, {"period_cycles", s.Period, 1000, 0}} {
+		if p.value < p.least || p.value > p.most {
+			return fmt.Errorf("mem: L3 bank with %s of %d, expected %d to %d", p.name, p.value, p.least, p.most)
+		}
+	}
+	return nil
+}
+
+// HomeCounters are what a home has done.
+type HomeCounters struct {
+	Reads        uint64 `json:"reads" desc:"requests to read"`
+	Writes       uint64 `json:"writes" desc:"requests to write"`
+	Hits         uint64 `json:"hits" desc:"requests whose line the bank has"`
+	Misses       uint64 `json:"misses" desc:"lines that came from memory"`
+	MissLatency  uint64 `json:"miss_latency" unit:"Cycle" desc:"from miss to fill, in all"`
+	Forwards     uint64 `json:"forwards" desc:"requests that the owner of the line served"`
+	Invalidated  uint64 `json:"invalidated" desc:"copies that had to vanish"`
+	GivenBack    uint64 `json:"given_back" desc:"lines that cores gave back"`
+	WrittenBack  uint64 `json:"written_back" desc:"lines written to memory"`
+	Waits        uint64 `json:"waits" desc:"requests that waited for another one of their line"`
+	DirectoryMax uint64 `json:"directory_max" desc:"lines that the directory knew at once, at most"`
+}
+
+// Home is a bank and its directory.
+type Home struct {
+	Counters HomeCounters
+
+	engine   *event.Engine
+	spec     *HomeSpec
+	protocol *Protocol
+	net      Network
+	memory   func(Line) Place
+	self     Place
+	fail     func(error)
+
+	l3       *array
+	entries  map[Line]int32
+	list     []entry
+	free     []int32
+	fetching int
+	stalled  []Line            // that wait for a miss register
+	leaving  map[Line]*leaving // to memory
+	next     event.Time        // look-up
+
+	lookup   event.Handler
+	deliver  event.Handler
+	pool     []Message
+	poolFree []int32
+}
+
+// entry is what the directory knows of a line.
+type entry struct {
+	line    Line
+	state   HomeState
+	owner   int16
+	fetch   bool // asked from memory, or waits for that
+	from    bool // has just come from there
+	sharers uint64
+	since   event.Time // of the fetch
+	waiting []Message
+}
+
+// leaving is a written line on its way to memory.
+type leaving struct {
+	data  Bytes
+	again bool // it was written once more meanwhile
+}
+
+// NewHome returns a home whose bank is empty; it is number index of banks, which
+// share lines out by interleave lines. memory finds the controller of a line.
+func NewHome(e *event.Engine, spec *HomeSpec, protocol *Protocol, index, banks, interleave int, net Network, memory func(Line) Place, fail func(error)) *Home {
+	h := &Home{engine: e, spec: spec, protocol: protocol, net: net, memory: memory, self: Place{Bank, int16(index)}, fail: fail,
+		l3: newArray(spec.ArraySpec, banks, interleave, 1<<32+uint64(index)), entries: map[Line]int32{}, leaving: map[Line]*leaving{}}
+	h.lookup = e.Handle(func(now event.Time, i uint64) {
+		m := h.pool[i]
+		h.poolFree = append(h.poolFree, int32(i))
+		h.request(now, &m)
+	})
+	h.deliver = e.Handle(func(_ event.Time, i uint64) {
+		h.net.Send(&h.pool[i])
+		h.poolFree = append(h.poolFree, int32(i))
+	})
+	return h
+}
+
+// Pending tells whether anything is under way.
+func (h *Home) Pending() bool {
+	if h.fetching > 0 || len(h.stalled) > 0 || len(h.leaving) > 0 || len(h.pool) > len(h.poolFree) {
+		return true
+	}
+	for i := range h.list {
+		if h.list[i].state > HX || len(h.list[i].waiting) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// keep puts a message into the pool.
+func (h *Home) keep(m *Message) uint64 {
+	var i int32
+	if n := len(h.poolFree); n > 0 {
+		i, h.poolFree = h.poolFree[n-1], h.poolFree[:n-1]
+	} else {
+		i = int32(len(h.pool))
+		h.pool = append(h.pool, Message{})
+	}
+	h.pool[i] = *m
+	return uint64(i)
+}
+
+// send sends a message after a delay.
+func (h *Home) send(delay int, m *Message) {
+	m.From = h.self
+	if delay == 0 {
+		h.net.Send(m)
+		return
+	}
+	h.engine.After(event.Time(delay), h.deliver, h.keep(m))
+}
+
+// Receive handles a message. Requests of cores are looked up first.
+func (h *Home) Receive(now event.Time, m *Message) {
+	switch m.Kind {
+	case MsgGetS, MsgGetM, MsgPut:
+		at := max(now, h.next)
+		h.next = at + event.Time(h.spec.Period)
+		h.engine.At(at+event.Time(h.spec.Latency), h.lookup, h.keep(m))
+	case MsgUnblock, MsgCopyBack:
+		e := h.entry(m.Line)
+		kind := Unblock
+		if m.Kind == MsgCopyBack {
+			kind = CopyBack
+		}
+		h.step(now, e, kind, m)
+		h.resume(now, e)
+	case MsgReadData:
+		h.arrived(now, m)
+	case MsgWriteAck:
+		if l := h.leaving[m.Line]; l.again {
+			l.again = false
+			h.write(m.Line)
+		} else {
+			delete(h.leaving, m.Line)
+		}
+	default:
+		h.fail(fmt.Errorf("mem: bank %d: unexpected message %s", h.self.Index, m.Kind))
+	}
+}
+
+// entry finds what the directory knows of a line, or begins with nothing.
+func (h *Home) entry(line Line) int32 {
+	i, ok := h.entries[line]
+	if ok {
+		return i
+	}
+	if n := len(h.free); n > 0 {
+		i, h.free = h.free[n-1], h.free[:n-1]
+	} else {
+		i = int32(len(h.list))
+		h.list = append(h.list, entry{})
+	}
+	h.list[i] = entry{line: line, waiting: h.list[i].waiting[:0], owner: -1}
+	h.entries[line] = i
+	h.Counters.DirectoryMax = max(h.Counters.DirectoryMax, uint64(len(h.entries)))
+	return i
+}
+
+// forget drops an entry that says nothing.
+func (h *Home) forget(i int32) {
+	e := &h.list[i]
+	if e.state == HI && !e.fetch && len(e.waiting) == 0 {
+		delete(h.entries, e.line)
+		h.free = append(h.free, i)
+	}
+}
+
+// request serves a request of a core, or lets it wait.
+func (h *Home) request(now event.Time, m *Message) {
+	i := h.entry(m.Line)
+	e := &h.list[i]
+	switch m.Kind {
+	case MsgGetS:
+		h.Counters.Reads++
+	case MsgGetM:
+		h.Counters.Writes++
+	case MsgPut:
+		h.Counters.GivenBack++
+	}
+	if e.fetch || len(e.waiting) > 0 {
+		h.Counters.Waits++
+		e.waiting = append(e.waiting, *m)
+		return
+	}
+	h.serve(now, i, m)
+	h.forget(i)
+}
+
+// serve makes the transition of a request, or fetches the line first.
+func (h *Home) serve(now event.Time, i int32, m *Message) {
+	e := &h.list[i]
+	var kind HomeEvent
+	switch {
+	case m.Kind == MsgGetS:
+		kind = GetS
+	case m.Kind == MsgGetM:
+		kind = GetM
+	case e.owner == m.From.Index:
+		kind = PutOwner
+	default:
+		kind = PutOther
+	}
+	needs := false
+	for _, a := range h.protocol.Home[e.state][kind].Do {
+		needs = needs || a == grantShared || a == grantExclusive || a == grantWrite && !h.hasCopy(e, m)
+	}
+	if needs {
+		j := h.l3.find(e.line)
+		if j < 0 && h.leaving[e.line] == nil {
+			e.fetch, e.since = true, now
+			e.waiting = slices.Insert(e.waiting, 0, *m) // it stays the first
+			h.fetch(e.line)
+			return
+		}
+		if j >= 0 && !e.from {
+			h.l3.touch(j)
+			h.Counters.Hits++
+		}
+	}
+	h.step(now, i, kind, m)
+}
+
+// hasCopy tells whether the core that asks to write has the data.
+func (h *Home) hasCopy(e *entry, m *Message) bool {
+	return m.Upgrade && e.sharers>>uint(m.Asks)&1 != 0
+}
+
+// fetch asks memory for a line.
+func (h *Home) fetch(line Line) {
+	if h.fetching >= h.spec.MSHRs {
+		h.stalled = append(h.stalled, line)
+		return
+	}
+	h.fetching++
+	h.Counters.Misses++
+	h.send(0, &Message{Kind: MsgRead, To: h.memory(line), Line: line})
+}
+
+// arrived puts a line from memory into the bank.
+func (h *Home) arrived(now event.Time, m *Message) {
+	h.fetching--
+	if len(h.stalled) > 0 {
+		line := h.stalled[0]
+		h.stalled = append(h.stalled[:0], h.stalled[1:]...)
+		h.fetch(line)
+	}
+	i := h.entry(m.Line)
+	e := &h.list[i]
+	if !e.fetch {
+		h.fail(fmt.Errorf("mem: bank %d: line %#x came from memory unasked", h.self.Index, m.Line))
+		return
+	}
+	h.Counters.MissLatency += uint64(now - e.since)
+	h.put(m.Line, &m.Data, false)
+	e.fetch, e.from = false, true
+	h.resume(now, i)
+	h.list[i].from = false
+}
+
+// put puts a line into the bank; what it displaces goes to memory if it was written.
+func (h *Home) put(line Line, data *Bytes, dirty bool) {
+	j := h.l3.find(line)
+	if j < 0 {
+		j = h.l3.victim(line)
+		if w := &h.l3.ways[j]; w.state != I && w.dirty {
+			h.Counters.WrittenBack++
+			// A write that has not arrived yet could be overtaken: the next one waits.
+			if l := h.leaving[w.line]; l != nil {
+				l.data, l.again = h.l3.data[j], true
+			} else {
+				h.leaving[w.line] = &leaving{data: h.l3.data[j]}
+				h.write(w.line)
+			}
+		}
+		h.l3.insert(j, line, S)
+	} else {
+		h.l3.touch(j)
+	}
+	h.l3.data[j] = *data
+	h.l3.ways[j].dirty = h.l3.ways[j].dirty || dirty
+}
+
+// write sends a line that leaves the bank to memory.
+func (h *Home) write(line Line) {
+	h.send(0, &Message{Kind: MsgWrite, HasData: true, To: h.memory(line), Line: line, Data: h.leaving[line].data})
+}
+
+// resume serves those that wait, in order, while the line is not busy.
+func (h *Home) resume(now event.Time, i int32) {
+	for {
+		e := &h.list[i]
+		if len(e.waiting) == 0 || e.fetch || e.state > HX {
+			break
+		}
+		m := e.waiting[0]
+		e.waiting = append(e.waiting[:0], e.waiting[1:]...)
+		h.serve(now, i, &m)
+	}
+	h.forget(i)
+}
+
+// step makes a transition.
+func (h *Home) step(now event.Time, i int32, kind HomeEvent, m *Message) {
+	e := &h.list[i]
+	tr := &h.protocol.Home[e.state][kind]
+	if !tr.valid {
+		h.fail(fmt.Errorf("mem: bank %d: line %#x in state %s, unexpected event %s", h.self.Index, e.line, e.state, kind))
+		return
+	}
+	delay := h.spec.Return
+	if e.from {
+		delay = h.spec.MissReturn
+	}
+	next := tr.Next
+	others := e.sharers &^ (1 << uint(m.Asks))
+	core := Place{Core, m.Asks}
+	had := h.hasCopy(e, m)
+	for _, a := range tr.Do {
+		switch a {
+		case grantShared:
+			h.send(delay, &Message{Kind: MsgDataS, HasData: true, To: core, Line: e.line, Data: *h.data(e.line)})
+		case grantExclusive:
+			h.send(delay, &Message{Kind: MsgDataE, HasData: true, To: core, Line: e.line, Data: *h.data(e.line)})
+		case grantWrite:
+			g := Message{Kind: MsgDataM, To: core, Line: e.line, Acks: int16(bits.OnesCount64(others))}
+			if had {
+				g.Kind = MsgAckM
+			} else {
+				g.HasData, g.Data = true, *h.data(e.line)
+			}
+			h.send(delay, &g)
+		case invalidate:
+			for s := others; s != 0; s &= s - 1 {
+				h.Counters.Invalidated++
+				h.send(0, &Message{Kind: MsgInv, To: Place{Core, int16(bits.TrailingZeros64(s))}, Asks: m.Asks, Line: e.line})
+			}
+		case forwardGetS, forwardGetM:
+			h.Counters.Forwards++
+			f := Message{Kind: MsgFwdGetS, To: Place{Core, e.owner}, Asks: m.Asks, Line: e.line}
+			if a == forwardGetM {
+				f.Kind = MsgFwdGetM
+			}
+			h.send(0, &f)
+		case addSharer:
+			e.sharers |= 1 << uint(m.Asks)
+		case ownerShares:
+			e.sharers |= 1 << uint(e.owner)
+			e.owner = -1
+		case setOwner:
+			e.owner, e.sharers = m.Asks, 0
+		case clearOwner:
+			e.owner = -1
+		case dropSharer:
+			e.sharers &^= 1 << uint(m.From.Index)
+			if e.sharers == 0 {
+				next = HI
+			}
+		case storeData:
+			if m.HasData {
+				h.put(e.line, &m.Data, m.Dirty)
+			}
+		case ackPut:
+			h.send(0, &Message{Kind: MsgPutAck, To: m.From, Line: e.line})
+		case wait:
+			h.Counters.Waits++
+			e.waiting = append(e.waiting, *m)
+		}
+	}
+	e.state = next
+}
+
+// data is the newest copy of a line here.
+func (h *Home) data(line Line) *Bytes {
+	if j := h.l3.find(line); j >= 0 {
+		return &h.l3.data[j]
+	}
+	if l := h.leaving[line]; l != nil {
+		return &l.data
+	}
+	h.fail(fmt.Errorf("mem: bank %d: line %#x is not there", h.self.Index, line))
+	return new(Bytes)
+}
+
+// Peek returns the bytes of a line that the bank has.
+func (h *Home) Peek(line Line) (b Bytes, ok bool) {
+	if j := h.l3.find(line); j >= 0 {
+		return h.l3.data[j], true
+	}
+	if l := h.leaving[line]; l != nil {
+		return l.data, true
+	}
+	return b, false
+}

@@ -1,0 +1,919 @@
+package mem
+
+import (
+	"fmt"
+
+	"github.com/bitsched/bitsched/tile/event"
+)
+
+// PrivateSpec is the private caches of a core: L1 for data and L2. Times are cycles.
+type PrivateSpec struct {
+	L1 CacheSpec `yaml:"l1" json:"l1"`
+	L2 CacheSpec `yaml:"l2" json:"l2"`
+	// HitReturn is from the L2's answer to the line in the L1, MissReturn from one
+	// level to the one above when the lower one had to ask further.
+	HitReturn  int `yaml:"hit_return" json:"hit_return"`
+	MissReturn int `yaml:"miss_return" json:"miss_return"`
+	// Release is from the fill of a line until its miss register is free.
+	Release int `yaml:"release" json:"release"`
+}
+
+// CacheSpec is one level.
+type CacheSpec struct {
+	ArraySpec `yaml:",inline"`
+	Latency   int `yaml:"latency_cycles" json:"latency_cycles"` // of a look-up
+	MSHRs     int `yaml:"mshrs" json:"mshrs"`                   // misses under way
+	// Lookups begin in a cycle at most, of the L1; each keeps its stage for a cycle
+	// more than the latency, and there are as many stages as fit the latency. Those of
+	// the prefetcher come after those of the core, from a queue. 0: no limit.
+	Lookups int `yaml:"lookups,omitempty" json:"lookups,omitempty"`
+	// Prefetcher is the name of one of Prefetchers, or empty.
+	Prefetcher string `yaml:"prefetcher,omitempty" json:"prefetcher,omitempty"`
+}
+
+// Validate refuses what cannot be built.
+func (s *PrivateSpec) Validate() error {
+	for _, c := range []struct {
+		name string
+		spec *CacheSpec
+	}{{"L1", &s.L1}, {"L2", &s.L2}} {
+		if err := c.spec.Validate(c.name); err != nil {
+			return err
+		}
+	}
+	for _, p := range []struct {
+		name  string
+		value int
+	}{{"hit_return", s.HitReturn}, {"miss_return", s.MissReturn}, {"release", s.Release}} {
+		if p.value < 0 || p.value > 10_000 {
+			return fmt.Errorf("mem: %s of %d cycles, expected 0 to 10000", p.name, p.value)
+		}
+	}
+	return nil
+}
+
+// Validate refuses what cannot be built; name says which cache it is.
+func (s *CacheSpec) Validate(name string) error {
+	if err := s.ArraySpec.Validate(name); err != nil {
+		return err
+	}
+	switch {
+	case s.Latency < 0 || s.Latency > 10_000:
+		return fmt.Errorf("mem: %s latency of %d cycles, expected 0 to 10000", name, s.Latency)
+	case s.MSHRs < 1 || s.MSHRs > 4096:
+		return fmt.Errorf("mem: %s with %d MSHRs, expected 1 to 4096", name, s.MSHRs)
+	case s.Lookups < 0 || s.Lookups > 64:
+		return fmt.Errorf("mem: %s with %d look-ups a cycle, expected 0 to 64", name, s.Lookups)
+	case s.Prefetcher != "" && Prefetchers[s.Prefetcher] == nil:
+		return fmt.Errorf("mem: %s with prefetcher %q, expected none or %s", name, s.Prefetcher, prefetcherNames())
+	}
+	return nil
+}
+
+// Client is the core above private caches.
+type Client interface {
+	// Performed tells that a load that has missed is performed now: these are the
+	// bytes of the copy that serves it. They are in the L1 at the time filled.
+	Performed(now, filled event.Time, id uint64, line *Bytes)
+	// Owned tells that the line may be written now.
+	Owned(now event.Time, line Line)
+	// Lost tells that the line leaves the core.
+	Lost(now event.Time, line Line)
+}
+
+// PrivateCounters are what the private caches of a core have done.
+type PrivateCounters struct {
+	L1 LevelCounters `json:"l1"`
+	L2 LevelCounters `json:"l2"`
+
+	Upgrades      uint64 `json:"upgrades" desc:"requests to write what could be read"`
+	Invalidations uint64 `json:"invalidations" desc:"copies taken away by writes of other cores"`
+	Forwards      uint64 `json:"forwards" desc:"requests of other cores served"`
+	WriteBacks    uint64 `json:"writebacks" desc:"written lines given back to their home"`
+	CleanBacks    uint64 `json:"clean_backs" desc:"owned lines given back that were not written"`
+}
+
+// LevelCounters are those of one cache.
+type LevelCounters struct {
+	Loads          uint64 `json:"loads" desc:"loads and reads for the level above"`
+	LoadMisses     uint64 `json:"load_misses" desc:"of these, not here"`
+	Writes         uint64 `json:"writes" desc:"requests to write"`
+	WriteMisses    uint64 `json:"write_misses" desc:"of these, not here or not to be written"`
+	Merged         uint64 `json:"merged" desc:"misses of a line that was under way"`
+	Full           uint64 `json:"full" desc:"misses that waited for a miss register"`
+	MissLatency    uint64 `json:"miss_latency" unit:"Cycle" desc:"from miss to fill, in all"`
+	Fills          uint64 `json:"fills" desc:"lines that came from below"`
+	FromAbove      uint64 `json:"from_above" desc:"written lines that came from above"`
+	Prefetches     uint64 `json:"prefetches" desc:"lines asked for in advance"`
+	PrefetchesUsed uint64 `json:"prefetches_used" desc:"of these, used while they were here"`
+}
+
+// Private is the L1 and the L2 of a core, and its side of the coherence protocol. A
+// line is in both, or in one of them.
+type Private struct {
+	Counters PrivateCounters
+
+	engine   *event.Engine
+	spec     *PrivateSpec
+	protocol *Protocol
+	net      Network
+	home     func(Line) Place
+	self     Place
+	client   Client
+	fail     func(error)
+
+	l1, l2 *array
+	misses []miss   // of the L1
+	busy   int      // miss registers of the L1 that have been filled and are not free yet
+	stall  []access // that wait for a miss register of the L1
+	asked  []transaction
+	queued []Line // misses of the L1 that wait for a miss register of the L2
+	given  []givenBack
+
+	prefetch1, prefetch2 Prefetcher
+	candidates           []Line
+	ports                ports
+	wanted               []access // look-ups of the prefetcher of the L1
+	probe                event.Handler
+	probing              bool
+
+	lookup  event.Handler
+	release event.Handler
+	serving bool
+}
+
+// access is a load, or a request to write.
+type access struct {
+	line Line
+	pc   uint32
+	id   uint64
+	own  bool
+	pref bool
+}
+
+// miss is a line that the L1 waits for.
+type miss struct {
+	line    Line
+	pc      uint32 // of the access that missed first
+	since   event.Time
+	waiters []uint64 // loads
+	own     bool     // a write waits
+	pref    bool     // nothing waits but the prefetcher
+	below   bool     // looked up in the L2
+}
+
+// transaction is a line that the L2 waits for.
+type transaction struct {
+	line         Line
+	since        event.Time
+	state        State
+	data         Bytes
+	needed, have int
+	pref         bool // nothing above waits
+	up           bool // for the L1
+}
+
+// givenBack is a line on its way to its home.
+type givenBack struct {
+	line  Line
+	state State
+	data  Bytes
+}
+
+// NewPrivate returns empty caches of a core. home finds the home of a line; fail is
+// told of breaches of the protocol.
+func NewPrivate(e *event.Engine, spec *PrivateSpec, protocol *Protocol, core int, net Network, home func(Line) Place, client Client, fail func(error)) *Private {
+	seed := uint64(core)<<8 + 1
+	p := &Private{engine: e, spec: spec, protocol: protocol, net: net, home: home, self: Place{Core, int16(core)}, client: client, fail: fail,
+		l1: newArray(spec.L1.ArraySpec, 1, 1, seed), l2: newArray(spec.L2.ArraySpec, 1, 1, seed+1)}
+	if f := Prefetchers[spec.L1.Prefetcher]; f != nil {
+		p.prefetch1 = f()
+	}
+	if f := Prefetchers[spec.L2.Prefetcher]; f != nil {
+		p.prefetch2 = f()
+	}
+	p.lookup = e.Handle(func(now event.Time, line uint64) { p.below(now, line) })
+	p.ports = ports{width: spec.L1.Lookups, depth: spec.L1.Latency}
+	p.probe = e.Handle(func(now event.Time, _ uint64) {
+		p.probing = false
+		p.probeAll(now)
+	})
+	p.release = e.Handle(func(now event.Time, _ uint64) {
+		p.busy--
+		p.unstall(now)
+	})
+	return p
+}
+
+// Load reads a line for the core: the bytes of the copy that serves it, and how many
+// cycles it waits for a port, or nil if there is none; then the client is told later,
+// by id.
+func (p *Private) Load(now event.Time, pc uint32, line Line, id uint64) (*Bytes, int) {
+	p.Counters.L1.Loads++
+	delay := p.ports.take(now)
+	i := p.l1.find(line)
+	if i >= 0 && p.protocol.serves(p.l1.ways[i].state, Load) {
+		p.used(p.l1, i, &p.Counters.L1)
+		p.observe1(now, pc, line, true, false)
+		return &p.l1.data[i], int(delay)
+	}
+	p.Counters.L1.LoadMisses++
+	if p.miss(now+delay, access{line: line, pc: pc, id: id}) {
+		p.observe1(now, pc, line, false, false)
+	}
+	return nil, 0
+}
+
+// Own asks to write a line, and tells whether it may be written now; if not, the
+// client is told when it may.
+func (p *Private) Own(now event.Time, pc uint32, line Line) bool {
+	p.Counters.L1.Writes++
+	delay := p.ports.take(now)
+	i := p.l1.find(line)
+	if i >= 0 && p.protocol.serves(p.l1.ways[i].state, Write) {
+		p.used(p.l1, i, &p.Counters.L1)
+		p.observe1(now, pc, line, true, true)
+		return true
+	}
+	p.Counters.L1.WriteMisses++
+	if p.miss(now+delay, access{line: line, pc: pc, own: true}) {
+		p.observe1(now, pc, line, false, true)
+	}
+	return false
+}
+
+// Write gives the bytes of a line that may be written, nil if it may not: it has
+// been taken away meanwhile, and must be asked for again.
+func (p *Private) Write(line Line) *Bytes {
+	i := p.l1.find(line)
+	if i < 0 || !p.protocol.serves(p.l1.ways[i].state, Write) {
+		return nil
+	}
+	w := &p.l1.ways[i]
+	w.state = p.protocol.Cache[w.state][Write].Next
+	w.dirty = true
+	return &p.l1.data[i]
+}
+
+// Pending tells whether anything is under way.
+func (p *Private) Pending() bool {
+	return len(p.misses) > 0 || len(p.stall) > 0 || len(p.asked) > 0 || len(p.given) > 0
+}
+
+// used notes a use of a line of one level.
+func (p *Private) used(a *array, i int, c *LevelCounters) {
+	a.touch(i)
+	if a.ways[i].prefetched {
+		a.ways[i].prefetched = false
+		c.PrefetchesUsed++
+	}
+}
+
+func (p *Private) findMiss(line Line) *miss {
+	for i := range p.misses {
+		if p.misses[i].line == line {
+			return &p.misses[i]
+		}
+	}
+	return nil
+}
+
+func (p *Private) findAsked(line Line) *transaction {
+	for i := range p.asked {
+		if p.asked[i].line == line {
+			return &p.asked[i]
+		}
+	}
+	return nil
+}
+
+func (p *Private) findGiven(line Line) *givenBack {
+	for i := range p.given {
+		if p.given[i].line == line {
+			return &p.given[i]
+		}
+	}
+	return nil
+}
+
+// miss joins a miss of the line or begins one; if there is no miss register for it,
+// it waits, and is false.
+func (p *Private) miss(now event.Time, a access) bool {
+	if m := p.findMiss(a.line); m != nil {
+		if !a.pref {
+			p.Counters.L1.Merged++
+			m.pref = false
+		}
+		m.join(a)
+		return true
+	}
+	if len(p.misses)+p.busy >= p.spec.L1.MSHRs || len(p.stall) > 0 && !p.serving {
+		if !a.pref {
+			p.Counters.L1.Full++
+			p.stall = append(p.stall, a)
+		}
+		return false
+	}
+	n := len(p.misses)
+	if n < cap(p.misses) {
+		p.misses = p.misses[:n+1]
+	} else {
+		p.misses = append(p.misses, miss{})
+	}
+	m := &p.misses[n]
+	*m = miss{line: a.line, pc: a.pc, since: now, waiters: m.waiters[:0], pref: a.pref}
+	m.join(a)
+	p.engine.At(now+event.Time(p.spec.L2.Latency), p.lookup, a.line)
+	return true
+}
+
+func (m *miss) join(a access) {
+	switch {
+	case a.own:
+		m.own = true
+	case !a.pref:
+		m.waiters = append(m.waiters, a.id)
+	}
+}
+
+// unstall lets those that wait for a miss register go on, in order.
+func (p *Private) unstall(now event.Time) {
+	p.serving = true
+	done := 0
+	for done < len(p.stall) && len(p.misses)+p.busy < p.spec.L1.MSHRs {
+		a := p.stall[done]
+		done++
+		kind := Load
+		if a.own {
+			kind = Write
+		}
+		if i := p.l1.find(a.line); i >= 0 && p.protocol.serves(p.l1.ways[i].state, kind) {
+			p.used(p.l1, i, &p.Counters.L1)
+			if a.own {
+				p.client.Owned(now, a.line)
+			} else {
+				p.client.Performed(now, now, a.id, &p.l1.data[i])
+			}
+			p.observe1(now, a.pc, a.line, true, a.own)
+			continue
+		}
+		p.miss(now, a)
+		p.observe1(now, a.pc, a.line, false, a.own)
+	}
+	p.stall = append(p.stall[:0], p.stall[done:]...)
+	p.serving = false
+}
+
+// state is what the core knows of a line that is not under way.
+func (p *Private) state(line Line) State {
+	if i := p.l1.find(line); i >= 0 {
+		return p.l1.ways[i].state
+	}
+	if i := p.l2.find(line); i >= 0 {
+		return p.l2.ways[i].state
+	}
+	return I
+}
+
+// below looks a miss of the L1 up in the L2.
+func (p *Private) below(now event.Time, line Line) {
+	m := p.findMiss(line)
+	if m == nil {
+		return
+	}
+	kind := Load
+	if m.own {
+		kind = Write
+	}
+	state := p.state(line)
+	i := p.l2.find(line)
+	if !m.below {
+		m.below = true
+		c := &p.Counters.L2
+		served := i >= 0 && p.protocol.serves(state, kind)
+		if m.own {
+			c.Writes++
+			if !served {
+				c.WriteMisses++
+			}
+		} else {
+			c.Loads++
+			if !served {
+				c.LoadMisses++
+			}
+		}
+		if i >= 0 {
+			p.used(p.l2, i, c)
+		}
+		p.observe2(now, m.pc, line, i >= 0, m.own)
+		if m = p.findMiss(line); m == nil {
+			return
+		}
+	}
+	if p.protocol.serves(state, kind) {
+		if i >= 0 && p.l1.find(line) < 0 {
+			p.fillL1(now, line, state, &p.l2.data[i])
+		}
+		p.answer(now, m, now+event.Time(p.spec.HitReturn))
+		return
+	}
+	if t := p.findAsked(line); t != nil {
+		t.up, t.pref = true, false // it will be looked up again
+		return
+	}
+	if len(p.asked) >= p.spec.L2.MSHRs || p.findGiven(line) != nil {
+		p.Counters.L2.Full++
+		p.queued = append(p.queued, line)
+		return
+	}
+	p.ask(now, line, state, kind, false)
+}
+
+// ask begins a transaction.
+func (p *Private) ask(now event.Time, line Line, state State, kind Event, pref bool) {
+	p.asked = append(p.asked, transaction{line: line, since: now, state: state, pref: pref, up: !pref})
+	p.step(now, &p.asked[len(p.asked)-1], nil, kind, nil)
+}
+
+// unqueue looks up again what waits for a miss register of the L2, or for a line
+// that was given back.
+func (p *Private) unqueue(now event.Time) {
+	n := len(p.queued)
+	for range n {
+		if len(p.queued) == 0 {
+			return
+		}
+		line := p.queued[0]
+		p.queued = append(p.queued[:0], p.queued[1:]...)
+		p.below(now, line)
+	}
+}
+
+// answer serves those that wait for a miss of the L1: the line is there, and will be
+// in the L1 at the time filled.
+func (p *Private) answer(now event.Time, m *miss, filled event.Time) {
+	line, i := m.line, p.l1.find(m.line)
+	if i < 0 {
+		p.fail(fmt.Errorf("mem: core %d: line %#x was filled and is not there", p.self.Index, line))
+		return
+	}
+	p.Counters.L1.MissLatency += uint64(filled - m.since)
+	p.Counters.L1.Fills++
+	p.l1.ways[i].prefetched = m.pref
+	waiters, own := m.waiters, m.own
+	// The register is given up before the client is told, who may ask for more.
+	last := len(p.misses) - 1
+	p.misses[last], *m = *m, p.misses[last]
+	p.misses = p.misses[:last]
+	p.busy++
+	p.engine.At(filled+event.Time(p.spec.Release), p.release, 0)
+	data := &p.l1.data[i]
+	for _, id := range waiters {
+		p.client.Performed(now, filled, id, data)
+	}
+	if own {
+		p.client.Owned(now, line)
+	}
+}
+
+// Receive handles a message.
+func (p *Private) Receive(now event.Time, m *Message) {
+	var e Event
+	t := p.findAsked(m.Line)
+	switch m.Kind {
+	case MsgInv:
+		e = Inv
+		p.Counters.Invalidations++
+	case MsgFwdGetS:
+		e = FwdGetS
+		p.Counters.Forwards++
+	case MsgFwdGetM:
+		e = FwdGetM
+		p.Counters.Forwards++
+	case MsgDataS:
+		e = DataS
+	case MsgDataE:
+		e = DataE
+	case MsgDataM:
+		e = DataM
+		if t != nil && t.have >= int(m.Acks) {
+			e = DataMAll
+		}
+	case MsgAckM:
+		e = AckM
+		if t != nil && t.have >= int(m.Acks) {
+			e = AckMAll
+		}
+	case MsgInvAck:
+		e = InvAck
+		if t != nil && (t.state == IMa || t.state == SMa) && t.have+1 >= t.needed {
+			e = LastAck
+		}
+	case MsgPutAck:
+		e = PutAck
+	default:
+		p.fail(fmt.Errorf("mem: core %d: unexpected message %s", p.self.Index, m.Kind))
+		return
+	}
+	var g *givenBack
+	if t == nil {
+		g = p.findGiven(m.Line)
+	}
+	p.step(now, t, g, e, m)
+}
+
+// step makes a transition: of a transaction, of a line that is given back, or else
+// of a line that is here or not.
+func (p *Private) step(now event.Time, t *transaction, g *givenBack, e Event, m *Message) {
+	var line Line
+	var state State
+	switch {
+	case t != nil:
+		line, state = t.line, t.state
+	case g != nil:
+		line, state = g.line, g.state
+	default:
+		line = m.Line
+		state = p.state(line)
+	}
+	tr := &p.protocol.Cache[state][e]
+	if !tr.valid {
+		p.fail(fmt.Errorf("mem: core %d: line %#x in state %s, unexpected event %s", p.self.Index, line, state, e))
+		return
+	}
+	done, forgotten := false, false
+	for _, a := range tr.Do {
+		switch a {
+		case askGetS:
+			p.send(&Message{Kind: MsgGetS, To: p.home(line), Asks: p.self.Index, Line: line})
+		case askGetM:
+			if t.state == S {
+				p.Counters.Upgrades++
+			}
+			p.send(&Message{Kind: MsgGetM, To: p.home(line), Asks: p.self.Index, Line: line, Upgrade: t.state == S})
+		case keepCopy:
+			t.data = *p.copyOf(line)
+		case dropCopy:
+			p.drop(now, line)
+		case ackWriter:
+			p.send(&Message{Kind: MsgInvAck, To: Place{Core, m.Asks}, Line: line})
+		case takeData:
+			t.data = m.Data
+		case countAcks:
+			t.needed = int(m.Acks)
+		case countAck:
+			t.have++
+		case sendShared, sendOwned:
+			kind := MsgDataS
+			if a == sendOwned {
+				kind = MsgDataM
+			}
+			p.send(&Message{Kind: kind, HasData: true, To: Place{Core, m.Asks}, Line: line, Data: *p.dataOf(line, g)})
+		case copyBack:
+			back := Message{Kind: MsgCopyBack, To: p.home(line), Line: line}
+			if state == M || state == MIa {
+				back.HasData, back.Dirty, back.Data = true, true, *p.dataOf(line, g)
+			}
+			p.send(&back)
+		case forgetWrite:
+			forgotten = true
+		case fill:
+			done = true
+		}
+	}
+	switch {
+	case done:
+		p.complete(now, t, tr.Next)
+	case t != nil:
+		t.state = tr.Next
+	case g != nil:
+		g.state = tr.Next
+		if forgotten {
+			p.expect(I, tr.Next, line, e)
+			last := len(p.given) - 1
+			*g = p.given[last]
+			p.given = p.given[:last]
+			p.unqueue(now)
+		}
+	default:
+		if tr.Next != I && tr.Next != state {
+			p.demote(line, tr.Next)
+		}
+		p.expect(p.state(line), tr.Next, line, e)
+	}
+}
+
+// expect checks that copies are what the state after a transition says.
+func (p *Private) expect(is, next State, line Line, e Event) {
+	if is != next {
+		p.fail(fmt.Errorf("mem: core %d: line %#x is in state %s after %s, expected %s", p.self.Index, line, is, e, next))
+	}
+}
+
+func (p *Private) send(m *Message) {
+	m.From = p.self
+	p.net.Send(m)
+}
+
+// copyOf is the newest copy of a line.
+func (p *Private) copyOf(line Line) *Bytes {
+	if i := p.l1.find(line); i >= 0 {
+		return &p.l1.data[i]
+	}
+	if i := p.l2.find(line); i >= 0 {
+		return &p.l2.data[i]
+	}
+	p.fail(fmt.Errorf("mem: core %d: line %#x is not there", p.self.Index, line))
+	return new(Bytes)
+}
+
+func (p *Private) dataOf(line Line, g *givenBack) *Bytes {
+	if g != nil {
+		return &g.data
+	}
+	return p.copyOf(line)
+}
+
+// drop forgets the copies of a line.
+func (p *Private) drop(now event.Time, line Line) {
+	if i := p.l1.find(line); i >= 0 {
+		p.l1.ways[i].state = I
+	}
+	if i := p.l2.find(line); i >= 0 {
+		p.l2.ways[i].state = I
+	}
+	p.client.Lost(now, line)
+}
+
+// demote leaves copies of a line in another state, equal ones.
+func (p *Private) demote(line Line, state State) {
+	i, j := p.l1.find(line), p.l2.find(line)
+	if i >= 0 {
+		if j >= 0 && p.l1.ways[i].dirty {
+			p.l2.data[j] = p.l1.data[i]
+		}
+		p.l1.ways[i].state, p.l1.ways[i].dirty = state, false
+	}
+	if j >= 0 {
+		p.l2.ways[j].state, p.l2.ways[j].dirty = state, false
+	}
+}
+
+// complete ends a transaction: the line is here in a state.
+func (p *Private) complete(now event.Time, t *transaction, state State) {
+	done := *t
+	last := len(p.asked) - 1
+	*t = p.asked[last]
+	p.asked = p.asked[:last]
+	line := done.line
+	p.send(&Message{Kind: MsgUnblock, To: p.home(line), Line: line})
+	p.Counters.L2.MissLatency += uint64(now - done.since)
+	p.Counters.L2.Fills++
+	j := p.l2.find(line)
+	if j < 0 {
+		j = p.l2.victim(line)
+		p.evictL2(now, j)
+		p.l2.insert(j, line, state)
+		p.l2.ways[j].prefetched = done.pref
+	}
+	p.l2.data[j], p.l2.ways[j].state = done.data, state
+	if i := p.l1.find(line); i >= 0 {
+		p.l1.data[i], p.l1.ways[i].state = done.data, state
+	}
+	if m := p.findMiss(line); m != nil && m.below {
+		if p.l1.find(line) < 0 {
+			p.fillL1(now, line, state, &done.data)
+		}
+		m = p.findMiss(line)
+		filled := now + event.Time(p.spec.MissReturn)
+		if m.own && !p.protocol.serves(state, Write) {
+			// The reads that came with it are served, the write asks again.
+			i := p.l1.find(line)
+			for _, id := range m.waiters {
+				p.client.Performed(now, filled, id, &p.l1.data[i])
+			}
+			m.waiters = m.waiters[:0]
+			p.ask(now, line, state, Write, false)
+		} else {
+			p.answer(now, m, filled)
+		}
+	}
+	p.unqueue(now)
+}
+
+// fillL1 puts a line into the L1.
+func (p *Private) fillL1(now event.Time, line Line, state State, data *Bytes) {
+	i := p.l1.victim(line)
+	old, oldData := p.l1.ways[i], p.l1.data[i]
+	p.l1.data[i] = *data
+	p.l1.insert(i, line, state)
+	// The line is there before what it displaces goes to the L2, where it might
+	// displace the line in turn.
+	if old.state != I {
+		p.spill(now, &old, &oldData)
+	}
+}
+
+// spill lets a line leave the L1. A written one goes to the L2.
+func (p *Private) spill(now event.Time, w *way, data *Bytes) {
+	j := p.l2.find(w.line)
+	if !w.dirty {
+		if j < 0 {
+			p.evict(now, w.line, w.state, data)
+		}
+		return
+	}
+	p.Counters.L2.FromAbove++
+	if j < 0 {
+		j = p.l2.victim(w.line)
+		p.evictL2(now, j)
+		p.l2.insert(j, w.line, w.state)
+	} else {
+		p.l2.touch(j)
+	}
+	p.l2.data[j] = *data
+	p.l2.ways[j].state, p.l2.ways[j].dirty = w.state, true
+}
+
+// evictL2 empties a way of the L2. What the L1 has stays there.
+func (p *Private) evictL2(now event.Time, j int) {
+	w := p.l2.ways[j]
+	if w.state == I {
+		return
+	}
+	p.l2.ways[j].state = I
+	if i := p.l1.find(w.line); i >= 0 {
+		p.l1.ways[i].dirty = p.l1.ways[i].dirty || w.dirty
+		return
+	}
+	p.evict(now, w.line, w.state, &p.l2.data[j])
+}
+
+// evict lets a line leave the core.
+func (p *Private) evict(now event.Time, line Line, state State, data *Bytes) {
+	if p.findAsked(line) != nil {
+		p.client.Lost(now, line) // the transaction has a copy
+		return
+	}
+	tr := &p.protocol.Cache[state][Evict]
+	if !tr.valid {
+		p.fail(fmt.Errorf("mem: core %d: line %#x in state %s, unexpected event %s", p.self.Index, line, state, Evict))
+		return
+	}
+	given := false
+	for _, a := range tr.Do {
+		switch a {
+		case dropCopy:
+			p.client.Lost(now, line)
+		case giveBack:
+			given = true
+			p.given = append(p.given, givenBack{line, tr.Next, *data})
+			put := Message{Kind: MsgPut, To: p.home(line), Line: line}
+			if state == M {
+				put.HasData, put.Dirty, put.Data = true, true, *data
+				p.Counters.WriteBacks++
+			} else {
+				p.Counters.CleanBacks++
+			}
+			p.send(&put)
+			p.client.Lost(now, line)
+		}
+	}
+	if !given {
+		p.expect(I, tr.Next, line, Evict)
+	}
+}
+
+// observe1 lets the prefetcher of the L1 see an access.
+func (p *Private) observe1(now event.Time, pc uint32, line Line, found, write bool) {
+	if p.prefetch1 == nil {
+		return
+	}
+	p.candidates = p.prefetch1.Observe(pc, line, found, write, p.candidates[:0])
+	if p.ports.width == 0 {
+		for _, c := range p.candidates {
+			p.prefetch(now, access{line: c, pc: pc, pref: true})
+		}
+		return
+	}
+	for _, c := range p.candidates {
+		if len(p.wanted) < maxWanted {
+			p.wanted = append(p.wanted, access{line: c, pc: pc, pref: true})
+		}
+	}
+	if len(p.wanted) > 0 && !p.probing {
+		p.probing = true
+		p.engine.At(now+1, p.probe, 0)
+	}
+}
+
+// maxWanted is how many look-ups of a prefetcher wait at most.
+const maxWanted = 64
+
+// probeAll looks up what the prefetcher wants in the ports that the core has left
+// free in the last cycle.
+func (p *Private) probeAll(now event.Time) {
+	done := 0
+	for done < len(p.wanted) && p.ports.free(now-1) {
+		p.ports.use(now - 1)
+		p.prefetch(now, p.wanted[done])
+		done++
+	}
+	p.wanted = append(p.wanted[:0], p.wanted[done:]...)
+	if len(p.wanted) > 0 {
+		p.probing = true
+		p.engine.At(now+1, p.probe, 0)
+	}
+}
+
+// prefetch fetches a line: into the L1 while less than half of its miss registers
+// are busy, else into the L2, as the reference has it.
+func (p *Private) prefetch(now event.Time, a access) {
+	switch {
+	case p.l1.find(a.line) >= 0 || p.findMiss(a.line) != nil:
+	case 2*(len(p.misses)+p.busy) < p.spec.L1.MSHRs:
+		p.Counters.L1.Prefetches++
+		p.miss(now, a)
+	default:
+		p.fetchL2(now, a.line)
+	}
+}
+
+// stages is how far ahead ports are known: the queues in front of a cache are shorter.
+const stages = 128
+
+// ports are the stages of look-ups in a cache.
+type ports struct {
+	width, depth int
+	at           [stages]event.Time // of the counts: cycles, taken modulo stages
+	used         [stages]int
+}
+
+func (p *ports) count(at event.Time) int {
+	if at >= 0 && p.at[at&(stages-1)] == at {
+		return p.used[at&(stages-1)]
+	}
+	return 0
+}
+
+// free tells whether another look-up can begin in a cycle.
+func (p *ports) free(at event.Time) bool {
+	n := p.count(at)
+	if n >= p.width {
+		return false
+	}
+	for k := 1; k <= p.depth; k++ {
+		n += p.count(at - event.Time(k))
+	}
+	return n < p.width*p.depth
+}
+
+func (p *ports) use(at event.Time) {
+	if p.at[at&(stages-1)] != at {
+		p.at[at&(stages-1)], p.used[at&(stages-1)] = at, 0
+	}
+	p.used[at&(stages-1)]++
+}
+
+// take begins a look-up as soon as one can, and returns the cycles until then.
+func (p *ports) take(now event.Time) event.Time {
+	if p.width == 0 {
+		return 0
+	}
+	at := now
+	for !p.free(at) && at < now+stages-8 {
+		at++
+	}
+	p.use(at)
+	return at - now
+}
+
+// observe2 lets the prefetcher of the L2 see a look-up.
+func (p *Private) observe2(now event.Time, pc uint32, line Line, found, write bool) {
+	if p.prefetch2 == nil {
+		return
+	}
+	p.candidates = p.prefetch2.Observe(pc, line, found, write, p.candidates[:0])
+	for _, c := range p.candidates {
+		p.fetchL2(now, c)
+	}
+}
+
+// fetchL2 fetches a line into the L2 in advance, if a miss register is free.
+func (p *Private) fetchL2(now event.Time, line Line) {
+	if len(p.asked) < p.spec.L2.MSHRs && p.state(line) == I && p.findAsked(line) == nil && p.findGiven(line) == nil {
+		p.Counters.L2.Prefetches++
+		p.ask(now, line, I, Load, true)
+	}
+}
+
+// Peek returns the bytes of a line that the core has, or is giving back.
+func (p *Private) Peek(line Line) (b Bytes, ok bool) {
+	if p.state(line) != I {
+		return *p.copyOf(line), true
+	}
+	if g := p.findGiven(line); g != nil && g.state == MIa {
+		return g.data, true
+	}
+	return b, false
+}
