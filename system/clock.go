@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/tile"
 	"github.com/bitsched/bitsched/tile/noc"
@@ -200,7 +201,7 @@ type idleMesh struct {
 }
 
 func newIdleMesh(m *tile.Machine) *idleMesh {
-	return &idleMesh{m, tile.NewTiming(m).Flits(), newLRU[drain](keptDrains)}
+	return &idleMesh{m, tile.NewTiming(m).Flits(), newLRU[drain](1 + invariants.Pick(4, keptDrains-1))}
 }
 
 // drain returns when the last of packets arrives that all banks start to send at the same

@@ -51,6 +51,7 @@ func TestClocks(t *testing.T) {
 				more := e.Cycles.Total - a.Cycles.Total
 				require.LessOrEqual(t, more, int64(w.LateMesh+w.LateLand+w.LateBanks+w.Imbalance))
 				a.Cycles, e.Cycles, e.Waits = system.Cycles{}, system.Cycles{}, nil
+				a.Compared, e.Compared = 0, 0 // where garbage is alike
 				a.LowerSeconds, a.WallSeconds, e.LowerSeconds, e.WallSeconds = 0, 0, 0, 0
 				require.Equal(t, a, e)
 			})

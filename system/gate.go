@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tile"
@@ -27,8 +28,8 @@ func newGate(m *tile.Machine, arrays, threads int, seed uint64) (*gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	cells.Randomize(seed)
-	return &gate{cells: cells, threads: threads, masks: newLRU[[]uint64](maxMasks)}, nil
+	cells.Randomize(seed + uint64(invariants.Pick(1<<30, 0)))
+	return &gate{cells: cells, threads: threads, masks: newLRU[[]uint64](1 + invariants.Pick(4, maxMasks-1))}, nil
 }
 
 // maxMasks bounds the masks that are kept, of 16,384 arrays each at most: 128 MiB.

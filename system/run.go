@@ -11,6 +11,7 @@ import (
 	"github.com/emirpasic/gods/sets/linkedhashset"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/lowering/arith"
 	"github.com/bitsched/bitsched/tdfg"
@@ -100,6 +101,11 @@ func Run(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *memory
 		m = memory.New() // of addresses
 		if err := m.Reserve(p.Arrays, sizes); err != nil {
 			return nil, fmt.Errorf("system: %s: %w", p.Name, err)
+		}
+	}
+	if checkAlways {
+		if err := p.Check(); err != nil {
+			return nil, internal(err)
 		}
 	}
 	r := newRunner(p, sizes, m, opt)
@@ -193,6 +199,9 @@ func (r *runner) setClock() (err error) {
 	r.consumer = []consumer{newCounter(r.opt.Machine, r.report), r.clock}
 	return nil
 }
+
+// checkAlways has plans and commands checked between all stages; tests set it.
+var checkAlways = invariants.Enabled
 
 // newStore returns the programs of a run that brings none; tests share them.
 var newStore = func() *arith.Store { return arith.NewStore("") }
@@ -295,6 +304,9 @@ func (r *runner) plan(ctx context.Context, g *tdfg.Graph, rows map[string]int) e
 	}
 	if err == nil {
 		r.plans[g] = plan
+		if checkAlways {
+			return internal(plan.Check())
+		}
 		return nil
 	}
 	if ctx.Err() != nil {
@@ -447,6 +459,11 @@ func (r *runner) lower(ctx context.Context, p *lowering.Plan, values map[string]
 		return nil, err
 	}
 	r.report.LowerSeconds += time.Since(start).Seconds()
+	if checkAlways {
+		if err := p.CheckCommands(r.grid(), cmds); err != nil {
+			return nil, internal(err)
+		}
+	}
 	if r.edit != nil {
 		cmds = r.edit(cmds)
 	}

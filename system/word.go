@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tile"
@@ -33,6 +34,7 @@ type word struct {
 func newWord(m *tile.Machine, tiles, threads, every int, seed uint64) (*word, error) {
 	w := &word{tiles: tiles, cols: m.Array.Cols, threads: max(1, threads), every: max(1, every), seed: seed, planes: map[int][]scalar.Value{}}
 	var err error
+	w.seed += uint64(invariants.Pick(1<<30, 0))
 	w.cells, err = newGate(m, (tiles+w.every-1)/w.every, 1, seed)
 	return w, err
 }
@@ -228,7 +230,7 @@ func (w *word) each(tiles lowering.Pattern, f func(t int)) {
 func (w *word) copies(tiles lowering.Pattern, copies int, f func(t, number int)) {
 	n := tiles.Len() * copies
 	const few = 64
-	if w.threads < 2 || n < few {
+	if (w.threads < 2 || n < few) && !invariants.Enabled {
 		for t := range tiles.All() {
 			for i := range copies {
 				f(t, i)
@@ -237,6 +239,9 @@ func (w *word) copies(tiles lowering.Pattern, copies int, f func(t, number int))
 		return
 	}
 	list := slices.AppendSeq(make([]int, 0, tiles.Len()), tiles.All())
+	if invariants.Enabled {
+		rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	}
 	var wg sync.WaitGroup
 	for k := range w.threads {
 		wg.Go(func() {

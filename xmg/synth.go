@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/bitsched/bitsched/internal/invariants"
 )
 
 // SynthOptions are how [Synthesize] works. The zero value is the default: few
@@ -190,6 +192,11 @@ func (s *synthesis) pass(p *pass) error {
 	}, s.cur.g)
 	if err != nil {
 		return err
+	}
+	if invariants.Enabled {
+		if err := g.Check(); err != nil {
+			return fmt.Errorf("xmg: after %s: %w", p.name, err)
+		}
 	}
 	s.report.Passes = append(s.report.Passes, PassReport{p.name, before, g.NumGates()})
 	from := s.cur

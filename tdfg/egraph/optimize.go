@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/tdfg"
 )
 
@@ -174,6 +175,11 @@ func OptimizeProgram(ctx context.Context, p *tdfg.Program, opt Options) (*tdfg.P
 	q.Body, err = optimizeBody(ctx, p.Body, opt, &list)
 	if err != nil {
 		return nil, list, err
+	}
+	if invariants.Enabled && p.Check() == nil {
+		if err := q.Check(); err != nil {
+			return nil, list, fmt.Errorf("egraph: %s optimised: %w", p.Name, err)
+		}
 	}
 	return &q, list, nil
 }

@@ -1,0 +1,12 @@
+package invariants
+
+import "math/rand/v2"
+
+// Pick returns a number from 0 to n-1: always usual where nothing is shuffled, else
+// another one each time. What it is used for must not change any result.
+func Pick(n, usual int) int {
+	if !Enabled {
+		return usual
+	}
+	return rand.IntN(n)
+}
