@@ -17,8 +17,10 @@ import (
 // packageNames are in front of the messages of packages, which tells who wrote
 // them to a reader of the code and nothing to one of the command.
 var packageNames = []string{
-	"arith", "benchmarks", "cfront", "cost", "egraph", "event", "exact4", "gen", "interp", "kernels", "lattice", "lowering", "masim", "sweep", "results", "reproduce", "memory",
-	"netlist", "noc", "sat", "scalar", "softfloat", "sram", "stream", "system", "tdfg", "tdfgtest", "tensor", "tile", "uop", "workload", "xmg",
+	"arith", "benchmarks", "cfront", "cost", "dnn", "egraph", "event", "exact4", "gen", "interp", "kernels",
+	"lattice", "lowering", "mapping", "mapstudy", "masim", "matrix", "memory", "netlist", "noc", "plan", "platform",
+	"reproduce", "results", "sat", "scalar", "search", "softfloat", "sparse", "sram", "stream", "sweep", "system",
+	"tdfg", "tdfgtest", "tensor", "tile", "uop", "workload", "xmg",
 }
 
 // packagePrefix finds them by their form, one word and a colon, and by the list,
