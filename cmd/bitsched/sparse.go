@@ -46,6 +46,7 @@ func (a *app) sparseCommand() *cobra.Command {
 	}
 	cmd.AddCommand(
 		a.sparseVerifyCommand(),
+		a.sparsePaperCommand(),
 		a.sparseKernelCommand(),
 		a.sparseRingCommand(),
 		a.sparseLowerCommand(),
@@ -118,6 +119,8 @@ func (a *app) loadMatrix(cmd *cobra.Command, text string, f *sparseInput, line *
 	if err != nil {
 		return nil, info, err
 	}
+	spareMemory()
+	defer freeMemory()
 	if f.scale != 1 && !strings.HasPrefix(text, "standin:") {
 		return nil, info, usageError(cmd, "--scale %d of %s, expected a stand-in", f.scale, text)
 	}
@@ -268,6 +271,10 @@ func sparseError(err error) error {
 	}
 	return fmt.Errorf("bitsched: %w", err)
 }
+
+// spareMemory makes the collector keep less beside what is in use: matrices are most of
+// the memory, and there are few of them.
+func spareMemory() { debug.SetGCPercent(25) }
 
 // freeMemory hands memory of what is done back before the next large thing.
 func freeMemory() { debug.FreeOSMemory() }

@@ -14,6 +14,7 @@ import (
 	"github.com/bitsched/bitsched/masim"
 	"github.com/bitsched/bitsched/sram/cost"
 	"github.com/bitsched/bitsched/system/sparse"
+	"github.com/bitsched/bitsched/system/sparse/matrix"
 )
 
 type sparseAppFlags struct {
@@ -31,6 +32,8 @@ type sparseAppFlags struct {
 	svg      string
 	stats    string
 	trace    string
+	target   string
+	coalesce int
 	o        sparse.AppOptions
 }
 
@@ -116,6 +119,8 @@ See bitsched sparse --help for what MATRIX may be, docs/sparse.md for the model.
 	fl.StringVar(&f.fidelity, "fidelity", "pair", "`how` SPUs are executed: pair by pair, or instr by instr; the same cycles")
 	fl.IntVar(&f.every, "every", 64, "at fidelity pair, interpret one in so many `SPUs` too, and repeat one in so many sums; 0 for none")
 	f.network = "cycle"
+	fl.StringVar(&f.target, "target", "stack", "execute on the `stack`, or on sram: the chip of bitsched machine infinity-stream")
+	fl.IntVar(&f.coalesce, "coalesce", 8, "`pairs` of a packet of the SRAM chip, 1 to 8")
 	fl.BoolVar(&f.check, "check", true, "compare the result with plain loops")
 	f.stack.add(fl)
 	f.input.add(fl)
@@ -223,6 +228,13 @@ func (a *app) sparseApp(cmd *cobra.Command, app, text string, f *sparseAppFlags)
 	s := a.startStoppable(0, line, "stopping after this iteration")
 	defer s.end()
 	report := a.searchProgress(line)
+	switch f.target {
+	case "stack":
+	case "sram":
+		return a.sparseChip(s, app, text, m, f, cfg, report)
+	default:
+		return usageError(cmd, "--target %q, expected stack or sram", f.target)
+	}
 	var runs []*sparseRun
 	for _, v := range variants {
 		cfg.Variant = v
@@ -300,6 +312,41 @@ func (a *app) sparseApp(cmd *cobra.Command, app, text string, f *sparseAppFlags)
 		out += "\n" + explanation(table)
 	}
 	return a.printText(out)
+}
+
+// sparseChip executes an application on an SRAM chip.
+func (a *app) sparseChip(s *search, app, text string, m *matrix.Matrix, f *sparseAppFlags, cfg sparse.Config, report func(masim.Progress)) error {
+	res, err := sparse.RunChip(s.ctx, app, m, f.o, sparse.ChipConfig{Type: cfg.Type, Seed: cfg.Seed, Check: cfg.Check, Instr: cfg.Instr, Coalesce: f.coalesce,
+		Progress: func(iteration int, step string) {
+			report(masim.Progress{Phase: fmt.Sprintf("iteration %d, %s", iteration, step), Best: -1})
+		}})
+	if err != nil {
+		return s.reasonOf(sparseError(err))
+	}
+	s.end()
+	if f.json {
+		return a.printJSON(struct {
+			Matrix string `json:"matrix"`
+			*sparse.ChipResult
+			CPUSeconds float64 `json:"cpu_seconds"`
+		}{text, res, cpuTime().Seconds()})
+	}
+	var out summary
+	out.add("matrix", "%s, %s x %s, %s nonzeros", text, bigCount(int64(res.Rows)), bigCount(int64(res.Cols)), bigCount(res.NNZ))
+	out.add("chip", "infinity-stream, %s SPUs, %d long rows and columns", bigCount(int64(res.SPUs)), res.Long)
+	out.add("result", "%s: %s", res.App, res.Summary)
+	out.add("digest", "%s", res.Digest)
+	if res.Checked != "" {
+		out.add("checked", "equal to the reference (%s), %s values compared", res.Checked, bigCount(res.Compared))
+	}
+	out.add("time", "%s, %s cycles, %s, %s of accumulation", stackTime(res.Seconds), bigCount(res.Cycles), count(len(res.Iterations), "iteration"), count(res.Rounds, "round"))
+	if res.Resident {
+		out.add("memory", "the matrix stays in the arrays")
+	} else {
+		out.add("memory", "%s bytes from DRAM each iteration, %.3f ms", bigCount(res.DRAMBytes), res.DRAMMillis)
+	}
+	out.add("mesh", "%s pairs in %s packets", bigCount(res.PairsIn), bigCount(res.Packets))
+	return a.printText(out.String())
 }
 
 // stackTime is a time on the stack for a person.

@@ -182,11 +182,15 @@ type runner struct {
 	linkK    int64 // kHz
 	spuK     int64
 	trace    *Trace
+	chip     *chip // nil: a stack
 	clock    int64
 	rowLoad  []int64  // of v0: nonzeros of the rows of an SPU
 	rowVal   []uint32 // of v0: values in the order of the matrix
 	cursor   int      // SPU of the latest column that activate1 took
 }
+
+// maxPairs is the most compute SPUs of a bank.
+const maxPairs = 128
 
 // linkMHz is the rate at which a link carries pairs.
 func (m *Machine) linkMHz() float64 { return m.Clocks.Link * float64(m.Links.Lanes) / 64 }
@@ -293,9 +297,20 @@ func fill(list []uint32, v uint32) {
 	}
 }
 
+// move lets SPUs send through the network of the stack, or of the chip.
+func (r *runner) move(next senders) (end int64, full bool) {
+	if r.chip != nil {
+		return r.chip.run(next)
+	}
+	return r.net.run(next)
+}
+
 // launch is the link cycles of starting a step and of the barrier at its end.
 func (r *runner) launch() int64 {
 	r.counters.Launches++
+	if r.chip != nil {
+		return chipLaunch
+	}
 	return 2*int64(r.m.Launch) + r.link(r.time.row)
 }
 
@@ -354,6 +369,9 @@ func (r *runner) eachSPU(f func(s int, loads *uint32) (cycles int64)) (busiest, 
 func (r *runner) broadcast(k int) int64 {
 	if k == 0 {
 		return 0
+	}
+	if r.chip != nil {
+		return r.chip.broadcast(k)
 	}
 	o := r.m.Organisation
 	r.counters.TSVHops += int64(k) * int64(o.Layers) * int64(o.Banks)
@@ -444,7 +462,7 @@ func (r *runner) product() error {
 		if r.cfg.Progress != nil {
 			r.cfg.Progress(len(r.iters), stepNames[2])
 		}
-		end, full := r.net.run(r.accumulate)
+		end, full := r.move(r.accumulate)
 		busiest, sum, loads = r.pause(full)
 		r.step(2, max(end, r.link(busiest)), busiest, sum, loads)
 		if err := r.dispatch(); err != nil {
@@ -490,6 +508,9 @@ func (r *runner) pause(full bool) (busiest, sum, loads int64) {
 // sendTime is the cycle in which a dispatcher sends its pair j, rows being loaded
 // into two walkers in turn.
 func (r *runner) sendTime(j int64) int64 {
+	if r.chip != nil {
+		return r.chip.levels + j/int64(r.chip.width)
+	}
 	fill, row := int64(r.net.rowFill), r.net.rowLink
 	if r.net.wordly > 0 {
 		return r.link(2*(j+1) + r.time.row*(j/fill+1))
@@ -549,13 +570,13 @@ func (r *runner) dispatch() error {
 			if len(list) == 0 {
 				return 0, 0, 0
 			}
-			var state [64]receiver
+			var state [maxPairs]receiver
 			for q := range r.pairs {
 				state[q].w1, state[q].w3.row, state[q].w2.row = noRow, noRow, noRow
 			}
 			first := g * r.pairs
 			var hops int64
-			var cleanBefore [64]int32
+			var cleanBefore [maxPairs]int32
 			copy(cleanBefore[:], r.cleanLen[first:first+r.pairs])
 			for _, e := range list {
 				i := uint32(e >> 32)
@@ -812,7 +833,7 @@ func (r *runner) sendDown(from senders, want int64, to func(*flit), after func(s
 	if r.shadow != nil {
 		r.shadow.scanning = true
 	}
-	end, _ := r.net.run(from)
+	end, _ := r.move(from)
 	if r.shadow != nil {
 		r.shadow.scanning = false
 	}

@@ -1,0 +1,370 @@
+package gearbox
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/bitsched/bitsched/system/sparse"
+	"github.com/bitsched/bitsched/system/sparse/matrix"
+)
+
+// apps are the five of section 7.1.
+var apps = []string{"bfs", "pagerank", "sssp", "spknn", "svm"}
+
+func (l *Lab) table4(ctx context.Context, e *Entry) error {
+	m, err := matrix.Generate("gen:rmat,scale=9,edgefactor=8,undirected", l.o.Seed)
+	if err != nil {
+		return err
+	}
+	for _, app := range apps {
+		digest, same := "", true
+		for _, v := range sparse.Variants() {
+			cfg := sparse.Config{Machine: l.o.Machine, Variant: v, Type: sparse.U32, Long: -1, Seed: l.o.Seed, Threads: 1, Check: true, Instr: 64}
+			o := sparse.DefaultAppOptions()
+			o.Queries = 4
+			if app == "pagerank" {
+				o.Iterations = 3
+			}
+			res, err := sparse.Run(ctx, app, m, o, cfg, nil)
+			if err != nil {
+				return err
+			}
+			same = same && (digest == "" || digest == res.Digest)
+			digest = res.Digest
+		}
+		e.Rows = append(e.Rows, gate(app+", variants with one digest", float64(len(sparse.Variants())), "", "one digest", same))
+	}
+	for _, v := range sparse.Variants() {
+		e.Text = append(e.Text, fmt.Sprintf("%-5s %s", v.Name, v.Text))
+	}
+	return nil
+}
+
+func (l *Lab) fig5(ctx context.Context, e *Entry) error {
+	for _, d := range l.sets() {
+		m, err := l.matrix(d.Name)
+		if err != nil {
+			return err
+		}
+		sum := 0.0
+		for _, b := range sparse.LengthBins(m) {
+			e.Rows = append(e.Rows, beside(fmt.Sprintf("%s, columns of length %s", d.Name, b.Text), nil, 100*b.Share, "%", ""))
+			sum += 100 * b.Share
+		}
+		e.Rows = append(e.Rows, gate(d.Name+", all", sum, "%", "100 %", math.Abs(sum-100) < 1e-6))
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// spaceA is the time of an ideal SpaceA: all nonzeros in each iteration, a nonzero a
+// cycle at each of 512 banks.
+func (l *Lab) spaceA(res *sparse.Result) float64 {
+	banks := float64(l.o.Machine.Banks())
+	return float64(res.NNZ) * float64(len(res.Iterations)) / banks / (l.o.Machine.Clocks.SPU * 1e6)
+}
+
+func (l *Lab) fig12(ctx context.Context, e *Entry) error {
+	var gpu, ranks, space []float64
+	for _, d := range l.sets() {
+		for _, app := range apps {
+			res, err := l.run(ctx, plain(d.Name, app, "v3"))
+			if err != nil {
+				return err
+			}
+			x := l.speedup(d.Name, app, res)
+			gpu = append(gpu, x)
+			if app == "pagerank" {
+				ranks = append(ranks, x)
+			}
+			note := ""
+			if math.IsNaN(x) {
+				note = "no log of a P100, or data and stack are not divided alike"
+			}
+			e.Rows = append(e.Rows, beside(fmt.Sprintf("%s, %s, over published P100 times", d.Name, app), nil, x, "x", note))
+			s := l.spaceA(res) / res.Seconds
+			space = append(space, s)
+			e.Rows = append(e.Rows, beside(fmt.Sprintf("%s, %s, over an ideal SpaceA", d.Name, app), nil, s, "x", "modelled: 512 banks, a nonzero a cycle, all nonzeros each iteration"))
+		}
+	}
+	e.Rows = append(e.Rows, beside("GPU, mean of all", num(15.73), mean(gpu), "x", "published: which mean is not said"), beside("GPU, geometric mean of all", num(15.73), geomean(gpu), "x", ""),
+		beside("SpaceA, mean, not per area", num(116.5), mean(space), "x", "published 58x per area"))
+	if g := geomean(ranks); !math.IsNaN(g) {
+		e.Rows = append(e.Rows, gate("PageRank, geometric mean", g, "x", "1.5 to 16", g >= 1.5 && g <= 16),
+			beside("share of the published mean that PageRank gives", num(1), g/15.73, "", "nothing is fitted"))
+	}
+	return nil
+}
+
+func (l *Lab) fig13(ctx context.Context, e *Entry) error {
+	paper := map[string]*float64{"v0": num(1e-3), "v1": num(1e-2), "hypo": num(4.28), "v2": num(12.48), "v3": num(15.73)}
+	speeds := map[string][]float64{}
+	gpu := map[string][]float64{}
+	for _, d := range l.sets() {
+		for _, v := range sparse.Variants() {
+			res, err := l.run(ctx, plain(d.Name, "pagerank", v.Name))
+			if err != nil {
+				return err
+			}
+			speeds[v.Name] = append(speeds[v.Name], 1/perRound("pagerank", res.Seconds, len(res.Iterations)))
+			gpu[v.Name] = append(gpu[v.Name], l.speedup(d.Name, "pagerank", res))
+			e.Rows = append(e.Rows, beside(fmt.Sprintf("%s, %s, a round", d.Name, v.Name), nil, perRound("pagerank", res.Seconds, len(res.Iterations)), "ms", ""))
+		}
+		n := len(speeds["v3"]) - 1
+		e.Rows = append(e.Rows, beside(d.Name+", v3 over v1", nil, speeds["v3"][n]/speeds["v1"][n], "x", ""))
+		if d.Name == "soc-twitter-2010" {
+			e.Rows = append(e.Rows, gate(d.Name+", v3 over v2", speeds["v3"][n]/speeds["v2"][n], "x", "above 1", speeds["v3"][n] > speeds["v2"][n]),
+				gate(d.Name+", v3 over v1", speeds["v3"][n]/speeds["v1"][n], "x", "2 to 8", speeds["v3"][n] >= 2*speeds["v1"][n] && speeds["v3"][n] <= 8*speeds["v1"][n]))
+		}
+	}
+	g := map[string]float64{}
+	for _, v := range sparse.Variants() {
+		g[v.Name] = geomean(speeds[v.Name])
+		e.Rows = append(e.Rows, beside(v.Name+" over published P100 times, geometric mean", paper[v.Name], geomean(gpu[v.Name]), "x", "published: all apps; modelled: PageRank"))
+	}
+	e.Rows = append(e.Rows, gate("v1 over v0", g["v1"]/g["v0"], "x", "above 1", g["v1"] > g["v0"]), gate("v2 over v1", g["v2"]/g["v1"], "x", "above 1", g["v2"] > g["v1"]),
+		Row{Item: "v3 over v2", Published: num(1.26), Modelled: num(g["v3"] / g["v2"]), Unit: "x", Gate: "at least 0.95", Holds: yes(g["v3"] >= 0.95*g["v2"])},
+		beside("v2 over hypo", num(2.92), g["v2"]/g["hypo"], "x", ""))
+	return nil
+}
+
+func yes(b bool) *bool { return &b }
+
+func (l *Lab) fig14a(ctx context.Context, e *Entry) error {
+	for _, v := range []string{"v2", "v3"} {
+		var dominant, broadcast []float64
+		for _, d := range l.sets() {
+			res, err := l.run(ctx, plain(d.Name, "pagerank", v))
+			if err != nil {
+				return err
+			}
+			for _, s := range res.Steps {
+				e.Rows = append(e.Rows, beside(fmt.Sprintf("%s, %s, %s", d.Name, v, s.Name), nil, 100*float64(s.Cycles)/float64(res.Cycles), "%", ""))
+			}
+			share := float64(res.Steps[2].Cycles+res.Steps[4].Cycles) / float64(res.Cycles)
+			dominant = append(dominant, share)
+			broadcast = append(broadcast, float64(res.Steps[0].Cycles)/float64(res.Cycles))
+		}
+		m := mean(dominant)
+		e.Rows = append(e.Rows, gate(v+", steps 3 and 5, mean", 100*m, "%", "at least 50 %", m >= 0.5), beside(v+", step 1, mean", num(1.1), 100*mean(broadcast), "%", ""))
+	}
+	return nil
+}
+
+func (l *Lab) fig14b(ctx context.Context, e *Entry) error {
+	for _, d := range l.sets() {
+		for _, app := range []string{"pagerank", "bfs", "spknn"} {
+			res, err := l.run(ctx, plain(d.Name, app, "v3"))
+			if err != nil {
+				return err
+			}
+			sum := 0.0
+			for _, line := range res.Energy.Lines {
+				if line.Joules != nil {
+					e.Rows = append(e.Rows, beside(fmt.Sprintf("%s, %s, %s", d.Name, app, line.Name), nil, 100*line.Share, "%", ""))
+					sum += line.Share
+				}
+			}
+			e.Rows = append(e.Rows, gate(fmt.Sprintf("%s, %s, known energy", d.Name, app), 100*sum, "%", "100 %", math.Abs(sum-1) < 1e-9))
+		}
+	}
+	e.Rows = append(e.Rows, beside("saving against the GPU, mean", num(97), math.NaN(), "%", "SRAM and cores of the logic layer, and refresh, are unknown: no saving is stated"))
+	return nil
+}
+
+// traffic is the bytes of an ideal GPU for a run of PageRank: by words, and by
+// sectors of 32 bytes of which a cache of some bytes holds the latest.
+func traffic(m *matrix.Matrix, rounds int, cache int) (word, sector float64) {
+	nnz, n := float64(m.NNZ()), float64(m.Cols)
+	word = float64(rounds) * (8*nnz + 8*n + 4*nnz)
+	misses := lruMisses(m, cache)
+	sector = float64(rounds) * (8*nnz + 8*n + 64*float64(misses))
+	return word, sector
+}
+
+// lruMisses counts accumulations whose sector is not in a cache of 16 ways.
+func lruMisses(m *matrix.Matrix, bytes int) (misses int64) {
+	const ways = 16
+	sets := max(1, bytes/32/ways)
+	tags := make([][ways]uint32, sets)
+	for _, r := range m.Idx {
+		sector := r/8 + 1 // 0 is an empty place
+		set := &tags[int(sector)%sets]
+		at := ways - 1
+		for i, t := range set {
+			if t == sector {
+				at = i
+				break
+			}
+		}
+		if set[at] != sector {
+			misses++
+		}
+		copy(set[1:at+1], set[:at])
+		set[0] = sector
+	}
+	return misses
+}
+
+func (l *Lab) fig15(ctx context.Context, e *Entry) error {
+	const gpu, logic = 183e9, 512e9
+	var words, sectors, inLogic []float64
+	for _, d := range l.sets() {
+		res, err := l.run(ctx, plain(d.Name, "pagerank", "v3"))
+		if err != nil {
+			return err
+		}
+		m, err := l.matrix(d.Name)
+		if err != nil {
+			return err
+		}
+		share := float64(l.o.Machine.Organisation.Layers) / 8 // of a stack and its bandwidth
+		w, s := traffic(m, len(res.Iterations), int(float64(4<<20)*share))
+		_, c := traffic(m, len(res.Iterations), int(float64(4<<20+56*64<<10)*share))
+		words = append(words, w/(gpu*share)/res.Seconds)
+		sectors = append(sectors, s/(gpu*share)/res.Seconds)
+		inLogic = append(inLogic, c/(logic*share)/res.Seconds)
+		k := len(words) - 1
+		e.Rows = append(e.Rows, beside(d.Name+", ideal GPU, words", nil, words[k], "x", "modelled traffic"), beside(d.Name+", ideal GPU, sectors", nil, sectors[k], "x", "modelled traffic"),
+			beside(d.Name+", ideal GPU in the logic layer", nil, inLogic[k], "x", "modelled traffic, caches included"))
+	}
+	e.Rows = append(e.Rows, beside("ideal GPU, words, mean", num(7.94), mean(words), "x", "published: all apps; modelled: PageRank"), beside("ideal GPU, sectors, mean", num(7.94), mean(sectors), "x", ""),
+		beside("ideal GPU in the logic layer, mean", num(2.83), mean(inLogic), "x", ""))
+	return nil
+}
+
+func (l *Lab) fig16a(ctx context.Context, e *Entry) error {
+	for _, d := range l.sets() {
+		var none float64
+		for _, p := range []float64{0, 0.001, 0.01, 0.1, 1} {
+			s := plain(d.Name, "pagerank", "v3")
+			s.long = p
+			res, err := l.run(ctx, s)
+			if err != nil {
+				e.Rows = append(e.Rows, beside(fmt.Sprintf("%s, %g %% long", d.Name, p), nil, math.NaN(), "x", err.Error()))
+				continue
+			}
+			if p == 0 {
+				none = res.Seconds
+			}
+			e.Rows = append(e.Rows, beside(fmt.Sprintf("%s, %g %% long, over none", d.Name, p), nil, none/res.Seconds, "x", ""))
+		}
+	}
+	return nil
+}
+
+func (l *Lab) fig16b(ctx context.Context, e *Entry) error {
+	var all []float64
+	for _, d := range l.sets() {
+		var seconds []float64
+		for _, place := range []string{"same-subarray", "same-bank"} {
+			s := plain(d.Name, "bfs", "v3")
+			s.place = place
+			res, err := l.run(ctx, s)
+			if err != nil {
+				return err
+			}
+			seconds = append(seconds, res.Seconds)
+		}
+		x := seconds[0] / seconds[1]
+		all = append(all, x)
+		if d.Name == "road_usa" {
+			e.Rows = append(e.Rows, gate(d.Name+", BFS", x, "x", "above 1", x > 1))
+		} else {
+			e.Rows = append(e.Rows, beside(d.Name+", BFS", nil, x, "x", ""))
+		}
+	}
+	e.Rows = append(e.Rows, beside("mean", num(22.3), mean(all), "x", "published: all apps; modelled: BFS"))
+	return nil
+}
+
+func (l *Lab) fig17a(ctx context.Context, e *Entry) error {
+	layers := float64(l.o.Machine.Organisation.Layers)
+	for _, d := range l.sets() {
+		res, err := l.run(ctx, plain(d.Name, "pagerank", "v3"))
+		if err != nil {
+			return err
+		}
+		w := res.Energy.Watts * 8 / layers
+		if d.Name == "road_usa" {
+			e.Rows = append(e.Rows, Row{Item: d.Name + ", PageRank, 8 layers", Published: num(32.72), Modelled: &w, Unit: "W", Gate: "20 to 50", Holds: yes(w >= 20 && w <= 50), Note: "published: mean of all; without what is unknown"})
+		} else {
+			e.Rows = append(e.Rows, beside(d.Name+", PageRank, 8 layers", num(32.72), w, "W", "without what is unknown"))
+		}
+	}
+	m := sparse.Default()
+	peak := float64(m.SPUs()) * 544.6e-12 / 128e-9
+	e.Rows = append(e.Rows, beside("all SPUs, a row activation each 128 ns", num(32.72), peak, "W", "arithmetic"), beside("GPU", num(130.9), math.NaN(), "W", "from the printed -75 %"))
+	return nil
+}
+
+func (l *Lab) fig17b(ctx context.Context, e *Entry) error {
+	var kept []float64
+	for _, d := range l.sets() {
+		base, err := l.run(ctx, plain(d.Name, "pagerank", "v3"))
+		if err != nil {
+			return err
+		}
+		s := plain(d.Name, "pagerank", "v3")
+		s.spuMHz = math.Round(l.o.Machine.Clocks.SPU*10/32.72*100) / 100
+		res, err := l.run(ctx, s)
+		if err != nil {
+			return err
+		}
+		k := base.Seconds / res.Seconds
+		kept = append(kept, k)
+		e.Rows = append(e.Rows, beside(fmt.Sprintf("%s, speed kept at %g MHz", d.Name, s.spuMHz), nil, k, "", "SPUs slower, rows and links not"),
+			beside(fmt.Sprintf("%s, power kept", d.Name), nil, res.Energy.Watts/base.Energy.Watts, "", ""))
+	}
+	e.Rows = append(e.Rows, beside("speed kept at 10 of 32.72 W, mean", num(6.8/15.73), mean(kept), "", "clock by the ratio of powers"))
+	return nil
+}
+
+func (l *Lab) readings(ctx context.Context, e *Entry) error {
+	set := l.sets()[0].Name
+	base, err := l.run(ctx, plain(set, "pagerank", "v3"))
+	if err != nil {
+		return err
+	}
+	e.Rows = append(e.Rows, beside(set+", PageRank, defaults", nil, perRound("pagerank", base.Seconds, len(base.Iterations)), "ms", ""))
+	keys, values := sparse.ReadingAlternatives()
+	keys, values = append(keys, "lanes"), append(values, []string{"64", "32"})
+	for i, key := range keys {
+		for _, v := range values[i][1:] {
+			s := plain(set, "pagerank", "v3")
+			if key == "v1_place" {
+				s.variant = "v1"
+			}
+			s.readings = key + "=" + v
+			res, err := l.run(ctx, s)
+			if err != nil {
+				return err
+			}
+			e.Rows = append(e.Rows, beside(fmt.Sprintf("%s=%s, %s", key, v, s.variant), nil, res.Seconds/base.Seconds, "x the time", ""))
+		}
+	}
+	return nil
+}
+
+func (l *Lab) sram(ctx context.Context, e *Entry) error {
+	for _, d := range l.sets() {
+		m, err := l.matrix(d.Name)
+		if err != nil {
+			return err
+		}
+		stack, err := l.run(ctx, plain(d.Name, "pagerank", "v3"))
+		if err != nil {
+			return err
+		}
+		chip, err := sparse.RunChip(ctx, "pagerank", m, sparse.AppOptions{Source: -1, Damping: 0.85, Iterations: l.o.Iterations}, sparse.ChipConfig{Type: sparse.F32, Seed: l.o.Seed, Check: l.o.Check, Coalesce: 8})
+		if err != nil {
+			return err
+		}
+		e.Rows = append(e.Rows, beside(d.Name+", PageRank, stack, a round", nil, perRound("pagerank", stack.Seconds, len(stack.Iterations)), "ms", ""),
+			beside(d.Name+", PageRank, SRAM chip, a round", nil, perRound("pagerank", chip.Seconds, len(chip.Iterations)), "ms", fmt.Sprintf("DRAM %.3g ms", chip.DRAMMillis)))
+	}
+	return nil
+}
