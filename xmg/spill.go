@@ -1,6 +1,10 @@
 package xmg
 
-import "container/heap"
+import (
+	"cmp"
+
+	"github.com/emirpasic/gods/queues/priorityqueue"
+)
 
 // Copies estimates the copies that a computation of the graph takes on arrays
 // of so many rows, gates in the graph's order: all gates are computed in one
@@ -24,10 +28,10 @@ func (g *Graph) Copies(rows int) int {
 // spill is the array that computes, by value.
 type spill struct {
 	g       *Graph
-	next    []int32 // by edge into a gate: the gate of the next use of its fanin, noUse if none
-	due     []int32 // by node: its next use
-	state   []uint8 // by node
-	heap    []spillEntry
+	next    []int32              // by edge into a gate: the gate of the next use of its fanin, noUse if none
+	due     []int32              // by node: its next use
+	state   []uint8              // by node
+	queue   *priorityqueue.Queue // of spillEntry, the value that is needed last first
 	present int
 	copies  int
 }
@@ -49,7 +53,8 @@ const (
 // inputs are at hand at no cost if home is set.
 func (g *Graph) spills(room int, home bool) int {
 	first := g.FirstGate()
-	s := &spill{g: g, due: make([]int32, g.NumNodes()), next: make([]int32, 3*g.NumGates()), state: make([]uint8, g.NumNodes())}
+	s := &spill{g: g, due: make([]int32, g.NumNodes()), next: make([]int32, 3*g.NumGates()), state: make([]uint8, g.NumNodes()),
+		queue: priorityqueue.NewWith(neededLater)}
 	for i := range s.due {
 		s.due[i] = noUse
 	}
@@ -91,7 +96,7 @@ func (g *Graph) spills(room int, home bool) int {
 				s.state[n] &^= inArray
 				s.present--
 			} else {
-				heap.Push(s, spillEntry{s.due[n], int32(n)})
+				s.queue.Enqueue(spillEntry{s.due[n], int32(n)})
 			}
 		}
 		s.makeRoom(room, func(int32) bool { return false })
@@ -103,7 +108,7 @@ func (g *Graph) spills(room int, home bool) int {
 func (s *spill) put(n int32) {
 	s.state[n] |= inArray
 	s.present++
-	heap.Push(s, spillEntry{s.due[n], n})
+	s.queue.Enqueue(spillEntry{s.due[n], n})
 }
 
 // makeRoom moves out the value that is needed last, if the array is full; not
@@ -111,7 +116,8 @@ func (s *spill) put(n int32) {
 func (s *spill) makeRoom(room int, keep func(int32) bool) {
 	var kept []spillEntry
 	for s.present >= room {
-		e := heap.Pop(s).(spillEntry)
+		first, _ := s.queue.Dequeue()
+		e := first.(spillEntry)
 		if s.state[e.node]&inArray == 0 || s.due[e.node] != e.due {
 			continue // out of date
 		}
@@ -126,22 +132,12 @@ func (s *spill) makeRoom(room int, keep func(int32) bool) {
 		s.present--
 	}
 	for _, e := range kept {
-		heap.Push(s, e)
+		s.queue.Enqueue(e)
 	}
 }
 
-// Len, Less, Swap, Push and Pop make it a heap.Interface, the value that is
-// needed last on top.
-func (s *spill) Len() int { return len(s.heap) }
-func (s *spill) Less(i, j int) bool {
-	a, b := s.heap[i], s.heap[j]
-	return a.due > b.due || a.due == b.due && a.node < b.node
-}
-func (s *spill) Swap(i, j int) { s.heap[i], s.heap[j] = s.heap[j], s.heap[i] }
-func (s *spill) Push(x any)    { s.heap = append(s.heap, x.(spillEntry)) }
-func (s *spill) Pop() any {
-	last := len(s.heap) - 1
-	e := s.heap[last]
-	s.heap = s.heap[:last]
-	return e
+// neededLater orders entries, the one that is needed last first; of equals the lowest node.
+func neededLater(x, y any) int {
+	a, b := x.(spillEntry), y.(spillEntry)
+	return cmp.Or(cmp.Compare(b.due, a.due), cmp.Compare(a.node, b.node))
 }
