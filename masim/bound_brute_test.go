@@ -474,13 +474,14 @@ func TestLowerBoundShared(t *testing.T) {
 		{"div", 30, 157, false}, {"log2", 0, 1863, false},
 	} {
 		p := sharedProblem(t, c.name)
-		b := LowerBound(t.Context(), p)
+		b := sharedBound(t, c.name, p)
 		got, reason := b.Copies, b.Reason
 		t.Logf("%-10s %3d of %4d: %s", c.name, got, c.found, reason)
 		require.GreaterOrEqual(t, got, c.atLeast, c.name)
 		require.LessOrEqual(t, got, c.found, c.name)
-		least := LowerBoundRematerialized(t.Context(), p).Copies
-		require.LessOrEqual(t, least, got, c.name)
+		if p.Graph.NumGates() < 8000 { // larger ones take seconds
+			require.LessOrEqual(t, LowerBoundRematerialized(t.Context(), p).Copies, got, c.name)
+		}
 		if c.optimal { // no gate computed again lowers the energy
 			e := LowerBoundEnergy(t.Context(), p, sram.DefaultEnergy)
 			energy, reason := e.Energy, e.Reason

@@ -163,9 +163,13 @@ func (b *Built) synthesize(ctx context.Context, o BuildOptions) error {
 // share of the budget is used up.
 func Synthesize(ctx context.Context, n *netlist.Network, o Options, budget time.Duration) (g *xmg.Graph, stopped bool, err error) {
 	o.report(Progress{Phase: "making gates", Best: -1})
-	g, err = xmg.FromNetwork(ctx, n, xmg.Options{NoMap: true, Progress: o.phases()})
+	whole := ctx
+	if n.NumGates() <= LateGates {
+		whole = context.WithoutCancel(ctx) // it takes no time, and so there is a result
+	}
+	g, err = xmg.FromNetwork(whole, n, xmg.Options{NoMap: true, Progress: o.phases()})
 	switch {
-	case err != nil && ctx.Err() != nil:
+	case err != nil && whole.Err() != nil:
 		return nil, true, stoppedBefore(ctx, "there were gates to schedule")
 	case err != nil || xmg.IsXMG(n):
 		return g, false, err

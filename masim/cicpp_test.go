@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,6 +45,19 @@ func sharedProblem(tb testing.TB, name string) Problem {
 	g, err := xmg.FromNetwork(context.Background(), n, xmg.Options{})
 	require.NoError(tb, err)
 	return Problem{g, sram.Geometry{Arrays: 8, Rows: rows, Cols: 1}}
+}
+
+// sharedBounds are the bounds of shared problems, which take seconds, by name.
+var sharedBounds sync.Map
+
+// sharedBound returns [LowerBound] of a shared problem.
+func sharedBound(tb testing.TB, name string, p Problem) *Bound {
+	tb.Helper()
+	once, _ := sharedBounds.LoadOrStore(name, sync.OnceValue(func() *Bound {
+		b := LowerBound(context.Background(), p)
+		return &b
+	}))
+	return once.(func() *Bound)()
 }
 
 // BenchmarkCICPP makes one complete random schedule, all ready gates and all

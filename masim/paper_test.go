@@ -388,12 +388,13 @@ func TestPaperTableII(t *testing.T) {
 	product := 0.0
 	for _, row := range table {
 		p := sharedProblem(t, row.name)
-		r, err := runMASIM(context.Background(), p, Options{Effort: Fast, Seed: 1, Threads: 2})
+		b := sharedBound(t, row.name, p)
+		r, err := runMASIM(context.Background(), p, Options{Effort: Fast, Seed: 1, Threads: 2, Bound: b})
 		require.NoError(t, err)
 		replay(t, p, r.Program)
 		require.Equal(t, r.Copies, r.Program.Copies())
 		require.LessOrEqual(t, float64(r.Copies), 1.25*float64(row.copies), row.name)
-		bound := LowerBound(t.Context(), p).Copies
+		bound := b.Copies
 		require.GreaterOrEqual(t, r.Copies, bound)
 		product += math.Log(float64(r.Copies))
 		t.Logf("%-10s %5d copies, the paper %5d", row.name, r.Copies, row.copies)

@@ -19,8 +19,8 @@ func TestExtendedOptions(t *testing.T) {
 	again, feasible := 0, 0
 	for seed := range uint64(10) {
 		r := rand.New(rand.NewPCG(seed, 9))
-		g := randomGraph(r, 2+r.IntN(10), 40+r.IntN(60), 4)
-		p := Problem{g, sram.Geometry{Arrays: 2 + r.IntN(4), Rows: 14 + r.IntN(8), Cols: 64}}
+		g := randomGraph(r, 2+r.IntN(10), 30+r.IntN(30), 4)
+		p := Problem{g, sram.Geometry{Arrays: 2 + r.IntN(4), Rows: 12 + r.IntN(6), Cols: 64}}
 		plain, err := runBitsched(context.Background(), p, Options{})
 		if errors.Is(err, ErrInfeasible) {
 			continue

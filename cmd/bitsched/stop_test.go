@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bitsched/bitsched/masim"
+)
+
+// stoppedRun is a run that a budget or an interrupt stops at the n-th report of a phase.
+type stoppedRun struct {
+	phase     string // beginning of its name
+	at        int
+	interrupt bool
+}
+
+type aborted struct{ code int }
+
+// run executes a command line; took is the time from the stop to the end, 0 if nothing
+// was stopped.
+func (s stoppedRun) run(args []string) (code int, stdout, stderr string, took time.Duration) {
+	a, out, errs := testApp()
+	a.interrupt = newInterrupts(errs, func(code int) { panic(aborted{code}) })
+	var spent func()
+	a.after = func(_ time.Duration, f func()) func() bool {
+		spent = f
+		return func() bool { return true }
+	}
+	seen := 0
+	var since time.Time
+	a.progress = func(p masim.Progress) {
+		if !strings.HasPrefix(p.Phase, s.phase) {
+			return
+		}
+		if seen++; seen != s.at {
+			return
+		}
+		since = time.Now()
+		if s.interrupt {
+			a.interrupt.signalled()
+		} else if spent != nil {
+			spent()
+		}
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			abort, ok := p.(aborted)
+			if !ok {
+				panic(p)
+			}
+			code = abort.code
+		}
+		if !since.IsZero() {
+			took = time.Since(since)
+		}
+		stdout, stderr = out.String(), errs.String()
+	}()
+	if !s.interrupt {
+		args = append(args, "--budget", "1h")
+	}
+	return a.run(args), "", "", 0
+}
+
+// stopPhases are the phases of schedule, by how their reports begin, and of the proof.
+var stopPhases = []string{"making gates", "", "bounding", "ordering", "racing", "verifying"}
+
+// Whatever phase a budget or an interrupt meets, the run ends with a verified schedule or
+// with nothing and exit code 130, and says so in one line.
+func TestStopInEveryPhase(t *testing.T) {
+	dir := t.TempDir()
+	circuit := filepath.Join(dir, "c.aig")
+	a, _, _ := testApp()
+	if code := a.run([]string{"gen", "multiplier", "--width", "12", "--and", "-o", circuit}); code != exitOK {
+		t.Fatal(code)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	stopped := map[string]int{}
+	for i := range 15 {
+		s := stoppedRun{phase: stopPhases[i%len(stopPhases)], at: 1 + r.IntN(3)*(i/len(stopPhases)), interrupt: i%2 == 0}
+		name := fmt.Sprintf("%q, report %d, interrupt %v", s.phase, s.at, s.interrupt)
+		out := filepath.Join(dir, "out.bsp")
+		code, _, stderr, took := s.run([]string{"schedule", circuit, "--rows", "24", "--effort", "fast", "-o", out})
+		switch {
+		case code == exitAborted:
+			if _, err := os.Stat(out); !os.IsNotExist(err) {
+				t.Errorf("%s: exit code 130, but there is a program", name)
+			}
+			if strings.Count(stderr, "\n") != 1 {
+				t.Errorf("%s: stderr %q, expected one line", name, stderr)
+			}
+		case code == exitOK:
+			if strings.Count(stderr, "\n") > 1 {
+				t.Errorf("%s: stderr %q, expected one line at most", name, stderr)
+			}
+			check, _, errs := testApp()
+			if code := check.run([]string{"verify", circuit, out, "--patterns", "64"}); code != exitOK {
+				t.Errorf("%s: the program does not pass: %s", name, errs)
+			}
+			os.Remove(out)
+		default:
+			t.Errorf("%s: exit code %d, stderr %q", name, code, stderr)
+		}
+		if took > 0 {
+			stopped[s.phase]++
+		}
+	}
+	if len(stopped) < 5 {
+		t.Errorf("runs were stopped in phases %v, expected five", stopped)
+	}
+}
+
+// A synthesis that is stopped gives the smallest circuit that is proved.
+func TestStopSynthesis(t *testing.T) {
+	mult := filepath.Join("..", "..", "testdata", "mult.aig")
+	for _, s := range []stoppedRun{{"1", 2, true}, {"1", 5, false}, {"proving", 1, true}} {
+		out := filepath.Join(t.TempDir(), "out.v")
+		code, _, stderr, _ := s.run([]string{"synth", mult, "--effort", "fast", "-o", out})
+		if code != exitOK {
+			t.Fatalf("%+v: exit code %d, %s", s, code, stderr)
+		}
+		check, _, errs := testApp()
+		if code := check.run([]string{"cec", mult, out}); code != exitOK {
+			t.Errorf("%+v: not equal: %s", s, errs)
+		}
+	}
+}
+
+// BenchmarkStop stops schedule, of a multiplier of a million gates, at 30 random times in
+// its phases, and gives the longest time from there to the end of the run:
+//
+//	go test ./cmd/bitsched -run '^$' -bench Stop -benchtime 1x -timeout 2h -v
+func BenchmarkStop(b *testing.B) {
+	circuit := filepath.Join(b.TempDir(), "c.aig")
+	a, _, _ := testApp()
+	if code := a.run([]string{"gen", "multiplier", "--width", "240", "--and", "-o", circuit}); code != exitOK {
+		b.Fatal(code)
+	}
+	for b.Loop() {
+		r := rand.New(rand.NewPCG(3, 4))
+		longest := time.Duration(0)
+		for i := range 30 {
+			s := stoppedRun{phase: stopPhases[i%len(stopPhases)], at: 1 + r.IntN(20), interrupt: r.IntN(2) == 0}
+			var errs bytes.Buffer
+			code, _, stderr, took := s.run([]string{"schedule", circuit, "--rows", "2048", "--effort", "fast", "-o", filepath.Join(b.TempDir(), "out.bsp")})
+			errs.WriteString(stderr)
+			if code != exitOK && code != exitAborted {
+				b.Fatalf("%+v: exit code %d, %s", s, code, &errs)
+			}
+			b.Logf("%+v: exit code %d after %.1f s", s, code, took.Seconds())
+			longest = max(longest, took)
+		}
+		b.ReportMetric(longest.Seconds(), "most-s")
+	}
+}
