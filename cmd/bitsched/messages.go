@@ -20,7 +20,7 @@ var packageNames = []string{
 	"arith", "benchmarks", "cfront", "cost", "dnn", "egraph", "event", "exact4", "gen", "interp", "kernels",
 	"lattice", "lowering", "mapping", "mapstudy", "masim", "matrix", "memory", "netlist", "noc", "plan", "platform",
 	"reproduce", "results", "sat", "scalar", "search", "softfloat", "sparse", "sram", "stream", "sweep", "system",
-	"tdfg", "tdfgtest", "tensor", "tile", "uop", "workload", "xmg",
+	"tdfg", "tdfgtest", "tensor", "tile", "timing", "uop", "workload", "xmg",
 }
 
 // packagePrefix finds them by their form, one word and a colon, and by the list,
