@@ -18,6 +18,7 @@ import (
 	"github.com/bitsched/bitsched/benchmarks"
 	"github.com/bitsched/bitsched/lowering/mapping"
 	"github.com/bitsched/bitsched/lowering/mapping/dnn"
+	"github.com/bitsched/bitsched/lowering/mapping/onnx"
 	"github.com/bitsched/bitsched/lowering/mapping/plan"
 	"github.com/bitsched/bitsched/lowering/mapping/platform"
 	mapsearch "github.com/bitsched/bitsched/lowering/mapping/search"
@@ -27,10 +28,14 @@ import (
 type workFlags struct {
 	batch int
 	bits  string
+	dims  []string
+	skip  bool
 }
 
 func (f *workFlags) add(fl *pflag.FlagSet) {
 	fl.IntVar(&f.batch, "batch", 1, "`inferences` at a time, of a network of the zoo")
+	fl.StringArrayVar(&f.dims, "dim", nil, "size of a named dimension of an ONNX model, as `NAME=SIZE`; may be given several times")
+	fl.BoolVar(&f.skip, "skip-unmapped", false, "leave out nodes of an ONNX model that are not known, where it gives their shapes")
 	fl.StringVar(&f.bits, "bits", "a=8,w=8", "`types`: bits of activations and weights, with u behind a number for unsigned ones")
 }
 
@@ -73,7 +78,7 @@ func (f *workFlags) network(cmd *cobra.Command, work string) (*dnn.Network, erro
 			return nil, fmt.Errorf("bitsched: %s: %w", work, cause(err))
 		}
 		defer file.Close()
-		return readNetwork(file, work, bits)
+		return f.read(cmd, file, work, bits)
 	}
 	return dnn.Lookup(work, f.batch, bits)
 }
@@ -92,8 +97,25 @@ func isWorkFile(work string) bool {
 	return strings.HasPrefix(work, "./") || strings.HasPrefix(work, "/") || strings.HasPrefix(work, "../")
 }
 
-func readNetwork(r io.Reader, file string, bits dnn.Bits) (*dnn.Network, error) {
-	return dnn.ReadYAML(r, file, bits)
+// read reads a network in ONNX, YAML or JSON.
+func (f *workFlags) read(cmd *cobra.Command, r io.Reader, file string, bits dnn.Bits) (*dnn.Network, error) {
+	if !strings.HasSuffix(file, ".onnx") {
+		return dnn.ReadYAML(r, file, bits)
+	}
+	o := onnx.Options{Bits: bits, Skip: f.skip, Dims: map[string]int{}}
+	for _, d := range f.dims {
+		name, text, ok := strings.Cut(d, "=")
+		n, err := strconv.Atoi(text)
+		if !ok || name == "" || err != nil || n < 1 || n > 1<<30 {
+			return nil, usageError(cmd, "--dim %q, expected NAME=SIZE with a size of at least 1", d)
+		}
+		o.Dims[name] = n
+	}
+	data, err := io.ReadAll(io.LimitReader(r, 1<<31))
+	if err != nil {
+		return nil, fmt.Errorf("bitsched: %s: %w", file, cause(err))
+	}
+	return onnx.Read(data, file, o)
 }
 
 type mapFlags struct {

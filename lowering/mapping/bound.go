@@ -59,8 +59,9 @@ func (q *Problem) LowerBound() Bound {
 				bytes += bytesOf(q.touched(t), q.tensors[t].bits)
 			}
 		}
-		bytes += bytesOf(q.touched(Dst), int64(q.outBits))
-		take(ceilDiv(bytes*1000, q.offMilli), "%d bytes to and from off-chip memory", bytes)
+		take(ceilDiv(bytes*1000, q.offMilli), "%d bytes from off-chip memory", bytes)
+		out := bytesOf(q.touched(Dst), int64(q.outBits))
+		take(ceilDiv(out*1000, q.offMilli), "%d bytes to off-chip memory", out)
 	}
 	if q.Platform.Executor != platform.SIMDExecutor {
 		// Every result leaves through a link of the outermost level, at most all of them at once.

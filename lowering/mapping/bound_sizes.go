@@ -34,13 +34,15 @@ func (q *Problem) SizesBound(m *Mapping) (int64, Violation) {
 	p.load[Src1][q.levels], p.load[Src2][q.levels] = 0, 0
 	least = max(least, b.links(q, &p))
 	if q.buffer > 0 {
-		bytes := min(bytesOf(q.touched(Dst), int64(q.outBits)), b.times[Dst]*through[Dst])
+		out := min(bytesOf(q.touched(Dst), int64(q.outBits)), b.times[Dst]*through[Dst])
+		bytes := int64(0)
 		for o := range 2 {
 			t := m.Tensor(o)
 			if !q.tensors[t].static || q.Options.Cold {
 				bytes += min(bytesOf(q.touched(t), q.tensors[t].bits), b.times[o]*through[o])
 			}
 		}
+		least = max(least, ceilDiv(out*1000, q.offMilli))
 		least = max(least, ceilDiv(bytes*1000, q.offMilli))
 	}
 	return least, Legal

@@ -1,7 +1,10 @@
 package search
 
 import (
+	"cmp"
 	"context"
+	"math"
+	"slices"
 
 	"github.com/bitsched/bitsched/lowering/mapping"
 )
@@ -58,12 +61,23 @@ func (d *descent) search(chain int) {
 func (d *descent) from(m mapping.Mapping, s int64) { d.climb(0, nil, m, s) }
 
 func (d *descent) climb(chain int, starts []mapping.Mapping, best mapping.Mapping, score int64) {
+	var chosen []mapping.Mapping
+	next := 0
+	if starts != nil && d.o.Score == nil {
+		chosen = d.promising()
+	}
 	for i := chain; !d.over(); i += 4 {
 		var m mapping.Mapping
 		s := illegal
 		switch {
 		case i < len(starts):
 			m = starts[i]
+		case i < len(starts)+8*len(chosen) && len(chosen) > 0 && (i-chain)/4%2 == 0 && next < len(chosen):
+			m = chosen[next]
+			next++
+			if !d.q.Repair(&m, 60) {
+				continue
+			}
 		case d.rng.IntN(4) == 0 || score == illegal:
 			var ok bool
 			if m, ok = d.q.Random(d.rng, 20); !ok {
@@ -82,6 +96,80 @@ func (d *descent) climb(chain int, starts []mapping.Mapping, best mapping.Mappin
 			best, score = m, s
 		}
 	}
+}
+
+// promising looks at boundSteps sizes in each of boundWalks walks.
+const (
+	boundWalks = 5
+	boundSteps = 6000
+)
+
+// promising walks over sizes by their bound alone, as annealing does, and returns the
+// ones with the least bounds: what a schedule adds to it is found out by pricing.
+func (d *descent) promising() []mapping.Mapping {
+	type sized struct {
+		m mapping.Mapping
+		b int64
+	}
+	var best, here []sized // of all walks, and of one: the best two
+	keep := func(m *mapping.Mapping, b int64) {
+		at := len(here)
+		for i := range here {
+			if here[i].m.Factor == m.Factor {
+				return
+			}
+			if at == len(here) && b < here[i].b {
+				at = i
+			}
+		}
+		if at < 2 {
+			here = slices.Insert(here, at, sized{*m, b})
+			here = here[:min(len(here), 2)]
+		}
+	}
+	for range boundWalks {
+		here = nil
+		m, ok := d.q.Random(d.rng, 20)
+		if !ok {
+			continue
+		}
+		m.Double, m.DoubleTile = true, true
+		for l := range d.q.Loops() {
+			m.Factor[mapping.SlotTile][l] = 1
+			d.v.complete(&m, l)
+		}
+		score := illegal
+		for step := 0; step < boundSteps && d.ctx.Err() == nil; step++ {
+			n := m
+			s := d.v.slots[d.rng.IntN(len(d.v.slots))]
+			loops := loopsOf(d.v.legal(&n, s))
+			if s == mapping.SlotTile || len(loops) == 0 {
+				continue
+			}
+			for range 1 + d.rng.IntN(2) { // with another loop that makes room
+				l := loops[d.rng.IntN(len(loops))]
+				vals := d.v.of(d.v.left(&n, l, s))
+				d.v.set(&n, l, s, vals[d.rng.IntN(len(vals))])
+			}
+			b, v := d.q.SizesBound(&n)
+			d.res.Bounded++
+			if v != mapping.Legal {
+				continue
+			}
+			keep(&n, b)
+			t := 0.3 * math.Pow(0.003, float64(step)/boundSteps)
+			if score == illegal || b <= score || d.rng.Float64() < math.Exp(-float64(b-score)/float64(score)/t) {
+				m, score = n, b
+			}
+		}
+		best = append(best, here...)
+	}
+	slices.SortStableFunc(best, func(a, b sized) int { return cmp.Compare(a.b, b.b) })
+	var out []mapping.Mapping
+	for _, s := range best {
+		out = append(out, s.m)
+	}
+	return out
 }
 
 // starts are the mappings to begin with.
@@ -206,6 +294,17 @@ func (d *descent) factor(m mapping.Mapping, s int64, l, slot int) (mapping.Mappi
 		if d.left <= 0 {
 			return false
 		}
+		if d.o.Score == nil {
+			b, v := d.q.ScheduleBound(n)
+			if v != mapping.Legal {
+				d.res.Refused++
+				return false
+			}
+			if b >= score { // no order of it is better
+				d.res.Bounded++
+				return true
+			}
+		}
 		x := d.price(n)
 		if x < score {
 			best, score = *n, x
@@ -266,27 +365,36 @@ func (d *descent) polish(m mapping.Mapping, s int64) (mapping.Mapping, int64) {
 	best, score := m, s
 	try := func(n *mapping.Mapping) {
 		if d.left > 0 {
+			if d.o.Score == nil {
+				if b, v := d.q.ScheduleBound(n); v != mapping.Legal || b >= score {
+					d.res.Bounded++
+					return
+				}
+			}
 			if x := d.price(n); x < score {
 				best, score = *n, x
 			}
 		}
 	}
-	classes := d.v.classes(&m)
-	orders(classes, func(order [mapping.MaxLoops]uint8) bool {
-		n := best
-		n.Wave = order
-		try(&n)
-		return !d.over()
-	})
 	tiled := false
 	for l := range d.q.Loops() {
 		tiled = tiled || best.Factor[mapping.SlotTile][l] > 1
 	}
-	if tiled {
-		orders(classes, func(order [mapping.MaxLoops]uint8) bool {
+	for _, slot := range []int{mapping.SlotWave, mapping.SlotTile} {
+		if slot == mapping.SlotTile && !tiled {
+			continue
+		}
+		from := best
+		d.v.round(&from, slot, func(order [mapping.MaxLoops]uint8) bool {
 			n := best
-			n.Tile = order
-			try(&n)
+			to := &n.Wave
+			if slot == mapping.SlotTile {
+				to = &n.Tile
+			}
+			if *to != order {
+				*to = order
+				try(&n)
+			}
 			return !d.over()
 		})
 	}

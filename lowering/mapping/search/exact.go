@@ -184,8 +184,8 @@ func (t *tree) tiles(m *mapping.Mapping, l int) bool {
 // orders prices every order of classes of loops that go round.
 func (t *tree) orders(m *mapping.Mapping) bool {
 	ok := true
-	t.round(m, mapping.SlotWave, func(wave [mapping.MaxLoops]uint8) bool {
-		t.round(m, mapping.SlotTile, func(tile [mapping.MaxLoops]uint8) bool {
+	t.v.round(m, mapping.SlotWave, func(wave [mapping.MaxLoops]uint8) bool {
+		t.v.round(m, mapping.SlotTile, func(tile [mapping.MaxLoops]uint8) bool {
 			if t.left <= 0 {
 				ok = false
 				return false
@@ -201,10 +201,10 @@ func (t *tree) orders(m *mapping.Mapping) bool {
 }
 
 // round calls f with the orders of classes that have a factor in a slot.
-func (t *tree) round(m *mapping.Mapping, slot int, f func([mapping.MaxLoops]uint8) bool) {
+func (v *moves) round(m *mapping.Mapping, slot int, f func([mapping.MaxLoops]uint8) bool) {
 	var going [][]uint8
 	var rest []uint8
-	for _, c := range t.v.classes(m) {
+	for _, c := range v.classes(m) {
 		var some []uint8
 		for _, l := range c {
 			if m.Factor[slot][l] > 1 {
@@ -222,7 +222,7 @@ func (t *tree) round(m *mapping.Mapping, slot int, f func([mapping.MaxLoops]uint
 		for l := range order {
 			order[l] = uint8(l)
 		}
-		f(order)
+		f(order) // any
 		return
 	}
 	orders(going, func(order [mapping.MaxLoops]uint8) bool {

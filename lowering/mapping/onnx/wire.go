@@ -1,0 +1,365 @@
+package onnx
+
+import (
+	"fmt"
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/bitsched/bitsched/internal/position"
+)
+
+// Numbers of fields, from onnx.proto.
+
+type model struct {
+	opset     int64 // of the default domain
+	domains   []string
+	graph     *graph
+	functions int
+}
+
+type graph struct {
+	name         string
+	nodes        []node
+	initializers []tensor
+	inputs       []valueInfo
+	outputs      []valueInfo
+	values       []valueInfo
+	sparse       int
+}
+
+type node struct {
+	name, op, domain string
+	inputs, outputs  []string
+	attributes       map[string]attribute
+}
+
+type attribute struct {
+	i     int64
+	f     float64
+	s     string
+	ints  []int64
+	t     *tensor
+	graph bool
+}
+
+type tensor struct {
+	name     string
+	dims     []int64
+	kind     int64 // 1 float, 2 uint8, 3 int8, 6 int32, 7 int64, ...
+	raw      []byte
+	int64s   []int64
+	int32s   []int64
+	external bool
+}
+
+type dim struct {
+	value int64
+	param string
+}
+
+type valueInfo struct {
+	name  string
+	kind  int64
+	shape []dim
+	known bool
+}
+
+// reader decodes messages of a file; base is the place of a message in it.
+type reader struct{ file string }
+
+// maxDepth bounds messages within messages.
+const maxDepth = 16
+
+func (r *reader) fail(at int, format string, args ...any) error {
+	return &position.Error{File: r.file, Binary: true, Offset: int64(at), Msg: fmt.Sprintf(format, args...)}
+}
+
+// fields calls f with every field of a message: its number, its varint or bytes, and
+// where they lie.
+func (r *reader) fields(b []byte, at, depth int, f func(num protowire.Number, typ protowire.Type, v uint64, data []byte, at int) error) error {
+	if depth > maxDepth {
+		return r.fail(at, "messages nested deeper than %d, expected an ONNX model", maxDepth)
+	}
+	for pos := 0; pos < len(b); {
+		num, typ, n := protowire.ConsumeTag(b[pos:])
+		if n < 0 {
+			return r.fail(at+pos, "no field of a message, expected an ONNX model")
+		}
+		start := pos
+		pos += n
+		var v uint64
+		var data []byte
+		switch typ {
+		case protowire.VarintType:
+			v, n = protowire.ConsumeVarint(b[pos:])
+		case protowire.Fixed32Type:
+			var x uint32
+			x, n = protowire.ConsumeFixed32(b[pos:])
+			v = uint64(x)
+		case protowire.Fixed64Type:
+			v, n = protowire.ConsumeFixed64(b[pos:])
+		case protowire.BytesType:
+			data, n = protowire.ConsumeBytes(b[pos:])
+		default:
+			return r.fail(at+start, "field %d of wire type %d, expected an ONNX model", num, typ)
+		}
+		if n < 0 {
+			return r.fail(at+pos, "field %d is cut off or longer than the file", num)
+		}
+		inner := at + pos + n - len(data)
+		pos += n
+		if err := f(num, typ, v, data, inner); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *reader) model(b []byte) (*model, error) {
+	m := &model{opset: -1}
+	seen := false
+	err := r.fields(b, 0, 0, func(num protowire.Number, typ protowire.Type, v uint64, data []byte, at int) error {
+		switch {
+		case num == 1 && typ == protowire.VarintType:
+			seen = true
+		case num == 7 && typ == protowire.BytesType:
+			g, err := r.graph(data, at, 1)
+			m.graph = g
+			return err
+		case num == 8 && typ == protowire.BytesType:
+			domain, version := "", int64(0)
+			err := r.fields(data, at, 1, func(num protowire.Number, _ protowire.Type, v uint64, data []byte, _ int) error {
+				if num == 1 {
+					domain = string(data)
+				} else if num == 2 {
+					version = int64(v)
+				}
+				return nil
+			})
+			if domain == "" || domain == "ai.onnx" {
+				m.opset = version
+			}
+			m.domains = append(m.domains, domain)
+			return err
+		case num == 25:
+			m.functions++
+		}
+		return nil
+	})
+	if err == nil && (m.graph == nil || !seen && m.opset < 0) {
+		return nil, &position.Error{File: r.file, Msg: "no graph, expected an ONNX model"}
+	}
+	return m, err
+}
+
+func (r *reader) graph(b []byte, at, depth int) (*graph, error) {
+	g := &graph{}
+	return g, r.fields(b, at, depth, func(num protowire.Number, typ protowire.Type, v uint64, data []byte, at int) error {
+		if typ != protowire.BytesType {
+			return nil
+		}
+		switch num {
+		case 1:
+			n, err := r.node(data, at, depth+1)
+			g.nodes = append(g.nodes, n)
+			return err
+		case 2:
+			g.name = string(data)
+		case 5:
+			t, err := r.tensor(data, at, depth+1)
+			g.initializers = append(g.initializers, t)
+			return err
+		case 11, 12, 13:
+			x, err := r.value(data, at, depth+1)
+			switch num {
+			case 11:
+				g.inputs = append(g.inputs, x)
+			case 12:
+				g.outputs = append(g.outputs, x)
+			default:
+				g.values = append(g.values, x)
+			}
+			return err
+		case 15:
+			g.sparse++
+		}
+		return nil
+	})
+}
+
+func (r *reader) node(b []byte, at, depth int) (node, error) {
+	n := node{attributes: map[string]attribute{}}
+	err := r.fields(b, at, depth, func(num protowire.Number, typ protowire.Type, v uint64, data []byte, at int) error {
+		if typ != protowire.BytesType {
+			return nil
+		}
+		switch num {
+		case 1:
+			n.inputs = append(n.inputs, string(data))
+		case 2:
+			n.outputs = append(n.outputs, string(data))
+		case 3:
+			n.name = string(data)
+		case 4:
+			n.op = string(data)
+		case 5:
+			name, a, err := r.attribute(data, at, depth+1)
+			n.attributes[name] = a
+			return err
+		case 7:
+			n.domain = string(data)
+		}
+		return nil
+	})
+	return n, err
+}
+
+func (r *reader) attribute(b []byte, at, depth int) (name string, a attribute, err error) {
+	err = r.fields(b, at, depth, func(num protowire.Number, typ protowire.Type, v uint64, data []byte, at int) error {
+		switch num {
+		case 1:
+			name = string(data)
+		case 2:
+			a.f = float64(math.Float32frombits(uint32(v)))
+		case 3:
+			a.i = int64(v)
+		case 4:
+			a.s = string(data)
+		case 5:
+			t, err := r.tensor(data, at, depth+1)
+			a.t = &t
+			return err
+		case 6, 11:
+			a.graph = true
+		case 8:
+			return r.ints(&a.ints, typ, v, data, at)
+		}
+		return nil
+	})
+	return name, a, err
+}
+
+// ints adds a repeated field of integers, packed or not.
+func (r *reader) ints(to *[]int64, typ protowire.Type, v uint64, data []byte, at int) error {
+	if typ == protowire.VarintType {
+		*to = append(*to, int64(v))
+		return nil
+	}
+	for pos := 0; pos < len(data); {
+		x, n := protowire.ConsumeVarint(data[pos:])
+		if n < 0 {
+			return r.fail(at+pos, "integer is cut off")
+		}
+		*to = append(*to, int64(x))
+		pos += n
+	}
+	return nil
+}
+
+func (r *reader) tensor(b []byte, at, depth int) (tensor, error) {
+	var t tensor
+	err := r.fields(b, at, depth, func(num protowire.Number, typ protowire.Type, v uint64, data []byte, at int) error {
+		switch num {
+		case 1:
+			return r.ints(&t.dims, typ, v, data, at)
+		case 2:
+			t.kind = int64(v)
+		case 5:
+			return r.ints(&t.int32s, typ, v, data, at)
+		case 7:
+			return r.ints(&t.int64s, typ, v, data, at)
+		case 8:
+			t.name = string(data)
+		case 9:
+			t.raw = data
+		case 13:
+			t.external = true
+		case 14:
+			t.external = t.external || v == 1
+		}
+		return nil
+	})
+	return t, err
+}
+
+func (r *reader) value(b []byte, at, depth int) (valueInfo, error) {
+	var x valueInfo
+	err := r.fields(b, at, depth, func(num protowire.Number, typ protowire.Type, v uint64, data []byte, at int) error {
+		if num == 1 {
+			x.name = string(data)
+		}
+		if num != 2 || typ != protowire.BytesType {
+			return nil
+		}
+		return r.fields(data, at, depth+1, func(num protowire.Number, typ protowire.Type, v uint64, data []byte, at int) error {
+			if num != 1 || typ != protowire.BytesType {
+				return nil
+			}
+			return r.fields(data, at, depth+2, func(num protowire.Number, typ protowire.Type, v uint64, data []byte, at int) error {
+				if num == 1 {
+					x.kind = int64(v)
+				}
+				if num != 2 || typ != protowire.BytesType {
+					return nil
+				}
+				x.known = true
+				return r.fields(data, at, depth+3, func(num protowire.Number, typ protowire.Type, v uint64, data []byte, at int) error {
+					if num != 1 || typ != protowire.BytesType {
+						return nil
+					}
+					var d dim
+					err := r.fields(data, at, depth+4, func(num protowire.Number, typ protowire.Type, v uint64, data []byte, _ int) error {
+						if num == 1 && typ == protowire.VarintType {
+							d.value = int64(v)
+						} else if num == 2 {
+							d.param = string(data)
+						}
+						return nil
+					})
+					x.shape = append(x.shape, d)
+					return err
+				})
+			})
+		})
+	})
+	return x, err
+}
+
+// integers returns the values of a small tensor of integers.
+func (t *tensor) integers() ([]int64, bool) {
+	n := int64(1)
+	for _, d := range t.dims {
+		if d < 0 || d > 1<<16 || n > 1<<16 {
+			return nil, false
+		}
+		n *= d
+	}
+	switch {
+	case len(t.int64s) > 0:
+		return t.int64s, true
+	case len(t.int32s) > 0:
+		return t.int32s, true
+	case t.kind == 7 && int64(len(t.raw)) == 8*n:
+		var out []int64
+		for i := int64(0); i < n; i++ {
+			v := uint64(0)
+			for k := range 8 {
+				v |= uint64(t.raw[8*i+int64(k)]) << (8 * k)
+			}
+			out = append(out, int64(v))
+		}
+		return out, true
+	case t.kind == 6 && int64(len(t.raw)) == 4*n:
+		var out []int64
+		for i := int64(0); i < n; i++ {
+			v := uint32(0)
+			for k := range 4 {
+				v |= uint32(t.raw[4*i+int64(k)]) << (8 * k)
+			}
+			out = append(out, int64(int32(v)))
+		}
+		return out, true
+	}
+	return nil, n == 0
+}
