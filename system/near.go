@@ -151,19 +151,31 @@ func (r *runner) array(name string) (a *tdfg.Array, at lowering.Register, box la
 
 // fetch copies the elements of a box of a register to an array in memory.
 func (r *runner) fetch(name string, reg lowering.Register, box lattice.Box, elems []scalar.Value) {
-	a, _, all := r.array(name)
+	a, own, all := r.array(name)
+	entry := r.entry(name)
 	for p, more := box.First(), !box.Empty(); more; more = box.Next(p) {
-		elems[position(all, a.Axes, p)] = r.at(reg, p)
+		at := position(all, a.Axes, p)
+		if reg != own { // an operand, which has no address
+			elems[at] = r.at(reg, p)
+			continue
+		}
+		t, b := r.table.Cell(entry, at)
+		elems[at] = r.data.read(reg, t, b)
 	}
 	r.report.NearBytes += box.Size() * int64(a.Type.Bytes())
 }
 
 // put copies elements of an array in memory to a box of a register.
 func (r *runner) put(name string, reg lowering.Register, box lattice.Box, elems []scalar.Value) {
-	a, _, all := r.array(name)
+	a, own, all := r.array(name)
+	entry := r.entry(name)
 	for p, more := box.First(), !box.Empty(); more; more = box.Next(p) {
+		at := position(all, a.Axes, p)
 		t, b := r.grid().Locate(p)
-		r.data.write(reg, t, b, elems[position(all, a.Axes, p)])
+		if reg == own {
+			t, b = r.table.Cell(entry, at)
+		}
+		r.data.write(reg, t, b, elems[at])
 	}
 	r.report.NearBytes += box.Size() * int64(a.Type.Bytes())
 }
