@@ -18,7 +18,7 @@ import (
 // them to a reader of the code and nothing to one of the command.
 var packageNames = []string{
 	"arith", "benchmarks", "cfront", "cost", "dnn", "egraph", "event", "exact4", "gen", "interp", "kernels",
-	"lattice", "lowering", "mapping", "mapstudy", "masim", "matrix", "memory", "netlist", "noc", "plan", "platform",
+	"lattice", "lowering", "mapping", "mapstudy", "masim", "matrix", "micro", "memory", "netlist", "noc", "plan", "platform",
 	"reproduce", "results", "sat", "scalar", "search", "softfloat", "sparse", "sram", "stream", "sweep", "system",
 	"tdfg", "tdfgtest", "tensor", "tile", "timing", "uop", "workload", "xmg",
 }

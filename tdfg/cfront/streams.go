@@ -246,7 +246,7 @@ func (st *streamer) loop(l *loop) {
 	// All values are taken before any of the variables changes.
 	if len(carried) > 1 {
 		for _, v := range carried {
-			if st.env[v].Kind != stream.RefExpr && st.env[v].Kind != stream.ConstExpr {
+			if !st.whole && st.env[v].Kind != stream.RefExpr && st.env[v].Kind != stream.ConstExpr {
 				st.env[v] = st.let(v.name, st.env[v], v.typ)
 			}
 		}
@@ -327,7 +327,7 @@ func (st *streamer) assign(a *assign) {
 		if guard != nil {
 			x = stream.Apply(scalar.Select, guard, x, st.variable(a.target.v))
 		}
-		if st.size(x) > maxInline || st.whole && x.Kind >= stream.ApplyExpr {
+		if st.size(x) > maxInline || st.whole && x.Kind >= stream.ApplyExpr && a.target.v.scope == st.loops[len(st.loops)-1] {
 			x = st.let(a.target.v.name, x, a.target.typ)
 		}
 		st.env[a.target.v] = x

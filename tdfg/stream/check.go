@@ -463,3 +463,6 @@ func isName(s string) bool {
 	}
 	return s != ""
 }
+
+// Types returns the types of the values of all streams.
+func (g *Graph) Types() (map[*Stream]scalar.Type, error) { return g.resolve() }

@@ -88,6 +88,13 @@ type streamInfo struct {
 	loop    int // -1 outside all loops
 	ops     int // operations of the computation
 	condOps int // operations of the condition
+	rmw     rmwInfo
+}
+
+// rmwInfo is an RMW as processors have it: @ op a, or a where @ is e.
+type rmwInfo struct {
+	op   scalar.Op // NoOp for an exchange
+	a, e int       // registers, -1 for none
 }
 
 // opcode is what an instruction does.
@@ -279,7 +286,7 @@ func (c *compiler) affine(x lattice.Expr) affine {
 func (c *compiler) stream(s *Stream) {
 	c.done = map[*Expr]place{}
 	begin := len(c.code)
-	info := streamInfo{stream: s, reg: c.regs[s.Name].reg, loop: -1}
+	info := streamInfo{rmw: rmwInfo{a: -1, e: -1}, stream: s, reg: c.regs[s.Name].reg, loop: -1}
 	if len(c.ids) > 0 {
 		info.loop = c.ids[len(c.ids)-1]
 	}
@@ -321,6 +328,7 @@ func (c *compiler) stream(s *Stream) {
 			})
 		}
 		value = c.expr(s.Value, self.reg)
+		info.rmw = c.rmwOf(s)
 	}
 	c.move(self.reg, value)
 	if s.Kind == Store || s.Kind == RMW {
@@ -460,4 +468,35 @@ func (in *instr) special() {
 	if op, ok := specials[in.typ.Float()][in.what]; ok {
 		in.op = op
 	}
+}
+
+// rmwOf finds the operands of an update, whose code has been emitted.
+func (c *compiler) rmwOf(s *Stream) rmwInfo {
+	r, x := rmwInfo{a: -1, e: -1}, s.Value
+	if s.Kind != RMW {
+		return r
+	}
+	free := func(y *Expr) bool {
+		found := false
+		y.Walk(func(z *Expr) { found = found || z.Kind == ElemExpr })
+		return !found
+	}
+	reg := func(y *Expr) int { return c.expr(y, -1).reg }
+	switch {
+	case free(x):
+		r.a = reg(x)
+	case x.Kind != ApplyExpr:
+	case x.Op == scalar.Select && x.Args[0].Kind == ApplyExpr && x.Args[0].Op == scalar.Eq && x.Args[2].Kind == ElemExpr && free(x.Args[1]):
+		eq := x.Args[0].Args
+		for i := range 2 {
+			if eq[i].Kind == ElemExpr && free(eq[1-i]) {
+				r.a, r.e = reg(x.Args[1]), reg(eq[1-i])
+			}
+		}
+	case len(x.Args) == 2 && x.Args[0].Kind == ElemExpr && free(x.Args[1]):
+		r.op, r.a = x.Op, reg(x.Args[1])
+	case len(x.Args) == 2 && x.Op.Commutative() && x.Args[1].Kind == ElemExpr && free(x.Args[0]):
+		r.op, r.a = x.Op, reg(x.Args[0])
+	}
+	return r
 }

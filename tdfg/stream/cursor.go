@@ -16,6 +16,8 @@ const (
 	Enter                  // of a loop, before its first iteration; Elem is their number
 	Next                   // an iteration of a loop begins; Elem is its number
 	Leave                  // of a loop, after its last iteration; Elem is how many there were
+	Ask                    // a racy stream is about to access Elem: see [Cursor.Answer]
+	Part                   // the iterations of [Cursor.Share] have been executed: see there
 )
 
 // Event is a step of a cursor.
@@ -26,7 +28,7 @@ type Event struct {
 	Ops     int32 // operations and conversions, those of the condition included
 	Elem    int64 // number of the element in the array, in the order of memory; -1 without an array
 	Value   scalar.Value
-	Old     scalar.Value // the element before a Store or an RMW that is not skipped
+	Old     scalar.Value // the element before it, if that is not skipped; not set where Value is the element
 }
 
 // Cursor executes a program step by step, as [Program.Run] does at once. Any number of
@@ -37,6 +39,8 @@ type Cursor struct {
 	frames []frame
 	err    error
 	loops  bool
+	ask    bool // racy streams wait for an answer
+	asking bool // the next span has asked
 }
 
 // frame is a body that is being executed.
@@ -49,6 +53,8 @@ type frame struct {
 	n         int64 // iterations
 	fresh     bool  // the iteration has not begun
 	entered   bool
+	shared    bool // iterations are given in parts
+	waits     bool // for the next part
 }
 
 // Start returns a cursor at the beginning of the program. With loops, its events
@@ -70,11 +76,20 @@ func (c *Cursor) Next(buf []Event) (n int, err error) {
 	for n < len(buf) && len(c.frames) > 0 && c.err == nil {
 		f := &c.frames[len(c.frames)-1]
 		switch {
+		case f.waits || c.asking && n > 0:
+			return n, c.err
+		case f.fresh && f.shared && f.it == f.n:
+			f.waits = true
+			buf[n] = Event{What: Part, Stream: int32(f.l.id)}
+			return n + 1, nil
 		case f.l != &outside && !f.entered:
 			f.entered, f.fresh = true, true
 			if c.loops {
 				buf[n] = Event{What: Enter, Stream: int32(f.l.id), Elem: f.n}
 				n++
+				if f.l.src.Parallel != nil { // the caller may want to share it out
+					return n, nil
+				}
 			}
 		case f.fresh:
 			f.fresh = false
@@ -162,9 +177,16 @@ func (c *Cursor) spans(buf []Event, f *frame) (n int) {
 		*e = Event{Stream: sp.stream, Ops: int32(info.ops + info.condOps), Elem: -1}
 		if sp.access >= 0 {
 			e.Elem = m.place(sp.access, f.it)
-			if p := &m.plans[sp.access]; info.stream.Kind >= Store && uint64(e.Elem) < uint64(len(p.data)) {
+			if p := &m.plans[sp.access]; uint64(e.Elem) < uint64(len(p.data)) {
 				e.Old = p.data[e.Elem]
 			}
+			if info.stream.Racy && c.ask && !c.asking {
+				if c.question(e, sp, info, seg, f) {
+					return n + 1
+				}
+				*e = Event{Stream: sp.stream, Ops: int32(info.ops + info.condOps), Elem: e.Elem}
+			}
+			c.asking = false
 		}
 		if sp.simple && m.plans[sp.access].ok { // by far the most frequent
 			in := &seg.code[sp.from]
@@ -240,4 +262,90 @@ func (c *Cursor) Restore(s *State) {
 		p.ok, p.base, p.stride = s.plans[i].ok, s.plans[i].base, s.plans[i].stride
 	}
 	c.frames, c.err = append(c.frames[:0], s.frames...), s.err
+}
+
+// AskRacy makes the cursor stop in front of each racy access, with an event of the kind
+// Ask: its value is open until [Cursor.Answer]. Value is then the operand of an RMW, and
+// Old what a compare-and-swap expects.
+func (c *Cursor) AskRacy() { c.ask = true }
+
+// question executes a racy stream to see what it would do, and takes it back. It reports
+// false where its condition does not hold.
+func (c *Cursor) question(e *Event, sp *span, info *streamInfo, seg *segment, f *frame) bool {
+	m, data := c.m, c.m.plans[sp.access].data
+	inside := uint64(e.Elem) < uint64(len(data))
+	var old scalar.Value
+	if inside {
+		old = data[e.Elem]
+	}
+	before, value := m.executed[sp.stream], m.regs[info.reg]
+	_, err := m.execFrom(seg.code[:sp.to], int(sp.from), f.l, f.first, f.it, f.it+1)
+	done := err == nil && (info.stream.If == nil || m.executed[sp.stream] != before)
+	m.executed[sp.stream] = before
+	if inside {
+		data[e.Elem] = old
+	}
+	if !done {
+		m.regs[info.reg] = value
+		return false // an error comes again
+	}
+	e.What, e.Value, e.Old = Ask, 0, 0
+	if info.rmw.a >= 0 {
+		e.Value = m.regs[info.rmw.a]
+	}
+	if info.rmw.e >= 0 {
+		e.Old = m.regs[info.rmw.e]
+	}
+	m.regs[info.reg] = value
+	c.asking = true
+	return true
+}
+
+// Answer says what the element of the last Ask is when it is accessed.
+func (c *Cursor) Answer(e *Event, old scalar.Value) {
+	c.m.plans[c.accessOf(e.Stream)].data[e.Elem] = old
+}
+
+func (c *Cursor) accessOf(s int32) int {
+	for i := range c.m.p.accesses {
+		if c.m.p.accesses[i].stream == c.m.p.streams[s].stream {
+			return i
+		}
+	}
+	return -1
+}
+
+// Share takes the iterations of the loop that was entered with the last event apart: the
+// cursor executes those that [Cursor.Take] gives, and stops after each part with an
+// event of the kind Part, until [Cursor.Rest] leaves the loop.
+func (c *Cursor) Share() {
+	f := &c.frames[len(c.frames)-1]
+	f.shared, f.it, f.n, f.fresh = true, 0, 0, true
+}
+
+// Take goes on with iterations from to end of a shared loop.
+func (c *Cursor) Take(from, end int64) {
+	f := &c.frames[len(c.frames)-1]
+	f.it, f.n, f.waits, f.fresh = from, end, false, true
+}
+
+// Rest leaves a shared loop.
+func (c *Cursor) Rest() {
+	f := &c.frames[len(c.frames)-1]
+	f.shared, f.waits, f.fresh = false, false, true
+}
+
+// Value returns the value of a stream at present, and SetValue changes it: threads reduce
+// for themselves, and their values are brought together after a parallel loop.
+func (c *Cursor) Value(s int) scalar.Value { return c.m.regs[c.m.p.streams[s].reg] }
+
+// SetValue changes the value of a stream.
+func (c *Cursor) SetValue(s int, v scalar.Value) { c.m.regs[c.m.p.streams[s].reg] = v }
+
+// Atomic says what a racy stream does to its element: an operation with an operand, or,
+// with compare, an exchange where the element is what is expected. ok is false if it is
+// neither.
+func (p *Program) Atomic(s int) (op scalar.Op, compare, ok bool) {
+	r := p.streams[s].rmw
+	return r.op, r.e >= 0, r.a >= 0
 }

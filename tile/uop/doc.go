@@ -52,6 +52,6 @@
 //
 // Invariants ([Check]): the data of a micro-op lies in its batch; kinds that access
 // memory have a size of 1 to 64 bytes, a power of two in each lane, and others have
-// none; only the last micro-op of a batch is Blocking; a PC has one kind, size and
-// set of registers throughout a program.
+// none; only the last micro-op of a batch is Blocking; a PC has one kind and set of
+// registers throughout a program.
 package uop

@@ -1,0 +1,349 @@
+package micro_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/bitsched/bitsched/benchmarks/kernels"
+	"github.com/bitsched/bitsched/lowering/micro"
+	"github.com/bitsched/bitsched/tdfg/cfront"
+	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tdfg/stream"
+	"github.com/bitsched/bitsched/tile/uop"
+)
+
+// machine executes threads in any order, one micro-op after the other, on memory of its
+// own: all that it knows is package uop.
+type machine struct {
+	memory map[uint64]byte
+	counts [uop.NumKinds]int
+	kinds  map[uint32]uop.Kind
+	ops    int
+}
+
+func newMachine(p *micro.Program) *machine {
+	m := &machine{memory: map[uint64]byte{}, kinds: map[uint32]uop.Kind{}}
+	for _, s := range p.Segments() {
+		for i, b := range s.Data {
+			_, twice := m.memory[s.Addr+uint64(i)]
+			if twice {
+				panic("segments overlap")
+			}
+			m.memory[s.Addr+uint64(i)] = b
+		}
+	}
+	return m
+}
+
+func (m *machine) read(addr uint64, n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		v, ok := m.memory[addr+uint64(i)]
+		if !ok {
+			panic(fmt.Sprintf("address %#x is in no segment", addr+uint64(i)))
+		}
+		b[i] = v
+	}
+	return b
+}
+
+func (m *machine) write(addr uint64, b []byte) {
+	m.read(addr, len(b))
+	for i, v := range b {
+		m.memory[addr+uint64(i)] = v
+	}
+}
+
+// perform executes a micro-op, and returns what was in memory.
+func (m *machine) perform(b *uop.Batch, o *uop.Op) ([]byte, error) {
+	m.ops++
+	m.counts[o.Kind]++
+	if k, ok := m.kinds[o.PC]; ok && k != o.Kind {
+		return nil, fmt.Errorf("PC %d is %s and %s", o.PC, k, o.Kind)
+	}
+	m.kinds[o.PC] = o.Kind
+	if !o.Kind.Memory() {
+		return nil, nil
+	}
+	data := b.Bytes(o)
+	if !o.Kind.Lanes() {
+		old := m.read(o.Addr, int(o.Size))
+		switch o.Kind {
+		case uop.Load:
+			if o.Flags&(uop.Racy|uop.Blocking) == 0 && !slices.Equal(old, data) {
+				return nil, fmt.Errorf("load of %#x is %x, and %x was expected", o.Addr, old, data)
+			}
+		case uop.Store:
+			m.write(o.Addr, data)
+		case uop.Atomic:
+			next := make([]byte, o.Size)
+			e := data
+			if o.RMW == uop.CompareSwap {
+				e = b.Data[int(o.Data)+int(o.Size):][:o.Size]
+			}
+			o.RMW.Apply(next, old, data, e)
+			m.write(o.Addr, next)
+		}
+		return old, nil
+	}
+	each := int(o.Size) / int(o.Lanes)
+	for i := range int(o.Lanes) {
+		var addr uint64
+		for j, x := range b.Data[int(o.Data)+8*i:][:8] {
+			addr |= uint64(x) << (8 * j)
+		}
+		lane := data[i*each:][:each]
+		if o.Kind == uop.Scatter {
+			m.write(addr, lane)
+		} else if old := m.read(addr, each); !slices.Equal(old, lane) {
+			return nil, fmt.Errorf("lane %d of %#x is %x, and %x was expected", i, addr, old, lane)
+		}
+	}
+	return nil, nil
+}
+
+// run executes all threads, some micro-ops of one at a time.
+func (m *machine) run(t *testing.T, p *micro.Program, seed uint64) {
+	t.Helper()
+	type state struct {
+		thread  uop.Thread
+		waiting []byte
+	}
+	var list []*state
+	for _, th := range p.Threads() {
+		list = append(list, &state{thread: th})
+	}
+	r := rand.New(rand.NewPCG(seed, 3))
+	var b uop.Batch
+	for steps := 0; len(list) > 0; steps++ {
+		require.Less(t, steps, 10_000_000, "threads wait for each other")
+		i := r.IntN(len(list))
+		s := list[i]
+		if s.waiting != nil {
+			require.NoError(t, s.thread.Resolve(s.waiting))
+			s.waiting = nil
+		}
+		b.Reset()
+		n := 1 + r.IntN(100)
+		status, err := s.thread.Next(&b, n)
+		require.NoError(t, err)
+		require.NoError(t, b.Check())
+		require.LessOrEqual(t, len(b.Ops), n)
+		for j := range b.Ops {
+			old, err := m.perform(&b, &b.Ops[j])
+			require.NoError(t, err)
+			if j == len(b.Ops)-1 && status == uop.Wait {
+				s.waiting = old
+			}
+		}
+		if status == uop.Done {
+			list = slices.Delete(list, i, i+1)
+		}
+	}
+}
+
+// compare compares memory with elements of arrays.
+func (m *machine) compare(t *testing.T, p *micro.Program, g *stream.Graph, want stream.Memory, except ...string) {
+	t.Helper()
+	for _, a := range g.Arrays {
+		if slices.Contains(except, a.Name) {
+			continue
+		}
+		for i, v := range want[a.Name] {
+			var got scalar.Value
+			for j, x := range m.read(p.Address(a.Name, int64(i)), a.Type.Bytes()) {
+				got |= scalar.Value(x) << (8 * j)
+			}
+			require.Equal(t, scalar.Format(a.Type, v), scalar.Format(a.Type, got), "%s[%d]", a.Name, i)
+		}
+	}
+}
+
+func clone(m stream.Memory) stream.Memory {
+	c := stream.Memory{}
+	for name, list := range m {
+		c[name] = slices.Clone(list)
+	}
+	return c
+}
+
+// TestKernels executes all workloads, with scalar code and with SIMD, and compares the
+// memory of the machine with the plain programs in Go.
+func TestKernels(t *testing.T) {
+	for _, k := range kernels.All() {
+		g, err := cfront.CompileWhole(context.Background(), k.File, k.Source, cfront.Options{})
+		require.NoError(t, err)
+		var counts []int
+		for _, vector := range []int{0, 64} {
+			sizes := maps.Clone(k.Small)
+			d := k.DataExact(sizes, 3) // sums are the same in any order
+			mem := d.Memory()
+			arrays := stream.Memory{}
+			for _, a := range g.Arrays {
+				arrays[a.Name] = mem.Arrays[a.Name].Elems
+			}
+			p, err := micro.New(g, arrays, stream.Args{Symbols: sizes, Params: mem.Scalars}, micro.Options{Threads: 1, Vector: vector, Reassociate: k.Reassociate})
+			require.NoError(t, err, k.Name)
+			m := newMachine(p)
+			m.run(t, p, 1)
+			k.Reference(d)
+			want := d.Memory()
+			for _, a := range g.Arrays {
+				arrays[a.Name] = want.Arrays[a.Name].Elems
+			}
+			m.compare(t, p, g, arrays)
+			counts = append(counts, m.ops)
+		}
+		t.Logf("%s: %d scalar, %d SIMD", k.Name, counts[0], counts[1])
+	}
+}
+
+const parallelC = `#include "bitsched.h"
+void work(int n, int m, const int A[n], int B[n], float F[n], int H[16], double D[1], int64_t S[4], int Q[n])
+{
+	inf_array(A, n); inf_array(B, n); inf_array(F, n); inf_array(H, 16); inf_array(D, 1); inf_array(S, 4); inf_array(Q, n);
+	int total = 0;
+	double d = 0;
+	for (int t = 0; t < m; t++) {
+		#pragma omp parallel for reduction(+: total) reduction(+: d)
+		for (int i = 0; i < n; i++) {
+			B[i] = A[i] * 3 + t;
+			total += A[i];
+			d += A[i];
+		}
+		#pragma omp parallel for schedule(dynamic, 3)
+		for (int i = 0; i < n; i++) {
+			#pragma omp atomic
+			H[A[i] & 15] += B[i];
+			int at = __atomic_fetch_add(&S[2], 1, __ATOMIC_RELAXED);
+			Q[at] = i;
+			int64_t x = B[i];
+			inf_fetch_min(&S[0], x);
+			if (i % 3 == 0)
+				__sync_bool_compare_and_swap(&S[1], t, (int64_t)t + 1);
+		}
+		S[2] = 0;
+		#pragma omp parallel for schedule(static, 5)
+		for (int i = 0; i < n; i++)
+			F[i] = F[i] > 0.5f ? F[i] * 0.5f : B[i];
+	}
+	S[3] = total;
+	D[0] = d;
+}
+`
+
+// TestParallel executes a parallel program on 1 to 7 threads in random orders: static and
+// dynamic loops, reductions and atomic updates.
+func TestParallel(t *testing.T) {
+	g, err := cfront.CompileWhole(context.Background(), "work.c", parallelC, cfront.Options{})
+	require.NoError(t, err)
+	for seed := range uint64(12) {
+		threads := int(1 + seed%7)
+		r := rand.New(rand.NewPCG(seed, 8))
+		n := int64(1 + r.IntN(60))
+		args := stream.Args{Symbols: map[string]int64{"n": n, "m": 3}}
+		mem := stream.Memory{}
+		for _, a := range g.Arrays {
+			size := n
+			if k, ok := a.Size[0].Const(); ok {
+				size = k
+			}
+			for range size {
+				v := scalar.FromInt(a.Type, int64(r.IntN(100)))
+				mem[a.Name] = append(mem[a.Name], v)
+			}
+		}
+		mem["S"][2], mem["S"][1] = 0, 0
+		want := clone(mem)
+		_, err := g.Run(context.Background(), want, args)
+		require.NoError(t, err)
+		p, err := micro.New(g, mem, args, micro.Options{Threads: threads, Vector: 64})
+		require.NoError(t, err)
+		m := newMachine(p)
+		m.run(t, p, seed)
+		m.compare(t, p, g, want, "Q")
+		var order, all []int
+		for i := range n { // the order of atomic additions is open
+			order, all = append(order, int(m.read(p.Address("Q", i), 1)[0])), append(all, int(i))
+		}
+		require.ElementsMatch(t, all, order)
+	}
+}
+
+// BenchmarkThreads pulls from 64 threads in turn.
+func BenchmarkThreads(b *testing.B) {
+	g, err := cfront.CompileWhole(context.Background(), "v.c", `#include "bitsched.h"
+void v(int n, const float A[n], const float B[n], float C[n])
+{
+	inf_array(A, n); inf_array(B, n); inf_array(C, n);
+	#pragma omp parallel for
+	for (int i = 0; i < n; i++)
+		C[i] = A[i] + B[i];
+}
+`, cfront.Options{})
+	require.NoError(b, err)
+	for _, vector := range []int{0, 64} {
+		b.Run(fmt.Sprint("vector=", vector), func(b *testing.B) {
+			const n = 1 << 18
+			ops := 0
+			for b.Loop() {
+				mem := stream.Memory{"A": make([]scalar.Value, n), "B": make([]scalar.Value, n), "C": make([]scalar.Value, n)}
+				p, err := micro.New(g, mem, stream.Args{Symbols: map[string]int64{"n": n}}, micro.Options{Threads: 64, Vector: vector})
+				require.NoError(b, err)
+				m := newSync(p)
+				threads := p.Threads()
+				var batch uop.Batch
+				for left := len(threads); left > 0; {
+					for i, t := range threads {
+						if t == nil {
+							continue
+						}
+						batch.Reset()
+						status, err := t.Next(&batch, 64)
+						require.NoError(b, err)
+						ops += len(batch.Ops)
+						for j := range batch.Ops {
+							m.perform(&batch, &batch.Ops[j])
+						}
+						if status == uop.Wait {
+							require.NoError(b, t.Resolve(m.old))
+						}
+						if status == uop.Done {
+							threads[i] = nil
+							left--
+						}
+					}
+				}
+			}
+			b.ReportMetric(float64(ops)/b.Elapsed().Seconds()/1e6, "Muops/s")
+		})
+	}
+}
+
+// sync executes only what threads synchronise with.
+type sync struct {
+	*machine
+	from uint64
+	old  []byte
+}
+
+func newSync(p *micro.Program) *sync {
+	s := p.Segments()[len(p.Segments())-1]
+	m := &sync{machine: &machine{memory: map[uint64]byte{}, kinds: map[uint32]uop.Kind{}}, from: s.Addr}
+	for i, b := range s.Data {
+		m.memory[s.Addr+uint64(i)] = b
+	}
+	return m
+}
+
+func (m *sync) perform(b *uop.Batch, o *uop.Op) {
+	if o.Kind.Memory() && o.Addr >= m.from {
+		m.old, _ = m.machine.perform(b, o)
+	}
+}

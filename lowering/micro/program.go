@@ -1,0 +1,185 @@
+package micro
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tdfg/stream"
+	"github.com/bitsched/bitsched/tile/uop"
+)
+
+// Options say what machine code is made for.
+type Options struct {
+	Threads int // that the program runs on, at least 1
+	Vector  int // bytes of SIMD registers: 64, 32, 16, or 0 for scalar code
+	// Reassociate says that sums of floating-point numbers may be of any order, so that
+	// they can be computed by SIMD.
+	Reassociate bool
+	// Place has the address of each array, or array of structures; nil for addresses one
+	// after the other.
+	Place map[string]uint64
+}
+
+// Program is a stream graph as micro-ops.
+type Program struct {
+	graph    *stream.Graph
+	program  *stream.Program
+	memory   stream.Memory
+	args     stream.Args
+	opt      Options
+	streams  []*template // in program order
+	loops    []*loopInfo
+	arrays   []placed
+	segments []uop.Segment
+	sync     uint64 // address of what threads share
+	threads  []*thread
+	team     *team
+	pcs      uint32
+	regs     int
+}
+
+// placed is where the elements of an array lie.
+type placed struct {
+	base   uint64
+	stride uint64 // from an element to the next; of a member, from a structure to the next
+	inner  uint64 // elements of a member
+	bytes  int
+}
+
+func (a *placed) address(elem int64) uint64 {
+	if a.inner == 0 {
+		return a.base + uint64(elem)*a.stride
+	}
+	return a.base + uint64(elem)/a.inner*a.stride + uint64(elem)%a.inner*uint64(a.bytes)
+}
+
+const (
+	firstAddress = 1 << 20
+	pageBytes    = 4096
+	lineBytes    = 64
+)
+
+// New makes the micro-ops of a graph on a memory, which its threads change.
+func New(g *stream.Graph, mem stream.Memory, args stream.Args, opt Options) (*Program, error) {
+	if opt.Threads < 1 {
+		return nil, fmt.Errorf("micro: %d threads, expected at least 1", opt.Threads)
+	}
+	if opt.Vector != 0 && opt.Vector != 16 && opt.Vector != 32 && opt.Vector != 64 {
+		return nil, fmt.Errorf("micro: SIMD registers of %d bytes, expected 0, 16, 32 or 64", opt.Vector)
+	}
+	sp, err := stream.Compile(g)
+	if err != nil {
+		return nil, err
+	}
+	p := &Program{graph: g, program: sp, memory: mem, args: args, opt: opt, regs: 1}
+	if err := p.place(); err != nil {
+		return nil, err
+	}
+	if err := p.templates(); err != nil {
+		return nil, err
+	}
+	p.team = newTeam(p)
+	for i := range opt.Threads {
+		t, err := newThread(p, i)
+		if err != nil {
+			return nil, err
+		}
+		p.threads = append(p.threads, t)
+	}
+	return p, nil
+}
+
+// Threads returns the threads, thread 0 first.
+func (p *Program) Threads() []uop.Thread {
+	list := make([]uop.Thread, len(p.threads))
+	for i, t := range p.threads {
+		list[i] = t
+	}
+	return list
+}
+
+// Segments returns the parts of memory that the program uses, as they were at the
+// beginning.
+func (p *Program) Segments() []uop.Segment { return p.segments }
+
+// Address returns where an element of an array lies.
+func (p *Program) Address(array string, elem int64) uint64 {
+	for i := range p.graph.Arrays {
+		if p.graph.Arrays[i].Name == array {
+			return p.arrays[i].address(elem)
+		}
+	}
+	return 0
+}
+
+// place gives arrays their addresses.
+func (p *Program) place() error {
+	next := uint64(firstAddress)
+	bases := map[string]uint64{}
+	segment := map[string]int{}
+	locate := func(name string, bytes uint64) uint64 {
+		if b, ok := bases[name]; ok {
+			return b
+		}
+		b, given := p.opt.Place[name]
+		if !given {
+			b = next
+			next = (b + bytes + pageBytes - 1) / pageBytes * pageBytes
+		}
+		bases[name], segment[name] = b, len(p.segments)
+		p.segments = append(p.segments, uop.Segment{Name: name, Addr: b, Data: make([]byte, bytes)})
+		return b
+	}
+	for i := range p.graph.Arrays {
+		a := &p.graph.Arrays[i]
+		data := p.memory[a.Name]
+		x := placed{stride: uint64(a.Type.Bytes()), bytes: a.Type.Bytes()}
+		name := a.Name
+		if f := a.Field; f != nil {
+			outer, err := a.Size[len(a.Size)-1].Eval(p.args.Symbols)
+			if err != nil || outer < 1 {
+				return fmt.Errorf("micro: array %s: size %d", a.Name, outer)
+			}
+			name, x.stride, x.inner = f.Of, uint64(f.Stride), uint64(int64(len(data))/outer)
+			x.base = locate(name, uint64(outer)*x.stride) + uint64(f.Offset)
+		} else {
+			x.base = locate(name, uint64(len(data))*x.stride)
+		}
+		p.arrays = append(p.arrays, x)
+		s := &p.segments[segment[name]]
+		for j, v := range data {
+			put(s.Data[x.address(int64(j))-s.Addr:], v, x.bytes)
+		}
+	}
+	p.sync = next
+	for _, s := range p.segments {
+		p.sync = max(p.sync, (s.Addr+uint64(len(s.Data))+pageBytes-1)/pageBytes*pageBytes)
+	}
+	p.segments = append(p.segments, uop.Segment{Name: "sync", Addr: p.sync, Data: make([]byte, (syncLines+slotLines*p.opt.Threads)*lineBytes)})
+	return nil
+}
+
+func put(dst []byte, v scalar.Value, bytes int) {
+	var word [8]byte
+	binary.LittleEndian.PutUint64(word[:], v)
+	copy(dst[:bytes], word[:])
+}
+
+// pc numbers a static micro-op.
+func (p *Program) pc() uint32 { p.pcs++; return p.pcs }
+
+// reg names a value.
+func (p *Program) reg() (uop.Reg, error) {
+	if p.regs == uop.NumRegs {
+		return 0, fmt.Errorf("micro: graph %s has more than %d values", p.graph.Name, uop.NumRegs)
+	}
+	p.regs++
+	return uop.Reg(p.regs - 1), nil
+}
+
+// arrayIndex returns the number of an array.
+func (p *Program) arrayIndex(name string) int {
+	return slices.IndexFunc(p.graph.Arrays, func(a stream.Array) bool { return a.Name == name })
+}

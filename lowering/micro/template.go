@@ -1,0 +1,499 @@
+package micro
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tdfg/stream"
+	"github.com/bitsched/bitsched/tile/uop"
+)
+
+// code is the micro-ops of a stream, without memory accesses: those of the condition,
+// those of the subscripts are in the addressing modes.
+type code struct {
+	cond   []uop.Op // of the condition
+	branch uop.Op   // over the rest, where it is false
+	access uop.Op   // the load, the atomic operation
+	gather uop.Op   // the same of lanes apart
+	ops    []uop.Op // the computation
+	store  uop.Op
+	spread uop.Op // the store of lanes apart
+	swap   uop.Op // of the lanes of what is reduced
+}
+
+// template is a stream as micro-ops, for one iteration and for as many as a SIMD
+// register has lanes.
+type template struct {
+	s        *stream.Stream
+	array    int // -1 for none
+	bytes    int
+	typ      scalar.Type
+	loop     int // innermost, -1 for none
+	one      code
+	many     code
+	same     bool // as the condition of the stream before: one branch for both
+	hoisted  bool // in SIMD loops: the same in all iterations
+	rmw      uop.RMW
+	identity scalar.Value // of a reduction among threads
+	op       scalar.Op    // of a reduction
+	reduces  bool
+}
+
+// loopInfo is a loop as micro-ops.
+type loopInfo struct {
+	src     *stream.Loop
+	body    []int // streams in the body itself
+	inner   bool  // no loops inside
+	lanes   int   // 1 for scalar code
+	step    [3]uop.Op
+	vstep   [3]uop.Op
+	why     string // why it is scalar
+	reduces []int  // streams that reduce over a parallel loop
+}
+
+// templates makes the micro-ops of all streams and loops.
+func (p *Program) templates() error {
+	ids := map[*stream.Loop]int{}
+	var err error
+	var types map[*stream.Stream]scalar.Type
+	if types, err = p.graph.Types(); err != nil {
+		return err
+	}
+	var walk func(body []stream.Stmt, id int) bool
+	walk = func(body []stream.Stmt, id int) (plain bool) {
+		plain = true
+		for _, st := range body {
+			switch st := st.(type) {
+			case *stream.Stream:
+				t := &template{s: st, array: -1, loop: id, typ: types[st]}
+				if st.Array != "" {
+					t.array = p.arrayIndex(st.Array)
+					t.bytes = p.graph.Arrays[t.array].Type.Bytes()
+				}
+				if id >= 0 {
+					p.loops[id].body = append(p.loops[id].body, len(p.streams))
+				}
+				p.streams = append(p.streams, t)
+			case *stream.Loop:
+				plain = false
+				n := len(p.loops)
+				ids[st] = n
+				p.loops = append(p.loops, &loopInfo{src: st, lanes: 1})
+				p.loops[n].inner = walk(st.Body, n)
+			}
+		}
+		return plain
+	}
+	walk(p.graph.Body, -1)
+	for _, l := range p.loops {
+		for i, t := range p.streams {
+			if t.s.Kind == stream.Reduce && t.s.Over == l.src.Var && p.within(t, l) {
+				p.reduction(t)
+				if l.src.Parallel != nil && t.reduces {
+					l.reduces = append(l.reduces, i)
+				}
+			}
+		}
+	}
+	for _, l := range p.loops {
+		if len(l.reduces) > maxReductions {
+			return fmt.Errorf("micro: loop %s reduces %d variables, expected at most %d", l.src.Var, len(l.reduces), maxReductions)
+		}
+	}
+	values, wide := map[string]uop.Reg{}, map[string]uop.Reg{}
+	for _, t := range p.streams {
+		if values[t.s.Name], err = p.reg(); err != nil {
+			return err
+		}
+		if wide[t.s.Name], err = p.reg(); err != nil {
+			return err
+		}
+	}
+	for _, l := range p.loops {
+		if values[l.src.Var] == 0 {
+			if values[l.src.Var], err = p.reg(); err != nil {
+				return err
+			}
+			wide[l.src.Var] = values[l.src.Var]
+		}
+		l.why = p.scalarWhy(l)
+		if l.why == "" {
+			most := 1
+			for _, i := range l.body {
+				most = max(most, p.streams[i].bytes, p.streams[i].typ.Bytes())
+			}
+			l.lanes = max(1, p.opt.Vector/most)
+		}
+		for i, list := range []*[3]uop.Op{&l.step, &l.vstep} {
+			v := values[l.src.Var]
+			flags, err := p.reg()
+			if err != nil {
+				return err
+			}
+			_ = i
+			list[0] = uop.Op{PC: p.pc(), Kind: uop.IntALU, Lanes: 1, Dst: v, Src: [3]uop.Reg{v}}
+			list[1] = uop.Op{PC: p.pc(), Kind: uop.IntALU, Lanes: 1, Dst: flags, Src: [3]uop.Reg{v}}
+			list[2] = uop.Op{PC: p.pc(), Kind: uop.Branch, Lanes: 1, Src: [3]uop.Reg{flags}, Flags: uop.Backward}
+		}
+	}
+	var before *template
+	for _, t := range p.streams {
+		t.same = before != nil && before.loop == t.loop && before.s.If != nil && t.s.If != nil && before.s.If.String() == t.s.If.String()
+		if err := p.code(t, &t.one, values, 1); err != nil {
+			return err
+		}
+		if t.loop >= 0 && p.loops[t.loop].lanes > 1 {
+			t.hoisted = t.s.Kind == stream.Load && t.s.If == nil && p.invariant(t, p.loops[t.loop])
+			if err := p.code(t, &t.many, wide, p.loops[t.loop].lanes); err != nil {
+				return err
+			}
+			t.many.swap = uop.Op{PC: p.pc(), Kind: uop.Shuffle, Dst: wide[t.s.Name], Src: [3]uop.Reg{wide[t.s.Name]}}
+		}
+		before = t
+	}
+	return nil
+}
+
+// within reports whether a stream is inside of a loop.
+func (p *Program) within(t *template, l *loopInfo) bool {
+	return slices.Contains(p.graph.Loops(t.s), l.src)
+}
+
+// reduction finds op and identity of a reduce whose value is op(itself, x).
+func (p *Program) reduction(t *template) {
+	x := t.s.Value
+	if x == nil || x.Kind != stream.ApplyExpr || len(x.Args) != 2 {
+		return
+	}
+	for i, a := range x.Args {
+		if a.Kind == stream.RefExpr && a.Name == t.s.Name && !x.Args[1-i].Uses(t.s.Name) {
+			op := x.Op
+			if op == scalar.Sub && i == 0 {
+				op = scalar.Add
+			}
+			if id, ok := op.Identity(t.typ); ok && (i == 0 || x.Op.Commutative()) {
+				t.op, t.identity, t.reduces = op, id, true
+			}
+		}
+	}
+}
+
+// scalarWhy says why a loop is not executed by SIMD, "" if it is.
+func (p *Program) scalarWhy(l *loopInfo) string {
+	switch {
+	case p.opt.Vector == 0:
+		return "no SIMD"
+	case !l.inner:
+		return "loops inside"
+	case l.src.While != nil || l.src.Open:
+		return "the number of iterations is not known before"
+	case len(l.body) == 0:
+		return "empty"
+	}
+	v := l.src.Var
+	for _, i := range l.body {
+		t := p.streams[i]
+		s := t.s
+		switch {
+		case s.Racy || s.Kind == stream.RMW && s.Old:
+			return "stream " + s.Name + " is atomic"
+		case s.Kind == stream.Reduce && s.Value != nil && s.Value.Uses(s.Name):
+			switch {
+			case !t.reduces:
+				return "value " + s.Name + " goes from iteration to iteration"
+			case !t.op.Associative(t.typ) && !p.opt.Reassociate:
+				return "sums of " + s.Name + " must keep their order"
+			}
+		}
+		for _, j := range l.body {
+			u := p.streams[j]
+			if u != t && u.s.Kind == stream.Reduce && u.s.Value != nil && u.s.Value.Uses(u.s.Name) && (uses(s, u.s.Name)) {
+				return "value " + u.s.Name + " is used while it is reduced"
+			}
+			if s.Array == "" || u.s.Array != s.Array || s.Kind != stream.Store && s.Kind != stream.RMW {
+				continue
+			}
+			if u == t {
+				if !p.moves(s, v) {
+					return "stream " + s.Name + " writes one element again and again"
+				}
+				continue
+			}
+			if !p.apart(s, u.s, v) {
+				return "streams " + s.Name + " and " + u.s.Name + " may share elements"
+			}
+		}
+	}
+	return ""
+}
+
+// uses reports whether a stream has a value in its computation, condition or subscripts.
+func uses(s *stream.Stream, name string) bool {
+	if s.Value != nil && s.Value.Uses(name) || s.If != nil && s.If.Uses(name) {
+		return true
+	}
+	for _, x := range s.Index {
+		if x.Coef(name) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// moves reports whether each iteration has an element of its own.
+func (p *Program) moves(s *stream.Stream, v string) bool {
+	for _, x := range s.Index {
+		if x.Coef(v) != 0 && p.steady(x.Symbols(), s) {
+			return true
+		}
+	}
+	return false
+}
+
+// steady reports whether names are not values of streams in the same loop.
+func (p *Program) steady(names []string, s *stream.Stream) bool {
+	loops := p.graph.Loops(s)
+	for _, name := range names {
+		if t := p.graph.Stream(name); t != nil {
+			if inner := p.graph.Loops(t); len(loops) > 0 && slices.Contains(inner, loops[len(loops)-1]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// apart reports whether two streams of one loop share elements in the same iteration
+// at most.
+func (p *Program) apart(s, u *stream.Stream, v string) bool {
+	same := true
+	for d := range s.Index {
+		diff := s.Index[d].Sub(u.Index[d])
+		k, isConst := diff.Const()
+		if isConst && k != 0 && s.Index[d].Coef(v) == 0 && p.steady(s.Index[d].Symbols(), s) {
+			return true // another row
+		}
+		same = same && isConst && k == 0
+	}
+	return same && p.moves(s, v)
+}
+
+// invariant reports whether a load is the same in all iterations.
+func (p *Program) invariant(t *template, l *loopInfo) bool {
+	for _, x := range t.s.Index {
+		if x.Coef(l.src.Var) != 0 || !p.steady(x.Symbols(), t.s) {
+			return false
+		}
+	}
+	for _, i := range l.body {
+		if u := p.streams[i].s; u.Array == t.s.Array && u.Kind != stream.Load {
+			return false
+		}
+	}
+	return true
+}
+
+// code makes the micro-ops of a stream.
+func (p *Program) code(t *template, c *code, values map[string]uop.Reg, lanes int) error {
+	s := t.s
+	self := values[s.Name]
+	done := map[*stream.Expr]uop.Reg{}
+	elem := self
+	var err error
+	emit := func(list *[]uop.Op) func(x *stream.Expr) uop.Reg {
+		var expr func(x *stream.Expr) uop.Reg
+		expr = func(x *stream.Expr) uop.Reg {
+			if r, ok := done[x]; ok {
+				return r
+			}
+			switch x.Kind {
+			case stream.ElemExpr:
+				return elem
+			case stream.RefExpr:
+				return values[x.Name]
+			case stream.ConstExpr:
+				return 0
+			}
+			op := uop.Op{Lanes: uint8(lanes), Kind: kindOf(x, p.typeOf(x, t))}
+			if x.Kind == stream.ConvertExpr && free(x, p.typeOf(x.Args[0], t)) {
+				return expr(x.Args[0])
+			}
+			for i, a := range x.Args {
+				op.Src[i] = expr(a)
+			}
+			if op.Dst, err = p.regOr(err); err != nil {
+				return 0
+			}
+			op.PC = p.pc()
+			*list = append(*list, op)
+			done[x] = op.Dst
+			return op.Dst
+		}
+		return expr
+	}
+	if s.If != nil {
+		r := emit(&c.cond)(s.If)
+		c.branch = uop.Op{PC: p.pc(), Kind: uop.Branch, Lanes: 1, Src: [3]uop.Reg{r}}
+	}
+	address := p.addressOf(s, values)
+	if t.array >= 0 && s.Kind != stream.Store {
+		if s.Value != nil {
+			if elem, err = p.regOr(err); err != nil {
+				return err
+			}
+		}
+		size := uint16(t.bytes * lanes)
+		c.access = uop.Op{PC: p.pc(), Kind: uop.Load, Lanes: uint8(lanes), Dst: elem, Src: [3]uop.Reg{address}, Size: size}
+		c.gather = uop.Op{PC: p.pc(), Kind: uop.Gather, Lanes: uint8(lanes), Dst: elem, Src: [3]uop.Reg{address}, Size: size}
+		if lanes == 1 && s.Racy && s.Kind == stream.RMW {
+			c.access.Kind, c.access.Dst = uop.Atomic, self
+			return p.atomic(t, c, values, emit(&c.ops))
+		}
+	}
+	value := elem
+	if s.Value != nil {
+		value = emit(&c.ops)(s.Value)
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case s.Kind == stream.Store || s.Kind == stream.RMW:
+		size := uint16(t.bytes * lanes)
+		c.store = uop.Op{PC: p.pc(), Kind: uop.Store, Lanes: uint8(lanes), Src: [3]uop.Reg{value, address}, Size: size}
+		c.spread = uop.Op{PC: p.pc(), Kind: uop.Scatter, Lanes: uint8(lanes), Src: [3]uop.Reg{value, address}, Size: size}
+		if n := len(c.ops); n > 0 && c.ops[n-1].Dst == value {
+			c.ops[n-1].Dst, c.store.Src[0], c.spread.Src[0] = self, self, self
+		}
+	case value != self:
+		// The last operation gives the stream its value; a move is renamed away.
+		if n := len(c.ops); n > 0 && c.ops[n-1].Dst == value {
+			c.ops[n-1].Dst = self
+		} else if value != 0 {
+			c.ops = append(c.ops, uop.Op{PC: p.pc(), Kind: uop.IntALU, Lanes: uint8(lanes), Dst: self, Src: [3]uop.Reg{value}})
+		}
+	}
+	return err
+}
+
+func (p *Program) regOr(err error) (uop.Reg, error) {
+	if err != nil {
+		return 0, err
+	}
+	return p.reg()
+}
+
+// addressOf returns the register that an indirect address waits for.
+func (p *Program) addressOf(s *stream.Stream, values map[string]uop.Reg) uop.Reg {
+	var any uop.Reg
+	for _, x := range s.Index {
+		for _, name := range x.Symbols() {
+			if p.graph.Stream(name) != nil {
+				return values[name]
+			}
+			if r := values[name]; r != 0 {
+				any = r
+			}
+		}
+	}
+	return any
+}
+
+// typeOf returns the type of an expression of a stream.
+func (p *Program) typeOf(x *stream.Expr, t *template) scalar.Type {
+	switch x.Kind {
+	case stream.ElemExpr:
+		return p.graph.Arrays[t.array].Type
+	case stream.ConstExpr, stream.ConvertExpr:
+		return x.Type
+	case stream.RefExpr:
+		for _, u := range p.streams {
+			if u.s.Name == x.Name {
+				return u.typ
+			}
+		}
+		if q := p.graph.Param(x.Name); q != nil {
+			return q.Type
+		}
+		return scalar.Int64
+	}
+	return p.typeOf(x.Args[len(x.Args)-1], t) // of the operands
+}
+
+// free reports whether a change of type takes no micro-op: integers of which only the
+// width changes are extended when they are loaded, or by the names of their registers.
+func free(x *stream.Expr, from scalar.Type) bool {
+	return (x.Type.Int() || x.Type == scalar.Bool) && (from.Int() || from == scalar.Bool)
+}
+
+// kindOf returns the unit that an operation takes.
+func kindOf(x *stream.Expr, t scalar.Type) uop.Kind {
+	if x.Kind == stream.ConvertExpr {
+		return uop.FPAdd
+	}
+	if !t.Float() {
+		switch x.Op {
+		case scalar.Mul, scalar.FMA:
+			return uop.IntMul
+		case scalar.Div, scalar.Rem:
+			return uop.IntDiv
+		}
+		return uop.IntALU
+	}
+	switch x.Op {
+	case scalar.Mul:
+		return uop.FPMul
+	case scalar.FMA:
+		return uop.FPFMA
+	case scalar.Div, scalar.Sqrt:
+		return uop.FPDiv
+	case scalar.Select, scalar.Neg, scalar.Abs:
+		return uop.IntALU
+	}
+	return uop.FPAdd
+}
+
+// rmws are the operations that processors do in memory.
+var rmws = map[scalar.Op][2]uop.RMW{ // of signed and of unsigned integers
+	scalar.NoOp: {uop.Exchange, uop.Exchange}, scalar.Add: {uop.Add, uop.Add}, scalar.And: {uop.And, uop.And}, scalar.Or: {uop.Or, uop.Or},
+	scalar.Xor: {uop.Xor, uop.Xor}, scalar.Min: {uop.Min, uop.UMin}, scalar.Max: {uop.Max, uop.UMax}, scalar.Sub: {uop.Add, uop.Add},
+}
+
+// atomic makes the micro-ops of an atomic update: those of its operands, and itself.
+func (p *Program) atomic(t *template, c *code, values map[string]uop.Reg, expr func(*stream.Expr) uop.Reg) error {
+	index := slices.Index(p.streams, t)
+	op, compare, ok := p.program.Atomic(index)
+	typ := p.graph.Arrays[t.array].Type
+	switch {
+	case !ok:
+		return fmt.Errorf("micro: stream %s is atomic, and no update that processors do: expected +, &, |, ^, minimum, maximum, an exchange or a compare-and-swap", t.s.Name)
+	case compare:
+		t.rmw = uop.CompareSwap
+	case typ.Float() && (op == scalar.Add || op == scalar.Sub):
+		t.rmw = uop.FAdd
+	case typ.Float() && op != scalar.NoOp:
+		return fmt.Errorf("micro: stream %s is an atomic %s of %s, which no processor does", t.s.Name, op, typ)
+	default:
+		r, ok := rmws[op]
+		if !ok {
+			return fmt.Errorf("micro: stream %s is an atomic %s, which no processor does", t.s.Name, op)
+		}
+		if t.rmw = r[0]; typ.Unsigned() {
+			t.rmw = r[1]
+		}
+	}
+	t.op = op
+	var operands []*stream.Expr
+	for _, a := range t.s.Value.Args {
+		if a.Kind != stream.ElemExpr && !(compare && a.Kind == stream.ApplyExpr && a.Op == scalar.Eq) {
+			operands = append(operands, a)
+		}
+	}
+	if t.s.Value.Kind != stream.ApplyExpr || len(operands) == 0 {
+		operands = []*stream.Expr{t.s.Value}
+	}
+	c.access.Src[2] = expr(operands[0])
+	c.access.RMW = t.rmw
+	return nil
+}

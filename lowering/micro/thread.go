@@ -1,0 +1,469 @@
+package micro
+
+import (
+	"fmt"
+
+	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tdfg/stream"
+	"github.com/bitsched/bitsched/tile/uop"
+)
+
+// thread makes the micro-ops of one thread.
+type thread struct {
+	p      *Program
+	id     int
+	cursor *stream.Cursor
+	events []stream.Event
+	next   int // of the events
+	count  int
+	depth  []*loopState
+
+	out   uop.Batch // that are made and not handed out yet
+	done  int       // of out, handed out
+	wait  func(old []byte) error
+	step  func() error // what comes next
+	over  bool
+	last  *template
+	seen  int       // parallel loops
+	loop  *parallel // that it works on
+	chunk int64     // parts of it, so far
+}
+
+// loopState is a loop that a thread is in.
+type loopState struct {
+	info  *loopInfo
+	id    int
+	n, it int64
+	// Of a SIMD loop: the iterations that have been gone through and not been made
+	// micro-ops of.
+	group   [][]stream.Event
+	pending int
+	hoisted bool
+}
+
+const bufferEvents = 256
+
+func newThread(p *Program, id int) (*thread, error) {
+	t := &thread{p: p, id: id, events: make([]stream.Event, bufferEvents)}
+	c, err := p.program.Start(p.memory, p.args, true)
+	if err != nil {
+		return nil, err
+	}
+	c.AskRacy()
+	t.cursor = c
+	t.step = t.run
+	if id > 0 {
+		t.step = t.waitForWork
+	}
+	return t, nil
+}
+
+// Next implements uop.Thread.
+func (t *thread) Next(b *uop.Batch, n int) (uop.Status, error) {
+	if t.wait != nil && t.done == len(t.out.Ops) {
+		return uop.Wait, fmt.Errorf("micro: thread %d waits for an answer", t.id)
+	}
+	for n > 0 {
+		if t.done == len(t.out.Ops) {
+			if t.wait != nil {
+				return uop.Wait, nil
+			}
+			t.out.Reset()
+			t.done = 0
+			for len(t.out.Ops) == 0 && t.wait == nil {
+				if t.over {
+					if len(b.Ops) == 0 {
+						return uop.Done, nil
+					}
+					return uop.More, nil
+				}
+				if err := t.step(); err != nil {
+					return uop.Done, err
+				}
+			}
+			if len(t.out.Ops) == 0 {
+				continue
+			}
+		}
+		k := min(n, len(t.out.Ops)-t.done)
+		for _, o := range t.out.Ops[t.done : t.done+k] {
+			if o.Kind.Memory() {
+				from := o.Data
+				size := uint32(o.Size)
+				if o.Kind.Lanes() {
+					size += 8 * uint32(o.Lanes)
+				}
+				if o.RMW == uop.CompareSwap {
+					size *= 2
+				}
+				o.Data = uint32(len(b.Data))
+				b.Data = append(b.Data, t.out.Data[from:from+size]...)
+			}
+			b.Ops = append(b.Ops, o)
+		}
+		t.done += k
+		n -= k
+		if t.wait != nil && t.done == len(t.out.Ops) {
+			return uop.Wait, nil
+		}
+	}
+	return uop.More, nil
+}
+
+// Resolve implements uop.Thread.
+func (t *thread) Resolve(old []byte) error {
+	if t.wait == nil {
+		return fmt.Errorf("micro: thread %d does not wait", t.id)
+	}
+	f := t.wait
+	t.wait = nil
+	return f(old)
+}
+
+// run makes micro-ops of the next steps of the program.
+func (t *thread) run() error {
+	if t.next == t.count {
+		n, err := t.cursor.Next(t.events)
+		t.next, t.count = 0, n
+		if n == 0 {
+			if err != nil {
+				return err
+			}
+			return t.finish()
+		}
+	}
+	for t.next < t.count && t.wait == nil && len(t.out.Ops) < 4*bufferEvents {
+		e := &t.events[t.next]
+		t.next++
+		if err := t.event(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *thread) finish() error {
+	if t.id == 0 && len(t.p.threads) > 1 {
+		t.p.team.dismiss(t)
+	}
+	t.over = true
+	return nil
+}
+
+func (t *thread) event(e *stream.Event) error {
+	var top *loopState
+	if len(t.depth) > 0 {
+		top = t.depth[len(t.depth)-1]
+	}
+	switch e.What {
+	case stream.Enter:
+		l := &loopState{info: t.p.loops[e.Stream], id: int(e.Stream), n: e.Elem}
+		t.depth = append(t.depth, l)
+		t.last = nil
+		if l.info.src.Parallel != nil && t.p.opt.Threads > 1 && t.p.team.open == nil && t.id == 0 && e.Elem > 0 {
+			return t.p.team.fork(t, l)
+		}
+	case stream.Next:
+		t.iterate(top)
+		t.last = nil
+	case stream.Leave:
+		t.flush(top, true)
+		t.depth = t.depth[:len(t.depth)-1]
+		t.last = nil
+	case stream.Part:
+		t.flush(top, false)
+		return t.p.team.part(t)
+	case stream.Ask:
+		t.ask(e)
+	default:
+		if top != nil && top.info.lanes > 1 {
+			k := &top.group[top.pending-1]
+			*k = append(*k, *e)
+			return nil
+		}
+		t.scalar(e)
+	}
+	return nil
+}
+
+// iterate begins an iteration: the micro-ops that end the one before.
+func (t *thread) iterate(l *loopState) {
+	if l.info.lanes > 1 {
+		if l.pending == l.info.lanes {
+			t.vector(l)
+		}
+		if len(l.group) <= l.pending {
+			l.group = append(l.group, nil)
+		}
+		l.group[l.pending] = l.group[l.pending][:0]
+		l.pending++
+		return
+	}
+	if l.it > 0 {
+		t.overhead(&l.info.step, true)
+	}
+	l.it++
+}
+
+// overhead counts an iteration and jumps.
+func (t *thread) overhead(step *[3]uop.Op, taken bool) {
+	o := step[2]
+	if taken {
+		o.Flags |= uop.Taken
+	}
+	t.out.Ops = append(t.out.Ops, step[0], step[1], o)
+}
+
+// flush ends the iterations that are open.
+func (t *thread) flush(l *loopState, leaves bool) {
+	if l.info.lanes > 1 {
+		if l.pending == l.info.lanes {
+			t.vector(l)
+		}
+		for i := range l.pending {
+			for j := range l.group[i] {
+				t.scalar(&l.group[i][j])
+			}
+			t.last = nil
+			t.overhead(&l.info.step, i < l.pending-1)
+		}
+		l.pending = 0
+		if leaves {
+			t.sums(l)
+		}
+		return
+	}
+	if l.it > 0 {
+		t.overhead(&l.info.step, false)
+	}
+	l.it = 0
+}
+
+// scalar makes the micro-ops of a step.
+func (t *thread) scalar(e *stream.Event) {
+	tm := t.p.streams[e.Stream]
+	if tm.s.If != nil {
+		if tm.same && t.last != nil && t.p.streams[e.Stream-1] == t.last {
+			if e.Skipped {
+				t.last = tm
+				return
+			}
+		} else {
+			t.out.Ops = append(t.out.Ops, tm.one.cond...)
+			o := tm.one.branch
+			if e.Skipped {
+				o.Flags |= uop.Taken
+			}
+			t.out.Ops = append(t.out.Ops, o)
+		}
+		t.last = tm
+		if e.Skipped {
+			return
+		}
+	} else {
+		t.last = nil
+	}
+	if tm.array >= 0 && tm.s.Kind != stream.Store {
+		v := element(tm, e)
+		o := tm.one.access
+		if tm.s.Racy {
+			o.Flags |= uop.Racy
+		}
+		if o.Kind == uop.Load { // an atomic has been handed out when it asked
+			t.access(o, tm, e.Elem, v)
+		}
+	}
+	if tm.rmw != uop.NoRMW {
+		return
+	}
+	t.out.Ops = append(t.out.Ops, tm.one.ops...)
+	if tm.s.Kind == stream.Store || tm.s.Kind == stream.RMW {
+		t.access(tm.one.store, tm, e.Elem, e.Value)
+	}
+}
+
+// element returns what a stream has found in memory.
+func element(tm *template, e *stream.Event) scalar.Value {
+	if tm.s.Kind == stream.Load && tm.s.Value == nil && tm.s.If == nil {
+		return e.Value
+	}
+	return e.Old
+}
+
+// access adds an access of one element.
+func (t *thread) access(o uop.Op, tm *template, elem int64, v scalar.Value) {
+	o.Addr = t.p.arrays[tm.array].address(elem)
+	o.Data = uint32(len(t.out.Data))
+	t.out.Data = append(t.out.Data, 0, 0, 0, 0, 0, 0, 0, 0)[:len(t.out.Data)+tm.bytes]
+	put(t.out.Data[o.Data:], v, tm.bytes)
+	t.out.Ops = append(t.out.Ops, o)
+}
+
+// ask hands out a racy access and waits for what it finds.
+func (t *thread) ask(e *stream.Event) {
+	tm := t.p.streams[e.Stream]
+	if tm.s.If != nil {
+		t.out.Ops = append(t.out.Ops, tm.one.cond...)
+		t.out.Ops = append(t.out.Ops, tm.one.branch)
+	}
+	t.out.Ops = append(t.out.Ops, tm.one.ops...)
+	o := tm.one.access
+	o.Flags |= uop.Blocking | uop.Racy
+	v := e.Value
+	if t.op(tm) == scalar.Sub {
+		v = scalar.Eval(scalar.Neg, t.p.graph.Arrays[tm.array].Type, v)
+	}
+	if o.Kind == uop.Load {
+		v = t.p.memory[tm.s.Array][e.Elem]
+	}
+	t.access(o, tm, e.Elem, v)
+	if o.RMW == uop.CompareSwap {
+		at := len(t.out.Data)
+		t.out.Data = append(t.out.Data, 0, 0, 0, 0, 0, 0, 0, 0)[:at+tm.bytes]
+		put(t.out.Data[at:], e.Old, tm.bytes)
+	}
+	asked := *e
+	t.wait = func(old []byte) error {
+		if len(old) != tm.bytes {
+			return fmt.Errorf("micro: %d bytes for stream %s, expected %d", len(old), tm.s.Name, tm.bytes)
+		}
+		t.cursor.Answer(&asked, word(old))
+		t.last = nil
+		if tm.s.If != nil {
+			t.last = tm
+		}
+		// The step itself comes next, and has nothing more to do.
+		var one [1]stream.Event
+		n, err := t.cursor.Next(one[:])
+		if n != 1 || err != nil || one[0].What != stream.Step {
+			return fmt.Errorf("micro: stream %s after its answer: %v", tm.s.Name, err)
+		}
+		if tm.s.Kind == stream.Load {
+			t.out.Ops = append(t.out.Ops, tm.one.ops...)
+		}
+		return nil
+	}
+}
+
+func (t *thread) op(tm *template) scalar.Op {
+	if tm.rmw == uop.NoRMW {
+		return scalar.NoOp
+	}
+	return tm.op
+}
+
+func word(b []byte) scalar.Value {
+	var v scalar.Value
+	for i, x := range b {
+		v |= scalar.Value(x) << (8 * i)
+	}
+	return v
+}
+
+// vector makes the micro-ops of a full group of iterations.
+func (t *thread) vector(l *loopState) {
+	if !l.hoisted {
+		l.hoisted = true
+		for k := range l.group[0] {
+			e := &l.group[0][k]
+			if tm := t.p.streams[e.Stream]; tm.hoisted {
+				o := tm.many.access // one element, for all lanes
+				o.Size, o.Lanes = uint16(tm.bytes), 1
+				t.access(o, tm, e.Elem, element(tm, e))
+				t.out.Ops = append(t.out.Ops, tm.many.ops...)
+			}
+		}
+	}
+	lanes := l.info.lanes
+	for k := range l.group[0] {
+		tm := t.p.streams[l.group[0][k].Stream]
+		if tm.hoisted {
+			continue
+		}
+		if tm.s.If != nil && !tm.same {
+			t.out.Ops = append(t.out.Ops, tm.many.cond...)
+		}
+		if tm.array >= 0 && tm.s.Kind != stream.Store {
+			t.lanes(tm, l.group[:lanes], k, tm.many.access, tm.many.gather, func(e *stream.Event) scalar.Value {
+				return element(tm, e)
+			})
+		}
+		t.out.Ops = append(t.out.Ops, tm.many.ops...)
+		if tm.s.Kind == stream.Store || tm.s.Kind == stream.RMW {
+			t.lanes(tm, l.group[:lanes], k, tm.many.store, tm.many.spread, func(e *stream.Event) scalar.Value { return e.Value })
+		}
+	}
+	l.pending = 0
+	t.overhead(&l.info.vstep, true)
+	t.last = nil
+}
+
+// lanes adds an access of a group: one of elements side by side, else of lanes apart.
+// Lanes whose condition is false are left out.
+func (t *thread) lanes(tm *template, group [][]stream.Event, k int, together, apart uop.Op, value func(*stream.Event) scalar.Value) {
+	a := &t.p.arrays[tm.array]
+	first := &group[0][k]
+	dense := !first.Skipped && a.inner == 0 && a.stride == uint64(tm.bytes)
+	n := 0
+	for i := range group {
+		e := &group[i][k]
+		dense = dense && !e.Skipped && e.Elem == first.Elem+int64(i)
+		if !e.Skipped {
+			n++
+		}
+	}
+	if n == 0 {
+		return
+	}
+	o := together
+	if !dense {
+		o = apart
+	}
+	o.Lanes, o.Size, o.Data = uint8(n), uint16(n*tm.bytes), uint32(len(t.out.Data))
+	if dense {
+		o.Addr = a.address(first.Elem)
+	} else {
+		for i := range group {
+			if e := &group[i][k]; !e.Skipped {
+				at := len(t.out.Data)
+				t.out.Data = append(t.out.Data, 0, 0, 0, 0, 0, 0, 0, 0)
+				put(t.out.Data[at:], a.address(e.Elem), 8)
+			}
+		}
+		o.Addr = word(t.out.Data[o.Data : o.Data+8])
+	}
+	for i := range group {
+		if e := &group[i][k]; !e.Skipped {
+			at := len(t.out.Data)
+			t.out.Data = append(t.out.Data, 0, 0, 0, 0, 0, 0, 0, 0)[:at+tm.bytes]
+			put(t.out.Data[at:], value(e), tm.bytes)
+		}
+	}
+	t.out.Ops = append(t.out.Ops, o)
+}
+
+// sums brings the lanes of reductions together at the end of a SIMD loop.
+func (t *thread) sums(l *loopState) {
+	if !l.hoisted {
+		return // no group was full
+	}
+	l.hoisted = false
+	for _, i := range l.info.body {
+		tm := t.p.streams[i]
+		if !tm.reduces {
+			continue
+		}
+		n := len(tm.many.ops)
+		if n == 0 {
+			continue
+		}
+		op := tm.many.ops[n-1]
+		for lanes := l.info.lanes; lanes > 1; lanes /= 2 {
+			o := op
+			o.Lanes = uint8(lanes / 2)
+			swap := tm.many.swap
+			swap.Lanes = uint8(lanes)
+			t.out.Ops = append(t.out.Ops, swap, o)
+		}
+	}
+}
