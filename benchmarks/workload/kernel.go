@@ -239,9 +239,9 @@ func (k *Kernel) SizeText() string {
 	return strings.Join(names, " ")
 }
 
-// Optimized returns the program with its graphs optimised for these sizes. Sums keep
-// their order, so that the bits of results stay the same.
-func (k *Kernel) Optimized(ctx context.Context) (*tdfg.Program, error) {
-	p, _, err := egraph.OptimizeProgram(ctx, k.Program, egraph.Options{Sizes: k.Sizes})
+// Optimized returns the program with its graphs optimised for these sizes, by what
+// operations cost. Sums keep their order, so that the bits of results stay the same.
+func (k *Kernel) Optimized(ctx context.Context, cost *egraph.Cost) (*tdfg.Program, error) {
+	p, _, err := egraph.OptimizeProgram(ctx, k.Program, egraph.Options{Sizes: k.Sizes, Cost: cost})
 	return p, err
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bitsched/bitsched/benchmarks/workload"
 	"github.com/bitsched/bitsched/lowering"
+	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/cfront"
 	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tile"
@@ -291,4 +292,14 @@ func parseFinals(cmd *cobra.Command, where string) (bool, error) {
 		return false, usageError(cmd, "--finals %q, expected %s or %s", where, finalsNear, finalsMemory)
 	}
 	return where == finalsMemory, nil
+}
+
+// optimized is the program of a kernel with its graphs optimised, by the lengths of the
+// programs of a machine.
+func (a *app) optimized(ctx context.Context, k *workload.Kernel, m *tile.Machine) (*tdfg.Program, error) {
+	cost, err := lowering.Costs(ctx, k.Program, a.programs, m.Array.Technology, m.UsableRows())
+	if err != nil {
+		return nil, err
+	}
+	return k.Optimized(ctx, cost)
 }

@@ -181,7 +181,7 @@ func (a *app) lower(cmd *cobra.Command, nameOrFile string, f lowerFlags) error {
 	program := k.Program
 	if f.optimize {
 		line.phase("optimising")
-		if program, err = k.Optimized(s.ctx); err != nil {
+		if program, err = a.optimized(s.ctx, k, machine); err != nil {
 			return s.reasonOf(err)
 		}
 	}

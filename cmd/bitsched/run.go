@@ -255,7 +255,7 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 	program := k.Program
 	if f.optimize {
 		line.phase("optimising")
-		if program, err = k.Optimized(s.ctx); err != nil {
+		if program, err = a.optimized(s.ctx, k, machine); err != nil {
 			return s.reasonOf(err)
 		}
 	}

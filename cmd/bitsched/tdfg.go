@@ -13,12 +13,14 @@ import (
 
 	"github.com/bitsched/bitsched/benchmarks"
 	"github.com/bitsched/bitsched/benchmarks/workload"
+	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/cfront"
 	"github.com/bitsched/bitsched/tdfg/egraph"
 	"github.com/bitsched/bitsched/tdfg/interp"
 	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tile"
 )
 
 type tdfgFlags struct {
@@ -173,7 +175,7 @@ func (a *app) tdfg(cmd *cobra.Command, nameOrFile string, f tdfgFlags) error {
 	if k.Program, err = cfront.Compile(s.ctx, k.File, k.Source, cfront.Options{Defines: values, Files: k.Files, Notes: &notes}); err != nil {
 		return s.reasonOf(err)
 	}
-	r, program, err := tdfgReport(s.ctx, k.Program, f, line)
+	r, program, err := a.tdfgReport(s.ctx, k.Program, f, line)
 	if err != nil {
 		return s.reasonOf(err)
 	}
@@ -220,21 +222,25 @@ func (a *app) tdfg(cmd *cobra.Command, nameOrFile string, f tdfgFlags) error {
 }
 
 // tdfgReport optimises a program, if that is asked for, and counts its nodes.
-func tdfgReport(ctx context.Context, p *tdfg.Program, f tdfgFlags, line *progressLine) (*tdfgResult, *tdfg.Program, error) {
+func (a *app) tdfgReport(ctx context.Context, p *tdfg.Program, f tdfgFlags, line *progressLine) (*tdfgResult, *tdfg.Program, error) {
 	r := &tdfgResult{Kernel: p.Name, Reassociate: p.Reassociate, Optimized: f.optimize, Sizes: []string{}, Notes: []tdfgNote{}}
 	for _, s := range p.Sizes {
 		r.Sizes = append(r.Sizes, s.Name)
 	}
+	machine := tile.Default()
+	cost, err := lowering.Costs(ctx, p, a.programs, machine.Array.Technology, machine.UsableRows())
+	if err != nil {
+		return nil, nil, err
+	}
 	var stats []egraph.Stats
 	if f.optimize {
 		line.phase("optimising")
-		var err error
-		if p, stats, err = egraph.OptimizeProgram(ctx, p, egraph.Options{Reassociate: p.Reassociate}); err != nil {
+		if p, stats, err = egraph.OptimizeProgram(ctx, p, egraph.Options{Reassociate: p.Reassociate, Cost: cost}); err != nil {
 			return nil, nil, err
 		}
 	}
 	for i, g := range p.Regions() {
-		c, err := egraph.Measure(g.Graph, egraph.DefaultCost(), nil)
+		c, err := egraph.Measure(g.Graph, cost, nil)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -350,7 +356,7 @@ func (a *app) tdfgRun(cmd *cobra.Command, nameOrFile string, f tdfgFlags) error 
 	program := k.Program
 	if f.optimize {
 		line.phase("optimising")
-		if program, err = k.Optimized(s.ctx); err != nil {
+		if program, err = a.optimized(s.ctx, k, tile.Default()); err != nil {
 			return s.reasonOf(err)
 		}
 	}

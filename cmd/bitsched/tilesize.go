@@ -183,7 +183,7 @@ func (a *app) studyTiles(cmd *cobra.Command, s *search, name string, f tilesizeF
 	}
 	program := k.Program
 	if f.optimize {
-		if program, err = k.Optimized(s.ctx); err != nil {
+		if program, err = a.optimized(s.ctx, k, m); err != nil {
 			return nil, err
 		}
 	}
