@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/bitsched/bitsched/tdfg/interp"
 	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tdfg/stream"
 	"github.com/bitsched/bitsched/tile"
 )
 
@@ -29,6 +31,8 @@ type tdfgFlags struct {
 	region   int
 	stats    bool
 	why      bool
+	from     string
+	streams  bool
 	dot, svg string
 	json     bool
 	seed     uint64 // of run
@@ -48,18 +52,30 @@ and why: they are loops of the host, taken apart, or streams near the memory.`
 const tdfgExample = `  bitsched tdfg stencil2d
   bitsched tdfg mm_outer --optimize --stats
   bitsched tdfg mine.c -D N=2048 --why --svg graph.svg
+  bitsched tdfg mine.c --streams
+  bitsched tdfg --from program.txt --optimize --stats
   bitsched tdfg run kmeans_outer -D N=1000 --seed 7`
 
 func (a *app) tdfgCommand() *cobra.Command {
 	var f tdfgFlags
 	cmd := &cobra.Command{
-		Use:               "tdfg KERNEL",
-		Short:             "Compile a kernel in C to tensor dataflow graphs",
-		Long:              tdfgLong + kernelHelp() + tdfgLongEnd,
-		Example:           tdfgExample,
-		Args:              exactArgs("KERNEL"),
+		Use:     "tdfg [KERNEL]",
+		Short:   "Compile a kernel in C to tensor dataflow graphs",
+		Long:    tdfgLong + kernelHelp() + tdfgLongEnd,
+		Example: tdfgExample,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if f.from != "" {
+				return exactArgs()(cmd, args)
+			}
+			return exactArgs("KERNEL")(cmd, args)
+		},
 		ValidArgsFunction: completeKernels,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.tdfg(cmd, args[0], f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.from != "" {
+				return a.tdfg(cmd, f.from, f)
+			}
+			return a.tdfg(cmd, args[0], f)
+		},
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
@@ -67,6 +83,8 @@ func (a *app) tdfgCommand() *cobra.Command {
 	fl.BoolVar(&f.optimize, "optimize", false, "optimise the graphs by equality saturation")
 	fl.IntVar(&f.region, "region", 0, "`number` of the only region to print or draw, 1 for the first")
 	fl.BoolVar(&f.stats, "stats", false, "count the nodes of each region, not print them")
+	fl.StringVar(&f.from, "from", "", "read what this command prints from a `file`, not a kernel: a program of graphs, or a graph of streams")
+	fl.BoolVar(&f.streams, "streams", false, "print the whole C function as one graph of streams")
 	fl.BoolVar(&f.why, "why", false, "print what is not tensors, and why")
 	fl.StringVar(&f.dot, "dot", "", "write the graphs for Graphviz into this `file`")
 	fl.StringVar(&f.svg, "svg", "", "draw a region into this `file`")
@@ -132,6 +150,7 @@ type tdfgNote struct {
 	Line   int    `json:"line"`
 	Column int    `json:"column"`
 	Why    string `json:"why"`
+	Remedy string `json:"remedy"` // "" = none is known
 }
 
 type tdfgResult struct {
@@ -167,12 +186,43 @@ func (a *app) tdfg(cmd *cobra.Command, nameOrFile string, f tdfgFlags) error {
 	defer line.clear()
 	s := a.startStoppable(0, line, "stopping")
 	defer s.end()
-	k, err := a.kernelSource(cmd, nameOrFile, f.kernel)
-	if err != nil {
-		return err
-	}
+	var k *workload.Kernel
+	var streams *stream.Graph
 	var notes []cfront.Note
-	if k.Program, err = cfront.Compile(s.ctx, k.File, k.Source, cfront.Options{Defines: values, Files: k.Files, Notes: &notes}); err != nil {
+	if f.from != "" {
+		if f.streams || f.why || len(values) > 0 {
+			return usageError(cmd, "--from with --streams, --why or -D, which are for kernels in C")
+		}
+		text, err := a.readInput(f.from, maxGraphText)
+		if err != nil {
+			return err
+		}
+		k = workload.FromSource(fileName(f.from), text, nil)
+		if streamText.MatchString(text) {
+			streams, err = stream.Parse(text, k.File)
+		} else {
+			k.Program, err = tdfg.ParseProgram(k.File, text)
+			if err == nil {
+				err = k.Program.Check()
+			}
+		}
+		if err != nil {
+			return err
+		}
+	} else if k, err = a.kernelSource(cmd, nameOrFile, f.kernel); err != nil {
+		return err
+	} else if f.streams {
+		if streams, err = cfront.CompileWhole(s.ctx, k.File, k.Source, cfront.Options{Defines: values, Files: k.Files}); err != nil {
+			return s.reasonOf(err)
+		}
+	}
+	if streams != nil {
+		s.end()
+		line.clear()
+		return a.printStreams(cmd, streams, f)
+	}
+	if f.from != "" {
+	} else if k.Program, err = cfront.Compile(s.ctx, k.File, k.Source, cfront.Options{Defines: values, Files: k.Files, Notes: &notes}); err != nil {
 		return s.reasonOf(err)
 	}
 	r, program, err := a.tdfgReport(s.ctx, k.Program, f, line)
@@ -180,7 +230,7 @@ func (a *app) tdfg(cmd *cobra.Command, nameOrFile string, f tdfgFlags) error {
 		return s.reasonOf(err)
 	}
 	for _, n := range notes {
-		r.Notes = append(r.Notes, tdfgNote{n.Pos.Line, n.Pos.Col, n.What})
+		r.Notes = append(r.Notes, tdfgNote{n.Pos.Line, n.Pos.Col, n.What, n.Remedy})
 	}
 	s.end()
 	line.clear()
@@ -219,6 +269,23 @@ func (a *app) tdfg(cmd *cobra.Command, nameOrFile string, f tdfgFlags) error {
 		return a.printJSON(r)
 	}
 	return a.printText(r.text(k.File, f, program, regions))
+}
+
+// maxGraphText bounds the text of graphs.
+const maxGraphText = 16 << 20
+
+// streamText tells the text of a graph of streams from that of a program.
+var streamText = regexp.MustCompile(`^(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*graph `)
+
+// printStreams prints a graph of streams, or writes it for Graphviz.
+func (a *app) printStreams(cmd *cobra.Command, g *stream.Graph, f tdfgFlags) error {
+	switch {
+	case f.optimize || f.stats || f.svg != "" || f.json || cmd.Flags().Changed("region"):
+		return usageError(cmd, "--optimize, --stats, --svg, --json or --region with a graph of streams, expected --dot or nothing")
+	case f.dot != "":
+		return a.writeFile(f.dot, g.WriteDOT)
+	}
+	return a.printText(g.String())
 }
 
 // tdfgReport optimises a program, if that is asked for, and counts its nodes.
@@ -293,6 +360,9 @@ func (r *tdfgResult) text(file string, f tdfgFlags, p *tdfg.Program, regions []*
 	if f.why {
 		for _, n := range r.Notes {
 			fmt.Fprintf(&out, "%s:%d:%d: not tensors: %s\n", file, n.Line, n.Column, n.Why)
+			if n.Remedy != "" {
+				fmt.Fprintf(&out, "\ttry: %s\n", n.Remedy)
+			}
 		}
 		if len(r.Notes) == 0 {
 			out.WriteString("all of the region is tensors\n")

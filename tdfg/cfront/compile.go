@@ -31,8 +31,9 @@ type Options struct {
 // Note says why a loop or an assignment did not become a nest of tensors: it became
 // a loop of the host, was taken apart, or is a stream.
 type Note struct {
-	Pos  Pos
-	What string
+	Pos    Pos
+	What   string
+	Remedy string // what to write instead, "" where nothing is known
 }
 
 // Compile returns the program of a kernel in C. file is its name in errors, which
@@ -121,7 +122,7 @@ type compiler struct {
 func (c *compiler) notes() []Note {
 	var list []Note
 	for s, why := range c.refused {
-		list = append(list, Note{placeOf(s), why})
+		list = append(list, Note{placeOf(s), why, remedy(s, why, c.k.reassociate)})
 	}
 	slices.SortFunc(list, func(a, b Note) int {
 		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col), cmp.Compare(a.What, b.What))

@@ -166,11 +166,11 @@ func (p *planner) analyse(s stmt, hosts []*loop) (*nest, string) {
 			inside[s] = true
 			switch {
 			case s.step != 1 && s.step != -1:
-				refuse("loop %s has step %d", s.v.name, s.step)
+				refuse("loop %s has step %d", s.v.source(), s.step)
 			case len(loops)+1 > p.dims:
 				refuse("more loops than dimensions")
 			case usesLoops(s.lo, loops) || usesLoops(s.hi, loops):
-				refuse("loop %s has bounds that vary", s.v.name)
+				refuse("loop %s has bounds that vary", s.v.source())
 			}
 		case *assign:
 			assigns = append(assigns, s)
@@ -203,7 +203,7 @@ func (p *planner) analyse(s stmt, hosts []*loop) (*nest, string) {
 			n.reduce[a] = r
 		}
 		if a.target.kind == varExpr && !is && len(outliving(a.target.v, chain)) > 0 {
-			refuse("variable %s goes from iteration to iteration", a.target.v.name)
+			refuse("variable %s goes from iteration to iteration", a.target.v.source())
 		}
 		list = append(list, accesses(a, chain, i, r.op)...)
 		for _, x := range []*expr{a.target, a.value, a.guard} {
@@ -293,7 +293,7 @@ func (p *planner) demands(n *nest, x *expr, chain []*loop, refuse func(string, .
 		switch {
 		case x == nil:
 		case x.kind == varExpr && slices.ContainsFunc(n.loops, func(l *loop) bool { return l.v == x.v }):
-			refuse("index %s is used as a number", x.v.name)
+			refuse("index %s is used as a number", x.v.source())
 		case x.kind == elemExpr:
 			index := subscripts(x)
 			if index == nil {
@@ -347,7 +347,7 @@ func (p *planner) checkScalars(n *nest, assigns []*assign, refuse func(string, .
 			}
 			used := b.value.uses(a.target) || b.guard != nil && b.guard.uses(a.target) || b.target.uses(a.target)
 			if used && slices.ContainsFunc(n.chains[j], func(l *loop) bool { return slices.Contains(r.loops, l) }) {
-				refuse("variable %s is used while it is reduced", a.target.v.name)
+				refuse("variable %s is used while it is reduced", a.target.v.source())
 			}
 		}
 	}
