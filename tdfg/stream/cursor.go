@@ -28,7 +28,7 @@ type Event struct {
 	Ops     int32 // operations and conversions, those of the condition included
 	Elem    int64 // number of the element in the array, in the order of memory; -1 without an array
 	Value   scalar.Value
-	Old     scalar.Value // the element before it, if that is not skipped; not set where Value is the element
+	Old     scalar.Value // the element before it, if that is not skipped
 }
 
 // Cursor executes a program step by step, as [Program.Run] does at once. Any number of

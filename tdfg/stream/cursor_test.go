@@ -113,7 +113,7 @@ for i in [0,2) {
 	require.Equal(t, []stream.Event{
 		{What: stream.Enter, Elem: 2},
 		{What: stream.Next, Elem: 0},
-		{Stream: 0, Elem: 1, Value: 5},
+		{Stream: 0, Elem: 1, Value: 5, Old: 5},
 		{Stream: 1, Elem: 0, Value: 12, Old: 7, Ops: 2},
 		{What: stream.Next, Elem: 1},
 		{Stream: 0, Elem: 3},
