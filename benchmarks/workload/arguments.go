@@ -220,3 +220,6 @@ func (k *Kernel) InOrder(ctx context.Context, m *memory.Memory) error {
 	_, err = g.Run(ctx, mem, args)
 	return err
 }
+
+// ParseStreams reads the text of a graph of streams; file is its name in messages.
+func ParseStreams(text, file string) (*stream.Graph, error) { return stream.Parse(text, file) }

@@ -21,7 +21,6 @@ import (
 	"github.com/bitsched/bitsched/tdfg/interp"
 	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/scalar"
-	"github.com/bitsched/bitsched/tdfg/stream"
 	"github.com/bitsched/bitsched/tile"
 )
 
@@ -187,7 +186,7 @@ func (a *app) tdfg(cmd *cobra.Command, nameOrFile string, f tdfgFlags) error {
 	s := a.startStoppable(0, line, "stopping")
 	defer s.end()
 	var k *workload.Kernel
-	var streams *stream.Graph
+	var streams streamGraph
 	var notes []cfront.Note
 	if f.from != "" {
 		if f.streams || f.why || len(values) > 0 {
@@ -199,7 +198,7 @@ func (a *app) tdfg(cmd *cobra.Command, nameOrFile string, f tdfgFlags) error {
 		}
 		k = workload.FromSource(fileName(f.from), text, nil)
 		if streamText.MatchString(text) {
-			streams, err = stream.Parse(text, k.File)
+			streams, err = workload.ParseStreams(text, k.File)
 		} else {
 			k.Program, err = tdfg.ParseProgram(k.File, text)
 			if err == nil {
@@ -212,9 +211,11 @@ func (a *app) tdfg(cmd *cobra.Command, nameOrFile string, f tdfgFlags) error {
 	} else if k, err = a.kernelSource(cmd, nameOrFile, f.kernel); err != nil {
 		return err
 	} else if f.streams {
-		if streams, err = cfront.CompileWhole(s.ctx, k.File, k.Source, cfront.Options{Defines: values, Files: k.Files}); err != nil {
+		g, err := cfront.CompileWhole(s.ctx, k.File, k.Source, cfront.Options{Defines: values, Files: k.Files})
+		if err != nil {
 			return s.reasonOf(err)
 		}
+		streams = g
 	}
 	if streams != nil {
 		s.end()
@@ -277,8 +278,14 @@ const maxGraphText = 16 << 20
 // streamText tells the text of a graph of streams from that of a program.
 var streamText = regexp.MustCompile(`^(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*graph `)
 
+// streamGraph is a graph of streams, as far as it is printed.
+type streamGraph interface {
+	String() string
+	WriteDOT(io.Writer) error
+}
+
 // printStreams prints a graph of streams, or writes it for Graphviz.
-func (a *app) printStreams(cmd *cobra.Command, g *stream.Graph, f tdfgFlags) error {
+func (a *app) printStreams(cmd *cobra.Command, g streamGraph, f tdfgFlags) error {
 	switch {
 	case f.optimize || f.stats || f.svg != "" || f.json || cmd.Flags().Changed("region"):
 		return usageError(cmd, "--optimize, --stats, --svg, --json or --region with a graph of streams, expected --dot or nothing")
