@@ -50,7 +50,11 @@ func TestClocks(t *testing.T) {
 				require.GreaterOrEqual(t, e.Cycles.Total, a.Cycles.Total)
 				more := e.Cycles.Total - a.Cycles.Total
 				require.LessOrEqual(t, more, int64(w.LateMesh+w.LateLand+w.LateBanks+w.Imbalance))
-				a.Cycles, e.Cycles, e.Waits = system.Cycles{}, system.Cycles{}, nil
+				require.Nil(t, a.Components)
+				require.Equal(t, float64(e.ByteHops), e.Components.Value("noc.byteHops"))
+				require.Equal(t, float64(w.Packets), e.Components.Value("noc.injected"))
+				require.Zero(t, e.Components.Value("engine.pending"))
+				a.Cycles, e.Cycles, e.Waits, e.Components = system.Cycles{}, system.Cycles{}, nil, nil
 				a.Compared, e.Compared = 0, 0 // where garbage is alike
 				a.LowerSeconds, a.WallSeconds, e.LowerSeconds, e.WallSeconds = 0, 0, 0, 0
 				require.Equal(t, a, e)

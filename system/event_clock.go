@@ -5,6 +5,8 @@ import (
 
 	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/tile"
+	"github.com/bitsched/bitsched/tile/event"
+	"github.com/bitsched/bitsched/tile/stats"
 	"github.com/bitsched/bitsched/tile/tensor"
 )
 
@@ -30,7 +32,19 @@ func newEventDriven(m *tile.Machine, t *Trace) (*eventDriven, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &eventDriven{m: m, timing: tile.NewTiming(m), trace: t, chip: chip, mesh: newIdleMesh(m)}, nil
+	c := &eventDriven{m: m, timing: tile.NewTiming(m), trace: t, chip: chip, mesh: newIdleMesh(m)}
+	if t != nil {
+		banks := map[string]track{}
+		for b := range m.Banks() {
+			banks[tensor.BankName(b)] = bankTrack + track(b)
+		}
+		chip.Engine().Attach(&event.Hooks{Span: func(part *event.Component, what string, start, cycles event.Time) {
+			if on, ok := banks[part.Name()]; ok {
+				t.add(on, what, start, cycles)
+			}
+		}})
+	}
+	return c, nil
 }
 
 func (c *eventDriven) Now(ctx context.Context) (int64, error) { return c.chip.Wait(ctx) }
@@ -112,3 +126,12 @@ func (c *eventDriven) command(ctx context.Context, p *lowering.Plan, k *lowering
 
 // waits returns what waited for what.
 func (c *eventDriven) waits() *tensor.Counters { return &c.chip.Counters }
+
+// counters returns what all components counted, once their checks have passed.
+func (c *eventDriven) counters() (*stats.Snapshot, error) {
+	e := c.chip.Engine()
+	if err := e.Check(); err != nil {
+		return nil, internal(err)
+	}
+	return e.Registry().Snapshot(e.Now()), nil
+}

@@ -48,6 +48,8 @@ type Report struct {
 	NearBytes  int64 `json:"near_bytes" unit:"Byte" desc:"transposed data that streams asked for"`
 
 	Host `stat:"-"`
+
+	Components *stats.Snapshot `json:"components,omitempty" stat:"-"` // counters of the components of an event-driven clock, if there is one
 }
 
 // Host is what the run took here.
@@ -88,6 +90,9 @@ func (r *runner) finish(ctx context.Context) error {
 	}
 	if c, ok := r.clock.(*eventDriven); ok {
 		r.report.Waits = c.waits()
+		if r.report.Components, err = c.counters(); err != nil {
+			return err
+		}
 	}
 	if r.data != nil {
 		r.report.Compared = r.data.compared()
@@ -102,11 +107,12 @@ func (r *Report) Stats() *stats.Snapshot {
 		all.Register("system", &r.Cycles)
 	}
 	all.Register("system", r)
-	if r.Waits != nil {
-		all.Register("system.tensor", r.Waits)
-	}
 	all.Register("host", &r.Host)
-	return all.Snapshot(r.Cycles.Total)
+	s := all.Snapshot(r.Cycles.Total)
+	if r.Components != nil {
+		s = s.Add(r.Components)
+	}
+	return s
 }
 
 // WriteStats writes the report in the form of gem5's stats.txt.

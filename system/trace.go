@@ -16,15 +16,15 @@ type Trace struct {
 	Limit int // events that are kept at most; 0 means DefaultTraceLimit
 
 	machine string // name of what is traced
-	events  []event
+	events  []happening
 	dropped int64
 }
 
 // DefaultTraceLimit is the number of events that a trace keeps if it does not say.
 const DefaultTraceLimit = 1_000_000
 
-// event is something on a track. One that takes no cycles is a moment.
-type event struct {
+// happening is something on a track. One that takes no cycles is a moment.
+type happening struct {
 	track         track
 	name          string
 	start, cycles int64
@@ -60,7 +60,7 @@ func (t *Trace) add(on track, name string, start, cycles int64) {
 		t.dropped++
 		return
 	}
-	t.events = append(t.events, event{on, name, start, cycles})
+	t.events = append(t.events, happening{on, name, start, cycles})
 }
 
 // bank records a command of a bank.

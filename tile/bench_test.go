@@ -24,7 +24,7 @@ func BenchmarkCells(b *testing.B) {
 	}
 	add, err := k.Compile()
 	require.NoError(b, err)
-	all := tile.Everywhere()
+	all := tile.Enable{}
 	even := []uint64{0x5555555555555555, 0x5555555555555555, 0x5555555555555555, 0x5555555555555555}
 	first := make([]uint64, m.Arrays()/64)
 	for i := range 128 {

@@ -67,15 +67,13 @@ func (c *Cells) Bit(array, row, bitline int) bool {
 
 // Enable says which arrays a command acts on and which bitlines of each: the masks
 // that the controller of a bank makes of patterns (Infinity Stream, section 5.2).
-// Bit b of word k is array or bitline 64k+b; nil stands for all.
+// Bit b of word k is array or bitline 64k+b; nil stands for all, so that the zero value
+// enables all bitlines of all arrays.
 //
 // The bitlines that are not enabled keep all their rows: the mask gates the write
 // drivers, as the tag latch does. What their latches hold afterwards is not
 // defined.
 type Enable struct{ Arrays, Bitlines []uint64 }
-
-// Everywhere enables all bitlines of all arrays.
-func Everywhere() Enable { return Enable{} }
 
 // opKind is the kind of an [Op].
 type opKind uint8

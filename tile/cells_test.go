@@ -233,7 +233,7 @@ func TestRunErrors(t *testing.T) {
 	k = &sram.Kernel{Tech: &sram.NeuralCache, Rows: 256, Inputs: []sram.Port{{Name: "a", Base: 40, Width: 1}}}
 	large, err := k.Compile()
 	require.NoError(t, err)
-	all := tile.Everywhere()
+	all := tile.Enable{}
 	for _, e := range []struct {
 		op   tile.Op
 		want string
@@ -288,7 +288,7 @@ func TestRunStops(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	require.ErrorIs(t, c.Run(ctx, 2, []tile.Op{tile.Fill(0, 1, nil, tile.Everywhere())}), context.Canceled)
+	require.ErrorIs(t, c.Run(ctx, 2, []tile.Op{tile.Fill(0, 1, nil, tile.Enable{})}), context.Canceled)
 }
 
 // TestLines transposes lines to bitlines and back: every bit lies where it should,

@@ -10,7 +10,7 @@
 //
 //	m := tile.Default()
 //	c, err := tile.NewCells(m, m.Arrays())
-//	err = c.Run(ctx, threads, []tile.Op{tile.Compute(code, tile.Everywhere())})
+//	err = c.Run(ctx, threads, []tile.Op{tile.Compute(code, tile.Enable{})})
 //
 // Arrays are numbered through the chip: bank by bank, way by way. An array holds
 // one tile of a tensor; which, and what a bitline stands for, is for package

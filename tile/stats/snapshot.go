@@ -2,8 +2,6 @@ package stats
 
 import (
 	"fmt"
-	"math"
-	"reflect"
 	"regexp"
 )
 
@@ -220,55 +218,4 @@ func (s *Snapshot) Quantile(name string, q float64) uint64 {
 		}
 	}
 	panic(fmt.Sprintf("stats: no histogram %s", name))
-}
-
-// Per is the quotient of two values for formulas: 0 if there is nothing to divide by.
-func Per(a, b float64) float64 {
-	if b == 0 || math.IsNaN(a/b) {
-		return 0
-	}
-	return a / b
-}
-
-// Add adds the counters of a struct to those of another one, field by field, for
-// components that report a sum.
-func Add[T any](to, from *T) { addStruct(reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem()) }
-
-func addStruct(to, from reflect.Value) {
-	for i := range to.NumField() {
-		f := to.Type().Field(i)
-		if !f.IsExported() || f.Tag.Get("stat") == "-" {
-			continue
-		}
-		a, b := to.Field(i), from.Field(i)
-		switch p := a.Addr().Interface().(type) {
-		case *Histogram:
-			p.Add(b.Addr().Interface().(*Histogram))
-			continue
-		case *Distribution:
-			p.Add(b.Addr().Interface().(*Distribution))
-			continue
-		case *Level:
-			panic("stats: levels have no sum without a time, expected snapshots to be added")
-		}
-		switch a.Kind() {
-		case reflect.Uint64:
-			a.SetUint(a.Uint() + b.Uint())
-		case reflect.Int64, reflect.Int:
-			a.SetInt(a.Int() + b.Int())
-		case reflect.Float64:
-			a.SetFloat(a.Float() + b.Float())
-		case reflect.Slice, reflect.Array:
-			if a.Kind() == reflect.Slice && a.Len() < b.Len() {
-				longer := reflect.MakeSlice(a.Type(), b.Len(), b.Len())
-				reflect.Copy(longer, a)
-				a.Set(longer)
-			}
-			for j := range b.Len() {
-				a.Index(j).SetUint(a.Index(j).Uint() + b.Index(j).Uint())
-			}
-		case reflect.Struct:
-			addStruct(a, b)
-		}
-	}
 }

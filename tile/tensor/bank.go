@@ -21,7 +21,8 @@ type task struct {
 type bank struct {
 	chip     *Chip
 	number   int
-	queue    []task            // that the core has yet to send
+	queue    []task // that the core has yet to send
+	part     *event.Component
 	commands *event.Port[task] // from the core to the controller
 	busy     bool
 	current  task
@@ -49,19 +50,19 @@ func newBank(c *Chip, number int) (*bank, error) {
 	}
 	b.commands.Arrived = func(event.Time) { b.next() }
 	b.commands.Freed = func(event.Time) { b.feed() }
-	part := c.engine.Component(fmt.Sprintf("tensor.bank[%d]", number))
-	part.Waits(func() string {
+	b.part = c.engine.Component(BankName(number))
+	b.part.Waits(func() string {
 		if n := len(b.queue) + b.commands.Len(); b.busy || n > 0 {
 			return fmt.Sprintf("the end of a command, with %d behind it", n)
 		}
 		return ""
 	})
-	b.end = part.Handle(func(now event.Time, _ uint64) {
+	b.end = b.part.Handle(func(now event.Time, _ uint64) {
 		b.busy, b.done = false, now
 		b.next()
 	})
-	b.try = part.Handle(func(event.Time, uint64) { b.start() })
-	b.land1 = part.Handle(func(event.Time, uint64) { c.flying-- })
+	b.try = b.part.Handle(func(event.Time, uint64) { b.start() })
+	b.land1 = b.part.Handle(func(event.Time, uint64) { c.flying-- })
 	return b, nil
 }
 
@@ -119,6 +120,11 @@ func (b *bank) start() {
 			b.chip.started(t.shift)
 		}
 	}
+	what := "in arrays"
+	if t.between {
+		what = "between tiles"
+	}
+	b.part.Span(what, e.Now(), t.cycles)
 	e.After(t.cycles, b.end, 0)
 }
 

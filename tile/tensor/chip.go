@@ -227,6 +227,9 @@ func (c *Chip) Hold(ctx context.Context, cycles int64) error {
 	return nil
 }
 
+// BankName is the name of the component that is a bank.
+func BankName(bank int) string { return fmt.Sprintf("tensor.bank[%d]", bank) }
+
 // Engine is what runs the chip, for hooks that observe it and for its counters.
 func (c *Chip) Engine() *event.Engine { return c.engine }
 
