@@ -188,7 +188,7 @@ func (v *vecAdd) run(t testing.TB, threads int) {
 	for i := range 2 {
 		require.NoError(t, v.lot.Load(ctx, v.cells, threads, i, v.data[i]))
 	}
-	require.NoError(t, v.cells.Run(ctx, threads, []tile.Op{tile.Compute(v.code, tile.Everywhere())}))
+	require.NoError(t, v.cells.Run(ctx, threads, []tile.Op{tile.Compute(v.code, tile.Enable{})}))
 	require.NoError(t, v.lot.Store(ctx, v.cells, threads, 2, v.data[2]))
 }
 
@@ -234,7 +234,7 @@ func BenchmarkVecAdd(b *testing.B) {
 		})
 		b.Run("compute/"+name, func(b *testing.B) {
 			for b.Loop() {
-				require.NoError(b, v.cells.Run(context.Background(), threads, []tile.Op{tile.Compute(v.code, tile.Everywhere())}))
+				require.NoError(b, v.cells.Run(context.Background(), threads, []tile.Op{tile.Compute(v.code, tile.Enable{})}))
 			}
 			rate(b)
 		})
