@@ -111,7 +111,7 @@ func (l *Lab) fig13(ctx context.Context, e *Entry) error {
 			}
 			speeds[v.Name] = append(speeds[v.Name], 1/perRound("pagerank", res.Seconds, len(res.Iterations)))
 			gpu[v.Name] = append(gpu[v.Name], l.speedup(d.Name, "pagerank", res))
-			e.Rows = append(e.Rows, beside(fmt.Sprintf("%s, %s, a round", d.Name, v.Name), nil, perRound("pagerank", res.Seconds, len(res.Iterations)), "ms", ""))
+			e.Rows = append(e.Rows, beside(fmt.Sprintf("%s, %s, a round", d.Name, v.Name), nil, perRound("pagerank", res.Seconds, len(res.Iterations)), "ms", l.fits(plain(d.Name, "pagerank", v.Name))))
 		}
 		n := len(speeds["v3"]) - 1
 		e.Rows = append(e.Rows, beside(d.Name+", v3 over v1", nil, speeds["v3"][n]/speeds["v1"][n], "x", ""))
@@ -250,7 +250,7 @@ func (l *Lab) fig16a(ctx context.Context, e *Entry) error {
 			if p == 0 {
 				none = res.Seconds
 			}
-			e.Rows = append(e.Rows, beside(fmt.Sprintf("%s, %g %% long, over none", d.Name, p), nil, none/res.Seconds, "x", ""))
+			e.Rows = append(e.Rows, beside(fmt.Sprintf("%s, %g %% long, over none", d.Name, p), nil, none/res.Seconds, "x", l.fits(s)))
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package gearbox
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -72,6 +73,8 @@ type Lab struct {
 	o    Options
 	data map[string]*matrix.Matrix
 	runs map[string]*sparse.Result
+
+	unfit map[string]string // why a run does not fit the stack
 }
 
 // NewLab returns a lab.
@@ -80,7 +83,7 @@ func NewLab(o Options) *Lab {
 		o.Machine = sparse.Default()
 	}
 	o.Scale, o.Iterations = max(1, o.Scale), max(1, o.Iterations)
-	return &Lab{o: o, data: map[string]*matrix.Matrix{}, runs: map[string]*sparse.Result{}}
+	return &Lab{o: o, data: map[string]*matrix.Matrix{}, runs: map[string]*sparse.Result{}, unfit: map[string]string{}}
 }
 
 // sets are the matrices of the study.
@@ -172,6 +175,16 @@ func (l *Lab) run(ctx context.Context, s spec) (*sparse.Result, error) {
 	}
 	cfg := sparse.Config{Machine: &mach, Variant: v, Type: sparse.F32, Long: -1, Seed: l.o.Seed, Threads: max(1, l.o.Threads), Check: l.o.Check, Every: 64, Instr: 64}
 	res, err := sparse.Run(ctx, s.app, m, o, cfg, nil)
+	if errors.Is(err, sparse.ErrInfeasible) && (s.long == 0 || !v.Long) {
+		// Without long columns, a hub's does not fit an SPU. What it would take is
+		// executed nevertheless, with the buffers that there are, and said.
+		l.unfit[key] = err.Error()
+		cfg.Buffer = mach.RowsPerSPU()
+		for errors.Is(err, sparse.ErrInfeasible) && mach.Organisation.RowsPerSubarray < 1<<20 {
+			mach.Organisation.RowsPerSubarray *= 2
+			res, err = sparse.Run(ctx, s.app, m, o, cfg, nil)
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s of %s on %s: %w", s.app, s.set, s.variant, err)
 	}
@@ -186,6 +199,14 @@ func (l *Lab) run(ctx context.Context, s spec) (*sparse.Result, error) {
 	res.Values, res.Levels = nil, nil
 	l.runs[key] = res
 	return res, nil
+}
+
+// fits says why a run does not fit the stack, "" if it does.
+func (l *Lab) fits(s spec) string {
+	if why := l.unfit[fmt.Sprintf("%+v", s)]; why != "" {
+		return "cannot be built: " + why
+	}
+	return ""
 }
 
 // plain is a spec without changes.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bitsched/bitsched/benchmarks"
 	"github.com/bitsched/bitsched/sram/cost"
+	"github.com/bitsched/bitsched/system/sparse"
 	"github.com/bitsched/bitsched/tile"
 )
 
@@ -19,7 +20,7 @@ for a description of your own.
 NAME is a machine that comes with the program, or a file of your own in YAML (with
 a . or / in its name). A file says what differs from the machine that it names as its
 base, or from infinity-stream, the chip of table 2 of the paper; without a name, it
-has that of its file.
+has that of its file. The name gearbox prints the stack of bitsched sparse.
 
 Each value has its source as a comment. Behind the description stand the readings,
 which papers and simulators set differently, and the parameters that are described
@@ -40,7 +41,7 @@ func (a *app) machineCommand() *cobra.Command {
 			}
 			return nil
 		},
-		ValidArgs: tile.MachineNames(),
+		ValidArgs: append(tile.MachineNames(), "gearbox"),
 		RunE:      func(_ *cobra.Command, args []string) error { return a.machine(args, asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
@@ -72,6 +73,13 @@ func summarise(m *tile.Machine) machineSummary {
 }
 
 func (a *app) machine(args []string, asJSON bool) error {
+	if len(args) == 1 && args[0] == sparse.Default().Name {
+		m := sparse.Default()
+		if asJSON {
+			return a.printJSON(map[string]any{"name": m.Name, "title": m.Title, "banks": m.Banks(), "spus": m.SPUs(), "bytes": m.Bytes(), "effective": m.Effective()})
+		}
+		return a.printText(m.Effective())
+	}
 	if len(args) == 1 {
 		m, err := tile.LoadMachine(args[0])
 		if err != nil {

@@ -138,7 +138,8 @@ type network struct {
 	full   []uint64 // banks of a layer whose ring port is full, as known everywhere
 	fuller []uint64 // as of the end of the latest window
 
-	ringOnly bool // pairs end where they leave the ring
+	ringOnly bool                   // pairs end where they leave the ring
+	arrived  func(t int64, f *flit) // sees them there; nil outside tests
 	threads  int
 	signal   bool   // a dispatcher is full
 	raised   []bool // by layer, then by column
@@ -687,6 +688,11 @@ func (n *network) turn(l int, t0, t1 int64) {
 		if list := g.arrive[now]; len(list) > 0 {
 			if n.ringOnly {
 				n.latest[l] = t
+				for i := range list {
+					if n.arrived != nil {
+						n.arrived(t, &list[i])
+					}
+				}
 				g.inFlight -= len(list)
 				list = list[:0]
 			}

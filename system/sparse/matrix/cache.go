@@ -108,7 +108,7 @@ func ReadCache(r io.Reader, file string) (*Matrix, error) {
 		return nil, fail("format %d, expected %d: convert again", h.Version, cacheVersion)
 	case crc32.Checksum(head[:44], castagnoli) != binary.LittleEndian.Uint32(head[44:]):
 		return nil, fail("section header is damaged (CRC)")
-	case h.Kind > uint32(Real) || h.Rows > MaxSize || h.Cols > MaxSize || h.NNZ > MaxEntries || h.NNZ == 0:
+	case h.Kind > uint32(Real) || h.Rows > MaxSize || h.Cols > MaxSize || int64(max(h.Rows, h.Cols)) > sparsest(int64(min(h.NNZ, MaxEntries))) || h.NNZ > MaxEntries || h.NNZ == 0:
 		return nil, fail("header of a %d x %d matrix with %d entries of kind %d, expected a sparse matrix", h.Rows, h.Cols, h.NNZ, h.Kind)
 	}
 	m := &Matrix{Rows: int(h.Rows), Cols: int(h.Cols), Kind: Kind(h.Kind)}

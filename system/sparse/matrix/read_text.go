@@ -90,11 +90,17 @@ func readHeader(l *lines) (h header, err error) {
 		return h, l.fail("%d entries, expected at most %d", h.entries, int64(MaxEntries))
 	case h.entries == 0 || h.rows == 0 || h.cols == 0:
 		return h, l.fail("no entries")
+	case max(h.rows, h.cols) > sparsest(h.entries):
+		// A few entries must not take all memory for rows without any.
+		return h, l.fail("%d x %d with %d entries, expected fewer rows and columns without entries", h.rows, h.cols, h.entries)
 	case h.symmetric && h.rows != h.cols:
 		return h, l.fail("symmetric with %d x %d, expected a square matrix", h.rows, h.cols)
 	}
 	return h, nil
 }
+
+// sparsest is the most rows that a matrix of some entries may have.
+func sparsest(entries int64) int64 { return 64*entries + 1<<20 }
 
 // value reads a value of 32 bits.
 func (l *lines) value(word []byte, kind Kind) (uint32, error) {
@@ -323,7 +329,7 @@ func readEdges(l *lines, o Options) (*Matrix, Info, error) {
 		v, ok2 := integer(second)
 		if columns == 0 {
 			if !ok1 || !ok2 && got > 1 || got < 2 || got > 3 || bytes.IndexByte(line, 0) >= 0 {
-				return nil, info, l.fail(notMatrix)
+				return nil, info, l.fail("%s", notMatrix)
 			}
 			columns = got
 			if columns == 3 {
@@ -377,8 +383,7 @@ func readEdges(l *lines, o Options) (*Matrix, Info, error) {
 		how = DuplicatesFirst
 	}
 	n := int(most + 1)
-	if int64(n) > 64*e.n+1<<20 {
-		// A few edges of huge numbers would take all memory for vertices without any.
+	if int64(n) > sparsest(e.n) {
 		return nil, info, l.fail("%d rows with %d entries, expected vertices that are numbered without great gaps", n, e.n)
 	}
 	m := e.matrix(n, n, kind)

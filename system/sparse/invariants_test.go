@@ -1,0 +1,323 @@
+package sparse
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/bitsched/bitsched/system/sparse/matrix"
+)
+
+// small is a stack of a few SPUs.
+func small(layers, banks, pairs int) *Machine {
+	m := Default()
+	m.Organisation.Layers, m.Organisation.Banks, m.Organisation.Subarrays, m.Organisation.Vaults = layers, banks, 2*(pairs+1), 2
+	m.LongPercent = 5
+	return m
+}
+
+// TestRandom runs applications on random matrices, stacks, variants and readings:
+// each run compares its result with the reference, every SPU with its interpreted
+// programs, and asserts the invariants. All variants have one digest.
+func TestRandom(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(4, 80).Draw(t, "n")
+		nnz := rapid.IntRange(1, n*(n-1)/4).Draw(t, "edges") * 2
+		m, err := matrix.Generate(fmt.Sprintf("gen:uniform,n=%d,nnz=%d,undirected", n, nnz), rapid.Uint64().Draw(t, "seed"))
+		require.NoError(t, err)
+		mach := small(rapid.IntRange(1, 3).Draw(t, "layers"), rapid.IntRange(1, 5).Draw(t, "banks"), rapid.IntRange(2, 4).Draw(t, "pairs"))
+		keys, values := ReadingAlternatives()
+		for i, key := range keys {
+			require.NoError(t, mach.SetReadings([]string{key + "=" + rapid.SampledFrom(values[i]).Draw(t, key)}))
+		}
+		require.NoError(t, mach.SetReadings([]string{"lanes=" + rapid.SampledFrom([]string{"32", "64"}).Draw(t, "lanes")}))
+		mach.Links.Port = rapid.IntRange(1, 300).Draw(t, "port")
+		mach.Links.Credit = rapid.IntRange(1, 64).Draw(t, "credit")
+		app := rapid.SampledFrom(Apps()).Draw(t, "app").Name
+		typ := rapid.SampledFrom([]Type{F32, U32}).Draw(t, "type")
+		buffer := rapid.SampledFrom([]int{0, 0, 2, 3}).Draw(t, "buffer")
+		o := DefaultAppOptions()
+		o.Queries, o.Top, o.Density = 2, min(3, n), 0.3
+		if app == "pagerank" {
+			o.Iterations = 2
+		}
+		digest := ""
+		for _, v := range Variants() {
+			cfg := Config{Machine: mach, Variant: v, Type: typ, Long: rapid.SampledFrom([]int{-1, 0, 3}).Draw(t, "long"), Seed: 1, Threads: rapid.IntRange(1, 3).Draw(t, "threads"), Check: true, Every: 1, Instr: 1, Buffer: buffer}
+			res, err := Run(context.Background(), app, m, o, cfg, nil)
+			require.NoError(t, err, v.Name)
+			if res.Type != U32 {
+				continue
+			}
+			if digest != "" {
+				require.Equal(t, digest, res.Digest, v.Name)
+			}
+			digest = res.Digest
+		}
+	})
+}
+
+// TestThreads asserts equal results, cycles and counters for any number of threads.
+func TestThreads(t *testing.T) {
+	m, err := matrix.Generate("gen:rmat,scale=10,undirected", 2)
+	require.NoError(t, err)
+	var want *Result
+	for _, n := range []int{1, 2, 5} {
+		cfg := config(Default(), "v3")
+		cfg.Threads, cfg.Instr = n, 64
+		o := DefaultAppOptions()
+		o.Iterations = 2
+		res, err := Run(context.Background(), "pagerank", m, o, cfg, nil)
+		require.NoError(t, err)
+		if want != nil {
+			require.Equal(t, want, res)
+		}
+		want = res
+	}
+}
+
+// TestRounds shrinks the buffers of dispatchers to two rows: cycles and rounds
+// change, the result does not.
+func TestRounds(t *testing.T) {
+	m, err := matrix.Generate("gen:rmat,scale=9,undirected", 2)
+	require.NoError(t, err)
+	run := func(buffer int) *Result {
+		cfg := config(small(2, 4, 3), "v3")
+		cfg.Type, cfg.Buffer = U32, buffer
+		o := DefaultAppOptions()
+		o.Iterations = 2
+		res, err := Run(context.Background(), "pagerank", m, o, cfg, nil)
+		require.NoError(t, err)
+		return res
+	}
+	large, tiny := run(0), run(2)
+	require.Equal(t, large.Digest, tiny.Digest)
+	require.Equal(t, 2, large.Rounds)
+	require.Greater(t, tiny.Rounds, 20)
+	require.Greater(t, tiny.Cycles, large.Cycles)
+	require.Equal(t, large.Pairs, tiny.Pairs)
+}
+
+// TestLaws are the closed forms of sections 2 and 8 of the specification.
+func TestLaws(t *testing.T) {
+	m, err := matrix.Generate("gen:rmat,scale=12,undirected", 2)
+	require.NoError(t, err)
+	run := func(variant string, change func(m *Machine, c *Config)) *Result {
+		mach := Default()
+		mach.Organisation.Layers = 2
+		cfg := config(mach, variant)
+		cfg.Type, cfg.Instr, cfg.Every = U32, 64, 0
+		if change != nil {
+			change(mach, &cfg)
+		}
+		o := DefaultAppOptions()
+		o.Iterations = 1
+		res, err := Run(context.Background(), "pagerank", m, o, cfg, nil)
+		require.NoError(t, err)
+		return res
+	}
+	one := func(m *Machine, _ *Config) { m.Readings.Ring = "one" }
+	// A symmetric pattern: pairs go h and 64-h hops equally often.
+	for _, v := range []string{"v1", "v3"} {
+		require.InDelta(t, 32, run(v, one).MeanRing, 1e-12, v)
+	}
+	// Without long columns v3 is v1.
+	v1 := run("v1", func(m *Machine, _ *Config) { m.Readings.V1Place = "same-bank" })
+	v3 := run("v3", func(_ *Machine, c *Config) { c.Long = 0 })
+	require.Equal(t, v1.Cycles, v3.Cycles)
+	require.Equal(t, v1.Pairs, v3.Pairs)
+	// Replication changes nothing for remote pairs.
+	require.Equal(t, run("v2", nil).Pairs.Remote, run("v3", nil).Pairs.Remote)
+	// The clock changes no count.
+	slow := run("v3", func(m *Machine, _ *Config) { m.Clocks.SPU = 41 })
+	fast := run("v3", nil)
+	require.Equal(t, fast.Pairs, slow.Pairs)
+	require.Equal(t, fast.Counters.RingHops, slow.Counters.RingHops)
+	require.Greater(t, slow.Cycles, fast.Cycles)
+	// Steps add up, and the busiest SPU is at least the mean one.
+	sum := int64(0)
+	for _, s := range fast.Steps {
+		sum += s.Cycles
+		require.GreaterOrEqual(t, float64(s.Busiest), s.Mean)
+	}
+	require.Equal(t, fast.Cycles, sum)
+}
+
+// TestPermuted runs a matrix and the same one renumbered: distances go along.
+func TestPermuted(t *testing.T) {
+	m, err := matrix.Generate("gen:grid2d,width=20,height=9", 1)
+	require.NoError(t, err)
+	to, err := m.Order("random", 3)
+	require.NoError(t, err)
+	levels := func(m *matrix.Matrix, source int) []uint32 {
+		o := DefaultAppOptions()
+		o.Source = source
+		res, err := Run(context.Background(), "bfs", m, o, config(small(2, 3, 3), "v3"), nil)
+		require.NoError(t, err)
+		return res.Levels
+	}
+	a, b := levels(m, 5), levels(m.Permute(to), int(to[5]))
+	for v, l := range a {
+		require.Equal(t, l, b[to[v]])
+	}
+}
+
+// naiveRing moves single objects, one after the other in each cycle: the oracle of
+// the words of occupied slots.
+func naiveRing(banks int, both bool, queues [][]flit, way func(from, to int) (int, int)) (arrivals []string) {
+	type object struct {
+		f    flit
+		at   int
+		left int
+		d    int
+	}
+	var moving []*object
+	port := make([][2][]flit, banks)
+	for b, q := range queues {
+		for _, f := range q {
+			d, _ := way(b, int(f.bank))
+			port[b][d] = append(port[b][d], f)
+		}
+	}
+	for t := 0; t < 100000; t++ {
+		var stay []*object
+		taken := map[[2]int]bool{}
+		for _, o := range moving {
+			if o.left == 0 {
+				arrivals = append(arrivals, fmt.Sprintf("%d %d>%d", t, o.f.idx, o.f.bank))
+				continue
+			}
+			stay = append(stay, o)
+			taken[[2]int{o.at, o.d}] = true
+		}
+		moving = stay
+		waits := false
+		for b := range banks {
+			for d := range 2 {
+				if len(port[b][d]) == 0 {
+					continue
+				}
+				waits = true
+				if taken[[2]int{b, d}] {
+					continue
+				}
+				f := port[b][d][0]
+				port[b][d] = port[b][d][1:]
+				_, h := way(b, int(f.bank))
+				moving = append(moving, &object{f, b, h, d})
+			}
+		}
+		if !waits && len(moving) == 0 {
+			return arrivals
+		}
+		for _, o := range moving {
+			o.left--
+			if o.d == 0 {
+				o.at = (o.at + 1) % banks
+			} else {
+				o.at = (o.at + banks - 1) % banks
+			}
+		}
+	}
+	return nil
+}
+
+// TestRingAgainstObjects compares the ring with single objects, cycle by cycle.
+func TestRingAgainstObjects(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		banks := rapid.IntRange(2, 12).Draw(t, "banks")
+		mach := small(1, banks, 2)
+		mach.Readings.Ring = rapid.SampledFrom([]string{"one", "both"}).Draw(t, "ring")
+		r := &runner{m: mach, time: newTiming(mach), linkK: 1200000, spuK: 164000, threads: 1}
+		n := newNetwork(r)
+		n.reset()
+		n.ringOnly = true
+		queues := make([][]flit, banks)
+		for k := range rapid.IntRange(1, 60).Draw(t, "pairs") {
+			b := rapid.IntRange(0, banks-1).Draw(t, "from")
+			to := (b + rapid.IntRange(1, banks-1).Draw(t, "by")) % banks
+			f := flit{idx: uint32(k), bank: uint8(to)}
+			queues[b] = append(queues[b], f)
+			d, _ := n.way(b, to)
+			n.stations[b].ring[d].push(f)
+		}
+		want := naiveRing(banks, n.both, queues, n.way)
+		count := map[string]int{}
+		for _, a := range want {
+			count[a]++
+		}
+		g := &n.rings[0]
+		n.arrived = func(at int64, f *flit) { count[fmt.Sprintf("%d %d>%d", at, f.idx, f.bank)]-- }
+		for at := int64(0); at == 0 || g.inFlight > 0 || n.waiting(); at += n.window {
+			n.ring(0, at, at+n.window)
+		}
+		for a, k := range count {
+			require.Zero(t, k, a)
+		}
+		require.Equal(t, g.hops, g.busy)
+		require.EqualValues(t, len(want), g.pairs)
+		require.Zero(t, bits.OnesCount64(g.occupied[0]&^g.freedAll(0)))
+	})
+}
+
+// TestInstructions encodes and decodes the instructions of all programs.
+func TestInstructions(t *testing.T) {
+	require.Equal(t, 60, InstructionBits())
+	require.Len(t, Fields(), 24)
+	for _, a := range append(Apps(), App{Name: "scatter"}) {
+		list, err := Lower(a.Name, Variant{Replicate: true}, F32)
+		require.NoError(t, err)
+		for _, p := range list {
+			require.LessOrEqual(t, len(p.Code), 8)
+			for _, in := range p.Code {
+				require.Equal(t, in, DecodeInstruction(in.Encode()))
+				require.Zero(t, in.Encode()>>60)
+			}
+		}
+	}
+}
+
+// TestScatter holds the kernel of figure 9 to its closed forms, interpreted and pair
+// by pair: 1 + 3n + loads R + R, and 2n + loads R.
+func TestScatter(t *testing.T) {
+	for _, c := range []struct {
+		index  string
+		cycles int64
+	}{{"identity", 21910}, {"remote", 14600}} {
+		for _, instr := range []bool{false, true} {
+			res, err := Scatter{PerSPU: 6400, Index: c.index, Instr: instr, Threads: 1}.Run(context.Background(), small(1, 3, 2))
+			require.NoError(t, err)
+			require.Equal(t, c.cycles, res.Cycles)
+		}
+	}
+	for _, index := range []string{"reverse", "stride=5", "random", "identity", "remote"} {
+		_, err := Scatter{PerSPU: 640, Index: index, Instr: true, Network: true, Threads: 2}.Run(context.Background(), small(2, 3, 2))
+		require.NoError(t, err, index)
+	}
+	// The position moves forward only: 63 places from a word to the one before.
+	res, err := Scatter{PerSPU: 64, Index: "reverse", Instr: true, Threads: 1}.Run(context.Background(), small(1, 1, 2))
+	require.NoError(t, err)
+	require.EqualValues(t, 1+3*64+2*9+9+63*8+9, res.Cycles)
+}
+
+// TestInfeasible has the errors of what does not fit.
+func TestInfeasible(t *testing.T) {
+	m, err := matrix.Generate("gen:rmat,scale=10,undirected", 1)
+	require.NoError(t, err)
+	run := func(change func(m *Machine)) error {
+		mach := small(1, 2, 2)
+		change(mach)
+		_, err := Run(context.Background(), "pagerank", m, DefaultAppOptions(), config(mach, "v3"), nil)
+		return err
+	}
+	err = run(func(m *Machine) { m.Organisation.RowsPerSubarray = 20 })
+	require.ErrorIs(t, err, ErrInfeasible)
+	require.Regexp(t, `^SPU \d+ needs \d+ of 40 rows$`, err.Error())
+	err = run(func(m *Machine) { m.Logic.SRAM = 100 })
+	require.ErrorIs(t, err, ErrInfeasible)
+	require.EqualError(t, err, "long entries need 832 bytes, the logic layer has 200")
+}
