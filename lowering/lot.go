@@ -221,9 +221,6 @@ func (l *LOT) Add(base uint64, elemBytes int, size []int64, axes []int, wl int) 
 	if wl < 0 || wl+e.Bits() > m.UsableRows() {
 		return 0, fmt.Errorf("lowering: %w: %d bits from wordline %d on, expected them below %d", ErrWordlines, e.Bits(), wl, m.UsableRows())
 	}
-	if _, err := e.Encode(); err != nil {
-		return 0, err
-	}
 	l.entries = append(l.entries, e)
 	if err := l.Check(); err != nil {
 		l.entries = l.entries[:len(l.entries)-1]
@@ -242,10 +239,18 @@ func (l *LOT) Remove(entry int) error {
 	return nil
 }
 
-// Check reports entries that share addresses or wordlines, nil if there are none.
+// Check reports entries that share addresses or wordlines, that do not fit the table, or
+// whose first or last bits are not where their places say; nil if there are none.
 func (l *LOT) Check() error {
 	for j := range l.entries {
 		e := &l.entries[j]
+		words, err := e.Encode()
+		if err != nil {
+			return err
+		}
+		if back := DecodeEntry(words); e.Order == naturalOrder && back != *e {
+			return fmt.Errorf("lowering: region %d is %+v in the table, expected %+v", j, back, *e)
+		}
 		for i := range l.entries[:j] {
 			o := &l.entries[i]
 			if e.Base < o.End && o.Base < e.End {
@@ -253,6 +258,15 @@ func (l *LOT) Check() error {
 			}
 			if e.WL < o.WL+o.Bits() && o.WL < e.WL+e.Bits() {
 				return fmt.Errorf("lowering: wordlines [%d,%d) overlap those of region %d, [%d,%d)", e.WL, e.WL+e.Bits(), i, o.WL, o.WL+o.Bits())
+			}
+		}
+	}
+	for i := range l.entries {
+		e := &l.entries[i]
+		for _, addr := range []uint64{e.Base, e.End - 1} {
+			p, _ := l.Locate(addr, 7)
+			if back, bit, ok := l.Address(p); !ok || back != addr || bit != 7 {
+				return fmt.Errorf("lowering: region %d: bit 7 of address %#x is at %+v, which is bit %d of %#x", i, addr, p, bit, back)
 			}
 		}
 	}

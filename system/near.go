@@ -153,6 +153,9 @@ func (r *runner) array(name string) (a *tdfg.Array, at lowering.Register, box la
 func (r *runner) fetch(name string, reg lowering.Register, box lattice.Box, elems []scalar.Value) {
 	a, own, all := r.array(name)
 	entry := r.entry(name)
+	if r.table.Blocked(r.m.Arrays[name].Base) {
+		panic("system: request for array " + name + " while its format changes") // regions wait for that
+	}
 	for p, more := box.First(), !box.Empty(); more; more = box.Next(p) {
 		at := position(all, a.Axes, p)
 		if reg != own { // an operand, which has no address

@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
+
+	"github.com/emirpasic/gods/sets/treeset"
 
 	"github.com/bitsched/bitsched/lowering"
 )
@@ -83,15 +84,14 @@ func (t *Trace) Dropped() int64 { return t.dropped }
 // events, and instant events for moments.
 func (t *Trace) Write(w io.Writer) error {
 	b := bufio.NewWriter(w)
-	var tracks []track
+	tracks := treeset.NewWithIntComparator()
 	for _, e := range t.events {
-		if i, ok := slices.BinarySearch(tracks, e.track); !ok {
-			tracks = slices.Insert(tracks, i, e.track)
-		}
+		tracks.Add(int(e.track))
 	}
 	fmt.Fprintf(b, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"machine\":%s,\"unit\":\"a microsecond is a cycle\",\"dropped_events\":\"%d\"},\"traceEvents\":[\n", quoteJSON(t.machine), t.dropped)
 	fmt.Fprintf(b, "{\"ph\":\"M\",\"pid\":1,\"tid\":0,\"name\":\"process_name\",\"args\":{\"name\":%s}}", quoteJSON(t.machine+" (1 us = 1 cycle)"))
-	for _, k := range tracks {
+	for _, x := range tracks.Values() {
+		k := track(x.(int))
 		fmt.Fprintf(b, ",\n{\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"name\":\"thread_name\",\"args\":{\"name\":%s}}", k+1, quoteJSON(k.String()))
 		fmt.Fprintf(b, ",\n{\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":%d}}", k+1, k+1)
 	}
