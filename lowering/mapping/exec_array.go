@@ -83,19 +83,101 @@ func (q *Problem) executeArray(ctx context.Context, m *Mapping, o ExecuteOptions
 		r.batch = max(1, r.lanes/len(r.members))
 	}
 	n := (len(r.clusters) + r.batch - 1) / r.batch
+	every := 1
+	if o.Fidelity == WordLevel {
+		every = o.Every
+		if every < 1 {
+			every = 64
+		}
+	}
+	wordUnits := atomic.Int64{}
 	err = parallel(ctx, o.Threads, n, o.Progress, func() func(int) error {
 		w := r.newWorker()
 		return func(i int) error {
-			return w.run(ctx, i)
+			if i%every == 0 {
+				return w.run(ctx, i)
+			}
+			wordUnits.Add(int64(min(r.batch, len(r.clusters)-i*r.batch) * len(r.members)))
+			return w.elements(ctx, i)
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
+	all := int64(len(r.clusters) * len(r.members))
 	return &Executed{
-		Output: r.out, Units: int64(len(r.clusters) * len(r.members)), Waves: r.waves,
+		Output: r.out, Units: all - wordUnits.Load(), Word: wordUnits.Load(), Waves: r.waves,
 		Compute: r.compute.Load(), RowOps: r.rowOps.Load(),
 	}, nil
+}
+
+// elements computes the sums of a batch of clusters element by element: what its units
+// would add, read from where the mapping puts it, without bits.
+func (w *arrayWorker) elements(ctx context.Context, batch int) error {
+	q := w.q
+	first := batch * w.batch
+	n := min(w.batch, len(w.clusters)-first)
+	cols := len(w.outCol.linear)
+	sums := make([]int64, cols)
+	words := len(w.word[0].linear)
+	groups := len(w.column[0].linear) / cols
+	time := [2][]int32{make([]int32, len(w.source[0].access)), make([]int32, len(w.source[1].access))}
+	base := [2][]int32{make([]int32, len(w.source[0].access)), make([]int32, len(w.source[1].access))}
+	unit := [2][]int32{make([]int32, len(w.source[0].access)), make([]int32, len(w.source[1].access))}
+	outTime, outBase := make([]int32, len(w.result.access)), make([]int32, len(w.result.access))
+	for c := range n {
+		root := w.clusters[first+c]
+		clear(sums)
+		var err error
+		q.Waves(w.m, func(wave, _ *Wave) bool {
+			loops := q.timeLoops(w.m, wave)
+			if wave.Fresh {
+				clear(sums)
+			}
+			for _, member := range w.members {
+				u := root
+				for l := range u {
+					u[l] += member[l]
+				}
+				for j := range words {
+					for o := range 2 {
+						x := w.source[o]
+						x.part(&loops, time[o])
+						x.part(&u, unit[o])
+						for d := range base[o] {
+							base[o][d] = x.offset[d] + time[o][d] + unit[o][d] + w.word[o].dims[d][j]
+						}
+					}
+					for g := range groups {
+						for i := range cols {
+							a, b := w.source[0].at(base[0], w.column[0], g*cols+i), w.source[1].at(base[1], w.column[1], g*cols+i)
+							if a >= 0 && b >= 0 {
+								sums[i] += int64(w.data[0][a]) * int64(w.data[1][b])
+							}
+						}
+					}
+				}
+			}
+			if wave.Finish {
+				w.result.part(&loops, outTime)
+				w.result.part(&root, outBase)
+				for d := range outBase {
+					outBase[d] += outTime[d] + w.result.offset[d]
+				}
+				for i, v := range sums {
+					if e := w.result.at(outBase, w.outCol, i); e >= 0 {
+						w.out[e] += v
+					}
+				}
+			}
+			err = ctx.Err()
+			return err == nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // arrayWorker has the cells of a batch.

@@ -36,7 +36,6 @@ type Executed struct {
 	Compute   int64 // cycles of the programs that one unit executed
 	RowOps    int64 // instructions x bitlines, of all units
 	Quantised *Quantisation
-	Compared  int64 // sums of units that word fidelity compared with gates
 }
 
 // Quantisation is what converters with too few bits did to the sums.

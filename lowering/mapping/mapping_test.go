@@ -70,6 +70,9 @@ func testPlatform(t *testing.T, platformName string, bits dnn.Bits, rounds int) 
 				require.NoError(t, err)
 				require.Equal(t, want, got.Output, "%s: %+v", work, m)
 				require.Equal(t, c.Parts[Compute], got.Compute)
+				words, err := q.Execute(ctx, &m, ExecuteOptions{Threads: 2, Fidelity: WordLevel, Every: 3}, x...)
+				require.NoError(t, err)
+				require.Equal(t, want, words.Output)
 				require.Equal(t, c.Waves, got.Waves)
 			}
 		}
