@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -112,7 +113,9 @@ func New(ctx context.Context, op *dnn.Operator, p *platform.Platform, o Options)
 	switch p.Executor {
 	case platform.ArrayExecutor:
 		var err error
-		if q.mac, err = newMACTable(ctx, q); err != nil {
+		if q.mac, err = newMACTable(ctx, q); errors.Is(err, arith.ErrRows) {
+			return nil, fmt.Errorf("%w: B5: %w", ErrInfeasible, err)
+		} else if err != nil {
 			return nil, err
 		}
 	case platform.SIMDExecutor:

@@ -34,7 +34,7 @@ func (bitsched) Search(ctx context.Context, q *mapping.Problem, o Options) (*Res
 	}
 	r := newRun(ctx, q, o, o.evals()-res.Evaluations, 0)
 	r.res = *res
-	r.res.Proved = r.empty(v, maxNodes)
+	r.res.Proved = r.empty(v, min(maxNodes, maxNodes/defaultEvals*o.evals()))
 	if !r.res.Proved && r.left > 0 && ctx.Err() == nil {
 		// Too large after all: what is left goes to descents from the best.
 		d := &descent{run: r, v: v}
@@ -98,7 +98,8 @@ func (d *descent) climb(chain int, starts []mapping.Mapping, best mapping.Mappin
 	}
 }
 
-// promising looks at boundSteps sizes in each of boundWalks walks.
+// promising looks at boundSteps sizes in each of boundWalks walks, fewer where there are
+// fewer evaluations than by default.
 const (
 	boundWalks = 5
 	boundSteps = 6000
@@ -139,7 +140,8 @@ func (d *descent) promising() []mapping.Mapping {
 			d.v.complete(&m, l)
 		}
 		score := illegal
-		for step := 0; step < boundSteps && d.ctx.Err() == nil; step++ {
+		steps := int(min(boundSteps, d.o.evals()*boundSteps/defaultEvals))
+		for step := 0; step < steps && d.ctx.Err() == nil; step++ {
 			n := m
 			s := d.v.slots[d.rng.IntN(len(d.v.slots))]
 			loops := loopsOf(d.v.legal(&n, s))
@@ -157,7 +159,7 @@ func (d *descent) promising() []mapping.Mapping {
 				continue
 			}
 			keep(&n, b)
-			t := 0.3 * math.Pow(0.003, float64(step)/boundSteps)
+			t := 0.3 * math.Pow(0.003, float64(step)/float64(steps))
 			if score == illegal || b <= score || d.rng.Float64() < math.Exp(-float64(b-score)/float64(score)/t) {
 				m, score = n, b
 			}

@@ -14,7 +14,8 @@ type tree struct {
 	m     mapping.Mapping
 }
 
-// maxNodes bounds the sizes that are looked at.
+// maxNodes bounds the sizes and schedules that are looked at, at the default number of
+// evaluations.
 const maxNodes = 4_000_000
 
 // empty walks the tree and reports whether nothing is left of it.
