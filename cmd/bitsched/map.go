@@ -328,6 +328,7 @@ type mapReport struct {
 
 type mapChecked struct {
 	Outputs     int64  `json:"outputs"`
+	Of          int64  `json:"of"`
 	Differences int64  `json:"differences"`
 	Oracle      string `json:"oracle"`
 	Fidelity    string `json:"fidelity"`
@@ -374,7 +375,7 @@ func newMapReport(rep *plan.Report, stopped string, f *mapFlags) *mapReport {
 		Work: rep.Network.Name, Title: rep.Network.Title, Platform: rep.Platform.Name, ClockGHz: rep.Platform.ClockGHz, Optimizer: rep.Options.Optimizer,
 		Seed: rep.Options.Seed, Cold: rep.Options.Cold, Cycles: rep.Cycles, Nanoseconds: float64(rep.Cycles) / rep.Platform.ClockGHz, Bound: rep.Bound,
 		Gap: 100 * (float64(rep.Cycles)/float64(rep.Bound) - 1), Baseline: rep.Baseline, Breakdown: breakdown(rep.Parts), NotTimed: map[string]int64{},
-		Checked: mapChecked{Outputs: rep.Outputs, Oracle: "loop nest", Fidelity: rep.Options.Execute, Cycles: true, Clipped: clippedOutputs(rep)},
+		Checked: mapChecked{Outputs: rep.Outputs, Of: rep.All, Oracle: "loop nest", Fidelity: rep.Options.Execute, Cycles: true, Clipped: clippedOutputs(rep)},
 		Stopped: stopped, Determinist: f.budget == 0 && stopped == "",
 	}
 	for k, n := range rep.Near {
@@ -474,7 +475,9 @@ func (a *app) mapText(rep *plan.Report, stopped string, f *mapFlags) string {
 		s.add("checked", "nothing was executed; closed form and clock agree to the cycle")
 	} else {
 		clipped := clippedOutputs(rep)
-		if clipped == 0 {
+		if rep.Outputs < rep.All {
+			s.add("checked", "%d of %d outputs, of every %dth cluster of units, agree with the loop nest; closed form and clock agree to the cycle", rep.Outputs, rep.All, rep.Sample)
+		} else if clipped == 0 {
 			s.add("checked", "all %d outputs agree with the loop nest; closed form and clock agree to the cycle", rep.Outputs)
 		} else {
 			s.add("checked", "%d outputs agree with the loop nest, %d, where converters clip, with a quantising reference; closed form and clock agree to the cycle", rep.Outputs-clipped, clipped)

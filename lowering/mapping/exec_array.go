@@ -31,6 +31,7 @@ type arrayRun struct {
 	result *indexer
 	outCol *parts
 
+	covered []bool // nil: all
 	waves   int64
 	compute atomic.Int64
 	rowOps  atomic.Int64
@@ -91,9 +92,15 @@ func (q *Problem) executeArray(ctx context.Context, m *Mapping, o ExecuteOptions
 		}
 	}
 	wordUnits := atomic.Int64{}
+	if o.Sample > 1 {
+		r.covered = make([]bool, len(r.out))
+	}
 	err = parallel(ctx, o.Threads, n, o.Progress, func() func(int) error {
 		w := r.newWorker()
 		return func(i int) error {
+			if o.Sample > 1 && i%o.Sample != 0 {
+				return nil
+			}
 			if i%every == 0 {
 				return w.run(ctx, i)
 			}
@@ -105,8 +112,14 @@ func (q *Problem) executeArray(ctx context.Context, m *Mapping, o ExecuteOptions
 		return nil, err
 	}
 	all := int64(len(r.clusters) * len(r.members))
+	if o.Sample > 1 {
+		all = 0
+		for i := 0; i < n; i += o.Sample {
+			all += int64(min(r.batch, len(r.clusters)-i*r.batch) * len(r.members))
+		}
+	}
 	return &Executed{
-		Output: r.out, Units: all - wordUnits.Load(), Word: wordUnits.Load(), Waves: r.waves,
+		Output: r.out, Covered: r.covered, Units: all - wordUnits.Load(), Word: wordUnits.Load(), Waves: r.waves,
 		Compute: r.compute.Load(), RowOps: r.rowOps.Load(),
 	}, nil
 }
@@ -166,7 +179,7 @@ func (w *arrayWorker) elements(ctx context.Context, batch int) error {
 				}
 				for i, v := range sums {
 					if e := w.result.at(outBase, w.outCol, i); e >= 0 {
-						w.out[e] += v
+						w.give(e, v)
 					}
 				}
 			}
@@ -492,12 +505,20 @@ func (w *arrayWorker) drain(wave *Wave, clusters int) {
 			w.unpack(c*len(w.members), k, width)
 			for i := range min(64, used-64*k) {
 				if inside {
-					w.out[lin+int(cols.linear[64*k+i])] += w.wide[i]
+					w.give(lin+int(cols.linear[64*k+i]), w.wide[i])
 				} else if e := x.at(base, cols, 64*k+i); e >= 0 {
-					w.out[e] += w.wide[i]
+					w.give(e, w.wide[i])
 				}
 			}
 		}
+	}
+}
+
+// give adds a sum to an output.
+func (r *arrayRun) give(e int, v int64) {
+	r.out[e] += v
+	if r.covered != nil {
+		r.covered[e] = true
 	}
 }
 

@@ -27,6 +27,7 @@ type crossbarRun struct {
 	result             *indexer
 	resultPart         *parts
 
+	covered []bool // nil: all
 	mu      sync.Mutex
 	quant   Quantisation
 	waves   int64
@@ -68,14 +69,24 @@ func (q *Problem) executeCrossbar(ctx context.Context, m *Mapping, o ExecuteOpti
 	r.result = q.newIndexer(q.Op.Output(), func(l int) bool { return q.parallels(l) && q.ragged(m, l) })
 	r.resultPart = r.result.parts(colPlaces)
 	r.digits = int(q.cells(q.tensors[t1].bits))
+	ran := len(r.clusters)
+	if o.Sample > 1 {
+		r.covered = make([]bool, len(r.out))
+		ran = (ran + o.Sample - 1) / o.Sample
+	}
 	err := parallel(ctx, o.Threads, len(r.clusters), o.Progress, func() func(int) error {
 		w := r.newWorker()
-		return func(i int) error { return w.run(ctx, i) }
+		return func(i int) error {
+			if o.Sample > 1 && i%o.Sample != 0 {
+				return nil
+			}
+			return w.run(ctx, i)
+		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	x := &Executed{Output: r.out, Units: int64(len(r.clusters) * len(r.members)), Waves: r.waves, Compute: r.compute}
+	x := &Executed{Output: r.out, Covered: r.covered, Units: int64(ran * len(r.members)), Waves: r.waves, Compute: r.compute}
 	if r.quant.Samples > 0 {
 		x.Quantised = &r.quant
 	}
@@ -168,6 +179,9 @@ func (w *crossbarWorker) run(ctx context.Context, cluster int) error {
 			for i, v := range w.acc {
 				if e := w.result.at(b, w.resultPart, i); e >= 0 {
 					w.out[e] += v
+					if w.covered != nil {
+						w.covered[e] = true
+					}
 				}
 			}
 		}

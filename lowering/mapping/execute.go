@@ -24,17 +24,21 @@ type ExecuteOptions struct {
 	Threads  int
 	Fidelity Fidelity
 	Every    int // of the units that word fidelity executes by gates; 0: 64
+	// Sample executes only every n-th batch of clusters, of arrays and crossbars; 0 and 1
+	// execute all.
+	Sample   int
 	Progress func(done, total int)
 }
 
 // Executed is what was executed, beside the output.
 type Executed struct {
 	Output    []int64
-	Units     int64 // that were executed by bits, or by the exact executor
-	Word      int64 // that were executed by elements
-	Waves     int64 // of each unit
-	Compute   int64 // cycles of the programs that one unit executed
-	RowOps    int64 // instructions x bitlines, of all units
+	Covered   []bool // the outputs that were executed; nil: all
+	Units     int64  // that were executed by bits, or by the exact executor
+	Word      int64  // that were executed by elements
+	Waves     int64  // of each unit
+	Compute   int64  // cycles of the programs that one unit executed
+	RowOps    int64  // instructions x bitlines, of all units
 	Quantised *Quantisation
 }
 
