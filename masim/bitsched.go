@@ -55,7 +55,8 @@ func runBitsched(ctx context.Context, p Problem, o Options) (*Result, error) {
 	if p.Graph.NumInputs() > (maxSearchArrays-1)*p.Geometry.Rows {
 		return spread(ctx, p, o) // the inputs alone take more arrays than the search looks at
 	}
-	in := newInstance(p, min(p.Geometry.Arrays, maxSearchArrays))
+	limits := searchArrays(p, o)
+	in := newInstance(p, limits[0])
 	b := &bitsched{ctx: ctx, in: in, o: o, best: infeasible}
 	if o.Objective == MinRows {
 		return b.fewestRows(ctx)
@@ -69,8 +70,17 @@ func runBitsched(ctx context.Context, p Problem, o Options) (*Result, error) {
 	default:
 		b.floor = o.leastCopies(ctx, p)
 	}
-	for effort := Fast; effort <= o.Effort && ctx.Err() == nil && b.best > b.floor; effort++ {
-		b.run(ctx, effort)
+	b.efforts(ctx)
+	for _, n := range limits[1:] {
+		if b.best <= b.floor || b.best != infeasible && (n != 2*in.arrays || b.wanted <= in.arrays || ctx.Err() != nil) {
+			break
+		}
+		more := &bitsched{ctx: ctx, in: newInstance(p, n), o: o, best: infeasible, floor: b.floor, trials: b.trials}
+		more.efforts(ctx)
+		b.trials = more.trials
+		if more.best < b.best {
+			b, in = more, more.in
+		}
 	}
 	if b.best == infeasible {
 		r, err := spread(ctx, p, o)
@@ -98,6 +108,36 @@ func runBitsched(ctx context.Context, p Problem, o Options) (*Result, error) {
 	return &Result{Program: prog, Copies: prog.Copies(), Trials: b.trials, Stopped: ctx.Err() != nil}, nil
 }
 
+// fewArrays is how many arrays are tried before more are.
+const fewArrays = 8
+
+// searchArrays returns how many arrays the search may use, in ascending order: twice as
+// many each time, so that what more arrays give is never worse than what fewer do, and
+// all of them where no fewer will do. Where distances are given all are there from the
+// start.
+func searchArrays(p Problem, o Options) []int {
+	all := min(p.Geometry.Arrays, maxSearchArrays)
+	if o.Distance != nil || o.Rematerialize || o.Objective == MinRows {
+		return []int{all}
+	}
+	n := fewArrays
+	for n < p.Graph.NumInputs()/p.Geometry.Rows+fewArrays/2 { // full of inputs
+		n *= 2
+	}
+	var limits []int
+	for ; n < all; n *= 2 {
+		limits = append(limits, n)
+	}
+	return append(limits, all)
+}
+
+// efforts runs the search of each effort, as long as it can gain.
+func (b *bitsched) efforts(ctx context.Context) {
+	for effort := Fast; effort <= b.o.Effort && ctx.Err() == nil && b.best > b.floor; effort++ {
+		b.run(ctx, effort)
+	}
+}
+
 type bitsched struct {
 	ctx   context.Context // ends evaluations; nil = nothing does
 	in    *instance
@@ -105,6 +145,8 @@ type bitsched struct {
 	costs *costs  // nil: copies are counted
 	floor int     // cost that no schedule goes below
 	eager []int32 // of depthFirst, once it is known
+
+	wanted int // arrays that partitions look at, if there are as many
 
 	floorAgain int // the same by costs, with gates computed again
 
@@ -308,6 +350,7 @@ func (b *bitsched) partitioned(ctx context.Context, fronts []*frontier, home int
 	for _, f := range fronts {
 		h := in.valueNets(f.order)
 		full := int(f.peak()) / in.p.Geometry.Rows // arrays that the live values fill
+		b.wanted = max(b.wanted, home+1+min(2+3*full, maxParts))
 		for _, k := range []int{2, 3, 4, 6, 8, 12, 16, 24, maxParts} {
 			if k > 2+3*full || home+k > in.arrays || ctx.Err() != nil {
 				break

@@ -161,3 +161,33 @@ func TestBitschedStops(t *testing.T) {
 	require.LessOrEqual(t, r.Trials, 2)
 	replay(t, p, r.Program)
 }
+
+// More arrays never give more copies.
+func TestMoreArraysNeverMoreCopies(t *testing.T) {
+	for _, c := range []struct {
+		kind        string
+		width, rows int
+	}{{"multiplier-array", 12, 12}, {"divider", 9, 12}} {
+		least := infeasible
+		for _, arrays := range []int{8, 16} {
+			p := generated(t, c.kind, c.width, arrays, c.rows)
+			r, err := runBitsched(context.Background(), p, Options{})
+			require.NoError(t, err)
+			require.LessOrEqual(t, r.Copies, least, "%s on %d arrays", c.kind, arrays)
+			least = r.Copies
+		}
+	}
+}
+
+// No schedule of the search takes fewer rows of a single array than the one that has the
+// fewest rows as its goal.
+func TestFewestRowsOfTheSearch(t *testing.T) {
+	p := generated(t, "multiplier", 32, 1, 1000)
+	r, err := runBitsched(context.Background(), p, Options{Objective: MinRows})
+	require.NoError(t, err)
+	report, err := Check(p.Graph, r.Program, CheckOptions{})
+	require.NoError(t, err)
+	p.Geometry.Rows = report.MaxRows - 1
+	_, err = runBitsched(context.Background(), p, Options{})
+	require.ErrorIs(t, err, ErrInfeasible)
+}

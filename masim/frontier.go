@@ -65,6 +65,12 @@ func newFrontier(in *instance, order []int32, home int, r *rand.Rand) *frontier 
 	return f
 }
 
+// reorder takes an order anew.
+func (f *frontier) reorder(order []int32) {
+	f.put(0, order)
+	f.count(0, f.in.gates)
+}
+
 // penalty is what a step with that many live values costs.
 func (f *frontier) penalty(live int32) int64 {
 	p := int64(live)

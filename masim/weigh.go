@@ -136,18 +136,28 @@ func (b *bitsched) fewestRows(ctx context.Context) (*Result, error) {
 	orders := [][]int32{in.graphOrder(), in.eager(in.depthFirst())}
 	peaks := make([]int32, len(orders))
 	tick := b.ticker("ordering gates", len(orders))
-	const rounds = 8
+	const rounds, last = 8, 4
 	b.each(len(orders), func(i int) {
 		f := newFrontier(in, orders[i], 0, rand.New(rand.NewPCG(o.Seed, uint64(i))))
 		report := tick(i)
-		for k := range rounds { // what stands out above the rest weighs most
-			peaks[i] = f.peak()
-			f.capacity = peaks[i] - max(peaks[i]/20, 1)
+		peaks[i] = f.peak()
+		for k := range rounds + last {
+			// What stands out above the rest weighs most, and at last what stands out at
+			// all: then a row less is looked for until none is found.
+			f.capacity = f.peak() - max(peaks[i]/20, 1)
+			if k >= rounds {
+				f.reorder(orders[i])
+				f.capacity = peaks[i] - 1
+			}
 			f.improve(ctx, work/int64(len(orders)*rounds), nil)
 			if report != nil {
-				report(float64(k+1) / rounds)
+				report(float64(k+1) / (rounds + last))
 			}
-			if p := f.peak(); p <= peaks[i] {
+			p := f.peak()
+			if k >= rounds && p >= peaks[i] {
+				break
+			}
+			if p <= peaks[i] {
 				orders[i] = slices.Clone(f.order)
 				peaks[i] = p
 			}
@@ -159,12 +169,23 @@ func (b *bitsched) fewestRows(ctx context.Context) (*Result, error) {
 			best = i
 		}
 	}
-	need := in.p.Graph.NumInputs() + int(peaks[best])
+	order, inputs := orders[best], in.p.Graph.NumInputs()
+	need := inputs + int(peaks[best])
+	// A search for copies in a row less may find an order without any.
+	for need > inputs+1 && ctx.Err() == nil {
+		p := Problem{in.p.Graph, sram.Geometry{Arrays: 1, Rows: need - 1, Cols: in.p.Geometry.Cols}}
+		fewer := &bitsched{ctx: ctx, in: newInstance(p, 1), o: o, best: infeasible}
+		if fewer.efforts(ctx); fewer.best == infeasible {
+			break
+		}
+		order = fewer.plan.order
+		need = inputs + int(newFrontier(in, order, 0, nil).peak())
+	}
 	if need > in.p.Geometry.Rows {
 		return nil, fmt.Errorf("masim: %w: the best order found takes %d rows of a single array, it has %d",
 			ErrInfeasible, need, in.p.Geometry.Rows)
 	}
-	prog, err := in.program(in.inArray(orders[best], 0), nil)
+	prog, err := in.program(in.inArray(order, 0), nil)
 	if err != nil {
 		return nil, err
 	}
