@@ -220,3 +220,23 @@ func TestErrors(t *testing.T) {
 	_, err = Load("./nothing.yaml")
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
+
+// FuzzParse holds what is refused to an error with a place, and what is accepted to
+// being usable.
+func FuzzParse(f *testing.F) {
+	f.Add(userTable)
+	f.Add("name: n\ntitle: t\narray: {rows: 1, cols: 1}\nvalues:\n  - {what: other, name: x, value: 1e3, unit: \"%\", source: s, where: w, confirmed: false}\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		table, err := Parse(strings.NewReader(text), "f.yaml")
+		if err != nil {
+			var e *SyntaxError
+			require.ErrorAs(t, err, &e)
+			require.Positive(t, e.Line)
+			return
+		}
+		for i := range table.Values {
+			require.NotEmpty(t, table.Values[i].Figure()+table.Values[i].Origin())
+		}
+		table.Breakdown(Of(small()))
+	})
+}
