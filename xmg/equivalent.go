@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"math/rand/v2"
 )
 
 // EquivalenceOptions say how hard [Equivalent] tries. The zero value is the
@@ -64,13 +65,14 @@ type Witness struct {
 
 // EquivalenceStats says how the answer was found.
 type EquivalenceStats struct {
-	Rounds   int   // sweeps
-	ByTable  int   // nodes proved equal to others by truth tables
-	BySAT    int   // and by SAT
-	Refuted  int   // pairs of nodes that a pattern told apart
-	GivenUp  int   // SAT queries that reached their bound
-	Work     int64 // as in EquivalenceOptions
-	Patterns int64 // input patterns simulated
+	Rounds    int   // sweeps
+	ByTable   int   // nodes proved equal to others by truth tables
+	BySAT     int   // and by SAT
+	ByAlgebra int   // outputs proved equal as bits of words, by algebra
+	Refuted   int   // pairs of nodes that a pattern told apart
+	GivenUp   int   // SAT queries that reached their bound
+	Work      int64 // as in EquivalenceOptions
+	Patterns  int64 // input patterns simulated
 }
 
 // Equivalent decides whether two circuits compute the same outputs. Inputs and
@@ -87,9 +89,11 @@ type EquivalenceStats struct {
 // answer is the same every time for the same options, unless ctx ends. It takes
 // some 120 bytes a gate and what the solver takes for 30,000 gates, some 20 MB.
 // The time is linear in the gates where circuits are locally alike (3 to 200 us
-// a gate) but exponential where they are not: two multipliers of different
-// structure take seconds for 8 bits and are out of reach for 16, so that a bound
-// or a context that ends is in order where the circuits may be such.
+// a gate) but exponential where they are not, so that a bound or a context that ends
+// is in order where the circuits may be such. Words that are sums of products are
+// an exception: multipliers, multipliers that add, and trees of adders are compared by
+// algebra (algebra.go) where no bound on the work is set, in well under a second for
+// 64 bits.
 func Equivalent(ctx context.Context, a, b *Graph, opt EquivalenceOptions) (Equivalence, error) {
 	switch {
 	case a.NumInputs() != b.NumInputs():
@@ -97,6 +101,16 @@ func Equivalent(ctx context.Context, a, b *Graph, opt EquivalenceOptions) (Equiv
 	case a.NumOutputs() != b.NumOutputs():
 		return Equivalence{}, fmt.Errorf("xmg: equivalence of circuits with %d and %d outputs, expected equal numbers", a.NumOutputs(), b.NumOutputs())
 	}
+	return decide(ctx, a, b, opt, newWordComparer(a, b))
+}
+
+// equivalent is Equivalent for circuits with as many inputs and outputs as each other,
+// without the algebra.
+func equivalent(ctx context.Context, a, b *Graph, opt EquivalenceOptions) (Equivalence, error) {
+	return decide(ctx, a, b, opt, nil)
+}
+
+func decide(ctx context.Context, a, b *Graph, opt EquivalenceOptions, words *wordComparer) (Equivalence, error) {
 	if opt.Conflicts == 0 {
 		opt.Conflicts = DefaultConflicts
 	}
@@ -104,7 +118,35 @@ func Equivalent(ctx context.Context, a, b *Graph, opt EquivalenceOptions) (Equiv
 		opt.effort = defaultEffort
 	}
 	m := newMiter(a, b)
+	if len(m.open) < leastWord || opt.Work > 0 {
+		words = nil
+	}
+	stopped := func(err error) (Equivalence, error) {
+		return m.answer(Undecided), fmt.Errorf("xmg: equivalence: %d of %d outputs undecided: %w", len(m.open), a.NumOutputs(), err)
+	}
 	for limit := int64(firstConflicts); len(m.open) > 0; limit *= conflictsGrowth {
+		// The algebra takes a while only where it gets somewhere: before the first
+		// sweep of circuits as they are, after it of mapped ones.
+		if mapped := limit > firstConflicts; words != nil && limit <= firstConflicts*conflictsGrowth && !(mapped && len(m.g.nodes) > mostMapped) {
+			if !mapped {
+				m.guess(a, b)
+			}
+			if m.pattern != nil {
+				return m.different(a, b)
+			}
+			pattern, decided, err := words.compare(ctx, mapped)
+			switch {
+			case err != nil:
+				return stopped(err)
+			case pattern != nil:
+				m.pattern = pattern
+				return m.different(a, b)
+			case decided:
+				m.stats.ByAlgebra += len(m.open)
+				m.open = nil
+				continue
+			}
+		}
 		err := m.round(ctx, min(limit, opt.Conflicts), opt)
 		switch {
 		case m.pattern != nil:
@@ -112,12 +154,41 @@ func Equivalent(ctx context.Context, a, b *Graph, opt EquivalenceOptions) (Equiv
 		case errors.Is(err, errWork):
 			return m.answer(Undecided), nil
 		case err != nil:
-			return m.answer(Undecided), fmt.Errorf("xmg: equivalence: %d of %d outputs undecided: %w", len(m.open), a.NumOutputs(), err)
+			return stopped(err)
 		case len(m.open) > 0 && limit >= opt.Conflicts:
 			return m.answer(Undecided), nil
 		}
 	}
 	return m.answer(Equal), nil
+}
+
+// leastWord is how many outputs must be open for the algebra, and mostMapped how many
+// nodes there may be for it to map them.
+const (
+	leastWord  = 6
+	mostMapped = 1 << 18
+)
+
+// guess looks for a difference among random patterns, so that the algebra is not asked
+// about circuits that are plainly different.
+func (m *miter) guess(a, b *Graph) {
+	const words = 8
+	rng := rand.New(rand.NewPCG(3, 5))
+	in := make([]uint64, a.NumInputs()*words)
+	for i := range in {
+		in[i] = rng.Uint64()
+	}
+	m.stats.Patterns += 64 * words
+	x, y := a.Simulate(in, words), b.Simulate(in, words)
+	for i := range x {
+		if d := x[i] ^ y[i]; d != 0 {
+			m.pattern = make([]bool, a.NumInputs())
+			for k := range m.pattern {
+				m.pattern[k] = in[k*words+i%words]>>bits.TrailingZeros64(d)&1 != 0
+			}
+			return
+		}
+	}
 }
 
 // The bounds on SAT queries grow from round to round.

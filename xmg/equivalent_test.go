@@ -251,20 +251,25 @@ func TestEquivalentBounds(t *testing.T) {
 	require.Equal(t, Equal, e.Verdict)
 
 	a, b = hardPair(16)
+	e, err = Equivalent(ctx, a, b, EquivalenceOptions{})
+	require.NoError(t, err)
+	require.Equal(t, Equal, e.Verdict)
+	require.Positive(t, e.Stats.ByAlgebra)
+	// Without the algebra it is hard.
 	for _, opt := range []EquivalenceOptions{{Conflicts: 20}, {Work: 1_000_000}} {
-		e, err = Equivalent(ctx, a, b, opt)
+		e, err = equivalent(ctx, a, b, opt)
 		require.NoError(t, err)
 		require.Equal(t, Undecided, e.Verdict)
 		require.NotEmpty(t, e.Undecided)
 		require.Less(t, len(e.Undecided), 32, "the low bits are easy")
-		again, err := Equivalent(ctx, a, b, opt)
+		again, err := equivalent(ctx, a, b, opt)
 		require.NoError(t, err)
 		require.Equal(t, e, again, "the same the second time")
 	}
 	require.Less(t, e.Stats.Work, int64(2_000_000))
 
 	stopped, cancel := context.WithCancel(ctx)
-	e, err = Equivalent(stopped, a, b, EquivalenceOptions{Progress: func(Progress) { cancel() }})
+	e, err = equivalent(stopped, a, b, EquivalenceOptions{Progress: func(Progress) { cancel() }})
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, Undecided, e.Verdict)
 	require.NotEmpty(t, e.Undecided)

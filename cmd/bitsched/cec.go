@@ -27,9 +27,10 @@ The answer is one of three. Equal is proved, for all inputs. Different comes
 with an input pattern, for which both circuits were evaluated, and an output
 that then differs. Undecided means that neither was found within the budget or
 within a million conflicts of a SAT query; without a budget that can take very
-long, for example for multipliers of different structure. The exit code is 0 for
-equal, 1 for different and for undecided. Ctrl-C stops the proof and says what
-is undecided.`
+long. Multipliers, multipliers that add and trees of adders are compared by
+algebra, whatever their structure, as far as it finds their adders. The exit code
+is 0 for equal, 1 for different and for undecided. Ctrl-C stops the proof and says
+what is undecided.`
 
 const cecExample = `  bitsched cec mult.aig mult.v
   bitsched cec mult.aig mapped.blif --json
@@ -68,9 +69,10 @@ type cecResult struct {
 	Undecided []int          `json:"undecided"` // outputs neither proved equal nor known to differ; empty unless undecided
 	Stopped   string         `json:"stopped"`   // "", "budget" or "interrupt"
 
-	ByTable int   `json:"proved_by_table"` // gates proved equal to others
-	BySAT   int   `json:"proved_by_sat"`
-	Work    int64 `json:"work"` // values of gates computed
+	ByTable   int   `json:"proved_by_table"` // gates proved equal to others
+	BySAT     int   `json:"proved_by_sat"`
+	ByAlgebra int   `json:"proved_by_algebra"` // outputs, as bits of words
+	Work      int64 `json:"work"`              // values of gates computed
 
 	CPUSeconds  float64 `json:"cpu_seconds"`
 	WallSeconds float64 `json:"wall_seconds"`
@@ -144,7 +146,7 @@ func (a *app) cec(cmd *cobra.Command, fileA, fileB string, f cecFlags) error {
 		r.Undecided = append(r.Undecided, e.Undecided...)
 	}
 	r.Witness = newWitnessReport(ga, e.Witness)
-	r.ByTable, r.BySAT, r.Work = e.Stats.ByTable, e.Stats.BySAT, e.Stats.Work
+	r.ByTable, r.BySAT, r.ByAlgebra, r.Work = e.Stats.ByTable, e.Stats.BySAT, e.Stats.ByAlgebra, e.Stats.Work
 	r.CPUSeconds, r.WallSeconds = cpuTime().Seconds(), time.Since(a.start).Seconds()
 	if f.json {
 		err = a.printJSON(r)
