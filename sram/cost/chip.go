@@ -61,7 +61,7 @@ func (t *Table) Chip(c ChipCounts) *ChipEnergy {
 		u.one("network", "bytes x links", c.ByteHops, "noc"),
 		u.one("DRAM", "lines of 64 bytes", c.Lines, "dram"),
 		u.chipLeakage(c, e.Unit),
-		{Name: "near memory", Count: c.Near, Of: "operations", How: "no table has such a value"},
+		u.one("near memory", "operations", c.Near, "near"),
 	}
 	total := 0.0
 	for i := range e.Lines {

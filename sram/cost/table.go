@@ -74,6 +74,7 @@ var quantities = map[string][]string{
 	"transpose.energy": energyUnits, "transpose.time": timeUnits,
 	"host.energy": energyUnits, "host.time": timeUnits,
 	"dram.energy": energyUnits, "noc.energy": energyUnits,
+	"near.energy": energyUnits, // of an operation on elements near the memory
 	// Of a stack of DRAM: a row that is loaded or stored, an operation on a word,
 	// a comparison, a pair shifted out of a row, and a pair over a segment of each link.
 	"row.energy": energyUnits, "alu.energy": energyUnits, "logic.energy": energyUnits, "shift.energy": energyUnits,
