@@ -256,3 +256,28 @@ func mean(list []float64) float64 {
 	}
 	return sum / float64(n)
 }
+
+// Ratio is a published speedup of Gearbox over a rival.
+type Ratio struct {
+	Rival  string  `json:"rival"`
+	Of     string  `json:"of"`
+	Ratio  float64 `json:"ratio"`
+	Source string  `json:"source"`
+}
+
+// PublishedRatios returns the speedups that the paper prints, which nothing here
+// computes.
+func PublishedRatios() []Ratio {
+	return []Ratio{
+		{"P100, Gunrock", "mean of five applications and matrices", 15.73, "abstract"},
+		{"P100, Gunrock", "the greatest", 52, "abstract"},
+		{"SpaceA", "per area, mean", 58, "section 7.2"},
+		{"SpaceA", "per area, the greatest", 447, "section 7.2"},
+		{"ideal GPU", "per stack, mean", 7.94, "section 7.5"},
+		{"ideal GPU in the logic layer", "per stack, mean", 2.83, "section 7.5"},
+		{"Graphicionado", "per chip", 10.01, "table 5"},
+		{"Tesseract", "per stack", 27.08, "table 5"},
+		{"GraphP", "per stack", 21.99, "table 5"},
+		{"bank SIMD", "regular kernels, mean", 4.4, "figure 18, from Fulcrum"},
+	}
+}

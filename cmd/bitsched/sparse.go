@@ -47,6 +47,8 @@ func (a *app) sparseCommand() *cobra.Command {
 	cmd.AddCommand(
 		a.sparseVerifyCommand(),
 		a.sparsePaperCommand(),
+		a.sparseRivalsCommand(),
+		a.sparseCPUCommand(),
 		a.sparseKernelCommand(),
 		a.sparseRingCommand(),
 		a.sparseLowerCommand(),
@@ -267,7 +269,7 @@ func sparseError(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, sparse.ErrCheck):
-		return fmt.Errorf("%w: %w", errCheck, err)
+		return fmt.Errorf("%w: %s", errCheck, strings.TrimPrefix(err.Error(), sparse.ErrCheck.Error()+": "))
 	}
 	return fmt.Errorf("bitsched: %w", err)
 }

@@ -23,7 +23,6 @@ type sparseAppFlags struct {
 	variant  []string
 	typ      string
 	fidelity string
-	network  string
 	every    int
 	check    bool
 	threads  int
@@ -118,7 +117,6 @@ See bitsched sparse --help for what MATRIX may be, docs/sparse.md for the model.
 	fl.StringVar(&f.typ, "type", "f32", "`words` that are added: f32, or u32 modulo 2^32")
 	fl.StringVar(&f.fidelity, "fidelity", "pair", "`how` SPUs are executed: pair by pair, or instr by instr; the same cycles")
 	fl.IntVar(&f.every, "every", 64, "at fidelity pair, interpret one in so many `SPUs` too, and repeat one in so many sums; 0 for none")
-	f.network = "cycle"
 	fl.StringVar(&f.target, "target", "stack", "execute on the `stack`, or on sram: the chip of bitsched machine infinity-stream")
 	fl.IntVar(&f.coalesce, "coalesce", 8, "`pairs` of a packet of the SRAM chip, 1 to 8")
 	fl.BoolVar(&f.check, "check", true, "compare the result with plain loops")
@@ -143,7 +141,6 @@ type sparseRun struct {
 	Layers   int      `json:"layers"`
 	Seed     uint64   `json:"seed"`
 	Fidelity string   `json:"fidelity"`
-	Network  string   `json:"network"`
 	Readings []string `json:"readings"` // that are not the default
 	*sparse.Result
 	Explained  *cost.Table `json:"explained,omitempty"`
@@ -163,7 +160,7 @@ func (f *sparseAppFlags) config(cmd *cobra.Command) (sparse.Config, error) {
 	if err != nil {
 		return cfg, err
 	}
-	cfg = sparse.Config{Machine: mach, Type: sparse.Type(f.typ), Long: f.stack.longN, Seed: f.input.seed, Threads: n, Network: f.network, Check: f.check, Every: f.every, Buffer: f.stack.buffer}
+	cfg = sparse.Config{Machine: mach, Type: sparse.Type(f.typ), Long: f.stack.longN, Seed: f.input.seed, Threads: n, Check: f.check, Every: f.every, Buffer: f.stack.buffer}
 	switch {
 	case cfg.Type != sparse.F32 && cfg.Type != sparse.U32:
 		return cfg, usageError(cmd, "--type %q, expected f32 or u32", f.typ)
@@ -171,8 +168,6 @@ func (f *sparseAppFlags) config(cmd *cobra.Command) (sparse.Config, error) {
 		return cfg, usageError(cmd, "--every %d, expected 0 or more", f.every)
 	case f.stack.buffer < 0:
 		return cfg, usageError(cmd, "--buffer-rows %d, expected 0 or more", f.stack.buffer)
-	case f.network != "cycle" && f.network != "bound":
-		return cfg, usageError(cmd, "--network %q, expected cycle or bound", f.network)
 	case f.fidelity == "instr":
 		cfg.Instr = 1
 	case f.fidelity == "pair":
@@ -258,7 +253,7 @@ func (a *app) sparseApp(cmd *cobra.Command, app, text string, f *sparseAppFlags)
 		}
 		res.Energy = sparse.Price(res, table)
 		r := &sparseRun{Matrix: text, Format: info.Format, Machine: cfg.Machine.Name, Layers: cfg.Machine.Organisation.Layers, Seed: f.input.seed, Fidelity: f.fidelity,
-			Network: f.network, Readings: f.stack.readings, Result: res, Threads: cfg.Threads, Rate: float64(res.Nonzeros) / time.Since(began).Seconds()}
+			Readings: f.stack.readings, Result: res, Threads: cfg.Threads, Rate: float64(res.Nonzeros) / time.Since(began).Seconds()}
 		if f.cost.explain {
 			r.Explained = table
 		}
@@ -388,9 +383,6 @@ func (r *sparseRun) text() string {
 	}
 	s.gap()
 	s.add("time", "%s on the stack, %s, %s of accumulation", stackTime(r.Seconds), count(len(r.Result.Iterations), "iteration"), count(r.Rounds, "round"))
-	if r.Network == "bound" {
-		s.add("", "a lower bound: links have no queues")
-	}
 	if r.Stopped != "" {
 		s.add("", "stopped by %s: the iterations that were complete", r.Stopped)
 	}

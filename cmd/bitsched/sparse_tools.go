@@ -261,7 +261,7 @@ variant; if anything differs, the exit code is 1.`,
 	fl.IntVar(&f.every, "every", 64, "at fidelity pair, interpret one in so many `SPUs` too, and repeat one in so many sums; 0 for none")
 	fl.IntVar(&f.o.Iterations, "iterations", 3, "`iterations` of pagerank")
 	fl.IntVar(&f.o.Queries, "queries", 4, "`queries` of spknn and svm")
-	f.network, f.check = "cycle", true
+	f.check = true
 	f.stack.add(fl)
 	f.input.add(fl)
 	fl.IntVar(&f.threads, "threads", 0, "number of `threads`, 0 for all cores")

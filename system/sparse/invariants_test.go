@@ -321,3 +321,76 @@ func TestInfeasible(t *testing.T) {
 	require.ErrorIs(t, err, ErrInfeasible)
 	require.EqualError(t, err, "long entries need 832 bytes, the logic layer has 200")
 }
+
+// TestWays checks the hops of rings of both kinds: h, or the shorter of h and k-h.
+func TestWays(t *testing.T) {
+	for _, kind := range []string{"one", "both"} {
+		mach := Default()
+		mach.Readings.Ring = kind
+		r := &runner{m: mach, time: newTiming(mach), linkK: 1200000, spuK: 164000, threads: 1}
+		n := newNetwork(r)
+		for from := range 64 {
+			for to := range 64 {
+				h := (to - from + 64) % 64
+				want := h
+				if kind == "both" {
+					want = min(h, 64-h)
+				}
+				d, hops := n.way(from, to)
+				require.Equal(t, want, hops)
+				require.Equal(t, d == 1, hops != h || kind == "both" && h == 32 && from%2 == 1)
+			}
+		}
+		// Link cycles are whole ones: a pair is in the port when the SPU cycle has ended.
+		for c := int64(0); c < 1000; c++ {
+			require.GreaterOrEqual(t, r.link(c)*164, c*1200)
+			require.Less(t, (r.link(c)-1)*164, c*1200)
+			require.Equal(t, c, r.spuAfter(r.link(c)))
+		}
+	}
+}
+
+// TestTraffic holds rings under load to closed forms.
+func TestTraffic(t *testing.T) {
+	for _, c := range []struct {
+		pattern, ring string
+		hops, rate    float64
+		within        float64
+	}{
+		{"uniform", "one", 32, 2, .02}, {"uniform", "both", 1024. / 63, 128 * 63 / 1024., .03},
+		{"tornado", "one", 31, 64. / 31, .01}, {"neighbor", "both", 1, 64, .01}, {"bitcomp", "both", 16, 4, .01},
+	} {
+		mach := Default()
+		mach.Readings.Ring = c.ring
+		res, err := RingTraffic{Pattern: c.pattern, Pairs: 200000, Seed: 1}.Run(context.Background(), mach)
+		require.NoError(t, err)
+		require.InEpsilon(t, c.hops, res.MeanHops, .005, c.pattern)
+		require.InEpsilon(t, c.rate, res.Rate, c.within, c.pattern)
+	}
+}
+
+// TestChip executes on the SRAM chip: equal digests, every pair through the mesh, and
+// interpreted SPUs.
+func TestChip(t *testing.T) {
+	m, err := matrix.Generate("gen:rmat,scale=9,undirected", 2)
+	require.NoError(t, err)
+	for _, app := range []string{"pagerank", "bfs", "spmspv"} {
+		o := DefaultAppOptions()
+		o.Iterations = 2
+		if app == "bfs" {
+			o.Iterations = 0
+		}
+		cfg := config(small(1, 4, 3), "v3")
+		cfg.Type = U32
+		want, err := Run(context.Background(), app, m, o, cfg, nil)
+		require.NoError(t, err)
+		for _, coalesce := range []int{1, 8} {
+			res, err := RunChip(context.Background(), app, m, o, ChipConfig{Type: U32, Seed: 1, Check: true, Instr: 16, Coalesce: coalesce})
+			require.NoError(t, err, app)
+			require.Equal(t, want.Digest, res.Digest)
+			require.Equal(t, res.PairsIn, res.PairsOut)
+			require.NotZero(t, res.Packets)
+			require.True(t, res.Resident)
+		}
+	}
+}

@@ -56,8 +56,7 @@ type Config struct {
 	Deal     string // "": by the machine's reading
 	Seed     uint64
 	Threads  int
-	Instr    int    // each Instr-th SPU is also interpreted, and compared; 0: none
-	Network  string // cycle or bound
+	Instr    int // each Instr-th SPU is also interpreted, and compared; 0: none
 	Check    bool
 	Every    int // each Every-th output of an f32 sum is added again in the same order; 0: none
 	Buffer   int // rows of a dispatcher's buffer; 0: its subarrays

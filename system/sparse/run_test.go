@@ -14,7 +14,7 @@ func config(m *Machine, variant string) Config {
 	if err != nil {
 		panic(err)
 	}
-	return Config{Machine: m, Variant: v, Type: F32, Long: -1, Seed: 1, Threads: 1, Network: "cycle", Check: true, Every: 1, Instr: 1}
+	return Config{Machine: m, Variant: v, Type: F32, Long: -1, Seed: 1, Threads: 1, Check: true, Every: 1, Instr: 1}
 }
 
 func TestApps(t *testing.T) {
