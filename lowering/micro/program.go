@@ -183,3 +183,13 @@ func (p *Program) reg() (uop.Reg, error) {
 func (p *Program) arrayIndex(name string) int {
 	return slices.IndexFunc(p.graph.Arrays, func(a stream.Array) bool { return a.Name == name })
 }
+
+// Why says for each loop, in the order of the program, why its code is scalar, "" if it
+// is SIMD.
+func (p *Program) Why() []string {
+	list := make([]string, len(p.loops))
+	for i, l := range p.loops {
+		list[i] = l.why
+	}
+	return list
+}

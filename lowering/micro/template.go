@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bitsched/bitsched/tdfg/lattice"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tdfg/stream"
 	"github.com/bitsched/bitsched/tile/uop"
@@ -196,6 +197,8 @@ func (p *Program) scalarWhy(l *loopInfo) string {
 		t := p.streams[i]
 		s := t.s
 		switch {
+		case s.Array != "" && len(s.Index) > 1 && slices.ContainsFunc(s.Index[1:], func(x lattice.Expr) bool { return x.Coef(v) != 0 }):
+			return "elements of stream " + s.Name + " lie rows apart" // gathers would take longer
 		case s.Racy || s.Kind == stream.RMW && s.Old:
 			return "stream " + s.Name + " is atomic"
 		case s.Kind == stream.Reduce && s.Value != nil && s.Value.Uses(s.Name):
@@ -271,12 +274,32 @@ func (p *Program) apart(s, u *stream.Stream, v string) bool {
 	for d := range s.Index {
 		diff := s.Index[d].Sub(u.Index[d])
 		k, isConst := diff.Const()
-		if isConst && k != 0 && s.Index[d].Coef(v) == 0 && p.steady(s.Index[d].Symbols(), s) {
+		if s.Index[d].Coef(v) == 0 && u.Index[d].Coef(v) == 0 && p.steady(diff.Symbols(), s) && p.never(diff, s) {
 			return true // another row
 		}
 		same = same && isConst && k == 0
 	}
 	return same && p.moves(s, v)
+}
+
+// never reports whether an expression of loop variables around a stream is not 0, by
+// the bounds of their loops.
+func (p *Program) never(x lattice.Expr, s *stream.Stream) bool {
+	loops := p.graph.Loops(s)
+	least := func(x lattice.Expr) int64 {
+		for _, l := range slices.Backward(loops) {
+			if c := x.Coef(l.Var); c > 0 {
+				x = x.Subst(l.Var, l.Range.Lo)
+			} else if c < 0 && !l.Open {
+				x = x.Subst(l.Var, l.Range.Hi.Plus(-1))
+			}
+		}
+		if k, ok := x.Const(); ok {
+			return k
+		}
+		return 0
+	}
+	return least(x) > 0 || least(x.Scale(-1)) > 0
 }
 
 // invariant reports whether a load is the same in all iterations.

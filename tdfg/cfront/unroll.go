@@ -24,7 +24,7 @@ func unroll(k *kernel, body []stmt, outer *loop, copies int64) []stmt {
 			continue
 		}
 		trip, short := l.trip()
-		if outer == nil || !l.literal || !short || trip*copies > maxUnrolled {
+		if outer == nil || !l.literal || l.while != nil || !short || trip*copies > maxUnrolled {
 			around := outer
 			if !l.literal {
 				around = l
@@ -107,6 +107,9 @@ func (c *cloner) stmts(body []stmt) []stmt {
 		case *assign:
 			a := *s
 			a.target, a.value, a.guard = c.expr(s.target), c.expr(s.value), c.expr(s.guard)
+			if s.result != nil {
+				a.result = c.variable(s.result)
+			}
 			out[i] = &a
 		case *loop:
 			l := *s
@@ -118,6 +121,10 @@ func (c *cloner) stmts(body []stmt) []stmt {
 				}
 			}
 			l.v = c.fresh(s.v, s.v.scope)
+			l.from, l.to, l.guard = c.expr(s.from), c.expr(s.to), c.expr(s.guard)
+			if s.while != nil {
+				l.while = c.variable(s.while)
+			}
 			l.body = c.stmts(s.body)
 			out[i] = &l
 		}

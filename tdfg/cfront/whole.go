@@ -1145,6 +1145,16 @@ func wholeGraph(k *kernel) (*stream.Graph, error) {
 		e.scope[v] = v.kind == localVar
 	}
 	narrowScopes(k)
+	walkStmts(k.body, nil, func(s stmt, _ []*loop) {
+		if l, ok := s.(*loop); ok && l.from != nil && l.from.kind == constExpr && l.to.kind == constExpr && l.parallel == nil {
+			l.lo, l.hi = lattice.Const(scalar.ToInt(l.from.typ, l.from.value)), lattice.Const(scalar.ToInt(l.to.typ, l.to.value))
+			l.from, l.to, l.literal = nil, nil, true
+		}
+	})
+	k.body = unroll(k, k.body, nil, 1)
+	for _, v := range k.vars { // copies too
+		e.scope[v] = v.kind == localVar
+	}
 	st := &streamer{
 		e: e, env: map[*variable]*stream.Expr{}, taken: maps.Clone(k.taken), inits: map[*variable]string{}, whole: true, cache: map[string]*stream.Expr{},
 		g: &stream.Graph{Name: k.name},
