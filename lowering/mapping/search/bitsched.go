@@ -24,19 +24,23 @@ func (bitsched) Search(ctx context.Context, q *mapping.Problem, o Options) (*Res
 	first := o
 	if small {
 		first.Evals = max(4, o.evals()/5) // something to cut the tree with
+	} else {
+		first.Evals = max(4, o.evals()*3/5) // the rest goes on from the best of all
 	}
 	res, err := chains(ctx, q, first, 4, func(r *run, i int) {
 		d := &descent{run: r, v: newMoves(q)}
 		d.search(i)
 	})
-	if err != nil || !small || res.Proved || res.Stopped {
+	if err != nil || res.Proved || res.Stopped {
 		return res, err
 	}
 	r := newRun(ctx, q, o, o.evals()-res.Evaluations, 0)
-	r.res = *res
-	r.res.Proved = r.empty(v, min(maxNodes, maxNodes/defaultEvals*o.evals()))
+	r.res, r.base = *res, res.Refused
+	if small {
+		r.res.Proved = r.empty(v, min(maxNodes, maxNodes/defaultEvals*o.evals()))
+	}
 	if !r.res.Proved && r.left > 0 && ctx.Err() == nil {
-		// Too large after all: what is left goes to descents from the best.
+		// Too large: what is left goes to descents from the best.
 		d := &descent{run: r, v: v}
 		d.from(r.res.Mapping, r.res.Score)
 	}

@@ -87,6 +87,7 @@ type run struct {
 	o    Options
 	res  Result
 	left int64
+	base int64 // refused before
 	cost mapping.Cost
 	rng  *rand.Rand
 }
@@ -129,7 +130,7 @@ func (r *run) price(m *mapping.Mapping) int64 {
 // over reports whether evaluations or time are used up. What is refused counts a
 // little, so that a search without legal neighbours ends.
 func (r *run) over() bool {
-	if r.left <= 0 || r.res.Refused > 200*(r.o.evals()+100) {
+	if r.left <= 0 || r.res.Refused-r.base > 200*(r.o.evals()+100) {
 		return true
 	}
 	if (r.res.Evaluations+r.res.Refused)%256 == 0 && r.ctx.Err() != nil {

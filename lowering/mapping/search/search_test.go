@@ -26,7 +26,7 @@ func TestRace(t *testing.T) {
 		t.Skip("a race of all optimisers")
 	}
 	for _, p := range []string{"logic-sram", "logic-dram", "mvm-reram", "pnm-hbm"} {
-		for _, w := range []string{"table4/C0", "table4/C1", "table4/C2", "table4/C3", "table4/C4", "table4/C5", "table4/C10", "table4/G2"} {
+		for _, w := range []string{"table4/C1", "table4/C3", "table4/C10", "table4/G2"} {
 			q := problem(t, w, p)
 			b := q.LowerBound()
 			for _, o := range Optimizers() {

@@ -194,12 +194,20 @@ func (t *Template) Apply(q *mapping.Problem) (*mapping.Mapping, error) {
 			b := &filler{q: q, v: newMoves(q), m: m}
 			q.Complete(&b.m)
 			t.build(b)
-			if !q.Repair(&b.m, 200) || q.Cost(&b.m, &c) != mapping.Legal {
-				continue
-			}
-			if best == nil || c.Cycles < least {
+			// The rule says where and not when: the best order and flags are given to it, with
+			// all operands kept in the buffer or all passing it by to begin with.
+			for _, keep := range []bool{true, false} {
 				x := b.m
-				best, least = &x, c.Cycles
+				x.Keep = [3]bool{keep, keep, keep}
+				if !q.Repair(&x, 200) || q.Cost(&x, &c) != mapping.Legal {
+					continue
+				}
+				r := newRun(context.Background(), q, Options{}, 1<<20, 0)
+				d := &descent{run: r, v: b.v}
+				y, s := d.polish(x, c.Cycles)
+				if best == nil || s < least {
+					best, least = &y, s
+				}
 			}
 		}
 	}
