@@ -394,3 +394,54 @@ func TestChip(t *testing.T) {
 		}
 	}
 }
+
+// TestLine compares a line with its definition: a slot for each cycle at the
+// dispatcher, taken by the farthest SPU whose pair is in its port in time; and a
+// dispatcher with places for some pairs only never has more.
+func TestLine(t *testing.T) {
+	const pairs = 4
+	mach := small(1, 1, pairs)
+	r := newRunnerOn(context.Background(), &Placement{Matrix: &matrix.Matrix{Rows: pairs, Cols: pairs}, RowFirst: []uint32{0, 1, 2, 3, 4}, ColFirst: []uint32{0, 1, 2, 3, 4}, Base: make([]int64, 5), OffBase: make([]int64, 5)},
+		Semiring{}, Config{Machine: mach, Threads: 1})
+	n := r.net
+	for _, room := range []int32{1 << 20, 9} {
+		n.cap = room
+		n.reset()
+		st := &n.stations[0]
+		st.direct, st.store.reserved, st.port = fifo{}, 0, 0
+		left := [pairs]int{20, 20, 3, 7}
+		send := func(s int, free int64) bool {
+			u := &r.spus[s]
+			if left[s] == 0 {
+				return false
+			}
+			left[s]--
+			u.cycles = max(u.cycles, free) + 1
+			u.ready, u.class, u.state = r.link(u.cycles), toBank, stPending
+			return true
+		}
+		var ready [pairs]int64
+		for s := range pairs {
+			r.spus[s] = spu{}
+			send(s, 0)
+			st.port |= 1 << s
+			ready[s] = r.spus[s].ready
+		}
+		n.lines(0, 0, 4096, send)
+		seen := map[int64]bool{}
+		for k := range st.direct.size {
+			f := st.direct.buf[(st.direct.head+k)%len(st.direct.buf)]
+			require.False(t, seen[f.ready], "two pairs in slot %d", f.ready)
+			seen[f.ready] = true
+			if k == 0 { // the first slot that any of the ports reaches
+				first := ready[0] + 1
+				for s := range pairs {
+					first = min(first, ready[s]+int64(s)+1)
+				}
+				require.Equal(t, first, f.ready)
+			}
+		}
+		require.Equal(t, min(50, int(room)), st.direct.size)
+		require.Equal(t, room < 50, n.raised[0])
+	}
+}
