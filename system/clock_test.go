@@ -231,6 +231,18 @@ func TestTransferCounts(t *testing.T) {
 	}
 }
 
+// TestLastPackets: packets of an early shift may arrive after those of a later one.
+func TestLastPackets(t *testing.T) {
+	x := newCounted(t, fourBanks(t))
+	x.do(lowering.Command{Kind: lowering.ShiftInter, Whole: true, Tiles: pattern(t, "8:1:4"), Rows: 32, TileDist: 4, Copies: 1, TileStride: 1})
+	last := x.arrive
+	require.EqualValues(t, 45+2+10+2, last)
+	x.do(lowering.Command{Kind: lowering.ShiftInter, Bitlines: pattern(t, "0:1:8"), Tiles: lowering.One(0), Rows: 8, TileDist: 4, Copies: 1, TileStride: 1})
+	require.Equal(t, last, x.arrive)
+	x.do(lowering.Command{Kind: lowering.Sync})
+	require.Equal(t, last+37, x.now())
+}
+
 // TestSlowNetwork gives links of 8 bytes: a packet is 9 flits, one more than a buffer
 // has by default, and a multicast must fit into one.
 func TestSlowNetwork(t *testing.T) {

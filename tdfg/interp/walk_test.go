@@ -21,6 +21,7 @@ func TestWalk(t *testing.T) {
 		"loads":      "for i in [0,N) {\nload a: A[i]\nload b: B[a]\nstore o: O[i] = add(a, b)\n}",
 		"backward":   "for i in [0,N) step -1 {\nload a: A[i]\nrmw b: B[a] = add(@, a)\n}",
 		"stride":     "for i in [1,N) step -3 {\nload a: A[i]\nstore o: O[i] = neg(a)\n}\nfor j in [0,N) step 2 {\nload c: B[N-1-j]\nstore q: O[j] = c\n}",
+		"outer":      "for i in [0,N) step -2 {\nload a: A[i]\nfor j in [0,i) step 3 {\nrmw o: O[j] = add(@, a)\n}\n}\nfor i in [1,N) step 3 {\nfor j in [0,2) {\nrmw q: B[i] = sub(@, k)\n}\n}",
 		"triangle":   "for i in [0,N) {\nload a: A[i]\nfor j in [a,N) {\nload b: B[j]\nrmw o: O[i] = max(@, b)\n}\n}",
 		"condition":  "for i in [0,N) {\nload a: A[i]\nload b: B[i] if lt(a, int32(4))\nstore o: O[b] = a if gt(b, int32(2))\n}",
 		"reductions": "for i in [0,N) {\nfor j in [0,i) {\nload a: A[j]\nreduce s: B[j] over j from int32(3) = add(s, mul(@, a))\nreduce m: A[j] over i from int32(-9) = max(m, @)\n}\nstore o: O[i] = s\n}",
