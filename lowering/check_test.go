@@ -10,6 +10,8 @@ import (
 
 	"github.com/bitsched/bitsched/internal/tdfgtest"
 	"github.com/bitsched/bitsched/lowering/arith"
+	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/lattice"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
@@ -105,4 +107,22 @@ func TestCheck(t *testing.T) {
 	for _, what := range []string{"operand", "source", "outside", "left out", "tile", "row", "copies", "barriers"} {
 		require.Greater(t, changed[what], 10, what)
 	}
+}
+
+// TestStoreWhileLive has an array that is written as a whole while another output still
+// needs what it had.
+func TestStoreWhileLive(t *testing.T) {
+	array := func(name string) *tdfg.Array {
+		return &tdfg.Array{Name: name, Type: scalar.Int8, Size: []lattice.Expr{lattice.Const(64)}, Axes: []int{0}}
+	}
+	s := tdfg.Scope{Dims: 1, Space: lattice.NewSpace(), Arrays: []*tdfg.Array{array("A"), array("B")}}
+	b := tdfg.NewBuilder("g", s)
+	a := b.Tensor(0, s.ArrayRect(0))
+	b.Store(b.Compute(scalar.Neg, a), 0)
+	b.Store(b.Compute(scalar.Abs, a), 1)
+	g, err := b.Finish()
+	require.NoError(t, err)
+	p, err := NewPlan(context.Background(), g, Target{Tech: "neural-cache", Rows: 256, Programs: arith.NewStore("")}, []int{0, 8}, nil)
+	require.NoError(t, err)
+	require.NoError(t, p.Check())
 }
