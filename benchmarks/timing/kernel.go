@@ -342,15 +342,7 @@ func (t *stream) chase() func() {
 	next := make([][]uint32, chains)
 	at := make([]uint32, chains)
 	for q := range next {
-		nx := make([]uint32, n)
-		for i := range nx {
-			nx[i] = uint32(i)
-		}
-		for i := n - 1; i >= 1; i-- {
-			j := t.rnd() % i
-			nx[i], nx[j] = nx[j], nx[i]
-		}
-		next[q] = nx
+		next[q] = t.cycle(n)
 	}
 	return func() {
 		b := &body{t, kernelPC}
@@ -363,6 +355,19 @@ func (t *stream) chase() func() {
 		}
 		b.branch(1, true)
 	}
+}
+
+// cycle is a permutation of n lines that is a single cycle.
+func (t *stream) cycle(n uint64) []uint32 {
+	next := make([]uint32, n)
+	for i := range next {
+		next[i] = uint32(i)
+	}
+	for i := n - 1; i >= 1; i-- {
+		j := t.rnd() % i
+		next[i], next[j] = next[j], next[i]
+	}
+	return next
 }
 
 // bsearch looks random keys up in a sorted array.

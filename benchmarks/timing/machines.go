@@ -52,7 +52,7 @@ func Champsim(name, memory, prefetch string, lat int) (*machine.Spec, error) {
 			L2:        mem.CacheSpec{ArraySpec: mem.ArraySpec{Bytes: 256 << 10, Ways: 16, Policy: mem.LRU}, Latency: 16, MSHRs: 32},
 			HitReturn: 1, MissReturn: 2, Release: 1,
 		},
-		Home:   mem.HomeSpec{ArraySpec: mem.ArraySpec{Bytes: 8 << 20, Ways: 16, Policy: mem.LRU}, Latency: 20, Return: 1, MissReturn: 2, MSHRs: 128, Period: 1},
+		Home:   mem.HomeSpec{ArraySpec: mem.ArraySpec{Bytes: 8 << 20, Ways: 16, Policy: mem.LRU}, Latency: 20, Return: 1, MissReturn: 2, MSHRs: 128, Lookups: 1},
 		Memory: machine.Memory{Controllers: []int{0}, Interleave: 1},
 	}
 	switch name {

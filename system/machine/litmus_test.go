@@ -120,20 +120,20 @@ func tso(threads [][]step) map[string]bool {
 	return results
 }
 
-func litmusSpec(rng *rand.Rand) *Spec {
-	s := Base()
+func litmusSpec(t *testing.T, rng *rand.Rand) *Spec {
+	s := described(t, "nsc", "ooo8")
 	s.Cores, s.Banks, s.Mesh, s.TLB = 4, 2, nil, nil
 	s.Memory = Memory{Fixed: &mem.FixedSpec{Latency: 40, Bus: 4}, Controllers: []int{0}, Interleave: 1}
 	switch rng.IntN(4) {
 	case 0:
-		s.Core = OOO4()
+		s.Core = described(t, "nsc", "ooo4").Core
 	case 1:
-		s.Core = IO4()
+		s.Core = described(t, "nsc", "io4").Core
 	case 2:
 		s.Core.StoreBuffer = 16 // stores leave the queue when they commit
 	}
-	if rng.IntN(3) == 0 {
-		s.Core.StoresInFlight = 1
+	if rng.IntN(3) != 0 {
+		s.Core.StoresInFlight = 8
 	}
 	s.Private.L1.Bytes, s.Private.L1.Ways = 4*mem.LineBytes, 2
 	s.Private.L2.Bytes, s.Private.L2.Ways = 16*mem.LineBytes, 4
@@ -145,7 +145,7 @@ func litmusSpec(rng *rand.Rand) *Spec {
 // the lines somewhere.
 func runLitmus(t *testing.T, threads [][]step, seed uint64) string {
 	rng := rand.New(rand.NewPCG(seed, 7))
-	spec := litmusSpec(rng)
+	spec := litmusSpec(t, rng)
 	m, err := build(spec, func(*mem.Message) event.Time { return event.Time(rng.IntN(1 + rng.IntN(80))) })
 	require.NoError(t, err)
 	address := func(at int) uint64 { return 0x10000 + uint64(at)*0x1000 }

@@ -96,9 +96,8 @@ type Machine struct {
 	Network *mem.NetworkCounters
 	Mesh    *noc.Network // nil without one
 
-	spec   *Spec
-	direct *mem.Direct
-	err    error
+	spec *Spec
+	err  error
 }
 
 // New builds a machine with empty caches and a memory of zeros.

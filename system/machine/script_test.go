@@ -2,7 +2,11 @@ package machine
 
 import (
 	"encoding/binary"
+	"testing"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/bitsched/bitsched/tile"
 	"github.com/bitsched/bitsched/tile/uop"
 )
 
@@ -68,4 +72,14 @@ func (s *script) Resolve(old []byte) error {
 		s.then(old, s)
 	}
 	return nil
+}
+
+// described is the machine of a description with one of its cores.
+func described(t testing.TB, name, core string) *Spec {
+	m, err := tile.LoadMachine(name)
+	require.NoError(t, err)
+	m.Core = core
+	s, err := Of(m)
+	require.NoError(t, err)
+	return s
 }

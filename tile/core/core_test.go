@@ -257,15 +257,16 @@ func TestPredictors(t *testing.T) {
 			require.Less(t, wrong, 40, "%s, %s", name, text)
 		}
 	}
-	// Only the perceptron sees as far as 30 branches back.
-	p := newPerceptron()
-	wrong := 0
-	for i := range 20_000 {
-		if way := i%30 == 29; p.Predict(100, way) != way && i >= 10_000 {
-			wrong++
+	// Long histories see as far as 30 branches back.
+	for _, p := range []Predictor{newPerceptron(), newTage()} {
+		wrong := 0
+		for i := range 20_000 {
+			if way := i%30 == 29; p.Predict(100, way) != way && i >= 10_000 {
+				wrong++
+			}
 		}
+		require.Less(t, wrong, 30)
 	}
-	require.Less(t, wrong, 30)
 }
 
 // TestForwarding: a load sees the stores before it in the program, wherever they are.

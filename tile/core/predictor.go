@@ -16,6 +16,7 @@ type Predictor interface {
 // Predictors are those that a core may have.
 var Predictors = map[string]func() Predictor{
 	"hashed-perceptron": func() Predictor { return newPerceptron() },
+	"tage":              func() Predictor { return newTage() },
 	"gshare":            func() Predictor { return &gshare{table: make([]uint8, 1<<14)} },
 	"perfect":           func() Predictor { return perfect{} },
 }

@@ -20,7 +20,7 @@ type HomeSpec struct {
 	Return     int `yaml:"return_cycles" json:"return_cycles"`   // from an answer to the core
 	MissReturn int `yaml:"miss_return" json:"miss_return"`       // the same of a line that came from memory
 	MSHRs      int `yaml:"mshrs" json:"mshrs"`                   // lines asked from memory
-	Period     int `yaml:"period_cycles" json:"period_cycles"`   // from a look-up to the next; 0: any number at once
+	Lookups    int `yaml:"lookups" json:"lookups"`               // that begin in a cycle at most; 0: no limit
 }
 
 // Validate refuses what cannot be built.
@@ -33,7 +33,7 @@ func (s *HomeSpec) Validate() error {
 		value, most int
 		least       int
 	}{{"latency_cycles", s.Latency, 10_000, 0}, {"return_cycles", s.Return, 10_000, 0}, {"miss_return", s.MissReturn, 10_000, 0},
-		{"mshrs", s.MSHRs, 1 << 16, 1}, {"period_cycles", s.Period, 1000, 0}} {
+		{"mshrs", s.MSHRs, 1 << 16, 1}, {"lookups", s.Lookups, 64, 0}} {
 		if p.value < p.least || p.value > p.most {
 			return fmt.Errorf("mem: L3 bank with %s of %d, expected %d to %d", p.name, p.value, p.least, p.most)
 		}
@@ -158,8 +158,12 @@ func (h *Home) send(delay int, m *Message) {
 func (h *Home) Receive(now event.Time, m *Message) {
 	switch m.Kind {
 	case MsgGetS, MsgGetM, MsgPut:
-		at := max(now, h.next)
-		h.next = at + event.Time(h.spec.Period)
+		at := now
+		if k := event.Time(h.spec.Lookups); k > 0 {
+			h.next = max(h.next, now*k)
+			at = h.next / k
+			h.next++
+		}
 		h.engine.At(at+event.Time(h.spec.Latency), h.lookup, h.keep(m))
 	case MsgUnblock, MsgCopyBack:
 		e := h.entry(m.Line)

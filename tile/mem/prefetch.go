@@ -14,10 +14,20 @@ type Prefetcher interface {
 }
 
 // Prefetchers are those that a cache may have.
-var Prefetchers = map[string]func() Prefetcher{
-	"ip_stride": func() Prefetcher { return &ipStride{} },
-	"stride":    func() Prefetcher { return newStride(DefaultStride()) },
-	"bingo":     func() Prefetcher { return newBingo(DefaultBingo()) },
+var Prefetchers = map[string]func(s *CacheSpec) Prefetcher{
+	"ip_stride": func(*CacheSpec) Prefetcher { return &ipStride{} },
+	"stride": func(s *CacheSpec) Prefetcher {
+		if s.Stride == nil {
+			return newStride(DefaultStride())
+		}
+		return newStride(*s.Stride)
+	},
+	"bingo": func(s *CacheSpec) Prefetcher {
+		if s.Bingo == nil {
+			return newBingo(DefaultBingo())
+		}
+		return newBingo(*s.Bingo)
+	},
 }
 
 func prefetcherNames() string { return strings.Join(slices.Sorted(maps.Keys(Prefetchers)), ", ") }

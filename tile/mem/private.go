@@ -28,7 +28,9 @@ type CacheSpec struct {
 	// the prefetcher come after those of the core, from a queue. 0: no limit.
 	Lookups int `yaml:"lookups,omitempty" json:"lookups,omitempty"`
 	// Prefetcher is the name of one of Prefetchers, or empty.
-	Prefetcher string `yaml:"prefetcher,omitempty" json:"prefetcher,omitempty"`
+	Prefetcher string      `yaml:"prefetcher,omitempty" json:"prefetcher,omitempty"`
+	Bingo      *BingoSpec  `yaml:"bingo,omitempty" json:"bingo,omitempty"`   // nil: DefaultBingo
+	Stride     *StrideSpec `yaml:"stride,omitempty" json:"stride,omitempty"` // nil: DefaultStride
 }
 
 // Validate refuses what cannot be built.
@@ -187,10 +189,10 @@ func NewPrivate(e *event.Engine, spec *PrivateSpec, protocol *Protocol, core int
 	p := &Private{engine: e, spec: spec, protocol: protocol, net: net, home: home, self: Place{Core, int16(core)}, client: client, fail: fail,
 		l1: newArray(spec.L1.ArraySpec, 1, 1, seed), l2: newArray(spec.L2.ArraySpec, 1, 1, seed+1)}
 	if f := Prefetchers[spec.L1.Prefetcher]; f != nil {
-		p.prefetch1 = f()
+		p.prefetch1 = f(&spec.L1)
 	}
 	if f := Prefetchers[spec.L2.Prefetcher]; f != nil {
-		p.prefetch2 = f()
+		p.prefetch2 = f(&spec.L2)
 	}
 	p.lookup = e.Handle(func(now event.Time, line uint64) { p.below(now, line) })
 	p.ports = ports{width: spec.L1.Lookups, depth: spec.L1.Latency}

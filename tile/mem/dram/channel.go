@@ -142,9 +142,10 @@ func (c *Channel) Accepts(isWrite bool) bool {
 	return len(c.reads) < c.spec.ReadQueue
 }
 
-// Pending tells whether something was accepted that is not finished.
+// Pending tells whether something is left to do but refreshes. Writes that stay in
+// the buffer until there are more of them are not.
 func (c *Channel) Pending() bool {
-	return len(c.reads) > 0 || len(c.writes) > 0 || c.queued > 0 || c.results.n > 0
+	return len(c.reads) > 0 || c.queued > 0 || c.results.n > 0 || c.mayDrain()
 }
 
 // Add gives the channel a line of its own before the Tick of the clock. A queue
