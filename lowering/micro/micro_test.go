@@ -223,6 +223,7 @@ void work(int n, int m, const int A[n], int B[n], float F[n], int H[16], double 
 			H[A[i] & 15] += B[i];
 			int at = __atomic_fetch_add(&S[2], 1, __ATOMIC_RELAXED);
 			Q[at] = i;
+			__sync_fetch_and_sub(&H[i & 1], 2 * i + 1);
 			int64_t x = B[i];
 			inf_fetch_min(&S[0], x);
 			if (i % 3 == 0)

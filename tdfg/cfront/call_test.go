@@ -64,6 +64,15 @@ void k(int N, float A[N], float B[N], float C[N])
 		scale(N, B, 2);
 	}
 }
+`}, {n: 40, source: `#include "bitsched.h"
+static int at(const int *A, int i) { int x = A[i]; return x * 2; }
+void k(int N, const int A[N], int B[N])
+{
+	inf_array(A, N); inf_array(B, N);
+#pragma bitsched region
+	for (int i = 0; i < N; i++)
+		B[i] = A[i] >= 0 && A[i] < N ? at(A, A[i]) : -1;
+}
 `}}, "-ffp-contract=off")
 	for _, n := range programs[0].Regions()[0].Graph.Nodes {
 		require.Nil(t, n.Stream, "calls of the first kernel are tensors")

@@ -49,6 +49,7 @@ func TestConditionsOnIndices(t *testing.T) {
 		"for (int i = N - 1; i >= 0; i--) B[i] = 2 * i < 9 ? A[i] : -A[i];",
 		"for (int i = 0; i < N; i++) F[i] = i <= 2 ? 0.5f : F[i] * F[i];",
 		"for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) C[i][j] = i == 2 ? A[j] : j == 3 ? B[i] : D[i][j];",
+		"for (int i = 0; i < N; i++) B[i] = 5 - i > 2 ? A[i] : N - i <= 3 ? 7 : B[i];",
 		"for (int i = 0; i < N; i++) B[i] = i > N ? 1 : i < 0 ? 2 : A[i];",
 	} {
 		list = append(list, compiled{source: cutHead + "\t" + body + "\n}\n", n: 16})
