@@ -12,6 +12,7 @@ import (
 const (
 	adderBudget     = 1 << 24
 	adderBudgetGate = 1 << 10
+	maxWordNodes    = 1 << 22 // words times nodes
 )
 
 // wordComparer compares two circuits word by word by algebra, see algebra.
@@ -48,6 +49,14 @@ func (w *wordComparer) compare(ctx context.Context, mapped bool) (pattern []bool
 		}
 	}
 	n := w.a.NumOutputs()
+	// Each word looks at the whole graph.
+	words := 0
+	for from := 0; from < n; from = wordEnd(w.a, from) {
+		words++
+	}
+	if words*len(g.nodes) > maxWordNodes {
+		return nil, false, nil
+	}
 	for from := 0; from < n; {
 		to := wordEnd(w.a, from)
 		var x, y []Lit

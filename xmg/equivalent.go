@@ -118,7 +118,7 @@ func decide(ctx context.Context, a, b *Graph, opt EquivalenceOptions, words *wor
 		opt.effort = defaultEffort
 	}
 	m := newMiter(a, b)
-	if len(m.open) < leastWord || opt.Work > 0 {
+	if len(m.open) < leastWord || opt.Work > 0 || len(m.g.nodes) > mostAlgebra {
 		words = nil
 	}
 	stopped := func(err error) (Equivalence, error) {
@@ -127,7 +127,7 @@ func decide(ctx context.Context, a, b *Graph, opt EquivalenceOptions, words *wor
 	for limit := int64(firstConflicts); len(m.open) > 0; limit *= conflictsGrowth {
 		// The algebra takes a while only where it gets somewhere: before the first
 		// sweep of circuits as they are, after it of mapped ones.
-		if mapped := limit > firstConflicts; words != nil && limit <= firstConflicts*conflictsGrowth && !(mapped && len(m.g.nodes) > mostMapped) {
+		if mapped := limit > firstConflicts; words != nil && limit <= firstConflicts*conflictsGrowth {
 			if !mapped {
 				m.guess(a, b)
 			}
@@ -162,11 +162,11 @@ func decide(ctx context.Context, a, b *Graph, opt EquivalenceOptions, words *wor
 	return m.answer(Equal), nil
 }
 
-// leastWord is how many outputs must be open for the algebra, and mostMapped how many
-// nodes there may be for it to map them.
+// leastWord is how many outputs must be open for the algebra, and mostAlgebra how many
+// nodes there may be.
 const (
-	leastWord  = 6
-	mostMapped = 1 << 18
+	leastWord   = 6
+	mostAlgebra = 1 << 18
 )
 
 // guess looks for a difference among random patterns, so that the algebra is not asked
