@@ -417,7 +417,8 @@ func TestLine(t *testing.T) {
 			}
 			left[s]--
 			u.cycles = max(u.cycles, free) + 1
-			u.ready, u.class, u.state = r.link(u.cycles), toBank, stPending
+			// All reach the line in time for the same slot.
+			u.ready, u.class, u.state = r.link(u.cycles)-int64(s), toBank, stPending
 			return true
 		}
 		var ready [pairs]int64
