@@ -38,6 +38,9 @@ func readImports() map[string][]string {
 			continue
 		}
 		pkg, imports, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if _, twice := table[pkg]; twice {
+			panic("testdata/imports.txt has package " + pkg + " twice")
+		}
 		table[pkg] = strings.Fields(imports)
 	}
 	return table

@@ -17,10 +17,11 @@ import (
 // packageNames are in front of the messages of packages, which tells who wrote
 // them to a reader of the code and nothing to one of the command.
 var packageNames = []string{
-	"arith", "benchmarks", "cfront", "cost", "dnn", "egraph", "event", "exact4", "gen", "interp", "kernels",
-	"lattice", "lowering", "mapping", "mapstudy", "masim", "matrix", "micro", "memory", "netlist", "noc", "plan", "platform",
-	"reproduce", "results", "sat", "scalar", "search", "softfloat", "sparse", "sram", "stream", "sweep", "system",
-	"tdfg", "tdfgtest", "tensor", "tile", "timing", "uop", "workload", "xmg",
+	"arith", "benchmarks", "cfront", "cost", "dnn", "egraph", "event", "exact4", "gearbox", "gen", "interp",
+	"kernels", "lattice", "lowering", "mapping", "mapstudy", "masim", "matrix", "memory", "micro", "netlist", "noc",
+	"onnx", "plan", "platform", "reference", "reproduce", "results", "sat", "scalar", "search", "softfloat",
+	"sparse", "sram", "stream", "sweep", "system", "tdfg", "tdfgtest", "tensor", "tile", "timing", "uop",
+	"workload", "xmg",
 }
 
 // packagePrefix finds them by their form, one word and a colon, and by the list,
