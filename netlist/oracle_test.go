@@ -23,15 +23,6 @@ func abcPath(t *testing.T) string {
 	return ""
 }
 
-// yosysPath finds Yosys. Debian has it in the package yosys.
-func yosysPath(t *testing.T) string {
-	path, err := exec.LookPath("yosys")
-	if err != nil {
-		t.Skip("no Yosys: install yosys for this test")
-	}
-	return path
-}
-
 // abcAgrees has ABC decide that two files are the same circuit, ports matched by
 // position.
 func abcAgrees(t *testing.T, abc, fileA, fileB string) {

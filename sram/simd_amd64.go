@@ -20,6 +20,8 @@ var simdOnes = func() (r [groupWords]uint64) {
 // kind: 0xff in byte 0 for a, in byte 1 for b, in byte 2 for a&b.
 var neuralTerms = [4]uint32{ncAnd: 0xff0000, ncOr: 0xffffff, ncXor: 0x00ffff, ncMove: 0x0000ff}
 
+var _ = [...]any{&simdMasks, &simdOnes, &neuralTerms} // read by the assembly
+
 //go:noescape
 func execLargeAVX512(ops *microOp, n int, rows *[groupWords]uint64)
 

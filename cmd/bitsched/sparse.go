@@ -188,12 +188,10 @@ type sparseStack struct {
 	machine  string
 	layers   int
 	vaults   int
-	banks    int
 	long     float64
 	longN    int
 	place    string
 	readings []string
-	spuMHz   float64
 	buffer   int
 }
 

@@ -236,7 +236,7 @@ func deref(v *thing) any {
 	}
 	// A text such as 007 stays as it is written; go-yaml makes it a number first.
 	text := func(s string) string {
-		if strings.ContainsAny(s, "0123456789") && strings.Trim(s, "+-._xobeE0123456789abcdefABCDEF") == "" {
+		if strings.ContainsAny(s, "0123456789") && strings.Trim(s, "+-._xo0123456789abcdefABCDEF") == "" {
 			return "number"
 		}
 		return s

@@ -258,16 +258,15 @@ func (q *Problem) unitBounds() int { return 0 }
 // macTable has the programs of an array: a product, sums of each width, and their
 // cycles.
 type macTable struct {
-	mul      *arith.Program
-	add      [65]*arith.Program
-	mulTime  timing
-	addTime  [65]timing
-	width    int // of a product
-	signed   bool
-	usable   int
-	scratch  int // rows beside the accumulator while it works, at least
-	tech     *sram.Technology
-	throttle int64 // cycles of units of the first level times this / 1000
+	mul     *arith.Program
+	add     [65]*arith.Program
+	mulTime timing
+	addTime [65]timing
+	width   int // of a product
+	signed  bool
+	usable  int
+	scratch int // rows beside the accumulator while it works, at least
+	tech    *sram.Technology
 }
 
 // timing is what a program takes: cycles if nothing holds it up, and activations.

@@ -128,7 +128,6 @@ type job struct {
 	o   AppOptions
 	m   *matrix.Matrix
 	res *Result
-	err error
 }
 
 // Run executes an application on a matrix. If the context ends, the iterations that

@@ -147,13 +147,10 @@ type network struct {
 	moved    []bool
 	idle     []int64
 
-	lineHops, ringHops, tsvHops int64
-	tsvPairs                    int64
-	lineH                       []int64 // by layer, then tsv by column
-	tsvH                        []int64
-	vaultDone                   []int64 // in units of 1/1000 link cycles
-	vaultLast                   []int64
-	merged                      []arrival
+	lineH     []int64 // by layer, then tsv by column
+	tsvH      []int64
+	vaultDone []int64 // in units of 1/1000 link cycles
+	merged    []arrival
 }
 
 func newNetwork(r *runner) *network {

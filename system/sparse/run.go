@@ -175,7 +175,6 @@ type runner struct {
 	log      *sourceLog
 	shadow   *shadow
 	counters Counters
-	pairSum  Pairs
 	iters    []Iteration
 	it       *Iteration
 	linkK    int64 // kHz

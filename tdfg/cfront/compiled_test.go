@@ -24,7 +24,6 @@ import (
 type compiled struct {
 	source string
 	n      int64
-	args   string // in front of the arrays, N by default
 	fill   func(r *rand.Rand, t scalar.Type) scalar.Value
 }
 

@@ -270,7 +270,7 @@ func (n *Network) checkNode(x *Node) string {
 func (f *fileNest) operator(name string, bits Bits) (o *Operator, field, msg string) {
 	o = &Operator{Name: name, Kind: cmp.Or(f.Kind, "nest")}
 	for _, l := range f.Loops {
-		o.Loops = append(o.Loops, Loop{l.Name, l.Extent})
+		o.Loops = append(o.Loops, Loop(l))
 	}
 	for i, t := range f.Tensors {
 		at := fmt.Sprintf(".tensors[%d]", i)
