@@ -62,12 +62,6 @@ func newRivalState(net *cicppNet, arrays, rows int, naive bool) *rivalState {
 	return s
 }
 
-func (s *rivalState) clone() *rivalState {
-	c := newRivalState(s.net, s.arrays, s.homes, s.naive)
-	c.redo(s.log)
-	return c
-}
-
 func (s *rivalState) free(a int) int { return s.room[a] - len(s.values[a]) }
 
 func (s *rivalState) place(v int32) uint64 { return uint64(v)*uint64(s.arrays) + uint64(s.loc[v]) }

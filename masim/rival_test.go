@@ -512,3 +512,10 @@ func TestPaperRivals(t *testing.T) {
 		require.InEpsilon(t, row.mean, mean, row.within)
 	}
 }
+
+// clone returns a state of the same steps.
+func (s *rivalState) clone() *rivalState {
+	c := newRivalState(s.net, s.arrays, s.homes, s.naive)
+	c.redo(s.log)
+	return c
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/lowering/arith"
 	"github.com/bitsched/bitsched/masim"
 	"github.com/bitsched/bitsched/sram"
 	"github.com/bitsched/bitsched/tdfg/memory"
@@ -16,8 +17,8 @@ import (
 )
 
 // TestDamage spoils the result of each command that checks its own: one bit of one
-// element, one operand of one instruction, one output of a graph. The exit code is 1
-// then, and 0 without. What is given by users is spoiled in scripts.
+// element, one operand of one instruction, one output of a graph, the program of an
+// operation. The exit code is 1 then, and 0 without. What is given by users is spoiled in scripts.
 func TestDamage(t *testing.T) {
 	dir := t.TempDir()
 	circuit := filepath.Join(dir, "add.blif")
@@ -50,6 +51,9 @@ func TestDamage(t *testing.T) {
 		{[]string{"compare", circuit, "--rows", "64", "--effort", "fast"}, func(result any) {
 			dishonest(&result.([]masim.Scheduler)[0])
 		}},
+		{[]string{"eval", "int8.add", "--random", "1000"}, subtract},
+		{[]string{"verify", "int8.add"}, subtract},
+		{[]string{"verify", "int8.add", "--exhaustive"}, subtract},
 	} {
 		a, _, stderr := testApp()
 		require.Equal(t, exitOK, a.run(c.args), "%v: %s", c.args, stderr)
@@ -70,6 +74,18 @@ func dishonest(s *masim.Scheduler) {
 		}
 		return r, err
 	}
+}
+
+// subtract has the program of an addition of bytes subtract.
+func subtract(result any) {
+	p := result.(*arith.Program)
+	q, err := arith.Build(context.Background(), arith.Spec{Op: "int8.sub", Tech: p.Spec.Tech, Rows: p.Spec.Rows})
+	if err != nil {
+		panic(err)
+	}
+	op := p.Op
+	*p = *q
+	p.Op = op
 }
 
 // spoil negates an operand of an instruction.

@@ -167,6 +167,7 @@ func (a *app) eval(cmd *cobra.Command, name string, f evalFlags) error {
 	case f.random > 0:
 		line.phase("comparing")
 		start := time.Now()
+		a.unchecked(p)
 		if err := p.Verify(context.Background(), f.random, f.seed); err != nil {
 			return evalError(err)
 		}

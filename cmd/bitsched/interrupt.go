@@ -97,13 +97,6 @@ func (in *interrupts) onFirst(stop func()) (done func()) {
 	}
 }
 
-// stopping reports whether nothing is left that a first interrupt would stop.
-func (in *interrupts) stopping() bool {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.stop == nil
-}
-
 // createTemp creates a file that an abort removes; it must not exist. It is not created
 // once an abort has begun.
 func (in *interrupts) createTemp(path string) (*os.File, error) {

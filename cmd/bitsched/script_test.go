@@ -208,3 +208,10 @@ func cmdOnlyFiles(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("missing file %s", name)
 	}
 }
+
+// stopping reports whether nothing is left that a first interrupt would stop.
+func (in *interrupts) stopping() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.stop == nil
+}

@@ -63,6 +63,7 @@ func (a *app) verifyOperation(cmd *cobra.Command, name string, f verifyFlags) er
 		n = 1 << bits
 	}
 	line.phase("comparing")
+	a.unchecked(p)
 	if err := p.Verify(context.Background(), n, f.seed); err != nil {
 		return evalError(err)
 	}
