@@ -45,21 +45,16 @@ type TileTime struct {
 // Time returns the cycles of a shape, last steps of reductions included.
 func (t *TileTime) Time() int64 { return t.Total + t.Final }
 
-// DefaultNearRate is the number of operations that the streams of a bank are taken to
-// do in a cycle. The model of a machine has no time for streams, and the paper no
-// figure; without any, the best tiles would be those that leave whole reductions to
-// them. One is the most that a scalar unit does.
-const DefaultNearRate = 1
-
 // ErrNoTiles is wrapped by the error of a study of a program that has no tiles to
 // choose: of one dimension, or not laid out in memory.
 var ErrNoTiles = errors.New("no shapes of tiles to choose from")
 
 // StudyTiles times a program with all shapes of tiles, some at a time. Nothing is
-// executed: cycles do not depend on data. nearRate is as DefaultNearRate; 0 means that
-// last steps of reductions take no time. progress is told how many of all shapes are
+// executed: cycles do not depend on data. Last steps of reductions take the time of the
+// streams of the machine: without any, the best tiles would be those that leave whole
+// reductions to them. progress is told how many of all shapes are
 // done; it may be nil.
-func StudyTiles(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *tile.Machine, nearRate, threads int, progress func(done, total int)) (*TileStudy, error) {
+func StudyTiles(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *tile.Machine, threads int, progress func(done, total int)) (*TileStudy, error) {
 	prepared, err := system.Prepare(ctx, p, sizes, m, nil)
 	if err != nil {
 		return nil, err
@@ -104,10 +99,6 @@ func StudyTiles(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m 
 	s.Plain = len(shapes) - 1
 	for i := range s.Tiles {
 		t := &s.Tiles[i]
-		if nearRate > 0 {
-			rate := int64(nearRate) * int64(m.Banks())
-			t.Final = (t.FinalOps + rate - 1) / rate
-		}
 		if t.Tile == grid.Tile().String() {
 			s.Chosen = i
 		}
@@ -135,7 +126,7 @@ func (s *TileStudy) time(ctx context.Context, p *tdfg.Program, sizes map[string]
 					cancel(err)
 					continue
 				}
-				s.Tiles[i] = TileTime{Tile: shapes[i].String(), Arrays: r.Arrays, Commands: r.Commands, Cycles: r.Cycles, ByteHops: r.ByteHops, FinalOps: r.FinalOps}
+				s.Tiles[i] = TileTime{Tile: shapes[i].String(), Arrays: r.Arrays, Commands: r.Commands, Cycles: r.Cycles, ByteHops: r.ByteHops, FinalOps: r.FinalOps, Final: r.FinalCycles(m)}
 				mu.Lock()
 				done++
 				if progress != nil {

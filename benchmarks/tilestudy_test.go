@@ -43,7 +43,7 @@ func TestStudyTiles(t *testing.T) {
 	ctx := context.Background()
 	p, m, sizes := studiedProgram(t), tile.Default(), map[string]int64{"N": 200, "M": 176}
 	reports := 0
-	s, err := StudyTiles(ctx, p, sizes, m, 0, 3, func(done, total int) {
+	s, err := StudyTiles(ctx, p, sizes, m, 3, func(done, total int) {
 		reports++
 		require.Equal(t, reports, done)
 		require.Equal(t, 9, total)
@@ -71,7 +71,7 @@ func TestStudyTiles(t *testing.T) {
 	require.Equal(t, r.Tile, s.Tiles[s.Chosen].Tile)
 	require.InDelta(t, float64(r.Cycles.Total)/float64(best)-1, s.Excess(), 1e-12)
 
-	alone, err := StudyTiles(ctx, p, sizes, m, 0, 1, nil)
+	alone, err := StudyTiles(ctx, p, sizes, m, 1, nil)
 	require.NoError(t, err)
 	require.Equal(t, s, alone)
 }
@@ -79,7 +79,7 @@ func TestStudyTiles(t *testing.T) {
 // TestStudyTilesErrors studies what has no choice, or is stopped.
 func TestStudyTilesErrors(t *testing.T) {
 	p, m := studiedProgram(t), tile.Default()
-	_, err := StudyTiles(context.Background(), p, map[string]int64{"N": 200, "M": 170}, m, 1, 2, nil)
+	_, err := StudyTiles(context.Background(), p, map[string]int64{"N": 200, "M": 170}, m, 2, nil)
 	require.ErrorIs(t, err, ErrNoTiles)
 	require.ErrorContains(t, err, "innermost dimension does not align with cache lines")
 	line, err := cfront.Compile(context.Background(), "line.c", `void line(int N, int A[N], int c) {
@@ -88,13 +88,13 @@ func TestStudyTilesErrors(t *testing.T) {
 		for (int i = 0; i < N; i++) A[i] = c;
 	}`, cfront.Options{})
 	require.NoError(t, err)
-	_, err = StudyTiles(context.Background(), line, map[string]int64{"N": 160}, m, 1, 2, nil)
+	_, err = StudyTiles(context.Background(), line, map[string]int64{"N": 160}, m, 2, nil)
 	require.ErrorIs(t, err, ErrNoTiles)
 	require.ErrorContains(t, err, "one dimension")
 
 	ctx, cancel := context.WithCancelCause(context.Background())
 	stop := errors.New("stop")
-	_, err = StudyTiles(ctx, p, map[string]int64{"N": 200, "M": 176}, m, 1, 2, func(int, int) { cancel(stop) })
+	_, err = StudyTiles(ctx, p, map[string]int64{"N": 200, "M": 176}, m, 2, func(int, int) { cancel(stop) })
 	require.Error(t, err)
 }
 
@@ -114,7 +114,8 @@ func TestStudyTilesFinal(t *testing.T) {
 	require.NoError(t, err)
 	m := tile.Default()
 	for _, rate := range []int{0, 1, 3} {
-		s, err := StudyTiles(context.Background(), p, map[string]int64{"N": 256}, m, rate, 2, nil)
+		m.Streams.L3.OpsPerCycle = rate
+		s, err := StudyTiles(context.Background(), p, map[string]int64{"N": 256}, m, 2, nil)
 		require.NoError(t, err)
 		for i, c := range s.Tiles {
 			ops := int64(256 * (512>>i - 1))

@@ -9,14 +9,15 @@ import (
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/egraph"
 	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tile"
 )
 
-// Costs returns what the nodes of a program cost by the lengths of the programs that
+// Costs returns what the nodes of a program cost on a machine by the lengths of the programs that
 // arrays execute for them, in cycles: those of its operations, and of the other ones on
 // its types that the optimiser may bring in. A move reads and writes a row for each
 // bit, as in [egraph.DefaultCost]. What no program computes keeps the weight that it has
 // there, for each element, since it is computed near the memory, one after the other.
-func Costs(ctx context.Context, p *tdfg.Program, programs *arith.Store, tech string, rows int) (*egraph.Cost, error) {
+func Costs(ctx context.Context, p *tdfg.Program, programs *arith.Store, m *tile.Machine) (*egraph.Cost, error) {
 	used := map[scalar.Op]bool{}
 	var types []scalar.Type
 	for _, r := range p.Regions() {
@@ -28,11 +29,11 @@ func Costs(ctx context.Context, p *tdfg.Program, programs *arith.Store, tech str
 			}
 		}
 	}
-	c := egraph.DefaultCost()
+	c := egraph.DefaultCost(int64(m.Bitlines()))
 	length := func(list []micro) (float64, error) {
 		cycles := 0.0
-		for _, m := range list {
-			q, err := programs.Build(ctx, arith.Spec{Op: m.op, Tech: tech, Rows: rows})
+		for _, x := range list {
+			q, err := programs.Build(ctx, arith.Spec{Op: x.op, Tech: m.Array.Technology, Rows: m.UsableRows()})
 			if err != nil {
 				return 0, err
 			}

@@ -105,6 +105,9 @@ func TestEnergy(t *testing.T) {
 			require.InEpsilon(t, want, *l.Energy, 1e-9, l.Name)
 		}
 	}
+	before := e.Lines
+	m.L3.LineBytes = 128 // tables are for lines of 64 bytes all the same
+	require.Equal(t, before, r.Energy(m, all).Lines)
 	m.Array.Rows = 512
 	require.Contains(t, r.Energy(m, table).Note, "not scaled")
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/bitsched/bitsched/sram/cost"
+	"github.com/bitsched/bitsched/tile"
 	"github.com/bitsched/bitsched/tile/stats"
 	"github.com/bitsched/bitsched/tile/tensor"
 )
@@ -57,6 +58,10 @@ type Host struct {
 	LowerSeconds float64 `json:"lower_seconds" unit:"Second" desc:"lowering, measured"`
 	WallSeconds  float64 `json:"wall_seconds" stat:"seconds" unit:"Second" desc:"of this run"`
 }
+
+// FinalCycles returns the cycles that the streams of a machine take for the last steps of
+// reductions over several tiles. They are not in Cycles, the time of what is in memory.
+func (r *Report) FinalCycles(m *tile.Machine) int64 { return m.StreamCycles(r.FinalOps) }
 
 // Cycles are where the time went, as in figure 14 of the paper: Total is when the
 // last bank is done. The parts are sums over commands, of the busiest bank of each;

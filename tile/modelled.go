@@ -21,7 +21,9 @@ var notModelled = []string{
 	"prefetch", "transpose", "noc.controller_place",
 	"dram.transfer_mt_s", "dram.interleave_bytes", "dram.mapping", "dram.ranks", "dram.bank_groups", "dram.banks_per_group", "dram.rows",
 	"dram.lines_per_row", "dram.read_queue", "dram.write_queue", "dram.bank_queue", "dram.drain_above", "dram.hit_limit", "dram.timing",
-	"memory", "streams", "lot.release_requests", "lot.release_miss_rate", "lot.release_cycles", "tensor", "threads",
+	"memory", "streams.core", "streams.l2", "streams.l3.per_bank", "streams.l3.buffer_bytes", "streams.l3.compute_init_cycles", "streams.l3.scalar_pe",
+	"streams.l3.issue_width", "streams.l3.migrate_width", "streams.l3.requests", "streams.l3.computations", "streams.l3.range_iterations",
+	"streams.l3.multicast", "streams.l3.locks", "streams.l3.instant_end", "streams.l3.instant_flow", "lot.release_requests", "lot.release_miss_rate", "lot.release_cycles", "tensor", "threads",
 }
 
 // labels are no parameters of hardware.

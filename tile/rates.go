@@ -59,6 +59,16 @@ func (m *Machine) DRAMBytesPerCycle() float64 {
 	return m.DRAM.BandwidthGBs / m.ClockGHz * float64(controllers)
 }
 
+// StreamCycles returns the cycles that the streams of all banks take for a number of
+// operations, shared evenly: none where streams take no time, at 0 operations a cycle.
+func (m *Machine) StreamCycles(ops int64) int64 {
+	rate := int64(m.Streams.L3.OpsPerCycle) * int64(m.Banks())
+	if rate <= 0 {
+		return 0
+	}
+	return (ops + rate - 1) / rate
+}
+
 // JITWork is the lowering of a region.
 type JITWork struct {
 	Steps, Commands int

@@ -61,7 +61,7 @@ func TestText(t *testing.T) {
 func TestOptimized(t *testing.T) {
 	for _, k := range kernels.All() {
 		t.Run(k.Name, func(t *testing.T) {
-			p, stats, err := egraph.OptimizeProgram(context.Background(), compile(t, k, nil), egraph.Options{Reassociate: k.Reassociate, Nodes: 2000, Effort: 500})
+			p, stats, err := egraph.OptimizeProgram(context.Background(), compile(t, k, nil), egraph.Options{Cost: egraph.DefaultCost(1 << 22), Reassociate: k.Reassociate, Nodes: 2000, Effort: 500})
 			require.NoError(t, err)
 			for _, s := range stats {
 				require.LessOrEqual(t, s.After.Cost, s.Before.Cost)

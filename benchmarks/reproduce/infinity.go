@@ -53,7 +53,7 @@ func tileStudy(ctx context.Context, env *Env) (*Measured, error) {
 		if err := k.Compile(ctx, nil, nil, false); err != nil {
 			return nil, err
 		}
-		s, err := benchmarks.StudyTiles(ctx, k.Program, k.Sizes, tile.Default(), benchmarks.DefaultNearRate, env.Threads, nil)
+		s, err := benchmarks.StudyTiles(ctx, k.Program, k.Sizes, tile.Default(), env.Threads, nil)
 		if errors.Is(err, benchmarks.ErrNoTiles) {
 			continue
 		}

@@ -297,7 +297,7 @@ func parseFinals(cmd *cobra.Command, where string) (bool, error) {
 // optimized is the program of a kernel with its graphs optimised, by the lengths of the
 // programs of a machine.
 func (a *app) optimized(ctx context.Context, k *workload.Kernel, m *tile.Machine) (*tdfg.Program, error) {
-	cost, err := lowering.Costs(ctx, k.Program, a.programs, m.Array.Technology, m.UsableRows())
+	cost, err := lowering.Costs(ctx, k.Program, a.programs, m)
 	if err != nil {
 		return nil, err
 	}

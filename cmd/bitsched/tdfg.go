@@ -301,8 +301,7 @@ func (a *app) tdfgReport(ctx context.Context, p *tdfg.Program, f tdfgFlags, line
 	for _, s := range p.Sizes {
 		r.Sizes = append(r.Sizes, s.Name)
 	}
-	machine := tile.Default()
-	cost, err := lowering.Costs(ctx, p, a.programs, machine.Array.Technology, machine.UsableRows())
+	cost, err := lowering.Costs(ctx, p, a.programs, tile.Default())
 	if err != nil {
 		return nil, nil, err
 	}

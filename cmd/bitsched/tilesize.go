@@ -29,7 +29,7 @@ const tilesizeLong = `Tilesize times a kernel with every valid shape of tiles, a
 which one the heuristics choose, and by how much it takes longer (Infinity Stream,
 figures 16 and 17). Nothing is executed: cycles do not depend on data. As in run, only
 what is in memory takes time, but for the last steps of reductions over several tiles:
-streams do them, at an assumed rate, or the best tiles would leave all to them.
+streams do them, at the rate of the machine, or the best tiles would leave all to them.
 
 `
 
@@ -70,7 +70,7 @@ func (a *app) tilesizeCommand() *cobra.Command {
 	fl.BoolVar(&small, "small", false, "take small sizes for a workload, not those of Infinity Stream")
 	f.machine.add(cmd, fl)
 	fl.BoolVar(&f.optimize, "optimize", false, "optimise the graphs by equality saturation")
-	fl.IntVar(&f.nearRate, "near-rate", benchmarks.DefaultNearRate, "last `steps` of reductions that the streams of a bank do in a cycle, 0 for no time at all")
+	fl.IntVar(&f.nearRate, "near-rate", 0, "last `steps` of reductions that the streams of a bank do in a cycle, 0 for no time at all (default streams.l3.ops_per_cycle of the machine)")
 	fl.IntVar(&f.threads, "threads", 0, "number of `threads`, 0 for all cores")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
 	fl.StringVar(&f.svg, "svg", "", "draw cycles against shapes into this `file`")
@@ -110,6 +110,11 @@ func (a *app) tilesize(cmd *cobra.Command, nameOrFile string, f tilesizeFlags) e
 	if f.nearRate < 0 {
 		return usageError(cmd, "--near-rate %d, expected 0 or more", f.nearRate)
 	}
+	if cmd.Flags().Changed("near-rate") {
+		own := *machine
+		own.Streams.L3.OpsPerCycle = f.nearRate
+		machine = &own
+	}
 	if f.svg == "-" {
 		return usageError(cmd, "--svg -, expected a file")
 	}
@@ -129,7 +134,7 @@ func (a *app) tilesize(cmd *cobra.Command, nameOrFile string, f tilesizeFlags) e
 	s := a.startStoppable(0, line, "finishing with the kernels so far")
 	defer s.end()
 	report := a.searchProgress(line)
-	r := &tilesizeResult{Machine: machine.Name, Optimized: f.optimize, NearRate: f.nearRate}
+	r := &tilesizeResult{Machine: machine.Name, Optimized: f.optimize, NearRate: machine.Streams.L3.OpsPerCycle}
 	for _, name := range names {
 		study, err := a.studyTiles(cmd, s, name, f, machine, n, report)
 		switch {
@@ -187,7 +192,7 @@ func (a *app) studyTiles(cmd *cobra.Command, s *search, name string, f tilesizeF
 			return nil, err
 		}
 	}
-	study, err := benchmarks.StudyTiles(s.ctx, program, k.Sizes, m, f.nearRate, n, func(done, total int) {
+	study, err := benchmarks.StudyTiles(s.ctx, program, k.Sizes, m, n, func(done, total int) {
 		report(masim.Progress{Phase: k.Program.Name + ": shape", Done: done, Total: total, Best: -1})
 	})
 	if err != nil {

@@ -8,9 +8,6 @@ import (
 	"github.com/bitsched/bitsched/sram"
 )
 
-// lineBits are the bits of a line that the host reads or writes: 64 bytes.
-const lineBits = 512
-
 // Counts is what a program does in one load of the arrays, whatever technology
 // it is for.
 type Counts struct {
@@ -96,7 +93,7 @@ func (t *Table) Breakdown(c Counts) *Breakdown {
 		LeftOut: []string{}, TimeLeftOut: []string{}, Unconfirmed: []string{},
 	}
 	rows := float64(c.InputRows + c.OutputRows)
-	hostLines := math.Ceil(rows * float64(c.Cols) / lineBits)
+	hostLines := math.Ceil(rows * float64(c.Cols) / (8 * LineBytes))
 	u := &user{table: t, b: b}
 	if c.Kinds != nil {
 		b.Lines = u.kindLines(c.Kinds)
@@ -109,7 +106,7 @@ func (t *Table) Breakdown(c Counts) *Breakdown {
 		Line{}, // leakage, which needs the times of all others
 		u.line("transposition", rows, "rows in and out", "transpose"),
 		u.line("H-tree", float64(c.Copies), "rows between arrays", "htree"),
-		u.line("host copies", hostLines, "lines of 64 bytes", "host"),
+		u.line("host copies", hostLines, ofLines, "host"),
 	)
 	b.Lines[b.instructions+1] = u.leakage()
 	b.total()

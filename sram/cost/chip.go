@@ -16,7 +16,7 @@ type ChipCounts struct {
 	Stored   int     // rows that go back
 	Tree     float64 // rows through H-trees
 	ByteHops float64 // bytes between banks times links
-	Lines    float64 // of 64 bytes, from and to DRAM
+	Lines    float64 // of [LineBytes], from and to DRAM
 	Near     float64 // operations near the memory
 
 	Arrays      int // that hold data
@@ -59,7 +59,7 @@ func (t *Table) Chip(c ChipCounts) *ChipEnergy {
 		u.one("transposition", "rows in and out", float64(c.Loaded+c.Stored), "transpose"),
 		u.one("H-tree", "rows between tiles", c.Tree, "htree"),
 		u.one("network", "bytes x links", c.ByteHops, "noc"),
-		u.one("DRAM", "lines of 64 bytes", c.Lines, "dram"),
+		u.one("DRAM", ofLines, c.Lines, "dram"),
 		u.chipLeakage(c, e.Unit),
 		u.one("near memory", "operations", c.Near, "near"),
 	}

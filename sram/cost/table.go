@@ -59,10 +59,16 @@ var (
 	timeUnits   = []string{"ns", "cycle"}
 )
 
+// LineBytes is what tables give the energies of hosts and DRAM for: their unit, whatever
+// the lines of a machine are.
+const LineBytes = 64
+
+var ofLines = fmt.Sprintf("lines of %d bytes", LineBytes)
+
 // quantities are what a table may say, with the units for it. Energies and times
 // of compute, copy, read, write and access (read or write alike) are of one row
 // operation on all bitlines of an array; those of htree and transpose of a row
-// that is moved or transposed; those of host and dram of a line of 64 bytes; those of
+// that is moved or transposed; those of host and dram of [LineBytes]; those of
 // noc of a byte that goes over one link of the network between banks.
 var quantities = map[string][]string{
 	"compute.energy": energyUnits, "compute.time": timeUnits,

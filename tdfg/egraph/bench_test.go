@@ -59,7 +59,7 @@ func BenchmarkOptimize(b *testing.B) {
 			var stats Stats
 			for b.Loop() {
 				var err error
-				_, stats, err = Optimize(context.Background(), g, Options{})
+				_, stats, err = Optimize(context.Background(), g, Options{Cost: weights})
 				require.NoError(b, err)
 			}
 			b.ReportMetric(100*stats.After.Cost/stats.Before.Cost, "%cost")

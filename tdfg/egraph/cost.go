@@ -44,11 +44,6 @@ type Cost struct {
 	StreamElement float64 // of a stream, for each element of its result
 }
 
-// machine is the number of elements that DefaultCost has computed at once, and that
-// a move has for its share of data to cost as much as the rest: the bitlines of 64
-// banks of 16 ways of 16 arrays of 256 (Infinity Stream, section 2.2).
-const machine = 1 << 22
-
 // DefaultCost returns relative weights, not latencies: numbers of passes over
 // wordlines as bit-serial arithmetic needs them, by the formulas below, where n is
 // the width and m that of a significand with its hidden bit. They are of the order
@@ -62,9 +57,12 @@ const machine = 1 << 22
 //	quotient, remainder               2n², floating point 2m²+n, also square root
 //	conversion                        n·log2(n) of the wider type; between integers n
 //	move, broadcast                   2n, a read and a write
-func DefaultCost() *Cost {
-	c := &Cost{Compute: map[Operation]float64{}, Convert: map[Conversion]float64{}, Lanes: machine,
-		MoveBit: 2, MoveElement: 2.0 / machine, BroadcastBit: 2, BroadcastElement: 2.0 / machine, StreamElement: 1}
+//
+// Lanes are the elements that are computed at once, at least 1, such as the bitlines of
+// a machine. So many make the share of data of a move cost as much as the rest.
+func DefaultCost(lanes int64) *Cost {
+	c := &Cost{Compute: map[Operation]float64{}, Convert: map[Conversion]float64{}, Lanes: lanes,
+		MoveBit: 2, MoveElement: 2 / float64(lanes), BroadcastBit: 2, BroadcastElement: 2 / float64(lanes), StreamElement: 1}
 	types := append([]scalar.Type{scalar.Bool}, scalar.Types()...)
 	for _, t := range types {
 		for _, op := range scalar.Ops() {

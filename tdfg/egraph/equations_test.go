@@ -75,7 +75,7 @@ func TestEquations(t *testing.T) {
 			text := "graph equation dims 2\nsymbol N in [6,inf)\nsymbol M in [6,inf)\narray A int32[M][N] on 1 0\nparam k int32\n" + c.nodes
 			from, err := tdfg.ParseGraph("equation", text)
 			require.NoError(t, err)
-			s := newSaturation(from, Options{}, &Stats{})
+			s := newSaturation(from, Options{Cost: weights}, &Stats{})
 			of := make([]classID, len(from.Nodes))
 			for i := range from.Nodes {
 				n := &from.Nodes[i]

@@ -15,7 +15,7 @@ func extractionOf(t testing.TB, r *rand.Rand, steps, nodes int) *extraction {
 		if len(g.Outputs) == 0 {
 			continue
 		}
-		opt := Options{Nodes: nodes}
+		opt := Options{Cost: weights, Nodes: nodes}
 		require.NoError(t, opt.fill())
 		var stats Stats
 		s := newSaturation(g, opt, &stats)

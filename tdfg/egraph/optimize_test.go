@@ -18,6 +18,12 @@ import (
 	"github.com/bitsched/bitsched/tdfg/stream"
 )
 
+// lanes are the bitlines of 64 banks of 16 ways of 16 arrays of 256 (Infinity Stream,
+// section 2.2), and weights those of such a machine.
+const lanes = 1 << 22
+
+var weights = DefaultCost(lanes)
+
 // TestOptimizeKeepsMeaning puts random graphs through the optimiser: the outputs
 // are the same, bit by bit, at the sizes that they were not optimised for too, and
 // the cost is no more.
@@ -26,7 +32,7 @@ func TestOptimizeKeepsMeaning(t *testing.T) {
 	gained := 0
 	for range 300 {
 		g, gen := randomGraph(t, r, 4+r.IntN(20), nil)
-		opt := Options{Nodes: 200 + r.IntN(2000), Effort: 1 + r.IntN(1000), Iterations: 1 + r.IntN(30)}
+		opt := Options{Cost: weights, Nodes: 200 + r.IntN(2000), Effort: 1 + r.IntN(1000), Iterations: 1 + r.IntN(30)}
 		h, stats, err := Optimize(context.Background(), g, opt)
 		require.NoError(t, err)
 		require.NoError(t, h.Check())
@@ -49,10 +55,10 @@ func TestReassociate(t *testing.T) {
 	g := conv2d(t, scalar.FP32, true)
 	r := rand.New(rand.NewPCG(4, 4))
 	w := newWorld(t, &g.Scope, map[string]int64{"N": 7, "M": 6}, r)
-	h, strict, err := Optimize(context.Background(), g, Options{Nodes: 5000})
+	h, strict, err := Optimize(context.Background(), g, Options{Cost: weights, Nodes: 5000})
 	require.NoError(t, err)
 	w.requireSame(t, g, h)
-	_, free, err := Optimize(context.Background(), g, Options{Nodes: 5000, Reassociate: true})
+	_, free, err := Optimize(context.Background(), g, Options{Cost: weights, Nodes: 5000, Reassociate: true})
 	require.NoError(t, err)
 	require.Less(t, free.After.Cost, strict.After.Cost)
 }
@@ -65,7 +71,7 @@ func TestInterpreted(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		types := scalar.Types()
 		g := tdfgtest.Graph(r, tdfgtest.Options{Type: types[seed%uint64(len(types))], Nodes: 16, Reuse: true})
-		h, stats, err := Optimize(context.Background(), g, Options{Nodes: 2000, Effort: 500})
+		h, stats, err := Optimize(context.Background(), g, Options{Cost: weights, Nodes: 2000, Effort: 500})
 		require.NoError(t, err)
 		require.LessOrEqual(t, stats.After.Cost, stats.Before.Cost)
 		if stats.After.Cost < stats.Before.Cost {
@@ -98,7 +104,7 @@ func TestInterpreted(t *testing.T) {
 // TestDeterministic: the same graph, bit by bit, in every run.
 func TestDeterministic(t *testing.T) {
 	text := func() string {
-		h, _, err := Optimize(context.Background(), conv2d(t, scalar.Int32, true), Options{Nodes: 4000})
+		h, _, err := Optimize(context.Background(), conv2d(t, scalar.Int32, true), Options{Cost: weights, Nodes: 4000})
 		require.NoError(t, err)
 		return fmt.Sprintf("%+v %+v", h.Nodes, h.Outputs)
 	}
@@ -117,10 +123,10 @@ func TestStops(t *testing.T) {
 		g    *tdfg.Graph
 		want Stop
 	}{
-		{context.Background(), Options{}, figure20(t, scalar.Int32), Saturated},
-		{context.Background(), Options{Nodes: 300}, g, NodeLimit},
-		{context.Background(), Options{Iterations: 2}, g, IterationLimit},
-		{expired, Options{}, g, TimeLimit},
+		{context.Background(), Options{Cost: weights}, figure20(t, scalar.Int32), Saturated},
+		{context.Background(), Options{Cost: weights, Nodes: 300}, g, NodeLimit},
+		{context.Background(), Options{Cost: weights, Iterations: 2}, g, IterationLimit},
+		{expired, Options{Cost: weights}, g, TimeLimit},
 	} {
 		h, stats, err := Optimize(c.ctx, c.g, c.opt)
 		require.NoError(t, err)
@@ -132,7 +138,7 @@ func TestStops(t *testing.T) {
 	}
 	stopped, stop := context.WithCancel(context.Background())
 	stop()
-	_, _, err := Optimize(stopped, g, Options{})
+	_, _, err := Optimize(stopped, g, Options{Cost: weights})
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -141,7 +147,7 @@ func TestStops(t *testing.T) {
 func TestLoopVariables(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 10))
 	for _, g := range []*tdfg.Graph{elimination(t, scalar.FP32), elimination(t, scalar.Int16), outer(t)} {
-		h, stats, err := Optimize(context.Background(), g, Options{})
+		h, stats, err := Optimize(context.Background(), g, Options{Cost: weights})
 		require.NoError(t, err)
 
 		require.Less(t, stats.After.Cost, stats.Before.Cost)
@@ -182,7 +188,7 @@ func TestStreams(t *testing.T) {
 	b.Tensor(1, s.ArrayRect(1)) // dead
 	g, err := b.Finish()
 	require.NoError(t, err)
-	h, stats, err := Optimize(context.Background(), g, Options{})
+	h, stats, err := Optimize(context.Background(), g, Options{Cost: weights})
 	require.NoError(t, err)
 	require.Equal(t, [2]int{3, 6}, [2]int{stats.Before.Streams, stats.Before.Moves})
 	require.Equal(t, [2]int{2, 1}, [2]int{stats.After.Streams, stats.After.Moves})
@@ -207,7 +213,7 @@ func TestProgram(t *testing.T) {
 	loop := &tdfg.Loop{Var: "k", Hi: lattice.Sym("N").Plus(-1), Step: 1, Body: []tdfg.Stmt{&tdfg.Region{Graph: two}}}
 	p.Body = []tdfg.Stmt{loop}
 	require.NoError(t, p.Check())
-	q, list, err := OptimizeProgram(context.Background(), p, Options{Nodes: 3000})
+	q, list, err := OptimizeProgram(context.Background(), p, Options{Cost: weights, Nodes: 3000})
 	require.NoError(t, err)
 	require.NoError(t, q.Check())
 	require.Len(t, list, 1)
@@ -217,21 +223,21 @@ func TestProgram(t *testing.T) {
 	w.requireSame(t, two, q.Regions()[0].Graph)
 
 	p.Body = append(p.Body, &tdfg.Region{Graph: one}, &tdfg.Region{Graph: conv2d(t, scalar.FP32, true)})
-	_, list, err = OptimizeProgram(context.Background(), p, Options{Nodes: 3000})
+	_, list, err = OptimizeProgram(context.Background(), p, Options{Cost: weights, Nodes: 3000})
 	require.NoError(t, err)
 	require.Len(t, list, 3)
 	p.Reassociate = true
-	_, free, err := OptimizeProgram(context.Background(), p, Options{Nodes: 3000})
+	_, free, err := OptimizeProgram(context.Background(), p, Options{Cost: weights, Nodes: 3000})
 	require.NoError(t, err)
 	require.Less(t, free[2].After.Cost, list[2].After.Cost)
-	_, _, err = OptimizeProgram(context.Background(), p, Options{Nodes: -1})
+	_, _, err = OptimizeProgram(context.Background(), p, Options{Cost: weights, Nodes: -1})
 	require.EqualError(t, err, "egraph: limit of -1 nodes, expected at least 0")
 }
 
 // TestErrors: what is wrong with a graph or a table of costs is said.
 func TestErrors(t *testing.T) {
 	g := figure20(t, scalar.Int32)
-	cost := DefaultCost()
+	cost := DefaultCost(lanes)
 	delete(cost.Compute, Operation{scalar.Mul, scalar.Int32})
 	_, _, err := Optimize(context.Background(), g, Options{Cost: cost})
 	require.EqualError(t, err, "egraph: graph figure20: node 3: no cost of mul of int32")
@@ -239,13 +245,13 @@ func TestErrors(t *testing.T) {
 	_, _, err = Optimize(context.Background(), g, Options{Cost: cost})
 	require.ErrorContains(t, err, "cost -1 of mul of int32, expected at least 0")
 	for _, x := range []float64{math.NaN(), math.Inf(1), -1} {
-		cost = DefaultCost()
+		cost = DefaultCost(lanes)
 		cost.MoveBit = x
 		_, _, err = Optimize(context.Background(), g, Options{Cost: cost})
 		require.ErrorContains(t, err, "of a mv, expected 0 to 4.398046511104e+12")
 	}
 	g.Nodes[1].Domain = nil
-	_, _, err = Optimize(context.Background(), g, Options{})
+	_, _, err = Optimize(context.Background(), g, Options{Cost: weights})
 	require.ErrorContains(t, err, "tdfg: node")
 }
 

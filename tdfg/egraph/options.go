@@ -1,17 +1,18 @@
 package egraph
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
 
-// Options of the optimiser. The zero value is good for most graphs.
+// Options of the optimiser. All but Cost may be zero, which is good for most graphs.
 type Options struct {
 	// Reassociate allows 3a and 3c for sums and products of floating-point numbers,
 	// which round differently in another order.
 	Reassociate bool
 
-	Cost *Cost // nil is DefaultCost
+	Cost *Cost // of the machine: there is no default
 
 	// Sizes has values of symbols for costs that depend on them. Symbols without one
 	// count with the middle of their range, 1024 if it has no end. The result is
@@ -49,7 +50,7 @@ func (o *Options) fill() error {
 		o.Effort = DefaultEffort
 	}
 	if o.Cost == nil {
-		o.Cost = DefaultCost()
+		return errors.New("egraph: no table of costs")
 	}
 	return nil
 }

@@ -47,11 +47,11 @@ func ops(g *tdfg.Graph) map[scalar.Op]int {
 func TestFigure4(t *testing.T) {
 	g := stencil(t, "figure4a", plane(t, scalar.FP32, 1), [][]int64{{-1}, {0}, {1}}, func([]int64) string { return "" })
 	for _, free := range []bool{false, true} {
-		_, stats := optimize(t, g, Options{Reassociate: free})
+		_, stats := optimize(t, g, Options{Cost: weights, Reassociate: free})
 		require.True(t, stats.Kept && stats.Cheapest && stats.Stop == Saturated)
 		require.Equal(t, [3]int{2, 2, 2 * (12 - 2)}, [3]int{stats.After.Moves, stats.After.Computes, int(stats.After.MovedElements)})
 	}
-	h, stats := optimize(t, elimination(t, scalar.FP32), Options{})
+	h, stats := optimize(t, elimination(t, scalar.FP32), Options{Cost: weights})
 	require.True(t, stats.Cheapest && stats.Stop == Saturated)
 	require.Equal(t, [3]int{6, 0, 6}, [3]int{stats.Before.Broadcasts, stats.Before.Moves, stats.Before.Computes})
 	require.Equal(t, [3]int{3, 0, 3}, [3]int{stats.After.Broadcasts, stats.After.Moves, stats.After.Computes})
@@ -66,7 +66,7 @@ func TestFigure20(t *testing.T) {
 	for _, typ := range []scalar.Type{scalar.FP32, scalar.Int32} {
 		g := figure20(t, typ)
 		require.Equal(t, map[scalar.Op]int{scalar.Mul: 2, scalar.Add: 1}, ops(g))
-		h, stats := optimize(t, g, Options{})
+		h, stats := optimize(t, g, Options{Cost: weights})
 		require.Equal(t, Saturated, stats.Stop)
 		require.Equal(t, map[scalar.Op]int{scalar.Mul: 1, scalar.Add: 1}, ops(h))
 		require.Equal(t, 2, stats.Before.Moves)
@@ -119,7 +119,7 @@ func TestTensorExpansion(t *testing.T) {
 
 // movesFirst has moves that cost more than products.
 func movesFirst() *Cost {
-	c := DefaultCost()
+	c := DefaultCost(lanes)
 	c.MoveBit *= 100
 	return c
 }
@@ -142,7 +142,7 @@ func TestFigure6(t *testing.T) {
 		g := conv2d(t, typ, true)
 		require.Equal(t, map[scalar.Op]int{scalar.Mul: 9, scalar.Add: 8}, ops(g))
 
-		h, stats := optimize(t, g, Options{Reassociate: true, Nodes: 10000})
+		h, stats := optimize(t, g, Options{Cost: weights, Reassociate: true, Nodes: 10000})
 		require.Equal(t, 12, stats.Before.Moves)
 		require.Equal(t, int64(12*inner), stats.Before.MovedElements)
 		require.Equal(t, map[scalar.Op]int{scalar.Mul: 3, scalar.Add: 6}, ops(h))
@@ -162,7 +162,7 @@ func TestFigure6(t *testing.T) {
 // of the first row are added up first, so they are moved down together; the three
 // of the last row are moved up one by one. That is 2+2+1+3 moves in the place of 12.
 func TestFigure6InOrder(t *testing.T) {
-	h, stats := optimize(t, conv2d(t, scalar.FP32, true), Options{})
+	h, stats := optimize(t, conv2d(t, scalar.FP32, true), Options{Cost: weights})
 	require.Equal(t, map[scalar.Op]int{scalar.Mul: 3, scalar.Add: 8}, ops(h))
 	require.Equal(t, 8, stats.After.Moves)
 }
@@ -170,7 +170,7 @@ func TestFigure6InOrder(t *testing.T) {
 // TestNineWeights: with nine weights nothing can be reused, but the moves merge:
 // three products of a row are added up before they are moved, four moves in all.
 func TestNineWeights(t *testing.T) {
-	h, stats := optimize(t, conv2d(t, scalar.Int32, false), Options{Nodes: 10000})
+	h, stats := optimize(t, conv2d(t, scalar.Int32, false), Options{Cost: weights, Nodes: 10000})
 	require.Equal(t, map[scalar.Op]int{scalar.Mul: 9, scalar.Add: 8}, ops(h))
 	require.Equal(t, 12, stats.Before.Moves)
 	require.Equal(t, 4, stats.After.Moves)
@@ -179,7 +179,7 @@ func TestNineWeights(t *testing.T) {
 // TestStencil3D: seven points with two weights. The six moves stay, the products of
 // the neighbours become one.
 func TestStencil3D(t *testing.T) {
-	h, stats := optimize(t, stencil3d(t, scalar.Int32), Options{Nodes: 10000})
+	h, stats := optimize(t, stencil3d(t, scalar.Int32), Options{Cost: weights, Nodes: 10000})
 	require.Equal(t, 6, stats.After.Moves)
 	require.Equal(t, map[scalar.Op]int{scalar.Mul: 2, scalar.Add: 6}, ops(h))
 	require.LessOrEqual(t, stats.After.MovedElements, stats.Before.MovedElements)

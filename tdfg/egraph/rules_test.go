@@ -383,7 +383,7 @@ func tryRule(t testing.TB, i int, use func(r *rule) bool, graphs int) (applied, 
 	for done < graphs && applied < 60 {
 		done++
 		from, gen := randomGraph(t, r, 14, append(rules()[i].kinds, tdfg.Move, tdfg.Shrink))
-		s := saturationOf(t, from, Options{})
+		s := saturationOf(t, from, Options{Cost: weights})
 		s.once(t, use)
 		s.once(t, use)
 		applied += s.stats.Rules[i].Applied
@@ -453,7 +453,7 @@ func TestNormalForms(t *testing.T) {
 	made := map[string]int{}
 	for range 500 {
 		from, gen := randomGraph(t, r, 8, []tdfg.Kind{tdfg.Shrink, tdfg.Move})
-		s := saturationOf(t, from, Options{})
+		s := saturationOf(t, from, Options{Cost: weights})
 		equal := func(equation string, a, b classID) {
 			if a != none && b != none && s.class(a).facts == s.class(b).facts {
 				require.Equal(t, s.find(a), s.find(b), equation)
@@ -560,7 +560,7 @@ func TestWrongRules(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(i), 7))
 			for range 3000 {
 				from, gen := randomGraph(t, r, 14, append(table[i].kinds, tdfg.Move, tdfg.Shrink))
-				s := saturationOf(t, from, Options{})
+				s := saturationOf(t, from, Options{Cost: weights})
 				s.rules[i].find = find
 				s.once(t, func(x *rule) bool { return x.name == table[i].name })
 				if s.stats.Rules[i].Applied > 0 && newWorld(t, &from.Scope, gen.sizes(), r).checkClasses(s.graph) != nil {
@@ -598,7 +598,7 @@ func TestRealNumbers(t *testing.T) {
 			g.try(n)
 		}
 		from := g.graph(t)
-		s := saturationOf(t, from, Options{Reassociate: true})
+		s := saturationOf(t, from, Options{Cost: weights, Reassociate: true})
 		s.once(t, func(x *rule) bool { return x.equation == "3a" || x.equation == "3c" || x.equation == "3a, 3b" })
 		for _, x := range s.stats.Rules {
 			applied[x.Name] += x.Applied
