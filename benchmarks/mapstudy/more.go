@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/bitsched/bitsched/lowering/mapping"
 	"github.com/bitsched/bitsched/lowering/mapping/dnn"
@@ -136,7 +138,8 @@ type Sentence struct {
 	Figures  string `json:"figures"`
 }
 
-// Why tests the paper's reasons for its improvements (VI-B to D) on the bars of figure 5.
+// Why tests the paper's reasons for its improvements (VI-B to D) on the bars of figure
+// 5, of the platforms that these have.
 func Why(bars []Bar) []Sentence {
 	share := func(platform string, pick func(b *Bar) bool, parts ...mapping.Part) float64 {
 		sum, n := 0.0, 0
@@ -157,6 +160,10 @@ func Why(bars []Bar) []Sentence {
 	moves := []mapping.Part{mapping.OffChip, mapping.Distribute, mapping.Drain, mapping.Transpose, mapping.Program}
 	var out []Sentence
 	add := func(text string, holds bool, format string, args ...any) {
+		name, _, _ := strings.Cut(text, ":")
+		if !slices.ContainsFunc(bars, func(b Bar) bool { return b.Platform == name }) {
+			return
+		}
 		out = append(out, Sentence{text, holds, fmt.Sprintf(format, args...)})
 	}
 	for _, p := range []string{"logic-sram", "logic-dram"} {

@@ -2,6 +2,7 @@ package mapstudy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -505,13 +506,13 @@ func Convergence(ctx context.Context, o Options, op *dnn.Operator, optimizers []
 
 // Swing is what a value that the paper leaves open does to a mean.
 type Swing struct {
-	Platform string  `json:"platform"`
-	Field    string  `json:"field"`
-	Source   string  `json:"source"`
-	Low      float64 `json:"low"`
-	High     float64 `json:"high"`
-	AtLow    float64 `json:"mean_at_low_percent"`
-	AtHigh   float64 `json:"mean_at_high_percent"`
+	Platform string   `json:"platform"`
+	Field    string   `json:"field"`
+	Source   string   `json:"source"`
+	Low      float64  `json:"low"`
+	High     float64  `json:"high"`
+	AtLow    *float64 `json:"mean_at_low_percent"` // nil: some operator cannot be mapped at all
+	AtHigh   *float64 `json:"mean_at_high_percent"`
 }
 
 // Interval is the range of a platform's mean.
@@ -563,6 +564,9 @@ func Sensitivity(ctx context.Context, o Options, ops []*dnn.Operator) ([]Swing, 
 			}
 			return p.With(swings[j.swing].Field, v)
 		}, false)
+		if errors.Is(err, mapping.ErrInfeasible) && j.swing >= 0 {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -572,9 +576,9 @@ func Sensitivity(ctx context.Context, o Options, ops []*dnn.Operator) ([]Swing, 
 		case j.swing < 0:
 			defaults[j.name] = means[0].Reduction
 		case j.high:
-			swings[j.swing].AtHigh = means[0].Reduction
+			swings[j.swing].AtHigh = &means[0].Reduction
 		default:
-			swings[j.swing].AtLow = means[0].Reduction
+			swings[j.swing].AtLow = &means[0].Reduction
 		}
 		return nil
 	})
@@ -589,8 +593,15 @@ func Sensitivity(ctx context.Context, o Options, ops []*dnn.Operator) ([]Swing, 
 			if s.Platform != name {
 				continue
 			}
-			x.Low, x.High = min(x.Low, s.AtLow, s.AtHigh), max(x.High, s.AtLow, s.AtHigh)
-			if d := math.Abs(s.AtHigh - s.AtLow); d > widest {
+			for _, v := range []*float64{s.AtLow, s.AtHigh} {
+				if v != nil {
+					x.Low, x.High = min(x.Low, *v), max(x.High, *v)
+				}
+			}
+			if s.AtLow == nil || s.AtHigh == nil {
+				continue
+			}
+			if d := math.Abs(*s.AtHigh - *s.AtLow); d > widest {
 				widest, field = d, s.Field
 			}
 		}

@@ -287,7 +287,7 @@ func (a *app) study(cmd *cobra.Command, s *search, name string, f *mapstudyFlags
 		}
 		u := benchmarks.Table{Columns: []benchmarks.Column{{Name: "platform", Left: true}, {Name: "field", Left: true}, {Name: "low"}, {Name: "high"}, {Name: "mean at low %"}, {Name: "mean at high %"}}}
 		for _, x := range swings {
-			u.Rows = append(u.Rows, []string{x.Platform, x.Field, fmt.Sprint(x.Low), fmt.Sprint(x.High), fmt.Sprintf("%.2f", x.AtLow), fmt.Sprintf("%.2f", x.AtHigh)})
+			u.Rows = append(u.Rows, []string{x.Platform, x.Field, fmt.Sprint(x.Low), fmt.Sprint(x.High), meanText(x.AtLow), meanText(x.AtHigh)})
 		}
 		return map[string]any{"intervals": intervals, "swings": swings}, []benchmarks.Table{t, u}, nil
 	case "ablation":
@@ -397,4 +397,12 @@ func optimisersTables(races []mapstudy.Race) (any, []benchmarks.Table, error) {
 		{"proved optimal", fmt.Sprintf("%d of %d", s.Proved, s.Races)},
 	}}
 	return map[string]any{"races": races, "summary": s}, []benchmarks.Table{t, u}, nil
+}
+
+// meanText is a mean in percent.
+func meanText(v *float64) string {
+	if v == nil {
+		return "infeasible"
+	}
+	return fmt.Sprintf("%.2f", *v)
 }
