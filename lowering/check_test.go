@@ -86,7 +86,7 @@ func TestCheck(t *testing.T) {
 				}
 			}
 			spoil("tile", func(c *Command) bool {
-				c.Tiles = One(grid.Tiles())
+				c.Tiles = Pattern{start: int32(grid.Tiles())}
 				return c.Kind != Sync && c.Kind != Near
 			})
 			spoil("row", func(c *Command) bool {

@@ -20,7 +20,7 @@ const MaxPattern = 1<<31 - 1
 // number.
 //
 // Each stride is greater than what the levels before it span, so that no number
-// occurs twice and they are in order. Patterns that [Box] or [ParsePattern] make
+// occurs twice and they are in order. Patterns that [Grid] or [ParsePattern] make
 // are canonical: equal sets of their form are equal patterns. The zero value is
 // the pattern of 0; a pattern is never empty.
 type Pattern struct {
@@ -30,9 +30,6 @@ type Pattern struct {
 }
 
 type level struct{ stride, count int32 }
-
-// One returns the pattern of a single number, which must not be negative.
-func One(x int) Pattern { return Pattern{start: int32(x)} }
 
 // push adds a level. Counts of 1 are left out, and a level that continues the one
 // before it is merged with it.

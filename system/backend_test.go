@@ -136,7 +136,7 @@ func TestBackends(t *testing.T) {
 	stopped, stop := context.WithCancel(ctx)
 	stop()
 	for _, x := range backends {
-		require.ErrorIs(t, x.exec(stopped, plan, []lowering.Command{{Kind: lowering.Fill, Whole: true, Immediate: true, Rows: 1, Tiles: lowering.One(0)}}, lowering.Inputs{}), context.Canceled)
+		require.ErrorIs(t, x.exec(stopped, plan, []lowering.Command{{Kind: lowering.Fill, Whole: true, Immediate: true, Rows: 1, Tiles: pattern(t, "0")}}, lowering.Inputs{}), context.Canceled)
 	}
 }
 

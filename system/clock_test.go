@@ -237,7 +237,7 @@ func TestLastPackets(t *testing.T) {
 	x.do(lowering.Command{Kind: lowering.ShiftInter, Whole: true, Tiles: pattern(t, "8:1:4"), Rows: 32, TileDist: 4, Copies: 1, TileStride: 1})
 	last := x.arrive
 	require.EqualValues(t, 45+2+10+2, last)
-	x.do(lowering.Command{Kind: lowering.ShiftInter, Bitlines: pattern(t, "0:1:8"), Tiles: lowering.One(0), Rows: 8, TileDist: 4, Copies: 1, TileStride: 1})
+	x.do(lowering.Command{Kind: lowering.ShiftInter, Bitlines: pattern(t, "0:1:8"), Tiles: pattern(t, "0"), Rows: 8, TileDist: 4, Copies: 1, TileStride: 1})
 	require.Equal(t, last, x.arrive)
 	x.do(lowering.Command{Kind: lowering.Sync})
 	require.Equal(t, last+37, x.now())
@@ -249,7 +249,7 @@ func TestSlowNetwork(t *testing.T) {
 	m := fourBanks(t)
 	m.NoC.LinkBytes, m.NoC.LinkCycles, m.NoC.RouterStages = 8, 2, 4
 	x := newCounted(t, m)
-	x.do(lowering.Command{Kind: lowering.ShiftInter, Bitlines: pattern(t, "0:1:8"), Tiles: lowering.One(1), Rows: 32, TileDist: 2, Copies: 4, TileStride: 4})
+	x.do(lowering.Command{Kind: lowering.ShiftInter, Bitlines: pattern(t, "0:1:8"), Tiles: pattern(t, "1"), Rows: 32, TileDist: 2, Copies: 4, TileStride: 4})
 	// 1 + 2 cycles to the first router, 3 + 2 for each of three, and 8 more flits.
 	require.EqualValues(t, 3+15+8, x.arrive)
 	require.EqualValues(t, 9*8*3, x.report.ByteHops)
@@ -260,7 +260,7 @@ func TestWideMesh(t *testing.T) {
 	m := fourBanks(t)
 	m.Mesh.Cols = 4
 	x := newCounted(t, m)
-	x.do(lowering.Command{Kind: lowering.ShiftInter, Whole: true, Tiles: lowering.One(1), Rows: 16, TileDist: 16, Copies: 1, TileStride: 1})
+	x.do(lowering.Command{Kind: lowering.ShiftInter, Whole: true, Tiles: pattern(t, "1"), Rows: 16, TileDist: 16, Copies: 1, TileStride: 1})
 	require.EqualValues(t, 2*96, x.report.ByteHops)
 	require.EqualValues(t, 3+2+10+2, x.arrive)
 }
@@ -273,7 +273,7 @@ func TestHostCounts(t *testing.T) {
 	// one, at 4 each.
 	r := &runner{lowered: map[*lowering.Plan]bool{}, opt: Options{Machine: c.analytic.m}}
 	c.work(&Work{Kind: Lowered, Plan: c.plan, JIT: r.jit(c.plan, []lowering.Command{
-		{Kind: lowering.Compute, Tiles: pattern(t, "0:1:6")}, {Kind: lowering.Sync}, {Kind: lowering.Near}, {Kind: lowering.Fill, Tiles: lowering.One(9)},
+		{Kind: lowering.Compute, Tiles: pattern(t, "0:1:6")}, {Kind: lowering.Sync}, {Kind: lowering.Near}, {Kind: lowering.Fill, Tiles: pattern(t, "9")},
 	})})
 	const jit = 2*200 + 4*150 + 3*4
 	require.Equal(t, Report{Cycles: Cycles{JIT: jit}}, *c.report)

@@ -66,9 +66,6 @@ type Config struct {
 // step names, in order.
 var stepNames = [6]string{"FrontierDistribution", "OffsetPacking", "LocalAccumulations", "Dispatching", "RemoteAccumulations", "Applying"}
 
-// StepNames returns the names of the six steps.
-func StepNames() []string { return stepNames[:] }
-
 // Step is what a step of an iteration took.
 type Step struct {
 	Name    string  `json:"step"`

@@ -228,16 +228,6 @@ func Baseline(q *mapping.Problem) *Template {
 	return nil
 }
 
-// LookupTemplate returns the template of that name, nil if there is none.
-func LookupTemplate(name string) *Template {
-	for i := range Templates {
-		if Templates[i].Name == name {
-			return &Templates[i]
-		}
-	}
-	return nil
-}
-
 // template is the baseline as an optimiser: one evaluation for each template of the
 // executor that fits, the paper's first.
 type template struct{}
