@@ -67,9 +67,9 @@ func TestPaperFigure9Commands(t *testing.T) {
 	}, got)
 	// Step 3: with two tiles a bank, CMD 0 is for both banks. (The text says tiles 0
 	// and 1 here; the tiles of CMD 0 in the figure are 0 and 2.)
-	require.Equal(t, []int{0, 1}, lowering.Banks(nil, shifts[0].Tiles, 2))
+	require.Equal(t, []int{0, 1}, banksOf(shifts[0].Tiles, 2))
 	// With four tiles a bank, the second bank skips it.
-	require.Equal(t, []int{0}, lowering.Banks(nil, shifts[0].Tiles, 4))
+	require.Equal(t, []int{0}, banksOf(shifts[0].Tiles, 4))
 }
 
 // Algorithm 1: the cases of one dimension, by the lines that they take.

@@ -70,6 +70,7 @@ func TestEquations(t *testing.T) {
 		{"associate", abc + "%3 = cmp add %0 %1\n%4 = cmp add %3 %2\n%5 = cmp add %2 %0\n%6 = cmp add %1 %5\n", 6, 4},
 		{"regroup", abc + "%3 = mv %0 dim 0 dist 1\n%4 = mv %2 dim 0 dist 1\n%5 = cmp max %3 %1\n%6 = cmp max %5 %4\n%7 = cmp max %0 %2\n%8 = mv %7 dim 0 dist 1\n%9 = cmp max %8 %1\n", 6, 9},
 		{"regroup", abc + "%3 = const param k\n%4 = cmp mul %3 %0\n%5 = cmp mul %2 %3\n%6 = cmp add %4 %1\n%7 = cmp add %6 %5\n%8 = cmp add %0 %2\n%9 = cmp mul %8 %3\n%10 = cmp add %9 %1\n", 7, 10},
+		{"regroup", abc + "%3 = const param k\n%4 = cmp shl %0 %3\n%5 = cmp shl %2 %3\n%6 = cmp add %4 %1\n%7 = cmp add %6 %5\n%8 = cmp add %0 %2\n%9 = cmp shl %8 %3\n%10 = cmp add %9 %1\n", 7, 10},
 	} {
 		t.Run(fmt.Sprintf("%s %d to %d", c.rule, c.l, c.r), func(t *testing.T) {
 			text := "graph equation dims 2\nsymbol N in [6,inf)\nsymbol M in [6,inf)\narray A int32[M][N] on 1 0\nparam k int32\n" + c.nodes

@@ -123,6 +123,131 @@ for i in [0,2) {
 	require.EqualValues(t, 12, mem["S"][0])
 }
 
+// TestRacy answers the questions of a racy stream: until then memory, counts and values
+// are as before, and what follows depends on the answer alone.
+func TestRacy(t *testing.T) {
+	g := parse(t, `graph g
+array A int32[3]
+array S int32[2]
+for i in [0,3) {
+	load a: A[i]
+	rmw s old racy: S[1] = add(@, a) if ne(a, int32(0))
+}
+`)
+	p, err := stream.Compile(g)
+	require.NoError(t, err)
+	mem := stream.Memory{"A": {5, 0, 3}, "S": {7, 40}}
+	c, err := p.Start(mem, stream.Args{}, false)
+	require.NoError(t, err)
+	c.AskRacy()
+	var steps []stream.Event
+	answers := []scalar.Value{100, 200}
+	asked := 0
+	var last scalar.Value // of s
+	for {
+		buf := make([]stream.Event, 8)
+		n, err := c.Next(buf)
+		require.NoError(t, err)
+		if n == 0 {
+			break
+		}
+		for i, e := range buf[:n] {
+			if e.What != stream.Ask {
+				steps = append(steps, e)
+				continue
+			}
+			require.Equal(t, n-1, i, "nothing follows a question")
+			require.Equal(t, stream.Event{What: stream.Ask, Stream: 1, Elem: 1, Ops: 2, Value: []scalar.Value{5, 3}[asked]}, e)
+			require.Equal(t, []scalar.Value{7, []scalar.Value{40, 105}[asked]}, mem["S"], "as before")
+			require.Equal(t, last, c.Value(1), "as before")
+			require.EqualValues(t, asked, c.Result().Streams[1].Executed, "as before")
+			c.Answer(&e, answers[asked])
+			asked++
+			last = answers[asked-1]
+			if asked == 1 {
+				last = 0 // the condition does not hold in between
+			}
+		}
+	}
+	require.Equal(t, 2, asked)
+	require.Equal(t, []stream.Event{
+		{Stream: 0, Elem: 0, Value: 5, Old: 5, Ops: 0},
+		{Stream: 1, Elem: 1, Value: 105, Old: 100, Ops: 2},
+		{Stream: 0, Elem: 1},
+		{Stream: 1, Elem: -1, Skipped: true, Ops: 1},
+		{Stream: 0, Elem: 2, Value: 3, Old: 3},
+		{Stream: 1, Elem: 1, Value: 203, Old: 200, Ops: 2},
+	}, fixOld(steps))
+	require.Equal(t, []scalar.Value{7, 203}, mem["S"])
+	require.EqualValues(t, 200, c.Value(1), "what was there before")
+	count := c.Result().Streams[1]
+	require.EqualValues(t, 3, count.Iterations)
+	require.EqualValues(t, 2, count.Executed)
+}
+
+// TestShare gives the iterations of a parallel loop to two cursors in parts: each is
+// executed once, by the cursor that took it, and what is behind the loop follows.
+func TestShare(t *testing.T) {
+	g := parse(t, `graph g
+array A int32[9]
+array B int32[9]
+array C int32[1]
+for i in [0,9) parallel {
+	load a: A[i]
+	store b: B[8-i] = add(a, int32(1))
+}
+store c: C[0] = int32(6)
+`)
+	p, err := stream.Compile(g)
+	require.NoError(t, err)
+	mem := stream.Memory{"A": {1, 2, 3, 4, 5, 6, 7, 8, 9}, "B": make([]scalar.Value, 9), "C": {0}}
+	parts := [2][][2]int64{{{0, 1}, {4, 8}}, {{1, 4}, {8, 9}}}
+	want := [2][]int64{{0, 4, 5, 6, 7}, {1, 2, 3, 8}}
+	buf := make([]stream.Event, 5)
+	for k, list := range parts {
+		c, err := p.Start(mem, stream.Args{}, true)
+		require.NoError(t, err)
+		n, err := c.Next(buf)
+		require.NoError(t, err)
+		require.Equal(t, []stream.Event{{What: stream.Enter, Elem: 9}}, buf[:n])
+		c.Share()
+		var loaded []int64
+		after, left, parted := 0, false, 0
+		for {
+			n, err := c.Next(buf)
+			require.NoError(t, err)
+			if n == 0 {
+				break
+			}
+			for i, e := range buf[:n] {
+				switch {
+				case e.What == stream.Part:
+					require.Equal(t, n-1, i, "nothing follows a part")
+					require.False(t, left)
+					if parted < len(list) {
+						c.Take(list[parted][0], list[parted][1])
+					} else {
+						c.Rest()
+					}
+					parted++
+				case e.What == stream.Leave:
+					left = true
+				case e.What == stream.Step && e.Stream == 0:
+					loaded = append(loaded, e.Elem)
+				case e.What == stream.Step && e.Stream == 2:
+					require.True(t, left)
+					after++
+				}
+			}
+		}
+		require.Equal(t, want[k], loaded)
+		require.Equal(t, len(list)+1, parted)
+		require.Equal(t, 1, after)
+		require.EqualValues(t, len(want[k]), c.Result().Streams[0].Executed)
+	}
+	require.Equal(t, stream.Memory{"A": {1, 2, 3, 4, 5, 6, 7, 8, 9}, "B": {10, 9, 8, 7, 6, 5, 4, 3, 2}, "C": {6}}, mem)
+}
+
 // fixOld leaves out what skipped streams would have found.
 func fixOld(list []stream.Event) []stream.Event {
 	for i := range list {

@@ -132,6 +132,21 @@ func TestMeshIsShared(t *testing.T) {
 	require.LessOrEqual(t, all, alone+int64(c.Counters.LateMesh+c.Counters.LateLand))
 }
 
+// TestShiftsOverlap adds a shift while the last packet of another is on its way: the
+// packet still counts for its own shift.
+func TestShiftsOverlap(t *testing.T) {
+	c := newChip(t, tile.Default()) // 8x8 banks
+	const near, far = 2 + 5*2 + 2, 3 + 2 + 5*15 + 2
+	c.Shift([]tensor.Part{{Bank: 0, Cycles: 1, Tree: 1}}, []tensor.Flow{{From: 0, To: 1, Packets: 1}, {From: 0, To: 63, Packets: 1}}, false, far)
+	require.NoError(t, c.Engine().Run(context.Background(), near+6))
+	require.EqualValues(t, 1, c.Counters.Arrivals)
+	c.Shift([]tensor.Part{{Bank: 16, Cycles: 1, Tree: 1}}, []tensor.Flow{{From: 16, To: 17, Packets: 1}}, false, near)
+	_, all := barrier(t, c)
+	require.EqualValues(t, 3, c.Counters.Arrivals)
+	require.EqualValues(t, far, all)
+	require.Zero(t, c.Counters.LateMesh, "nothing waited in the mesh")
+}
+
 // TestTransfer compares the shares of the channels with a walk over the lines.
 func TestTransfer(t *testing.T) {
 	m := tile.Default()
