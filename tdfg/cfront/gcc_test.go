@@ -160,7 +160,7 @@ func TestRandomOptimized(t *testing.T) {
 			require.True(t, allowed(err), err)
 			continue
 		}
-		q, stats, err := egraph.OptimizeProgram(context.Background(), q, egraph.Options{Nodes: 800, Effort: 200, Sizes: p.sizes})
+		q, stats, err := egraph.OptimizeProgram(context.Background(), q, egraph.Options{Cost: egraph.DefaultCost(1 << 22), Nodes: 800, Effort: 200, Sizes: p.sizes})
 		require.NoError(t, err, p.source)
 		for _, s := range stats {
 			if !s.Kept {
