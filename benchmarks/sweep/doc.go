@@ -3,9 +3,9 @@
 //
 // A [Plan] is read from strict YAML and lists its jobs in a fixed order. A job has a
 // key of all that its result depends on: the arguments, what its input files hold and
-// the program. An [Executor] runs jobs, on this machine ([Local]) or on others
-// (see nats.go), each as a process of its own in a folder with nothing but its inputs, so
-// that a job sees no path of the machine and one that crashes takes no other with it.
+// the program. An [Executor] runs jobs ([Local] does on this machine), each as a
+// process of its own in a folder with nothing but its inputs, so that a job sees no
+// path of the machine and one that crashes takes no other with it.
 // A [Record] is what came of a job, without times: it is the same bytes whoever ran
 // it. Records outlive the process one by one ([results.Store]); a sweep that is started
 // again runs what is missing.

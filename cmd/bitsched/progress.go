@@ -30,6 +30,11 @@ func (a *app) newProgress() *progressLine {
 }
 
 func (p *progressLine) report(m masim.Progress) {
+	p.show(func(since time.Duration) string { return progressText(m, since) })
+}
+
+// show puts a text in the place of the line before, ten times a second at most.
+func (p *progressLine) show(line func(since time.Duration) string) {
 	if !p.terminal {
 		return
 	}
@@ -40,7 +45,7 @@ func (p *progressLine) report(m masim.Progress) {
 		return
 	}
 	p.last, p.shown = now, true
-	text := []rune(progressText(m, now.Sub(p.start)))
+	text := []rune(line(now.Sub(p.start)))
 	if p.width > 0 && len(text) >= p.width {
 		text = text[:p.width-1] // a second line would stay
 	}
