@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -37,8 +38,8 @@ type Times struct {
 	Wall float64 `json:"wall_seconds"`
 }
 
-// errStopped is the error of a job that was ended with the sweep: it has no record.
-var errStopped = errors.New("sweep: stopped")
+// ErrStopped is the error of a job that was ended with the sweep: it has no record.
+var ErrStopped = errors.New("sweep: stopped")
 
 // stageName is the name under which a job finds an input in its folder: its own
 // where that stays in the folder, else one made of what it holds, so that no path of
@@ -84,8 +85,39 @@ const (
 	outputLimit = 256 << 20
 )
 
-// run executes a job as a process in a new folder, which fetch fills with the inputs.
-func run(ctx context.Context, program string, j *Job, timeout time.Duration, fetch func(in Input, path string) error) (*Record, *Times, error) {
+// Staged returns the job as it is run on any machine: under the names that its inputs
+// have in its folder, without their paths.
+func (j *Job) Staged() Job {
+	s := Job{Number: j.Number, Key: j.Key, Params: stagedParams(j), Args: stagedArgs(j)}
+	for _, in := range j.Inputs {
+		s.Inputs = append(s.Inputs, Input{Name: stageName(in), Key: in.Key})
+	}
+	return s
+}
+
+// Validate reports why a staged job that came from elsewhere is none that a plan makes:
+// a worker runs nothing else, and writes no file outside of the job's folder.
+func (j *Job) Validate() error {
+	if len(j.Args) == 0 || !slices.Contains(Commands, j.Args[0]) {
+		return fmt.Errorf("sweep: job %.12s runs %q, expected one of %s", j.Key, slices.Concat(j.Args, []string{""})[0], strings.Join(Commands, ", "))
+	}
+	for _, a := range j.Args[1:] {
+		name, _, _ := strings.Cut(strings.TrimLeft(a, "-"), "=")
+		if strings.HasPrefix(a, "-") && a != "--json" && slices.Contains(refused, name) {
+			return fmt.Errorf("sweep: job %.12s has %s, expected no flag that writes files", j.Key, a)
+		}
+	}
+	for _, in := range j.Inputs {
+		if !filepath.IsLocal(filepath.FromSlash(in.Name)) || len(in.Key) != 64 {
+			return fmt.Errorf("sweep: job %.12s has the input %q, expected a file in its folder", j.Key, in.Name)
+		}
+	}
+	return nil
+}
+
+// Execute executes a job as a process in a new folder, which fetch fills with the
+// inputs. The process ends with this one where the system can do that.
+func Execute(ctx context.Context, program string, j *Job, timeout time.Duration, fetch func(in Input, path string) error) (*Record, *Times, error) {
 	dir, err := os.MkdirTemp("", "bitsched-job-*")
 	if err != nil {
 		return nil, nil, fmt.Errorf("sweep: %w", err)
@@ -113,6 +145,8 @@ func run(ctx context.Context, program string, j *Job, timeout time.Duration, fet
 	out.left, errs.left = outputLimit, stderrLimit
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	detach(cmd)
+	runtime.LockOSThread() // the process ends with the thread that started it
+	defer runtime.UnlockOSThread()
 	start := time.Now()
 	err = cmd.Run()
 	times := &Times{Wall: time.Since(start).Seconds()}
@@ -126,7 +160,7 @@ func run(ctx context.Context, program string, j *Job, timeout time.Duration, fet
 		r.Exit, r.Error = TimedOut, fmt.Sprintf("took longer than %v", timeout)
 		return r, times, nil
 	case ctx.Err() != nil:
-		return nil, nil, errStopped
+		return nil, nil, ErrStopped
 	case errors.As(err, &exit):
 		r.Exit = exit.ExitCode()
 		if r.Exit < 0 { // a signal: who sent it may send it again

@@ -39,18 +39,18 @@ type Param struct {
 
 // Job is one run of a command.
 type Job struct {
-	Number int     `json:"number"` // from 1, in the order of the plan
-	Key    string  `json:"key"`    // of all that its result depends on
-	Params []Param `json:"params"` // of the axes
-	Args   []string
-	Inputs []Input // files that it reads
+	Number int      `json:"number"` // from 1, in the order of the plan
+	Key    string   `json:"key"`    // of all that its result depends on
+	Params []Param  `json:"params"` // of the axes
+	Args   []string `json:"args"`
+	Inputs []Input  `json:"inputs"` // files that it reads
 }
 
 // Input is a file that a job reads.
 type Input struct {
-	Name string // as the arguments have it
-	Path string // where it is
-	Key  string // of what it holds
+	Name string `json:"name"` // as the arguments have it
+	Path string `json:"-"`    // where it is
+	Key  string `json:"key"`  // of what it holds
 }
 
 // String is the command line of the job.

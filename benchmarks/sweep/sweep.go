@@ -240,13 +240,13 @@ func (l *Local) Run(ctx context.Context, jobs []Job, timeout time.Duration, done
 	for range min(workers, len(jobs)) {
 		wg.Go(func() {
 			for j := range next {
-				r, t, err := run(ctx, l.Program, j, timeout, func(in Input, path string) error { return copyFile(in.Path, path) })
+				r, t, err := Execute(ctx, l.Program, j, timeout, func(in Input, path string) error { return copyFile(in.Path, path) })
 				if err == nil {
 					mu.Lock()
 					err = done(r, t)
 					mu.Unlock()
 				}
-				if err != nil && !errors.Is(err, errStopped) {
+				if err != nil && !errors.Is(err, ErrStopped) {
 					cancel(err)
 				}
 			}

@@ -246,7 +246,7 @@ func (a *app) groups() []commandGroup {
 		{"Machines", []*cobra.Command{a.machineCommand(), a.nocCommand(), a.referenceCommand()}},
 		{"Sparse", []*cobra.Command{a.sparseCommand()}},
 		{"Networks", []*cobra.Command{a.layersCommand(), a.platformCommand(), a.mapCommand(), a.mapcheckCommand(), a.mapstudyCommand()}},
-		{"Studies", []*cobra.Command{a.reproduceCommand(), a.sweepCommand()}},
+		{"Studies", []*cobra.Command{a.reproduceCommand(), a.sweepCommand(), a.workerCommand()}},
 	}
 }
 

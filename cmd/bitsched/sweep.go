@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/bitsched/bitsched/benchmarks"
 	"github.com/bitsched/bitsched/benchmarks/results"
 	"github.com/bitsched/bitsched/benchmarks/sweep"
+	"github.com/bitsched/bitsched/benchmarks/sweep/queue"
 	"github.com/bitsched/bitsched/masim"
 )
 
@@ -28,6 +30,8 @@ type sweepFlags struct {
 	show    []string
 	output  string
 	json    bool
+	nats    natsFlags
+	listen  string
 }
 
 const sweepLong = `Sweep runs a command over a matrix of its flags. PLAN is YAML:
@@ -53,11 +57,19 @@ What failed keeps its message; --retry-failed runs it again.
 --shard 2/5 runs each fifth job from the second on, for many machines that share no
 more than the plan; "sweep merge" puts their folders of results together.
 
+--nats has the jobs run by a work queue: "embedded" is a server in this process, with
+workers here, and with --nats-listen also elsewhere; a URL is that of a server, and
+workers are those that "bitsched worker" starts anywhere. Inputs and results go
+through the server. The results are the same bytes. Password: in the URL or in
+NATS_PASSWORD.
+
 --show names members of the JSON that the command prints, as copies or
 lower_bound.copies, to be listed beside the parameters.`
 
 const sweepExample = `  bitsched sweep plan.yaml --dry-run
   bitsched sweep plan.yaml --show copies,energy -o results.jsonl
+  bitsched sweep plan.yaml --nats embedded --nats-listen 127.0.0.1:4222
+  bitsched sweep plan.yaml --nats tls://queue.example.org:4222 --nats-creds me.creds
   bitsched sweep plan.yaml --shard 1/8 --results part1
   bitsched sweep merge all part1 part2 part3`
 
@@ -74,8 +86,10 @@ func (a *app) sweepCommand() *cobra.Command {
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringVar(&f.results, "results", "", "`folder` of the results (default PLAN without its ending, and .results)")
-	fl.IntVar(&f.workers, "workers", 0, "`jobs` at a time (0 = one for each core); does not change the results")
+	fl.IntVar(&f.workers, "workers", 0, "`jobs` at a time here (0 = one for each core, or none with a server elsewhere; -1 = none); does not change the results")
 	fl.StringVar(&f.shard, "shard", "", "run one of several parts, as in `I/N`")
+	f.nats.add(fl, "run the jobs by this NATS server, a `URL`, or embedded for one in this process")
+	fl.StringVar(&f.listen, "nats-listen", "", "let workers elsewhere use the embedded server at this `address`, HOST:PORT")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "list the jobs with what they are expected to take, and run none")
 	fl.BoolVar(&f.retry, "retry-failed", false, "run again what failed before")
 	fl.BoolVar(&f.yes, "yes", false, fmt.Sprintf("run more than %d jobs", sweep.MaxJobs))
@@ -152,8 +166,16 @@ func (a *app) sweep(cmd *cobra.Command, file string, f sweepFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.output == "-" && f.json {
+	switch {
+	case f.output == "-" && f.json:
 		return usageError(cmd, "--json and -o - both want stdout")
+	case f.workers < -1 || f.workers == -1 && f.nats.url == "":
+		return usageError(cmd, "--workers %d, expected 0 or more, or -1 with --nats", f.workers)
+	case f.listen != "" && f.nats.url != embedded:
+		return usageError(cmd, "--nats-listen is for --nats embedded")
+	}
+	if err := f.nats.complete(cmd); err != nil {
+		return err
 	}
 	version, err := results.Version()
 	if err != nil {
@@ -173,7 +195,7 @@ func (a *app) sweep(cmd *cobra.Command, file string, f sweepFlags) error {
 	if err != nil {
 		return fmt.Errorf("bitsched: %w", err)
 	}
-	s := &sweep.Sweep{Plan: plan, Shard: part, Shards: parts, Retry: f.retry, Executor: &sweep.Local{Workers: f.workers, Program: program}}
+	s := &sweep.Sweep{Plan: plan, Shard: part, Shards: parts, Retry: f.retry}
 	if f.dryRun {
 		return a.listJobs(s, f)
 	}
@@ -184,6 +206,12 @@ func (a *app) sweep(cmd *cobra.Command, file string, f sweepFlags) error {
 	defer line.clear()
 	search := a.startStoppable(0, line, "ending the jobs that run; what is done is kept")
 	defer search.end()
+	executor, closed, err := f.executor(search.ctx, version, program, line)
+	if err != nil {
+		return search.reasonOf(err)
+	}
+	defer closed()
+	s.Executor = executor
 	s.Progress = func(p sweep.Progress) {
 		text := fmt.Sprintf("%d of %d jobs", p.Done, p.Total)
 		if p.Failed > 0 {
@@ -228,6 +256,38 @@ func (a *app) sweep(cmd *cobra.Command, file string, f sweepFlags) error {
 		return fmt.Errorf("%w: %d of %d jobs failed", errCheck, sum.Failed, sum.Jobs)
 	}
 	return nil
+}
+
+// executor is what runs the jobs, and what ends it.
+func (f *sweepFlags) executor(ctx context.Context, version, program string, line *progressLine) (sweep.Executor, func(), error) {
+	if f.nats.url == "" {
+		return &sweep.Local{Workers: f.workers, Program: program}, func() {}, nil
+	}
+	e := &queue.Executor{Version: version, Again: f.retry, Workers: max(f.workers, 0), Program: program, Note: line.note}
+	if f.nats.url != embedded {
+		conn, err := f.nats.dial(ctx, line)
+		if err != nil {
+			return nil, nil, err
+		}
+		e.Conn = conn
+		return e, conn.Close, nil
+	}
+	if f.workers == 0 {
+		e.Workers = runtime.GOMAXPROCS(0)
+	}
+	server, err := queue.StartServer(queue.ServerOptions{
+		Dir: filepath.Join(f.results, "nats"), Listen: f.listen, User: f.nats.user, Password: os.Getenv(natsPasswordEnv), Cert: f.nats.cert, Key: f.nats.key,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	conn, err := server.Dial()
+	if err != nil {
+		server.Close()
+		return nil, nil, err
+	}
+	e.Conn = conn
+	return e, func() { conn.Close(); server.Close() }, nil
 }
 
 func readPlan(file, version string, many bool) (*sweep.Plan, error) {

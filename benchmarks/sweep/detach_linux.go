@@ -1,0 +1,13 @@
+package sweep
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// detach keeps Ctrl-C, which a terminal sends to all processes of a group, from a
+// job: the sweep decides what becomes of it. A job does not outlive the sweep, not
+// even one that is killed.
+func detach(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
