@@ -288,7 +288,9 @@ func (c *Core) tick(now event.Time) {
 		if c.full != nil {
 			*c.full += uint64(gap)
 		}
+		c.loadDebt = max(0, c.loadDebt-int(min(gap, event.Time(c.loadDebt)))*c.spec.LoadPorts)
 	}
+	ports := c.loadPorts()
 	c.full = nil
 	c.lastTick = now
 	c.active = false
@@ -310,7 +312,7 @@ func (c *Core) tick(now event.Time) {
 	c.commit(now)
 	c.fillScheduler()
 	if c.lqWaiting > 0 {
-		c.selectLoads(now)
+		c.selectLoads(now, ports)
 	}
 	if c.spec.InOrder {
 		c.issueInOrder(now)
@@ -351,9 +353,6 @@ func (c *Core) sleep(now event.Time) {
 				c.wake(free)
 			}
 		}
-	}
-	if c.loadDebt > 0 {
-		c.wake(now + 1)
 	}
 }
 
@@ -457,9 +456,8 @@ func (c *Core) issueInOrder(now event.Time) {
 }
 
 // selectLoads sends loads whose address is there to the cache.
-func (c *Core) selectLoads(now event.Time) {
+func (c *Core) selectLoads(now event.Time, ports int) {
 	c.active = true
-	ports := c.loadPorts()
 	n, from := len(c.lqReady), 0
 	bySlot := c.spec.LoadSelect == "slot"
 	if !bySlot {
@@ -511,7 +509,7 @@ func (c *Core) enterLQ(s *slot) {
 }
 
 // loadPorts is how many loads may issue in this cycle, after the gathers of earlier
-// ones.
+// ones, which use the ports of every cycle until all their lanes are through.
 func (c *Core) loadPorts() int {
 	ports := c.spec.LoadPorts
 	if c.loadDebt > 0 {

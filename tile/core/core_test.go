@@ -100,6 +100,7 @@ func run(t *testing.T, spec *Spec, miss event.Time, th *thread) (*Core, *flat) {
 	require.NoError(t, err)
 	require.True(t, c.Done(), "core %s", c.Waits())
 	require.Equal(t, uint64(len(th.ops)), c.Counters.Committed)
+	require.Equal(t, event.Forever, c.engine.Next(), "the core ticks after its end")
 	return c, f
 }
 
