@@ -1,0 +1,102 @@
+package cfront
+
+import (
+	"github.com/bitsched/bitsched/tdfg/scalar"
+	"modernc.org/cc/v4"
+)
+
+// atomics are GCC's functions: the operation on the element, and whether the value is
+// the old one.
+var atomics = map[string]struct {
+	op   scalar.Op // NoOp: exchange
+	old  bool
+	args int
+}{
+	"__atomic_fetch_add": {scalar.Add, true, 3}, "__atomic_fetch_sub": {scalar.Sub, true, 3}, "__atomic_fetch_and": {scalar.And, true, 3},
+	"__atomic_fetch_or": {scalar.Or, true, 3}, "__atomic_fetch_xor": {scalar.Xor, true, 3}, "__atomic_exchange_n": {scalar.NoOp, true, 3},
+	"__atomic_add_fetch": {scalar.Add, false, 3}, "__atomic_sub_fetch": {scalar.Sub, false, 3}, "__atomic_and_fetch": {scalar.And, false, 3},
+	"__atomic_or_fetch": {scalar.Or, false, 3}, "__atomic_xor_fetch": {scalar.Xor, false, 3},
+	"__sync_fetch_and_add": {scalar.Add, true, 2}, "__sync_fetch_and_sub": {scalar.Sub, true, 2}, "__sync_fetch_and_and": {scalar.And, true, 2},
+	"__sync_fetch_and_or": {scalar.Or, true, 2}, "__sync_fetch_and_xor": {scalar.Xor, true, 2}, "__sync_lock_test_and_set": {scalar.NoOp, true, 2},
+	"__sync_add_and_fetch": {scalar.Add, false, 2}, "__sync_sub_and_fetch": {scalar.Sub, false, 2},
+	"inf_fetch_min": {scalar.Min, true, 2}, "inf_fetch_max": {scalar.Max, true, 2},
+}
+
+// atomic converts a call of an atomic function. ok is false if it is none.
+func (c *converter) atomic(name string, args []cc.ExpressionNode, at Pos) (value *expr, ok bool) {
+	if c.whole == nil || c.out == nil {
+		return nil, false
+	}
+	want := func(n int) {
+		if len(args) != n {
+			fail(at, "%s with %d arguments, expected %d", name, len(args), n)
+		}
+	}
+	target := func() *expr {
+		p, ok := c.place(args[0])
+		if !ok || p.array == nil {
+			fail(at, "%s of what is no element of an array: expected &A[i]", name)
+		}
+		if len(p.index) == 0 {
+			p.index = []*expr{intConst(at, scalar.Int64, 0)}
+		}
+		return c.element1(p, at)
+	}
+	update := func(elem, value *expr, old bool) *expr {
+		v := c.declare("atomic", localVar, elem.typ, at)
+		*c.out = append(*c.out, &assign{target: elem, value: convert(value, elem.typ), guard: c.guard, pos: at, atomic: true, old: old, result: v})
+		return ref(v, at)
+	}
+	switch name {
+	case "__atomic_load_n":
+		want(2)
+		x := *target()
+		x.racy = true
+		v := c.declare("atomic", localVar, x.typ, at)
+		*c.out = append(*c.out, c.assign(ref(v, at), &x, c.guard, at))
+		return ref(v, at), true
+	case "__atomic_store_n":
+		want(3)
+		elem := target()
+		*c.out = append(*c.out, c.assign(elem, c.expr(args[1]), c.guard, at))
+		return intConst(at, scalar.Int32, 0), true
+	case "__sync_bool_compare_and_swap", "__sync_val_compare_and_swap":
+		want(3)
+		elem := target()
+		e := convert(c.expr(args[1]), elem.typ)
+		old := update(elem, choose(at, binary(at, scalar.Eq, elem, e), convert(c.expr(args[2]), elem.typ), elem), true)
+		if name == "__sync_val_compare_and_swap" {
+			return old, true
+		}
+		return binary(at, scalar.Eq, old, e), true
+	case "__atomic_compare_exchange_n":
+		want(6)
+		elem := target()
+		name := ""
+		if a, ok := unwrap(args[1]).(*cc.UnaryExpression); ok && a.Case == cc.UnaryExpressionAddrof {
+			name = identifier(unwrap(a.CastExpression))
+		}
+		v, isVar := c.lookup(name).(*variable)
+		if !isVar || v.kind != localVar {
+			fail(at, "__atomic_compare_exchange_n expects the address of a local variable as its second argument")
+		}
+		e := convert(ref(v, at), elem.typ)
+		// What is expected is taken before it is overwritten.
+		was := c.declare("expected", localVar, elem.typ, at)
+		*c.out = append(*c.out, c.assign(ref(was, at), e, c.guard, at))
+		old := update(elem, choose(at, binary(at, scalar.Eq, elem, ref(was, at)), convert(c.expr(args[2]), elem.typ), elem), true)
+		*c.out = append(*c.out, c.assign(ref(v, at), old, c.guard, at))
+		return binary(at, scalar.Eq, old, ref(was, at)), true
+	}
+	f, ok := atomics[name]
+	if !ok {
+		return nil, false
+	}
+	want(f.args)
+	elem := target()
+	x := convert(c.expr(args[1]), elem.typ)
+	if f.op != scalar.NoOp {
+		x = &expr{kind: opExpr, typ: elem.typ, pos: at, op: f.op, args: []*expr{elem, x}}
+	}
+	return update(elem, x, f.old), true
+}
