@@ -157,7 +157,7 @@ func (t *thread) waitForWork() error {
 			t.depth = append(t.depth, &c)
 		}
 		for _, s := range r.info.reduces {
-			t.cursor.SetValue(s, m.p.streams[s].identity)
+			t.cursor.SetValue(s, m.p.streams[s].start)
 		}
 		t.count, t.next = 0, 0
 		return m.first(t, r)
@@ -245,7 +245,7 @@ func (m *team) after(t *thread, r *parallel) error {
 		for id := 1; id < len(r.partials); id++ {
 			t.word(m.join, m.slot(id, k), r.partials[id][k])
 			t.out.Ops = append(t.out.Ops, m.add)
-			v = scalar.Eval(tm.op, tm.typ, v, r.partials[id][k])
+			v = scalar.Eval(tm.combine, tm.typ, v, r.partials[id][k])
 		}
 		t.cursor.SetValue(s, v)
 	}

@@ -2,6 +2,7 @@ package micro
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/bitsched/bitsched/tdfg/lattice"
@@ -26,19 +27,23 @@ type code struct {
 // template is a stream as micro-ops, for one iteration and for as many as a SIMD
 // register has lanes.
 type template struct {
-	s        *stream.Stream
-	array    int // -1 for none
-	bytes    int
-	typ      scalar.Type
-	loop     int // innermost, -1 for none
-	one      code
-	many     code
-	same     bool // as the condition of the stream before: one branch for both
-	hoisted  bool // in SIMD loops: the same in all iterations
-	rmw      uop.RMW
-	identity scalar.Value // of a reduction among threads
-	op       scalar.Op    // of a reduction
-	reduces  bool
+	s       *stream.Stream
+	array   int // -1 for none
+	bytes   int
+	typ     scalar.Type
+	loop    int // innermost, -1 for none
+	one     code
+	many    code
+	same    bool // as the condition of the stream before: one branch for both
+	hoisted bool // in SIMD loops: the same in all iterations
+	rmw     uop.RMW
+	op      scalar.Op // of a reduction
+	reduces bool
+
+	// Among threads: what brings values together, and what the threads after the first
+	// begin with.
+	combine scalar.Op
+	start   scalar.Value
 }
 
 // loopInfo is a loop as micro-ops.
@@ -91,7 +96,10 @@ func (p *Program) templates() error {
 		for i, t := range p.streams {
 			if t.s.Kind == stream.Reduce && t.s.Over == l.src.Var && p.within(t, l) {
 				p.reduction(t)
-				if l.src.Parallel != nil && t.reduces {
+				if l.src.Parallel != nil && (t.s.Combine != scalar.NoOp || t.s.If != nil || t.s.Value == nil || t.s.Value.Uses(t.s.Name)) {
+					if err := p.combines(t, l); err != nil {
+						return err
+					}
 					l.reduces = append(l.reduces, i)
 				}
 			}
@@ -173,11 +181,31 @@ func (p *Program) reduction(t *template) {
 			if op == scalar.Sub && i == 0 {
 				op = scalar.Add
 			}
-			if id, ok := op.Identity(t.typ); ok && (i == 0 || x.Op.Commutative()) {
-				t.op, t.identity, t.reduces = op, id, true
+			if _, ok := op.Identity(t.typ); ok && (i == 0 || x.Op.Commutative()) {
+				t.op, t.reduces = op, true
 			}
 		}
 	}
+}
+
+// combines finds out how threads bring the values of a reduction together.
+func (p *Program) combines(t *template, l *loopInfo) error {
+	t.combine = t.s.Combine
+	if t.combine == scalar.NoOp && t.reduces {
+		t.combine = t.op
+	}
+	start, ok := t.combine.Identity(t.typ)
+	if !ok {
+		return fmt.Errorf("micro: value %s goes from iteration to iteration of parallel loop %s, expected a reduction", t.s.Name, l.src.Var)
+	}
+	switch { // comparisons of C are false for the identity, which is a NaN
+	case t.typ.Float() && t.combine == scalar.Min:
+		start = scalar.FromFloat(t.typ, math.Inf(1))
+	case t.typ.Float() && t.combine == scalar.Max:
+		start = scalar.FromFloat(t.typ, math.Inf(-1))
+	}
+	t.start = start
+	return nil
 }
 
 // scalarWhy says why a loop is not executed by SIMD, "" if it is.
@@ -205,7 +233,7 @@ func (p *Program) scalarWhy(l *loopInfo) string {
 			switch {
 			case !t.reduces:
 				return "value " + s.Name + " goes from iteration to iteration"
-			case !t.op.Associative(t.typ) && !p.opt.Reassociate:
+			case !t.op.Associative(t.typ) && !p.opt.Reassociate && !s.Reassociate:
 				return "sums of " + s.Name + " must keep their order"
 			}
 		}

@@ -44,6 +44,9 @@ type converter struct {
 	guard   *expr   // under which it is executed
 	whole   *whole  // not nil for a whole function
 	frames  []*frame
+
+	inCritical int   // critical sections around the statement at hand
+	opened     []Pos // pragmas whose statement is being converted
 }
 
 // maxStatements bounds how far unrolling and macros can blow up a kernel.

@@ -189,6 +189,9 @@ func (c *converter) primary(n *cc.PrimaryExpression, at Pos) *expr {
 			}
 			return &expr{kind: varExpr, typ: x.typ, pos: at, v: x}
 		case *array:
+			if x.single {
+				return c.element1(place{array: x, index: []*expr{intConst(at, scalar.Int64, 0)}}, at)
+			}
 			fail(at, "array %s without a subscript: pointers and their arithmetic are not supported, write %s[i]", name, name)
 		}
 		if p, ok := c.lookup(name).(*pointer); ok { // whether it is not NULL

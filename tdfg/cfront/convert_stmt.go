@@ -22,6 +22,9 @@ func (c *converter) statement(s *cc.Statement, guard *expr, out *[]stmt) {
 	if c.steps > maxStatements {
 		fail(at, "more than %d statements", maxStatements)
 	}
+	if c.whole != nil && c.directed(s, at, guard, out) {
+		return
+	}
 	switch s.Case {
 	case cc.StatementCompound:
 		c.block(s.CompoundStatement, guard, out)
@@ -91,6 +94,10 @@ func (c *converter) declaration(d *cc.Declaration, guard *expr, out *[]stmt) {
 		dec := l.InitDeclarator.Declarator
 		name, at := dec.Name(), c.u.pos(dec)
 		size, depth := c.dims(dec)
+		if t := c.structures(d.DeclarationSpecifiers); c.whole != nil && t != nil && depth == 0 {
+			c.localStruct(t, dec, l.InitDeclarator.Initializer, guard, out)
+			continue
+		}
 		if c.whole != nil && depth == 1 && size == nil {
 			var init cc.ExpressionNode
 			if in := l.InitDeclarator.Initializer; in != nil {
@@ -109,6 +116,10 @@ func (c *converter) declaration(d *cc.Declaration, guard *expr, out *[]stmt) {
 			}
 			fail(at, "pointer %s%s: supported are arrays that are parameters, each under one name", name, what)
 		}
+		if size != nil && c.whole != nil {
+			c.localArray(name, c.elementType(d.DeclarationSpecifiers, c.u.pos(d)), size, l.InitDeclarator.Initializer, guard, out, at)
+			continue
+		}
 		if size != nil {
 			fail(at, "local array %s: expected arrays to be parameters", name)
 		}
@@ -119,6 +130,15 @@ func (c *converter) declaration(d *cc.Declaration, guard *expr, out *[]stmt) {
 				fail(at, "a list of initial values for %s, expected one value", name)
 			}
 			init = c.expr(in.AssignmentExpression)
+		}
+		if c.whole != nil && c.whole.memory[name] && t != scalar.Bool {
+			a := c.newArray(name, t, []lattice.Expr{lattice.Const(1)}, c.scope(), at)
+			a.single = true
+			c.bind(name, a)
+			if init != nil {
+				*out = append(*out, c.assign(c.element1(place{array: a, index: []*expr{intConst(at, scalar.Int64, 0)}}, at), init, guard, at))
+			}
+			continue
 		}
 		v := c.declare(name, localVar, t, at)
 		v.host = len(c.loops) == 0
@@ -189,6 +209,9 @@ func (c *converter) effect(n cc.ExpressionNode, guard *expr, out *[]stmt) {
 		}
 	case *cc.AssignmentExpression:
 		if c.whole != nil && n.Case != cc.AssignmentExpressionCond {
+			if n.Case == cc.AssignmentExpressionAssign && c.copied(n.UnaryExpression, n.AssignmentExpression, nil, guard, out, at) {
+				return
+			}
 			if c.repointed(n, guard, out, at) || c.storedPointer(n, guard, out, at) {
 				return
 			}

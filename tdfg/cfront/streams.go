@@ -210,7 +210,7 @@ func (st *streamer) loop(l *loop) {
 	carried := st.carriedBy(l)
 	if l.parallel != nil {
 		for _, v := range carried {
-			if !slices.Contains(l.reduces, v.source()) {
+			if l.reduces[v.source()] == scalar.NoOp {
 				fail(l.pos, "variable %s goes from iteration to iteration of a parallel loop: expected reduction(+:%[1]s), or its declaration inside of the loop", v.source())
 			}
 		}
@@ -221,7 +221,10 @@ func (st *streamer) loop(l *loop) {
 	}
 	reduces := make([]*stream.Stream, len(carried))
 	for i, v := range carried {
-		reduces[i] = &stream.Stream{Name: st.name(v.name), Kind: stream.Reduce, Over: l.v.name, Init: st.variable(v)}
+		reduces[i] = &stream.Stream{Name: st.name(v.name), Kind: stream.Reduce, Over: l.v.name, Init: st.variable(v), Reassociate: l.simd[v.source()] && v.typ.Float()}
+		if l.parallel != nil {
+			reduces[i].Combine = l.reduces[v.source()]
+		}
 		st.env[v] = stream.Ref(reduces[i].Name)
 	}
 	out := &stream.Loop{Var: l.v.name, Range: bounds, Step: l.step, Parallel: l.parallel}
@@ -447,7 +450,7 @@ func (st *streamer) expr(x *expr, guard *stream.Expr, elem *expr) *stream.Expr {
 		if elem != nil && x.same(elem) {
 			return stream.Elem()
 		}
-		s := &stream.Stream{Kind: stream.Load, Array: x.array.name, If: guard, Racy: x.racy}
+		s := &stream.Stream{Kind: stream.Load, Array: x.array.name, If: guard, Racy: x.racy, Relaxed: x.relaxed}
 		s.Index = st.index(x, guard)
 		key := ""
 		if st.whole && !x.racy {

@@ -85,6 +85,9 @@ type array struct {
 	constant bool           // of a const type
 	field    *stream.Field  // of an array of structures, nil for a plain array
 	inner    []int64        // dimensions of the member
+	scope    stream.Scope
+	single   bool // a local variable in memory: one element, which is written without a subscript
+	lock     bool // of a critical section
 }
 
 // stmt is a *loop or an *assign.
@@ -108,7 +111,8 @@ type loop struct {
 	guard    *expr // under which from and to are looked at
 	while    *variable
 	parallel *stream.Parallel
-	reduces  []string // variables that the threads of a parallel loop reduce
+	reduces  map[string]scalar.Op // variables that the threads of a parallel loop reduce
+	simd     map[string]bool      // variables that the loop reduces in any order
 }
 
 // assign gives target the value where guard, if there is one, is true.
@@ -123,6 +127,8 @@ type assign struct {
 	atomic bool
 	old    bool
 	result *variable
+
+	release bool // ends a critical section
 }
 
 func (*loop) stmt()   {}
@@ -154,6 +160,8 @@ type expr struct {
 	op     scalar.Op
 	args   []*expr
 	racy   bool // an elemExpr that other threads may change at the same time
+
+	relaxed bool // no thread waits for what it is
 }
 
 // same reports whether two expressions are the same text.

@@ -46,6 +46,8 @@ func CompileWhole(ctx context.Context, file, source string, opt Options) (g *str
 type whole struct {
 	structs map[string]*structure // by tag, and by the names that typedef gives
 	objects []*object
+	memory  map[string]bool   // local variables that must be in memory
+	locks   map[string]*array // of critical sections
 }
 
 // wholeUnit converts the function.
@@ -89,6 +91,7 @@ func (c *converter) wholeUnit() *kernel {
 		c.k.reassociate = u.region[0].reassociate
 	}
 	c.scopes = []map[string]any{{}}
+	c.whole.memory = c.inMemory()
 	c.params(def)
 	for l := def.CompoundStatement.BlockItemList; l != nil; l = l.BlockItemList {
 		if l.BlockItem.Case == cc.BlockItemStmt {
@@ -212,7 +215,7 @@ func wholeGraph(k *kernel) (*stream.Graph, error) {
 		for i, x := range size {
 			size[i] = bind(k, x)
 		}
-		st.g.Arrays = append(st.g.Arrays, stream.Array{Name: a.name, Type: a.typ, Size: size, Field: a.field})
+		st.g.Arrays = append(st.g.Arrays, stream.Array{Name: a.name, Type: a.typ, Size: size, Field: a.field, Scope: a.scope})
 	}
 	if err := st.g.Check(); err != nil {
 		return nil, errorAt(k.pos, "no graph: %s", err.Error())

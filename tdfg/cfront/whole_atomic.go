@@ -42,16 +42,12 @@ func (c *converter) atomic(name string, args []cc.ExpressionNode, at Pos) (value
 		}
 		return c.element1(p, at)
 	}
-	update := func(elem, value *expr, old bool) *expr {
-		v := c.declare("atomic", localVar, elem.typ, at)
-		*c.out = append(*c.out, &assign{target: elem, value: convert(value, elem.typ), guard: c.guard, pos: at, atomic: true, old: old, result: v})
-		return ref(v, at)
-	}
+	update := func(elem, value *expr, old bool) *expr { return c.update(elem, value, old, c.guard, c.out, at) }
 	switch name {
 	case "__atomic_load_n":
 		want(2)
 		x := *target()
-		x.racy = true
+		x.racy, x.relaxed = true, c.relaxed(args[1])
 		v := c.declare("atomic", localVar, x.typ, at)
 		*c.out = append(*c.out, c.assign(ref(v, at), &x, c.guard, at))
 		return ref(v, at), true
@@ -99,4 +95,17 @@ func (c *converter) atomic(name string, args []cc.ExpressionNode, at Pos) (value
 		x = &expr{kind: opExpr, typ: elem.typ, pos: at, op: f.op, args: []*expr{elem, x}}
 	}
 	return update(elem, x, f.old), true
+}
+
+// update adds an atomic update, and returns its old or new value.
+func (c *converter) update(elem, value *expr, old bool, guard *expr, out *[]stmt, at Pos) *expr {
+	v := c.declare("atomic", localVar, elem.typ, at)
+	*out = append(*out, &assign{target: elem, value: convert(value, elem.typ), guard: guard, pos: at, atomic: true, old: old, result: v})
+	return ref(v, at)
+}
+
+// relaxed reports whether a memory order is __ATOMIC_RELAXED.
+func (c *converter) relaxed(order cc.ExpressionNode) bool {
+	x := c.expr(order)
+	return x.kind == constExpr && x.value == 0
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/bitsched/bitsched/tdfg/scalar"
-	"github.com/bitsched/bitsched/tdfg/stream"
 	"modernc.org/cc/v4"
 )
 
@@ -50,7 +49,14 @@ func jumps(s *cc.Statement) (brk, cont, ret bool) {
 // wholeLoop converts a loop of any kind.
 func (c *converter) wholeLoop(s *cc.IterationStatement, guard *expr, out *[]stmt) {
 	at := c.u.pos(s)
-	parallel, reduces := c.parallelAt(at)
+	sh := c.sharingAt(at)
+	parallel := sh.parallel
+	if parallel != nil && sh.collapse > 1 {
+		c.push()
+		c.collapsed(s, sh, guard, out)
+		c.pop()
+		return
+	}
 	brk, cont, ret := jumps(s.Statement)
 	if parallel != nil && (brk || ret) {
 		fail(at, "a parallel loop with break or return, which OpenMP does not allow")
@@ -62,7 +68,7 @@ func (c *converter) wholeLoop(s *cc.IterationStatement, guard *expr, out *[]stmt
 	if cont {
 		f.continued = c.declare("continued", localVar, scalar.Bool, at)
 	}
-	if isFor && !brk && !ret && c.counted(s, f, parallel, reduces, guard, out) {
+	if isFor && !brk && !ret && c.counted(s, f, sh, guard, out) {
 		return
 	}
 	if parallel != nil {
@@ -137,9 +143,60 @@ func (c *converter) condition1(n cc.ExpressionNode) *expr {
 	return truth(c.expr(n))
 }
 
+// header is the head of a for loop that counts.
+type header struct {
+	name       string
+	typ        scalar.Type
+	outlives   *variable // that was declared in front of the loop
+	init, last cc.ExpressionNode
+	op         string // of the comparison with last
+	step       int64
+}
+
+// head reads the head of a for loop, and reports false if it does not count.
+func (c *converter) head(s *cc.IterationStatement) (h header, ok bool) {
+	at := c.u.pos(s)
+	var cond, inc cc.ExpressionNode
+	if s.Case == cc.IterationStatementForDecl {
+		d := s.Declaration
+		if d.InitDeclaratorList == nil || d.InitDeclaratorList.InitDeclaratorList != nil || d.InitDeclaratorList.InitDeclarator.Initializer == nil {
+			return h, false
+		}
+		in := d.InitDeclaratorList.InitDeclarator
+		if size, depth := c.dims(in.Declarator); size != nil || depth > 0 || in.Initializer.AssignmentExpression == nil {
+			return h, false
+		}
+		h.name, h.typ = in.Declarator.Name(), c.elementType(d.DeclarationSpecifiers, at)
+		h.init, cond, inc = in.Initializer.AssignmentExpression, s.ExpressionList, s.ExpressionList2
+	} else {
+		if s.ExpressionList == nil {
+			return h, false
+		}
+		a, is := unwrap(s.ExpressionList).(*cc.AssignmentExpression)
+		if !is || a.Case != cc.AssignmentExpressionAssign {
+			return h, false
+		}
+		h.name = identifier(a.UnaryExpression)
+		v, is := c.lookup(h.name).(*variable)
+		if !is || v.kind != localVar {
+			return h, false
+		}
+		h.typ, h.outlives = v.typ, v
+		h.init, cond, inc = a.AssignmentExpression, s.ExpressionList2, s.ExpressionList3
+	}
+	if cond == nil || inc == nil || !h.typ.Int() || changesIn(s.Statement, h.name) {
+		return h, false
+	}
+	if h.step, ok = c.tryStep(inc, h.name); !ok {
+		return h, false
+	}
+	h.op, h.last, ok = compared(cond, h.name)
+	return h, ok
+}
+
 // counted converts a for loop that counts, and reports false if it is none: then
 // nothing has been converted.
-func (c *converter) counted(s *cc.IterationStatement, f *frame, parallel *stream.Parallel, reduces []string, guard *expr, out *[]stmt) (ok bool) {
+func (c *converter) counted(s *cc.IterationStatement, f *frame, sh *sharing, guard *expr, out *[]stmt) (ok bool) {
 	at := c.u.pos(s)
 	vars, taken, steps := len(c.k.vars), maps.Clone(c.k.taken), c.steps
 	done := len(*out)
@@ -155,53 +212,19 @@ func (c *converter) counted(s *cc.IterationStatement, f *frame, parallel *stream
 		*out = (*out)[:done]
 		ok = false
 	}()
-	l := &loop{pos: at, parallel: parallel, reduces: reduces}
-	var name string
-	var typ scalar.Type
-	var init, cond, inc cc.ExpressionNode
-	var outlives *variable
-	if s.Case == cc.IterationStatementForDecl {
-		d := s.Declaration
-		if d.InitDeclaratorList == nil || d.InitDeclaratorList.InitDeclaratorList != nil || d.InitDeclaratorList.InitDeclarator.Initializer == nil {
-			panic(notCounted{})
-		}
-		in := d.InitDeclaratorList.InitDeclarator
-		if size, depth := c.dims(in.Declarator); size != nil || depth > 0 {
-			panic(notCounted{})
-		}
-		name, typ = in.Declarator.Name(), c.elementType(d.DeclarationSpecifiers, at)
-		init, cond, inc = in.Initializer.AssignmentExpression, s.ExpressionList, s.ExpressionList2
-	} else {
-		a, is := unwrap(s.ExpressionList).(*cc.AssignmentExpression)
-		if s.ExpressionList == nil || !is || a.Case != cc.AssignmentExpressionAssign {
-			panic(notCounted{})
-		}
-		name = identifier(a.UnaryExpression)
-		v, is := c.lookup(name).(*variable)
-		if !is || v.kind != localVar {
-			panic(notCounted{})
-		}
-		typ, outlives = v.typ, v
-		init, cond, inc = a.AssignmentExpression, s.ExpressionList2, s.ExpressionList3
+	l := &loop{pos: at, parallel: sh.parallel, reduces: sh.reduces, simd: sh.simd}
+	h, ok := c.head(s)
+	if !ok {
+		return false
 	}
-	if cond == nil || inc == nil || !typ.Int() || changesIn(s.Statement, name) {
-		panic(notCounted{})
-	}
-	step, is := c.tryStep(inc, name)
-	if !is {
-		panic(notCounted{})
-	}
+	name, typ, outlives, init, op, right, step := h.name, h.typ, h.outlives, h.init, h.op, h.last, h.step
 	l.step = step
-	op, right, is := compared(cond, name)
-	if !is {
-		panic(notCounted{})
-	}
 	outer, around := c.out, c.guard
 	c.out, c.guard = out, guard
 	first := convert(c.expr(init), typ)
 	last := c.expr(right)
 	c.out, c.guard = outer, around
-	if last.kind == doubleExpr || !last.typ.Int() || c.written(last, s.Statement) {
+	if last.kind == doubleExpr || !last.typ.Int() || sh.parallel == nil && c.written(last, s.Statement) {
 		panic(notCounted{})
 	}
 	last = convert(last, scalar.Int64)
@@ -228,6 +251,7 @@ func (c *converter) counted(s *cc.IterationStatement, f *frame, parallel *stream
 	c.bind(name, l.v)
 	c.loops = append(c.loops, l)
 	c.frames = append(c.frames, f)
+	c.own(sh, &l.body, at)
 	if f.continued != nil {
 		c.set(f.continued, false, at, &l.body, nil)
 	}

@@ -17,9 +17,10 @@ type pointer struct {
 // place is what an expression designates: an array or object, with subscripts, fewer
 // than it has dimensions where it is a pointer to the rest.
 type place struct {
-	array  *array
-	object *object
-	index  []*expr
+	array    *array
+	object   *object
+	index    []*expr
+	variable *variable // a member of a local structure
 }
 
 // place returns what an expression designates, if that is an array, a part of one, or
@@ -31,8 +32,14 @@ func (c *converter) place(n cc.ExpressionNode) (p place, ok bool) {
 	case *cc.PrimaryExpression:
 		switch x := c.lookup(identifier(n)).(type) {
 		case *array:
+			if x.single {
+				return place{array: x, index: []*expr{intConst(at, scalar.Int64, 0)}}, true
+			}
 			return place{array: x}, true
 		case *object:
+			if x.single && x.vars == nil {
+				return place{object: x, index: []*expr{intConst(at, scalar.Int64, 0)}}, true
+			}
 			return place{object: x}, true
 		case *pointer:
 			return place{array: x.array, object: x.object, index: []*expr{ref(x.index, at)}}, true
@@ -98,6 +105,13 @@ func (c *converter) place(n cc.ExpressionNode) (p place, ok bool) {
 
 // member returns a member of a structure.
 func (c *converter) member(p place, name string, at Pos) place {
+	if v := p.object.vars[name]; v != nil {
+		f := p.object.typ.fields[slices.IndexFunc(p.object.typ.fields, func(f field) bool { return f.name == name })]
+		if f.ptr {
+			return place{object: c.objectOf(f.to, at), index: []*expr{ref(v, at)}}
+		}
+		return place{variable: v}
+	}
 	a := p.object.fields[name]
 	if a == nil {
 		fail(at, "structure %s has no member %s", p.object.typ.name, name)
@@ -187,10 +201,12 @@ func (c *converter) isPointer(n cc.ExpressionNode) bool {
 	switch n := unwrap(n).(type) {
 	case *cc.PrimaryExpression:
 		switch x := c.lookup(identifier(n)).(type) {
-		case *pointer, *object:
+		case *pointer:
 			return true
+		case *object:
+			return !x.single
 		case *array:
-			return x != nil
+			return !x.single
 		}
 	case *cc.PostfixExpression:
 		switch n.Case {
@@ -345,6 +361,9 @@ func (c *converter) wholeElement(n cc.ExpressionNode, at Pos) *expr {
 		return c.null(n, at)
 	}
 	p, ok := c.place(n)
+	if ok && p.variable != nil {
+		return ref(p.variable, at)
+	}
 	if !ok || p.array == nil {
 		fail(at, "what is neither an element of an array nor a member of a structure in one")
 	}

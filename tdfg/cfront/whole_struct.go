@@ -24,11 +24,13 @@ type field struct {
 	offset int64
 }
 
-// object is an array of structures, kept as an array for each member.
+// object is an array of structures, kept as an array for each member, or one of them.
 type object struct {
 	name   string
 	typ    *structure
 	fields map[string]*array
+	single bool                 // a local structure, no array
+	vars   map[string]*variable // members of one, where they need not be in memory
 }
 
 // structures notes the structures that a declaration defines.

@@ -126,6 +126,9 @@ func (c *checker) graph() error {
 		if !slices.Contains(scalar.Types(), a.Type) {
 			return fmt.Errorf("array %s: type %s, expected one that is in memory", a.Name, a.Type)
 		}
+		if a.Scope > Private || a.Scope != Argument && a.Field != nil {
+			return fmt.Errorf("array %s: expected an argument, or a shared or private array of numbers", a.Name)
+		}
 		if len(a.Size) == 0 {
 			return fmt.Errorf("array %s: expected at least one dimension", a.Name)
 		}
@@ -302,10 +305,21 @@ func (c *checker) shape(s *Stream) error {
 		return c.fail(s, "the old value of a %s, only an rmw has one", s.Kind)
 	case s.Racy && s.Kind != RMW && s.Kind != Load:
 		return c.fail(s, "a racy %s, expected a load or an rmw", s.Kind)
+	case s.Combine != scalar.NoOp && !c.combines(s):
+		return c.fail(s, "combines by %s, expected a reduce over a parallel loop, and an operation of two operands with an identity", s.Combine)
+	case s.Relaxed && (s.Kind != Load || !s.Racy):
+		return c.fail(s, "a relaxed %s, expected a racy load", s.Kind)
+	case s.Reassociate && s.Kind != Reduce:
+		return c.fail(s, "a %s in any order, only a reduce has operands", s.Kind)
 	case s.Kind == Reduce && !slices.ContainsFunc(c.loops, func(l *Loop) bool { return l.Var == s.Over }):
 		return c.fail(s, "reduces over %q, expected the variable of a loop around it", s.Over)
 	}
 	return nil
+}
+
+func (c *checker) combines(s *Stream) bool {
+	_, ok := s.Combine.Identity(c.types[s])
+	return ok && s.Kind == Reduce && slices.ContainsFunc(c.loops, func(l *Loop) bool { return l.Var == s.Over && l.Parallel != nil })
 }
 
 func (c *checker) access(s *Stream) error {

@@ -24,7 +24,23 @@ type Array struct {
 
 	// Field is not nil for one member of an array of structures.
 	Field *Field
+
+	// Scope says who else has the array. One that is not an argument is not in [Memory]:
+	// its elements are 0 when a run begins.
+	Scope Scope
 }
+
+// Scope says whose an array is.
+type Scope uint8
+
+// The scopes of arrays.
+const (
+	Argument Scope = iota // of the graph: in Memory
+	Shared                // of the graph's own, one for all threads
+	Private               // each thread has one
+)
+
+var scopeNames = [...]string{"", "shared", "private"}
 
 // Field says where in memory the elements of an array lie that is one member of an
 // array of structures: the first at Offset bytes, and the next Stride bytes further.
@@ -112,8 +128,15 @@ type Stream struct {
 	// Old says that the value of an RMW is what the element was before.
 	Old bool
 	// Racy says that another thread may change the element at the same time: a Load
-	// that expects it, or an RMW whose order among threads is open.
-	Racy bool
+	// that expects it, or an RMW whose order among threads is open. Threads do not
+	// synchronise by a Relaxed load, which may find what the element was a while ago.
+	Racy, Relaxed bool
+	// Reassociate says that a Reduce may take its operands in any order, even where that
+	// changes rounding.
+	Reassociate bool
+	// Combine brings together what threads have reduced, for a Reduce over a parallel
+	// loop: each begins with the operation's identity, the first one with Init.
+	Combine scalar.Op
 	// Over is the variable of the outermost loop that a Reduce reduces over. When
 	// that loop is entered, the value is set to Init.
 	Over string

@@ -260,6 +260,11 @@ func (p *parser) graph() (*Graph, error) {
 			if err == nil && p.take("of") {
 				a.Field, err = p.field()
 			}
+			for _, sc := range []Scope{Shared, Private} {
+				if err == nil && p.take(scopeNames[sc]) {
+					a.Scope = sc
+				}
+			}
 			g.Arrays = append(g.Arrays, a)
 		case p.take("param"):
 			var q Param
@@ -407,7 +412,13 @@ func (p *parser) stream(k Kind) (*Stream, error) {
 	if s.Name, err = p.name("the name of the stream"); err != nil {
 		return nil, err
 	}
-	s.Old, s.Racy = p.take("old"), p.take("racy")
+	s.Old, s.Racy, s.Relaxed, s.Reassociate = p.take("old"), p.take("racy"), p.take("relaxed"), p.take("reassociate")
+	if p.take("combine") {
+		if s.Combine, err = scalar.ParseOp(p.peek()); err != nil {
+			return nil, p.expected("an operation such as add")
+		}
+		p.take(s.Combine.String())
+	}
 	if p.take(":") {
 		if s.Array, err = p.name("an array"); err != nil {
 			return nil, err

@@ -11,7 +11,8 @@ import (
 
 // Memory has the elements of each array as a slice in the order of memory,
 // innermost dimension fastest. Bits above the array's type are not looked at. Two
-// arrays may share one slice: they alias then.
+// arrays may share one slice: they alias then. Shared arrays of the graph may be there;
+// cursors of several threads work on one then. Private ones are not looked at.
 type Memory map[string][]scalar.Value
 
 // Args are what a graph leaves open until it runs.
@@ -114,6 +115,9 @@ type plan struct {
 	base, stride int64
 }
 
+// maxOwn bounds the elements of an array that is no argument.
+const maxOwn = 1 << 28
+
 // maxSize bounds the elements of an array, so that products of in-bounds indices
 // do not overflow.
 const maxSize = math.MaxInt64 / 16
@@ -166,6 +170,12 @@ func (m *machine) bind(mem Memory, args Args) error {
 			total *= n
 		}
 		data, ok := mem[a.Name]
+		if a.Scope == Private || a.Scope == Shared && !ok {
+			if total > maxOwn {
+				return fmt.Errorf("array %s has %d elements, expected at most %d where it is no argument", a.Name, total, int64(maxOwn))
+			}
+			data, ok = make([]scalar.Value, total), true
+		}
 		if !ok {
 			return fmt.Errorf("array %s is not in memory", a.Name)
 		}

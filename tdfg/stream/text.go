@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 // The text form of a graph, one declaration or statement a line:
@@ -13,13 +14,14 @@ import (
 //	symbol NAME in [LO,HI)                        # HI may be inf
 //	array NAME TYPE[SIZE]...                      # outermost dimension first, as in C
 //	array NAME TYPE[SIZE] of STRUCTS at OFFSET every STRIDE  # a member, in bytes
+//	array NAME TYPE[SIZE] shared                  # no argument; or private
 //	param NAME TYPE
 //	for VAR in [LO,HI) step INT while EXPR {      # step and while are optional; HI may be inf
 //	for VAR in [LO,HI) parallel dynamic chunk INT syncfree { # all after parallel is optional
 //		load NAME: ARRAY[INDEX]... = EXPR if EXPR # a computation and a condition are optional
 //		store NAME: ARRAY[INDEX]... = EXPR if EXPR
-//		rmw NAME old racy: ARRAY[INDEX]... = EXPR if EXPR # old and racy are optional; racy of a load too
-//		reduce NAME: ARRAY[INDEX]... over VAR from EXPR = EXPR if EXPR
+//		rmw NAME old racy: ARRAY[INDEX]... = EXPR if EXPR # old and racy are optional; racy and relaxed of a load too
+//		reduce NAME reassociate: ARRAY[INDEX]... over VAR from EXPR = EXPR if EXPR # reassociate and combine OP are optional
 //	}
 //
 // A reduce may do without ": ARRAY[INDEX]...". Bounds, sizes and subscripts are as
@@ -40,6 +42,9 @@ func (g *Graph) String() string {
 		fmt.Fprintf(&b, "array %s %s%s", a.Name, a.Type, subscripts(a.Size))
 		if f := a.Field; f != nil {
 			fmt.Fprintf(&b, " of %s at %d every %d", f.Of, f.Offset, f.Stride)
+		}
+		if a.Scope != Argument {
+			b.WriteString(" " + scopeNames[a.Scope])
 		}
 		b.WriteByte('\n')
 	}
@@ -99,6 +104,15 @@ func (s *Stream) String() string {
 	}
 	if s.Racy {
 		text += " racy"
+	}
+	if s.Relaxed {
+		text += " relaxed"
+	}
+	if s.Reassociate {
+		text += " reassociate"
+	}
+	if s.Combine != scalar.NoOp {
+		text += " combine " + s.Combine.String()
 	}
 	if s.Array != "" {
 		text += ": " + s.Array + subscripts(s.Index)
