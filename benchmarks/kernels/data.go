@@ -76,6 +76,9 @@ const looks = 1 << 20
 // Arguments returns those of Data as a memory, which it fills without copies of
 // arrays beside it where a kernel's arguments are independent of each other.
 func (k *Kernel) Arguments(ctx context.Context, sizes map[string]int64, seed uint64) (*memory.Memory, error) {
+	if k.Whole {
+		return k.arguments(ctx, sizes, seed)
+	}
 	if k.prepare != nil {
 		return k.Data(sizes, seed).Memory(), ctx.Err()
 	}

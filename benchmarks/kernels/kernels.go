@@ -25,9 +25,16 @@ type Kernel struct {
 	// Reference does what the kernel does.
 	Reference func(d *Data)
 
+	// Whole says that the kernel is a whole function with threads, and has no region for
+	// arrays to compute. It has Check then, and no Data and Reference.
+	Whole bool
+
 	arrays  []array
 	scalars []string // parameters of type float
 	prepare func(d *Data)
+
+	generator func(w *workspace) error
+	check     func(before, after *workspace) error
 }
 
 // array is an argument of a kernel.
@@ -74,7 +81,7 @@ func twice(name string, size ...string) array {
 	}}
 }
 
-// All returns the kernels, in the order of the paper's table.
+// All returns the kernels with a region, in the order of table 3 of Infinity Stream.
 func All() []*Kernel {
 	list := []*Kernel{
 		{
@@ -141,19 +148,24 @@ func All() []*Kernel {
 		},
 	}
 	for _, k := range list {
-		k.File = k.Name + ".c"
-		source, err := sources.ReadFile("c/" + k.File)
-		if err != nil {
-			panic("kernels: " + err.Error()) // the files are part of the program
-		}
-		k.Source = string(source)
+		k.read()
 	}
 	return list
 }
 
+// read reads the source of a kernel.
+func (k *Kernel) read() {
+	k.File = k.Name + ".c"
+	source, err := sources.ReadFile("c/" + k.File)
+	if err != nil {
+		panic("kernels: " + err.Error()) // the files are part of the program
+	}
+	k.Source = string(source)
+}
+
 // Get returns the kernel of that name.
 func Get(name string) (*Kernel, error) {
-	list := All()
+	list := append(All(), NearStream()...)
 	i := slices.IndexFunc(list, func(k *Kernel) bool { return k.Name == name })
 	if i < 0 {
 		names := make([]string, len(list))

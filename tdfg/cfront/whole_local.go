@@ -240,8 +240,10 @@ func (c *converter) isStruct(n cc.ExpressionNode) (p place, ok bool) {
 	if u, is := unwrap(n).(*cc.PostfixExpression); is && u.Case == cc.PostfixExpressionCall {
 		return p, false
 	}
-	p, ok = c.place(n)
-	return p, ok && p.object != nil
+	if p, ok = c.peek(n); !ok || p.object == nil {
+		return p, false
+	}
+	return c.place(n)
 }
 
 // copied assigns a structure. It reports false if the target is none.

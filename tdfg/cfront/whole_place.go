@@ -1,6 +1,7 @@
 package cfront
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/bitsched/bitsched/tdfg/scalar"
@@ -103,6 +104,19 @@ func (c *converter) place(n cc.ExpressionNode) (p place, ok bool) {
 	return p, false
 }
 
+// peek is place for a look only: what the expression does is not done.
+func (c *converter) peek(n cc.ExpressionNode) (p place, ok bool) {
+	vars, arrays, taken, steps, inlined, out := len(c.k.vars), len(c.k.arrays), c.k.taken, c.steps, c.inlined, c.out
+	c.k.taken = maps.Clone(taken)
+	var nothing []stmt
+	if out != nil {
+		c.out = &nothing
+	}
+	p, ok = c.place(n)
+	c.k.vars, c.k.arrays, c.k.taken, c.steps, c.inlined, c.out = c.k.vars[:vars], c.k.arrays[:arrays], taken, steps, inlined, out
+	return p, ok
+}
+
 // member returns a member of a structure.
 func (c *converter) member(p place, name string, at Pos) place {
 	if v := p.object.vars[name]; v != nil {
@@ -184,7 +198,7 @@ func (c *converter) pointerMember(n *cc.PostfixExpression) bool {
 	for _, o := range c.whole.objects {
 		for _, f := range o.typ.fields {
 			if f.name == n.Token2.SrcStr() {
-				if p, ok := c.place(n.PostfixExpression); ok && p.object == o {
+				if p, ok := c.peek(n.PostfixExpression); ok && p.object == o {
 					return f.ptr
 				}
 			}
@@ -213,7 +227,7 @@ func (c *converter) isPointer(n cc.ExpressionNode) bool {
 		case cc.PostfixExpressionPrimary:
 			return c.isPointer(n.PrimaryExpression)
 		case cc.PostfixExpressionIndex: // of a row
-			p, ok := c.place(n)
+			p, ok := c.peek(n)
 			return ok && p.array != nil && len(p.index) < p.array.rank()
 		case cc.PostfixExpressionSelect, cc.PostfixExpressionPSelect:
 			return c.pointerMember(n)
