@@ -67,6 +67,9 @@ func FromSource(file, source string, files fs.FS) *Kernel {
 // these, or one is a parameter that is only computed with. Sizes that files have by their shapes may be left out. With
 // some, values may be of sizes that the kernel does not have.
 func (k *Kernel) Compile(ctx context.Context, values map[string]int64, files []File, some bool) error {
+	if k.Builtin != nil && k.Builtin.Whole {
+		return usage("%s is a whole function with threads, and has no region that arrays compute: expected run --config base", k.Builtin.Name)
+	}
 	var notes []cfront.Note
 	var err error
 	k.Program, err = cfront.Compile(ctx, k.File, k.Source, cfront.Options{Values: values, Files: k.Files, Notes: &notes})

@@ -3,6 +3,7 @@ package micro
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/bitsched/bitsched/tdfg/scalar"
@@ -46,6 +47,7 @@ type placed struct {
 	stride uint64 // from an element to the next; of a member, from a structure to the next
 	inner  uint64 // elements of a member
 	bytes  int
+	own    uint64 // from the elements of a thread to those of the next, of a private array
 }
 
 func (a *placed) address(elem int64) uint64 {
@@ -73,7 +75,7 @@ func New(g *stream.Graph, mem stream.Memory, args stream.Args, opt Options) (*Pr
 	if err != nil {
 		return nil, err
 	}
-	p := &Program{graph: g, program: sp, memory: mem, args: args, opt: opt, regs: 1}
+	p := &Program{graph: g, program: sp, memory: maps.Clone(mem), args: args, opt: opt, regs: 1}
 	if err := p.place(); err != nil {
 		return nil, err
 	}
@@ -104,7 +106,7 @@ func (p *Program) Threads() []uop.Thread {
 // beginning.
 func (p *Program) Segments() []uop.Segment { return p.segments }
 
-// Address returns where an element of an array lies.
+// Address returns where an element of an array lies, that of thread 0 of a private one.
 func (p *Program) Address(array string, elem int64) uint64 {
 	for i := range p.graph.Arrays {
 		if p.graph.Arrays[i].Name == array {
@@ -134,6 +136,18 @@ func (p *Program) place() error {
 	}
 	for i := range p.graph.Arrays {
 		a := &p.graph.Arrays[i]
+		if a.Scope != stream.Argument && p.memory[a.Name] == nil {
+			n, err := p.elements(a)
+			if err != nil {
+				return err
+			}
+			if a.Scope == stream.Private {
+				own := (n*uint64(a.Type.Bytes()) + lineBytes - 1) / lineBytes * lineBytes
+				p.arrays = append(p.arrays, placed{stride: uint64(a.Type.Bytes()), bytes: a.Type.Bytes(), own: own, base: locate(a.Name, own*uint64(p.opt.Threads))})
+				continue
+			}
+			p.memory[a.Name] = make([]scalar.Value, n)
+		}
 		data := p.memory[a.Name]
 		x := placed{stride: uint64(a.Type.Bytes()), bytes: a.Type.Bytes()}
 		name := a.Name
@@ -160,6 +174,22 @@ func (p *Program) place() error {
 	p.segments = append(p.segments, uop.Segment{Name: "sync", Addr: p.sync, Data: make([]byte, (syncLines+slotLines*p.opt.Threads)*lineBytes)})
 	return nil
 }
+
+// elements returns how many elements an array has.
+func (p *Program) elements(a *stream.Array) (uint64, error) {
+	n := int64(1)
+	for _, x := range a.Size {
+		k, err := x.Eval(p.args.Symbols)
+		if err != nil || k < 1 || k > maxElements/n {
+			return 0, fmt.Errorf("micro: array %s: size %d, expected at least 1 and at most %d elements", a.Name, k, int64(maxElements))
+		}
+		n *= k
+	}
+	return uint64(n), nil
+}
+
+// maxElements bounds an array that is no argument.
+const maxElements = 1 << 28
 
 func put(dst []byte, v scalar.Value, bytes int) {
 	var word [8]byte

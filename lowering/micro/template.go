@@ -22,7 +22,12 @@ type code struct {
 	store  uop.Op
 	spread uop.Op // the store of lanes apart
 	swap   uop.Op // of the lanes of what is reduced
+	retry  retry
 }
+
+// retry is an atomic update that processors do not have: the element is loaded, and
+// swapped with what it becomes if nothing came between.
+type retry struct{ load, compute, skip, swap, again uop.Op }
 
 // template is a stream as micro-ops, for one iteration and for as many as a SIMD
 // register has lanes.
@@ -37,6 +42,8 @@ type template struct {
 	same    bool // as the condition of the stream before: one branch for both
 	hoisted bool // in SIMD loops: the same in all iterations
 	rmw     uop.RMW
+	swaps   bool // an atomic update by compare-and-swap
+	elem    scalar.Type
 	op      scalar.Op // of a reduction
 	reduces bool
 
@@ -505,10 +512,9 @@ func kindOf(x *stream.Expr, t scalar.Type) uop.Kind {
 	return uop.FPAdd
 }
 
-// rmws are the operations that processors do in memory.
-var rmws = map[scalar.Op][2]uop.RMW{ // of signed and of unsigned integers
-	scalar.NoOp: {uop.Exchange, uop.Exchange}, scalar.Add: {uop.Add, uop.Add}, scalar.And: {uop.And, uop.And}, scalar.Or: {uop.Or, uop.Or},
-	scalar.Xor: {uop.Xor, uop.Xor}, scalar.Min: {uop.Min, uop.UMin}, scalar.Max: {uop.Max, uop.UMax}, scalar.Sub: {uop.Add, uop.Add},
+// rmws are the atomic operations that x86 has.
+var rmws = map[scalar.Op]uop.RMW{
+	scalar.NoOp: uop.Exchange, scalar.Add: uop.Add, scalar.Sub: uop.Add, scalar.And: uop.And, scalar.Or: uop.Or, scalar.Xor: uop.Xor,
 }
 
 // atomic makes the micro-ops of an atomic update: those of its operands, and itself.
@@ -516,25 +522,17 @@ func (p *Program) atomic(t *template, c *code, values map[string]uop.Reg, expr f
 	index := slices.Index(p.streams, t)
 	op, compare, ok := p.program.Atomic(index)
 	typ := p.graph.Arrays[t.array].Type
-	switch {
+	t.op, t.elem = op, typ
+	switch native, has := rmws[op]; {
 	case !ok:
-		return fmt.Errorf("micro: stream %s is atomic, and no update that processors do: expected +, &, |, ^, minimum, maximum, an exchange or a compare-and-swap", t.s.Name)
+		return fmt.Errorf("micro: stream %s is atomic, and no update with an operand: expected A[i] += x and the like, an exchange or a compare-and-swap", t.s.Name)
 	case compare:
 		t.rmw = uop.CompareSwap
-	case typ.Float() && (op == scalar.Add || op == scalar.Sub):
-		t.rmw = uop.FAdd
-	case typ.Float() && op != scalar.NoOp:
-		return fmt.Errorf("micro: stream %s is an atomic %s of %s, which no processor does", t.s.Name, op, typ)
+	case !has || typ.Float() && op != scalar.NoOp, (op == scalar.And || op == scalar.Or || op == scalar.Xor) && p.used(t.s.Name):
+		t.rmw, t.swaps = uop.CompareSwap, true
 	default:
-		r, ok := rmws[op]
-		if !ok {
-			return fmt.Errorf("micro: stream %s is an atomic %s, which no processor does", t.s.Name, op)
-		}
-		if t.rmw = r[0]; typ.Unsigned() {
-			t.rmw = r[1]
-		}
+		t.rmw = native
 	}
-	t.op = op
 	var operands []*stream.Expr
 	for _, a := range t.s.Value.Args {
 		if a.Kind != stream.ElemExpr && !(compare && a.Kind == stream.ApplyExpr && a.Op == scalar.Eq) {
@@ -546,5 +544,35 @@ func (p *Program) atomic(t *template, c *code, values map[string]uop.Reg, expr f
 	}
 	c.access.Src[2] = expr(operands[0])
 	c.access.RMW = t.rmw
+	if !t.swaps {
+		return nil
+	}
+	now, err := p.reg()
+	if err != nil {
+		return err
+	}
+	next, err := p.reg()
+	if err != nil {
+		return err
+	}
+	r := &c.retry
+	r.load = c.access
+	r.load.Kind, r.load.RMW, r.load.Dst, r.load.Src[2], r.load.PC = uop.Load, uop.NoRMW, now, 0, p.pc()
+	x := &stream.Expr{Kind: stream.ApplyExpr, Op: op}
+	r.compute = uop.Op{PC: p.pc(), Kind: kindOf(x, typ), Lanes: 1, Dst: next, Src: [3]uop.Reg{now, c.access.Src[2]}}
+	r.skip = uop.Op{PC: p.pc(), Kind: uop.Branch, Lanes: 1, Src: [3]uop.Reg{next}}
+	r.swap = c.access
+	r.swap.PC, r.swap.Src[2], r.swap.Dst = p.pc(), next, now
+	r.again = uop.Op{PC: p.pc(), Kind: uop.Branch, Lanes: 1, Src: [3]uop.Reg{now}, Flags: uop.Backward}
 	return nil
+}
+
+// used reports whether anything has the value of a stream.
+func (p *Program) used(name string) bool {
+	for _, l := range p.loops {
+		if !l.src.Open && l.src.Range.Hi.Coef(name) != 0 || l.src.Range.Lo.Coef(name) != 0 || l.src.While != nil && l.src.While.Uses(name) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(p.streams, func(t *template) bool { return uses(t.s, name) })
 }

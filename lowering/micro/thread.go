@@ -174,7 +174,7 @@ func (t *thread) event(e *stream.Event) error {
 		t.flush(top, false)
 		return t.p.team.part(t)
 	case stream.Ask:
-		t.ask(e)
+		return t.ask(e)
 	default:
 		if top != nil && top.info.lanes > 1 {
 			k := &top.group[top.pending-1]
@@ -239,29 +239,29 @@ func (t *thread) flush(l *loopState, leaves bool) {
 	l.it = 0
 }
 
+// condition makes the micro-ops of a condition, unless the stream before has the same.
+func (t *thread) condition(tm *template, index int32, skipped bool) {
+	if tm.s.If == nil {
+		t.last = nil
+		return
+	}
+	if !tm.same || t.last == nil || t.p.streams[index-1] != t.last {
+		t.out.Ops = append(t.out.Ops, tm.one.cond...)
+		o := tm.one.branch
+		if skipped {
+			o.Flags |= uop.Taken
+		}
+		t.out.Ops = append(t.out.Ops, o)
+	}
+	t.last = tm
+}
+
 // scalar makes the micro-ops of a step.
 func (t *thread) scalar(e *stream.Event) {
 	tm := t.p.streams[e.Stream]
-	if tm.s.If != nil {
-		if tm.same && t.last != nil && t.p.streams[e.Stream-1] == t.last {
-			if e.Skipped {
-				t.last = tm
-				return
-			}
-		} else {
-			t.out.Ops = append(t.out.Ops, tm.one.cond...)
-			o := tm.one.branch
-			if e.Skipped {
-				o.Flags |= uop.Taken
-			}
-			t.out.Ops = append(t.out.Ops, o)
-		}
-		t.last = tm
-		if e.Skipped {
-			return
-		}
-	} else {
-		t.last = nil
+	t.condition(tm, e.Stream, e.Skipped)
+	if e.Skipped {
+		return
 	}
 	if tm.array >= 0 && tm.s.Kind != stream.Store {
 		v := element(tm, e)
@@ -290,9 +290,15 @@ func element(tm *template, e *stream.Event) scalar.Value {
 	return e.Old
 }
 
+// address returns where an element of an array of the thread lies.
+func (t *thread) address(array int, elem int64) uint64 {
+	a := &t.p.arrays[array]
+	return a.address(elem) + uint64(t.id)*a.own
+}
+
 // access adds an access of one element.
 func (t *thread) access(o uop.Op, tm *template, elem int64, v scalar.Value) {
-	o.Addr = t.p.arrays[tm.array].address(elem)
+	o.Addr = t.address(tm.array, elem)
 	o.Data = uint32(len(t.out.Data))
 	t.out.Data = append(t.out.Data, 0, 0, 0, 0, 0, 0, 0, 0)[:len(t.out.Data)+tm.bytes]
 	put(t.out.Data[o.Data:], v, tm.bytes)
@@ -300,56 +306,96 @@ func (t *thread) access(o uop.Op, tm *template, elem int64, v scalar.Value) {
 }
 
 // ask hands out a racy access and waits for what it finds.
-func (t *thread) ask(e *stream.Event) {
+func (t *thread) ask(e *stream.Event) error {
 	tm := t.p.streams[e.Stream]
-	if tm.s.If != nil {
-		t.out.Ops = append(t.out.Ops, tm.one.cond...)
-		t.out.Ops = append(t.out.Ops, tm.one.branch)
-	}
+	t.condition(tm, e.Stream, false)
 	t.out.Ops = append(t.out.Ops, tm.one.ops...)
+	asked := *e
+	if tm.swaps {
+		now := t.p.memory[tm.s.Array][e.Elem] & tm.elem.Mask()
+		o := tm.one.retry.load
+		o.Flags |= uop.Racy
+		t.access(o, tm, e.Elem, now)
+		return t.attempt(tm, asked, now)
+	}
 	o := tm.one.access
 	o.Flags |= uop.Blocking | uop.Racy
 	v := e.Value
-	if t.op(tm) == scalar.Sub {
-		v = scalar.Eval(scalar.Neg, t.p.graph.Arrays[tm.array].Type, v)
+	if tm.op == scalar.Sub && tm.rmw != uop.NoRMW {
+		v = scalar.Eval(scalar.Neg, tm.elem, v)
 	}
 	if o.Kind == uop.Load {
 		v = t.p.memory[tm.s.Array][e.Elem]
 	}
 	t.access(o, tm, e.Elem, v)
 	if o.RMW == uop.CompareSwap {
-		at := len(t.out.Data)
-		t.out.Data = append(t.out.Data, 0, 0, 0, 0, 0, 0, 0, 0)[:at+tm.bytes]
-		put(t.out.Data[at:], e.Old, tm.bytes)
+		t.expect(tm, e.Old)
 	}
-	asked := *e
-	t.wait = func(old []byte) error {
-		if len(old) != tm.bytes {
-			return fmt.Errorf("micro: %d bytes for stream %s, expected %d", len(old), tm.s.Name, tm.bytes)
-		}
-		t.cursor.Answer(&asked, word(old))
-		t.last = nil
-		if tm.s.If != nil {
-			t.last = tm
-		}
-		// The step itself comes next, and has nothing more to do.
-		var one [1]stream.Event
-		n, err := t.cursor.Next(one[:])
-		if n != 1 || err != nil || one[0].What != stream.Step {
-			return fmt.Errorf("micro: stream %s after its answer: %v", tm.s.Name, err)
-		}
-		if tm.s.Kind == stream.Load {
-			t.out.Ops = append(t.out.Ops, tm.one.ops...)
-		}
-		return nil
-	}
+	t.wait = func(old []byte) error { return t.answered(tm, &asked, old) }
+	return nil
 }
 
-func (t *thread) op(tm *template) scalar.Op {
-	if tm.rmw == uop.NoRMW {
-		return scalar.NoOp
+// expect adds what a compare-and-swap expects.
+func (t *thread) expect(tm *template, v scalar.Value) {
+	at := len(t.out.Data)
+	t.out.Data = append(t.out.Data, 0, 0, 0, 0, 0, 0, 0, 0)[:at+tm.bytes]
+	put(t.out.Data[at:], v, tm.bytes)
+}
+
+// answered goes on with what a racy access has found.
+func (t *thread) answered(tm *template, asked *stream.Event, old []byte) error {
+	if len(old) != tm.bytes {
+		return fmt.Errorf("micro: %d bytes for stream %s, expected %d", len(old), tm.s.Name, tm.bytes)
 	}
-	return tm.op
+	t.cursor.Answer(asked, word(old))
+	return t.settled(tm)
+}
+
+// settled takes the step of a racy stream, which has nothing more to do.
+func (t *thread) settled(tm *template) error {
+	var one [1]stream.Event
+	n, err := t.cursor.Next(one[:])
+	if n != 1 || err != nil || one[0].What != stream.Step {
+		return fmt.Errorf("micro: stream %s after its answer: %v", tm.s.Name, err)
+	}
+	if tm.s.Kind == stream.Load {
+		t.out.Ops = append(t.out.Ops, tm.one.ops...)
+	}
+	return nil
+}
+
+// attempt makes an update that processors do not have of a compare-and-swap, which is
+// repeated until nothing came between; now is what the element was last.
+func (t *thread) attempt(tm *template, asked stream.Event, now scalar.Value) error {
+	next := scalar.Eval(tm.op, tm.elem, now, asked.Value)
+	c := &tm.one.retry
+	if tm.op == scalar.Min || tm.op == scalar.Max {
+		b := c.skip
+		if next == now {
+			b.Flags |= uop.Taken
+		}
+		t.out.Ops = append(t.out.Ops, c.compute, b)
+		if next == now { // and will be, whatever other threads do
+			return t.settled(tm)
+		}
+	} else {
+		t.out.Ops = append(t.out.Ops, c.compute)
+	}
+	o := c.swap
+	o.Flags |= uop.Blocking | uop.Racy
+	t.access(o, tm, asked.Elem, next)
+	t.expect(tm, now)
+	t.wait = func(old []byte) error {
+		b := c.again
+		if found := word(old); found != now {
+			b.Flags |= uop.Taken
+			t.out.Ops = append(t.out.Ops, b)
+			return t.attempt(tm, asked, found)
+		}
+		t.out.Ops = append(t.out.Ops, b)
+		return t.answered(tm, &asked, old)
+	}
+	return nil
 }
 
 func word(b []byte) scalar.Value {
@@ -421,13 +467,13 @@ func (t *thread) lanes(tm *template, group [][]stream.Event, k int, together, ap
 	}
 	o.Lanes, o.Size, o.Data = uint8(n), uint16(n*tm.bytes), uint32(len(t.out.Data))
 	if dense {
-		o.Addr = a.address(first.Elem)
+		o.Addr = t.address(tm.array, first.Elem)
 	} else {
 		for i := range group {
 			if e := &group[i][k]; !e.Skipped {
 				at := len(t.out.Data)
 				t.out.Data = append(t.out.Data, 0, 0, 0, 0, 0, 0, 0, 0)
-				put(t.out.Data[at:], a.address(e.Elem), 8)
+				put(t.out.Data[at:], t.address(tm.array, e.Elem), 8)
 			}
 		}
 		o.Addr = word(t.out.Data[o.Data : o.Data+8])

@@ -180,7 +180,7 @@ func (c *Cursor) spans(buf []Event, f *frame) (n int) {
 			if p := &m.plans[sp.access]; uint64(e.Elem) < uint64(len(p.data)) {
 				e.Old = p.data[e.Elem]
 			}
-			if info.stream.Racy && c.ask && !c.asking {
+			if info.stream.Racy && !info.stream.Relaxed && c.ask && !c.asking {
 				if c.question(e, sp, info, seg, f) {
 					return n + 1
 				}
@@ -264,8 +264,8 @@ func (c *Cursor) Restore(s *State) {
 	c.frames, c.err = append(c.frames[:0], s.frames...), s.err
 }
 
-// AskRacy makes the cursor stop in front of each racy access, with an event of the kind
-// Ask: its value is open until [Cursor.Answer]. Value is then the operand of an RMW, and
+// AskRacy makes the cursor stop in front of each racy access that is not relaxed, with an
+// event of the kind Ask: its value is open until [Cursor.Answer]. Value is then the operand of an RMW, and
 // Old what a compare-and-swap expects.
 func (c *Cursor) AskRacy() { c.ask = true }
 
