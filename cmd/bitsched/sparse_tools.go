@@ -19,7 +19,6 @@ func (a *app) sparseRingCommand() *cobra.Command {
 	w := sparse.RingTraffic{}
 	var direction string
 	var asJSON bool
-	names, _ := sparse.RingPatterns()
 	cmd := &cobra.Command{
 		Use:   "ring",
 		Short: "Put the ring of a layer alone under load, cycle by cycle",
@@ -76,7 +75,7 @@ uniform traffic takes 32 hops in the mean, and a ring of 64 banks 2 pairs a cycl
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&w.Pattern, "traffic", "uniform", "`patterns` of traffic: "+strings.Join(names, ", "))
+	fl.StringVar(&w.Pattern, "traffic", "uniform", "`patterns` of traffic: "+strings.Join(sparse.RingPatterns, ", "))
 	fl.Int64Var(&w.Pairs, "pairs", 640000, "`number` of pairs")
 	fl.StringVar(&direction, "direction", "", "`directions` of the ring: one or both; by default as the machine has")
 	fl.StringVar(&stack.machine, "machine", "gearbox", "the `stack`: a name, or a file in YAML")

@@ -267,11 +267,10 @@ func (ch *chip) enter(b int, u *spu, s int, t int64) bool {
 	if u.class&classSet == toLogic {
 		to = banks + int(u.idx)%banks
 	} else {
-		st := &ch.r.net.stations[to].store
-		if st.reserved >= ch.buffer {
+		if ch.r.net.reserved[to] >= ch.buffer {
 			return false
 		}
-		st.reserved++
+		ch.r.net.reserved[to]++
 	}
 	ch.r.counters.LineHops += ch.levels
 	if to == b {

@@ -243,7 +243,7 @@ func TestRingAgainstObjects(t *testing.T) {
 			f := flit{idx: uint32(k), bank: uint8(to)}
 			queues[b] = append(queues[b], f)
 			d, _ := n.way(b, to)
-			n.stations[b].ring[d].push(f)
+			n.stations[b].ring[d].push(&f)
 		}
 		want := naiveRing(banks, n.both, queues, n.way)
 		count := map[string]int{}
@@ -408,7 +408,7 @@ func TestLine(t *testing.T) {
 		n.cap = room
 		n.reset()
 		st := &n.stations[0]
-		st.direct, st.store.reserved, st.port = fifo{}, 0, 0
+		st.direct, n.reserved[0], st.port = fifo{}, 0, 0
 		left := [pairs]int{20, 20, 3, 7}
 		send := func(s int, free int64) bool {
 			u := &r.spus[s]
@@ -431,15 +431,15 @@ func TestLine(t *testing.T) {
 		n.lines(0, 0, 4096, send)
 		seen := map[int64]bool{}
 		for k := range st.direct.size {
-			f := st.direct.buf[(st.direct.head+k)%len(st.direct.buf)]
-			require.False(t, seen[f.ready], "two pairs in slot %d", f.ready)
-			seen[f.ready] = true
+			f := st.direct.at(k)
+			require.False(t, seen[int64(f.ready)], "two pairs in slot %d", f.ready)
+			seen[int64(f.ready)] = true
 			if k == 0 { // the first slot that any of the ports reaches
 				first := ready[0] + 1
 				for s := range pairs {
 					first = min(first, ready[s]+int64(s)+1)
 				}
-				require.Equal(t, first, f.ready)
+				require.Equal(t, first, int64(f.ready))
 			}
 		}
 		require.Equal(t, min(50, int(room)), st.direct.size)

@@ -2,6 +2,7 @@ package sparse
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"math/bits"
 	"slices"
@@ -11,63 +12,56 @@ import (
 // flit is a pair on its way, with the bank of its layer that it goes to.
 type flit struct {
 	idx, val uint32
-	ready    int64 // link cycle from which it may go on
+	ready    uint32 // link cycle from which it may go on, below maxCycle
 	src      uint16
 	layer    uint8 // it goes to; toLogicLayer: down
 	bank     uint8
 }
 
+// maxCycle is the most link cycles of a part of a step in which pairs move.
+const maxCycle = math.MaxUint32 - 1<<16
+
 const toLogicLayer = 0xff
 
-// fifo is a queue of pairs in the order in which they become ready.
+// fifo is a queue of pairs in the order in which they become ready. The length of
+// its buffer is a power of two.
 type fifo struct {
 	buf        []flit
 	head, size int
 }
 
+// at is the n-th pair.
+func (q *fifo) at(n int) *flit { return &q.buf[(q.head+n)&(len(q.buf)-1)] }
+
 func (q *fifo) front() *flit { return &q.buf[q.head] }
 
 func (q *fifo) pop() {
-	q.head++
-	if q.head == len(q.buf) {
-		q.head = 0
-	}
+	q.head = (q.head + 1) & (len(q.buf) - 1)
 	q.size--
 }
 
 // push adds a pair behind those that are ready no later.
-func (q *fifo) push(f flit) {
+func (q *fifo) push(f *flit) {
 	if q.size == len(q.buf) {
 		next := make([]flit, max(16, 2*len(q.buf)))
 		n := copy(next, q.buf[q.head:])
 		copy(next[n:], q.buf[:q.head])
 		q.buf, q.head = next, 0
 	}
-	at := q.head + q.size
-	if at >= len(q.buf) {
-		at -= len(q.buf)
-	}
+	n := q.size
 	q.size++
-	for n := q.size - 1; n > 0; n-- {
-		before := at - 1
-		if before < 0 {
-			before = len(q.buf) - 1
-		}
-		if q.buf[before].ready <= f.ready {
-			break
-		}
-		q.buf[at] = q.buf[before]
-		at = before
+	for n > 0 && q.at(n-1).ready > f.ready {
+		*q.at(n) = *q.at(n - 1)
+		n--
 	}
-	q.buf[at] = f
+	*q.at(n) = *f
 }
 
 // store is a dispatcher taking pairs: row by row into two walkers in turn.
 type store struct {
-	pairs    []uint64
-	reserved int32    // places of pairs that are stored or on their last way here
-	last     int64    // when the latest pair was taken
-	free     [2]int64 // when a walker has stored its row
+	pairs []uint64
+	last  int64    // when the latest pair was taken
+	free  [2]int64 // when a walker has stored its row
 }
 
 // station is what a bank has of the network.
@@ -104,9 +98,8 @@ type ringState struct {
 	freed    [2][64]uint64 // by the cycle modulo 64
 	ready    [2][64]uint64 // stations whose front becomes ready
 	want     [2]uint64     // stations whose front is ready
-	arrive   [64][]flit
+	slot     [2][64]flit   // what an occupied slot carries
 	inFlight int
-	moved    bool
 	busy     int64 // slots occupied, summed over cycles
 	hops     int64
 	pairs    int64
@@ -131,6 +124,7 @@ type network struct {
 	wordly  int64 // link cycles of taking a pair word by word; 0: by latch
 
 	stations []station
+	reserved []int32 // by bank: pairs that are stored or on their last way to its dispatcher
 	columns  []column
 	rings    []ringState
 	logic    [][]arrival // of each column in this window
@@ -142,6 +136,7 @@ type network struct {
 	arrived  func(t int64, f *flit) // sees them there; nil outside tests
 	threads  int
 	signal   bool   // a dispatcher is full
+	tooLong  bool   // a step takes more than maxCycle
 	raised   []bool // by layer, then by column
 	latest   []int64
 	moved    []bool
@@ -159,7 +154,7 @@ func newNetwork(r *runner) *network {
 	n := &network{
 		r: r, layers: o.Layers, banks: o.Banks, pairs: m.ComputePairs(), both: m.Readings.Ring == "both", ringWay: m.Readings.Route == "ring",
 		port: m.Links.Port, window: int64(m.Links.Credit), rowFill: m.Words() / 2, threads: r.threads,
-		stations: make([]station, m.Banks()), columns: make([]column, o.Banks), rings: make([]ringState, o.Layers), logic: make([][]arrival, o.Banks),
+		stations: make([]station, m.Banks()), reserved: make([]int32, m.Banks()), columns: make([]column, o.Banks), rings: make([]ringState, o.Layers), logic: make([][]arrival, o.Banks),
 		full: make([]uint64, o.Layers), fuller: make([]uint64, o.Layers), raised: make([]bool, o.Layers+o.Banks), latest: make([]int64, o.Layers+o.Banks),
 		moved: make([]bool, o.Layers+o.Banks), idle: make([]int64, o.Layers), lineH: make([]int64, o.Layers), tsvH: make([]int64, o.Banks),
 		vaultDone: make([]int64, o.Vaults),
@@ -184,7 +179,7 @@ func (n *network) reset() {
 		st.store.last, st.store.free = -1, [2]int64{}
 		for _, q := range []*fifo{&st.ring[0], &st.ring[1], &st.tsv[0], &st.tsv[1], &st.direct} {
 			for k := range q.size {
-				q.buf[(q.head+k)%len(q.buf)].ready = 0
+				q.at(k).ready = 0
 			}
 		}
 	}
@@ -238,6 +233,10 @@ func (n *network) run(next senders) (end int64, full bool) {
 	var t int64
 	var before int64 = -1 // start of the window whose rings are still to run
 	for {
+		if t > maxCycle {
+			n.tooLong = true
+			return t, false
+		}
 		stop := n.signal
 		copy(n.full, n.fuller)
 		t1 := t + n.window
@@ -322,6 +321,14 @@ func (n *network) run(next senders) (end int64, full bool) {
 		}
 		t = t1
 	}
+}
+
+// ended says whether what was moved came to its end.
+func (n *network) ended() error {
+	if n.tooLong {
+		return infeasible(fmt.Sprintf("pairs move for more than %d link cycles in a step", int64(maxCycle)))
+	}
+	return nil
 }
 
 func (n *network) logicWaits() bool {
@@ -432,14 +439,14 @@ func (n *network) lines(l int, t0, t1 int64, next senders) {
 			}
 			s := first + best
 			u := &r.spus[s]
-			f := flit{idx: u.idx, val: u.val, ready: a, src: uint16(s), layer: uint8(u.dst / uint16(n.banks)), bank: uint8(int(u.dst) % n.banks)}
+			f := flit{idx: u.idx, val: u.val, ready: uint32(a), src: uint16(s), layer: uint8(u.dst / uint16(n.banks)), bank: uint8(int(u.dst) % n.banks)}
 			way := u.class & classSet
-			if way == toBank && st.store.reserved >= n.cap {
+			if way == toBank && n.reserved[g] >= n.cap {
 				n.raised[l] = true
 				open &^= 1 << best
 				soon = min(soon, t1)
 			} else {
-				n.enter(st, l, b, way, f)
+				n.enter(st, l, b, way, &f)
 				hops += int64(best) + 1
 				st.lastA = a
 				u.state &^= stPending
@@ -509,10 +516,10 @@ func (n *network) blocked(l, b int) (mask uint64) {
 }
 
 // enter puts a pair that came along the line into the queue of its way.
-func (n *network) enter(st *station, l, b int, way uint8, f flit) {
+func (n *network) enter(st *station, l, b int, way uint8, f *flit) {
 	switch way {
 	case toBank:
-		st.store.reserved++
+		n.reserved[l*n.banks+b]++
 		st.direct.push(f)
 	case toLogic:
 		f.layer = toLogicLayer
@@ -524,7 +531,7 @@ func (n *network) enter(st *station, l, b int, way uint8, f flit) {
 
 // route puts a pair at a station of layer l and bank b into its next queue; false if
 // its dispatcher, which it is at, has no place.
-func (n *network) route(st *station, l, b int, f flit) bool {
+func (n *network) route(st *station, l, b int, f *flit) bool {
 	if int(f.layer) != l && (!n.ringWay || int(f.bank) == b) {
 		d := 0
 		if int(f.layer) < l {
@@ -534,10 +541,10 @@ func (n *network) route(st *station, l, b int, f flit) bool {
 		return true
 	}
 	if int(f.bank) == b {
-		if st.store.reserved >= n.cap {
+		if n.reserved[l*n.banks+b] >= n.cap {
 			return false
 		}
-		st.store.reserved++
+		n.reserved[l*n.banks+b]++
 		st.direct.push(f)
 		return true
 	}
@@ -548,16 +555,21 @@ func (n *network) route(st *station, l, b int, f flit) bool {
 }
 
 // way is the direction from one bank of a ring to another, and the hops: the shorter
-// way where there are two, clockwise from even banks where both are equal.
+// way where there are two, clockwise from even banks where both are equal. Where a
+// pair goes cannot be predicted, so there is no branch here, nor in [wrap].
 func (n *network) way(from, to int) (d, hops int) {
-	h := to - from
-	if h < 0 {
-		h += n.banks
+	h := wrap(to-from, n.banks)
+	d = int(uint(n.banks-2*h-from&1) >> 63)
+	if !n.both {
+		d = 0
 	}
-	if n.both && (2*h > n.banks || 2*h == n.banks && from%2 == 1) {
-		return 1, n.banks - h
-	}
-	return 0, h
+	return d, h + d*(n.banks-2*h)
+}
+
+// wrap returns b, which is from -k to 2k-1, modulo k.
+func wrap(b, k int) int {
+	b += k & (b >> 63)
+	return b - k&^((b-k)>>63)
 }
 
 // tsv runs a column for a window and says whether anything moved.
@@ -573,8 +585,8 @@ func (n *network) tsv(c int, t0, t1 int64) (moved bool) {
 					continue
 				}
 				f := q.front()
-				if f.ready > t {
-					soon = min(soon, f.ready)
+				if int64(f.ready) > t {
+					soon = min(soon, int64(f.ready))
 					continue
 				}
 				at := l + 1
@@ -594,10 +606,10 @@ func (n *network) tsv(c int, t0, t1 int64) (moved bool) {
 					}
 				}
 				g := *f
-				g.ready = t + dist
+				g.ready = uint32(t + dist)
 				if g.layer == toLogicLayer {
-					n.logic[c] = append(n.logic[c], arrival{at: g.ready, col: uint8(c), f: g})
-				} else if !n.route(&n.stations[int(g.layer)*n.banks+c], int(g.layer), c, g) {
+					n.logic[c] = append(n.logic[c], arrival{at: t + dist, col: uint8(c), f: g})
+				} else if !n.route(&n.stations[int(g.layer)*n.banks+c], int(g.layer), c, &g) {
 					n.raised[n.layers+c] = true
 					soon = min(soon, t+1)
 					continue
@@ -642,11 +654,11 @@ func (n *network) ring(l int, t0, t1 int64) {
 		st := &n.stations[base+b]
 		for d := range 2 {
 			if st.ring[d].size > 0 {
-				if f := st.ring[d].front(); f.ready <= t0 {
+				if ready := int64(st.ring[d].front().ready); ready <= t0 {
 					g.want[d] |= 1 << b
 					work = true
-				} else if f.ready < t1 {
-					g.ready[d][f.ready&63] |= 1 << b
+				} else if ready < t1 {
+					g.ready[d][ready&63] |= 1 << b
 					work = true
 				}
 			}
@@ -680,115 +692,132 @@ func (n *network) turn(l int, t0, t1 int64) {
 	if n.both {
 		ways = 2
 	}
+	shift := int(t0 % int64(k))
+	stations, reserved := n.stations[base:base+k], n.reserved[base:base+k]
+	busy, hops, pairs := int64(0), int64(0), 0
 	for t := t0; t < t1; t++ {
 		now := t & 63
-		if list := g.arrive[now]; len(list) > 0 {
-			if n.ringOnly {
-				n.latest[l] = t
-				for i := range list {
-					if n.arrived != nil {
-						n.arrived(t, &list[i])
-					}
-				}
-				g.inFlight -= len(list)
-				list = list[:0]
-			}
-			g.inFlight -= len(list)
-			for i := range list {
-				f := &list[i]
-				f.ready = t
-				st := &n.stations[base+int(f.bank)]
-				if int(f.layer) != l { // by ring first
-					d := 0
-					if int(f.layer) < l {
-						d = 1
-					}
-					st.tsv[d].push(*f)
-					continue
-				}
-				if st.direct.size > 0 {
-					n.flushDirect(l, st, int(f.bank), t+1)
-				}
-				n.take(l, st, f)
-			}
-			g.arrive[now] = list[:0]
+		if g.freed[0][now]|g.freed[1][now] != 0 {
+			n.leave(l, t, shift)
 		}
-		shift := int(t % int64(k))
 		for d := range ways {
-			occupied := g.occupied[d] &^ g.freed[d][now]
-			g.freed[d][now] = 0
-			g.want[d] |= g.ready[d][now]
-			if g.want[d] != 0 {
-				turn := -shift
+			occupied := g.occupied[d]
+			want := g.want[d] | g.ready[d][now]
+			if want != 0 {
+				turn, sign := -shift, 1
 				if d == 1 {
-					turn = shift
+					turn, sign = shift, -1
 				}
-				grants := rotate(g.want[d], turn, k) &^ occupied
+				slots, freed := &g.slot[d], &g.freed[d]
+				grants := rotate(want, turn, k) &^ occupied
 				for ; grants != 0; grants &= grants - 1 {
 					j := bits.TrailingZeros64(grants)
-					b := j + shift
-					if d == 1 {
-						b = j - shift
-					}
-					if b >= k {
-						b -= k
-					} else if b < 0 {
-						b += k
-					}
-					st := &n.stations[base+b]
-					q := &st.ring[d]
+					b := wrap(j-turn, k)
+					q := &stations[b].ring[d]
 					f := q.front()
+					to := int(f.bank)
 					if int(f.layer) == l {
-						dst := &n.stations[base+int(f.bank)].store
-						if dst.reserved >= n.cap {
+						if reserved[to] >= n.cap {
 							n.raised[l] = true
-							g.want[d] &^= 1 << b
+							want &^= 1 << b
 							continue
 						}
-						dst.reserved++
+						reserved[to]++
 					}
-					h := int(f.bank) - b
-					if d == 1 {
-						h = -h
-					}
-					if h < 0 {
-						h += k
-					}
-					at := (t + int64(h)) & 63
-					g.freed[d][at] |= 1 << j
-					g.arrive[at] = append(g.arrive[at], *f)
-					g.inFlight++
-					g.hops += int64(h)
-					g.pairs++
-					g.moved = true
+					h := wrap((to-b)*sign, k)
+					freed[(t+int64(h))&63] |= 1 << j
+					slots[j] = *f
+					pairs++
+					hops += int64(h)
 					occupied |= 1 << j
 					q.pop()
 					if q.size == 0 {
-						g.want[d] &^= 1 << b
-					} else if next := q.front().ready; next > t+1 {
-						g.want[d] &^= 1 << b
+						want &^= 1 << b
+					} else if next := int64(q.front().ready); next > t+1 {
+						want &^= 1 << b
 						if next < t1 {
 							g.ready[d][next&63] |= 1 << b
 						}
 					}
 				}
 			}
-			g.occupied[d] = occupied
-			g.busy += int64(bits.OnesCount64(occupied))
+			g.want[d], g.occupied[d] = want, occupied
+			busy += int64(bits.OnesCount64(occupied))
 		}
-		if g.inFlight == 0 && g.want[0]|g.want[1] == 0 && g.ready == [2][64]uint64{} {
+		if g.occupied[0]|g.occupied[1]|g.want[0]|g.want[1] == 0 && g.ready == [2][64]uint64{} {
 			break
 		}
+		if shift++; shift == k {
+			shift = 0
+		}
 	}
-	n.moved[l] = n.moved[l] || g.moved
-	g.moved = false
+	g.busy += busy
+	g.hops += hops
+	g.pairs += int64(pairs)
+	n.moved[l] = n.moved[l] || pairs > 0
+	g.inFlight = bits.OnesCount64(g.occupied[0]) + bits.OnesCount64(g.occupied[1])
+}
+
+// leave takes the pairs off a ring that are where they go in cycle t. A station takes
+// one of each direction, that of the lesser source first.
+func (n *network) leave(l int, t int64, shift int) {
+	g := &n.rings[l]
+	k, now := n.banks, t&63
+	here := [2]uint64{g.freed[0][now], g.freed[1][now]}
+	g.freed[0][now], g.freed[1][now] = 0, 0
+	for d := range here {
+		g.occupied[d] &^= here[d]
+	}
+	if n.ringOnly {
+		n.latest[l] = t
+		if n.arrived == nil {
+			return
+		}
+	}
+	// Slots become stations.
+	at := [2]uint64{rotate(here[0], shift, k), rotate(here[1], -shift, k)}
+	for m := at[0] | at[1]; m != 0; m &= m - 1 {
+		b := bits.TrailingZeros64(m)
+		j := [2]int{wrap(b-shift, k), wrap(b+shift, k)}
+		first := 0
+		if at[0]>>b&1 == 0 || at[1]>>b&1 != 0 && g.slot[1][j[1]].src < g.slot[0][j[0]].src {
+			first = 1
+		}
+		for _, d := range [2]int{first, 1 - first} {
+			if at[d]>>b&1 != 0 {
+				n.drop(l, t, &g.slot[d][j[d]])
+			}
+		}
+	}
+}
+
+// drop is what a station does with a pair that leaves the ring.
+func (n *network) drop(l int, t int64, f *flit) {
+	f.ready = uint32(t)
+	if n.ringOnly {
+		n.arrived(t, f)
+		return
+	}
+	st := &n.stations[l*n.banks+int(f.bank)]
+	if int(f.layer) != l { // by ring first
+		d := 0
+		if int(f.layer) < l {
+			d = 1
+		}
+		st.tsv[d].push(f)
+		return
+	}
+	if st.direct.size > 0 {
+		n.flushDirect(l, st, int(f.bank), t+1)
+	}
+	n.take(l, st, f)
 }
 
 // flushDirect stores arrivals that need no ring up to a cycle.
 func (n *network) flushDirect(l int, st *station, b int, before int64) {
 	for st.direct.size > 0 {
 		f := st.direct.front()
-		if f.ready >= before {
+		if int64(f.ready) >= before {
 			return
 		}
 		n.take(l, st, f)
@@ -800,10 +829,10 @@ func (n *network) flushDirect(l int, st *station, b int, before int64) {
 // take stores a pair that has arrived at its dispatcher.
 func (n *network) take(l int, st *station, f *flit) {
 	s := &st.store
-	at := max(f.ready, s.last+1)
+	at := max(int64(f.ready), s.last+1)
 	k := len(s.pairs)
 	if n.wordly > 0 {
-		at = max(f.ready, s.last+n.wordly)
+		at = max(int64(f.ready), s.last+n.wordly)
 		if k > 0 && k%n.rowFill == 0 {
 			at += n.rowLink
 		}

@@ -458,6 +458,9 @@ func (r *runner) product() error {
 			r.cfg.Progress(len(r.iters), stepNames[2])
 		}
 		end, full := r.move(r.accumulate)
+		if err := r.net.ended(); err != nil {
+			return err
+		}
 		busiest, sum, loads = r.pause(full)
 		r.step(2, max(end, r.link(busiest)), busiest, sum, loads)
 		if err := r.dispatch(); err != nil {
@@ -614,14 +617,14 @@ func (r *runner) dispatch() error {
 	}
 	for g := range banks {
 		st := &r.net.stations[g].store
-		if n := int32(len(st.pairs)); n != st.reserved {
-			return fmt.Errorf("%w: bank %d stored %d pairs, %d were on their way to it", ErrCheck, g, n, st.reserved)
+		if n := int32(len(st.pairs)); n != r.net.reserved[g] {
+			return fmt.Errorf("%w: bank %d stored %d pairs, %d were on their way to it", ErrCheck, g, n, r.net.reserved[g])
 		}
 		if next[g] != len(st.pairs) {
 			return fmt.Errorf("%w: bank %d dispatched %d pairs of %d", ErrCheck, g, next[g], len(st.pairs))
 		}
 		r.it.dispatched += int64(len(st.pairs))
-		st.pairs, st.reserved = st.pairs[:0], 0
+		st.pairs, r.net.reserved[g] = st.pairs[:0], 0
 	}
 	return nil
 }
@@ -829,6 +832,9 @@ func (r *runner) sendDown(from senders, want int64, to func(*flit), after func(s
 		r.shadow.scanning = true
 	}
 	end, _ := r.move(from)
+	if err := r.net.ended(); err != nil {
+		return err
+	}
 	if r.shadow != nil {
 		r.shadow.scanning = false
 	}

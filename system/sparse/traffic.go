@@ -3,7 +3,6 @@ package sparse
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 )
 
@@ -27,33 +26,46 @@ type RingResult struct {
 	PerNanos float64 `json:"pairs_per_ns"`
 }
 
-// RingPatterns are the patterns of traffic, each with the bank that bank b of k sends
-// to.
-func RingPatterns() (names []string, to map[string]func(b, k int, rng *rand.Rand) int) {
-	names = []string{"uniform", "tornado", "neighbor", "hotspot", "bitcomp"}
-	other := func(b, k int, rng *rand.Rand) int { return (b + 1 + int(rng.Uint64N(uint64(k-1)))) % k }
-	return names, map[string]func(b, k int, rng *rand.Rand) int{
+// dice draws by splitmix64: a draw for each pair must cost less than the pair.
+type dice uint64
+
+// below returns a number from 0 to n-1, n being far below 2^32.
+func (d *dice) below(n int) int {
+	*d += 0x9e3779b97f4a7c15
+	x := uint64(*d)
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return int((x ^ x>>31) >> 32 * uint64(n) >> 32)
+}
+
+// RingPatterns are the names of the patterns of traffic.
+var RingPatterns = []string{"uniform", "tornado", "neighbor", "hotspot", "bitcomp"}
+
+// target returns what draws the bank that bank b of k sends to; nil for a pattern that
+// there is not.
+func target(pattern string) func(b, k int, d *dice) int {
+	other := func(b, k int, d *dice) int { return wrap(b+1+d.below(k-1), k) }
+	return map[string]func(b, k int, d *dice) int{
 		"uniform":  other,
-		"tornado":  func(b, k int, _ *rand.Rand) int { return (b + (k-1)/2) % k },
-		"neighbor": func(b, k int, _ *rand.Rand) int { return (b + 1) % k },
-		"bitcomp":  func(b, k int, _ *rand.Rand) int { return k - 1 - b },
-		"hotspot": func(b, k int, rng *rand.Rand) int { // a tenth goes to bank 0
-			if b != 0 && rng.Uint64N(10) == 0 {
+		"tornado":  func(b, k int, _ *dice) int { return (b + (k-1)/2) % k },
+		"neighbor": func(b, k int, _ *dice) int { return (b + 1) % k },
+		"bitcomp":  func(b, k int, _ *dice) int { return k - 1 - b },
+		"hotspot": func(b, k int, d *dice) int { // a tenth goes to bank 0
+			if b != 0 && d.below(10) == 0 {
 				return 0
 			}
-			return other(b, k, rng)
+			return other(b, k, d)
 		},
-	}
+	}[pattern]
 }
 
 // Run moves the pairs.
 func (w RingTraffic) Run(ctx context.Context, m *Machine) (*RingResult, error) {
-	names, patterns := RingPatterns()
-	to, ok := patterns[w.Pattern]
+	to := target(w.Pattern)
 	k := m.Organisation.Banks
 	switch {
-	case !ok:
-		return nil, fmt.Errorf("traffic %q, expected %s", w.Pattern, strings.Join(names, ", "))
+	case to == nil:
+		return nil, fmt.Errorf("traffic %q, expected %s", w.Pattern, strings.Join(RingPatterns, ", "))
 	case k < 3:
 		return nil, fmt.Errorf("ring of %d banks, expected at least 3", k)
 	case w.Pairs < 1:
@@ -61,15 +73,16 @@ func (w RingTraffic) Run(ctx context.Context, m *Machine) (*RingResult, error) {
 	}
 	mach := *m
 	mach.Organisation.Layers = 1
+	mach.Links.Credit = 64
 	r := &runner{ctx: ctx, m: &mach, time: newTiming(&mach), linkK: int64(mach.linkMHz() * 1000), spuK: int64(mach.Clocks.SPU * 1000), threads: 1}
 	n := newNetwork(r)
 	n.cap = 1 << 30
 	n.reset()
 	n.ringOnly = true
-	rngs := make([]*rand.Rand, k)
+	draws := make([]dice, k)
 	left := make([]int64, k)
 	for b := range k {
-		rngs[b] = rand.New(rand.NewPCG(w.Seed, uint64(b)))
+		draws[b] = dice(w.Seed*0xd1342543de82ef95 + uint64(b)<<40)
 		left[b] = w.Pairs * int64(b+1) / int64(k)
 		left[b] -= w.Pairs * int64(b) / int64(k)
 	}
@@ -84,13 +97,13 @@ func (w RingTraffic) Run(ctx context.Context, m *Machine) (*RingResult, error) {
 			st := &n.stations[b]
 			// No direction can run dry within a window.
 			for left[b] > 0 && (st.ring[0].size < int(n.window) || n.both && st.ring[1].size < int(n.window)) {
-				dst := to(b, k, rngs[b])
+				dst := to(b, k, &draws[b])
 				left[b]--
 				if dst == b {
 					continue
 				}
 				d, _ := n.way(b, dst)
-				st.ring[d].push(flit{bank: uint8(dst), src: uint16(b)})
+				st.ring[d].push(&flit{bank: uint8(dst), src: uint16(b)})
 				if st.backlog() > 64*int(n.window) {
 					break // all go one way
 				}
