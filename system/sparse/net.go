@@ -309,6 +309,9 @@ func (n *network) run(next senders) (end int64, full bool) {
 			for l := range n.rings {
 				still = still || n.moved[l] || n.rings[l].inFlight > 0
 			}
+			for i := range n.stations { // on their last way down or up a column
+				still = still || n.stations[i].direct.size > 0
+			}
 			if !still {
 				for _, v := range n.latest {
 					end = max(end, v)
