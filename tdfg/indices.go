@@ -44,6 +44,13 @@ func (p *Program) Indices() (from, into []string, all bool) {
 	return slices.Sorted(maps.Keys(sources)), slices.Sorted(maps.Keys(accessed)), all
 }
 
+// StreamIndices is Indices for the graph of a whole function.
+func StreamIndices(g *stream.Graph) (from, into []string) {
+	sources, accessed := map[string]bool{}, map[string]bool{}
+	streamIndices(g, sources, accessed)
+	return slices.Sorted(maps.Keys(sources)), slices.Sorted(maps.Keys(accessed))
+}
+
 // streamIndices adds the arrays and parameters of a stream graph whose values become
 // subscripts or bounds, and the arrays that are accessed so.
 func streamIndices(g *stream.Graph, sources, accessed map[string]bool) {

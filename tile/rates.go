@@ -13,6 +13,9 @@ func (m *Machine) NoCConfig() noc.Config {
 	}
 }
 
+// CoreNames returns the names of the cores that descriptions have.
+func CoreNames() []string { return []string{"io4", "ooo4", "ooo8"} }
+
 // CoreVariant returns the core that a tile has.
 func (m *Machine) CoreVariant() *Core {
 	switch m.Core {

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/bitsched/bitsched/tdfg"
-	"github.com/bitsched/bitsched/tdfg/cfront"
 	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tdfg/stream"
@@ -90,7 +89,7 @@ func (k *Kernel) random(ctx context.Context, seed uint64) (*memory.Memory, error
 	if err := m.Allocate(k.Program.Arrays, k.Sizes); err != nil {
 		return nil, err
 	}
-	from, into, all := k.Program.Indices()
+	from, into, all := k.indices()
 	least := int64(1 << 7)
 	for _, name := range into {
 		if a := m.Arrays[name]; a != nil {
@@ -201,23 +200,15 @@ func Distance(want, got *memory.Memory) (most float64, where string) {
 // memory that it changes. It takes the way of streams: nothing of tensors or of their
 // front end's planning is in it.
 func (k *Kernel) InOrder(ctx context.Context, m *memory.Memory) error {
-	g, err := cfront.CompileWhole(ctx, k.File, k.Source, cfront.Options{Files: k.Files})
-	if err != nil {
-		return err
-	}
-	args := stream.Args{Symbols: map[string]int64{}, Params: m.Scalars}
-	for _, s := range g.Symbols.Symbols() {
-		if v, ok := k.Sizes[s.Name]; ok {
-			args.Symbols[s.Name] = v
-		} else if p := k.Program.Scalar(s.Name); p != nil {
-			args.Symbols[s.Name] = scalar.ToInt(p.Type, m.Scalars[s.Name])
+	if k.Whole == nil {
+		g, err := k.streams(ctx, nil, nil)
+		if err != nil {
+			return err
 		}
+		k.Whole = g
 	}
-	mem := stream.Memory{}
-	for name, a := range m.Arrays {
-		mem[name] = a.Elems
-	}
-	_, err = g.Run(ctx, mem, args)
+	mem, args := k.Streams(m)
+	_, err := k.Whole.Run(ctx, mem, args)
 	return err
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/bitsched/bitsched/tdfg/cfront"
 	"github.com/bitsched/bitsched/tdfg/egraph"
 	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/stream"
 )
 
 // Kernel is a kernel in C, with values for its sizes.
@@ -21,9 +22,12 @@ type Kernel struct {
 	File    string          // its name in messages
 	Source  string          // in C
 	Program *tdfg.Program   // nil until Compile
-	Files   fs.FS           // what Source includes, nil for nothing
-	Sizes   map[string]int64
-	paper   bool // sizes are those of the paper
+	Whole   *stream.Graph   // nil until CompileWhole
+	// Reassociate says, after CompileWhole, that sums of floats may be of any order.
+	Reassociate bool
+	Files       fs.FS // what Source includes, nil for nothing
+	Sizes       map[string]int64
+	paper       bool // sizes are those of the paper
 }
 
 // UsageError is an error of what was asked for: a name, a size, a file.

@@ -20,6 +20,7 @@ import (
 	"github.com/bitsched/bitsched/lowering/mapping"
 	"github.com/bitsched/bitsched/masim"
 	"github.com/bitsched/bitsched/system"
+	"github.com/bitsched/bitsched/system/multicore"
 	"github.com/bitsched/bitsched/system/sparse"
 )
 
@@ -132,7 +133,7 @@ func exitCode(err error) int {
 		return exitInfeasible
 	case errors.Is(err, errInterrupt), errors.Is(err, errBudget):
 		return exitAborted
-	case errors.Is(err, system.ErrInternal):
+	case errors.Is(err, system.ErrInternal), errors.Is(err, multicore.ErrInternal):
 		return exitInternal
 	}
 	if mismatch := new(arith.MismatchError); errors.As(err, &mismatch) {

@@ -18,7 +18,7 @@ import (
 // them to a reader of the code and nothing to one of the command.
 var packageNames = []string{
 	"arith", "benchmarks", "cfront", "cost", "dnn", "egraph", "event", "exact4", "gearbox", "gen", "interp",
-	"kernels", "lattice", "lowering", "mapping", "mapstudy", "masim", "matrix", "memory", "micro", "netlist", "noc",
+	"kernels", "lattice", "lowering", "machine", "mapping", "mapstudy", "masim", "matrix", "memory", "micro", "multicore", "netlist", "noc",
 	"onnx", "plan", "platform", "reference", "reproduce", "results", "sat", "scalar", "search", "softfloat",
 	"sparse", "sram", "stream", "sweep", "system", "tdfg", "tdfgtest", "tensor", "tile", "timing", "uop",
 	"workload", "xmg",

@@ -52,6 +52,11 @@ func (p *progressLine) show(line func(since time.Duration) string) {
 	fmt.Fprintf(p.w, "\r\033[K%s", string(text))
 }
 
+// showText shows a text with the time.
+func (p *progressLine) showText(text string) {
+	p.show(func(since time.Duration) string { return fmt.Sprintf("%5.1f s  %s", since.Seconds(), text) })
+}
+
 // progressText is the text of a progress line.
 func progressText(m masim.Progress, since time.Duration) string {
 	text := fmt.Sprintf("%5.1f s  %s", since.Seconds(), m.Phase)

@@ -34,6 +34,7 @@ type runFlags struct {
 	stats    string
 	cost     costFlags
 	json     bool
+	config   configFlags
 }
 
 const runLong = `Run executes a kernel on a modelled chip: tensors become commands for its arrays,
@@ -44,6 +45,11 @@ is 1. What cannot be computed in memory is executed near it, and the reason prin
 At gate fidelity, every command runs its bit-serial program on every bitline. At word
 fidelity it computes elements, and every n-th array is executed bit by bit too and
 compared. Commands and cycles are the same.
+
+With --config, the whole function runs in time on a configuration of the machine: base
+is threads of OpenMP on cores with caches and prefetchers. Cycles are then those of the
+call of the function, not those in arrays, and are reported with where they went. Memory
+is compared with that of the sequential program.
 
 The analytic clock gives commands their time by formulas. That of --clock event has
 banks, H-trees, the mesh and channels of DRAM wait for each other, and says what did.
@@ -60,7 +66,8 @@ const runExample = `  bitsched run vec_add -D N=65536
   bitsched run stencil2d -D N=256 -D M=256 --fidelity gate --tile 16x16
   bitsched run mine.c --input A=a.npy --input B=b.npy --output C=c.npy
   bitsched run conv3d --paper-sizes --timing-only --clock event
-  bitsched run mine.c -D N=1024 --machine mine.yaml --trace trace.json --stats stats.txt`
+  bitsched run mine.c -D N=1024 --machine mine.yaml --trace trace.json --stats stats.txt
+  bitsched run vec_add -D N=65536 --config base --machine nsc --core ooo8 --omp-threads 64`
 
 func (a *app) runCommand() *cobra.Command {
 	var f runFlags
@@ -71,7 +78,15 @@ func (a *app) runCommand() *cobra.Command {
 		Example:           runExample,
 		Args:              exactArgs("KERNEL"),
 		ValidArgsFunction: completeKernels,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.runKernel(cmd, args[0], f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.config.check(cmd); err != nil {
+				return err
+			}
+			if len(f.config.configs) > 0 {
+				return a.runConfigs(cmd, args[0], f)
+			}
+			return a.runKernel(cmd, args[0], f)
+		},
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
@@ -94,6 +109,7 @@ func (a *app) runCommand() *cobra.Command {
 	fl.StringVar(&f.cost.table, "cost", "", "price energy by a `table`: a name (see bitsched costs) or a file; by default that of the machine")
 	fl.BoolVar(&f.cost.explain, "explain-cost", false, "print each number of the table with its source")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
+	f.config.add(cmd)
 	complete(cmd, "cost", cost.Names()...)
 	complete(cmd, "clock", system.Analytic.String(), system.Event.String())
 	complete(cmd, "fidelity", system.Gate.String(), system.Word.String())

@@ -186,6 +186,11 @@ func (m *Machine) Instant(on bool) {
 	}
 }
 
+// Preload puts a line into the bank that is its home, before a run.
+func (m *Machine) Preload(line mem.Line) {
+	m.Homes[line/uint64(m.spec.Interleave)%uint64(m.spec.Banks)].Preload(line, m.Memory.Line(line))
+}
+
 // ErrDeadlock says that nothing happens any more and not all is done.
 var ErrDeadlock = errors.New("machine: deadlock")
 

@@ -11,7 +11,7 @@ type mesh struct {
 	m           *Machine
 	net         *noc.Network
 	attached    *noc.Attached
-	linkBytes   int
+	spec        *noc.Config
 	controllers []int
 	pool        []*mem.Message
 	free        []int32
@@ -24,7 +24,7 @@ func newMesh(m *Machine, spec *Spec) (*mesh, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &mesh{m: m, net: net, linkBytes: spec.Mesh.LinkBytes, controllers: spec.Memory.Controllers}
+	n := &mesh{m: m, net: net, spec: spec.Mesh, controllers: spec.Memory.Controllers}
 	n.local = m.Engine.Handle(func(now event.Time, i uint64) { n.deliver(now, int32(i)) })
 	// Not at once: whoever receives may send, and the network is busy delivering.
 	net.OnDelivery = func(d noc.Delivery) { m.Engine.After(0, n.local, d.Tag) }
@@ -55,7 +55,9 @@ func (n *mesh) Send(m *mem.Message) {
 		n.m.Engine.After(1, n.local, uint64(i))
 		return
 	}
-	if err := n.attached.Inject(noc.Packet{Src: src, Dst: dst, Flits: (m.Bytes() + n.linkBytes - 1) / n.linkBytes, Tag: uint64(i)}); err != nil {
+	flits := n.spec.Flits(m.Bytes())
+	n.counters.ByteHops[m.Class()] += uint64(flits * n.spec.LinkBytes * n.spec.Distance(src, dst))
+	if err := n.attached.Inject(noc.Packet{Src: src, Dst: dst, Flits: flits, Tag: uint64(i)}); err != nil {
 		n.m.fail(err)
 	}
 }

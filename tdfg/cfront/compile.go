@@ -26,6 +26,10 @@ type Options struct {
 	// Notes gets the reasons why statements are not tensors in the form that they have
 	// in the source, if it is not nil, in the order of the source.
 	Notes *[]Note
+
+	// Reassociates is set, if it is not nil, to whether the region lets sums of
+	// floating-point numbers be of any order.
+	Reassociates *bool
 }
 
 // Note says why a loop or an assignment did not become a nest of tensors: it became

@@ -19,7 +19,7 @@ import (
 // pointers to them, atomic operations, double, bounds and subscripts of any kind, and
 // OpenMP's parallel loops.
 //
-// Of Options, only Defines, Files and Values count. Errors are as for Compile.
+// Of Options, only Defines, Files, Values and Reassociates count. Errors are as for Compile.
 func CompileWhole(ctx context.Context, file, source string, opt Options) (g *stream.Graph, err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -36,6 +36,9 @@ func CompileWhole(ctx context.Context, file, source string, opt Options) (g *str
 	}
 	c := &converter{u: u, defines: opt.Defines, values: opt.Values, types: map[string]scalar.Type{}, funcs: map[string]*cc.FunctionDefinition{}, whole: &whole{structs: map[string]*structure{}}}
 	k := c.wholeUnit()
+	if opt.Reassociates != nil {
+		*opt.Reassociates = k.reassociate
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -35,15 +35,34 @@ type Counters struct {
 	Forwarded    uint64 `json:"forwarded" desc:"loads served by a store in the queue"`
 	Replayed     uint64 `json:"replayed" desc:"loads performed again since their line was lost while older loads were not performed"`
 
-	StallEmpty uint64 `json:"stall_empty" unit:"Cycle" desc:"without a commit: no micro-op in the window"`
-	StallLoad  uint64 `json:"stall_load" unit:"Cycle" desc:"without a commit: the oldest micro-op waits for memory"`
-	StallStore uint64 `json:"stall_store" unit:"Cycle" desc:"without a commit: the oldest waits for stores before it to be performed"`
-	StallUnit  uint64 `json:"stall_unit" unit:"Cycle" desc:"without a commit: the oldest waits for operands or units"`
-	Idle       uint64 `json:"idle" unit:"Cycle" desc:"after the end of the thread"`
+	SIMD [uop.NumKinds]uint64 `json:"simd" parts:"alu,mul,div,fpadd,fpmul,fma,fpdiv,shuffle,load,store,gather,scatter,atomic,branch,fence" desc:"micro-ops of more than one lane, by kind"`
+
+	StallEmpty  uint64 `json:"stall_empty" unit:"Cycle" desc:"without a commit: no micro-op in the window"`
+	StallBranch uint64 `json:"stall_branch" unit:"Cycle" desc:"the same, after a branch that was foretold wrong"`
+	StallSync   uint64 `json:"stall_sync" unit:"Cycle" desc:"without a commit: the oldest micro-op is atomic or a load that threads synchronise with, or was the last before an empty window"`
+	StallLoad   uint64 `json:"stall_load" unit:"Cycle" desc:"without a commit: the oldest micro-op waits for memory"`
+	StallStore  uint64 `json:"stall_store" unit:"Cycle" desc:"without a commit: the oldest waits for stores before it to be performed"`
+	StallUnit   uint64 `json:"stall_unit" unit:"Cycle" desc:"without a commit: the oldest waits for operands or units"`
+	Idle        uint64 `json:"idle" unit:"Cycle" desc:"after the end of the thread"`
 
 	FullROB uint64 `json:"full_rob" unit:"Cycle" desc:"dispatch stopped at a full ROB"`
 	FullLQ  uint64 `json:"full_lq" unit:"Cycle" desc:"dispatch stopped at a full LQ"`
 	FullSQ  uint64 `json:"full_sq" unit:"Cycle" desc:"dispatch stopped at a full SQ"`
+}
+
+// Add adds what another core has done.
+func (c *Counters) Add(o *Counters) {
+	for k := range c.Kinds {
+		c.Kinds[k] += o.Kinds[k]
+		c.SIMD[k] += o.SIMD[k]
+	}
+	for _, f := range []struct{ sum, n *uint64 }{
+		{&c.Cycles, &o.Cycles}, {&c.Committed, &o.Committed}, {&c.Branches, &o.Branches}, {&c.Mispredicted, &o.Mispredicted}, {&c.Forwarded, &o.Forwarded},
+		{&c.Replayed, &o.Replayed}, {&c.StallEmpty, &o.StallEmpty}, {&c.StallBranch, &o.StallBranch}, {&c.StallSync, &o.StallSync}, {&c.StallLoad, &o.StallLoad},
+		{&c.StallStore, &o.StallStore}, {&c.StallUnit, &o.StallUnit}, {&c.Idle, &o.Idle}, {&c.FullROB, &o.FullROB}, {&c.FullLQ, &o.FullLQ}, {&c.FullSQ, &o.FullSQ},
+	} {
+		*f.sum += *f.n
+	}
 }
 
 // slot states.
@@ -115,7 +134,9 @@ type Core struct {
 	limit    uint64 // micro-ops to commit until onLimit
 	onLimit  func(now event.Time)
 	redirect bool // fetch waits for a mispredicted branch
-	guess    Predictor
+	// synchronised: the last access that was committed is one that its thread waits for.
+	synchronised bool
+	guess        Predictor
 
 	front       []frontOp // ring
 	frontHead   int
@@ -793,7 +814,14 @@ func (c *Core) commit(now event.Time) {
 	for n := 0; n < c.spec.Commit; n++ {
 		if c.head == c.tail {
 			if n == 0 {
-				c.stalled(&c.Counters.StallEmpty)
+				switch {
+				case c.synchronised:
+					c.stalled(&c.Counters.StallSync)
+				case c.redirect || now < c.resumeAt:
+					c.stalled(&c.Counters.StallBranch)
+				default:
+					c.stalled(&c.Counters.StallEmpty)
+				}
 			}
 			return
 		}
@@ -801,6 +829,8 @@ func (c *Core) commit(now event.Time) {
 		if s.state != finished {
 			if n == 0 {
 				switch {
+				case s.blocking:
+					c.stalled(&c.Counters.StallSync)
 				case s.op.Kind == uop.Fence || s.op.Kind == uop.Atomic && s.state == waiting:
 					c.stalled(&c.Counters.StallStore)
 				case s.state == issued && s.op.Kind.Memory():
@@ -830,6 +860,12 @@ func (c *Core) commit(now event.Time) {
 		}
 		c.Counters.Committed++
 		c.Counters.Kinds[s.op.Kind]++
+		if s.op.Lanes > 1 {
+			c.Counters.SIMD[s.op.Kind]++
+		}
+		if s.op.Kind.Memory() {
+			c.synchronised = s.blocking
+		}
 		c.Counters.Cycles = uint64(now)
 		c.head++
 		if c.OnCommit != nil {

@@ -118,6 +118,10 @@ func NewHome(e *event.Engine, spec *HomeSpec, protocol *Protocol, index, banks, 
 	return h
 }
 
+// Preload puts a line that memory has into the bank, before a run. It goes the way of
+// all others if others need its place.
+func (h *Home) Preload(line Line, data *Bytes) { h.put(line, data, false) }
+
 // Pending tells whether anything is under way.
 func (h *Home) Pending() bool {
 	if h.fetching > 0 || len(h.stalled) > 0 || len(h.leaving) > 0 || len(h.pool) > len(h.poolFree) {

@@ -76,6 +76,10 @@ const (
 	NumClasses
 )
 
+var classNames = [NumClasses]string{"request", "forward", "response", "memory", "writeback"}
+
+func (c Class) String() string { return name(classNames[:], uint8(c)) }
+
 // Class tells the class of a message.
 func (m *Message) Class() Class {
 	switch m.Kind {
@@ -132,6 +136,7 @@ type Direct struct {
 type NetworkCounters struct {
 	Messages [NumClasses]uint64 `parts:"request,forward,response,memory,writeback" desc:"messages by class"`
 	Bytes    [NumClasses]uint64 `unit:"Byte" parts:"request,forward,response,memory,writeback" desc:"bytes by class"`
+	ByteHops [NumClasses]uint64 `unit:"Byte" parts:"request,forward,response,memory,writeback" desc:"bytes of whole flits times links between routers, by class"`
 }
 
 // Count counts a message.

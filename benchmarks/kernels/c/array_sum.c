@@ -8,6 +8,7 @@ void array_sum(int N, const float A[N], float S[1])
 #pragma bitsched region reassociate
 	{
 		float s = 0;
+#pragma omp parallel for reduction(+: s)
 		for (int i = 0; i < N; i++)
 			s += A[i];
 		S[0] = s;

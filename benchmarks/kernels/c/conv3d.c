@@ -9,6 +9,7 @@ void conv3d(int I, int O, int H, int W, const float A[I][H][W], const float K[I]
 	inf_array(B, O, H, W);
 #pragma bitsched region
 	{
+#pragma omp parallel for
 		for (int o = 0; o < O; o++)
 			for (int y = 1; y < H - 1; y++)
 				for (int x = 1; x < W - 1; x++)
@@ -16,6 +17,7 @@ void conv3d(int I, int O, int H, int W, const float A[I][H][W], const float K[I]
 		for (int i = 0; i < I; i++)
 			for (int u = 0; u < 3; u++)
 				for (int v = 0; v < 3; v++)
+#pragma omp parallel for
 					for (int o = 0; o < O; o++)
 						for (int y = 1; y < H - 1; y++)
 							for (int x = 1; x < W - 1; x++)

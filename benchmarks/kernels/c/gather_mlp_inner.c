@@ -11,10 +11,12 @@ void gather_mlp_inner(int M, int N, int K, int R, const float F[R][K], const int
 	inf_array(Y, M, N);
 #pragma bitsched region reassociate
 	{
+#pragma omp parallel for
 		for (int m = 0; m < M; m++)
 			for (int k = 0; k < K; k++)
 				X[m][k] = F[index[m]][k];
 		for (int n = 0; n < N; n++)
+#pragma omp parallel for
 			for (int m = 0; m < M; m++) {
 				float s = 0;
 				for (int k = 0; k < K; k++)

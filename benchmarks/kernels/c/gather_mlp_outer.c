@@ -11,16 +11,20 @@ void gather_mlp_outer(int M, int N, int K, int R, const float F[R][K], const int
 	inf_array(Y, M, N);
 #pragma bitsched region
 	{
+#pragma omp parallel for
 		for (int m = 0; m < M; m++)
 			for (int k = 0; k < K; k++)
 				X[m][k] = F[index[m]][k];
+#pragma omp parallel for
 		for (int m = 0; m < M; m++)
 			for (int n = 0; n < N; n++)
 				Y[m][n] = 0;
 		for (int k = 0; k < K; k++)
+#pragma omp parallel for
 			for (int m = 0; m < M; m++)
 				for (int n = 0; n < N; n++)
 					Y[m][n] += X[m][k] * B[k][n];
+#pragma omp parallel for
 		for (int m = 0; m < M; m++)
 			for (int n = 0; n < N; n++)
 				Y[m][n] = fmaxf(Y[m][n], 0);

@@ -8,6 +8,7 @@ void gauss_elim(int N, float A[N][N], float B[N])
 	inf_array(B, N);
 #pragma bitsched region
 	for (int k = 0; k < N - 1; k++)
+#pragma omp parallel for
 		for (int i = k + 1; i < N; i++) {
 			float m = A[i][k] / A[k][k];
 			B[i] -= m * B[k];

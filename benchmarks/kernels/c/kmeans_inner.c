@@ -12,9 +12,11 @@ void kmeans_inner(int N, int K, int D, const float P[N][D], float C[K][D], float
 	inf_array(count, K);
 #pragma bitsched region reassociate
 	{
+#pragma omp parallel for
 		for (int p = 0; p < N; p++)
 			best[p] = INFINITY;
 		for (int c = 0; c < K; c++)
+#pragma omp parallel for
 			for (int p = 0; p < N; p++) {
 				float dist = 0;
 				for (int d = 0; d < D; d++) {
@@ -26,6 +28,7 @@ void kmeans_inner(int N, int K, int D, const float P[N][D], float C[K][D], float
 					nearest[p] = c;
 				}
 			}
+#pragma omp parallel for
 		for (int c = 0; c < K; c++) {
 			count[c] = 0;
 			for (int d = 0; d < D; d++)
@@ -36,6 +39,7 @@ void kmeans_inner(int N, int K, int D, const float P[N][D], float C[K][D], float
 			for (int d = 0; d < D; d++)
 				S[nearest[p]][d] += P[p][d];
 		}
+#pragma omp parallel for
 		for (int c = 0; c < K; c++)
 			for (int d = 0; d < D; d++)
 				if (count[c] > 0)

@@ -13,23 +13,27 @@ void kmeans_outer(int N, int K, int D, const float P[N][D], float C[K][D], float
 	inf_array(count, K);
 #pragma bitsched region
 	{
+#pragma omp parallel for
 		for (int p = 0; p < N; p++) {
 			best[p] = INFINITY;
 			for (int c = 0; c < K; c++)
 				dist[p][c] = 0;
 		}
 		for (int d = 0; d < D; d++)
+#pragma omp parallel for
 			for (int p = 0; p < N; p++)
 				for (int c = 0; c < K; c++) {
 					float t = P[p][d] - C[c][d];
 					dist[p][c] += t * t;
 				}
 		for (int c = 0; c < K; c++)
+#pragma omp parallel for
 			for (int p = 0; p < N; p++)
 				if (dist[p][c] < best[p]) {
 					best[p] = dist[p][c];
 					nearest[p] = c;
 				}
+#pragma omp parallel for
 		for (int c = 0; c < K; c++) {
 			count[c] = 0;
 			for (int d = 0; d < D; d++)
@@ -40,6 +44,7 @@ void kmeans_outer(int N, int K, int D, const float P[N][D], float C[K][D], float
 			for (int d = 0; d < D; d++)
 				S[nearest[p]][d] += P[p][d];
 		}
+#pragma omp parallel for
 		for (int c = 0; c < K; c++)
 			for (int d = 0; d < D; d++)
 				if (count[c] > 0)

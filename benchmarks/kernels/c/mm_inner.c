@@ -7,6 +7,7 @@ void mm_inner(int M, int N, int K, const float A[M][K], const float B[N][K], flo
 	inf_array(B, N, K);
 	inf_array(C, M, N);
 #pragma bitsched region reassociate
+#pragma omp parallel for
 	for (int m = 0; m < M; m++)
 		for (int n = 0; n < N; n++) {
 			float s = 0;

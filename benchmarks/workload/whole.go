@@ -1,0 +1,92 @@
+package workload
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/cfront"
+	"github.com/bitsched/bitsched/tdfg/memory"
+	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tdfg/stream"
+)
+
+// CompileWhole compiles the whole function of the kernel as streams, of which not all
+// need to be tensors; sizes get their values as in Compile. One that is tensors too has
+// the same sizes and arguments as for Compile, so that results can be compared.
+func (k *Kernel) CompileWhole(ctx context.Context, values map[string]int64, files []File, some bool) error {
+	err := k.Compile(ctx, values, files, some)
+	if _, wrong := err.(*UsageError); err == nil || wrong || ctx.Err() != nil || k.Builtin != nil {
+		if err == nil {
+			k.Whole, err = k.streams(ctx, nil, values)
+		}
+		return err
+	}
+	// What is not a symbol may be a parameter that is only computed with.
+	k.Sizes = map[string]int64{}
+	if k.Whole, err = k.streams(ctx, nil, values); err != nil {
+		return err
+	}
+	sizes := maps.Clone(values)
+	if sizes == nil {
+		sizes = map[string]int64{}
+	}
+	fixed := map[string]int64{}
+	for name, v := range values {
+		if k.Whole.Param(name) != nil {
+			fixed[name] = v
+			delete(sizes, name)
+		}
+	}
+	if len(fixed) > 0 {
+		if k.Whole, err = k.streams(ctx, fixed, sizes); err != nil {
+			return err
+		}
+		maps.Copy(k.Sizes, fixed)
+	}
+	g := k.Whole
+	k.Program = &tdfg.Program{Name: g.Name, Sizes: g.Symbols.Symbols()}
+	for i := range g.Arrays {
+		a := &g.Arrays[i]
+		k.Program.Arrays = append(k.Program.Arrays, &tdfg.Array{Name: a.Name, Type: a.Type, Size: a.Size})
+	}
+	for _, p := range g.Params {
+		k.Program.Scalars = append(k.Program.Scalars, tdfg.Scalar{Param: tdfg.Param{Name: p.Name, Type: p.Type}, Input: true})
+	}
+	k.infer(sizes, files)
+	return k.define(sizes, some)
+}
+
+func (k *Kernel) streams(ctx context.Context, defines, values map[string]int64) (*stream.Graph, error) {
+	return cfront.CompileWhole(ctx, k.File, k.Source, cfront.Options{Defines: defines, Values: values, Files: k.Files, Reassociates: &k.Reassociate})
+}
+
+// Streams returns the arrays of a memory as those of the graph of the whole function,
+// which share their elements, and its arguments.
+func (k *Kernel) Streams(m *memory.Memory) (stream.Memory, stream.Args) {
+	args := stream.Args{Symbols: map[string]int64{}, Params: m.Scalars}
+	for _, s := range k.Whole.Symbols.Symbols() {
+		if v, ok := k.Sizes[s.Name]; ok {
+			args.Symbols[s.Name] = v
+		} else if p := k.Program.Scalar(s.Name); p != nil {
+			args.Symbols[s.Name] = scalar.ToInt(p.Type, m.Scalars[s.Name])
+		}
+	}
+	mem := stream.Memory{}
+	for name, a := range m.Arrays {
+		mem[name] = a.Elems
+	}
+	return mem, args
+}
+
+// indices says which arrays have elements that become subscripts, as Program.Indices.
+func (k *Kernel) indices() (from, into []string, all bool) {
+	if k.Program.Body != nil || k.Whole == nil {
+		return k.Program.Indices()
+	}
+	sources, accessed := tdfg.StreamIndices(k.Whole)
+	return sources, accessed, slices.ContainsFunc(k.Whole.Streams(), func(s *stream.Stream) bool {
+		return (s.Kind == stream.Store || s.Kind == stream.RMW) && slices.Contains(sources, s.Array)
+	})
+}

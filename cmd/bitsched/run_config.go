@@ -1,0 +1,425 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bitsched/bitsched/benchmarks"
+	"github.com/bitsched/bitsched/benchmarks/workload"
+	"github.com/bitsched/bitsched/system/multicore"
+	"github.com/bitsched/bitsched/tdfg/memory"
+	"github.com/bitsched/bitsched/tile"
+)
+
+// configFlags are the flags of run that say on which configuration a whole function
+// runs, and how.
+type configFlags struct {
+	configs    []string
+	cores      []string
+	ompThreads int
+	caches     string
+	maxCycles  int64
+}
+
+// configBase is a multicore whose cores prefetch, and nothing is offloaded.
+const configBase = "base"
+
+// configs are the names of configurations that run a whole function in time.
+var configs = []string{configBase}
+
+func (f *configFlags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringSliceVar(&f.configs, "config", nil, "run the whole function in time on a `configuration`, not only what arrays compute: base, cores with caches and prefetchers")
+	fl.StringSliceVar(&f.cores, "core", nil, "with --config, `cores` of the machine: io4, ooo4, ooo8; several give a table side by side")
+	fl.IntVar(&f.ompThreads, "omp-threads", 0, "with --config, threads of the program, one a core; 0 for `all` cores")
+	fl.StringVar(&f.caches, "caches", cachesCold, "with --config, where arrays are when the function is called: in memory (`cold`), or in the L3 as far as they fit (warm)")
+	fl.Int64Var(&f.maxCycles, "max-cycles", 0, "with --config, stop a program that has not ended after so many `cycles`, 0 for never")
+	complete(cmd, "config", configs...)
+	complete(cmd, "core", tile.CoreNames()...)
+	complete(cmd, "caches", cachesCold, cachesWarm)
+}
+
+// Where arrays are at first.
+const (
+	cachesCold = "cold"
+	cachesWarm = "warm"
+)
+
+// arraysOnly are the flags that say how arrays execute commands.
+var arraysOnly = []string{"fidelity", "clock", "timing-only", "every", "optimize", "decide", "finals", "tile", "rows", "cost", "explain-cost"}
+
+// check refuses what does not go together.
+func (f *configFlags) check(cmd *cobra.Command) error {
+	if len(f.configs) == 0 {
+		for _, flag := range []string{"core", "omp-threads", "caches", "max-cycles"} {
+			if cmd.Flags().Changed(flag) {
+				return usageError(cmd, "--%s without --config, expected --config %s", flag, strings.Join(configs, "|"))
+			}
+		}
+		return nil
+	}
+	for _, c := range f.configs {
+		if !slices.Contains(configs, c) {
+			return usageError(cmd, "--config %q, expected %s", c, strings.Join(configs, ", "))
+		}
+	}
+	for _, c := range f.cores {
+		if !slices.Contains(tile.CoreNames(), c) {
+			return usageError(cmd, "--core %q, expected %s", c, strings.Join(tile.CoreNames(), ", "))
+		}
+	}
+	for _, flag := range arraysOnly {
+		if cmd.Flags().Changed(flag) {
+			return usageError(cmd, "--%s with --config, expected it without: it says how arrays compute", flag)
+		}
+	}
+	if f.caches != cachesCold && f.caches != cachesWarm {
+		return usageError(cmd, "--caches %q, expected %s or %s", f.caches, cachesCold, cachesWarm)
+	}
+	if f.maxCycles < 0 {
+		return usageError(cmd, "--max-cycles %d, expected 0 (no limit) or more", f.maxCycles)
+	}
+	return nil
+}
+
+// configRun is one run of a whole function.
+type configRun struct {
+	Config string `json:"config"`
+	*multicore.Report
+	Readings []reading     `json:"readings"`
+	Checks   []configCheck `json:"checks"`
+	Checked  bool          `json:"checked"`
+}
+
+// reading is a parameter that sources set differently.
+type reading struct {
+	Parameter string `json:"parameter"`
+	Value     string `json:"value"`
+}
+
+// configCheck is a comparison of memory after a run.
+type configCheck struct {
+	Oracle string `json:"oracle"`
+	multicore.Verdict
+}
+
+// configResult is all runs of a function.
+type configResult struct {
+	Kernel string           `json:"kernel"`
+	Sizes  map[string]int64 `json:"sizes"`
+	Seed   uint64           `json:"seed"`
+	Runs   []*configRun     `json:"runs"`
+
+	k *workload.Kernel
+}
+
+// runConfigs runs a whole function on configurations.
+func (a *app) runConfigs(cmd *cobra.Command, nameOrFile string, f runFlags) error {
+	machine, err := f.machine.load(cmd)
+	if err != nil {
+		return err
+	}
+	if f.config.ompThreads < 0 || f.config.ompThreads > machine.Banks() {
+		return usageError(cmd, "--omp-threads %d, expected 1 to %d, one for each core of %s, or 0 for all", f.config.ompThreads, machine.Banks(), machine.Name)
+	}
+	if f.config.ompThreads == 0 {
+		f.config.ompThreads = machine.Banks()
+	}
+	if len(f.config.cores) == 0 {
+		f.config.cores = []string{machine.Core}
+	}
+	for _, file := range []string{f.stats} {
+		if err := a.checkWritable(file, nameOrFile, f.machine.machine); err != nil {
+			return err
+		}
+		if file == "-" {
+			return usageError(cmd, "--stats -, expected a file")
+		}
+	}
+	several := len(f.config.configs)*len(f.config.cores) > 1
+	if several && (f.stats != "" || len(f.kernel.data.outputs) > 0) {
+		return usageError(cmd, "--stats or --output with several runs, expected one configuration and one core")
+	}
+	if f.trace != "" {
+		return usageError(cmd, "--trace with --config is not there yet, expected --stats")
+	}
+	if err := a.parseData(cmd, &f.kernel.data, nameOrFile); err != nil {
+		return err
+	}
+	line := a.newProgress()
+	defer line.clear()
+	s := a.startStoppable(0, line, "stopping")
+	defer s.end()
+	k, err := a.kernelSource(cmd, nameOrFile, f.kernel)
+	if err != nil {
+		return err
+	}
+	values, err := parseValues(cmd, "-D", f.kernel.defines)
+	if err != nil {
+		return err
+	}
+	if err := k.CompileWhole(s.ctx, values, f.kernel.data.in, f.kernel.some); err != nil {
+		return s.reasonOf(kernelError(cmd, err))
+	}
+	if err := kernelError(cmd, k.Known(f.kernel.data.out)); err != nil {
+		return err
+	}
+	line.phase("making arguments")
+	mem, err := k.Arguments(s.ctx, f.seed, f.kernel.data.in)
+	if err != nil {
+		return s.reasonOf(kernelError(cmd, err))
+	}
+	r := &configResult{Kernel: k.Whole.Name, Sizes: k.Sizes, Seed: f.seed, k: k}
+	var got *memory.Memory
+	var failed error
+	for _, config := range f.config.configs {
+		for _, core := range f.config.cores {
+			if failed != nil {
+				break
+			}
+			m := *machine
+			m.Core = core
+			got = mem
+			if several {
+				got = mem.Clone()
+			}
+			run, err := a.runConfig(s.ctx, line, k, got, config, &m, f)
+			if run != nil {
+				r.Runs = append(r.Runs, run)
+			}
+			failed = err
+		}
+	}
+	failed = s.reasonOf(failed)
+	s.end()
+	line.clear()
+	if failed != nil && len(r.Runs) == 0 {
+		return configError(failed)
+	}
+	if failed == nil {
+		if err := a.writeData(&f.kernel.data, got); err != nil {
+			return err
+		}
+	}
+	if f.stats != "" {
+		if err := a.writeFile(f.stats, r.Runs[0].Stats().WriteText); err != nil {
+			return err
+		}
+	}
+	if f.json {
+		err = a.printJSON(r)
+	} else {
+		err = a.printText(r.text(&f))
+	}
+	return errors.Join(configError(failed), err)
+}
+
+// configError says which errors of a run are failed checks.
+func configError(err error) error {
+	if errors.Is(err, multicore.ErrDeadlock) || errors.Is(err, multicore.ErrMaxCycles) {
+		return fmt.Errorf("%w: %w", errCheck, err)
+	}
+	return err
+}
+
+// runConfig is one run. The report of one that was stopped says how far it came.
+func (a *app) runConfig(ctx context.Context, line *progressLine, k *workload.Kernel, m *memory.Memory, config string, machine *tile.Machine, f runFlags) (*configRun, error) {
+	arrays, args := k.Streams(m)
+	before := maps.Clone(arrays)
+	if f.check {
+		for name, list := range before {
+			before[name] = slices.Clone(list)
+		}
+	}
+	p := &multicore.Program{Graph: k.Whole, Memory: arrays, Args: args, Reassociate: k.Reassociate}
+	opt := multicore.Options{Machine: machine, Threads: f.config.ompThreads, Warm: f.config.caches == cachesWarm, MaxCycles: f.config.maxCycles, Seed: f.seed}
+	opt.Progress = a.cycleProgress(line, config+" "+machine.Core)
+	line.phase("running " + config + " " + machine.Core)
+	report, err := multicore.Run(ctx, p, opt)
+	if report == nil {
+		return nil, err
+	}
+	r := &configRun{Config: config, Report: report, Readings: readings(machine)}
+	if err != nil || !f.check {
+		return r, err
+	}
+	line.phase("comparing with the sequential program")
+	v, err := multicore.Check(ctx, p, before, opt)
+	if err != nil {
+		return r, err
+	}
+	r.Checks = append(r.Checks, configCheck{"the sequential program's", *v})
+	if v.First != "" {
+		return r, fmt.Errorf("%w: %s: the machine and the sequential program differ: %s", errCheck, k.Whole.Name, v.First)
+	}
+	if k.Builtin != nil && len(f.kernel.data.in) == 0 {
+		c := k.Compare(m, f.seed)
+		if c.Failed {
+			return r, fmt.Errorf("%w: %s: the machine and the plain program differ: %s", errCheck, k.Whole.Name, c.Reference)
+		}
+		plain := configCheck{Oracle: "the plain program's (Go)", Verdict: multicore.Verdict{Arrays: v.Arrays, Elements: v.Elements, Equal: v.Elements}}
+		if c.Distance > 0 {
+			plain.Equal, plain.Distance = 0, c.Distance
+		}
+		r.Checks = append(r.Checks, plain)
+	}
+	r.Checked = true
+	return r, nil
+}
+
+// cycleProgress shows how far a run on a machine in time is.
+func (a *app) cycleProgress(line *progressLine, what string) func(multicore.Progress) {
+	return func(p multicore.Progress) {
+		rate := 0.0
+		if p.Seconds > 0 {
+			rate = float64(p.MicroOps) / p.Seconds / 1e6
+		}
+		line.showText(fmt.Sprintf("%s: cycle %d, %.1f M micro-ops, %.2f M a second", what, p.Cycles, float64(p.MicroOps)/1e6, rate))
+	}
+}
+
+// readings are the parameters of a machine that sources set differently and that cores,
+// caches or memory have.
+func readings(m *tile.Machine) (list []reading) {
+	for _, p := range m.Parameters() {
+		if len(p.Reading) == 0 || strings.HasPrefix(p.Path, "jit.") || strings.HasPrefix(p.Path, "streams.") || strings.HasPrefix(p.Path, "l1i.") || strings.HasPrefix(p.Path, "cores.") && !strings.HasPrefix(p.Path, "cores."+m.Core+".") {
+			continue
+		}
+		list = append(list, reading{p.Path, p.Value})
+	}
+	return list
+}
+
+// text is the report for a person: of one run all, of several a table.
+func (r *configResult) text(f *runFlags) string {
+	if len(r.Runs) > 1 {
+		return r.table()
+	}
+	return r.Runs[0].text(r, f)
+}
+
+// table has the runs side by side.
+func (r *configResult) table() string {
+	t := benchmarks.Table{Columns: []benchmarks.Column{
+		{Name: "configuration", Left: true}, {Name: "core", Left: true}, {Name: "cycles"}, {Name: "speedup"}, {Name: "IPC"}, {Name: "L1 MPKI"}, {Name: "L2 MPKI"}, {Name: "L3 MPKI"},
+		{Name: "DRAM GB/s"}, {Name: "nearest bound", Left: true}, {Name: "share"}, {Name: "checked", Left: true},
+	}}
+	for _, x := range r.Runs {
+		near := x.Nearest()
+		checked := "no"
+		if x.Checked {
+			checked = "equal"
+			if x.Checks[0].Close > 0 {
+				checked = "close"
+			}
+		}
+		if x.Stopped != "" {
+			checked = "stopped"
+		}
+		t.Rows = append(t.Rows, []string{x.Config, x.Core, fmt.Sprint(x.Cycles), fmt.Sprintf("%.2f", float64(r.Runs[0].Cycles)/float64(max(1, x.Cycles))), fmt.Sprintf("%.2f", x.IPC),
+			fmt.Sprintf("%.1f", x.Levels[0].MPKI), fmt.Sprintf("%.1f", x.Levels[1].MPKI), fmt.Sprintf("%.1f", x.Levels[2].MPKI), fmt.Sprintf("%.1f", x.Memory.GBs),
+			near.Name, percent(near.Share), checked})
+	}
+	first := r.Runs[0]
+	var s summary
+	s.add("kernel", "%s, %s", r.Kernel, r.k.SizeText())
+	s.add("machine", "%s, %s, %s caches", first.Machine, count(first.Threads, "thread"), first.Caches)
+	return s.String() + "\n" + renderTable(t) + "\n"
+}
+
+// text is the report of a run.
+func (x *configRun) text(r *configResult, f *runFlags) string {
+	var s summary
+	s.add("kernel", "%s, %s", r.Kernel, r.k.SizeText())
+	s.add("machine", "%s: %s, %s of %s at %g GHz, %s caches, %s of arrays", x.Machine, x.Config, count(x.Threads, "thread"), count(x.Cores, x.Core+" core"), x.ClockGHz, x.Caches, byteCount(x.Bytes))
+	var list []string
+	for _, p := range x.Readings {
+		list = append(list, p.Parameter+" "+p.Value)
+	}
+	s.add("readings", "%s", strings.Join(list, ", "))
+	if x.Stopped != "" {
+		s.add("stopped", "in cycle %d: what follows is the part before that", x.Cycles)
+	}
+	s.gap()
+	s.add("cycles", "%d, %s", x.Cycles, duration(x.Seconds))
+	s.add("micro-ops", "%d, %.2f a cycle and core; the busiest core has %.2f times those of the mean one", x.MicroOps, x.IPC, x.Imbalance)
+	for _, p := range x.Time {
+		s.add("  "+p.Name, "%6s of the cycles of cores", percent(p.Share))
+	}
+	for _, p := range x.Full {
+		if p.Cycles > 0 {
+			s.add("  full "+p.Name, "%6s", percent(p.Share))
+		}
+	}
+	if x.Branches > 0 {
+		s.add("branches", "%d, %d foretold wrong", x.Branches, x.Mispredicted)
+	}
+	s.gap()
+	for _, l := range x.Levels {
+		text := fmt.Sprintf("%d accesses, %d misses, %.2f MPKI, %.0f cycles a miss", l.Accesses, l.Misses, l.MPKI, l.MissLatency)
+		if l.Prefetches > 0 {
+			text += fmt.Sprintf("; %d prefetches, %d used", l.Prefetches, l.Used)
+		}
+		s.add(l.Name, "%s", text)
+	}
+	s.add("TLB", "%d accesses, %d misses, %d walks", x.TLB.Accesses, x.TLB.Misses, x.TLB.Walks)
+	s.add("DRAM", "%d lines read, %d written: %.1f of %.1f GB/s; rows hit by %s of reads and %s of writes; %.0f cycles a read", x.Memory.Reads, x.Memory.Writes, x.Memory.GBs, x.Memory.PeakGBs,
+		percent(x.Memory.ReadHitRate), percent(x.Memory.WriteHitRate), x.Memory.ReadLatency)
+	total := uint64(0)
+	for _, c := range x.Traffic {
+		total += c.ByteHops
+	}
+	s.add("traffic", "%s x hops", byteCount(int64(total)))
+	for _, c := range x.Traffic {
+		s.add("  "+c.Name, "%12s x hops, %d messages", byteCount(int64(c.ByteHops)), c.Messages)
+	}
+	s.gap()
+	near := x.Nearest()
+	s.add("bounds", "nearest is %s, %s of the cycles", near.Name, percent(near.Share))
+	for _, b := range x.Bounds {
+		s.add("  "+b.Name, "%6s  %.0f cycles: %s", percent(b.Share), b.Cycles, b.Of)
+	}
+	s.gap()
+	switch {
+	case x.Checked:
+		for _, c := range x.Checks {
+			s.add("checked", "%s", c.text())
+		}
+		s.add("", "loads found the values of the program, and the machine's memory has what the threads computed")
+	case x.Stopped != "":
+		s.add("checked", "not: the program has not ended")
+	default:
+		s.add("checked", "not with the sequential program; loads found the values of the threads, and the machine's memory has what they computed")
+	}
+	if f.stats != "" {
+		s.add("written", "%s", f.stats)
+	}
+	for _, o := range f.kernel.data.out {
+		s.add("written", "%s, array %s", o.Path, o.Name)
+	}
+	s.add("time", "%s, %.2f M micro-ops a second", seconds(x.Host.Seconds), x.Host.MicroOpsRate/1e6)
+	return s.String()
+}
+
+func (c *configCheck) text() string {
+	text := fmt.Sprintf("%d of %d elements of %s agree in all bits with %s", c.Equal, c.Elements, count(c.Arrays, "array"), c.Oracle)
+	if c.Equal == 0 && c.Distance > 0 && c.Close == 0 {
+		return fmt.Sprintf("sums of another order, within %.2g of the greatest element: as %s", c.Distance, c.Oracle)
+	}
+	if c.Close > 0 {
+		text += fmt.Sprintf("; %d within %.2g, by sums of another order, whose bound is %.2g", c.Close, c.Distance, c.Bound)
+	}
+	if c.Open > 0 {
+		text += fmt.Sprintf("; %d follow from the order of atomic operations, which is open", c.Open)
+	}
+	if c.Tree != "" {
+		text += "; " + c.Tree + ": equal in all bits when executed without a machine"
+	}
+	return text
+}

@@ -1,0 +1,93 @@
+package multicore
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/bitsched/bitsched/lowering/micro"
+	"github.com/bitsched/bitsched/tdfg/stream"
+	"github.com/bitsched/bitsched/tile"
+)
+
+// Program is a C function with its arguments.
+type Program struct {
+	Graph *stream.Graph
+	// Memory has the elements of all arrays. A run changes them to what the machine
+	// has in its memory and caches at the end.
+	Memory      stream.Memory
+	Args        stream.Args
+	Reassociate bool // sums of floats may be of any order, so that SIMD can compute them
+}
+
+// maxSIMD is the most bytes of SIMD registers that micro-ops are made for.
+const maxSIMD = 64
+
+// micro makes the micro-ops of the program for a machine.
+func (p *Program) micro(m *tile.Machine, opt *Options) (*micro.Program, error) {
+	place, err := p.place(m, opt.Seed)
+	if err != nil {
+		return nil, err
+	}
+	return micro.New(p.Graph, p.Memory, p.Args, micro.Options{
+		Threads: opt.Threads, Vector: min(maxSIMD, m.CoreVariant().SIMDBits/8), Reassociate: p.Reassociate, Place: place,
+	})
+}
+
+// Bytes returns the bytes of all arrays, as the machine has them.
+func (p *Program) Bytes() int64 {
+	total := int64(0)
+	for i := range p.Graph.Arrays {
+		a := &p.Graph.Arrays[i]
+		total += int64(len(p.Memory[a.Name])) * int64(a.Type.Bytes())
+	}
+	return total
+}
+
+// Where arrays lie. The lowest addresses are those of code and stacks.
+const (
+	firstAddress = 1 << 21
+	page4k       = 4096
+	// stagger is between the offsets of neighbours that are staggered: lines, so that
+	// streams begin in different sets of caches and different banks of DRAM.
+	stagger = 85 * 64
+)
+
+// place gives arrays, and arrays of structures, addresses one after another: each at a
+// page of its own (aligned), at a page and some lines further for each (staggered), or
+// at 4 kB pages that a seed chooses (random-4k). Each is contiguous.
+func (p *Program) place(m *tile.Machine, seed uint64) (map[string]uint64, error) {
+	place := map[string]uint64{}
+	var names []string
+	bytes := map[string]uint64{}
+	for i := range p.Graph.Arrays {
+		a := &p.Graph.Arrays[i]
+		name, size := a.Name, uint64(len(p.Memory[a.Name]))*uint64(a.Type.Bytes())
+		if f := a.Field; f != nil {
+			outer, err := a.Size[len(a.Size)-1].Eval(p.Args.Symbols)
+			if err != nil {
+				return nil, fmt.Errorf("multicore: array %s: %w", a.Name, err)
+			}
+			name, size = f.Of, uint64(outer)*uint64(f.Stride)
+		}
+		if _, ok := bytes[name]; !ok {
+			names = append(names, name)
+			bytes[name] = size
+		}
+	}
+	r := rand.New(rand.NewPCG(seed, 7))
+	page, next := uint64(m.Memory.PageBytes), uint64(firstAddress)
+	for i, name := range names {
+		base := (next + page - 1) / page * page
+		switch m.Memory.Placement {
+		case "staggered":
+			base += uint64(i) * stagger
+		case "random-4k":
+			base += r.Uint64N(max(1, page/page4k)) * page4k
+		}
+		place[name], next = base, base+bytes[name]
+		if next > uint64(m.Memory.Bytes) {
+			return nil, fmt.Errorf("multicore: array %s of %d bytes ends at address %d of the machine, which has %d bytes of memory", name, bytes[name], next, m.Memory.Bytes)
+		}
+	}
+	return place, nil
+}

@@ -1,0 +1,206 @@
+package multicore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/bitsched/bitsched/lowering/micro"
+	"github.com/bitsched/bitsched/system/machine"
+	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tdfg/stream"
+	"github.com/bitsched/bitsched/tile"
+	"github.com/bitsched/bitsched/tile/core"
+	"github.com/bitsched/bitsched/tile/event"
+	"github.com/bitsched/bitsched/tile/mem"
+)
+
+// Options say where and how a program runs.
+type Options struct {
+	Machine *tile.Machine
+	Threads int // of the program, one a core from the first core on
+	// Warm lets arrays be in the L3 when the run begins, as far as they fit; what stays
+	// are the lines of the last ones.
+	Warm      bool
+	MaxCycles int64 // 0: no limit
+	Seed      uint64
+	// Progress is called from time to time, if it is not nil.
+	Progress func(Progress)
+}
+
+// Progress is how far a run is.
+type Progress struct {
+	Cycles   int64
+	MicroOps uint64
+	Seconds  float64 // on the host
+}
+
+// Errors of runs.
+var (
+	// ErrInternal says that a value in the machine is not that of the program.
+	ErrInternal = errors.New("multicore: internal check failed")
+	// ErrMaxCycles says that a run has not ended within its cycles.
+	ErrMaxCycles = errors.New("multicore: the program has not ended")
+	// ErrDeadlock says that nothing can happen any more.
+	ErrDeadlock = machine.ErrDeadlock
+)
+
+// progressCycles is how many cycles pass between looks at the clock of the host.
+const progressCycles = 1 << 14
+
+// Run executes a program. If the error is that of the context, ErrMaxCycles or
+// ErrDeadlock, the report says what was done so far.
+func Run(ctx context.Context, p *Program, opt Options) (*Report, error) {
+	if opt.Threads < 1 || opt.Threads > opt.Machine.Banks() {
+		return nil, fmt.Errorf("multicore: %d threads, expected 1 to %d, one for each core of %s", opt.Threads, opt.Machine.Banks(), opt.Machine.Name)
+	}
+	spec, err := machine.Of(opt.Machine)
+	if err != nil {
+		return nil, err
+	}
+	code, err := p.micro(opt.Machine, &opt)
+	if err != nil {
+		return nil, err
+	}
+	m, err := machine.New(spec)
+	if err != nil {
+		return nil, err
+	}
+	r := &runner{p: p, opt: &opt, spec: spec, code: code, m: m, start: time.Now()}
+	r.load()
+	err = r.run(ctx)
+	report := r.report()
+	if err == nil {
+		err = r.collect()
+	}
+	switch {
+	case err == nil:
+	case errors.Is(err, ErrMaxCycles), errors.Is(err, ErrDeadlock), ctx.Err() != nil:
+		report.Stopped = err.Error()
+	default:
+		return nil, err
+	}
+	return report, err
+}
+
+// runner is a run.
+type runner struct {
+	p     *Program
+	opt   *Options
+	spec  *machine.Spec
+	code  *micro.Program
+	m     *machine.Machine
+	start time.Time
+}
+
+// load puts the segments of the program into memory.
+func (r *runner) load() {
+	segments := r.code.Segments()
+	for i := range segments {
+		s := &segments[i]
+		r.m.Memory.Write(s.Addr, s.Data)
+		if r.opt.Warm && i < len(segments)-1 { // the last one is what threads share
+			for line := s.Addr / mem.LineBytes; line*mem.LineBytes < s.Addr+uint64(len(s.Data)); line++ {
+				r.m.Preload(line)
+			}
+		}
+		s.Data = nil
+	}
+}
+
+// run lets the machine run to the end of the program.
+func (r *runner) run(ctx context.Context) error {
+	threads := r.code.Threads()
+	for i, t := range threads {
+		r.m.Cores[i].Start(t)
+	}
+	shown := r.start
+	for r.m.Engine.Next() != event.Forever {
+		until := r.m.Engine.Now() + progressCycles
+		if r.opt.MaxCycles > 0 {
+			until = min(until, r.opt.MaxCycles)
+		}
+		if err := r.m.Continue(ctx, until); err != nil {
+			return r.failed(ctx, err)
+		}
+		if now := time.Now(); r.opt.Progress != nil && now.Sub(shown) > 50*time.Millisecond {
+			shown = now
+			r.opt.Progress(Progress{r.m.Engine.Now(), r.microOps(), now.Sub(r.start).Seconds()})
+		}
+		if r.opt.MaxCycles > 0 && r.m.Engine.Now() >= r.opt.MaxCycles && !r.done() {
+			return fmt.Errorf("%w in %d cycles: %s", ErrMaxCycles, r.opt.MaxCycles, r.waits())
+		}
+	}
+	return r.failed(ctx, r.m.Continue(ctx, event.Forever))
+}
+
+// failed says what an error of the machine is.
+func (r *runner) failed(ctx context.Context, err error) error {
+	var bounds *stream.BoundsError
+	switch {
+	case err == nil, errors.Is(err, ErrDeadlock), ctx.Err() != nil, errors.As(err, &bounds):
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrInternal, err)
+}
+
+func (r *runner) done() bool {
+	return !slices.ContainsFunc(r.m.Cores, func(c *core.Core) bool { return !c.Done() })
+}
+
+// waits says what the first cores wait for that are not done.
+func (r *runner) waits() string {
+	text, more := "", 0
+	for i, c := range r.m.Cores {
+		switch {
+		case c.Done():
+		case text == "":
+			text = fmt.Sprintf("core %d %s", i, c.Waits())
+		default:
+			more++
+		}
+	}
+	if more > 0 {
+		text += fmt.Sprintf("; %d more cores are not done", more)
+	}
+	return text
+}
+
+func (r *runner) microOps() (n uint64) {
+	for _, c := range r.m.Cores {
+		n += c.Counters.Committed
+	}
+	return n
+}
+
+// collect takes the elements of arrays out of the machine, and compares them with what
+// the threads computed.
+func (r *runner) collect() error {
+	var line [mem.LineBytes]byte
+	at := ^uint64(0)
+	for i := range r.p.Graph.Arrays {
+		a := &r.p.Graph.Arrays[i]
+		data, bytes := r.p.Memory[a.Name], a.Type.Bytes()
+		mask := scalar.Value(1)<<(8*bytes) - 1
+		if bytes == 8 {
+			mask = ^scalar.Value(0)
+		}
+		for j, v := range data {
+			addr := r.code.Address(a.Name, int64(j))
+			if l := addr / mem.LineBytes; l != at {
+				line, at = r.m.Peek(l), l
+			}
+			var got scalar.Value
+			for k := range bytes {
+				got |= scalar.Value(line[addr%mem.LineBytes+uint64(k)]) << (8 * k)
+			}
+			if got != v&mask {
+				return fmt.Errorf("%w: %s[%d] is %s in the machine's memory, and the threads computed %s", ErrInternal, a.Name, j, scalar.Format(a.Type, got), scalar.Format(a.Type, v&mask))
+			}
+			data[j] = got
+		}
+	}
+	return nil
+}
