@@ -286,7 +286,9 @@ func (a *app) mapWork(cmd *cobra.Command, work string, f *mapFlags) error {
 		}
 	}
 	if f.json {
-		return a.printJSON(newMapReport(rep, stopped, f))
+		r := newMapReport(rep, stopped, f)
+		r.CPUSeconds, r.WallSeconds = cpuTime().Seconds(), time.Since(a.start).Seconds()
+		return a.printJSON(r)
 	}
 	if f.output == "-" {
 		return nil
@@ -332,7 +334,9 @@ type mapChecked struct {
 	Differences int64  `json:"differences"`
 	Oracle      string `json:"oracle"`
 	Fidelity    string `json:"fidelity"`
-	Cycles      bool   `json:"cycles_agree"`
+	Cycles      bool   `json:"cycles_agree"` // of closed form and clock, in the layers that were clocked
+	Unclocked   int    `json:"layers_not_clocked"`
+	Skipped     int    `json:"layers_not_executed"`
 	Clipped     int64  `json:"outputs_of_clipping_converters"` // compared with a quantising reference instead
 }
 
@@ -375,7 +379,7 @@ func newMapReport(rep *plan.Report, stopped string, f *mapFlags) *mapReport {
 		Work: rep.Network.Name, Title: rep.Network.Title, Platform: rep.Platform.Name, ClockGHz: rep.Platform.ClockGHz, Optimizer: rep.Options.Optimizer,
 		Seed: rep.Options.Seed, Cold: rep.Options.Cold, Cycles: rep.Cycles, Nanoseconds: float64(rep.Cycles) / rep.Platform.ClockGHz, Bound: rep.Bound,
 		Gap: 100 * (float64(rep.Cycles)/float64(rep.Bound) - 1), Baseline: rep.Baseline, Breakdown: breakdown(rep.Parts), NotTimed: map[string]int64{},
-		Checked: mapChecked{Outputs: rep.Outputs, Of: rep.All, Oracle: "loop nest", Fidelity: rep.Options.Execute, Cycles: true, Clipped: clippedOutputs(rep)},
+		Checked: mapChecked{Outputs: rep.Outputs, Of: rep.All, Oracle: "loop nest", Fidelity: rep.Options.Execute, Cycles: true, Unclocked: rep.Unclocked, Skipped: rep.Skipped, Clipped: clippedOutputs(rep)},
 		Stopped: stopped, Determinist: f.budget == 0 && stopped == "",
 	}
 	for k, n := range rep.Near {
@@ -472,15 +476,15 @@ func (a *app) mapText(rep *plan.Report, stopped string, f *mapFlags) string {
 	}
 	s.gap()
 	if rep.Options.Execute == "none" {
-		s.add("checked", "nothing was executed; closed form and clock agree to the cycle")
+		s.add("checked", "nothing was executed; %s", clockText(rep))
 	} else {
 		clipped := clippedOutputs(rep)
 		if rep.Outputs < rep.All {
-			s.add("checked", "%d of %d outputs, of every %dth cluster of units, agree with the loop nest; closed form and clock agree to the cycle", rep.Outputs, rep.All, rep.Sample)
+			s.add("checked", "%d of %d outputs, of every %dth cluster of units, agree with the loop nest; %s", rep.Outputs, rep.All, rep.Sample, clockText(rep))
 		} else if clipped == 0 {
-			s.add("checked", "all %d outputs agree with the loop nest; closed form and clock agree to the cycle", rep.Outputs)
+			s.add("checked", "all %d outputs agree with the loop nest; %s", rep.Outputs, clockText(rep))
 		} else {
-			s.add("checked", "%d outputs agree with the loop nest, %d, where converters clip, with a quantising reference; closed form and clock agree to the cycle", rep.Outputs-clipped, clipped)
+			s.add("checked", "%d outputs agree with the loop nest, %d, where converters clip, with a quantising reference; %s", rep.Outputs-clipped, clipped, clockText(rep))
 		}
 		for i := range rep.Layers {
 			if e := rep.Layers[i].Executed; e != nil && e.Quantised != nil && e.Quantised.Clipped > 0 {
@@ -506,6 +510,18 @@ func (a *app) mapText(rep *plan.Report, stopped string, f *mapFlags) string {
 	text := s.String()
 	if len(rep.Layers) > 1 {
 		text += "\n" + renderTable(layersTable(rep)) + "\n"
+	}
+	return text
+}
+
+// clockText says how far closed form and clock were compared.
+func clockText(rep *plan.Report) string {
+	text := "closed form and clock agree to the cycle"
+	if rep.Unclocked > 0 {
+		text += fmt.Sprintf(" in %d of %d layers, the others have too many waves to clock one by one", len(rep.Layers)-rep.Unclocked, len(rep.Layers))
+	}
+	if rep.Skipped > 0 {
+		text += fmt.Sprintf("; %d layers were not executed any more", rep.Skipped)
 	}
 	return text
 }

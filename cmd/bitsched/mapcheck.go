@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -94,7 +95,9 @@ func (a *app) mapcheck(cmd *cobra.Command, work, file string, f *mapFlags) error
 		return planError(err)
 	}
 	if f.json {
-		return a.printJSON(newMapReport(rep, "", f))
+		r := newMapReport(rep, "", f)
+		r.CPUSeconds, r.WallSeconds = cpuTime().Seconds(), time.Since(a.start).Seconds()
+		return a.printJSON(r)
 	}
 	return a.printText(a.mapText(rep, "", f))
 }

@@ -21,6 +21,11 @@ func (q *Problem) Clock(ctx context.Context, m *Mapping) (*Cost, error) {
 		return nil, err
 	}
 	k := clock{q: q, m: m, tiles: sizes, unit: unit}
+	for o := range 3 {
+		for i := range q.levels {
+			k.link[o][i] = k.linkBytes(o, i)
+		}
+	}
 	c := &k.cost
 	c.Units = 1
 	for i := range q.levels {
@@ -126,9 +131,13 @@ type clock struct {
 	unit    *unitTimes
 	cost    Cost
 	now     int64
-	tileAt  int64 // when the tile began
-	stored  int64 // bytes of the tile before that are still to be stored
-	pending bool  // a result is still to be drained
+	tileAt  int64                        // when the tile began
+	stored  int64                        // bytes of the tile before that are still to be stored
+	pending bool                         // a result is still to be drained
+	link    [3][platform.MaxLevels]int64 // bytes of an operand on a link
+	known   [2][4]bool
+	took    [2][4]int64 // of a transfer, by drain and operands
+	as      [2][4]Part
 }
 
 func (k *clock) spend(p Part, cycles int64) {
@@ -136,8 +145,21 @@ func (k *clock) spend(p Part, cycles int64) {
 	k.now += cycles
 }
 
-// transfer returns when a transfer that begins now is over on the slowest link.
+// transfer returns how long a transfer takes on the slowest link; each kind is worked
+// out once.
 func (k *clock) transfer(load uint8, drain bool) (int64, Part) {
+	d, o := 0, load&3
+	if drain {
+		d = 1
+	}
+	if !k.known[d][o] {
+		k.took[d][o], k.as[d][o] = k.slowest(load, drain)
+		k.known[d][o] = true
+	}
+	return k.took[d][o], k.as[d][o]
+}
+
+func (k *clock) slowest(load uint8, drain bool) (int64, Part) {
 	q := k.q
 	part := Distribute
 	if drain {
@@ -160,7 +182,7 @@ func (k *clock) transfer(load uint8, drain bool) (int64, Part) {
 		bytes := int64(0)
 		for o := range 3 {
 			if o == Dst && drain || o < Dst && load>>o&1 == 1 {
-				bytes += k.linkBytes(o, i)
+				bytes += k.link[o][i]
 			}
 		}
 		p := Distribute
@@ -281,7 +303,7 @@ func (k *clock) passed(load uint8, drain bool) {
 	for i := range q.levels {
 		for o := range 3 {
 			if o == Dst && drain || o < Dst && load>>o&1 == 1 {
-				k.cost.Traffic[i] += k.linkBytes(o, i)
+				k.cost.Traffic[i] += k.link[o][i]
 			}
 		}
 	}

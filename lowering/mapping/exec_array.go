@@ -42,6 +42,7 @@ func (q *Problem) executeArray(ctx context.Context, m *Mapping, o ExecuteOptions
 	if err != nil {
 		return nil, err
 	}
+	o.spoil(code)
 	r := &arrayRun{q: q, m: m, code: code, o: o, out: make([]int64, q.Op.Output().Elements())}
 	f := code.shape.f
 	var colPar, colRed, rowRed, levels []int

@@ -16,6 +16,7 @@ import (
 type crossbarRun struct {
 	q    *Problem
 	m    *Mapping
+	o    ExecuteOptions
 	data [2][]int32
 	out  []int64
 
@@ -35,7 +36,7 @@ type crossbarRun struct {
 }
 
 func (q *Problem) executeCrossbar(ctx context.Context, m *Mapping, o ExecuteOptions, operands [][]int32) (*Executed, error) {
-	r := &crossbarRun{q: q, m: m, out: make([]int64, q.Op.Output().Elements())}
+	r := &crossbarRun{q: q, m: m, o: o, out: make([]int64, q.Op.Output().Elements())}
 	f := &q.functions[m.Function]
 	var par, red, levels []int
 	for d := range f.dims {
@@ -156,6 +157,7 @@ func (w *crossbarWorker) run(ctx context.Context, cluster int) error {
 					b[d] = w.matrix.offset[d] + part[d] + matrixUnit[i][d]
 				}
 				w.program(&w.cells[i], b)
+				w.o.spoil(&w.cells[i])
 			}
 		}
 		if wave.Fresh {
@@ -341,10 +343,14 @@ func (w *crossbarWorker) step(c *matrixCells, lo, hi int, sign int64, quant *Qua
 	quant.Clipped += clipped
 }
 
-// Measure compares what clipped converters gave with the true result.
-func (x *Quantisation) Measure(want, got []int64) {
+// Measure compares what clipped converters gave with the true result, in the elements
+// that are covered; nil is all.
+func (x *Quantisation) Measure(want, got []int64, covered []bool) {
 	signal, noise := 0.0, 0.0
 	for i, v := range want {
+		if covered != nil && !covered[i] {
+			continue
+		}
 		d := v - got[i]
 		signal += float64(v) * float64(v)
 		noise += float64(d) * float64(d)

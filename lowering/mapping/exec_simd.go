@@ -12,6 +12,7 @@ import (
 type simdRun struct {
 	q    *Problem
 	m    *Mapping
+	o    ExecuteOptions
 	data [2][]int32
 	out  []int64
 
@@ -27,7 +28,7 @@ type simdRun struct {
 }
 
 func (q *Problem) executeSIMD(ctx context.Context, m *Mapping, o ExecuteOptions, operands [][]int32) (*Executed, error) {
-	r := &simdRun{q: q, m: m, out: make([]int64, q.Op.Output().Elements())}
+	r := &simdRun{q: q, m: m, o: o, out: make([]int64, q.Op.Output().Elements())}
 	f := &q.functions[m.Function]
 	var par, red, levels []int
 	for d := range f.dims {
@@ -117,6 +118,7 @@ func (r *simdRun) run(ctx context.Context, unit int) error {
 			}
 			bank = append(bank, v)
 		}
+		r.o.spoil(bank[at:])
 		return at
 	}
 	registers := make([]int32, len(r.registerPart.linear))

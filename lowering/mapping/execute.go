@@ -28,6 +28,15 @@ type ExecuteOptions struct {
 	// execute all.
 	Sample   int
 	Progress func(done, total int)
+
+	tamper func(part any) // spoils what is executed, in tests
+}
+
+// spoil lets a test change a part of what is executed.
+func (o *ExecuteOptions) spoil(part any) {
+	if o.tamper != nil {
+		o.tamper(part)
+	}
 }
 
 // Executed is what was executed, beside the output.

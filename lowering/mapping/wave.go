@@ -37,17 +37,25 @@ func (q *Problem) Waves(m *Mapping, f func(w, next *Wave) bool) {
 			loops = append(loops, loop{l, m.Factor[SlotWave][l], 1, false})
 		}
 	}
-	// place is where a tile of an operand lies: the positions of loops that index it.
-	place := func(o int, time *[MaxLoops]uint32, chip bool) (at [MaxLoops]uint32) {
+	// moved compares where a tile of an operand lies: the positions of loops that index it.
+	var indexed [3]uint16
+	for o := range indexed {
 		for l := range q.loops {
 			if q.Op.Tensors[m.Tensor(o)].Indexed(l) {
-				at[l] = time[l]
-				if chip {
-					at[l] /= m.Factor[SlotWave][l]
-				}
+				indexed[o] |= 1 << l
 			}
 		}
-		return at
+	}
+	moved := func(o int, a, b *[MaxLoops]uint32, chip bool) bool {
+		for l := range q.loops {
+			if a[l] == b[l] || indexed[o]>>l&1 == 0 {
+				continue
+			}
+			if f := m.Factor[SlotWave][l]; !chip || a[l]/f != b[l]/f {
+				return true
+			}
+		}
+		return false
 	}
 	digits := make([]uint32, len(loops))
 	at := func() (w Wave) {
@@ -87,14 +95,14 @@ func (q *Problem) Waves(m *Mapping, f func(w, next *Wave) bool) {
 		boundary := i < tiles
 		w.TileLast, next.TileFirst = boundary, boundary
 		for o := range 3 {
-			if place(o, &w.Time, false) != place(o, &next.Time, false) {
+			if moved(o, &w.Time, &next.Time, false) {
 				if o == Dst {
 					w.Finish, next.Fresh = true, true
 				} else {
 					next.Load |= 1 << o
 				}
 			}
-			if boundary && place(o, &w.Time, true) != place(o, &next.Time, true) {
+			if boundary && moved(o, &w.Time, &next.Time, true) {
 				if o == Dst {
 					w.TileStore = true
 				} else {

@@ -11,6 +11,12 @@ import (
 // them. The outermost loop is shared out among threads where it writes other
 // outputs each time.
 func (o *Operator) Run(ctx context.Context, threads int, operands ...[]int32) ([]int64, error) {
+	return o.RunOn(ctx, threads, nil, operands...)
+}
+
+// RunOn is Run for those elements of the output that are asked for; nil is all. What
+// stands in the others is undefined.
+func (o *Operator) RunOn(ctx context.Context, threads int, which []bool, operands ...[]int32) ([]int64, error) {
 	out := make([]int64, o.Output().Elements())
 	outer := 0 // the widest loop that indexes the output: iterations do not share elements
 	found := false
@@ -29,7 +35,7 @@ func (o *Operator) Run(ctx context.Context, threads int, operands ...[]int32) ([
 			if i >= o.Loops[outer].Extent {
 				return
 			}
-			newWalker(o, operands, out, outer, i).nest(0)
+			newWalker(o, operands, out, outer, i, which).nest(0)
 		}
 	}
 	var wg sync.WaitGroup
@@ -48,23 +54,38 @@ type walker struct {
 	out      []int64
 	order    []int     // loops but for the fixed one
 	index    [3][8]int // of each tensor, before division
+	which    []bool    // elements of the output that are asked for; nil: all
+	decided  int       // loops after which the element is known
 }
 
-func newWalker(o *Operator, operands [][]int32, out []int64, outer, fixed int) *walker {
-	w := &walker{o: o, operands: operands, out: out}
+func newWalker(o *Operator, operands [][]int32, out []int64, outer, fixed int, which []bool) *walker {
+	w := &walker{o: o, operands: operands, out: out, which: which, decided: -1}
 	longest := -1
 	for l := range o.Loops {
 		if l != outer && (longest < 0 || o.Loops[l].Extent >= o.Loops[longest].Extent) {
 			longest = l
 		}
 	}
-	for l := range o.Loops {
-		if l != outer && l != longest {
-			w.order = append(w.order, l)
+	if which == nil {
+		for l := range o.Loops {
+			if l != outer && l != longest {
+				w.order = append(w.order, l)
+			}
 		}
-	}
-	if longest >= 0 {
-		w.order = append(w.order, longest)
+		if longest >= 0 {
+			w.order = append(w.order, longest)
+		}
+	} else {
+		for _, reduction := range []bool{false, true} {
+			for l := range o.Loops {
+				if l != outer && o.Reduction(l) == reduction {
+					w.order = append(w.order, l)
+				}
+			}
+			if !reduction {
+				w.decided = len(w.order)
+			}
+		}
 	}
 	for t := range o.Tensors {
 		for d, off := range o.Tensors[t].Offset {
@@ -75,12 +96,17 @@ func newWalker(o *Operator, operands [][]int32, out []int64, outer, fixed int) *
 }
 
 func (w *walker) nest(at int) {
+	if at == w.decided {
+		if e, ok := w.o.Output().at(w.index[len(w.operands)][:]); !ok || !w.which[e] {
+			return
+		}
+	}
 	if at == len(w.order) {
 		w.body()
 		return
 	}
 	l := w.order[at]
-	if at == len(w.order)-1 && w.inner(l) {
+	if at == len(w.order)-1 && at >= w.decided && w.inner(l) {
 		return
 	}
 	saved := w.index

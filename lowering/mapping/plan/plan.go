@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/bitsched/bitsched/lowering/mapping"
 	"github.com/bitsched/bitsched/lowering/mapping/dnn"
@@ -53,26 +54,29 @@ type Layer struct {
 	Search   *search.Result // shared by equal operators
 	Baseline *mapping.Cost  // of the template of the paper; nil where it does not fit
 	Template string
-	Same     int // layer with the same operator that was searched, or -1
-	Outputs  int64
+	Same     int   // layer with the same operator that was searched, or -1
+	Outputs  int64 // that were compared
+	Clocked  bool  // the clock ran through all waves and agrees
 	Executed *mapping.Executed
 }
 
 // Report is a mapped network.
 type Report struct {
-	Network  *dnn.Network
-	Platform *platform.Platform
-	Options  Options
-	Layers   []Layer
-	Cycles   int64
-	Parts    [mapping.NumParts]int64
-	Bound    int64
-	Baseline int64 // 0 if a template does not fit
-	Stopped  bool
-	Outputs  int64              // that were compared
-	All      int64              // outputs there are
-	Sample   int                // every so many clusters were executed, after a search was stopped; 1: all
-	Near     map[dnn.Kind]int64 // elements of what is executed near memory
+	Network   *dnn.Network
+	Platform  *platform.Platform
+	Options   Options
+	Layers    []Layer
+	Cycles    int64
+	Parts     [mapping.NumParts]int64
+	Bound     int64
+	Baseline  int64 // 0 if a template does not fit
+	Stopped   bool
+	Outputs   int64              // that were compared
+	All       int64              // outputs there are
+	Sample    int                // every so many clusters were executed, after a search was stopped; 1: all
+	Skipped   int                // layers that were not executed any more after a search was stopped
+	Unclocked int                // layers with too many waves to clock one by one
+	Near      map[dnn.Kind]int64 // elements of what is executed near memory
 }
 
 // Map maps, clocks, executes and compares. The search stops with ctx; what it has found
@@ -110,7 +114,10 @@ func Map(ctx, run context.Context, net *dnn.Network, p *platform.Platform, o Opt
 		l := &rep.Layers[i]
 		if l.Same >= 0 {
 			s := &rep.Layers[l.Same]
-			l.Problem, l.Mapping, l.Cost, l.Bound, l.Search, l.Baseline, l.Template = s.Problem, s.Mapping, s.Cost, s.Bound, s.Search, s.Baseline, s.Template
+			l.Problem, l.Mapping, l.Cost, l.Bound, l.Search, l.Baseline, l.Template, l.Clocked = s.Problem, s.Mapping, s.Cost, s.Bound, s.Search, s.Baseline, s.Template, s.Clocked
+		}
+		if !l.Clocked {
+			rep.Unclocked++
 		}
 		if l.Search != nil {
 			rep.Stopped = rep.Stopped || l.Search.Stopped
@@ -133,8 +140,11 @@ func Map(ctx, run context.Context, net *dnn.Network, p *platform.Platform, o Opt
 		macs := net.Totals().MACs
 		rep.Sample = int(max(1, macs/afterStop))
 	}
-	if o.Execute == "none" {
+	switch {
+	case o.Execute == "none":
 		return rep, nil
+	case ctx.Err() != nil:
+		return rep, rep.executeStopped(run)
 	}
 	return rep, rep.execute(run)
 }
@@ -200,10 +210,15 @@ func (rep *Report) searchOne(ctx, run context.Context, opt search.Optimizer, l *
 			if ctx.Err() == nil {
 				return fmt.Errorf("layer %s: %w", l.Name, err)
 			}
-			// Stopped before anything was found: the template is something.
+			// Stopped before anything was found: the template is something, and so is what is
+			// drawn where that does not fit.
 			m, terr := search.Baseline(q).Apply(q)
 			if terr != nil {
-				return fmt.Errorf("layer %s: %w", l.Name, err)
+				x, ok := q.Random(rand.New(rand.NewPCG(o.Seed, 0)), 1000)
+				if !ok {
+					return fmt.Errorf("layer %s: %w", l.Name, err)
+				}
+				m = &x
 			}
 			r = &search.Result{Found: true, Mapping: *m, Stopped: true}
 			q.Cost(m, &r.Cost)
@@ -214,7 +229,12 @@ func (rep *Report) searchOne(ctx, run context.Context, opt search.Optimizer, l *
 	if v := q.Cost(&l.Mapping, &l.Cost); v != mapping.Legal {
 		return fmt.Errorf("layer %s: the search gave an illegal mapping: %v", l.Name, q.Check(&l.Mapping))
 	}
-	if l.Cost.Waves <= maxClocked {
+	limit := int64(maxClocked)
+	if ctx.Err() != nil {
+		limit = stoppedClocked
+	}
+	if l.Cost.Waves <= limit {
+		l.Clocked = true
 		c, err := q.Clock(run, &l.Mapping)
 		if err != nil {
 			return err
@@ -238,8 +258,13 @@ func (rep *Report) searchOne(ctx, run context.Context, opt search.Optimizer, l *
 	return nil
 }
 
-// afterStop is the sums of products that are executed when a search was stopped.
-const afterStop = 250_000_000
+// After a search was stopped: the products that are executed, how long that may take,
+// and the waves of a layer that are clocked.
+const (
+	afterStop      = 60_000_000
+	stoppedTime    = 4 * time.Second
+	stoppedClocked = 1 << 16
+)
 
 // maxClocked bounds the waves that are clocked one by one.
 const maxClocked = 1 << 26
@@ -306,6 +331,31 @@ func (rep *Report) execute(ctx context.Context) error {
 	return nil
 }
 
+// executeStopped executes a sample of each layer on data of its own, in the order of
+// the network, until time is up.
+func (rep *Report) executeStopped(run context.Context) error {
+	ctx, cancel := context.WithTimeout(run, stoppedTime)
+	defer cancel()
+	for i := range rep.Layers {
+		l := &rep.Layers[i]
+		if l.Same >= 0 && rep.Layers[l.Same].Executed != nil {
+			rep.All += l.Op.Output().Elements()
+			continue // the same mapping on other data
+		}
+		_, err := rep.executeLayer(ctx, l, &rep.Network.Nodes[l.Node], nil)
+		if err != nil && ctx.Err() != nil && run.Err() == nil {
+			rep.Skipped++
+			rep.All += l.Op.Output().Elements()
+			l.Executed = nil
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // executeLayer runs a mapping and compares all its outputs with the loop nest.
 func (rep *Report) executeLayer(ctx context.Context, l *Layer, n *dnn.Node, in [][]int32) ([]int64, error) {
 	o := rep.Options
@@ -336,8 +386,7 @@ func (rep *Report) executeLayer(ctx context.Context, l *Layer, n *dnn.Node, in [
 	if err != nil {
 		return nil, fmt.Errorf("layer %s: %w", l.Name, err)
 	}
-	l.Executed = got
-	want, err := l.Op.Run(ctx, o.Threads, operands...)
+	want, err := l.Op.RunOn(ctx, o.Threads, got.Covered, operands...)
 	if err != nil {
 		return nil, err
 	}
@@ -357,7 +406,7 @@ func (rep *Report) executeLayer(ctx context.Context, l *Layer, n *dnn.Node, in [
 				return nil, fmt.Errorf("%w: layer %s: output %d is %d, the quantising reference has %d", ErrCheck, l.Name, i, got.Output[i], v)
 			}
 		}
-		got.Quantised.Measure(want, got.Output)
+		got.Quantised.Measure(want, got.Output, got.Covered)
 	}
 	if got.Compute != l.Cost.Parts[mapping.Compute] {
 		return nil, fmt.Errorf("%w: layer %s: programs of %d cycles were executed, the model has %d", ErrCheck, l.Name, got.Compute, l.Cost.Parts[mapping.Compute])
@@ -365,6 +414,7 @@ func (rep *Report) executeLayer(ctx context.Context, l *Layer, n *dnn.Node, in [
 	if got.Waves != l.Cost.Waves {
 		return nil, fmt.Errorf("%w: layer %s: %d invocations were executed, the model has %d", ErrCheck, l.Name, got.Waves, l.Cost.Waves)
 	}
+	l.Executed = got
 	rep.All += int64(len(want))
 	l.Outputs = int64(len(want))
 	if got.Covered != nil {

@@ -90,6 +90,7 @@ type run struct {
 	base int64 // refused before
 	cost mapping.Cost
 	rng  *rand.Rand
+	asks int // whether the search is over
 }
 
 func newRun(ctx context.Context, q *mapping.Problem, o Options, evals int64, stream uint64) *run {
@@ -133,7 +134,7 @@ func (r *run) over() bool {
 	if r.left <= 0 || r.res.Refused-r.base > 200*(r.o.evals()+100) {
 		return true
 	}
-	if (r.res.Evaluations+r.res.Refused)%256 == 0 && r.ctx.Err() != nil {
+	if r.asks++; r.asks%16 == 0 && r.ctx.Err() != nil {
 		r.res.Stopped = true
 		return true
 	}
