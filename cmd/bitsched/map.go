@@ -612,9 +612,9 @@ func layerText(s *summary, rep *plan.Report, l *plan.Layer) {
 		case sl >= mapping.SlotLevel && sl < mapping.SlotWave:
 			s.add(name, "%s: %d of %d in space", strings.Join(parts, " "), n, rep.Platform.Levels[sl-mapping.SlotLevel].FanOut)
 		case sl == mapping.SlotWave:
-			s.add(name+"s", "%d in time, order %s (outermost first)%s", n, orderText(l.Op, &l.Mapping, &l.Mapping.Wave, sl), doubleText(l.Mapping.Double))
+			s.add(name, "%d in time, order %s (outermost first)%s", n, orderText(l.Op, &l.Mapping, &l.Mapping.Wave, sl), doubleText(l.Mapping.Double))
 		case sl == mapping.SlotTile:
-			s.add(name+"s", "%d of the buffer, order %s%s", n, orderText(l.Op, &l.Mapping, &l.Mapping.Tile, sl), doubleText(l.Mapping.DoubleTile))
+			s.add(name, "%d of the buffer, order %s%s", n, orderText(l.Op, &l.Mapping, &l.Mapping.Tile, sl), doubleText(l.Mapping.DoubleTile))
 		default:
 			s.add(name, "%s: %d accumulators", strings.Join(parts, " "), n)
 		}

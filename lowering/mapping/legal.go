@@ -123,9 +123,9 @@ func (q *Problem) SlotName(f *functionInfo, s int) string {
 		}
 		return fmt.Sprintf("level %d", s-SlotLevel)
 	case s == SlotWave:
-		return "wave"
+		return "waves"
 	}
-	return "tile"
+	return "tiles"
 }
 
 // unitCapacity says what of a unit is exceeded, by operand.

@@ -115,7 +115,7 @@ func (q *Problem) Read(r io.Reader, file string) (*Mapping, error) {
 			}
 		}
 		if slot < 0 {
-			return nil, doc.Errorf("slots."+name, "slot %q, expected a dimension of %s, inner, a level of %s, wave or tile", name, f.Name, q.Platform.Name)
+			return nil, doc.Errorf("slots."+name, "slot %q, expected a dimension of %s, inner, a level of %s, waves or tiles", name, f.Name, q.Platform.Name)
 		}
 		for loop, v := range factors {
 			l := q.Op.Loop(loop)

@@ -228,6 +228,8 @@ func (p *Platform) check() (field, msg string) {
 		switch {
 		case l.Name == "":
 			return f + "name", "is empty"
+		case slices.Contains([]string{"inner", "waves", "tiles"}, l.Name) || slices.ContainsFunc(p.Levels[:i], func(x Level) bool { return x.Name == l.Name }):
+			return f + "name", fmt.Sprintf("is %q, expected a name of its own other than inner, waves, tiles", l.Name)
 		case l.FanOut < 1 || l.FanOut > 1<<20 || units > (1<<24)/l.FanOut:
 			return f + "fan_out", fmt.Sprintf("is %d, expected at least 1 and at most %d units in all", l.FanOut, 1<<24)
 		case !(l.BytesPerCycle > 0 && l.BytesPerCycle <= 1e9):
@@ -389,6 +391,9 @@ func (p *Platform) checkFunction(i int) (string, string) {
 		return at + "dims", fmt.Sprintf("has %d dimensions, expected 1 to 3", len(f.Dims))
 	}
 	for j, d := range f.Dims {
+		if slices.ContainsFunc(p.Levels, func(l Level) bool { return l.Name == d.Name }) || slices.Contains([]string{"inner", "waves", "tiles"}, d.Name) {
+			return fmt.Sprintf("%sdims[%d].name", at, j), fmt.Sprintf("is %q, which is a level or a slot in time", d.Name)
+		}
 		if d.Name == "" || f.Dim(d.Name) != j || d.Name == "b" {
 			return fmt.Sprintf("%sdims[%d].name", at, j), fmt.Sprintf("is %q, expected a name of its own other than b", d.Name)
 		}
