@@ -28,6 +28,13 @@ func (q *Problem) SizesBound(m *Mapping) (int64, Violation) {
 		through[Dst] = p.drain[q.levels]
 	}
 	b := q.times(&s, &p)
+	if !q.Options.Cold { // static operands may lie in the buffer
+		for o := range 2 {
+			if q.tensors[m.Tensor(o)].static {
+				p.load[o][q.levels] = 0
+			}
+		}
+	}
 	start, _ := q.loadTime(&p, b.startMask)
 	drain, _ := q.drainTime(&p)
 	least := b.unit + start + drain
