@@ -22,6 +22,38 @@ func (q *Problem) LowerBound() Bound {
 			best = Bound{cycles, fmt.Sprintf(format, args...)}
 		}
 	}
+	b := q.ComputeBound()
+	take(b.Cycles, "%s", b.Reason)
+	if q.buffer > 0 {
+		bytes := int64(0)
+		for t := range 2 {
+			if (!q.tensors[t].static || q.Options.Cold) && !q.Options.Resident[t] {
+				bytes += bytesOf(q.touched(t), q.tensors[t].bits)
+			}
+		}
+		take(ceilDiv(bytes*1000, q.offMilli), "%d bytes from off-chip memory", bytes)
+		out := bytesOf(q.touched(Dst), int64(q.outBits))
+		if !q.Options.Resident[Dst] {
+			take(ceilDiv(out*1000, q.offMilli), "%d bytes to off-chip memory", out)
+		}
+	}
+	if q.Platform.Executor != platform.SIMDExecutor {
+		// Every result leaves through a link of the outermost level, at most all of them at once.
+		i := q.levels - 1
+		b := bytesOf(q.touched(Dst), int64(q.accBits))
+		take(ceilDiv(b*1000, q.milli[i]), "%d bytes of results over the link of level %s", b, q.Platform.Levels[i].Name)
+	}
+	return best
+}
+
+// ComputeBound is the bound of products alone, spread over all units.
+func (q *Problem) ComputeBound() Bound {
+	best := Bound{0, "nothing to do"}
+	take := func(cycles int64, format string, args ...any) {
+		if cycles > best.Cycles {
+			best = Bound{cycles, fmt.Sprintf(format, args...)}
+		}
+	}
 	units := float64(q.Platform.Units())
 	macs := float64(q.Op.MACs())
 	switch {
@@ -51,23 +83,6 @@ func (q *Problem) LowerBound() Bound {
 	default:
 		s := q.Platform.SIMD
 		take(int64(math.Ceil(macs/units/float64(s.Lanes)))*int64(s.MACCycles), "%.0f products on %.0f lanes, %d cycles each", macs, units*float64(s.Lanes), s.MACCycles)
-	}
-	if q.buffer > 0 {
-		bytes := int64(0)
-		for t := range 2 {
-			if !q.tensors[t].static || q.Options.Cold {
-				bytes += bytesOf(q.touched(t), q.tensors[t].bits)
-			}
-		}
-		take(ceilDiv(bytes*1000, q.offMilli), "%d bytes from off-chip memory", bytes)
-		out := bytesOf(q.touched(Dst), int64(q.outBits))
-		take(ceilDiv(out*1000, q.offMilli), "%d bytes to off-chip memory", out)
-	}
-	if q.Platform.Executor != platform.SIMDExecutor {
-		// Every result leaves through a link of the outermost level, at most all of them at once.
-		i := q.levels - 1
-		b := bytesOf(q.touched(Dst), int64(q.accBits))
-		take(ceilDiv(b*1000, q.milli[i]), "%d bytes of results over the link of level %s", b, q.Platform.Levels[i].Name)
 	}
 	return best
 }

@@ -23,7 +23,7 @@ func (q *Problem) SizesBound(m *Mapping) (int64, Violation) {
 	through := [3]int64{p.load[Src1][q.levels], p.load[Src2][q.levels], p.drain[q.levels]}
 	// The first operands come from off-chip memory and the last results go there, whether
 	// the buffer keeps them or not.
-	if q.buffer > 0 {
+	if q.buffer > 0 && !q.Options.Resident[Dst] {
 		p.drain[q.levels] = bytesOf(q.tensors[Dst].elements(&s.tile[q.levels-1]), int64(q.outBits))
 		through[Dst] = p.drain[q.levels]
 	}
@@ -45,11 +45,13 @@ func (q *Problem) SizesBound(m *Mapping) (int64, Violation) {
 		bytes := int64(0)
 		for o := range 2 {
 			t := m.Tensor(o)
-			if !q.tensors[t].static || q.Options.Cold {
+			if (!q.tensors[t].static || q.Options.Cold) && !q.Options.Resident[t] {
 				bytes += min(bytesOf(q.touched(t), q.tensors[t].bits), b.times[o]*through[o])
 			}
 		}
-		least = max(least, ceilDiv(out*1000, q.offMilli))
+		if !q.Options.Resident[Dst] {
+			least = max(least, ceilDiv(out*1000, q.offMilli))
+		}
 		least = max(least, ceilDiv(bytes*1000, q.offMilli))
 	}
 	return least, Legal
@@ -65,6 +67,9 @@ func (q *Problem) ScheduleBound(m *Mapping) (int64, Violation) {
 	}
 	if v := q.price(&s, &p); v != Legal {
 		return 0, v
+	}
+	if p.spills {
+		return 0, BadBuffer
 	}
 	b := q.times(&s, &p)
 	drain, _ := q.drainTime(&p)
@@ -88,7 +93,7 @@ func (q *Problem) ScheduleBound(m *Mapping) (int64, Violation) {
 				n *= int64(m.Factor[SlotTile][l])
 			}
 		}
-		if x.static && !q.Options.Cold && n == 1 || !m.Keep[o] {
+		if x.static && !q.Options.Cold && n == 1 || !m.Keep[o] || q.Options.Resident[m.Tensor(o)] {
 			continue
 		}
 		events = max(events, n)

@@ -270,8 +270,14 @@ func (k *clock) outBits(slots ...int) int64 {
 	return int64(k.q.Op.Tensors[0].Type.Bits)
 }
 
+// resident reports whether an operand lies in the buffer all the time.
+func (k *clock) resident(o int) bool { return k.q.Options.Resident[k.m.Tensor(o)] }
+
 // throughBytes are those of an operand that passes the buffer by.
 func (k *clock) throughBytes(o int) int64 {
+	if k.resident(o) {
+		return 0
+	}
 	all := k.tiles.at[k.q.levels-1][o]
 	if o == Dst {
 		return (all*k.outBits(SlotWave, SlotTile) + 7) / 8
@@ -283,7 +289,7 @@ func (k *clock) throughBytes(o int) int64 {
 func (k *clock) bufferBytes(load uint8) int64 {
 	n := int64(0)
 	for o := range 2 {
-		if load>>o&1 == 1 && k.m.Keep[o] {
+		if load>>o&1 == 1 && k.m.Keep[o] && !k.resident(o) {
 			n += (k.tiles.chip[o]*k.bits(o) + 7) / 8
 		}
 	}
@@ -389,7 +395,7 @@ func (k *clock) wave(prev, w, next *Wave) {
 	if next != nil {
 		fetch = k.bufferBytes(next.TileLoad)
 	}
-	if w.TileStore && m.Keep[Dst] {
+	if w.TileStore && m.Keep[Dst] && !k.resident(Dst) {
 		store = (k.tiles.chip[Dst]*k.outBits(SlotTile) + 7) / 8
 	}
 	k.cost.Traffic[q.levels] += fetch + store

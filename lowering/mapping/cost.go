@@ -91,6 +91,7 @@ type price struct {
 	tileDrain int64
 	bankWrite int64 // once, at the start
 	columns   int64
+	spills    bool // a result that shall stay in the buffer leaves unfinished
 }
 
 // Cost prices a mapping. It allocates nothing. The orders of loops must be
@@ -103,6 +104,9 @@ func (q *Problem) Cost(m *Mapping, c *Cost) Violation {
 	}
 	if v := q.price(&s, &p); v != Legal {
 		return v
+	}
+	if p.spills {
+		return BadBuffer
 	}
 	return q.total(&s, &p, c)
 }
@@ -268,6 +272,14 @@ func (q *Problem) priceLinks(s *shape, p *price) Violation {
 		if q.buffer == 0 {
 			continue
 		}
+		if q.Options.Resident[m.Tensor(o)] {
+			loops := s.tileLoop
+			if !m.Keep[o] {
+				loops |= s.waveLoop
+			}
+			p.spills = p.spills || o == Dst && s.partialOut(q, loops)
+			continue
+		}
 		if !m.Keep[o] {
 			if o == Dst {
 				// A sum that is not finished comes back.
@@ -298,7 +310,7 @@ func (q *Problem) priceLinks(s *shape, p *price) Violation {
 			p.tileLoad[o] = b
 		}
 	}
-	if kept > q.buffer && q.buffer > 0 {
+	if kept > q.buffer-q.Options.Held && q.buffer > 0 {
 		return BadBuffer
 	}
 	return Legal

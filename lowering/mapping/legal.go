@@ -90,9 +90,13 @@ func (q *Problem) Check(m *Mapping) error {
 	case BadColumns, BadRows:
 		return fail(v, "%s", q.unitCapacity(&s, v))
 	case BadBuffer:
+		var p price
+		if q.price(&s, &p) == Legal && p.spills {
+			return fail(v, "result %s shall stay in the buffer and leaves units unfinished", q.Op.Tensors[m.Tensor(Dst)].Name)
+		}
 		var parts []string
 		for o := range 3 {
-			if m.Keep[o] {
+			if m.Keep[o] && !q.Options.Resident[m.Tensor(o)] {
 				t := &q.tensors[m.Tensor(o)]
 				w := t.bits
 				b := bytesOf(t.elements(&s.tileChip), w)
@@ -102,7 +106,7 @@ func (q *Problem) Check(m *Mapping) error {
 				parts = append(parts, fmt.Sprintf("%s %d", q.Op.Tensors[m.Tensor(o)].Name, b))
 			}
 		}
-		return fail(v, "tiles take more bytes than the buffer's %d: %s", q.buffer, strings.Join(parts, ", "))
+		return fail(v, "tiles take more bytes than the buffer's %d: %s", q.buffer-q.Options.Held, strings.Join(parts, ", "))
 	}
 	return fail(v, "%s", v)
 }

@@ -16,6 +16,11 @@ import (
 type Options struct {
 	Cold  bool // count loading static operands that then stay
 	Paper bool // the paper's space: each loop in one dimension at most, no dimension empty
+	// Resident are tensors, by their number in the operator, that lie in the buffer before the
+	// operator begins, or stay there when it is done: they do not pass the link off chip.
+	Resident [3]bool
+	// Held are the bytes of the buffer that such tensors take.
+	Held int64
 }
 
 // Problem is an operator on a platform, with everything that the price of a mapping
@@ -104,8 +109,13 @@ func New(ctx context.Context, op *dnn.Operator, p *platform.Platform, o Options)
 	for i, l := range p.Levels {
 		q.fanOut[i], q.milli[i], q.latency[i] = uint32(l.FanOut), platform.Milli(l.BytesPerCycle), int64(l.LatencyCycles)
 	}
-	if p.OffChip != nil {
+	if p.OffChip == nil {
+		q.Options.Resident, q.Options.Held = [3]bool{}, 0
+	} else {
 		q.offMilli, q.offLatency, q.buffer = platform.Milli(p.OffChip.BytesPerCycle), int64(p.OffChip.LatencyCycles), p.Buffer.Bytes
+		if o.Held < 0 || o.Held > q.buffer {
+			return nil, fmt.Errorf("%w: %d bytes of the buffer are taken, it has %d", ErrInfeasible, o.Held, q.buffer)
+		}
 	}
 	for i := range p.Functions {
 		q.functions = append(q.functions, q.newFunction(&p.Functions[i]))
@@ -198,7 +208,6 @@ func (d *dimInfo) distinct(e *[MaxLoops]int64) int64 {
 
 func (q *Problem) newFunction(f *platform.Function) functionInfo {
 	info := functionInfo{Function: f, dims: len(f.Dims)}
-	units := q.unitBounds()
 	for d := range f.Dims {
 		for o := range f.Operands {
 			if f.Indexed(o, d) {
@@ -220,7 +229,6 @@ func (q *Problem) newFunction(f *platform.Function) functionInfo {
 			info.colDims[d] = true
 		}
 	}
-	_ = units
 	for swap := range 2 {
 		if swap == 1 && f.Symmetric() {
 			continue
@@ -252,8 +260,6 @@ func operand(o int, swap bool) int {
 	}
 	return o
 }
-
-func (q *Problem) unitBounds() int { return 0 }
 
 // macTable has the programs of an array: a product, sums of each width, and their
 // cycles.

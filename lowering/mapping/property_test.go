@@ -134,7 +134,14 @@ func TestMappingsOfAnything(t *testing.T) {
 	ctx := context.Background()
 	rapid.Check(t, func(t *rapid.T) {
 		o, p := drawOperator(t), converters(drawPlatform(t))
-		q, err := New(ctx, o, p, Options{Cold: rapid.Bool().Draw(t, "cold")})
+		opt := Options{Cold: rapid.Bool().Draw(t, "cold")}
+		for i := range opt.Resident {
+			opt.Resident[i] = o.Tensors[i].Role != dnn.Weight && rapid.IntRange(0, 3).Draw(t, "resident") == 0
+			if opt.Resident[i] && p.Buffer != nil {
+				opt.Held = min(p.Buffer.Bytes/2, 10)
+			}
+		}
+		q, err := New(ctx, o, p, opt)
 		if err != nil {
 			t.Skip(err)
 		}

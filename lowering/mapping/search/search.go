@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -21,6 +22,16 @@ type Options struct {
 	Progress func(Progress)
 	// Score is what is minimised; nil: cycles.
 	Score func(m *mapping.Mapping, c *mapping.Cost) int64
+	// Key tells kinds of mappings apart, of each of which the best is kept; nil: none are.
+	Key func(m *mapping.Mapping, c *mapping.Cost) uint64
+}
+
+// Kept is the best mapping of a kind.
+type Kept struct {
+	Key     uint64
+	Mapping mapping.Mapping
+	Cost    mapping.Cost
+	Score   int64
 }
 
 // Progress is how far a search is.
@@ -47,6 +58,7 @@ type Result struct {
 	Proved      bool  // no mapping of the space is better
 	Stopped     bool  // by the context
 	Trace       []Point
+	Kinds       []Kept // by Options.Key, in the order of keys
 }
 
 // Optimizer searches.
@@ -91,6 +103,7 @@ type run struct {
 	cost mapping.Cost
 	rng  *rand.Rand
 	asks int // whether the search is over
+	kind map[uint64]Kept
 }
 
 func newRun(ctx context.Context, q *mapping.Problem, o Options, evals int64, stream uint64) *run {
@@ -118,6 +131,9 @@ func (r *run) price(m *mapping.Mapping) int64 {
 	if r.o.Score != nil {
 		s = r.o.Score(m, &r.cost)
 	}
+	if r.o.Key != nil && s < illegal {
+		r.keep(Kept{r.o.Key(m, &r.cost), *m, r.cost, s})
+	}
 	if !r.res.Found || s < r.res.Score {
 		r.res.Found, r.res.Mapping, r.res.Cost, r.res.Score = true, *m, r.cost, s
 		r.res.Trace = append(r.res.Trace, Point{r.res.Evaluations, s})
@@ -126,6 +142,16 @@ func (r *run) price(m *mapping.Mapping) int64 {
 		r.o.Progress(Progress{r.res.Evaluations, r.res.Score})
 	}
 	return s
+}
+
+// keep keeps the best of each kind.
+func (r *run) keep(k Kept) {
+	if r.kind == nil {
+		r.kind = map[uint64]Kept{}
+	}
+	if old, ok := r.kind[k.Key]; !ok || k.Score < old.Score {
+		r.kind[k.Key] = k
+	}
 }
 
 // over reports whether evaluations or time are used up. What is refused counts a
@@ -151,6 +177,13 @@ func (r *run) finish() (*Result, error) {
 			return &r.res, r.ctx.Err()
 		}
 		return &r.res, fmt.Errorf("%w: %s has no mapping on %s: %s", mapping.ErrInfeasible, r.q.Op.Name, r.q.Platform.Name, r.q.WhyEmpty())
+	}
+	for _, k := range r.res.Kinds { // of parts that were joined
+		r.keep(k)
+	}
+	r.res.Kinds = nil
+	for _, key := range slices.Sorted(maps.Keys(r.kind)) {
+		r.res.Kinds = append(r.res.Kinds, r.kind[key])
 	}
 	if b := r.q.LowerBound(); r.o.Score == nil && r.res.Score == b.Cycles {
 		r.res.Proved = true
@@ -207,6 +240,9 @@ func chains(ctx context.Context, q *mapping.Problem, o Options, n int, f func(r 
 		all.res.Refused += r.res.Refused
 		all.res.Bounded += r.res.Bounded
 		all.res.Stopped = all.res.Stopped || r.res.Stopped
+		for _, k := range slices.Sorted(maps.Keys(r.kind)) {
+			all.keep(r.kind[k])
+		}
 		if r.res.Found && (!all.res.Found || r.res.Score < all.res.Score) {
 			all.res.Found, all.res.Mapping, all.res.Cost, all.res.Score = true, r.res.Mapping, r.res.Cost, r.res.Score
 		}
