@@ -9,8 +9,16 @@ type Part struct {
 }
 
 type partDim struct {
-	tileLo, tileHi int64 // tiles, along the dimension
-	lo, hi         int64 // cells of each of these tiles
+	tiles span // along the dimension
+	cells span // of each of these tiles
+}
+
+// whole is all cells of a range of tiles.
+func (d *gridDim) whole(tiles span) partDim { return partDim{tiles, span{linear{}, fixed(d.tile)}} }
+
+// touched is all cells of the tiles that a range has cells of.
+func (c *course) touched(d *gridDim, r span) partDim {
+	return d.whole(span{c.div(r.lo, d.tile), c.up(r.hi, d.tile)})
 }
 
 // Box returns the cells of a part.
@@ -18,9 +26,22 @@ func (g *Grid) Box(p Part) lattice.Box {
 	b := make(lattice.Box, g.dims)
 	for i := range b {
 		d, t := &p.dim[i], g.dim[i].tile
-		b[i] = lattice.Range{Lo: d.tileLo*t + d.lo, Hi: (d.tileHi-1)*t + d.hi}
+		b[i] = lattice.Range{Lo: d.tiles.lo.v*t + d.cells.lo.v, Hi: (d.tiles.hi.v-1)*t + d.cells.hi.v}
 	}
 	return b
+}
+
+// region is a box with linear bounds; dimensions that a grid does not have are [0, 1).
+type region [MaxDims]span
+
+func (g *Grid) region(a lattice.Box) (r region) {
+	for i := range r {
+		r[i] = span{linear{}, fixed(1)}
+		if i < g.dims {
+			r[i] = span{fixed(a[i].Lo), fixed(a[i].Hi)}
+		}
+	}
+	return r
 }
 
 // Decompose cuts a tensor along the boundaries of tiles (Infinity Stream,
@@ -33,14 +54,16 @@ func (g *Grid) Box(p Part) lattice.Box {
 // tail. The recursion over dimensions is unrolled into loops, as the paper
 // recommends for up to three dimensions.
 func (g *Grid) Decompose(dst []Part, a lattice.Box) []Part {
+	r := g.region(a)
+	return g.decompose(newCourse(), dst, &r)
+}
+
+func (g *Grid) decompose(c *course, dst []Part, a *region) []Part {
 	var cuts [MaxDims][3]partDim
 	var n [MaxDims]int
 	for i := range cuts {
-		r := lattice.Range{Lo: 0, Hi: 1}
-		if i < len(a) {
-			r = a[i].Intersect(lattice.Range{Lo: 0, Hi: g.dim[i].size})
-		}
-		if n[i] = cut(&cuts[i], r.Lo, r.Hi, g.dim[i].tile); n[i] == 0 {
+		d := &g.dim[i]
+		if n[i] = c.cut(&cuts[i], c.intersect(a[i], span{linear{}, fixed(d.size)}), d); n[i] == 0 {
 			return dst
 		}
 	}
@@ -54,63 +77,61 @@ func (g *Grid) Decompose(dst []Part, a lattice.Box) []Part {
 	return dst
 }
 
-// cut is Algorithm 1 in one dimension: it cuts [p, q) along the multiples of t,
-// and returns into how many pieces. The names are those of the paper, whose line
-// 13 gives an empty piece where p is aligned and q in the same tile; it is left out.
-func cut(to *[3]partDim, p, q, t int64) (n int) {
-	if p >= q {
+// cut is Algorithm 1 in one dimension: it cuts r = [p, q) along the multiples of the
+// size of a tile, and returns into how many pieces. Its a, b and c are those of the
+// paper in tiles. Line 13 of the paper gives an empty piece where p is aligned and q in
+// the same tile; it is left out.
+func (c *course) cut(to *[3]partDim, r span, dim *gridDim) (n int) {
+	t := dim.tile
+	p, q := r.lo, r.hi
+	if !c.less(p, q) {
 		return 0
 	}
-	a, b := p/t*t, (p+t-1)/t*t
-	c := q / t * t
-	add := func(lo, hi int64) { // within one tile, or whole tiles
-		if first := lo / t; hi-first*t <= t {
-			to[n] = partDim{first, first + 1, lo - first*t, hi - first*t}
-		} else {
-			to[n] = partDim{first, hi / t, 0, t}
-		}
+	a, b, e := c.div(p, t), c.up(p, t), c.div(q, t)
+	within := func(tile, lo, hi linear) {
+		to[n] = partDim{span{tile, tile.add(1)}, span{lo.minus(tile.times(t)), hi.minus(tile.times(t))}}
 		n++
 	}
-	if b > c { // a = c < p < q < b: within one tile
-		add(p, q)
+	if c.less(e, b) { // a = c < p < q < b: within one tile
+		within(a, p, q)
 		return n
 	}
-	if a < p {
-		add(p, b)
+	if c.less(a.times(t), p) {
+		within(a, p, b.times(t))
 	}
-	if b < c {
-		add(b, c)
+	if c.less(b, e) {
+		to[n] = dim.whole(span{b, e})
+		n++
 	}
-	if c < q {
-		add(c, q)
+	if c.less(e.times(t), q) {
+		within(e, e.times(t), q)
 	}
 	return n
 }
 
 // bitlines returns the bitlines of a part whose cells in dimension k are also in
 // mask. ok is false if there are none.
-func (g *Grid) bitlines(p *Part, k int, mask lattice.Range) (pat Pattern, ok bool) {
+func (g *Grid) bitlines(c *course, p *Part, k int, mask span) (pat linearPattern, ok bool) {
 	for i := range MaxDims {
-		lo, hi := p.dim[i].lo, p.dim[i].hi
+		r := p.dim[i].cells
 		if i == k {
-			lo, hi = max(lo, mask.Lo), min(hi, mask.Hi)
-			if lo >= hi {
+			if r = c.intersect(r, mask); !c.less(r.lo, r.hi) {
 				return pat, false
 			}
 		}
 		s := g.dim[i].bitStride
-		pat.start += int32(lo * s)
-		pat.push(int32(s), int32(hi-lo))
+		pat.start = pat.start.plus(r.lo.times(s))
+		pat.push(c, s, r.hi.minus(r.lo))
 	}
 	return pat, true
 }
 
 // tiles returns the tiles of a part.
-func (g *Grid) tiles(p *Part) (pat Pattern) {
+func (g *Grid) tiles(c *course, p *Part) (pat linearPattern) {
 	for i := range MaxDims {
-		d, s := &p.dim[i], g.dim[i].tileStride
-		pat.start += int32(d.tileLo * s)
-		pat.push(int32(s), int32(d.tileHi-d.tileLo))
+		r, s := p.dim[i].tiles, g.dim[i].tileStride
+		pat.start = pat.start.plus(r.lo.times(s))
+		pat.push(c, s, r.hi.minus(r.lo))
 	}
 	return pat
 }
@@ -118,6 +139,8 @@ func (g *Grid) tiles(p *Part) (pat Pattern) {
 // Patterns returns the bitlines and the tiles of a part: what a command acts on
 // that moves nothing.
 func (g *Grid) Patterns(p Part) (bitlines, tiles Pattern) {
-	bitlines, _ = g.bitlines(&p, -1, lattice.Range{})
-	return bitlines, g.tiles(&p)
+	c := newCourse()
+	b, _ := g.bitlines(c, &p, -1, span{})
+	t := g.tiles(c, &p)
+	return b.pattern(), t.pattern()
 }

@@ -230,11 +230,12 @@ func (h Hints) score(size []int64, t Shape, c Constraints) (s [6]int64) {
 func (g *Grid) broadcastCost(d int, c Constraints) int64 {
 	var source Part
 	for i := range MaxDims {
-		source.dim[i] = partDim{0, g.dim[i].tiles, 0, g.dim[i].tile}
+		source.dim[i] = g.dim[i].whole(span{hi: fixed(g.dim[i].tiles)})
 	}
-	source.dim[d].tileHi = 1
+	source.dim[d].tiles.hi = fixed(1)
 	bank, tiles, busiest := int64(-1), int64(0), int64(0)
-	for t := range g.tiles(&source).All() {
+	pattern := g.tiles(newCourse(), &source)
+	for t := range pattern.pattern().All() {
 		if b := int64(t) / c.W; b != bank {
 			bank, tiles = b, 0
 		}

@@ -19,15 +19,18 @@ import (
 // have no commands. A Sync stands between a shift between tiles and the next command
 // on its rows.
 func (p *Plan) Lower(dst []Command, grid *Grid, values map[string]int64) ([]Command, error) {
-	l := &lowerer{p: p, grid: grid, values: values, out: dst}
-	for i := range p.Steps {
+	l := newLowerer(p, grid, values)
+	l.out = dst
+	for i := range len(p.Steps) + 1 {
 		if err := l.step(i); err != nil {
-			s := &p.Steps[i]
-			return nil, fmt.Errorf("lowering: %s: node %d: %s: %w", p.Graph.Name, s.Node, s.Kind, err)
+			return nil, err
 		}
 	}
-	l.sync() // the next region relies on it
 	return l.out, nil
+}
+
+func newLowerer(p *Plan, grid *Grid, values map[string]int64) *lowerer {
+	return &lowerer{p: p, grid: grid, values: values, bound: grid.region(grid.Bound()), course: newCourse()}
 }
 
 // Symbols returns the symbols that the commands of the plan depend on, sorted:
@@ -51,22 +54,54 @@ func (p *Plan) Symbols() []string {
 type lowerer struct {
 	p       *Plan
 	grid    *Grid
+	bound   region
 	values  map[string]int64
+	next    map[string]int64 // after one more step; nil if no template is wanted
+	course  *course
 	out     []Command
+	perBank int64      // tiles; of a template
+	patches []patch    // of a template
+	moving  []moving   // of a template
+	first   int        // command of the segment at hand
 	at      int32      // step at hand
 	pending []Register // written by shifts between tiles since the last Sync
 	parts   [27]Part
-	shifts  []Shift
+	shifts  []linearShift
 }
 
-func (l *lowerer) emit(c Command) {
-	c.Step = l.at
-	l.out = append(l.out, c)
+// order is a command with linear numbers; those that Command has too are set from
+// them.
+type order struct {
+	Command
+	bitlines, tiles       linearPattern // bitlines count if whole is false
+	bitlineDist, tileDist linear
+	copies                linear
 }
+
+// emit appends a command. Where not all bitlines are meant, it has those of the order.
+func (l *lowerer) emit(o *order) {
+	o.Step = l.at
+	o.Tiles = o.tiles.pattern()
+	if !o.Whole {
+		o.Bitlines = o.bitlines.pattern()
+	}
+	o.BitlineDist, o.TileDist, o.Copies = int32(o.bitlineDist.v), int32(o.tileDist.v), int32(o.copies.v)
+	l.out = append(l.out, o.Command)
+	if l.next != nil {
+		l.patch(o)
+	}
+}
+
+// whole says whether an order means all bitlines of its tiles.
+func (l *lowerer) whole(o *order) {
+	o.Whole = l.course.equal(o.bitlines.len(l.course), fixed(int64(l.grid.Bitlines())))
+}
+
+func (l *lowerer) plain(kind CommandKind) { l.out = append(l.out, Command{Kind: kind, Step: l.at}) }
 
 func (l *lowerer) sync() {
 	if len(l.pending) > 0 {
-		l.emit(Command{Kind: Sync})
+		l.plain(Sync)
 		l.pending = l.pending[:0]
 	}
 }
@@ -92,57 +127,91 @@ func (l *lowerer) operands(s *Step) {
 	}
 }
 
-func (l *lowerer) box(r lattice.Rect) (lattice.Box, error) {
-	b, err := r.Box(l.values)
-	if err == nil {
-		b = b.Intersect(l.grid.Bound())
+// eval returns the value of an expression, and its slope if a template is wanted.
+func (l *lowerer) eval(x lattice.Expr) (linear, error) {
+	if k, ok := x.Const(); ok {
+		return fixed(k), nil
 	}
-	return b, err
+	v, err := x.Eval(l.values)
+	if err != nil || l.next == nil {
+		return fixed(v), err
+	}
+	n, err := x.Eval(l.next)
+	return linear{v, n - v}, err
 }
 
-// cover calls f for the tiles that have a point of a box.
-func (l *lowerer) cover(b lattice.Box, f func(tiles Pattern)) {
-	if b.Empty() {
-		return
+// box returns a rectangle inside the bounding box.
+func (l *lowerer) box(r lattice.Rect) (b region, err error) {
+	for i := range b {
+		b[i].hi = fixed(1)
 	}
-	var p Part
-	for i := range MaxDims {
-		d := &l.grid.dim[i]
-		p.dim[i] = partDim{0, 1, 0, 1}
-		if i < len(b) {
-			p.dim[i] = partDim{b[i].Lo / d.tile, (b[i].Hi-1)/d.tile + 1, 0, d.tile}
+	for i, v := range r {
+		var s span
+		if s.lo, err = l.eval(v.Lo); err != nil {
+			return b, err
+		}
+		if s.hi, err = l.eval(v.Hi); err != nil {
+			return b, err
+		}
+		b[i] = l.course.intersect(s, l.bound[i])
+	}
+	return b, nil
+}
+
+func (l *lowerer) empty(b *region) bool {
+	for i := range b {
+		if !l.course.less(b[i].lo, b[i].hi) {
+			return true
 		}
 	}
-	f(l.grid.tiles(&p))
+	return false
 }
 
-// exact calls f for the parts of a box; whole says that all bitlines are meant.
-func (l *lowerer) exact(b lattice.Box, f func(bitlines, tiles Pattern, whole bool)) {
-	n := l.grid.Bitlines()
-	for _, part := range l.grid.Decompose(l.parts[:0], b) {
-		bitlines, tiles := l.grid.Patterns(part)
-		f(bitlines, tiles, bitlines.Len() == n)
+// cover returns all cells of the tiles that have a point of a box.
+func (l *lowerer) cover(b *region) (p Part) {
+	for i := range p.dim {
+		p.dim[i] = l.course.touched(&l.grid.dim[i], b[i])
 	}
+	return p
 }
 
+// everywhere emits an order for all bitlines of some tiles.
+func (l *lowerer) everywhere(o order, tiles *linearPattern) {
+	o.tiles, o.Whole = *tiles, true
+	l.emit(&o)
+}
+
+// step lowers a step of the plan, or, after the last one, its end.
 func (l *lowerer) step(i int) error {
+	if i == len(l.p.Steps) {
+		l.sync() // the next region relies on it
+		return nil
+	}
 	s := &l.p.Steps[i]
-	l.at = int32(i)
 	n := &l.p.Graph.Nodes[s.Node]
+	l.at = int32(i)
+	if err := l.commands(s, n); err != nil {
+		return fmt.Errorf("lowering: %s: node %d: %s: %w", l.p.Graph.Name, s.Node, s.Kind, err)
+	}
+	return nil
+}
+
+func (l *lowerer) commands(s *Step, n *tdfg.Node) error {
 	switch s.Kind {
 	case StreamStep, ResultStep:
 		// Streams read arrays by name: all that is under way must be there.
 		l.sync()
-		l.emit(Command{Kind: Near})
+		l.plain(Near)
 		return nil
 	case FillStep:
-		return l.fill(s)
+		l.fill(s)
+		return nil
 	}
 	box, err := l.box(n.Domain)
 	if err != nil {
 		return err
 	}
-	if box.Empty() {
+	if l.empty(&box) {
 		// This may be the last use of what it does not read, and its rows are free then.
 		l.touch(s.Src)
 		l.operands(s)
@@ -152,53 +221,53 @@ func (l *lowerer) step(i int) error {
 	case ComputeStep:
 		l.operands(s)
 		l.touch(s.Dst)
-		l.cover(box, func(tiles Pattern) {
-			l.emit(Command{Kind: Compute, Whole: true, Tiles: tiles, Dst: int32(s.Dst.Row), Rows: int32(s.Dst.Bits)})
-		})
+		p := l.cover(&box)
+		tiles := l.grid.tiles(l.course, &p)
+		l.everywhere(order{Command: Command{Kind: Compute, Dst: int32(s.Dst.Row), Rows: int32(s.Dst.Bits)}}, &tiles)
 	case CopyStep:
 		l.touch(s.Src, s.Dst)
-		l.copy(s, box)
+		l.copy(s, &box)
 	case MoveStep:
 		return l.move(s, n)
 	case BroadcastStep:
-		return l.broadcast(s, n, box)
+		return l.broadcast(s, n, &box)
 	case ReduceStep:
-		return l.reduce(s, n, box)
+		return l.reduce(s, n, &box)
 	case FinalStep:
 		return l.final(s, n)
 	case SpillStep, ReloadStep:
 		l.touch(s.Src, s.Dst)
-		l.emit(Command{Kind: Near})
+		l.plain(Near)
 	}
 	return nil
 }
 
 // fill puts a value into a register of all tiles: who uses it may be anywhere.
-func (l *lowerer) fill(s *Step) error {
+func (l *lowerer) fill(s *Step) {
 	l.touch(s.Dst)
-	l.cover(l.grid.Bound(), func(tiles Pattern) {
-		l.emit(Command{Kind: Fill, Whole: true, Tiles: tiles, Dst: int32(s.Dst.Row), Rows: int32(s.Dst.Bits)})
-	})
-	return nil
+	p := l.cover(&l.bound)
+	tiles := l.grid.tiles(l.course, &p)
+	l.everywhere(order{Command: Command{Kind: Fill, Dst: int32(s.Dst.Row), Rows: int32(s.Dst.Bits)}}, &tiles)
 }
 
-func (l *lowerer) copy(s *Step, box lattice.Box) {
+func (l *lowerer) copy(s *Step, box *region) {
 	c := Command{Kind: Copy, Src: int32(s.Src.Row), Dst: int32(s.Dst.Row), Rows: int32(s.Dst.Bits)}
 	if !s.Exact {
-		l.cover(box, func(tiles Pattern) {
-			c.Tiles, c.Whole = tiles, true
-			l.emit(c)
-		})
+		p := l.cover(box)
+		tiles := l.grid.tiles(l.course, &p)
+		l.everywhere(order{Command: c}, &tiles)
 		return
 	}
-	l.exact(box, func(bitlines, tiles Pattern, whole bool) {
-		c.Bitlines, c.Tiles, c.Whole = bitlines, tiles, whole
-		l.emit(c)
-	})
+	for _, part := range l.grid.decompose(l.course, l.parts[:0], box) {
+		o := order{Command: c, tiles: l.grid.tiles(l.course, &part)}
+		o.bitlines, _ = l.grid.bitlines(l.course, &part, -1, span{})
+		l.whole(&o)
+		l.emit(&o)
+	}
 }
 
 func (l *lowerer) move(s *Step, n *tdfg.Node) error {
-	dist, err := n.Dist.Eval(l.values)
+	dist, err := l.eval(n.Dist)
 	if err != nil {
 		return err
 	}
@@ -207,81 +276,81 @@ func (l *lowerer) move(s *Step, n *tdfg.Node) error {
 		return err
 	}
 	l.touch(s.Src, s.Dst)
-	if dist == 0 {
-		l.copy(&Step{Src: s.Src, Dst: s.Dst}, from)
+	if l.course.equal(dist, linear{}) {
+		l.copy(&Step{Src: s.Src, Dst: s.Dst}, &from)
 		return nil
 	}
-	l.shifts = l.grid.MoveAround(l.shifts[:0], from, n.Dim, dist)
-	for _, sh := range l.shifts {
-		c := Command{Kind: ShiftIntra, Bitlines: sh.Bitlines, Tiles: sh.Tiles, Whole: sh.Bitlines.Len() == l.grid.Bitlines(),
-			Src: int32(s.Src.Row), Dst: int32(s.Dst.Row), Rows: int32(s.Dst.Bits), BitlineDist: int32(sh.BitlineDist)}
-		if !sh.Intra() {
-			c.Kind, c.TileDist, c.Copies, c.TileStride = ShiftInter, int32(sh.TileDist), 1, 1
-			l.pending = append(l.pending, s.Dst)
-		}
-		l.emit(c)
-	}
+	l.shifts = l.grid.moveAround(l.course, l.shifts[:0], &from, n.Dim, dist)
+	l.send(s.Src, s.Dst)
 	return nil
+}
+
+// send emits the shifts at hand.
+func (l *lowerer) send(src, dst Register) {
+	for i := range l.shifts {
+		sh := &l.shifts[i]
+		o := order{Command: Command{Kind: ShiftIntra, Src: int32(src.Row), Dst: int32(dst.Row), Rows: int32(dst.Bits)},
+			bitlines: sh.bitlines, tiles: sh.tiles, bitlineDist: sh.bitlineDist}
+		l.whole(&o)
+		if !sh.intra {
+			o.Kind, o.tileDist, o.copies, o.TileStride = ShiftInter, sh.tileDist, fixed(1), 1
+			l.pending = append(l.pending, dst)
+		}
+		l.emit(&o)
+	}
 }
 
 // broadcast lowers a broadcast along a dimension. The coordinate of the source goes
 // to the first one of its tiles, from there to the first one of all other tiles
 // along the dimension, in one command for those below and one for those above, and
 // doubles in each of them: 1, 2, 4 and so on coordinates are copied to the next.
-func (l *lowerer) broadcast(s *Step, n *tdfg.Node, to lattice.Box) error {
+func (l *lowerer) broadcast(s *Step, n *tdfg.Node, to *region) error {
 	from, err := l.box(l.p.Graph.Nodes[n.Args[0]].Domain)
 	if err != nil {
 		return err
 	}
 	l.touch(s.Src, s.Dst)
-	if from.Empty() {
+	if l.empty(&from) {
 		return nil
 	}
-	d := &l.grid.dim[n.Dim]
-	tile, offset := from[n.Dim].Lo/d.tile, from[n.Dim].Lo%d.tile
-	// part is the cells of a range of each of some tiles, both along the dimension.
-	part := func(tiles, at lattice.Range) (bitlines, pattern Pattern) {
-		var p Part
-		for i := range MaxDims {
-			g := &l.grid.dim[i]
-			p.dim[i] = partDim{0, 1, 0, g.tile}
-			if i < len(from) {
-				p.dim[i] = partDim{from[i].Lo / g.tile, (from[i].Hi-1)/g.tile + 1, 0, g.tile}
-			}
-		}
-		p.dim[n.Dim].tileLo, p.dim[n.Dim].tileHi = tiles.Lo, tiles.Hi
-		bitlines, _ = l.grid.bitlines(&p, n.Dim, at)
-		return bitlines, l.grid.tiles(&p)
+	c, d := l.course, &l.grid.dim[n.Dim]
+	tile := c.div(from[n.Dim].lo, d.tile)
+	offset := from[n.Dim].lo.mod(d.tile, tile)
+	p := l.cover(&from)
+	// part sets the cells of a range of each of some tiles, both along the dimension.
+	part := func(o *order, tiles, at span) {
+		p.dim[n.Dim] = d.whole(tiles)
+		o.bitlines, _ = l.grid.bitlines(c, &p, n.Dim, at)
+		o.tiles = l.grid.tiles(c, &p)
+		l.whole(o)
 	}
-	shift := func(src Register, tiles, at lattice.Range, dist int64) {
-		c := Command{Kind: ShiftIntra, Src: int32(src.Row), Dst: int32(s.Dst.Row), Rows: int32(s.Dst.Bits), BitlineDist: int32(dist * d.bitStride)}
-		c.Bitlines, c.Tiles = part(tiles, at)
-		c.Whole = c.Bitlines.Len() == l.grid.Bitlines()
-		if dist == 0 {
-			c.Kind = Copy
+	shift := func(src Register, tiles, at span, dist linear) {
+		o := order{Command: Command{Kind: ShiftIntra, Src: int32(src.Row), Dst: int32(s.Dst.Row), Rows: int32(s.Dst.Bits)}, bitlineDist: dist.times(d.bitStride)}
+		part(&o, tiles, at)
+		if c.equal(dist, linear{}) {
+			o.Kind = Copy
 		}
-		l.emit(c)
+		l.emit(&o)
 	}
-	source, first := lattice.Range{Lo: tile, Hi: tile + 1}, lattice.Range{Lo: 0, Hi: 1}
-	shift(s.Src, source, lattice.Range{Lo: offset, Hi: offset + 1}, -offset)
-	send := func(lo, hi int64) { // tiles along the dimension
-		if lo >= hi {
+	source, first := span{tile, tile.add(1)}, span{linear{}, fixed(1)}
+	shift(s.Src, source, span{offset, offset.add(1)}, offset.negative())
+	send := func(lo, hi linear) { // tiles along the dimension
+		if !c.less(lo, hi) {
 			return
 		}
-		c := Command{Kind: ShiftInter, Src: int32(s.Dst.Row), Dst: int32(s.Dst.Row), Rows: int32(s.Dst.Bits),
-			TileDist: int32((lo - tile) * d.tileStride), Copies: int32(hi - lo), TileStride: int32(d.tileStride)}
-		c.Bitlines, c.Tiles = part(source, first)
-		c.Whole = c.Bitlines.Len() == l.grid.Bitlines()
-		l.emit(c)
+		o := order{Command: Command{Kind: ShiftInter, Src: int32(s.Dst.Row), Dst: int32(s.Dst.Row), Rows: int32(s.Dst.Bits), TileStride: int32(d.tileStride)},
+			tileDist: lo.minus(tile).times(d.tileStride), copies: hi.minus(lo)}
+		part(&o, source, first)
+		l.emit(&o)
 		l.pending = append(l.pending, s.Dst)
 	}
-	lo, hi := to[n.Dim].Lo/d.tile, (to[n.Dim].Hi-1)/d.tile+1
-	send(lo, min(hi, tile))
-	send(max(lo, tile+1), hi)
+	lo, hi := c.div(to[n.Dim].lo, d.tile), c.up(to[n.Dim].hi, d.tile)
+	send(lo, c.min(hi, tile))
+	send(c.max(lo, tile.add(1)), hi)
 	// Each tile makes the copies along its own cells, so that few bits travel.
 	for have := int64(1); have < d.tile; have *= 2 {
 		l.touch(s.Dst)
-		shift(s.Dst, lattice.Range{Lo: lo, Hi: hi}, lattice.Range{Lo: 0, Hi: min(have, d.tile-have)}, have)
+		shift(s.Dst, span{lo, hi}, span{linear{}, fixed(min(have, d.tile-have))}, fixed(have))
 	}
 	return nil
 }
@@ -289,8 +358,8 @@ func (l *lowerer) broadcast(s *Step, n *tdfg.Node, to lattice.Box) error {
 // reduce lowers the reduction of groups along a dimension: what is missing in a
 // group becomes the identity of the operation, and then half of the places of each
 // group takes the other half, which is shifted on to it, again and again.
-func (l *lowerer) reduce(s *Step, n *tdfg.Node, box lattice.Box) error {
-	d := &l.grid.dim[n.Dim]
+func (l *lowerer) reduce(s *Step, n *tdfg.Node, box *region) error {
+	c, d := l.course, &l.grid.dim[n.Dim]
 	group, err := l.p.group(n, l.grid)
 	if err != nil {
 		return err
@@ -305,35 +374,35 @@ func (l *lowerer) reduce(s *Step, n *tdfg.Node, box lattice.Box) error {
 	}
 	// Coordinates outside the domain in tiles that have a part of it.
 	r := box[n.Dim]
-	for _, pad := range []lattice.Range{{Lo: r.Lo / d.tile * d.tile, Hi: r.Lo}, {Lo: r.Hi, Hi: (r.Hi + d.tile - 1) / d.tile * d.tile}} {
-		if pad.Len() == 0 {
+	first, end := c.div(r.lo, d.tile), c.up(r.hi, d.tile)
+	for _, pad := range []span{{first.times(d.tile), r.lo}, {r.hi, end.times(d.tile)}} {
+		if !c.less(pad.lo, pad.hi) {
 			continue
 		}
-		var p Part
-		for i := range MaxDims {
-			g := &l.grid.dim[i]
-			p.dim[i] = partDim{0, 1, 0, g.tile}
-			if i < len(box) {
-				p.dim[i] = partDim{box[i].Lo / g.tile, (box[i].Hi-1)/g.tile + 1, 0, g.tile}
-			}
-		}
-		at := pad.Lo / d.tile
-		p.dim[n.Dim] = partDim{at, at + 1, pad.Lo - at*d.tile, pad.Hi - at*d.tile}
-		bitlines, tiles := l.grid.Patterns(p)
-		l.emit(Command{Kind: Fill, Bitlines: bitlines, Tiles: tiles, Dst: int32(s.Dst.Row), Rows: int32(s.Dst.Bits), Immediate: true, Value: id})
+		p := l.cover(box)
+		at := c.div(pad.lo, d.tile)
+		p.dim[n.Dim] = partDim{span{at, at.add(1)}, span{pad.lo.minus(at.times(d.tile)), pad.hi.minus(at.times(d.tile))}}
+		o := order{Command: Command{Kind: Fill, Dst: int32(s.Dst.Row), Rows: int32(s.Dst.Bits), Immediate: true, Value: id}, tiles: l.grid.tiles(c, &p)}
+		o.bitlines, _ = l.grid.bitlines(c, &p, -1, span{})
+		l.emit(&o)
 	}
 	into := s.Args[2].Register
+	p := l.cover(box)
+	tiles := l.grid.tiles(c, &p)
 	for half := int64(group) / 2; half > 0; half /= 2 {
-		l.cover(box, func(tiles Pattern) {
-			c := Command{Kind: ShiftIntra, Whole: true, Tiles: tiles, Src: int32(s.Dst.Row), Dst: int32(s.Tmp.Row), Rows: int32(s.Dst.Bits), BitlineDist: int32(-half * d.bitStride)}
-			l.emit(c)
-			l.emit(Command{Kind: Compute, Whole: true, Tiles: tiles, Dst: int32(into.Row), Rows: int32(into.Bits), Part: int32(bits.Len64(uint64(half)))})
-			if into != s.Dst {
-				l.emit(Command{Kind: Copy, Whole: true, Tiles: tiles, Src: int32(into.Row), Dst: int32(s.Dst.Row), Rows: int32(s.Dst.Bits)})
-			}
-		})
+		l.everywhere(order{Command: Command{Kind: ShiftIntra, Src: int32(s.Dst.Row), Dst: int32(s.Tmp.Row), Rows: int32(s.Dst.Bits)}, bitlineDist: fixed(-half * d.bitStride)}, &tiles)
+		l.combine(s, into, int32(bits.Len64(uint64(half))), &tiles)
 	}
 	return nil
+}
+
+// combine emits the program of a step on tiles, and the copy of its result to where it
+// belongs.
+func (l *lowerer) combine(s *Step, into Register, part int32, tiles *linearPattern) {
+	l.everywhere(order{Command: Command{Kind: Compute, Dst: int32(into.Row), Rows: int32(into.Bits), Part: part}}, tiles)
+	if into != s.Dst {
+		l.everywhere(order{Command: Command{Kind: Copy, Src: int32(into.Row), Dst: int32(s.Dst.Row), Rows: int32(s.Dst.Bits)}}, tiles)
+	}
 }
 
 // maxFinals bounds the groups that are combined in arrays, one after another: with more
@@ -345,6 +414,7 @@ const maxFinals = 64
 // that of the first tile, and combine them in order, as the definition has it. A Sync
 // keeps each shift from what the combination before it still reads.
 func (l *lowerer) final(s *Step, n *tdfg.Node) error {
+	c := l.course
 	reduce := &l.p.Graph.Nodes[n.Args[0]]
 	box, err := l.box(reduce.Domain)
 	if err != nil {
@@ -356,42 +426,38 @@ func (l *lowerer) final(s *Step, n *tdfg.Node) error {
 	}
 	l.touch(s.Src, s.Dst, s.Tmp)
 	tile := l.grid.dim[n.Dim].tile
-	lo := box[n.Dim].Lo / tile * tile
-	last := (box[n.Dim].Hi - 1) / tile * tile
+	r := box[n.Dim]
+	first, last := c.div(r.lo, tile), c.div(r.hi.add(-1), tile)
 	// Groups that are parts of tiles would be combined with each other in all tiles.
-	if s.Program == nil || int64(group) != tile || (last-lo)/tile > maxFinals {
-		l.emit(Command{Kind: Near})
+	if s.Program == nil || int64(group) != tile || c.less(fixed(maxFinals), last.minus(first)) {
+		l.plain(Near)
 		return nil
 	}
-	first := box.With(n.Dim, lattice.Range{Lo: lo, Hi: lo + 1})
-	if s.Src.Row != s.Dst.Row {
-		l.copy(&Step{Src: s.Src, Dst: s.Dst}, first)
+	at := func(tile linear) region { // the first coordinate of a tile
+		b := box
+		b[n.Dim] = span{tile, tile.add(1)}
+		return b
 	}
-	shift := func(src, dst Register, box lattice.Box, dist int64) {
-		for _, sh := range l.grid.Move(l.shifts[:0], box, n.Dim, dist) {
-			c := Command{Kind: ShiftIntra, Bitlines: sh.Bitlines, Tiles: sh.Tiles, Whole: sh.Bitlines.Len() == l.grid.Bitlines(),
-				Src: int32(src.Row), Dst: int32(dst.Row), Rows: int32(dst.Bits), BitlineDist: int32(sh.BitlineDist)}
-			if !sh.Intra() {
-				c.Kind, c.TileDist, c.Copies, c.TileStride = ShiftInter, int32(sh.TileDist), 1, 1
-				l.pending = append(l.pending, dst)
-			}
-			l.emit(c)
-		}
+	lo := first.times(tile)
+	to := at(lo)
+	if s.Src.Row != s.Dst.Row {
+		l.copy(&Step{Src: s.Src, Dst: s.Dst}, &to)
+	}
+	shift := func(src, dst Register, box region, dist linear) {
+		l.shifts = l.grid.move(c, l.shifts[:0], &box, n.Dim, dist)
+		l.send(src, dst)
 	}
 	into := s.Args[2].Register
-	for at := lo + tile; at <= last; at += tile {
-		l.emit(Command{Kind: Sync})
-		shift(s.Src, s.Tmp, box.With(n.Dim, lattice.Range{Lo: at, Hi: at + 1}), lo-at)
+	p := l.cover(&to)
+	tiles := l.grid.tiles(c, &p)
+	for i := int64(1); !c.less(last, first.add(i)); i++ {
+		l.plain(Sync)
+		shift(s.Src, s.Tmp, at(lo.add(i*tile)), fixed(-i*tile))
 		l.sync()
-		l.cover(first, func(tiles Pattern) {
-			l.emit(Command{Kind: Compute, Whole: true, Tiles: tiles, Dst: int32(into.Row), Rows: int32(into.Bits), Part: int32(at / tile)})
-			if into != s.Dst {
-				l.emit(Command{Kind: Copy, Whole: true, Tiles: tiles, Src: int32(into.Row), Dst: int32(s.Dst.Row), Rows: int32(s.Dst.Bits)})
-			}
-		})
+		l.combine(s, into, int32(i), &tiles)
 	}
-	if offset := box[n.Dim].Lo - lo; offset > 0 { // the result belongs to the first point of the tensor
-		shift(s.Dst, s.Dst, first, offset)
+	if offset := r.lo.minus(lo); c.less(linear{}, offset) { // the result belongs to the first point of the tensor
+		shift(s.Dst, s.Dst, to, offset)
 	}
 	return nil
 }

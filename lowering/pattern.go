@@ -47,6 +47,51 @@ func (p *Pattern) push(stride, count int32) {
 	p.levels++
 }
 
+// linearPattern is a pattern whose start and counts are linear.
+type linearPattern struct {
+	start  linear
+	levels int32
+	level  [MaxLevels]linearLevel
+}
+
+type linearLevel struct {
+	stride int64
+	count  linear
+}
+
+// push adds a level, as that of Pattern.
+func (p *linearPattern) push(c *course, stride int64, count linear) {
+	if c.equal(count, fixed(1)) {
+		return
+	}
+	if p.levels > 0 {
+		if l := &p.level[p.levels-1]; c.equal(fixed(stride), l.count.times(l.stride)) {
+			l.count = c.product(l.count, count)
+			return
+		}
+	}
+	p.level[p.levels] = linearLevel{stride, count}
+	p.levels++
+}
+
+// pattern returns what the pattern is now.
+func (p *linearPattern) pattern() Pattern {
+	q := Pattern{start: int32(p.start.v), levels: p.levels}
+	for i, l := range p.level[:p.levels] {
+		q.level[i] = level{int32(l.stride), int32(l.count.v)}
+	}
+	return q
+}
+
+// len returns how many numbers there are.
+func (p *linearPattern) len(c *course) linear {
+	n := fixed(1)
+	for _, l := range p.level[:p.levels] {
+		n = c.product(n, l.count)
+	}
+	return n
+}
+
 // Len returns how many numbers there are.
 func (p Pattern) Len() int {
 	n := 1

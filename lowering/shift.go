@@ -35,16 +35,35 @@ func (s Shift) String() string {
 // It takes time proportional to the shifts, at most 54 for three dimensions, and
 // allocates nothing if dst has room.
 func (g *Grid) Move(dst []Shift, a lattice.Box, dim int, dist int64) []Shift {
+	r := g.region(a)
+	return shifts(dst, g.move(newCourse(), nil, &r, dim, fixed(dist)))
+}
+
+// linearShift is a Shift with linear numbers.
+type linearShift struct {
+	bitlines, tiles       linearPattern
+	tileDist, bitlineDist linear
+	intra                 bool
+}
+
+func shifts(dst []Shift, list []linearShift) []Shift {
+	for i := range list {
+		s := &list[i]
+		dst = append(dst, Shift{s.bitlines.pattern(), s.tiles.pattern(), int(s.tileDist.v), int(s.bitlineDist.v)})
+	}
+	return dst
+}
+
+func (g *Grid) move(c *course, dst []linearShift, a *region, dim int, dist linear) []linearShift {
 	var room [27]Part
-	var box [MaxDims]lattice.Range
-	copy(box[:], a)
-	size := g.dim[dim].size
-	if dist >= size || dist <= -size {
+	size := fixed(g.dim[dim].size)
+	if c.equal(dist, linear{}) || !c.less(dist, size) || !c.less(dist.negative(), size) {
 		return dst
 	}
-	box[dim] = box[dim].Intersect(lattice.Range{Lo: -dist, Hi: size - dist})
-	for _, p := range g.Decompose(room[:0], box[:g.dims]) {
-		dst = g.shift(dst, &p, dim, dist)
+	box := *a
+	box[dim] = c.intersect(box[dim], span{dist.negative(), size.minus(dist)})
+	for _, p := range g.decompose(c, room[:0], &box) {
+		dst = g.shift(c, dst, &p, dim, dist)
 	}
 	return dst
 }
@@ -52,30 +71,36 @@ func (g *Grid) Move(dst []Shift, a lattice.Box, dim int, dist int64) []Shift {
 // shift is Algorithm 2: it lowers the move of one part. The cells of each tile are
 // split in two by where they land: those of a mask stay together, the others reach
 // one tile further.
-func (g *Grid) shift(dst []Shift, p *Part, k int, d int64) []Shift {
+func (g *Grid) shift(c *course, dst []linearShift, p *Part, k int, d linear) []linearShift {
 	d0 := &g.dim[k]
-	t, abs := d0.tile, max(d, -d)
-	inter, intra := abs/t, abs%t // distances in tiles and in cells
-	rest := t - intra
-	emit := func(mask lattice.Range, inter, intra int64) {
-		if bitlines, ok := g.bitlines(p, k, mask); ok {
-			dst = append(dst, Shift{
-				Bitlines: bitlines, Tiles: g.tiles(p),
-				TileDist: int(inter * d0.tileStride), BitlineDist: int(intra * d0.bitStride),
+	t := fixed(d0.tile)
+	down := c.less(d, linear{})
+	abs := d
+	if down {
+		abs = d.negative()
+	}
+	inter := c.div(abs, d0.tile) // distances in tiles and in cells
+	intra := abs.mod(d0.tile, inter)
+	rest := t.minus(intra)
+	emit := func(mask span, inter, intra linear) {
+		if bitlines, ok := g.bitlines(c, p, k, mask); ok {
+			dst = append(dst, linearShift{
+				bitlines: bitlines, tiles: g.tiles(c, p), intra: c.equal(inter, linear{}),
+				tileDist: inter.times(d0.tileStride), bitlineDist: intra.times(d0.bitStride),
 			})
 		}
 	}
-	switch {
-	case d > 0:
-		emit(lattice.Range{Lo: 0, Hi: rest}, inter, intra)
-		if intra > 0 {
-			emit(lattice.Range{Lo: rest, Hi: t}, inter+1, -rest)
+	switch split := !c.equal(intra, linear{}); {
+	case !down:
+		emit(span{linear{}, rest}, inter, intra)
+		if split {
+			emit(span{rest, t}, inter.add(1), rest.negative())
 		}
-	case d < 0:
-		if intra > 0 {
-			emit(lattice.Range{Lo: 0, Hi: intra}, -(inter + 1), rest)
+	default:
+		if split {
+			emit(span{linear{}, intra}, inter.add(1).negative(), rest)
 		}
-		emit(lattice.Range{Lo: intra, Hi: t}, -inter, -intra)
+		emit(span{intra, t}, inter.negative(), intra.negative())
 	}
 	return dst
 }
@@ -90,49 +115,51 @@ func (g *Grid) shift(dst []Shift, p *Part, k int, d int64) []Shift {
 // and executing the commands for boundary tiles takes half of the time of a stencil
 // in three dimensions (section 8).
 func (g *Grid) MoveAround(dst []Shift, a lattice.Box, dim int, dist int64) []Shift {
+	r := g.region(a)
+	return shifts(dst, g.moveAround(newCourse(), nil, &r, dim, fixed(dist)))
+}
+
+func (g *Grid) moveAround(c *course, dst []linearShift, a *region, dim int, dist linear) []linearShift {
 	d := &g.dim[dim]
-	if dist == 0 || dist >= d.size || dist <= -d.size {
+	size := fixed(d.size)
+	if c.equal(dist, linear{}) || !c.less(dist, size) || !c.less(dist.negative(), size) {
 		return dst
 	}
-	var box [MaxDims]lattice.Range
-	copy(box[:], a)
-	box[dim] = box[dim].Intersect(lattice.Range{Lo: max(0, -dist), Hi: d.size - max(0, dist)})
+	box := *a
+	box[dim] = c.intersect(box[dim], span{dist.negative(), size.minus(dist)})
 	var p Part
 	for i := range MaxDims {
-		t := g.dim[i].tile
-		r := lattice.Range{Lo: 0, Hi: 1}
-		if i < g.dims {
-			r = box[i].Intersect(lattice.Range{Lo: 0, Hi: g.dim[i].size})
-		}
-		if r.Lo >= r.Hi {
+		r := c.intersect(box[i], span{linear{}, fixed(g.dim[i].size)})
+		if box[i] = r; !c.less(r.lo, r.hi) {
 			return dst
 		}
-		p.dim[i] = partDim{r.Lo / t, (r.Hi-1)/t + 1, 0, t}
+		p.dim[i] = c.touched(&g.dim[i], r)
 	}
 	// In the dimension of the move, each of the two masks has the tiles in which it
 	// has a cell of the tensor: these have a tile to go to.
-	t, lo, hi := d.tile, box[dim].Lo, box[dim].Hi
-	intra := (dist%t + t) % t
-	inter := (dist - intra) / t // rounded down
+	t := fixed(d.tile)
+	inter := c.div(dist, d.tile)
+	intra := dist.mod(d.tile, inter)
 	for _, half := range [2]struct {
-		mask  lattice.Range
-		tiles int64
-		cells int64
-	}{{lattice.Range{Lo: 0, Hi: t - intra}, inter, intra}, {lattice.Range{Lo: t - intra, Hi: t}, inter + 1, intra - t}} {
-		if half.mask.Lo == half.mask.Hi {
+		mask         span
+		tiles, cells linear
+	}{{span{linear{}, t.minus(intra)}, inter, intra}, {span{t.minus(intra), t}, inter.add(1), intra.minus(t)}} {
+		if !c.less(half.mask.lo, half.mask.hi) {
 			continue
 		}
-		first := (lo - half.mask.Hi + t) / t // the least tile that has a cell from lo on in the mask
-		last := (hi - half.mask.Lo + t - 1) / t
-		if first >= last {
+		tiles := span{
+			c.div(box[dim].lo.minus(half.mask.hi).plus(t), d.tile), // the least tile that has a cell from lo on in the mask
+			c.up(box[dim].hi.minus(half.mask.lo), d.tile),
+		}
+		if !c.less(tiles.lo, tiles.hi) {
 			continue
 		}
 		q := p
-		q.dim[dim] = partDim{first, last, 0, t}
-		bitlines, _ := g.bitlines(&q, dim, half.mask)
-		dst = append(dst, Shift{
-			Bitlines: bitlines, Tiles: g.tiles(&q),
-			TileDist: int(half.tiles * d.tileStride), BitlineDist: int(half.cells * d.bitStride),
+		q.dim[dim] = d.whole(tiles)
+		bitlines, _ := g.bitlines(c, &q, dim, half.mask)
+		dst = append(dst, linearShift{
+			bitlines: bitlines, tiles: g.tiles(c, &q), intra: c.equal(half.tiles, linear{}),
+			tileDist: half.tiles.times(d.tileStride), bitlineDist: half.cells.times(d.bitStride),
 		})
 	}
 	return dst

@@ -88,3 +88,59 @@ func BenchmarkLower(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkPatch makes the commands of all rounds of loops of the host at the sizes of the
+// paper by patching those of the round before, where BenchmarkLower makes them anew.
+func BenchmarkPatch(b *testing.B) {
+	ctx := context.Background()
+	machine := tile.Default()
+	for _, name := range []string{"gauss_elim", "mm_inner", "mm_outer", "kmeans_outer", "gather_mlp_outer"} {
+		k, err := kernels.Get(name)
+		require.NoError(b, err)
+		p, err := cfront.Compile(ctx, k.File, k.Source, cfront.Options{Defines: k.Paper})
+		require.NoError(b, err)
+		prepared, err := system.Prepare(ctx, p, k.Paper, machine, nil)
+		require.NoError(b, err)
+		rounds := map[*lowering.Plan][]map[string]int64{}
+		var longest *lowering.Plan
+		require.NoError(b, p.Each(ctx, k.Paper, func(g *tdfg.Graph, values map[string]int64) error {
+			if plan := prepared.Plans[g]; plan != nil {
+				rounds[plan] = append(rounds[plan], maps.Clone(values))
+				if longest == nil || len(rounds[plan]) > len(rounds[longest]) {
+					longest = plan
+				}
+			}
+			return nil
+		}))
+		list := rounds[longest]
+		step := map[string]int64{}
+		for sym, v := range list[1] {
+			if d := v - list[0][sym]; d != 0 {
+				step[sym] = d
+			}
+		}
+		b.Run(name, func(b *testing.B) {
+			var done lowering.Patched
+			for b.Loop() {
+				b.StopTimer()
+				t, err := longest.Template(prepared.Grid, list[0], step, machine.ArraysPerBank())
+				require.NoError(b, err)
+				b.StartTimer()
+				done = lowering.Patched{}
+				for _, values := range list[1:] {
+					d, ok, err := t.Patch(values)
+					if !ok || err != nil {
+						b.Fatal(ok, err)
+					}
+					done.Numbers, done.Banks = done.Numbers+d.Numbers, done.Banks+d.Banks
+					done.Steps, done.Commands = done.Steps+d.Steps, done.Commands+d.Commands
+				}
+			}
+			n := float64(len(list) - 1)
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/round")
+			b.ReportMetric(float64(done.Numbers)/n, "numbers/round")
+			b.ReportMetric(float64(done.Banks)/n, "banks/round")
+			b.ReportMetric(float64(done.Commands)/n, "commands/round")
+		})
+	}
+}

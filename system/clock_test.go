@@ -271,10 +271,9 @@ func TestHostCounts(t *testing.T) {
 	c.busy[2], c.arrive = 10, 12
 	// Two steps at 200, four commands at 150; tiles 0 to 5 are in two banks and tile 9 in
 	// one, at 4 each.
-	r := &runner{lowered: map[*lowering.Plan]bool{}, opt: Options{Machine: c.analytic.m}}
-	c.work(&Work{Kind: Lowered, Plan: c.plan, JIT: r.jit(c.plan, []lowering.Command{
+	c.work(&Work{Kind: Lowered, Plan: c.plan, JIT: lowered(c.plan, []lowering.Command{
 		{Kind: lowering.Compute, Tiles: pattern(t, "0:1:6")}, {Kind: lowering.Sync}, {Kind: lowering.Near}, {Kind: lowering.Fill, Tiles: pattern(t, "9")},
-	})})
+	}, c.analytic.m.ArraysPerBank())})
 	const jit = 2*200 + 4*150 + 3*4
 	require.Equal(t, Report{Cycles: Cycles{JIT: jit}}, *c.report)
 	require.Equal(t, []int64{12 + jit, 12 + jit, 12 + jit, 12 + jit}, c.busy)

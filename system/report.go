@@ -27,6 +27,7 @@ type Report struct {
 
 	Commands   int64 `json:"commands" desc:"commands executed"`
 	Memoized   int64 `json:"memoized" stat:"regions::memoized" desc:"regions whose commands were there already"`
+	Patched    int64 `json:"patched" stat:"regions::patched" desc:"regions whose commands are those of the last time, patched"`
 	Syncs      int64 `json:"syncs" desc:"barriers"`
 	NearSteps  int64 `json:"near_steps" desc:"steps executed near the memory"`
 	Operations int64 `json:"operations" desc:"operations of elements in memory"`

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/emirpasic/gods/sets/linkedhashset"
@@ -159,7 +158,7 @@ type runner struct {
 
 	table    *lowering.LOT // where arrays lie that are on bitlines; nil if none can
 	commands *lru[[]lowering.Command]
-	lowered  map[*lowering.Plan]bool
+	repeats  map[*lowering.Plan]*repeat
 	data     backend
 	consumer []consumer // of work: counters, the clock
 	clock    Clock
@@ -184,7 +183,7 @@ func newRunner(p *tdfg.Program, sizes map[string]int64, m *memory.Memory, opt Op
 	r := &runner{
 		opt: opt, p: p, sizes: sizes, m: m, plans: map[*tdfg.Graph]*lowering.Plan{}, nearPlans: map[*tdfg.Graph]*lowering.NearPlan{},
 		alone: map[*lowering.Plan]bool{}, near: map[*tdfg.Graph]*Reason{}, same: map[*tdfg.Graph][]tdfg.NodeID{},
-		commands: newLRU[[]lowering.Command](keptCommands), reasons: linkedhashset.New(), slots: map[int]saved{}, lowered: map[*lowering.Plan]bool{}, report: &Report{},
+		commands: newLRU[[]lowering.Command](keptCommands), reasons: linkedhashset.New(), slots: map[int]saved{}, repeats: map[*lowering.Plan]*repeat{}, report: &Report{},
 	}
 	return r
 }
@@ -439,51 +438,6 @@ func (r *runner) nearMemory(ctx context.Context, g *tdfg.Graph, values map[strin
 	ops, err := r.runNear(ctx, g, values)
 	r.report.NearOps += ops
 	return err
-}
-
-// lower returns the commands of a region, made before if it was executed with the
-// same values of the symbols that they depend on (section 4.2, memoization).
-func (r *runner) lower(ctx context.Context, p *lowering.Plan, values map[string]int64) ([]lowering.Command, error) {
-	var key strings.Builder
-	fmt.Fprintf(&key, "%p", p)
-	for _, sym := range p.Symbols() {
-		fmt.Fprintf(&key, " %d", values[sym])
-	}
-	if cmds, ok := r.commands.get(key.String()); ok {
-		r.report.Memoized++
-		return cmds, nil
-	}
-	start := time.Now()
-	cmds, err := p.Lower(nil, r.grid(), values)
-	if err != nil {
-		return nil, err
-	}
-	r.report.LowerSeconds += time.Since(start).Seconds()
-	if checkAlways {
-		if err := p.CheckCommands(r.grid(), cmds); err != nil {
-			return nil, internal(err)
-		}
-	}
-	if r.edit != nil {
-		cmds = r.edit(cmds)
-	}
-	r.commands.put(key.String(), cmds)
-	return cmds, r.emit(ctx, &Work{Kind: Lowered, Plan: p, Commands: cmds, JIT: r.jit(p, cmds)})
-}
-
-// jit counts what the lowering of a plan took: steps, commands, and banks that these are
-// matched with (section 4.2, step 3).
-func (r *runner) jit(p *lowering.Plan, cmds []lowering.Command) tile.JITWork {
-	w := tile.JITWork{Steps: len(p.Steps), Commands: len(cmds), FirstOfRegion: !r.lowered[p], FirstOfProgram: len(r.lowered) == 0}
-	r.lowered[p] = true
-	var banks []int
-	for i := range cmds {
-		if k := cmds[i].Kind; k != lowering.Sync && k != lowering.Near {
-			banks = lowering.Banks(banks[:0], cmds[i].Tiles, r.opt.Machine.ArraysPerBank())
-			w.Banks += len(banks)
-		}
-	}
-	return w
 }
 
 // worth is Eq. 2 of the paper: whether cores at their peak would take longer than

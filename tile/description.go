@@ -337,7 +337,8 @@ type Tensor struct {
 }
 
 // JIT is the time that a core takes to lower regions to commands. By the reading
-// host-fitted each lowering takes the cycles of its steps, commands and banks; by
+// host-fitted each lowering takes the cycles of its steps, commands and banks, or
+// those of patching the commands of the last time; by
 // command-once those of its commands, the first time that a region is lowered; by
 // paper-mean a program takes the paper's mean time, once.
 type JIT struct {
@@ -345,6 +346,9 @@ type JIT struct {
 	NodeCycles    int     `yaml:"node_cycles" range:"0..1048576"`    // for a step of a plan
 	CommandCycles int     `yaml:"command_cycles" range:"0..1048576"` // for a command
 	BankCycles    int     `yaml:"bank_cycles" range:"0..1048576"`    // for each bank that a command is matched with
+	Patching      bool    `yaml:"patching"`                          // commands of the last time are patched where a loop of the host goes on
+	CheckCycles   int     `yaml:"check_cycles" range:"0..1048576"`   // of a region that is patched
+	PatchCycles   int     `yaml:"patch_cycles" range:"0..1048576"`   // for a number of a command
 	OnceCycles    int     `yaml:"once_cycles" range:"0..1048576"`    // for a command, by the reading command-once
 	MeanUs        float64 `yaml:"mean_us" range:"0..1000000"`        // of a program
 }

@@ -74,10 +74,12 @@ func (m *Machine) StreamCycles(ops int64) int64 {
 
 // JITWork is the lowering of a region.
 type JITWork struct {
-	Steps, Commands int
-	Banks           int  // that the commands are matched with, summed up
+	Steps, Commands int  // of its plan, and what these gave, in so far as they were lowered anew
+	Banks           int  // that commands are matched with, summed up
 	FirstOfRegion   bool // the region was not lowered before
 	FirstOfProgram  bool // nothing was
+	Patching        bool // the commands of the last time were patched
+	Numbers         int  // of commands that were patched
 }
 
 // JITCycles returns the cycles that a core takes for the lowering of a region, by
@@ -96,7 +98,11 @@ func (m *Machine) JITCycles(w JITWork) int64 {
 		}
 		return 0
 	}
-	return int64(w.Steps)*int64(j.NodeCycles) + int64(w.Commands)*int64(j.CommandCycles) + int64(w.Banks)*int64(j.BankCycles)
+	n := int64(w.Steps)*int64(j.NodeCycles) + int64(w.Commands)*int64(j.CommandCycles) + int64(w.Banks)*int64(j.BankCycles)
+	if w.Patching {
+		n += int64(j.CheckCycles) + int64(w.Numbers)*int64(j.PatchCycles)
+	}
+	return n
 }
 
 // Controller returns the tile of a memory controller.

@@ -389,7 +389,7 @@ func (r *runResult) text(f runFlags) string {
 	r.timeText(&s, f)
 	s.gap()
 	if r.Cycles != nil {
-		s.add("commands", "%d; %s lowered before and taken again", r.Commands, count(int(r.Memoized), "region"))
+		s.add("commands", "%d; %s lowered before and taken again, %d patched", r.Commands, count(int(r.Memoized), "region"), r.Patched)
 	}
 	if f.timing {
 		s.add("operations", "%d of elements in memory", r.Operations)
