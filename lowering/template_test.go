@@ -21,7 +21,7 @@ import (
 func TestTemplate(t *testing.T) {
 	ctx := context.Background()
 	store := arith.NewStore("")
-	held, made, patched, apart := 0, 0, 0, 0
+	held, made, patched, apart, moved := 0, 0, 0, 0, 0
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 43))
 		g := tdfgtest.Graph(r, tdfgtest.Options{Type: scalar.Int8, Nodes: 14, Reuse: true, Open: true, Align: 8})
@@ -71,6 +71,18 @@ func TestTemplate(t *testing.T) {
 			require.True(t, ok)
 			if done.Steps == 0 {
 				held++
+				other := 0 // banks of the commands that go to others now
+				for i := range old {
+					now := Banks(nil, template.Commands[i].Tiles, perBank)
+					if !slices.Equal(Banks(nil, old[i].Tiles, perBank), now) {
+						other += len(now)
+					}
+				}
+				// Domains that moved apart may leave commands that mean nothing.
+				if !slices.ContainsFunc(slices.Concat(old, template.Commands), empty) {
+					require.GreaterOrEqual(t, done.Banks, other, "seed %d", seed)
+					moved += other
+				}
 			}
 			if done.Numbers > 0 {
 				patched++
@@ -85,9 +97,13 @@ func TestTemplate(t *testing.T) {
 			apart++
 		}
 	}
-	for _, n := range []int{held, made, patched, apart} {
+	for _, n := range []int{held, made, patched, apart, moved} {
 		require.Greater(t, n, 200)
 	}
+}
+
+func empty(c Command) bool {
+	return slices.ContainsFunc(c.Tiles.level[:c.Tiles.levels], func(l level) bool { return l.count < 1 })
 }
 
 // TestTemplateBanks finds the banks of random patterns that move, step by step, by their

@@ -426,7 +426,7 @@ func TestStats(t *testing.T) {
 		Cycles:       Cycles{Total: 4, DRAM: 5, JIT: 6, Move: 7, Inter: 8, Compute: 9, Sync: 10},
 		Instructions: cost.Kinds{Computes: 19, Moves: 20, Writes: 21, LatchReads: 22, Latches: 23, LatchOnly: 24},
 		IntraBytes:   25, InterBytes: 26, ByteHops: 27, DRAMBytes: 28, NearBytes: 29, Host: Host{LowerSeconds: 30.25, WallSeconds: 31.5},
-		LoadBytes: 33, WithinRows: 34, SentRows: 35, ReceivedRows: 36, Compared: 37,
+		LoadBytes: 33, WithinRows: 34, SentRows: 35, ReceivedRows: 36, Compared: 37, Patched: 38,
 	}
 	read := func() map[string]float64 {
 		var b bytes.Buffer
@@ -453,7 +453,7 @@ func TestStats(t *testing.T) {
 		"system.finalOps": 18, "system.instructions::computes": 19, "system.instructions::moves": 20, "system.instructions::writes": 21, "system.instructions::latchReads": 22,
 		"system.instructions::latches": 23, "system.instructions::latchOnly": 24, "system.bytes.intraTile": 25, "system.bytes.interTile": 26, "system.noc.byteHops": 27,
 		"system.dram.bytes": 28, "system.nearBytes": 29, "host.lowerSeconds": 30.25, "host.seconds": 31.5,
-		"system.dram.bytes::load": 33, "system.rows::within": 34, "system.rows::sent": 35, "system.rows::received": 36,
+		"system.dram.bytes::load": 33, "system.rows::within": 34, "system.rows::sent": 35, "system.rows::received": 36, "system.regions::patched": 38,
 	}
 	require.Equal(t, want, read())
 
