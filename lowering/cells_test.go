@@ -37,7 +37,7 @@ func TestLoadStore(t *testing.T) {
 		for d := 1; d < n; d++ {
 			size[d] = rapid.Int64Range(1, bound[d]).Draw(t, "size")
 		}
-		region, err := lot.Add(128, bytes, size, along(size), 5)
+		region, err := lot.Add(lowering.Lie{Base: 128, Bytes: bytes, Size: size, Axes: along(size)}, 5)
 		require.NoError(t, err)
 		cells, err := tile.NewCells(m, lot.Grid().Tiles())
 		require.NoError(t, err)
@@ -130,9 +130,9 @@ func TestMoveOnCells(t *testing.T) {
 		for _, shape := range shapes {
 			lot, err := lowering.NewLOT(m, size, shape)
 			require.NoError(t, err)
-			_, err = lot.Add(0, 2, size, along(size), 0)
+			_, err = lot.Add(lowering.Lie{Base: 0, Bytes: 2, Size: size, Axes: along(size)}, 0)
 			require.NoError(t, err)
-			_, err = lot.Add(1<<20, 2, size, along(size), 40)
+			_, err = lot.Add(lowering.Lie{Base: 1 << 20, Bytes: 2, Size: size, Axes: along(size)}, 40)
 			require.NoError(t, err)
 			cells, err := tile.NewCells(m, lot.Grid().Tiles())
 			require.NoError(t, err)
@@ -166,7 +166,7 @@ func newVecAdd(t testing.TB, m *tile.Machine, n int64) *vecAdd {
 	require.NoError(t, err)
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range v.data {
-		_, err := v.lot.Add(uint64(i)<<30, 4, []int64{n}, along([]int64{n}), 32*i)
+		_, err := v.lot.Add(lowering.Lie{Base: uint64(i) << 30, Bytes: 4, Size: []int64{n}, Axes: along([]int64{n})}, 32*i)
 		require.NoError(t, err)
 		v.data[i] = make([]byte, 4*n)
 		for j := range n {

@@ -4,6 +4,7 @@ package lowering
 // The array begins at the origin of the lattice space.
 type Elements struct {
 	g      *Grid
+	first  int64
 	size   [MaxDims]int64
 	step   [MaxDims]int64
 	offset []int64          // of each bitline, from the element of the first one of its tile
@@ -11,11 +12,12 @@ type Elements struct {
 	whole  []uint64         // the mask of all bitlines
 }
 
-// NewElements returns the elements of an array of a size, where step is the number of
-// elements in memory from a cell to the next one in each dimension. Dimensions beyond
+// NewElements returns the elements of an array of a size, where first is the element at the
+// origin, and step the number of elements in memory from a cell to the next one in each
+// dimension. Dimensions beyond
 // size have the one coordinate 0. It takes time and memory for one tile.
-func NewElements(g *Grid, size, step []int64) *Elements {
-	e := &Elements{g: g, size: [MaxDims]int64{1, 1, 1}}
+func NewElements(g *Grid, first int64, size, step []int64) *Elements {
+	e := &Elements{g: g, first: first, size: [MaxDims]int64{1, 1, 1}}
 	copy(e.size[:], size)
 	copy(e.step[:], step)
 	n := g.Bitlines()
@@ -38,7 +40,7 @@ func NewElements(g *Grid, size, step []int64) *Elements {
 // is not in the array. any is false if there are none, and nothing is set then.
 func (e *Elements) Tile(t int, at []int64, mask []uint64) (any bool) {
 	var left [MaxDims]int64 // elements from the first bitline of the tile to the end of the array
-	base, whole, n := int64(0), true, int64(t)
+	base, whole, n := e.first, true, int64(t)
 	for d := range MaxDims {
 		x := n % e.g.dim[d].tiles * e.g.dim[d].tile
 		n /= e.g.dim[d].tiles

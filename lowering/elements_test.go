@@ -36,7 +36,7 @@ func TestElements(t *testing.T) {
 		if last := len(size) - 1; last > 0 && size[last] == 1 { // it may be left out
 			size, step = size[:last], step[:last]
 		}
-		e := lowering.NewElements(g, size, step)
+		e := lowering.NewElements(g, 0, size, step)
 		at, mask := make([]int64, g.Bitlines()), make([]uint64, (g.Bitlines()+63)/64)
 		for tl := range g.Tiles() {
 			any := e.Tile(tl, at, mask)

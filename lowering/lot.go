@@ -58,13 +58,93 @@ type Entry struct {
 	WL        int            // first wordline: bit i of an element is in row WL+i
 	Trans     TransState
 
-	// Order has the dimensions in the order of memory, the contiguous one first. Table 1
-	// has no field for it: there it is 0, 1, 2.
-	Order [MaxDims]uint8
+	// First is the element at coordinates 0, and Step how many elements further in memory the
+	// next one is in each dimension, both from Base. Table 1 has no fields for them: there
+	// the first is 0, and an array is contiguous, dimension 0 first.
+	First int64
+	Step  [MaxDims]int64
+	View  bool // of an array, of whose elements others may have some too
 }
 
-// naturalOrder is that of Table 1.
-var naturalOrder = [MaxDims]uint8{0, 1, 2}
+// contiguous returns the steps of Table 1.
+func (r *Entry) contiguous() (step [MaxDims]int64) {
+	n := int64(1)
+	for d := range step {
+		step[d] = n
+		n *= r.S[d]
+	}
+	return step
+}
+
+// plain reports whether an entry has what Table 1 has.
+func (r *Entry) plain() bool { return !r.View && r.Step == r.contiguous() }
+
+// whole reports whether an entry has all elements between its addresses.
+func (r *Entry) whole() bool {
+	n := int64(1)
+	for _, s := range r.S {
+		n *= s
+	}
+	return n*int64(r.Size) == int64(r.End-r.Base)
+}
+
+// element returns the element of a point, from Base.
+func (r *Entry) element(point []int64) int64 {
+	at := r.First
+	for d, x := range point {
+		at += x * r.Step[d]
+	}
+	return at
+}
+
+// point finds the first point of an element, from Base. It goes through the coordinates
+// that the elements left can have, which is one in each dimension but for views that have
+// elements several times.
+func (r *Entry) point(elem int64, point *[MaxDims]int64) bool {
+	order := [MaxDims]int{2, 1, 0} // the greatest step first
+	for i := range order {
+		for j := i; j > 0 && magnitude(r.Step[order[j]]) > magnitude(r.Step[order[j-1]]); j-- {
+			order[j], order[j-1] = order[j-1], order[j]
+		}
+	}
+	return r.find(order[:], elem-r.First, point)
+}
+
+func (r *Entry) find(order []int, left int64, point *[MaxDims]int64) bool {
+	if len(order) == 0 {
+		return left == 0
+	}
+	var low, high int64 // of the dimensions behind
+	for _, d := range order[1:] {
+		far := r.Step[d] * (r.S[d] - 1)
+		low, high = low+min(0, far), high+max(0, far)
+	}
+	d := order[0]
+	from, to := int64(0), r.S[d]-1
+	if s := r.Step[d]; s > 0 {
+		from, to = max(from, -floorDiv(high-left, s)), min(to, floorDiv(left-low, s))
+	} else if s < 0 {
+		from, to = max(from, -floorDiv(left-low, -s)), min(to, floorDiv(high-left, -s))
+	}
+	for x := from; x <= to; x++ {
+		point[d] = x
+		if r.find(order[1:], left-x*r.Step[d], point) {
+			return true
+		}
+	}
+	return false
+}
+
+// floorDiv returns a/b towards minus infinity, for b > 0.
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+func magnitude(x int64) int64 { return max(x, -x) }
 
 // LOTField is a field of Table 1.
 type LOTField struct {
@@ -136,10 +216,11 @@ func DecodeEntry(words [5]uint64) Entry {
 			v = append(v, next(f.Bits))
 		}
 	}
-	r := Entry{Order: naturalOrder, Base: v[0], End: v[1], Size: int(v[2]), Dim: int(v[3]), WL: int(v[10]), Trans: TransState(v[11])}
+	r := Entry{Base: v[0], End: v[1], Size: int(v[2]), Dim: int(v[3]), WL: int(v[10]), Trans: TransState(v[11])}
 	for i := range MaxDims {
 		r.S[i], r.T[i] = int64(v[4+i]), int64(v[7+i])
 	}
+	r.Step = r.contiguous()
 	return r
 }
 
@@ -168,56 +249,68 @@ func (l *LOT) Grid() *Grid { return l.grid }
 // Entries returns the entries.
 func (l *LOT) Entries() []Entry { return l.entries }
 
-// Add enters an array of contiguous physical addresses from base on, of the sizes
-// given, whose dimension j lies along dimension axes[j] of the lattice, and whose
-// elements lie from wordline wl on. It returns the index of the entry. An error wraps
-// ErrRegions or ErrWordlines where the machine cannot hold it.
-func (l *LOT) Add(base uint64, elemBytes int, size []int64, axes []int, wl int) (int, error) {
+// Lie says where an array lies in memory and in the lattice.
+type Lie struct {
+	Base  uint64 // address of the first element in memory
+	Bytes int    // of an element
+	Size  []int64
+	Axes  []int // dimensions of the lattice, in the order of Size
+
+	// First is the element at coordinates 0, counted from Base, and Step the elements from a
+	// coordinate to the next one. Without Step the array is contiguous from Base on.
+	First int64
+	Step  []int64
+	View  bool // see [Entry]
+}
+
+// Add enters an array whose elements lie from wordline wl on. It returns the index of the
+// entry. An error wraps ErrRegions or ErrWordlines where the machine cannot hold it.
+func (l *LOT) Add(a Lie, wl int) (int, error) {
 	m := l.machine
 	if len(l.entries) >= m.LOT.Regions {
 		return 0, fmt.Errorf("lowering: %w: more than %d regions", ErrRegions, m.LOT.Regions)
 	}
-	if _, err := ConstraintsOf(m, elemBytes); err != nil {
+	if _, err := ConstraintsOf(m, a.Bytes); err != nil {
 		return 0, err
 	}
-	if len(size) != len(axes) || len(size) > len(l.bound) {
-		return 0, fmt.Errorf("lowering: array of %d dimensions along %v, expected at most %d", len(size), axes, len(l.bound))
+	if len(a.Size) != len(a.Axes) || len(a.Size) > len(l.bound) || a.Step != nil && len(a.Step) != len(a.Size) {
+		return 0, fmt.Errorf("lowering: array of %d dimensions along %v, expected at most %d", len(a.Size), a.Axes, len(l.bound))
 	}
-	if base%uint64(m.L3.LineBytes) != 0 {
-		return 0, fmt.Errorf("lowering: array at address %#x, expected a multiple of %d, a cache line", base, m.L3.LineBytes)
+	if a.Base%uint64(m.L3.LineBytes) != 0 {
+		return 0, fmt.Errorf("lowering: array at address %#x, expected a multiple of %d, a cache line", a.Base, m.L3.LineBytes)
 	}
-	e := Entry{Base: base, Size: elemBytes, Dim: len(l.bound), WL: wl, Order: naturalOrder}
+	e := Entry{Size: a.Bytes, Dim: len(l.bound), WL: wl, View: a.View}
 	for d := range MaxDims {
 		e.S[d], e.T[d] = 1, 1
 		if d < len(l.bound) {
 			e.T[d] = l.tile[d]
 		}
 	}
-	bytes := uint64(elemBytes)
-	for j, d := range axes {
-		if d < 0 || d >= len(l.bound) || slices.Contains(axes[:j], d) {
-			return 0, fmt.Errorf("lowering: array along dimensions %v, expected each once, below %d", axes, len(l.bound))
+	low, high, next := a.First, a.First, int64(1)
+	for j, d := range a.Axes {
+		if d < 0 || d >= len(l.bound) || slices.Contains(a.Axes[:j], d) {
+			return 0, fmt.Errorf("lowering: array along dimensions %v, expected each once, below %d", a.Axes, len(l.bound))
 		}
-		if size[j] < 1 || size[j] > l.bound[d] {
-			return 0, fmt.Errorf("lowering: array of size %d in dimension %d, expected 1 to %d, the bounding box", size[j], d, l.bound[d])
+		if a.Size[j] < 1 || a.Size[j] > l.bound[d] {
+			return 0, fmt.Errorf("lowering: array of size %d in dimension %d, expected 1 to %d, the bounding box", a.Size[j], d, l.bound[d])
 		}
-		e.S[d] = size[j]
-		bytes *= uint64(size[j])
+		e.S[d] = a.Size[j]
+		if e.Step[d] = next; a.Step != nil {
+			e.Step[d] = a.Step[j]
+		}
+		next *= a.Size[j]
+		far := e.Step[d] * (a.Size[j] - 1)
+		low, high = low+min(0, far), high+max(0, far)
 	}
-	if !slices.IsSorted(axes) {
-		e.Order = [MaxDims]uint8{}
-		for j, d := range axes {
-			e.Order[j] = uint8(d)
-		}
-		rest := len(axes)
-		for d := range MaxDims {
-			if !slices.Contains(axes, d) {
-				e.Order[rest] = uint8(d)
-				rest++
-			}
+	for d, natural := range e.contiguous() {
+		if !slices.Contains(a.Axes, d) { // one coordinate
+			e.Step[d] = natural
 		}
 	}
-	e.End = base + bytes
+	if low < 0 {
+		return 0, fmt.Errorf("lowering: array with element %d at %v, expected at least 0", low, a.Axes)
+	}
+	e.Base, e.End, e.First = a.Base+uint64(low)*uint64(a.Bytes), a.Base+uint64(high+1)*uint64(a.Bytes), a.First-low
 	if wl < 0 || wl+e.Bits() > m.UsableRows() {
 		return 0, fmt.Errorf("lowering: %w: %d bits from wordline %d on, expected them below %d", ErrWordlines, e.Bits(), wl, m.UsableRows())
 	}
@@ -239,8 +332,9 @@ func (l *LOT) Remove(entry int) error {
 	return nil
 }
 
-// Check reports entries that share addresses or wordlines, that do not fit the table, or
-// whose first or last bits are not where their places say; nil if there are none.
+// Check reports entries that share wordlines, or addresses if none is a view, that
+// do not fit the table, or whose first or last bits are not where their places say; nil if
+// there are none. Views of one array may share elements: who enters them keeps them alike.
 func (l *LOT) Check() error {
 	for j := range l.entries {
 		e := &l.entries[j]
@@ -248,12 +342,12 @@ func (l *LOT) Check() error {
 		if err != nil {
 			return err
 		}
-		if back := DecodeEntry(words); e.Order == naturalOrder && back != *e {
+		if back := DecodeEntry(words); e.plain() && back != *e {
 			return fmt.Errorf("lowering: region %d is %+v in the table, expected %+v", j, back, *e)
 		}
 		for i := range l.entries[:j] {
 			o := &l.entries[i]
-			if e.Base < o.End && o.Base < e.End {
+			if !e.View && !o.View && e.Base < o.End && o.Base < e.End {
 				return fmt.Errorf("lowering: addresses [%#x,%#x) overlap those of region %d, [%#x,%#x)", e.Base, e.End, i, o.Base, o.End)
 			}
 			if e.WL < o.WL+o.Bits() && o.WL < e.WL+e.Bits() {
@@ -264,7 +358,7 @@ func (l *LOT) Check() error {
 	for i := range l.entries {
 		e := &l.entries[i]
 		for _, addr := range []uint64{e.Base, e.End - 1} {
-			p, _ := l.Locate(addr, 7)
+			p, _ := l.locate(i, addr, 7)
 			if back, bit, ok := l.Address(p); !ok || back != addr || bit != 7 {
 				return fmt.Errorf("lowering: region %d: bit 7 of address %#x is at %+v, which is bit %d of %#x", i, addr, p, bit, back)
 			}
@@ -286,18 +380,19 @@ func (l *LOT) SetTrans(region int, s TransState) error {
 
 // Blocked reports whether a request of a core to an address must wait.
 func (l *LOT) Blocked(addr uint64) bool {
-	i := l.Find(addr)
-	return i >= 0 && l.entries[i].Trans == Changing
+	return slices.ContainsFunc(l.entries, func(r Entry) bool { return r.Trans == Changing && r.has(addr) })
 }
 
-// Find returns the region of a physical address, -1 if there is none.
+// has reports whether the byte at an address is of an element of an entry.
+func (r *Entry) has(addr uint64) bool {
+	var point [MaxDims]int64
+	return r.Base <= addr && addr < r.End && (r.whole() || r.point(int64(addr-r.Base)/int64(r.Size), &point))
+}
+
+// Find returns the region of a physical address, the first one of several views, and -1
+// if there is none.
 func (l *LOT) Find(addr uint64) int {
-	for i := range l.entries {
-		if r := &l.entries[i]; r.Base <= addr && addr < r.End {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(l.entries, func(r Entry) bool { return r.has(addr) })
 }
 
 // Place is a cell of an array.
@@ -306,27 +401,20 @@ type Place struct {
 	Bitline, Wordline int
 }
 
-// Cell returns the tile and the bitline of an element of the array of an entry.
+// Cell returns the tile and the bitline of an element of the array of an entry, counted
+// from its lowest address; it must have it.
 func (l *LOT) Cell(entry int, elem int64) (tile, bitline int) {
 	r := &l.entries[entry]
 	var point [MaxDims]int64
-	for _, d := range r.Order {
-		point[d] = elem % r.S[d]
-		elem /= r.S[d]
-	}
+	r.point(elem, &point)
 	return l.grid.Locate(point[:r.Dim])
 }
 
-// Elements returns which element of the array of an entry each bitline holds.
+// Elements returns which element each bitline holds of the array of an entry, counted from
+// its lowest address.
 func (l *LOT) Elements(entry int) *Elements {
 	r := &l.entries[entry]
-	var step [MaxDims]int64
-	next := int64(1)
-	for _, d := range r.Order {
-		step[d] = next
-		next *= r.S[d]
-	}
-	return NewElements(l.grid, r.S[:], step[:])
+	return NewElements(l.grid, r.First, r.S[:], r.Step[:])
 }
 
 // Register returns the rows of the elements of the array of an entry.
@@ -342,6 +430,10 @@ func (l *LOT) Locate(addr uint64, bit int) (p Place, ok bool) {
 	if i < 0 {
 		return p, false
 	}
+	return l.locate(i, addr, bit)
+}
+
+func (l *LOT) locate(i int, addr uint64, bit int) (p Place, ok bool) {
 	r := &l.entries[i]
 	t, b := l.Cell(i, int64(addr-r.Base)/int64(r.Size))
 	perWay := l.machine.L3.ArraysPerWay
@@ -365,13 +457,12 @@ func (l *LOT) Address(p Place) (addr uint64, bit int, ok bool) {
 	if !l.grid.Cell(t, p.Bitline, point[:r.Dim]) {
 		return 0, 0, false
 	}
-	elem := int64(0)
-	for _, d := range slices.Backward(r.Order[:]) {
-		if point[d] >= r.S[d] {
+	for d, x := range point {
+		if x >= r.S[d] {
 			return 0, 0, false
 		}
-		elem = elem*r.S[d] + point[d]
 	}
+	elem := r.element(point[:])
 	w := p.Wordline - r.WL
 	return r.Base + uint64(elem)*uint64(r.Size) + uint64(w/8), w % 8, true
 }

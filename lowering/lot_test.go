@@ -59,7 +59,7 @@ func TestLOT(t *testing.T) {
 		require.NoError(t, err)
 		base, wl := uint64(4096), 0
 		for i, a := range arrays {
-			got, err := lot.Add(base, a.bytes, a.size, along(a.size), wl)
+			got, err := lot.Add(lowering.Lie{Base: base, Bytes: a.bytes, Size: a.size, Axes: along(a.size)}, wl)
 			require.NoError(t, err)
 			require.Equal(t, i, got)
 			r := lot.Entries()[i]
@@ -144,7 +144,7 @@ func TestLOTErrors(t *testing.T) {
 	require.EqualError(t, err, "lowering: no valid tile size: tiles of 32 have 32 elements, expected 64, one for each bitline")
 	lot, err := lowering.NewLOT(m, []int64{128, 4}, lowering.Shape{16, 4})
 	require.NoError(t, err)
-	_, err = lot.Add(4096, 4, []int64{128, 4}, along([]int64{128, 4}), 0)
+	_, err = lot.Add(lowering.Lie{Base: 4096, Bytes: 4, Size: []int64{128, 4}, Axes: along([]int64{128, 4})}, 0)
 	require.NoError(t, err)
 	for _, c := range []struct {
 		base  uint64
@@ -162,13 +162,13 @@ func TestLOTErrors(t *testing.T) {
 		{0, 4, []int64{16, 4}, 31, "lowering: wordlines [31,63) overlap those of region 0, [0,32)"},
 		{1 << 48, 4, []int64{16, 4}, 32, "lowering: base of 281474976710656 does not fit the 48 bits of a layout override table"},
 	} {
-		_, err := lot.Add(c.base, c.bytes, c.size, along(c.size), c.wl)
+		_, err := lot.Add(lowering.Lie{Base: c.base, Bytes: c.bytes, Size: c.size, Axes: along(c.size)}, c.wl)
 		require.EqualError(t, err, c.want)
 	}
 	require.Len(t, lot.Entries(), 1)
 
 	m.LOT.Regions = 1
-	_, err = lot.Add(0, 4, []int64{16, 4}, along([]int64{16, 4}), 32)
+	_, err = lot.Add(lowering.Lie{Base: 0, Bytes: 4, Size: []int64{16, 4}, Axes: along([]int64{16, 4})}, 32)
 	require.ErrorIs(t, err, lowering.ErrRegions)
 	require.EqualError(t, err, "lowering: layout override table is full: more than 1 regions")
 }
@@ -178,7 +178,7 @@ func TestLOTErrors(t *testing.T) {
 func TestLOTTrans(t *testing.T) {
 	lot, err := lowering.NewLOT(small(), []int64{128}, lowering.Shape{64})
 	require.NoError(t, err)
-	_, err = lot.Add(0, 4, []int64{128}, along([]int64{128}), 0)
+	_, err = lot.Add(lowering.Lie{Base: 0, Bytes: 4, Size: []int64{128}, Axes: along([]int64{128})}, 0)
 	require.NoError(t, err)
 	require.Equal(t, lowering.Normal, lot.Entries()[0].Trans)
 	require.EqualError(t, lot.SetTrans(0, lowering.Transposed), "lowering: region 0 from normal to transposed, expected to go through changing")
@@ -198,7 +198,7 @@ func TestLOTTrans(t *testing.T) {
 // TestLOTBits packs entries with large numbers in all fields into one number, field after
 // field from the lowest bit on, and compares its words.
 func TestLOTBits(t *testing.T) {
-	r := lowering.Entry{Order: [3]uint8{0, 1, 2}, Base: 0x8123456789ab, End: 0xfedcba987653, Size: 0xa5, Dim: 3, S: [3]int64{0xdeadbeef, 0x87654321, 0xffffffff},
+	r := lowering.Entry{Base: 0x8123456789ab, End: 0xfedcba987653, Size: 0xa5, Dim: 3, S: [3]int64{0xdeadbeef, 0x87654321, 0xffffffff},
 		T: [3]int64{0x80000001, 0x7fffffff, 0xc0ffee11}, WL: 1021, Trans: lowering.Transposed}
 	all, at := new(big.Int), uint(0)
 	for _, f := range []struct {
@@ -209,6 +209,10 @@ func TestLOTBits(t *testing.T) {
 		at += f.bits
 	}
 	require.EqualValues(t, 310, at)
+	r.Step[0] = 1
+	for d := 1; d < 3; d++ {
+		r.Step[d] = r.Step[d-1] * r.S[d-1]
+	}
 	words, err := r.Encode()
 	require.NoError(t, err)
 	for i, w := range words {
@@ -225,20 +229,20 @@ func TestLOTBits(t *testing.T) {
 func TestLOTInTurn(t *testing.T) {
 	lot, err := lowering.NewLOT(small(), []int64{16, 64}, lowering.Shape{16, 4})
 	require.NoError(t, err)
-	i, err := lot.Add(4096, 4, []int64{64}, []int{1}, 7)
+	i, err := lot.Add(lowering.Lie{Base: 4096, Bytes: 4, Size: []int64{64}, Axes: []int{1}}, 7)
 	require.NoError(t, err)
 	for elem := range int64(64) {
 		tl, b := lot.Cell(i, elem)
 		require.Equal(t, [2]int{int(elem) / 4, int(elem) % 4 * 16}, [2]int{tl, b})
 	}
-	_, err = lot.Add(8192, 4, []int64{64, 16}, []int{1, 0}, 7)
+	_, err = lot.Add(lowering.Lie{Base: 8192, Bytes: 4, Size: []int64{64, 16}, Axes: []int{1, 0}}, 7)
 	require.EqualError(t, err, "lowering: wordlines [7,39) overlap those of region 0, [7,39)")
 	require.NoError(t, lot.SetTrans(i, lowering.Changing))
 	require.EqualError(t, lot.Remove(i), "lowering: region 0 is changing, expected normal of one that leaves the table")
 	require.NoError(t, lot.SetTrans(i, lowering.Normal))
 	require.NoError(t, lot.Remove(i))
 	require.Negative(t, lot.Find(4096))
-	i, err = lot.Add(8192, 4, []int64{64, 16}, []int{1, 0}, 7)
+	i, err = lot.Add(lowering.Lie{Base: 8192, Bytes: 4, Size: []int64{64, 16}, Axes: []int{1, 0}}, 7)
 	require.NoError(t, err)
 	grid := lot.Grid()
 	for elem := range int64(64 * 16) {
@@ -253,6 +257,6 @@ func TestLOTInTurn(t *testing.T) {
 		require.Equal(t, 8192+uint64(4*elem), addr)
 		require.Equal(t, 3, bit)
 	}
-	_, err = lot.Add(0, 4, []int64{16, 16}, []int{0, 0}, 100)
+	_, err = lot.Add(lowering.Lie{Base: 0, Bytes: 4, Size: []int64{16, 16}, Axes: []int{0, 0}}, 100)
 	require.EqualError(t, err, "lowering: array along dimensions [0 0], expected each once, below 2")
 }

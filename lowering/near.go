@@ -195,7 +195,7 @@ func (p *nearPlanner) alone(output int) bool {
 	g := p.g
 	array := g.Outputs[output].Array
 	for i, o := range g.Outputs {
-		if i != output && o.Array == array {
+		if i != output && o.Array >= 0 && g.Memory(o.Array) == g.Memory(array) {
 			return false
 		}
 	}
@@ -220,6 +220,8 @@ func (p *nearPlanner) reads(id tdfg.NodeID, array int, same bool) bool {
 	switch {
 	case n.Kind == tdfg.Tensor && n.Array == array:
 		return same
+	case n.Kind == tdfg.Tensor:
+		return p.g.Apart(n.Array, array)
 	case n.Domain.Everywhere(), n.Kind == tdfg.Stream:
 		return true
 	case n.Kind == tdfg.Move, n.Kind == tdfg.Broadcast:
@@ -274,9 +276,7 @@ func (p *nearPlanner) streams(f Phase) error {
 		array = g.ArrayIndex(f.Array)
 	}
 	if array >= 0 {
-		for _, d := range g.Arrays[array].Axes {
-			index = append(index, subs[d])
-		}
+		index = along(g.Arrays[array], subs)
 	}
 	var typ scalar.Type
 	if typ = n.Type; array >= 0 {
@@ -372,9 +372,9 @@ func (s *nearStreams) make(id tdfg.NodeID, n *tdfg.Node, at []lattice.Expr) *str
 	}
 	switch n.Kind {
 	case tdfg.Tensor:
-		a := g.Arrays[n.Array]
-		s.array(a.Name, a.Type, len(a.Axes))
-		return s.load(a.Name, along(a, at))
+		in := g.Arrays[g.Memory(n.Array)]
+		s.array(in.Name, in.Type, len(in.Size))
+		return s.load(in.Name, along(g.Arrays[n.Array], at))
 	case tdfg.Compute, tdfg.Convert:
 		args := make([]*stream.Expr, len(n.Args))
 		for i, a := range n.Args {
@@ -406,11 +406,21 @@ func (s *nearStreams) read(id tdfg.NodeID, dims int) string {
 	return name
 }
 
-// along returns the subscripts of an array at a point.
+// along returns the subscripts in memory of the element of an array at a point.
 func along(a *tdfg.Array, at []lattice.Expr) []lattice.Expr {
 	index := make([]lattice.Expr, len(a.Axes))
 	for j, d := range a.Axes {
 		index[j] = at[d]
 	}
-	return index
+	if a.View == nil {
+		return index
+	}
+	list := make([]lattice.Expr, len(a.View.Index))
+	for d, x := range a.View.Index {
+		for j, coordinate := range index {
+			x = x.Subst(tdfg.Coord(j), coordinate)
+		}
+		list[d] = x
+	}
+	return list
 }

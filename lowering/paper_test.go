@@ -155,7 +155,7 @@ func TestPaperTable1(t *testing.T) {
 	lot, err := lowering.NewLOT(m, []int64{256}, lowering.Shape{256})
 	require.NoError(t, err)
 	for i := range 17 {
-		_, err = lot.Add(uint64(256*i), 1, []int64{256}, along([]int64{256}), 8*i)
+		_, err = lot.Add(lowering.Lie{Base: uint64(256 * i), Bytes: 1, Size: []int64{256}, Axes: along([]int64{256})}, 8*i)
 		if i < 16 {
 			require.NoError(t, err)
 		}

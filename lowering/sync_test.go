@@ -167,7 +167,7 @@ func eachElement(t *testing.T, grid *lowering.Grid, p *lowering.Plan, m *memory.
 			n *= size[d]
 		}
 		elems := m.Arrays[a.Name].Elems
-		e := lowering.NewElements(grid, size, step)
+		e := lowering.NewElements(grid, 0, size, step)
 		for tl := range grid.Tiles() {
 			if !e.Tile(tl, at, mask) {
 				continue

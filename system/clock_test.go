@@ -280,9 +280,9 @@ func TestHostCounts(t *testing.T) {
 
 	// 1000 bytes at 51.2 a cycle are 19.5 cycles; 100 are 2.
 	*c.report = Report{}
-	c.work(&Work{Kind: Transferred, Name: "a", Bytes: 1000, Load: true})
-	c.work(&Work{Kind: Transferred, Name: "b", Bytes: 100})
-	require.Equal(t, Report{DRAMBytes: 1100, LoadBytes: 1000, Cycles: Cycles{DRAM: 20 + 2}}, *c.report)
+	c.work(&Work{Kind: Transferred, Name: "a", Bytes: 1000, Moved: 900, Load: true})
+	c.work(&Work{Kind: Transferred, Name: "b", Bytes: 100, Moved: 100})
+	require.Equal(t, Report{DRAMBytes: 1100, LoadBytes: 1000, MovedBytes: 1000, MovedInBytes: 900, Cycles: Cycles{DRAM: 20 + 2}}, *c.report)
 	require.EqualValues(t, 12+jit+22, c.now())
 
 	// Nothing is counted once the run is to stop.
@@ -332,7 +332,7 @@ func TestRunCounts(t *testing.T) {
 		RowOps:     3 * (4*32 + 4*add + 32 + 3*32),
 		IntraBytes: 3 * 4 * 63 * 4,
 		InterBytes: 3 * 3 * 4,
-		LoadBytes:  2 * 1024,
+		LoadBytes:  2 * 1024, MovedBytes: 2 * 2 * 1024, MovedInBytes: 2 * 1024,
 		WithinRows: 3 * 4 * 2 * 32, SentRows: 3 * 3 * 32, ReceivedRows: 3 * 3 * 32,
 		DRAMBytes: 2 * 2 * 1024, // in and out: it is not known that A does not change
 		Cycles: Cycles{
@@ -426,7 +426,7 @@ func TestStats(t *testing.T) {
 		Cycles:       Cycles{Total: 4, DRAM: 5, JIT: 6, Move: 7, Inter: 8, Compute: 9, Sync: 10},
 		Instructions: cost.Kinds{Computes: 19, Moves: 20, Writes: 21, LatchReads: 22, Latches: 23, LatchOnly: 24},
 		IntraBytes:   25, InterBytes: 26, ByteHops: 27, DRAMBytes: 28, NearBytes: 29, Host: Host{LowerSeconds: 30.25, WallSeconds: 31.5},
-		LoadBytes: 33, WithinRows: 34, SentRows: 35, ReceivedRows: 36, Compared: 37, Patched: 38,
+		LoadBytes: 33, WithinRows: 34, SentRows: 35, ReceivedRows: 36, Compared: 37, Patched: 38, MovedBytes: 39, MovedInBytes: 40,
 	}
 	read := func() map[string]float64 {
 		var b bytes.Buffer
@@ -453,7 +453,7 @@ func TestStats(t *testing.T) {
 		"system.finalOps": 18, "system.instructions::computes": 19, "system.instructions::moves": 20, "system.instructions::writes": 21, "system.instructions::latchReads": 22,
 		"system.instructions::latches": 23, "system.instructions::latchOnly": 24, "system.bytes.intraTile": 25, "system.bytes.interTile": 26, "system.noc.byteHops": 27,
 		"system.dram.bytes": 28, "system.nearBytes": 29, "host.lowerSeconds": 30.25, "host.seconds": 31.5,
-		"system.dram.bytes::load": 33, "system.rows::within": 34, "system.rows::sent": 35, "system.rows::received": 36, "system.regions::patched": 38,
+		"system.dram.bytes::load": 33, "system.rows::within": 34, "system.rows::sent": 35, "system.rows::received": 36, "system.regions::patched": 38, "system.bytes.transposed": 39, "system.bytes.transposed::load": 40,
 	}
 	require.Equal(t, want, read())
 

@@ -27,8 +27,10 @@ func (c *counter) Consume(_ context.Context, w *Work) error {
 	switch w.Kind {
 	case Transferred:
 		r.DRAMBytes += w.Bytes
+		r.MovedBytes += w.Moved
 		if w.Load {
 			r.LoadBytes += w.Bytes
+			r.MovedInBytes += w.Moved
 		}
 	case Executed:
 		for i := range w.Commands {

@@ -64,7 +64,7 @@ func (r *Report) Energy(m *tile.Machine, t *cost.Table) *cost.ChipEnergy {
 	return t.Chip(cost.ChipCounts{
 		Programs: programs, Within: r.WithinRows, Sent: r.SentRows, Received: r.ReceivedRows,
 		Tree: float64(r.InterBytes) * 8 / float64(m.Array.Cols), ByteHops: float64(r.ByteHops),
-		Loaded: rows(r.LoadBytes), Stored: rows(r.DRAMBytes - r.LoadBytes), Lines: float64(r.DRAMBytes) / cost.LineBytes,
+		Loaded: rows(r.MovedInBytes), Stored: rows(r.MovedBytes - r.MovedInBytes), Lines: float64(r.DRAMBytes) / cost.LineBytes,
 		Near: float64(r.NearOps), Arrays: r.Arrays, Rows: m.Array.Rows, Cols: m.Array.Cols,
 		Nanoseconds: float64(r.Cycles.Total) / m.ClockGHz,
 	})

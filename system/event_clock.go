@@ -64,7 +64,7 @@ func (c *eventDriven) Consume(ctx context.Context, w *Work) error {
 		if err != nil {
 			return err
 		}
-		n, err := c.chip.Transfer(ctx, w.Address, w.Bytes)
+		n, err := c.chip.Transfer(ctx, w.lines()...)
 		c.cycles.DRAM += n
 		c.trace.add(dramTrack, w.Name, t, n)
 		return err

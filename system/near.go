@@ -371,9 +371,9 @@ func (r *runner) nearWork(ctx context.Context, g *tdfg.Graph, s *lowering.Step, 
 	r.report.NearSteps++
 	switch s.Kind {
 	case lowering.SpillStep:
-		return r.emit(ctx, &Work{Kind: Transferred, Name: "spill", Bytes: r.spillBytes(s.Src)})
+		return r.emit(ctx, &Work{Kind: Transferred, Name: "spill", Bytes: r.spillBytes(s.Src), Moved: r.spillBytes(s.Src)})
 	case lowering.ReloadStep:
-		return r.emit(ctx, &Work{Kind: Transferred, Name: "spill", Bytes: r.spillBytes(s.Dst), Load: true})
+		return r.emit(ctx, &Work{Kind: Transferred, Name: "spill", Bytes: r.spillBytes(s.Dst), Moved: r.spillBytes(s.Dst), Load: true})
 	case lowering.FinalStep:
 		n := &g.Nodes[s.Node]
 		box, group, err := r.groups(g, n, values)

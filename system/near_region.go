@@ -145,7 +145,7 @@ func (x *nearRegion) phase(ctx context.Context, f *lowering.Phase) error {
 		}
 		target, size = b.elems, b.extents()
 	case lowering.StorePhase:
-		a, err := x.array(x.g.Arrays[x.g.Outputs[f.Output].Array].Name)
+		a, err := x.array(x.g.Arrays[x.g.Memory(x.g.Outputs[f.Output].Array)].Name)
 		if err != nil {
 			return err
 		}
@@ -411,12 +411,12 @@ func (x *nearRegion) store() error {
 		if o.Array < 0 || x.plan.InPlace(i) {
 			continue
 		}
-		a, err := x.array(x.g.Arrays[o.Array].Name)
+		a, err := x.array(x.g.Arrays[x.g.Memory(o.Array)].Name)
 		if err != nil {
 			return err
 		}
 		n := &x.g.Nodes[o.Node]
-		if n.Kind == tdfg.Stream && !n.Domain.Everywhere() {
+		if n.Kind == tdfg.Stream && !n.Domain.Everywhere() && x.g.Arrays[o.Array].View == nil {
 			// Several outputs may be the same result, of which each array has its own.
 			a.Elems = slices.Clone(x.runs[x.first[o.Node]].arrays[n.Stream.Result])
 			continue
@@ -425,16 +425,24 @@ func (x *nearRegion) store() error {
 		if b == nil {
 			b = x.buffers[o.Node]
 		}
-		axes, size := x.g.Arrays[o.Array].Axes, make(lattice.Box, len(b.box))
-		for d := range size {
-			size[d].Hi = 1
+		if n.Kind == tdfg.Stream && !n.Domain.Everywhere() {
+			box, err := n.Domain.Box(x.values)
+			if err != nil {
+				return err
+			}
+			b = &buffer{box, x.runs[x.first[o.Node]].arrays[n.Stream.Result]}
 		}
-		for j, d := range axes {
-			size[d].Hi = a.Size[j]
+		lie, err := x.g.Layout(o.Array, x.values)
+		if err != nil {
+			return err
 		}
-		k := 0
+		axes, k := x.g.Arrays[o.Array].Axes, 0
 		for p, more := b.box.First(), !b.box.Empty(); more; more = b.box.Next(p) {
-			a.Elems[position(size, axes, p)] = b.elems[k]
+			at := lie.First
+			for j, d := range axes {
+				at += p[d] * lie.Step[j]
+			}
+			a.Elems[at] = b.elems[k]
 			k++
 		}
 	}

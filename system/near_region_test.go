@@ -11,7 +11,6 @@ import (
 	"github.com/bitsched/bitsched/internal/tdfgtest"
 	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/system"
-	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/cfront"
 	"github.com/bitsched/bitsched/tdfg/interp"
 	"github.com/bitsched/bitsched/tdfg/memory"
@@ -86,11 +85,11 @@ func TestNearRandom(t *testing.T) {
 	for seed := range uint64(600) {
 		r := rand.New(rand.NewPCG(seed, 21))
 		typ := []scalar.Type{scalar.Int8, scalar.Int16, scalar.FP16, scalar.Int32, scalar.FP32}[seed%5]
-		g := tdfgtest.Graph(r, tdfgtest.Options{Type: typ, Nodes: 8 + int(seed%16), Reuse: true, Open: seed%2 == 0})
-		p := &tdfg.Program{Name: "random", Arrays: g.Arrays, Scalars: []tdfg.Scalar{{Param: g.Params[0], Input: true}}, Body: []tdfg.Stmt{&tdfg.Region{Graph: g}}}
+		g := tdfgtest.Graph(r, tdfgtest.Options{Type: typ, Nodes: 8 + int(seed%16), Reuse: true, Open: seed%2 == 0, Views: seed%3 == 0})
+		p := tdfgtest.Program(1, g)
 		got := memory.New()
 		require.NoError(t, got.Allocate(g.Arrays, nil))
-		fill(r, got, g.Arrays)
+		fill(r, got, p.Arrays)
 		got.Scalars["p"] = scalar.FromInt(typ, 3)
 		want := got.Clone()
 		report, err := system.Run(ctx, p, nil, got, system.Options{Machine: small(t), NearOnly: true})

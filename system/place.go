@@ -46,7 +46,7 @@ func arraysOf(graphs []*tdfg.Graph) (arrays []*tdfg.Array, dims int, fit []*tdfg
 		same := g.Dims == dims
 		for _, a := range g.Arrays {
 			i := slices.IndexFunc(arrays, func(b *tdfg.Array) bool { return b.Name == a.Name })
-			same = same && (i < 0 || slices.Equal(arrays[i].Axes, a.Axes))
+			same = same && (i < 0 || slices.Equal(arrays[i].Axes, a.Axes) && sameView(arrays[i], a))
 		}
 		if !same {
 			continue
@@ -59,6 +59,15 @@ func arraysOf(graphs []*tdfg.Graph) (arrays []*tdfg.Array, dims int, fit []*tdfg
 		}
 	}
 	return arrays, dims, fit
+}
+
+// sameView reports whether two arrays of one name are views of the same elements, or none.
+func sameView(a, b *tdfg.Array) bool {
+	if a.View == nil || b.View == nil {
+		return a.View == b.View
+	}
+	equal := func(x, y lattice.Expr) bool { return x.Equal(y) }
+	return a.View.Of == b.View.Of && slices.EqualFunc(a.View.Index, b.View.Index, equal) && slices.EqualFunc(a.Size, b.Size, equal)
 }
 
 // within reports whether all tensors of graphs lie in a box, as far as the bounds of
@@ -145,7 +154,7 @@ func newTable(programs *arith.Store, m *tile.Machine, arrays []*tdfg.Array, grap
 	}
 	scope := tdfg.Scope{Dims: dims, Arrays: arrays}
 	widest, resident := 1, 0
-	all := bound
+	all, plain := bound, bound // of all arrays; of those on bitlines that are no views
 	for i, a := range arrays {
 		box, err := scope.ArrayRect(i).Box(sizes)
 		if err != nil {
@@ -154,6 +163,9 @@ func newTable(programs *arith.Store, m *tile.Machine, arrays []*tdfg.Array, grap
 		all = all.Hull(box)
 		if _, ok := rows[a.Name]; ok {
 			bound = bound.Hull(box)
+			if a.View == nil {
+				plain = plain.Hull(box)
+			}
 			widest = max(widest, a.Type.Bytes())
 		}
 	}
@@ -184,6 +196,10 @@ func newTable(programs *arith.Store, m *tile.Machine, arrays []*tdfg.Array, grap
 	c, err := lowering.ConstraintsOf(m, widest)
 	if err != nil {
 		return nil, &Reason{Kind: NoLayout, Err: err}, nil
+	}
+	if size[0] > plain[0].Hi {
+		// What is wider than all whole arrays are views, whose lines lie apart in any case.
+		size[0] = (size[0] + c.L - 1) / c.L * c.L
 	}
 	if shape == nil {
 		h := hints(programs, m.Array.Technology, graphs)

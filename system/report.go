@@ -47,7 +47,11 @@ type Report struct {
 	ByteHops   int64 `json:"noc_byte_hops" stat:"noc.byteHops" unit:"Byte" desc:"bytes between banks times links"`
 	DRAMBytes  int64 `json:"dram_bytes" stat:"dram.bytes" unit:"Byte" desc:"read and written"`
 	LoadBytes  int64 `json:"load_bytes" stat:"dram.bytes::load" unit:"Byte" desc:"of these, read"`
-	NearBytes  int64 `json:"near_bytes" unit:"Byte" desc:"transposed data that streams asked for"`
+	// Of arrays these are the bytes of DRAM; a view has some only of those of its lines.
+	MovedBytes   int64 `json:"moved_bytes" stat:"bytes.transposed" unit:"Byte" desc:"transposed, from or to DRAM"`
+	MovedInBytes int64 `json:"moved_in_bytes" stat:"bytes.transposed::load" unit:"Byte" desc:"of these, to the cells"`
+
+	NearBytes int64 `json:"near_bytes" unit:"Byte" desc:"transposed data that streams asked for"`
 
 	Host `stat:"-"`
 

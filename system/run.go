@@ -157,6 +157,8 @@ type runner struct {
 	nearPlans map[*tdfg.Graph]*lowering.NearPlan
 
 	table    *lowering.LOT // where arrays lie that are on bitlines; nil if none can
+	names    []string      // of the arrays of its entries
+	views    map[string]*aliases
 	commands *lru[[]lowering.Command]
 	repeats  map[*lowering.Plan]*repeat
 	data     backend
@@ -259,6 +261,9 @@ func (r *runner) prepare(ctx context.Context) error {
 		return nil
 	}
 	r.table, r.arrays = table, arrays
+	if r.views, err = findAliases(arrays, fit[0], r.sizes); err != nil {
+		return err
+	}
 	for _, g := range fit {
 		if err := r.plan(ctx, g, rows); err != nil {
 			return err
@@ -414,6 +419,9 @@ func (r *runner) region(ctx context.Context, g *tdfg.Graph, values map[string]in
 	if err := r.emit(ctx, &Work{Kind: RegionEnds, Name: g.Name}); err != nil {
 		return err
 	}
+	if err := r.outdated(plan); err != nil {
+		return err
+	}
 	// What streams have written to arrays in memory others read as it was until now.
 	for _, o := range g.Outputs {
 		if w, ok := r.written[o.Node]; ok && o.Array >= 0 && plan.Arrays[o.Array].Bits == 0 {
@@ -460,13 +468,7 @@ func (r *runner) worth(p *lowering.Plan, values map[string]int64) bool {
 
 // entry returns the number of the entry of an array in the layout override table, -1 if
 // it is in memory.
-func (r *runner) entry(name string) int {
-	a := r.m.Arrays[name]
-	if r.table == nil || a == nil {
-		return -1
-	}
-	return r.table.Find(a.Base)
-}
+func (r *runner) entry(name string) int { return slices.Index(r.names, name) }
 
 // enter brings the arrays that a plan has rows for into the cells, transposed, and
 // those that its streams use in memory, or that are in its way, back.
@@ -482,7 +484,7 @@ func (r *runner) enter(ctx context.Context, p *lowering.Plan) error {
 		if j >= 0 && p.Arrays[j].Bits == 0 && !streamed(p.Graph, a.Name) || j < 0 {
 			stays = !r.alone[p] && !slices.ContainsFunc(p.Arrays, at.Overlaps)
 		}
-		if !stays {
+		if !stays || r.newer(a.Name, p) {
 			if err := r.leave(ctx, a); err != nil {
 				return err
 			}
@@ -522,18 +524,24 @@ func streamed(g *tdfg.Graph, name string) bool {
 
 // load brings an array from memory to rows of the cells.
 func (r *runner) load(ctx context.Context, a *tdfg.Array, at lowering.Register) error {
-	mem := r.m.Arrays[a.Name]
-	if mem == nil {
-		return fmt.Errorf("system: no array %s in memory", a.Name)
+	lie, mem, err := r.lie(a)
+	if err != nil {
+		return err
 	}
-	i, err := r.table.Add(mem.Base, mem.Type.Bytes(), mem.Size, a.Axes, at.Row)
+	i, err := r.table.Add(lie, at.Row)
 	if err != nil {
 		return internal(fmt.Errorf("array %s: %w", a.Name, err))
 	}
-	return r.change(ctx, i, lowering.Transposed, &Work{Kind: Transferred, Name: a.Name, Address: mem.Base, Bytes: mem.Bytes(), Load: true}, func(t int, elems []scalar.Value, mask []uint64, at []int64) error {
+	r.names = append(r.names, a.Name)
+	w := &Work{Kind: Transferred, Name: a.Name, Load: true}
+	if err := r.extent(a, i, mem, w); err != nil {
+		return err
+	}
+	first := int64(r.table.Entries()[i].Base-mem.Base) / int64(mem.Type.Bytes())
+	return r.change(ctx, i, lowering.Transposed, w, func(t int, elems []scalar.Value, mask []uint64, at []int64) error {
 		for b, x := range at {
 			if mask[b/64]>>(b%64)&1 != 0 {
-				elems[b] = mem.Elems[x]
+				elems[b] = mem.Elems[first+x]
 			}
 		}
 		r.data.writeTile(r.table.Register(i), t, elems, mask)
@@ -541,22 +549,58 @@ func (r *runner) load(ctx context.Context, a *tdfg.Array, at lowering.Register) 
 	})
 }
 
-// leave brings an array back to memory.
+// leave brings an array back to memory. One that has views, or is one, is written only
+// if something was stored to it.
 func (r *runner) leave(ctx context.Context, a *tdfg.Array) error {
-	i, mem := r.entry(a.Name), r.m.Arrays[a.Name]
-	err := r.change(ctx, i, lowering.Normal, &Work{Kind: Transferred, Name: a.Name, Address: mem.Base, Bytes: mem.Bytes()}, func(t int, elems []scalar.Value, mask []uint64, at []int64) error {
+	i := r.entry(a.Name)
+	if v := r.views[a.Name]; v != nil && !v.stored {
+		return r.drop(i)
+	}
+	_, mem, err := r.lie(a)
+	if err != nil {
+		return err
+	}
+	w := &Work{Kind: Transferred, Name: a.Name}
+	if err := r.extent(a, i, mem, w); err != nil {
+		return err
+	}
+	if w.Bytes > w.Moved { // lines with elements that are not of the view
+		merged := *w
+		merged.Load, merged.Moved = true, 0
+		if err := r.emit(ctx, &merged); err != nil {
+			return err
+		}
+	}
+	first := int64(r.table.Entries()[i].Base-mem.Base) / int64(mem.Type.Bytes())
+	err = r.change(ctx, i, lowering.Normal, w, func(t int, elems []scalar.Value, mask []uint64, at []int64) error {
 		if err := r.data.readTile(r.table.Register(i), t, elems, mask); err != nil {
 			return fmt.Errorf("array %s: %w", a.Name, err)
 		}
 		for b, x := range at {
 			if mask[b/64]>>(b%64)&1 != 0 {
-				mem.Elems[x] = elems[b]
+				mem.Elems[first+x] = elems[b]
 			}
 		}
 		return nil
 	})
 	if err != nil {
 		return err
+	}
+	if v := r.views[a.Name]; v != nil {
+		v.stored = false
+	}
+	r.names = slices.Delete(r.names, i, i+1)
+	return internal(r.table.Remove(i))
+}
+
+// drop takes an array out of the table that is in memory as it is.
+func (r *runner) drop(i int) error {
+	r.names = slices.Delete(r.names, i, i+1)
+	if err := r.table.SetTrans(i, lowering.Changing); err != nil {
+		return internal(err)
+	}
+	if err := r.table.SetTrans(i, lowering.Normal); err != nil {
+		return internal(err)
 	}
 	return internal(r.table.Remove(i))
 }

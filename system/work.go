@@ -6,6 +6,7 @@ import (
 
 	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/tile"
+	"github.com/bitsched/bitsched/tile/tensor"
 )
 
 // Work is a piece of what the execution of a program gives: commands, transfers and
@@ -21,7 +22,9 @@ type Work struct {
 	// Of a transfer.
 	Address uint64
 	Bytes   int64
-	Load    bool // to the arrays, not from them
+	Moved   int64        // bytes that go to or from the cells; others of the lines do not
+	Runs    []tensor.Run // the lines, where they are not all behind Address
+	Load    bool         // to the arrays, not from them
 }
 
 // WorkKind is what a piece of work is.
@@ -76,4 +79,12 @@ func ParseClock(name string) (ClockKind, error) {
 		}
 	}
 	return 0, fmt.Errorf("system: clock %q, expected analytic or event", name)
+}
+
+// lines returns the bytes of a transfer by where they are in memory.
+func (w *Work) lines() []tensor.Run {
+	if w.Runs != nil {
+		return w.Runs
+	}
+	return []tensor.Run{{Address: w.Address, Bytes: w.Bytes}}
 }

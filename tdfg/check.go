@@ -71,6 +71,17 @@ func (g *Graph) checkOutput(o Output) error {
 		return fmt.Errorf("array %d, expected 0 to %d", o.Array, len(g.Arrays)-1)
 	}
 	a := g.Arrays[o.Array]
+	if len(a.Axes) == 0 {
+		return fmt.Errorf("array %s has no place in the lattice", a.Name)
+	}
+	if !g.Single(o.Array) {
+		return fmt.Errorf("view %s may have an element at several points, expected none that is written", a.Name)
+	}
+	for _, q := range g.Outputs {
+		if q.Array >= 0 && q.Array < len(g.Arrays) && q.Array != o.Array && !g.Apart(o.Array, q.Array) {
+			return fmt.Errorf("%s and %s may have elements in common, expected that one graph writes one of them", a.Name, g.Arrays[q.Array].Name)
+		}
+	}
 	if a.Type != n.Type {
 		return fmt.Errorf("node %d is %s, and %s has %s", o.Node, n.Type, a.Name, a.Type)
 	}
@@ -100,19 +111,29 @@ func (s *Scope) Check() error {
 		if a.Type.Bytes() == 0 {
 			return fmt.Errorf("tdfg: array %s: elements of type %s, expected one that memory holds", a.Name, a.Type)
 		}
-		if len(a.Size) == 0 || len(a.Size) != len(a.Axes) {
+		if len(a.Size) == 0 || len(a.Size) != len(a.Axes) && len(a.Axes) > 0 {
 			return fmt.Errorf("tdfg: array %s: %d sizes and %d axes, expected one axis for each size", a.Name, len(a.Size), len(a.Axes))
 		}
 		for i, d := range a.Axes {
 			if d < 0 || d >= s.Dims || slices.Contains(a.Axes[:i], d) {
 				return fmt.Errorf("tdfg: array %s: axis %d of dimension %d, expected different ones from 0 to %d", a.Name, d, i, s.Dims-1)
 			}
-			if err := s.Space.Knows(a.Size[i]); err != nil {
+		}
+		for i, n := range a.Size {
+			if err := s.Space.Knows(n); err != nil {
 				return fmt.Errorf("tdfg: array %s: %w", a.Name, err)
 			}
-			if !s.Space.LessEqual(lattice.Const(1), a.Size[i]) {
-				return fmt.Errorf("tdfg: array %s: size %s in dimension %d, expected at least 1", a.Name, a.Size[i], i)
+			if !s.Space.LessEqual(lattice.Const(1), n) {
+				return fmt.Errorf("tdfg: array %s: size %s in dimension %d, expected at least 1", a.Name, n, i)
 			}
+		}
+	}
+	for _, a := range s.Arrays {
+		if a.View == nil {
+			continue
+		}
+		if err := s.checkView(a); err != nil {
+			return fmt.Errorf("tdfg: array %s: %w", a.Name, err)
 		}
 	}
 	return nil

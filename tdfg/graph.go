@@ -3,6 +3,7 @@ package tdfg
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/bitsched/bitsched/tdfg/lattice"
 	"github.com/bitsched/bitsched/tdfg/scalar"
@@ -19,9 +20,29 @@ type Array struct {
 	Size []lattice.Expr // elements in each dimension, dimension 0 contiguous in memory
 
 	// Axes has the lattice dimension in which each dimension of the array lies. In
-	// all other lattice dimensions the array has the one coordinate 0.
+	// all other lattice dimensions the array has the one coordinate 0. An array without
+	// axes has no place in the lattice: only streams and views have its elements.
 	Axes []int
+
+	// View is not nil for a view of another array.
+	View *View
 }
+
+// View says which elements of an array in memory another one is: those at a stride, such
+// as A[2*i+1], in the order of a reversed index, or in more dimensions than the array has.
+// A view lies in the lattice as an array of its own, and has no memory of its own.
+type View struct {
+	Of    string         // the array, which is no view
+	Index []lattice.Expr // its subscripts, dimension 0 first, of sizes and of [Coord]
+}
+
+// Coord is the symbol of a coordinate of a view in the subscripts of its array: ".0" of
+// dimension 0.
+func Coord(dim int) string { return "." + strconv.Itoa(dim) }
+
+// Step returns how far the subscript of a dimension of the array goes from one element
+// of the view to the next one in a dimension.
+func (v *View) Step(of, dim int) int64 { return v.Index[of].Coef(Coord(dim)) }
 
 // Scope is what the nodes of a graph refer to.
 type Scope struct {
@@ -48,7 +69,7 @@ type Kind uint8
 
 // The kinds of nodes.
 const (
-	Tensor    Kind = iota + 1 // elements Rect of Array
+	Tensor    Kind = iota + 1 // elements Rect of Array, which may be a view
 	Const                     // Value, Param or Index everywhere
 	Compute                   // Op of Args, where all have a point
 	Convert                   // Args[0] as Type
@@ -214,6 +235,12 @@ func (a *Array) Bind(values map[string]int64) *Array {
 	c.Size = make([]lattice.Expr, len(a.Size))
 	for i, x := range a.Size {
 		c.Size[i] = x.Bind(values)
+	}
+	if a.View != nil {
+		c.View = &View{Of: a.View.Of, Index: make([]lattice.Expr, len(a.View.Index))}
+		for i, x := range a.View.Index {
+			c.View.Index[i] = x.Bind(values)
+		}
 	}
 	return &c
 }

@@ -110,6 +110,9 @@ func (s *Scope) inferTensor(n *Node) (f Facts, err error) {
 		return f, fmt.Errorf("array %d, expected 0 to %d", n.Array, len(s.Arrays)-1)
 	}
 	a := s.Arrays[n.Array]
+	if len(a.Axes) == 0 {
+		return f, fmt.Errorf("array %s has no place in the lattice", a.Name)
+	}
 	if len(n.Rect) != s.Dims {
 		return f, fmt.Errorf("%d dimensions of %s, expected %d", len(n.Rect), a.Name, s.Dims)
 	}

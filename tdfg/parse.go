@@ -248,8 +248,8 @@ func symbolLine(s *lattice.Space, w []string) error {
 }
 
 func arrayLine(w []string) (*Array, error) {
-	usage := fmt.Errorf("expected array NAME TYPE[SIZE]... on the dimensions that it lies along")
-	if len(w) < 5 || w[3] != "on" {
+	usage := fmt.Errorf("expected array NAME TYPE[SIZE]... on the dimensions that it lies along, and of ARRAY [SUBSCRIPT]... for a view")
+	if len(w) < 3 || len(w) > 3 && (len(w) < 5 || w[3] != "on") {
 		return nil, usage
 	}
 	name, rest, _ := strings.Cut(w[2], "[")
@@ -258,7 +258,34 @@ func arrayLine(w []string) (*Array, error) {
 		return nil, err
 	}
 	a := &Array{Name: w[1], Type: t}
-	for _, part := range strings.Split(rest, "[") {
+	if a.Size, err = brackets(rest, usage); err != nil {
+		return nil, err
+	}
+	w = w[3:]
+	if i := slices.Index(w, "of"); i >= 0 {
+		if len(w) != i+3 || w[i+2][0] != '[' {
+			return nil, usage
+		}
+		a.View = &View{Of: w[i+1]}
+		if a.View.Index, err = brackets(w[i+2][1:], usage); err != nil {
+			return nil, err
+		}
+		w = w[:i]
+	}
+	for _, word := range w[min(1, len(w)):] {
+		d, err := number(word)
+		if err != nil {
+			return nil, err
+		}
+		a.Axes = append(a.Axes, d)
+	}
+	slices.Reverse(a.Axes)
+	return a, nil
+}
+
+// brackets reads expressions in brackets, without the first one, in the order of C.
+func brackets(text string, usage error) (list []lattice.Expr, err error) {
+	for _, part := range strings.Split(text, "[") {
 		text, ok := strings.CutSuffix(part, "]")
 		if !ok {
 			return nil, usage
@@ -267,18 +294,10 @@ func arrayLine(w []string) (*Array, error) {
 		if err != nil {
 			return nil, err
 		}
-		a.Size = append(a.Size, x)
+		list = append(list, x)
 	}
-	for _, word := range w[4:] {
-		d, err := number(word)
-		if err != nil {
-			return nil, err
-		}
-		a.Axes = append(a.Axes, d)
-	}
-	slices.Reverse(a.Size)
-	slices.Reverse(a.Axes)
-	return a, nil
+	slices.Reverse(list)
+	return list, nil
 }
 
 func scalarLine(w []string) (s Scalar, err error) {

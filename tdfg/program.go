@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 
 	"github.com/bitsched/bitsched/tdfg/lattice"
 	"github.com/bitsched/bitsched/tdfg/scalar"
@@ -90,6 +92,11 @@ func (p *Program) Check() error {
 	if err := all.Check(); err != nil {
 		return err
 	}
+	for _, a := range p.Arrays {
+		if a.View != nil {
+			return fmt.Errorf("tdfg: program %s: array %s is a view, expected it in a region", p.Name, a.Name)
+		}
+	}
 	return p.checkBody(p.Body, space)
 }
 
@@ -125,6 +132,19 @@ func (p *Program) checkRegion(g *Graph, space *lattice.Space) error {
 		}
 	}
 	for _, a := range g.Arrays {
+		if a.View != nil { // of another of the graph
+			if p.Array(a.Name) != nil {
+				return fmt.Errorf("view %s has the name of an array of the program", a.Name)
+			}
+			for _, x := range slices.Concat(a.Size, a.View.Index) {
+				for _, name := range x.Symbols() {
+					if !slices.ContainsFunc(p.Sizes, func(s lattice.Symbol) bool { return s.Name == name }) && !strings.HasPrefix(name, ".") {
+						return fmt.Errorf("view %s depends on %s, expected sizes only", a.Name, name)
+					}
+				}
+			}
+			continue
+		}
 		if b := p.Array(a.Name); b == nil || b.Type != a.Type || len(b.Size) != len(a.Size) {
 			return fmt.Errorf("array %s is not the program's", a.Name)
 		}

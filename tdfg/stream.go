@@ -114,6 +114,9 @@ func (s *Scope) knows(g *stream.Graph) error {
 	for i := range g.Arrays {
 		a := &g.Arrays[i]
 		j := s.ArrayIndex(a.Name)
+		if j >= 0 && s.Arrays[j].View != nil {
+			return fmt.Errorf("array %s of %s is a view, expected one in memory", a.Name, g.Name)
+		}
 		if j < 0 || s.Arrays[j].Type != a.Type || len(s.Arrays[j].Size) != len(a.Size) {
 			return fmt.Errorf("array %s of %s is not that of the graph", a.Name, g.Name)
 		}
@@ -134,6 +137,9 @@ func (s *Scope) knows(g *stream.Graph) error {
 // named returns the facts of an array or a scalar.
 func (s *Scope) named(name string) (Facts, error) {
 	if i := s.ArrayIndex(name); i >= 0 {
+		if len(s.Arrays[i].Axes) == 0 {
+			return Facts{}, fmt.Errorf("array %s has no place in the lattice", name)
+		}
 		return Facts{Type: s.Arrays[i].Type, Domain: s.ArrayRect(i)}, nil
 	}
 	if t, ok := s.ParamType(name); ok {

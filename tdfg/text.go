@@ -2,6 +2,7 @@ package tdfg
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bitsched/bitsched/tdfg/lattice"
@@ -19,7 +20,12 @@ import (
 //	store %1 A
 //
 // Sizes of arrays are in the order of C, the contiguous one last, with the lattice
-// dimension of each after "on"; all else is in the order of the lattice dimensions.
+// dimension of each after "on"; all else is in the order of the lattice dimensions. An
+// array without "on" has no place in the lattice. A view has its array after "of", with
+// the subscripts of its elements, in which .0 is the coordinate in its last dimension:
+//
+//	array A fp32[2*N]
+//	array A.odd fp32[N] on 0 of A [2*.0+1]
 func (g *Graph) String() string {
 	w := &writer{}
 	w.line("graph %s dims %d", g.Name, g.Dims)
@@ -85,9 +91,20 @@ func (w *writer) array(a *Array) {
 	var size, axes strings.Builder
 	for i := len(a.Size) - 1; i >= 0; i-- {
 		fmt.Fprintf(&size, "[%s]", a.Size[i])
-		fmt.Fprintf(&axes, " %d", a.Axes[i])
 	}
-	w.line("array %s %s%s on%s", a.Name, a.Type, size.String(), axes.String())
+	if len(a.Axes) > 0 {
+		axes.WriteString(" on")
+	}
+	for _, d := range slices.Backward(a.Axes) {
+		fmt.Fprintf(&axes, " %d", d)
+	}
+	if a.View != nil {
+		fmt.Fprintf(&axes, " of %s ", a.View.Of)
+		for _, x := range slices.Backward(a.View.Index) {
+			fmt.Fprintf(&axes, "[%s]", x)
+		}
+	}
+	w.line("array %s %s%s%s", a.Name, a.Type, size.String(), axes.String())
 }
 
 func (w *writer) stmts(body []Stmt) {

@@ -73,7 +73,7 @@ func TestText(t *testing.T) {
 func TestTextOfRandomGraphs(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 9))
-		g := tdfgtest.Graph(r, tdfgtest.Options{Type: scalar.Types()[seed%uint64(len(scalar.Types()))], Nodes: 15, Reuse: true})
+		g := tdfgtest.Graph(r, tdfgtest.Options{Type: scalar.Types()[seed%uint64(len(scalar.Types()))], Nodes: 15, Reuse: true, Views: seed%2 == 0})
 		back, err := tdfg.ParseGraph("g", g.String())
 		require.NoError(t, err, g.String())
 		require.Equal(t, len(g.Nodes), len(back.Nodes))
@@ -117,7 +117,7 @@ func TestParseErrors(t *testing.T) {
 		{edit("  }\n}\n", ""), "f:42: end of text, expected } of row"},
 		{edit("symbol M in [4,N+1)", "symbol N in [4,N+1)"), "f:3: lattice: symbol N is declared twice"},
 		{edit("scalar n int32 = -3", "scalar n int32 = x"), `f:8: scalar: "x", expected an integer of 32 bits`},
-		{edit("array A fp32[N] on 0\narray", "array A fp32[N on 0\narray"), "f:4: expected array NAME TYPE[SIZE]... on the dimensions that it lies along"},
+		{edit("array A fp32[N] on 0\narray", "array A fp32[N on 0\narray"), "f:4: expected array NAME TYPE[SIZE]... on the dimensions that it lies along, and of ARRAY [SUBSCRIPT]... for a view"},
 	} {
 		_, err := tdfg.ParseProgram("f", c.text)
 		require.EqualError(t, err, c.want)

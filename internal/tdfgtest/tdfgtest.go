@@ -13,16 +13,43 @@ import (
 // Options are what a graph is made of.
 type Options struct {
 	Type  scalar.Type
-	Nodes int   // about so many
-	Reuse bool  // reductions as well
-	Open  bool  // reductions in groups that the execution chooses
-	Align int64 // what the sizes of the lattice in dimension 0 are a multiple of; 0 means 1
+	Nodes int         // about so many
+	Reuse bool        // reductions as well
+	Open  bool        // reductions in groups that the execution chooses
+	Align int64       // what the sizes of the lattice in dimension 0 are a multiple of; 0 means 1
+	Views bool        // some arrays are views, of which several may be of one array in memory
+	Scope *tdfg.Scope // that of another graph, nil for a new one
+}
+
+// Program returns a program of graphs with the same scope, executed one after another a
+// few times.
+func Program(times int64, graphs ...*tdfg.Graph) *tdfg.Program {
+	p := &tdfg.Program{Name: "random", Scalars: []tdfg.Scalar{{Param: graphs[0].Params[0], Input: true}}}
+	for _, a := range graphs[0].Arrays {
+		if a.View == nil {
+			p.Arrays = append(p.Arrays, a)
+		}
+	}
+	l := &tdfg.Loop{Var: "t", Hi: lattice.Const(times), Step: 1}
+	for _, g := range graphs {
+		l.Body = append(l.Body, &tdfg.Region{Graph: g})
+	}
+	p.Body = []tdfg.Stmt{l}
+	return p
 }
 
 // Graph returns a graph over arrays of 3 to 8 elements in each dimension, whose
 // sizes are numbers, and with one output into an array of its own for each of a few
 // nodes. The same generator state gives the same graph.
 func Graph(r *rand.Rand, opt Options) *tdfg.Graph {
+	if opt.Scope != nil {
+		inputs := opt.Scope.ArrayIndex("O0")
+		size := make([]int64, opt.Scope.Dims)
+		for d, n := range opt.Scope.Arrays[inputs].Size {
+			size[d], _ = n.Const()
+		}
+		return nodes(r, opt, *opt.Scope, size, inputs)
+	}
 	dims := 1 + r.IntN(3)
 	s := tdfg.Scope{Dims: dims, Space: lattice.NewSpace(), Params: []tdfg.Param{{Name: "p", Type: opt.Type}}}
 	size := make([]int64, dims)
@@ -55,6 +82,15 @@ func Graph(r *rand.Rand, opt Options) *tdfg.Graph {
 		c.Name = fmt.Sprintf("O%d", i)
 		s.Arrays = append(s.Arrays, &c)
 	}
+	if opt.Views {
+		makeViews(r, &s, inputs)
+	}
+	return nodes(r, opt, s, size, inputs)
+}
+
+// nodes makes a graph of a scope; the arrays from inputs on are outputs.
+func nodes(r *rand.Rand, opt Options, s tdfg.Scope, size []int64, inputs int) *tdfg.Graph {
+	dims := s.Dims
 	b := tdfg.NewBuilder("random", s)
 	sub := func(i lattice.Interval) lattice.Interval {
 		lo, _ := i.Lo.Const()
@@ -144,4 +180,76 @@ func Graph(r *rand.Rand, opt Options) *tdfg.Graph {
 		panic(err)
 	}
 	return g
+}
+
+// makeViews makes views of some of the arrays, outputs among them from a position on, and
+// adds what they are of: in one dimension, with all of them in it, or in as many as the
+// view has. Outputs have no elements in common with each other.
+func makeViews(r *rand.Rand, s *tdfg.Scope, outputs int) {
+	bases := []*tdfg.Array{nil, nil}
+	ends := make([][]int64, len(bases)) // elements that views need in each dimension
+	var written [2]int64                // of them, those of outputs in the first one
+	for i, a := range s.Arrays {
+		if r.IntN(3) == 0 || i >= outputs && r.IntN(2) == 0 {
+			continue
+		}
+		k := r.IntN(len(bases))
+		if bases[k] == nil {
+			dims := 1
+			if r.IntN(2) == 0 {
+				dims = len(a.Size)
+			}
+			bases[k] = &tdfg.Array{Name: fmt.Sprintf("M%d", k), Type: a.Type, Size: make([]lattice.Expr, dims)}
+			ends[k] = make([]int64, dims)
+		}
+		dims := len(bases[k].Size)
+		if dims > 1 && dims != len(a.Size) {
+			continue
+		}
+		v := &tdfg.View{Of: bases[k].Name, Index: make([]lattice.Expr, dims)}
+		high := make([]int64, dims)
+		next := int64(1) // least stride at which elements are different ones
+		for n, j := range r.Perm(len(a.Size)) {
+			size, _ := a.Size[j].Const()
+			d := 0
+			if dims > 1 {
+				d, next = n, 1
+			}
+			step := next + r.Int64N(3)
+			if i < outputs && r.IntN(5) == 0 {
+				step = 1 + r.Int64N(2) // perhaps the same elements at several points
+			}
+			x := lattice.Sym(tdfg.Coord(j)).Scale(step)
+			if r.IntN(4) == 0 {
+				x = lattice.Const(step * (size - 1)).Sub(x)
+			}
+			v.Index[d] = v.Index[d].Add(x)
+			high[d] += step * (size - 1)
+			next = high[d] + 1
+		}
+		first := make([]int64, dims)
+		for d := range first {
+			first[d] = r.Int64N(4)
+		}
+		if i >= outputs {
+			first[0] += written[k]
+			written[k] = first[0] + high[0] + 1
+		}
+		for d := range first {
+			v.Index[d] = v.Index[d].Plus(first[d])
+			ends[k][d] = max(ends[k][d], first[d]+high[d]+1)
+		}
+		c := *a
+		c.View = v
+		s.Arrays[i] = &c
+	}
+	for k, base := range bases {
+		if base == nil {
+			continue
+		}
+		for d, n := range ends[k] {
+			base.Size[d] = lattice.Const(n + r.Int64N(2))
+		}
+		s.Arrays = append(s.Arrays, base)
+	}
 }

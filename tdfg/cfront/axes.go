@@ -15,8 +15,8 @@ type layout struct {
 // of the nests, such that what the nests use together lies along the same: nothing
 // has to be transposed. It returns nil if there are none. Of several answers it
 // takes one where arrays lie as in memory, those with most dimensions first.
-func solve(k *kernel, dims int, nests []*nest) *layout {
-	order := slices.Clone(k.arrays)
+func solve(arrays []*array, dims int, nests []*nest) *layout {
+	order := slices.Clone(arrays)
 	sort.SliceStable(order, func(i, j int) bool { return len(order[i].size) > len(order[j].size) })
 	by := map[*array][]demand{}
 	for _, n := range nests {

@@ -60,6 +60,7 @@ func Compile(ctx context.Context, file, source string, opt Options) (p *tdfg.Pro
 	k.body = unroll(k, k.body, nil, 1)
 	checkSize(k)
 	narrowScopes(k)
+	singleSteps(k, k.body)
 	inlineConditions(k)
 	markSymbols(k)
 	checkBounds(k)
@@ -170,10 +171,12 @@ func (c *compiler) attempt(ctx context.Context) (p *tdfg.Program, err error) {
 			pl.dims = max(pl.dims, len(a.size))
 		}
 	}
+	pl.dims = max(pl.dims, dimensions(k))
 	pl.enlarge = func(x lattice.Expr) bool { return c.enlarge(pl.sizes, x) }
 	e := &emitter{planner: pl, program: p, arrays: map[*array]int{}}
 	items := pl.plan(k.body, nil)
-	if e.layout = solve(k, pl.dims, pl.nests); e.layout == nil {
+	views := pl.viewsOf(pl.nests)
+	if e.layout = solve(pl.placed(pl.nests), pl.dims, pl.nests); e.layout == nil {
 		return nil, errorAt(k.pos, "no place in the lattice for all arrays")
 	}
 	for _, a := range k.arrays {
@@ -192,7 +195,18 @@ func (c *compiler) attempt(ctx context.Context) (p *tdfg.Program, err error) {
 			}
 		}
 		e.arrays[a] = len(p.Arrays)
-		p.Arrays = append(p.Arrays, &tdfg.Array{Name: a.name, Type: a.typ, Size: size, Axes: e.layout.axes[a]})
+		b := &tdfg.Array{Name: a.name, Type: a.typ, Size: size, Axes: e.layout.axes[a]}
+		if slices.ContainsFunc(views, func(v *array) bool { return v.of == a }) && !needsPlace(a, items) {
+			b.Axes = nil
+		}
+		p.Arrays = append(p.Arrays, b)
+	}
+	e.inGraphs = slices.Clip(p.Arrays)
+	for _, v := range views {
+		c := *v.view
+		c.Axes = e.layout.axes[v]
+		e.arrays[v] = len(e.inGraphs)
+		e.inGraphs = append(e.inGraphs, &c)
 	}
 	for _, v := range k.vars {
 		if v.kind == localVar && v.alias == nil || v.kind == paramVar && !v.symbol && v.bound == nil {
@@ -210,6 +224,26 @@ func (c *compiler) attempt(ctx context.Context) (p *tdfg.Program, err error) {
 		return nil, errorAt(k.pos, "no program: %v", err)
 	}
 	return p, nil
+}
+
+// needsPlace reports whether an array has a place in the lattice beside its views: tensors
+// are of it, or streams give it.
+func needsPlace(a *array, items []item) bool {
+	return slices.ContainsFunc(items, func(it item) bool {
+		n := it.nest
+		if n == nil {
+			return needsPlace(a, it.body)
+		}
+		found := slices.Contains(n.arrays, a)
+		if n.stream {
+			walkStmts([]stmt{n.stmt}, nil, func(s stmt, _ []*loop) {
+				if x, ok := s.(*assign); ok {
+					found = found || x.target.kind == elemExpr && x.target.array == a
+				}
+			})
+		}
+		return found
+	})
 }
 
 // bind replaces sizes that have values.

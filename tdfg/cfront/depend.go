@@ -68,8 +68,9 @@ func later(v string) string { return v + ".later" }
 // the loops around the nest.
 //
 // Subscripts are compared dimension by dimension: by the greatest common divisor of
-// their coefficients, by the bounds of their difference (Banerjee), and where both
-// vary with one loop alike, by the distance of the iterations.
+// their coefficients, by the bounds of their difference (Banerjee), both also for what is
+// left of it beside multiples of a stride, and where both vary with one loop alike, by the
+// distance of the iterations.
 func carried(space *lattice.Space, a, b access) bool {
 	n := 0
 	for n < len(a.loops) && n < len(b.loops) && a.loops[n] == b.loops[n] {
@@ -97,25 +98,29 @@ func carried(space *lattice.Space, a, b access) bool {
 	}
 	distance := make([]*lattice.Expr, n)
 	for d := range a.index {
-		x, y := a.index[d], prime(b.index[d])
-		diff := x.Sub(y)
-		if never(s, diff) {
+		all := a.index[d].Sub(prime(b.index[d]))
+		if s.NeverZero(all) {
 			return false
 		}
-		for i, l := range common {
-			v := l.v.name
-			if x.Coef(v) != 1 || y.Coef(later(v)) != 1 {
-				continue
-			}
-			// v.later = v + dist
-			dist := diff.Sub(lattice.Sym(v)).Add(lattice.Sym(later(v)))
-			if usesLoops(dist, a.loops, b.loops) {
-				continue
-			}
-			if old := distance[i]; old != nil && never(s, old.Sub(dist)) {
+		for _, diff := range s.Equations(all) {
+			if s.NeverZero(diff) {
 				return false
 			}
-			distance[i] = &dist
+			for i, l := range common {
+				c := diff.Coef(l.v.name)
+				if c != 1 && c != -1 || diff.Coef(later(l.v.name)) != -c {
+					continue
+				}
+				// v.later = v + dist
+				dist := diff.Scale(c).Sub(lattice.Sym(l.v.name)).Add(lattice.Sym(later(l.v.name)))
+				if usesLoops(dist, a.loops, b.loops) {
+					continue
+				}
+				if old := distance[i]; old != nil && s.NeverZero(old.Sub(dist)) {
+					return false
+				}
+				distance[i] = &dist
+			}
 		}
 	}
 	// The first loop whose variables differ decides which iteration is later.
@@ -144,31 +149,6 @@ func declare(s *lattice.Space, l *loop, name string, in func(lattice.Expr) latti
 		// The bounds are of symbols that are declared: an error cannot be.
 		_ = s.Declare(name, in(l.lo), in(l.hi).Plus(-1), true)
 	}
-}
-
-// never reports whether an expression is not 0, whatever its symbols are.
-func never(s *lattice.Space, e lattice.Expr) bool {
-	if k, ok := s.AtLeast(e); ok && k > 0 {
-		return true
-	}
-	if k, ok := s.AtLeast(e.Scale(-1)); ok && k > 0 {
-		return true
-	}
-	var g int64
-	for _, sym := range e.Symbols() {
-		g = gcd(g, e.Coef(sym))
-	}
-	return g > 1 && e.Offset()%g != 0
-}
-
-func gcd(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	if a < 0 {
-		return -a
-	}
-	return a
 }
 
 func usesLoops(e lattice.Expr, lists ...[]*loop) bool {

@@ -12,13 +12,14 @@ import (
 // emitter makes a program of a plan.
 type emitter struct {
 	*planner
-	layout  *layout
-	program *tdfg.Program
-	arrays  map[*array]int
-	params  []tdfg.Param
-	regions []*region
-	graphs  []*tdfg.Region // of the regions
-	open    *region
+	layout   *layout
+	program  *tdfg.Program
+	arrays   map[*array]int // in those of graphs
+	inGraphs []*tdfg.Array  // arrays of the program, and views
+	params   []tdfg.Param
+	regions  []*region
+	graphs   []*tdfg.Region // of the regions
+	open     *region
 
 	// Of the nest at hand.
 	nest   *nest
@@ -66,7 +67,7 @@ func (e *emitter) emit(items []item, hosts []*loop) []tdfg.Stmt {
 func (e *emitter) newRegion(hosts []*loop) *region {
 	return &region{
 		e: e, hosts: hosts, known: map[string]tdfg.NodeID{}, pending: map[int][]write{}, scalars: map[*variable]value{}, reads: map[*variable]bool{},
-		scope: tdfg.Scope{Dims: e.dims, Space: e.space(hosts), Arrays: e.program.Arrays, Params: e.params},
+		scope: tdfg.Scope{Dims: e.dims, Space: e.space(hosts), Arrays: e.inGraphs, Params: e.params},
 	}
 }
 
@@ -227,26 +228,27 @@ func isIdentity(r *region, v value, op scalar.Op, t scalar.Type) bool {
 	return ok && n.Kind == tdfg.Const && n.Param == "" && n.Index == nil && n.Value == id
 }
 
-// rect returns the part of an array that an element is over the loops of the nest,
-// and which loop lies along each dimension.
-func (e *emitter) rect(x *expr) (rect lattice.Rect, along [tdfg.MaxDims]*loop) {
+// rect returns the part of an array, or of a view, that an element is over the loops of the
+// nest, and which loop lies along each dimension.
+func (e *emitter) rect(x *expr) (a *array, rect lattice.Rect, along [tdfg.MaxDims]*loop) {
 	rect = make(lattice.Rect, e.dims)
 	for d := range rect {
 		rect[d] = lattice.Upto(lattice.Const(1))
 	}
-	axes := e.layout.axes[x.array]
-	for i, s := range subscripts(x) {
+	s, why := e.seat(x, e.nest.loops, e.nest.hosts)
+	if why != "" {
+		refuse("%s", why)
+	}
+	axes := e.layout.axes[s.array]
+	for i, at := range s.at {
 		d := axes[len(axes)-1-i]
-		rect[d] = lattice.At(s)
-		for _, l := range e.nest.loops {
-			if s.Coef(l.v.name) == 1 {
-				rest := s.Sub(lattice.Sym(l.v.name))
-				rect[d] = e.iterations(l).Shift(rest)
-				along[d] = l
-			}
+		rect[d] = lattice.At(at)
+		if l := s.along[i]; l != nil {
+			rect[d] = e.iterations(l).Shift(at.Sub(lattice.Sym(l.v.name)))
+			along[d] = l
 		}
 	}
-	return rect, along
+	return s.array, rect, along
 }
 
 func (e *emitter) write(target *expr, v value, loops []*loop, r *region) {
@@ -257,8 +259,7 @@ func (e *emitter) write(target *expr, v value, loops []*loop, r *region) {
 		r.scalars[target.v] = v
 		return
 	}
-	array := e.arrays[target.array]
-	rect, along := e.rect(target)
+	a, rect, along := e.rect(target)
 	if !r.everywhere(v) {
 		for d := range rect {
 			switch {
@@ -271,14 +272,14 @@ func (e *emitter) write(target *expr, v value, loops []*loop, r *region) {
 			}
 		}
 	}
-	e.within(target, rect, r)
-	r.store(array, rect, v)
+	e.within(target, a, rect, r)
+	r.store(e.arrays[a], rect, v)
 }
 
 // within refuses a part that may lie outside of its array. If greater sizes would
 // keep it inside, they become the least ones.
-func (e *emitter) within(x *expr, rect lattice.Rect, r *region) {
-	all := r.scope.ArrayRect(e.arrays[x.array])
+func (e *emitter) within(x *expr, a *array, rect lattice.Rect, r *region) {
+	all := r.scope.ArrayRect(e.arrays[a])
 	s := r.scope.Space
 	if s.Contains(all, rect) {
 		return
@@ -304,9 +305,9 @@ func (e *emitter) expr(x *expr, r *region) value {
 	case varExpr:
 		return e.variable(x, r)
 	case elemExpr:
-		rect, along := e.rect(x)
-		e.within(x, rect, r)
-		v := value{id: r.read(e.arrays[x.array], rect)}
+		a, rect, along := e.rect(x)
+		e.within(x, a, rect, r)
+		v := value{id: r.read(e.arrays[a], rect)}
 		if r.everywhere(v) {
 			return v
 		}

@@ -26,6 +26,7 @@ type nest struct {
 	stream  bool
 	loops   []*loop // those that become dimensions of the lattice
 	demands []demand
+	arrays  []*array              // where its elements lie
 	chains  [][]*loop             // loops around each statement, outermost first
 	pieces  map[*assign][]piece   // of statements with conditions on indices
 	reduce  map[*assign]reduction // statements, or pieces of them, that reduce
@@ -57,6 +58,7 @@ type planner struct {
 	pieces  map[*loop][]stmt
 	mirrors map[*loop]*loop
 	nests   []*nest                 // of tensors, so far
+	views   []*array                // that nests have asked for
 	enlarge func(lattice.Expr) bool // a size, if that makes an expression of it no longer negative
 }
 
@@ -85,7 +87,7 @@ func (p *planner) planStmt(s stmt, hosts []*loop) []item {
 		n, why := p.analyse(s, hosts)
 		if why == "" {
 			p.nests = append(p.nests, n)
-			if solve(p.k, p.dims, p.nests) != nil {
+			if solve(p.placed(p.nests), p.dims, p.nests) != nil {
 				return []item{{nest: n}}
 			}
 			p.nests = p.nests[:len(p.nests)-1]
@@ -207,7 +209,12 @@ func (p *planner) analyse(s stmt, hosts []*loop) (*nest, string) {
 		}
 		list = append(list, accesses(a, chain, i, r.op)...)
 		for _, x := range []*expr{a.target, a.value, a.guard} {
-			p.demands(n, x, chain, refuse)
+			p.demands(n, x, refuse)
+		}
+		if a.target.kind == elemExpr {
+			if s, bad := p.seat(a.target, n.loops, hosts); bad == "" && s.array.of != nil && !s.array.distinct {
+				refuse("%s has an element in several iterations", a.target.array.name)
+			}
 		}
 	}
 	if why != "" {
@@ -230,8 +237,8 @@ func (p *planner) analyse(s stmt, hosts []*loop) (*nest, string) {
 			}
 		}
 	}
-	for _, l := range n.loops {
-		p.place(n, l, list)
+	if why == "" {
+		p.offsets(n, assigns)
 	}
 	return n, why
 }
@@ -287,7 +294,7 @@ func (p *planner) reduction(a *assign, chain []*loop) (r reduction, ok bool) {
 
 // demands collects what the elements of an expression demand of the axes of arrays,
 // and refuses what no tensor has.
-func (p *planner) demands(n *nest, x *expr, chain []*loop, refuse func(string, ...any)) {
+func (p *planner) demands(n *nest, x *expr, refuse func(string, ...any)) {
 	var data func(x *expr)
 	data = func(x *expr) {
 		switch {
@@ -295,26 +302,17 @@ func (p *planner) demands(n *nest, x *expr, chain []*loop, refuse func(string, .
 		case x.kind == varExpr && slices.ContainsFunc(n.loops, func(l *loop) bool { return l.v == x.v }):
 			refuse("index %s is used as a number", x.v.source())
 		case x.kind == elemExpr:
-			index := subscripts(x)
-			if index == nil {
-				refuse("%s has a subscript that is not affine", x.array.name)
+			s, why := p.seat(x, n.loops, n.hosts)
+			if why != "" {
+				refuse("%s", why)
 				return
 			}
-			used := map[*loop]bool{}
-			for d, e := range index {
-				var along *loop
-				for _, l := range n.loops {
-					c := e.Coef(l.v.name)
-					if c == 0 {
-						continue
-					}
-					if c != 1 || along != nil || used[l] {
-						refuse("%s has subscripts that are not a rectangle", x.array.name)
-					}
-					along, used[l] = l, true
-				}
-				if along != nil {
-					n.demands = append(n.demands, demand{x.array, d, along})
+			if !slices.Contains(n.arrays, s.array) {
+				n.arrays = append(n.arrays, s.array)
+			}
+			for d, l := range s.along {
+				if l != nil {
+					n.demands = append(n.demands, demand{s.array, d, l})
 				}
 			}
 		}
@@ -323,6 +321,11 @@ func (p *planner) demands(n *nest, x *expr, chain []*loop, refuse func(string, .
 		}
 	}
 	data(x)
+}
+
+// placed returns the arrays that lie in the lattice, views behind the others.
+func (p *planner) placed(nests []*nest) []*array {
+	return append(slices.Clip(p.k.arrays), p.viewsOf(nests)...)
 }
 
 func (x *expr) argList() []*expr {
@@ -353,16 +356,30 @@ func (p *planner) checkScalars(n *nest, assigns []*assign, refuse func(string, .
 	}
 }
 
-// place chooses where the iterations of a loop lie: where the first elements do that
-// it writes, or else reads.
-func (p *planner) place(n *nest, l *loop, list []access) {
-	for _, write := range []bool{true, false} {
-		for _, a := range list {
-			for _, e := range a.index {
-				if a.write == write && e.Coef(l.v.name) == 1 {
-					n.offset[l] = e.Sub(lattice.Sym(l.v.name))
-					return
+// offsets chooses where the iterations of the loops of a nest lie: where the first
+// elements do that it writes, or else reads.
+func (p *planner) offsets(n *nest, assigns []*assign) {
+	var writes, reads []seat
+	for _, a := range assigns {
+		read := func(x *expr) {
+			x.walk(func(y *expr) {
+				if y.kind == elemExpr {
+					s, _ := p.seat(y, n.loops, n.hosts)
+					reads = append(reads, s)
 				}
+			})
+		}
+		read(a.value)
+		read(a.guard)
+		if a.target.kind == elemExpr {
+			s, _ := p.seat(a.target, n.loops, n.hosts)
+			writes = append(writes, s)
+		}
+	}
+	for _, s := range append(writes, reads...) {
+		for d, l := range s.along {
+			if _, ok := n.offset[l]; l != nil && !ok {
+				n.offset[l] = s.at[d].Sub(lattice.Sym(l.v.name))
 			}
 		}
 	}

@@ -177,6 +177,7 @@ func (r *region) compute(op scalar.Op, args ...value) value {
 // read returns the newest value of a part of an array.
 func (r *region) read(array int, rect lattice.Rect) tdfg.NodeID {
 	s := r.scope.Space
+	r.apart(array)
 	list := r.pending[array]
 	for i := len(list) - 1; i >= 0; i-- {
 		w := list[i]
@@ -199,6 +200,16 @@ func (r *region) read(array int, rect lattice.Rect) tdfg.NodeID {
 	return r.add(tdfg.Node{Kind: tdfg.Tensor, Array: array, Rect: rect})
 }
 
+// apart starts a new region where parts of an array are used under one name that were
+// written under another: as an array and as views of it.
+func (r *region) apart(array int) {
+	for other := range r.scope.Arrays {
+		if other != array && len(r.pending[other]) > 0 && !r.scope.Apart(array, other) {
+			panic(&refusal{why: "parts of " + r.scope.Arrays[r.scope.Memory(array)].Name + " are used that were written at another stride", cut: true})
+		}
+	}
+}
+
 func disjoint(s *lattice.Space, a, b lattice.Rect) bool {
 	for d := range a {
 		if s.LessEqual(a[d].Hi, b[d].Lo) || s.LessEqual(b[d].Hi, a[d].Lo) {
@@ -211,6 +222,7 @@ func disjoint(s *lattice.Space, a, b lattice.Rect) bool {
 // store makes a value the newest one of a part of an array. The value lies there, or
 // is the same everywhere.
 func (r *region) store(array int, rect lattice.Rect, v value) {
+	r.apart(array)
 	list := slices.DeleteFunc(slices.Clone(r.pending[array]), func(w write) bool { return r.scope.Space.Contains(rect, w.rect) })
 	r.pending[array] = append(list, write{rect, v})
 }

@@ -82,6 +82,7 @@ func (e *emitter) stream(n *nest, r *region) {
 	}
 	for i := range st.g.Arrays {
 		name := st.g.Arrays[i].Name
+		r.apart(r.scope.ArrayIndex(name))
 		list := r.pending[r.scope.ArrayIndex(name)]
 		if len(list) == 0 {
 			continue

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/bitsched/bitsched/internal/position"
+	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/lattice"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tdfg/stream"
@@ -88,6 +89,12 @@ type array struct {
 	scope    stream.Scope
 	single   bool // a local variable in memory: one element, which is written without a subscript
 	lock     bool // of a critical section
+
+	// Of a view: the array that it is of, what it becomes, and whether no two points of it
+	// are the same element.
+	of       *array
+	view     *tdfg.Array
+	distinct bool
 }
 
 // stmt is a *loop or an *assign.

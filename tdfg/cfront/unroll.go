@@ -24,7 +24,7 @@ func unroll(k *kernel, body []stmt, outer *loop, copies int64) []stmt {
 			continue
 		}
 		trip, short := l.trip()
-		if outer == nil || !l.literal || l.while != nil || !short || trip*copies > maxUnrolled {
+		if outer == nil || !l.literal || l.while != nil || !short || trip*copies > maxUnrolled || digit(l, trip) {
 			around := outer
 			if !l.literal {
 				around = l
@@ -45,6 +45,26 @@ func unroll(k *kernel, body []stmt, outer *loop, copies int64) []stmt {
 		}
 	}
 	return out
+}
+
+// digit reports whether a loop gives the low digit of where something is written, as j in
+// A[8*i+j]: its iterations are elements of a tensor then, not taps of a filter.
+func digit(l *loop, trip int64) bool {
+	found := false
+	walkStmts(l.body, nil, func(s stmt, _ []*loop) {
+		a, ok := s.(*assign)
+		if !ok || a.target.kind != elemExpr {
+			return
+		}
+		for _, e := range subscripts(a.target) {
+			c := e.Coef(l.v.name)
+			for _, sym := range e.Symbols() {
+				by := e.Coef(sym)
+				found = found || (c == 1 || c == -1) && sym != l.v.name && max(by, -by) >= trip && trip > 1
+			}
+		}
+	})
+	return found
 }
 
 // trip returns the number of iterations, if it is a small constant.
@@ -68,6 +88,36 @@ func mirror(k *kernel, l *loop) *loop {
 	c := newCloner(k, l, m, &expr{kind: opExpr, typ: v.typ, pos: l.pos, op: scalar.Sub, args: []*expr{last, count}})
 	m.body = c.stmts(l.body)
 	return m
+}
+
+// singleSteps makes loops with steps count their iterations, so that what they access lies
+// at strides, where the number of iterations is affine.
+func singleSteps(k *kernel, body []stmt) {
+	for i, s := range body {
+		l, ok := s.(*loop)
+		if !ok {
+			continue
+		}
+		by := max(l.step, -l.step)
+		trip, ok := quotient(l.hi.Sub(l.lo).Plus(by-1), by)
+		if by > 1 && ok {
+			v := *l.v
+			v.name = k.unique(l.v.name)
+			k.vars = append(k.vars, &v)
+			m := &loop{v: &v, hi: trip, step: 1, pos: l.pos, literal: l.literal}
+			first := l.lo
+			if l.step < 0 {
+				first = l.hi.Plus(-1)
+			}
+			t := l.v.typ
+			count := &expr{kind: varExpr, typ: t, pos: l.pos, v: &v}
+			far := binary(l.pos, scalar.Mul, count, intConst(l.pos, t, l.step))
+			c := newCloner(k, l, m, convert(binary(l.pos, scalar.Add, k.expr(first, t, l.pos), far), t))
+			m.body = c.stmts(l.body)
+			body[i], l = m, m
+		}
+		singleSteps(k, l.body)
+	}
 }
 
 // expr returns an affine expression as one of C.

@@ -110,23 +110,30 @@ func (x *executor) prepare() error {
 		x.bound[d].Hi = 1
 	}
 	for i, a := range x.g.Arrays {
-		have := x.m.Arrays[a.Name]
-		if have == nil {
-			return fmt.Errorf("no array %s in memory", a.Name)
-		}
-		if have.Type != a.Type || len(have.Size) != len(a.Axes) {
-			return fmt.Errorf("array %s in memory is %s %v, expected %s of %d dimensions", a.Name, have.Type, have.Size, a.Type, len(a.Axes))
-		}
 		box, err := x.g.ArrayRect(i).Box(x.values)
 		if err != nil {
 			return err
 		}
-		for j, d := range a.Axes {
-			if have.Size[j] != box[d].Hi {
-				return fmt.Errorf("array %s in memory has %d in dimension %d, expected %d", a.Name, have.Size[j], j, box[d].Hi)
+		x.bound = x.bound.Hull(box)
+		if a.View != nil {
+			continue
+		}
+		have := x.m.Arrays[a.Name]
+		if have == nil {
+			return fmt.Errorf("no array %s in memory", a.Name)
+		}
+		if have.Type != a.Type || len(have.Size) != len(a.Size) {
+			return fmt.Errorf("array %s in memory is %s %v, expected %s of %d dimensions", a.Name, have.Type, have.Size, a.Type, len(a.Size))
+		}
+		for j, n := range a.Size {
+			size, err := n.Eval(x.values)
+			if err != nil {
+				return err
+			}
+			if have.Size[j] != size {
+				return fmt.Errorf("array %s in memory has %d in dimension %d, expected %d", a.Name, have.Size[j], j, size)
 			}
 		}
-		x.bound = x.bound.Hull(box)
 	}
 	return nil
 }
@@ -138,11 +145,20 @@ func (x *executor) array(i int) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	v := view{box: box, data: x.m.Arrays[a.Name].Elems, stride: make([]int64, len(box))}
-	step := int64(1)
-	for _, d := range a.Axes {
-		v.stride[d] = step
-		step *= box[d].Len()
+	v := view{box: box, data: x.m.Arrays[x.g.Arrays[x.g.Memory(i)].Name].Elems, stride: make([]int64, len(box))}
+	lie, err := x.g.Layout(i, x.values)
+	if err != nil {
+		return v, err
+	}
+	v.at = lie.First
+	low, high := lie.First, lie.First
+	for j, d := range a.Axes {
+		v.stride[d] = lie.Step[j]
+		far := lie.Step[j] * (box[d].Len() - 1)
+		low, high = low+min(0, far), high+max(0, far)
+	}
+	if low < 0 || high >= int64(len(v.data)) {
+		return v, fmt.Errorf("%s has elements %d to %d in memory, expected 0 to %d", a.Name, low, high, len(v.data)-1)
 	}
 	return v, nil
 }

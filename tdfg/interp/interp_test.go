@@ -420,3 +420,91 @@ func TestStream(t *testing.T) {
 	b.Add(tdfg.Node{Kind: tdfg.Stream, Stream: &tdfg.StreamNode{Graph: sdfg, Result: "a"}, Facts: tdfg.Facts{Type: scalar.Int32}})
 	require.EqualError(t, b.Err(), "tdfg: strm: result a, expected an array or a reduction of a type")
 }
+
+// TestViews compares graphs whose arrays are views with the same graphs on arrays of their
+// own, which get the elements one by one, and give them back.
+func TestViews(t *testing.T) {
+	views := 0
+	for seed := range uint64(400) {
+		r := rand.New(rand.NewPCG(seed, 71))
+		types := scalar.Types()
+		g := tdfgtest.Graph(r, tdfgtest.Options{Type: types[seed%uint64(len(types))], Nodes: 12, Reuse: true, Views: true})
+		m := memory.New()
+		require.NoError(t, m.Allocate(g.Arrays, nil))
+		for _, a := range g.Arrays {
+			if a.View == nil {
+				for i := range m.Arrays[a.Name].Elems {
+					m.Arrays[a.Name].Elems[i] = scalar.FromInt(a.Type, r.Int64N(200)-100)
+				}
+			}
+		}
+		m.Scalars["p"] = scalar.FromInt(g.Params[0].Type, 3)
+
+		plain := *g
+		plain.Arrays = nil
+		for _, a := range g.Arrays {
+			c := *a
+			if c.View = nil; len(c.Axes) > 0 {
+				plain.Arrays = append(plain.Arrays, &c)
+			}
+		}
+		own := memory.New()
+		require.NoError(t, own.Allocate(plain.Arrays, nil))
+		own.Scalars["p"] = m.Scalars["p"]
+		// each calls f for the elements of an array, and where they are in memory.
+		each := func(a *tdfg.Array, f func(elem, at int64)) {
+			box := make(lattice.Box, len(a.Size))
+			for k, n := range a.Size {
+				box[k].Hi, _ = n.Const()
+			}
+			for p, more := box.First(), true; more; more = box.Next(p) {
+				if a.View == nil {
+					f(box.Index(p), box.Index(p))
+					continue
+				}
+				values := map[string]int64{}
+				for k, x := range p {
+					values[tdfg.Coord(k)] = x
+				}
+				at := int64(0)
+				size := m.Arrays[a.View.Of].Size
+				for d := len(size) - 1; d >= 0; d-- {
+					x, err := a.View.Index[d].Eval(values)
+					require.NoError(t, err)
+					require.GreaterOrEqual(t, x, int64(0))
+					require.Less(t, x, size[d])
+					at = at*size[d] + x
+				}
+				f(box.Index(p), at)
+			}
+		}
+		in := func(a *tdfg.Array) []scalar.Value {
+			if a.View != nil {
+				return m.Arrays[a.View.Of].Elems
+			}
+			return m.Arrays[a.Name].Elems
+		}
+		for _, a := range g.Arrays {
+			if a.View != nil {
+				views++
+			}
+			if len(a.Axes) > 0 {
+				each(a, func(elem, at int64) { own.Arrays[a.Name].Elems[elem] = in(a)[at] })
+			}
+		}
+		got := m.Clone()
+		require.NoError(t, interp.RunGraph(context.Background(), g, nil, got, interp.Options{}), g.String())
+		before := own.Clone()
+		require.NoError(t, interp.RunGraph(context.Background(), &plain, nil, own, interp.Options{}))
+		for _, o := range g.Outputs {
+			a := g.Arrays[o.Array]
+			each(a, func(elem, at int64) {
+				if v := own.Arrays[a.Name].Elems[elem]; v != before.Arrays[a.Name].Elems[elem] {
+					in(a)[at] = v
+				}
+			})
+		}
+		require.Empty(t, m.Diff(got), "seed %d\n%s", seed, g)
+	}
+	require.Greater(t, views, 400)
+}

@@ -196,3 +196,96 @@ func (s *Space) Contains(a, b Rect) bool {
 	}
 	return true
 }
+
+// NeverZero reports whether an expression of integers is not 0, whatever the symbols are:
+// by its bounds, by the greatest common divisor of its coefficients, or because what is
+// left of it beside multiples of one of them has bounds without such a multiple.
+func (s *Space) NeverZero(x Expr) bool {
+	if k, ok := s.AtLeast(x); ok && k > 0 {
+		return true
+	}
+	if k, ok := s.AtLeast(x.Scale(-1)); ok && k > 0 {
+		return true
+	}
+	if g := x.divisor(); g > 1 && x.k%g != 0 {
+		return true
+	}
+	for _, t := range x.terms {
+		m := max(t.coef, -t.coef)
+		if m < 2 {
+			continue
+		}
+		if lo, hi, ok := s.bounds(x.rest(m)); ok && floorDiv(hi, m) < floorDiv(lo+m-1, m) {
+			return true
+		}
+	}
+	return false
+}
+
+// Equations returns expressions that are all 0 where x is, and only there: 8*i-8*j+k-n is
+// 0 for k and n from 0 to 7 where i-j and k-n are. The least coefficient of each is 1
+// where its terms have a common divisor.
+func (s *Space) Equations(x Expr) []Expr {
+	for _, t := range x.terms {
+		m := max(t.coef, -t.coef)
+		rest := x.rest(m)
+		if m < 2 || len(rest.terms) == len(x.terms) || len(rest.terms) == 0 {
+			continue
+		}
+		// The only multiple of m that the rest can be is 0.
+		if lo, hi, ok := s.bounds(rest); ok && lo > -m && hi < m {
+			return append(s.Equations(x.Sub(rest)), s.Equations(rest)...)
+		}
+	}
+	if g := x.divisor(); g > 1 && x.k%g == 0 {
+		y := Expr{k: x.k / g}
+		for _, t := range x.terms {
+			y.terms = append(y.terms, term{t.sym, t.coef / g})
+		}
+		x = y
+	}
+	return []Expr{x}
+}
+
+// rest returns x without the terms that are multiples of m.
+func (x Expr) rest(m int64) Expr {
+	r := Expr{k: x.k}
+	for _, t := range x.terms {
+		if t.coef%m != 0 {
+			r.terms = append(r.terms, t)
+		}
+	}
+	return r
+}
+
+// divisor returns the greatest common divisor of the coefficients, 0 if there are none.
+func (x Expr) divisor() (g int64) {
+	for _, t := range x.terms {
+		a, b := g, max(t.coef, -t.coef)
+		for b != 0 {
+			a, b = b, a%b
+		}
+		g = a
+	}
+	return g
+}
+
+// bounds returns the least and the greatest value of an expression, as far as they are
+// known.
+func (s *Space) bounds(x Expr) (lo, hi int64, ok bool) {
+	lo, ok = s.AtLeast(x)
+	if !ok {
+		return 0, 0, false
+	}
+	hi, ok = s.AtLeast(x.Scale(-1))
+	return lo, -hi, ok
+}
+
+// floorDiv returns a/b towards minus infinity, for b > 0.
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}

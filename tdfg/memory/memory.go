@@ -66,12 +66,15 @@ func (a *Array) End() uint64 { return a.Address(a.Len()) }
 // Bytes returns what the array takes in memory.
 func (a *Array) Bytes() int64 { return a.Len() * int64(a.Type.Bytes()) }
 
-// Allocate adds arrays of zeros. sizes has values for the symbols of their sizes.
+// Allocate adds arrays of zeros; views have those of their arrays. sizes has values for the symbols of their sizes.
 func (m *Memory) Allocate(arrays []*tdfg.Array, sizes map[string]int64) error {
 	if err := m.Reserve(arrays, sizes); err != nil {
 		return err
 	}
 	for _, a := range arrays {
+		if a.View != nil {
+			continue
+		}
 		b := m.Arrays[a.Name]
 		b.Elems = make([]scalar.Value, b.Len())
 	}
@@ -81,6 +84,9 @@ func (m *Memory) Allocate(arrays []*tdfg.Array, sizes map[string]int64) error {
 // Reserve adds arrays without elements, for what needs nothing but their addresses.
 func (m *Memory) Reserve(arrays []*tdfg.Array, sizes map[string]int64) error {
 	for _, a := range arrays {
+		if a.View != nil {
+			continue
+		}
 		n := int64(1)
 		size := make([]int64, len(a.Size))
 		for i, x := range a.Size {

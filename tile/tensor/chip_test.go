@@ -162,13 +162,13 @@ func TestTransfer(t *testing.T) {
 		for _, s := range share {
 			want = max(want, int64(float64(s*int64(len(share)))/m.DRAMBytesPerCycle())+1)
 		}
-		got, mean := tensor.TransferCycles(m, address, bytes)
+		got, mean := tensor.TransferCycles(m, tensor.Run{Address: address, Bytes: bytes})
 		require.Equal(t, want, got)
 		require.LessOrEqual(t, mean, got)
 	})
 	c := newChip(t, tile.Default())
 	c.Local(5, 10)
-	n, err := c.Transfer(context.Background(), 0, 16*64*100)
+	n, err := c.Transfer(context.Background(), tensor.Run{Bytes: 16 * 64 * 100})
 	require.NoError(t, err)
 	require.EqualValues(t, 6400/12.8+1, n)
 	require.EqualValues(t, 10+n, c.Now())
