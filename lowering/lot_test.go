@@ -260,3 +260,56 @@ func TestLOTInTurn(t *testing.T) {
 	_, err = lot.Add(lowering.Lie{Base: 0, Bytes: 4, Size: []int64{16, 16}, Axes: []int{0, 0}}, 100)
 	require.EqualError(t, err, "lowering: array along dimensions [0 0], expected each once, below 2")
 }
+
+// TestLOTViews has views of an array at random strides, forwards and backwards: every
+// element is where its coordinates are, and comes back, and addresses between are nowhere.
+func TestLOTViews(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		bound := []int64{16, 8, 2}
+		lot, err := lowering.NewLOT(small(), bound, lowering.Shape{16, 4, 1})
+		require.NoError(t, err)
+		lie := lowering.Lie{Base: 4096, Bytes: rapid.SampledFrom([]int{1, 2, 4}).Draw(t, "bytes"), View: true}
+		low, next := int64(0), int64(1)
+		for _, d := range rapid.Permutation([]int{0, 1, 2}).Draw(t, "axes") {
+			n := rapid.Int64Range(1, bound[d]).Draw(t, "size")
+			step := next + rapid.Int64Range(0, 3).Draw(t, "more")
+			next += step * (n - 1)
+			if rapid.Bool().Draw(t, "back") {
+				step = -step
+				low += step * (n - 1)
+			}
+			lie.Axes, lie.Size, lie.Step = append(lie.Axes, d), append(lie.Size, n), append(lie.Step, step)
+		}
+		lie.First = rapid.Int64Range(0, 9).Draw(t, "first") - low
+		i, err := lot.Add(lie, 3)
+		require.NoError(t, err)
+		e := lot.Entries()[i]
+		at := map[uint64][2]int{}
+		for x := range lie.Size[0] {
+			for y := range lie.Size[1] {
+				for z := range lie.Size[2] {
+					point := make([]int64, 3)
+					point[lie.Axes[0]], point[lie.Axes[1]], point[lie.Axes[2]] = x, y, z
+					elem := lie.First + x*lie.Step[0] + y*lie.Step[1] + z*lie.Step[2]
+					tl, b := lot.Grid().Locate(point)
+					at[lie.Base+uint64(elem)*uint64(lie.Bytes)] = [2]int{tl, b}
+				}
+			}
+		}
+		require.Len(t, at, int(lie.Size[0]*lie.Size[1]*lie.Size[2]))
+		for addr := e.Base; addr < e.End; addr += uint64(e.Size) {
+			want, there := at[addr]
+			p, ok := lot.Locate(addr, 5)
+			require.Equal(t, there, ok)
+			if !there {
+				continue
+			}
+			back, bit, ok := lot.Address(p)
+			require.True(t, ok)
+			require.Equal(t, addr, back)
+			require.Equal(t, 5, bit)
+			tl, b := lot.Cell(i, int64(addr-e.Base)/int64(e.Size))
+			require.Equal(t, want, [2]int{tl, b})
+		}
+	})
+}

@@ -195,7 +195,7 @@ func (p *nearPlanner) alone(output int) bool {
 	g := p.g
 	array := g.Outputs[output].Array
 	for i, o := range g.Outputs {
-		if i != output && o.Array >= 0 && g.Memory(o.Array) == g.Memory(array) {
+		if i != output && o.Array == array {
 			return false
 		}
 	}

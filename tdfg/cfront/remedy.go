@@ -9,8 +9,12 @@ import (
 // remedies are what to write instead of what is refused, by a part of the reason.
 var remedies = []struct{ why, remedy string }{
 	{"subscript that is not affine", "gather the elements into an array of their own in a loop before it, which is a stream"},
-	{"subscripts that are not a rectangle", "copy these elements to an array of their own in a loop before it, which is a stream"},
-	{"has step", "copy the elements that it takes to an array of their own in a loop before it, which is a stream"},
+	{"has an element in several iterations", "make the loop over what the subscripts add up to the outermost one, or sum into an array with a dimension for each loop"},
+	{"taken at strides in loop", "the loop around it becomes one of the host; where only a part is computed, loop over all of it with a condition on the index"},
+	{"taken at strides, from", "give the sizes values with -D, or write the size of the array in terms of the bounds of the loops"},
+	{"taken at strides in a loop that may", "give the sizes values with -D"},
+	{"subscripts of more loops than dimensions", "copy these elements to an array of their own in a loop before it, which is a stream"},
+	{"has step", "give the sizes values with -D, so that the number of iterations is known, or count iterations, as in A[2*i]"},
 	{"more loops than dimensions", "the outermost one becomes a loop of the host: exchange loops so that it is the one with fewest iterations"},
 	{"bounds that vary", "the loop around it becomes one of the host; where only a part is computed, loop over all of it with a condition on the index"},
 	{"is used as a number", "give the kernel an array of the indices"},
