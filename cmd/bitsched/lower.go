@@ -548,7 +548,7 @@ func (l *layoutResult) text(s *summary) {
 		s.add("hints", "%s", strings.Join(hints, "; "))
 	}
 	for _, d := range l.Data {
-		where := "in memory, for streams"
+		where := "in memory, for streams and views"
 		if d.Row >= 0 {
 			where = fmt.Sprintf("rows %d+%d", d.Row, d.Bits)
 		}
