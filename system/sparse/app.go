@@ -452,10 +452,10 @@ func (j *job) bfs() error {
 		}
 	}
 	j.res.Summary = fmt.Sprintf("%d of %d vertices reached from %d, %d levels", reached, j.m.Rows, src, depth)
-	if !j.cfg.Check || j.o.Iterations > 0 {
+	if !j.cfg.Check {
 		return nil
 	}
-	level, parent := reference.BFS(j.m, src)
+	level, parent := reference.BFS(j.m, src, j.o.Iterations)
 	return j.compare("queue search", append(slices.Clone(level), parent...), append(slices.Clone(levels), j.res.Values...))
 }
 
@@ -488,10 +488,21 @@ func (j *job) sssp() error {
 		}
 	}
 	j.res.Summary = fmt.Sprintf("%d of %d vertices reached from %d, greatest distance %d", reached, j.m.Rows, src, most)
-	if !j.cfg.Check || j.o.Iterations > 0 {
+	if !j.cfg.Check {
 		return nil
 	}
+	if j.o.Iterations > 0 {
+		return j.compare("rounds of Bellman and Ford", reference.Relax(j.m, j.start0(src, 0), true, j.o.Iterations), j.res.Values)
+	}
 	return j.compare("Dijkstra", reference.Distances(j.m, src), j.res.Values)
+}
+
+// start0 is a vector in which nothing is reached but a vertex.
+func (j *job) start0(vertex int, value uint32) []uint32 {
+	v := make([]uint32, j.m.Cols)
+	fill(v, math.MaxUint32)
+	v[vertex] = value
+	return v
 }
 
 func (j *job) cc() error {
@@ -514,8 +525,15 @@ func (j *job) cc() error {
 		}
 	}
 	j.res.Summary = fmt.Sprintf("%d components", parts)
-	if !j.cfg.Check || j.o.Iterations > 0 {
+	if !j.cfg.Check {
 		return nil
+	}
+	if j.o.Iterations > 0 {
+		labels := make([]uint32, j.m.Cols)
+		for v := range labels {
+			labels[v] = uint32(v)
+		}
+		return j.compare("rounds of the least neighbour", reference.Relax(j.m, labels, false, j.o.Iterations), j.res.Values)
 	}
 	return j.compare("union and find", reference.Components(j.m), j.res.Values)
 }
@@ -709,10 +727,10 @@ func (j *job) checkProduct() error {
 	if !j.cfg.Check {
 		return nil
 	}
-	if !j.ring.Float {
-		return nil // the whole run is compared
-	}
 	x, turn := j.input()
+	if !j.ring.Float {
+		return j.checkWords(x, turn)
+	}
 	if j.log != nil {
 		n, err := j.log.verify(x, turn)
 		if err != nil {
@@ -744,6 +762,43 @@ func (j *job) checkProduct() error {
 	j.res.Checked = "plain product in float64"
 	j.res.Compared += int64(len(y))
 	return nil
+}
+
+// checkWords compares the outputs of an iteration in integers with a plain product.
+func (j *job) checkWords(x, turn []uint32) error {
+	v, there := make([]uint32, len(x)), make([]bool, len(x))
+	for c := range x {
+		old := j.p.ColFrom[c]
+		v[old], there[old] = x[c], turn[c] != inactive
+		if j.ring.ID {
+			v[old] = old
+		}
+	}
+	for i, w := range plainProduct(j.m, v, there, j.ring) {
+		if got := j.out[j.p.RowTo[i]]; got != w {
+			return fmt.Errorf("%w: output %d is %d, the plain product has %d", ErrCheck, i, got, w)
+		}
+	}
+	j.res.Checked = "plain product"
+	j.res.Compared += int64(j.m.Rows)
+	return nil
+}
+
+// plainProduct multiplies by plain loops in a semiring of integers.
+func plainProduct(m *matrix.Matrix, x []uint32, there []bool, ring Semiring) []uint32 {
+	times := map[Op]func(a, b uint32) uint32{
+		OpMulU32: func(a, b uint32) uint32 { return a * b },
+		OpFirst:  func(a, _ uint32) uint32 { return a },
+		OpAddSat: func(a, b uint32) uint32 { return uint32(min(uint64(a)+uint64(b), math.MaxUint32)) },
+	}[ring.Mul]
+	plus := map[Op]func(a, b uint32) uint32{
+		OpAccU32: func(a, b uint32) uint32 { return a + b },
+		OpAccMin: func(a, b uint32) uint32 { return min(a, b) },
+	}[ring.Acc]
+	if ring.Mul == OpFirst { // the structure alone
+		m = &matrix.Matrix{Rows: m.Rows, Cols: m.Cols, Ptr: m.Ptr, Idx: m.Idx}
+	}
+	return reference.ProductU32(m, x, there, times, plus, ring.Clean)
 }
 
 // single runs one product with a frontier that is there, and collects the outputs.
@@ -854,35 +909,7 @@ func (j *job) product1(x []uint32, there []bool) error {
 		}
 	}
 	j.res.Summary = fmt.Sprintf("%d entries of the input, %d of the output", n, filled)
-	if !j.cfg.Check || j.ring.Float {
-		return nil
-	}
-	if there == nil {
-		there = make([]bool, len(x))
-		for i := range there {
-			there[i] = true
-		}
-	}
-	ring := j.ring
-	mulRef := map[Op]func(a, b uint32) uint32{
-		OpMulU32: func(a, b uint32) uint32 { return a * b },
-		OpFirst:  func(a, _ uint32) uint32 { return a },
-		OpAddSat: func(a, b uint32) uint32 { return uint32(min(uint64(a)+uint64(b), math.MaxUint32)) },
-	}[ring.Mul]
-	addRef := map[Op]func(a, b uint32) uint32{
-		OpAccU32: func(a, b uint32) uint32 { return a + b },
-		OpAccMin: func(a, b uint32) uint32 { return min(a, b) },
-	}[ring.Acc]
-	m := j.m
-	if ring.Mul == OpFirst { // the structure alone
-		m = &matrix.Matrix{Rows: m.Rows, Cols: m.Cols, Ptr: m.Ptr, Idx: m.Idx}
-	}
-	if ring.ID {
-		for c := range x {
-			x[c] = uint32(c)
-		}
-	}
-	return j.compare("plain product", reference.ProductU32(m, x, there, mulRef, addRef, ring.Clean), j.res.Values)
+	return nil
 }
 
 // queries draws rows of the matrix, in rising order.

@@ -102,6 +102,29 @@ func TestRounds(t *testing.T) {
 	require.Equal(t, large.Pairs, tiny.Pairs)
 }
 
+// TestReceived leaves SPUs two rows for the pairs that they receive: more rounds of
+// steps 4 and 5, the same result.
+func TestReceived(t *testing.T) {
+	m, err := matrix.Generate("gen:rmat,scale=9,undirected", 2)
+	require.NoError(t, err)
+	o := DefaultAppOptions()
+	o.Iterations = 2
+	run := func(rows int) *Result {
+		cfg := config(small(1, 3, 3), "v3")
+		cfg.Type = U32
+		if rows > 0 {
+			cfg.Machine.Organisation.RowsPerSubarray = rows
+		}
+		res, err := Run(context.Background(), "pagerank", m, o, cfg, nil)
+		require.NoError(t, err)
+		return res
+	}
+	large := run(0)
+	tiny := run((large.Layout.Needed + 3) / 2)
+	require.Equal(t, large.Digest, tiny.Digest)
+	require.Greater(t, tiny.Rounds, large.Rounds)
+}
+
 // TestLaws are the closed forms of sections 2 and 8 of the specification.
 func TestLaws(t *testing.T) {
 	m, err := matrix.Generate("gen:rmat,scale=12,undirected", 2)

@@ -167,6 +167,7 @@ type runner struct {
 	active       []int64 // nonzeros of active columns, by SPU
 	recvCap      []int32
 	downTo       func(f *flit)
+	arrivedDown  int64 // pairs that the logic layer got since the step began
 
 	net      *network
 	log      *sourceLog
@@ -210,6 +211,7 @@ func (r *runner) appendClean(s int, i uint32) {
 
 func (r *runner) down(f *flit) {
 	r.counters.Reduced++
+	r.arrivedDown++
 	r.downTo(f)
 }
 
@@ -452,6 +454,7 @@ func (r *runner) product() error {
 	r.step(1, r.link(busiest), busiest, sum, loads)
 
 	r.resetSPUs()
+	r.arrivedDown = 0
 	for {
 		r.it.Rounds++
 		if r.cfg.Progress != nil {
@@ -562,7 +565,7 @@ func (r *runner) dispatch() error {
 			shifts += int64(n)
 			loads4 += 2 * int64((n+r.net.rowFill-1)/r.net.rowFill)
 		}
-		lineHops := make([]int64, banks)
+		lineHops, overfull := make([]int64, banks), make([]int32, banks)
 		busiest, sum, loads := r.eachBank(func(g int) (busiest, sum, loads int64) {
 			list := r.net.stations[g].store.pairs[next[g]:upto[g]]
 			if len(list) == 0 {
@@ -589,6 +592,9 @@ func (r *runner) dispatch() error {
 				if v.pairs == 0 {
 					continue
 				}
+				if v.pairs > int64(r.recvCap[first+q])+int64(r.m.Words()/2) {
+					overfull[g] = int32(first+q) + 1
+				}
 				v.finish(&r.time)
 				busiest = max(busiest, v.cycles)
 				sum += v.cycles
@@ -601,6 +607,9 @@ func (r *runner) dispatch() error {
 		})
 		for g := range banks {
 			hops += lineHops[g]
+			if s := overfull[g] - 1; s >= 0 {
+				return fmt.Errorf("%w: SPU %d got more pairs than the %d that its rows hold", ErrCheck, s, int(r.recvCap[s])+r.m.Words()/2)
+			}
 		}
 		r.counters.LineHops += hops
 		r.counters.Shifts += shifts
@@ -619,6 +628,9 @@ func (r *runner) dispatch() error {
 		st := &r.net.stations[g].store
 		if n := int32(len(st.pairs)); n != r.net.reserved[g] {
 			return fmt.Errorf("%w: bank %d stored %d pairs, %d were on their way to it", ErrCheck, g, n, r.net.reserved[g])
+		}
+		if r.chip == nil && len(st.pairs) > int(r.net.cap) {
+			return fmt.Errorf("%w: bank %d stored %d pairs, its dispatcher has room for %d", ErrCheck, g, len(st.pairs), r.net.cap)
 		}
 		if next[g] != len(st.pairs) {
 			return fmt.Errorf("%w: bank %d dispatched %d pairs of %d", ErrCheck, g, next[g], len(st.pairs))
@@ -650,6 +662,9 @@ func (r *runner) conserve() error {
 	for s := range r.spus {
 		u := &r.spus[s]
 		n := int64(u.local) + int64(u.replica) + int64(u.sent) + int64(u.down) + int64(u.dropped)
+		if u.misplaced > 0 {
+			return fmt.Errorf("%w: SPU %d has %d nonzeros of long columns in rows of others", ErrCheck, s, u.misplaced)
+		}
 		if n != r.active[s] {
 			return fmt.Errorf("%w: SPU %d processed %d nonzeros of %d in active columns", ErrCheck, s, n, r.active[s])
 		}
@@ -658,6 +673,9 @@ func (r *runner) conserve() error {
 	}
 	if want := r.activeNonzeros(); r.it.Nonzeros != want {
 		return fmt.Errorf("%w: %d nonzeros processed, the active columns have %d", ErrCheck, r.it.Nonzeros, want)
+	}
+	if r.arrivedDown != all.Down {
+		return fmt.Errorf("%w: %d pairs reached the logic layer of %d that were sent down", ErrCheck, r.arrivedDown, all.Down)
 	}
 	if got := r.it.dispatched; got != all.Remote+all.Clean {
 		return fmt.Errorf("%w: %d pairs accumulated of %d remote and %d clean ones that were sent", ErrCheck, got, all.Remote, all.Clean)

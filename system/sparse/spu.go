@@ -28,6 +28,7 @@ type spu struct {
 	dst      uint16
 
 	local, replica, sent, down, clean, dropped uint32
+	misplaced                                  uint32 // of long columns, whose short rows others own
 	loads                                      uint32
 }
 
@@ -199,6 +200,7 @@ func (r *runner) accumulate(s int, free int64) bool {
 		r.fetch(s, u)
 	}
 	base := p.Base[s]
+	shortFrom := base + int64(p.Offs[p.OffBase[s]+int64(p.Long)])
 	first := p.RowFirst[s]
 	count := p.RowFirst[s+1] - first
 	lastLong := uint32(p.LongRows)
@@ -309,6 +311,9 @@ func (r *runner) accumulate(s int, free int64) bool {
 			return true
 		}
 		u.sent++
+		if k < shortFrom && own >= count {
+			u.misplaced++
+		}
 		dst := p.owner.of(i) / r.pairs
 		u.dst = uint16(dst)
 		switch own := s / r.pairs; {

@@ -5,7 +5,7 @@
 // Vectors are in the numbering of the matrix. See GAP (Beamer et al., 2015) for the
 // algorithms.
 //
-//	level, parent := reference.BFS(m, 0)
+//	level, parent := reference.BFS(m, 0, 0)
 //
 // Invariants: a function reads its matrix only.
 package reference
@@ -23,14 +23,18 @@ import (
 // Unreached is the level, parent, distance or label of a vertex that was not reached.
 const Unreached = math.MaxUint32
 
-// BFS returns the level of each vertex, and the least of its neighbours one level up.
-func BFS(m *matrix.Matrix, source int) (level, parent []uint32) {
+// BFS returns the level of each vertex, and the least of its neighbours one level up,
+// for at most so many levels; 0 for all.
+func BFS(m *matrix.Matrix, source, levels int) (level, parent []uint32) {
 	level, parent = unreached(m.Cols), unreached(m.Cols)
 	level[source], parent[source] = 0, uint32(source)
 	q := arrayqueue.New()
 	for q.Enqueue(uint32(source)); !q.Empty(); {
 		v, _ := q.Dequeue()
 		u := v.(uint32)
+		if levels > 0 && level[u] == uint32(levels) {
+			break
+		}
 		for _, w := range m.Col(int(u)) {
 			switch {
 			case level[w] == Unreached:
@@ -112,6 +116,28 @@ func Components(m *matrix.Matrix) []uint32 {
 		root[v] = find(uint32(v))
 	}
 	return root
+}
+
+// Relax returns y after rounds in which every y becomes the least of itself and those
+// of its neighbours, plus the weights of the edges where they are added.
+func Relax(m *matrix.Matrix, y []uint32, weights bool, rounds int) []uint32 {
+	for range rounds {
+		next := slices.Clone(y)
+		for c, v := range y {
+			if v == Unreached {
+				continue
+			}
+			for k := m.Ptr[c]; k < m.Ptr[c+1]; k++ {
+				d := uint64(v)
+				if weights {
+					d += uint64(m.Uint(k))
+				}
+				next[m.Idx[k]] = uint32(min(d, uint64(next[m.Idx[k]])))
+			}
+		}
+		y = next
+	}
+	return y
 }
 
 // PageRank returns the ranks after a number of rounds, in float64.
