@@ -92,16 +92,27 @@ func (a *app) sparseKernelCommand() *cobra.Command {
 	var n int
 	cmd := &cobra.Command{
 		Use:   "kernel KERNEL",
-		Short: "Execute scatter, C[A[i]] += B[i], on every SPU",
-		Long: `Kernel executes the walk-through of the paper's figure 9 on every SPU, and compares
-C with that of a plain loop. At fidelity instr the four instructions are interpreted
-on rows, and cycles, row switches and words compared with those counted pair by pair.`,
+		Short: "Execute scatter, or a regular kernel, on every SPU",
+		Long: `Kernel executes the walk-through of the paper's figure 9, C[A[i]] += B[i], on every
+SPU, and compares C with that of a plain loop. At fidelity instr the four instructions
+are interpreted on rows, and cycles, row switches and words compared with those counted
+pair by pair.
+
+KERNEL may also be ` + strings.Join(sparse.RegularKernels, ", ") + `: those of figure 18, always interpreted, in
+words of 32 bits, compared with plain loops.`,
 		Example: `  bitsched sparse kernel scatter --per-spu 6400 --index identity --fidelity instr
-  bitsched sparse kernel scatter --per-spu 6400 --index remote --network none`,
+  bitsched sparse kernel scatter --per-spu 6400 --index remote --network none
+  bitsched sparse kernel dot --per-spu 6400`,
 		Args: exactArgs("KERNEL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if args[0] != "scatter" {
-				return usageError(cmd, "unknown kernel %q, expected scatter", args[0])
+			regular := slices.Contains(sparse.RegularKernels, args[0])
+			if args[0] != "scatter" && !regular {
+				return usageError(cmd, "unknown kernel %q, expected scatter, %s", args[0], strings.Join(sparse.RegularKernels, ", "))
+			}
+			for _, name := range []string{"index", "fidelity", "network"} {
+				if regular && cmd.Flags().Changed(name) {
+					return usageError(cmd, "--%s of kernel %s, expected it with scatter only", name, args[0])
+				}
 			}
 			if fidelity != "instr" && fidelity != "pair" {
 				return usageError(cmd, "--fidelity %q, expected pair or instr", fidelity)
@@ -121,7 +132,23 @@ on rows, and cycles, row switches and words compared with those counted pair by 
 			defer line.clear()
 			s := a.startStoppable(0, line, "stopping")
 			defer s.end()
-			line.phase("scattering")
+			line.phase(args[0])
+			if regular {
+				res, err := sparse.Regular{Kernel: args[0], PerSPU: k.PerSPU, Seed: k.Seed, Threads: k.Threads}.Run(s.ctx, mach)
+				if err != nil {
+					return s.reasonOf(sparseError(err))
+				}
+				line.clear()
+				if asJSON {
+					return a.printJSON(res)
+				}
+				var out summary
+				out.add("kernel", "%s, %s entries on each of %s SPUs, interpreted", res.Kernel, bigCount(int64(res.PerSPU)), bigCount(int64(res.SPUs)))
+				out.add("cycles", "%s of the busiest SPU, %.1f in the mean; %s row switches in all", bigCount(res.Cycles), res.Mean, bigCount(res.Loads))
+				out.add("stack", "%.1f G entries/s", res.Entries/1e9)
+				out.add("checked", "%s words equal to those of a %s", bigCount(res.Compared), res.Checked)
+				return a.printText(out.String())
+			}
 			res, err := k.Run(s.ctx, mach)
 			if err != nil {
 				return s.reasonOf(sparseError(err))
