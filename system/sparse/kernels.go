@@ -91,7 +91,7 @@ func (k Regular) Run(ctx context.Context, m *Machine) (*RegularResult, error) {
 	}
 	r := &runner{ctx: ctx, m: m, time: newTiming(m), pairs: m.ComputePairs(), threads: max(1, k.Threads)}
 	r.net = &network{r: r, threads: r.threads}
-	errs := make([]error, m.Banks())
+	errs, compared := make([]error, m.Banks()), make([]int64, m.Banks())
 	busiest, sum, loads := r.eachBank(func(g int) (busiest, sum, loads int64) {
 		mem := make([]uint32, 2*size+max(words, histogramBins))
 		x := &interp{t: &r.time, mem: mem, clean: math.MaxUint32, count: histogramBins, start3: size}
@@ -124,7 +124,9 @@ func (k Regular) Run(ctx context.Context, m *Machine) (*RegularResult, error) {
 			x.reg[ConstReg] = map[string]uint32{"axpy": regularFactor, "filter": regularThreshold}[k.Kernel]
 			x.run(0)
 			busiest, sum, loads = max(busiest, x.cycles), sum+x.cycles, loads+int64(x.loads)
-			errs[g] = k.compare(s, in, x, n, size)
+			var words int64
+			words, errs[g] = k.compare(s, in, x, n, size)
+			compared[g] += words
 		}
 		return busiest, sum, loads
 	})
@@ -133,16 +135,16 @@ func (k Regular) Run(ctx context.Context, m *Machine) (*RegularResult, error) {
 			return nil, err
 		}
 	}
-	res := &RegularResult{Kernel: k.Kernel, PerSPU: k.PerSPU, SPUs: spus, Cycles: busiest, Mean: float64(sum) / float64(spus), Loads: loads, Checked: "plain loop", Compared: int64(spus)}
-	if k.Kernel != "dot" {
-		res.Compared *= n
+	res := &RegularResult{Kernel: k.Kernel, PerSPU: k.PerSPU, SPUs: spus, Cycles: busiest, Mean: float64(sum) / float64(spus), Loads: loads, Checked: "plain loop"}
+	for _, c := range compared {
+		res.Compared += c
 	}
 	res.Entries = float64(n) * float64(spus) / (float64(busiest) / (m.Clocks.SPU * 1e6))
 	return res, nil
 }
 
 // compare sets what an SPU has beside what plain loops make of its inputs.
-func (k Regular) compare(s int, in []uint32, x *interp, n, size int64) error {
+func (k Regular) compare(s int, in []uint32, x *interp, n, size int64) (compared int64, err error) {
 	x1, y := in[:n], in[size:size+n]
 	var want []uint32
 	got := x.mem[size:]
@@ -164,7 +166,7 @@ func (k Regular) compare(s int, in []uint32, x *interp, n, size int64) error {
 			}
 		}
 		if kept := x.walk[1].at - size; kept != int64(len(want)) {
-			return fmt.Errorf("%w: SPU %d kept %d entries, the plain loop %d", ErrCheck, s, kept, len(want))
+			return 0, fmt.Errorf("%w: SPU %d kept %d entries, the plain loop %d", ErrCheck, s, kept, len(want))
 		}
 	case "histogram":
 		want = make([]uint32, histogramBins)
@@ -174,8 +176,8 @@ func (k Regular) compare(s int, in []uint32, x *interp, n, size int64) error {
 	}
 	for i, w := range want {
 		if got[i] != w {
-			return fmt.Errorf("%w: %s of SPU %d has %d at %d, the plain loop %d", ErrCheck, k.Kernel, s, got[i], i, w)
+			return 0, fmt.Errorf("%w: %s of SPU %d has %d at %d, the plain loop %d", ErrCheck, k.Kernel, s, got[i], i, w)
 		}
 	}
-	return nil
+	return int64(len(want)), nil
 }
