@@ -279,6 +279,8 @@ func (c *converter) param(p *cc.ParameterDeclaration) {
 			a.size = append(a.size, c.size(n))
 		}
 		c.checkDims(a, len(size))
+		// A tensor's array says by inf_array too that no other is in the same memory.
+		a.declared = c.whole != nil
 	}
 	c.k.taken[name] = true
 	c.k.arrays = append(c.k.arrays, a)
@@ -403,7 +405,7 @@ func (c *converter) infArray(s *cc.Statement) bool {
 	if !ok {
 		fail(c.u.pos(args[0]), "inf_array of what is not an array, expected a parameter such as float A[N]")
 	}
-	if a.declared {
+	if a.declared && c.whole == nil {
 		fail(at, "inf_array of %s for the second time", a.name)
 	}
 	var size []lattice.Expr

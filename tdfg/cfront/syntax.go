@@ -81,7 +81,7 @@ type array struct {
 	typ      scalar.Type
 	pos      Pos
 	size     []lattice.Expr // as in C, outermost first
-	declared bool           // by inf_array
+	declared bool           // by inf_array, or, in a whole function, with its sizes
 	pointer  bool           // declared as a pointer: inf_array has the sizes
 	constant bool           // of a const type
 	field    *stream.Field  // of an array of structures, nil for a plain array

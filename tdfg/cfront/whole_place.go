@@ -254,7 +254,7 @@ func (c *converter) element1(p place, at Pos) *expr {
 	a := p.array
 	switch {
 	case !a.declared:
-		fail(at, "array %s has no inf_array: expected inf_array(%s, ...) with its sizes at the beginning of the function", a.name, a.name)
+		fail(at, "%s is a pointer without a size: expected a parameter such as %s[N], or inf_array(%s, N) at the beginning of the function", a.name, a.name, a.name)
 	case len(p.index) != len(a.size):
 		fail(at, "%d subscripts of %s, which has %d dimensions", len(p.index), a.name, len(a.size))
 	}

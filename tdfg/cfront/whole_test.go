@@ -346,3 +346,15 @@ func TestWholeKernels(t *testing.T) {
 		require.Empty(t, d.Diff(m), k.Name)
 	}
 }
+
+// TestWholeSizes: sizes of parameters are those of arrays; pointers have none.
+func TestWholeSizes(t *testing.T) {
+	ctx := context.Background()
+	g, err := cfront.CompileWhole(ctx, "a.c", "void f(int n, float x[n][4], float y[n]) { for (int i = 0; i < n; i++) y[i] += x[i][2]; }", cfront.Options{})
+	require.NoError(t, err)
+	require.Len(t, g.Arrays, 2)
+	require.Equal(t, "4", g.Arrays[0].Size[0].String())
+	require.Equal(t, "n", g.Arrays[0].Size[1].String())
+	_, err = cfront.CompileWhole(ctx, "a.c", "void f(int n, float *y) { for (int i = 0; i < n; i++) y[i] += 1; }", cfront.Options{})
+	require.EqualError(t, err, "a.c:1:55: y is a pointer without a size: expected a parameter such as y[N], or inf_array(y, N) at the beginning of the function")
+}
