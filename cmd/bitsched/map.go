@@ -132,6 +132,8 @@ type mapFlags struct {
 	cold      bool
 	warm      bool
 	space     string
+	pipeline  bool
+	nodes     int
 	output    string
 	json      bool
 }
@@ -174,6 +176,8 @@ func (a *app) mapCommand() *cobra.Command {
 	fl.BoolVar(&f.cold, "cold", false, "count loading static operands that stay")
 	fl.BoolVar(&f.warm, "warm", false, "do not, for a network either")
 	fl.StringVar(&f.space, "space", "default", "`space` of mappings: default, or paper (each loop in one dimension, none empty)")
+	fl.BoolVar(&f.pipeline, "pipeline", true, "run networks on crossbars in segments of layer pipelines; false: one layer after another")
+	fl.IntVar(&f.nodes, "nodes", 1, "`number` of chips: groups of the outermost level and buffer are multiplied")
 	fl.StringVarP(&f.output, "output", "o", "", "write the mapping, of one operator, to this `file` (- for stdout)")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
 	complete(cmd, "platform", platform.Names()...)
@@ -221,6 +225,8 @@ func (f *mapFlags) options(cmd *cobra.Command, net *dnn.Network, p *platform.Pla
 		return o, usageError(cmd, "--cold and --warm exclude each other")
 	case f.space != "default" && f.space != "paper":
 		return o, usageError(cmd, "--space %q, expected default or paper", f.space)
+	case f.nodes < 1 || f.nodes > 1<<16:
+		return o, usageError(cmd, "--nodes %d, expected 1 to %d", f.nodes, 1<<16)
 	case f.output == "-" && f.json:
 		return o, usageError(cmd, "--json and -o - both want stdout")
 	}
@@ -230,7 +236,7 @@ func (f *mapFlags) options(cmd *cobra.Command, net *dnn.Network, p *platform.Pla
 	if f.evals == 0 {
 		f.evals = evalsOf(f.effort)
 	}
-	o = plan.Options{Optimizer: f.optimizer, Evals: f.evals, Seed: f.seed, Cold: f.cold, Paper: f.space == "paper", Execute: f.execute, Every: f.every}
+	o = plan.Options{Pipeline: f.pipeline, Optimizer: f.optimizer, Evals: f.evals, Seed: f.seed, Cold: f.cold, Paper: f.space == "paper", Execute: f.execute, Every: f.every}
 	// Layers of a network that run one after another do not stay in units; in banks they do.
 	if len(net.MACs()) > 1 && p.Executor != platform.SIMDExecutor && !f.warm {
 		o.Cold = true
@@ -262,6 +268,9 @@ func (a *app) mapWork(cmd *cobra.Command, work string, f *mapFlags) error {
 	}
 	o, err := f.options(cmd, net, p)
 	if err != nil {
+		return err
+	}
+	if p, err = p.Nodes(f.nodes); err != nil {
 		return err
 	}
 	if err := a.checkWritable(f.output, work, f.platform); err != nil {
@@ -320,6 +329,7 @@ type mapReport struct {
 	Baseline    int64            `json:"baseline_cycles"`
 	Breakdown   map[string]int64 `json:"breakdown"`
 	Layers      []mapLayer       `json:"layers"`
+	Segments    []mapSegment     `json:"segments,omitempty"`
 	NotTimed    map[string]int64 `json:"not_timed"`
 	Checked     mapChecked       `json:"checked"`
 	Stopped     string           `json:"stopped"`
@@ -338,6 +348,16 @@ type mapChecked struct {
 	Unclocked   int    `json:"layers_not_clocked"`
 	Skipped     int    `json:"layers_not_executed"`
 	Clipped     int64  `json:"outputs_of_clipping_converters"` // compared with a quantising reference instead
+}
+
+// mapSegment is a part of a network whose layers run as a pipeline.
+type mapSegment struct {
+	Layers  []string `json:"layers"`
+	Alone   bool     `json:"programmed_in_rounds"`
+	Units   int64    `json:"crossbars"`
+	Program int64    `json:"programming_cycles"`
+	Cycles  int64    `json:"cycles"`
+	Slowest int64    `json:"slowest_stage_cycles,omitempty"`
 }
 
 type mapLayer struct {
@@ -384,6 +404,16 @@ func newMapReport(rep *plan.Report, stopped string, f *mapFlags) *mapReport {
 	}
 	for k, n := range rep.Near {
 		r.NotTimed[string(k)] = n
+	}
+	for _, x := range rep.Segments {
+		m := mapSegment{Alone: x.Alone, Units: x.Units, Program: x.Program, Cycles: x.Cycles}
+		for i := x.First; i <= x.Last; i++ {
+			m.Layers = append(m.Layers, rep.Layers[i].Name)
+		}
+		for _, st := range x.Stages {
+			m.Slowest = max(m.Slowest, st.Cycles)
+		}
+		r.Segments = append(r.Segments, m)
 	}
 	for i := range rep.Layers {
 		l := &rep.Layers[i]
@@ -465,6 +495,15 @@ func (a *app) mapText(rep *plan.Report, stopped string, f *mapFlags) string {
 		layerText(&s, rep, &rep.Layers[0])
 	} else {
 		s.add("layers", "%d, %d different", len(rep.Layers), different(rep))
+		if n := len(rep.Segments); n > 0 {
+			alone := 0
+			for _, x := range rep.Segments {
+				if x.Alone {
+					alone++
+				}
+			}
+			s.add("segments", "%d: pipelines of layers whose weights fit %d crossbars together; %d of them one layer that is programmed in rounds", n, p.Units(), alone)
+		}
 	}
 	s.gap()
 	s.add("cycles", "%d, %s at %g GHz", rep.Cycles, timeText(rep.Cycles, p.ClockGHz), p.ClockGHz)
@@ -509,6 +548,9 @@ func (a *app) mapText(rep *plan.Report, stopped string, f *mapFlags) string {
 	s.add("time", "%.2f s", time.Since(a.start).Seconds())
 	text := s.String()
 	if len(rep.Layers) > 1 {
+		if len(rep.Segments) > 0 {
+			text += "\n" + renderTable(segmentsTable(rep)) + "\n"
+		}
 		text += "\n" + renderTable(layersTable(rep)) + "\n"
 	}
 	return text
@@ -696,6 +738,29 @@ func bytesText(n int64) string {
 		x /= 1024
 	}
 	return ""
+}
+
+func segmentsTable(rep *plan.Report) benchmarks.Table {
+	t := benchmarks.Table{Columns: []benchmarks.Column{
+		{Name: "segment"}, {Name: "layers", Left: true}, {Name: "crossbars"}, {Name: "programming"}, {Name: "cycles"}, {Name: "slowest stage", Left: true},
+	}}
+	for i, x := range rep.Segments {
+		slowest, name := int64(0), ""
+		for _, st := range x.Stages {
+			if st.Cycles > slowest {
+				slowest, name = st.Cycles, fmt.Sprintf("%s: %d cycles, %d crossbars", rep.Layers[st.Layer].Name, st.Cycles, st.Units)
+			}
+		}
+		if x.Alone {
+			name = "programmed in rounds"
+		}
+		layers := rep.Layers[x.First].Name
+		if x.Last > x.First {
+			layers += " to " + rep.Layers[x.Last].Name
+		}
+		t.Rows = append(t.Rows, []string{fmt.Sprint(i + 1), layers, fmt.Sprint(x.Units), fmt.Sprint(x.Program), fmt.Sprint(x.Cycles), name})
+	}
+	return t
 }
 
 func layersTable(rep *plan.Report) benchmarks.Table {

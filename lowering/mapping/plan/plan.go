@@ -27,7 +27,9 @@ type Options struct {
 	Cold      bool
 	Paper     bool
 	Execute   string // gate, word or none
-	Every     int
+	// Pipeline runs the layers of a network on crossbars in segments of pipelines.
+	Pipeline bool
+	Every    int
 	// Mappings are used in the place of a search, by the number of the node.
 	Mappings map[int]*mapping.Mapping
 	Progress func(Progress)
@@ -62,21 +64,25 @@ type Layer struct {
 
 // Report is a mapped network.
 type Report struct {
-	Network   *dnn.Network
-	Platform  *platform.Platform
-	Options   Options
-	Layers    []Layer
-	Cycles    int64
-	Parts     [mapping.NumParts]int64
-	Bound     int64
-	Baseline  int64 // 0 if a template does not fit
-	Stopped   bool
-	Outputs   int64              // that were compared
-	All       int64              // outputs there are
-	Sample    int                // every so many clusters were executed, after a search was stopped; 1: all
-	Skipped   int                // layers that were not executed any more after a search was stopped
-	Unclocked int                // layers with too many waves to clock one by one
-	Near      map[dnn.Kind]int64 // elements of what is executed near memory
+	Network          *dnn.Network
+	Platform         *platform.Platform
+	Options          Options
+	Layers           []Layer
+	Cycles           int64
+	Parts            [mapping.NumParts]int64
+	Bound            int64
+	Baseline         int64 // 0 if a template does not fit
+	Stopped          bool
+	Outputs          int64              // that were compared
+	All              int64              // outputs there are
+	Sample           int                // every so many clusters were executed, after a search was stopped; 1: all
+	Skipped          int                // layers that were not executed any more after a search was stopped
+	Unclocked        int                // layers with too many waves to clock one by one
+	Segments         []Segment          // of a pipeline; none where layers run one after another
+	BaselineSegments []Segment          // of the template
+	Near             map[dnn.Kind]int64 // elements of what is executed near memory
+
+	ctx context.Context // of the search
 }
 
 // Map maps, clocks, executes and compares. The search stops with ctx; what it has found
@@ -89,7 +95,7 @@ func Map(ctx, run context.Context, net *dnn.Network, p *platform.Platform, o Opt
 	if err != nil {
 		return nil, err
 	}
-	rep := &Report{Network: net, Platform: p, Options: o, Near: map[dnn.Kind]int64{}}
+	rep := &Report{Network: net, Platform: p, Options: o, Near: map[dnn.Kind]int64{}, ctx: ctx}
 	seen := map[string]int{}
 	var first []int
 	for _, n := range net.MACs() {
@@ -106,6 +112,13 @@ func Map(ctx, run context.Context, net *dnn.Network, p *platform.Platform, o Opt
 	}
 	if len(rep.Layers) == 0 {
 		return nil, fmt.Errorf("%w: network %s has no operator that can be mapped", mapping.ErrInfeasible, net.Name)
+	}
+	if o.Pipeline && p.Executor == platform.CrossbarExecutor && o.Mappings == nil && len(rep.Layers) > 1 {
+		if err := rep.pipeline(ctx, run, opt, first); err != nil {
+			return nil, err
+		}
+		rep.Stopped = rep.Stopped || ctx.Err() != nil
+		return rep, rep.check(ctx, run)
 	}
 	if err := rep.searchAll(ctx, run, opt, first); err != nil {
 		return nil, err
@@ -134,19 +147,24 @@ func Map(ctx, run context.Context, net *dnn.Network, p *platform.Platform, o Opt
 		}
 	}
 	rep.Baseline = max(rep.Baseline, 0)
+	return rep, rep.check(ctx, run)
+}
+
+// check executes what was asked for.
+func (rep *Report) check(ctx, run context.Context) error {
 	rep.Sample = 1
 	if ctx.Err() != nil {
 		// Stopped: what takes long is executed in samples, and the rest is the nest's.
-		macs := net.Totals().MACs
+		macs := rep.Network.Totals().MACs
 		rep.Sample = int(max(1, macs/afterStop))
 	}
 	switch {
-	case o.Execute == "none":
-		return rep, nil
+	case rep.Options.Execute == "none":
+		return nil
 	case ctx.Err() != nil:
-		return rep, rep.executeStopped(run)
+		return rep.executeStopped(run)
 	}
-	return rep, rep.execute(run)
+	return rep.execute(run)
 }
 
 // searchAll searches the different operators, several at once where there are threads.
@@ -229,19 +247,8 @@ func (rep *Report) searchOne(ctx, run context.Context, opt search.Optimizer, l *
 	if v := q.Cost(&l.Mapping, &l.Cost); v != mapping.Legal {
 		return fmt.Errorf("layer %s: the search gave an illegal mapping: %v", l.Name, q.Check(&l.Mapping))
 	}
-	limit := int64(maxClocked)
-	if ctx.Err() != nil {
-		limit = stoppedClocked
-	}
-	if l.Cost.Waves <= limit {
-		l.Clocked = true
-		c, err := q.Clock(run, &l.Mapping)
-		if err != nil {
-			return err
-		}
-		if *c != l.Cost {
-			return fmt.Errorf("%w: layer %s: closed form %d cycles, clock %d", ErrCheck, l.Name, l.Cost.Cycles, c.Cycles)
-		}
+	if err := rep.clock(run, l); err != nil {
+		return err
 	}
 	if l.Cost.Cycles < l.Bound.Cycles {
 		return fmt.Errorf("%w: layer %s: %d cycles, bound %d (%s)", ErrCheck, l.Name, l.Cost.Cycles, l.Bound.Cycles, l.Bound.Reason)
@@ -254,6 +261,26 @@ func (rep *Report) searchOne(ctx, run context.Context, opt search.Optimizer, l *
 				l.Baseline = &c
 			}
 		}
+	}
+	return nil
+}
+
+// clock compares the closed form with the clock, where there are not too many waves.
+func (rep *Report) clock(run context.Context, l *Layer) error {
+	limit := int64(maxClocked)
+	if rep.ctx.Err() != nil {
+		limit = stoppedClocked
+	}
+	if l.Cost.Waves > limit {
+		return nil
+	}
+	l.Clocked = true
+	c, err := l.Problem.Clock(run, &l.Mapping)
+	if err != nil {
+		return err
+	}
+	if *c != l.Cost {
+		return fmt.Errorf("%w: layer %s: closed form %d cycles, clock %d", ErrCheck, l.Name, l.Cost.Cycles, c.Cycles)
 	}
 	return nil
 }
@@ -338,7 +365,7 @@ func (rep *Report) executeStopped(run context.Context) error {
 	defer cancel()
 	for i := range rep.Layers {
 		l := &rep.Layers[i]
-		if l.Same >= 0 && rep.Layers[l.Same].Executed != nil {
+		if l.Same >= 0 && rep.Layers[l.Same].Executed != nil && rep.Layers[l.Same].Mapping == l.Mapping {
 			rep.All += l.Op.Output().Elements()
 			continue // the same mapping on other data
 		}

@@ -207,3 +207,17 @@ func (p *Platform) PaperValue(r PaperRow) float64 {
 	}
 	return v
 }
+
+// Nodes returns n chips as one: n times the groups of the outermost level and the
+// buffer, behind the same link off chip.
+func (p *Platform) Nodes(n int) (*Platform, error) {
+	if n == 1 {
+		return p, nil
+	}
+	last := len(p.Levels) - 1
+	q, err := p.With(fmt.Sprintf("levels[%d].fan_out", last), float64(p.Levels[last].FanOut*n))
+	if err != nil || q.Buffer == nil {
+		return q, err
+	}
+	return q.With("buffer.bytes", float64(q.Buffer.Bytes*int64(n)))
+}

@@ -87,7 +87,7 @@ func Lookup(name string) (Optimizer, error) {
 }
 
 func init() {
-	optimizers = []Optimizer{bitsched{}, exhaustive{}, ares{}, gamma{}, anneal{}, random{}, template{}}
+	optimizers = []Optimizer{bitsched{}, exhaustive{}, ares{}, gamma{}, cosa{}, anneal{}, random{}, template{}}
 }
 
 const defaultEvals = 10000

@@ -147,13 +147,25 @@ func pimd(b *filler) {
 func puma(b *filler) {
 	b.fill(b.dim("k"), noLimit, b.loops("C", true, b.q.Op.Loop("C") < 0)...)
 	b.fill(b.dim("m"), noLimit, b.loops("K N", false, false)...)
-	b.levels(append(b.loops("C R S Q K", true, true), b.loops("K", false, false)...)...)
+	b.levels(append(b.loops("C R S Q K", true, true), b.matrix()...)...)
+}
+
+// matrix returns the parallel loops along the columns of the matrix in cells, so that all
+// of it has crossbars of its own, and no other loop makes copies.
+func (b *filler) matrix() []int {
+	var out []int
+	for _, l := range b.loops("K N", false, true) {
+		if b.q.Op.Tensors[b.m.Tensor(mapping.Src1)].Indexed(l) {
+			out = append(out, l)
+		}
+	}
+	return out
 }
 
 func isaac(b *filler) {
 	b.fill(b.dim("k"), noLimit, b.loops("C R S Q", true, true)...)
 	b.fill(b.dim("m"), noLimit, b.loops("K N", false, false)...)
-	b.levels(slices.Concat(b.loops("C R S Q", true, true), b.loops("K", false, false), b.loops("H W N M", false, true))...)
+	b.levels(slices.Concat(b.loops("C R S Q", true, true), b.matrix(), b.loops("H W N M", false, true))...)
 }
 
 func pimHBM(b *filler) {
