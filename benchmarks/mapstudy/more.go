@@ -102,7 +102,7 @@ func Fig6(ctx context.Context, o Options) ([]NetworkBar, []NetworkMean, error) {
 		if err != nil {
 			return err
 		}
-		rep, err := plan.Map(ctx, ctx, net, p, plan.Options{Evals: o.Evals, Seed: o.Seed, Threads: 1, Execute: "none", Cold: p.Executor == platform.ArrayExecutor})
+		rep, err := plan.Map(ctx, ctx, net, p, plan.Options{Evals: o.Evals, Seed: o.Seed, Threads: 1, Execute: "none", Cold: p.Executor == platform.ArrayExecutor, Pipeline: true})
 		if err != nil {
 			return err
 		}

@@ -23,7 +23,10 @@ func (cosa) Doc() string {
 }
 
 // logScale is a logarithm of base 2 as a whole number.
-const logScale = 16
+const logScale = 4
+
+// cosaGap: the search of the bound ends within a share of 1/cosaGap of the optimum.
+const cosaGap = 4
 
 func scaled(x float64) int { return int(math.Round(logScale * math.Log2(x))) }
 
@@ -41,7 +44,8 @@ func primes(n uint32) []uint32 {
 	return out
 }
 
-// placed is a prime factor of a loop in a slot.
+// placed is one more of equal prime factors of a loop in a slot: variables count, so that
+// equal factors are not told apart.
 type placed struct {
 	loop, slot int
 	prime      uint32
@@ -62,13 +66,16 @@ func (cosa) Search(ctx context.Context, q *mapping.Problem, o Options) (*Result,
 			if !ok {
 				continue
 			}
-			n.Double, n.DoubleTile = true, q.Tiles()
-			if !q.Repair(&n, 200) {
-				continue
-			}
 			d := &descent{run: r, v: v}
-			if s := r.price(&n); s != illegal {
-				d.polish(n, s)
+			for _, double := range []bool{false, true} {
+				x := n
+				x.Double, x.DoubleTile = double, double && q.Tiles()
+				if !q.Repair(&x, 200) {
+					continue
+				}
+				if s := r.price(&x); s != illegal {
+					d.polish(x, s)
+				}
 			}
 		}
 	}
@@ -82,23 +89,31 @@ func oneShot(ctx context.Context, q *mapping.Problem, v *moves, m mapping.Mappin
 	slots := append([]int{mapping.SlotWave}, v.slots...)
 	bySlot := map[int][]int{} // variables
 	for l := range q.Loops() {
-		for _, p := range primes(q.Extent(l)) {
+		all := primes(q.Extent(l))
+		for i := 0; i < len(all); {
+			p, n := all[i], 0
+			for ; i < len(all) && all[i] == p; i++ {
+				n++
+			}
 			var lits []int
 			for _, s := range slots {
 				if v.legal(&m, s)>>l&1 == 0 {
 					continue
 				}
-				vars = append(vars, placed{l, s, p, 0})
-				x := &vars[len(vars)-1]
-				x.cost = weight(q, &m, l, s) * scaled(float64(p))
-				lits = append(lits, len(vars))
-				bySlot[s] = append(bySlot[s], len(vars))
+				for k := range n {
+					vars = append(vars, placed{l, s, p, weight(q, &m, l, s) * scaled(float64(p))})
+					lits = append(lits, len(vars))
+					bySlot[s] = append(bySlot[s], len(vars))
+					if k > 0 { // the one before, or not this one
+						fixed = append(fixed, linear{[]int{len(vars), len(vars) - 1}, []int{1, -1}, -1, 0})
+					}
+				}
 			}
 			ones := make([]int, len(lits))
 			for i := range ones {
 				ones[i] = 1
 			}
-			fixed = append(fixed, linear{lits, ones, 1, 1})
+			fixed = append(fixed, linear{lits, ones, n, n})
 		}
 	}
 	if len(vars) == 0 {
@@ -166,7 +181,7 @@ func oneShot(ctx context.Context, q *mapping.Problem, v *moves, m mapping.Mappin
 	if !ok {
 		return m, false
 	}
-	for lo := 0; lo < hi && ctx.Err() == nil; {
+	for lo := 0; hi-lo > hi/cosaGap && ctx.Err() == nil; {
 		mid := (lo + hi) / 2
 		if model, cost, ok := decide(mid); ok {
 			best, hi = model, cost
@@ -245,6 +260,10 @@ func (c linear) holds(model []bool) bool {
 func solveOnce(ctx context.Context, all []linear) ([]bool, bool) {
 	var constrs []solver.PBConstr
 	for _, c := range all {
+		if len(c.lits) == 2 && c.weights[1] < 0 {
+			constrs = append(constrs, solver.PropClause(c.lits[1], -c.lits[0]))
+			continue
+		}
 		if c.least > 0 {
 			constrs = append(constrs, solver.GtEq(slices.Clone(c.lits), slices.Clone(c.weights), c.least))
 		}
