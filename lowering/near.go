@@ -372,6 +372,9 @@ func (s *nearStreams) make(id tdfg.NodeID, n *tdfg.Node, at []lattice.Expr) *str
 	}
 	switch n.Kind {
 	case tdfg.Tensor:
+		if a := g.Arrays[n.Array]; a.Iota {
+			return coordinate(a.Type, at[a.Axes[0]])
+		}
 		in := g.Arrays[g.Memory(n.Array)]
 		s.array(in.Name, in.Type, len(in.Size))
 		return s.load(in.Name, along(g.Arrays[n.Array], at))
@@ -394,6 +397,18 @@ func (s *nearStreams) make(id tdfg.NodeID, n *tdfg.Node, at []lattice.Expr) *str
 		return s.elem(n.Args[0], from)
 	}
 	return s.elem(n.Args[0], at) // a shrink
+}
+
+// coordinate returns a coordinate as a number of a type.
+func coordinate(t scalar.Type, x lattice.Expr) *stream.Expr {
+	sum := stream.Int(scalar.Int64, x.Offset())
+	for _, name := range x.Symbols() {
+		sum = stream.Apply(scalar.Add, sum, stream.Apply(scalar.Mul, stream.Int(scalar.Int64, x.Coef(name)), stream.Ref(name)))
+	}
+	if t == scalar.Int64 {
+		return sum
+	}
+	return stream.Convert(t, sum)
 }
 
 // read notes that streams read the result of a node.

@@ -261,7 +261,7 @@ func (r *runner) prepare(ctx context.Context) error {
 		return nil
 	}
 	r.table, r.arrays = table, arrays
-	if r.views, err = findAliases(arrays, fit[0], r.sizes); err != nil {
+	if r.views, err = findAliases(arrays, fit[0], r.sizes, r.m); err != nil {
 		return err
 	}
 	for _, g := range fit {
@@ -540,7 +540,11 @@ func (r *runner) load(ctx context.Context, a *tdfg.Array, at lowering.Register) 
 	first := int64(r.table.Entries()[i].Base-mem.Base) / int64(mem.Type.Bytes())
 	return r.change(ctx, i, lowering.Transposed, w, func(t int, elems []scalar.Value, mask []uint64, at []int64) error {
 		for b, x := range at {
-			if mask[b/64]>>(b%64)&1 != 0 {
+			switch {
+			case mask[b/64]>>(b%64)&1 == 0:
+			case a.Iota:
+				elems[b] = scalar.FromInt(a.Type, x)
+			default:
 				elems[b] = mem.Elems[first+x]
 			}
 		}

@@ -18,15 +18,16 @@ type aliases struct {
 	others []string
 	stored bool // since it was loaded
 	lines  []tensor.Run
+	iota   *memory.Array // of the numbers of its elements, which the host has written
 }
 
 // findAliases returns those of all arrays that have some, or are views.
-func findAliases(arrays []*tdfg.Array, g *tdfg.Graph, sizes map[string]int64) (map[string]*aliases, error) {
+func findAliases(arrays []*tdfg.Array, g *tdfg.Graph, sizes map[string]int64, m *memory.Memory) (map[string]*aliases, error) {
 	s := tdfg.Scope{Dims: g.Dims, Space: g.Space.Bind(sizes)}
 	for _, a := range arrays {
 		s.Arrays = append(s.Arrays, a.Bind(sizes))
 	}
-	found := map[string]*aliases{}
+	found, behind := map[string]*aliases{}, m.Behind()
 	for i, a := range s.Arrays {
 		x := &aliases{}
 		for j, b := range s.Arrays {
@@ -34,10 +35,19 @@ func findAliases(arrays []*tdfg.Array, g *tdfg.Graph, sizes map[string]int64) (m
 				x.others = append(x.others, b.Name)
 			}
 		}
-		if a.View == nil && len(x.others) == 0 {
+		if a.Own() && len(x.others) == 0 {
 			continue
 		}
 		var err error
+		if a.Iota {
+			n, err := a.Size[0].Eval(nil)
+			if err != nil {
+				return nil, fmt.Errorf("system: array %s: %w", a.Name, err)
+			}
+			x.iota = behind.Add(a.Name, a.Type, []int64{n}, nil)
+			found[a.Name] = x
+			continue
+		}
 		if x.lie, err = s.Layout(i, nil); err != nil {
 			return nil, fmt.Errorf("system: array %s: %w", a.Name, err)
 		}
@@ -93,6 +103,9 @@ func (r *runner) lie(a *tdfg.Array) (lowering.Lie, *memory.Array, error) {
 		name = a.View.Of
 	}
 	mem := r.m.Arrays[name]
+	if a.Iota {
+		mem = r.views[name].iota
+	}
 	if mem == nil {
 		return lowering.Lie{}, nil, fmt.Errorf("system: no array %s in memory", name)
 	}

@@ -74,6 +74,9 @@ func (g *Graph) checkOutput(o Output) error {
 	if len(a.Axes) == 0 {
 		return fmt.Errorf("array %s has no place in the lattice", a.Name)
 	}
+	if a.Iota {
+		return fmt.Errorf("array %s has the numbers of its elements, expected another that is written", a.Name)
+	}
 	if !g.Single(o.Array) {
 		return fmt.Errorf("view %s may have an element at several points, expected none that is written", a.Name)
 	}
@@ -129,6 +132,9 @@ func (s *Scope) Check() error {
 		}
 	}
 	for _, a := range s.Arrays {
+		if a.Iota && (a.View != nil || len(a.Size) != 1 || len(a.Axes) != 1 || !a.Type.Int()) {
+			return fmt.Errorf("tdfg: array %s: iota, expected one dimension of integers in the lattice, and no view", a.Name)
+		}
 		if a.View == nil {
 			continue
 		}

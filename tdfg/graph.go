@@ -26,7 +26,14 @@ type Array struct {
 
 	// View is not nil for a view of another array.
 	View *View
+
+	// Iota says that the array, of one dimension, has the number of each element: it is in
+	// no memory of the program, and nothing writes it.
+	Iota bool
 }
+
+// Own reports whether an array is one of the program, with memory of its own.
+func (a *Array) Own() bool { return a.View == nil && !a.Iota }
 
 // View says which elements of an array in memory another one is: those at a stride, such
 // as A[2*i+1], in the order of a reversed index, or in more dimensions than the array has.

@@ -248,7 +248,7 @@ func symbolLine(s *lattice.Space, w []string) error {
 }
 
 func arrayLine(w []string) (*Array, error) {
-	usage := fmt.Errorf("expected array NAME TYPE[SIZE]... on the dimensions that it lies along, and of ARRAY [SUBSCRIPT]... for a view")
+	usage := fmt.Errorf("expected array NAME TYPE[SIZE]... on the dimensions that it lies along, and of ARRAY [SUBSCRIPT]... for a view, or iota")
 	if len(w) < 3 || len(w) > 3 && (len(w) < 5 || w[3] != "on") {
 		return nil, usage
 	}
@@ -262,6 +262,9 @@ func arrayLine(w []string) (*Array, error) {
 		return nil, err
 	}
 	w = w[3:]
+	if n := len(w); n > 0 && w[n-1] == "iota" {
+		a.Iota, w = true, w[:n-1]
+	}
 	if i := slices.Index(w, "of"); i >= 0 {
 		if len(w) != i+3 || w[i+2][0] != '[' {
 			return nil, usage

@@ -93,8 +93,8 @@ func (p *Program) Check() error {
 		return err
 	}
 	for _, a := range p.Arrays {
-		if a.View != nil {
-			return fmt.Errorf("tdfg: program %s: array %s is a view, expected it in a region", p.Name, a.Name)
+		if !a.Own() {
+			return fmt.Errorf("tdfg: program %s: array %s is a view or iota, expected it in a region", p.Name, a.Name)
 		}
 	}
 	return p.checkBody(p.Body, space)
@@ -132,11 +132,15 @@ func (p *Program) checkRegion(g *Graph, space *lattice.Space) error {
 		}
 	}
 	for _, a := range g.Arrays {
-		if a.View != nil { // of another of the graph
+		if !a.Own() {
 			if p.Array(a.Name) != nil {
 				return fmt.Errorf("view %s has the name of an array of the program", a.Name)
 			}
-			for _, x := range slices.Concat(a.Size, a.View.Index) {
+			all := a.Size
+			if a.View != nil {
+				all = slices.Concat(all, a.View.Index)
+			}
+			for _, x := range all {
 				for _, name := range x.Symbols() {
 					if !slices.ContainsFunc(p.Sizes, func(s lattice.Symbol) bool { return s.Name == name }) && !strings.HasPrefix(name, ".") {
 						return fmt.Errorf("view %s depends on %s, expected sizes only", a.Name, name)

@@ -114,8 +114,8 @@ func (s *Scope) knows(g *stream.Graph) error {
 	for i := range g.Arrays {
 		a := &g.Arrays[i]
 		j := s.ArrayIndex(a.Name)
-		if j >= 0 && s.Arrays[j].View != nil {
-			return fmt.Errorf("array %s of %s is a view, expected one in memory", a.Name, g.Name)
+		if j >= 0 && !s.Arrays[j].Own() {
+			return fmt.Errorf("array %s of %s is a view or iota, expected one in memory", a.Name, g.Name)
 		}
 		if j < 0 || s.Arrays[j].Type != a.Type || len(s.Arrays[j].Size) != len(a.Size) {
 			return fmt.Errorf("array %s of %s is not that of the graph", a.Name, g.Name)
@@ -137,8 +137,8 @@ func (s *Scope) knows(g *stream.Graph) error {
 // named returns the facts of an array or a scalar.
 func (s *Scope) named(name string) (Facts, error) {
 	if i := s.ArrayIndex(name); i >= 0 {
-		if len(s.Arrays[i].Axes) == 0 {
-			return Facts{}, fmt.Errorf("array %s has no place in the lattice", name)
+		if len(s.Arrays[i].Axes) == 0 || !s.Arrays[i].Own() {
+			return Facts{}, fmt.Errorf("array %s is no array that streams have in the lattice", name)
 		}
 		return Facts{Type: s.Arrays[i].Type, Domain: s.ArrayRect(i)}, nil
 	}

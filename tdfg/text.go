@@ -26,6 +26,8 @@ import (
 //
 //	array A fp32[2*N]
 //	array A.odd fp32[N] on 0 of A [2*.0+1]
+//
+// An array with "iota" has the numbers of its elements.
 func (g *Graph) String() string {
 	w := &writer{}
 	w.line("graph %s dims %d", g.Name, g.Dims)
@@ -97,6 +99,9 @@ func (w *writer) array(a *Array) {
 	}
 	for _, d := range slices.Backward(a.Axes) {
 		fmt.Fprintf(&axes, " %d", d)
+	}
+	if a.Iota {
+		axes.WriteString(" iota")
 	}
 	if a.View != nil {
 		fmt.Fprintf(&axes, " of %s ", a.View.Of)

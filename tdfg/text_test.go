@@ -127,15 +127,17 @@ func TestParseErrors(t *testing.T) {
 		{edit("  }\n}\n", ""), "f:42: end of text, expected } of row"},
 		{edit("symbol M in [4,N+1)", "symbol N in [4,N+1)"), "f:3: lattice: symbol N is declared twice"},
 		{edit("scalar n int32 = -3", "scalar n int32 = x"), `f:8: scalar: "x", expected an integer of 32 bits`},
-		{edit("array A fp32[N] on 0\narray", "array A fp32[N on 0\narray"), "f:4: expected array NAME TYPE[SIZE]... on the dimensions that it lies along, and of ARRAY [SUBSCRIPT]... for a view"},
+		{edit("array A fp32[N] on 0\narray", "array A fp32[N on 0\narray"), "f:4: expected array NAME TYPE[SIZE]... on the dimensions that it lies along, and of ARRAY [SUBSCRIPT]... for a view, or iota"},
 		{view("array V fp32[N] on 0 of A [2*.0+2]"), "f:7: tdfg: array V: view with subscript 2*.0+2 in dimension 0 of A, expected it from 0 to 2*N-1"},
 		{view("array V fp32[N] on 0 of B [2*.0]"), "f:7: tdfg: array V: view of B, expected an array that is no view"},
 		{view("array V int8[N] on 0 of A [2*.0]"), "f:7: tdfg: array V: view has int8, and A has fp32"},
 		{view("array V fp32[N] on 0 of A [2*.0][0]"), "f:7: tdfg: array V: view with 2 subscripts of A, expected 1"},
-		{view("array V fp32[N] of A [2*.0]"), "f:6: expected array NAME TYPE[SIZE]... on the dimensions that it lies along, and of ARRAY [SUBSCRIPT]... for a view"},
+		{view("array V fp32[N] of A [2*.0]"), "f:6: expected array NAME TYPE[SIZE]... on the dimensions that it lies along, and of ARRAY [SUBSCRIPT]... for a view, or iota"},
 		{view("array V fp32[N] on 0 of A [5]"), "f:7: tdfg: array V: view with no subscript that has .0, expected one for each dimension"},
 		{view("array V fp32[N][N] on 0 1 of A [.0+.1]"), "f:10: tdfg: output 0: view V may have an element at several points, expected none that is written"},
 		{view("array V fp32[N] on 0 of A [2*.0]\narray W fp32[N] on 0 of A [N-1-.0]"), "f:12: tdfg: output 0: V and W may have elements in common, expected that one graph writes one of them"},
+		{view("array V fp32[N] on 0 iota"), "f:7: tdfg: array V: iota, expected one dimension of integers in the lattice, and no view"},
+		{view("array V int32[N] on 0 iota"), "f:10: tdfg: output 0: array V has the numbers of its elements, expected another that is written"},
 		{view("array V fp32[N] on 0 of A [2*.0+k]"), "f:7: tdfg: array V: lattice: symbol k is not declared"},
 	} {
 		_, err := tdfg.ParseProgram("f", c.text)
@@ -148,7 +150,7 @@ func TestParseErrors(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(text)
 	f.Add("program p\narray A int8[4] on 0\nregion r dims 1 {\narray A int8[4] on 0\n%0 = tensor A [0,4)\nstore %0 A\n}\n")
-	f.Add("program p\nsymbol N in [1,inf)\narray A int8[2*N]\nregion r dims 1 {\narray A int8[2*N]\narray V int8[N] on 0 of A [2*.0+1]\narray W int8[N] on 0 of A [-2*.0+2*N-2]\n%0 = tensor V [0,N)\nstore %0 W\n}\n")
+	f.Add("program p\nsymbol N in [1,inf)\narray A int8[2*N]\nregion r dims 1 {\narray A int8[2*N]\narray V int8[N] on 0 of A [2*.0+1]\narray W int8[N] on 0 of A [-2*.0+2*N-2]\narray I int8[N] on 0 iota\n%0 = tensor V [0,N)\nstore %0 W\n}\n")
 	f.Fuzz(func(t *testing.T, s string) {
 		p, err := tdfg.ParseProgram("fuzz", s)
 		if err != nil {

@@ -18,7 +18,7 @@ func (s *Scope) Memory(array int) int {
 // checkView returns an error that says what is wrong with a view.
 func (s *Scope) checkView(a *Array) error {
 	i := s.ArrayIndex(a.View.Of)
-	if i < 0 || s.Arrays[i].View != nil {
+	if i < 0 || !s.Arrays[i].Own() {
 		return fmt.Errorf("view of %s, expected an array that is no view", a.View.Of)
 	}
 	of := s.Arrays[i]

@@ -17,7 +17,7 @@ type Options struct {
 	Reuse bool        // reductions as well
 	Open  bool        // reductions in groups that the execution chooses
 	Align int64       // what the sizes of the lattice in dimension 0 are a multiple of; 0 means 1
-	Views bool        // some arrays are views, of which several may be of one array in memory
+	Views bool        // some arrays are views, of which several may be of one array in memory, or iota
 	Scope *tdfg.Scope // that of another graph, nil for a new one
 }
 
@@ -26,7 +26,7 @@ type Options struct {
 func Program(times int64, graphs ...*tdfg.Graph) *tdfg.Program {
 	p := &tdfg.Program{Name: "random", Scalars: []tdfg.Scalar{{Param: graphs[0].Params[0], Input: true}}}
 	for _, a := range graphs[0].Arrays {
-		if a.View == nil {
+		if a.Own() {
 			p.Arrays = append(p.Arrays, a)
 		}
 	}
@@ -191,6 +191,12 @@ func makeViews(r *rand.Rand, s *tdfg.Scope, outputs int) {
 	var written [2]int64                // of them, those of outputs in the first one
 	for i, a := range s.Arrays {
 		if r.IntN(3) == 0 || i >= outputs && r.IntN(2) == 0 {
+			continue
+		}
+		if i < outputs && len(a.Size) == 1 && a.Type.Int() && r.IntN(2) == 0 {
+			c := *a
+			c.Iota = true
+			s.Arrays[i] = &c
 			continue
 		}
 		k := r.IntN(len(bases))

@@ -95,7 +95,7 @@ func (e *emitter) try(n *nest, r *region) (ok bool) {
 		}
 		ok = false
 	}()
-	e.nest, e.scope, e.maybe = n, map[*variable]bool{}, 0
+	e.nest, e.scope, e.maybe, e.ownIota = n, map[*variable]bool{}, 0, n.ownIota
 	for _, v := range e.k.vars {
 		e.scope[v] = v.kind == localVar && slices.Contains(n.loops, v.scope)
 	}
@@ -239,6 +239,9 @@ func (e *emitter) rect(x *expr) (a *array, rect lattice.Rect, along [tdfg.MaxDim
 	if why != "" {
 		refuse("%s", why)
 	}
+	if _, ok := e.arrays[s.array]; !ok {
+		refuse("%s has no place in the lattice", s.array.name)
+	}
 	axes := e.layout.axes[s.array]
 	for i, at := range s.at {
 		d := axes[len(axes)-1-i]
@@ -305,19 +308,7 @@ func (e *emitter) expr(x *expr, r *region) value {
 	case varExpr:
 		return e.variable(x, r)
 	case elemExpr:
-		a, rect, along := e.rect(x)
-		e.within(x, a, rect, r)
-		v := value{id: r.read(e.arrays[a], rect)}
-		if r.everywhere(v) {
-			return v
-		}
-		v.along = along
-		for d, l := range along {
-			if l != nil {
-				v = r.move(v, d, e.interval(l).Lo)
-			}
-		}
-		return v
+		return e.element(x, r)
 	case convertExpr:
 		v := e.expr(x.args[0], r)
 		v.id = r.add(tdfg.Node{Kind: tdfg.Convert, Args: []tdfg.NodeID{v.id}, Facts: tdfg.Facts{Type: x.typ}})
@@ -340,8 +331,28 @@ func (e *emitter) expr(x *expr, r *region) value {
 	return value{}
 }
 
+// element returns the elements that an expression is, or the numbers of iterations.
+func (e *emitter) element(x *expr, r *region) value {
+	a, rect, along := e.rect(x)
+	e.within(x, a, rect, r)
+	v := value{id: r.read(e.arrays[a], rect)}
+	if r.everywhere(v) {
+		return v
+	}
+	v.along = along
+	for d, l := range along {
+		if l != nil {
+			v = r.move(v, d, e.interval(l).Lo)
+		}
+	}
+	return v
+}
+
 func (e *emitter) variable(x *expr, r *region) value {
 	v := x.v
+	if v.kind == loopVar && slices.ContainsFunc(e.nest.loops, func(l *loop) bool { return l.v == v }) {
+		return e.element(x, r)
+	}
 	if s, ok := r.scalars[v]; ok {
 		return e.part(s, r)
 	}

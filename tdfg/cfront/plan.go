@@ -27,6 +27,7 @@ type nest struct {
 	loops   []*loop // those that become dimensions of the lattice
 	demands []demand
 	arrays  []*array              // where its elements lie
+	ownIota bool                  // see planner
 	chains  [][]*loop             // loops around each statement, outermost first
 	pieces  map[*assign][]piece   // of statements with conditions on indices
 	reduce  map[*assign]reduction // statements, or pieces of them, that reduce
@@ -58,7 +59,8 @@ type planner struct {
 	pieces  map[*loop][]stmt
 	mirrors map[*loop]*loop
 	nests   []*nest                 // of tensors, so far
-	views   []*array                // that nests have asked for
+	views   []*array                // that nests have asked for, and numbers of iterations
+	ownIota bool                    // each loop has numbers of its own, not those of its name
 	enlarge func(lattice.Expr) bool // a size, if that makes an expression of it no longer negative
 }
 
@@ -84,14 +86,9 @@ func (p *planner) plan(body []stmt, hosts []*loop) []item {
 
 func (p *planner) planStmt(s stmt, hosts []*loop) []item {
 	if p.refused[s] == "" {
-		n, why := p.analyse(s, hosts)
-		if why == "" {
-			p.nests = append(p.nests, n)
-			if solve(p.placed(p.nests), p.dims, p.nests) != nil {
-				return []item{{nest: n}}
-			}
-			p.nests = p.nests[:len(p.nests)-1]
-			why = "the arrays would have to lie in other dimensions than elsewhere"
+		n, why := p.fit(s, hosts)
+		if n != nil {
+			return []item{{nest: n}}
 		}
 		p.refused[s] = why
 	}
@@ -131,6 +128,27 @@ func (p *planner) planStmt(s stmt, hosts []*loop) []item {
 	return []item{{nest: &nest{stmt: s, hosts: hosts, stream: true}}}
 }
 
+// fit returns a statement as a nest of tensors for which there is a place beside the others,
+// or why it is none.
+func (p *planner) fit(s stmt, hosts []*loop) (*nest, string) {
+	p.ownIota = false
+	for {
+		n, why := p.analyse(s, hosts)
+		if why != "" {
+			return nil, why
+		}
+		p.nests = append(p.nests, n)
+		if solve(p.placed(p.nests), p.dims, p.nests) != nil {
+			return n, ""
+		}
+		p.nests = p.nests[:len(p.nests)-1]
+		if p.ownIota || !slices.ContainsFunc(n.arrays, func(a *array) bool { return a.view != nil && a.view.Iota }) {
+			return nil, "the arrays would have to lie in other dimensions than elsewhere"
+		}
+		p.ownIota = true
+	}
+}
+
 // anyTensors reports whether there are nests of tensors with more than a point.
 func anyTensors(items []item) bool {
 	for _, i := range items {
@@ -152,7 +170,7 @@ func (p *planner) space(loops []*loop) *lattice.Space {
 
 // analyse returns the statement as a nest of tensors, or why it cannot become one.
 func (p *planner) analyse(s stmt, hosts []*loop) (*nest, string) {
-	n := &nest{stmt: s, hosts: hosts, pieces: map[*assign][]piece{}, reduce: map[*assign]reduction{}, offset: map[*loop]lattice.Expr{}}
+	n := &nest{stmt: s, hosts: hosts, ownIota: p.ownIota, pieces: map[*assign][]piece{}, reduce: map[*assign]reduction{}, offset: map[*loop]lattice.Expr{}}
 	why := ""
 	refuse := func(format string, args ...any) {
 		if why == "" {
@@ -300,27 +318,37 @@ func (p *planner) demands(n *nest, x *expr, refuse func(string, ...any)) {
 		switch {
 		case x == nil:
 		case x.kind == varExpr && slices.ContainsFunc(n.loops, func(l *loop) bool { return l.v == x.v }):
-			refuse("index %s is used as a number", x.v.source())
+			s, why := p.seat(x, n.loops, n.hosts)
+			if why != "" {
+				refuse("%s", why)
+				return
+			}
+			n.need(s)
 		case x.kind == elemExpr:
 			s, why := p.seat(x, n.loops, n.hosts)
 			if why != "" {
 				refuse("%s", why)
 				return
 			}
-			if !slices.Contains(n.arrays, s.array) {
-				n.arrays = append(n.arrays, s.array)
-			}
-			for d, l := range s.along {
-				if l != nil {
-					n.demands = append(n.demands, demand{s.array, d, l})
-				}
-			}
+			n.need(s)
 		}
 		for _, y := range x.argList() {
 			data(y)
 		}
 	}
 	data(x)
+}
+
+// need notes where elements lie.
+func (n *nest) need(s seat) {
+	if !slices.Contains(n.arrays, s.array) {
+		n.arrays = append(n.arrays, s.array)
+	}
+	for d, l := range s.along {
+		if l != nil {
+			n.demands = append(n.demands, demand{s.array, d, l})
+		}
+	}
 }
 
 // placed returns the arrays that lie in the lattice, views behind the others.

@@ -17,7 +17,7 @@ var remedies = []struct{ why, remedy string }{
 	{"has step", "give the sizes values with -D, so that the number of iterations is known, or count iterations, as in A[2*i]"},
 	{"more loops than dimensions", "the outermost one becomes a loop of the host: exchange loops so that it is the one with fewest iterations"},
 	{"bounds that vary", "the loop around it becomes one of the host; where only a part is computed, loop over all of it with a condition on the index"},
-	{"is used as a number", "give the kernel an array of the indices"},
+	{"is used as a number", "give the kernel an array of the indices, or the sizes values with -D"},
 	{"used while it is reduced", "reduce in a loop of its own, and use the value after it"},
 	{"would have to lie in other dimensions", "exchange the loops, or copy the array with its dimensions exchanged first"},
 	{"has a value in a part of the loops only", "assign it in all iterations, or write its value where it is used"},

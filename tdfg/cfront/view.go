@@ -35,6 +35,9 @@ type generator struct {
 // view has the elements, with a dimension for each loop: at strides, as in A[2*i+1],
 // backwards, or of an array that has fewer dimensions than there are loops.
 func (p *planner) seat(x *expr, loops, hosts []*loop) (s seat, why string) {
+	if x.kind == varExpr {
+		return p.iota(x, loops, hosts)
+	}
 	index := subscripts(x)
 	if index == nil {
 		return s, x.array.name + " has a subscript that is not affine"
@@ -88,6 +91,50 @@ func (g *generator) short() bool {
 	const line = 16 // elements of 32 bits
 	n, ok := g.size.Const()
 	return ok && n < line
+}
+
+// iota returns where the numbers of the iterations of a loop lie: in an array that has that
+// of each of its elements.
+func (p *planner) iota(x *expr, loops, hosts []*loop) (s seat, why string) {
+	l := loops[slices.IndexFunc(loops, func(l *loop) bool { return l.v == x.v })]
+	at := lattice.Sym(l.v.name)
+	v := viewer{p: p, loops: loops, hosts: hosts}
+	n, ok := v.most(at)
+	low := l.lo
+	for _, h := range slices.Backward(hosts) {
+		if c := low.Coef(h.v.name); c > 0 {
+			low = low.Subst(h.v.name, h.lo)
+		} else if c < 0 {
+			low = low.Subst(h.v.name, h.hi.Plus(-1))
+		}
+	}
+	if !ok || !p.sizes.LessEqual(lattice.Const(0), low) || !x.typ.Int() {
+		return s, fmt.Sprintf("index %s is used as a number, and may be negative", x.v.source())
+	}
+	if !p.sizes.LessEqual(lattice.Const(1), n) {
+		if p.enlarge(n.Plus(-1)) {
+			panic(retry{})
+		}
+		return s, fmt.Sprintf("index %s is used as a number in a loop that may have no iteration", x.v.source())
+	}
+	base := x.v.source() + ".index"
+	if p.ownIota {
+		base = x.v.name + ".index"
+	}
+	name := base
+	for k := 2; ; k++ {
+		i := slices.IndexFunc(p.views, func(a *array) bool { return a.name == name })
+		if i < 0 && !p.k.taken[name] {
+			break
+		}
+		if i >= 0 && p.views[i].typ == x.typ && p.views[i].view.Iota && p.views[i].size[0].Equal(n) && (!p.ownIota || p.views[i].pos == l.pos) {
+			return seat{p.views[i], []lattice.Expr{at}, []*loop{l}}, ""
+		}
+		name = fmt.Sprintf("%s.%d", base, k)
+	}
+	t := &tdfg.Array{Name: name, Type: x.typ, Size: []lattice.Expr{n}, Iota: true}
+	p.views = append(p.views, &array{name: name, typ: x.typ, pos: l.pos, size: t.Size, view: t, declared: true})
+	return seat{p.views[len(p.views)-1], []lattice.Expr{at}, []*loop{l}}, ""
 }
 
 // viewer makes a view for an element.
@@ -290,7 +337,7 @@ func (v *viewer) view() (*array, string) {
 		}
 	}
 	for _, a := range p.views {
-		if a.of == v.array && slices.EqualFunc(a.view.Size, t.Size, lattice.Expr.Equal) && slices.EqualFunc(a.view.View.Index, t.View.Index, lattice.Expr.Equal) {
+		if a.of != nil && a.of == v.array && slices.EqualFunc(a.view.Size, t.Size, lattice.Expr.Equal) && slices.EqualFunc(a.view.View.Index, t.View.Index, lattice.Expr.Equal) {
 			return a, ""
 		}
 	}

@@ -156,6 +156,58 @@ void k(int N, int X[8*N], int Y[8*N], int Z[8*N], int P[8*N][8*N], int Q[8*N][8*
 	require.Greater(t, views, 100)
 }
 
+// TestIndices has kernels that compute with indices, or compare those of two loops: none
+// of them has a stream, and gcc agrees.
+func TestIndices(t *testing.T) {
+	var list []compiled
+	for _, body := range []string{
+		"for (int i = 0; i < N; i++) A[i] = i * 3;",
+		"for (int i = 0; i < N; i++) F[i] = (float)i * 0.5f + F[i];",
+		"for (int i = 2; i < N-1; i++) A[i] = (B[i] ^ i) - (i >> 1);",
+		"for (int i = N-1; i >= 0; i--) A[i] = N - i;",
+		"for (int i = 0; i < N; i += 2) A[i/1] = 1; ",
+		"for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) C[i][j] = i > j ? D[i][j] : 0;",
+		"for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) if (i + j < N) C[i][j] = 100 * i + j;",
+		"for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) if (j <= i) C[i][j] += A[j]; else D[i][j] = B[i];",
+		"for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) D[i][j] = i == j;",                                                     // the identity
+		"for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) C[i][j] = (i & 1) == (j & 1) && i != 3 ? D[i][j] : -D[i][j];",          // a chequerboard
+		"for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) C[i][j] = i - j > 2 || 2 * j - 3 * i >= N ? 1 : i == 0 ? 7 : D[i][j];", //
+		"{ int s = 0; for (int i = 0; i < N; i++) s += i * A[i]; B[0] = s; }",
+		"{ int s = 0; for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) if (i < j) s += C[i][j]; B[0] = s; }",
+		"{ int k = 0; for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) k = i * j > k ? i * j : k; B[0] = k; }",
+		"for (int t = 0; t < 3; t++) for (int i = 0; i < N; i++) A[i] += i > t ? t * i : B[i];",
+		"{ for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) C[i][j] = i; for (int j = 0; j < N; j++) for (int i = 0; i < N; i++) D[j][i] = i - j; }", // names exchanged
+		"for (unsigned i = 0; i < N; i++) A[i] = i - 3 > 5u;",
+		"for (long i = 0; i < N; i++) A[i] = i * i * 5000000000;",
+		"for (int k = 1; k < 5; k++) for (int i = k; i < N; i++) A[i] = A[i] * 2 + i - k;",
+	} {
+		list = append(list, compiled{source: cutHead + "\t" + body + "\n}\n", n: 16})
+	}
+	for i, p := range againstGCC(t, list, "-ffp-contract=off") {
+		if !strings.Contains(list[i].source, "i/1") {
+			require.Zero(t, streamsIn(p), "%s\n%s", list[i].source, p)
+		}
+	}
+}
+
+// TestRandomIndices compares random kernels with indices in conditions and values.
+func TestRandomIndices(t *testing.T) {
+	var list []compiled
+	for seed := range uint64(40) {
+		w := &words{Rand: rand.New(rand.NewPCG(seed, 12)), elems: []string{"i", "j", "i", "j", "C[i][j]", "A[i]", "B[j]", "N", "2", "(i - j)"}}
+		body := fmt.Sprintf("if (%s) C[i][j] = %s; else D[i][j] = %s;", w.expr(2), w.expr(2), w.expr(1))
+		list = append(list, compiled{n: int64(3 + w.IntN(9)), source: cutHead + "for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) {\n" + body + "\n}\n}\n"})
+	}
+	tensors := 0
+	for _, p := range againstGCC(t, list) {
+		if streamsIn(p) == 0 {
+			tensors++
+		}
+	}
+	t.Logf("%d of %d without streams", tensors, len(list))
+	require.Greater(t, tensors, 35)
+}
+
 // TestStridesNoted says why strides are not tensors, with what to write instead.
 func TestStridesNoted(t *testing.T) {
 	for body, want := range map[string]string{

@@ -83,7 +83,7 @@ func TestInterpreted(t *testing.T) {
 		m := memory.New()
 		require.NoError(t, m.Allocate(g.Arrays, nil))
 		for _, a := range g.Arrays {
-			if a.View != nil {
+			if !a.Own() {
 				continue
 			}
 			for i := range m.Arrays[a.Name].Elems {

@@ -115,7 +115,7 @@ func (x *executor) prepare() error {
 			return err
 		}
 		x.bound = x.bound.Hull(box)
-		if a.View != nil {
+		if !a.Own() {
 			continue
 		}
 		have := x.m.Arrays[a.Name]
@@ -144,6 +144,13 @@ func (x *executor) array(i int) (view, error) {
 	box, err := x.g.ArrayRect(i).Box(x.values)
 	if err != nil {
 		return view{}, err
+	}
+	if a.Iota {
+		v := dense(box)
+		for k := range v.data {
+			v.data[k] = scalar.FromInt(a.Type, int64(k))
+		}
+		return v, nil
 	}
 	v := view{box: box, data: x.m.Arrays[x.g.Arrays[x.g.Memory(i)].Name].Elems, stride: make([]int64, len(box))}
 	lie, err := x.g.Layout(i, x.values)

@@ -432,7 +432,7 @@ func TestViews(t *testing.T) {
 		m := memory.New()
 		require.NoError(t, m.Allocate(g.Arrays, nil))
 		for _, a := range g.Arrays {
-			if a.View == nil {
+			if a.Own() {
 				for i := range m.Arrays[a.Name].Elems {
 					m.Arrays[a.Name].Elems[i] = scalar.FromInt(a.Type, r.Int64N(200)-100)
 				}
@@ -444,7 +444,7 @@ func TestViews(t *testing.T) {
 		plain.Arrays = nil
 		for _, a := range g.Arrays {
 			c := *a
-			if c.View = nil; len(c.Axes) > 0 {
+			if c.View, c.Iota = nil, false; len(c.Axes) > 0 {
 				plain.Arrays = append(plain.Arrays, &c)
 			}
 		}
@@ -488,7 +488,11 @@ func TestViews(t *testing.T) {
 			if a.View != nil {
 				views++
 			}
-			if len(a.Axes) > 0 {
+			if a.Iota {
+				for i := range own.Arrays[a.Name].Elems {
+					own.Arrays[a.Name].Elems[i] = scalar.FromInt(a.Type, int64(i))
+				}
+			} else if len(a.Axes) > 0 {
 				each(a, func(elem, at int64) { own.Arrays[a.Name].Elems[elem] = in(a)[at] })
 			}
 		}

@@ -75,6 +75,12 @@ func (opt Options) elements(g *tdfg.Graph, n *tdfg.Node, values map[string]int64
 	switch n.Kind {
 	case tdfg.Stream:
 		return streamElements(g, n, values)
+	case tdfg.Tensor:
+		if !g.Arrays[n.Array].Iota {
+			return 0, nil
+		}
+		box, err := g.ArrayRect(n.Array).Box(values)
+		return points(box), err
 	case tdfg.Compute, tdfg.Convert, tdfg.Reduce, tdfg.Final:
 	default:
 		return 0, nil

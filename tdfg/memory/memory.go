@@ -66,13 +66,13 @@ func (a *Array) End() uint64 { return a.Address(a.Len()) }
 // Bytes returns what the array takes in memory.
 func (a *Array) Bytes() int64 { return a.Len() * int64(a.Type.Bytes()) }
 
-// Allocate adds arrays of zeros; views have those of their arrays. sizes has values for the symbols of their sizes.
+// Allocate adds arrays of zeros. Views have those of their arrays. sizes has values for the symbols of their sizes.
 func (m *Memory) Allocate(arrays []*tdfg.Array, sizes map[string]int64) error {
 	if err := m.Reserve(arrays, sizes); err != nil {
 		return err
 	}
 	for _, a := range arrays {
-		if a.View != nil {
+		if !a.Own() {
 			continue
 		}
 		b := m.Arrays[a.Name]
@@ -84,7 +84,7 @@ func (m *Memory) Allocate(arrays []*tdfg.Array, sizes map[string]int64) error {
 // Reserve adds arrays without elements, for what needs nothing but their addresses.
 func (m *Memory) Reserve(arrays []*tdfg.Array, sizes map[string]int64) error {
 	for _, a := range arrays {
-		if a.View != nil {
+		if !a.Own() {
 			continue
 		}
 		n := int64(1)
@@ -102,6 +102,15 @@ func (m *Memory) Reserve(arrays []*tdfg.Array, sizes map[string]int64) error {
 		m.Add(a.Name, a.Type, size, nil)
 	}
 	return nil
+}
+
+// Behind returns an empty memory whose addresses are behind all that are in use.
+func (m *Memory) Behind() *Memory {
+	c := New()
+	if m != nil {
+		c.end = m.end
+	}
+	return c
 }
 
 // Clone returns a copy of all contents, at the same addresses.
