@@ -101,16 +101,16 @@ func TestEveryParameter(t *testing.T) {
 					break
 				}
 				// What nothing reads changes nothing, whatever its value.
-				if !p.Figures {
+				if !p.Arrays {
 					break
 				}
 			}
-			if changed != "" || !p.Figures && tried > 0 {
+			if changed != "" || !p.Arrays && tried > 0 {
 				break
 			}
 		}
 		require.Positive(t, tried, "no other value for %s", p.Path)
-		if p.Figures {
+		if p.Arrays {
 			require.NotEmpty(t, changed, "%s changes no figure: expected it among those that are not modelled", p.Path)
 		} else {
 			require.Empty(t, changed, "%s changes figures, expected it not among those that are not modelled", p.Path)

@@ -177,7 +177,7 @@ type Prefetch struct {
 
 // Bingo is the prefetcher of spatial patterns by Bakhshalipour et al. (HPCA 2019).
 type Bingo struct {
-	RegionBytes  int `yaml:"region_bytes" range:"128..65536" power:"two"`
+	RegionBytes  int `yaml:"region_bytes" range:"128..4096" power:"two"` // of up to 64 lines
 	Filter       int `yaml:"filter_entries" range:"1..65536"`
 	Accumulation int `yaml:"accumulation_entries" range:"1..65536"`
 	Patterns     int `yaml:"pattern_entries" range:"1..1048576"`

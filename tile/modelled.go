@@ -5,33 +5,47 @@ import (
 	"strings"
 )
 
-// notModelled are the parameters, or sections of them, that are described and on which
-// no figure depends yet: what models one takes it out. A * stands for one name. A test
-// of package system changes each parameter and compares figures.
-var notModelled = []string{
-	"cores.*.order", "cores.*.rob", "cores.*.iq", "cores.*.lq", "cores.*.sq", "cores.*.int_registers", "cores.*.fp_registers",
-	"cores.*.front_end_cycles", "cores.*.redirect_cycles", "cores.*.fetch_to_taken", "cores.*.predictor",
-	"cores.*.units.int_alu", "cores.*.units.int_mul", "cores.*.units.int_div", "cores.*.units.fp_alu", "cores.*.units.fp_mul",
-	"cores.*.units.fp_div", "cores.*.units.fp_sqrt", "cores.*.units.int_simd",
-	"cores.*.load_ports", "cores.*.store_ports", "cores.*.max_requests", "cores.*.stores_in_flight", "cores.*.store_prefetch",
-	"cores.*.forward_cycles", "cores.*.dependence_bytes", "cores.*.stream_fifo_bytes", "cores.*.scc_rob",
-	"tlb", "l1i", "l1d", "l2",
-	"l3.ways", "l3.latency_cycles", "l3.interleave_bytes", "l3.mshrs", "l3.tags_per_cycle", "l3.fills_per_cycle", "l3.fill_cycles",
-	"l3.queue_entries", "l3.replacement", "l3.directory_transactions",
-	"prefetch", "transpose", "noc.controller_place",
-	"dram.transfer_mt_s", "dram.interleave_bytes", "dram.mapping", "dram.ranks", "dram.bank_groups", "dram.banks_per_group", "dram.rows",
-	"dram.lines_per_row", "dram.read_queue", "dram.write_queue", "dram.bank_queue", "dram.drain_above", "dram.hit_limit", "dram.timing",
-	"memory", "streams.core", "streams.l2", "streams.l3.per_bank", "streams.l3.buffer_bytes", "streams.l3.compute_init_cycles", "streams.l3.scalar_pe",
-	"streams.l3.issue_width", "streams.l3.migrate_width", "streams.l3.requests", "streams.l3.computations", "streams.l3.range_iterations",
-	"streams.l3.multicast", "streams.l3.locks", "streams.l3.instant_end", "streams.l3.instant_flow", "lot.release_requests", "lot.release_miss_rate", "lot.release_cycles", "tensor", "threads",
-}
+// Parameters, or sections of them, that are described, by what depends on them. A * stands
+// for one name. Tests of packages system and system/multicore change each parameter and
+// compare figures.
+var (
+	// notModelled are those that no figure depends on yet: what models one takes it out.
+	notModelled = []string{
+		"cores.*.fetch_to_taken", "cores.*.predictor.table_bits", "cores.*.predictor.tables", "cores.*.predictor.history", "cores.*.predictor.btb_entries",
+		"cores.*.units.fp_sqrt", "cores.*.units.int_div.count", "cores.*.units.fp_div.count", "cores.io4.int_registers", "cores.io4.fp_registers", "cores.*.store_prefetch", "cores.*.dependence_bytes", "cores.*.stream_fifo_bytes", "cores.*.scc_rob",
+		"tlb.l1.latency_cycles", "tlb.streams", "l1i", "l1d.fills_per_cycle", "l1d.queue_entries", "l2.tags_per_cycle", "l2.fills_per_cycle", "l2.queue_entries",
+		"l3.fills_per_cycle", "l3.queue_entries", "l3.directory_transactions", "prefetch.bingo.queue_entries", "prefetch.stride.filter_entries", "prefetch.stride.cross_pages",
+		"transpose", "noc.controller_place", "dram.transfer_mt_s", "streams.core", "streams.l2", "streams.l3.per_bank", "streams.l3.buffer_bytes",
+		"streams.l3.compute_init_cycles", "streams.l3.scalar_pe", "streams.l3.issue_width", "streams.l3.migrate_width", "streams.l3.requests", "streams.l3.computations",
+		"streams.l3.range_iterations", "streams.l3.multicast", "streams.l3.locks", "streams.l3.instant_end", "streams.l3.instant_flow",
+		"lot.release_requests", "lot.release_miss_rate", "lot.release_cycles", "tensor", "threads",
+	}
+	// notInArrays are those that figures of what arrays compute do not depend on, but
+	// runs of whole functions in time do.
+	notInArrays = []string{
+		"cores.*.order", "cores.*.rob", "cores.*.iq", "cores.*.lq", "cores.*.sq", "cores.*.int_registers", "cores.*.fp_registers",
+		"cores.*.front_end_cycles", "cores.*.redirect_cycles", "cores.*.predictor.kind",
+		"cores.*.units.int_alu", "cores.*.units.int_mul", "cores.*.units.int_div", "cores.*.units.fp_alu", "cores.*.units.fp_mul",
+		"cores.*.units.fp_div", "cores.*.units.int_simd",
+		"cores.*.load_ports", "cores.*.store_ports", "cores.*.max_requests", "cores.*.stores_in_flight", "cores.*.forward_cycles",
+		"tlb", "l1d", "l2", "l3.ways", "l3.latency_cycles", "l3.interleave_bytes", "l3.mshrs", "l3.tags_per_cycle", "l3.fill_cycles", "l3.replacement", "prefetch",
+		"dram.interleave_bytes", "dram.mapping", "dram.ranks", "dram.bank_groups", "dram.banks_per_group", "dram.rows",
+		"dram.lines_per_row", "dram.read_queue", "dram.write_queue", "dram.bank_queue", "dram.drain_above", "dram.hit_limit", "dram.timing", "memory",
+	}
+	// notInTime are those that runs of whole functions do not depend on, but figures of
+	// what arrays compute do.
+	notInTime = []string{
+		"l3.compute_ways", "array.technology", "array.cost_table", "array.shift_bitlines", "htree", "noc.header_bytes", "noc.control_bytes", "noc.packet_bytes",
+		"dram.bandwidth_gb_s", "streams.l3.ops_per_cycle", "lot.regions", "jit",
+	}
+)
 
 // labels are no parameters of hardware.
 var labels = []string{"version", "name", "title", "base"}
 
-// described tells whether no figure depends on a parameter.
-func described(parameter string) bool {
-	for _, list := range [][]string{notModelled, labels} {
+// in tells whether a parameter is in one of some lists.
+func in(parameter string, lists ...[]string) bool {
+	for _, list := range lists {
 		for _, p := range list {
 			if within(parameter, p) {
 				return true

@@ -19,7 +19,8 @@ type Parameter struct {
 	Value   string   `json:"value"`
 	Source  string   `json:"source"`             // where the value is from
 	Reading []string `json:"readings,omitempty"` // values to compare, if sources differ
-	Figures bool     `json:"in_figures"`         // whether figures depend on it; the others are described, not modelled
+	Arrays  bool     `json:"in_arrays"`          // whether figures of what arrays compute depend on it
+	Time    bool     `json:"in_time"`            // whether runs of whole functions in time do; neither: it is described, not modelled
 }
 
 // field is a parameter with its place.
@@ -54,7 +55,8 @@ func (m *Machine) fields() []field {
 func (m *Machine) Parameters() []Parameter {
 	var list []Parameter
 	for _, f := range m.fields() {
-		list = append(list, Parameter{f.path, f.text(), m.source(&f), strings.Fields(f.tag.Get("reading")), !described(f.path)})
+		list = append(list, Parameter{f.path, f.text(), m.source(&f), strings.Fields(f.tag.Get("reading")),
+			!in(f.path, labels, notModelled, notInArrays), !in(f.path, labels, notModelled, notInTime)})
 	}
 	return list
 }
