@@ -12,6 +12,7 @@ import (
 
 	"github.com/bitsched/bitsched/benchmarks"
 	"github.com/bitsched/bitsched/benchmarks/workload"
+	"github.com/bitsched/bitsched/sram/cost"
 	"github.com/bitsched/bitsched/system/multicore"
 	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tile"
@@ -52,7 +53,7 @@ const (
 )
 
 // arraysOnly are the flags that say how arrays execute commands.
-var arraysOnly = []string{"fidelity", "clock", "timing-only", "every", "optimize", "decide", "finals", "tile", "rows", "cost", "explain-cost"}
+var arraysOnly = []string{"fidelity", "clock", "timing-only", "every", "optimize", "decide", "finals", "tile", "rows"}
 
 // check refuses what does not go together.
 func (f *configFlags) check(cmd *cobra.Command) error {
@@ -92,9 +93,10 @@ func (f *configFlags) check(cmd *cobra.Command) error {
 type configRun struct {
 	Config string `json:"config"`
 	*multicore.Report
-	Readings []reading     `json:"readings"`
-	Checks   []configCheck `json:"checks"`
-	Checked  bool          `json:"checked"`
+	Energy   *cost.ChipEnergy `json:"energy"`
+	Readings []reading        `json:"readings"`
+	Checks   []configCheck    `json:"checks"`
+	Checked  bool             `json:"checked"`
 }
 
 // reading is a parameter that sources set differently.
@@ -116,6 +118,8 @@ type configResult struct {
 	Seed   uint64           `json:"seed"`
 	Runs   []*configRun     `json:"runs"`
 
+	Explained *cost.Table `json:"explained,omitempty"` // the table of costs, with sources
+
 	k *workload.Kernel
 }
 
@@ -134,20 +138,29 @@ func (a *app) runConfigs(cmd *cobra.Command, nameOrFile string, f runFlags) erro
 	if len(f.config.cores) == 0 {
 		f.config.cores = []string{machine.Core}
 	}
-	for _, file := range []string{f.stats} {
+	table, err := f.cost.load()
+	if err != nil {
+		return err
+	}
+	if f.cost.table == "" {
+		if table, err = cost.Load(machine.Array.CostTable); err != nil {
+			return fmt.Errorf("bitsched: machine %s: array.cost_table: %w", machine.Name, costError(err))
+		}
+	}
+	for _, file := range []string{f.trace, f.stats} {
 		if err := a.checkWritable(file, nameOrFile, f.machine.machine); err != nil {
 			return err
 		}
 		if file == "-" {
-			return usageError(cmd, "--stats -, expected a file")
+			return usageError(cmd, "--trace or --stats -, expected a file")
 		}
 	}
-	several := len(f.config.configs)*len(f.config.cores) > 1
-	if several && (f.stats != "" || len(f.kernel.data.outputs) > 0) {
-		return usageError(cmd, "--stats or --output with several runs, expected one configuration and one core")
+	if err := checkDistinct(f.trace, f.stats); err != nil {
+		return err
 	}
-	if f.trace != "" {
-		return usageError(cmd, "--trace with --config is not there yet, expected --stats")
+	several := len(f.config.configs)*len(f.config.cores) > 1
+	if several && (f.trace != "" || f.stats != "" || len(f.kernel.data.outputs) > 0) {
+		return usageError(cmd, "--trace, --stats or --output with several runs, expected one configuration and one core")
 	}
 	if err := a.parseData(cmd, &f.kernel.data, nameOrFile); err != nil {
 		return err
@@ -175,6 +188,10 @@ func (a *app) runConfigs(cmd *cobra.Command, nameOrFile string, f runFlags) erro
 	if err != nil {
 		return s.reasonOf(kernelError(cmd, err))
 	}
+	var trace *multicore.Trace
+	if f.trace != "" {
+		trace = &multicore.Trace{}
+	}
 	r := &configResult{Kernel: k.Whole.Name, Sizes: k.Sizes, Seed: f.seed, k: k}
 	var got *memory.Memory
 	var failed error
@@ -189,8 +206,9 @@ func (a *app) runConfigs(cmd *cobra.Command, nameOrFile string, f runFlags) erro
 			if several {
 				got = mem.Clone()
 			}
-			run, err := a.runConfig(s.ctx, line, k, got, config, &m, f)
+			run, err := a.runConfig(s.ctx, line, k, got, config, &m, trace, f)
 			if run != nil {
+				run.Energy = run.Report.Energy(&m, table)
 				r.Runs = append(r.Runs, run)
 			}
 			failed = err
@@ -207,10 +225,18 @@ func (a *app) runConfigs(cmd *cobra.Command, nameOrFile string, f runFlags) erro
 			return err
 		}
 	}
+	if f.trace != "" {
+		if err := a.writeFile(f.trace, trace.Write); err != nil {
+			return err
+		}
+	}
 	if f.stats != "" {
 		if err := a.writeFile(f.stats, r.Runs[0].Stats().WriteText); err != nil {
 			return err
 		}
+	}
+	if f.cost.explain {
+		r.Explained = table
 	}
 	if f.json {
 		err = a.printJSON(r)
@@ -229,7 +255,7 @@ func configError(err error) error {
 }
 
 // runConfig is one run. The report of one that was stopped says how far it came.
-func (a *app) runConfig(ctx context.Context, line *progressLine, k *workload.Kernel, m *memory.Memory, config string, machine *tile.Machine, f runFlags) (*configRun, error) {
+func (a *app) runConfig(ctx context.Context, line *progressLine, k *workload.Kernel, m *memory.Memory, config string, machine *tile.Machine, trace *multicore.Trace, f runFlags) (*configRun, error) {
 	arrays, args := k.Streams(m)
 	before := maps.Clone(arrays)
 	if f.check {
@@ -238,7 +264,7 @@ func (a *app) runConfig(ctx context.Context, line *progressLine, k *workload.Ker
 		}
 	}
 	p := &multicore.Program{Graph: k.Whole, Memory: arrays, Args: args, Reassociate: k.Reassociate}
-	opt := multicore.Options{Machine: machine, Threads: f.config.ompThreads, Warm: f.config.caches == cachesWarm, MaxCycles: f.config.maxCycles, Seed: f.seed}
+	opt := multicore.Options{Machine: machine, Threads: f.config.ompThreads, Warm: f.config.caches == cachesWarm, MaxCycles: f.config.maxCycles, Seed: f.seed, Trace: trace}
 	opt.Progress = a.cycleProgress(line, config+" "+machine.Core)
 	line.phase("running " + config + " " + machine.Core)
 	report, err := multicore.Run(ctx, p, opt)
@@ -298,10 +324,14 @@ func readings(m *tile.Machine) (list []reading) {
 
 // text is the report for a person: of one run all, of several a table.
 func (r *configResult) text(f *runFlags) string {
+	text := r.Runs[0].text(r, f)
 	if len(r.Runs) > 1 {
-		return r.table()
+		text = r.table()
 	}
-	return r.Runs[0].text(r, f)
+	if r.Explained != nil {
+		text += "\n" + explanation(r.Explained)
+	}
+	return text
 }
 
 // table has the runs side by side.
@@ -379,6 +409,7 @@ func (x *configRun) text(r *configResult, f *runFlags) string {
 	for _, c := range x.Traffic {
 		s.add("  "+c.Name, "%12s x hops, %d messages", byteCount(int64(c.ByteHops)), c.Messages)
 	}
+	energyText(&s, x.Energy)
 	s.gap()
 	near := x.Nearest()
 	s.add("bounds", "nearest is %s, %s of the cycles", near.Name, percent(near.Share))
@@ -397,8 +428,10 @@ func (x *configRun) text(r *configResult, f *runFlags) string {
 	default:
 		s.add("checked", "not with the sequential program; loads found the values of the threads, and the machine's memory has what they computed")
 	}
-	if f.stats != "" {
-		s.add("written", "%s", f.stats)
+	for _, file := range []string{f.trace, f.stats} {
+		if file != "" {
+			s.add("written", "%s", file)
+		}
 	}
 	for _, o := range f.kernel.data.out {
 		s.add("written", "%s, array %s", o.Path, o.Name)

@@ -2,6 +2,7 @@ package cost
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -63,6 +64,43 @@ func (t *Table) Chip(c ChipCounts) *ChipEnergy {
 		u.chipLeakage(c, e.Unit),
 		u.one("near memory", "operations", c.Near, "near"),
 	}
+	e.sum(u)
+	if t.Array != nil && (t.Array.Rows != c.Rows || t.Array.Cols != c.Cols) {
+		e.Note = fmt.Sprintf("the values are for arrays of %d x %d, these have %d x %d: not scaled", t.Array.Rows, t.Array.Cols, c.Rows, c.Cols)
+	}
+	return e
+}
+
+// CoreCounts are what a run on cores takes energy for.
+type CoreCounts struct {
+	MicroOps float64
+	L1, L2   float64 // accesses
+	L3       float64 // lines read or written in banks
+	RowBytes int     // of a row of an array of the L3
+	ByteHops float64
+	Lines    float64 // from and to DRAM
+}
+
+// Cores applies the table to the counts of a run on cores. What the table has no value
+// for is unknown, unless there is none of it.
+func (t *Table) Cores(c CoreCounts) *ChipEnergy {
+	e := &ChipEnergy{Table: t.Name, Unit: t.unit(".energy"), Includes: []string{}, LeftOut: []string{}}
+	u := &user{table: t, b: &Breakdown{Unconfirmed: []string{}}}
+	rows := math.Ceil(LineBytes / float64(max(1, c.RowBytes)))
+	e.Lines = []EnergyLine{
+		u.one("cores", "micro-ops", c.MicroOps, "core"),
+		u.one("L1", "accesses", c.L1, "l1"),
+		u.one("L2", "accesses", c.L2, "l2"),
+		u.instructions("L3", "rows of arrays read", Kinds{LatchReads: int(c.L3 * rows)}),
+		u.one("network", "bytes x links", c.ByteHops, "noc"),
+		u.one("DRAM", ofLines, c.Lines, "dram"),
+	}
+	e.sum(u)
+	return e
+}
+
+// sum adds up what is known.
+func (e *ChipEnergy) sum(u *user) {
 	total := 0.0
 	for i := range e.Lines {
 		l := &e.Lines[i]
@@ -80,10 +118,6 @@ func (t *Table) Chip(c ChipCounts) *ChipEnergy {
 		e.Total = &total
 	}
 	e.Unconfirmed = u.b.Unconfirmed
-	if t.Array != nil && (t.Array.Rows != c.Rows || t.Array.Cols != c.Cols) {
-		e.Note = fmt.Sprintf("the values are for arrays of %d x %d, these have %d x %d: not scaled", t.Array.Rows, t.Array.Cols, c.Rows, c.Cols)
-	}
-	return e
 }
 
 // instructions is a line for instructions of several kinds.

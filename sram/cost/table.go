@@ -80,6 +80,9 @@ var quantities = map[string][]string{
 	"transpose.energy": energyUnits, "transpose.time": timeUnits,
 	"host.energy": energyUnits, "host.time": timeUnits,
 	"dram.energy": energyUnits, "noc.energy": energyUnits,
+	"core.energy": energyUnits, // of a micro-op of a core, its L1 left out
+	"l1.energy":   energyUnits, // of an access to the L1
+	"l2.energy":   energyUnits, // of an access to the L2
 	"near.energy": energyUnits, // of an operation on elements near the memory
 	// Of a stack of DRAM: a row that is loaded or stored, an operation on a word,
 	// a comparison, a pair shifted out of a row, and a pair over a segment of each link.

@@ -15,6 +15,7 @@ import (
 	"github.com/bitsched/bitsched/tile/core"
 	"github.com/bitsched/bitsched/tile/event"
 	"github.com/bitsched/bitsched/tile/mem"
+	"github.com/bitsched/bitsched/tile/uop"
 )
 
 // Options say where and how a program runs.
@@ -26,6 +27,7 @@ type Options struct {
 	Warm      bool
 	MaxCycles int64 // 0: no limit
 	Seed      uint64
+	Trace     *Trace // nil: none
 	// Progress is called from time to time, if it is not nil.
 	Progress func(Progress)
 }
@@ -70,7 +72,9 @@ func Run(ctx context.Context, p *Program, opt Options) (*Report, error) {
 	}
 	r := &runner{p: p, opt: &opt, spec: spec, code: code, m: m, start: time.Now()}
 	r.load()
+	opt.Trace.attach(r)
 	err = r.run(ctx)
+	opt.Trace.finish(m.Engine.Now())
 	report := r.report()
 	if err == nil {
 		err = r.collect()
@@ -116,14 +120,23 @@ func (r *runner) run(ctx context.Context) error {
 	for i, t := range threads {
 		r.m.Cores[i].Start(t)
 	}
-	shown := r.start
+	shown, watch := r.start, watchdog{}
 	for r.m.Engine.Next() != event.Forever {
 		until := r.m.Engine.Now() + progressCycles
 		if r.opt.MaxCycles > 0 {
 			until = min(until, r.opt.MaxCycles)
 		}
+		if t := r.opt.Trace; t != nil {
+			until = min(until, t.from+t.Slice)
+		}
 		if err := r.m.Continue(ctx, until); err != nil {
 			return r.failed(ctx, err)
+		}
+		if t := r.opt.Trace; t != nil && until == t.from+t.Slice {
+			t.step(until)
+		}
+		if watch.stuck(r) {
+			return fmt.Errorf("%w: since cycle %d threads only wait for each other: %s", ErrDeadlock, watch.since, r.waits())
 		}
 		if now := time.Now(); r.opt.Progress != nil && now.Sub(shown) > 50*time.Millisecond {
 			shown = now
@@ -134,6 +147,31 @@ func (r *runner) run(ctx context.Context) error {
 		}
 	}
 	return r.failed(ctx, r.m.Continue(ctx, event.Forever))
+}
+
+// watchdog finds threads that wait for each other in loops, which a machine cannot tell
+// from work.
+type watchdog struct {
+	since int64
+	work  uint64
+}
+
+// patience is how many cycles all threads may do nothing but wait for each other.
+const patience = 2_000_000
+
+// stuck looks whether anything was committed but loads that a thread waits for, and the
+// comparisons and branches of the loops around them.
+func (w *watchdog) stuck(r *runner) bool {
+	now, work := r.m.Engine.Now(), uint64(0)
+	for _, c := range r.m.Cores {
+		n := &c.Counters
+		work += n.Committed - n.Kinds[uop.IntALU] - n.Kinds[uop.Branch] - n.Awaited
+	}
+	if work != w.work {
+		w.work, w.since = work, now
+	}
+	return now-w.since > patience && slices.ContainsFunc(r.m.Cores, func(c *core.Core) bool { return !c.Done() }) &&
+		!slices.ContainsFunc(r.m.Cores, func(c *core.Core) bool { return !c.Done() && !c.Awaits() })
 }
 
 // failed says what an error of the machine is.

@@ -30,6 +30,8 @@ type Counters struct {
 	Committed uint64               `json:"committed" desc:"micro-ops"`
 	Kinds     [uop.NumKinds]uint64 `json:"kinds" parts:"alu,mul,div,fpadd,fpmul,fma,fpdiv,shuffle,load,store,gather,scatter,atomic,branch,fence" desc:"micro-ops by kind"`
 
+	Awaited uint64 `json:"awaited" desc:"loads that the thread waited for, to see what other threads do"`
+
 	Branches     uint64 `json:"branches" desc:"conditional branches"`
 	Mispredicted uint64 `json:"mispredicted" desc:"of these, foretold wrong"`
 	Forwarded    uint64 `json:"forwarded" desc:"loads served by a store in the queue"`
@@ -57,7 +59,7 @@ func (c *Counters) Add(o *Counters) {
 		c.SIMD[k] += o.SIMD[k]
 	}
 	for _, f := range []struct{ sum, n *uint64 }{
-		{&c.Cycles, &o.Cycles}, {&c.Committed, &o.Committed}, {&c.Branches, &o.Branches}, {&c.Mispredicted, &o.Mispredicted}, {&c.Forwarded, &o.Forwarded},
+		{&c.Cycles, &o.Cycles}, {&c.Awaited, &o.Awaited}, {&c.Committed, &o.Committed}, {&c.Branches, &o.Branches}, {&c.Mispredicted, &o.Mispredicted}, {&c.Forwarded, &o.Forwarded},
 		{&c.Replayed, &o.Replayed}, {&c.StallEmpty, &o.StallEmpty}, {&c.StallBranch, &o.StallBranch}, {&c.StallSync, &o.StallSync}, {&c.StallLoad, &o.StallLoad},
 		{&c.StallStore, &o.StallStore}, {&c.StallUnit, &o.StallUnit}, {&c.Idle, &o.Idle}, {&c.FullROB, &o.FullROB}, {&c.FullLQ, &o.FullLQ}, {&c.FullSQ, &o.FullSQ},
 	} {
@@ -247,6 +249,10 @@ func (c *Core) Done() bool {
 func (c *Core) After(n uint64, f func(now event.Time)) {
 	c.limit, c.onLimit = c.Counters.Committed+n, f
 }
+
+// Awaits tells whether the last access that was committed is one that its thread waits
+// for, as those of loops that wait for other threads are.
+func (c *Core) Awaits() bool { return c.synchronised }
 
 // Waits says what the core waits for, for reports of deadlocks.
 func (c *Core) Waits() string {
@@ -865,6 +871,9 @@ func (c *Core) commit(now event.Time) {
 		}
 		if s.op.Kind.Memory() {
 			c.synchronised = s.blocking
+			if s.blocking && s.op.Kind == uop.Load {
+				c.Counters.Awaited++
+			}
 		}
 		c.Counters.Cycles = uint64(now)
 		c.head++

@@ -81,3 +81,16 @@ func (c *Config) Validate() error {
 	}
 	return nil
 }
+
+// MeanLatency is the mean of ZeroLoadLatency over all pairs of nodes.
+func (c *Config) MeanLatency(flits int) float64 {
+	sum, n := int64(0), c.Nodes()
+	for a := range n {
+		for b := range n {
+			if a != b {
+				sum += c.ZeroLoadLatency(a, b, flits)
+			}
+		}
+	}
+	return float64(sum) / float64(max(1, n*(n-1)))
+}
