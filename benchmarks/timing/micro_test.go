@@ -34,21 +34,6 @@ func micro(t testing.TB, spec *machine.Spec, name string, n int, bytes uint64) *
 	return nil
 }
 
-// BenchmarkL2 executes kernels that stay in the L2 of 64 cores, BenchmarkL3 one that
-// streams from the L3; micro-ops a second is what counts.
-func BenchmarkL2(b *testing.B) { benchmark(b, "stream-again", 64*48<<10) }
-
-func BenchmarkL3(b *testing.B) { benchmark(b, "stream-again", 24<<20) }
-
-func benchmark(b *testing.B, name string, bytes uint64) {
-	spec := described(b, "nsc", "ooo8")
-	ops := uint64(0)
-	for b.Loop() {
-		ops += micro(b, spec, name, 64, bytes).MicroOps
-	}
-	b.ReportMetric(float64(ops)/b.Elapsed().Seconds(), "uops/s")
-}
-
 // small is a machine of 2x2 tiles.
 func small(t testing.TB, change func(m *tile.Machine)) *machine.Spec {
 	m, err := tile.LoadMachine("nsc")

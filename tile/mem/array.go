@@ -2,6 +2,7 @@ package mem
 
 import (
 	"fmt"
+	"math"
 )
 
 // LineBytes is the size of a line everywhere.
@@ -44,22 +45,38 @@ func (s *ArraySpec) Validate(name string) error {
 	return nil
 }
 
-// way is a line of an array.
-type way struct {
-	line       Line
-	used       uint64 // LRU: when; BRRIP: the prediction, 0 (soon) to 3
-	state      State  // I: empty
-	dirty      bool   // written since it came from the level below
-	prefetched bool   // and not used since
-}
+// way is a line of an array in a word, so that a set lies in a few lines of the host:
+// the line above its state, whether it was written since it came from the level below,
+// whether it was prefetched and not used since, and what BRRIP predicts.
+type way uint64
+
+const (
+	stateBits     = 1<<4 - 1
+	dirtyBit  way = 1 << 4
+	aheadBit  way = 1 << 5 // prefetched, and not used since
+	reuse         = 6      // place of the prediction of 2 bits
+	reuseBits     = way(distant) << reuse
+	lineShift     = 8
+	empty         = way(math.MaxUint64) &^ (1<<lineShift - 1) // in state I, and equal to no line
+
+	soon    = 0 // predictions of the next use
+	distant = 3
+)
+
+func (w way) line() Line     { return Line(w >> lineShift) }
+func (w way) state() State   { return State(w & stateBits) }
+func (w way) dirty() bool    { return w&dirtyBit != 0 }
+func (w way) reused() uint64 { return uint64(w & reuseBits >> reuse) }
 
 // array has tags and data. Banks share lines out: a bank gets interleave lines, the
 // next bank the next ones.
 type array struct {
 	ways             []way
 	data             []Bytes
+	used             []uint64 // LRU: when
 	assoc            int
 	sets             uint64
+	mask             uint64 // of sets, if they are a power of two
 	banks            uint64
 	interleave       uint64
 	brrip            bool
@@ -67,15 +84,20 @@ type array struct {
 	random, sequence uint64
 }
 
-const (
-	soon    = 0
-	distant = 3
-)
-
 func newArray(s ArraySpec, banks, interleave int, seed uint64) *array {
 	n := s.Bytes / LineBytes
-	return &array{ways: make([]way, n), data: make([]Bytes, n), assoc: s.Ways, sets: uint64(n / s.Ways), banks: uint64(banks), interleave: uint64(interleave),
+	a := &array{ways: make([]way, n), data: make([]Bytes, n), assoc: s.Ways, sets: uint64(n / s.Ways), banks: uint64(banks), interleave: uint64(interleave),
 		brrip: s.Policy == BRRIP, near: uint64(s.NearShare * (1 << 32)), random: seed}
+	if a.sets&(a.sets-1) == 0 {
+		a.mask = a.sets - 1
+	}
+	if !a.brrip {
+		a.used = make([]uint64, n)
+	}
+	for i := range a.ways {
+		a.ways[i] = empty
+	}
+	return a
 }
 
 // first is the index of the first way of the line's set.
@@ -83,31 +105,61 @@ func (a *array) first(line Line) int {
 	if a.banks > 1 {
 		line = line/(a.interleave*a.banks)*a.interleave + line%a.interleave
 	}
-	if a.sets&(a.sets-1) == 0 {
-		return int(line&(a.sets-1)) * a.assoc
+	if a.mask != 0 {
+		return int(line&a.mask) * a.assoc
 	}
 	return int(line%a.sets) * a.assoc
 }
 
 // find returns the index of a line, -1 if it is not there.
 func (a *array) find(line Line) int {
-	i := a.first(line)
-	for k := i; k < i+a.assoc; k++ {
-		if a.ways[k].line == line && a.ways[k].state != I {
-			return k
+	first := a.first(line)
+	for k, w := range a.ways[first : first+a.assoc] {
+		if Line(w>>lineShift) == line {
+			return first + k
 		}
 	}
 	return -1
 }
 
+func (a *array) state(i int) State { return a.ways[i].state() }
+
+// set leaves a line in another state; in I it is gone.
+func (a *array) set(i int, state State) {
+	if state == I {
+		a.drop(i)
+		return
+	}
+	a.ways[i] = a.ways[i]&^stateBits | way(state)
+}
+
+// drop empties a way.
+func (a *array) drop(i int) { a.ways[i] = empty }
+
+// written notes whether a line differs from the level below.
+func (a *array) written(i int, dirty bool) {
+	a.ways[i] &^= dirtyBit
+	if dirty {
+		a.ways[i] |= dirtyBit
+	}
+}
+
+// ahead notes whether a line was prefetched and waits for its first use.
+func (a *array) ahead(i int, prefetched bool) {
+	a.ways[i] &^= aheadBit
+	if prefetched {
+		a.ways[i] |= aheadBit
+	}
+}
+
 // touch notes a use.
 func (a *array) touch(i int) {
 	if a.brrip {
-		a.ways[i].used = soon
+		a.ways[i] &^= reuseBits
 		return
 	}
 	a.sequence++
-	a.ways[i].used = a.sequence
+	a.used[i] = a.sequence
 }
 
 // victim returns the way of the line's set that is to be replaced, an empty one if
@@ -115,41 +167,52 @@ func (a *array) touch(i int) {
 func (a *array) victim(line Line) int {
 	first := a.first(line)
 	set := a.ways[first : first+a.assoc]
+	if !a.brrip {
+		best := first
+		for k, w := range set {
+			if w == empty {
+				return first + k
+			}
+			if a.used[first+k] < a.used[best] {
+				best = first + k
+			}
+		}
+		return best
+	}
 	best := 0
-	for k := range set {
-		if set[k].state == I {
+	for k, w := range set {
+		if w == empty {
 			return first + k
 		}
-		if set[k].used < set[best].used {
+		if w&reuseBits > set[best]&reuseBits {
 			best = k
 		}
 	}
-	if !a.brrip {
-		return first + best
-	}
-	for {
+	// All come nearer to being replaced until one is.
+	if more := (distant - set[best].reused()) << reuse; more > 0 {
 		for k := range set {
-			if set[k].used >= distant {
-				return first + k
-			}
-		}
-		for k := range set {
-			set[k].used++
+			set[k] += way(more)
 		}
 	}
+	return first + best
 }
 
 // insert puts a line into a way that is empty.
 func (a *array) insert(i int, line Line, state State) {
-	a.ways[i] = way{line: line, state: state}
+	if line >= Line(empty>>lineShift) {
+		panic(fmt.Sprintf("mem: line %#x, expected below %#x", line, Line(empty>>lineShift)))
+	}
+	w := way(line)<<lineShift | way(state)
 	if !a.brrip {
+		a.ways[i] = w
 		a.touch(i)
 		return
 	}
-	a.ways[i].used = distant
+	prediction := way(distant)
 	if splitmix(&a.random)>>32 < a.near {
-		a.ways[i].used = distant - 1
+		prediction = distant - 1
 	}
+	a.ways[i] = w | prediction<<reuse
 }
 
 func splitmix(state *uint64) uint64 {

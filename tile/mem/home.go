@@ -315,14 +315,14 @@ func (h *Home) put(line Line, data *Bytes, dirty bool) {
 	j := h.l3.find(line)
 	if j < 0 {
 		j = h.l3.victim(line)
-		if w := &h.l3.ways[j]; w.state != I && w.dirty {
+		if w := h.l3.ways[j]; w.dirty() {
 			h.Counters.WrittenBack++
 			// A write that has not arrived yet could be overtaken: the next one waits.
-			if l := h.leaving[w.line]; l != nil {
+			if l := h.leaving[w.line()]; l != nil {
 				l.data, l.again = h.l3.data[j], true
 			} else {
-				h.leaving[w.line] = &leaving{data: h.l3.data[j]}
-				h.write(w.line)
+				h.leaving[w.line()] = &leaving{data: h.l3.data[j]}
+				h.write(w.line())
 			}
 		}
 		h.l3.insert(j, line, S)
@@ -330,7 +330,9 @@ func (h *Home) put(line Line, data *Bytes, dirty bool) {
 		h.l3.touch(j)
 	}
 	h.l3.data[j] = *data
-	h.l3.ways[j].dirty = h.l3.ways[j].dirty || dirty
+	if dirty {
+		h.l3.written(j, true)
+	}
 }
 
 // write sends a line that leaves the bank to memory.

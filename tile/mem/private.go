@@ -214,7 +214,7 @@ func (p *Private) Load(now event.Time, pc uint32, line Line, id uint64) (*Bytes,
 	p.Counters.L1.Loads++
 	delay := p.ports.take(now)
 	i := p.l1.find(line)
-	if i >= 0 && p.protocol.serves(p.l1.ways[i].state, Load) {
+	if i >= 0 && p.protocol.serves(p.l1.state(i), Load) {
 		p.used(p.l1, i, &p.Counters.L1)
 		p.observe1(now, pc, line, true, false)
 		return &p.l1.data[i], int(delay)
@@ -232,7 +232,7 @@ func (p *Private) Own(now event.Time, pc uint32, line Line) bool {
 	p.Counters.L1.Writes++
 	delay := p.ports.take(now)
 	i := p.l1.find(line)
-	if i >= 0 && p.protocol.serves(p.l1.ways[i].state, Write) {
+	if i >= 0 && p.protocol.serves(p.l1.state(i), Write) {
 		p.used(p.l1, i, &p.Counters.L1)
 		p.observe1(now, pc, line, true, true)
 		return true
@@ -248,12 +248,11 @@ func (p *Private) Own(now event.Time, pc uint32, line Line) bool {
 // been taken away meanwhile, and must be asked for again.
 func (p *Private) Write(line Line) *Bytes {
 	i := p.l1.find(line)
-	if i < 0 || !p.protocol.serves(p.l1.ways[i].state, Write) {
+	if i < 0 || !p.protocol.serves(p.l1.state(i), Write) {
 		return nil
 	}
-	w := &p.l1.ways[i]
-	w.state = p.protocol.Cache[w.state][Write].Next
-	w.dirty = true
+	p.l1.set(i, p.protocol.Cache[p.l1.state(i)][Write].Next)
+	p.l1.written(i, true)
 	return &p.l1.data[i]
 }
 
@@ -265,8 +264,8 @@ func (p *Private) Pending() bool {
 // used notes a use of a line of one level.
 func (p *Private) used(a *array, i int, c *LevelCounters) {
 	a.touch(i)
-	if a.ways[i].prefetched {
-		a.ways[i].prefetched = false
+	if a.ways[i]&aheadBit != 0 {
+		a.ahead(i, false)
 		c.PrefetchesUsed++
 	}
 }
@@ -349,7 +348,7 @@ func (p *Private) unstall(now event.Time) {
 		if a.own {
 			kind = Write
 		}
-		if i := p.l1.find(a.line); i >= 0 && p.protocol.serves(p.l1.ways[i].state, kind) {
+		if i := p.l1.find(a.line); i >= 0 && p.protocol.serves(p.l1.state(i), kind) {
 			p.used(p.l1, i, &p.Counters.L1)
 			if a.own {
 				p.client.Owned(now, a.line)
@@ -369,10 +368,10 @@ func (p *Private) unstall(now event.Time) {
 // state is what the core knows of a line that is not under way.
 func (p *Private) state(line Line) State {
 	if i := p.l1.find(line); i >= 0 {
-		return p.l1.ways[i].state
+		return p.l1.state(i)
 	}
 	if i := p.l2.find(line); i >= 0 {
-		return p.l2.ways[i].state
+		return p.l2.state(i)
 	}
 	return I
 }
@@ -461,7 +460,7 @@ func (p *Private) answer(now event.Time, m *miss, filled event.Time) {
 	}
 	p.Counters.L1.MissLatency += uint64(filled - m.since)
 	p.Counters.L1.Fills++
-	p.l1.ways[i].prefetched = m.pref
+	p.l1.ahead(i, m.pref)
 	waiters, own := m.waiters, m.own
 	// The register is given up before the client is told, who may ask for more.
 	last := len(p.misses) - 1
@@ -639,10 +638,10 @@ func (p *Private) dataOf(line Line, g *givenBack) *Bytes {
 // drop forgets the copies of a line.
 func (p *Private) drop(now event.Time, line Line) {
 	if i := p.l1.find(line); i >= 0 {
-		p.l1.ways[i].state = I
+		p.l1.drop(i)
 	}
 	if i := p.l2.find(line); i >= 0 {
-		p.l2.ways[i].state = I
+		p.l2.drop(i)
 	}
 	p.client.Lost(now, line)
 }
@@ -651,13 +650,15 @@ func (p *Private) drop(now event.Time, line Line) {
 func (p *Private) demote(line Line, state State) {
 	i, j := p.l1.find(line), p.l2.find(line)
 	if i >= 0 {
-		if j >= 0 && p.l1.ways[i].dirty {
+		if j >= 0 && p.l1.ways[i].dirty() {
 			p.l2.data[j] = p.l1.data[i]
 		}
-		p.l1.ways[i].state, p.l1.ways[i].dirty = state, false
+		p.l1.set(i, state)
+		p.l1.written(i, false)
 	}
 	if j >= 0 {
-		p.l2.ways[j].state, p.l2.ways[j].dirty = state, false
+		p.l2.set(j, state)
+		p.l2.written(j, false)
 	}
 }
 
@@ -676,11 +677,13 @@ func (p *Private) complete(now event.Time, t *transaction, state State) {
 		j = p.l2.victim(line)
 		p.evictL2(now, j)
 		p.l2.insert(j, line, state)
-		p.l2.ways[j].prefetched = done.pref
+		p.l2.ahead(j, done.pref)
 	}
-	p.l2.data[j], p.l2.ways[j].state = done.data, state
+	p.l2.set(j, state)
+	p.l2.data[j] = done.data
 	if i := p.l1.find(line); i >= 0 {
-		p.l1.data[i], p.l1.ways[i].state = done.data, state
+		p.l1.set(i, state)
+		p.l1.data[i] = done.data
 	}
 	if m := p.findMiss(line); m != nil && m.below {
 		if p.l1.find(line) < 0 {
@@ -711,44 +714,47 @@ func (p *Private) fillL1(now event.Time, line Line, state State, data *Bytes) {
 	p.l1.insert(i, line, state)
 	// The line is there before what it displaces goes to the L2, where it might
 	// displace the line in turn.
-	if old.state != I {
-		p.spill(now, &old, &oldData)
+	if old != empty {
+		p.spill(now, old, &oldData)
 	}
 }
 
 // spill lets a line leave the L1. A written one goes to the L2.
-func (p *Private) spill(now event.Time, w *way, data *Bytes) {
-	j := p.l2.find(w.line)
-	if !w.dirty {
+func (p *Private) spill(now event.Time, w way, data *Bytes) {
+	j := p.l2.find(w.line())
+	if !w.dirty() {
 		if j < 0 {
-			p.evict(now, w.line, w.state, data)
+			p.evict(now, w.line(), w.state(), data)
 		}
 		return
 	}
 	p.Counters.L2.FromAbove++
 	if j < 0 {
-		j = p.l2.victim(w.line)
+		j = p.l2.victim(w.line())
 		p.evictL2(now, j)
-		p.l2.insert(j, w.line, w.state)
+		p.l2.insert(j, w.line(), w.state())
 	} else {
 		p.l2.touch(j)
 	}
 	p.l2.data[j] = *data
-	p.l2.ways[j].state, p.l2.ways[j].dirty = w.state, true
+	p.l2.set(j, w.state())
+	p.l2.written(j, true)
 }
 
 // evictL2 empties a way of the L2. What the L1 has stays there.
 func (p *Private) evictL2(now event.Time, j int) {
 	w := p.l2.ways[j]
-	if w.state == I {
+	if w == empty {
 		return
 	}
-	p.l2.ways[j].state = I
-	if i := p.l1.find(w.line); i >= 0 {
-		p.l1.ways[i].dirty = p.l1.ways[i].dirty || w.dirty
+	p.l2.drop(j)
+	if i := p.l1.find(w.line()); i >= 0 {
+		if w.dirty() {
+			p.l1.written(i, true)
+		}
 		return
 	}
-	p.evict(now, w.line, w.state, &p.l2.data[j])
+	p.evict(now, w.line(), w.state(), &p.l2.data[j])
 }
 
 // evict lets a line leave the core.
