@@ -3,7 +3,6 @@ package mem
 import (
 	"fmt"
 	"math/bits"
-	"slices"
 
 	"github.com/bitsched/bitsched/tile/event"
 )
@@ -69,9 +68,7 @@ type Home struct {
 	fail     func(error)
 
 	l3       *array
-	entries  map[Line]int32
-	list     []entry
-	free     []int32
+	entries  directory
 	fetching int
 	stalled  []Line            // that wait for a miss register
 	leaving  map[Line]*leaving // to memory
@@ -81,18 +78,7 @@ type Home struct {
 	deliver  event.Handler
 	pool     []Message
 	poolFree []int32
-}
-
-// entry is what the directory knows of a line.
-type entry struct {
-	line    Line
-	state   HomeState
-	owner   int16
-	fetch   bool // asked from memory, or waits for that
-	from    bool // has just come from there
-	sharers uint64
-	since   event.Time // of the fetch
-	waiting []Message
+	out      Message // that is sent
 }
 
 // leaving is a written line on its way to memory.
@@ -105,11 +91,10 @@ type leaving struct {
 // share lines out by interleave lines. memory finds the controller of a line.
 func NewHome(e *event.Engine, spec *HomeSpec, protocol *Protocol, index, banks, interleave int, net Network, memory func(Line) Place, fail func(error)) *Home {
 	h := &Home{engine: e, spec: spec, protocol: protocol, net: net, memory: memory, self: Place{Bank, int16(index)}, fail: fail,
-		l3: newArray(spec.ArraySpec, banks, interleave, 1<<32+uint64(index)), entries: map[Line]int32{}, leaving: map[Line]*leaving{}}
+		l3: newArray(spec.ArraySpec, banks, interleave, 1<<32+uint64(index)), entries: newDirectory(), leaving: map[Line]*leaving{}}
 	h.lookup = e.Handle(func(now event.Time, i uint64) {
-		m := h.pool[i]
+		h.request(now, &h.pool[i]) // it stays as it is if the pool grows meanwhile
 		h.poolFree = append(h.poolFree, int32(i))
-		h.request(now, &m)
 	})
 	h.deliver = e.Handle(func(_ event.Time, i uint64) {
 		h.net.Send(&h.pool[i])
@@ -127,12 +112,7 @@ func (h *Home) Pending() bool {
 	if h.fetching > 0 || len(h.stalled) > 0 || len(h.leaving) > 0 || len(h.pool) > len(h.poolFree) {
 		return true
 	}
-	for i := range h.list {
-		if h.list[i].state > HX || len(h.list[i].waiting) > 0 {
-			return true
-		}
-	}
-	return false
+	return h.entries.pending()
 }
 
 // keep puts a message into the pool.
@@ -149,13 +129,14 @@ func (h *Home) keep(m *Message) uint64 {
 }
 
 // send sends a message after a delay.
-func (h *Home) send(delay int, m *Message) {
+func (h *Home) send(delay int, m Message) {
 	m.From = h.self
 	if delay == 0 {
-		h.net.Send(m)
+		h.out = m
+		h.net.Send(&h.out)
 		return
 	}
-	h.engine.After(event.Time(delay), h.deliver, h.keep(m))
+	h.engine.After(event.Time(delay), h.deliver, h.keep(&m))
 }
 
 // Receive handles a message. Requests of cores are looked up first.
@@ -192,36 +173,16 @@ func (h *Home) Receive(now event.Time, m *Message) {
 }
 
 // entry finds what the directory knows of a line, or begins with nothing.
-func (h *Home) entry(line Line) int32 {
-	i, ok := h.entries[line]
-	if ok {
-		return i
-	}
-	if n := len(h.free); n > 0 {
-		i, h.free = h.free[n-1], h.free[:n-1]
-	} else {
-		i = int32(len(h.list))
-		h.list = append(h.list, entry{})
-	}
-	h.list[i] = entry{line: line, waiting: h.list[i].waiting[:0], owner: -1}
-	h.entries[line] = i
-	h.Counters.DirectoryMax = max(h.Counters.DirectoryMax, uint64(len(h.entries)))
+func (h *Home) entry(line Line) int {
+	i := h.entries.entry(line)
+	h.Counters.DirectoryMax = max(h.Counters.DirectoryMax, uint64(h.entries.n))
 	return i
-}
-
-// forget drops an entry that says nothing.
-func (h *Home) forget(i int32) {
-	e := &h.list[i]
-	if e.state == HI && !e.fetch && len(e.waiting) == 0 {
-		delete(h.entries, e.line)
-		h.free = append(h.free, i)
-	}
 }
 
 // request serves a request of a core, or lets it wait.
 func (h *Home) request(now event.Time, m *Message) {
 	i := h.entry(m.Line)
-	e := &h.list[i]
+	e := &h.entries.slots[i]
 	switch m.Kind {
 	case MsgGetS:
 		h.Counters.Reads++
@@ -230,18 +191,18 @@ func (h *Home) request(now event.Time, m *Message) {
 	case MsgPut:
 		h.Counters.GivenBack++
 	}
-	if e.fetch || len(e.waiting) > 0 {
+	if e.fetch || e.queue != noQueue {
 		h.Counters.Waits++
-		e.waiting = append(e.waiting, *m)
+		h.entries.wait(i, m)
 		return
 	}
 	h.serve(now, i, m)
-	h.forget(i)
+	h.entries.forget(i)
 }
 
 // serve makes the transition of a request, or fetches the line first.
-func (h *Home) serve(now event.Time, i int32, m *Message) {
-	e := &h.list[i]
+func (h *Home) serve(now event.Time, i int, m *Message) {
+	e := &h.entries.slots[i]
 	var kind HomeEvent
 	switch {
 	case m.Kind == MsgGetS:
@@ -260,8 +221,8 @@ func (h *Home) serve(now event.Time, i int32, m *Message) {
 	if needs {
 		j := h.l3.find(e.line)
 		if j < 0 && h.leaving[e.line] == nil {
-			e.fetch, e.since = true, now
-			e.waiting = slices.Insert(e.waiting, 0, *m) // it stays the first
+			e.fetch = true
+			h.entries.first(i, m).since = now
 			h.fetch(e.line)
 			return
 		}
@@ -286,7 +247,7 @@ func (h *Home) fetch(line Line) {
 	}
 	h.fetching++
 	h.Counters.Misses++
-	h.send(0, &Message{Kind: MsgRead, To: h.memory(line), Line: line})
+	h.send(0, Message{Kind: MsgRead, To: h.memory(line), Line: line})
 }
 
 // arrived puts a line from memory into the bank.
@@ -298,16 +259,16 @@ func (h *Home) arrived(now event.Time, m *Message) {
 		h.fetch(line)
 	}
 	i := h.entry(m.Line)
-	e := &h.list[i]
+	e := &h.entries.slots[i]
 	if !e.fetch {
 		h.fail(fmt.Errorf("mem: bank %d: line %#x came from memory unasked", h.self.Index, m.Line))
 		return
 	}
-	h.Counters.MissLatency += uint64(now - e.since)
+	h.Counters.MissLatency += uint64(now - h.entries.queues[e.queue].since)
 	h.put(m.Line, &m.Data, false)
 	e.fetch, e.from = false, true
 	h.resume(now, i)
-	h.list[i].from = false
+	h.entries.slots[i].from = false // if it is still there
 }
 
 // put puts a line into the bank; what it displaces goes to memory if it was written.
@@ -337,26 +298,25 @@ func (h *Home) put(line Line, data *Bytes, dirty bool) {
 
 // write sends a line that leaves the bank to memory.
 func (h *Home) write(line Line) {
-	h.send(0, &Message{Kind: MsgWrite, HasData: true, To: h.memory(line), Line: line, Data: h.leaving[line].data})
+	h.send(0, Message{Kind: MsgWrite, HasData: true, To: h.memory(line), Line: line, Data: h.leaving[line].data})
 }
 
 // resume serves those that wait, in order, while the line is not busy.
-func (h *Home) resume(now event.Time, i int32) {
+func (h *Home) resume(now event.Time, i int) {
 	for {
-		e := &h.list[i]
-		if len(e.waiting) == 0 || e.fetch || e.state > HX {
+		e := &h.entries.slots[i]
+		if e.queue == noQueue || e.fetch || e.state > HX {
 			break
 		}
-		m := e.waiting[0]
-		e.waiting = append(e.waiting[:0], e.waiting[1:]...)
+		m := h.entries.next(i)
 		h.serve(now, i, &m)
 	}
-	h.forget(i)
+	h.entries.forget(i)
 }
 
 // step makes a transition.
-func (h *Home) step(now event.Time, i int32, kind HomeEvent, m *Message) {
-	e := &h.list[i]
+func (h *Home) step(now event.Time, i int, kind HomeEvent, m *Message) {
+	e := &h.entries.slots[i]
 	tr := &h.protocol.Home[e.state][kind]
 	if !tr.valid {
 		h.fail(fmt.Errorf("mem: bank %d: line %#x in state %s, unexpected event %s", h.self.Index, e.line, e.state, kind))
@@ -373,9 +333,9 @@ func (h *Home) step(now event.Time, i int32, kind HomeEvent, m *Message) {
 	for _, a := range tr.Do {
 		switch a {
 		case grantShared:
-			h.send(delay, &Message{Kind: MsgDataS, HasData: true, To: core, Line: e.line, Data: *h.data(e.line)})
+			h.send(delay, Message{Kind: MsgDataS, HasData: true, To: core, Line: e.line, Data: *h.data(e.line)})
 		case grantExclusive:
-			h.send(delay, &Message{Kind: MsgDataE, HasData: true, To: core, Line: e.line, Data: *h.data(e.line)})
+			h.send(delay, Message{Kind: MsgDataE, HasData: true, To: core, Line: e.line, Data: *h.data(e.line)})
 		case grantWrite:
 			g := Message{Kind: MsgDataM, To: core, Line: e.line, Acks: int16(bits.OnesCount64(others))}
 			if had {
@@ -383,11 +343,11 @@ func (h *Home) step(now event.Time, i int32, kind HomeEvent, m *Message) {
 			} else {
 				g.HasData, g.Data = true, *h.data(e.line)
 			}
-			h.send(delay, &g)
+			h.send(delay, g)
 		case invalidate:
 			for s := others; s != 0; s &= s - 1 {
 				h.Counters.Invalidated++
-				h.send(0, &Message{Kind: MsgInv, To: Place{Core, int16(bits.TrailingZeros64(s))}, Asks: m.Asks, Line: e.line})
+				h.send(0, Message{Kind: MsgInv, To: Place{Core, int16(bits.TrailingZeros64(s))}, Asks: m.Asks, Line: e.line})
 			}
 		case forwardGetS, forwardGetM:
 			h.Counters.Forwards++
@@ -395,7 +355,7 @@ func (h *Home) step(now event.Time, i int32, kind HomeEvent, m *Message) {
 			if a == forwardGetM {
 				f.Kind = MsgFwdGetM
 			}
-			h.send(0, &f)
+			h.send(0, f)
 		case addSharer:
 			e.sharers |= 1 << uint(m.Asks)
 		case ownerShares:
@@ -415,10 +375,10 @@ func (h *Home) step(now event.Time, i int32, kind HomeEvent, m *Message) {
 				h.put(e.line, &m.Data, m.Dirty)
 			}
 		case ackPut:
-			h.send(0, &Message{Kind: MsgPutAck, To: m.From, Line: e.line})
+			h.send(0, Message{Kind: MsgPutAck, To: m.From, Line: e.line})
 		case wait:
 			h.Counters.Waits++
-			e.waiting = append(e.waiting, *m)
+			h.entries.wait(i, m)
 		}
 	}
 	e.state = next

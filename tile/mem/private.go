@@ -142,6 +142,7 @@ type Private struct {
 	lookup  event.Handler
 	release event.Handler
 	serving bool
+	out     Message // that is sent
 }
 
 // access is a load, or a request to write.
@@ -546,18 +547,18 @@ func (p *Private) step(now event.Time, t *transaction, g *givenBack, e Event, m 
 	for _, a := range tr.Do {
 		switch a {
 		case askGetS:
-			p.send(&Message{Kind: MsgGetS, To: p.home(line), Asks: p.self.Index, Line: line})
+			p.send(Message{Kind: MsgGetS, To: p.home(line), Asks: p.self.Index, Line: line})
 		case askGetM:
 			if t.state == S {
 				p.Counters.Upgrades++
 			}
-			p.send(&Message{Kind: MsgGetM, To: p.home(line), Asks: p.self.Index, Line: line, Upgrade: t.state == S})
+			p.send(Message{Kind: MsgGetM, To: p.home(line), Asks: p.self.Index, Line: line, Upgrade: t.state == S})
 		case keepCopy:
 			t.data = *p.copyOf(line)
 		case dropCopy:
 			p.drop(now, line)
 		case ackWriter:
-			p.send(&Message{Kind: MsgInvAck, To: Place{Core, m.Asks}, Line: line})
+			p.send(Message{Kind: MsgInvAck, To: Place{Core, m.Asks}, Line: line})
 		case takeData:
 			t.data = m.Data
 		case countAcks:
@@ -569,13 +570,13 @@ func (p *Private) step(now event.Time, t *transaction, g *givenBack, e Event, m 
 			if a == sendOwned {
 				kind = MsgDataM
 			}
-			p.send(&Message{Kind: kind, HasData: true, To: Place{Core, m.Asks}, Line: line, Data: *p.dataOf(line, g)})
+			p.send(Message{Kind: kind, HasData: true, To: Place{Core, m.Asks}, Line: line, Data: *p.dataOf(line, g)})
 		case copyBack:
 			back := Message{Kind: MsgCopyBack, To: p.home(line), Line: line}
 			if state == M || state == MIa {
 				back.HasData, back.Dirty, back.Data = true, true, *p.dataOf(line, g)
 			}
-			p.send(&back)
+			p.send(back)
 		case forgetWrite:
 			forgotten = true
 		case fill:
@@ -611,9 +612,10 @@ func (p *Private) expect(is, next State, line Line, e Event) {
 	}
 }
 
-func (p *Private) send(m *Message) {
-	m.From = p.self
-	p.net.Send(m)
+func (p *Private) send(m Message) {
+	p.out = m
+	p.out.From = p.self
+	p.net.Send(&p.out)
 }
 
 // copyOf is the newest copy of a line.
@@ -669,7 +671,7 @@ func (p *Private) complete(now event.Time, t *transaction, state State) {
 	*t = p.asked[last]
 	p.asked = p.asked[:last]
 	line := done.line
-	p.send(&Message{Kind: MsgUnblock, To: p.home(line), Line: line})
+	p.send(Message{Kind: MsgUnblock, To: p.home(line), Line: line})
 	p.Counters.L2.MissLatency += uint64(now - done.since)
 	p.Counters.L2.Fills++
 	j := p.l2.find(line)
@@ -783,7 +785,7 @@ func (p *Private) evict(now event.Time, line Line, state State, data *Bytes) {
 			} else {
 				p.Counters.CleanBacks++
 			}
-			p.send(&put)
+			p.send(put)
 			p.client.Lost(now, line)
 		}
 	}
