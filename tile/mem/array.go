@@ -86,7 +86,7 @@ type array struct {
 
 func newArray(s ArraySpec, banks, interleave int, seed uint64) *array {
 	n := s.Bytes / LineBytes
-	a := &array{ways: make([]way, n), data: make([]Bytes, n), assoc: s.Ways, sets: uint64(n / s.Ways), banks: uint64(banks), interleave: uint64(interleave),
+	a := &array{ways: waySlab.take(n), data: lineSlab.take(n), assoc: s.Ways, sets: uint64(n / s.Ways), banks: uint64(banks), interleave: uint64(interleave),
 		brrip: s.Policy == BRRIP, near: uint64(s.NearShare * (1 << 32)), random: seed}
 	if a.sets&(a.sets-1) == 0 {
 		a.mask = a.sets - 1

@@ -46,7 +46,7 @@ func newDirectory() directory {
 
 func (d *directory) resize(n int) {
 	old := d.slots
-	d.slots = make([]entry, n)
+	d.slots = entrySlab.take(n)
 	d.shift = 64
 	for ; n > 1; n /= 2 {
 		d.shift--
