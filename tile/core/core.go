@@ -76,9 +76,9 @@ const (
 
 // slot is a micro-op in the window.
 type slot struct {
-	op       uop.Op
-	data     []byte // what the batch had for it
-	got      []byte // of a load whose value is used
+	op       *uop.Op // in its batch
+	data     []byte  // what the batch had for it
+	got      []byte  // of a load whose value is used
 	seq      uint64
 	pending  int8 // operands that are not there
 	state    uint8
@@ -127,8 +127,10 @@ type Core struct {
 	id     int
 
 	thread   uop.Thread
-	batch    uop.Batch
-	at       int // next of the batch
+	batches  []*batch // that are not committed, the oldest first
+	unused   []*batch
+	batch    *batch // that is fetched from
+	at       int    // next of the batch
 	more     bool
 	blocked  bool // the thread waits for a blocking micro-op
 	done     bool // the thread has nothing more
@@ -167,8 +169,8 @@ type Core struct {
 	sCommit  uint64 // oldest that is not committed
 	sTail    uint64
 	inSQ     int
-	filter   [256]uint16 // stores by granule of 8 bytes
-	retry    []uint64    // loads that wait for a store to be performed, by number
+	filter   [filterSize]uint16 // stores by granule of 8 bytes
+	retry    []uint64           // loads that wait for a store to be performed, by number
 	unitFree [][]event.Time
 
 	wheel    [wheelSize][]uint64
@@ -183,14 +185,35 @@ type Core struct {
 	storesUp int // executed in this cycle
 }
 
+// frontOp is a micro-op in the front end.
 type frontOp struct {
-	op    uop.Op
-	data  []byte
+	op    *uop.Op
+	batch *batch
 	at    event.Time
 	wrong bool
 }
 
+// batch is micro-ops of the thread, which stay where they are until all are committed.
+type batch struct {
+	uop.Batch
+	left int // not committed
+}
+
+// data is what a batch has for one of its micro-ops.
+func (b *batch) data(op *uop.Op) []byte {
+	size := int(op.Size)
+	if op.Kind.Lanes() {
+		size += 8 * int(op.Lanes)
+	}
+	if op.RMW == uop.CompareSwap {
+		size *= 2
+	}
+	return b.Data[op.Data:][:size:size]
+}
+
 const (
+	filterSize = 1024
+
 	wheelSize = 256
 	never     = event.Time(-1)
 )
@@ -211,7 +234,7 @@ func New(e *event.Engine, spec *Spec, id int, tlb Translator, fail func(error)) 
 	}
 	c := &Core{engine: e, spec: spec, kinds: kinds, tlb: tlb, fail: fail, id: id, guess: Predictors[spec.Predictor](),
 		slots: make([]slot, size), mask: uint64(size - 1), ready: make([]uint64, (size+63)/64), producer: make([]uint64, 256),
-		stores: make([]store, stores), sMask: uint64(stores - 1), front: make([]frontOp, spec.Buffer), tickAt: never, done: true}
+		stores: make([]store, stores), sMask: uint64(stores - 1), front: make([]frontOp, spec.Buffer), batch: &batch{}, tickAt: never, done: true}
 	// A load that is performed again may come back when its place is taken.
 	places := spec.LQ + spec.ROB
 	c.lqFree, c.lqSlots = make([]uint64, (places+63)/64), make([]int32, places)
@@ -750,6 +773,9 @@ func granules(addr uint64, size int) (first, last uint64) {
 	return addr >> 3, (addr + uint64(size) - 1) >> 3
 }
 
+// bucket is where a granule is counted.
+func bucket(g uint64) uint64 { return (g ^ g>>10 ^ g>>20) & (filterSize - 1) }
+
 // mayForward tells whether stores may overlap an access.
 func (c *Core) mayForward(addr uint64, size int) bool {
 	if c.sHead == c.sTail {
@@ -757,7 +783,7 @@ func (c *Core) mayForward(addr uint64, size int) bool {
 	}
 	first, last := granules(addr, size)
 	for g := first; g <= last; g++ {
-		if c.filter[g&255] > 0 {
+		if c.filter[bucket(g)] > 0 {
 			return true
 		}
 	}
@@ -769,7 +795,7 @@ func (c *Core) count(s *store, by uint16) {
 		addr, _, size := s.part(i)
 		first, last := granules(addr, size)
 		for g := first; g <= last; g++ {
-			c.filter[g&255] += by
+			c.filter[bucket(g)] += by
 		}
 	}
 }
@@ -878,7 +904,13 @@ func (c *Core) commit(now event.Time) {
 		c.Counters.Cycles = uint64(now)
 		c.head++
 		if c.OnCommit != nil {
-			c.OnCommit(now, &s.op, s.got)
+			c.OnCommit(now, s.op, s.got)
+		}
+		if b := c.batches[0]; b.left > 1 {
+			b.left--
+		} else {
+			c.batches = append(c.batches[:0], c.batches[1:]...)
+			c.unused = append(c.unused, b)
 		}
 		if c.onLimit != nil && c.Counters.Committed == c.limit {
 			f := c.onLimit
@@ -1099,9 +1131,10 @@ func (c *Core) dispatch(now event.Time) {
 		seq := c.tail
 		i := int32(seq & c.mask)
 		s := &c.slots[i]
-		data := s.data
-		*s = slot{op: f.op, data: f.data, got: s.got[:0], seq: seq, first: noEdge, wrong: f.wrong, gen: s.gen + 1, blocking: f.op.Flags&uop.Blocking != 0}
-		f.data = data // the memory goes round
+		*s = slot{op: f.op, got: s.got[:0], seq: seq, first: noEdge, wrong: f.wrong, gen: s.gen + 1, blocking: f.op.Flags&uop.Blocking != 0}
+		if f.op.Size > 0 {
+			s.data = f.batch.data(f.op)
+		}
 		c.tail++
 		c.frontHead++
 		if c.frontHead == len(c.front) {
@@ -1185,18 +1218,7 @@ func (c *Core) fetch(now event.Time) {
 			k -= len(c.front)
 		}
 		f := &c.front[k]
-		f.op, f.at, f.wrong = *op, now+event.Time(c.spec.FrontEnd), false
-		f.data = f.data[:0]
-		if op.Size > 0 {
-			size := int(op.Size)
-			if op.Kind.Lanes() {
-				size += 8 * int(op.Lanes)
-			}
-			if op.RMW == uop.CompareSwap {
-				size *= 2
-			}
-			f.data = append(f.data, c.batch.Data[op.Data:][:size]...)
-		}
+		f.op, f.batch, f.at, f.wrong = op, c.batch, now+event.Time(c.spec.FrontEnd), false
 		c.frontLen++
 		if op.Kind == uop.Branch {
 			taken := op.Flags&uop.Taken != 0
@@ -1224,12 +1246,17 @@ func (c *Core) refill() bool {
 	if !c.more || c.blocked {
 		return false
 	}
-	c.batch.Reset()
-	c.at = 0
-	status, err := c.thread.Next(&c.batch, batchSize)
+	b := &batch{}
+	if n := len(c.unused); n > 0 {
+		b, c.unused = c.unused[n-1], c.unused[:n-1]
+		b.Reset()
+	}
+	c.batch, c.at = b, 0
+	status, err := c.thread.Next(&b.Batch, batchSize)
 	if err != nil {
 		c.fail(err)
 		c.more = false
+		b.Reset()
 		return false
 	}
 	switch status {
@@ -1238,5 +1265,10 @@ func (c *Core) refill() bool {
 	case uop.Done:
 		c.more, c.done = false, true
 	}
-	return len(c.batch.Ops) > 0
+	if b.left = len(b.Ops); b.left == 0 {
+		c.unused = append(c.unused, b)
+		return false
+	}
+	c.batches = append(c.batches, b)
+	return true
 }
