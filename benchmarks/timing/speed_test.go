@@ -27,7 +27,7 @@ func BenchmarkSpeed(b *testing.B) {
 		bytes   uint64
 		warm    uint64 // micro-ops of each core
 	}{
-		{"L2/64", streamThreads(10), 64, 64 * 96 << 10, 512 * 9 / 2},
+		{"L2/64", streamThreads(40), 64, 64 * 96 << 10, 512 * 9 / 2},
 		{"L3/64", streamThreads(3), 64, 24 << 20, 2048 * 9 / 2},
 		{"DRAM/64", streamThreads(1), 64, 24 << 20, 100},
 		{"chase-L2/64", chaseThreads, 64, 64 * 96 << 10, 1536},

@@ -170,6 +170,7 @@ type Core struct {
 	sTail    uint64
 	inSQ     int
 	filter   [filterSize]uint16 // stores by granule of 8 bytes
+	lines    [filterSize]uint16 // and by line, for vectors of many granules
 	retry    []uint64           // loads that wait for a store to be performed, by number
 	unitFree [][]event.Time
 
@@ -781,6 +782,9 @@ func (c *Core) mayForward(addr uint64, size int) bool {
 	if c.sHead == c.sTail {
 		return false
 	}
+	if c.lines[bucket(addr/mem.LineBytes)] == 0 { // an access does not cross lines
+		return false
+	}
 	first, last := granules(addr, size)
 	for g := first; g <= last; g++ {
 		if c.filter[bucket(g)] > 0 {
@@ -793,6 +797,7 @@ func (c *Core) mayForward(addr uint64, size int) bool {
 func (c *Core) count(s *store, by uint16) {
 	for i := range s.count() {
 		addr, _, size := s.part(i)
+		c.lines[bucket(addr/mem.LineBytes)] += by
 		first, last := granules(addr, size)
 		for g := first; g <= last; g++ {
 			c.filter[bucket(g)] += by

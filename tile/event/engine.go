@@ -239,10 +239,18 @@ func (e *Engine) Run(ctx context.Context, until Time) error {
 		for s[p].first < 0 {
 			p++
 		}
-		i := s[p].first
+		// The first of a list leaves it, with less to do than another one.
+		l := &s[p]
+		i := l.first
 		n := &e.nodes[i]
 		h, arg := &e.handlers[n.handler], n.arg
-		e.unlink(i)
+		if l.first = n.next; l.first >= 0 {
+			e.nodes[l.first].prev = -1
+		} else {
+			l.last = -1
+			e.vacate(int(t) & (len(e.slots) - 1))
+		}
+		e.inWheel--
 		e.release(i)
 		e.stats.Executed++
 		e.phase = p
@@ -309,10 +317,15 @@ func (e *Engine) unlink(i int32) {
 	} else {
 		s.last = n.prev
 	}
+	e.vacate(k)
+	e.inWheel--
+}
+
+// vacate notes that a slot has no events, if it has none.
+func (e *Engine) vacate(k int) {
 	if all := &e.slots[k]; all[Deliver].first&all[Act].first&all[Settle].first < 0 {
 		e.occupied[k>>6] &^= 1 << (k & 63)
 	}
-	e.inWheel--
 }
 
 // release makes a node unused; its ID names no event any more.
