@@ -24,6 +24,7 @@ type sparseAppFlags struct {
 	typ      string
 	fidelity string
 	every    int
+	network  string
 	check    bool
 	threads  int
 	cost     costFlags
@@ -117,6 +118,7 @@ See bitsched sparse --help for what MATRIX may be, docs/sparse.md for the model.
 	fl.StringVar(&f.typ, "type", "f32", "`words` that are added: f32, or u32 modulo 2^32")
 	fl.StringVar(&f.fidelity, "fidelity", "pair", "`how` SPUs are executed: pair by pair, or instr by instr; the same cycles")
 	fl.IntVar(&f.every, "every", 64, "at fidelity pair, interpret one in so many `SPUs` too, and repeat one in so many sums; 0 for none")
+	fl.StringVar(&f.network, "network", "cycle", "`how` pairs move: cycle by cycle, or bound: the busiest link is the time, a lower bound")
 	fl.StringVar(&f.target, "target", "stack", "execute on the `stack`, or on sram: the chip of bitsched machine infinity-stream")
 	fl.IntVar(&f.coalesce, "coalesce", 8, "`pairs` of a packet of the SRAM chip, 1 to 8")
 	fl.BoolVar(&f.check, "check", true, "compare the result with plain loops")
@@ -161,6 +163,13 @@ func (f *sparseAppFlags) config(cmd *cobra.Command) (sparse.Config, error) {
 		return cfg, err
 	}
 	cfg = sparse.Config{Machine: mach, Type: sparse.Type(f.typ), Long: f.stack.longN, Seed: f.input.seed, Threads: n, Check: f.check, Every: f.every, Buffer: f.stack.buffer}
+	switch f.network {
+	case "", "cycle":
+	case "bound":
+		cfg.Bound = true
+	default:
+		return cfg, usageError(cmd, "--network %q, expected cycle or bound", f.network)
+	}
 	switch {
 	case cfg.Type != sparse.F32 && cfg.Type != sparse.U32:
 		return cfg, usageError(cmd, "--type %q, expected f32 or u32", f.typ)
@@ -226,6 +235,9 @@ func (a *app) sparseApp(cmd *cobra.Command, app, text string, f *sparseAppFlags)
 	switch f.target {
 	case "stack":
 	case "sram":
+		if cfg.Bound {
+			return usageError(cmd, "--network bound with --target sram, expected cycle")
+		}
 		return a.sparseChip(s, app, text, m, f, cfg, report)
 	default:
 		return usageError(cmd, "--target %q, expected stack or sram", f.target)
@@ -382,6 +394,9 @@ func (r *sparseRun) text() string {
 		s.add("", "%s SPUs interpreted too, equal values, cycles, row switches and pairs", bigCount(r.Shadowed))
 	}
 	s.gap()
+	if r.Network == "bound" {
+		s.add("network", "bound: links have no queues, the busiest is the time, which is a lower bound")
+	}
 	s.add("time", "%s on the stack, %s, %s of accumulation", stackTime(r.Seconds), count(len(r.Result.Iterations), "iteration"), count(r.Rounds, "round"))
 	if r.Stopped != "" {
 		s.add("", "stopped by %s: the iterations that were complete", r.Stopped)

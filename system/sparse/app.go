@@ -114,6 +114,7 @@ type Result struct {
 	InterBank  float64     `json:"inter_bank_share"` // of the remote pairs of all processed nonzeros
 	Backlog    int32       `json:"most_waiting_pairs"`
 	Layout     Layout      `json:"layout"`
+	Network    string      `json:"network"` // cycle, or bound: a lower bound of the time
 	Steps      [6]Step     `json:"steps"`
 	Rounds     int         `json:"rounds"`
 	Energy     *Energy     `json:"energy"`
@@ -188,6 +189,10 @@ func runOn(a App, m *matrix.Matrix, o AppOptions, cfg Config, r *runner, trace *
 // finish sums up.
 func (j *job) finish() {
 	res, r := j.res, j.runner
+	res.Network = "cycle"
+	if r.cfg.Bound {
+		res.Network = "bound"
+	}
 	res.Iterations = r.iters
 	for k := range res.Steps {
 		res.Steps[k].Name = stepNames[k]

@@ -58,8 +58,9 @@ type Config struct {
 	Threads  int
 	Instr    int // each Instr-th SPU is also interpreted, and compared; 0: none
 	Check    bool
-	Every    int // each Every-th output of an f32 sum is added again in the same order; 0: none
-	Buffer   int // rows of a dispatcher's buffer; 0: its subarrays
+	Every    int  // each Every-th output of an f32 sum is added again in the same order; 0: none
+	Buffer   int  // rows of a dispatcher's buffer; 0: its subarrays
+	Bound    bool // no queues: the busiest link is the time, a lower bound
 	Progress func(iteration int, step string)
 }
 
@@ -296,8 +297,11 @@ func fill(list []uint32, v uint32) {
 
 // move lets SPUs send through the network of the stack, or of the chip.
 func (r *runner) move(next senders) (end int64, full bool) {
-	if r.chip != nil {
+	switch {
+	case r.chip != nil:
 		return r.chip.run(next)
+	case r.cfg.Bound:
+		return r.net.bound(next), false
 	}
 	return r.net.run(next)
 }
@@ -534,6 +538,9 @@ func (r *runner) dispatch() error {
 			for q := range r.pairs {
 				room = min(room, r.recvCap[g*r.pairs+q])
 			}
+			if r.cfg.Bound {
+				break
+			}
 			if int32(len(list)-next[g]) <= room {
 				continue
 			}
@@ -592,16 +599,19 @@ func (r *runner) dispatch() error {
 				if v.pairs == 0 {
 					continue
 				}
-				if v.pairs > int64(r.recvCap[first+q])+int64(r.m.Words()/2) {
+				if !r.cfg.Bound && v.pairs > int64(r.recvCap[first+q])+int64(r.m.Words()/2) {
 					overfull[g] = int32(first+q) + 1
 				}
 				v.finish(&r.time)
-				busiest = max(busiest, v.cycles)
-				sum += v.cycles
-				loads += int64(v.loads)
 				if r.shadow != nil {
 					r.shadow.receive(first+q, v, list, cleanBefore[q])
 				}
+				if r.cfg.Bound {
+					v.cycles = min(v.cycles, r.receiveBound(v.pairs))
+				}
+				busiest = max(busiest, v.cycles)
+				sum += v.cycles
+				loads += int64(v.loads)
 			}
 			return busiest, sum, loads
 		})
@@ -629,7 +639,7 @@ func (r *runner) dispatch() error {
 		if n := int32(len(st.pairs)); n != r.net.reserved[g] {
 			return fmt.Errorf("%w: bank %d stored %d pairs, %d were on their way to it", ErrCheck, g, n, r.net.reserved[g])
 		}
-		if r.chip == nil && len(st.pairs) > int(r.net.cap) {
+		if r.chip == nil && !r.cfg.Bound && len(st.pairs) > int(r.net.cap) {
 			return fmt.Errorf("%w: bank %d stored %d pairs, its dispatcher has room for %d", ErrCheck, g, len(st.pairs), r.net.cap)
 		}
 		if next[g] != len(st.pairs) {
