@@ -140,17 +140,25 @@ func IDs() (ids []string) {
 	return ids
 }
 
-// Paper makes entries, in the order in which they are named; "all" is all of them.
-func (l *Lab) Paper(ctx context.Context, ids []string) (entries []*Entry, err error) {
-	if slices.Contains(ids, "all") {
-		ids = IDs()
+// Select returns the entries that names stand for, "all" being all of them.
+func Select(names []string) ([]string, error) {
+	if slices.Contains(names, "all") {
+		return IDs(), nil
 	}
-	all := studies()
-	for _, id := range ids {
-		if !slices.ContainsFunc(all, func(s study) bool { return s.id == id }) {
+	for _, id := range names {
+		if !slices.Contains(IDs(), id) {
 			return nil, fmt.Errorf("unknown entry %q, expected %s or all", id, strings.Join(IDs(), ", "))
 		}
 	}
+	return names, nil
+}
+
+// Paper makes entries, in the order in which they are named; "all" is all of them.
+func (l *Lab) Paper(ctx context.Context, ids []string) (entries []*Entry, err error) {
+	if ids, err = Select(ids); err != nil {
+		return nil, err
+	}
+	all := studies()
 	for _, id := range ids {
 		at := slices.IndexFunc(all, func(s study) bool { return s.id == id })
 		e := &Entry{ID: id, Title: all[at].title}

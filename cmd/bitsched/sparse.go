@@ -56,6 +56,7 @@ func (a *app) sparseCommand() *cobra.Command {
 		a.sparseStatsCommand(),
 		a.sparseConvertCommand(),
 		a.sparsePlaceCommand(),
+		a.sparseMergeCommand(),
 	)
 	return cmd
 }

@@ -15,7 +15,7 @@ import (
 func (a *app) sparsePaperCommand() *cobra.Command {
 	var stack sparseStack
 	o := gearbox.Options{}
-	var svg string
+	var svg, shard string
 	var asJSON bool
 	var n int
 	cmd := &cobra.Command{
@@ -28,7 +28,10 @@ fitted. Rows with a gate must hold, or the exit code is 1.
 
 Stand-ins take the place of the paper's matrices, --scale dividing their size; with
 the stack divided alike, nonzeros for each SPU and vault stay what they are. With
---data and --scale 1 the matrices themselves are read where they are there.`,
+--data and --scale 1 the matrices themselves are read where they are there.
+
+With --shard 2/5 each fifth of the entries is made, from the second on, for machines
+that share no folder; bitsched sparse merge puts their documents together.`,
 		Example: `  bitsched sparse paper table3,table5,table6,sec6,sec7.5 --json
   bitsched sparse paper fig13,fig14a,fig17a --scale 8 --layers 1 --vaults 4
   bitsched sparse paper fig13 --scale 64 --layers 1 --vaults 4 --svg fig13.svg`,
@@ -39,6 +42,10 @@ the stack divided alike, nonzeros for each SPU and vault stay what they are. Wit
 				return err
 			}
 			if o.Threads, err = threads(cmd, n); err != nil {
+				return err
+			}
+			part, parts, err := parseShard(cmd, shard)
+			if err != nil {
 				return err
 			}
 			if svg == "-" {
@@ -54,7 +61,20 @@ the stack divided alike, nonzeros for each SPU and vault stay what they are. Wit
 			defer s.end()
 			report := a.searchProgress(line)
 			o.Progress = func(text string) { report(masim.Progress{Phase: text, Best: -1}) }
-			entries, err := gearbox.NewLab(o).Paper(s.ctx, strings.Split(args[0], ","))
+			ids, err := gearbox.Select(strings.Split(args[0], ","))
+			if err != nil {
+				return fmt.Errorf("bitsched: %w", err)
+			}
+			doc := newPaperDocument(ids, o)
+			if parts > 0 {
+				doc.Shard = shard
+				var some []string
+				for i := part - 1; i < len(ids); i += parts {
+					some = append(some, ids[i])
+				}
+				ids = some
+			}
+			entries, err := gearbox.NewLab(o).Paper(s.ctx, ids)
 			if err != nil && (len(entries) == 0 || !s.interrupted()) {
 				return s.reasonOf(sparseError(err))
 			}
@@ -75,7 +95,8 @@ the stack divided alike, nonzeros for each SPU and vault stay what they are. Wit
 				failed = append(failed, e.Failed()...)
 			}
 			if asJSON {
-				err = a.printJSON(map[string]any{"entries": entries, "scale": o.Scale, "locality": o.Locality, "layers": mach.Organisation.Layers, "vaults": mach.Organisation.Vaults, "seed": o.Seed, "stopped": stopped, "cpu_seconds": cpuTime().Seconds()})
+				doc.Entries, doc.Stopped, doc.CPUSeconds = entries, stopped, cpuTime().Seconds()
+				err = a.printJSON(doc)
 			} else {
 				err = a.printText(paperText(entries))
 			}
@@ -99,6 +120,7 @@ the stack divided alike, nonzeros for each SPU and vault stay what they are. Wit
 	stack.add(fl)
 	fl.Uint64Var(&o.Seed, "seed", 1, "`seed` of stand-ins and placement")
 	fl.IntVar(&n, "threads", 0, "number of `threads`, 0 for all cores")
+	fl.StringVar(&shard, "shard", "", "make one of several parts, as in `I/N`")
 	fl.BoolVar(&asJSON, "json", false, "print one JSON document")
 	fl.StringVar(&svg, "svg", "", "draw the entries into this `file`")
 	return cmd
