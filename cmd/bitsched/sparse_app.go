@@ -25,6 +25,7 @@ type sparseAppFlags struct {
 	fidelity string
 	every    int
 	network  string
+	flip     string
 	check    bool
 	threads  int
 	cost     costFlags
@@ -122,6 +123,7 @@ See bitsched sparse --help for what MATRIX may be, docs/sparse.md for the model.
 	fl.StringVar(&f.target, "target", "stack", "execute on the `stack`, or on sram: the chip of bitsched machine infinity-stream")
 	fl.IntVar(&f.coalesce, "coalesce", 8, "`pairs` of a packet of the SRAM chip, 1 to 8")
 	fl.BoolVar(&f.check, "check", true, "compare the result with plain loops")
+	fl.StringVar(&f.flip, "flip", "", "run again with a flipped bit in this `share` of the bytes of rows and pairs, and compare; or month: 1.86375e-8")
 	f.stack.add(fl)
 	f.input.add(fl)
 	fl.IntVar(&f.threads, "threads", 0, "number of `threads`, 0 for all cores")
@@ -242,6 +244,9 @@ func (a *app) sparseApp(cmd *cobra.Command, app, text string, f *sparseAppFlags)
 	default:
 		return usageError(cmd, "--target %q, expected stack or sram", f.target)
 	}
+	if f.flip != "" {
+		return a.sparseFlipped(cmd, s, app, text, m, f, cfg, variants, report)
+	}
 	var runs []*sparseRun
 	for _, v := range variants {
 		cfg.Variant = v
@@ -319,6 +324,49 @@ func (a *app) sparseApp(cmd *cobra.Command, app, text string, f *sparseAppFlags)
 		out += "\n" + explanation(table)
 	}
 	return a.printText(out)
+}
+
+// sparseFlipped executes an application without and with flipped bits.
+func (a *app) sparseFlipped(cmd *cobra.Command, s *search, app, text string, m *matrix.Matrix, f *sparseAppFlags, cfg sparse.Config, variants []sparse.Variant, report func(masim.Progress)) error {
+	share, err := strconv.ParseFloat(f.flip, 64)
+	if f.flip == "month" {
+		share, err = sparse.FlipsAMonth, nil
+	}
+	if err != nil || !(share > 0 && share <= 0.1) {
+		return usageError(cmd, "--flip %s, expected a share above 0, up to 0.1, or month", f.flip)
+	}
+	if f.svg != "" || f.stats != "" || f.trace != "" {
+		return usageError(cmd, "--svg, --stats or --trace with --flip, expected one run")
+	}
+	var list []*sparse.Damage
+	t := benchmarks.Table{Columns: []benchmarks.Column{{Name: "variant", Left: true}, {Name: "flips in rows"}, {Name: "in pairs"}, {Name: "pairs lost"}, {Name: "wrong values"}, {Name: "of"}, {Name: "wrong levels"}, {Name: "Kendall tau"}, {Name: "iterations"}, {Name: "without flips"}}}
+	for _, v := range variants {
+		if v.Rows {
+			return usageError(cmd, "--flip with --variant %s, expected v1, hypo, v2 or v3", v.Name)
+		}
+		cfg.Variant = v
+		cfg.Progress = func(iteration int, step string) {
+			report(masim.Progress{Phase: fmt.Sprintf("%s iteration %d, %s", v.Name, iteration, step), Best: -1})
+		}
+		d, err := sparse.RunFlipped(s.ctx, app, m, f.o, cfg, share)
+		if err != nil {
+			return s.reasonOf(sparseError(err))
+		}
+		if d.Clean.Stopped != "" || d.Faulty.Stopped != "" {
+			return fmt.Errorf("bitsched: stopped by %w before both runs were complete", errInterrupt)
+		}
+		list = append(list, d)
+		t.Rows = append(t.Rows, []string{v.Name, bigCount(d.Rows), bigCount(d.Sent), bigCount(d.Lost), bigCount(d.Wrong), bigCount(d.Values), bigCount(d.Levels), fmt.Sprintf("%.6f", d.Tau), strconv.Itoa(d.Steps), strconv.Itoa(d.CleanSteps)})
+	}
+	s.end()
+	if f.json {
+		return a.printJSON(map[string]any{"matrix": text, "seed": f.input.seed, "runs": list})
+	}
+	var out summary
+	out.add("matrix", "%s, %s x %s, %s nonzeros", text, bigCount(int64(m.Rows)), bigCount(int64(m.Cols)), bigCount(m.NNZ()))
+	out.add("kernel", "%s: %s", app, list[0].Clean.Summary)
+	out.add("flips", "a bit in %g of the bytes of pairs in rows, and of pairs on their way", share)
+	return a.printText(out.String() + "\n" + renderTable(t) + "\n")
 }
 
 // sparseChip executes an application on an SRAM chip.

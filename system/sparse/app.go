@@ -121,6 +121,8 @@ type Result struct {
 	Summary    string      `json:"summary"`
 	Neighbours [][]int     `json:"neighbours,omitempty"`
 	Classes    []int       `json:"classes,omitempty"`
+
+	flips *flips
 }
 
 // job is a run of an application.
@@ -189,7 +191,7 @@ func runOn(a App, m *matrix.Matrix, o AppOptions, cfg Config, r *runner, trace *
 // finish sums up.
 func (j *job) finish() {
 	res, r := j.res, j.runner
-	res.Network = "cycle"
+	res.Network, res.flips = "cycle", r.flips
 	if r.cfg.Bound {
 		res.Network = "bound"
 	}

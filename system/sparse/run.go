@@ -58,9 +58,10 @@ type Config struct {
 	Threads  int
 	Instr    int // each Instr-th SPU is also interpreted, and compared; 0: none
 	Check    bool
-	Every    int  // each Every-th output of an f32 sum is added again in the same order; 0: none
-	Buffer   int  // rows of a dispatcher's buffer; 0: its subarrays
-	Bound    bool // no queues: the busiest link is the time, a lower bound
+	Every    int     // each Every-th output of an f32 sum is added again in the same order; 0: none
+	Buffer   int     // rows of a dispatcher's buffer; 0: its subarrays
+	Flip     float64 // share of bytes with a flipped bit, see [RunFlipped]; 0: none
+	Bound    bool    // no queues: the busiest link is the time, a lower bound
 	Progress func(iteration int, step string)
 }
 
@@ -168,6 +169,7 @@ type runner struct {
 	active       []int64 // nonzeros of active columns, by SPU
 	recvCap      []int32
 	downTo       func(f *flit)
+	flips        *flips
 	arrivedDown  int64 // pairs that the logic layer got since the step began
 
 	net      *network
@@ -264,10 +266,17 @@ func newRunnerOn(ctx context.Context, p *Placement, ring Semiring, cfg Config) *
 		r.recvCap[s] = int32((a.rowsOf(arrReceived) - 1) * mach.Words() / 2)
 	}
 	r.downTo = func(f *flit) {
+		if r.flips != nil && int64(f.idx) >= int64(len(r.out)) {
+			r.flips.lost.Add(1)
+			return
+		}
 		r.logicAcc(f.idx, f.val)
 		if r.log != nil {
 			r.log.logic(f)
 		}
+	}
+	if cfg.Flip > 0 {
+		r.flips = newFlips(p, cfg.Flip, cfg.Seed)
 	}
 	r.net = newNetwork(r)
 	if cfg.Check && ring.Float && cfg.Every > 0 {
@@ -546,7 +555,10 @@ func (r *runner) dispatch() error {
 			}
 			clear(counts)
 			for j := next[g]; j < len(list); j++ {
-				s := r.p.owner.of(uint32(list[j] >> 32))
+				s, ok := r.receiverOf(g, uint32(list[j]>>32))
+				if !ok {
+					continue
+				}
 				q := s % r.pairs
 				if counts[q]++; counts[q] >= r.recvCap[s] && j+1 < len(list) {
 					stop = min(stop, r.sendTime(int64(j-next[g])))
@@ -588,7 +600,11 @@ func (r *runner) dispatch() error {
 			copy(cleanBefore[:], r.cleanLen[first:first+r.pairs])
 			for _, e := range list {
 				i := uint32(e >> 32)
-				s := r.p.owner.of(i)
+				s, ok := r.receiverOf(g, i)
+				if !ok {
+					r.flips.lost.Add(1)
+					continue
+				}
 				q := s - first
 				hops += int64(q) + 1
 				r.receive(s, &state[q], i, uint32(e))
@@ -651,6 +667,15 @@ func (r *runner) dispatch() error {
 	return nil
 }
 
+// receiverOf is the SPU of a bank that owns row i; there is one but for flipped bits.
+func (r *runner) receiverOf(g int, i uint32) (s int, ok bool) {
+	if r.flips != nil && (int(i) < r.p.LongRows || int64(i) >= int64(len(r.out))) {
+		return 0, false
+	}
+	s = r.p.owner.of(i)
+	return s, r.flips == nil || s/r.pairs == g
+}
+
 // searchTime counts the pairs of n that are sent no later than a cycle.
 func searchTime(r *runner, n int, stop int64) int {
 	lo, hi := 0, n
@@ -672,7 +697,7 @@ func (r *runner) conserve() error {
 	for s := range r.spus {
 		u := &r.spus[s]
 		n := int64(u.local) + int64(u.replica) + int64(u.sent) + int64(u.down) + int64(u.dropped)
-		if u.misplaced > 0 {
+		if u.misplaced > 0 && r.flips == nil {
 			return fmt.Errorf("%w: SPU %d has %d nonzeros of long columns in rows of others", ErrCheck, s, u.misplaced)
 		}
 		if n != r.active[s] {

@@ -1,5 +1,7 @@
 package sparse
 
+import "math"
+
 // walker is a row latch with its one-hot position.
 type walker struct {
 	row   int32 // that is loaded; none if negative
@@ -241,7 +243,9 @@ func (r *runner) accumulate(s int, free int64) bool {
 		k := u.k
 		cycles += t.stream(&u.w2, 2*(k-base), &u.loads)
 		i, v := idx[k], u.f
-		if !plain {
+		if r.flips != nil {
+			v = r.flipped(k, v)
+		} else if !plain {
 			a := uint32(1)
 			if val != nil {
 				a = val[k]
@@ -293,6 +297,13 @@ func (r *runner) accumulate(s int, free int64) bool {
 			cycles += r.readNext(u, base)
 			continue
 		}
+		if r.flips != nil && int64(i) >= int64(len(r.out)) { // no row has that number
+			r.flips.lost.Add(1)
+			cycles++
+			u.dropped++
+			u.state |= stNext
+			continue
+		}
 		if v == cleanValue { // adding it changes nothing, and it would look like an indicator
 			cycles++
 			u.dropped++
@@ -304,6 +315,9 @@ func (r *runner) accumulate(s int, free int64) bool {
 		u.idx, u.val = i, v
 		u.ready = r.link(cycles)
 		u.state |= stPending | stNext
+		if r.flips != nil {
+			r.flips.send(len(r.iters), s, u.sent+u.down, &u.idx, &u.val)
+		}
 		if i < lastLong || r.allDown {
 			u.class = toLogic
 			u.dst = uint16(s / r.pairs)
@@ -331,6 +345,23 @@ func (r *runner) accumulate(s int, free int64) bool {
 	u.cycles = cycles
 	u.state |= stDone
 	return false
+}
+
+// flipped is the product of nonzero k and the value of its column, where bits of the
+// nonzero may have flipped.
+func (r *runner) flipped(k int64, f uint32) uint32 {
+	mask := r.flips.values[k]
+	if r.ring.ID { // the value is the column's number
+		return f ^ mask
+	}
+	a := uint32(1)
+	switch {
+	case r.p.Val != nil:
+		a = r.p.Val[k]
+	case r.ring.Mul == OpMulF32:
+		a = math.Float32bits(1)
+	}
+	return mul(r.ring.Mul, f, a^mask)
 }
 
 // readNext is the last instruction of a local accumulation: the output is written,
