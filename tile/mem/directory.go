@@ -19,6 +19,7 @@ type entry struct {
 	sharers uint64
 	queue   int32 // of those that wait, noQueue
 	owner   int16
+	reads   int8 // cores that were given the line to read and have not said that they have it
 	state   HomeState
 	fetch   bool // asked from memory, or waits for that
 	from    bool // has just come from there

@@ -20,7 +20,7 @@
 //
 // The protocol is MESI with a full directory ([MESI]), a table of transitions: a
 // home serves one request for a line at a time, from its arrival until the core that
-// asked says that it has the line. Messages may overtake each other without limit,
+// asked says that it has the line, but all that read what is shared at once. Messages may overtake each other without limit,
 // so that invalidations, upgrades and lines that are given back race; the states
 // with an underscore say what is waited for. Package system's machines and the tests
 // execute the same table: the tests change every transition in turn and demand that

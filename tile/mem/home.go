@@ -305,7 +305,7 @@ func (h *Home) write(line Line) {
 func (h *Home) resume(now event.Time, i int) {
 	for {
 		e := &h.entries.slots[i]
-		if e.queue == noQueue || e.fetch || e.state > HX {
+		if e.queue == noQueue || e.fetch || e.state > HX && !(e.state == HBS && h.entries.queues[e.queue].waiting[0].Kind == MsgGetS) {
 			break
 		}
 		m := h.entries.next(i)
@@ -376,6 +376,14 @@ func (h *Home) step(now event.Time, i int, kind HomeEvent, m *Message) {
 			}
 		case ackPut:
 			h.send(0, Message{Kind: MsgPutAck, To: m.From, Line: e.line})
+		case countRead:
+			e.reads++
+		case countUnblock:
+			if e.reads--; e.reads < 0 {
+				h.fail(fmt.Errorf("mem: bank %d: line %#x: core %d has read what it was not given", h.self.Index, e.line, m.From.Index))
+			} else if e.reads > 0 {
+				next = e.state
+			}
 		case wait:
 			h.Counters.Waits++
 			h.entries.wait(i, m)

@@ -103,7 +103,7 @@ const (
 	HS            // some cores may read
 	HX            // a core may write
 	HBX           // becomes HX when the core has the line
-	HBS           // becomes HS when the core has the line
+	HBS           // becomes HS when all cores that read have the line
 	HBF           // becomes HS when the core has the line, and the home has the data
 	HBC           // becomes HS when the home has the data
 	numHomeStates
@@ -151,11 +151,13 @@ const (
 	storeData                 // what came is newer than what is here
 	ackPut                    //
 	wait                      // until the line is not busy
+	countRead                 // one more core that reads and has not said that it has the line
+	countUnblock              // one has; the line stays busy while there are others
 	numHomeActions
 )
 
 var homeActionNames = [numHomeActions]string{"-", "grantShared", "grantExclusive", "grantWrite", "invalidate", "forwardGetS", "forwardGetM", "addSharer",
-	"ownerShares", "setOwner", "clearOwner", "dropSharer", "storeData", "ackPut", "wait"}
+	"ownerShares", "setOwner", "clearOwner", "dropSharer", "storeData", "ackPut", "wait", "countRead", "countUnblock"}
 
 func (a HomeAction) String() string { return name(homeActionNames[:], uint8(a)) }
 
@@ -182,7 +184,8 @@ type Protocol struct {
 
 // MESI is the protocol: invalidations, a full directory at the home of each line,
 // which serves one request for a line at a time, from its arrival until the core
-// that asked says that it has the line. Messages may overtake each other.
+// that asked says that it has the line; but cores that read what is shared are served at
+// the same time. Messages may overtake each other.
 func MESI() *Protocol {
 	p := &Protocol{}
 	at := func(s State, e Event, next State, do ...Action) {
@@ -239,22 +242,25 @@ func MESI() *Protocol {
 	}
 	home(HI, GetS, HBX, grantExclusive, setOwner)
 	home(HI, GetM, HBX, grantWrite, setOwner)
-	home(HS, GetS, HBS, grantShared, addSharer)
+	home(HS, GetS, HBS, grantShared, addSharer, countRead)
+	home(HBS, GetS, HBS, grantShared, addSharer, countRead)
 	home(HS, GetM, HBX, invalidate, grantWrite, setOwner)
-	home(HX, GetS, HBF, forwardGetS, ownerShares, addSharer)
+	home(HX, GetS, HBF, forwardGetS, ownerShares, addSharer, countRead)
 	home(HX, GetM, HBX, forwardGetM, setOwner)
 	home(HX, PutOwner, HI, storeData, clearOwner, ackPut)
 	home(HI, PutOther, HI, ackPut)
 	home(HS, PutOther, HS, dropSharer, ackPut)
 	home(HX, PutOther, HX, ackPut)
 	home(HBX, Unblock, HX)
-	home(HBS, Unblock, HS)
-	home(HBF, Unblock, HBC)
+	home(HBS, Unblock, HS, countUnblock)
+	home(HBF, Unblock, HBC, countUnblock)
 	home(HBF, CopyBack, HBS, storeData)
 	home(HBC, CopyBack, HS, storeData)
 	for _, busy := range []HomeState{HBX, HBS, HBF, HBC} {
 		for _, e := range []HomeEvent{GetS, GetM, PutOther} {
-			home(busy, e, busy, wait)
+			if busy != HBS || e != GetS {
+				home(busy, e, busy, wait)
+			}
 		}
 	}
 	home(HBX, PutOwner, HBX, wait) // it has overtaken the Unblock
