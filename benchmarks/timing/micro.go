@@ -15,6 +15,8 @@ type Micro struct {
 	Name string
 	Text string // what it measures, and its unit
 	Unit string
+	// Footprint tells whether it goes over as many bytes as it is told.
+	Footprint bool
 	// threads makes what the first n cores execute over so many bytes.
 	threads func(n int, bytes uint64) []uop.Thread
 	value   func(r *MicroResult) float64
@@ -23,17 +25,17 @@ type Micro struct {
 // Micros are all microbenchmarks.
 func Micros() []Micro {
 	return []Micro{
-		{"stream", "c[i] = a[i] + b[i] in vectors of 64 bytes, from cold caches: bytes a cycle that all cores read and write", "B/cycle", streamThreads(1),
+		{"stream", "c[i] = a[i] + b[i] in vectors of 64 bytes, from cold caches: bytes a cycle that all cores read and write", "B/cycle", true, streamThreads(1),
 			func(r *MicroResult) float64 { return float64(r.Work) * 3 * lineBytes / float64(r.Cycles) }},
-		{"stream-again", "the same ten times over the same arrays", "B/cycle", streamThreads(10),
+		{"stream-again", "the same ten times over the same arrays", "B/cycle", true, streamThreads(10),
 			func(r *MicroResult) float64 { return float64(r.Work) * 3 * lineBytes / float64(r.Cycles) }},
-		{"chase", "loads one after another through all lines, on each core its own: cycles a load", "cycles", chaseThreads,
+		{"chase", "loads one after another through all lines, on each core its own: cycles a load", "cycles", true, chaseThreads,
 			func(r *MicroResult) float64 { return float64(r.Cycles) / float64(r.Work/uint64(r.Threads)) }},
-		{"false-sharing", "stores of each core to a word of its own in one line: cycles a store of a core", "cycles", sharedThreads(8),
+		{"false-sharing", "stores of each core to a word of its own in one line: cycles a store of a core", "cycles", false, sharedThreads(8),
 			func(r *MicroResult) float64 { return float64(r.Cycles) / float64(r.Work/uint64(r.Threads)) }},
-		{"padded", "the same, each core in a line of its own: cycles a store", "cycles", sharedThreads(lineBytes),
+		{"padded", "the same, each core in a line of its own: cycles a store", "cycles", false, sharedThreads(lineBytes),
 			func(r *MicroResult) float64 { return float64(r.Cycles) / float64(r.Work/uint64(r.Threads)) }},
-		{"barrier", "barriers that reverse their sense, by an atomic counter: cycles a barrier", "cycles", barrierThreads,
+		{"barrier", "barriers that reverse their sense, by an atomic counter: cycles a barrier", "cycles", false, barrierThreads,
 			func(r *MicroResult) float64 { return float64(r.Cycles) / barriers }},
 	}
 }

@@ -16,15 +16,18 @@ import (
 // need to be tensors; sizes get their values as in Compile. One that is tensors too has
 // the same sizes and arguments as for Compile, so that results can be compared.
 func (k *Kernel) CompileWhole(ctx context.Context, values map[string]int64, files []File, some bool) error {
-	err := k.Compile(ctx, values, files, some)
-	if _, wrong := err.(*UsageError); err == nil || wrong || ctx.Err() != nil || k.Builtin != nil {
-		if err == nil {
-			k.Whole, err = k.streams(ctx, nil, values)
+	var err error
+	if k.Builtin == nil || !k.Builtin.Whole {
+		err = k.Compile(ctx, values, files, some)
+		if _, wrong := err.(*UsageError); err == nil || wrong || ctx.Err() != nil || k.Builtin != nil {
+			if err == nil {
+				k.Whole, err = k.streams(ctx, nil, values)
+			}
+			return err
 		}
-		return err
+		k.Sizes = map[string]int64{}
 	}
 	// What is not a symbol may be a parameter that is only computed with.
-	k.Sizes = map[string]int64{}
 	if k.Whole, err = k.streams(ctx, nil, values); err != nil {
 		return err
 	}
@@ -49,6 +52,9 @@ func (k *Kernel) CompileWhole(ctx context.Context, values map[string]int64, file
 	k.Program = &tdfg.Program{Name: g.Name, Sizes: g.Symbols.Symbols()}
 	for i := range g.Arrays {
 		a := &g.Arrays[i]
+		if a.Scope != stream.Argument {
+			continue
+		}
 		k.Program.Arrays = append(k.Program.Arrays, &tdfg.Array{Name: a.Name, Type: a.Type, Size: a.Size})
 	}
 	for _, p := range g.Params {

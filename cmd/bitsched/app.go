@@ -244,10 +244,10 @@ func (a *app) groups() []commandGroup {
 			a.verifyCommand(), a.compareCommand(), a.faultsCommand()}},
 		{"Arithmetic", []*cobra.Command{a.opsCommand(), a.evalCommand(), a.costsCommand()}},
 		{"Kernels", []*cobra.Command{a.tdfgCommand(), a.lowerCommand(), a.runCommand(), a.tilesizeCommand()}},
-		{"Machines", []*cobra.Command{a.machineCommand(), a.nocCommand(), a.referenceCommand()}},
+		{"Machines", []*cobra.Command{a.machineCommand(), a.nocCommand(), a.referenceCommand(), a.microbenchCommand()}},
 		{"Sparse", []*cobra.Command{a.sparseCommand()}},
 		{"Networks", []*cobra.Command{a.layersCommand(), a.platformCommand(), a.mapCommand(), a.mapcheckCommand(), a.mapstudyCommand()}},
-		{"Studies", []*cobra.Command{a.reproduceCommand(), a.sweepCommand(), a.workerCommand()}},
+		{"Studies", []*cobra.Command{a.reproduceCommand(), a.sensitivityCommand(), a.sweepCommand(), a.workerCommand()}},
 	}
 }
 

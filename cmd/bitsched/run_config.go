@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -108,6 +107,7 @@ type reading struct {
 // configCheck is a comparison of memory after a run.
 type configCheck struct {
 	Oracle string `json:"oracle"`
+	Holds  bool   `json:"holds,omitempty"` // of what is a definition, and no memory to compare with
 	multicore.Verdict
 }
 
@@ -257,10 +257,12 @@ func configError(err error) error {
 // runConfig is one run. The report of one that was stopped says how far it came.
 func (a *app) runConfig(ctx context.Context, line *progressLine, k *workload.Kernel, m *memory.Memory, config string, machine *tile.Machine, trace *multicore.Trace, f runFlags) (*configRun, error) {
 	arrays, args := k.Streams(m)
-	before := maps.Clone(arrays)
+	start, before := m, arrays
 	if f.check {
-		for name, list := range before {
-			before[name] = slices.Clone(list)
+		start = m.Clone()
+		before, _ = k.Streams(start)
+		if k.Builtin != nil && k.Builtin.Whole { // the definition needs it as it was
+			before, _ = k.Streams(m.Clone())
 		}
 	}
 	p := &multicore.Program{Graph: k.Whole, Memory: arrays, Args: args, Reassociate: k.Reassociate}
@@ -280,9 +282,17 @@ func (a *app) runConfig(ctx context.Context, line *progressLine, k *workload.Ker
 	if err != nil {
 		return r, err
 	}
-	r.Checks = append(r.Checks, configCheck{"the sequential program's", *v})
+	r.Checks = append(r.Checks, configCheck{Oracle: "the sequential program's", Verdict: *v})
 	if v.First != "" {
 		return r, fmt.Errorf("%w: %s: the machine and the sequential program differ: %s", errCheck, k.Whole.Name, v.First)
+	}
+	if k.Builtin != nil && k.Builtin.Whole {
+		if err := k.Builtin.Check(k.Sizes, start, m); err != nil {
+			return r, fmt.Errorf("%w: %s: %s", errCheck, k.Whole.Name, reason(err))
+		}
+		r.Checks = append(r.Checks, configCheck{Oracle: "the definition of the workload, by a plain program (Go)", Holds: true})
+		r.Checked = true
+		return r, nil
 	}
 	if k.Builtin != nil && len(f.kernel.data.in) == 0 {
 		c := k.Compare(m, f.seed)
@@ -441,6 +451,9 @@ func (x *configRun) text(r *configResult, f *runFlags) string {
 }
 
 func (c *configCheck) text() string {
+	if c.Holds {
+		return "the result is right by " + c.Oracle
+	}
 	text := fmt.Sprintf("%d of %d elements of %s agree in all bits with %s", c.Equal, c.Elements, count(c.Arrays, "array"), c.Oracle)
 	if c.Equal == 0 && c.Distance > 0 && c.Close == 0 {
 		return fmt.Sprintf("sums of another order, within %.2g of the greatest element: as %s", c.Distance, c.Oracle)

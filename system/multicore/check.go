@@ -47,9 +47,8 @@ func orderOf(g *stream.Graph, threads int) (o order) {
 		return o // a run has failed for it
 	}
 	g.Walk(func(loops []*stream.Loop, s *stream.Stream) {
-		parallel := slices.ContainsFunc(loops, func(l *stream.Loop) bool { return l.Parallel != nil && l.Var == s.Over })
 		switch {
-		case s.Kind == stream.Reduce && parallel && types[s].Float():
+		case summed(loops, s) && types[s].Float():
 			o.sums = true
 		case s.Racy && s.Kind == stream.RMW && !s.Old && s.Value != nil && s.Value.Kind == stream.ApplyExpr && commutes(s.Value.Op):
 			o.floats = o.floats || g.Array(s.Array).Type.Float()
@@ -58,6 +57,13 @@ func orderOf(g *stream.Graph, threads int) (o order) {
 		}
 	})
 	return o
+}
+
+// summed tells whether threads reduce a stream together: over a parallel loop, from one
+// iteration to the next.
+func summed(loops []*stream.Loop, s *stream.Stream) bool {
+	return s.Kind == stream.Reduce && s.Value != nil && s.Value.Uses(s.Name) &&
+		slices.ContainsFunc(loops, func(l *stream.Loop) bool { return l.Parallel != nil && l.Var == s.Over })
 }
 
 func commutes(op scalar.Op) bool {
@@ -230,6 +236,8 @@ func (p *Program) sumError(ctx context.Context, memory stream.Memory) (float64, 
 		last        float64
 	}
 	streams := p.Graph.Streams()
+	together := map[*stream.Stream]bool{}
+	p.Graph.Walk(func(loops []*stream.Loop, s *stream.Stream) { together[s] = summed(loops, s) })
 	reduces := make([]sum, len(streams))
 	elements := map[string][]sum{}
 	most := 0.0
@@ -255,7 +263,7 @@ func (p *Program) sumError(ctx context.Context, memory stream.Memory) (float64, 
 			s := streams[e.Stream]
 			t := types[s]
 			switch {
-			case s.Kind == stream.Reduce && t.Float():
+			case together[s] && t.Float():
 				x := &reduces[e.Stream]
 				now := scalar.ToFloat(t, e.Value)
 				note(x, t, x.last, now)

@@ -7,6 +7,7 @@ import (
 	"github.com/bitsched/bitsched/lowering/micro"
 	"github.com/bitsched/bitsched/tdfg/stream"
 	"github.com/bitsched/bitsched/tile"
+	"github.com/bitsched/bitsched/tile/mem"
 )
 
 // Program is a C function with its arguments.
@@ -24,7 +25,7 @@ const maxSIMD = 64
 
 // micro makes the micro-ops of the program for a machine.
 func (p *Program) micro(m *tile.Machine, opt *Options) (*micro.Program, error) {
-	place, err := p.place(m, opt.Seed)
+	place, err := p.place(m, opt.Threads, opt.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -55,13 +56,27 @@ const (
 // place gives arrays, and arrays of structures, addresses one after another: each at a
 // page of its own (aligned), at a page and some lines further for each (staggered), or
 // at 4 kB pages that a seed chooses (random-4k). Each is contiguous.
-func (p *Program) place(m *tile.Machine, seed uint64) (map[string]uint64, error) {
+func (p *Program) place(m *tile.Machine, threads int, seed uint64) (map[string]uint64, error) {
 	place := map[string]uint64{}
 	var names []string
 	bytes := map[string]uint64{}
 	for i := range p.Graph.Arrays {
 		a := &p.Graph.Arrays[i]
 		name, size := a.Name, uint64(len(p.Memory[a.Name]))*uint64(a.Type.Bytes())
+		if a.Scope != stream.Argument && p.Memory[a.Name] == nil { // one that the function declares
+			n := int64(1)
+			for _, x := range a.Size {
+				v, err := x.Eval(p.Args.Symbols)
+				if err != nil {
+					return nil, fmt.Errorf("multicore: array %s: %w", a.Name, err)
+				}
+				n *= v
+			}
+			size = uint64(n) * uint64(a.Type.Bytes())
+			if a.Scope == stream.Private { // in lines of their own
+				size = (size + mem.LineBytes - 1) / mem.LineBytes * mem.LineBytes * uint64(threads)
+			}
+		}
 		if f := a.Field; f != nil {
 			outer, err := a.Size[len(a.Size)-1].Eval(p.Args.Symbols)
 			if err != nil {
