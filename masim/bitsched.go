@@ -57,6 +57,16 @@ func runBitsched(ctx context.Context, p Problem, o Options) (*Result, error) {
 	}
 	limits := searchArrays(p, o)
 	in := newInstance(p, limits[0])
+	if len(limits) > 1 && in.gates <= searchLimit {
+		// Fewer arrays than have room for what is live are not worth a search of their own.
+		order := in.dataflow(in.eager(in.depthFirst()))
+		home := in.fullArrays()
+		wanted := home + in.arraysFor(int64(newFrontier(in, order, min(home, in.arrays-1), nil).peak()))
+		for len(limits) > 1 && limits[0] < min(wanted, 2*fewArrays) {
+			limits = limits[1:]
+		}
+		in = newInstance(p, limits[0])
+	}
 	b := &bitsched{ctx: ctx, in: in, o: o, best: infeasible}
 	if o.Objective == MinRows {
 		return b.fewestRows(ctx)
@@ -278,6 +288,11 @@ func (b *bitsched) run(ctx context.Context, effort Effort) {
 	fronts := b.orders(ctx, int64(frontierShare*float64(work)), home, last, seed)
 	starts := b.starts(ctx, fronts, home, last)
 	starts = append(starts, b.partitioned(ctx, fronts[:min(2, len(fronts))], home, seed(50))...)
+	tiles := [][]int32{in.dataflow(b.depthFirst()), b.depthFirst()}
+	if in.gates <= searchLimit {
+		tiles = append(tiles, fronts[0].order)
+	}
+	starts = append(starts, b.tiled(ctx, tiles, home, seed(60))...)
 	if b.plan != nil {
 		starts = append(starts, start{b.plan, b.best, 0})
 	}

@@ -182,12 +182,12 @@ func TestPartitionBalance(t *testing.T) {
 				require.LessOrEqual(t, w, h.total()/int64(k)*3/2+3*heaviest, "%d parts", k)
 			}
 		}
-		side := h.bisect(context.Background(), 0.5, r)
+		side := h.bisect(context.Background(), balance{share: 0.5}, r)
 		other := make([]uint8, len(side))
 		for v := range other {
 			other[v] = uint8(r.IntN(2))
 		}
-		require.Less(t, 2*newRefiner(h, side, 0.5).cut(), newRefiner(h, other, 0.5).cut())
+		require.Less(t, 2*newRefiner(h, side, balance{share: 0.5}).cut(), newRefiner(h, other, balance{share: 0.5}).cut())
 	}
 }
 
@@ -197,7 +197,7 @@ func TestRefinerGains(t *testing.T) {
 	in := smallInstance(r, 120)
 	h := in.valueNets(in.graphOrder())
 	side := h.grow(0.5, r)
-	f := newRefiner(h, side, 0.5)
+	f := newRefiner(h, side, balance{share: 0.5})
 	for range 20 {
 		before := f.cut()
 		f.pass(t.Context())

@@ -9,8 +9,13 @@ import (
 // hypergraph is a set of vertices with weights and nets that join them, in
 // compressed form: the pins of net e are pins[netStart[e]:netStart[e+1]], the
 // nets of vertex v are nets[vertStart[v]:vertStart[v+1]].
+//
+// A vertex has a load in each of some slices of time, and the sum of these as its
+// weight; with one slice the two are the same.
 type hypergraph struct {
 	weight    []int32
+	slices    int     // 0 is 1
+	load      []int32 // by vertex x slices + slice; nil where there is one slice
 	netStart  []int32
 	pins      []int32
 	vertStart []int32
@@ -22,6 +27,14 @@ func (h *hypergraph) size() int32 { return int32(len(h.weight)) }
 func (h *hypergraph) pinsOf(e int32) []int32 { return h.pins[h.netStart[e]:h.netStart[e+1]] }
 
 func (h *hypergraph) netsOf(v int32) []int32 { return h.nets[h.vertStart[v]:h.vertStart[v+1]] }
+
+// loads returns the loads of a vertex by slice.
+func (h *hypergraph) loads(v int32) []int32 {
+	if h.load == nil {
+		return h.weight[v : v+1]
+	}
+	return h.load[int(v)*h.slices : (int(v)+1)*h.slices]
+}
 
 func (h *hypergraph) total() int64 {
 	sum := int64(0)
@@ -99,19 +112,31 @@ func (in *instance) valueNets(order []int32) *hypergraph {
 // and Mattheyses (Karypis et al., Multilevel hypergraph partitioning, 1999). It
 // returns the part of each vertex; nil if ctx ends. Time is near-linear.
 func (h *hypergraph) partition(ctx context.Context, k int, r *rand.Rand) []uint8 {
+	return h.divide(ctx, make([]int64, k), r)
+}
+
+// fit is partition into parts of given capacities: in no slice is the load of a part
+// more, where that can be avoided. Parts need not be of equal weight then.
+func (h *hypergraph) fit(ctx context.Context, room []int64, r *rand.Rand) []uint8 {
+	return h.divide(ctx, room, r)
+}
+
+// divide is fit, or partition where there is no room.
+func (h *hypergraph) divide(ctx context.Context, room []int64, r *rand.Rand) []uint8 {
 	part := make([]uint8, h.size())
 	all := make([]int32, h.size())
 	for v := range all {
 		all[v] = int32(v)
 	}
-	h.split(ctx, all, k, 0, part, r)
+	h.split(ctx, all, room, 0, part, r)
 	if ctx.Err() != nil {
 		return nil
 	}
 	return part
 }
 
-func (h *hypergraph) split(ctx context.Context, vertices []int32, k, first int, part []uint8, r *rand.Rand) {
+func (h *hypergraph) split(ctx context.Context, vertices []int32, room []int64, first int, part []uint8, r *rand.Rand) {
+	k := len(room)
 	if k == 1 || ctx.Err() != nil {
 		for _, v := range vertices {
 			part[v] = uint8(first)
@@ -122,13 +147,33 @@ func (h *hypergraph) split(ctx context.Context, vertices []int32, k, first int, 
 	if len(vertices) != len(part) {
 		sub = h.induced(vertices)
 	}
-	side := sub.bisect(ctx, float64(k/2)/float64(k), r)
+	b := balance{share: float64(k/2) / float64(k)}
+	for i, n := range room {
+		if i < k/2 {
+			b.room[0] += n
+		} else {
+			b.room[1] += n
+		}
+	}
+	if all := b.room[0] + b.room[1]; all > 0 {
+		b.share = float64(b.room[0]) / float64(all)
+		if most := float64(sub.peakLoad()*loadUnit) * loadSlack; most < float64(all) {
+			b.room[0], b.room[1] = int64(b.share*most), int64((1-b.share)*most)
+		}
+	}
+	side := sub.bisect(ctx, b, r)
 	var halves [2][]int32
 	for i, v := range vertices {
 		halves[side[i]] = append(halves[side[i]], v)
 	}
-	h.split(ctx, halves[0], k/2, first, part, r)
-	h.split(ctx, halves[1], k-k/2, first+k/2, part, r)
+	h.split(ctx, halves[0], room[:k/2], first, part, r)
+	h.split(ctx, halves[1], room[k/2:], first+k/2, part, r)
+}
+
+// balance is what the weights of two sides shall be.
+type balance struct {
+	share float64  // of the weight, on side 0
+	room  [2]int64 // the most load in a slice on each side; 0 = about that share
 }
 
 // induced returns the hypergraph of some vertices and what the nets have of them.
@@ -137,10 +182,13 @@ func (h *hypergraph) induced(vertices []int32) *hypergraph {
 	for i := range local {
 		local[i] = -1
 	}
-	s := &hypergraph{weight: make([]int32, len(vertices)), netStart: []int32{0}}
+	s := &hypergraph{weight: make([]int32, len(vertices)), slices: h.slices, netStart: []int32{0}}
 	for i, v := range vertices {
 		local[v] = int32(i)
 		s.weight[i] = h.weight[v]
+		if h.load != nil {
+			s.load = append(s.load, h.loads(v)...)
+		}
 	}
 	for e := range int32(len(h.netStart) - 1) {
 		start := len(s.pins)
@@ -159,38 +207,29 @@ func (h *hypergraph) induced(vertices []int32) *hypergraph {
 	return s
 }
 
-// bisect divides the vertices into sides 0 and 1, side 0 with about `share` of
-// the weight.
-func (h *hypergraph) bisect(ctx context.Context, share float64, r *rand.Rand) []uint8 {
-	const smallest = 120
-	levels := []*hypergraph{h}
-	var maps [][]int32
-	for c := h; c.size() > smallest && ctx.Err() == nil; {
-		m, n := c.match(ctx, r)
-		if m == nil || n > c.size()*9/10 {
-			break
-		}
-		c = c.contract(m, n)
-		levels = append(levels, c)
-		maps = append(maps, m)
-	}
+// bisect divides the vertices into sides 0 and 1: what is best of some divisions of a
+// coarse hypergraph, refined at each level. Where vertices have loads at several times it is
+// coarsened and refined again, without joining vertices of different sides.
+func (h *hypergraph) bisect(ctx context.Context, b balance, r *rand.Rand) []uint8 {
+	levels, maps := h.coarsen(ctx, nil, r)
 	coarsest := levels[len(levels)-1]
 	var best []uint8
-	bestCut := int64(-1)
+	bestCut, bestOver := int64(-1), int64(0)
 	for range 8 {
-		side := coarsest.grow(share, r)
-		f := newRefiner(coarsest, side, share)
-		if cut := f.refine(ctx); bestCut < 0 || cut < bestCut {
-			best, bestCut = side, cut
+		side := coarsest.grow(b.share, r)
+		f := newRefiner(coarsest, side, b)
+		if cut := f.refine(ctx); bestCut < 0 || f.over < bestOver || f.over == bestOver && cut < bestCut {
+			best, bestCut, bestOver = side, cut, f.over
 		}
 	}
-	for i := len(maps) - 1; i >= 0 && ctx.Err() == nil; i-- {
-		side := make([]uint8, levels[i].size())
-		for v := range side {
-			side[v] = best[maps[i][v]]
+	best = refineUp(ctx, levels, maps, best, b)
+	if h.load != nil && len(best) == len(h.weight) && ctx.Err() == nil {
+		levels, maps := h.coarsen(ctx, best, r)
+		for i, m := range maps {
+			best = coarseSides(best, m, levels[i+1].size())
 		}
-		best = side
-		newRefiner(levels[i], best, share).refine(ctx)
+		newRefiner(levels[len(levels)-1], best, b).refine(ctx)
+		best = refineUp(ctx, levels, maps, best, b)
 	}
 	if len(best) != int(h.size()) {
 		return make([]uint8, h.size()) // stopped
@@ -198,9 +237,52 @@ func (h *hypergraph) bisect(ctx context.Context, share float64, r *rand.Rand) []
 	return best
 }
 
+// coarsen returns ever coarser hypergraphs, h first, and the maps from each to the next.
+// Vertices of different sides, if there are any, stay apart.
+func (h *hypergraph) coarsen(ctx context.Context, side []uint8, r *rand.Rand) (levels []*hypergraph, maps [][]int32) {
+	const smallest = 120
+	levels = []*hypergraph{h}
+	for c := h; c.size() > smallest && ctx.Err() == nil; {
+		m, n := c.match(ctx, side, r)
+		if m == nil || n > c.size()*9/10 {
+			break
+		}
+		if side != nil {
+			side = coarseSides(side, m, n)
+		}
+		c = c.contract(m, n)
+		levels = append(levels, c)
+		maps = append(maps, m)
+	}
+	return levels, maps
+}
+
+// coarseSides returns the sides of the n vertices that m maps those of known sides to.
+func coarseSides(side []uint8, m []int32, n int32) []uint8 {
+	coarse := make([]uint8, n)
+	for v, u := range m {
+		coarse[u] = side[v]
+	}
+	return coarse
+}
+
+// refineUp takes sides of the coarsest level to the finest, refining them at each.
+func refineUp(ctx context.Context, levels []*hypergraph, maps [][]int32, side []uint8, b balance) []uint8 {
+	for i := len(maps) - 1; i >= 0 && ctx.Err() == nil; i-- {
+		fine := make([]uint8, levels[i].size())
+		for v := range fine {
+			fine[v] = side[maps[i][v]]
+		}
+		side = fine
+		newRefiner(levels[i], side, b).refine(ctx)
+	}
+	return side
+}
+
 // match joins vertices in pairs that share many small nets. It returns the
 // vertex of the coarser hypergraph for each, and how many there are; nil if ctx ends.
-func (h *hypergraph) match(ctx context.Context, r *rand.Rand) (coarse []int32, n int32) {
+// Those of different sides are not joined.
+func (h *hypergraph) match(ctx context.Context, side []uint8, r *rand.Rand) (coarse []int32, n int32) {
 	size := h.size()
 	coarse = make([]int32, size)
 	for v := range coarse {
@@ -226,7 +308,7 @@ func (h *hypergraph) match(ctx context.Context, r *rand.Rand) (coarse []int32, n
 			}
 			w := 1 / float32(len(pins)-1)
 			for _, u := range pins {
-				if u == v || coarse[u] >= 0 || int64(h.weight[u])+int64(h.weight[v]) > heaviest {
+				if u == v || coarse[u] >= 0 || side != nil && side[u] != side[v] || int64(h.weight[u])+int64(h.weight[v]) > heaviest {
 					continue
 				}
 				if score[u] == 0 {
@@ -237,6 +319,7 @@ func (h *hypergraph) match(ctx context.Context, r *rand.Rand) (coarse []int32, n
 		}
 		mate := int32(-1)
 		for _, u := range near {
+			score[u] *= h.apart(u, v)
 			if mate < 0 || score[u] > score[mate] {
 				mate = u
 			}
@@ -253,11 +336,37 @@ func (h *hypergraph) match(ctx context.Context, r *rand.Rand) (coarse []int32, n
 	return coarse, n
 }
 
+// apart is how much better it is to join two vertices for their loads being at different
+// times: so coarse vertices come to take about as much in every slice, and can be divided.
+func (h *hypergraph) apart(u, v int32) float32 {
+	if h.load == nil {
+		return 1
+	}
+	x, y := h.loads(u), h.loads(v)
+	wx, wy := float32(h.weight[u]), float32(h.weight[v])
+	common := float32(0)
+	for i := range x {
+		if x[i] > 0 && y[i] > 0 {
+			common += min(float32(x[i])/wx, float32(y[i])/wy)
+		}
+	}
+	return 1 - 0.9*min(common, 1)
+}
+
 // contract merges the vertices that m maps to the same one of n.
 func (h *hypergraph) contract(m []int32, n int32) *hypergraph {
-	c := &hypergraph{weight: make([]int32, n), netStart: []int32{0}}
+	c := &hypergraph{weight: make([]int32, n), slices: h.slices, netStart: []int32{0}}
+	if h.load != nil {
+		c.load = make([]int32, int(n)*h.slices)
+	}
 	for v, w := range h.weight {
 		c.weight[m[v]] += w
+		if h.load != nil {
+			to := c.loads(m[v])
+			for i, n := range h.loads(int32(v)) {
+				to[i] += n
+			}
+		}
 	}
 	seen := make([]int32, n)
 	for i := range seen {
@@ -323,11 +432,12 @@ func (h *hypergraph) grow(share float64, r *rand.Rand) []uint8 {
 
 // refiner moves vertices between two sides by gain, in passes.
 type refiner struct {
-	h      *hypergraph
-	side   []uint8
-	count  [2][]int32 // by net: pins on each side
-	weight [2]int64
-	most   [2]int64 // weight allowed on each side
+	h     *hypergraph
+	side  []uint8
+	count [2][]int32 // by net: pins on each side
+	load  [2][]int64 // by slice
+	most  [2][]int64 // load allowed on each side
+	over  int64      // load beyond that
 
 	gain   []int32
 	bucket []int32 // by gain + span: first vertex, -1 = none
@@ -338,15 +448,21 @@ type refiner struct {
 	locked []bool
 }
 
-func newRefiner(h *hypergraph, side []uint8, share float64) *refiner {
+func newRefiner(h *hypergraph, side []uint8, b balance) *refiner {
 	n := h.size()
 	f := &refiner{h: h, side: side, gain: make([]int32, n), next: make([]int32, n), prev: make([]int32, n), locked: make([]bool, n)}
 	nets := len(h.netStart) - 1
 	f.count = [2][]int32{make([]int32, nets), make([]int32, nets)}
-	heaviest := int32(0)
+	slices := max(h.slices, 1)
+	for s := range f.load {
+		f.load[s], f.most[s] = make([]int64, slices), make([]int64, slices)
+	}
+	heaviest := make([]int32, slices)
 	for v := range n {
-		f.weight[side[v]] += int64(h.weight[v])
-		heaviest = max(heaviest, h.weight[v])
+		for i, w := range h.loads(v) {
+			f.load[side[v]][i] += int64(w)
+			heaviest[i] = max(heaviest[i], w)
+		}
 		f.span = max(f.span, int32(len(h.netsOf(v))))
 	}
 	for e := range int32(nets) {
@@ -354,9 +470,17 @@ func newRefiner(h *hypergraph, side []uint8, share float64) *refiner {
 			f.count[side[v]][e]++
 		}
 	}
-	total := float64(f.weight[0] + f.weight[1])
-	slack := int64(0.04*total) + int64(heaviest)
-	f.most = [2]int64{int64(share*total) + slack, int64((1-share)*total) + slack}
+	for i := range slices {
+		total := float64(f.load[0][i] + f.load[1][i])
+		slack := int64(0.04*total) + int64(heaviest[i])
+		f.most[0][i], f.most[1][i] = int64(b.share*total)+slack, int64((1-b.share)*total)+slack
+		if b.room[0]+b.room[1] > 0 {
+			f.most[0][i], f.most[1][i] = b.room[0], b.room[1]
+		}
+		for s := range f.load {
+			f.over += max(f.load[s][i]-f.most[s][i], 0)
+		}
+	}
 	f.bucket = make([]int32, 2*f.span+1)
 	return f
 }
@@ -439,12 +563,7 @@ func (f *refiner) pass(ctx context.Context) bool {
 	}
 	var moved []int32
 	sum, best, bestAt := int64(0), int64(0), 0
-	// What is over the allowed weight must first become less.
-	excess := func() int64 {
-		return max(f.weight[0]-f.most[0], f.weight[1]-f.most[1], 0)
-	}
-	over := excess()
-	bestOver := over
+	bestOver := f.over // what is over the allowed load must first become less
 	patience := 200 + int(h.size()/20)
 	for len(moved)-bestAt < patience {
 		v := f.pick()
@@ -456,9 +575,8 @@ func (f *refiner) pass(ctx context.Context) bool {
 		sum += int64(f.gain[v])
 		f.move(v)
 		moved = append(moved, v)
-		over = excess()
-		if over < bestOver || over == bestOver && sum > best {
-			best, bestAt, bestOver = sum, len(moved), over
+		if f.over < bestOver || f.over == bestOver && sum > best {
+			best, bestAt, bestOver = sum, len(moved), f.over
 		}
 	}
 	for i := len(moved) - 1; i >= bestAt; i-- {
@@ -475,9 +593,7 @@ func (f *refiner) pick() int32 {
 	tries := 0
 	for b := f.top; b >= 0; b-- {
 		for v := f.bucket[b]; v >= 0; v = f.next[v] {
-			to := 1 - f.side[v]
-			w := int64(f.h.weight[v])
-			if f.weight[to]+w <= f.most[to] || f.weight[f.side[v]] > f.most[f.side[v]] {
+			if f.excess(v) <= 0 {
 				return v
 			}
 			if tries++; tries > 100 {
@@ -488,6 +604,19 @@ func (f *refiner) pick() int32 {
 	return -1
 }
 
+// excess returns by how much moving v raises what is over the allowed load.
+func (f *refiner) excess(v int32) int64 {
+	from, to := f.side[v], 1-f.side[v]
+	more := int64(0)
+	for i, n := range f.h.loads(v) {
+		if w := int64(n); w > 0 {
+			more -= min(max(f.load[from][i]-f.most[from][i], 0), w)
+			more += min(max(f.load[to][i]+w-f.most[to][i], 0), w)
+		}
+	}
+	return more
+}
+
 // flip moves v without regard to gains.
 func (f *refiner) flip(v int32) {
 	s := f.side[v]
@@ -495,8 +624,11 @@ func (f *refiner) flip(v int32) {
 		f.count[s][e]--
 		f.count[1-s][e]++
 	}
-	f.weight[s] -= int64(f.h.weight[v])
-	f.weight[1-s] += int64(f.h.weight[v])
+	f.over += f.excess(v)
+	for i, n := range f.h.loads(v) {
+		f.load[s][i] -= int64(n)
+		f.load[1-s][i] += int64(n)
+	}
 	f.side[v] = 1 - s
 }
 
