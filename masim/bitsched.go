@@ -3,6 +3,7 @@ package masim
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -20,12 +21,18 @@ var effortWork = [...]struct{ perGate, most int64 }{
 	High:   {8_000_000, 3_000_000_000},
 }
 
+// patience is how many idle rounds in a row do not end the search.
+var patience = [...]int{Fast: 0, Normal: 1, High: 3}
+
 const (
 	frontierShare = 0.3  // of the work of an effort for orders
 	raceShare     = 0.25 // for the race of the starts; the rest for the best two
 	finalists     = 2    // that get the rest
 	hotStart      = 0.5  // temperatures in copies
 	coldEnd       = 0.03
+	manyGates     = 50_000  // gates beyond which fewer partitions are tried
+	worthwhile    = 1.3     // times the best is what another kind of start may cost to go on
+	leastGain     = 0.005   // of the copies: a round that brings less is idle
 	searchLimit   = 500_000 // gates beyond which plans are not annealed at Fast effort
 )
 
@@ -33,17 +40,17 @@ const (
 // takes the whole schedule as an order of the gates and an array for each, and
 // the copies as what follows (see evaluator).
 //
+// It runs in rounds, see efforts:
+//
 //  1. Orders: the graph's own and a depth-first one (see eager), improved by
 //     minimum cuts until few values are live at any time (see frontier), for
 //     computing in the first array with room and for computing in the next.
 //  2. Starts: each order in these two arrays, changing from one to the other at
 //     the best of some times, and spread over several arrays along partitions of
-//     the graph (see hypergraph).
+//     the graph (see hypergraph), some of which give each array no more than it holds
+//     at any time of an order by fronts of the dataflow, or of one of the others (see tiled).
 //  3. A race: the best starts are annealed for a while (see search); the best two
-//     of them go on.
-//
-// Each effort first does all that the lower efforts do and continues from their
-// best plan, so more effort never gives more copies.
+//     of them go on, and into the next round.
 func runBitsched(ctx context.Context, p Problem, o Options) (*Result, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -141,10 +148,30 @@ func searchArrays(p Problem, o Options) []int {
 	return append(limits, all)
 }
 
-// efforts runs the search of each effort, as long as it can gain.
+// efforts runs the search in rounds, each of twice the work of the one before: one round for
+// Fast effort, and for each further effort as many as its work allows, on top of what the lower
+// efforts do. So more effort never gives more copies. An effort ends after some rounds in a
+// row that brought next to nothing, and all end when a schedule meets the bound.
 func (b *bitsched) efforts(ctx context.Context) {
-	for effort := Fast; effort <= b.o.Effort && ctx.Err() == nil && b.best > b.floor; effort++ {
-		b.run(ctx, effort)
+	gates := int64(b.in.gates)
+	work := int64(math.MaxInt64)
+	for effort, round := Fast, 0; effort <= b.o.Effort; effort++ {
+		e := effortWork[effort]
+		left := max(min(e.perGate*gates, e.most), 40*gates) // large graphs: at least some passes over all
+		idle := 0
+		for work = min(work, left); left >= work && idle <= patience[effort]; work *= 2 {
+			if ctx.Err() != nil || b.best <= b.floor {
+				return
+			}
+			before := b.best
+			b.run(ctx, round, work)
+			if before == infeasible && b.best < infeasible || float64(before-b.best) >= max(leastGain*float64(before), 1) {
+				idle = -1
+			}
+			idle++
+			left -= work
+			round++
+		}
 	}
 }
 
@@ -155,6 +182,9 @@ type bitsched struct {
 	costs *costs  // nil: copies are counted
 	floor int     // cost that no schedule goes below
 	eager []int32 // of depthFirst, once it is known
+
+	lines  [2]start    // the best without a partition and with one
+	fronts []*frontier // orders, better from round to round
 
 	wanted int // arrays that partitions look at, if there are as many
 
@@ -246,13 +276,12 @@ func (b *bitsched) ticker(phase string, tasks int) func(task int) func(done floa
 	}
 }
 
-func (b *bitsched) run(ctx context.Context, effort Effort) {
+// run is a round of the search with so much work. All but the first begin with what the ones
+// before found.
+func (b *bitsched) run(ctx context.Context, round int, work int64) {
 	in := b.in
-	e := effortWork[effort]
-	work := min(e.perGate*int64(in.gates), e.most)
-	work = max(work, 40*int64(in.gates)) // large graphs: at least some passes over all
 	seed := func(stream int) *rand.Rand {
-		return rand.New(rand.NewPCG(b.o.Seed, uint64(effort)<<32|uint64(stream)))
+		return rand.New(rand.NewPCG(b.o.Seed, uint64(round)<<32|uint64(stream)))
 	}
 
 	// A complete plan before anything that takes time.
@@ -261,7 +290,7 @@ func (b *bitsched) run(ctx context.Context, effort Effort) {
 	if home >= in.arrays {
 		home = in.arrays - 1
 	}
-	if effort == Fast {
+	if round == 0 {
 		first := [][]int32{in.graphOrder()}
 		if in.gates > searchLimit {
 			// The order of a large graph may be one of many live values, of which an
@@ -285,15 +314,27 @@ func (b *bitsched) run(ctx context.Context, effort Effort) {
 	if b.best <= b.floor || ctx.Err() != nil && in.gates > searchLimit {
 		return
 	}
+	tiles := b.tiled(ctx, [][]int32{in.dataflow(b.depthFirst()), b.depthFirst()}, home, seed(60))
+	for _, s := range tiles {
+		b.offer(s.plan, s.cost)
+	}
 	fronts := b.orders(ctx, int64(frontierShare*float64(work)), home, last, seed)
 	starts := b.starts(ctx, fronts, home, last)
-	starts = append(starts, b.partitioned(ctx, fronts[:min(2, len(fronts))], home, seed(50))...)
-	tiles := [][]int32{in.dataflow(b.depthFirst()), b.depthFirst()}
-	if in.gates <= searchLimit {
-		tiles = append(tiles, fronts[0].order)
+	spread := fronts[:min(2, len(fronts))]
+	if in.gates > manyGates {
+		spread = spread[:1]
 	}
-	starts = append(starts, b.tiled(ctx, tiles, home, seed(60))...)
-	if b.plan != nil {
+	starts = append(starts, b.partitioned(ctx, spread, home, seed(50))...)
+	starts = append(starts, tiles...)
+	if in.gates <= searchLimit {
+		starts = append(starts, b.tiled(ctx, [][]int32{fronts[0].order}, home, seed(61))...)
+	}
+	for _, s := range b.lines {
+		if s.plan != nil {
+			starts = append(starts, s)
+		}
+	}
+	if b.plan != nil && round == 0 {
 		starts = append(starts, start{b.plan, b.best, 0})
 	}
 	for _, s := range starts {
@@ -302,34 +343,55 @@ func (b *bitsched) run(ctx context.Context, effort Effort) {
 	starts = slices.DeleteFunc(starts, func(s start) bool { return s.plan == nil })
 	b.trials += len(starts)
 	starts = slices.DeleteFunc(starts, func(s start) bool { return s.cost == infeasible })
-	if len(starts) == 0 || b.best <= b.floor || effort == Fast && in.gates > searchLimit {
+	if len(starts) == 0 || b.best <= b.floor || round == 0 && in.gates > searchLimit {
 		return
 	}
 	starts = runners(starts)
 	arrays := b.computeArrays(home, fronts, starts)
-	runs := make([]*search, len(starts))
+	runs := make([]run, len(starts))
 	unit := 1.0
 	if b.costs != nil {
 		unit = costUnit
 	}
-	anneal := func(phase string, share, hot, cold float64) {
+	race := func(phase string, share, hot, cold float64) {
 		tick := b.ticker(phase, len(runs))
 		each := int64(share * float64(work) / float64(len(runs)))
 		b.each(len(runs), func(i int) {
-			if runs[i] == nil {
-				runs[i] = newSearch(ctx, in, starts[i].plan.clone(), arrays, b.costs, seed(100+i))
+			if runs[i].search == nil {
+				runs[i] = run{newSearch(ctx, in, starts[i].plan.clone(), arrays, b.costs, seed(100+i)), starts[i].parts}
 				runs[i].floor = b.floor
 			}
 			runs[i].anneal(ctx, each, hot*unit, cold*unit, tick(i))
 		})
+		slices.SortStableFunc(runs, func(x, y run) int { return x.best - y.best })
 		for _, s := range runs {
 			b.offer(s.bestPl, s.best)
+			if line := &b.lines[min(s.parts, 1)]; line.plan == nil || s.best < line.cost {
+				*line = start{s.bestPl.clone(), s.best, s.parts}
+			}
 		}
-		slices.SortStableFunc(runs, func(x, y *search) int { return x.best - y.best })
 	}
-	anneal("racing starts", raceShare, hotStart/2, coldEnd)
-	runs = runs[:min(len(runs), finalists)]
-	anneal("improving", 1-frontierShare-raceShare, hotStart, coldEnd)
+	race("racing starts", raceShare, hotStart/2, coldEnd)
+	runs = goOn(runs)
+	race("improving", 1-frontierShare-raceShare, hotStart, coldEnd)
+}
+
+// run is the annealing of a start.
+type run struct {
+	*search
+	parts int // of the start
+}
+
+// goOn returns the best two of the runs, which come best first: one with a partition and one
+// without unless that is far worse, since what is better at first need not be in the end.
+func goOn(runs []run) []run {
+	for i := finalists; i < len(runs); i++ {
+		if r := runs[i]; min(runs[0].parts, 1) == min(runs[1].parts, 1) && min(r.parts, 1) != min(runs[0].parts, 1) &&
+			float64(r.best) <= worthwhile*float64(runs[0].best) {
+			runs[1] = r
+		}
+	}
+	return runs[:min(len(runs), finalists)]
 }
 
 // start is a plan to anneal.
@@ -346,7 +408,7 @@ func runners(starts []start) []start {
 	var chosen []start
 	var seen [maxParts + 1]bool
 	for i, s := range starts {
-		if i < 3 || !seen[s.parts] && len(chosen) < 6 {
+		if i < 3 || !seen[s.parts] && (len(chosen) < 6 || s.parts == 0) {
 			chosen = append(chosen, s)
 			seen[s.parts] = true
 		}
@@ -370,7 +432,7 @@ func (b *bitsched) partitioned(ctx context.Context, fronts []*frontier, home int
 			if k > 2+3*full || home+k > in.arrays || ctx.Err() != nil {
 				break
 			}
-			if in.gates > searchLimit && (k <= full && k < maxParts || len(starts) > 0) {
+			if in.gates > manyGates && k <= full && k < maxParts || in.gates > searchLimit && len(starts) > 0 {
 				continue // a partition takes about a minute for ten million gates
 			}
 			part := h.partition(ctx, k, r)
@@ -398,6 +460,14 @@ func (b *bitsched) partitioned(ctx context.Context, fronts []*frontier, home int
 // switches is at how many times a start may change from one array to another.
 const switches = 16
 
+// hopeless returns a cost beyond which a plan is not worth annealing.
+func (b *bitsched) hopeless() int {
+	if b.best == infeasible || b.in.gates > searchLimit {
+		return b.best
+	}
+	return 4*b.best + 100
+}
+
 // starts returns for each order and each pair of the arrays home to last the
 // best plan that computes in the first array up to some time and in the second
 // from then on; the time may be the end. Those that are not evaluated any more, since
@@ -417,11 +487,9 @@ func (b *bitsched) starts(ctx context.Context, fronts []*frontier, home, last in
 		before, after := home+i%n, home+(i%n+1)%n
 		pl := in.inArray(fronts[i/n].order, before)
 		ev := b.evaluator(pl)
-		if in.gates > searchLimit {
-			ev.most = b.best // infeasible is above all
-		}
+		ev.most = b.hopeless()
 		best := start{pl.clone(), ev.reset(), 0}
-		if before != after && in.gates <= searchLimit {
+		if before != after && in.gates <= searchLimit && best.cost != infeasible {
 			at := in.gates
 			for k := switches - 1; k > 0 && !enough(); k-- {
 				from := in.gates * int32(k) / switches
@@ -445,12 +513,14 @@ func (b *bitsched) starts(ctx context.Context, fronts []*frontier, home, last in
 // each of the arrays home to last: all for a third of the work, the two that
 // cost the fewest copies then for the rest. The best come first.
 func (b *bitsched) orders(ctx context.Context, work int64, home, last int, seed func(stream int) *rand.Rand) []*frontier {
-	var fronts []*frontier
-	for _, order := range [][]int32{b.in.graphOrder(), b.depthFirst()} {
-		for a := home; a <= last; a++ {
-			fronts = append(fronts, newFrontier(b.in, order, a, seed(len(fronts))))
+	if b.fronts == nil {
+		for _, order := range [][]int32{b.in.graphOrder(), b.depthFirst()} {
+			for a := home; a <= last; a++ {
+				b.fronts = append(b.fronts, newFrontier(b.in, order, a, seed(len(b.fronts))))
+			}
 		}
 	}
+	fronts := b.fronts
 	improve := func(fs []*frontier, work int64) {
 		tick := b.ticker("ordering gates", len(fs))
 		b.each(len(fs), func(i int) {

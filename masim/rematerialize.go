@@ -16,9 +16,7 @@ func (b *bitsched) rematerialize(ctx context.Context, c *costs) (*bitsched, *cos
 		least = b.evaluatorOf(b.plan, &once).reset()
 		again.offer(b.plan, again.evaluator(b.plan).reset())
 	}
-	for effort := Fast; effort <= b.o.Effort && ctx.Err() == nil && again.best > again.floor; effort++ {
-		again.run(ctx, effort)
-	}
+	again.efforts(ctx)
 	if again.plan != nil {
 		again.weigh(ctx, c)
 	}

@@ -196,6 +196,9 @@ func (in *instance) arraysFor(live int64) int {
 	return int(live*10/(9*int64(in.p.Geometry.Rows))) + 1
 }
 
+// tileWork is how many gates are divided for one start: small graphs more than once.
+const tileWork = 20_000
+
 // tile returns the start that spreads gates over k arrays, or all that there are. Its cost is
 // infeasible if there is none.
 func (b *bitsched) tile(ctx context.Context, h *hypergraph, order []int32, home, k int, r *rand.Rand) start {
@@ -209,17 +212,21 @@ func (b *bitsched) tile(ctx context.Context, h *hypergraph, order []int32, home,
 	for i := range room {
 		room[i] = int64(in.room[home+i]) * loadUnit * 9 / 10
 	}
-	part := h.fit(ctx, room, r)
-	if part == nil {
-		return none
+	best := none
+	for range min(max(tileWork/in.gates, 1), 4) {
+		part := h.fit(ctx, room, r)
+		if part == nil {
+			break
+		}
+		pl := in.inArray(order, home)
+		for g := range pl.array {
+			pl.array[g] += part[g]
+		}
+		ev := b.evaluator(pl)
+		ev.most = b.hopeless()
+		if c := ev.reset(); c < best.cost {
+			best = start{pl, c, k}
+		}
 	}
-	pl := in.inArray(order, home)
-	for g := range pl.array {
-		pl.array[g] += part[g]
-	}
-	ev := b.evaluator(pl)
-	if in.gates > searchLimit {
-		ev.most = b.best
-	}
-	return start{pl, ev.reset(), k}
+	return best
 }

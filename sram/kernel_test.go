@@ -506,3 +506,32 @@ func TestKernelAsProgram(t *testing.T) {
 	_, err := randomKernel(rng, &NeuralCache, 4, 8, 5).Program()
 	require.ErrorContains(t, err, "expected one of xmg")
 }
+
+// FuzzParseKernel holds what is accepted to reading back, and errors to naming a line.
+func FuzzParseKernel(f *testing.F) {
+	f.Add(".kernel neural-cache 1\n.array rows=16\n.input a 0 2\nadd 4 0 1 # sum\ntag.copy 3\ncopy? 5 #0\n.output y 4 2\n.end\n")
+	f.Add(".kernel xmg 1\n.array rows=9\n.input \"a b\" 0 1\nmaj 3 ~0 #1 2\n.output y 3 1\n.end")
+	for _, tech := range Technologies() {
+		var b strings.Builder
+		_, err := randomKernel(rand.New(rand.NewPCG(5, 7)), tech, 3, 9, 12).WriteTo(&b)
+		require.NoError(f, err)
+		f.Add(b.String())
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		k, err := ParseKernel(strings.NewReader(text), "k")
+		if err != nil {
+			var syntax *SyntaxError
+			require.ErrorAs(t, err, &syntax)
+			require.GreaterOrEqual(t, syntax.Line, 1)
+			require.LessOrEqual(t, syntax.Line, strings.Count(text, "\n")+2)
+			return
+		}
+		_ = k.Check() // must not panic, whatever the ports and rows
+		var b strings.Builder
+		_, err = k.WriteTo(&b)
+		require.NoError(t, err)
+		got, err := ParseKernel(strings.NewReader(b.String()), "k")
+		require.NoError(t, err, b.String())
+		require.Equal(t, k, got)
+	})
+}

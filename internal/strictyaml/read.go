@@ -113,7 +113,12 @@ func (d *Document) checkTokens(tokens token.Tokens) error {
 			depth++
 		case token.MappingEndType, token.SequenceEndType:
 			depth--
-		case token.SequenceEntryType, token.MappingValueType:
+		case token.SequenceEntryType:
+			if depth > 0 { // the parser would nest them without end
+				return d.at(at, "an entry \"- \" within brackets, expected entries between commas")
+			}
+			entries++
+		case token.MappingValueType:
 			entries++
 		}
 		if depth > maxNesting || depth <= 0 && entries > maxNesting {

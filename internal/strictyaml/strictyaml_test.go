@@ -163,6 +163,7 @@ func TestNesting(t *testing.T) {
 		"sequences": strings.Repeat("- ", 30000) + "a",
 		"keys":      strings.Repeat("a: ", 20000),
 		"explicit":  strings.Repeat("? ", 30000),
+		"mixed":     "[" + strings.Repeat("- ", 30000),
 	} {
 		_, err := decode(text)
 		var e *position.Error

@@ -1,0 +1,100 @@
+package masim
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// topological requires an order to have every gate once, after its fanins.
+func topological(t *testing.T, in *instance, order []int32) {
+	t.Helper()
+	require.Len(t, order, int(in.gates))
+	done := make([]bool, in.gates)
+	for _, g := range order {
+		require.False(t, done[g])
+		for _, v := range in.fanin[g] {
+			if f := v - in.first; f >= 0 {
+				require.True(t, done[f], "gate %d before its fanin %d", g, f)
+			}
+		}
+		done[g] = true
+	}
+}
+
+// Orders by fronts are orders, and those of an array multiplier keep no more alive than its
+// rows do, whatever order its gates come in.
+func TestDataflow(t *testing.T) {
+	for seed := range uint64(30) {
+		in := smallInstance(rand.New(rand.NewPCG(seed, 31)), 200)
+		topological(t, in, in.dataflow(in.eager(in.depthFirst())))
+	}
+	const width = 24
+	p := generated(t, "multiplier-array", width, 8, width)
+	for seed := range uint64(3) {
+		in := newInstance(p, 8)
+		order := in.dataflow(in.eager(in.depthFirst()))
+		require.LessOrEqual(t, newFrontier(in, order, in.fullArrays(), nil).peak(), int32(5*width))
+		p.Graph = reordered(p.Graph, rand.New(rand.NewPCG(seed, 32)))
+	}
+}
+
+// The loads of a part are what a count of live values gives, within rounding, and parts that fit
+// keep to their room in every slice; a division by time would not.
+func TestFitKeepsToTheRoom(t *testing.T) {
+	const width = 32
+	p := generated(t, "multiplier-array", width, 8, width)
+	in := newInstance(p, 8)
+	home := in.fullArrays()
+	order := in.dataflow(in.eager(in.depthFirst()))
+	h := in.loadNets(order, home)
+
+	f := newFrontier(in, order, home, nil)
+	for s := range int32(loadSlices) {
+		live, load := int64(0), int64(0)
+		lo, hi := s*in.gates/loadSlices, (s+1)*in.gates/loadSlices
+		for _, n := range f.live[lo:hi] {
+			live += int64(n)
+		}
+		for v := range h.size() {
+			load += int64(h.loads(v)[s])
+		}
+		require.InEpsilon(t, float64(live)/float64(hi-lo), float64(load)/loadUnit, 0.1, "slice %d", s)
+	}
+
+	k := in.arraysFor(h.peakLoad())
+	require.Greater(t, k, 2)
+	room := make([]int64, k)
+	for i := range room {
+		room[i] = width * loadUnit
+	}
+	part := h.fit(context.Background(), room, rand.New(rand.NewPCG(1, 33)))
+	load := make([][loadSlices]int64, k)
+	for v := range h.size() {
+		for s, n := range h.loads(v) {
+			load[part[v]][s] += int64(n)
+		}
+	}
+	for i := range load {
+		for s, n := range load[i] {
+			require.LessOrEqual(t, n, room[i]*11/10, "part %d, slice %d", i, s)
+		}
+	}
+}
+
+// What the gates' order in the file is matters little where values are many times those that an
+// array holds: an array multiplier row by row, in random order, and as its fronts go.
+func TestOrderMattersLittle(t *testing.T) {
+	p := generated(t, "multiplier-array", 20, 8, 20)
+	least, most := infeasible, 0
+	for seed := range uint64(3) {
+		r, err := runBitsched(context.Background(), p, Options{Seed: 1})
+		require.NoError(t, err)
+		replay(t, p, r.Program)
+		least, most = min(least, r.Copies), max(most, r.Copies)
+		p.Graph = reordered(p.Graph, rand.New(rand.NewPCG(seed, 34)))
+	}
+	require.LessOrEqual(t, float64(most), 1.15*float64(least))
+}
