@@ -22,7 +22,7 @@ var effortWork = [...]struct{ perGate, most int64 }{
 }
 
 // patience is how many idle rounds in a row do not end the search.
-var patience = [...]int{Fast: 0, Normal: 1, High: 3}
+var patience = [...]int{Fast: 0, Normal: 0, High: 1}
 
 const (
 	frontierShare = 0.3  // of the work of an effort for orders
@@ -32,6 +32,7 @@ const (
 	coldEnd       = 0.03
 	manyGates     = 50_000  // gates beyond which fewer partitions are tried
 	worthwhile    = 1.3     // times the best is what another kind of start may cost to go on
+	roundGrowth   = 4       // times the work of a round is that of the next: slow cooling finds more
 	leastGain     = 0.005   // of the copies: a round that brings less is idle
 	searchLimit   = 500_000 // gates beyond which plans are not annealed at Fast effort
 )
@@ -148,10 +149,10 @@ func searchArrays(p Problem, o Options) []int {
 	return append(limits, all)
 }
 
-// efforts runs the search in rounds, each of twice the work of the one before: one round for
-// Fast effort, and for each further effort as many as its work allows, on top of what the lower
-// efforts do. So more effort never gives more copies. An effort ends after some rounds in a
-// row that brought next to nothing, and all end when a schedule meets the bound.
+// efforts runs the search in rounds, each of four times the work of the one before: one round
+// for Fast effort, and for each further effort as many as its work allows, on top of what the
+// lower efforts do. So more effort never gives more copies. An effort ends early after a round,
+// or some in a row, that brought next to nothing, and all end when a schedule meets the bound.
 func (b *bitsched) efforts(ctx context.Context) {
 	gates := int64(b.in.gates)
 	work := int64(math.MaxInt64)
@@ -159,9 +160,12 @@ func (b *bitsched) efforts(ctx context.Context) {
 		e := effortWork[effort]
 		left := max(min(e.perGate*gates, e.most), 40*gates) // large graphs: at least some passes over all
 		idle := 0
-		for work = min(work, left); left >= work && idle <= patience[effort]; work *= 2 {
+		for work = min(work, left); left > 0 && idle <= patience[effort]; work *= roundGrowth {
 			if ctx.Err() != nil || b.best <= b.floor {
 				return
+			}
+			if left < 2*work {
+				work = left // no small rest
 			}
 			before := b.best
 			b.run(ctx, round, work)
