@@ -76,7 +76,7 @@ func (r *runner) eachTile(box lattice.Box, f func(part lattice.Box)) {
 	for d, x := range box {
 		n *= (x.Hi-1)/shape[d] - x.Lo/shape[d] + 1
 	}
-	threads := int64(max(1, r.opt.Threads))
+	threads := max(1, min(int64(r.opt.Threads), n))
 	const few = 1 << 10 // points
 	if box.Size() < few {
 		threads = 1

@@ -60,6 +60,7 @@ type Report struct {
 
 // Host is what the run took here.
 type Host struct {
+	Threads      int     `json:"threads" stat:"-"` // that shared out the arrays
 	LowerSeconds float64 `json:"lower_seconds" unit:"Second" desc:"lowering, measured"`
 	WallSeconds  float64 `json:"wall_seconds" stat:"seconds" unit:"Second" desc:"of this run"`
 }

@@ -185,7 +185,7 @@ func newRunner(p *tdfg.Program, sizes map[string]int64, m *memory.Memory, opt Op
 	r := &runner{
 		opt: opt, p: p, sizes: sizes, m: m, plans: map[*tdfg.Graph]*lowering.Plan{}, nearPlans: map[*tdfg.Graph]*lowering.NearPlan{},
 		alone: map[*lowering.Plan]bool{}, near: map[*tdfg.Graph]*Reason{}, same: map[*tdfg.Graph][]tdfg.NodeID{},
-		commands: newLRU[[]lowering.Command](keptCommands), reasons: linkedhashset.New(), slots: map[int]saved{}, repeats: map[*lowering.Plan]*repeat{}, report: &Report{},
+		commands: newLRU[[]lowering.Command](keptCommands), reasons: linkedhashset.New(), slots: map[int]saved{}, repeats: map[*lowering.Plan]*repeat{}, report: &Report{Host: Host{Threads: 1}},
 	}
 	return r
 }
@@ -273,6 +273,8 @@ func (r *runner) prepare(ctx context.Context) error {
 		return nil
 	}
 	tiles := r.grid().Tiles()
+	r.opt.Threads = min(r.opt.Threads, tiles) // which are shared out
+	r.report.Threads = max(1, r.opt.Threads)
 	r.report.Tile = r.grid().Tile().String()
 	r.report.Arrays = tiles
 	if r.opt.TimingOnly {

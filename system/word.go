@@ -243,9 +243,10 @@ func (w *word) copies(tiles lowering.Pattern, copies int, f func(t, number int))
 		rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	}
 	var wg sync.WaitGroup
-	for k := range w.threads {
+	threads := min(w.threads, n)
+	for k := range threads {
 		wg.Go(func() {
-			for i := k * n / w.threads; i < (k+1)*n/w.threads; i++ {
+			for i := k * n / threads; i < (k+1)*n/threads; i++ {
 				f(list[i/copies], i%copies)
 			}
 		})

@@ -102,8 +102,8 @@ func (a *app) run(args []string) int {
 		// The reader of stdout has seen enough: not an error of ours.
 		return exitOK
 	}
-	// A verdict that an interrupt left open is on stdout, and the interrupt was answered.
-	if !errors.Is(err, errInterrupt) || !errors.Is(err, errCheck) || !a.interrupt.answered() {
+	// An interrupt that was answered has its line; a verdict that it left open is on stdout.
+	if !errors.Is(err, errInterrupt) || !a.interrupt.answered() {
 		fmt.Fprintln(a.stderr, plain(err))
 	}
 	return exitCode(err)

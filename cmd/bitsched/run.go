@@ -136,7 +136,6 @@ type runResult struct {
 	Explained   *cost.Table      `json:"explained,omitempty"` // the table, with sources
 	Dropped     int64            `json:"trace_dropped"`       // events beyond the limit
 	CPUSeconds  float64          `json:"cpu_seconds"`
-	Threads     int              `json:"threads"`
 	BitlineRate float64          `json:"row_op_bitlines_per_second"` // of the simulation
 
 	k    *workload.Kernel
@@ -292,7 +291,7 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 	}
 	r := &runResult{
 		Kernel: k.Program.Name, Sizes: k.Sizes, Machine: machine.Name, Fidelity: fidelity.String(), Clock: clock.String(), Optimized: f.optimize, Seed: f.seed,
-		Report: report, Threads: n, CPUSeconds: (cpuTime() - cpu).Seconds(), k: k, cols: machine.Array.Cols, ghz: machine.ClockGHz,
+		Report: report, CPUSeconds: (cpuTime() - cpu).Seconds(), k: k, cols: machine.Array.Cols, ghz: machine.ClockGHz,
 	}
 	if report.Timed() {
 		r.Cycles, r.Energy = &report.Cycles, report.Energy(machine, table)

@@ -77,6 +77,9 @@ func RunGraph(ctx context.Context, g *tdfg.Graph, values map[string]int64, m *me
 			}
 		}
 	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if err := x.store(); err != nil {
 		return fmt.Errorf("interp: %s: %w", g.Name, err)
 	}
@@ -313,7 +316,8 @@ func (x *executor) compute(ctx context.Context, n *tdfg.Node) (view, error) {
 		return v, nil
 	}
 	v := dense(box)
-	width := box[0].Len()
+	const most = 1 << 16 // of a row at a time, so that long ones stop too
+	width := min(box[0].Len(), most)
 	in := make([][]scalar.Value, len(n.Args))
 	for i := range in {
 		if int64(len(x.scratch[i])) < width {
@@ -322,13 +326,16 @@ func (x *executor) compute(ctx context.Context, n *tdfg.Node) (view, error) {
 	}
 	stop := stopper{ctx: ctx}
 	rows(box, func(p []int64) {
-		if stop.after(width) {
-			return
+		for lo := box[0].Lo; lo < box[0].Hi; lo += most {
+			part := box.With(0, lattice.Range{Lo: lo, Hi: min(lo+most, box[0].Hi)})
+			if stop.after(part[0].Len()) {
+				return
+			}
+			for i := range in {
+				in[i] = args[i].row(part, p, x.scratch[i])
+			}
+			apply(v.row(part, p, nil), in...)
 		}
-		for i := range in {
-			in[i] = args[i].row(box, p, x.scratch[i])
-		}
-		apply(v.row(box, p, nil), in...)
 	})
 	return v, stop.err
 }
