@@ -199,9 +199,7 @@ func (l *lowerer) step(i int) error {
 func (l *lowerer) commands(s *Step, n *tdfg.Node) error {
 	switch s.Kind {
 	case StreamStep, ResultStep:
-		// Streams read arrays by name: all that is under way must be there.
-		l.sync()
-		l.plain(Near)
+		l.near()
 		return nil
 	case FillStep:
 		l.fill(s)
@@ -236,10 +234,16 @@ func (l *lowerer) commands(s *Step, n *tdfg.Node) error {
 	case FinalStep:
 		return l.final(s, n)
 	case SpillStep, ReloadStep:
-		l.touch(s.Src, s.Dst)
-		l.plain(Near)
+		l.near()
 	}
 	return nil
+}
+
+// near leaves a step to what is near the memory. Streams read arrays by name, and arrays
+// stop until it is done: all that is under way must be there.
+func (l *lowerer) near() {
+	l.sync()
+	l.plain(Near)
 }
 
 // fill puts a value into a register of all tiles: who uses it may be anywhere.
@@ -430,7 +434,7 @@ func (l *lowerer) final(s *Step, n *tdfg.Node) error {
 	first, last := c.div(r.lo, tile), c.div(r.hi.add(-1), tile)
 	// Groups that are parts of tiles would be combined with each other in all tiles.
 	if s.Program == nil || int64(group) != tile || c.less(fixed(maxFinals), last.minus(first)) {
-		l.plain(Near)
+		l.near()
 		return nil
 	}
 	at := func(tile linear) region { // the first coordinate of a tile

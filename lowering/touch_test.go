@@ -3,6 +3,7 @@ package lowering_test
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -209,6 +210,7 @@ func TestSyncOfUnused(t *testing.T) {
 
 // TestWaits has a step of each kind after a move between tiles to rows 32 to 39, and
 // asks for a sync between them if the step has one of these rows, and for none if not.
+// What is near the memory waits for all that is under way: arrays stop there.
 func TestWaits(t *testing.T) {
 	s := tdfg.Scope{Dims: 1, Space: lattice.NewSpace(), Params: []tdfg.Param{{Name: "p", Type: scalar.Int8}},
 		Arrays: []*tdfg.Array{{Name: "A", Type: scalar.Int8, Axes: []int{0}, Size: []lattice.Expr{lattice.Const(16)}}}}
@@ -266,7 +268,8 @@ func TestWaits(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, lowering.ShiftInter, cmds[0].Kind)
 				require.Greater(t, len(cmds), 2)
-				require.Equal(t, c.want, cmds[1].Kind == lowering.Sync, "%v with %s at row %d: %v", kind, use, c.row, cmds)
+				want := c.want || slices.Contains([]lowering.StepKind{lowering.SpillStep, lowering.ReloadStep, lowering.FinalStep}, kind)
+				require.Equal(t, want, cmds[1].Kind == lowering.Sync, "%v with %s at row %d: %v", kind, use, c.row, cmds)
 			}
 		}
 	}

@@ -3,12 +3,15 @@ package cfront_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/bitsched/bitsched/tdfg/cfront"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 const viewHead = `#include "bitsched.h"
@@ -229,4 +232,27 @@ func TestStridesNoted(t *testing.T) {
 		}
 		require.Contains(t, all, want, body)
 	}
+}
+
+// TestCoverage compares well-known kernels with what gcc makes of them. Their arguments are
+// eighths, so that sums of any order are exact; softmax is compared where it runs.
+func TestCoverage(t *testing.T) {
+	files, err := filepath.Glob("testdata/coverage/*.c")
+	require.NoError(t, err)
+	require.Len(t, files, 11)
+	var list []compiled
+	for _, file := range files {
+		if filepath.Base(file) == "softmax.c" {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		list = append(list, compiled{source: string(text), n: 12, fill: func(r *rand.Rand, t scalar.Type) scalar.Value {
+			if t.Float() {
+				return scalar.FromFloat(t, float64(r.IntN(64)-32)/8)
+			}
+			return scalar.FromInt(t, r.Int64N(200)-100)
+		}})
+	}
+	againstGCC(t, list, "-ffp-contract=off")
 }
