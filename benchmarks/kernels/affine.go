@@ -110,7 +110,13 @@ func checkSrad(before, after *workspace) error {
 			den := 1 + float32(0.25*l)
 			q := num / float32(den*den)
 			r := 1 / (1 + (q-q0)/float32(q0*(1+q0)))
-			return min(max(r, 0), 1)
+			switch {
+			case r < 0:
+				return 0
+			case r > 1:
+				return 1
+			}
+			return r
 		})
 		x = x.mapped(func(_, i, j int) float32 {
 			sum := float32(c.at(0, i, j)*d(i, j, -1, 0)) + float32(c.at(0, i+1, j)*d(i, j, 1, 0))

@@ -21,44 +21,38 @@ import (
 // machine executes threads in any order, one micro-op after the other, on memory of its
 // own: all that it knows is package uop.
 type machine struct {
-	memory map[uint64]byte
+	memory []uop.Segment
 	counts [uop.NumKinds]int
 	kinds  map[uint32]uop.Kind
 	ops    int
 }
 
 func newMachine(p *micro.Program) *machine {
-	m := &machine{memory: map[uint64]byte{}, kinds: map[uint32]uop.Kind{}}
+	m := &machine{kinds: map[uint32]uop.Kind{}}
 	for _, s := range p.Segments() {
-		for i, b := range s.Data {
-			_, twice := m.memory[s.Addr+uint64(i)]
-			if twice {
+		for _, other := range m.memory {
+			if s.Addr < other.Addr+uint64(len(other.Data)) && other.Addr < s.Addr+uint64(len(s.Data)) {
 				panic("segments overlap")
 			}
-			m.memory[s.Addr+uint64(i)] = b
 		}
+		s.Data = slices.Clone(s.Data)
+		m.memory = append(m.memory, s)
 	}
 	return m
 }
 
+// read returns memory itself, not a copy.
 func (m *machine) read(addr uint64, n int) []byte {
-	b := make([]byte, n)
-	for i := range b {
-		v, ok := m.memory[addr+uint64(i)]
-		if !ok {
-			panic(fmt.Sprintf("address %#x is in no segment", addr+uint64(i)))
+	for i := range m.memory {
+		s := &m.memory[i]
+		if addr >= s.Addr && addr+uint64(n) <= s.Addr+uint64(len(s.Data)) {
+			return s.Data[addr-s.Addr:][:n]
 		}
-		b[i] = v
 	}
-	return b
+	panic(fmt.Sprintf("%d bytes from address %#x on are in no segment", n, addr))
 }
 
-func (m *machine) write(addr uint64, b []byte) {
-	m.read(addr, len(b))
-	for i, v := range b {
-		m.memory[addr+uint64(i)] = v
-	}
-}
+func (m *machine) write(addr uint64, b []byte) { copy(m.read(addr, len(b)), b) }
 
 // perform executes a micro-op, and returns what was in memory.
 func (m *machine) perform(b *uop.Batch, o *uop.Op) ([]byte, error) {
@@ -73,7 +67,7 @@ func (m *machine) perform(b *uop.Batch, o *uop.Op) ([]byte, error) {
 	}
 	data := b.Bytes(o)
 	if !o.Kind.Lanes() {
-		old := m.read(o.Addr, int(o.Size))
+		old := slices.Clone(m.read(o.Addr, int(o.Size)))
 		switch o.Kind {
 		case uop.Load:
 			if o.Flags&(uop.Racy|uop.Blocking) == 0 && !slices.Equal(old, data) {
@@ -336,11 +330,8 @@ type sync struct {
 
 func newSync(p *micro.Program) *sync {
 	s := p.Segments()[len(p.Segments())-1]
-	m := &sync{machine: &machine{memory: map[uint64]byte{}, kinds: map[uint32]uop.Kind{}}, from: s.Addr}
-	for i, b := range s.Data {
-		m.memory[s.Addr+uint64(i)] = b
-	}
-	return m
+	s.Data = slices.Clone(s.Data)
+	return &sync{machine: &machine{memory: []uop.Segment{s}, kinds: map[uint32]uop.Kind{}}, from: s.Addr}
 }
 
 func (m *sync) perform(b *uop.Batch, o *uop.Op) {

@@ -39,6 +39,14 @@ type Program struct {
 	team     *team
 	pcs      uint32
 	regs     int
+
+	// Of scalar code: how many nodes there are, the comparisons, those that each slot is
+	// in, and what slots have at first, and in which registers.
+	nodes  int
+	tests  []*node
+	depend [][]int32
+	values []scalar.Value
+	home   []uop.Reg
 }
 
 // placed is where the elements of an array lie.

@@ -1,6 +1,8 @@
 package micro
 
 import (
+	"slices"
+
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tdfg/stream"
 	"github.com/bitsched/bitsched/tile/uop"
@@ -51,7 +53,10 @@ type parallel struct {
 	state    *stream.State
 	partials [][]scalar.Value // of each thread, for each reduction
 	depth    []*loopState
-	last     bool // there is no loop: the program ends
+	last     bool           // there is no loop: the program ends
+	val      []scalar.Value // of slots, and their registers
+	cur      []uop.Reg
+	fresh    []bool
 }
 
 func newTeam(p *Program) *team {
@@ -124,6 +129,7 @@ func (m *team) fork(t *thread, l *loopState) error {
 		c.group, c.pending = nil, 0
 		r.depth = append(r.depth, &c)
 	}
+	r.val, r.cur, r.fresh = slices.Clone(t.val), slices.Clone(t.cur), slices.Clone(t.fresh)
 	m.open = r
 	m.loops = append(m.loops, r)
 	t.word(m.reset, m.line(nextLine), 0)
@@ -156,8 +162,13 @@ func (t *thread) waitForWork() error {
 			c := *s
 			t.depth = append(t.depth, &c)
 		}
+		copy(t.val, r.val)
+		copy(t.cur, r.cur)
+		copy(t.fresh, r.fresh)
+		clear(t.decided)
 		for _, s := range r.info.reduces {
 			t.cursor.SetValue(s, m.p.streams[s].start)
+			t.set(s, m.p.streams[s].start, t.p.home[s])
 		}
 		t.count, t.next = 0, 0
 		return m.first(t, r)
@@ -248,6 +259,7 @@ func (m *team) after(t *thread, r *parallel) error {
 			v = scalar.Eval(tm.combine, tm.typ, v, r.partials[id][k])
 		}
 		t.cursor.SetValue(s, v)
+		t.set(s, v, m.add.Dst)
 	}
 	t.cursor.Rest()
 	return nil

@@ -11,18 +11,29 @@ import (
 	"github.com/bitsched/bitsched/tile/uop"
 )
 
-// code is the micro-ops of a stream, without memory accesses: those of the condition,
-// those of the subscripts are in the addressing modes.
+// code is the SIMD micro-ops of a stream, without memory accesses: those of the
+// condition, those of the subscripts are in the addressing modes.
 type code struct {
-	cond   []uop.Op // of the condition
-	branch uop.Op   // over the rest, where it is false
-	access uop.Op   // the load, the atomic operation
-	gather uop.Op   // the same of lanes apart
-	ops    []uop.Op // the computation
-	store  uop.Op
-	spread uop.Op // the store of lanes apart
-	swap   uop.Op // of the lanes of what is reduced
-	retry  retry
+	cond       []uop.Op // of the condition
+	access     uop.Op   // the load
+	gather     uop.Op   // the same of lanes apart
+	ops        []uop.Op // the computation
+	store      uop.Op
+	spread     uop.Op // the store of lanes apart
+	swap       uop.Op // of the lanes of what is reduced
+	dst        uop.Reg
+	move, lane uop.Op // of ordered sums: a lane is brought down and added
+}
+
+// scalarCode is a stream as scalar micro-ops.
+type scalarCode struct {
+	cond, value, init *node
+	address           []int32 // slots that the subscripts have
+	access            uop.Op  // the load, the atomic operation
+	store             uop.Op
+	move              uop.Op // of a constant into the value's register
+	operand           *node  // of an atomic operation
+	retry             retry
 }
 
 // retry is an atomic update that processors do not have: the element is loaded, and
@@ -37,20 +48,24 @@ type template struct {
 	bytes   int
 	typ     scalar.Type
 	loop    int // innermost, -1 for none
-	one     code
+	one     scalarCode
 	many    code
-	same    bool // as the condition of the stream before: one branch for both
-	hoisted bool // in SIMD loops: the same in all iterations
+	same    bool // as the condition of the stream before
+	hoisted bool // in innermost loops: the same in all iterations
 	rmw     uop.RMW
 	swaps   bool // an atomic update by compare-and-swap
 	elem    scalar.Type
 	op      scalar.Op // of a reduction
 	reduces bool
+	ordered bool // SIMD code adds lane by lane
 
 	// Among threads: what brings values together, and what the threads after the first
 	// begin with.
 	combine scalar.Op
 	start   scalar.Value
+
+	lazy    bool // a condition, which is looked at where it is needed
+	carried bool // from iteration to iteration
 }
 
 // loopInfo is a loop as micro-ops.
@@ -61,6 +76,12 @@ type loopInfo struct {
 	lanes   int   // 1 for scalar code
 	step    [3]uop.Op
 	vstep   [3]uop.Op
+	entry   [2]uop.Op // whether there are iterations at all
+	check   bool      // it is not known before
+	guard   *node     // under which the loop is reached
+	while   *node
+	begins  []int  // reductions over the loop
+	slot    int32  // of the variable
 	why     string // why it is scalar
 	reduces []int  // streams that reduce over a parallel loop
 }
@@ -141,28 +162,45 @@ func (p *Program) templates() error {
 			}
 			l.lanes = max(1, p.opt.Vector/most)
 		}
-		for i, list := range []*[3]uop.Op{&l.step, &l.vstep} {
+		for _, list := range []*[3]uop.Op{&l.step, &l.vstep} {
 			v := values[l.src.Var]
 			flags, err := p.reg()
 			if err != nil {
 				return err
 			}
-			_ = i
 			list[0] = uop.Op{PC: p.pc(), Kind: uop.IntALU, Lanes: 1, Dst: v, Src: [3]uop.Reg{v}}
 			list[1] = uop.Op{PC: p.pc(), Kind: uop.IntALU, Lanes: 1, Dst: flags, Src: [3]uop.Reg{v}}
 			list[2] = uop.Op{PC: p.pc(), Kind: uop.Branch, Lanes: 1, Src: [3]uop.Reg{flags}, Flags: uop.Backward}
+			l.entry[0], l.entry[1] = list[1], list[2]
+			l.entry[0].PC, l.entry[1].PC, l.entry[1].Flags = p.pc(), p.pc(), 0
 		}
+		_, fixed := l.src.Range.Hi.Sub(l.src.Range.Lo).Const()
+		l.check = !fixed && !l.src.Open
+	}
+	if err := p.scalarTemplates(values); err != nil {
+		return err
 	}
 	var before *template
 	for _, t := range p.streams {
 		t.same = before != nil && before.loop == t.loop && before.s.If != nil && t.s.If != nil && before.s.If.String() == t.s.If.String()
-		if err := p.code(t, &t.one, values, 1); err != nil {
-			return err
-		}
+		t.hoisted = t.loop >= 0 && p.loops[t.loop].inner && !p.loops[t.loop].src.Open && t.s.Kind == stream.Load && !t.s.Racy && t.s.If == nil && p.invariant(t, p.loops[t.loop])
 		if t.loop >= 0 && p.loops[t.loop].lanes > 1 {
-			t.hoisted = t.s.Kind == stream.Load && t.s.If == nil && p.invariant(t, p.loops[t.loop])
 			if err := p.code(t, &t.many, wide, p.loops[t.loop].lanes); err != nil {
 				return err
+			}
+			if n := len(t.many.ops); t.ordered && n > 0 {
+				last := t.many.ops[n-1]
+				other := last.Src[0]
+				if other == t.many.dst {
+					other = last.Src[1]
+				}
+				spare, err := p.reg()
+				if err != nil {
+					return err
+				}
+				t.many.move = uop.Op{PC: p.pc(), Kind: uop.Shuffle, Lanes: last.Lanes, Dst: spare, Src: [3]uop.Reg{other}}
+				last.Lanes, last.Src = 1, [3]uop.Reg{t.many.dst, spare}
+				t.many.lane, t.many.ops = last, t.many.ops[:n-1]
 			}
 			t.many.swap = uop.Op{PC: p.pc(), Kind: uop.Shuffle, Dst: wide[t.s.Name], Src: [3]uop.Reg{wide[t.s.Name]}}
 		}
@@ -241,7 +279,10 @@ func (p *Program) scalarWhy(l *loopInfo) string {
 			case !t.reduces:
 				return "value " + s.Name + " goes from iteration to iteration"
 			case !t.op.Associative(t.typ) && !p.opt.Reassociate && !s.Reassociate:
-				return "sums of " + s.Name + " must keep their order"
+				if t.op != scalar.Add || s.If != nil || s.Array != "" || len(l.body) < 2 {
+					return "sums of " + s.Name + " must keep their order"
+				}
+				t.ordered = true // lane by lane
 			}
 		}
 		for _, j := range l.body {
@@ -352,10 +393,11 @@ func (p *Program) invariant(t *template, l *loopInfo) bool {
 	return true
 }
 
-// code makes the micro-ops of a stream.
+// code makes the SIMD micro-ops of a stream.
 func (p *Program) code(t *template, c *code, values map[string]uop.Reg, lanes int) error {
 	s := t.s
 	self := values[s.Name]
+	c.dst = self
 	done := map[*stream.Expr]uop.Reg{}
 	elem := self
 	var err error
@@ -391,8 +433,7 @@ func (p *Program) code(t *template, c *code, values map[string]uop.Reg, lanes in
 		return expr
 	}
 	if s.If != nil {
-		r := emit(&c.cond)(s.If)
-		c.branch = uop.Op{PC: p.pc(), Kind: uop.Branch, Lanes: 1, Src: [3]uop.Reg{r}}
+		emit(&c.cond)(s.If)
 	}
 	address := p.addressOf(s, values)
 	if t.array >= 0 && s.Kind != stream.Store {
@@ -404,10 +445,6 @@ func (p *Program) code(t *template, c *code, values map[string]uop.Reg, lanes in
 		size := uint16(t.bytes * lanes)
 		c.access = uop.Op{PC: p.pc(), Kind: uop.Load, Lanes: uint8(lanes), Dst: elem, Src: [3]uop.Reg{address}, Size: size}
 		c.gather = uop.Op{PC: p.pc(), Kind: uop.Gather, Lanes: uint8(lanes), Dst: elem, Src: [3]uop.Reg{address}, Size: size}
-		if lanes == 1 && s.Racy && s.Kind == stream.RMW {
-			c.access.Kind, c.access.Dst = uop.Atomic, self
-			return p.atomic(t, c, values, emit(&c.ops))
-		}
 	}
 	value := elem
 	if s.Value != nil {
@@ -479,6 +516,14 @@ func (p *Program) typeOf(x *stream.Expr, t *template) scalar.Type {
 	return p.typeOf(x.Args[len(x.Args)-1], t) // of the operands
 }
 
+// resultOf returns the type that the value of an expression of a stream has.
+func (p *Program) resultOf(x *stream.Expr, t *template) scalar.Type {
+	if x.Kind == stream.ApplyExpr {
+		return x.Op.Result(p.resultOf(x.Args[len(x.Args)-1], t))
+	}
+	return p.typeOf(x, t)
+}
+
 // free reports whether a change of type takes no micro-op: integers of which only the
 // width changes are extended when they are loaded, or by the names of their registers.
 func free(x *stream.Expr, from scalar.Type) bool {
@@ -517,10 +562,128 @@ var rmws = map[scalar.Op]uop.RMW{
 	scalar.NoOp: uop.Exchange, scalar.Add: uop.Add, scalar.Sub: uop.Add, scalar.And: uop.And, scalar.Or: uop.Or, scalar.Xor: uop.Xor,
 }
 
-// atomic makes the micro-ops of an atomic update: those of its operands, and itself.
-func (p *Program) atomic(t *template, c *code, values map[string]uop.Reg, expr func(*stream.Expr) uop.Reg) error {
-	index := slices.Index(p.streams, t)
-	op, compare, ok := p.program.Atomic(index)
+// scalarTemplates makes the scalar code of all streams and loops.
+func (p *Program) scalarTemplates(values map[string]uop.Reg) error {
+	names := slots{}
+	for i, t := range p.streams {
+		names[t.s.Name] = int32(i)
+	}
+	n := int32(len(p.streams))
+	add := func(name string, v scalar.Value) {
+		if _, ok := names[name]; !ok {
+			names[name] = n
+			p.values, p.home = append(p.values, v), append(p.home, values[name])
+			n++
+		}
+	}
+	for _, t := range p.streams {
+		p.values, p.home = append(p.values, 0), append(p.home, values[t.s.Name])
+	}
+	for _, l := range p.loops {
+		add(l.src.Var, 0)
+		l.slot = names[l.src.Var]
+	}
+	for _, q := range p.graph.Params {
+		add(q.Name, p.args.Params[q.Name]&q.Type.Mask())
+	}
+	if p.graph.Symbols != nil {
+		for _, s := range p.graph.Symbols.Symbols() {
+			add(s.Name, scalar.Value(p.args.Symbols[s.Name]))
+		}
+	}
+	p.depend = make([][]int32, n)
+	b := &builder{p: p, tests: map[string]int32{}, names: names}
+	for _, t := range p.streams {
+		t.lazy = t.s.Kind == stream.Reduce && t.s.Array == "" && t.typ == scalar.Bool
+		t.carried = t.s.Kind == stream.Reduce && t.s.Value != nil && t.s.Value.Uses(t.s.Name)
+	}
+	for _, t := range p.streams {
+		if err := p.scalarCode(t, b, values); err != nil {
+			return err
+		}
+	}
+	for _, l := range p.loops {
+		b.t, b.done = &template{array: -1}, map[*stream.Expr]*node{}
+		var err error
+		if l.src.While != nil {
+			if l.while, err = b.expr(l.src.While); err != nil {
+				return err
+			}
+		}
+		for i, t := range p.streams {
+			if t.s.Kind == stream.Reduce && t.s.Over == l.src.Var && p.within(t, l) {
+				l.begins = append(l.begins, i)
+			}
+		}
+		// The end of a loop under a condition is select(condition, end, begin).
+		if !l.src.Open {
+			for _, name := range l.src.Range.Hi.Symbols() {
+				if i := slices.IndexFunc(p.streams, func(t *template) bool { return t.s.Name == name }); i >= 0 {
+					if v := p.streams[i].one.value; v != nil && v.kind == selectNode {
+						l.guard = v.args[0]
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// scalarCode makes the scalar code of a stream.
+func (p *Program) scalarCode(t *template, b *builder, values map[string]uop.Reg) (err error) {
+	s, c, self := t.s, &t.one, values[t.s.Name]
+	b.t, b.done = t, map[*stream.Expr]*node{}
+	if s.If != nil {
+		if c.cond, err = b.expr(s.If); err != nil {
+			return err
+		}
+	}
+	if s.Init != nil {
+		if c.init, err = b.expr(s.Init); err != nil {
+			return err
+		}
+	}
+	if s.Value != nil {
+		if c.value, err = b.expr(s.Value); err != nil {
+			return err
+		}
+	}
+	for _, x := range s.Index {
+		for _, name := range x.Symbols() {
+			if i := b.names[name]; int(i) < len(p.streams) {
+				c.address = append([]int32{i}, c.address...)
+			} else if values[name] != 0 {
+				c.address = append(c.address, i)
+			}
+		}
+	}
+	c.move = uop.Op{PC: p.pc(), Kind: uop.IntALU, Lanes: 1, Dst: self}
+	if t.array < 0 {
+		return nil
+	}
+	size := uint16(t.bytes)
+	if s.Kind != stream.Store {
+		elem := self
+		if s.Value != nil {
+			if elem, err = p.reg(); err != nil {
+				return err
+			}
+		}
+		c.access = uop.Op{PC: p.pc(), Kind: uop.Load, Lanes: 1, Dst: elem, Size: size}
+		if s.Racy && s.Kind == stream.RMW {
+			c.access.Kind, c.access.Dst = uop.Atomic, self
+			return p.atomic(t, c)
+		}
+	}
+	if s.Kind == stream.Store || s.Kind == stream.RMW {
+		c.store = uop.Op{PC: p.pc(), Kind: uop.Store, Lanes: 1, Size: size}
+	}
+	return nil
+}
+
+// atomic makes the micro-ops of an atomic update.
+func (p *Program) atomic(t *template, c *scalarCode) error {
+	op, compare, ok := p.program.Atomic(slices.Index(p.streams, t))
 	typ := p.graph.Arrays[t.array].Type
 	t.op, t.elem = op, typ
 	switch native, has := rmws[op]; {
@@ -533,16 +696,15 @@ func (p *Program) atomic(t *template, c *code, values map[string]uop.Reg, expr f
 	default:
 		t.rmw = native
 	}
-	var operands []*stream.Expr
-	for _, a := range t.s.Value.Args {
-		if a.Kind != stream.ElemExpr && !(compare && a.Kind == stream.ApplyExpr && a.Op == scalar.Eq) {
-			operands = append(operands, a)
+	c.operand = c.value
+	for _, a := range c.value.args {
+		if a.kind != elemNode && !(compare && a.kind == testNode) {
+			c.operand = a
 		}
 	}
-	if t.s.Value.Kind != stream.ApplyExpr || len(operands) == 0 {
-		operands = []*stream.Expr{t.s.Value}
+	if compare { // the second one, behind the comparison
+		c.operand = c.value.args[1]
 	}
-	c.access.Src[2] = expr(operands[0])
 	c.access.RMW = t.rmw
 	if !t.swaps {
 		return nil
@@ -557,12 +719,12 @@ func (p *Program) atomic(t *template, c *code, values map[string]uop.Reg, expr f
 	}
 	r := &c.retry
 	r.load = c.access
-	r.load.Kind, r.load.RMW, r.load.Dst, r.load.Src[2], r.load.PC = uop.Load, uop.NoRMW, now, 0, p.pc()
+	r.load.Kind, r.load.RMW, r.load.Dst, r.load.PC = uop.Load, uop.NoRMW, now, p.pc()
 	x := &stream.Expr{Kind: stream.ApplyExpr, Op: op}
-	r.compute = uop.Op{PC: p.pc(), Kind: kindOf(x, typ), Lanes: 1, Dst: next, Src: [3]uop.Reg{now, c.access.Src[2]}}
+	r.compute = uop.Op{PC: p.pc(), Kind: kindOf(x, typ), Lanes: 1, Dst: next, Src: [3]uop.Reg{now}}
 	r.skip = uop.Op{PC: p.pc(), Kind: uop.Branch, Lanes: 1, Src: [3]uop.Reg{next}}
 	r.swap = c.access
-	r.swap.PC, r.swap.Src[2], r.swap.Dst = p.pc(), next, now
+	r.swap.PC, r.swap.Dst = p.pc(), now
 	r.again = uop.Op{PC: p.pc(), Kind: uop.Branch, Lanes: 1, Src: [3]uop.Reg{now}, Flags: uop.Backward}
 	return nil
 }

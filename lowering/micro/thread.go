@@ -2,6 +2,7 @@ package micro
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tdfg/stream"
@@ -23,10 +24,22 @@ type thread struct {
 	wait  func(old []byte) error
 	step  func() error // what comes next
 	over  bool
-	last  *template
 	seen  int       // parallel loops
 	loop  *parallel // that it works on
 	chunk int64     // parts of it, so far
+
+	// Of scalar code: what slots have and in which registers, which conditions have been
+	// set in this iteration, which comparisons made; what the stream at hand has read; and
+	// the registers of nodes, of the step that stamps say.
+	val     []scalar.Value
+	cur     []uop.Reg
+	fresh   []bool
+	decided []bool
+	elem    scalar.Value
+	elemReg uop.Reg
+	stamp   []uint32
+	reg     []uop.Reg
+	now     uint32
 }
 
 // loopState is a loop that a thread is in.
@@ -37,8 +50,10 @@ type loopState struct {
 	// Of a SIMD loop: the iterations that have been gone through and not been made
 	// micro-ops of.
 	group   [][]stream.Event
+	vars    []scalar.Value // of these iterations
 	pending int
 	hoisted bool
+	first   bool // what is hoisted has not been loaded
 }
 
 const bufferEvents = 256
@@ -52,6 +67,9 @@ func newThread(p *Program, id int) (*thread, error) {
 	c.AskRacy()
 	t.cursor = c
 	t.step = t.run
+	t.val, t.cur = slices.Clone(p.values), slices.Clone(p.home)
+	t.fresh, t.decided = make([]bool, len(p.values)), make([]bool, len(p.tests))
+	t.stamp, t.reg = make([]uint32, p.nodes), make([]uop.Reg, p.nodes)
 	if id > 0 {
 		t.step = t.waitForWork
 	}
@@ -159,17 +177,15 @@ func (t *thread) event(e *stream.Event) error {
 	case stream.Enter:
 		l := &loopState{info: t.p.loops[e.Stream], id: int(e.Stream), n: e.Elem}
 		t.depth = append(t.depth, l)
-		t.last = nil
+		t.enter(l)
 		if l.info.src.Parallel != nil && t.p.opt.Threads > 1 && t.p.team.open == nil && t.id == 0 && e.Elem > 0 {
 			return t.p.team.fork(t, l)
 		}
 	case stream.Next:
-		t.iterate(top)
-		t.last = nil
+		t.iterate(top, e.Value)
 	case stream.Leave:
 		t.flush(top, true)
 		t.depth = t.depth[:len(t.depth)-1]
-		t.last = nil
 	case stream.Part:
 		t.flush(top, false)
 		return t.p.team.part(t)
@@ -186,23 +202,90 @@ func (t *thread) event(e *stream.Event) error {
 	return nil
 }
 
+// enter begins a loop: whether there are iterations, and what is reduced.
+func (t *thread) enter(l *loopState) {
+	t.now++
+	reached := true
+	if g := l.info.guard; g != nil {
+		reached = t.branch(g)
+	}
+	if l.info.check && reached {
+		o := l.info.entry[1]
+		if l.n == 0 {
+			o.Flags |= uop.Taken
+		}
+		t.out.Ops = append(t.out.Ops, l.info.entry[0], o)
+	}
+	for _, i := range l.info.begins {
+		tm := t.p.streams[i]
+		v := t.eval(tm.one.init)
+		r := t.p.home[i]
+		if !tm.lazy {
+			if r = t.value(tm.one.init); r == 0 && tm.carried && reached {
+				t.out.Ops = append(t.out.Ops, tm.one.move)
+				r = tm.one.move.Dst
+			}
+		} else if tm.one.init.kind != constNode {
+			t.branch(tm.one.init)
+		}
+		t.set(i, v, r)
+		t.fresh[i] = false
+	}
+}
+
+// set gives a slot a value, in a register.
+func (t *thread) set(slot int, v scalar.Value, r uop.Reg) {
+	t.val[slot], t.cur[slot] = v, r
+	for _, i := range t.p.depend[slot] {
+		t.decided[i] = false
+	}
+}
+
 // iterate begins an iteration: the micro-ops that end the one before.
-func (t *thread) iterate(l *loopState) {
+func (t *thread) iterate(l *loopState, v scalar.Value) {
 	if l.info.lanes > 1 {
 		if l.pending == l.info.lanes {
 			t.vector(l)
 		}
 		if len(l.group) <= l.pending {
 			l.group = append(l.group, nil)
+			l.vars = append(l.vars, 0)
 		}
-		l.group[l.pending] = l.group[l.pending][:0]
+		l.group[l.pending], l.vars[l.pending] = l.group[l.pending][:0], v
 		l.pending++
 		return
 	}
 	if l.it > 0 {
-		t.overhead(&l.info.step, true)
+		t.back(l, true)
 	}
 	l.it++
+	t.begin(l, v)
+}
+
+// begin sets the variable of an iteration.
+func (t *thread) begin(l *loopState, v scalar.Value) {
+	t.set(int(l.info.slot), v, t.p.home[l.info.slot])
+	for _, i := range l.info.begins {
+		t.fresh[i] = false
+	}
+}
+
+// back ends an iteration of a scalar loop.
+func (t *thread) back(l *loopState, again bool) {
+	if !l.info.src.Open {
+		t.overhead(&l.info.step, again)
+		return
+	}
+	t.now++
+	from := len(t.out.Ops)
+	t.branch(l.info.while)
+	if n := len(t.out.Ops); again && n > from && t.out.Ops[n-1].Kind == uop.Branch {
+		t.out.Ops[n-1].Flags = uop.Backward | uop.Taken
+	} else if again {
+		o := l.info.step[2]
+		o.Flags, o.Src[0] = uop.Backward|uop.Taken, 0
+		t.out.Ops = append(t.out.Ops, o)
+	}
 }
 
 // overhead counts an iteration and jumps.
@@ -221,65 +304,110 @@ func (t *thread) flush(l *loopState, leaves bool) {
 			t.vector(l)
 		}
 		for i := range l.pending {
+			t.begin(l, l.vars[i])
+			l.it = 1 // what is hoisted is there
+			if i == 0 && !l.hoisted {
+				l.it = 0
+			}
 			for j := range l.group[i] {
+				l.first = l.it == 0
 				t.scalar(&l.group[i][j])
 			}
-			t.last = nil
 			t.overhead(&l.info.step, i < l.pending-1)
 		}
-		l.pending = 0
+		l.pending, l.it = 0, 0
 		if leaves {
 			t.sums(l)
 		}
 		return
 	}
 	if l.it > 0 {
-		t.overhead(&l.info.step, false)
+		t.back(l, false)
 	}
 	l.it = 0
-}
-
-// condition makes the micro-ops of a condition, unless the stream before has the same.
-func (t *thread) condition(tm *template, index int32, skipped bool) {
-	if tm.s.If == nil {
-		t.last = nil
-		return
-	}
-	if !tm.same || t.last == nil || t.p.streams[index-1] != t.last {
-		t.out.Ops = append(t.out.Ops, tm.one.cond...)
-		o := tm.one.branch
-		if skipped {
-			o.Flags |= uop.Taken
-		}
-		t.out.Ops = append(t.out.Ops, o)
-	}
-	t.last = tm
 }
 
 // scalar makes the micro-ops of a step.
 func (t *thread) scalar(e *stream.Event) {
 	tm := t.p.streams[e.Stream]
-	t.condition(tm, e.Stream, e.Skipped)
-	if e.Skipped {
+	c := &tm.one
+	t.now++
+	if tm.lazy {
+		t.set(int(e.Stream), e.Value, 0)
+		t.fresh[e.Stream] = true
 		return
 	}
-	if tm.array >= 0 && tm.s.Kind != stream.Store {
-		v := element(tm, e)
-		o := tm.one.access
+	r := t.cur[e.Stream]
+	if c.cond != nil {
+		t.branch(c.cond)
+		if e.Skipped {
+			t.set(int(e.Stream), e.Value, 0)
+			if tm.s.Kind == stream.Reduce {
+				t.cur[e.Stream] = r
+			}
+			return
+		}
+	}
+	t.elem = element(tm, e)
+	if tm.array >= 0 && tm.s.Kind != stream.Store && c.access.Kind == uop.Load && !(tm.hoisted && t.again()) { // an atomic has been handed out when it asked
+		o := c.access
 		if tm.s.Racy {
 			o.Flags |= uop.Racy
 		}
-		if o.Kind == uop.Load { // an atomic has been handed out when it asked
-			t.access(o, tm, e.Elem, v)
+		o.Src[0] = t.indexed(tm)
+		t.access(o, tm, e.Elem, t.elem)
+	}
+	t.elemReg = c.access.Dst
+	r = c.access.Dst
+	if tm.rmw == uop.NoRMW && c.value != nil {
+		if r = t.value(c.value); r == 0 && tm.carried && chosen(t, c.value) {
+			t.out.Ops = append(t.out.Ops, c.move)
+			r = c.move.Dst
+		}
+		if c.store.Kind == uop.Store && c.store.Size > 0 {
+			o := c.store
+			o.Src[0], o.Src[1] = r, t.indexed(tm)
+			t.access(o, tm, e.Elem, e.Value)
 		}
 	}
-	if tm.rmw != uop.NoRMW {
-		return
+	t.set(int(e.Stream), e.Value, r)
+}
+
+// chosen reports whether the value of a reduction has become a constant, and was not one
+// that it keeps.
+func chosen(t *thread, n *node) bool {
+	for {
+		switch n.kind {
+		case sameNode:
+			n = n.args[0]
+		case selectNode:
+			if t.eval(n.args[0]) != 0 {
+				n = n.args[1]
+			} else {
+				n = n.args[2]
+			}
+		default:
+			return n.kind == constNode
+		}
 	}
-	t.out.Ops = append(t.out.Ops, tm.one.ops...)
-	if tm.s.Kind == stream.Store || tm.s.Kind == stream.RMW {
-		t.access(tm.one.store, tm, e.Elem, e.Value)
+}
+
+// again reports whether the innermost loop has had an iteration, so that what is the same
+// in all has been loaded.
+func (t *thread) again() bool {
+	l := t.depth[len(t.depth)-1]
+	if l.info.lanes > 1 {
+		return !l.first
 	}
+	return l.it > 1
+}
+
+// indexed returns the register that an address waits for.
+func (t *thread) indexed(tm *template) uop.Reg {
+	if len(tm.one.address) == 0 {
+		return 0
+	}
+	return t.cur[tm.one.address[0]]
 }
 
 // element returns what a stream has found in memory.
@@ -308,17 +436,26 @@ func (t *thread) access(o uop.Op, tm *template, elem int64, v scalar.Value) {
 // ask hands out a racy access and waits for what it finds.
 func (t *thread) ask(e *stream.Event) error {
 	tm := t.p.streams[e.Stream]
-	t.condition(tm, e.Stream, false)
-	t.out.Ops = append(t.out.Ops, tm.one.ops...)
+	c := &tm.one
+	t.now++
+	if c.cond != nil {
+		t.branch(c.cond)
+	}
 	asked := *e
+	o := c.access
+	address := t.indexed(tm)
+	o.Src[0] = address
+	if tm.s.Kind == stream.RMW {
+		o.Src[2] = t.value(c.operand)
+	}
 	if tm.swaps {
 		now := t.p.memory[tm.s.Array][e.Elem] & tm.elem.Mask()
-		o := tm.one.retry.load
-		o.Flags |= uop.Racy
-		t.access(o, tm, e.Elem, now)
-		return t.attempt(tm, asked, now)
+		load := c.retry.load
+		load.Flags |= uop.Racy
+		load.Src[0] = address
+		t.access(load, tm, e.Elem, now)
+		return t.attempt(tm, asked, now, o.Src)
 	}
-	o := tm.one.access
 	o.Flags |= uop.Blocking | uop.Racy
 	v := e.Value
 	if tm.op == scalar.Sub && tm.rmw != uop.NoRMW {
@@ -351,48 +488,60 @@ func (t *thread) answered(tm *template, asked *stream.Event, old []byte) error {
 	return t.settled(tm)
 }
 
-// settled takes the step of a racy stream, which has nothing more to do.
+// settled takes the step of a racy stream, whose access has been made.
 func (t *thread) settled(tm *template) error {
 	var one [1]stream.Event
 	n, err := t.cursor.Next(one[:])
 	if n != 1 || err != nil || one[0].What != stream.Step {
 		return fmt.Errorf("micro: stream %s after its answer: %v", tm.s.Name, err)
 	}
-	if tm.s.Kind == stream.Load {
-		t.out.Ops = append(t.out.Ops, tm.one.ops...)
+	e := &one[0]
+	t.now++
+	r := tm.one.access.Dst
+	if tm.swaps {
+		r = tm.one.retry.load.Dst
 	}
+	t.elem, t.elemReg = element(tm, e), r
+	if tm.s.Kind == stream.Load && tm.one.value != nil {
+		r = t.value(tm.one.value)
+	}
+	t.set(int(e.Stream), e.Value, r)
 	return nil
 }
 
 // attempt makes an update that processors do not have of a compare-and-swap, which is
 // repeated until nothing came between; now is what the element was last.
-func (t *thread) attempt(tm *template, asked stream.Event, now scalar.Value) error {
+func (t *thread) attempt(tm *template, asked stream.Event, now scalar.Value, src [3]uop.Reg) error {
 	next := scalar.Eval(tm.op, tm.elem, now, asked.Value)
 	c := &tm.one.retry
+	compute := c.compute
+	compute.Src[1] = src[2]
+	t.out.Ops = append(t.out.Ops, compute)
 	if tm.op == scalar.Min || tm.op == scalar.Max {
 		b := c.skip
 		if next == now {
 			b.Flags |= uop.Taken
 		}
-		t.out.Ops = append(t.out.Ops, c.compute, b)
+		t.out.Ops = append(t.out.Ops, b)
 		if next == now { // and will be, whatever other threads do
 			return t.settled(tm)
 		}
-	} else {
-		t.out.Ops = append(t.out.Ops, c.compute)
 	}
 	o := c.swap
 	o.Flags |= uop.Blocking | uop.Racy
+	o.Src[0], o.Src[2] = src[0], compute.Dst
 	t.access(o, tm, asked.Elem, next)
 	t.expect(tm, now)
 	t.wait = func(old []byte) error {
 		b := c.again
-		if found := word(old); found != now {
+		found := word(old)
+		if found != now {
 			b.Flags |= uop.Taken
-			t.out.Ops = append(t.out.Ops, b)
-			return t.attempt(tm, asked, found)
 		}
 		t.out.Ops = append(t.out.Ops, b)
+		if found != now {
+			return t.attempt(tm, asked, found, src)
+		}
 		return t.answered(tm, &asked, old)
 	}
 	return nil
@@ -422,7 +571,9 @@ func (t *thread) vector(l *loopState) {
 	}
 	lanes := l.info.lanes
 	for k := range l.group[0] {
-		tm := t.p.streams[l.group[0][k].Stream]
+		index := int(l.group[0][k].Stream)
+		tm := t.p.streams[index]
+		t.set(index, l.group[lanes-1][k].Value, tm.many.dst)
 		if tm.hoisted {
 			continue
 		}
@@ -435,13 +586,17 @@ func (t *thread) vector(l *loopState) {
 			})
 		}
 		t.out.Ops = append(t.out.Ops, tm.many.ops...)
+		if tm.ordered {
+			for range lanes {
+				t.out.Ops = append(t.out.Ops, tm.many.move, tm.many.lane)
+			}
+		}
 		if tm.s.Kind == stream.Store || tm.s.Kind == stream.RMW {
 			t.lanes(tm, l.group[:lanes], k, tm.many.store, tm.many.spread, func(e *stream.Event) scalar.Value { return e.Value })
 		}
 	}
 	l.pending = 0
 	t.overhead(&l.info.vstep, true)
-	t.last = nil
 }
 
 // lanes adds an access of a group: one of elements side by side, else of lanes apart.
@@ -496,7 +651,7 @@ func (t *thread) sums(l *loopState) {
 	l.hoisted = false
 	for _, i := range l.info.body {
 		tm := t.p.streams[i]
-		if !tm.reduces {
+		if !tm.reduces || tm.ordered {
 			continue
 		}
 		n := len(tm.many.ops)
@@ -504,6 +659,15 @@ func (t *thread) sums(l *loopState) {
 			continue
 		}
 		op := tm.many.ops[n-1]
+		if !tm.op.Associative(tm.typ) && !t.p.opt.Reassociate { // gcc adds lane by lane
+			op.Lanes = 1
+			swap := tm.many.swap
+			swap.Lanes = uint8(l.info.lanes)
+			for range l.info.lanes {
+				t.out.Ops = append(t.out.Ops, swap, op)
+			}
+			continue
+		}
 		for lanes := l.info.lanes; lanes > 1; lanes /= 2 {
 			o := op
 			o.Lanes = uint8(lanes / 2)

@@ -26,6 +26,7 @@ type returning struct {
 	name  string
 	value *variable // what it returns, nil for void
 	done  *variable // whether it has returned, nil before a return that may be left out
+	may   bool      // done may be true here
 	loops int       // open loops at the call
 }
 
@@ -140,6 +141,7 @@ func (c *converter) jump(s *cc.JumpStatement, guard *expr, out *[]stmt, at Pos) 
 		if s.Case == cc.JumpStatementContinue {
 			v = f.continued
 		}
+		f.may = true
 		c.set(v, true, at, out, guard)
 		return
 	}
@@ -165,6 +167,7 @@ func (c *converter) jump(s *cc.JumpStatement, guard *expr, out *[]stmt, at Pos) 
 	if c.whole != nil {
 		if r.done != nil {
 			c.set(r.done, true, at, out, guard)
+			r.may = true
 		}
 		return
 	}
@@ -180,7 +183,7 @@ func (c *converter) jump(s *cc.JumpStatement, guard *expr, out *[]stmt, at Pos) 
 
 // live is the guard of the next statement: that the function has not returned.
 func (c *converter) live(guard *expr, at Pos) *expr {
-	if n := len(c.frames); n > 0 {
+	if n := len(c.frames); n > 0 && c.frames[n-1].may {
 		for _, v := range []*variable{c.frames[n-1].broken, c.frames[n-1].continued} {
 			if v != nil {
 				guard = and(guard, not(ref(v, at)))
@@ -188,6 +191,9 @@ func (c *converter) live(guard *expr, at Pos) *expr {
 		}
 	}
 	if len(c.calls) == 0 || c.calls[len(c.calls)-1].done == nil {
+		return guard
+	}
+	if c.whole != nil && !c.calls[len(c.calls)-1].may {
 		return guard
 	}
 	done := &expr{kind: varExpr, typ: scalar.Bool, pos: at, v: c.calls[len(c.calls)-1].done}

@@ -194,9 +194,17 @@ func not(x *expr) *expr {
 	return fold(&expr{kind: opExpr, typ: scalar.Bool, pos: x.pos, op: scalar.Not, args: []*expr{x}})
 }
 
+// implies reports whether a conjunction has a condition already.
+func (x *expr) implies(y *expr) bool {
+	return x.same(y) || x.kind == opExpr && x.op == scalar.And && x.typ == scalar.Bool && (x.args[0].implies(y) || x.args[1].implies(y))
+}
+
 func and(x, y *expr) *expr {
-	if x == nil {
+	switch {
+	case x == nil:
 		return y
+	case x.implies(y):
+		return x
 	}
 	return fold(&expr{kind: opExpr, typ: scalar.Bool, pos: y.pos, op: scalar.And, args: []*expr{x, y}})
 }

@@ -177,7 +177,7 @@ func wholeGraph(k *kernel) (*stream.Graph, error) {
 	}
 	narrowScopes(k)
 	walkStmts(k.body, nil, func(s stmt, _ []*loop) {
-		if l, ok := s.(*loop); ok && l.from != nil && l.from.kind == constExpr && l.to.kind == constExpr && l.parallel == nil {
+		if l, ok := s.(*loop); ok && l.from != nil && l.from.kind == constExpr && l.to.kind == constExpr && l.parallel == nil && l.simd == nil {
 			l.lo, l.hi = lattice.Const(scalar.ToInt(l.from.typ, l.from.value)), lattice.Const(scalar.ToInt(l.to.typ, l.to.value))
 			l.from, l.to, l.literal = nil, nil, true
 		}

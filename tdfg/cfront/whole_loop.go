@@ -10,7 +10,10 @@ import (
 )
 
 // frame is a loop of the source, for break and continue.
-type frame struct{ broken, continued *variable }
+type frame struct {
+	broken, continued *variable
+	may               bool // one of them may be true here
+}
 
 // jumps says which jumps out of its own iterations a loop's body has.
 func jumps(s *cc.Statement) (brk, cont, ret bool) {
@@ -117,9 +120,11 @@ func (c *converter) wholeLoop(s *cc.IterationStatement, guard *expr, out *[]stmt
 	if cont {
 		c.set(f.continued, false, at, &l.body, nil)
 	}
+	may := c.inside()
 	c.statement(s.Statement, nil, &l.body)
 	c.frames = c.frames[:len(c.frames)-1]
 	live := c.live(nil, at)
+	c.outside(may)
 	if f.broken != nil {
 		live = and(live, not(ref(f.broken, at)))
 	}
@@ -132,6 +137,19 @@ func (c *converter) wholeLoop(s *cc.IterationStatement, guard *expr, out *[]stmt
 	test(live, &l.body)
 	c.loops = c.loops[:len(c.loops)-1]
 	*out = append(*out, l)
+}
+
+// inside says that a body is only reached where nothing has been returned from, and
+// outside that it is over.
+func (c *converter) inside() (may bool) {
+	r := c.calls[len(c.calls)-1]
+	may, r.may = r.may, false
+	return may
+}
+
+func (c *converter) outside(may bool) {
+	r := c.calls[len(c.calls)-1]
+	r.may = r.may || may
 }
 
 // condition1 converts the condition of a loop or an if, which may be a pointer or have
@@ -255,7 +273,9 @@ func (c *converter) counted(s *cc.IterationStatement, f *frame, sh *sharing, gua
 	if f.continued != nil {
 		c.set(f.continued, false, at, &l.body, nil)
 	}
+	may := c.inside()
 	c.statement(s.Statement, nil, &l.body)
+	c.outside(may)
 	c.frames = c.frames[:len(c.frames)-1]
 	c.loops = c.loops[:len(c.loops)-1]
 	*out = append(*out, l)

@@ -256,7 +256,9 @@ func (c *converter) collapsed(s *cc.IterationStatement, sh *sharing, guard *expr
 		flat.body = append(flat.body, c.assign(ref(v, at), x, nil, at))
 		c.bind(l.name, v)
 	}
+	may := c.inside()
 	c.statement(s.Statement, nil, &flat.body)
+	c.outside(may)
 	c.loops, c.frames = c.loops[:len(c.loops)-1], c.frames[:len(c.frames)-1]
 	*out = append(*out, flat)
 }

@@ -14,7 +14,7 @@ type EventKind uint8
 const (
 	Step  EventKind = iota // a stream was reached, in an iteration of its loop
 	Enter                  // of a loop, before its first iteration; Elem is their number
-	Next                   // an iteration of a loop begins; Elem is its number
+	Next                   // an iteration of a loop begins; Elem is its number, Value that of the variable
 	Leave                  // of a loop, after its last iteration; Elem is how many there were
 	Ask                    // a racy stream is about to access Elem: see [Cursor.Answer]
 	Part                   // the iterations of [Cursor.Share] have been executed: see there
@@ -96,7 +96,7 @@ func (c *Cursor) Next(buf []Event) (n int, err error) {
 			if f.it == f.n || !c.begin(f) {
 				n += c.leave(buf[n:], f)
 			} else if c.loops {
-				buf[n] = Event{What: Next, Stream: int32(f.l.id), Elem: f.it}
+				buf[n] = Event{What: Next, Stream: int32(f.l.id), Elem: f.it, Value: c.m.regs[f.l.reg]}
 				n++
 			}
 		case f.seg == len(f.body):

@@ -115,7 +115,7 @@ for i in [0,2) {
 		{What: stream.Next, Elem: 0},
 		{Stream: 0, Elem: 1, Value: 5, Old: 5},
 		{Stream: 1, Elem: 0, Value: 12, Old: 7, Ops: 2},
-		{What: stream.Next, Elem: 1},
+		{What: stream.Next, Elem: 1, Value: 1},
 		{Stream: 0, Elem: 3},
 		{Stream: 1, Elem: -1, Skipped: true, Ops: 1},
 		{What: stream.Leave, Elem: 2},

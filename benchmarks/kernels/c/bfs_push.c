@@ -19,8 +19,8 @@ static int expand(int V, int E, int size, const int32_t row[V + 1], const int32_
 		int n = 0;
 		int end = 32 * b + 32 < size ? 32 * b + 32 : size;
 		for (int i = 32 * b; i < end; i++) {
-			int u = queue[i];
-			for (int e = row[u]; e < row[u + 1]; e++) {
+			int u = queue[i], first = row[u], last = row[u + 1];
+			for (int e = first; e < last; e++) {
 				int v = col[e];
 				if (__atomic_load_n(&parent[v], __ATOMIC_RELAXED) < 0 && __sync_bool_compare_and_swap(&parent[v], -1, u)) {
 					found[n++] = v;

@@ -21,7 +21,7 @@ static void step(int N, int M, float k, float rx, float ry, float rz, float amb,
 /* Hotspot (Rodinia): temperatures A of a chip of N x M cells with power P after T steps.
    Cells outside are as warm as those of the border; k is the step over the capacity, rx,
    ry and rz are conductances, amb the temperature around. T is even. */
-void hotspot(int N, int M, int T, float k, float rx, float ry, float rz, float amb, float A[N][M], const float P[N][M], float B[N][M])
+void hotspot(int N, int M, int T, float k, float rx, float ry, float rz, float amb, float A[restrict N][M], const float P[restrict N][M], float B[restrict N][M])
 {
 	inf_array(A, N, M);
 	inf_array(P, N, M);

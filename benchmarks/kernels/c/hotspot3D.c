@@ -24,7 +24,7 @@ static void step(int L, int N, int M, float cc, float cx, float cy, float cz, fl
 
 /* Hotspot in three dimensions (Rodinia): temperatures A of L layers of N x M cells with
    power P after T steps. Cells outside are as warm as those of the border. T is even. */
-void hotspot3D(int L, int N, int M, int T, float cc, float cx, float cy, float cz, float k, float amb, float A[L][N][M], const float P[L][N][M], float B[L][N][M])
+void hotspot3D(int L, int N, int M, int T, float cc, float cx, float cy, float cz, float k, float amb, float A[restrict L][N][M], const float P[restrict L][N][M], float B[restrict L][N][M])
 {
 	inf_array(A, L, N, M);
 	inf_array(P, L, N, M);

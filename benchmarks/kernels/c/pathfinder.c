@@ -16,7 +16,7 @@ static void row(int N, int T, int t, const int32_t W[T][N], const int32_t src[N]
 /* Pathfinder (Rodinia): the least sums of weights on ways down T rows of a wall W of N
    columns, a step to a neighbouring column in each. A has the row above the first one,
    and the result; T is even. */
-void pathfinder(int N, int T, const int32_t W[T][N], int32_t A[N], int32_t B[N])
+void pathfinder(int N, int T, const int32_t W[restrict T][N], int32_t A[restrict N], int32_t B[restrict N])
 {
 	inf_array(W, T, N);
 	inf_array(A, N);

@@ -3,7 +3,7 @@
 /* Stream clustering (Rodinia): for each of T candidates, whether making that point a
    centre saves more than it costs (z), and the points that are nearer to it then. Points
    P of 16 coordinates lie in another order than they are looked at. */
-void scluster(int N, int T, float z, const float P[N][16], const int32_t order[N], const int32_t candidate[T], float cost[N], int32_t center[N], float dist[N], int32_t opened[T])
+void scluster(int N, int T, float z, const float P[restrict N][16], const int32_t order[restrict N], const int32_t candidate[restrict T], float cost[restrict N], int32_t center[restrict N], float dist[restrict N], int32_t opened[restrict T])
 {
 	inf_array(P, N, 16);
 	inf_array(order, N);

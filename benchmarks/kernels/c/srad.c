@@ -16,7 +16,7 @@ static void coefficient(int N, int M, int i, int up, int down, int j, int left, 
 	dS[i][j] = s;
 	dW[i][j] = w;
 	dE[i][j] = e;
-	C[i][j] = fminf(fmaxf(c, 0.0f), 1.0f);
+	C[i][j] = c < 0.0f ? 0.0f : c > 1.0f ? 1.0f : c;
 }
 
 static void update(int N, int M, int i, int down, int j, int right, float lambda, float J[N][M],
@@ -29,7 +29,7 @@ static void update(int N, int M, int i, int down, int j, int right, float lambda
 /* Speckle-reducing anisotropic diffusion (SRAD of Rodinia): T steps on an image J of
    N x M. Outside of the image pixels are those of its border. Sums of rows are added in
    their order, so that threads do not change the result. */
-void srad(int N, int M, int T, float lambda, float J[N][M], float C[N][M], float dN[N][M], float dS[N][M], float dW[N][M], float dE[N][M], float S[N], float S2[N])
+void srad(int N, int M, int T, float lambda, float J[restrict N][M], float C[restrict N][M], float dN[restrict N][M], float dS[restrict N][M], float dW[restrict N][M], float dE[restrict N][M], float S[restrict N], float S2[restrict N])
 {
 	inf_array(J, N, M);
 	inf_array(C, N, M);

@@ -23,9 +23,9 @@ static int relax(int V, int E, int size, int limit, const int32_t row[V + 1], co
 		int n = 0, f = 0;
 		int end = 32 * b + 32 < size ? 32 * b + 32 : size;
 		for (int i = 32 * b; i < end; i++) {
-			int u = queue[i];
+			int u = queue[i], first = row[u], last = row[u + 1];
 			int from = __atomic_load_n(&dist[u], __ATOMIC_RELAXED);
-			for (int e = row[u]; e < row[u + 1]; e++) {
+			for (int e = first; e < last; e++) {
 				int v = col[e], d = from + weight[e];
 				if (d < inf_fetch_min(&dist[v], d)) {
 					if (d < limit) {

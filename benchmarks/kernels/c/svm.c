@@ -4,7 +4,7 @@
    SVM-RFE of MineBench): T steps, each of which takes the two examples that violate the
    conditions most and changes their weights alpha, and the gradient G of all. Examples X
    of 16 features lie in another order than they are looked at; y is 1 or -1. */
-void svm(int N, int T, float C, const float X[N][16], const int32_t order[N], const float y[N], float G[N], float alpha[N])
+void svm(int N, int T, float C, const float X[restrict N][16], const int32_t order[restrict N], const float y[restrict N], float G[restrict N], float alpha[restrict N])
 {
 	inf_array(X, N, 16);
 	inf_array(order, N);
@@ -17,9 +17,9 @@ void svm(int N, int T, float C, const float X[N][16], const int32_t order[N], co
 		for (int i = 0; i < N; i++) {
 			float v = -y[i] * G[i];
 			if (y[i] > 0 ? alpha[i] < C : alpha[i] > 0)
-				up = fmaxf(up, v);
+				up = v > up ? v : up;
 			if (y[i] > 0 ? alpha[i] > 0 : alpha[i] < C)
-				low = fminf(low, v);
+				low = v < low ? v : low;
 		}
 		int a = N, b = N;
 #pragma omp parallel for reduction(min: a, b)
@@ -38,9 +38,10 @@ void svm(int N, int T, float C, const float X[N][16], const int32_t order[N], co
 			float x = X[p][k] - X[q][k];
 			eta += x * x;
 		}
-		float step = (up - low) / fmaxf(eta, 1e-6f);
-		step = fminf(step, y[a] > 0 ? C - alpha[a] : alpha[a]);
-		step = fminf(step, y[b] > 0 ? alpha[b] : C - alpha[b]);
+		float step = (up - low) / (eta < 1e-6f ? 1e-6f : eta);
+		float most = y[a] > 0 ? C - alpha[a] : alpha[a], least = y[b] > 0 ? alpha[b] : C - alpha[b];
+		step = most < step ? most : step;
+		step = least < step ? least : step;
 		alpha[a] += y[a] * step;
 		alpha[b] -= y[b] * step;
 #pragma omp parallel for
