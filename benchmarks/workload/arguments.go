@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/memory"
@@ -69,7 +70,9 @@ func (k *Kernel) Arguments(ctx context.Context, seed uint64, files []File) (*mem
 	var m *memory.Memory
 	var err error
 	if k.Builtin != nil {
-		m, err = k.Builtin.Arguments(ctx, k.Sizes, seed)
+		if m, err = k.Builtin.Arguments(ctx, k.Sizes, seed); err != nil && ctx.Err() == nil {
+			return nil, usage("%s: %s", k.Builtin.Name, strings.TrimPrefix(err.Error(), "kernels: "))
+		}
 	} else {
 		m, err = k.random(ctx, seed)
 	}

@@ -96,3 +96,19 @@ func (k *Kernel) indices() (from, into []string, all bool) {
 		return (s.Kind == stream.Store || s.Kind == stream.RMW) && slices.Contains(sources, s.Array)
 	})
 }
+
+// Races executes the whole function on a memory, which it changes, and reports the races
+// of its parallel loops that change results.
+func (k *Kernel) Races(ctx context.Context, m *memory.Memory) ([]string, error) {
+	p, err := stream.Compile(k.Whole)
+	if err != nil {
+		return nil, err
+	}
+	mem, args := k.Streams(m)
+	list, err := p.Races(ctx, mem, args)
+	var text []string
+	for i := range list {
+		text = append(text, list[i].String())
+	}
+	return text, err
+}

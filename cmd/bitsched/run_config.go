@@ -25,6 +25,7 @@ type configFlags struct {
 	ompThreads int
 	caches     string
 	maxCycles  int64
+	races      bool
 }
 
 // configBase is a multicore whose cores prefetch, and nothing is offloaded.
@@ -40,6 +41,7 @@ func (f *configFlags) add(cmd *cobra.Command) {
 	fl.IntVar(&f.ompThreads, "omp-threads", 0, "with --config, threads of the program, one a core; 0 for `all` cores")
 	fl.StringVar(&f.caches, "caches", cachesCold, "with --config, where arrays are when the function is called: in memory (`cold`), or in the L3 as far as they fit (warm)")
 	fl.Int64Var(&f.maxCycles, "max-cycles", 0, "with --config, stop a program that has not ended after so many `cycles`, 0 for never")
+	fl.BoolVar(&f.races, "check-races", false, "with --config, look first for races of parallel loops that change results, and name both statements")
 	complete(cmd, "config", configs...)
 	complete(cmd, "core", tile.CoreNames()...)
 	complete(cmd, "caches", cachesCold, cachesWarm)
@@ -57,7 +59,7 @@ var arraysOnly = []string{"fidelity", "clock", "timing-only", "every", "optimize
 // check refuses what does not go together.
 func (f *configFlags) check(cmd *cobra.Command) error {
 	if len(f.configs) == 0 {
-		for _, flag := range []string{"core", "omp-threads", "caches", "max-cycles"} {
+		for _, flag := range []string{"core", "omp-threads", "caches", "max-cycles", "check-races"} {
 			if cmd.Flags().Changed(flag) {
 				return usageError(cmd, "--%s without --config, expected --config %s", flag, strings.Join(configs, "|"))
 			}
@@ -191,6 +193,18 @@ func (a *app) runConfigs(cmd *cobra.Command, nameOrFile string, f runFlags) erro
 	var trace *multicore.Trace
 	if f.trace != "" {
 		trace = &multicore.Trace{}
+	}
+	if f.config.races {
+		line.phase("looking for races")
+		races, err := k.Races(s.ctx, mem.Clone())
+		if err != nil {
+			return s.reasonOf(err)
+		}
+		if len(races) > 0 {
+			s.end()
+			line.clear()
+			return fmt.Errorf("%w: %s", errCheck, strings.Join(races, "\n"))
+		}
 	}
 	r := &configResult{Kernel: k.Whole.Name, Sizes: k.Sizes, Seed: f.seed, k: k}
 	var got *memory.Memory

@@ -142,20 +142,8 @@ func (p *Program) place() error {
 		p.segments = append(p.segments, uop.Segment{Name: name, Addr: b, Data: make([]byte, bytes)})
 		return b
 	}
-	for i := range p.graph.Arrays {
-		a := &p.graph.Arrays[i]
-		if a.Scope != stream.Argument && p.memory[a.Name] == nil {
-			n, err := p.elements(a)
-			if err != nil {
-				return err
-			}
-			if a.Scope == stream.Private {
-				own := (n*uint64(a.Type.Bytes()) + lineBytes - 1) / lineBytes * lineBytes
-				p.arrays = append(p.arrays, placed{stride: uint64(a.Type.Bytes()), bytes: a.Type.Bytes(), own: own, base: locate(a.Name, own*uint64(p.opt.Threads))})
-				continue
-			}
-			p.memory[a.Name] = make([]scalar.Value, n)
-		}
+	p.arrays = make([]placed, len(p.graph.Arrays))
+	argument := func(a *stream.Array) error {
 		data := p.memory[a.Name]
 		x := placed{stride: uint64(a.Type.Bytes()), bytes: a.Type.Bytes()}
 		name := a.Name
@@ -169,10 +157,40 @@ func (p *Program) place() error {
 		} else {
 			x.base = locate(name, uint64(len(data))*x.stride)
 		}
-		p.arrays = append(p.arrays, x)
+		p.arrays[p.arrayIndex(a.Name)] = x
 		s := &p.segments[segment[name]]
 		for j, v := range data {
 			put(s.Data[x.address(int64(j))-s.Addr:], v, x.bytes)
+		}
+		return nil
+	}
+	for i := range p.graph.Arrays {
+		if a := &p.graph.Arrays[i]; a.Scope == stream.Argument || a.Scope != stream.Private && p.memory[a.Name] != nil {
+			if err := argument(a); err != nil {
+				return err
+			}
+		}
+	}
+	for _, s := range p.segments {
+		next = max(next, (s.Addr+uint64(len(s.Data))+pageBytes-1)/pageBytes*pageBytes)
+	}
+	for i := range p.graph.Arrays { // the program's own lie behind its arguments
+		a := &p.graph.Arrays[i]
+		if p.arrays[i].bytes > 0 {
+			continue
+		}
+		n, err := p.elements(a)
+		if err != nil {
+			return err
+		}
+		if a.Scope == stream.Private {
+			own := (n*uint64(a.Type.Bytes()) + lineBytes - 1) / lineBytes * lineBytes
+			p.arrays[i] = placed{stride: uint64(a.Type.Bytes()), bytes: a.Type.Bytes(), own: own, base: locate(a.Name, own*uint64(p.opt.Threads))}
+			continue
+		}
+		p.memory[a.Name] = make([]scalar.Value, n)
+		if err := argument(a); err != nil {
+			return err
 		}
 	}
 	p.sync = next

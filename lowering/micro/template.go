@@ -29,6 +29,7 @@ type code struct {
 type scalarCode struct {
 	cond, value, init *node
 	address           []int32 // slots that the subscripts have
+	lea               uop.Op  // the address, where several accesses have it
 	access            uop.Op  // the load, the atomic operation
 	store             uop.Op
 	move              uop.Op // of a constant into the value's register
@@ -80,10 +81,11 @@ type loopInfo struct {
 	check   bool      // it is not known before
 	guard   *node     // under which the loop is reached
 	while   *node
-	begins  []int  // reductions over the loop
-	slot    int32  // of the variable
-	why     string // why it is scalar
-	reduces []int  // streams that reduce over a parallel loop
+	begins  []int    // reductions over the loop
+	rows    []uop.Op // in front of an innermost loop: addresses of rows
+	slot    int32    // of the variable
+	why     string   // why it is scalar
+	reduces []int    // streams that reduce over a parallel loop
 }
 
 // templates makes the micro-ops of all streams and loops.
@@ -274,6 +276,8 @@ func (p *Program) scalarWhy(l *loopInfo) string {
 			return "elements of stream " + s.Name + " lie rows apart" // gathers would take longer
 		case s.Racy || s.Kind == stream.RMW && s.Old:
 			return "stream " + s.Name + " is atomic"
+		case p.calls(t):
+			return "fminf or fmaxf is called for " + s.Name // -O3 must keep what they do with NaN
 		case s.Kind == stream.Reduce && s.Value != nil && s.Value.Uses(s.Name):
 			switch {
 			case !t.reduces:
@@ -305,6 +309,16 @@ func (p *Program) scalarWhy(l *loopInfo) string {
 		}
 	}
 	return ""
+}
+
+// calls reports whether the value of a stream is a minimum or maximum of floating-point
+// numbers as the C library has it.
+func (p *Program) calls(t *template) bool {
+	found := false
+	t.s.Value.Walk(func(x *stream.Expr) {
+		found = found || x.Kind == stream.ApplyExpr && (x.Op == scalar.Min || x.Op == scalar.Max) && p.typeOf(x, t).Float()
+	})
+	return found
 }
 
 // uses reports whether a stream has a value in its computation, condition or subscripts.
@@ -602,6 +616,11 @@ func (p *Program) scalarTemplates(values map[string]uop.Reg) error {
 			return err
 		}
 	}
+	for _, t := range p.streams {
+		if err := p.shared(t); err != nil {
+			return err
+		}
+	}
 	for _, l := range p.loops {
 		b.t, b.done = &template{array: -1}, map[*stream.Expr]*node{}
 		var err error
@@ -610,6 +629,7 @@ func (p *Program) scalarTemplates(values map[string]uop.Reg) error {
 				return err
 			}
 		}
+		p.rows(l)
 		for i, t := range p.streams {
 			if t.s.Kind == stream.Reduce && t.s.Over == l.src.Var && p.within(t, l) {
 				l.begins = append(l.begins, i)
@@ -627,6 +647,68 @@ func (p *Program) scalarTemplates(values map[string]uop.Reg) error {
 		}
 	}
 	return nil
+}
+
+// rows makes the address arithmetic in front of an innermost loop: a compiler keeps a
+// pointer for each row that the loop goes along, and moves it on by an addition for each
+// dimension. Accesses a constant apart have one pointer.
+func (p *Program) rows(l *loopInfo) {
+	if !l.inner || l.src.Open {
+		return
+	}
+	seen := map[string]bool{}
+	for _, i := range l.body {
+		t := p.streams[i]
+		if t.array < 0 || len(t.s.Index) < 2 {
+			continue
+		}
+		key, moves := t.s.Array, false
+		for d, x := range t.s.Index {
+			if d == 0 {
+				x = x.Plus(-x.Offset())
+			}
+			key += " " + x.String()
+			moves = moves || d > 0 && len(x.Symbols()) > 0
+		}
+		if seen[key] || !moves {
+			continue
+		}
+		seen[key] = true
+		for range t.s.Index {
+			r, err := p.reg()
+			if err != nil {
+				return
+			}
+			l.rows = append(l.rows, uop.Op{PC: p.pc(), Kind: uop.IntALU, Lanes: 1, Dst: r})
+		}
+	}
+}
+
+// shared gives an address a micro-op of its own that several accesses of a loop have
+// and that follows from a value of a stream: the first of them computes it.
+func (p *Program) shared(t *template) error {
+	if len(t.one.address) == 0 || int(t.one.address[0]) >= len(p.streams) || t.loop < 0 {
+		return nil
+	}
+	n := 0
+	if t.swaps { // loaded, and swapped
+		n++
+	}
+	for _, i := range p.loops[t.loop].body {
+		u := p.streams[i]
+		if u == t && n > 0 && !t.swaps {
+			return nil // not the first
+		}
+		if u.s.Array == t.s.Array && slices.EqualFunc(u.s.Index, t.s.Index, lattice.Expr.Equal) {
+			n++
+		}
+	}
+	if n < 2 {
+		return nil
+	}
+	r, err := p.reg()
+	t.one.lea = uop.Op{PC: p.pc(), Kind: uop.IntALU, Lanes: 1, Dst: r}
+	return err
 }
 
 // scalarCode makes the scalar code of a stream.

@@ -216,6 +216,9 @@ func (t *thread) enter(l *loopState) {
 		}
 		t.out.Ops = append(t.out.Ops, l.info.entry[0], o)
 	}
+	if reached && l.n > 0 {
+		t.out.Ops = append(t.out.Ops, l.info.rows...)
+	}
 	for _, i := range l.info.begins {
 		tm := t.p.streams[i]
 		v := t.eval(tm.one.init)
@@ -407,7 +410,13 @@ func (t *thread) indexed(tm *template) uop.Reg {
 	if len(tm.one.address) == 0 {
 		return 0
 	}
-	return t.cur[tm.one.address[0]]
+	r := t.cur[tm.one.address[0]]
+	if o := tm.one.lea; o.Dst != 0 {
+		o.Src[0] = r
+		t.out.Ops = append(t.out.Ops, o)
+		r = o.Dst
+	}
+	return r
 }
 
 // element returns what a stream has found in memory.

@@ -293,6 +293,9 @@ func (u *unit) openMP(tokens []cc.Token) {
 					args += s
 				}
 			}
+			if w == "critical" { // its name
+				p.words = append(p.words, w)
+			}
 			p.clauses = append(p.clauses, clause{w, args})
 			continue
 		}
@@ -305,7 +308,7 @@ func (u *unit) openMP(tokens []cc.Token) {
 		}
 	}
 	if len(p.words) == 0 {
-		u.wrong(p.pos, "a pragma of OpenMP that is not supported: expected parallel for, for or atomic")
+		u.wrong(p.pos, "a pragma of OpenMP that is not supported: expected parallel for, for, simd, atomic or critical")
 		return
 	}
 	// The statement begins behind lines that have none.

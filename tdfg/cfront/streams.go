@@ -302,7 +302,7 @@ func convertTo(t, from scalar.Type, x *stream.Expr) *stream.Expr {
 
 // atomic makes an update in one of an assignment, and gives its value to a variable.
 func (st *streamer) atomic(a *assign, guard *stream.Expr) {
-	s := &stream.Stream{Name: st.name(a.target.array.name), Kind: stream.RMW, Array: a.target.array.name, If: guard, Old: a.old, Racy: true}
+	s := &stream.Stream{Name: st.name(a.target.array.name), Kind: stream.RMW, Array: a.target.array.name, If: guard, Old: a.old, Racy: true, At: st.at(a.target.pos)}
 	s.Index = st.index(a.target, guard)
 	s.Value = st.expr(a.value, guard, a.target)
 	st.add(s)
@@ -337,7 +337,7 @@ func (st *streamer) assign(a *assign) {
 		st.env[a.target.v] = x
 		return
 	}
-	s := &stream.Stream{Name: st.name(a.target.array.name), Kind: stream.Store, Array: a.target.array.name, If: guard}
+	s := &stream.Stream{Name: st.name(a.target.array.name), Kind: stream.Store, Array: a.target.array.name, If: guard, Racy: a.racy, At: st.at(a.target.pos)}
 	s.Index = st.index(a.target, guard)
 	if reads(a.value, a.target) {
 		s.Kind = stream.RMW
@@ -347,6 +347,14 @@ func (st *streamer) assign(a *assign) {
 	}
 	st.add(s)
 	st.forget(s.Array)
+}
+
+// at returns a place in the source as streams of whole functions have it.
+func (st *streamer) at(p Pos) string {
+	if !st.whole || p.Line == 0 {
+		return ""
+	}
+	return p.String()
 }
 
 // reads reports whether x has the element target, and no other that is loaded under a
@@ -451,7 +459,7 @@ func (st *streamer) expr(x *expr, guard *stream.Expr, elem *expr) *stream.Expr {
 		if elem != nil && x.same(elem) {
 			return stream.Elem()
 		}
-		s := &stream.Stream{Kind: stream.Load, Array: x.array.name, If: guard, Racy: x.racy, Relaxed: x.relaxed}
+		s := &stream.Stream{Kind: stream.Load, Array: x.array.name, If: guard, Racy: x.racy, Relaxed: x.relaxed, At: st.at(x.pos)}
 		s.Index = st.index(x, guard)
 		key := ""
 		if st.whole && !x.racy {

@@ -88,7 +88,6 @@ type array struct {
 	inner    []int64        // dimensions of the member
 	scope    stream.Scope
 	single   bool // a local variable in memory: one element, which is written without a subscript
-	lock     bool // of a critical section
 
 	// Of a view: the array that it is of, what it becomes, and whether no two points of it
 	// are the same element.
@@ -135,7 +134,7 @@ type assign struct {
 	old    bool
 	result *variable
 
-	release bool // ends a critical section
+	racy bool // a store that other threads may see at any time
 }
 
 func (*loop) stmt()   {}

@@ -54,7 +54,9 @@ func (c *converter) atomic(name string, args []cc.ExpressionNode, at Pos) (value
 	case "__atomic_store_n":
 		want(3)
 		elem := target()
-		*c.out = append(*c.out, c.assign(elem, c.expr(args[1]), c.guard, at))
+		a := c.assign(elem, c.expr(args[1]), c.guard, at)
+		a.racy = true
+		*c.out = append(*c.out, a)
 		return intConst(at, scalar.Int32, 0), true
 	case "__sync_bool_compare_and_swap", "__sync_val_compare_and_swap":
 		want(3)

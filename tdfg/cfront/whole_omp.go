@@ -273,6 +273,12 @@ func (c *converter) directed(s *cc.Statement, at Pos, guard *expr, out *[]stmt) 
 			continue
 		}
 		switch o.words[0] {
+		case "parallel":
+			if s.Case != cc.StatementIteration && !slices.Contains(o.words, "for") {
+				c.region1(o, s)
+			}
+		case "single", "master", "task", "sections", "barrier":
+			fail(o.pos, "omp %s: supported are parallel for, for, simd, atomic and critical", o.words[0])
 		case "critical":
 			c.opened = append(c.opened, o.pos)
 			c.critical(o, s, guard, out)
@@ -285,6 +291,27 @@ func (c *converter) directed(s *cc.Statement, at Pos, guard *expr, out *[]stmt) 
 		}
 	}
 	return false
+}
+
+// region1 refuses what each thread of a parallel region does for itself: a region may
+// consist of loops that threads share, and nothing else, so that the threads that begin
+// with each loop do the same.
+func (c *converter) region1(o *ompPragma, s *cc.Statement) {
+	const want = "expected loops with #pragma omp for and nothing else in it: write #pragma omp parallel for at each"
+	if s.Case != cc.StatementCompound {
+		fail(o.pos, "a parallel region of one statement, %s", want)
+	}
+	for l := s.CompoundStatement.BlockItemList; l != nil; l = l.BlockItemList {
+		shared := false
+		if l.BlockItem.Case == cc.BlockItemStmt {
+			for _, p := range c.ompAt(c.u.pos(l.BlockItem.Statement)) {
+				shared = shared || slices.Contains(p.words, "for")
+			}
+		}
+		if !shared {
+			fail(c.u.pos(l.BlockItem), "a statement in a parallel region that every thread executes: %s", want)
+		}
+	}
 }
 
 // tokensHave reports whether a name is in an expression.
@@ -308,8 +335,7 @@ func (c *converter) critical(o *ompPragma, s *cc.Statement, guard *expr, out *[]
 	}
 	lock := c.whole.locks[name]
 	if lock == nil {
-		lock = c.newArray(name, scalar.Int32, []lattice.Expr{lattice.Const(1)}, stream.Shared, at)
-		lock.lock = true
+		lock = c.newArray(name, scalar.Int32, []lattice.Expr{lattice.Const(1)}, stream.Lock, at)
 		c.whole.locks = put(c.whole.locks, name, lock)
 	}
 	elem := &expr{kind: elemExpr, typ: scalar.Int32, pos: at, array: lock, index: []*expr{intConst(at, scalar.Int64, 0)}}
@@ -332,7 +358,7 @@ func (c *converter) critical(o *ompPragma, s *cc.Statement, guard *expr, out *[]
 	c.inCritical++
 	c.statement(s, guard, out)
 	c.inCritical--
-	*out = append(*out, &assign{target: elem, value: intConst(at, scalar.Int32, 0), guard: guard, pos: at, release: true})
+	*out = append(*out, &assign{target: elem, value: intConst(at, scalar.Int32, 0), guard: guard, pos: at})
 }
 
 // atomicStatement converts a statement behind #pragma omp atomic capture or compare. It
@@ -517,6 +543,7 @@ func (c *converter) markAtomic(a *assign, n cc.Node, at Pos) {
 		case slices.Contains(o.words, "read"):
 			a.value.walk(func(x *expr) { x.racy, x.relaxed = x.kind == elemExpr, x.kind == elemExpr })
 		case slices.Contains(o.words, "write"):
+			a.racy = true
 		case a.target.kind != elemExpr || !a.value.uses(a.target):
 			fail(at, "an atomic update, expected one of an element such as A[i] += x")
 		default:

@@ -126,7 +126,7 @@ func (c *checker) graph() error {
 		if !slices.Contains(scalar.Types(), a.Type) {
 			return fmt.Errorf("array %s: type %s, expected one that is in memory", a.Name, a.Type)
 		}
-		if a.Scope > Private || a.Scope != Argument && a.Field != nil {
+		if a.Scope > Lock || a.Scope != Argument && a.Field != nil {
 			return fmt.Errorf("array %s: expected an argument, or a shared or private array of numbers", a.Name)
 		}
 		if len(a.Size) == 0 {
@@ -303,8 +303,8 @@ func (c *checker) shape(s *Stream) error {
 		return c.fail(s, "no computation, expected one for a %s", s.Kind)
 	case s.Old && s.Kind != RMW:
 		return c.fail(s, "the old value of a %s, only an rmw has one", s.Kind)
-	case s.Racy && s.Kind != RMW && s.Kind != Load:
-		return c.fail(s, "a racy %s, expected a load or an rmw", s.Kind)
+	case s.Racy && s.Kind == Reduce:
+		return c.fail(s, "a racy %s, expected a load, a store or an rmw", s.Kind)
 	case s.Combine != scalar.NoOp && !c.combines(s):
 		return c.fail(s, "combines by %s, expected a reduce over a parallel loop, and an operation of two operands with an identity", s.Combine)
 	case s.Relaxed && (s.Kind != Load || !s.Racy):

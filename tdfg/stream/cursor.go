@@ -180,7 +180,7 @@ func (c *Cursor) spans(buf []Event, f *frame) (n int) {
 			if p := &m.plans[sp.access]; uint64(e.Elem) < uint64(len(p.data)) {
 				e.Old = p.data[e.Elem]
 			}
-			if info.stream.Racy && !info.stream.Relaxed && c.ask && !c.asking {
+			if info.stream.Racy && !info.stream.Relaxed && info.stream.Kind != Store && c.ask && !c.asking {
 				if c.question(e, sp, info, seg, f) {
 					return n + 1
 				}

@@ -38,9 +38,10 @@ const (
 	Argument Scope = iota // of the graph: in Memory
 	Shared                // of the graph's own, one for all threads
 	Private               // each thread has one
+	Lock                  // one word for all threads, which is not 0 while one is in a critical section
 )
 
-var scopeNames = [...]string{"", "shared", "private"}
+var scopeNames = [...]string{"", "shared", "private", "lock"}
 
 // Field says where in memory the elements of an array lie that is one member of an
 // array of structures: the first at Offset bytes, and the next Stride bytes further.
@@ -141,6 +142,9 @@ type Stream struct {
 	// that loop is entered, the value is set to Init.
 	Over string
 	Init *Expr
+	// At is where the source has the statement, as file:line:col, "" for nowhere. The
+	// text form does not have it.
+	At string
 }
 
 // Array returns the array of that name, nil if there is none.

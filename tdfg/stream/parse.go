@@ -260,7 +260,7 @@ func (p *parser) graph() (*Graph, error) {
 			if err == nil && p.take("of") {
 				a.Field, err = p.field()
 			}
-			for _, sc := range []Scope{Shared, Private} {
+			for _, sc := range []Scope{Shared, Private, Lock} {
 				if err == nil && p.take(scopeNames[sc]) {
 					a.Scope = sc
 				}

@@ -53,12 +53,18 @@ type BoundsError struct {
 	Dim       int    // innermost 0
 	Index     int64
 	Size      int64
+
+	At        string // of the statement in the source, "" if it has none
+	Subscript string // as the stream has it
 }
 
 func (e *BoundsError) Error() string {
 	where := ""
 	if e.Iteration != "" {
 		where = " in iteration " + e.Iteration
+	}
+	if e.At != "" {
+		return fmt.Sprintf("%s: subscript %s of array %s is %d, expected 0 to %d%s", e.At, e.Subscript, e.Array, e.Index, e.Size-1, where)
 	}
 	return fmt.Sprintf("stream: %s: index %d of array %s is out of [0,%d) in dimension %d%s", e.Stream, e.Index, e.Array, e.Size, e.Dim, where)
 }
@@ -170,7 +176,7 @@ func (m *machine) bind(mem Memory, args Args) error {
 			total *= n
 		}
 		data, ok := mem[a.Name]
-		if a.Scope == Private || a.Scope == Shared && !ok {
+		if a.Scope == Private || a.Scope != Argument && !ok {
 			if total > maxOwn {
 				return fmt.Errorf("array %s has %d elements, expected at most %d where it is no argument", a.Name, total, int64(maxOwn))
 			}
@@ -326,9 +332,15 @@ func (m *machine) locate(at int32) (int64, error) {
 	for d := range ac.index {
 		v := ac.index[d].value(m.regs)
 		if size := m.size[ac.array][d]; v < 0 || v >= size {
-			e := &BoundsError{Stream: ac.stream.Name, Array: ac.stream.Array, Dim: d, Index: v, Size: size}
+			e := &BoundsError{Stream: ac.stream.Name, Array: ac.stream.Array, Dim: d, Index: v, Size: size, At: ac.stream.At}
+			if e.At != "" {
+				e.Subscript = ac.stream.Index[d].String()
+			}
 			var where []string
 			for i, l := range ac.loops {
+				if n, ok := l.Range.Hi.Sub(l.Range.Lo).Const(); ok && n == 1 && !l.Open && e.At != "" {
+					continue // the front end's loop around all
+				}
 				where = append(where, fmt.Sprintf("%s=%d", l.Var, int64(m.regs[ac.vars[i]])))
 			}
 			e.Iteration = strings.Join(where, " ")

@@ -14,7 +14,7 @@ import (
 //	symbol NAME in [LO,HI)                        # HI may be inf
 //	array NAME TYPE[SIZE]...                      # outermost dimension first, as in C
 //	array NAME TYPE[SIZE] of STRUCTS at OFFSET every STRIDE  # a member, in bytes
-//	array NAME TYPE[SIZE] shared                  # no argument; or private
+//	array NAME TYPE[SIZE] shared                  # no argument; or private, or lock
 //	param NAME TYPE
 //	for VAR in [LO,HI) step INT while EXPR {      # step and while are optional; HI may be inf
 //	for VAR in [LO,HI) parallel dynamic chunk INT syncfree { # all after parallel is optional

@@ -2,7 +2,7 @@
 
 /* A layer of convolutions of 3 x 3: I channels in, O channels out. The weights K
    have the input channel, the place in the filter and the output channel. */
-void conv3d(int I, int O, int H, int W, const float A[I][H][W], const float K[I][9][O], float B[O][H][W])
+void conv3d(int I, int O, int H, int W, const float A[restrict I][H][W], const float K[restrict I][9][O], float B[restrict O][H][W])
 {
 	inf_array(A, I, H, W);
 	inf_array(K, I, 9, O);

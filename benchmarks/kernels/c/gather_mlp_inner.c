@@ -2,7 +2,7 @@
 
 /* A layer of a perceptron on gathered rows of F: Y = max(X * B, 0), X[m] = F[index[m]],
    by inner products. B is given as its transpose. */
-void gather_mlp_inner(int M, int N, int K, int R, const float F[R][K], const int32_t index[M], const float B[N][K], float X[M][K], float Y[M][N])
+void gather_mlp_inner(int M, int N, int K, int R, const float F[restrict R][K], const int32_t index[restrict M], const float B[restrict N][K], float X[restrict M][K], float Y[restrict M][N])
 {
 	inf_array(F, R, K);
 	inf_array(index, M);
