@@ -373,7 +373,15 @@ func (t *thread) scalar(e *stream.Event) {
 			t.access(o, tm, e.Elem, e.Value)
 		}
 	}
-	t.set(int(e.Stream), e.Value, r)
+	t.set(int(e.Stream), result(tm, e), r)
+}
+
+// result returns the value of a stream after a step.
+func result(tm *template, e *stream.Event) scalar.Value {
+	if tm.s.Old {
+		return e.Old
+	}
+	return e.Value
 }
 
 // chosen reports whether the value of a reduction has become a constant, and was not one
@@ -514,7 +522,7 @@ func (t *thread) settled(tm *template) error {
 	if tm.s.Kind == stream.Load && tm.one.value != nil {
 		r = t.value(tm.one.value)
 	}
-	t.set(int(e.Stream), e.Value, r)
+	t.set(int(e.Stream), result(tm, e), r)
 	return nil
 }
 
@@ -582,7 +590,7 @@ func (t *thread) vector(l *loopState) {
 	for k := range l.group[0] {
 		index := int(l.group[0][k].Stream)
 		tm := t.p.streams[index]
-		t.set(index, l.group[lanes-1][k].Value, tm.many.dst)
+		t.set(index, result(tm, &l.group[lanes-1][k]), tm.many.dst)
 		if tm.hoisted {
 			continue
 		}

@@ -99,7 +99,8 @@ func TestRaces(t *testing.T) {
 			B[0] += i;
 		}
 	}
-`, "iterations 1 and 2 of parallel loop i race for element 0 of array B: f.c:9:4 changes B[0], and f.c:12:4 changes B[0]"},
+`, "iterations 0 and 1 of parallel loop i race for element 0 of array B: f.c:12:4 changes B[0], and f.c:9:4 changes B[0]\n" +
+			"iterations 1 and 2 of parallel loop i race for element 0 of array B: f.c:9:4 changes B[0], and f.c:12:4 changes B[0]"},
 		{"private", `	int tmp[4];
 #pragma omp parallel for private(tmp)
 	for (int i = 0; i < n; i++) {

@@ -151,7 +151,7 @@ func (d *detector) step(e *Event, a int) {
 	case Lock:
 		if s.Kind == Store {
 			d.locks &^= 1 << (a % 32)
-		} else if e.Value == 0 {
+		} else if e.Old == 0 {
 			d.locks |= 1 << (a % 32)
 		}
 		return
@@ -169,8 +169,7 @@ func (d *detector) step(e *Event, a int) {
 	}
 	reads, writes := s.Kind != Store, s.Kind == Store || s.Kind == RMW
 	if writes {
-		// Of an update that gives the old value, the new one is not known here.
-		now.change = s.Old || e.Value&array.Type.Mask() != e.Old&array.Type.Mask()
+		now.change = e.Value&array.Type.Mask() != e.Old&array.Type.Mask()
 	}
 	if t.writes && (reads && t.write.change || writes && now.change) {
 		d.race(a, e.Elem, &t.write, &now)
