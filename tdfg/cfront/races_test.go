@@ -116,8 +116,8 @@ func TestRaces(t *testing.T) {
 		tmp[0] = i;
 		A[i] = tmp[0];
 	}
-`, "iterations 0 and 1 of parallel loop i race for element 0 of array tmp: f.c:9:10 reads tmp[0], and f.c:8:3 writes tmp[0]\n" +
-			"iterations 1 and 2 of parallel loop i race for element 0 of array tmp: f.c:8:3 writes tmp[0], and f.c:8:3 writes tmp[0]"},
+`, "iterations 0 and 1 of parallel loop i race for element 0 of array tmp: f.c:8:3 writes tmp[0], and f.c:8:3 writes tmp[0]\n" +
+			"iterations 0 and 1 of parallel loop i race for element 0 of array tmp: f.c:9:10 reads tmp[0], and f.c:8:3 writes tmp[0]"},
 		{"no loop between", `#pragma omp parallel for
 	for (int i = 0; i < n; i++)
 		A[i] = i;
