@@ -61,6 +61,9 @@ func runWhole(t *testing.T, list []wholeCase) {
 		main.WriteString("\t{\n")
 		bases := map[string]bool{}
 		for _, a := range g.Arrays {
+			if a.Scope != stream.Argument {
+				continue
+			}
 			total := int64(1)
 			for _, x := range a.Size {
 				k, err := x.Eval(args.Symbols)

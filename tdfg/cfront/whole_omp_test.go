@@ -1,0 +1,174 @@
+package cfront_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/bitsched/bitsched/tdfg/cfront"
+	"github.com/bitsched/bitsched/tdfg/scalar"
+)
+
+// TestWholeForms compares what OpenMP programs are made of with a C compiler: local
+// arrays and structures, critical sections, loops that are collapsed, reductions of all
+// operators, atomic updates of all forms.
+func TestWholeForms(t *testing.T) {
+	small := func(r *rand.Rand, array string, i int) (scalar.Value, bool) {
+		return scalar.Value(r.IntN(50)), array[0] != 'D'
+	}
+	runWhole(t, []wholeCase{
+		{name: "local", sizes: []int64{20}, fill: small, source: `#include "bitsched.h"
+typedef struct point { int x, y; float w; } point;
+static int sum(int n, const int *v) { int s = 0; for (int i = 0; i < n; i++) s += v[i]; return s; }
+static void add(int *total, int by) { *total += by; }
+void local(int n, int A[n], int B[n], double D[n])
+{
+	inf_array(A, n); inf_array(B, n); inf_array(D, n);
+	int table[4] = {1, 2, 3}, grid[2][3] = {{1, 2, 3}, {4, 5}};
+	double zeros[8] = {0};
+	point p = {3, 4, 0.5f}, q = p, list[5];
+	int total = 7;
+	q.x += 2;
+	for (int i = 0; i < 5; i++) {
+		list[i].x = A[i];
+		list[i].y = i;
+		list[i].w = p.w * i;
+	}
+	list[1] = q;
+	p = list[2];
+	for (int i = 0; i < n; i++) {
+		int here[3] = {i, table[i & 3], grid[i & 1][i % 3]};
+		here[1] += here[0];
+		B[i] = sum(3, here);
+		zeros[i & 7] += here[2] * 0.25;
+		add(&total, B[i]);
+	}
+	for (int i = 0; i < 8; i++)
+		D[i] = zeros[i];
+	A[0] = total + p.x + q.y + list[1].x;
+	A[1] = p.w > 0.75f;
+}
+`},
+		{name: "loops", sizes: []int64{6, 7}, source: `#include "bitsched.h"
+void loops(int n, int m, int A[n][m], int B[n][m], long long R[12], double D[4])
+{
+	inf_array(A, n, m); inf_array(B, n, m); inf_array(R, 12); inf_array(D, 4);
+	#pragma omp parallel for collapse(2) schedule(static, 4)
+	for (int i = 0; i < n; i++)
+		for (int j = m - 1; j > 0; j -= 2) {
+			if (A[i][j] == 0)
+				continue;
+			B[i][j] = A[i][j] * 2 + i * j;
+		}
+	long long sum = 1, minus = 5, product = 1;
+	unsigned bits = ~0u, any = 0, odd = 0;
+	int all = 1, some = 0, least = 100, most = -100, t = 0, twice = 3;
+	double low = 1e9, high = -1e9;
+	#pragma omp parallel for schedule(guided) private(t) firstprivate(twice) reduction(+: sum) reduction(-: minus) reduction(*: product) reduction(&: bits) reduction(|: any) reduction(^: odd) \
+		reduction(&&: all) reduction(||: some) reduction(min: least, low) reduction(max: most, high)
+	for (int i = 0; i < n; i++) {
+		t = A[i][i % m] & 1023;
+		sum += t * twice;
+		minus -= t;
+		product = product * (t % 3 + 1);
+		bits &= t | 3;
+		any |= t;
+		odd ^= t;
+		all = all && t != 512;
+		some = some || t > 1000;
+		least = t < least ? t : least;
+		if (t > most)
+			most = t;
+		if (t * 0.5 < low) low = t * 0.5;
+		high = t * 0.25 > high ? t * 0.25 : high;
+	}
+	R[0] = sum; R[1] = minus; R[2] = product; R[3] = bits; R[4] = any; R[5] = odd; R[6] = all; R[7] = some; R[8] = least; R[9] = most;
+	D[0] = low; D[1] = high;
+}
+`},
+		{name: "atomics", sizes: []int64{30}, fill: small, source: `#include "bitsched.h"
+void atomics(int n, int A[n], unsigned H[8], int O[n], double D[n], long long L[8])
+{
+	inf_array(A, n); inf_array(H, 8); inf_array(O, n); inf_array(D, n); inf_array(L, 8);
+	int tail = 0, most = 0;
+	double total = 0;
+	#pragma omp parallel for
+	for (int i = 0; i < n; i++) {
+		int v, w, e = 3;
+		#pragma omp atomic capture
+		v = tail++;
+		#pragma omp atomic capture
+		w = O[v % 4] += 2;
+		#pragma omp atomic capture
+		{ e = H[2]; H[2] += A[i]; }
+		#pragma omp atomic capture
+		{ H[3] -= 1; e = H[3]; }
+		#pragma omp atomic compare
+		if (A[i] > most) { most = A[i]; }
+		#pragma omp atomic compare
+		L[0] = L[0] < v ? v : L[0];
+		#pragma omp atomic update
+		total += D[i] * 0.5;
+		#pragma omp atomic
+		L[1] = L[1] * 3;
+		#pragma omp atomic
+		H[4] &= ~(1u << (v & 7));
+		#pragma omp atomic write
+		O[5 + (v & 1)] = w;
+		int s;
+		#pragma omp atomic read
+		s = O[4];
+		O[i] += s + (e & 1);
+		L[2] += __atomic_fetch_xor(&H[5], A[i], __ATOMIC_RELAXED) & 7;
+		L[3] += __atomic_or_fetch(&H[6], A[i], __ATOMIC_SEQ_CST) & 7;
+		unsigned old = H[7];
+		while (!__atomic_compare_exchange_n(&H[7], &old, old * 5 + 1, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			;
+		#pragma omp critical
+		{
+			if (D[i] > D[0])
+				D[0] = D[i];
+			L[4]++;
+		}
+		#pragma omp critical (other)
+		L[5] += i;
+		L[6] += inf_fetch_max(&L[7], (long long)A[i]);
+	}
+	A[0] = tail;
+	A[1] = most;
+	D[1] = total;
+}
+`},
+	})
+}
+
+// TestWholeErrors says where a program leaves the subset, and what is supported.
+func TestWholeErrors(t *testing.T) {
+	for _, c := range []struct{ body, want string }{
+		{"	#pragma omp sections\n	{ A[0] = 1; }\n", "f.c:5:10: omp sections: supported are parallel for, for, simd, atomic and critical"},
+		{"	#pragma omp parallel\n	{\n		int x = 1;\n		#pragma omp for\n		for (int i = 0; i < n; i++) A[i] = x;\n	}\n", "f.c:7:3: a statement in a parallel region that every thread executes: expected loops with #pragma omp for and nothing else in it: write #pragma omp parallel for at each"},
+		{"	#pragma omp parallel for reduction(/: n)\n	for (int i = 0; i < n; i++) A[i] = 1;\n", "f.c:5:10: reduction(/:n), expected one of + - * & | ^ && || min max, as in reduction(+: sum)"},
+		{"	int s = 0;\n	#pragma omp parallel for\n	for (int i = 0; i < n; i++) s += A[i];\n	A[0] = s;\n", "f.c:7:2: variable s goes from iteration to iteration of a parallel loop: expected reduction(+:s), or its declaration inside of the loop"},
+		{"	#pragma omp parallel for\n	for (int i = 0; i < n; i++) { if (A[i]) break; }\n", "f.c:6:2: a parallel loop with break or return, which OpenMP does not allow"},
+		{"	#pragma omp parallel for collapse(2)\n	for (int i = 0; i < n; i++)\n		for (int j = 0; j < i; j++) A[i] = j;\n", "f.c:7:3: collapse(2) with bounds that depend on i, expected loops such as for (int i = a; i < b; i++), each the only statement of the one around it, with bounds of none of them"},
+		{"	#pragma omp parallel for\n	for (int i = 0; i < n; i++) {\n		#pragma omp parallel for\n		for (int j = 0; j < n; j++) A[j] = i;\n	}\n", "f.c:7:11: a parallel loop inside of another: supported is one level of threads"},
+		{"	#pragma omp parallel for schedule(magic)\n	for (int i = 0; i < n; i++) A[i] = 1;\n", "f.c:5:10: schedule magic, expected static, dynamic, guided, auto or runtime"},
+		{"	#pragma omp parallel for lastprivate(n)\n	for (int i = 0; i < n; i++) A[i] = 1;\n", "f.c:5:10: clause lastprivate of OpenMP: supported are schedule, reduction, collapse, private, firstprivate, shared, default and nowait"},
+		{"	int x;\n	#pragma omp atomic capture\n	x = A[0] * 2;\n", "f.c:7:2: atomic capture: expected one of v = x++, v = x += e, { v = x; x += e; }, { x += e; v = x; }, if (x > e) x = e, and x = x < e ? e : x"},
+		{"	int t[3] = {1, 2, 3, 4};\n	A[0] = t[0];\n", "f.c:5:23: more values than t has elements"},
+		{"	int t[n] = {1};\n	A[0] = t[0];\n", "f.c:5:6: initial values of t, whose size is no constant"},
+		{"	struct none s;\n	A[0] = 1;\n", "f.c:5:14: structure none is not declared yet"},
+		{"	goto end;\n	end: A[0] = 1;\n", "f.c:5:2: goto: supported are for loops, if, assignments and declarations"},
+		{"	union { int i; float f; } u;\n	u.i = A[0];\n", "f.c:5:2: a union: supported are structures of numbers and of pointers to structures"},
+		{"	A[0] = printf(1);\n", "f.c:5:9: a call of printf: supported are fminf, fmaxf, sqrtf, fabsf, fmaf, expf, abs and functions of the file"},
+	} {
+		_, err := cfront.CompileWhole(context.Background(), "f.c", "#include \"bitsched.h\"\nvoid f(int n, int A[n])\n{\n	inf_array(A, n);\n"+c.body+"}\n", cfront.Options{})
+		require.Error(t, err, c.body)
+		if !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s\n got %v\nwant %s", c.body, err, c.want)
+		}
+	}
+}
