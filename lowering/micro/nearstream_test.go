@@ -2,6 +2,8 @@ package micro_test
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,6 +14,7 @@ import (
 	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tdfg/stream"
+	"github.com/bitsched/bitsched/tile/uop"
 )
 
 // result returns the memory of the machine as arrays.
@@ -58,5 +61,57 @@ func TestNearStream(t *testing.T) {
 				t.Logf("%s: %d micro-ops %q", k.Name, m.ops, p.Why())
 			}
 		}
+	}
+}
+
+// BenchmarkNearStream pulls from one thread.
+func BenchmarkNearStream(b *testing.B) {
+	sizes := map[string]map[string]int64{
+		"hotspot": {"N": 64, "M": 1024, "T": 2}, "histogram": {"N": 1 << 17, "Q": 4}, "bfs_push": {"V": 1 << 13, "E": 100_000, "source": 1},
+		"pr_pull": {"V": 1 << 13, "E": 100_000, "T": 1}, "bin_tree": {"N": 1 << 13, "Q": 10_000},
+	}
+	for _, name := range slices.Sorted(maps.Keys(sizes)) {
+		k, err := kernels.Get(name)
+		require.NoError(b, err)
+		g, err := cfront.CompileWhole(context.Background(), k.File, k.Source, cfront.Options{})
+		require.NoError(b, err)
+		before, err := k.Arguments(context.Background(), sizes[name], 1)
+		require.NoError(b, err)
+		b.Run(name, func(b *testing.B) {
+			ops := 0
+			for b.Loop() {
+				b.StopTimer()
+				mem := arraysOf(before.Clone())
+				p, err := micro.New(g, mem, stream.Args{Symbols: sizes[name], Params: before.Scalars}, micro.Options{Threads: 1, Vector: 64})
+				require.NoError(b, err)
+				m := newMachine(p)
+				b.StartTimer()
+				var batch uop.Batch
+				for status := uop.More; status != uop.Done; {
+					batch.Reset()
+					status, err = p.Threads()[0].Next(&batch, 256)
+					require.NoError(b, err)
+					ops += len(batch.Ops)
+					if status == uop.Wait {
+						o := &batch.Ops[len(batch.Ops)-1]
+						old := slices.Clone(m.read(o.Addr, int(o.Size)))
+						for i := range batch.Ops { // what atomic operations find
+							if batch.Ops[i].Kind == uop.Store || batch.Ops[i].Kind == uop.Atomic {
+								_, err := m.perform(&batch, &batch.Ops[i])
+								require.NoError(b, err)
+							}
+						}
+						require.NoError(b, p.Threads()[0].Resolve(old))
+					} else {
+						for i := range batch.Ops {
+							if batch.Ops[i].Kind == uop.Store && name == "bfs_push" {
+								m.write(batch.Ops[i].Addr, batch.Bytes(&batch.Ops[i]))
+							}
+						}
+					}
+				}
+			}
+			b.ReportMetric(float64(ops)/b.Elapsed().Seconds()/1e6, "Muops/s")
+		})
 	}
 }

@@ -79,6 +79,7 @@ type loopInfo struct {
 	vstep   [3]uop.Op
 	entry   [2]uop.Op // whether there are iterations at all
 	check   bool      // it is not known before
+	plain   bool      // SIMD code of whole groups of iterations at once
 	guard   *node     // under which the loop is reached
 	while   *node
 	begins  []int    // reductions over the loop
@@ -163,6 +164,7 @@ func (p *Program) templates() error {
 				most = max(most, p.streams[i].bytes, p.streams[i].typ.Bytes())
 			}
 			l.lanes = max(1, p.opt.Vector/most)
+			l.plain = l.lanes > 1 && p.program.Plain(l.src)
 		}
 		for _, list := range []*[3]uop.Op{&l.step, &l.vstep} {
 			v := values[l.src.Var]

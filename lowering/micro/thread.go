@@ -1,6 +1,7 @@
 package micro
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -40,6 +41,7 @@ type thread struct {
 	stamp   []uint32
 	reg     []uop.Reg
 	now     uint32
+	stores  []waiting
 }
 
 // loopState is a loop that a thread is in.
@@ -65,6 +67,11 @@ func newThread(p *Program, id int) (*thread, error) {
 		return nil, err
 	}
 	c.AskRacy()
+	stops := make([]bool, len(p.loops))
+	for i, l := range p.loops {
+		stops[i] = l.plain
+	}
+	c.StopAt(stops)
 	t.cursor = c
 	t.step = t.run
 	t.val, t.cur = slices.Clone(p.values), slices.Clone(p.home)
@@ -141,6 +148,16 @@ func (t *thread) Resolve(old []byte) error {
 // run makes micro-ops of the next steps of the program.
 func (t *thread) run() error {
 	if t.next == t.count {
+		if len(t.depth) > 0 {
+			if l := t.depth[len(t.depth)-1]; l.info.plain && l.pending == 0 {
+				for t.cursor.Group(int64(l.info.lanes)) {
+					t.group(l)
+					if len(t.out.Ops) >= 4*bufferEvents {
+						return nil
+					}
+				}
+			}
+		}
 		n, err := t.cursor.Next(t.events)
 		t.next, t.count = 0, n
 		if n == 0 {
@@ -614,6 +631,101 @@ func (t *thread) vector(l *loopState) {
 	}
 	l.pending = 0
 	t.overhead(&l.info.vstep, true)
+}
+
+// group makes the micro-ops of as many iterations of a plain loop as there are lanes.
+func (t *thread) group(l *loopState) {
+	lanes := l.info.lanes
+	if !l.hoisted {
+		l.hoisted = true
+		for k, i := range l.info.body {
+			if tm := t.p.streams[i]; tm.hoisted {
+				elem, _, data := t.cursor.At(k)
+				o := tm.many.access
+				o.Size, o.Lanes = uint16(tm.bytes), 1
+				t.access(o, tm, elem, data[elem])
+				t.out.Ops = append(t.out.Ops, tm.many.ops...)
+			}
+		}
+	}
+	stores := t.stores[:0]
+	for k, i := range l.info.body {
+		tm := t.p.streams[i]
+		if tm.hoisted {
+			continue
+		}
+		var elem, stride int64
+		var data []scalar.Value
+		if tm.array >= 0 {
+			elem, stride, data = t.cursor.At(k)
+			if tm.s.Kind != stream.Store {
+				t.run1(tm, tm.many.access, tm.many.gather, elem, stride, lanes)
+				t.fill(t.out.Ops[len(t.out.Ops)-1], tm, data, elem, stride, lanes)
+			}
+		}
+		t.out.Ops = append(t.out.Ops, tm.many.ops...)
+		if tm.ordered {
+			for range lanes {
+				t.out.Ops = append(t.out.Ops, tm.many.move, tm.many.lane)
+			}
+		}
+		if tm.s.Kind == stream.Store || tm.s.Kind == stream.RMW {
+			t.run1(tm, tm.many.store, tm.many.spread, elem, stride, lanes)
+			stores = append(stores, waiting{len(t.out.Ops) - 1, tm, data, elem, stride})
+		}
+	}
+	t.cursor.Go(int64(lanes))
+	for _, w := range stores { // what is written is there now
+		t.fill(t.out.Ops[w.op], w.tm, w.data, w.elem, w.stride, lanes)
+	}
+	t.stores = stores
+	for _, i := range l.info.body {
+		t.set(i, t.cursor.Value(i), t.p.streams[i].many.dst)
+	}
+	t.overhead(&l.info.vstep, true)
+}
+
+// waiting is a store whose bytes are not there yet.
+type waiting struct {
+	op           int
+	tm           *template
+	data         []scalar.Value
+	elem, stride int64
+}
+
+// run1 adds an access of lanes that are a stride apart, with room for their bytes.
+func (t *thread) run1(tm *template, together, apart uop.Op, elem, stride int64, lanes int) {
+	a := &t.p.arrays[tm.array]
+	o := together
+	at := len(t.out.Data)
+	size := lanes * tm.bytes
+	if stride != 1 || a.inner != 0 || a.stride != uint64(tm.bytes) {
+		o = apart
+		for i := range lanes {
+			t.out.Data = binary.LittleEndian.AppendUint64(t.out.Data, t.address(tm.array, elem+int64(i)*stride))
+		}
+	}
+	o.Lanes, o.Size, o.Data, o.Addr = uint8(lanes), uint16(size), uint32(at), t.address(tm.array, elem)
+	t.out.Data = slices.Grow(t.out.Data, size)[:len(t.out.Data)+size]
+	t.out.Ops = append(t.out.Ops, o)
+}
+
+// fill gives an access of lanes its bytes.
+func (t *thread) fill(o uop.Op, tm *template, data []scalar.Value, elem, stride int64, lanes int) {
+	at := int(o.Data)
+	if o.Kind.Lanes() {
+		at += 8 * lanes
+	}
+	to := t.out.Data[at : at+lanes*tm.bytes]
+	if tm.bytes == 4 {
+		for i := range lanes {
+			binary.LittleEndian.PutUint32(to[4*i:], uint32(data[elem+int64(i)*stride]))
+		}
+		return
+	}
+	for i := range lanes {
+		put(to[i*tm.bytes:], data[elem+int64(i)*stride], tm.bytes)
+	}
 }
 
 // lanes adds an access of a group: one of elements side by side, else of lanes apart.

@@ -41,6 +41,7 @@ type Cursor struct {
 	loops  bool
 	ask    bool // racy streams wait for an answer
 	asking bool // the next span has asked
+	stops  []bool
 }
 
 // frame is a body that is being executed.
@@ -87,7 +88,7 @@ func (c *Cursor) Next(buf []Event) (n int, err error) {
 			if c.loops {
 				buf[n] = Event{What: Enter, Stream: int32(f.l.id), Elem: f.n}
 				n++
-				if f.l.src.Parallel != nil { // the caller may want to share it out
+				if f.l.src.Parallel != nil || f.l.id < len(c.stops) && c.stops[f.l.id] { // the caller may want to share it out
 					return n, nil
 				}
 			}
@@ -348,4 +349,64 @@ func (c *Cursor) SetValue(s int, v scalar.Value) { c.m.regs[c.m.p.streams[s].reg
 func (p *Program) Atomic(s int) (op scalar.Op, compare, ok bool) {
 	r := p.streams[s].rmw
 	return r.op, r.e >= 0, r.a >= 0
+}
+
+// Plain reports whether groups of iterations of a loop can be executed at once: it has no
+// loops in it, no condition, and none of its streams is racy, has a condition, or finds
+// in memory what another one of the loop wrote.
+func (p *Program) Plain(l *Loop) bool {
+	if l.While != nil || l.Open {
+		return false
+	}
+	written := map[string]bool{}
+	for _, st := range l.Body {
+		s, ok := st.(*Stream)
+		if !ok || s.If != nil || s.Racy || written[s.Array] && s.Array != "" {
+			return false
+		}
+		if s.Kind == Store || s.Kind == RMW {
+			written[s.Array] = true
+		}
+	}
+	return len(l.Body) > 0
+}
+
+// StopAt makes [Cursor.Next] return behind the Enter of loops, by their numbers, so that
+// [Cursor.Group] can go on.
+func (c *Cursor) StopAt(loops []bool) { c.stops = loops }
+
+// Group reports whether the cursor is at the beginning of an iteration of a plain loop
+// and the addresses of the next n iterations are known. [Cursor.At] then says which, and
+// [Cursor.Go] executes the iterations.
+func (c *Cursor) Group(n int64) bool {
+	if len(c.frames) == 0 || c.err != nil {
+		return false
+	}
+	f := &c.frames[len(c.frames)-1]
+	if !f.fresh || f.waits || f.it+n > f.n || len(f.body) != 1 || f.body[0].loop != nil {
+		return false
+	}
+	for i := range f.body[0].spans {
+		if a := f.body[0].spans[i].access; a >= 0 && !c.m.plans[a].ok {
+			return false
+		}
+	}
+	return true
+}
+
+// At returns the element that stream k of the loop's body accesses in the next iteration,
+// how far apart those of iterations are, and the elements of its array.
+func (c *Cursor) At(k int) (elem, stride int64, data []scalar.Value) {
+	f := &c.frames[len(c.frames)-1]
+	p := &c.m.plans[f.body[0].spans[k].access]
+	return p.base + f.it*p.stride, p.stride, p.data
+}
+
+// Go executes n iterations of a group.
+func (c *Cursor) Go(n int64) {
+	f := &c.frames[len(c.frames)-1]
+	_, err := c.m.exec(f.body[0].code, f.l, f.first, f.it, f.it+n)
+	c.fail(err)
+	c.m.iterations[f.l.id] += n
+	f.it += n
 }
