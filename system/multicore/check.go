@@ -163,14 +163,13 @@ func (p *Program) differs(other stream.Memory) string {
 // batch is how many micro-ops of a thread are executed in a row without a machine.
 const batch = 256
 
-// untimed executes the threads of a program in turn, on a plain memory of words that
-// they synchronise with.
+// untimed executes the threads of a program in turn, on a plain memory.
 func (p *Program) untimed(ctx context.Context, opt Options) error {
 	code, err := p.micro(opt.Machine, &opt)
 	if err != nil {
 		return err
 	}
-	shared := code.Segments()[len(code.Segments())-1]
+	memory := uop.NewFlat(code.Segments())
 	var b uop.Batch
 	threads := code.Threads()
 	for left := len(threads); left > 0; {
@@ -188,17 +187,8 @@ func (p *Program) untimed(ctx context.Context, opt Options) error {
 			}
 			var old []byte
 			for j := range b.Ops {
-				op := &b.Ops[j]
-				if !op.Kind.Memory() || op.Kind.Lanes() || op.Addr < shared.Addr {
-					continue
-				}
-				cell := shared.Data[op.Addr-shared.Addr:][:op.Size]
-				old = append(old[:0], cell...)
-				switch op.Kind {
-				case uop.Store:
-					copy(cell, b.Bytes(op))
-				case uop.Atomic:
-					op.RMW.Apply(cell, old, b.Bytes(op), b.Bytes(op))
+				if old, err = memory.Perform(&b, &b.Ops[j]); err != nil {
+					return err
 				}
 			}
 			switch status {

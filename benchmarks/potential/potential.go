@@ -1,0 +1,425 @@
+// Package potential measures what near-data computing has to gain in a program before
+// any of it is built, as figure 1 of Near-Stream Computing does: which share of the
+// dynamic micro-ops belongs to streams, and how many bytes times links of a mesh the
+// data of abstract systems travel.
+//
+//	ops, err := potential.MicroOps(ctx, program)
+//	traffic, err := potential.Move(ctx, program, potential.System{...})
+//
+// It has no time, and none of the traffic of control.
+package potential
+
+import (
+	"context"
+	"slices"
+
+	"github.com/bitsched/bitsched/lowering/micro"
+	"github.com/bitsched/bitsched/tdfg/stream"
+	"github.com/bitsched/bitsched/tile/noc"
+	"github.com/bitsched/bitsched/tile/uop"
+)
+
+// Program is a whole function with its arguments, whose memory is changed.
+type Program struct {
+	Graph       *stream.Graph
+	Memory      stream.Memory
+	Args        stream.Args
+	Reassociate bool
+}
+
+// Ops counts micro-ops by what they belong to.
+type Ops struct {
+	Load  int64 `json:"load"`  // streams that load or reduce, with what they compute
+	Store int64 `json:"store"` // streams that store, or read, modify and write
+	Other int64 `json:"other"` // loops, branches of loops
+}
+
+// Total is all micro-ops.
+func (o *Ops) Total() int64 { return o.Load + o.Store + o.Other }
+
+// MicroOps executes the program on one thread and counts.
+func MicroOps(ctx context.Context, p *Program) (o Ops, err error) {
+	code, err := micro.New(p.Graph, p.Memory, p.Args, micro.Options{Threads: 1, Vector: 64, Reassociate: p.Reassociate})
+	if err != nil {
+		return o, err
+	}
+	owners, memory := code.Owners(), uop.NewFlat(code.Segments())
+	kinds := closures(p.Graph)
+	var b uop.Batch
+	t := code.Threads()[0]
+	for n := 0; ; n++ {
+		if n%1024 == 0 && ctx.Err() != nil {
+			return o, ctx.Err()
+		}
+		b.Reset()
+		status, err := t.Next(&b, 4096)
+		if err != nil {
+			return o, err
+		}
+		var old []byte
+		for i := range b.Ops {
+			if old, err = memory.Perform(&b, &b.Ops[i]); err != nil {
+				return o, err
+			}
+			switch kinds[owners[b.Ops[i].PC]] {
+			case loads:
+				o.Load++
+			case stores:
+				o.Store++
+			default:
+				o.Other++
+			}
+		}
+		switch status {
+		case uop.Done:
+			return o, nil
+		case uop.Wait:
+			if err := t.Resolve(old); err != nil {
+				return o, err
+			}
+		}
+	}
+}
+
+// closure is which kind of stream a computation belongs to.
+type closure uint8
+
+const (
+	other closure = iota
+	loads
+	stores
+)
+
+// closures assigns computations to streams, as Near-Stream Computing does (section III.B):
+// what leads to the element of a store or an update belongs to that; a load, and what is
+// reduced from one iteration to the next, to the load. What only conditions, bounds of
+// loops or subscripts take is the core's.
+func closures(g *stream.Graph) map[*stream.Stream]closure {
+	users := map[*stream.Stream][]*stream.Stream{}
+	for _, d := range g.Deps() {
+		if to, ok := d.To.(*stream.Stream); ok && d.Kind == stream.ValueDep && to != d.From {
+			users[d.From] = append(users[d.From], to)
+		}
+	}
+	kinds := map[*stream.Stream]closure{}
+	for _, s := range g.Streams() {
+		switch {
+		case s.Kind == stream.Store || s.Kind == stream.RMW:
+			kinds[s] = stores
+		case s.Array != "" || s.Value != nil && s.Value.Uses(s.Name):
+			kinds[s] = loads
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, s := range g.Streams() {
+			for _, u := range users[s] {
+				if kinds[s] == other && kinds[u] != other {
+					kinds[s], changed = kinds[u], true
+				}
+			}
+		}
+	}
+	return kinds
+}
+
+// System is a mesh with a core and a bank of the L3 at each node.
+type System struct {
+	Mesh       noc.Config
+	LineBytes  int // lines go to banks in turn
+	CacheBytes int // of a core's ideal cache: fully associative, by elements, LRU, whose copies others update for nothing
+}
+
+// Traffic is bytes of data times links, of three systems.
+type Traffic struct {
+	NoPrivate int64 `json:"no_private"` // each access goes to its bank
+	Private   int64 `json:"private"`    // with an ideal private cache
+	NearLLC   int64 `json:"near_llc"`   // computation is where its operands or results are
+	Accesses  int64 `json:"accesses"`   // of elements
+}
+
+// Move executes the program sequentially, gives iterations of parallel loops to cores in
+// contiguous parts, and counts.
+func Move(ctx context.Context, p *Program, s System) (t Traffic, err error) {
+	program, err := stream.Compile(p.Graph)
+	if err != nil {
+		return t, err
+	}
+	c, err := program.Start(p.Memory, p.Args, true)
+	if err != nil {
+		return t, err
+	}
+	m := newMover(p.Graph, p.Args.Symbols, &s, &t)
+	events := make([]stream.Event, 4096)
+	for {
+		n, err := c.Next(events)
+		if err != nil {
+			return t, err
+		}
+		if n == 0 {
+			m.flush()
+			return t, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return t, err
+		}
+		for i := range events[:n] {
+			m.event(&events[i])
+		}
+	}
+}
+
+// mover counts traffic.
+type mover struct {
+	s       *System
+	t       *Traffic
+	loops   []*stream.Loop
+	streams []*place
+	arrays  map[string]*layout
+	depth   []level
+	core    int
+	caches  []*cache
+}
+
+// layout is where the elements of an array lie: those of a member of structures in these.
+type layout struct{ base, stride, inner, bytes int64 }
+
+func (a *layout) address(elem int64) int64 {
+	return a.base + elem/a.inner*a.stride + elem%a.inner*a.bytes
+}
+
+// level is a loop that is being executed.
+type level struct {
+	parallel bool
+	n        int64
+}
+
+// place is where the value of a stream is.
+type place struct {
+	s        *stream.Stream
+	bytes    int64
+	operands []*place
+	sent     []int // nodes that have its last value, beside its own
+	bank     int   // node of its last element
+	seq      int64 // of its last event
+	self     bool  // it has an element
+}
+
+func newMover(g *stream.Graph, symbols map[string]int64, s *System, t *Traffic) *mover {
+	m := &mover{s: s, t: t, arrays: map[string]*layout{}}
+	bases := map[string]int64{}
+	for i := range g.Arrays {
+		a := &g.Arrays[i]
+		name := a.Name
+		if a.Field != nil {
+			name = a.Field.Of
+		}
+		if _, ok := bases[name]; !ok {
+			bases[name] = int64(len(bases)) << 40
+		}
+		x := &layout{base: bases[name], stride: int64(a.Type.Bytes()), inner: 1, bytes: int64(a.Type.Bytes())}
+		if f := a.Field; f != nil {
+			x.base, x.stride = x.base+f.Offset, f.Stride
+			for _, size := range a.Size[:len(a.Size)-1] {
+				n, _ := size.Eval(symbols) // it has been when memory was made
+				x.inner *= max(1, n)
+			}
+		}
+		m.arrays[a.Name] = x
+	}
+	types, _ := g.Types() // a compiled graph has them
+	byStream := map[*stream.Stream]*place{}
+	var walk func(body []stream.Stmt)
+	walk = func(body []stream.Stmt) {
+		for _, st := range body {
+			switch st := st.(type) {
+			case *stream.Stream:
+				p := &place{s: st, bytes: int64(max(1, types[st].Bytes())), self: st.Array != ""}
+				byStream[st] = p
+				m.streams = append(m.streams, p)
+			case *stream.Loop:
+				m.loops = append(m.loops, st)
+				walk(st.Body)
+			}
+		}
+	}
+	walk(g.Body)
+	for _, d := range g.Deps() {
+		from := byStream[d.From]
+		to, isStream := d.To.(*stream.Stream)
+		if !isStream { // a bound or a condition goes where the loop begins
+			if to = first(d.To.(*stream.Loop).Body); to == nil {
+				continue
+			}
+		}
+		if to != d.From {
+			byStream[to].operands = append(byStream[to].operands, from)
+		}
+	}
+	for range s.Mesh.Nodes() {
+		m.caches = append(m.caches, newCache(s.CacheBytes))
+	}
+	return m
+}
+
+// first is the first stream of a loop that has an element.
+func first(body []stream.Stmt) *stream.Stream {
+	for _, st := range body {
+		switch st := st.(type) {
+		case *stream.Stream:
+			if st.Array != "" {
+				return st
+			}
+		case *stream.Loop:
+			if s := first(st.Body); s != nil {
+				return s
+			}
+		}
+	}
+	return nil
+}
+
+func (m *mover) event(e *stream.Event) {
+	switch e.What {
+	case stream.Enter:
+		m.depth = append(m.depth, level{m.loops[e.Stream].Parallel != nil, e.Elem})
+	case stream.Next:
+		if l := &m.depth[len(m.depth)-1]; l.parallel {
+			m.core = int(e.Elem * int64(m.s.Mesh.Nodes()) / max(1, l.n))
+		}
+	case stream.Leave:
+		if m.depth[len(m.depth)-1].parallel {
+			m.core = 0
+		}
+		m.depth = m.depth[:len(m.depth)-1]
+	case stream.Step:
+		if !e.Skipped {
+			m.step(m.streams[e.Stream], e)
+		}
+	}
+}
+
+func (m *mover) hops(a, b int) int64 { return int64(m.s.Mesh.Distance(a, b)) }
+
+// step counts an element of a stream.
+func (m *mover) step(p *place, e *stream.Event) {
+	p.sent = p.sent[:0]
+	if p.self {
+		a := m.arrays[p.s.Array]
+		bytes, addr := a.bytes, a.address(e.Elem)
+		p.bank = int(addr / int64(m.s.LineBytes) % int64(m.s.Mesh.Nodes()))
+		m.t.Accesses++
+		far := bytes * m.hops(m.core, p.bank)
+		reads := p.s.Kind != stream.Store
+		writes := p.s.Kind == stream.Store || p.s.Kind == stream.RMW
+		if reads {
+			m.t.NoPrivate += far
+		}
+		if writes {
+			m.t.NoPrivate += far
+		}
+		m.t.Private += m.access(addr, bytes, reads, writes)
+	} else if len(p.operands) > 0 {
+		p.bank = p.operands[0].bank // it is computed where its first operand is
+	}
+	for _, o := range p.operands {
+		if o.bank == p.bank || slices.Contains(o.sent, p.bank) {
+			continue
+		}
+		o.sent = append(o.sent, p.bank) // a bank keeps it for all that take it there
+		m.t.NearLLC += o.bytes * m.hops(o.bank, p.bank)
+	}
+}
+
+// access is an access of the core to its ideal cache; it returns the bytes times links.
+func (m *mover) access(addr, bytes int64, reads, writes bool) (moved int64) {
+	c := m.caches[m.core]
+	hit, out := c.touch(addr, bytes, writes)
+	if reads && !hit {
+		moved += bytes * m.hops(m.core, int(addr/int64(m.s.LineBytes)%int64(m.s.Mesh.Nodes())))
+	}
+	for _, x := range out {
+		moved += x.bytes * m.hops(m.core, int(x.addr/int64(m.s.LineBytes)%int64(m.s.Mesh.Nodes())))
+	}
+	return moved
+}
+
+// flush writes back what is left.
+func (m *mover) flush() {
+	for i, c := range m.caches {
+		for _, x := range c.written() {
+			m.t.Private += x.bytes * m.hops(i, int(x.addr/int64(m.s.LineBytes)%int64(m.s.Mesh.Nodes())))
+		}
+	}
+}
+
+// cache is fully associative with elements for lines.
+type cache struct {
+	room, used int64
+	at         map[int64]int32
+	list       []element // 0 is the end of the ring
+	free       []int32
+}
+
+type element struct {
+	addr, bytes int64
+	dirty       bool
+	prev, next  int32
+}
+
+func newCache(bytes int) *cache {
+	return &cache{room: int64(bytes), at: map[int64]int32{}, list: make([]element, 1)}
+}
+
+func (c *cache) unlink(i int32) {
+	e := &c.list[i]
+	c.list[e.prev].next, c.list[e.next].prev = e.next, e.prev
+}
+
+func (c *cache) front(i int32) {
+	first := c.list[0].next
+	c.list[i].prev, c.list[i].next = 0, first
+	c.list[first].prev, c.list[0].next = i, i
+}
+
+// touch uses an element, and returns the written ones that had to go.
+func (c *cache) touch(addr, bytes int64, writes bool) (hit bool, out []element) {
+	if i, ok := c.at[addr]; ok {
+		c.unlink(i)
+		c.front(i)
+		c.list[i].dirty = c.list[i].dirty || writes
+		return true, nil
+	}
+	for c.used+bytes > c.room && len(c.at) > 0 {
+		last := c.list[0].prev
+		e := c.list[last]
+		c.unlink(last)
+		delete(c.at, e.addr)
+		c.free = append(c.free, last)
+		c.used -= e.bytes
+		if e.dirty {
+			out = append(out, e)
+		}
+	}
+	var i int32
+	if n := len(c.free); n > 0 {
+		i, c.free = c.free[n-1], c.free[:n-1]
+	} else {
+		i = int32(len(c.list))
+		c.list = append(c.list, element{})
+	}
+	c.list[i] = element{addr: addr, bytes: bytes, dirty: writes}
+	c.front(i)
+	c.at[addr] = i
+	c.used += bytes
+	return false, out
+}
+
+func (c *cache) written() (out []element) {
+	for i := c.list[0].next; i != 0; i = c.list[i].next {
+		if c.list[i].dirty {
+			out = append(out, c.list[i])
+		}
+	}
+	return out
+}
