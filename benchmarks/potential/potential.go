@@ -43,7 +43,7 @@ func MicroOps(ctx context.Context, p *Program) (o Ops, err error) {
 	if err != nil {
 		return o, err
 	}
-	owners, memory := code.Owners(), uop.NewFlat(code.Segments())
+	memory := uop.NewFlat(code.Segments())
 	kinds := closures(p.Graph)
 	var b uop.Batch
 	t := code.Threads()[0]
@@ -61,7 +61,7 @@ func MicroOps(ctx context.Context, p *Program) (o Ops, err error) {
 			if old, err = memory.Perform(&b, &b.Ops[i]); err != nil {
 				return o, err
 			}
-			switch kinds[owners[b.Ops[i].PC]] {
+			switch kinds[code.Owner(b.Ops[i].PC)] {
 			case loads:
 				o.Load++
 			case stores:

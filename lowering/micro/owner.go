@@ -1,24 +1,13 @@
 package micro
 
-import (
-	"github.com/bitsched/bitsched/tdfg/stream"
-	"github.com/bitsched/bitsched/tile/uop"
-)
+import "github.com/bitsched/bitsched/tdfg/stream"
 
-// Owners returns the stream that each static micro-op belongs to, by its PC: nil for
-// those of loops, and of what threads synchronise with.
-func (p *Program) Owners() []*stream.Stream {
-	list := make([]*stream.Stream, p.pcs+1)
-	for _, t := range p.streams {
-		for _, c := range []*code{&t.one, &t.many} {
-			for _, ops := range [][]uop.Op{c.cond, c.ops, {c.branch, c.access, c.gather, c.store, c.spread, c.swap}} {
-				for i := range ops {
-					if pc := ops[i].PC; pc != 0 {
-						list[pc] = t.s
-					}
-				}
-			}
-		}
+// Owner returns the stream that a static micro-op belongs to, by its PC: nil for those of
+// loops, and of what threads synchronise with. What several streams compute belongs to the
+// first.
+func (p *Program) Owner(pc uint32) *stream.Stream {
+	if pc == 0 || pc > p.pcs {
+		return nil
 	}
-	return list
+	return p.owners[pc-1]
 }

@@ -38,6 +38,8 @@ type Program struct {
 	threads  []*thread
 	team     *team
 	pcs      uint32
+	owners   []*stream.Stream // of each PC but 0
+	making   *stream.Stream   // whose micro-ops are being made
 	regs     int
 
 	// Of scalar code: how many nodes there are, the comparisons, those that each slot is
@@ -224,7 +226,11 @@ func put(dst []byte, v scalar.Value, bytes int) {
 }
 
 // pc numbers a static micro-op.
-func (p *Program) pc() uint32 { p.pcs++; return p.pcs }
+func (p *Program) pc() uint32 {
+	p.pcs++
+	p.owners = append(p.owners, p.making)
+	return p.pcs
+}
 
 // reg names a value.
 func (p *Program) reg() (uop.Reg, error) {

@@ -185,7 +185,9 @@ func (p *Program) templates() error {
 		return err
 	}
 	var before *template
+	defer func() { p.making = nil }()
 	for _, t := range p.streams {
+		p.making = t.s
 		t.same = before != nil && before.loop == t.loop && before.s.If != nil && t.s.If != nil && before.s.If.String() == t.s.If.String()
 		t.hoisted = t.loop >= 0 && p.loops[t.loop].inner && !p.loops[t.loop].src.Open && t.s.Kind == stream.Load && !t.s.Racy && t.s.If == nil && p.invariant(t, p.loops[t.loop])
 		if t.loop >= 0 && p.loops[t.loop].lanes > 1 {
@@ -614,15 +616,18 @@ func (p *Program) scalarTemplates(values map[string]uop.Reg) error {
 		t.carried = t.s.Kind == stream.Reduce && t.s.Value != nil && t.s.Value.Uses(t.s.Name)
 	}
 	for _, t := range p.streams {
+		p.making = t.s
 		if err := p.scalarCode(t, b, values); err != nil {
 			return err
 		}
 	}
 	for _, t := range p.streams {
+		p.making = t.s
 		if err := p.shared(t); err != nil {
 			return err
 		}
 	}
+	p.making = nil
 	for _, l := range p.loops {
 		b.t, b.done = &template{array: -1}, map[*stream.Expr]*node{}
 		var err error
