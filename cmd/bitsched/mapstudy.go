@@ -277,7 +277,7 @@ func (a *app) study(cmd *cobra.Command, s *search, name string, f *mapstudyFlags
 		}
 		return map[string]any{"curves": curves}, []benchmarks.Table{t}, nil
 	case "sensitivity":
-		swings, intervals, err := mapstudy.Sensitivity(ctx, o, ops[:11])
+		swings, intervals, err := mapstudy.Sensitivity(ctx, o, ops[:min(11, len(ops))])
 		if err != nil {
 			return nil, nil, err
 		}
@@ -291,7 +291,7 @@ func (a *app) study(cmd *cobra.Command, s *search, name string, f *mapstudyFlags
 		}
 		return map[string]any{"intervals": intervals, "swings": swings}, []benchmarks.Table{t, u}, nil
 	case "ablation":
-		rows, err := mapstudy.Ablate(ctx, o, ops[:11])
+		rows, err := mapstudy.Ablate(ctx, o, ops[:min(11, len(ops))])
 		if err != nil {
 			return nil, nil, err
 		}
