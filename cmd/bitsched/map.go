@@ -133,6 +133,7 @@ type mapFlags struct {
 	warm      bool
 	space     string
 	pipeline  bool
+	joint     bool
 	nodes     int
 	output    string
 	json      bool
@@ -156,14 +157,15 @@ func (a *app) mapCommand() *cobra.Command {
 		Example: `  bitsched map table4/C5 --platform logic-sram
   bitsched map resnet18 --platform mvm-reram --effort fast
   bitsched map gemm:M=64,K=256,N=64 --platform pnm-hbm -o gemm.yaml
-  bitsched map net.onnx --platform ./mine.yaml`,
+  bitsched map net.onnx --platform ./mine.yaml
+  bitsched map resnet18 --platform logic-sram,pnm-hbm,core-avx2 --joint`,
 		Args:              exactArgs("WORK"),
 		ValidArgsFunction: completeWork,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.mapWork(cmd, args[0], &f) },
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.platform, "platform", "logic-sram", "memory that computes: a `name` (see bitsched platform) or a file")
+	fl.StringVar(&f.platform, "platform", "logic-sram", "memory that computes: a `name` (see bitsched platform) or a file; several, separated by commas, with --joint")
 	f.work.add(fl)
 	fl.StringVar(&f.optimizer, "optimizer", "bitsched", "how to search, by `name`: "+strings.Join(optimizerNames(), ", "))
 	fl.Int64Var(&f.evals, "evals", 0, "`number` of mappings that may be priced for each operator (0 = by --effort)")
@@ -176,6 +178,7 @@ func (a *app) mapCommand() *cobra.Command {
 	fl.BoolVar(&f.cold, "cold", false, "count loading static operands that stay")
 	fl.BoolVar(&f.warm, "warm", false, "do not, for a network either")
 	fl.StringVar(&f.space, "space", "default", "`space` of mappings: default, or paper (each loop in one dimension, none empty)")
+	fl.BoolVar(&f.joint, "joint", false, "plan a network as a whole: layouts between layers, activations that stay in the buffer, and with several platforms where each layer runs")
 	fl.BoolVar(&f.pipeline, "pipeline", true, "run networks on crossbars in segments of layer pipelines; false: one layer after another")
 	fl.IntVar(&f.nodes, "nodes", 1, "`number` of chips: groups of the outermost level and buffer are multiplied")
 	fl.StringVarP(&f.output, "output", "o", "", "write the mapping, of one operator, to this `file` (- for stdout)")
@@ -258,7 +261,16 @@ func loadPlatform(name string) (*platform.Platform, error) {
 }
 
 func (a *app) mapWork(cmd *cobra.Command, work string, f *mapFlags) error {
-	p, err := loadPlatform(f.platform)
+	var others []*platform.Platform
+	names := strings.Split(f.platform, ",")
+	for _, name := range names[1:] {
+		q, err := loadPlatform(name)
+		if err != nil {
+			return err
+		}
+		others = append(others, q)
+	}
+	p, err := loadPlatform(names[0])
 	if err != nil {
 		return err
 	}
@@ -270,10 +282,17 @@ func (a *app) mapWork(cmd *cobra.Command, work string, f *mapFlags) error {
 	if err != nil {
 		return err
 	}
+	if len(others) > 0 && !f.joint {
+		return usageError(cmd, "%d platforms, expected one, or --joint", len(names))
+	}
+	o.Joint, o.Platforms = f.joint, others
+	if f.joint {
+		o.Cold = f.cold // layers decide by their platforms
+	}
 	if p, err = p.Nodes(f.nodes); err != nil {
 		return err
 	}
-	if err := a.checkWritable(f.output, work, f.platform); err != nil {
+	if err := a.checkWritable(f.output, append([]string{work}, names...)...); err != nil {
 		return err
 	}
 	line := a.newProgress()
@@ -293,6 +312,9 @@ func (a *app) mapWork(cmd *cobra.Command, work string, f *mapFlags) error {
 		if err := a.writeFile(f.output, func(w io.Writer) error { return l.Problem.Write(w, &l.Mapping) }); err != nil {
 			return err
 		}
+	}
+	if f.joint && !f.json && f.output != "-" {
+		return a.printText(a.jointText(rep, stopped))
 	}
 	if f.json {
 		r := newMapReport(rep, stopped, f)
@@ -330,6 +352,7 @@ type mapReport struct {
 	Breakdown   map[string]int64 `json:"breakdown"`
 	Layers      []mapLayer       `json:"layers"`
 	Segments    []mapSegment     `json:"segments,omitempty"`
+	Joint       *mapJoint        `json:"joint,omitempty"`
 	NotTimed    map[string]int64 `json:"not_timed"`
 	Checked     mapChecked       `json:"checked"`
 	Stopped     string           `json:"stopped"`
@@ -405,6 +428,9 @@ func newMapReport(rep *plan.Report, stopped string, f *mapFlags) *mapReport {
 	for k, n := range rep.Near {
 		r.NotTimed[string(k)] = n
 	}
+	if rep.Options.Joint {
+		r.Joint = newMapJoint(rep)
+	}
 	for _, x := range rep.Segments {
 		m := mapSegment{Alone: x.Alone, Units: x.Units, Program: x.Program, Cycles: x.Cycles}
 		for i := x.First; i <= x.Last; i++ {
@@ -418,9 +444,9 @@ func newMapReport(rep *plan.Report, stopped string, f *mapFlags) *mapReport {
 	for i := range rep.Layers {
 		l := &rep.Layers[i]
 		x := mapLayer{
-			Name: l.Name, Operator: l.Op.String(), MACs: l.Op.MACs(), Function: rep.Platform.Functions[l.Mapping.Function].Name, Mapping: l.Problem.String(&l.Mapping),
+			Name: l.Name, Operator: l.Op.String(), MACs: l.Op.MACs(), Function: l.Problem.Platform.Functions[l.Mapping.Function].Name, Mapping: l.Problem.String(&l.Mapping),
 			Cycles: l.Cost.Cycles, Breakdown: breakdown(l.Cost.Parts), Bound: l.Bound.Cycles, Reason: l.Bound.Reason, Template: l.Template,
-			Units: l.Cost.Units, Waves: l.Cost.Waves, Utilisation: l.Problem.Utilisation(&l.Cost), Traffic: traffic(rep.Platform, &l.Cost), Outputs: l.Outputs,
+			Units: l.Cost.Units, Waves: l.Cost.Waves, Utilisation: l.Problem.Utilisation(&l.Cost), Traffic: traffic(l.Problem.Platform, &l.Cost), Outputs: l.Outputs,
 		}
 		if l.Search != nil {
 			x.Evaluations, x.Proved = l.Search.Evaluations, l.Search.Proved

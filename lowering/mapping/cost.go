@@ -710,3 +710,25 @@ func (t *summer) offChip(prev, next int, count, cycles int64) {
 		t.add(OffChip, count, t.q.offTime(drainBytes))
 	}
 }
+
+// Kept returns the bytes of the buffer that the tiles of a legal mapping take, beside
+// tensors that lie there all the time.
+func (q *Problem) Kept(m *Mapping) int64 {
+	var s shape
+	if q.buffer == 0 || q.shape(m, &s) != Legal {
+		return 0
+	}
+	n := int64(0)
+	for o := range 3 {
+		t := &q.tensors[m.Tensor(o)]
+		if !m.Keep[o] || q.Options.Resident[m.Tensor(o)] {
+			continue
+		}
+		b := bytesOf(t.elements(&s.tileChip), t.bits)
+		if m.DoubleTile && t.indexed&s.tileLoop != 0 {
+			b *= 2
+		}
+		n += b
+	}
+	return n
+}

@@ -29,7 +29,11 @@ type Options struct {
 	Execute   string // gate, word or none
 	// Pipeline runs the layers of a network on crossbars in segments of pipelines.
 	Pipeline bool
-	Every    int
+	// Joint plans a network as a whole: layouts, what stays in the buffer, and, with further
+	// platforms, where each layer runs.
+	Joint     bool
+	Platforms []*platform.Platform // beside the first
+	Every     int
 	// Mappings are used in the place of a search, by the number of the node.
 	Mappings map[int]*mapping.Mapping
 	Progress func(Progress)
@@ -56,9 +60,10 @@ type Layer struct {
 	Search   *search.Result // shared by equal operators
 	Baseline *mapping.Cost  // of the template of the paper; nil where it does not fit
 	Template string
-	Same     int   // layer with the same operator that was searched, or -1
-	Outputs  int64 // that were compared
-	Clocked  bool  // the clock ran through all waves and agrees
+	Same     int     // layer with the same operator that was searched, or -1
+	Outputs  int64   // that were compared
+	Choice   *Choice // where the network was planned as a whole
+	Clocked  bool    // the clock ran through all waves and agrees
 	Executed *mapping.Executed
 }
 
@@ -82,7 +87,14 @@ type Report struct {
 	BaselineSegments []Segment          // of the template
 	Near             map[dnn.Kind]int64 // elements of what is executed near memory
 
-	ctx context.Context // of the search
+	// Of a network that was planned as a whole. Times are in picoseconds, since platforms
+	// have clocks of their own; Greedy is that of the fastest mapping of each layer with all
+	// activations off chip, -1 if they do not go together; Exact says that no state was dropped.
+	Picos, Greedy, BoundPicos int64
+	Exact                     bool
+
+	ctx    context.Context // of the search
+	memory *buffers
 }
 
 // Map maps, clocks, executes and compares. The search stops with ctx; what it has found
@@ -112,6 +124,13 @@ func Map(ctx, run context.Context, net *dnn.Network, p *platform.Platform, o Opt
 	}
 	if len(rep.Layers) == 0 {
 		return nil, fmt.Errorf("%w: network %s has no operator that can be mapped", mapping.ErrInfeasible, net.Name)
+	}
+	if o.Joint && o.Mappings == nil {
+		if err := rep.planJointly(ctx, run, opt, first, append([]*platform.Platform{p}, o.Platforms...)); err != nil {
+			return nil, err
+		}
+		rep.Stopped = rep.Stopped || ctx.Err() != nil
+		return rep, rep.check(ctx, run)
 	}
 	if o.Pipeline && p.Executor == platform.CrossbarExecutor && o.Mappings == nil && len(rep.Layers) > 1 {
 		if err := rep.pipeline(ctx, run, opt, first); err != nil {
@@ -325,13 +344,26 @@ func (rep *Report) execute(ctx context.Context) error {
 	layer := 0
 	for i := range net.Nodes {
 		n := &net.Nodes[i]
+		if n.Kind == dnn.MAC {
+			rep.memory.release(layer)
+		}
 		var in [][]int32
 		for _, x := range n.Inputs {
-			in = append(in, values[x])
+			v, err := rep.memory.fetch(x, values[x])
+			if err != nil {
+				return err
+			}
+			in = append(in, v)
 		}
 		switch n.Kind {
 		case dnn.MAC:
-			out, err := rep.executeLayer(ctx, &rep.Layers[layer], n, in)
+			l := &rep.Layers[layer]
+			if l.Choice != nil {
+				for b := range in {
+					in[b] = rep.memory.turn(n.Inputs[b], in[b], l.Choice, b)
+				}
+			}
+			out, err := rep.executeLayer(ctx, l, n, in)
 			if err != nil {
 				return err
 			}
@@ -348,6 +380,9 @@ func (rep *Report) execute(ctx context.Context) error {
 			}
 			values[i] = v
 			rep.Near[n.Kind] += int64(len(v))
+		}
+		if err := rep.memory.store(i, values); err != nil {
+			return err
 		}
 		for _, x := range n.Inputs {
 			if uses[x]--; uses[x] == 0 {
@@ -456,4 +491,13 @@ func (rep *Report) executeLayer(ctx context.Context, l *Layer, n *dnn.Node, in [
 	}
 	rep.Outputs += l.Outputs
 	return got.Output, nil
+}
+
+// TurnedElements returns how many elements were brought into another layout in the
+// execution of a network that was planned as a whole.
+func (rep *Report) TurnedElements() int64 {
+	if rep.memory == nil {
+		return 0
+	}
+	return rep.memory.turned
 }
