@@ -673,6 +673,11 @@ func Ablate(ctx context.Context, o Options, ops []*dnn.Operator) ([]Ablation, er
 	if err != nil {
 		return nil, err
 	}
+	// What a part of the space has, the whole has too.
+	for i := range cells {
+		whole := &cells[i/(len(parts)*len(ops))*len(parts)*len(ops)+i%len(ops)]
+		whole.score = min(whole.score, cells[i].score)
+	}
 	var out []Ablation
 	for a, name := range names {
 		for b, part := range parts {

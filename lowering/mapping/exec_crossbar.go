@@ -21,6 +21,7 @@ type crossbarRun struct {
 	out  []int64
 
 	rows, outs, digits int // of a matrix: places along rows and columns, digits of an element
+	block, across      int // rows and columns of a group on the diagonal; all where there are none
 	members, clusters  [][MaxLoops]int32
 	matrix, vector     *indexer
 	matrixPart         *parts // row x outs + column
@@ -38,11 +39,14 @@ type crossbarRun struct {
 func (q *Problem) executeCrossbar(ctx context.Context, m *Mapping, o ExecuteOptions, operands [][]int32) (*Executed, error) {
 	r := &crossbarRun{q: q, m: m, o: o, out: make([]int64, q.Op.Output().Elements())}
 	f := &q.functions[m.Function]
-	var par, red, levels []int
+	var par, red, diagonal, levels []int
 	for d := range f.dims {
-		if f.Reduction(d) {
+		switch {
+		case f.Reduction(d):
 			red = append(red, d)
-		} else {
+		case f.diagonal(d):
+			diagonal = append(diagonal, d)
+		default:
 			par = append(par, d)
 		}
 	}
@@ -50,18 +54,24 @@ func (q *Problem) executeCrossbar(ctx context.Context, m *Mapping, o ExecuteOpti
 		levels = append(levels, SlotLevel+i)
 	}
 	rowPlaces, colPlaces := q.digits(m, q.always, red...), q.digits(m, q.always, par...)
+	r.block, r.across = len(rowPlaces), len(colPlaces)
+	groups := q.digits(m, q.always, diagonal...)
+	rowPlaces, colPlaces = sums(groups, rowPlaces), sums(groups, colPlaces)
 	r.rows, r.outs = len(rowPlaces), len(colPlaces)
 	r.members, r.clusters = q.digits(m, q.reduces, levels...), q.digits(m, q.parallels, levels...)
 	padding := func(l int) bool { return q.reduces(l) && q.ragged(m, l) }
 	t1, t2 := m.Tensor(Src1), m.Tensor(Src2)
 	r.data = [2][]int32{operands[t1], operands[t2]}
 	r.matrix, r.vector = q.newIndexer(&q.Op.Tensors[t1], padding), q.newIndexer(&q.Op.Tensors[t2], padding)
-	var cells [][MaxLoops]int32
-	for _, a := range rowPlaces {
-		for _, b := range colPlaces {
+	var cells [][MaxLoops]int32 // those off the diagonal are not looked at
+	for i, a := range rowPlaces {
+		for k, b := range colPlaces {
 			c := a
 			for l := range c {
-				c[l] += b[l]
+				c[l] += b[l] - groups[k/r.across][l]
+			}
+			if i/r.block != k/r.across {
+				c = a
 			}
 			cells = append(cells, c)
 		}
@@ -92,6 +102,28 @@ func (q *Problem) executeCrossbar(ctx context.Context, m *Mapping, o ExecuteOpti
 		x.Quantised = &r.quant
 	}
 	return x, nil
+}
+
+// sums are all sums of a place of one list and one of another, the first outermost.
+func sums(a, b [][MaxLoops]int32) (out [][MaxLoops]int32) {
+	for _, x := range a {
+		for _, y := range b {
+			z := x
+			for l := range z {
+				z[l] += y[l]
+			}
+			out = append(out, z)
+		}
+	}
+	return out
+}
+
+// diagonal reports whether a dimension lies along rows and columns of the matrix: groups,
+// of which each has rows and columns of its own and zeros in those of the others.
+func (f *functionInfo) diagonal(d int) bool {
+	_, row := f.Operands[Src1].Layout["row"][f.Dims[d].Name]
+	_, column := f.Operands[Src1].Layout["column"][f.Dims[d].Name]
+	return row && column && !f.Reduction(d)
 }
 
 // matrixCells are the cells of a crossbar: bit planes of digits, a bit for each row.
@@ -219,7 +251,9 @@ func (w *crossbarWorker) program(c *matrixCells, base []int32) {
 			sum := uint64(0)
 			for r := range w.rows {
 				v := int64(0)
-				if e := w.matrix.at(base, w.matrixPart, r*w.outs+col); e >= 0 {
+				if r/w.block != col/w.across {
+					// Another group's.
+				} else if e := w.matrix.at(base, w.matrixPart, r*w.outs+col); e >= 0 {
 					v = int64(w.data[0][e])
 				}
 				digit[r] = uint64(v+bias) >> (d * cell) & top
@@ -419,29 +453,66 @@ func (q *Problem) QuantisedReference(ctx context.Context, m *Mapping, operands .
 			}
 			return ctx.Err()
 		}
-		// One column of one crossbar and one vector.
+		// One column of one crossbar and one vector: the rows of its own group, and those of
+		// others, whose cells hold zero in it.
 		var w, v []int64
 		at := append([]int64(nil), index...)
+		other := false
 		var rows func(l int)
 		rows = func(l int) {
 			if l == q.loops {
 				inside := true
 				for k := range at {
-					inside = inside && at[k] < int64(q.extent[k])
+					inside = inside && (at[k] < int64(q.extent[k]) || other && q.parallels(k))
 				}
-				if inside {
+				switch {
+				case other:
+					x := int64(0)
+					if inside {
+						x = element(t2, b, at)
+					}
+					w, v = append(w, 0), append(v, x)
+				case inside:
 					w, v = append(w, element(t1, a, at)), append(v, element(t2, b, at))
-				} else {
+				default:
 					w, v = append(w, 0), append(v, 0)
 				}
 				return
 			}
+			first := at[l]
 			for k := range block[l] {
-				at[l] = index[l] + k
+				at[l] = first + k
 				rows(l + 1)
 			}
+			at[l] = first
 		}
 		rows(0)
+		var groups func(l int, same bool)
+		groups = func(l int, same bool) {
+			if l == q.loops {
+				if !same {
+					rows(0)
+				}
+				return
+			}
+			own := at[l]
+			below, n := int64(1), int64(1)
+			for d := range f.Dims {
+				if g := int64(m.Factor[d][l]); q.functions[m.Function].diagonal(d) {
+					n *= g
+				} else if n == 1 {
+					below *= g
+				}
+			}
+			digit := own / below % n
+			for k := range n {
+				at[l] = own + (k-digit)*below
+				groups(l+1, same && k == digit)
+			}
+			at[l] = own
+		}
+		other = true
+		groups(0, true)
 		sum, total := int64(0), int64(0)
 		for _, y := range v {
 			sum += y

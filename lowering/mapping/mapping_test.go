@@ -95,3 +95,39 @@ func TestCrossbar(t *testing.T) {
 }
 
 func TestSIMD(t *testing.T) { testPlatform(t, "pnm-hbm", dnn.DefaultBits, 20) }
+
+// TestGroupsOnTheDiagonal: groups share a crossbar, with converters that clip and without.
+func TestGroupsOnTheDiagonal(t *testing.T) {
+	testPlatform(t, "mvm-reram-groups", dnn.DefaultBits, 8)
+	p, err := platform.Load("mvm-reram-groups")
+	require.NoError(t, err)
+	ctx := context.Background()
+	o, err := dnn.Parse("conv:N=1,K=28,H=3,W=3,C=28,R=3,S=3,groups=28", dnn.DefaultBits)
+	require.NoError(t, err)
+	m := Unit()
+	m.Function = 1
+	m.Swap = true // weights in cells
+	m.Factor[2][o.Loop("G")] = 14
+	m.Factor[1][o.Loop("R")], m.Factor[1][o.Loop("S")] = 3, 3
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, adc := range []float64{5, 8, 16} {
+		x, err := p.With("crossbar.adc_bits", adc)
+		require.NoError(t, err)
+		q, err := New(ctx, o, x, Options{})
+		require.NoError(t, err)
+		q.Complete(&m)
+		require.NoError(t, q.Check(&m)) // 14 groups of 9 rows and 4 columns: 126 and 56
+		v := randomValues(o, r)
+		got, err := q.Execute(ctx, &m, ExecuteOptions{Threads: 1}, v...)
+		require.NoError(t, err)
+		want, err := q.QuantisedReference(ctx, &m, v...)
+		require.NoError(t, err)
+		require.Equal(t, want, got.Output, "%v bits", adc)
+		require.Equal(t, adc == 5, got.Quantised.Clipped > 0)
+	}
+	m.Factor[2][o.Loop("G")] = 15
+	q, err := New(ctx, o, p, Options{})
+	require.NoError(t, err)
+	q.Complete(&m)
+	require.ErrorContains(t, q.Check(&m), "135 rows of 128")
+}
