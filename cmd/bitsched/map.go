@@ -134,6 +134,9 @@ type mapFlags struct {
 	space     string
 	pipeline  bool
 	joint     bool
+	objective string
+	explain   bool
+	svg       string
 	nodes     int
 	output    string
 	json      bool
@@ -178,6 +181,9 @@ func (a *app) mapCommand() *cobra.Command {
 	fl.BoolVar(&f.cold, "cold", false, "count loading static operands that stay")
 	fl.BoolVar(&f.warm, "warm", false, "do not, for a network either")
 	fl.StringVar(&f.space, "space", "default", "`space` of mappings: default, or paper (each loop in one dimension, none empty)")
+	fl.StringVar(&f.objective, "objective", "latency", "`what` is minimised: latency, energy, edp (their product), or pareto, a front of cycles, energy and units of one operator")
+	fl.BoolVar(&f.explain, "explain", false, "say how many candidates each rule refused, and what energy is made of")
+	fl.StringVar(&f.svg, "svg", "", "draw the mapping and its breakdown, or the front, into this `file`")
 	fl.BoolVar(&f.joint, "joint", false, "plan a network as a whole: layouts between layers, activations that stay in the buffer, and with several platforms where each layer runs")
 	fl.BoolVar(&f.pipeline, "pipeline", true, "run networks on crossbars in segments of layer pipelines; false: one layer after another")
 	fl.IntVar(&f.nodes, "nodes", 1, "`number` of chips: groups of the outermost level and buffer are multiplied")
@@ -228,7 +234,13 @@ func (f *mapFlags) options(cmd *cobra.Command, net *dnn.Network, p *platform.Pla
 		return o, usageError(cmd, "--cold and --warm exclude each other")
 	case f.space != "default" && f.space != "paper":
 		return o, usageError(cmd, "--space %q, expected default or paper", f.space)
-	case f.nodes < 1 || f.nodes > 1<<16:
+	case !slices.Contains([]string{"", "latency", "energy", "edp", "pareto"}, f.objective):
+		return o, usageError(cmd, "--objective %q, expected latency, energy, edp or pareto", f.objective)
+	case f.objective == "pareto" && len(net.MACs()) > 1:
+		return o, usageError(cmd, "--objective pareto is for one operator, %s has %d", net.Name, len(net.MACs()))
+	case f.joint && f.objective != "" && f.objective != "latency":
+		return o, usageError(cmd, "--joint minimises latency, not %s", f.objective)
+	case f.nodes < 0 || f.nodes > 1<<16:
 		return o, usageError(cmd, "--nodes %d, expected 1 to %d", f.nodes, 1<<16)
 	case f.output == "-" && f.json:
 		return o, usageError(cmd, "--json and -o - both want stdout")
@@ -239,7 +251,7 @@ func (f *mapFlags) options(cmd *cobra.Command, net *dnn.Network, p *platform.Pla
 	if f.evals == 0 {
 		f.evals = evalsOf(f.effort)
 	}
-	o = plan.Options{Pipeline: f.pipeline, Optimizer: f.optimizer, Evals: f.evals, Seed: f.seed, Cold: f.cold, Paper: f.space == "paper", Execute: f.execute, Every: f.every}
+	o = plan.Options{Objective: f.objective, Pipeline: f.pipeline && (f.objective == "" || f.objective == "latency"), Optimizer: f.optimizer, Evals: f.evals, Seed: f.seed, Cold: f.cold, Paper: f.space == "paper", Execute: f.execute, Every: f.every}
 	// Layers of a network that run one after another do not stay in units; in banks they do.
 	if len(net.MACs()) > 1 && p.Executor != platform.SIMDExecutor && !f.warm {
 		o.Cold = true
@@ -289,8 +301,23 @@ func (a *app) mapWork(cmd *cobra.Command, work string, f *mapFlags) error {
 	if f.joint {
 		o.Cold = f.cold // layers decide by their platforms
 	}
+	if f.nodes == 0 {
+		return usageError(cmd, "--nodes 0, expected at least 1")
+	}
 	if p, err = p.Nodes(f.nodes); err != nil {
 		return err
+	}
+	if f.objective != "latency" {
+		q, err := mapping.New(context.Background(), net.Nodes[net.MACs()[0]].Op, p, mapping.Options{Cold: o.Cold, Paper: o.Paper})
+		if err != nil {
+			return err
+		}
+		if err := q.KnowsEnergy(); err != nil {
+			return err
+		}
+		if f.objective == "pareto" {
+			return a.mapPareto(cmd, q, o, f)
+		}
 	}
 	if err := a.checkWritable(f.output, append([]string{work}, names...)...); err != nil {
 		return err
@@ -310,6 +337,11 @@ func (a *app) mapWork(cmd *cobra.Command, work string, f *mapFlags) error {
 	if f.output != "" {
 		l := &rep.Layers[0]
 		if err := a.writeFile(f.output, func(w io.Writer) error { return l.Problem.Write(w, &l.Mapping) }); err != nil {
+			return err
+		}
+	}
+	if f.svg != "" && !f.joint {
+		if err := a.writeFile(f.svg, func(w io.Writer) error { _, err := w.Write(mapFigure(rep)); return err }); err != nil {
 			return err
 		}
 	}
@@ -350,6 +382,8 @@ type mapReport struct {
 	Gap         float64          `json:"gap_percent"`
 	Baseline    int64            `json:"baseline_cycles"`
 	Breakdown   map[string]int64 `json:"breakdown"`
+	Energy      float64          `json:"known_energy_nanojoules,omitempty"`
+	Unknown     []string         `json:"energy_unknown,omitempty"` // events
 	Layers      []mapLayer       `json:"layers"`
 	Segments    []mapSegment     `json:"segments,omitempty"`
 	Joint       *mapJoint        `json:"joint,omitempty"`
@@ -401,6 +435,7 @@ type mapLayer struct {
 	Utilisation float64          `json:"utilisation"`
 	Traffic     map[string]int64 `json:"traffic_bytes"`
 	Evaluations int64            `json:"evaluations"`
+	Refused     map[string]int64 `json:"refused,omitempty"` // candidates, by rule
 	Outputs     int64            `json:"outputs_compared"`
 	Same        string           `json:"same_as,omitempty"`
 	Clipped     int64            `json:"clipped_samples,omitempty"`
@@ -428,6 +463,10 @@ func newMapReport(rep *plan.Report, stopped string, f *mapFlags) *mapReport {
 	for k, n := range rep.Near {
 		r.NotTimed[string(k)] = n
 	}
+	if len(rep.Platform.Energy) > 0 {
+		pj, unknown := energyOf(rep)
+		r.Energy, r.Unknown = pj/1000, unknown
+	}
 	if rep.Options.Joint {
 		r.Joint = newMapJoint(rep)
 	}
@@ -449,7 +488,12 @@ func newMapReport(rep *plan.Report, stopped string, f *mapFlags) *mapReport {
 			Units: l.Cost.Units, Waves: l.Cost.Waves, Utilisation: l.Problem.Utilisation(&l.Cost), Traffic: traffic(l.Problem.Platform, &l.Cost), Outputs: l.Outputs,
 		}
 		if l.Search != nil {
-			x.Evaluations, x.Proved = l.Search.Evaluations, l.Search.Proved
+			x.Evaluations, x.Proved, x.Refused = l.Search.Evaluations, l.Search.Proved, map[string]int64{}
+			for v, n := range l.Search.Killed {
+				if n > 0 {
+					x.Refused[mapping.Violation(v).String()] = n
+				}
+			}
 		}
 		if l.Baseline != nil {
 			x.Baseline = l.Baseline.Cycles
@@ -538,6 +582,12 @@ func (a *app) mapText(rep *plan.Report, stopped string, f *mapFlags) string {
 	if rep.Baseline > 0 {
 		s.add("template", "%d by %s: 1-t/t_base %.2f %%, t_base/t-1 %.2f %%", rep.Baseline, rep.Layers[0].Template,
 			100*(1-float64(rep.Cycles)/float64(rep.Baseline)), 100*(float64(rep.Baseline)/float64(rep.Cycles)-1))
+	}
+	if len(rep.Platform.Energy) > 0 {
+		s.add("energy", "%s", mapEnergyText(rep))
+	}
+	if f.explain {
+		explainText(&s, rep)
 	}
 	s.gap()
 	if rep.Options.Execute == "none" {

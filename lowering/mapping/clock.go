@@ -306,6 +306,11 @@ func (k *clock) offTime(bytes int64) int64 {
 
 func (k *clock) passed(load uint8, drain bool) {
 	q := k.q
+	for o := range 3 {
+		if o == Dst && drain || o < Dst && load>>o&1 == 1 {
+			k.cost.Loads[o]++
+		}
+	}
 	for i := range q.levels {
 		for o := range 3 {
 			if o == Dst && drain || o < Dst && load>>o&1 == 1 {

@@ -36,6 +36,8 @@ type Cost struct {
 	// the end, those from and to off-chip memory.
 	Traffic [platform.MaxLevels + 1]int64
 	Units   int64 // that compute
+	// Loads is how often units take a source, and how often a result leaves them.
+	Loads [3]int64
 }
 
 // Violation is the first rule that a mapping breaks; 0 is none.
@@ -502,12 +504,14 @@ func (q *Problem) src1Part() Part {
 func (t *summer) traffic(mask uint8, count int64) {
 	for o := range 2 {
 		if mask>>o&1 == 1 {
+			t.c.Loads[o] += count
 			for i := range t.q.levels + 1 {
 				t.c.Traffic[i] += count * t.p.load[o][i]
 			}
 		}
 	}
 	if mask>>Dst&1 == 1 {
+		t.c.Loads[Dst] += count
 		for i := range t.q.levels + 1 {
 			t.c.Traffic[i] += count * t.p.drain[i]
 		}

@@ -45,7 +45,8 @@ type Problem struct {
 	offMilli, offLatency,
 	buffer int64
 
-	mac *macTable // of an array
+	mac  *macTable // of an array
+	each [numEvents]float64
 }
 
 // tensorInfo is how many elements of a tensor a tile touches.
@@ -119,6 +120,13 @@ func New(ctx context.Context, op *dnn.Operator, p *platform.Platform, o Options)
 	}
 	for i := range p.Functions {
 		q.functions = append(q.functions, q.newFunction(&p.Functions[i]))
+	}
+	for e := range eventLink + q.levels {
+		for _, x := range p.Energy {
+			if x.Event == q.eventName(e) {
+				q.each[e] = x.PJ
+			}
+		}
 	}
 	switch p.Executor {
 	case platform.ArrayExecutor:

@@ -27,6 +27,7 @@ type Options struct {
 	Cold      bool
 	Paper     bool
 	Execute   string // gate, word or none
+	Objective string // latency, energy or edp; "" is latency
 	// Pipeline runs the layers of a network on crossbars in segments of pipelines.
 	Pipeline bool
 	// Joint plans a network as a whole: layouts, what stays in the buffer, and, with further
@@ -242,7 +243,7 @@ func (rep *Report) searchOne(ctx, run context.Context, opt search.Optimizer, l *
 		}
 		l.Mapping = *m
 	} else {
-		r, err := opt.Search(ctx, q, search.Options{Evals: o.Evals, Seed: o.Seed, Threads: threads, Progress: progress})
+		r, err := opt.Search(ctx, q, search.Options{Evals: o.Evals, Seed: o.Seed, Threads: threads, Progress: progress, Score: search.Objective(q, o.Objective)})
 		if err != nil && (r == nil || !r.Found) {
 			if ctx.Err() == nil {
 				return fmt.Errorf("layer %s: %w", l.Name, err)

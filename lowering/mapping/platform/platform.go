@@ -26,8 +26,9 @@ type Platform struct {
 	Crossbar *Crossbar `yaml:"crossbar,omitempty"`
 	SIMD     *SIMD     `yaml:"simd,omitempty"`
 
-	Facts []Fact     `yaml:"facts,omitempty"`
-	Paper []PaperRow `yaml:"paper,omitempty"`
+	Energy []EnergyOf `yaml:"energy,omitempty"`
+	Facts  []Fact     `yaml:"facts,omitempty"`
+	Paper  []PaperRow `yaml:"paper,omitempty"`
 
 	text string
 }
@@ -141,6 +142,18 @@ type SIMD struct {
 	BankBytes           int64 `yaml:"bank_bytes"` // of each unit
 }
 
+// EnergyOf is the energy of an event: compute (an instruction of an array), access (a
+// row written or read), step (of a crossbar, one for each bit or digit of the vector), sample
+// (converted), program (a whole crossbar), command (a column times a register, of one
+// unit), link:LEVEL (a byte into a group of that level), off-chip (a byte). What is not
+// listed is unknown, and said to be.
+type EnergyOf struct {
+	Event     string  `yaml:"event" json:"event"`
+	PJ        float64 `yaml:"pj" json:"pj"`
+	Source    string  `yaml:"source" json:"source"`
+	Confirmed bool    `yaml:"confirmed" json:"confirmed"`
+}
+
 // Fact says where a value comes from. Range is what it may be where it is open; the
 // sensitivity study goes through it.
 type Fact struct {
@@ -182,7 +195,7 @@ func (p *Platform) Function(name string) *Function {
 // Hash is a digest of what mappings depend on.
 func (p *Platform) Hash() string {
 	q := *p
-	q.Facts, q.Paper, q.Title, q.Name, q.text = nil, nil, "", "", ""
+	q.Facts, q.Paper, q.Energy, q.Title, q.Name, q.text = nil, nil, nil, "", "", ""
 	h := fnv.New64a()
 	h.Write([]byte(encode(&q)))
 	return fmt.Sprintf("%016x", h.Sum64())
@@ -254,6 +267,16 @@ func (p *Platform) check() (field, msg string) {
 	for i := range p.Functions {
 		if field, msg := p.checkFunction(i); msg != "" {
 			return field, msg
+		}
+	}
+	for i, x := range p.Energy {
+		known := slices.Contains([]string{"compute", "access", "step", "sample", "program", "command", "off-chip"}, x.Event) ||
+			slices.ContainsFunc(p.Levels, func(l Level) bool { return x.Event == "link:"+l.Name })
+		if !known {
+			return fmt.Sprintf("energy[%d].event", i), fmt.Sprintf("is %q, expected compute, access, step, sample, program, command, off-chip, or link: and a level", x.Event)
+		}
+		if !(x.PJ >= 0 && x.PJ < 1e12) {
+			return fmt.Sprintf("energy[%d].pj", i), fmt.Sprintf("is %v, expected 0 or more", x.PJ)
 		}
 	}
 	for i, f := range p.Facts {

@@ -304,6 +304,7 @@ func (d *descent) factor(m mapping.Mapping, s int64, l, slot int) (mapping.Mappi
 			b, v := d.q.ScheduleBound(n)
 			if v != mapping.Legal {
 				d.res.Refused++
+				d.res.Killed[v]++
 				return false
 			}
 			if b >= score { // no order of it is better

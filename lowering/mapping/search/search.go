@@ -53,10 +53,11 @@ type Result struct {
 	Cost        mapping.Cost
 	Score       int64
 	Evaluations int64
-	Refused     int64 // illegal ones that were looked at
-	Bounded     int64 // parts of the space that a bound cut off
-	Proved      bool  // no mapping of the space is better
-	Stopped     bool  // by the context
+	Refused     int64                        // illegal ones that were looked at
+	Killed      [mapping.NumViolations]int64 // of them, by the rule that they break
+	Bounded     int64                        // parts of the space that a bound cut off
+	Proved      bool                         // no mapping of the space is better
+	Stopped     bool                         // by the context
 	Trace       []Point
 	Kinds       []Kept // by Options.Key, in the order of keys
 }
@@ -123,6 +124,7 @@ const illegal = int64(1) << 62
 func (r *run) price(m *mapping.Mapping) int64 {
 	if v := r.q.Cost(m, &r.cost); v != mapping.Legal {
 		r.res.Refused++
+		r.res.Killed[v]++
 		return illegal
 	}
 	r.left--
@@ -238,6 +240,9 @@ func chains(ctx context.Context, q *mapping.Problem, o Options, n int, f func(r 
 		}
 		all.res.Evaluations += r.res.Evaluations
 		all.res.Refused += r.res.Refused
+		for v, n := range r.res.Killed {
+			all.res.Killed[v] += n
+		}
 		all.res.Bounded += r.res.Bounded
 		all.res.Stopped = all.res.Stopped || r.res.Stopped
 		for _, k := range slices.Sorted(maps.Keys(r.kind)) {
