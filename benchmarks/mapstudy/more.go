@@ -2,6 +2,7 @@ package mapstudy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -93,7 +94,7 @@ var Fig6Networks = []string{"resnet18", "resnet50", "resnext50", "vgg16", "mobil
 func Fig6(ctx context.Context, o Options) ([]NetworkBar, []NetworkMean, error) {
 	names := o.platforms()
 	bars := make([]NetworkBar, len(names)*len(Fig6Networks))
-	err := o.each(ctx, len(bars), func(i int) string { return names[i/len(Fig6Networks)] + " " + Fig6Networks[i%len(Fig6Networks)] }, func(i int) error {
+	err := jobs(ctx, &o, "fig6", bars, func(i int) string { return names[i/len(Fig6Networks)] + " " + Fig6Networks[i%len(Fig6Networks)] }, func(i int) error {
 		p, err := platform.Load(names[i/len(Fig6Networks)])
 		if err != nil {
 			return err
@@ -203,4 +204,60 @@ func Why(bars []Bar) []Sentence {
 	add("pnm-hbm: the improvement is mainly reuse in registers", rowOurs < rowBase, "cycles for rows and registers %.0f, template %.0f", rowOurs, rowBase)
 	add("pnm-hbm: the spread between layers is small", hi-lo < 20, "improvements of %.1f to %.1f %%", lo, hi)
 	return out
+}
+
+// Setting is a field of a platform with the values that a sweep gives it.
+type Setting struct {
+	Field  string    `json:"field"`
+	Values []float64 `json:"values"`
+}
+
+// SweepPoint is a network on a platform with other values.
+type SweepPoint struct {
+	Platform string    `json:"platform"`
+	Values   []float64 `json:"values"` // one for each setting
+	Cycles   int64     `json:"cycles"`
+	Nanos    float64   `json:"nanoseconds"`
+	Bound    int64     `json:"bound_cycles"`
+	Baseline int64     `json:"baseline_cycles"`
+	Units    int       `json:"units"`
+	Problem  string    `json:"problem,omitempty"` // why there is no mapping
+}
+
+// Sweep maps a network on every combination of values of a platform's fields.
+func Sweep(ctx context.Context, o Options, net *dnn.Network, p *platform.Platform, settings []Setting) ([]SweepPoint, error) {
+	n := 1
+	for _, s := range settings {
+		n *= len(s.Values)
+	}
+	points := make([]SweepPoint, n)
+	at := func(i int) []float64 {
+		v := make([]float64, len(settings))
+		for k := len(settings) - 1; k >= 0; k-- {
+			v[k] = settings[k].Values[i%len(settings[k].Values)]
+			i /= len(settings[k].Values)
+		}
+		return v
+	}
+	err := jobs(ctx, &o, "sweep "+net.Name+" "+p.Hash(), points, func(i int) string { return fmt.Sprint(p.Name, " ", settings, at(i)) }, func(i int) error {
+		x, v := p, at(i)
+		for k, s := range settings {
+			var err error
+			if x, err = x.With(s.Field, v[k]); err != nil {
+				return err
+			}
+		}
+		points[i] = SweepPoint{Platform: p.Name, Values: v, Units: x.Units()}
+		rep, err := plan.Map(ctx, ctx, net, x, plan.Options{Evals: o.Evals, Seed: o.Seed, Threads: 1, Execute: "none", Cold: len(net.MACs()) > 1 && x.Executor != platform.SIMDExecutor, Pipeline: true})
+		if errors.Is(err, mapping.ErrInfeasible) {
+			points[i].Problem = err.Error()
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		points[i].Cycles, points[i].Bound, points[i].Baseline, points[i].Nanos = rep.Cycles, rep.Bound, rep.Baseline, float64(rep.Cycles)/x.ClockGHz
+		return nil
+	})
+	return points, err
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/bitsched/bitsched/benchmarks/results"
 	"github.com/bitsched/bitsched/lowering/mapping"
 	"github.com/bitsched/bitsched/lowering/mapping/dnn"
 	"github.com/bitsched/bitsched/lowering/mapping/platform"
@@ -23,6 +24,19 @@ type Options struct {
 	Seeds     int
 	Threads   int
 	Progress  func(done, total int, what string)
+
+	// Store keeps what each job found, nil: nothing is kept. Of Shards parts of the jobs only
+	// number Shard, from 1, is done; 0 is all. With Merge nothing is done: all must be kept.
+	Store         *results.Store
+	Shard, Shards int
+	Merge         bool
+}
+
+// PartError says that some jobs of a study are not done yet.
+type PartError struct{ Done, Missing int }
+
+func (e *PartError) Error() string {
+	return fmt.Sprintf("mapstudy: %d jobs are done, %d are not", e.Done, e.Missing)
 }
 
 // PaperPlatforms are those of the evaluation.
@@ -43,27 +57,54 @@ func (o *Options) platforms() []string {
 	return PaperPlatforms
 }
 
-// each does n pieces of work on threads, in any order.
-func (o *Options) each(ctx context.Context, n int, what func(i int) string, f func(i int) error) error {
-	var next, done atomic.Int64
-	errs := make([]error, n)
+// jobs does the pieces of work of a study on threads, in any order; f(i) fills in out[i].
+// A job is known by the program, the study and its options, its number and its name: what
+// is kept of it in the store is taken from there, on whatever machine it was done.
+func jobs[T any](ctx context.Context, o *Options, study string, out []T, what func(i int) string, f func(i int) error) error {
+	var version string
+	if o.Store != nil {
+		var err error
+		if version, err = results.Version(); err != nil {
+			return err
+		}
+	}
+	var next, done, missing atomic.Int64
+	errs := make([]error, len(out))
 	var mu sync.Mutex
+	one := func(i int) error {
+		if o.Store == nil {
+			return f(i)
+		}
+		key := results.Key("mapstudy", version, study, o.Platforms, o.Evals, o.Seed, o.Seeds, len(out), i, what(i))
+		if found, err := o.Store.Get(key, &out[i]); found || err != nil {
+			return err
+		}
+		if o.Merge || o.Shards > 0 && i%o.Shards != o.Shard-1 {
+			missing.Add(1)
+			return nil
+		}
+		if err := f(i); err != nil {
+			return err
+		}
+		return o.Store.Put(key, out[i])
+	}
 	work := func() {
 		for ctx.Err() == nil {
 			i := int(next.Add(1)) - 1
-			if i >= n {
+			if i >= len(out) {
 				return
 			}
-			errs[i] = f(i)
+			errs[i] = one(i)
+			d := int(done.Add(1))
 			if o.Progress != nil {
 				mu.Lock()
-				o.Progress(int(done.Add(1)), n, what(i))
+				o.Progress(d, len(out), what(i))
 				mu.Unlock()
 			}
 		}
 	}
 	var wg sync.WaitGroup
-	for range min(max(1, o.Threads), n) - 1 {
+	for range min(max(1, o.Threads), len(out)) - 1 {
 		wg.Go(work)
 	}
 	work()
@@ -72,6 +113,9 @@ func (o *Options) each(ctx context.Context, n int, what func(i int) string, f fu
 		if err != nil {
 			return err
 		}
+	}
+	if n := int(missing.Load()); n > 0 && ctx.Err() == nil {
+		return &PartError{len(out) - n, n}
 	}
 	return ctx.Err()
 }
@@ -145,20 +189,19 @@ func emptyReductions(f *platform.Function) (o mapping.BindingOptions) {
 
 // Bar is an operator of figure 5 on a platform.
 type Bar struct {
-	Operator  string          `json:"operator"`
-	Platform  string          `json:"platform"`
-	Template  string          `json:"template"`
-	Baseline  int64           `json:"baseline_cycles"`
-	ARES      int64           `json:"ares_cycles"`
-	Bitsched  int64           `json:"bitsched_cycles"`
-	Bound     int64           `json:"bound_cycles"`
-	Proved    bool            `json:"proved"`
-	Reduction float64         `json:"reduction_percent"`      // 1 - t/t_base of ours
-	Speedup   float64         `json:"speedup_percent"`        // t_base/t - 1
-	OfARES    float64         `json:"ares_reduction_percent"` // 1 - t/t_base of the GA
-	Cost      mapping.Cost    `json:"-"`
-	Base      mapping.Cost    `json:"-"`
-	Mapping   mapping.Mapping `json:"-"`
+	Operator  string       `json:"operator"`
+	Platform  string       `json:"platform"`
+	Template  string       `json:"template"`
+	Baseline  int64        `json:"baseline_cycles"`
+	ARES      int64        `json:"ares_cycles"`
+	Bitsched  int64        `json:"bitsched_cycles"`
+	Bound     int64        `json:"bound_cycles"`
+	Proved    bool         `json:"proved"`
+	Reduction float64      `json:"reduction_percent"`      // 1 - t/t_base of ours
+	Speedup   float64      `json:"speedup_percent"`        // t_base/t - 1
+	OfARES    float64      `json:"ares_reduction_percent"` // 1 - t/t_base of the GA
+	Cost      mapping.Cost `json:"cost"`
+	Base      mapping.Cost `json:"baseline_cost"`
 }
 
 // Mean is what a platform's bars come to.
@@ -175,12 +218,12 @@ type Mean struct {
 
 // Fig5 searches every operator of Table IV and the two GEMMs on every platform.
 func Fig5(ctx context.Context, o Options) ([]Bar, []Mean, error) {
-	return fig5(ctx, o, dnn.Table4Operators(dnn.DefaultBits), o.platforms(), nil, true)
+	return fig5(ctx, o, "fig5", dnn.Table4Operators(dnn.DefaultBits), o.platforms(), nil, true)
 }
 
-func fig5(ctx context.Context, o Options, ops []*dnn.Operator, names []string, change func(p *platform.Platform) (*platform.Platform, error), ga bool) ([]Bar, []Mean, error) {
+func fig5(ctx context.Context, o Options, study string, ops []*dnn.Operator, names []string, change func(p *platform.Platform) (*platform.Platform, error), ga bool) ([]Bar, []Mean, error) {
 	bars := make([]Bar, len(names)*len(ops))
-	err := o.each(ctx, len(bars), func(i int) string { return names[i/len(ops)] + " " + ops[i%len(ops)].Name }, func(i int) error {
+	err := jobs(ctx, &o, study, bars, func(i int) string { return names[i/len(ops)] + " " + ops[i%len(ops)].Name }, func(i int) error {
 		p, err := platform.Load(names[i/len(ops)])
 		if err != nil {
 			return err
@@ -229,7 +272,7 @@ func bar(ctx context.Context, o Options, op *dnn.Operator, p *platform.Platform,
 	if err != nil {
 		return b, err
 	}
-	b.Bitsched, b.Proved, b.Cost, b.Mapping = r.Score, r.Proved, r.Cost, r.Mapping
+	b.Bitsched, b.Proved, b.Cost = r.Score, r.Proved, r.Cost
 	if ga {
 		g, err := run("ares")
 		if err != nil {
@@ -326,7 +369,7 @@ func Optimisers(ctx context.Context, o Options, rivals []string, five bool) ([]R
 	ops := dnn.Table4Operators(dnn.DefaultBits)
 	names := o.platforms()
 	races := make([]Race, len(names)*len(ops))
-	err := o.each(ctx, len(races), func(i int) string { return names[i/len(ops)] + " " + ops[i%len(ops)].Name }, func(i int) error {
+	err := jobs(ctx, &o, "optimisers", races, func(i int) string { return names[i/len(ops)] + " " + ops[i%len(ops)].Name }, func(i int) error {
 		p, err := platform.Load(names[i/len(ops)])
 		if err != nil {
 			return err
@@ -413,7 +456,7 @@ func Optimum(ctx context.Context, o Options) ([]Space, error) {
 			picked = append(picked, Space{Work: s.Work, Platform: s.Platform})
 		}
 	}
-	err := o.each(ctx, len(picked), func(i int) string { return picked[i].Platform + " " + picked[i].Work }, func(i int) error {
+	err := jobs(ctx, &o, "optimum", picked, func(i int) string { return picked[i].Platform + " " + picked[i].Work }, func(i int) error {
 		s := &picked[i]
 		p, err := platform.Load(s.Platform)
 		if err != nil {
@@ -480,7 +523,7 @@ func Convergence(ctx context.Context, o Options, op *dnn.Operator, optimizers []
 			}
 		}
 	}
-	err := o.each(ctx, len(curves), func(i int) string { return curves[i].Platform + " " + curves[i].Optimizer }, func(i int) error {
+	err := jobs(ctx, &o, "convergence", curves, func(i int) string { return curves[i].Platform + " " + curves[i].Optimizer }, func(i int) error {
 		c := &curves[i]
 		p, err := platform.Load(c.Platform)
 		if err != nil {
@@ -533,28 +576,28 @@ func Sensitivity(ctx context.Context, o Options, ops []*dnn.Operator) ([]Swing, 
 		high  bool
 		name  string
 	}
-	var jobs []job
+	var all []job
 	names := o.platforms()
 	for _, name := range names {
 		p, err := platform.Load(name)
 		if err != nil {
 			return nil, nil, err
 		}
-		jobs = append(jobs, job{-1, false, name})
+		all = append(all, job{-1, false, name})
 		for _, f := range p.Facts {
 			if len(f.Range) == 2 {
 				swings = append(swings, Swing{Platform: name, Field: f.Field, Source: f.Source, Low: f.Range[0], High: f.Range[1]})
-				jobs = append(jobs, job{len(swings) - 1, false, name}, job{len(swings) - 1, true, name})
+				all = append(all, job{len(swings) - 1, false, name}, job{len(swings) - 1, true, name})
 			}
 		}
 	}
 	defaults := map[string]float64{}
-	var mu sync.Mutex
-	err := o.each(ctx, len(jobs), func(i int) string { return jobs[i].name }, func(i int) error {
-		j := jobs[i]
+	found := make([]*float64, len(all)) // means; nil: some operator cannot be mapped at all
+	err := jobs(ctx, &o, "sensitivity", found, func(i int) string { return all[i].name }, func(i int) error {
+		j := all[i]
 		single := o
-		single.Threads, single.Progress = 1, nil
-		_, means, err := fig5(ctx, single, ops, []string{j.name}, func(p *platform.Platform) (*platform.Platform, error) {
+		single.Threads, single.Progress, single.Store = 1, nil, nil
+		_, means, err := fig5(ctx, single, "", ops, []string{j.name}, func(p *platform.Platform) (*platform.Platform, error) {
 			if j.swing < 0 {
 				return p, nil
 			}
@@ -570,20 +613,21 @@ func Sensitivity(ctx context.Context, o Options, ops []*dnn.Operator) ([]Swing, 
 		if err != nil {
 			return err
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		switch {
-		case j.swing < 0:
-			defaults[j.name] = means[0].Reduction
-		case j.high:
-			swings[j.swing].AtHigh = &means[0].Reduction
-		default:
-			swings[j.swing].AtLow = &means[0].Reduction
-		}
+		found[i] = &means[0].Reduction
 		return nil
 	})
 	if err != nil {
 		return nil, nil, err
+	}
+	for i, j := range all {
+		switch {
+		case j.swing < 0:
+			defaults[j.name] = *found[i]
+		case j.high:
+			swings[j.swing].AtHigh = found[i]
+		default:
+			swings[j.swing].AtLow = found[i]
+		}
 	}
 	var intervals []Interval
 	for _, name := range names {
@@ -635,10 +679,10 @@ var Ablations = []string{"binding", "sizes", "order", "copies", "double buffer",
 // Ablate searches with each part of the space taken out.
 func Ablate(ctx context.Context, o Options, ops []*dnn.Operator) ([]Ablation, error) {
 	names := o.platforms()
-	type cell struct{ base, score float64 }
+	type cell struct{ Base, Score float64 }
 	parts := append([]string{""}, Ablations...)
 	cells := make([]cell, len(names)*len(parts)*len(ops))
-	err := o.each(ctx, len(cells), func(i int) string { return names[i/len(ops)/len(parts)] }, func(i int) error {
+	err := jobs(ctx, &o, "ablation", cells, func(i int) string { return names[i/len(ops)/len(parts)] }, func(i int) error {
 		name, part, op := names[i/len(ops)/len(parts)], parts[i/len(ops)%len(parts)], ops[i%len(ops)]
 		p, err := platform.Load(name)
 		if err != nil {
@@ -676,7 +720,7 @@ func Ablate(ctx context.Context, o Options, ops []*dnn.Operator) ([]Ablation, er
 	// What a part of the space has, the whole has too.
 	for i := range cells {
 		whole := &cells[i/(len(parts)*len(ops))*len(parts)*len(ops)+i%len(ops)]
-		whole.score = min(whole.score, cells[i].score)
+		whole.Score = min(whole.Score, cells[i].Score)
 	}
 	var out []Ablation
 	for a, name := range names {
@@ -685,8 +729,8 @@ func Ablate(ctx context.Context, o Options, ops []*dnn.Operator) ([]Ablation, er
 			logs := 0.0
 			for k := range ops {
 				whole, this := cells[(a*len(parts))*len(ops)+k], cells[(a*len(parts)+b)*len(ops)+k]
-				x.Mean += 100 * (1 - this.score/this.base) / float64(len(ops))
-				logs += math.Log(this.score/whole.score) / float64(len(ops))
+				x.Mean += 100 * (1 - this.Score/this.Base) / float64(len(ops))
+				logs += math.Log(this.Score/whole.Score) / float64(len(ops))
 			}
 			x.Slower = 100 * (math.Exp(logs) - 1)
 			out = append(out, x)

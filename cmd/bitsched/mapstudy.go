@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,6 +15,7 @@ import (
 
 	"github.com/bitsched/bitsched/benchmarks"
 	"github.com/bitsched/bitsched/benchmarks/mapstudy"
+	"github.com/bitsched/bitsched/benchmarks/results"
 	"github.com/bitsched/bitsched/lowering/mapping/dnn"
 	"github.com/bitsched/bitsched/lowering/mapping/platform"
 )
@@ -30,6 +34,10 @@ type mapstudyFlags struct {
 	budget    time.Duration
 	json      bool
 	csv       string
+	sets      []string
+	shard     string
+	results   string
+	merge     bool
 }
 
 // mapStudies lists the studies with what they are.
@@ -44,6 +52,7 @@ var mapStudies = [][2]string{
 	{"optimum", "distance to the exhaustive optimum of small spaces"},
 	{"convergence", "the best so far by evaluations"},
 	{"sensitivity", "each value that the paper leaves open, over its range"},
+	{"sweep", "--work on a platform with other values, all combinations of --set"},
 }
 
 func (a *app) mapstudyCommand() *cobra.Command {
@@ -60,7 +69,10 @@ func (a *app) mapstudyCommand() *cobra.Command {
 		Long:  strings.TrimSuffix(long, "\n"),
 		Example: `  bitsched mapstudy bindings --sized
   bitsched mapstudy fig5 --platform mvm-reram --model compute-only --copies whole
-  bitsched mapstudy optimum --json`,
+  bitsched mapstudy optimum --json
+  bitsched mapstudy sweep --work resnet18 --platform ./mine.yaml --set levels[0].fan_out=72,144,288 --set array.cols=128,256
+  bitsched mapstudy optimisers --shard 1/4 --results runs
+  bitsched mapstudy optimisers --merge --results runs`,
 		Args:      exactArgs("NAME"),
 		ValidArgs: names,
 		RunE:      func(cmd *cobra.Command, args []string) error { return a.mapstudy(cmd, args[0], &f) },
@@ -78,6 +90,10 @@ func (a *app) mapstudyCommand() *cobra.Command {
 	fl.IntVar(&f.seeds, "seeds", 5, "`number` of seeds of rivals")
 	fl.IntVar(&f.threads, "threads", 0, "`number` of threads (0 = all cores); does not change the result")
 	fl.DurationVar(&f.budget, "budget", 0, "stop after this `time`, for example 60s (0 = when it is done)")
+	fl.StringArrayVar(&f.sets, "set", nil, "of sweep: values of a field of the platform, as `FIELD=V,V,...`; may be given several times")
+	fl.StringVar(&f.results, "results", "", "keep what each job found in this `folder`, and take from there what is kept")
+	fl.StringVar(&f.shard, "shard", "", "do only a `part` of the jobs, as 2/8, and keep them in --results")
+	fl.BoolVar(&f.merge, "merge", false, "do nothing, and print the study from --results")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
 	fl.StringVar(&f.csv, "csv", "", "write the table as CSV to this `file` (- for stdout)")
 	complete(cmd, "platform", platform.Names()...)
@@ -108,6 +124,14 @@ func (a *app) mapstudy(cmd *cobra.Command, name string, f *mapstudyFlags) error 
 		return usageError(cmd, "--budget %v, expected a time that is not negative", f.budget)
 	case f.csv == "-" && f.json:
 		return usageError(cmd, "--json and --csv - both want stdout")
+	case (f.shard != "" || f.merge) && f.results == "":
+		return usageError(cmd, "--shard and --merge need --results FOLDER")
+	case f.shard != "" && f.merge:
+		return usageError(cmd, "--shard and --merge exclude each other")
+	case (name == "sweep") != (len(f.sets) > 0):
+		return usageError(cmd, "sweep and --set go together")
+	case name == "sweep" && f.work == "":
+		return usageError(cmd, "sweep needs --work")
 	}
 	o := mapstudy.Options{Evals: f.evals, Seed: f.seed, Seeds: f.seeds}
 	if o.Evals == 0 {
@@ -125,6 +149,9 @@ func (a *app) mapstudy(cmd *cobra.Command, name string, f *mapstudyFlags) error 
 	if o.Threads, err = threads(cmd, f.threads); err != nil {
 		return err
 	}
+	if err := f.jobs(cmd, &o); err != nil {
+		return err
+	}
 	if err := a.checkWritable(f.csv); err != nil {
 		return err
 	}
@@ -134,10 +161,13 @@ func (a *app) mapstudy(cmd *cobra.Command, name string, f *mapstudyFlags) error 
 	s := a.startStoppable(f.budget, line, "stopping")
 	defer s.end()
 	doc, tables, err := a.study(cmd, s, name, f, o)
+	line.clear()
+	if part := (*mapstudy.PartError)(nil); errors.As(err, &part) && f.shard != "" {
+		return a.printText(fmt.Sprintf("part %s of %s is done: %d jobs are in %s, %d are not; --merge prints the study when all are\n", f.shard, name, part.Done, f.results, part.Missing))
+	}
 	if err != nil {
 		return s.reasonOf(err)
 	}
-	line.clear()
 	if f.csv != "" {
 		if err := a.writeFile(f.csv, func(w io.Writer) error { return writeCSV(w, tables[0]) }); err != nil || f.csv == "-" {
 			return err
@@ -184,6 +214,8 @@ func (a *app) study(cmd *cobra.Command, s *search, name string, f *mapstudyFlags
 		}
 	}
 	switch name {
+	case "sweep":
+		return sweepStudy(cmd, ctx, f, o)
 	case "table4":
 		return table4Study()
 	case "bindings":
@@ -329,6 +361,91 @@ func (a *app) study(cmd *cobra.Command, s *search, name string, f *mapstudyFlags
 		u.Rows = append(u.Rows, []string{m.Platform, fmt.Sprintf("%.2f", m.Mean), fmt.Sprintf("%.2f", m.Most), fmt.Sprint(m.Paper), m.Statistic})
 	}
 	return map[string]any{"networks": rows, "means": means}, []benchmarks.Table{t, u}, nil
+}
+
+// jobs sets where the results of jobs are kept, and which are done.
+func (f *mapstudyFlags) jobs(cmd *cobra.Command, o *mapstudy.Options) error {
+	if f.results == "" {
+		return nil
+	}
+	var err error
+	if o.Store, err = results.Open(f.results); err != nil {
+		return err
+	}
+	o.Merge = f.merge
+	if f.shard == "" {
+		return nil
+	}
+	n, rest, ok := strings.Cut(f.shard, "/")
+	o.Shard, err = strconv.Atoi(n)
+	if ok && err == nil {
+		o.Shards, err = strconv.Atoi(rest)
+	}
+	if !ok || err != nil || o.Shard < 1 || o.Shards < o.Shard || o.Shards > 1<<20 {
+		return usageError(cmd, "--shard %q, expected PART/PARTS as in 2/8", f.shard)
+	}
+	return nil
+}
+
+// sweepStudy maps --work on a platform with other values.
+func sweepStudy(cmd *cobra.Command, ctx context.Context, f *mapstudyFlags, o mapstudy.Options) (any, []benchmarks.Table, error) {
+	if len(o.Platforms) > 1 {
+		return nil, nil, usageError(cmd, "%d platforms, sweep takes one", len(o.Platforms))
+	}
+	name := "logic-sram"
+	if len(o.Platforms) == 1 {
+		name = o.Platforms[0]
+	}
+	p, err := loadPlatform(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	work := workFlags{batch: 1, bits: "a=8,w=8"}
+	net, err := work.network(cmd, f.work)
+	if err != nil {
+		return nil, nil, err
+	}
+	var settings []mapstudy.Setting
+	points := 1
+	t := benchmarks.Table{}
+	for _, text := range f.sets {
+		field, values, ok := strings.Cut(text, "=")
+		if _, known := p.Value(field); !ok || !known {
+			return nil, nil, usageError(cmd, "--set %q, expected a field of a number of platform %s, as array.cols=128,256", text, p.Name)
+		}
+		s := mapstudy.Setting{Field: field}
+		for _, v := range strings.Split(values, ",") {
+			x, err := strconv.ParseFloat(v, 64)
+			if err != nil {
+				return nil, nil, usageError(cmd, "--set %q: %q is no number", text, v)
+			}
+			if _, err := p.With(field, x); err != nil {
+				return nil, nil, usageError(cmd, "--set %q: %s", text, strings.TrimPrefix(err.Error(), "platform: "))
+			}
+			s.Values = append(s.Values, x)
+		}
+		if points *= len(s.Values); points > 1<<16 {
+			return nil, nil, usageError(cmd, "more than %d points", 1<<16)
+		}
+		settings = append(settings, s)
+		t.Columns = append(t.Columns, benchmarks.Column{Name: field})
+	}
+	rows, err := mapstudy.Sweep(ctx, o, net, p, settings)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, c := range []string{"units", "cycles", "time", "at least", "template"} {
+		t.Columns = append(t.Columns, benchmarks.Column{Name: c})
+	}
+	t.Columns = append(t.Columns, benchmarks.Column{Name: "", Left: true})
+	for _, r := range rows {
+		var row []string
+		for _, v := range r.Values {
+			row = append(row, fmt.Sprint(v))
+		}
+		t.Rows = append(t.Rows, append(row, fmt.Sprint(r.Units), fmt.Sprint(r.Cycles), timeText(r.Cycles, float64(r.Cycles)/max(r.Nanos, 1e-9)), fmt.Sprint(r.Bound), fmt.Sprint(r.Baseline), r.Problem))
+	}
+	return map[string]any{"work": net.Name, "platform": p.Name, "settings": settings, "points": rows}, []benchmarks.Table{t}, nil
 }
 
 func table4Study() (any, []benchmarks.Table, error) {
