@@ -148,8 +148,27 @@ func (q *Problem) place(p *arith.Program, args []word, signed []bool, res, scrat
 // compile makes a kernel of instructions whose inputs are rows that hold something.
 func (q *Problem) compile(ins []sram.Micro, reads []word, what string) (*placedKernel, error) {
 	k := &sram.Kernel{Tech: q.mac.tech, Rows: q.Platform.Array.Rows, Instrs: ins}
+	if q.row != nil {
+		for i := range ins {
+			info := &q.mac.tech.Ops[ins[i].Op]
+			if info.Writes {
+				ins[i].Dst = uint16(q.physical(int(ins[i].Dst)))
+			}
+			for n, x := range ins[i].Src[:info.Operands] {
+				if !x.IsConst() {
+					ins[i].Src[n] = sram.Row(q.physical(x.Row()), x.Negated())
+				}
+			}
+		}
+	}
 	for i, w := range reads {
-		k.Inputs = append(k.Inputs, sram.Port{Name: fmt.Sprintf("x%d", i), Base: w.base, Width: w.width})
+		if q.row == nil {
+			k.Inputs = append(k.Inputs, sram.Port{Name: fmt.Sprintf("x%d", i), Base: w.base, Width: w.width})
+			continue
+		}
+		for b := range w.width { // faults may lie between the rows of a word
+			k.Inputs = append(k.Inputs, sram.Port{Name: fmt.Sprintf("x%d.%d", i, b), Base: q.physical(w.base + b), Width: 1})
+		}
 	}
 	code, err := k.Compile()
 	if err != nil {

@@ -203,6 +203,15 @@ func (q *Problem) shape(m *Mapping, s *shape) Violation {
 			return BadFanOut
 		}
 	}
+	if q.good != nil {
+		groups := int64(1)
+		for i := 1; i < q.levels; i++ {
+			groups *= s.spatial[i]
+		}
+		if s.spatial[0] > q.good[groups-1] { // the groups with the fewest faults are taken
+			return BadFanOut
+		}
+	}
 	return Legal
 }
 

@@ -19,6 +19,7 @@ type arrayRun struct {
 	o    ExecuteOptions
 
 	cols     int               // bitlines of a unit that are simulated
+	first    int               // words of them before those that hold something
 	lanes    int               // units of a group; 0 where a unit takes several groups
 	span     int               // groups of a unit, at least 1
 	members  [][MaxLoops]int32 // units of a cluster, by their place
@@ -59,7 +60,9 @@ func (q *Problem) executeArray(ctx context.Context, m *Mapping, o ExecuteOptions
 	for i := range q.levels {
 		levels = append(levels, SlotLevel+i)
 	}
-	used := int(code.m * code.k2)
+	from, _ := q.Platform.GoodColumns()
+	r.first = from / 64
+	used := int(code.m*code.k2) + from
 	full := q.Platform.Array.Cols
 	if full > sram.GroupCols {
 		r.span = (used + sram.GroupCols - 1) / sram.GroupCols
@@ -206,6 +209,7 @@ type arrayWorker struct {
 	moved    []uint64
 	vals     [64]uint32
 	wide     [64]int64
+	failed   uint64
 }
 
 func (r *arrayRun) newWorker() *arrayWorker {
@@ -220,8 +224,9 @@ func (r *arrayRun) newWorker() *arrayWorker {
 	return w
 }
 
-// row copies out or returns the words of a row of a unit.
+// words returns the k-th word of a row of a unit.
 func (w *arrayWorker) words(unit, row, k int) *uint64 {
+	row, k = w.q.physical(row), k+w.first
 	if w.lanes > 0 {
 		return &w.groups[unit/w.lanes].Row(row)[unit%w.lanes*(w.cols/64)+k]
 	}
@@ -281,10 +286,11 @@ func (w *arrayWorker) run(ctx context.Context, batch int) error {
 		if wave.Fresh {
 			for _, g := range w.groups[:groups] {
 				for r := range code.rows.column {
-					*g.Row(r) = [sram.GroupWords]uint64{}
+					*g.Row(q.physical(r)) = [sram.GroupWords]uint64{}
 				}
 			}
 		}
+		w.fail(groups)
 		for j := range code.mac {
 			k := code.mac[j][w.copyOf[0]][w.copyOf[1]]
 			for _, g := range w.groups[:groups] {
@@ -300,9 +306,9 @@ func (w *arrayWorker) run(ctx context.Context, batch int) error {
 				if r.extend {
 					for _, g := range w.groups[:groups] {
 						if q.mac.signed {
-							*g.Row(r.width) = *g.Row(r.width - 1)
+							*g.Row(q.physical(r.width)) = *g.Row(q.physical(r.width - 1))
 						} else {
-							*g.Row(r.width) = [sram.GroupWords]uint64{}
+							*g.Row(q.physical(r.width)) = [sram.GroupWords]uint64{}
 						}
 					}
 				}
@@ -324,6 +330,42 @@ func (w *arrayWorker) run(ctx context.Context, batch int) error {
 		w.waves = waves
 	}
 	return err
+}
+
+// fail gives faulty rows and columns other values than what was written there, if it
+// was: all ones and all zeros in turn.
+func (w *arrayWorker) fail(groups int) {
+	f := w.q.Platform.Faults
+	if f == nil {
+		return
+	}
+	w.failed = ^w.failed
+	for _, r := range f.Rows {
+		for _, g := range w.groups[:groups] {
+			for k := range g.Row(r) {
+				g.Row(r)[k] = w.failed
+			}
+		}
+	}
+	for _, c := range f.Columns {
+		for u := range w.units {
+			for r := range w.q.Platform.Array.Rows {
+				x := w.cell(u, r, c/64)
+				*x = *x&^(1<<(c%64)) | w.failed&(1<<(c%64))
+			}
+		}
+	}
+}
+
+// cell returns a word of a physical row of a unit.
+func (w *arrayWorker) cell(unit, row, k int) *uint64 {
+	if w.lanes > 0 {
+		return &w.groups[unit/w.lanes].Row(row)[unit%w.lanes*(w.cols/64)+k]
+	}
+	if at := unit*w.span + k/sram.GroupWords; at < (unit+1)*w.span {
+		return &w.groups[at].Row(row)[k%sram.GroupWords]
+	}
+	return new(uint64) // beyond what is simulated
 }
 
 // load writes an operand of all units of the batch into its rows, transposed.
@@ -417,7 +459,7 @@ func transpose8(x uint64) uint64 {
 // move brings the sums of a round beside those that they are added to: from other
 // columns of a unit or from other units. What receives nothing gets zeros.
 func (w *arrayWorker) move(r *sumRound, clusters int) {
-	words := w.cols / 64
+	words := w.cols/64 - w.first
 	temp := w.code.rows.temp
 	send := r.n - r.stay
 	if r.level < 0 {

@@ -87,6 +87,7 @@ func (q *Problem) Check(m *Mapping) error {
 				return fail(v, "level %s takes %d, has %d", q.Platform.Levels[i].Name, s.spatial[i], q.fanOut[i])
 			}
 		}
+		return fail(v, "level %s takes %d in more groups than have as many units without faults", q.Platform.Levels[0].Name, s.spatial[0])
 	case BadColumns, BadRows:
 		return fail(v, "%s", q.unitCapacity(&s, v))
 	case BadBuffer:
@@ -143,7 +144,7 @@ func (q *Problem) unitCapacity(s *shape, v Violation) string {
 					n *= s.size[d]
 				}
 			}
-			return fmt.Sprintf("%d columns of %d", n, q.Platform.Array.Cols)
+			return fmt.Sprintf("%d columns of %d", n, q.cols)
 		}
 		r := q.rows(s)
 		return fmt.Sprintf("%d rows of %d: sum %d, product and scratch %d, %s %d x %d words of %d bits, %s %d x %d words of %d bits",

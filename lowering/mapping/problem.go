@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/bitsched/bitsched/lowering/arith"
 	"github.com/bitsched/bitsched/lowering/mapping/dnn"
@@ -47,6 +48,10 @@ type Problem struct {
 
 	mac  *macTable // of an array
 	each [numEvents]float64
+
+	good []int64 // units without faults in the groups above the first level, most first; nil: all
+	row  []int   // of an array, by row of the plan; nil: itself
+	cols int64   // of an array without faults, in one run
 }
 
 // tensorInfo is how many elements of a tensor a tile touches.
@@ -121,6 +126,7 @@ func New(ctx context.Context, op *dnn.Operator, p *platform.Platform, o Options)
 	for i := range p.Functions {
 		q.functions = append(q.functions, q.newFunction(&p.Functions[i]))
 	}
+	q.holes()
 	for e := range eventLink + q.levels {
 		for _, x := range p.Energy {
 			if x.Event == q.eventName(e) {
@@ -173,6 +179,64 @@ func newTensorInfo(op *dnn.Operator, t int) tensorInfo {
 		}
 	}
 	return info
+}
+
+// holes works out what is left between faults.
+func (q *Problem) holes() {
+	p := q.Platform
+	if p.Array != nil {
+		_, n := p.GoodColumns()
+		q.cols = int64(n)
+	}
+	if p.Faults == nil {
+		return
+	}
+	if len(p.Faults.Rows) > 0 {
+		for r := range p.Array.Rows {
+			if !slices.Contains(p.Faults.Rows, r) {
+				q.row = append(q.row, r)
+			}
+		}
+	}
+	if len(p.Faults.Units) == 0 {
+		return
+	}
+	q.good = make([]int64, p.Units()/p.Levels[0].FanOut)
+	for g := range q.good {
+		q.good[g] = int64(p.Levels[0].FanOut)
+	}
+	for _, u := range p.Faults.Units {
+		g, n := 0, 1
+		for i := 1; i < len(u); i++ {
+			g, n = g+u[i]*n, n*p.Levels[i].FanOut
+		}
+		q.good[g]--
+	}
+	slices.SortFunc(q.good, func(a, b int64) int { return int(b - a) })
+}
+
+// usableRows are the rows below those that the technology reserves, without faults.
+func (q *Problem) usableRows(tech *sram.Technology) int {
+	a := q.Platform.Array
+	n := a.Rows - tech.Reserved - a.SparesRows
+	if q.row == nil {
+		return n
+	}
+	good := 0
+	for _, r := range q.row {
+		if r < n {
+			good++
+		}
+	}
+	return good
+}
+
+// physical is the row of an array in which a row of the plan lies.
+func (q *Problem) physical(row int) int {
+	if q.row == nil {
+		return row
+	}
+	return q.row[row]
 }
 
 func gcd(a, b int64) int64 {
@@ -305,7 +369,7 @@ func newMACTable(ctx context.Context, q *Problem) (*macTable, error) {
 	if signed {
 		name = "int"
 	}
-	t := &macTable{signed: signed, tech: tech, usable: a.Rows - tech.Reserved - a.SparesRows, width: 2 * n}
+	t := &macTable{signed: signed, tech: tech, usable: q.usableRows(tech), width: 2 * n}
 	if n == 1 {
 		n = 2
 		t.width = 4

@@ -114,14 +114,21 @@ func (q *Problem) Repair(m *Mapping, steps int) bool {
 				return v == BadRows && m.Double && q.noDouble(m)
 			}
 		case BadFanOut:
+			over := false
 			for i := range q.levels {
 				n := int64(1)
 				for l := range q.loops {
 					n *= int64(m.Factor[SlotLevel+i][l])
 				}
-				if n > int64(q.fanOut[i]) && !q.shrink(m, SlotLevel+i, SlotLevel+i+1) {
-					return false
+				if n > int64(q.fanOut[i]) {
+					over = true
+					if !q.shrink(m, SlotLevel+i, SlotLevel+i+1) {
+						return false
+					}
 				}
+			}
+			if !over && !q.shrink(m, SlotLevel, SlotLevel+1) { // faulty units
+				return false
 			}
 		case BadBuffer:
 			switch {

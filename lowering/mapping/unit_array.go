@@ -50,9 +50,6 @@ func (q *Problem) rows(s *shape) rowPlan {
 	time := s.waveLoop | s.tileLoop
 	for o := range 2 {
 		r.words[o] = int(k1)
-		if s.f.Operands[o].Place == "constants" {
-			continue
-		}
 		tensor := &q.tensors[s.m.Tensor(o)]
 		r.width[o] = int(tensor.bits)
 		r.copies[o] = 1
@@ -106,7 +103,7 @@ func (q *Problem) priceArray(s *shape, p *price) Violation {
 			cols *= s.size[d]
 		}
 	}
-	if cols > int64(a.Cols) {
+	if cols > q.cols {
 		return BadColumns
 	}
 	r := q.rows(s)
@@ -117,16 +114,9 @@ func (q *Problem) priceArray(s *shape, p *price) Violation {
 	active := s.spatial[0]
 	k1 := int64(r.words[Src1])
 	mac := timing{t.mulTime.cycles + t.addTime[r.column].cycles, t.mulTime.activations + t.addTime[r.column].activations}
-	if s.f.Operands[Src2].Place == "constants" {
-		mac = q.constMAC(s, &r)
-		k1 = 1
-	}
 	p.unit[Compute] = k1 * q.throttled(mac, active)
 	for o := range 2 {
 		p.write[o] = q.rowTime(int64(r.words[o]*r.width[o]), int64(a.RowWriteCycles), active)
-		if r.width[o] == 0 {
-			p.write[o] = 0
-		}
 	}
 	p.write[Dst] = q.rowTime(int64(r.column), int64(a.RowWriteCycles), active)
 
@@ -174,9 +164,4 @@ func (q *Problem) widen(width int, r *rowPlan, active int64, p *price) int {
 	}
 	p.finish[Reduce] += q.rowTime(1, int64(q.Platform.Array.RowWriteCycles), active)
 	return width + 1
-}
-
-// constMAC is filled in where weights are constants of the program.
-func (q *Problem) constMAC(s *shape, r *rowPlan) timing {
-	return timing{}
 }

@@ -26,6 +26,7 @@ type Platform struct {
 	Crossbar *Crossbar `yaml:"crossbar,omitempty"`
 	SIMD     *SIMD     `yaml:"simd,omitempty"`
 
+	Faults *Faults    `yaml:"faults,omitempty"`
 	Energy []EnergyOf `yaml:"energy,omitempty"`
 	Facts  []Fact     `yaml:"facts,omitempty"`
 	Paper  []PaperRow `yaml:"paper,omitempty"`
@@ -62,7 +63,7 @@ type Dim struct {
 type Operand struct {
 	Name   string                       `yaml:"name"`
 	Index  []string                     `yaml:"index"`
-	Place  string                       `yaml:"place"` // cells, wordlines, columns, bank, register, constants
+	Place  string                       `yaml:"place"` // cells, wordlines, columns, bank, register
 	Layout map[string]map[string]string `yaml:"layout,omitempty"`
 }
 
@@ -140,6 +141,67 @@ type SIMD struct {
 	RegisterWriteCycles int   `yaml:"register_write_cycles"`
 	RegisterReadCycles  int   `yaml:"register_read_cycles"`
 	BankBytes           int64 `yaml:"bank_bytes"` // of each unit
+}
+
+// Faults are what must not be used: holes that mappings go round. All arrays execute the
+// same program, so that a row or column that is faulty in one of them is used in none.
+type Faults struct {
+	Rows    []int   `yaml:"rows,omitempty"`    // of arrays
+	Columns []int   `yaml:"columns,omitempty"` // of arrays; words lie in the longest run between them that begins at a multiple of 64
+	Units   [][]int `yaml:"units,omitempty"`   // by place at each level, from the unit outwards
+}
+
+// GoodColumns is the longest run of columns without faults that begins at a multiple of
+// 64: its first column, and how many there are.
+func (p *Platform) GoodColumns() (first, n int) {
+	cols := p.Array.Cols
+	if p.Faults == nil {
+		return 0, cols
+	}
+	bad := slices.Sorted(slices.Values(append(slices.Clone(p.Faults.Columns), cols)))
+	from := 0
+	for _, b := range bad {
+		if b-from > n {
+			first, n = from, b-from
+		}
+		from = (b/64 + 1) * 64
+	}
+	return first, n
+}
+
+// check returns which field is wrong and why.
+func (f *Faults) check(p *Platform) (string, string) {
+	if f == nil {
+		return "", ""
+	}
+	if p.Array == nil && len(f.Rows)+len(f.Columns) > 0 {
+		return "faults", "has rows or columns, expected units only: the platform has no arrays"
+	}
+	for i, r := range f.Rows {
+		if r < 0 || r >= p.Array.Rows || slices.Contains(f.Rows[:i], r) {
+			return fmt.Sprintf("faults.rows[%d]", i), fmt.Sprintf("is %d, expected different rows from 0 to %d", r, p.Array.Rows-1)
+		}
+	}
+	for i, c := range f.Columns {
+		if c < 0 || c >= p.Array.Cols || slices.Contains(f.Columns[:i], c) {
+			return fmt.Sprintf("faults.columns[%d]", i), fmt.Sprintf("is %d, expected different columns from 0 to %d", c, p.Array.Cols-1)
+		}
+	}
+	for i, u := range f.Units {
+		field := fmt.Sprintf("faults.units[%d]", i)
+		if len(u) != len(p.Levels) {
+			return field, fmt.Sprintf("has %d places, expected one for each of %d levels", len(u), len(p.Levels))
+		}
+		for k, x := range u {
+			if x < 0 || x >= p.Levels[k].FanOut {
+				return field, fmt.Sprintf("has place %d at level %s, expected 0 to %d", x, p.Levels[k].Name, p.Levels[k].FanOut-1)
+			}
+		}
+		if slices.ContainsFunc(f.Units[:i], func(v []int) bool { return slices.Equal(u, v) }) {
+			return field, "is there twice"
+		}
+	}
+	return "", ""
 }
 
 // EnergyOf is the energy of an event: compute (an instruction of an array), access (a
@@ -269,6 +331,9 @@ func (p *Platform) check() (field, msg string) {
 			return field, msg
 		}
 	}
+	if field, msg := p.Faults.check(p); msg != "" {
+		return field, msg
+	}
 	for i, x := range p.Energy {
 		known := slices.Contains([]string{"compute", "access", "step", "sample", "program", "command", "off-chip"}, x.Event) ||
 			slices.ContainsFunc(p.Levels, func(l Level) bool { return x.Event == "link:"+l.Name })
@@ -395,7 +460,7 @@ func isClass(name string) bool {
 
 // places are the places of operands that the executors know.
 var places = map[string][]string{
-	ArrayExecutor:    {"cells", "constants"},
+	ArrayExecutor:    {"cells"},
 	CrossbarExecutor: {"cells", "wordlines", "columns"},
 	SIMDExecutor:     {"bank", "register"},
 }
