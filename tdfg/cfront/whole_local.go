@@ -10,6 +10,9 @@ import (
 	"github.com/bitsched/bitsched/tdfg/stream"
 )
 
+// maxCopied bounds the elements of a member that is copied with its structure.
+const maxCopied = 64
+
 // maxListed bounds how many initial values an array may have.
 const maxListed = 256
 
@@ -185,7 +188,7 @@ func (c *converter) localStruct(t *structure, d *cc.Declarator, in *cc.Initializ
 		if !o.single || i >= len(t.fields) || l.Initializer.AssignmentExpression == nil || l.Designation != nil || t.fields[i].dims != nil {
 			fail(c.u.pos(l.Initializer), "initial values of %s, expected one for each member, in their order", name)
 		}
-		c.setMember(place{object: o}, &t.fields[i], c.memberValue(&t.fields[i], l.Initializer.AssignmentExpression), guard, out, at)
+		c.setMember(place{object: o}, &t.fields[i], 0, c.memberValue(&t.fields[i], l.Initializer.AssignmentExpression), guard, out, at)
 		i++
 	}
 	for ; i < len(t.fields); i++ {
@@ -193,7 +196,9 @@ func (c *converter) localStruct(t *structure, d *cc.Declarator, in *cc.Initializ
 		if t.fields[i].ptr {
 			zero = intConst(at, scalar.Int64, -1)
 		}
-		c.setMember(place{object: o}, &t.fields[i], zero, guard, out, at)
+		for k := range t.fields[i].count() {
+			c.setMember(place{object: o}, &t.fields[i], k, zero, guard, out, at)
+		}
 	}
 }
 
@@ -206,22 +211,37 @@ func (c *converter) memberValue(f *field, n cc.ExpressionNode) *expr {
 	return c.expr(n)
 }
 
-// memberOf returns a member as a variable or an element.
-func (c *converter) memberOf(p place, f *field, at Pos) *expr {
+// memberOf returns a member, or an element of one that is an array, as a variable or an
+// element.
+func (c *converter) memberOf(p place, f *field, elem int64, at Pos) *expr {
 	if p.object.vars != nil {
 		return ref(p.object.vars[f.name], at)
 	}
 	if len(p.index) == 0 {
 		p.index = []*expr{intConst(at, scalar.Int64, 0)}
 	}
-	if f.dims != nil {
-		fail(at, "a copy of structure %s, whose member %s is an array: expected its members one by one", p.object.typ.name, f.name)
+	index := slices.Clone(p.index)
+	for d := range f.dims {
+		step := int64(1)
+		for _, n := range f.dims[d+1:] {
+			step *= n
+		}
+		index = append(index, intConst(at, scalar.Int64, elem/step%f.dims[d]))
 	}
-	return c.element1(place{array: p.object.fields[f.name], index: p.index}, at)
+	return c.element1(place{array: p.object.fields[f.name], index: index}, at)
 }
 
-func (c *converter) setMember(p place, f *field, x *expr, guard *expr, out *[]stmt, at Pos) {
-	*out = append(*out, c.assign(c.memberOf(p, f, at), x, guard, at))
+// count returns how many elements a member has.
+func (f *field) count() int64 {
+	n := int64(1)
+	for _, k := range f.dims {
+		n *= k
+	}
+	return n
+}
+
+func (c *converter) setMember(p place, f *field, elem int64, x *expr, guard *expr, out *[]stmt, at Pos) {
+	*out = append(*out, c.assign(c.memberOf(p, f, elem, at), x, guard, at))
 }
 
 // isStruct reports whether an expression is a structure, and no pointer to one.
@@ -260,15 +280,24 @@ func (c *converter) copied(target cc.Node, value cc.ExpressionNode, to *object, 
 		fail(at, "structure %s, expected another one of its type", p.object.typ.name)
 	}
 	// All members are read before one is written: both may be the same.
-	values := make([]*expr, len(p.object.typ.fields))
-	for i := range values {
+	var values []*expr
+	for i := range p.object.typ.fields {
 		f := &p.object.typ.fields[i]
-		v := c.declare("copy", localVar, f.typ, at)
-		*out = append(*out, c.assign(ref(v, at), c.memberOf(q, f, at), guard, at))
-		values[i] = ref(v, at)
+		if f.count() > maxCopied {
+			fail(at, "a copy of structure %s, whose member %s has %d elements, expected at most %d", p.object.typ.name, f.name, f.count(), maxCopied)
+		}
+		for k := range f.count() {
+			v := c.declare("copy", localVar, f.typ, at)
+			*out = append(*out, c.assign(ref(v, at), c.memberOf(q, f, k, at), guard, at))
+			values = append(values, ref(v, at))
+		}
 	}
-	for i := range values {
-		c.setMember(p, &p.object.typ.fields[i], values[i], guard, out, at)
+	for i := range p.object.typ.fields {
+		f := &p.object.typ.fields[i]
+		for k := range f.count() {
+			c.setMember(p, f, k, values[0], guard, out, at)
+			values = values[1:]
+		}
 	}
 	return true
 }
