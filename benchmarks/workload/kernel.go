@@ -77,10 +77,10 @@ func (k *Kernel) Compile(ctx context.Context, values map[string]int64, files []F
 	var notes []cfront.Note
 	var err error
 	k.Program, err = cfront.Compile(ctx, k.File, k.Source, cfront.Options{Values: values, Files: k.Files, Notes: &notes})
-	if k.Builtin == nil && len(values) > 0 && (err != nil || len(notes) > 0 || !k.sized(values) || k.below(values)) {
+	if k.Builtin == nil && len(values) > 0 && (err != nil || len(notes) > 0 || !k.sized(values) || k.below(values) || indices(k.Program)) {
 		var fewer []cfront.Note
 		bound, other := cfront.Compile(ctx, k.File, k.Source, cfront.Options{Defines: values, Files: k.Files, Notes: &fewer})
-		if err != nil || !k.sized(values) || k.below(values) || other == nil && len(fewer) < len(notes) {
+		if err != nil || !k.sized(values) || k.below(values) || other == nil && (len(fewer) < len(notes) || len(fewer) == len(notes) && indices(k.Program)) {
 			maps.Copy(k.Sizes, values)
 			k.Program, err = bound, other
 			values = nil // they are no sizes of the program any more
@@ -120,6 +120,14 @@ const MaxSize = 1 << 40
 // hasSize reports whether a name is that of a symbol of the program.
 func (k *Kernel) hasSize(name string) bool {
 	return slices.ContainsFunc(k.Program.Sizes, func(s lattice.Symbol) bool { return s.Name == name })
+}
+
+// indices reports whether a program computes with indices: in fewer bits, where sizes are
+// known.
+func indices(p *tdfg.Program) bool {
+	return slices.ContainsFunc(p.Regions(), func(r *tdfg.Region) bool {
+		return slices.ContainsFunc(r.Graph.Arrays, func(a *tdfg.Array) bool { return a.Iota })
+	})
 }
 
 // sized reports whether all values are those of sizes.

@@ -310,10 +310,11 @@ func (e *emitter) expr(x *expr, r *region) value {
 	case elemExpr:
 		return e.element(x, r)
 	case convertExpr:
-		v := e.expr(x.args[0], r)
-		v.id = r.add(tdfg.Node{Kind: tdfg.Convert, Args: []tdfg.NodeID{v.id}, Facts: tdfg.Facts{Type: x.typ}})
-		return v
+		return r.convert(e.expr(x.args[0], r), x.typ)
 	case opExpr:
+		if v, ok := e.narrow(x, r); ok {
+			return v
+		}
 		args := make([]value, len(x.args))
 		args[0] = e.expr(x.args[0], r)
 		if x.conditional() {
@@ -351,7 +352,7 @@ func (e *emitter) element(x *expr, r *region) value {
 func (e *emitter) variable(x *expr, r *region) value {
 	v := x.v
 	if v.kind == loopVar && slices.ContainsFunc(e.nest.loops, func(l *loop) bool { return l.v == v }) {
-		return e.element(x, r)
+		return r.convert(e.element(x, r), x.typ)
 	}
 	if s, ok := r.scalars[v]; ok {
 		return e.part(s, r)

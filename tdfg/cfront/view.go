@@ -8,6 +8,7 @@ import (
 
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
 // seat is where the elements that an expression is over the loops of a nest lie in the
@@ -108,6 +109,15 @@ func (p *planner) iota(x *expr, loops, hosts []*loop) (s seat, why string) {
 			low = low.Subst(h.v.name, h.hi.Plus(-1))
 		}
 	}
+	typ := x.typ
+	if k, isConst := n.Const(); isConst {
+		for _, t := range []scalar.Type{scalar.Int8, scalar.Int16, scalar.Int32} {
+			if holds(t, 0, k-1) && t.Bits() < typ.Bits() {
+				typ = t
+				break
+			}
+		}
+	}
 	if !ok || !p.sizes.LessEqual(lattice.Const(0), low) || !x.typ.Int() {
 		return s, fmt.Sprintf("index %s is used as a number, and may be negative", x.v.source())
 	}
@@ -127,14 +137,25 @@ func (p *planner) iota(x *expr, loops, hosts []*loop) (s seat, why string) {
 		if i < 0 && !p.k.taken[name] {
 			break
 		}
-		if i >= 0 && p.views[i].typ == x.typ && p.views[i].view.Iota && p.views[i].size[0].Equal(n) && (!p.ownIota || p.views[i].pos == l.pos) {
+		if i >= 0 && p.views[i].typ == typ && p.views[i].view.Iota && p.views[i].size[0].Equal(n) && (!p.ownIota || p.views[i].pos == l.pos) {
 			return seat{p.views[i], []lattice.Expr{at}, []*loop{l}}, ""
 		}
 		name = fmt.Sprintf("%s.%d", base, k)
 	}
-	t := &tdfg.Array{Name: name, Type: x.typ, Size: []lattice.Expr{n}, Iota: true}
-	p.views = append(p.views, &array{name: name, typ: x.typ, pos: l.pos, size: t.Size, view: t, declared: true})
+	t := &tdfg.Array{Name: name, Type: typ, Size: []lattice.Expr{n}, Iota: true}
+	p.views = append(p.views, &array{name: name, typ: typ, pos: l.pos, size: t.Size, view: t, declared: true})
 	return seat{p.views[len(p.views)-1], []lattice.Expr{at}, []*loop{l}}, ""
+}
+
+// holds reports whether a type has all numbers from one to another.
+func holds(t scalar.Type, lo, hi int64) bool {
+	if !t.Int() {
+		return false
+	}
+	if !t.Signed() {
+		return lo >= 0 && (t.Bits() == 64 || hi < 1<<t.Bits())
+	}
+	return t.Bits() == 64 || lo >= -1<<(t.Bits()-1) && hi < 1<<(t.Bits()-1)
 }
 
 // viewer makes a view for an element.
