@@ -152,15 +152,16 @@ type Core struct {
 	inIQ        int
 	ready       []uint64 // slots whose operands are there
 	nextInOrder uint64
-	producer    []uint64 // seq+1 of the last writer of a register
-	loads       int      // in the LQ
-	lqFree      []uint64 // places of the LQ
-	lqSlots     []int32  // by place: the micro-op
-	lqReady     []uint64 // loads with an address: by place, or by slot if the oldest goes first
-	lqWaiting   int      // of these
-	unperformed int      // loads and atomics that are in the window and not performed
-	results     int      // registers in flight
-	loadDebt    int      // accesses of gathers beyond the ports of a cycle
+	producer    []uint64           // seq+1 of the last writer of a register
+	loads       int                // in the LQ
+	lqFree      []uint64           // places of the LQ
+	lqSlots     []int32            // by place: the micro-op
+	lqReady     []uint64           // loads with an address: by place, or by slot if the oldest goes first
+	lqWaiting   int                // of these
+	loaded      [filterSize]uint16 // loads in the window, by line of each part
+	unperformed int                // loads and atomics that are in the window and not performed
+	results     int                // registers in flight
+	loadDebt    int                // accesses of gathers beyond the ports of a cycle
 
 	stores   []store // ring by number
 	sMask    uint64
@@ -884,6 +885,7 @@ func (c *Core) commit(now event.Time) {
 			if !c.spec.EarlyLQ {
 				c.leaveLQ(s)
 			}
+			c.countLoad(s, ^uint16(0))
 			if s.unequal {
 				c.fail(fmt.Errorf("core %d: the %s at %d from address %#x found other bytes than the program, cycle %d", c.id, s.op.Kind, s.op.PC, s.op.Addr, now))
 				return
@@ -1068,7 +1070,7 @@ func (c *Core) perform(now event.Time, s *slot) {
 // performed again once another core may write its line, or loads would be seen out of
 // order.
 func (c *Core) Lost(now event.Time, line mem.Line) {
-	if c.unperformed == 0 {
+	if c.unperformed == 0 || c.loaded[bucket(line)] == 0 {
 		return
 	}
 	older := false
@@ -1094,6 +1096,14 @@ func (c *Core) Lost(now event.Time, line mem.Line) {
 				break
 			}
 		}
+	}
+}
+
+// countLoad counts the lines of a load.
+func (c *Core) countLoad(s *slot, by uint16) {
+	for i := range s.count() {
+		addr, _, _ := c.part(s, i)
+		c.loaded[bucket(addr/mem.LineBytes)] += by
 	}
 }
 
@@ -1177,6 +1187,7 @@ func (c *Core) dispatch(now event.Time) {
 			c.enterLQ(s)
 			c.unperformed++
 			s.parts = int8(s.count())
+			c.countLoad(s, 1)
 			if s.op.Flags&(uop.Racy|uop.Blocking) != 0 {
 				s.got = append(s.got, make([]byte, s.op.Size)...)
 			}
