@@ -9,7 +9,10 @@ import (
 
 	"github.com/bitsched/bitsched/system/machine"
 	"github.com/bitsched/bitsched/tile"
+	"github.com/bitsched/bitsched/tile/event"
 	"github.com/bitsched/bitsched/tile/mem"
+	"github.com/bitsched/bitsched/tile/noc"
+	"github.com/bitsched/bitsched/tile/uop"
 )
 
 // described is the machine of a description.
@@ -112,4 +115,97 @@ func TestMetamorphic(t *testing.T) {
 func TestMicroIsDeterministic(t *testing.T) {
 	spec := small(t, func(*tile.Machine) {})
 	require.Equal(t, micro(t, spec, "barrier", 4, 1<<20), micro(t, spec, "barrier", 4, 1<<20))
+}
+
+// TestOneCoreAlone: on a mesh of one node, loads one after another take what the parts
+// between the core and the copy take, to the cycle, at each level; without a mesh, a
+// cycle less for each message.
+func TestOneCoreAlone(t *testing.T) {
+	for _, mesh := range []bool{true, false} {
+		spec := small(t, func(m *tile.Machine) {
+			m.Mesh.Cols, m.Mesh.Rows, m.NoC.MemoryControllers = 1, 1, 1
+			m.L1D.Replacement, m.L2.Replacement, m.L3.Replacement, m.Prefetch.L1, m.Prefetch.L2 = "lru", "lru", "lru", "none", "none"
+		})
+		const latency, bus = 150, 1
+		spec.Memory.DRAM, spec.Memory.Fixed = nil, &mem.FixedSpec{Latency: latency, Bus: bus}
+		message := 0
+		if mesh {
+			c := noc.DefaultConfig(1, 1)
+			spec.Mesh, message = &c, 1
+		}
+		p, h := &spec.Private, &spec.Home
+		// From the issue of a load: a cycle for its address, then the look-ups.
+		l1 := spec.Core.HitUse
+		l2 := p.L2.Latency + p.HitReturn + spec.Core.FillUse
+		l3 := p.L2.Latency + 2*message + h.Latency + h.Return + p.MissReturn + spec.Core.FillUse
+		memory := p.L2.Latency + 4*message + h.Latency + latency + h.MissReturn + p.MissReturn + spec.Core.FillUse
+		for _, c := range []struct {
+			level string
+			lines int
+			want  int
+		}{
+			{"L1", p.L1.Bytes / lineBytes, l1},
+			// More lines than ways in each set: in turn, none stays with LRU.
+			{"L2", p.L1.Bytes / lineBytes * (p.L1.Ways + 1) / p.L1.Ways, l2},
+			{"L3", p.L2.Bytes / lineBytes * (p.L2.Ways + 1) / p.L2.Ways, l3},
+			{"memory", h.Bytes / lineBytes * (h.Ways + 1) / h.Ways, memory},
+		} {
+			m, err := machine.New(spec)
+			require.NoError(t, err)
+			var from, to event.Time
+			core := m.Cores[0]
+			first := max(c.lines, 64)
+			core.After(uint64(first), func(now event.Time) {
+				from = now
+				core.After(100, func(now event.Time) { to = now })
+			})
+			done := 0
+			require.NoError(t, m.Run(context.Background(), &loop{body: func(t *loop) uop.Status {
+				t.add(uop.Op{PC: 1, Kind: uop.Load, Dst: 1, Src: [3]uop.Reg{1}, Size: 8, Addr: regionA + uint64(done%c.lines)*lineBytes}, word(0))
+				if done++; done == first+100 {
+					return uop.Done
+				}
+				return uop.More
+			}}))
+			require.Equal(t, event.Time(100*c.want), to-from, "%s, mesh %v", c.level, mesh)
+		}
+	}
+}
+
+// TestMicrosOnMesh holds microbenchmarks of 64 cores against what messages take at
+// least: a barrier takes one of 64 cores after another to its counter, and a line that
+// all write goes from core to core.
+func TestMicrosOnMesh(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a second and a half")
+	}
+	spec := described(t, "nsc", "ooo8")
+	spec.Home.Bytes = spec.Home.Ways * lineBytes * 16 // as much memory as the test needs
+	hop := float64(spec.Mesh.RouterCycles + spec.Mesh.LinkCycles)
+	values := map[string]float64{}
+	for _, name := range []string{"barrier", "false-sharing", "padded"} {
+		r := micro(t, spec, name, 64, 1<<20)
+		values[name] = r.Value
+		require.Positive(t, r.FlitHops)
+	}
+	// An owner hands the line on by a message, over a link at least, and that 64 times.
+	require.Greater(t, values["barrier"], 64*2*hop)
+	require.Greater(t, values["false-sharing"], 1.5*values["padded"])
+	eight := micro(t, spec, "barrier", 8, 1<<20).Value
+	require.Greater(t, values["barrier"], 4*eight, "the counter goes round")
+	require.Less(t, values["barrier"], 64*eight)
+}
+
+// BenchmarkMicros executes the microbenchmarks on 64 cores of nsc, on base.
+func BenchmarkMicros(b *testing.B) {
+	for _, x := range Micros() {
+		b.Run(x.Name, func(b *testing.B) {
+			var value float64
+			for b.Loop() {
+				value = micro(b, described(b, "nsc", "ooo8"), x.Name, 64, 6<<20).Value
+			}
+			b.ReportMetric(value, x.Unit)
+			b.ReportMetric(0, "ns/op")
+		})
+	}
 }
