@@ -2,7 +2,6 @@ package mem
 
 import (
 	"fmt"
-	"math"
 )
 
 // LineBytes is the size of a line everywhere.
@@ -56,14 +55,16 @@ const (
 	aheadBit  way = 1 << 5 // prefetched, and not used since
 	reuse         = 6      // place of the prediction of 2 bits
 	reuseBits     = way(distant) << reuse
-	lineShift     = 8
-	empty         = way(math.MaxUint64) &^ (1<<lineShift - 1) // in state I, and equal to no line
+	lineShift     = 8      // of one more than the line
+	empty         = way(0) // in state I, and equal to no line; what is never used need not be touched
+
+	maxLine = 1<<(64-lineShift) - 1
 
 	soon    = 0 // predictions of the next use
 	distant = 3
 )
 
-func (w way) line() Line     { return Line(w >> lineShift) }
+func (w way) line() Line     { return Line(w>>lineShift) - 1 }
 func (w way) state() State   { return State(w & stateBits) }
 func (w way) dirty() bool    { return w&dirtyBit != 0 }
 func (w way) reused() uint64 { return uint64(w & reuseBits >> reuse) }
@@ -86,16 +87,13 @@ type array struct {
 
 func newArray(s ArraySpec, banks, interleave int, seed uint64) *array {
 	n := s.Bytes / LineBytes
-	a := &array{ways: waySlab.take(n), data: lineSlab.take(n), assoc: s.Ways, sets: uint64(n / s.Ways), banks: uint64(banks), interleave: uint64(interleave),
+	a := &array{ways: make([]way, n), data: make([]Bytes, n), assoc: s.Ways, sets: uint64(n / s.Ways), banks: uint64(banks), interleave: uint64(interleave),
 		brrip: s.Policy == BRRIP, near: uint64(s.NearShare * (1 << 32)), random: seed}
 	if a.sets&(a.sets-1) == 0 {
 		a.mask = a.sets - 1
 	}
 	if !a.brrip {
 		a.used = make([]uint64, n)
-	}
-	for i := range a.ways {
-		a.ways[i] = empty
 	}
 	return a
 }
@@ -114,6 +112,7 @@ func (a *array) first(line Line) int {
 // find returns the index of a line, -1 if it is not there.
 func (a *array) find(line Line) int {
 	first := a.first(line)
+	line++
 	for k, w := range a.ways[first : first+a.assoc] {
 		if Line(w>>lineShift) == line {
 			return first + k
@@ -199,10 +198,10 @@ func (a *array) victim(line Line) int {
 
 // insert puts a line into a way that is empty.
 func (a *array) insert(i int, line Line, state State) {
-	if line >= Line(empty>>lineShift) {
-		panic(fmt.Sprintf("mem: line %#x, expected below %#x", line, Line(empty>>lineShift)))
+	if line >= maxLine {
+		panic(fmt.Sprintf("mem: line %#x, expected below %#x", line, Line(maxLine)))
 	}
-	w := way(line)<<lineShift | way(state)
+	w := way(line+1)<<lineShift | way(state)
 	if !a.brrip {
 		a.ways[i] = w
 		a.touch(i)

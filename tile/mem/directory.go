@@ -47,7 +47,7 @@ func newDirectory() directory {
 
 func (d *directory) resize(n int) {
 	old := d.slots
-	d.slots = entrySlab.take(n)
+	d.slots = make([]entry, n)
 	d.shift = 64
 	for ; n > 1; n /= 2 {
 		d.shift--

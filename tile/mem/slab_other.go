@@ -1,7 +1,0 @@
-//go:build !linux
-
-package mem
-
-import "unsafe"
-
-func largePages(unsafe.Pointer, int) {}
