@@ -360,22 +360,131 @@ func (l *Lab) readings(ctx context.Context, e *Entry) error {
 	return nil
 }
 
+// sram sets the stack beside the SRAM chip: all applications on the first matrix,
+// PageRank and BFS on the others; and sizes of the first on both whole machines.
 func (l *Lab) sram(ctx context.Context, e *Entry) error {
-	for _, d := range l.sets() {
+	chip := func(app string, m *matrix.Matrix) (*sparse.ChipResult, error) {
+		o := sparse.DefaultAppOptions()
+		o.Queries = 4
+		if app == "pagerank" {
+			o.Iterations = l.o.Iterations
+		}
+		return sparse.RunChip(ctx, app, m, o, sparse.ChipConfig{Type: sparse.F32, Seed: l.o.Seed, Check: l.o.Check, Coalesce: 8})
+	}
+	for i, d := range l.sets() {
 		m, err := l.matrix(d.Name)
 		if err != nil {
 			return err
 		}
-		stack, err := l.run(ctx, plain(d.Name, "pagerank", "v3"))
+		list := apps
+		if i > 0 {
+			list = []string{"pagerank", "bfs"}
+		}
+		for _, app := range list {
+			s := plain(d.Name, app, "v3")
+			s.queries = 4
+			stack, err := l.run(ctx, s)
+			if err != nil {
+				return err
+			}
+			l.say("%s of %s, SRAM chip", app, d.Name)
+			c, err := chip(app, m)
+			if err != nil {
+				return err
+			}
+			unit, of := "ms", ""
+			if app == "pagerank" {
+				of = ", a round"
+			}
+			note := "the matrix stays in the arrays"
+			if !c.Resident {
+				note = fmt.Sprintf("DRAM %.3g ms an iteration", c.DRAMMillis)
+			}
+			e.Rows = append(e.Rows, beside(fmt.Sprintf("%s, %s, stack%s", d.Name, app, of), nil, perRound(app, stack.Seconds, len(stack.Iterations)), unit, ""),
+				beside(fmt.Sprintf("%s, %s, SRAM chip%s", d.Name, app, of), nil, perRound(app, c.Seconds, len(c.Iterations)), unit, note))
+		}
+	}
+	return l.sramSizes(ctx, e)
+}
+
+// sramSizes looks for the size from which on the stack is the faster: the chip's matrix
+// then comes from DRAM.
+func (l *Lab) sramSizes(ctx context.Context, e *Entry) error {
+	name := l.sets()[0].Name
+	v, err := sparse.LookupVariant("v3")
+	if err != nil {
+		return err
+	}
+	o := sparse.DefaultAppOptions()
+	o.Iterations = 1
+	turned := math.NaN()
+	last := 0
+	for _, scale := range []int{8 * l.o.Scale, 4 * l.o.Scale, 2 * l.o.Scale, l.o.Scale, l.o.Scale / 2} {
+		if scale < 1 {
+			continue
+		}
+		m, err := matrix.Standin(name, scale, l.o.Locality, l.o.Seed)
 		if err != nil {
 			return err
 		}
-		chip, err := sparse.RunChip(ctx, "pagerank", m, sparse.AppOptions{Source: -1, Damping: 0.85, Iterations: l.o.Iterations}, sparse.ChipConfig{Type: sparse.F32, Seed: l.o.Seed, Check: l.o.Check, Coalesce: 8})
+		l.say("%s / %d on the stack and the SRAM chip", name, scale)
+		stack, err := sparse.Run(ctx, "pagerank", m, o, sparse.Config{Machine: sparse.Default(), Variant: v, Type: sparse.F32, Long: -1, Seed: l.o.Seed, Threads: max(1, l.o.Threads), Check: l.o.Check, Every: 64, Instr: 64}, nil)
 		if err != nil {
 			return err
 		}
-		e.Rows = append(e.Rows, beside(d.Name+", PageRank, stack, a round", nil, perRound("pagerank", stack.Seconds, len(stack.Iterations)), "ms", ""),
-			beside(d.Name+", PageRank, SRAM chip, a round", nil, perRound("pagerank", chip.Seconds, len(chip.Iterations)), "ms", fmt.Sprintf("DRAM %.3g ms", chip.DRAMMillis)))
+		if stack.Stopped != "" {
+			return context.Cause(ctx)
+		}
+		chip, err := sparse.RunChip(ctx, "pagerank", m, o, sparse.ChipConfig{Type: sparse.F32, Seed: l.o.Seed, Check: l.o.Check, Coalesce: 8})
+		if err != nil {
+			return err
+		}
+		last = m.Cols
+		note := "resident"
+		if !chip.Resident {
+			note = fmt.Sprintf("DRAM %.3g ms", chip.DRAMMillis)
+		}
+		e.Rows = append(e.Rows, beside(fmt.Sprintf("%s of n=%d, whole stack over SRAM chip, PageRank", name, m.Cols), nil, stack.Seconds/chip.Seconds, "x", note))
+		if math.IsNaN(turned) && stack.Seconds < chip.Seconds {
+			turned = float64(m.Cols)
+		}
+	}
+	e.Rows = append(e.Rows, beside(name+", least n of these at which the stack is faster", nil, turned, "", fmt.Sprintf("looked at up to n=%d", last)))
+	return nil
+}
+
+// stacks is PageRank on 1 to 16 stacks: of one matrix (strong), and of one that grows
+// with them (weak).
+func (l *Lab) stacks(ctx context.Context, e *Entry) error {
+	name := l.sets()[0].Name
+	v, err := sparse.LookupVariant("v3")
+	if err != nil {
+		return err
+	}
+	o := sparse.DefaultAppOptions()
+	o.Iterations = l.o.Iterations
+	cfg := sparse.Config{Machine: l.o.Machine, Variant: v, Type: sparse.F32, Long: -1, Seed: l.o.Seed, Threads: max(1, l.o.Threads), Check: l.o.Check, Every: 64, Instr: 64}
+	for _, weak := range []bool{false, true} {
+		var first float64
+		for _, k := range []int{1, 2, 4, 8, 16} {
+			scale, kind := l.o.Scale, "strong"
+			if weak {
+				scale, kind = l.o.Scale*16/k, "weak"
+			}
+			m, err := matrix.Standin(name, scale, l.o.Locality, l.o.Seed)
+			if err != nil {
+				return err
+			}
+			l.say("%s on %d stacks", name, k)
+			res, err := sparse.RunStacks(ctx, "pagerank", m, o, cfg, k)
+			if err != nil {
+				return err
+			}
+			if k == 1 {
+				first = res.Seconds
+			}
+			e.Rows = append(e.Rows, beside(fmt.Sprintf("%s, %s, stacks=%d, over one", name, kind, k), nil, first/res.Seconds, "x", fmt.Sprintf("%.3g ms, of which %.3g between stacks", res.Seconds*1e3, res.Exchange*1e3)))
+		}
 	}
 	return nil
 }

@@ -136,6 +136,7 @@ type spec struct {
 	place             string
 	readings          string
 	spuMHz            float64
+	queries           int // of spknn and svm; 0: the default
 }
 
 // run executes a kernel once.
@@ -172,6 +173,9 @@ func (l *Lab) run(ctx context.Context, s spec) (*sparse.Result, error) {
 	o := sparse.DefaultAppOptions()
 	if s.app == "pagerank" {
 		o.Iterations = l.o.Iterations
+	}
+	if s.queries > 0 && (s.app == "spknn" || s.app == "svm") {
+		o.Queries = s.queries
 	}
 	cfg := sparse.Config{Machine: &mach, Variant: v, Type: sparse.F32, Long: -1, Seed: l.o.Seed, Threads: max(1, l.o.Threads), Check: l.o.Check, Every: 64, Instr: 64}
 	res, err := sparse.Run(ctx, s.app, m, o, cfg, nil)

@@ -115,6 +115,7 @@ func studies() []study {
 		{"fig18", "Regular kernels", true, (*Lab).fig18},
 		{"readings", "What the paper leaves open, on one stand-in", true, (*Lab).readings},
 		{"sram", "The stack and an SRAM chip", true, (*Lab).sram},
+		{"stacks", "Several stacks, PageRank", true, (*Lab).stacks},
 	}
 }
 

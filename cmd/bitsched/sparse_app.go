@@ -26,6 +26,7 @@ type sparseAppFlags struct {
 	every    int
 	network  string
 	flip     string
+	stacks   int
 	check    bool
 	threads  int
 	cost     costFlags
@@ -123,6 +124,9 @@ See bitsched sparse --help for what MATRIX may be, docs/sparse.md for the model.
 	fl.StringVar(&f.target, "target", "stack", "execute on the `stack`, or on sram: the chip of bitsched machine infinity-stream")
 	fl.IntVar(&f.coalesce, "coalesce", 8, "`pairs` of a packet of the SRAM chip, 1 to 8")
 	fl.BoolVar(&f.check, "check", true, "compare the result with plain loops")
+	if app.Name == "bfs" || app.Name == "sssp" || app.Name == "pagerank" || app.Name == "cc" {
+		fl.IntVar(&f.stacks, "stacks", 0, "execute on several `stacks`, 1 to 16, each with a block of the columns; by default on one that has all")
+	}
 	fl.StringVar(&f.flip, "flip", "", "run again with a flipped bit in this `share` of the bytes of rows and pairs, and compare; or month: 1.86375e-8")
 	f.stack.add(fl)
 	f.input.add(fl)
@@ -240,9 +244,15 @@ func (a *app) sparseApp(cmd *cobra.Command, app, text string, f *sparseAppFlags)
 		if cfg.Bound {
 			return usageError(cmd, "--network bound with --target sram, expected cycle")
 		}
+		if f.stacks != 0 || f.flip != "" {
+			return usageError(cmd, "--stacks or --flip with --target sram, expected the stack")
+		}
 		return a.sparseChip(s, app, text, m, f, cfg, report)
 	default:
 		return usageError(cmd, "--target %q, expected stack or sram", f.target)
+	}
+	if f.stacks != 0 {
+		return a.sparseStacks(cmd, s, app, text, m, f, cfg, variants, report)
 	}
 	if f.flip != "" {
 		return a.sparseFlipped(cmd, s, app, text, m, f, cfg, variants, report)
@@ -324,6 +334,43 @@ func (a *app) sparseApp(cmd *cobra.Command, app, text string, f *sparseAppFlags)
 		out += "\n" + explanation(table)
 	}
 	return a.printText(out)
+}
+
+// sparseStacks executes an application on several stacks.
+func (a *app) sparseStacks(cmd *cobra.Command, s *search, app, text string, m *matrix.Matrix, f *sparseAppFlags, cfg sparse.Config, variants []sparse.Variant, report func(masim.Progress)) error {
+	switch {
+	case f.stacks < 1 || f.stacks > 16:
+		return usageError(cmd, "--stacks %d, expected 1 to 16", f.stacks)
+	case f.flip != "" || f.svg != "" || f.stats != "" || f.trace != "":
+		return usageError(cmd, "--flip, --svg, --stats or --trace with --stacks, expected one stack")
+	case len(variants) != 1 || variants[0].Rows:
+		return usageError(cmd, "--variant %s with --stacks, expected one of v1, hypo, v2 and v3", strings.Join(f.variant, ","))
+	}
+	cfg.Variant = variants[0]
+	cfg.Progress = func(iteration int, step string) {
+		report(masim.Progress{Phase: fmt.Sprintf("iteration %d, %s", iteration, step), Best: -1})
+	}
+	res, err := sparse.RunStacks(s.ctx, app, m, f.o, cfg, f.stacks)
+	if err != nil {
+		return s.reasonOf(sparseError(err))
+	}
+	s.end()
+	if f.json {
+		return a.printJSON(struct {
+			Matrix string `json:"matrix"`
+			*sparse.StacksResult
+			CPUSeconds float64 `json:"cpu_seconds"`
+		}{text, res, cpuTime().Seconds()})
+	}
+	var out summary
+	out.add("matrix", "%s, %s x %s, %s nonzeros", text, bigCount(int64(m.Rows)), bigCount(int64(m.Cols)), bigCount(m.NNZ()))
+	out.add("stacks", "%d of %s SPUs, variant %s", res.Stacks, bigCount(int64(cfg.Machine.SPUs())), res.Variant)
+	out.add("digest", "%s", res.Digest)
+	if res.Checked != "" {
+		out.add("checked", "equal to the reference (%s), %s values compared", res.Checked, bigCount(res.Compared))
+	}
+	out.add("time", "%s, %s: %s in stacks, %s between them (%s bytes), %s of reduction", stackTime(res.Seconds), count(res.Iterations, "iteration"), stackTime(res.Products), stackTime(res.Exchange), bigCount(res.Bytes), stackTime(res.Reduce))
+	return a.printText(out.String())
 }
 
 // sparseFlipped executes an application without and with flipped bits.
