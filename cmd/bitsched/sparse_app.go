@@ -134,7 +134,7 @@ See bitsched sparse --help for what MATRIX may be, docs/sparse.md for the model.
 	fl.StringVar(&f.cost.table, "cost", "", "price energy by a `table`: a name (see bitsched costs) or a file; by default that of the machine")
 	fl.BoolVar(&f.cost.explain, "explain-cost", false, "print each number of the table with its source")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
-	fl.StringVar(&f.svg, "svg", "", "draw where the time went into this `file`")
+	fl.StringVar(&f.svg, "svg", "", "draw where time and energy went into this `file`")
 	fl.StringVar(&f.stats, "stats", "", "write counters into this `file`, in the form of gem5")
 	fl.StringVar(&f.trace, "trace", "", "write what happened when into this `file`, for ui.perfetto.dev")
 	complete(cmd, "variant", "v0", "v1", "hypo", "v2", "v3", "all")

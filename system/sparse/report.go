@@ -164,9 +164,10 @@ func WriteStats(w io.Writer, res *Result) error {
 	return err
 }
 
-// StepsFigure draws the shares of the six steps of each run as stacked bars.
+// StepsFigure draws the time of each run by step, and its energy by what took it, as
+// stacked bars.
 func StepsFigure(title string, runs []*Result) []byte {
-	c := figure.New(640, 0, title, "Time on the stack by step; docs/sparse.md says what each step does.")
+	c := figure.New(640, 0, title, "Time on the stack by step, and energy as far as its table has it; docs/sparse.md says what each step does.")
 	var entries []figure.Entry
 	for k, name := range stepNames {
 		entries = append(entries, figure.Entry{Style: figure.Series(k), Text: name, Shown: figure.ShownArea})
@@ -191,6 +192,47 @@ func StepsFigure(title string, runs []*Result) []byte {
 		c.Text(x+8, y+17, fmt.Sprintf("%.4g ms", r.Seconds*1e3), figure.TextStyle{})
 		y += 36
 	}
-	c.Height = y + figure.Margin
+	c.Height = energyBars(c, y+12, left, width, runs) + figure.Margin
 	return c.Bytes()
+}
+
+// energyBars draws the known energy of runs below y, and returns where that ends.
+func energyBars(c *figure.Canvas, y, left, width float64, runs []*Result) float64 {
+	var entries []figure.Entry
+	style := map[string]figure.Style{}
+	most := 0.0
+	for _, r := range runs {
+		if r.Energy == nil {
+			continue
+		}
+		most = max(most, r.Energy.Total)
+		for _, l := range r.Energy.Lines {
+			if _, ok := style[l.Name]; !ok && l.Joules != nil {
+				style[l.Name] = figure.Series(len(style))
+				entries = append(entries, figure.Entry{Style: style[l.Name], Text: l.Name, Shown: figure.ShownArea})
+			}
+		}
+	}
+	if most == 0 {
+		return y
+	}
+	y = c.Legend(y, entries) + 12
+	for _, r := range runs {
+		if r.Energy == nil {
+			continue
+		}
+		c.Text(left-8, y+17, r.Variant, figure.TextStyle{Anchor: figure.End, Colour: figure.Ink})
+		x := left
+		for _, l := range r.Energy.Lines {
+			if l.Joules == nil || *l.Joules == 0 {
+				continue
+			}
+			w := width * *l.Joules / most
+			c.Bar(x, y, w, 24, style[l.Name], fmt.Sprintf("%s, %s: %.1f %% of the known energy", r.Variant, l.Name, 100*l.Share))
+			x += w
+		}
+		c.Text(x+8, y+17, fmt.Sprintf("%.4g mJ", r.Energy.Total*1e3), figure.TextStyle{})
+		y += 36
+	}
+	return y
 }
