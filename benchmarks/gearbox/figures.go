@@ -402,6 +402,10 @@ func (l *Lab) sram(ctx context.Context, e *Entry) error {
 			}
 			e.Rows = append(e.Rows, beside(fmt.Sprintf("%s, %s, stack%s", d.Name, app, of), nil, perRound(app, stack.Seconds, len(stack.Iterations)), unit, ""),
 				beside(fmt.Sprintf("%s, %s, SRAM chip%s", d.Name, app, of), nil, perRound(app, c.Seconds, len(c.Iterations)), unit, note))
+			if c.ApplyBits > 0 {
+				e.Rows = append(e.Rows, beside(d.Name+", SRAM chip, step 6 by SPUs", nil, float64(c.ApplySPU)/float64(len(c.Iterations)), "cycles a round", ""),
+					beside(d.Name+", SRAM chip, step 6 in bitlines", nil, float64(c.ApplyBits)/float64(len(c.Iterations)), "cycles a round", "bit-serial programs, and transposition"))
+			}
 		}
 	}
 	return l.sramSizes(ctx, e)

@@ -36,6 +36,7 @@ type sparseAppFlags struct {
 	trace    string
 	target   string
 	coalesce int
+	apply    string
 	o        sparse.AppOptions
 }
 
@@ -124,6 +125,9 @@ See bitsched sparse --help for what MATRIX may be, docs/sparse.md for the model.
 	fl.StringVar(&f.target, "target", "stack", "execute on the `stack`, or on sram: the chip of bitsched machine infinity-stream")
 	fl.IntVar(&f.coalesce, "coalesce", 8, "`pairs` of a packet of the SRAM chip, 1 to 8")
 	fl.BoolVar(&f.check, "check", true, "compare the result with plain loops")
+	if app.Name == "pagerank" {
+		fl.StringVar(&f.apply, "apply", "spu", "step 6 on the SRAM chip: by each `spu`, or bits: in all bitlines at once")
+	}
 	if app.Name == "bfs" || app.Name == "sssp" || app.Name == "pagerank" || app.Name == "cc" {
 		fl.IntVar(&f.stacks, "stacks", 0, "execute on several `stacks`, 1 to 16, each with a block of the columns; by default on one that has all")
 	}
@@ -238,8 +242,14 @@ func (a *app) sparseApp(cmd *cobra.Command, app, text string, f *sparseAppFlags)
 	s := a.startStoppable(0, line, "stopping after this iteration")
 	defer s.end()
 	report := a.searchProgress(line)
+	if f.apply != "" && f.apply != sparse.ApplySPU && f.apply != sparse.ApplyBits {
+		return usageError(cmd, "--apply %q, expected spu or bits", f.apply)
+	}
 	switch f.target {
 	case "stack":
+		if f.apply == sparse.ApplyBits {
+			return usageError(cmd, "--apply bits with --target stack, expected sram")
+		}
 	case "sram":
 		if cfg.Bound {
 			return usageError(cmd, "--network bound with --target sram, expected cycle")
@@ -418,7 +428,7 @@ func (a *app) sparseFlipped(cmd *cobra.Command, s *search, app, text string, m *
 
 // sparseChip executes an application on an SRAM chip.
 func (a *app) sparseChip(s *search, app, text string, m *matrix.Matrix, f *sparseAppFlags, cfg sparse.Config, report func(masim.Progress)) error {
-	res, err := sparse.RunChip(s.ctx, app, m, f.o, sparse.ChipConfig{Type: cfg.Type, Seed: cfg.Seed, Check: cfg.Check, Instr: cfg.Instr, Coalesce: f.coalesce,
+	res, err := sparse.RunChip(s.ctx, app, m, f.o, sparse.ChipConfig{Type: cfg.Type, Seed: cfg.Seed, Check: cfg.Check, Instr: cfg.Instr, Coalesce: f.coalesce, Apply: f.apply,
 		Progress: func(iteration int, step string) {
 			report(masim.Progress{Phase: fmt.Sprintf("iteration %d, %s", iteration, step), Best: -1})
 		}})
@@ -446,6 +456,9 @@ func (a *app) sparseChip(s *search, app, text string, m *matrix.Matrix, f *spars
 		out.add("memory", "the matrix stays in the arrays")
 	} else {
 		out.add("memory", "%s bytes from DRAM each iteration, %.3f ms", bigCount(res.DRAMBytes), res.DRAMMillis)
+	}
+	if res.ApplyBits > 0 {
+		out.add("step 6", "by %s; %s cycles by SPUs, %s in bitlines", res.Apply, bigCount(res.ApplySPU), bigCount(res.ApplyBits))
 	}
 	out.add("mesh", "%s pairs in %s packets", bigCount(res.PairsIn), bigCount(res.Packets))
 	return a.printText(out.String())

@@ -609,7 +609,15 @@ func (j *job) pagerank() error {
 		if err := j.checkProduct(); err != nil {
 			return err
 		}
+		if j.chip != nil && j.chip.inBits {
+			j.chip.bits.outs = slices.Clone(j.out)
+		}
 		change, dangling := j.applyDense(base, scale)
+		if j.chip != nil && j.chip.inBits {
+			if err := j.chip.bits.verify(j.runner, base, scale); err != nil {
+				return err
+			}
+		}
 		if j.cfg.Variant.Rows {
 			if err := j.rowsSend(); err != nil {
 				return err
@@ -672,7 +680,7 @@ func (r *runner) applyDense(base uint32, scale []uint32) (change, dangling float
 			}
 			return c
 		})
-		r.step(5, r.link(b), b, s, l)
+		r.stepDense(b, s, l)
 		b, s, l = r.eachSPU(func(s int, loads *uint32) (c int64) {
 			before := *loads
 			c, danglings[s] = r.denseFront(s, scale, loads)
@@ -681,7 +689,14 @@ func (r *runner) applyDense(base uint32, scale []uint32) (change, dangling float
 			}
 			return c
 		})
-		r.step(5, r.link(b), b, s, l)
+		r.stepDense(b, s, l)
+		if r.chip != nil {
+			took := r.chip.bits.take(int64(r.p.Matrix.Rows))
+			r.chip.bits.cycles += took + chipLaunch
+			if r.chip.inBits {
+				r.step(5, took, 0, 0, 0)
+			}
+		}
 	}
 	for s := range spus {
 		change += changes[s]
@@ -709,6 +724,18 @@ func (r *runner) applyDense(base uint32, scale []uint32) (change, dangling float
 	}
 	r.logicOps(int64(logic))
 	return change, dangling
+}
+
+// stepDense records a program of Applying that looks at all outputs; on a chip that
+// applies them in its bitlines it is timed only.
+func (r *runner) stepDense(busiest, sum, loads int64) {
+	if r.chip != nil {
+		r.chip.bits.spuCycles += r.link(busiest) + chipLaunch
+		if r.chip.inBits {
+			return
+		}
+	}
+	r.step(5, r.link(busiest), busiest, sum, loads)
 }
 
 // input is the frontier as a vector by new columns, with the turn of each column at

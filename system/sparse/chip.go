@@ -17,8 +17,9 @@ type ChipConfig struct {
 	Type     Type
 	Seed     uint64
 	Check    bool
-	Instr    int // each Instr-th SPU is also interpreted
-	Coalesce int // pairs of a packet, 1 to 8
+	Instr    int    // each Instr-th SPU is also interpreted
+	Coalesce int    // pairs of a packet, 1 to 8
+	Apply    string // where PageRank's step 6 is: [ApplySPU] or [ApplyBits]; "": by SPUs
 	Progress func(iteration int, step string)
 }
 
@@ -33,6 +34,9 @@ type ChipResult struct {
 	PairsIn    int64   `json:"pairs_injected"` // into the mesh
 	PairsOut   int64   `json:"pairs_ejected"`
 	FlitHops   uint64  `json:"byte_hops"`
+	Apply      string  `json:"apply"`             // where step 6 was
+	ApplySPU   int64   `json:"apply_spu_cycles"`  // of PageRank, by SPUs
+	ApplyBits  int64   `json:"apply_bits_cycles"` // and in bitlines
 }
 
 // Facts of the chip that its description does not have.
@@ -65,6 +69,8 @@ type chip struct {
 	packets  int64
 	in, out  int64
 	heaps    [][]spuAt
+	bits     *bitApply // of PageRank
+	inBits   bool      // step 6 is in the bitlines
 }
 
 type packet struct {
@@ -86,6 +92,14 @@ func RunChip(ctx context.Context, app string, m *matrix.Matrix, o AppOptions, c 
 	}
 	if c.Coalesce < 1 || c.Coalesce > 8 {
 		return nil, fmt.Errorf("packets of %d pairs, expected 1 to 8", c.Coalesce)
+	}
+	switch c.Apply {
+	case "", ApplySPU, ApplyBits:
+	default:
+		return nil, fmt.Errorf("step 6 in %q, expected %s or %s", c.Apply, ApplySPU, ApplyBits)
+	}
+	if c.Apply == ApplyBits && app != "pagerank" {
+		return nil, fmt.Errorf("step 6 of %s in bitlines, expected pagerank, which applies all outputs", app)
 	}
 	a, err := LookupApp(app)
 	if err != nil {
@@ -133,6 +147,12 @@ func RunChip(ctx context.Context, app string, m *matrix.Matrix, o AppOptions, c 
 		ch.gathered[b] = make([]packet, 2*banks)
 	}
 	r.chip = ch
+	if app == "pagerank" {
+		if ch.bits, err = newBitApply(ctx, mach, ring); err != nil {
+			return nil, err
+		}
+		ch.inBits = c.Apply == ApplyBits
+	}
 	bytes := 8 * (int64(m.Cols) + m.NNZ())
 	out := &ChipResult{Target: "sram", Resident: bytes <= chipBytes}
 	if !out.Resident {
@@ -155,6 +175,13 @@ func RunChip(ctx context.Context, app string, m *matrix.Matrix, o AppOptions, c 
 		}
 	}
 	out.Result, out.Packets, out.PairsIn, out.PairsOut, out.FlitHops = res, ch.packets, ch.in, ch.out, mesh.ByteHops()
+	out.Apply = ApplySPU
+	if ch.bits != nil {
+		out.ApplySPU, out.ApplyBits = ch.bits.spuCycles, ch.bits.cycles
+		if ch.inBits {
+			out.Apply = ApplyBits
+		}
+	}
 	return out, nil
 }
 

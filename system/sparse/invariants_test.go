@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/bitsched/bitsched/lowering/arith"
 	"github.com/bitsched/bitsched/system/sparse/matrix"
 )
 
@@ -484,6 +485,33 @@ func TestChip(t *testing.T) {
 			require.True(t, res.Resident)
 		}
 	}
+}
+
+// TestApplyBits executes PageRank's step 6 in the bitlines: equal bits, another time.
+func TestApplyBits(t *testing.T) {
+	m, err := matrix.Generate("gen:rmat,scale=7,undirected", 2)
+	require.NoError(t, err)
+	o := DefaultAppOptions()
+	o.Iterations = 2
+	for _, typ := range []Type{U32, F32} {
+		run := func(apply string) *ChipResult {
+			res, err := RunChip(context.Background(), "pagerank", m, o, ChipConfig{Type: typ, Seed: 1, Check: true, Coalesce: 8, Apply: apply})
+			require.NoError(t, err)
+			return res
+		}
+		spu, bits := run(ApplySPU), run(ApplyBits)
+		require.Equal(t, spu.Digest, bits.Digest)
+		require.Equal(t, spu.ApplyBits, bits.ApplyBits)
+		require.Equal(t, spu.ApplySPU, bits.ApplySPU)
+		require.Equal(t, spu.Cycles-spu.ApplySPU, bits.Cycles-bits.ApplyBits)
+		b := bitApply{lines: 10, words: 4}
+		b.add, err = arith.Build(context.Background(), arith.Spec{Op: "int32.add"})
+		require.NoError(t, err)
+		b.mul = b.add
+		require.EqualValues(t, 2*6+3*2*b.add.Latency(), b.take(21))
+	}
+	_, err = RunChip(context.Background(), "bfs", m, o, ChipConfig{Type: U32, Coalesce: 8, Apply: ApplyBits})
+	require.ErrorContains(t, err, "expected pagerank")
 }
 
 // TestLine compares a line with its definition: a slot for each cycle at the
