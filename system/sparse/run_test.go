@@ -20,8 +20,7 @@ func config(m *Machine, variant string) Config {
 func TestApps(t *testing.T) {
 	m, err := matrix.Generate("gen:rmat,scale=9,edgefactor=8,undirected", 1)
 	require.NoError(t, err)
-	mach := Default()
-	mach.Organisation.Layers = 2
+	mach := small(2, 16, 5)
 	mach.LongPercent = 1
 	for _, app := range Apps() {
 		for _, typ := range []Type{F32, U32} {
