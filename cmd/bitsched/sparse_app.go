@@ -158,6 +158,7 @@ type sparseRun struct {
 	Explained  *cost.Table `json:"explained,omitempty"`
 	CPUSeconds float64     `json:"cpu_seconds"` // of the execution of all variants, reading and placement included
 	Rate       float64     `json:"nonzeros_per_second"`
+	CoreRate   float64     `json:"nonzeros_per_cpu_second"` // a core's, whatever else runs
 	Threads    int         `json:"threads"`
 }
 
@@ -277,7 +278,7 @@ func (a *app) sparseApp(cmd *cobra.Command, app, text string, f *sparseAppFlags)
 		if f.trace != "" && len(runs) == 0 {
 			trace = &sparse.Trace{}
 		}
-		began := time.Now()
+		began, cpu := time.Now(), cpuTime()
 		res, err := sparse.Run(s.ctx, app, m, f.o, cfg, trace)
 		if err != nil {
 			if s.interrupted() && errors.Is(err, errInterrupt) && len(runs) > 0 {
@@ -290,7 +291,7 @@ func (a *app) sparseApp(cmd *cobra.Command, app, text string, f *sparseAppFlags)
 		}
 		res.Energy = sparse.Price(res, table)
 		r := &sparseRun{Matrix: text, Format: info.Format, Machine: cfg.Machine.Name, Layers: cfg.Machine.Organisation.Layers, Seed: f.input.seed, Fidelity: f.fidelity,
-			Readings: f.stack.readings, Result: res, Threads: cfg.Threads, Rate: float64(res.Nonzeros) / time.Since(began).Seconds()}
+			Readings: f.stack.readings, Result: res, Threads: cfg.Threads, Rate: float64(res.Nonzeros) / time.Since(began).Seconds(), CoreRate: float64(res.Nonzeros) / max(1e-9, (cpuTime()-cpu).Seconds())}
 		if f.cost.explain {
 			r.Explained = table
 		}
@@ -522,7 +523,7 @@ func (r *sparseRun) text() string {
 			e.add("  "+l.Name, "%s  %s", percent(l.Share), bigCount(l.Count))
 		}
 	}
-	e.add("simulated in", "%s CPU, %.1f M nonzeros/s with %s", seconds(r.CPUSeconds), r.Rate/1e6, count(r.Threads, "thread"))
+	e.add("simulated in", "%s CPU, %.1f M nonzeros/s with %s, %.1f M a CPU second", seconds(r.CPUSeconds), r.Rate/1e6, count(r.Threads, "thread"), r.CoreRate/1e6)
 	return s.String() + "\n" + renderTable(t) + "\n\n" + e.String()
 }
 
