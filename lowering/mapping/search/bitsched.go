@@ -105,7 +105,7 @@ func (d *descent) climb(chain int, starts []mapping.Mapping, best mapping.Mappin
 // promising looks at boundSteps sizes in each of boundWalks walks, fewer where there are
 // fewer evaluations than by default.
 const (
-	boundWalks = 8
+	boundWalks = 12
 	boundSteps = 6000
 )
 
