@@ -24,6 +24,10 @@ var effortWork = [...]struct{ perGate, most int64 }{
 // patience is how many idle rounds in a row do not end the search.
 var patience = [...]int{Fast: 0, Normal: 0, High: 1}
 
+// nearBound is the part of the copies by which a schedule may be above the bound for an effort
+// to end after a round.
+var nearBound = [...]float64{Normal: 0.05, High: 0}
+
 const (
 	frontierShare = 0.3  // of the work of an effort for orders
 	raceShare     = 0.25 // for the race of the starts; the rest for the best two
@@ -154,7 +158,7 @@ func searchArrays(p Problem, o Options) []int {
 // lower efforts do. So more effort never gives more copies. After a round, or some in a row,
 // that brought next to nothing, plans are no longer annealed: only orders are looked for in
 // what is left, which takes a third of the time, and annealed if they are better starts than all
-// before. A schedule that meets the bound ends the search.
+// before. A schedule near the bound ends an effort, one that meets it the search.
 func (b *bitsched) efforts(ctx context.Context) {
 	gates := int64(b.in.gates)
 	work := int64(math.MaxInt64)
@@ -178,6 +182,9 @@ func (b *bitsched) efforts(ctx context.Context) {
 			idle++
 			left -= work
 			round++
+			if float64(b.best-b.floor) < nearBound[effort]*float64(b.best) {
+				left = 0
+			}
 		}
 	}
 }
