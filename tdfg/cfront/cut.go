@@ -162,7 +162,7 @@ func atomOf(x *expr, loops []*loop) (l *loop, op scalar.Op, bound lattice.Expr) 
 		return nil, op, bound
 	}
 	if x.args[0].typ.Unsigned() && (!rising(a) || !rising(b)) {
-		return nil, op, bound // a difference may have wrapped
+		return nil, op, bound // a difference or a product may have wrapped
 	}
 	diff, op := a.Sub(b), x.op
 	for _, y := range loops {
@@ -201,9 +201,10 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// rising reports whether an expression of what is not negative never is.
+// rising reports whether an expression is a sum of a constant and variables, none of which
+// is negative.
 func rising(e lattice.Expr) bool {
-	return e.Offset() >= 0 && !slices.ContainsFunc(e.Symbols(), func(s string) bool { return e.Coef(s) < 0 })
+	return e.Offset() >= 0 && !slices.ContainsFunc(e.Symbols(), func(s string) bool { return e.Coef(s) != 1 })
 }
 
 // flipped returns the comparison of the negated operands.

@@ -7,17 +7,16 @@ import (
 	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
-// bounds is the least and the greatest number that an expression of indices is, and those
-// that parts of it are.
-type bounds struct{ lo, hi, least, most int64 }
+// bounds is the least and the greatest number that an expression of indices is.
+type bounds struct{ lo, hi int64 }
 
 // indexBounds returns the bounds of an expression of constants, sizes and indices of the
 // nest, if they are known and no part of it wraps in its type: then it can be computed in
-// the narrowest type that holds all of them.
+// any type that holds what it is, since sums and products of low bits are low bits.
 func (e *emitter) indexBounds(x *expr) (b bounds, ok bool) {
 	whole := func(lo, hi int64) (bounds, bool) {
 		const far = 1 << 40 // products do not wrap here
-		return bounds{lo, hi, lo, hi}, lo > -far && hi < far && holds(x.typ, lo, hi)
+		return bounds{lo, hi}, lo > -far && hi < far && holds(x.typ, lo, hi)
 	}
 	switch x.kind {
 	case constExpr:
@@ -66,12 +65,11 @@ func (e *emitter) indexBounds(x *expr) (b bounds, ok bool) {
 	default:
 		return b, false
 	}
-	b.least, b.most = min(b.least, p.least, q.least), max(b.most, p.most, q.most)
 	return b, ok
 }
 
-// narrow emits what is made of indices in the narrowest type that holds all of its parts,
-// which takes fewer rows and cycles. ok is false where that is not known, or nothing less.
+// narrow emits what is made of indices in the narrowest type that holds it, or, of a
+// comparison, both sides, which takes fewer rows and cycles. ok is false where that is not known, or nothing less.
 func (e *emitter) narrow(x *expr, r *region) (v value, ok bool) {
 	if !mentions(x, e.nest.loops) {
 		return v, false
@@ -87,7 +85,7 @@ func (e *emitter) narrow(x *expr, r *region) (v value, ok bool) {
 		if !known {
 			return v, false
 		}
-		least, most = min(least, b.least), max(most, b.most)
+		least, most = min(least, b.lo), max(most, b.hi)
 	}
 	of := list[len(list)-1].typ
 	t := of
@@ -107,7 +105,7 @@ func (e *emitter) narrow(x *expr, r *region) (v value, ok bool) {
 	return r.convert(v, x.typ), true
 }
 
-// index emits an expression of indices in a type that holds all of its parts.
+// index emits an expression of indices in a type that holds what it is.
 func (e *emitter) index(x *expr, t scalar.Type, r *region) value {
 	switch x.kind {
 	case constExpr:

@@ -181,10 +181,13 @@ func TestIndices(t *testing.T) {
 		"for (int t = 0; t < 3; t++) for (int i = 0; i < N; i++) A[i] += i > t ? t * i : B[i];",
 		"{ for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) C[i][j] = i; for (int j = 0; j < N; j++) for (int i = 0; i < N; i++) D[j][i] = i - j; }", // names exchanged
 		"for (unsigned i = 0; i < N; i++) A[i] = i - 3 > 5u;",
+		"for (unsigned i = 0; i < N; i++) A[i] = (i - 3 < 5u) + (i * 300000000u > 1000000000u);",
+		"for (int i = 0; i < N; i++) A[i] = (int8_t)(i * 20) + (uint8_t)(3 - i) + (i * 100 - 1000 > 3 - i * 9);",
 		"for (long i = 0; i < N; i++) A[i] = i * i * 5000000000;",
 		"for (int k = 1; k < 5; k++) for (int i = k; i < N; i++) A[i] = A[i] * 2 + i - k;",
 	} {
-		list = append(list, compiled{source: cutHead + "\t" + body + "\n}\n", n: 16})
+		source := cutHead + "\t" + body + "\n}\n"
+		list = append(list, compiled{source: source, n: 16}, compiled{source: source, n: 16, bound: true})
 	}
 	for i, p := range againstGCC(t, list, "-ffp-contract=off") {
 		if !strings.Contains(list[i].source, "i/1") {
@@ -199,7 +202,7 @@ func TestRandomIndices(t *testing.T) {
 	for seed := range uint64(40) {
 		w := &words{Rand: rand.New(rand.NewPCG(seed, 12)), elems: []string{"i", "j", "i", "j", "C[i][j]", "A[i]", "B[j]", "N", "2", "(i - j)"}}
 		body := fmt.Sprintf("if (%s) C[i][j] = %s; else D[i][j] = %s;", w.expr(2), w.expr(2), w.expr(1))
-		list = append(list, compiled{n: int64(3 + w.IntN(9)), source: cutHead + "for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) {\n" + body + "\n}\n}\n"})
+		list = append(list, compiled{n: int64(3 + w.IntN(9)), bound: seed%4 > 0, source: cutHead + "for (int i = 0; i < N; i++) for (int j = 0; j < N; j++) {\n" + body + "\n}\n}\n"})
 	}
 	tensors := 0
 	for _, p := range againstGCC(t, list) {
