@@ -266,6 +266,9 @@ func (j *joint) find(ctx, run context.Context, opt search.Optimizer, first []int
 				variants = 2 << len(dynamic)
 			}
 			for v := range variants {
+				if v > 0 && ctx.Err() != nil {
+					break // stopped: what is off chip will do
+				}
 				opts := mapping.Options{Cold: j.cold(p), Paper: o.Paper}
 				for b, t := range dynamic {
 					if v>>b&1 == 1 {

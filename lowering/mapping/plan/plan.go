@@ -309,7 +309,7 @@ func (rep *Report) clock(run context.Context, l *Layer) error {
 // and the waves of a layer that are clocked.
 const (
 	afterStop      = 60_000_000
-	stoppedTime    = 4 * time.Second
+	stoppedTime    = 3 * time.Second
 	stoppedClocked = 1 << 16
 )
 
