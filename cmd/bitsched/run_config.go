@@ -265,6 +265,9 @@ func configError(err error) error {
 	if errors.Is(err, multicore.ErrDeadlock) || errors.Is(err, multicore.ErrMaxCycles) {
 		return fmt.Errorf("%w: %w", errCheck, err)
 	}
+	if errors.Is(err, multicore.ErrInternal) {
+		return fmt.Errorf("%w (a program with a race looks like this, too: --check-races names it)", err)
+	}
 	return err
 }
 
