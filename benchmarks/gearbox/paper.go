@@ -182,6 +182,25 @@ func (l *Lab) table1(_ context.Context, e *Entry) error {
 		e.Rows = append(e.Rows, exact(f.Name, published[f.Name], float64(f.Bits), "bits", 0))
 	}
 	e.Rows = append(e.Rows, exact("instruction", 60, float64(sparse.InstructionBits()), "bits", 0))
+	v, err := sparse.LookupVariant("v3")
+	if err != nil {
+		return err
+	}
+	programs, count, same := 0, 0, true
+	for _, app := range sparse.Apps() {
+		list, err := sparse.Lower(app.Name, v, sparse.F32)
+		if err != nil {
+			return err
+		}
+		programs += len(list)
+		for _, p := range list {
+			for _, in := range p.Code {
+				count++
+				same = same && sparse.DecodeInstruction(in.Encode()) == in
+			}
+		}
+	}
+	e.Rows = append(e.Rows, gate(fmt.Sprintf("instructions of the %d programs of all applications", programs), float64(count), "", "encoded and decoded to themselves", same))
 	return nil
 }
 
