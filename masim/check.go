@@ -53,6 +53,10 @@ func (e *RuleError) Error() string {
 type CheckOptions struct {
 	// Rematerialize permits to compute a gate more than once.
 	Rematerialize bool
+
+	// Visit is told what each instruction writes, a gate or its complement, or what a
+	// copy copies; nil for nobody.
+	Visit func(instr int, l xmg.Lit)
 }
 
 // Report is what [Check] counts in a valid program.
@@ -91,6 +95,9 @@ func Check(g *xmg.Graph, p *sram.Program, o CheckOptions) (*Report, error) {
 	for i := range p.Instrs {
 		if rule, msg := c.step(&p.Instrs[i], o.Rematerialize); msg != "" {
 			return nil, &RuleError{rule, i, p.Instrs[i], msg}
+		}
+		if o.Visit != nil {
+			o.Visit(i, xmg.Lit(c.held.Get(int(p.Instrs[i].Array), int(p.Instrs[i].Dst))))
 		}
 	}
 	if err := c.end(); err != nil {

@@ -85,6 +85,7 @@ func (c *eventDriven) hold(ctx context.Context, on track, what string, n int64) 
 		return err
 	}
 	c.trace.add(on, what, t, n)
+	c.trace.sample(t, c.chip.Links)
 	return c.chip.Hold(ctx, n)
 }
 

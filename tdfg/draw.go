@@ -28,7 +28,7 @@ const (
 
 // drawing makes a box of each output and of each node, except constants: these
 // stand in the boxes of what uses them, or their arrows would go everywhere.
-func (g *Graph) drawing() *figure.Graph {
+func (g *Graph) drawing(linked bool) *figure.Graph {
 	d := &figure.Graph{Title: g.Name, Desc: "Operands stand above what uses them. Each box has the type and the domain of its result, dimension 0 first."}
 	shown := make([]bool, len(g.Nodes)) // constants that are results
 	for _, o := range g.Outputs {
@@ -62,6 +62,9 @@ func (g *Graph) drawing() *figure.Graph {
 			Lines: []string{g.label(n, inside), n.Type.String() + " " + n.Domain.String()}, Ordered: n.Kind == Stream || n.Kind == Compute && !n.Op.Commutative(),
 		})
 		dots = dots || strings.Contains(d.Boxes[box[i]].Lines[0], dot)
+		if linked {
+			d.Boxes[box[i]].Line = n.Line
+		}
 		for _, a := range n.Args {
 			if !inside(a) {
 				d.Arrows = append(d.Arrows, figure.Arrow{From: box[a], To: box[i]})
@@ -136,7 +139,7 @@ func (g *Graph) constLabel(n *Node) string {
 
 // DOT returns the graph in the language of Graphviz.
 func (g *Graph) DOT() string {
-	d := g.drawing()
+	d := g.drawing(false)
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph %s {\n  node [shape=box, style=\"rounded,filled\", fontname=\"sans-serif\", fontsize=10];\n", figure.QuoteDOT(g.Name))
 	for i, box := range d.Boxes {
@@ -154,4 +157,7 @@ func (g *Graph) DOT() string {
 }
 
 // SVG returns the graph as a drawing: operands above what uses them.
-func (g *Graph) SVG() string { return string(g.drawing().SVG()) }
+func (g *Graph) SVG() string { return string(g.drawing(false).SVG()) }
+
+// LinkedSVG is SVG whose boxes say which line of the source they are of.
+func (g *Graph) LinkedSVG() []byte { return g.drawing(true).SVG() }

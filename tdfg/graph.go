@@ -126,6 +126,8 @@ type Node struct {
 	Index  *lattice.Expr
 	Stream *StreamNode
 
+	Line int // of the source that the node was made of, first of all; 0 if of none, and in text
+
 	Facts // of the result
 }
 

@@ -181,6 +181,20 @@ func Find(name string) ([]*Entry, error) {
 	return found, nil
 }
 
+// Missing names an input that a folder lacks, "" if it has all.
+func (e *Entry) Missing(data string) string {
+	for _, in := range e.Inputs {
+		if data == "" {
+			return in
+		}
+		files, err := filepath.Glob(filepath.Join(data, filepath.FromSlash(in)))
+		if err != nil || len(files) == 0 {
+			return in
+		}
+	}
+	return ""
+}
+
 // inputs returns the key of each input file, by its name.
 func (e *Entry) inputs(env *Env) (map[string]string, error) {
 	keys := map[string]string{}

@@ -45,22 +45,44 @@ var ErrStopped = errors.New("sweep: stopped")
 // where that stays in the folder, else one made of what it holds, so that no path of
 // a machine gets into results.
 func stageName(in Input) string {
+	if in.folder != "" {
+		return stageFolder(in) + "/" + in.rest
+	}
 	if filepath.IsLocal(in.Name) {
 		return filepath.ToSlash(filepath.Clean(in.Name))
 	}
 	return "inputs/" + in.Key[:12] + "-" + filepath.Base(in.Name)
 }
 
+// stageFolder is that of a folder.
+func stageFolder(in Input) string {
+	if filepath.IsLocal(in.folder) {
+		return filepath.ToSlash(filepath.Clean(in.folder))
+	}
+	return "inputs/" + filepath.Base(filepath.Clean(in.folder))
+}
+
+// stagedValue is a value with the name that a file or folder has in the job's folder.
+func stagedValue(j *Job, v string) string {
+	for _, in := range j.Inputs {
+		switch v {
+		case in.Name:
+			return stageName(in)
+		case in.folder:
+			return stageFolder(in)
+		}
+	}
+	return v
+}
+
 // stagedArgs are the arguments with the names that inputs have in the folder.
 func stagedArgs(j *Job) []string {
 	args := slices.Clone(j.Args)
 	for i, a := range args {
-		for _, in := range j.Inputs {
-			if a == in.Name {
-				args[i] = stageName(in)
-			} else if flag, v, ok := strings.Cut(a, "="); ok && v == in.Name && strings.HasPrefix(flag, "--") {
-				args[i] = flag + "=" + stageName(in)
-			}
+		if flag, v, ok := strings.Cut(a, "="); ok && strings.HasPrefix(flag, "--") && v != "" {
+			args[i] = flag + "=" + stagedValue(j, v)
+		} else if a != "" {
+			args[i] = stagedValue(j, a)
 		}
 	}
 	return args
@@ -70,10 +92,8 @@ func stagedArgs(j *Job) []string {
 func stagedParams(j *Job) []Param {
 	params := slices.Clone(j.Params)
 	for i := range params {
-		for _, in := range j.Inputs {
-			if params[i].Value == in.Name {
-				params[i].Value = stageName(in)
-			}
+		if params[i].Value != "" {
+			params[i].Value = stagedValue(j, params[i].Value)
 		}
 	}
 	return params

@@ -3,6 +3,7 @@ package sweep
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -51,6 +52,8 @@ type Input struct {
 	Name string `json:"name"` // as the arguments have it
 	Path string `json:"-"`    // where it is
 	Key  string `json:"key"`  // of what it holds
+
+	folder, rest string // of a file of a folder: the folder as the arguments have it, and the rest
 }
 
 // String is the command line of the job.
@@ -183,7 +186,7 @@ func Read(r io.Reader, file, version string, many bool) (*Plan, error) {
 			}
 		}
 	}
-	b := &builder{plan: p, dir: filepath.Dir(file), version: version, files: map[string]Input{}, seen: map[string]bool{}}
+	b := &builder{plan: p, dir: filepath.Dir(file), version: version, files: map[string][]Input{}, seen: map[string]bool{}}
 	for _, set := range combinations {
 		if err := b.add(set); err != nil {
 			return nil, doc.Errorf(err.path(), "%s %s", err.path(), err.msg)
@@ -244,7 +247,7 @@ type builder struct {
 	plan    *Plan
 	dir     string
 	version string
-	files   map[string]Input
+	files   map[string][]Input // by values
 	seen    map[string]bool
 }
 
@@ -284,24 +287,16 @@ func (b *builder) add(set []Param) *buildError {
 	}
 	j.Args = append(j.Args, "--json")
 	for _, x := range slices.Concat(b.plan.Flags, set) {
-		in, ok, err := b.input(x.Value)
-		if err != nil {
+		if err := b.take(&j, x.Value); err != nil {
 			return &buildError{x.Name, err.Error()}
-		}
-		if ok && !slices.Contains(j.Inputs, in) {
-			j.Inputs = append(j.Inputs, in)
 		}
 	}
 	for _, word := range b.plan.Command[1:] {
 		if placeholder.MatchString(word) {
 			continue
 		}
-		in, ok, err := b.input(word)
-		if err != nil {
+		if err := b.take(&j, word); err != nil {
 			return &buildError{"", err.Error()}
-		}
-		if ok && !slices.Contains(j.Inputs, in) {
-			j.Inputs = append(j.Inputs, in)
 		}
 	}
 	inputs := map[string]string{}
@@ -322,29 +317,80 @@ func (b *builder) add(set []Param) *buildError {
 // folder, must be a file.
 var endings = []string{".aig", ".aag", ".blif", ".v", ".bench", ".bsp", ".c", ".yaml", ".yml", ".json", ".onnx", ".mtx", ".el", ".gr", ".txt", ".csv", ".npy", ".bin"}
 
-// input returns the file that a value names.
-func (b *builder) input(v string) (Input, bool, error) {
-	if in, ok := b.files[v]; ok {
-		return in, in.Path != "", nil
+// take gives a job the files that a value names.
+func (b *builder) take(j *Job, v string) error {
+	list, ok := b.files[v]
+	if !ok {
+		var err error
+		if list, err = b.inputs(v); err != nil {
+			return err
+		}
+		b.files[v] = list
 	}
+	for _, in := range list {
+		if !slices.Contains(j.Inputs, in) {
+			j.Inputs = append(j.Inputs, in)
+		}
+	}
+	return nil
+}
+
+// MaxFolder is how many files a folder may have that a job reads.
+const MaxFolder = 10_000
+
+// inputs returns the file that a value names, or the files of a folder; none for what is
+// neither.
+func (b *builder) inputs(v string) ([]Input, error) {
 	path := v
 	if !filepath.IsAbs(v) {
 		path = filepath.Join(b.dir, filepath.FromSlash(v))
 	}
 	info, err := os.Stat(path)
-	is := v != "" && err == nil && info.Mode().IsRegular()
-	if !is {
-		if slices.Contains(endings, strings.ToLower(filepath.Ext(v))) || strings.ContainsRune(v, '/') {
-			return Input{}, false, fmt.Errorf("has %s, which is no file that can be read", v)
+	switch {
+	case v != "" && err == nil && info.Mode().IsRegular():
+		key, err := results.FileKey(path)
+		if err != nil {
+			return nil, fmt.Errorf("has %s: %w", v, err)
 		}
-		b.files[v] = Input{}
-		return Input{}, false, nil
+		return []Input{{Name: v, Path: path, Key: key}}, nil
+	case v != "" && err == nil && info.IsDir() && strings.ContainsAny(v, `/\`):
+		return b.folder(v, path)
+	case slices.Contains(endings, strings.ToLower(filepath.Ext(v))) || strings.ContainsRune(v, '/'):
+		return nil, fmt.Errorf("has %s, which is no file that can be read", v)
 	}
-	key, err := results.FileKey(path)
+	return nil, nil
+}
+
+// folder returns the files of a folder and of those in it.
+func (b *builder) folder(v, path string) ([]Input, error) {
+	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return Input{}, false, fmt.Errorf("has %s: %w", v, err)
+		return nil, fmt.Errorf("has %s: %w", v, err)
 	}
-	in := Input{Name: v, Path: path, Key: key}
-	b.files[v] = in
-	return in, true, nil
+	var list []Input
+	err = filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+			return nil
+		}
+		rest, err := filepath.Rel(path, file)
+		if err != nil {
+			return err
+		}
+		key, err := results.FileKey(file)
+		if err != nil {
+			return err
+		}
+		rest = filepath.ToSlash(rest)
+		if list = append(list, Input{Name: strings.TrimSuffix(v, "/") + "/" + rest, Path: file, Key: key, folder: v, rest: rest}); len(list) > MaxFolder {
+			return fmt.Errorf("it has more than %d files", MaxFolder)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("has %s: %w", v, err)
+	}
+	return list, nil
 }

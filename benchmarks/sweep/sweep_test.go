@@ -157,6 +157,33 @@ func TestFailedAndStopped(t *testing.T) {
 	require.Len(t, list, 2)
 }
 
+// TestFolders: a folder goes along with its files, under no path of the machine, and
+// what they hold is part of the key.
+func TestFolders(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "private-name", "data")
+	require.NoError(t, os.MkdirAll(filepath.Join(outside, "sub"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(outside, "sub", "x.v"), []byte("X"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(outside, "y"), []byte("Y"), 0o600))
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(outside, link))
+	keys := map[string]bool{}
+	for _, folder := range []string{outside, link + "/"} {
+		p, store, local, _ := fixture(t, "version: 1\ncommand: [ops]\nflags: {data: "+folder+"}\nmatrix: {rows: [1, 2]}\n")
+		require.Len(t, p.Jobs[0].Inputs, 2)
+		keys[p.Jobs[0].Key] = true
+		s := &Sweep{Plan: p, Store: store, Executor: local}
+		_, err := s.Run(t.Context())
+		require.NoError(t, err)
+		list, err := s.Records()
+		require.NoError(t, err)
+		require.Contains(t, string(list[0].Result), `"entries":1`)
+		require.Contains(t, []string{"--data=inputs/data", "--data=inputs/link"}, list[0].Args[1])
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(outside, "y"), []byte("Z"), 0o600))
+	p, _, _, _ := fixture(t, "version: 1\ncommand: [ops]\nflags: {data: "+outside+"}\nmatrix: {rows: [1, 2]}\n")
+	require.False(t, keys[p.Jobs[0].Key])
+}
+
 func TestMerge(t *testing.T) {
 	p, a, local, _ := fixture(t, smallPlan)
 	b, err := results.Open(t.TempDir())

@@ -247,7 +247,7 @@ func (a *app) groups() []commandGroup {
 		{"Machines", []*cobra.Command{a.machineCommand(), a.nocCommand(), a.referenceCommand(), a.microbenchCommand()}},
 		{"Sparse", []*cobra.Command{a.sparseCommand()}},
 		{"Networks", []*cobra.Command{a.layersCommand(), a.platformCommand(), a.mapCommand(), a.mapcheckCommand(), a.mapstudyCommand()}},
-		{"Studies", []*cobra.Command{a.reproduceCommand(), a.sensitivityCommand(), a.sweepCommand(), a.workerCommand()}},
+		{"Studies", []*cobra.Command{a.reproduceCommand(), a.sensitivityCommand(), a.sweepCommand(), a.workerCommand(), a.reportCommand(), a.serveCommand()}},
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bitsched/bitsched/benchmarks"
+	pages "github.com/bitsched/bitsched/benchmarks/report"
 	"github.com/bitsched/bitsched/masim"
 	"github.com/bitsched/bitsched/netlist"
 	"github.com/bitsched/bitsched/sram"
@@ -38,6 +39,7 @@ type compareFlags struct {
 	csv        string
 	json       bool
 	svg        string
+	html       string
 
 	rematerialize bool
 }
@@ -109,6 +111,7 @@ func (a *app) compareCommand() *cobra.Command {
 	fl.StringVar(&f.csv, "csv", "", "write a line for each run to this `file` (- for stdout, instead of the tables)")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
 	fl.StringVar(&f.svg, "svg", "", "write the figures to this `directory`, which is created if need be")
+	addHTML(fl, &f.html)
 	exclusive(cmd, "sizes", "rows")
 	exclusive(cmd, "sizes", "rows-file")
 	complete(cmd, "schedulers", schedulerNames()...)
@@ -185,6 +188,9 @@ func (a *app) compare(cmd *cobra.Command, files []string, f compareFlags) error 
 		return err
 	}
 	if err := a.checkOutputs(files, f); err != nil {
+		return err
+	}
+	if err := a.checkHTML(cmd, f.html, f.json || f.csv == "-", append(slices.Clone(files), f.rowsFile)...); err != nil {
 		return err
 	}
 	line := a.newProgress()
@@ -336,10 +342,17 @@ func (a *app) deliver(c *benchmarks.Comparison, f compareFlags) error {
 			end.add("figures", "none, as there is no schedule")
 		}
 	}
+	if f.html != "" {
+		page := &pages.Page{Title: "Schedulers compared", Sections: pages.Comparison("Comparison", c)}
+		if err := a.writePage(f.html, page); err != nil {
+			return err
+		}
+		end.add("written", "%s", f.html)
+	}
 	switch {
 	case f.json:
 		return a.printJSON(report)
-	case f.csv == "-":
+	case f.csv == "-", f.html == "-":
 		return nil // stdout holds the lines
 	}
 	costs := costFlags{explain: f.explain}

@@ -362,7 +362,7 @@ func lowerRegion(ctx context.Context, p *system.Prepared, at instance, list bool
 	for i := range cmds {
 		r.Kinds[cmds[i].Kind.String()]++
 		if list {
-			r.List = append(r.List, commandText(plan, &cmds[i]))
+			r.List = append(r.List, plan.CommandText(&cmds[i]))
 		}
 	}
 	return r, nil
@@ -441,30 +441,6 @@ func moreText(why *system.Reason) string {
 		return " (see bitsched tdfg --why)"
 	}
 	return ""
-}
-
-// commandText is a command with the operation and the rows of its step.
-func commandText(p *lowering.Plan, c *lowering.Command) string {
-	s := &p.Steps[c.Step]
-	switch c.Kind {
-	case lowering.Compute:
-		operands := s.Args
-		if s.Kind != lowering.ComputeStep {
-			operands = operands[:2] // the third is the result
-		}
-		var args []string
-		for _, a := range operands {
-			if a.Const {
-				args = append(args, fmt.Sprintf("#%d", a.Value))
-			} else {
-				args = append(args, fmt.Sprintf("%d+%d", a.Row, a.Bits))
-			}
-		}
-		return fmt.Sprintf("%s %s rows %s to %d+%d", c, s.Program.Spec.Op, strings.Join(args, " "), c.Dst, c.Rows)
-	case lowering.Near:
-		return fmt.Sprintf("%s %s node %d", c, s.Kind, s.Node)
-	}
-	return c.String()
 }
 
 // text is the report for a person.

@@ -139,6 +139,7 @@ type mapFlags struct {
 	svg       string
 	nodes     int
 	output    string
+	html      string
 	json      bool
 }
 
@@ -188,6 +189,7 @@ func (a *app) mapCommand() *cobra.Command {
 	fl.BoolVar(&f.pipeline, "pipeline", true, "run networks on crossbars in segments of layer pipelines; false: one layer after another")
 	fl.IntVar(&f.nodes, "nodes", 1, "`number` of chips: groups of the outermost level and buffer are multiplied")
 	fl.StringVarP(&f.output, "output", "o", "", "write the mapping, of one operator, to this `file` (- for stdout)")
+	addHTML(fl, &f.html)
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
 	complete(cmd, "platform", platform.Names()...)
 	complete(cmd, "optimizer", optimizerNames()...)
@@ -307,6 +309,9 @@ func (a *app) mapWork(cmd *cobra.Command, work string, f *mapFlags) error {
 	if p, err = p.Nodes(f.nodes); err != nil {
 		return err
 	}
+	if f.objective == "pareto" && f.html != "" {
+		return usageError(cmd, "--html is not for --objective pareto")
+	}
 	if f.objective != "latency" {
 		q, err := mapping.New(context.Background(), net.Nodes[net.MACs()[0]].Op, p, mapping.Options{Cold: o.Cold, Paper: o.Paper})
 		if err != nil {
@@ -320,6 +325,12 @@ func (a *app) mapWork(cmd *cobra.Command, work string, f *mapFlags) error {
 		}
 	}
 	if err := a.checkWritable(f.output, append([]string{work}, names...)...); err != nil {
+		return err
+	}
+	if err := a.checkHTML(cmd, f.html, f.json, work, f.platform); err != nil {
+		return err
+	}
+	if err := checkDistinct(f.output, f.html); err != nil {
 		return err
 	}
 	line := a.newProgress()
@@ -340,6 +351,11 @@ func (a *app) mapWork(cmd *cobra.Command, work string, f *mapFlags) error {
 			return err
 		}
 	}
+	if f.html != "" {
+		if err := a.writeResult(f.html, work, newMapReport(rep, stopped, f)); err != nil {
+			return err
+		}
+	}
 	if f.svg != "" && !f.joint {
 		if err := a.writeFile(f.svg, func(w io.Writer) error { _, err := w.Write(mapFigure(rep)); return err }); err != nil {
 			return err
@@ -353,7 +369,7 @@ func (a *app) mapWork(cmd *cobra.Command, work string, f *mapFlags) error {
 		r.CPUSeconds, r.WallSeconds = cpuTime().Seconds(), time.Since(a.start).Seconds()
 		return a.printJSON(r)
 	}
-	if f.output == "-" {
+	if f.output == "-" || f.html == "-" {
 		return nil
 	}
 	return a.printText(a.mapText(rep, stopped, f))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bitsched/bitsched/benchmarks"
+	"github.com/bitsched/bitsched/benchmarks/report"
 	"github.com/bitsched/bitsched/benchmarks/reproduce"
 	"github.com/bitsched/bitsched/benchmarks/results"
 	"github.com/bitsched/bitsched/masim"
@@ -30,6 +32,8 @@ type reproduceFlags struct {
 	json         bool
 	csv          string
 	svg          string
+	html         string
+	plan         string
 }
 
 const reproduceLong = `Reproduce makes tables and figures of the papers again: what the paper says beside
@@ -51,7 +55,9 @@ inputs, the seed and this program. What is there is printed and not measured aga
 
 const reproduceExample = `  bitsched reproduce
   bitsched reproduce infs:fig16 --small
-  bitsched reproduce masim:all --paper-sizes --data inputs --svg figures`
+  bitsched reproduce masim:all --paper-sizes --data inputs --svg figures
+  bitsched reproduce all --small --data inputs --plan papers.yaml
+  bitsched sweep papers.yaml --nats embedded && bitsched report papers.results -o papers.html`
 
 // dataEnv is the environment variable with the default of --data.
 const dataEnv = "BITSCHED_DATA"
@@ -84,6 +90,8 @@ func (a *app) reproduceCommand() *cobra.Command {
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
 	fl.StringVar(&f.csv, "csv", "", "write a line for each claim to this `file` (- for stdout, instead of the tables)")
 	fl.StringVar(&f.svg, "svg", "", "write the figures to this `directory`, which is created if need be")
+	addHTML(fl, &f.html)
+	fl.StringVar(&f.plan, "plan", "", "write a plan for bitsched sweep to this `file`, a job for each, and measure nothing (- for stdout)")
 	exclusive(cmd, "small", "paper-sizes")
 	return cmd
 }
@@ -129,7 +137,16 @@ func (a *app) reproduce(cmd *cobra.Command, names []string, f reproduceFlags) er
 			return usageError(cmd, "--data %s, expected a folder", f.data)
 		}
 	}
+	if f.plan != "" {
+		return a.writeFile(f.plan, func(w io.Writer) error { return reproducePlan(w, entries, f) })
+	}
 	if err := a.checkWritable(f.csv); err != nil {
+		return err
+	}
+	if err := a.checkHTML(cmd, f.html, f.json || f.csv == "-"); err != nil {
+		return err
+	}
+	if err := checkDistinct(f.csv, f.html); err != nil {
 		return err
 	}
 	if f.svg != "" {
@@ -162,7 +179,7 @@ func (a *app) reproduce(cmd *cobra.Command, names []string, f reproduceFlags) er
 		env := &reproduce.Env{Size: r.Size, Data: f.data, Threads: n, Seed: f.seed, Progress: func(what string, done, total int) {
 			line.report(masim.Progress{Phase: fmt.Sprintf("%d/%d %s: %s", i+1, len(entries), e.ID, what), Done: done, Total: total, Best: -1})
 		}}
-		report, err := e.Make(s.ctx, env, store, version, f.fresh)
+		made, err := e.Make(s.ctx, env, store, version, f.fresh)
 		var missing *reproduce.MissingError
 		switch {
 		case errors.As(err, &missing) && len(entries) > 1:
@@ -177,7 +194,7 @@ func (a *app) reproduce(cmd *cobra.Command, names []string, f reproduceFlags) er
 		case err != nil:
 			return err
 		default:
-			r.Entries = append(r.Entries, report)
+			r.Entries = append(r.Entries, made)
 			continue
 		}
 		break
@@ -185,6 +202,37 @@ func (a *app) reproduce(cmd *cobra.Command, names []string, f reproduceFlags) er
 	s.end()
 	line.clear()
 	return a.deliverReproduced(r, f)
+}
+
+// reproducePlan writes a plan that measures each entry in a job of its own. Those whose
+// inputs are not there are left out, as a comment.
+func reproducePlan(w io.Writer, entries []*reproduce.Entry, f reproduceFlags) error {
+	b := bufio.NewWriter(w)
+	size := "small"
+	if f.paper {
+		size = "paper-sizes"
+	}
+	fmt.Fprintf(b, "version: 1\ntitle: Tables and figures of the papers\ncommand: [reproduce, \"{entry}\"]\nflags:\n  %s: true\n  seed: %d\n", size, f.seed)
+	if f.data != "" {
+		dir := f.data
+		if abs, err := filepath.Abs(f.data); err == nil && f.plan != "-" && !filepath.IsAbs(f.data) {
+			if base, err := filepath.Abs(filepath.Dir(f.plan)); err == nil {
+				if rel, err := filepath.Rel(base, abs); err == nil {
+					dir = rel
+				}
+			}
+		}
+		fmt.Fprintf(b, "  data: %s # with its files, which go along\n", strconv.Quote(filepath.ToSlash(dir)+"/"))
+	}
+	b.WriteString("matrix:\n  entry:\n")
+	for _, e := range entries {
+		if missing := e.Missing(f.data); missing != "" {
+			fmt.Fprintf(b, "    # %s needs %s\n", e.ID, missing)
+			continue
+		}
+		fmt.Fprintf(b, "    - %s\n", strconv.Quote(e.ID))
+	}
+	return b.Flush()
 }
 
 func (a *app) deliverReproduced(r *reproduceResult, f reproduceFlags) error {
@@ -196,6 +244,19 @@ func (a *app) deliverReproduced(r *reproduceResult, f reproduceFlags) error {
 					return err
 				}
 			}
+		}
+	}
+	if f.html != "" {
+		var left []string
+		for _, l := range r.LeftOut {
+			left = append(left, l.Why)
+		}
+		page := &report.Page{Title: "Papers, measured again", Sections: report.Reproduced(r.Entries, left)}
+		if r.Stopped != "" {
+			page.Lead = "Stopped before all was measured: this is a part."
+		}
+		if err := a.writePage(f.html, page); err != nil || f.html == "-" {
+			return err
 		}
 	}
 	if f.csv != "" {

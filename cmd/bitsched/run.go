@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bitsched/bitsched/benchmarks/report"
 	"github.com/bitsched/bitsched/benchmarks/workload"
 	"github.com/bitsched/bitsched/masim"
 	"github.com/bitsched/bitsched/sram/cost"
@@ -33,6 +35,7 @@ type runFlags struct {
 	trace    string
 	stats    string
 	cost     costFlags
+	html     string
 	json     bool
 	config   configFlags
 }
@@ -108,6 +111,7 @@ func (a *app) runCommand() *cobra.Command {
 	fl.StringVar(&f.stats, "stats", "", "write counters into this `file`, in the form of gem5")
 	fl.StringVar(&f.cost.table, "cost", "", "price energy by a `table`: a name (see bitsched costs) or a file; by default that of the machine")
 	fl.BoolVar(&f.cost.explain, "explain-cost", false, "print each number of the table with its source")
+	addHTML(fl, &f.html)
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
 	f.config.add(cmd)
 	complete(cmd, "cost", cost.Names()...)
@@ -245,6 +249,9 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 	if err := checkDistinct(f.trace, f.stats); err != nil {
 		return err
 	}
+	if err := a.checkHTML(cmd, f.html, f.json, nameOrFile, f.machine.machine); err != nil {
+		return err
+	}
 	if err := a.parseData(cmd, &f.kernel.data, nameOrFile); err != nil {
 		return err
 	}
@@ -280,43 +287,43 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 	}
 	opt := system.Options{Machine: machine, Programs: a.programs, Fidelity: fidelity, Clock: clock, TimingOnly: f.timing, Tile: shape, Threads: n, Check: f.every, Decide: f.decide, Finals: finals, MaxLive: maxLiveElems}
 	opt.Progress = a.regionProgress(line, program, k.Sizes, "executing region")
-	if f.trace != "" {
+	if f.trace != "" || f.html != "" {
 		opt.Trace = &system.Trace{}
 	}
 	line.phase("executing")
 	cpu := cpuTime()
-	report, err := system.Run(s.ctx, program, k.Sizes, mem, opt)
+	ran, err := system.Run(s.ctx, program, k.Sizes, mem, opt)
 	if err != nil {
 		return s.reasonOf(err)
 	}
 	r := &runResult{
 		Kernel: k.Program.Name, Sizes: k.Sizes, Machine: machine.Name, Fidelity: fidelity.String(), Clock: clock.String(), Optimized: f.optimize, Seed: f.seed,
-		Report: report, CPUSeconds: (cpuTime() - cpu).Seconds(), k: k, cols: machine.Array.Cols, ghz: machine.ClockGHz,
+		Report: ran, CPUSeconds: (cpuTime() - cpu).Seconds(), k: k, cols: machine.Array.Cols, ghz: machine.ClockGHz,
 	}
-	if report.Timed() {
-		r.Cycles, r.Energy = &report.Cycles, report.Energy(machine, table)
+	if ran.Timed() {
+		r.Cycles, r.Energy = &ran.Cycles, ran.Energy(machine, table)
 	}
-	if total := report.Operations + report.NearOps; total > 0 {
-		share := float64(report.Operations) / float64(total)
+	if total := ran.Operations + ran.NearOps; total > 0 {
+		share := float64(ran.Operations) / float64(total)
 		r.InArrays = &share
 	}
 	if f.cost.explain {
 		r.Explained = table
 	}
-	for _, why := range report.Reasons {
+	for _, why := range ran.Reasons {
 		r.Reasons = append(r.Reasons, reasonText(&why))
 	}
 	if fidelity == system.Word {
 		r.Every = f.every
 	}
-	if report.WallSeconds > 0 {
-		r.BitlineRate = float64(report.RowOps) * float64(r.cols) / report.WallSeconds
+	if ran.WallSeconds > 0 {
+		r.BitlineRate = float64(ran.RowOps) * float64(r.cols) / ran.WallSeconds
 	}
 	if f.check {
 		a.unchecked(mem)
 		line.phase("comparing with the interpreter")
 		opt.Progress = a.regionProgress(line, k.Program, k.Sizes, "comparing region")
-		c := comparison{k: k, executed: program, opt: opt, before: want, got: mem, operations: report.Operations + report.NearOps}
+		c := comparison{k: k, executed: program, opt: opt, before: want, got: mem, operations: ran.Operations + ran.NearOps}
 		if len(f.kernel.data.in) == 0 {
 			c.seed = &f.seed
 		}
@@ -325,8 +332,19 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 		}
 		r.Checked = true
 	}
+	var page *report.Page
+	if f.html != "" {
+		if page, err = kernelPage(s.ctx, r, program, opt); err != nil {
+			return s.reasonOf(err)
+		}
+	}
 	s.end()
 	line.clear()
+	if page != nil {
+		if err := a.writePage(f.html, page); err != nil {
+			return err
+		}
+	}
 	if f.trace != "" {
 		r.Dropped = opt.Trace.Dropped()
 		if err := a.writeFile(f.trace, opt.Trace.Write); err != nil {
@@ -337,14 +355,65 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 		return err
 	}
 	if f.stats != "" {
-		if err := a.writeFile(f.stats, report.WriteStats); err != nil {
+		if err := a.writeFile(f.stats, ran.WriteStats); err != nil {
 			return err
 		}
 	}
-	if f.json {
+	switch {
+	case f.json:
 		return a.printJSON(r)
+	case f.html == "-":
+		return nil
 	}
 	return a.printText(r.text(f))
+}
+
+// kernelPage is a page of a run.
+func kernelPage(ctx context.Context, r *runResult, program *tdfg.Program, opt system.Options) (*report.Page, error) {
+	prepared, err := system.PrepareRun(ctx, program, r.Sizes, opt)
+	if err != nil {
+		return nil, err
+	}
+	k := &report.KernelRun{Title: "Kernel", Source: r.k.Source, Trace: opt.Trace, Banks: opt.Machine.Banks()}
+	seen := map[*tdfg.Graph]bool{}
+	err = program.Each(ctx, r.Sizes, func(g *tdfg.Graph, values map[string]int64) error {
+		if seen[g] {
+			return nil
+		}
+		seen[g] = true
+		region := report.KernelRegion{Name: g.Name, Graph: g, Plan: prepared.Plans[g], Near: nearText(prepared.Near[g])}
+		if region.Plan != nil {
+			var err error
+			if region.Commands, err = region.Plan.Lower(nil, prepared.Grid, values); err != nil {
+				return err
+			}
+		}
+		k.Regions = append(k.Regions, region)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	k.Facts = report.Facts{{Name: "sizes", Value: r.k.SizeText()}, {Name: "regions executed", Value: strconv.FormatInt(r.Regions, 10)}, {Name: "near the memory", Value: strconv.FormatInt(r.NearRegions, 10)},
+		{Name: "commands", Value: strconv.FormatInt(r.Commands, 10)}, {Name: "arrays", Value: strconv.Itoa(r.Report.Arrays)}}
+	if r.Cycles != nil {
+		k.Facts = append(k.Facts, report.Fact{Name: "cycles in memory", Value: strconv.FormatInt(r.Cycles.Total, 10)}, report.Fact{Name: "tiles", Value: r.Tile})
+	}
+	lead := "Nothing was executed: cycles only."
+	switch {
+	case r.Checked:
+		lead = "Executed on modelled arrays; every bit of every array was compared with an interpreter."
+	case !opt.TimingOnly:
+		lead = "Executed on modelled arrays, and not compared."
+	}
+	if r.Optimized {
+		k.Notes = append(k.Notes, "The graphs are optimised: what is left of them is not of single lines of C.")
+	}
+	sections, err := report.Kernel(k)
+	if err != nil {
+		return nil, err
+	}
+	return &report.Page{Title: r.Kernel + " on " + r.Machine, Lead: lead, Sections: sections}, nil
 }
 
 // regionProgress shows how many regions of a program have been executed.

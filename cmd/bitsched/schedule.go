@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bitsched/bitsched/benchmarks/report"
 	"github.com/bitsched/bitsched/masim"
 	"github.com/bitsched/bitsched/netlist"
 	"github.com/bitsched/bitsched/sram"
@@ -37,6 +38,7 @@ type scheduleFlags struct {
 	rematerialize      bool
 	topology           string
 	cost               costFlags
+	html               string
 	json               bool
 }
 
@@ -97,6 +99,7 @@ func (a *app) scheduleCommand() *cobra.Command {
 	fl.BoolVar(&f.rematerialize, "rematerialize", false, "compute a gate again where that takes less energy than copying it")
 	fl.StringVar(&f.topology, "topology", "", "weigh copies by the distances between arrays in this `file`, a matrix of numbers")
 	f.cost.add(cmd, fl)
+	addHTML(fl, &f.html)
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
 	complete(cmd, "objective", "copies", "energy", "cycles", "rows")
 	complete(cmd, "scheduler", schedulerNames()...)
@@ -281,6 +284,12 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 	if err := a.checkWritable(f.output, file, f.topology, f.cost.table); err != nil {
 		return err
 	}
+	if err := a.checkHTML(cmd, f.html, f.json, file, f.topology, f.cost.table); err != nil {
+		return err
+	}
+	if err := checkDistinct(f.output, f.html); err != nil {
+		return err
+	}
 	line := a.newProgress()
 	defer line.clear()
 	s := a.startBudget(f.budget)
@@ -356,13 +365,53 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 		WallSeconds:    time.Since(a.start).Seconds(),
 	}
 	r.Cost.noteCopyEnergy(f.copyEnergy)
+	if f.html != "" && unproved == nil {
+		page, err := schedulePage(r, g, result.Program)
+		if err == nil {
+			err = a.writePage(f.html, page)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	switch {
+	case f.html == "-":
 	case f.json:
 		err = a.printJSON(r)
 	case f.output != "-" || unproved != nil: // else stdout holds the program
 		err = a.printText(r.text(f, verdict, unproved == nil) + r.Cost.text())
 	}
 	return cmp.Or(err, unproved)
+}
+
+// schedulePage is a page of a schedule and of its circuit.
+func schedulePage(r *scheduleResult, g *xmg.Graph, p *sram.Program) (*report.Page, error) {
+	sections, err := report.Schedule("Schedule", g, p)
+	if err != nil {
+		return nil, err
+	}
+	bound := strconv.Itoa(r.LowerBound.Copies)
+	if r.LowerBound.Copies == r.Copies {
+		bound += ", met"
+	}
+	facts, _ := sections[0].Parts[0].(report.Facts)
+	sections[0].Parts[0] = append(facts, report.Facts{
+		{Name: "copies at least", Value: bound}, {Name: "scheduler", Value: r.Scheduler}, {Name: "effort", Value: r.Effort}, {Name: "seed", Value: strconv.FormatUint(r.Seed, 10)},
+		{Name: "energy, in computes", Value: fmt.Sprintf("%.1f", r.Energy)}, {Name: "patterns executed", Value: strconv.Itoa(r.Verified.Patterns)},
+	}...)
+	return &report.Page{
+		Title: r.Netlist.Name + " on arrays", Sections: append(sections, report.Circuit("Circuit", g)...),
+		Lead: fmt.Sprintf("%s, on arrays of %d rows. The program was replayed by its rules and executed; every bitline agrees with the circuit.", gateText(r.Netlist), r.Rows),
+	}, nil
+}
+
+// gateText counts gates in words.
+func gateText(r netlistReport) string {
+	n, kinds, ok := strings.Cut(r.gates(), " (")
+	if !ok {
+		return n + " gates"
+	}
+	return n + " gates: " + strings.TrimSuffix(kinds, ")")
 }
 
 // weightedCopies is the sum of the distances that the copies go.

@@ -24,6 +24,7 @@ type Box struct {
 	Colour  string
 	Hint    string
 	Ordered bool // arrows arrive from left to right in the order of the operands
+	Line    int  // of a source that it is of; 0 = none, else pages link it
 }
 
 // Arrow goes from one box to a later one; both are numbers of boxes.
@@ -551,10 +552,16 @@ func (l *layout) draw(c *Canvas, left, top float64) {
 	for i, b := range l.g.Boxes {
 		v := &l.vertices[i]
 		y1, y2 := box(i)
+		if b.Line > 0 {
+			fmt.Fprintf(&c.body, `<g class="node" data-line="%d">`+"\n", b.Line)
+		}
 		c.element("rect", b.Hint, number("x", v.x-v.width/2+left), number("y", y1), number("width", v.width), number("height", y2-y1),
 			number("rx", 4), attr{"fill", b.Colour}, attr{"stroke", Soft})
 		for j, t := range b.Lines {
 			c.Text(v.x+left, y1+4+boxLine*float64(j)+10.5, t, TextStyle{Size: boxText, Anchor: Middle, Colour: Ink})
+		}
+		if b.Line > 0 {
+			c.body.WriteString("</g>\n")
 		}
 	}
 }

@@ -147,6 +147,7 @@ func (e *emitter) interval(l *loop) lattice.Interval {
 }
 
 func (e *emitter) assign(a *assign, loops []*loop, r *region) {
+	r.line = a.pos.Line
 	for _, pc := range e.nest.pieces[a] {
 		e.inside = pc.within
 		e.piece(pc.assign, loops, r)
@@ -302,6 +303,10 @@ func (e *emitter) within(x *expr, a *array, rect lattice.Rect, r *region) {
 }
 
 func (e *emitter) expr(x *expr, r *region) value {
+	if x.pos.Line > 0 {
+		defer func(line int) { r.line = line }(r.line)
+		r.line = x.pos.Line
+	}
 	switch x.kind {
 	case constExpr:
 		return r.constant(x.typ, x.value)

@@ -21,6 +21,7 @@ type region struct {
 	pending map[int][]write        // to arrays, in order
 	scalars map[*variable]value
 	hosts   []*loop
+	line    int                // of the source, that nodes are made of
 	reads   map[*variable]bool // scalars that have their value from before the region
 }
 
@@ -77,7 +78,7 @@ func (r *region) add(n tdfg.Node) tdfg.NodeID {
 	if err != nil {
 		refuse("%v", err)
 	}
-	n.Facts = f
+	n.Facts, n.Line = f, r.line
 	r.nodes = append(r.nodes, n)
 	id := tdfg.NodeID(len(r.nodes) - 1)
 	if n.Stream == nil {

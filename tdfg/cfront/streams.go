@@ -64,6 +64,9 @@ func (e *emitter) stream(n *nest, r *region) {
 			written[s.Array] = true
 		}
 	})
+	if l, ok := s.(*loop); ok {
+		r.line = l.pos.Line
+	}
 	node := tdfg.Node{Kind: tdfg.Stream, Stream: &tdfg.StreamNode{Graph: st.g}}
 	for _, v := range e.k.vars {
 		if st.inits[v] == "" {

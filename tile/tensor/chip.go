@@ -233,5 +233,8 @@ func BankName(bank int) string { return fmt.Sprintf("tensor.bank[%d]", bank) }
 // Engine is what runs the chip, for hooks that observe it and for its counters.
 func (c *Chip) Engine() *event.Engine { return c.engine }
 
+// Links returns what has gone over each link of the mesh.
+func (c *Chip) Links() []noc.Link { return c.mesh.Network().Links() }
+
 // ByteHops is the bytes of packets times the links between routers that they took.
 func (c *Chip) ByteHops() int64 { return int64(c.mesh.Network().ByteHops()) }
