@@ -40,9 +40,9 @@ func (c *Connection) Redacted() string {
 }
 
 // patience is how long a first connection is tried for.
-const patience = 10 * time.Second
+const patience = 30 * time.Second
 
-// Dial connects. A server that cannot be reached is tried for 10 seconds; a
+// Dial connects. A server that cannot be reached is tried for 30 seconds; a
 // connection that is lost later is sought for ever.
 func (c *Connection) Dial(ctx context.Context) (*nats.Conn, error) {
 	for _, part := range strings.Split(c.URL, ",") {
@@ -63,13 +63,17 @@ func (c *Connection) Dial(ctx context.Context) (*nats.Conn, error) {
 	if c.Cert != "" || c.Key != "" {
 		o = append(o, nats.ClientCert(c.Cert, c.Key))
 	}
-	for end := time.Now().Add(patience); ; {
+	for end, told := time.Now().Add(patience), false; ; {
 		conn, err := nats.Connect(c.URL, o...)
 		if err == nil {
 			return conn, nil
 		}
 		if !errors.Is(err, nats.ErrNoServers) && !errors.Is(err, nats.ErrTimeout) || time.Now().After(end) {
 			return nil, fmt.Errorf("queue: %s: %s", c.Redacted(), strings.ReplaceAll(strings.TrimPrefix(err.Error(), "nats: "), c.URL, c.Redacted()))
+		}
+		if !told && c.Note != nil {
+			told = true
+			c.Note("%s does not answer yet", c.Redacted())
 		}
 		if err := sleep(ctx, 300*time.Millisecond); err != nil {
 			return nil, err

@@ -117,6 +117,7 @@ const attempt = 10 * time.Second
 
 // retry calls f until it succeeds or ctx ends, for a server that is gone comes back.
 func retry(ctx context.Context, f func(ctx context.Context) error) error {
+	start := time.Now()
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		one, cancel := context.WithTimeout(ctx, attempt)
 		err := f(one)
@@ -129,13 +130,19 @@ func retry(ctx context.Context, f func(ctx context.Context) error) error {
 			return context.Cause(ctx)
 		case errors.As(err, &p):
 			return p.error
-		case hopeless(err):
+		case hopeless(err) && (!starting(err) || time.Since(start) > patience):
 			return fmt.Errorf("queue: %w", err)
 		}
 		if err := sleep(ctx, wait); err != nil {
 			return err
 		}
 	}
+}
+
+// starting reports whether an error may be that of a server that starts: nobody answers
+// for its streams yet.
+func starting(err error) bool {
+	return errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount)
 }
 
 // hopeless reports whether a server says no, rather than nothing.

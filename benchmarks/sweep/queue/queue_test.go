@@ -225,20 +225,16 @@ func TestKill(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	done, sweeps := false, 0
+	store, err := results.Open(filepath.Join(dir, "results"))
+	require.NoError(t, err)
+	sweeps := 0
 	for kill := range kills {
-		// In any phase of the sweep, the start included.
-		after := time.Duration(300+rng.IntN(1200)) * time.Millisecond
-		select {
-		case err := <-all[0].ended:
-			require.NoError(t, err, all[0].err.String())
-			all[0].ended <- err
-			done = true
-		case <-time.After(after):
-		}
-		if done {
-			break
-		}
+		// After so many records, and a while.
+		require.Eventually(t, func() bool {
+			keys, err := store.Keys()
+			return err == nil && len(keys)/2 >= kill*jobs/(kills+1)
+		}, 2*time.Minute, 5*time.Millisecond, "no more results: %s", &all[0].err)
+		time.Sleep(time.Duration(rng.IntN(ms)) * time.Millisecond)
 		p := all[rng.IntN(len(all))]
 		if kill == 0 {
 			p = all[0]
@@ -250,12 +246,19 @@ func TestKill(t *testing.T) {
 		<-p.ended
 		start(p)
 	}
-	require.False(t, done, "the sweep ended before all kills")
 	select {
 	case err := <-all[0].ended:
 		require.NoError(t, err, all[0].err.String())
 		all[0].ended <- err
-	case <-time.After(4 * time.Minute):
+	case <-time.After(2 * time.Minute):
+		for i, p := range all {
+			select {
+			case err := <-p.ended:
+				t.Logf("%s %d has ended: %v: %s", p.role, i, err, p.err.String())
+				p.ended <- err
+			default:
+			}
+		}
 		t.Fatal("the sweep does not end")
 	}
 	s, err := open(dir)

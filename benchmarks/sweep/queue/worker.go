@@ -106,6 +106,8 @@ func (q *queue) next(ctx context.Context) (jetstream.Msg, error) {
 		return nil, nil
 	case errors.Is(err, jetstream.ErrConsumerNotFound), errors.Is(err, jetstream.ErrConsumerDeleted), errors.Is(err, jetstream.ErrConsumerDoesNotExist), errors.Is(err, nats.ErrNoResponders):
 		return nil, retry(ctx, q.create) // the server has lost it
+	case starting(err):
+		return nil, retry(ctx, q.create)
 	case hopeless(err):
 		return nil, fmt.Errorf("queue: %w", err)
 	}
