@@ -136,7 +136,7 @@ func (r *runner) run(ctx context.Context) error {
 			t.step(until)
 		}
 		if watch.stuck(r) {
-			return fmt.Errorf("%w: since cycle %d threads only wait for each other: %s", ErrDeadlock, watch.since, r.waits())
+			return fmt.Errorf("%w: since cycle %d threads only wait: %s", ErrDeadlock, watch.since, r.waits())
 		}
 		if now := time.Now(); r.opt.Progress != nil && now.Sub(shown) > 50*time.Millisecond {
 			shown = now
@@ -150,13 +150,14 @@ func (r *runner) run(ctx context.Context) error {
 }
 
 // watchdog finds threads that wait for each other in loops, which a machine cannot tell
-// from work.
+// from work, also where one of them waits for an answer that never comes.
 type watchdog struct {
 	since int64
 	work  uint64
+	done  []uint64 // micro-ops of each core at that time
 }
 
-// patience is how many cycles all threads may do nothing but wait for each other.
+// patience is how many cycles all threads may do nothing but wait.
 const patience = 2_000_000
 
 // stuck looks whether anything was committed but loads that a thread waits for, and the
@@ -167,11 +168,21 @@ func (w *watchdog) stuck(r *runner) bool {
 		n := &c.Counters
 		work += n.Committed - n.Kinds[uop.IntALU] - n.Kinds[uop.Branch] - n.Awaited
 	}
-	if work != w.work {
-		w.work, w.since = work, now
+	if work != w.work || w.done == nil {
+		w.work, w.since, w.done = work, now, w.done[:0]
+		for _, c := range r.m.Cores {
+			w.done = append(w.done, c.Counters.Committed)
+		}
 	}
-	return now-w.since > patience && slices.ContainsFunc(r.m.Cores, func(c *core.Core) bool { return !c.Done() }) &&
-		!slices.ContainsFunc(r.m.Cores, func(c *core.Core) bool { return !c.Done() && !c.Awaits() })
+	if now-w.since <= patience || r.done() {
+		return false
+	}
+	for i, c := range r.m.Cores {
+		if !c.Done() && !c.Awaits() && c.Counters.Committed != w.done[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // failed says what an error of the machine is.
