@@ -354,3 +354,48 @@ func TestRect(t *testing.T) {
 	require.Equal(t, "[1,9)x[0,8)", b.String())
 	require.EqualValues(t, 7, r[1].Hi.Plus(7).Offset())
 }
+
+// TestEquations compares what is said of zeros with all values of three symbols: what is
+// never 0 has none, and the equations hold together where the expression is 0, and only there.
+func TestEquations(t *testing.T) {
+	never, split := 0, 0
+	for seed := range uint64(3000) {
+		r := rand.New(rand.NewPCG(seed, 17))
+		s := lattice.NewSpace()
+		names := []string{"i", "j", "k"}
+		var hi [3]int64
+		x := lattice.Const(r.Int64N(41) - 20)
+		for d, name := range names {
+			hi[d] = r.Int64N(6)
+			require.NoError(t, s.Declare(name, lattice.Const(0), lattice.Const(hi[d]), true))
+			x = x.Add(lattice.Sym(name).Scale(r.Int64N(25) - 12))
+		}
+		list := s.Equations(x)
+		if len(list) > 1 {
+			split++
+		}
+		zero := s.NeverZero(x)
+		if zero {
+			never++
+		}
+		for i := range hi[0] + 1 {
+			for j := range hi[1] + 1 {
+				for k := range hi[2] + 1 {
+					values := map[string]int64{"i": i, "j": j, "k": k}
+					v, err := x.Eval(values)
+					require.NoError(t, err)
+					all := true
+					for _, e := range list {
+						y, err := e.Eval(values)
+						require.NoError(t, err)
+						all = all && y == 0
+					}
+					require.Equal(t, v == 0, all, "%s: %v", x, list)
+					require.False(t, zero && v == 0, "%s", x)
+				}
+			}
+		}
+	}
+	require.Greater(t, never, 500)
+	require.Greater(t, split, 100)
+}
