@@ -121,6 +121,7 @@ type configResult struct {
 	Runs   []*configRun     `json:"runs"`
 
 	Explained *cost.Table `json:"explained,omitempty"` // the table of costs, with sources
+	Dropped   int64       `json:"trace_dropped"`       // events beyond the limit
 
 	k *workload.Kernel
 }
@@ -240,6 +241,7 @@ func (a *app) runConfigs(cmd *cobra.Command, nameOrFile string, f runFlags) erro
 		}
 	}
 	if f.trace != "" {
+		r.Dropped = trace.Dropped()
 		if err := a.writeFile(f.trace, trace.Write); err != nil {
 			return err
 		}
@@ -459,6 +461,9 @@ func (x *configRun) text(r *configResult, f *runFlags) string {
 		if file != "" {
 			s.add("written", "%s", file)
 		}
+	}
+	if r.Dropped > 0 {
+		s.add("", "without the last %s of the trace", count(int(r.Dropped), "event"))
 	}
 	for _, o := range f.kernel.data.out {
 		s.add("written", "%s, array %s", o.Path, o.Name)
