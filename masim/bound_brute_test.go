@@ -182,7 +182,7 @@ func describe(p Problem) string {
 // No bound exceeds the true optimum, with and without rematerialisation.
 func TestLowerBoundSound(t *testing.T) {
 	for _, again := range []bool{false, true} {
-		bound, problems, limit := LowerBound, uint64(1500), 30_000
+		bound, problems, limit := LowerBound, uint64(800), 30_000
 		if again {
 			bound, problems = LowerBoundRematerialized, 500
 		}

@@ -47,7 +47,7 @@ func TestSchedulersRandom(t *testing.T) {
 	for _, s := range anySize() {
 		t.Run(s.Name, func(t *testing.T) {
 			found, infeasible := 0, 0
-			for seed := range uint64(60) {
+			for seed := range uint64(30) {
 				rng := rand.New(rand.NewPCG(seed, 8))
 				p := randomProblem(rng, 120)
 				at := fmt.Sprintf("seed %d: %d inputs, %d gates, %d arrays of %d rows", seed,

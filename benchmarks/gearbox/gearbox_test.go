@@ -40,7 +40,7 @@ func TestStudies(t *testing.T) {
 	}
 	m := sparse.Default()
 	m.Organisation.Layers, m.Organisation.Vaults, m.Organisation.Banks, m.Organisation.Subarrays = 1, 2, 4, 6
-	l := NewLab(Options{Machine: m, Scale: 4096, Locality: .5, Datasets: []string{"cit-Patents"}, Seed: 1, Threads: 1, Check: true})
+	l := NewLab(Options{Machine: m, Scale: 3600, Locality: .5, Datasets: []string{"cit-Patents"}, Seed: 1, Threads: 1, Check: true})
 	entries, err := l.Paper(context.Background(), []string{"table4", "fig5", "fig12", "fig14b", "fig15", "fig16a", "fig16b", "fig17a", "fig17b", "readings", "stacks"})
 	require.NoError(t, err)
 	for _, e := range entries {

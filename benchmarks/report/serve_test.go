@@ -118,7 +118,8 @@ func TestServeInBrowser(t *testing.T) {
 	b := open(t, ctx)
 	address, put, stop := served(t)
 	b.load(address, 1280, 900, "dark")
-	state := `document.querySelector("[data-view=sweep] .status").textContent.trim() + "; " + document.querySelectorAll("tbody tr").length + " rows; " + document.getElementById("live").textContent`
+	// While the page loads again there is nothing yet.
+	state := `!document.querySelector("[data-view=sweep] .status") ? "" : document.querySelector("[data-view=sweep] .status").textContent.trim() + "; " + document.querySelectorAll("tbody tr").length + " rows; " + document.getElementById("live").textContent`
 	until := func(want string) {
 		t.Helper()
 		got := ""
