@@ -22,7 +22,6 @@ type wgen struct {
 	ints   []string // variables that may be assigned
 	reads  []string // and those that may only be read
 	point  bool     // there is a structure p
-	serial bool     // outside of all parallel loops
 }
 
 func (g *wgen) pick(list ...string) string { return list[g.r.IntN(len(list))] }
