@@ -59,7 +59,6 @@ type lowerer struct {
 	next    map[string]int64 // after one more step; nil if no template is wanted
 	course  *course
 	out     []Command
-	perBank int64      // tiles; of a template
 	patches []patch    // of a template
 	moving  []moving   // of a template
 	first   int        // command of the segment at hand

@@ -201,7 +201,6 @@ type place struct {
 	operands []*place
 	sent     []int // nodes that have its last value, beside its own
 	bank     int   // node of its last element
-	seq      int64 // of its last event
 	self     bool  // it has an element
 }
 

@@ -23,12 +23,11 @@ type seat struct {
 // loop around it, or all of a dimension of the array.
 type generator struct {
 	loop *loop
-	at   lattice.Expr   // coordinate
-	size lattice.Expr   // coordinates
-	step []int64        // in each dimension of the array, as in C
-	of   int            // first dimension of the array that it is in
-	by   int64          // step there
-	from []lattice.Expr // what it adds to the subscripts at coordinate 0
+	at   lattice.Expr // coordinate
+	size lattice.Expr // coordinates
+	step []int64      // in each dimension of the array, as in C
+	of   int          // first dimension of the array that it is in
+	by   int64        // step there
 }
 
 // seat returns where an element lies for a nest with these loops, or why no tensor has it.

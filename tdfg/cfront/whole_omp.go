@@ -394,8 +394,7 @@ func (c *converter) atomicStatement(o *ompPragma, s *cc.Statement, guard *expr, 
 		return unwrap(s.ExpressionStatement.ExpressionList)
 	}
 	// change returns what is updated and its new value.
-	var change func(n cc.ExpressionNode) (x cc.ExpressionNode, elem, value *expr, old, ok bool)
-	change = func(n cc.ExpressionNode) (x cc.ExpressionNode, elem, value *expr, old, ok bool) {
+	change := func(n cc.ExpressionNode) (x cc.ExpressionNode, elem, value *expr, old, ok bool) {
 		one := intConst(at, scalar.Int32, 1)
 		switch n := n.(type) {
 		case *cc.PostfixExpression:
