@@ -23,6 +23,7 @@ type Page struct {
 	Lead     string // a sentence below the title
 	Sections []Section
 	Live     bool // a [Server] tells the page of what is new
+	Version  int  // of the results that it was made of, as the server counts them
 }
 
 // Section is a part of a page with a heading of its own.

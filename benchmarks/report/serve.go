@@ -130,6 +130,9 @@ func (s *Server) look(ctx context.Context) error {
 		return err
 	}
 	page.Sections = append(page.Sections, sections...)
+	s.mu.Lock()
+	page.Version = s.version + 1
+	s.mu.Unlock()
 	var b bytes.Buffer
 	if err := page.Write(&b); err != nil {
 		return err
@@ -255,8 +258,12 @@ func (s *Server) events(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	s.mu.Lock()
 	seen := s.version
 	s.mu.Unlock()
-	if last, err := strconv.Atoi(r.Header.Get("Last-Event-ID")); err == nil && last < seen {
-		seen = last // what came while the connection was lost
+	// What came since the page was made, or while the connection was lost.
+	for _, since := range []string{r.Header.Get("Last-Event-ID"), r.URL.Query().Get("since")} {
+		if version, err := strconv.Atoi(since); err == nil {
+			seen = min(seen, max(version, 0))
+			break
+		}
 	}
 	if err := out.Flush(); err != nil {
 		return

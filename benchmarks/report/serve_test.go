@@ -70,6 +70,31 @@ func get(t *testing.T, method, url, host string) (int, string) {
 	return answer.StatusCode, string(text)
 }
 
+// TestServeSince: what comes between a page and its events is told.
+func TestServeSince(t *testing.T) {
+	address, put, stop := served(t)
+	defer stop()
+	_, text := get(t, "GET", address+"/", "")
+	_, rest, ok := strings.Cut(text, `data-version="`)
+	require.True(t, ok)
+	version, _, _ := strings.Cut(rest, `"`)
+	put(2)
+	require.Eventually(t, func() bool {
+		_, text := get(t, "GET", address+"/", "")
+		return !strings.Contains(text, `data-version="`+version+`"`)
+	}, 10*time.Second, 20*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, "GET", address+"/events?since="+version, nil)
+	require.NoError(t, err)
+	answer, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	line, err := bufio.NewReader(answer.Body).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "event: results\n", line)
+}
+
 func TestServe(t *testing.T) {
 	before := runtime.NumGoroutine()
 	address, put, stop := served(t)
@@ -123,7 +148,7 @@ func TestServeInBrowser(t *testing.T) {
 	until := func(want string) {
 		t.Helper()
 		got := ""
-		require.Eventually(t, func() bool { got = b.eval(state); return got == want }, 10*time.Second, 50*time.Millisecond, "%s", &got)
+		require.Eventually(t, func() bool { got = b.eval(state); return got == want }, 10*time.Second, 50*time.Millisecond, "%s", want)
 	}
 	until("2 of 24 jobs done; 2 rows; Live")
 	for i := 2; i < 7; i++ {

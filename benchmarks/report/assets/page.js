@@ -178,7 +178,7 @@ function hints(s) {
 // live follows a sweep: the server says that there is more, and the page fetches it.
 function live() {
   const line = document.getElementById("live");
-  const source = new EventSource("events");
+  const source = new EventSource("events?since=" + document.documentElement.dataset.version);
   const fetchAll = async () => {
     for (const box of document.querySelectorAll("[data-view][data-live]")) {
       const r = await fetch("data/" + encodeURIComponent(box.dataset.live));
