@@ -52,10 +52,13 @@ func (r *runner) lower(ctx context.Context, p *lowering.Plan, values map[string]
 	if r.edit != nil {
 		cmds = r.edit(slices.Clone(cmds))
 	}
-	if work.Patching {
+	switch {
+	case work.Patching:
 		r.report.Patched++
-	} else {
+	case r.repeats[p].template != nil:
 		r.commands.put(key.String(), slices.Clone(cmds)) // patching changes those of a template
+	default:
+		r.commands.put(key.String(), cmds)
 	}
 	return cmds, r.emit(ctx, &Work{Kind: Lowered, Plan: p, Commands: cmds, JIT: work})
 }

@@ -109,7 +109,13 @@ func newAlgebra(g *Graph, bits int) (*algebra, error) {
 }
 
 // union joins two ascending lists.
-func union(a, b []uint32) []uint32 {
+func union(a, b []uint32) []uint32 { return merge(a, b, true) }
+
+// difference returns what is in one of two ascending lists.
+func difference(a, b []uint32) []uint32 { return merge(a, b, false) }
+
+// merge joins two ascending lists, with or without what is in both.
+func merge(a, b []uint32, both bool) []uint32 {
 	out := make([]uint32, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
 		switch {
@@ -118,7 +124,10 @@ func union(a, b []uint32) []uint32 {
 		case a[0] > b[0]:
 			out, b = append(out, b[0]), b[1:]
 		default:
-			out, a, b = append(out, a[0]), a[1:], b[1:]
+			if both {
+				out = append(out, a[0])
+			}
+			a, b = a[1:], b[1:]
 		}
 	}
 	return append(append(out, a...), b...)
@@ -148,22 +157,6 @@ func (al *algebra) parity(f [3]Lit) (id int32, flip bool) {
 		all = difference(all, al.terms[al.form[l>>1]])
 	}
 	return al.intern(all), flip
-}
-
-// difference returns what is in one of two ascending lists.
-func difference(a, b []uint32) []uint32 {
-	out := make([]uint32, 0, len(a)+len(b))
-	for len(a) > 0 && len(b) > 0 {
-		switch {
-		case a[0] < b[0]:
-			out, a = append(out, a[0]), a[1:]
-		case a[0] > b[0]:
-			out, b = append(out, b[0]), b[1:]
-		default:
-			a, b = a[1:], b[1:]
-		}
-	}
-	return append(append(out, a...), b...)
 }
 
 // trim takes a number modulo 2^n.

@@ -75,16 +75,25 @@ func parseBytes(text string) (uint64, bool) {
 	return n << shift, ok
 }
 
-func (a *app) microbench(cmd *cobra.Command, f microbenchFlags) error {
-	m, err := tile.LoadMachine(f.machine)
+// machineWithCore loads a machine, with other cores if some are asked for.
+func machineWithCore(cmd *cobra.Command, name, core string) (*tile.Machine, error) {
+	m, err := tile.LoadMachine(name)
 	if err != nil {
-		return machineError(err)
+		return nil, machineError(err)
 	}
-	if f.core != "" {
-		if !slices.Contains(tile.CoreNames(), f.core) {
-			return usageError(cmd, "--core %q, expected %s", f.core, strings.Join(tile.CoreNames(), ", "))
+	if core != "" {
+		if !slices.Contains(tile.CoreNames(), core) {
+			return nil, usageError(cmd, "--core %q, expected %s", core, strings.Join(tile.CoreNames(), ", "))
 		}
-		m.Core = f.core
+		m.Core = core
+	}
+	return m, nil
+}
+
+func (a *app) microbench(cmd *cobra.Command, f microbenchFlags) error {
+	m, err := machineWithCore(cmd, f.machine, f.core)
+	if err != nil {
+		return err
 	}
 	var names []string
 	for _, x := range timing.Micros() {

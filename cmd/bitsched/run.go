@@ -17,6 +17,7 @@ import (
 	"github.com/bitsched/bitsched/system"
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/memory"
+	"github.com/bitsched/bitsched/tile"
 )
 
 type runFlags struct {
@@ -38,6 +39,29 @@ type runFlags struct {
 	html     string
 	json     bool
 	config   configFlags
+}
+
+// priced returns the table of costs that is asked for, or that of the machine, and
+// refuses files that cannot be written.
+func (f *runFlags) priced(a *app, cmd *cobra.Command, nameOrFile string, machine *tile.Machine) (*cost.Table, error) {
+	table, err := f.cost.load()
+	if err != nil {
+		return nil, err
+	}
+	if f.cost.table == "" {
+		if table, err = cost.Load(machine.Array.CostTable); err != nil {
+			return nil, fmt.Errorf("bitsched: machine %s: array.cost_table: %w", machine.Name, costError(err))
+		}
+	}
+	for _, file := range []string{f.trace, f.stats} {
+		if err := a.checkWritable(file, nameOrFile, f.machine.machine); err != nil {
+			return nil, err
+		}
+		if file == "-" {
+			return nil, usageError(cmd, "--trace or --stats -, expected a file")
+		}
+	}
+	return table, checkDistinct(f.trace, f.stats)
 }
 
 const runLong = `Run executes a kernel on a modelled chip: tensors become commands for its arrays,
@@ -229,24 +253,8 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 	if err != nil {
 		return err
 	}
-	table, err := f.cost.load()
+	table, err := f.priced(a, cmd, nameOrFile, machine)
 	if err != nil {
-		return err
-	}
-	if f.cost.table == "" {
-		if table, err = cost.Load(machine.Array.CostTable); err != nil {
-			return fmt.Errorf("bitsched: machine %s: array.cost_table: %w", machine.Name, costError(err))
-		}
-	}
-	for _, file := range []string{f.trace, f.stats} {
-		if err := a.checkWritable(file, nameOrFile, f.machine.machine); err != nil {
-			return err
-		}
-		if file == "-" {
-			return usageError(cmd, "--trace or --stats -, expected a file")
-		}
-	}
-	if err := checkDistinct(f.trace, f.stats); err != nil {
 		return err
 	}
 	if err := a.checkHTML(cmd, f.html, f.json, nameOrFile, f.machine.machine); err != nil {

@@ -141,24 +141,8 @@ func (a *app) runConfigs(cmd *cobra.Command, nameOrFile string, f runFlags) erro
 	if len(f.config.cores) == 0 {
 		f.config.cores = []string{machine.Core}
 	}
-	table, err := f.cost.load()
+	table, err := f.priced(a, cmd, nameOrFile, machine)
 	if err != nil {
-		return err
-	}
-	if f.cost.table == "" {
-		if table, err = cost.Load(machine.Array.CostTable); err != nil {
-			return fmt.Errorf("bitsched: machine %s: array.cost_table: %w", machine.Name, costError(err))
-		}
-	}
-	for _, file := range []string{f.trace, f.stats} {
-		if err := a.checkWritable(file, nameOrFile, f.machine.machine); err != nil {
-			return err
-		}
-		if file == "-" {
-			return usageError(cmd, "--trace or --stats -, expected a file")
-		}
-	}
-	if err := checkDistinct(f.trace, f.stats); err != nil {
 		return err
 	}
 	several := len(f.config.configs)*len(f.config.cores) > 1

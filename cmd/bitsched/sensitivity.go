@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -73,15 +72,9 @@ func (a *app) sensitivityCommand() *cobra.Command {
 }
 
 func (a *app) sensitivity(cmd *cobra.Command, names []string, f sensitivityFlags) error {
-	m, err := tile.LoadMachine(f.machine)
+	m, err := machineWithCore(cmd, f.machine, f.core)
 	if err != nil {
-		return machineError(err)
-	}
-	if f.core != "" {
-		if !slices.Contains(tile.CoreNames(), f.core) {
-			return usageError(cmd, "--core %q, expected %s", f.core, strings.Join(tile.CoreNames(), ", "))
-		}
-		m.Core = f.core
+		return err
 	}
 	if f.omp < 1 || f.omp > m.Banks() {
 		return usageError(cmd, "--omp-threads %d, expected 1 to %d", f.omp, m.Banks())

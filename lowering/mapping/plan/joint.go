@@ -552,21 +552,7 @@ type Choice struct {
 
 // planJointly plans a network as a whole, on one platform or several.
 func (rep *Report) planJointly(ctx, run context.Context, opt search.Optimizer, first []int, chips []*platform.Platform) error {
-	x := &pipeliner{rep: rep, net: rep.Network, at: map[int]int{}}
-	number := map[int]int{}
-	for k, l := range first {
-		number[l] = k
-	}
-	for i := range rep.Layers {
-		l := &rep.Layers[i]
-		at := i
-		if l.Same >= 0 {
-			at = l.Same
-		}
-		x.key = append(x.key, number[at])
-		x.layers = append(x.layers, l.Node)
-		x.at[l.Node] = i
-	}
+	x := newPipeliner(rep, first)
 	j := &joint{rep: rep, chips: chips, x: x}
 	j.graph()
 	if err := j.find(ctx, run, opt, first); err != nil {

@@ -128,6 +128,27 @@ type pipeliner struct {
 	alone    []*Layer // where a layer is programmed in rounds
 }
 
+// newPipeliner returns a pipeliner of the layers of a report, by their different
+// operators: the first layers that have them.
+func newPipeliner(rep *Report, first []int) *pipeliner {
+	x := &pipeliner{rep: rep, net: rep.Network, at: map[int]int{}}
+	number := map[int]int{}
+	for k, l := range first {
+		number[l] = k
+	}
+	for i := range rep.Layers {
+		l := &rep.Layers[i]
+		at := i
+		if l.Same >= 0 {
+			at = l.Same
+		}
+		x.key = append(x.key, number[at])
+		x.layers = append(x.layers, l.Node)
+		x.at[l.Node] = i
+	}
+	return x
+}
+
 // sizes are the parts of a chip that are searched: by crossbars.
 func (x *pipeliner) sizes() ([]*platform.Platform, error) {
 	var out []*platform.Platform
@@ -290,21 +311,8 @@ func (rep *Report) each(n int, what string, f func(i int) error) error {
 // pipeline plans the layers of a report in segments, and what the template makes of
 // them by the same rules.
 func (rep *Report) pipeline(ctx, run context.Context, opt search.Optimizer, first []int) error {
-	x := &pipeliner{rep: rep, ctx: ctx, run: run, opt: opt, net: rep.Network, p: rep.Platform, at: map[int]int{}}
-	number := map[int]int{}
-	for k, l := range first {
-		number[l] = k
-	}
-	for i := range rep.Layers {
-		l := &rep.Layers[i]
-		at := i
-		if l.Same >= 0 {
-			at = l.Same
-		}
-		x.key = append(x.key, number[at])
-		x.layers = append(x.layers, l.Node)
-		x.at[l.Node] = i
-	}
+	x := newPipeliner(rep, first)
+	x.ctx, x.run, x.opt, x.p = ctx, run, opt, rep.Platform
 	n := len(first)
 	x.problems, x.found, x.base = make([][4]*mapping.Problem, n), make([][]choice, n), make([][]choice, n)
 	x.alone = make([]*Layer, n)
