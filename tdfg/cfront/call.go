@@ -2,8 +2,6 @@ package cfront
 
 import (
 	_ "embed"
-	"slices"
-	"strings"
 
 	"modernc.org/cc/v4"
 
@@ -75,7 +73,7 @@ func (c *converter) inline(name string, def *cc.FunctionDefinition, args []cc.Ex
 		x := convert(c.expr(args[i]), t)
 		v := c.declare(param, localVar, t, at)
 		v.host = len(c.loops) == 0
-		if t.Int() && steady(x) && !changes(def, param) {
+		if t.Int() && steady(x) && !changesIn(def.CompoundStatement, param) {
 			v.alias = x
 		} else {
 			*c.out = append(*c.out, c.assign(&expr{kind: varExpr, typ: t, pos: at, v: v}, x, c.guard, at))
@@ -110,27 +108,6 @@ func steady(x *expr) bool {
 	ok := true
 	x.walk(func(y *expr) { ok = ok && y.kind != elemExpr && (y.kind != varExpr || y.v.kind != localVar) })
 	return ok
-}
-
-// changes reports whether the text of a function may give a parameter a new value.
-func changes(def *cc.FunctionDefinition, name string) bool {
-	tokens := cc.NodeTokens(def.CompoundStatement)
-	slices.SortStableFunc(tokens, func(a, b cc.Token) int { return int(a.Seq()) - int(b.Seq()) })
-	for i, t := range tokens {
-		if t.SrcStr() != name {
-			continue
-		}
-		for _, j := range []int{i - 1, i + 1} {
-			if j < 0 || j >= len(tokens) {
-				continue
-			}
-			s := tokens[j].SrcStr()
-			if s == "++" || s == "--" || j > i && strings.HasSuffix(s, "=") && s != "==" && s != "!=" && s != "<=" && s != ">=" {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // jump converts a return inside of a function that replaces a call.

@@ -43,15 +43,7 @@ type Note struct {
 // Compile returns the program of a kernel in C. file is its name in errors, which
 // are of type *Error but for the context's.
 func Compile(ctx context.Context, file, source string, opt Options) (p *tdfg.Program, err error) {
-	defer func() {
-		if x := recover(); x != nil {
-			e, ok := x.(*Error)
-			if !ok {
-				panic(x)
-			}
-			p, err = nil, e
-		}
-	}()
+	defer caught(&err)
 	u, err := parse(file, source, opt.Files)
 	if err != nil {
 		return nil, err

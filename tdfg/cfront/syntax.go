@@ -31,6 +31,18 @@ func fail(at Pos, format string, args ...any) {
 	panic(errorAt(at, format, args...))
 }
 
+// caught gives a function's caller what fail threw, deferred; the other results are
+// then those of a function that did not get to its return.
+func caught(err *error) {
+	switch x := recover().(type) {
+	case nil:
+	case *Error:
+		*err = x
+	default:
+		panic(x)
+	}
+}
+
 // kernel is what the region of a kernel function says, in the terms of this
 // package: only loops and assignments are left, conditions have become guards.
 type kernel struct {

@@ -21,15 +21,7 @@ import (
 //
 // Of Options, only Defines, Files, Values and Reassociates count. Errors are as for Compile.
 func CompileWhole(ctx context.Context, file, source string, opt Options) (g *stream.Graph, err error) {
-	defer func() {
-		if x := recover(); x != nil {
-			e, ok := x.(*Error)
-			if !ok {
-				panic(x)
-			}
-			g, err = nil, e
-		}
-	}()
+	defer caught(&err)
 	u, err := parse(file, source, opt.Files)
 	if err != nil {
 		return nil, err
@@ -103,7 +95,7 @@ func (c *converter) wholeUnit() *kernel {
 	}
 	c.out = &c.k.body
 	for _, v := range slices.Clone(c.k.vars) {
-		if v.kind == paramVar && changes(def, v.name) {
+		if v.kind == paramVar && changesIn(def.CompoundStatement, v.name) {
 			copied := c.declare(v.name+".now", localVar, v.typ, v.pos)
 			c.k.body = append(c.k.body, c.assign(&expr{kind: varExpr, typ: v.typ, pos: v.pos, v: copied}, &expr{kind: varExpr, typ: v.typ, pos: v.pos, v: v}, nil, v.pos))
 			c.bind(v.name, copied)

@@ -347,16 +347,12 @@ func (c *converter) written(x *expr, n cc.Node) bool {
 }
 
 // tryStep is step without an error.
-func (c *converter) tryStep(n cc.ExpressionNode, name string) (step int64, ok bool) {
-	defer func() {
-		if x := recover(); x != nil {
-			if _, is := x.(*Error); !is {
-				panic(x)
-			}
-			ok = false
-		}
+func (c *converter) tryStep(n cc.ExpressionNode, name string) (int64, bool) {
+	step, err := func() (step int64, err error) {
+		defer caught(&err)
+		return c.step(n, name, Pos{}), nil
 	}()
-	return c.step(n, name, Pos{}), true
+	return step, err == nil
 }
 
 // compared takes a comparison of a name with something apart.
