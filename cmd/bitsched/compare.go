@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -329,10 +328,7 @@ func (a *app) deliver(c *benchmarks.Comparison, f compareFlags) error {
 		figures := c.Figures()
 		for _, fig := range figures {
 			path := filepath.Join(f.svg, fig.File)
-			err := a.writeFile(path, func(w io.Writer) error {
-				_, err := w.Write(fig.SVG)
-				return err
-			})
+			err := a.writeBytes(path, fig.SVG)
 			if err != nil {
 				return err
 			}

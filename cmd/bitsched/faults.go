@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -377,10 +376,7 @@ func (a *app) writeFaultFigure(r *faultsResult, f faultsFlags) error {
 	if svg == nil {
 		return errors.New("bitsched: --svg: no value above 0 to draw")
 	}
-	return a.writeFile(f.svg, func(w io.Writer) error {
-		_, err := w.Write(svg)
-		return err
-	})
+	return a.writeBytes(f.svg, svg)
 }
 
 // shownOutputs is how many outputs the text names.

@@ -357,7 +357,7 @@ func (a *app) mapWork(cmd *cobra.Command, work string, f *mapFlags) error {
 		}
 	}
 	if f.svg != "" && !f.joint {
-		if err := a.writeFile(f.svg, func(w io.Writer) error { _, err := w.Write(mapFigure(rep)); return err }); err != nil {
+		if err := a.writeBytes(f.svg, mapFigure(rep)); err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -240,7 +239,7 @@ func (a *app) mapPareto(cmd *cobra.Command, q *mapping.Problem, o plan.Options, 
 	}
 	e := q.Energy(&front[0].Mapping, &front[0].Cost)
 	if f.svg != "" {
-		if err := a.writeFile(f.svg, func(w io.Writer) error { _, err := w.Write(paretoFigure(q, front)); return err }); err != nil {
+		if err := a.writeBytes(f.svg, paretoFigure(q, front)); err != nil {
 			return err
 		}
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -139,10 +138,7 @@ func (a *app) microbench(cmd *cobra.Command, f microbenchFlags) error {
 		return err
 	}
 	if f.svg != "" {
-		if err := a.writeFile(f.svg, func(w io.Writer) error {
-			_, err := w.Write(timing.CurveFigure(m.Name+", "+m.Core, curves))
-			return err
-		}); err != nil {
+		if err := a.writeBytes(f.svg, timing.CurveFigure(m.Name+", "+m.Core, curves)); err != nil {
 			return err
 		}
 	}

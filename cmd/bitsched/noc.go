@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -217,10 +216,7 @@ func (a *app) noc(cmd *cobra.Command, f nocFlags) error {
 	}
 	if f.svg != "" {
 		svg := benchmarks.LatencyFigure(fmt.Sprintf("Latency of a mesh of %s routers", r.Mesh), filepath.Base(f.reference), r.series())
-		if err := a.writeFile(f.svg, func(w io.Writer) error {
-			_, err := w.Write(svg)
-			return err
-		}); err != nil {
+		if err := a.writeBytes(f.svg, svg); err != nil {
 			return err
 		}
 	}

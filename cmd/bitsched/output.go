@@ -64,6 +64,14 @@ func checkDistinct(a, b string) error {
 	return nil
 }
 
+// writeBytes is writeFile for what is in memory.
+func (a *app) writeBytes(path string, b []byte) error {
+	return a.writeFile(path, func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	})
+}
+
 // writeFile writes an output file, or stdout for "-". The file appears complete
 // or not at all: it is written under a temporary name in the same directory and
 // renamed. Devices and pipes are written directly.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -142,10 +141,7 @@ func (a *app) reference(cmd *cobra.Command, path string, f referenceFlags) error
 	}
 	if f.svg != "" {
 		svg := timing.Figure("Deviation from "+r.File, outcomes)
-		if err := a.writeFile(f.svg, func(w io.Writer) error {
-			_, err := w.Write(svg)
-			return err
-		}); err != nil {
+		if err := a.writeBytes(f.svg, svg); err != nil {
 			return err
 		}
 	}

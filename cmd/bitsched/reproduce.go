@@ -240,7 +240,7 @@ func (a *app) deliverReproduced(r *reproduceResult, f reproduceFlags) error {
 		for _, e := range r.Entries {
 			for _, fig := range e.Figures {
 				file := filepath.Join(f.svg, strings.ReplaceAll(e.ID, ":", "-")+"-"+fig.File)
-				if err := a.writeFile(file, func(w io.Writer) error { _, err := w.Write(fig.SVG); return err }); err != nil {
+				if err := a.writeBytes(file, fig.SVG); err != nil {
 					return err
 				}
 			}

@@ -322,10 +322,7 @@ func (a *app) sparseApp(cmd *cobra.Command, app, text string, f *sparseAppFlags)
 			results[i] = r.Result
 		}
 		svg := sparse.StepsFigure(fmt.Sprintf("%s of %s", app, text), results)
-		if err := a.writeFile(f.svg, func(w io.Writer) error {
-			_, err := w.Write(svg)
-			return err
-		}); err != nil {
+		if err := a.writeBytes(f.svg, svg); err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -83,10 +82,7 @@ that share no folder; bitsched sparse merge puts their documents together.`,
 			line.clear()
 			if svg != "" {
 				drawing := gearbox.Draw(entries)
-				if err := a.writeFile(svg, func(w io.Writer) error {
-					_, err := w.Write(drawing)
-					return err
-				}); err != nil {
+				if err := a.writeBytes(svg, drawing); err != nil {
 					return err
 				}
 			}

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"time"
 
@@ -162,10 +161,7 @@ func (a *app) tilesize(cmd *cobra.Command, nameOrFile string, f tilesizeFlags) e
 	r.Excess, r.Speedup = 100*excess, speedup
 	if f.svg != "" {
 		svg := benchmarks.TileFigure("Cycles by the shape of tiles, "+machine.Name, r.studies)
-		if err := a.writeFile(f.svg, func(w io.Writer) error {
-			_, err := w.Write(svg)
-			return err
-		}); err != nil {
+		if err := a.writeBytes(f.svg, svg); err != nil {
 			return err
 		}
 	}
