@@ -355,6 +355,7 @@ type JIT struct {
 
 // Threads is what threads of a program take beside their instructions.
 type Threads struct {
-	ForkCycles int    `yaml:"fork_cycles" range:"0..1073741824"`
-	Barrier    string `yaml:"barrier" oneof:"central tree"`
+	ForkCycles int    `yaml:"fork_cycles" range:"0..1048576"`                      // of thread 0 to start a parallel loop, beside what it tells the others
+	Barrier    string `yaml:"barrier" oneof:"central tree" reading:"central tree"` // how threads meet: at a counter, or in a tree
+	Fanout     int    `yaml:"fanout" range:"2..64"`                                // of the tree
 }

@@ -18,7 +18,7 @@ var (
 		"transpose", "noc.controller_place", "dram.transfer_mt_s", "streams.core", "streams.l2", "streams.l3.per_bank", "streams.l3.buffer_bytes",
 		"streams.l3.compute_init_cycles", "streams.l3.scalar_pe", "streams.l3.issue_width", "streams.l3.migrate_width", "streams.l3.requests", "streams.l3.computations",
 		"streams.l3.range_iterations", "streams.l3.multicast", "streams.l3.locks", "streams.l3.instant_end", "streams.l3.instant_flow",
-		"lot.release_requests", "lot.release_miss_rate", "lot.release_cycles", "tensor", "threads",
+		"lot.release_requests", "lot.release_miss_rate", "lot.release_cycles", "tensor",
 	}
 	// notInArrays are those that figures of what arrays compute do not depend on, but
 	// runs of whole functions in time do.
@@ -30,7 +30,7 @@ var (
 		"cores.*.load_ports", "cores.*.store_ports", "cores.*.max_requests", "cores.*.stores_in_flight", "cores.*.forward_cycles",
 		"tlb", "l1d", "l2", "l3.ways", "l3.latency_cycles", "l3.interleave_bytes", "l3.mshrs", "l3.tags_per_cycle", "l3.fill_cycles", "l3.replacement", "prefetch",
 		"dram.interleave_bytes", "dram.mapping", "dram.ranks", "dram.bank_groups", "dram.banks_per_group", "dram.rows",
-		"dram.lines_per_row", "dram.read_queue", "dram.write_queue", "dram.bank_queue", "dram.drain_above", "dram.hit_limit", "dram.timing", "memory",
+		"dram.lines_per_row", "dram.read_queue", "dram.write_queue", "dram.bank_queue", "dram.drain_above", "dram.hit_limit", "dram.timing", "memory", "threads",
 	}
 	// notInTime are those that runs of whole functions do not depend on, but figures of
 	// what arrays compute do.

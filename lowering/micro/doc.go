@@ -13,12 +13,13 @@
 // the same in all iterations of such a loop is loaded once, in front of it.
 //
 // Parallel loops are shared out among the threads: static parts, or in order of demand
-// by an atomic counter. Thread 0 executes what is between them. It starts the others by
-// a word that they wait for, each thread reduces for itself and leaves its value in a
-// line of its own, and a barrier of a counter and a word ends the loop; thread 0 then
-// adds up the values, in the order of the threads. All of that is loads, stores and
-// atomic operations on memory that threads share ([uop.Program.Segments] has it as
-// "sync"), so that it takes the time that the machine takes for it.
+// by an atomic counter. Thread 0 executes what is between them. It starts the others, and
+// they meet at the end, over a counter and words that all share, or over the words of a
+// tree (barrier.go). Each thread reduces for itself and leaves its value in a line of its
+// own; thread 0 adds up the values in the order of the threads, or each thread of the tree
+// those of its children. All of that is loads, stores and atomic operations on memory that
+// threads share ([uop.Program.Segments] has it as "sync"), so that it takes the time that
+// the machine takes for it.
 //
 // Scalar code follows the way that the program takes (node.go): a comparison is made once
 // in an iteration, where its outcome is first needed, and conditions that follow from it

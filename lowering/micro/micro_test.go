@@ -233,13 +233,17 @@ void work(int n, int m, const int A[n], int B[n], float F[n], int H[16], double 
 }
 `
 
-// TestParallel executes a parallel program on 1 to 7 threads in random orders: static and
-// dynamic loops, reductions and atomic updates.
+// TestParallel executes a parallel program on 1 to 18 threads in random orders: static and
+// dynamic loops, reductions and atomic updates, with a counter and with trees.
 func TestParallel(t *testing.T) {
 	g, err := cfront.CompileWhole(context.Background(), "work.c", parallelC, cfront.Options{})
 	require.NoError(t, err)
-	for seed := range uint64(12) {
+	for seed := range uint64(16) {
 		threads := int(1 + seed%7)
+		if seed > 11 {
+			threads = int(1 + seed)
+		}
+		fanout := []int{0, 2, 4, 3, 7}[seed%5]
 		r := rand.New(rand.NewPCG(seed, 8))
 		n := int64(1 + r.IntN(60))
 		args := stream.Args{Symbols: map[string]int64{"n": n, "m": 3}}
@@ -258,7 +262,7 @@ func TestParallel(t *testing.T) {
 		want := clone(mem)
 		_, err := g.Run(context.Background(), want, args)
 		require.NoError(t, err)
-		p, err := micro.New(g, mem, args, micro.Options{Threads: threads, Vector: 64})
+		p, err := micro.New(g, mem, args, micro.Options{Threads: threads, Vector: 64, Fanout: fanout, ForkCycles: 7})
 		require.NoError(t, err)
 		m := newMachine(p)
 		m.run(t, p, seed)
@@ -319,6 +323,51 @@ void v(int n, const float A[n], const float B[n], float C[n])
 			b.ReportMetric(float64(ops)/b.Elapsed().Seconds()/1e6, "Muops/s")
 		})
 	}
+}
+
+// TestBarrier counts what threads meet by: of a counter one atomic addition each, of a tree
+// the words of its edges up and down.
+func TestBarrier(t *testing.T) {
+	const source = `#include "bitsched.h"
+void fill(int n, int m, int A[n])
+{
+	inf_array(A, n);
+	for (int t = 0; t < m; t++) {
+		#pragma omp parallel for
+		for (int i = 0; i < n; i++)
+			A[i] = t;
+	}
+}
+`
+	g, err := cfront.CompileWhole(context.Background(), "fill.c", source, cfront.Options{})
+	require.NoError(t, err)
+	const loops = 3
+	counts := func(threads, fanout, fork int) (atomics, stores, alu int) {
+		p, err := micro.New(g, stream.Memory{"A": make([]scalar.Value, 16*threads)}, stream.Args{Symbols: map[string]int64{"n": int64(16 * threads), "m": loops}},
+			micro.Options{Threads: threads, Vector: 64, Fanout: fanout, ForkCycles: fork})
+		require.NoError(t, err)
+		m := newMachine(p)
+		m.run(t, p, 1)
+		return m.counts[uop.Atomic], m.counts[uop.Store] - loops*threads, m.counts[uop.IntALU]
+	}
+	for _, threads := range []int{2, 5, 16, 64} {
+		for _, fanout := range []int{0, 2, 4} {
+			atomics, stores, _ := counts(threads, fanout, 0)
+			if fanout == 0 {
+				// Of a loop: the start, the counter and the end.
+				require.Equal(t, loops*threads, atomics)
+				require.Equal(t, 3*loops+1, stores)
+				continue
+			}
+			require.Zero(t, atomics)
+			require.Equal(t, loops*(1+2*(threads-1))+1+threads-1, stores, "%d threads, fanout %d", threads, fanout)
+		}
+	}
+	_, _, without := counts(1, 4, 50)
+	_, _, none := counts(1, 4, 0)
+	require.Equal(t, none, without, "one thread starts nothing")
+	_, err = micro.New(g, stream.Memory{"A": make([]scalar.Value, 16)}, stream.Args{Symbols: map[string]int64{"n": 16, "m": 1}}, micro.Options{Threads: 2, Fanout: 1})
+	require.ErrorContains(t, err, "fanout 1, expected at least 2")
 }
 
 // sync executes only what threads synchronise with.

@@ -18,6 +18,11 @@ type Options struct {
 	// Reassociate says that sums of floating-point numbers may be of any order, so that
 	// they can be computed by SIMD.
 	Reassociate bool
+	// Fanout is that of the tree in which threads meet; 0: they meet at one counter.
+	Fanout int
+	// ForkCycles is how many micro-ops, one after another, thread 0 executes to start a
+	// parallel loop, beside those that tell the other threads.
+	ForkCycles int
 	// Place has the address of each array, or array of structures; nil for addresses one
 	// after the other.
 	Place map[string]uint64
@@ -80,6 +85,9 @@ func New(g *stream.Graph, mem stream.Memory, args stream.Args, opt Options) (*Pr
 	}
 	if opt.Vector != 0 && opt.Vector != 16 && opt.Vector != 32 && opt.Vector != 64 {
 		return nil, fmt.Errorf("micro: SIMD registers of %d bytes, expected 0, 16, 32 or 64", opt.Vector)
+	}
+	if opt.Fanout < 0 || opt.Fanout == 1 {
+		return nil, fmt.Errorf("micro: tree of fanout %d, expected at least 2, or 0 for a counter", opt.Fanout)
 	}
 	sp, err := stream.Compile(g)
 	if err != nil {
@@ -199,7 +207,7 @@ func (p *Program) place() error {
 	for _, s := range p.segments {
 		p.sync = max(p.sync, (s.Addr+uint64(len(s.Data))+pageBytes-1)/pageBytes*pageBytes)
 	}
-	p.segments = append(p.segments, uop.Segment{Name: "sync", Addr: p.sync, Data: make([]byte, (syncLines+slotLines*p.opt.Threads)*lineBytes)})
+	p.segments = append(p.segments, uop.Segment{Name: "sync", Addr: p.sync, Data: make([]byte, (syncLines+threadLines*p.opt.Threads)*lineBytes)})
 	return nil
 }
 

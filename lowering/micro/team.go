@@ -10,7 +10,7 @@ import (
 
 // What threads share, each in a line of its own: the number of the parallel loop that
 // has been started, that of the last one that all have left, how many have come to its
-// end, and the next iteration of a dynamic loop. The values that threads reduce follow.
+// end, and the next iteration of a dynamic loop. The lines of each thread follow.
 const (
 	startLine = iota
 	doneLine
@@ -19,8 +19,15 @@ const (
 	syncLines
 )
 
-// slotLines is the lines that each thread has for what it reduces.
-const slotLines = 2
+// The lines of a thread: of a tree, the loop that it has come to the end of and the one
+// that it may start, and the values that it reduces.
+const (
+	arrivedLine = iota
+	goLine
+	slotLine
+	slotLines   = 2
+	threadLines = slotLine + slotLines
+)
 
 // maxReductions is how many variables a parallel loop may reduce.
 const maxReductions = slotLines * lineBytes / 8
@@ -38,6 +45,10 @@ type team struct {
 	leave   uop.Op
 	join    uop.Op
 	add     uop.Op
+	arrived syncCode // of trees
+	release syncCode
+	what    uop.Op
+	call    uop.Op
 	loops   []*parallel
 }
 
@@ -80,13 +91,19 @@ func newTeam(p *Program) *team {
 	m.leave = op(uop.Store, 8, 0)
 	m.join = op(uop.Load, 8, got)
 	m.add = op(uop.FPAdd, 0, flags, flags, got)
+	m.arrived, m.release = wait(), wait()
+	m.what = op(uop.Load, 8, got)
+	m.call = op(uop.IntALU, 0, flags, flags)
 	return m
 }
 
 func (m *team) line(n int) uint64 { return m.p.sync + uint64(n)*lineBytes }
 
+// of is a line of a thread.
+func (m *team) of(thread, line int) uint64 { return m.line(syncLines + threadLines*thread + line) }
+
 // slot is where a thread leaves a value that it reduced.
-func (m *team) slot(thread, k int) uint64 { return m.line(syncLines+slotLines*thread) + 8*uint64(k) }
+func (m *team) slot(thread, k int) uint64 { return m.of(thread, slotLine) + 8*uint64(k) }
 
 // word adds an access of 8 bytes.
 func (t *thread) word(o uop.Op, addr uint64, v scalar.Value) {
@@ -132,24 +149,35 @@ func (m *team) fork(t *thread, l *loopState) error {
 	r.val, r.cur, r.fresh = slices.Clone(t.val), slices.Clone(t.cur), slices.Clone(t.fresh)
 	m.open = r
 	m.loops = append(m.loops, r)
-	t.word(m.reset, m.line(nextLine), 0)
-	t.word(m.start.store, m.line(startLine), scalar.Value(r.number))
+	for range m.p.opt.ForkCycles {
+		t.out.Ops = append(t.out.Ops, m.call)
+	}
+	if l.info.src.Parallel.Dynamic {
+		t.word(m.reset, m.line(nextLine), 0)
+	}
+	m.begin(t)
 	t.count, t.next = 0, 0
 	return m.first(t, r)
+}
+
+// begin lets the other threads go on with the loop that has been started.
+func (m *team) begin(t *thread) {
+	t.word(m.start.store, m.line(startLine), scalar.Value(m.started))
+	m.wake(t, m.started)
 }
 
 // dismiss ends the other threads.
 func (m *team) dismiss(t *thread) {
 	m.started++
 	m.loops = append(m.loops, &parallel{number: m.started, last: true})
-	t.word(m.start.store, m.line(startLine), scalar.Value(m.started))
+	m.begin(t)
 }
 
 // waitForWork waits for the next parallel loop.
 func (t *thread) waitForWork() error {
 	m := t.p.team
 	number := t.seen + 1
-	t.until(&m.start, m.line(startLine), number, func() error {
+	m.awaitStart(t, number, func() error {
 		r := m.loops[number-1]
 		t.seen++
 		if r.last {
@@ -220,25 +248,30 @@ func (m *team) part(t *thread) error {
 // end brings a thread to the end of a parallel loop.
 func (m *team) end(t *thread, r *parallel) error {
 	t.sums(t.depth[len(t.depth)-1])
-	for k, s := range r.info.reduces {
-		v := t.cursor.Value(s)
-		r.partials[t.id] = append(r.partials[t.id], v)
+	for _, s := range r.info.reduces {
+		r.partials[t.id] = append(r.partials[t.id], t.cursor.Value(s))
+	}
+	if m.p.opt.Fanout > 0 {
+		return m.gather(t, r, m.children(t.id))
+	}
+	return m.meet(t, r)
+}
+
+// leaveValues leaves what a thread has reduced in its lines.
+func (m *team) leaveValues(t *thread, r *parallel) {
+	for k, v := range r.partials[t.id] {
 		t.word(m.leave, m.slot(t.id, k), v)
 	}
-	o := m.count
-	o.Flags |= uop.Blocking | uop.Racy
-	t.word(o, m.line(countLine), 1)
-	t.wait = func(old []byte) error {
-		after := func() error { return m.after(t, r) }
-		if word(old) == scalar.Value(len(m.p.threads)-1) { // the last one
-			t.word(m.reset, m.line(countLine), 0)
-			t.word(m.done.store, m.line(doneLine), scalar.Value(r.number))
-			return after()
-		}
-		t.until(&m.done, m.line(doneLine), r.number, after)
-		return nil
+}
+
+// joinValues adds what another thread has left to what a thread has reduced.
+func (m *team) joinValues(t *thread, r *parallel, other int) {
+	for k, s := range r.info.reduces {
+		t.word(m.join, m.slot(other, k), r.partials[other][k])
+		t.out.Ops = append(t.out.Ops, m.add)
+		tm := m.p.streams[s]
+		r.partials[t.id][k] = scalar.Eval(tm.combine, tm.typ, r.partials[t.id][k], r.partials[other][k])
 	}
-	return nil
 }
 
 // after goes on behind a parallel loop: thread 0 with the program, the others wait.
@@ -252,12 +285,6 @@ func (m *team) after(t *thread, r *parallel) error {
 	m.open = nil
 	for k, s := range r.info.reduces {
 		v := r.partials[0][k]
-		tm := m.p.streams[s]
-		for id := 1; id < len(r.partials); id++ {
-			t.word(m.join, m.slot(id, k), r.partials[id][k])
-			t.out.Ops = append(t.out.Ops, m.add)
-			v = scalar.Eval(tm.combine, tm.typ, v, r.partials[id][k])
-		}
 		t.cursor.SetValue(s, v)
 		t.set(s, v, m.add.Dst)
 	}

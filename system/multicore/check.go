@@ -90,6 +90,9 @@ func Check(ctx context.Context, p *Program, before stream.Memory, opt Options) (
 			return nil, fmt.Errorf("%w: executed again without a machine, %s", ErrInternal, text)
 		}
 		v.Tree = "each thread sums its iterations in their order, and thread 0 adds the sums of the threads in theirs"
+		if k := fanout(opt.Machine); k > 0 {
+			v.Tree = fmt.Sprintf("each thread sums its iterations in their order, and adds the sums of its children in theirs, in a tree of fanout %d", k)
+		}
 	}
 	if o.sums || o.floats {
 		bound, err := p.sumError(ctx, before)

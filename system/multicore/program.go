@@ -31,7 +31,16 @@ func (p *Program) micro(m *tile.Machine, opt *Options) (*micro.Program, error) {
 	}
 	return micro.New(p.Graph, p.Memory, p.Args, micro.Options{
 		Threads: opt.Threads, Vector: min(maxSIMD, m.CoreVariant().SIMDBits/8), Reassociate: p.Reassociate, Place: place,
+		Fanout: fanout(m), ForkCycles: m.Threads.ForkCycles,
 	})
+}
+
+// fanout is that of the tree in which threads meet, 0 if they meet at a counter.
+func fanout(m *tile.Machine) int {
+	if m.Threads.Barrier == "tree" {
+		return m.Threads.Fanout
+	}
+	return 0
 }
 
 // Bytes returns the bytes of all arrays, as the machine has them.
