@@ -3,6 +3,7 @@ package main
 import (
 	_ "embed"
 	"fmt"
+	"go/ast"
 	"go/doc"
 	"go/parser"
 	"go/token"
@@ -199,4 +200,27 @@ func synopsis(t *testing.T, pkg string) string {
 	}
 	t.Errorf("package %s has no documentation", pkg)
 	return ""
+}
+
+// TestPublicPackagesHaveExamples demands, of each package that others can import, an
+// example outside of it that go test runs and whose output it compares.
+func TestPublicPackagesHaveExamples(t *testing.T) {
+	for pkg := range mayImport() {
+		if strings.HasPrefix(pkg, "cmd/") || slices.Contains(strings.Split(pkg, "/"), "internal") {
+			continue
+		}
+		tests, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(pkg), "*_test.go"))
+		require.NoError(t, err)
+		var files []*ast.File
+		for _, file := range tests {
+			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
+			require.NoError(t, err)
+			if strings.HasSuffix(parsed.Name.Name, "_test") {
+				files = append(files, parsed)
+			}
+		}
+		if !slices.ContainsFunc(doc.Examples(files...), func(e *doc.Example) bool { return e.Output != "" }) {
+			t.Errorf("package %s has no example with output in an external test package, as example_test.go", pkg)
+		}
+	}
 }
