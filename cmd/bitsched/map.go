@@ -30,12 +30,14 @@ type workFlags struct {
 	bits  string
 	dims  []string
 	skip  bool
+	data  string
 }
 
 func (f *workFlags) add(fl *pflag.FlagSet) {
 	fl.IntVar(&f.batch, "batch", 1, "`inferences` at a time, of a network of the zoo")
-	fl.StringArrayVar(&f.dims, "dim", nil, "size of a named dimension of an ONNX model, as `NAME=SIZE`; may be given several times")
+	fl.StringArrayVar(&f.dims, "dim", nil, "size of an open dimension of an ONNX model, as `NAME=SIZE`, without a name as INPUT[DIMENSION]=SIZE; may be given several times")
 	fl.BoolVar(&f.skip, "skip-unmapped", false, "leave out nodes of an ONNX model that are not known, where it gives their shapes")
+	fl.StringVar(&f.data, "data", "random", "`values` of weights: random, by seed, or model, those of an ONNX model rounded to their bits")
 	fl.StringVar(&f.bits, "bits", "a=8,w=8", "`types`: bits of activations and weights, with u behind a number for unsigned ones")
 }
 
@@ -68,6 +70,12 @@ func (f *workFlags) network(cmd *cobra.Command, work string) (*dnn.Network, erro
 	bits, err := f.types(cmd)
 	if err != nil {
 		return nil, err
+	}
+	if f.data != "random" && f.data != "model" {
+		return nil, usageError(cmd, "--data %q, expected random or model", f.data)
+	}
+	if f.data == "model" && !strings.HasSuffix(work, ".onnx") {
+		return nil, usageError(cmd, "--data model is for ONNX models, %s is none", work)
 	}
 	if f.batch < 1 || f.batch > 1<<20 {
 		return nil, usageError(cmd, "--batch %d, expected 1 to %d", f.batch, 1<<20)
@@ -102,7 +110,7 @@ func (f *workFlags) read(cmd *cobra.Command, r io.Reader, file string, bits dnn.
 	if !strings.HasSuffix(file, ".onnx") {
 		return dnn.ReadYAML(r, file, bits)
 	}
-	o := onnx.Options{Bits: bits, Skip: f.skip, Dims: map[string]int{}}
+	o := onnx.Options{Bits: bits, Skip: f.skip, Data: f.data == "model", Dims: map[string]int{}}
 	for _, d := range f.dims {
 		name, text, ok := strings.Cut(d, "=")
 		n, err := strconv.Atoi(text)

@@ -400,7 +400,7 @@ func sweepStudy(cmd *cobra.Command, ctx context.Context, f *mapstudyFlags, o map
 	if err != nil {
 		return nil, nil, err
 	}
-	work := workFlags{batch: 1, bits: "a=8,w=8"}
+	work := workFlags{batch: 1, bits: "a=8,w=8", data: "random"}
 	net, err := work.network(cmd, f.work)
 	if err != nil {
 		return nil, nil, err

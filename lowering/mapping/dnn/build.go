@@ -148,3 +148,64 @@ func NewGEMM(name string, batch, m, n, k int, static bool, bits Bits) (*Operator
 	}
 	return o, o.Check()
 }
+
+// NewEinsum returns the operator of a sum of products in Einstein's notation: a letter for
+// each dimension of the operands and of the result is a loop, a dot a dimension of one element. A
+// letter may be there twice in an operand: its diagonal.
+func NewEinsum(name string, terms [3]string, a, b []int, bits Bits) (*Operator, error) {
+	o := &Operator{Name: name, Kind: "nest"}
+	fail := func(format string, args ...any) (*Operator, error) {
+		return nil, fmt.Errorf("%w: operator %s: %s", ErrOperator, name, fmt.Sprintf(format, args...))
+	}
+	loop := func(l rune) int {
+		for i := range o.Loops {
+			if o.Loops[i].Name == string(l) {
+				return i
+			}
+		}
+		return -1
+	}
+	for t, shape := range [][]int{a, b} {
+		if len(terms[t]) != len(shape) {
+			return fail("%q of shape %v", terms[t], shape)
+		}
+		for d, l := range terms[t] {
+			if l == '.' {
+				continue
+			}
+			if k := loop(l); k < 0 {
+				o.Loops = append(o.Loops, Loop{string(l), shape[d]})
+			} else if o.Loops[k].Extent != shape[d] {
+				return fail("%c is %d and %d", l, o.Loops[k].Extent, shape[d])
+			}
+		}
+	}
+	shapes := [][]int{a, b, nil}
+	seen := map[rune]bool{}
+	for _, l := range terms[2] {
+		k := loop(l)
+		if k < 0 || seen[l] {
+			return fail("%q in the result, expected letters of the operands, each once", l)
+		}
+		seen[l] = true
+		shapes[2] = append(shapes[2], o.Loops[k].Extent)
+	}
+	for t, role := range []Role{Activation, Activation, Output} {
+		x := Tensor{Name: []string{"A", "B", "C"}[t], Role: role, Extents: shapes[t], Offset: make([]int, len(shapes[t]))}
+		if role == Activation {
+			x.Type = bits.Activation
+		}
+		for _, l := range terms[t] {
+			row := make([]int, len(o.Loops))
+			if l != '.' {
+				row[loop(l)] = 1
+			}
+			x.Access = append(x.Access, row)
+		}
+		if len(x.Extents) == 0 { // a single element
+			x.Access, x.Extents, x.Offset = [][]int{make([]int, len(o.Loops))}, []int{1}, []int{0}
+		}
+		o.Tensors = append(o.Tensors, x)
+	}
+	return o, o.Check()
+}

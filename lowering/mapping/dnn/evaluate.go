@@ -69,6 +69,18 @@ func (n *Network) Evaluate(node int, in [][]int32, seed uint64) ([]int32, error)
 		permute(out, in[0], shape(0), x.Perm)
 	case Slice:
 		slice(out, in[0], shape(0), x)
+	case Pad:
+		each(out, in[0], x.Shape, shape(0), func(d, i int) int { return i - x.PadBefore[d] })
+	case Resize:
+		each(out, in[0], x.Shape, shape(0), func(d, i int) int { return i * shape(0)[d] / x.Shape[d] })
+	case Gather:
+		s := shape(0)
+		size, inner := axis(s, x.Axis)
+		for i := range out {
+			o, rest := i/inner/len(in[1]), i/inner%len(in[1])
+			k := (int(in[1][rest])%size + size) % size
+			out[i] = in[0][(o*size+k)*inner+i%inner]
+		}
 	case Softmax:
 		size, inner := axis(x.Shape, x.Axis)
 		for i := range out {
@@ -182,12 +194,16 @@ func (x *Node) pool(out, in []int32, s []int) {
 	}
 	for o := range outer {
 		for p := range outSize {
-			most, sum := int32(math.MinInt32), int64(0)
+			most, sum, taps := int32(math.MinInt32), int64(0), 0
 			for w := range window {
 				at, stride, inside := 0, 1, true
 				a, b := p, w
 				for d := k - 1; d >= 0; d-- {
-					pos := a%x.Shape[len(x.Shape)-k+d]*x.Stride[d] + b%x.Window[d] - x.PadBefore[d]
+					tap := b % x.Window[d]
+					if x.Dilation != nil {
+						tap *= x.Dilation[d]
+					}
+					pos := a%x.Shape[len(x.Shape)-k+d]*x.Stride[d] + tap - x.PadBefore[d]
 					a, b = a/x.Shape[len(x.Shape)-k+d], b/x.Window[d]
 					if e := s[len(s)-k+d]; pos < 0 || pos >= e {
 						inside = false
@@ -200,12 +216,16 @@ func (x *Node) pool(out, in []int32, s []int) {
 					v := in[o*inSize+at]
 					most = max(most, v)
 					sum += int64(v)
+					taps++
 				}
+			}
+			if !x.Inside {
+				taps = window
 			}
 			if x.Kind == MaxPool {
 				out[o*outSize+p] = most
 			} else {
-				out[o*outSize+p] = int32(math.Floor(float64(sum)/float64(window) + 0.5))
+				out[o*outSize+p] = int32(math.Floor(float64(sum)/float64(max(taps, 1)) + 0.5))
 			}
 		}
 	}
@@ -243,9 +263,47 @@ func permute(out, in []int32, s, perm []int) {
 }
 
 func slice(out, in []int32, s []int, x *Node) {
-	size, inner := axis(s, x.Axis)
-	part, _ := axis(x.Shape, x.Axis)
-	for o := range len(out) / part / inner {
-		copy(out[o*part*inner:(o+1)*part*inner], in[(o*size+x.Start)*inner:])
+	step := x.Step
+	if step == 0 {
+		step = 1
+	}
+	each(out, in, x.Shape, s, func(d, i int) int {
+		if d == x.Axis {
+			return x.Start + i*step
+		}
+		return i
+	})
+}
+
+// each sets every element of out to that of in at the index that from gives for each
+// dimension; beyond in it is zero.
+func each(out, in []int32, to, s []int, from func(d, i int) int) {
+	tables := make([][]int, len(to)) // by dimension and index: the offset in in, -1 beyond it
+	stride := 1
+	for d := len(to) - 1; d >= 0; d-- {
+		for i := range to[d] {
+			at := from(d, i)
+			if at < 0 || at >= s[d] {
+				at = -1
+			} else {
+				at *= stride
+			}
+			tables[d] = append(tables[d], at)
+		}
+		stride *= s[d]
+	}
+	for i := range out {
+		at, rest := 0, i
+		for d := len(to) - 1; d >= 0; d-- {
+			k := tables[d][rest%to[d]]
+			if k < 0 {
+				at = -1
+				break
+			}
+			at, rest = at+k, rest/to[d]
+		}
+		if at >= 0 {
+			out[i] = in[at]
+		}
 	}
 }

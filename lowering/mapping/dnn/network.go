@@ -26,6 +26,9 @@ const (
 	Sigmoid   Kind = "sigmoid" // and functions like it, by table
 	Affine    Kind = "affine"  // a factor and a term for each channel: batch normalisation that was not folded
 	Slice     Kind = "slice"
+	Pad       Kind = "pad"    // zeros around the input
+	Resize    Kind = "resize" // to the nearest element
+	Gather    Kind = "gather" // elements along an axis by the values of a second input
 	Constant  Kind = "constant"
 )
 
@@ -37,12 +40,13 @@ type Node struct {
 	Shape  []int     // of the result
 	Op     *Operator // of a MAC; what it makes is requantised to activations
 
-	Window, Stride, PadBefore []int // of a pool
-	Axis                      int   // of a concat, softmax, slice
+	Window, Stride, PadBefore []int // of a pool; PadBefore of a pad too, negative where it cuts
+	Dilation                  []int // of a pool; nil: all 1
+	Inside                    bool  // of an average: what is in padding does not count
+	Axis                      int   // of a concat, softmax, slice, gather
 	Perm                      []int // of a transpose
-	Start                     int   // of a slice along Axis
+	Start, Step               int   // of a slice along Axis; Step 0 is 1
 	Function                  string
-	Turned                    bool // a MAC whose weight operand is the first input, as in W x X
 }
 
 // Network is a graph of nodes, each after its inputs.

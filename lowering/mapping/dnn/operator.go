@@ -271,6 +271,9 @@ func (o *Operator) Check() error {
 		case len(t.Access) != len(t.Extents) || len(t.Offset) != len(t.Extents) || t.Insert != nil && len(t.Insert) != len(t.Extents):
 			return fail("access matrix of tensor %s has %d rows and %d offsets, expected %d, one for each dimension", t.Name, len(t.Access), len(t.Offset), len(t.Extents))
 		}
+		if len(t.Extents) > MaxLoops {
+			return fail("tensor %s of %d dimensions, expected at most %d", t.Name, len(t.Extents), MaxLoops)
+		}
 		n := int64(1)
 		for d, row := range t.Access {
 			if len(row) != len(o.Loops) {

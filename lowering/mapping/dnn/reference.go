@@ -52,10 +52,10 @@ type walker struct {
 	o        *Operator
 	operands [][]int32
 	out      []int64
-	order    []int     // loops but for the fixed one
-	index    [3][8]int // of each tensor, before division
-	which    []bool    // elements of the output that are asked for; nil: all
-	decided  int       // loops after which the element is known
+	order    []int            // loops but for the fixed one
+	index    [3][MaxLoops]int // of each tensor, before division
+	which    []bool           // elements of the output that are asked for; nil: all
+	decided  int              // loops after which the element is known
 }
 
 func newWalker(o *Operator, operands [][]int32, out []int64, outer, fixed int, which []bool) *walker {

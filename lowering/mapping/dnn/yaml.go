@@ -38,7 +38,10 @@ type fileNode struct {
 	Pad      []int     `yaml:"pad"`
 	Axis     int       `yaml:"axis"`
 	Perm     []int     `yaml:"perm"`
+	Dilation []int     `yaml:"dilation"`
+	Inside   bool      `yaml:"inside"`
 	Start    int       `yaml:"start"`
+	Step     int       `yaml:"step"`
 	Function string    `yaml:"function"`
 }
 
@@ -80,7 +83,7 @@ func parseType(s string) (Type, bool) {
 	return t, t.Bits >= 1 && t.Bits <= 16
 }
 
-var kinds = []Kind{Input, MAC, ReLU, MaxPool, AvgPool, Add, Mul, Concat, Reshape, Transpose, Softmax, Norm, Sigmoid, Affine, Slice, Constant}
+var kinds = []Kind{Input, MAC, ReLU, MaxPool, AvgPool, Add, Mul, Concat, Reshape, Transpose, Softmax, Norm, Sigmoid, Affine, Slice, Pad, Resize, Gather, Constant}
 
 // ReadYAML reads a network, or a single operator, in YAML or JSON; bits are the types
 // where the text says none. It is strict; errors are of type [*position.Error].
@@ -115,7 +118,7 @@ func ReadYAML(r io.Reader, file string, bits Bits) (*Network, error) {
 	for i := range f.Nodes {
 		x := &f.Nodes[i]
 		at := fmt.Sprintf("nodes[%d]", i)
-		node := Node{Name: x.Name, Kind: Kind(cmp.Or(x.Kind, string(MAC))), Shape: x.Shape, Window: x.Window, Stride: x.Stride, PadBefore: x.Pad, Axis: x.Axis, Perm: x.Perm, Start: x.Start, Function: x.Function}
+		node := Node{Name: x.Name, Kind: Kind(cmp.Or(x.Kind, string(MAC))), Shape: x.Shape, Window: x.Window, Stride: x.Stride, PadBefore: x.Pad, Axis: x.Axis, Perm: x.Perm, Start: x.Start, Step: x.Step, Dilation: x.Dilation, Inside: x.Inside, Function: x.Function}
 		if x.Name == "" {
 			return nil, doc.Errorf(at, "node without a name")
 		}
@@ -183,7 +186,7 @@ func (n *Network) checkNode(x *Node) string {
 		total *= int64(e)
 	}
 	in := func(i int) []int { return n.Nodes[x.Inputs[i]].Shape }
-	want := map[Kind]int{ReLU: 1, MaxPool: 1, AvgPool: 1, Reshape: 1, Transpose: 1, Softmax: 1, Norm: 1, Sigmoid: 1, Affine: 1, Slice: 1, Input: 0, Constant: 0}
+	want := map[Kind]int{ReLU: 1, MaxPool: 1, AvgPool: 1, Reshape: 1, Transpose: 1, Softmax: 1, Norm: 1, Sigmoid: 1, Affine: 1, Slice: 1, Pad: 1, Resize: 1, Gather: 2, Input: 0, Constant: 0}
 	if k, ok := want[x.Kind]; ok && len(x.Inputs) != k {
 		return fmt.Sprintf("%d inputs, expected %d for %s", len(x.Inputs), k, x.Kind)
 	}
@@ -201,7 +204,14 @@ func (n *Network) checkNode(x *Node) string {
 			return "window, stride and pad, expected one for each size behind the channels"
 		}
 		for d := range k {
-			if x.Window[d] < 1 || x.Stride[d] < 1 || x.PadBefore[d] < 0 || x.PadBefore[d] >= x.Window[d] {
+			span := x.Window[d]
+			if x.Dilation != nil {
+				if len(x.Dilation) != k || x.Dilation[d] < 1 {
+					return fmt.Sprintf("dilation %v, expected one of at least 1 for each of %d sizes", x.Dilation, k)
+				}
+				span = (span-1)*x.Dilation[d] + 1
+			}
+			if x.Window[d] < 1 || x.Stride[d] < 1 || x.PadBefore[d] < 0 || x.PadBefore[d] >= span {
 				return fmt.Sprintf("window %d, stride %d, pad %d", x.Window[d], x.Stride[d], x.PadBefore[d])
 			}
 			if pos := (x.Shape[len(x.Shape)-k+d]-1)*x.Stride[d] - x.PadBefore[d]; pos >= in(0)[len(x.Shape)-k+d] {
@@ -259,8 +269,31 @@ func (n *Network) checkNode(x *Node) string {
 		}
 	case Slice:
 		s := in(0)
-		if len(s) != len(x.Shape) || x.Axis < 0 || x.Axis >= len(s) || x.Start < 0 || x.Start+x.Shape[x.Axis] > s[x.Axis] {
-			return fmt.Sprintf("slice of %v from %d along axis %d to %v", s, x.Start, x.Axis, x.Shape)
+		step := x.Step
+		if step == 0 {
+			step = 1
+		}
+		if len(s) != len(x.Shape) || x.Axis < 0 || x.Axis >= len(s) {
+			return fmt.Sprintf("slice of %v along axis %d to %v", s, x.Axis, x.Shape)
+		}
+		if last := x.Start + (x.Shape[x.Axis]-1)*step; x.Start < 0 || x.Start >= s[x.Axis] || last < 0 || last >= s[x.Axis] {
+			return fmt.Sprintf("slice of %v from %d to %d along axis %d", s, x.Start, last, x.Axis)
+		}
+	case Pad:
+		if len(in(0)) != len(x.Shape) || len(x.PadBefore) != len(x.Shape) {
+			return fmt.Sprintf("pads %v from shape %v to %v, expected one before each dimension", x.PadBefore, in(0), x.Shape)
+		}
+	case Resize:
+		if len(in(0)) != len(x.Shape) {
+			return fmt.Sprintf("shape %v, its input has %v", x.Shape, in(0))
+		}
+	case Gather:
+		s := in(0)
+		if x.Axis < 0 || x.Axis >= len(s) {
+			return fmt.Sprintf("axis %d of %d dimensions", x.Axis, len(s))
+		}
+		if want := Elements(s) / int64(s[x.Axis]) * Elements(in(1)); total != want {
+			return fmt.Sprintf("%d elements, expected %d: those of %v along axis %d by %v", total, want, s, x.Axis, in(1))
 		}
 	}
 	return ""
@@ -329,7 +362,7 @@ func (n *Network) WriteYAML(w io.Writer) error {
 		for _, f := range []struct {
 			name string
 			v    []int
-		}{{"window", x.Window}, {"stride", x.Stride}, {"pad", x.PadBefore}, {"perm", x.Perm}} {
+		}{{"window", x.Window}, {"stride", x.Stride}, {"pad", x.PadBefore}, {"perm", x.Perm}, {"dilation", x.Dilation}} {
 			if f.v != nil {
 				fmt.Fprintf(&b, "    %s: %s\n", f.name, list(f.v))
 			}
@@ -339,6 +372,12 @@ func (n *Network) WriteYAML(w io.Writer) error {
 		}
 		if x.Start != 0 {
 			fmt.Fprintf(&b, "    start: %d\n", x.Start)
+		}
+		if x.Step != 0 {
+			fmt.Fprintf(&b, "    step: %d\n", x.Step)
+		}
+		if x.Inside {
+			b.WriteString("    inside: true\n")
 		}
 		if x.Function != "" {
 			fmt.Fprintf(&b, "    function: %s\n", x.Function)

@@ -16,12 +16,13 @@ type Options struct {
 	Bits dnn.Bits
 	Dims map[string]int // values of named dimensions
 	Skip bool           // skip nodes that are not known, if their shape is given
+	Data bool           // take the values of weights from the model, quantised
 }
 
 // The versions of the operator set that were tested.
 const (
 	minOpset = 7
-	maxOpset = 22
+	maxOpset = 24
 )
 
 const maxSize = 1<<31 - 1
@@ -55,7 +56,7 @@ func Read(data []byte, file string, o Options) (*dnn.Network, error) {
 	c := &converter{
 		g: m.graph, o: o, fail: fail, opset: m.opset,
 		net:   &dnn.Network{Name: strings.TrimSuffix(base, filepath.Ext(base)), Title: m.graph.name, Bits: o.Bits},
-		inits: map[string]*tensor{}, nodeOf: map[string]int{}, consts: map[string][]int64{}, shapes: map[string][]int{}, given: map[string][]dim{}, named: map[string]bool{},
+		inits: map[string]*tensor{}, nodeOf: map[string]int{}, consts: map[string][]int64{}, reals: map[string][]float64{}, shapes: map[string][]int{}, given: map[string][]dim{}, named: map[string]bool{}, made: map[string]*node{}, file: file,
 	}
 	if err := c.convert(); err != nil {
 		return nil, err
@@ -73,9 +74,12 @@ type converter struct {
 	inits  map[string]*tensor
 	nodeOf map[string]int     // of a value
 	consts map[string][]int64 // small values of integers
-	shapes map[string][]int   // of values that are not nodes
+	reals  map[string][]float64
+	shapes map[string][]int // of values that are not nodes
 	given  map[string][]dim
 	named  map[string]bool
+	made   map[string]*node // static values by the node that makes them
+	file   string
 	float  bool
 	bias   int
 }
@@ -95,10 +99,8 @@ func (c *converter) convert() error {
 			return c.fail("two initializers %q", t.name)
 		}
 		c.inits[t.name] = t
-		c.float = c.float || t.kind == 1 || t.kind == 10 || t.kind == 11 || t.kind == 16
-		if v, ok := t.integers(); ok {
-			c.consts[t.name] = v
-		}
+		c.float = c.float || t.float()
+		c.note(t.name, t)
 		shape, err := c.dims(t.name, t.dims)
 		if err != nil {
 			return err
@@ -167,10 +169,14 @@ func (c *converter) convert() error {
 	if len(c.net.MACs()) == 0 {
 		return c.fail("no convolution and no matrix product, expected at least one")
 	}
+	weights := "weights random by seed"
+	if c.o.Data {
+		weights = "weights those of the model, rounded to the nearest of " + c.o.Bits.Weight.String() + " by a scale for each tensor"
+	}
 	if c.float {
-		c.net.Notes = append(c.net.Notes, fmt.Sprintf("a model of floating-point numbers: its shapes are used, values are integers of %s and %s, weights random by seed; other nodes are approximated at word level", c.o.Bits.Activation, c.o.Bits.Weight))
+		c.net.Notes = append(c.net.Notes, fmt.Sprintf("a model of floating-point numbers: its shapes are used, values are integers of %s and %s, %s; other nodes are approximated at word level", c.o.Bits.Activation, c.o.Bits.Weight, weights))
 	} else {
-		c.net.Notes = append(c.net.Notes, "shapes are used, weights are random by seed")
+		c.net.Notes = append(c.net.Notes, "shapes are used, "+weights)
 	}
 	if c.bias > 0 {
 		c.net.Notes = append(c.net.Notes, fmt.Sprintf("%d biases are added near memory and not counted", c.bias))
@@ -179,6 +185,19 @@ func (c *converter) convert() error {
 		return c.fail("%s", strings.TrimPrefix(err.Error(), "dnn: "))
 	}
 	return nil
+}
+
+// note keeps the values of small tensors, which shapes are computed from.
+func (c *converter) note(name string, t *tensor) {
+	if v, ok := t.integers(); ok {
+		c.consts[name] = v
+	} else if n, ok := t.small(); ok && n <= 16 {
+		if at, ok := t.values(n); ok {
+			for i := range n {
+				c.reals[name] = append(c.reals[name], at(int(i)))
+			}
+		}
+	}
 }
 
 // order sorts nodes so that each comes after those it reads, the first listed first.
@@ -270,15 +289,16 @@ func (c *converter) resolve(name string, dims []dim) ([]int, error) {
 	var values []int64
 	for i, d := range dims {
 		v := d.value
-		if d.param != "" {
-			x, ok := c.o.Dims[d.param]
+		if v <= 0 {
+			key := d.param
+			if key == "" { // open and without a name: by its place
+				key = fmt.Sprintf("%s[%d]", name, i)
+			}
+			x, ok := c.o.Dims[key]
 			if !ok {
-				return nil, c.fail("dimension %d of %q is %q, expected its value by --dim %s=NUMBER", i, name, d.param, d.param)
+				return nil, c.fail("dimension %d of %q is open (%s), expected its value by --dim %s=NUMBER", i, name, key, key)
 			}
 			v = int64(x)
-		}
-		if v <= 0 {
-			return nil, c.fail("dimension %d of %q is open, expected a size of at least 1", i, name)
 		}
 		values = append(values, v)
 	}

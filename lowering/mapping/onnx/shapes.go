@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,15 +19,52 @@ func (c *converter) node(n *node) (bool, error) {
 	if len(n.outputs) == 0 || n.outputs[0] == "" {
 		return true, nil
 	}
-	out := n.outputs[0]
 	if done, err := c.fold(n); done || err != nil {
 		return true, err
 	}
 	if n.op == "Constant" {
 		return true, nil // of no integers: folded above
 	}
+	if c.allStatic(n) {
+		return c.precompute(n)
+	}
+	return c.convertNode(n)
+}
+
+// allStatic reports whether a node reads nothing that changes with the input.
+func (c *converter) allStatic(n *node) bool {
+	for _, in := range n.inputs {
+		if in != "" && !c.static(in) {
+			return false
+		}
+	}
+	return len(n.inputs) > 0
+}
+
+// precompute works the shapes of static results out, which are weights like any other:
+// of quantised, transposed or reshaped initializers.
+func (c *converter) precompute(n *node) (bool, error) {
+	nodes, names := len(c.net.Nodes), maps.Clone(c.named)
+	of := maps.Clone(c.nodeOf)
+	known, err := c.convertNode(n)
+	if !known || err != nil {
+		return known, err
+	}
+	for _, out := range n.outputs {
+		if k, ok := c.nodeOf[out]; ok && out != "" {
+			c.shapes[out] = c.net.Nodes[k].Shape
+			c.made[out] = n
+		}
+	}
+	c.net.Nodes, c.named, c.nodeOf = c.net.Nodes[:nodes], names, of
+	return true, nil
+}
+
+// convertNode makes the nodes of one whose operator is known.
+func (c *converter) convertNode(n *node) (bool, error) {
+	out := n.outputs[0]
 	arity := map[string]int{"Conv": 2, "ConvTranspose": 2, "ConvInteger": 2, "QLinearConv": 8, "MatMul": 2, "MatMulInteger": 2, "QLinearMatMul": 8, "Gemm": 2, "QGemm": 2,
-		"Add": 2, "Sub": 2, "Mul": 2, "Div": 2, "Max": 1, "Min": 1, "Sum": 1, "Concat": 1, "Reshape": 2, "ConstantOfShape": 1}
+		"Add": 2, "Sub": 2, "Mul": 2, "Div": 2, "Gather": 2, "Einsum": 2, "Max": 1, "Min": 1, "Sum": 1, "Concat": 1, "Reshape": 2, "ConstantOfShape": 1}
 	need, ok := arity[n.op]
 	if !ok {
 		need = 1
@@ -50,6 +88,8 @@ func (c *converter) node(n *node) (bool, error) {
 		return true, c.matmul(n, n.inputs[0], n.inputs[3])
 	case "Gemm":
 		return true, c.gemm(n)
+	case "Einsum":
+		return true, c.einsum(n)
 	}
 	x, err := c.input(n, 0)
 	if err != nil {
@@ -89,9 +129,24 @@ func (c *converter) node(n *node) (bool, error) {
 	case "Relu":
 		return add(dnn.Node{Kind: dnn.ReLU, Shape: s})
 	case "Softmax", "LogSoftmax":
-		a, err := axis(attrInt(n, "axis", -1), len(s))
+		otherwise := int64(-1)
+		if c.opset < 13 {
+			otherwise = 1
+		}
+		a, err := axis(attrInt(n, "axis", otherwise), len(s))
 		if err != nil {
 			return true, err
+		}
+		if c.opset < 13 { // over all dimensions from the axis on
+			flat, err := c.add(out+".flat", dnn.Node{Kind: dnn.Reshape, Inputs: []int{x}, Shape: []int{int(dnn.Elements(s[:a])), int(dnn.Elements(s[a:]))}})
+			if err != nil {
+				return true, err
+			}
+			soft, err := c.add(out+".softmax", dnn.Node{Kind: dnn.Softmax, Inputs: []int{flat}, Shape: c.net.Nodes[flat].Shape, Axis: 1})
+			if err != nil {
+				return true, err
+			}
+			return add(dnn.Node{Kind: dnn.Reshape, Inputs: []int{soft}, Shape: s})
 		}
 		return add(dnn.Node{Kind: dnn.Softmax, Shape: s, Axis: a})
 	case "BatchNormalization", "InstanceNormalization":
@@ -125,7 +180,7 @@ func (c *converter) node(n *node) (bool, error) {
 		return true, nil
 	case "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "LpPool":
 		return true, c.pool(n, x)
-	case "ReduceMean", "ReduceMax", "ReduceSum":
+	case "ReduceMean", "ReduceMax", "ReduceSum", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceProd", "ReduceLogSumExp":
 		return true, c.reduce(n, x)
 	case "Concat":
 		a, err := axis(attrInt(n, "axis", 1), len(s))
@@ -185,37 +240,13 @@ func (c *converter) node(n *node) (bool, error) {
 	case "Slice":
 		return true, c.slice(n, x)
 	case "Gather":
-		// One element along an axis, as of the tokens of a sequence.
-		index, ok := c.consts[n.inputs[min(1, len(n.inputs)-1)]]
-		if !ok || len(index) != 1 {
-			return false, nil
-		}
-		a, err := axis(attrInt(n, "axis", 0), len(s))
-		if err != nil {
-			return true, err
-		}
-		at := index[0]
-		if at < 0 {
-			at += int64(s[a])
-		}
-		if at < 0 || at >= int64(s[a]) {
-			return true, c.fail("node %s: element %d of %d", c.label(n), at, s[a])
-		}
-		shape := slices.Clone(s)
-		shape[a] = 1
-		k, err := c.add(out+".slice", dnn.Node{Kind: dnn.Slice, Inputs: []int{x}, Shape: shape, Axis: a, Start: int(at)})
-		if err != nil {
-			return true, err
-		}
-		if t, _ := c.shapeOf(n.inputs[1]); len(t) > 0 {
-			c.nodeOf[out] = k
-			return true, nil
-		}
-		rest := slices.Delete(slices.Clone(shape), a, a+1)
-		if len(rest) == 0 {
-			rest = []int{1}
-		}
-		return add(dnn.Node{Kind: dnn.Reshape, Inputs: []int{k}, Shape: rest})
+		return true, c.gather(n, x)
+	case "Pad":
+		return true, c.pad(n, x)
+	case "Resize", "Upsample":
+		return true, c.resize(n, x)
+	case "DepthToSpace", "SpaceToDepth":
+		return true, c.blocks(n, x)
 	}
 	return false, nil
 }
@@ -256,10 +287,8 @@ func (c *converter) fold(n *node) (bool, error) {
 			if err != nil {
 				return true, err
 			}
-			c.shapes[out] = shape
-			if v, ok := a.t.integers(); ok {
-				c.consts[out] = v
-			}
+			c.shapes[out], c.made[out] = shape, n
+			c.note(out, a.t)
 			return true, nil
 		}
 		if a, ok := n.attributes["value_ints"]; ok {
@@ -267,6 +296,13 @@ func (c *converter) fold(n *node) (bool, error) {
 		}
 		if a, ok := n.attributes["value_int"]; ok {
 			return set([]int64{a.i}, true)
+		}
+		if a, ok := n.attributes["value_floats"]; ok {
+			c.shapes[out], c.reals[out] = []int{len(a.reals)}, a.reals
+			return true, nil
+		}
+		if a, ok := n.attributes["value_float"]; ok {
+			c.reals[out] = []float64{a.f}
 		}
 		c.shapes[out] = []int{}
 		return true, nil
@@ -276,11 +312,35 @@ func (c *converter) fold(n *node) (bool, error) {
 		if !ok {
 			return false, nil
 		}
+		rank := int64(len(s))
+		clamp := func(i int64) int64 {
+			if i < 0 {
+				i += rank
+			}
+			return min(max(i, 0), rank)
+		}
+		from, to := clamp(attrInt(n, "start", 0)), clamp(attrInt(n, "end", rank))
 		var v []int64
-		for _, e := range s {
+		for _, e := range s[from:max(from, to)] {
 			v = append(v, int64(e))
 		}
 		return set(v, false)
+	}
+	if n.op == "Size" && len(n.inputs) > 0 {
+		s, ok := c.shapeOf(n.inputs[0])
+		if !ok {
+			return false, nil
+		}
+		return set([]int64{dnn.Elements(s)}, true)
+	}
+	if n.op == "Cast" && c.static(n.inputs[0]) && len(c.reals[n.inputs[0]]) > 0 {
+		if to := attrInt(n, "to", 0); to == kindInt64 || to == kindInt32 {
+			var v []int64
+			for _, x := range c.reals[n.inputs[0]] {
+				v = append(v, int64(x))
+			}
+			return set(v, len(c.shapes[n.inputs[0]]) == 0)
+		}
 	}
 	var in [][]int64
 	for _, name := range n.inputs {
@@ -320,20 +380,85 @@ func (c *converter) fold(n *node) (bool, error) {
 	case "Concat":
 		return set(slices.Concat(in...), false)
 	case "Slice":
-		if len(in) < 3 || len(in[1]) != 1 || len(in[2]) != 1 {
+		starts, ends, steps := n.attributes["starts"].ints, n.attributes["ends"].ints, []int64(nil)
+		if len(in) > 2 {
+			starts, ends = in[1], in[2]
+		}
+		if len(in) > 4 {
+			steps = in[4]
+		}
+		if len(starts) != 1 || len(ends) != 1 || len(steps) > 1 || len(c.shapes[n.inputs[0]]) != 1 {
 			return false, nil
 		}
-		lo, hi := in[1][0], in[2][0]
-		size := int64(len(in[0]))
-		if lo < 0 {
-			lo += size
+		lo, count, step := sliced(starts[0], ends[0], append(steps, 1)[0], int64(len(in[0])))
+		v := []int64{}
+		for i := range count {
+			v = append(v, in[0][lo+i*step])
 		}
-		if hi < 0 {
-			hi += size
+		return set(v, false)
+	case "ConstantOfShape":
+		total := int64(1)
+		for _, e := range in[0] {
+			if e < 0 || e > 1<<16 || total > 1<<16 {
+				return false, nil
+			}
+			total *= e
 		}
-		lo, hi = min(max(lo, 0), size), min(max(hi, 0), size)
-		return set(in[0][lo:max(lo, hi)], false)
-	case "Add", "Sub", "Mul", "Div":
+		fill := int64(0)
+		if a, ok := n.attributes["value"]; ok && a.t != nil {
+			v, ok := a.t.integers()
+			if !ok || len(v) != 1 {
+				return false, nil
+			}
+			fill = v[0]
+		} else {
+			return false, nil // of floating-point numbers
+		}
+		shape, err := c.dims(out, in[0])
+		if err != nil {
+			return true, err
+		}
+		c.consts[out], c.shapes[out] = slices.Repeat([]int64{fill}, int(total)), shape
+		return true, nil
+	case "Range":
+		if len(in) < 3 || len(in[0]) != 1 || len(in[1]) != 1 || len(in[2]) != 1 || in[2][0] == 0 || (in[1][0]-in[0][0])/in[2][0] > 1<<16 {
+			return false, nil
+		}
+		v := []int64{}
+		for i := in[0][0]; in[2][0] > 0 && i < in[1][0] || in[2][0] < 0 && i > in[1][0]; i += in[2][0] {
+			v = append(v, i)
+		}
+		return set(v, false)
+	case "ReduceProd":
+		p := int64(1)
+		for _, v := range in[0] {
+			p *= v
+		}
+		return set([]int64{p}, attrInt(n, "keepdims", 1) == 0)
+	case "Equal", "Where":
+		size := 0
+		for _, v := range in {
+			size = max(size, len(v))
+		}
+		if len(in) < 2 || n.op == "Where" && len(in) < 3 {
+			return false, nil
+		}
+		var v []int64
+		for i := range size {
+			at := func(k int) int64 { return in[k][i%len(in[k])] }
+			switch {
+			case slices.ContainsFunc(in, func(x []int64) bool { return len(x) == 0 || size%len(x) != 0 }):
+				return false, nil
+			case n.op == "Equal":
+				v = append(v, map[bool]int64{true: 1}[at(0) == at(1)])
+			case at(0) != 0:
+				v = append(v, at(1))
+			default:
+				v = append(v, at(2))
+			}
+		}
+		return set(v, false)
+	case "Add", "Sub", "Mul", "Div", "Min", "Max", "Mod":
 		if len(in) != 2 || len(in[0]) == 0 || len(in[1]) == 0 {
 			return false, nil
 		}
@@ -347,11 +472,22 @@ func (c *converter) fold(n *node) (bool, error) {
 				a -= b
 			case "Mul":
 				a *= b
+			case "Min":
+				a = min(a, b)
+			case "Max":
+				a = max(a, b)
 			default:
 				if b == 0 {
 					return true, c.fail("node %s: division by zero", c.label(n))
 				}
-				a /= b
+				if n.op == "Mod" {
+					a %= b
+					if a != 0 && a < 0 != (b < 0) && attrInt(n, "fmod", 0) == 0 {
+						a += b
+					}
+				} else {
+					a /= b
+				}
 			}
 			v = append(v, a)
 		}
@@ -390,16 +526,8 @@ func (c *converter) conv(n *node, x, w string, bias bool) error {
 			return c.fail("node %s: weights of shape %v for %d channels", c.label(n), t, s[1])
 		}
 		cv.K, cv.Transposed = t[1]*groups, true
-		pads, extra := attrInts(n, "pads", 2*k, 0), attrInts(n, "output_padding", k, 0)
-		for d := range k {
-			o := (s[2+d]-1)*stride[d] + (kernel[d]-1)*dil[d] + 1 - pads[d] - pads[d+k] + extra[d]
-			if shape, ok := n.attributes["output_shape"]; ok && d < len(shape.ints) {
-				o = int(shape.ints[d])
-			}
-			if o < 1 {
-				return c.fail("node %s: size %d of the output, expected at least 1", c.label(n), o)
-			}
-			cv.Out, cv.PadBefore = append(cv.Out, o), append(cv.PadBefore, pads[d])
+		if err := c.turnedPads(n, s[2:], &cv); err != nil {
+			return err
 		}
 	} else {
 		if t[1]*groups != s[1] || t[0]%groups != 0 {
@@ -430,11 +558,20 @@ func (c *converter) mac(n *node, out string, op *dnn.Operator, shape []int, valu
 		t.Role, t.Type = dnn.Activation, c.o.Bits.Activation
 		ins = append(ins, c.nodeOf[v])
 	}
-	if len(ins) == 0 {
-		return c.fail("node %s: both operands are static", c.label(n))
+	if len(ins) == 0 { // computed before the first inference: no product of the network
+		_, err := c.add(out, dnn.Node{Kind: dnn.Constant, Shape: shape})
+		return err
 	}
-	_, err := c.add(out, dnn.Node{Name: c.label(n), Kind: dnn.MAC, Inputs: ins, Shape: shape, Op: op})
-	return err
+	at, err := c.add(out, dnn.Node{Name: c.label(n), Kind: dnn.MAC, Inputs: ins, Shape: shape, Op: op})
+	if err != nil || !c.o.Data {
+		return err
+	}
+	for i, v := range values {
+		if c.static(v) {
+			return c.weights(n, c.net.Nodes[at].Name, op, i, v)
+		}
+	}
+	return nil
 }
 
 func (c *converter) matmul(n *node, a, b string) error {
@@ -455,8 +592,8 @@ func (c *converter) matmul(n *node, a, b string) error {
 		return c.fail("node %s: product of shapes %v and %v", c.label(n), s, t)
 	}
 	m, cols := s1[len(s1)-2], t1[len(t1)-1]
-	batchA, batchB := dnn.Elements(s1[:len(s1)-2]), dnn.Elements(t1[:len(t1)-2])
-	lead, ok := broadcastShape(s1[:len(s1)-2], t1[:len(t1)-2])
+	leadA, leadB := s1[:len(s1)-2], t1[:len(t1)-2]
+	lead, ok := broadcastShape(leadA, leadB)
 	if !ok {
 		return c.fail("node %s: product of shapes %v and %v", c.label(n), s, t)
 	}
@@ -471,18 +608,110 @@ func (c *converter) matmul(n *node, a, b string) error {
 	}
 	var op *dnn.Operator
 	var err error
+	batchA, batchB, batch := dnn.Elements(leadA), dnn.Elements(leadB), dnn.Elements(lead)
 	switch {
 	case batchB == 1: // one matrix for all rows
 		op, err = dnn.NewGEMM(c.label(n), 1, int(batchA)*m, cols, k, true, c.o.Bits)
-	case batchA == batchB:
-		op, err = dnn.NewGEMM(c.label(n), int(batchA), m, cols, k, false, c.o.Bits)
+	case batchA == batch && batchB == batch:
+		op, err = dnn.NewGEMM(c.label(n), int(batch), m, cols, k, false, c.o.Bits)
 	default:
-		return c.fail("node %s: product of shapes %v and %v broadcasts in a batch, expected equal batches or one matrix", c.label(n), s, t)
+		op, err = c.batched(c.label(n), leadA, leadB, lead, m, cols, k)
 	}
 	if err != nil {
 		return c.fail("node %s: %s", c.label(n), strings.TrimPrefix(err.Error(), "dnn: "))
 	}
 	return c.mac(n, n.outputs[0], op, shape, a, b)
+}
+
+// batched is a product of matrices some of whose leading dimensions are there in one
+// operand only.
+func (c *converter) batched(name string, leadA, leadB, lead []int, m, cols, k int) (*dnn.Operator, error) {
+	letters := func(own []int) (s string, extents []int) {
+		for d, e := range own {
+			if e == lead[len(lead)-len(own)+d] {
+				s += string(rune('a' + len(lead) - len(own) + d))
+			} else {
+				s += "." // of one element
+			}
+		}
+		return s, slices.Clone(own)
+	}
+	a, ea := letters(leadA)
+	b, eb := letters(leadB)
+	out, _ := letters(lead)
+	return dnn.NewEinsum(name, [3]string{a + "xz", b + "zy", out + "xy"}, append(ea, m, k), append(eb, k, cols), c.o.Bits)
+}
+
+// einsum knows sums of products of two operands.
+func (c *converter) einsum(n *node) error {
+	equation := strings.ReplaceAll(n.attributes["equation"].s, " ", "")
+	left, out, explicit := strings.Cut(equation, "->")
+	terms := strings.Split(left, ",")
+	if len(terms) != 2 || len(n.inputs) != 2 {
+		return c.fail("node %s: Einsum %q of %d operands, expected two", c.label(n), equation, len(n.inputs))
+	}
+	var shapes [2][]int
+	for i := range 2 {
+		s, ok := c.shapeOf(n.inputs[i])
+		if !ok {
+			return c.fail("node %s: shape of %q is not known", c.label(n), n.inputs[i])
+		}
+		shapes[i] = s
+	}
+	// What the dots stand for gets digits, counted from the last dimension.
+	rank := 0
+	for i, t := range terms {
+		if before, after, ok := strings.Cut(t, "..."); ok {
+			more := len(shapes[i]) - len(before) - len(after)
+			if more < 0 || more > 9 {
+				return c.fail("node %s: Einsum %q on shape %v", c.label(n), equation, shapes[i])
+			}
+			rank = max(rank, more)
+			terms[i] = before + "9876543210"[10-more:] + after
+		}
+	}
+	if !explicit { // the dots, then letters that are there once, in order
+		out = "..."
+		for _, l := range slices.Sorted(slices.Values([]rune(strings.Join(terms, "")))) {
+			if strings.Count(terms[0]+terms[1], string(l)) == 1 && (l < '0' || l > '9') {
+				out += string(l)
+			}
+		}
+	}
+	out = strings.Replace(out, "...", "9876543210"[10-rank:], 1)
+	size := map[rune]int{}
+	for i, t := range terms {
+		if len(t) != len(shapes[i]) {
+			return c.fail("node %s: Einsum %q on shape %v", c.label(n), equation, shapes[i])
+		}
+		for d, l := range t {
+			size[l] = max(size[l], shapes[i][d])
+		}
+	}
+	for i, t := range terms { // of one element where the other has more
+		b := []byte(t)
+		for d, l := range t {
+			if shapes[i][d] == 1 && size[l] > 1 {
+				b[d] = '.'
+			}
+		}
+		terms[i] = string(b)
+	}
+	var shape []int
+	for _, l := range out {
+		if size[l] == 0 {
+			return c.fail("node %s: Einsum %q: %q is in no operand", c.label(n), equation, l)
+		}
+		shape = append(shape, size[l])
+	}
+	if shape == nil {
+		shape = []int{1}
+	}
+	op, err := dnn.NewEinsum(c.label(n), [3]string{terms[0], terms[1], out}, shapes[0], shapes[1], c.o.Bits)
+	if err != nil {
+		return c.fail("node %s: Einsum %q: %s", c.label(n), equation, strings.TrimPrefix(err.Error(), "dnn: "))
+	}
+	return c.mac(n, n.outputs[0], op, shape, n.inputs...)
 }
 
 func (c *converter) gemm(n *node) error {
@@ -548,10 +777,15 @@ func (c *converter) pool(n *node, x int) error {
 			return c.fail("node %s: pool without a window of %d sizes", c.label(n), k)
 		}
 		y.Window, y.Stride = attrInts(n, "kernel_shape", k, 1), attrInts(n, "strides", k, 1)
-		before, out, err := c.pads(n, s[2:], y.Window, y.Stride, attrInts(n, "dilations", k, 1))
+		dil := attrInts(n, "dilations", k, 1)
+		before, out, err := c.pads(n, s[2:], y.Window, y.Stride, dil)
 		if err != nil {
 			return err
 		}
+		if slices.Max(dil) > 1 {
+			y.Dilation = dil
+		}
+		y.Inside = kind == dnn.AvgPool && attrInt(n, "count_include_pad", 0) == 0 && slices.Max(append(slices.Clone(before), 0)) > 0
 		y.PadBefore, y.Shape = before, append(slices.Clone(s[:2]), out...)
 	}
 	_, err := c.add(n.outputs[0], y)
@@ -576,15 +810,36 @@ func (c *converter) reduce(n *node, x int) error {
 		}
 		in[int(a)] = true
 	}
-	// The axes must be the last ones: a window over them.
+	// The axes become the last ones: a window over them.
 	k := len(in)
 	if k == 0 {
+		if attrInt(n, "noop_with_empty_axes", 0) != 0 {
+			c.nodeOf[n.outputs[0]] = x
+			return nil
+		}
 		k = len(s)
 	}
-	for d := len(s) - k; d < len(s); d++ {
-		if len(in) > 0 && !in[d] {
-			return c.fail("node %s: %s over axes %v of %v, expected the last ones", c.label(n), n.op, axes, s)
+	shape := slices.Clone(s) // of the result, with ones
+	var perm, last []int
+	for d := range s {
+		if in[d] || len(in) == 0 {
+			last = append(last, d)
+			shape[d] = 1
+		} else {
+			perm = append(perm, d)
 		}
+	}
+	perm = append(perm, last...)
+	if !slices.IsSorted(perm) {
+		turned := make([]int, len(s))
+		for i, d := range perm {
+			turned[i] = s[d]
+		}
+		y, err := c.add(n.outputs[0]+".turned", dnn.Node{Kind: dnn.Transpose, Inputs: []int{x}, Shape: turned, Perm: perm})
+		if err != nil {
+			return err
+		}
+		x, s = y, turned
 	}
 	from := x
 	if k == len(s) { // a window needs something around it
@@ -602,15 +857,13 @@ func (c *converter) reduce(n *node, x int) error {
 	for d := range k {
 		y.Stride[d], y.Shape[len(s)-k+d] = 1, 1
 	}
-	value := n.outputs[0]
-	if !keep {
-		value += ".kept"
-	}
-	at, err := c.add(value, y)
-	if err != nil || keep {
+	at, err := c.add(n.outputs[0]+".mean", y)
+	if err != nil {
 		return err
 	}
-	shape := slices.Clone(s[:len(s)-k])
+	if !keep {
+		shape = slices.Clone(s[:len(s)-k])
+	}
 	if len(shape) == 0 {
 		shape = []int{1}
 	}
@@ -779,31 +1032,49 @@ func (c *converter) slice(n *node, x int) error {
 		if a < 0 {
 			a += int64(len(s))
 		}
-		if a < 0 || a >= int64(len(s)) || i < len(steps) && steps[i] != 1 {
-			return c.fail("node %s: axis %d of %d dimensions, steps %v, expected steps of 1", c.label(n), a, len(s), steps)
+		step := int64(1)
+		if i < len(steps) {
+			step = steps[i]
 		}
-		size := int64(s[a])
-		lo, hi := starts[i], ends[i]
-		if lo < 0 {
-			lo += size
+		if a < 0 || a >= int64(len(s)) || step == 0 {
+			return c.fail("node %s: axis %d of %d dimensions, steps %v", c.label(n), a, len(s), steps)
 		}
-		if hi < 0 {
-			hi += size
-		}
-		lo, hi = min(max(lo, 0), size), min(max(hi, 0), size)
-		if hi <= lo {
-			return c.fail("node %s: slice from %d to %d of %d", c.label(n), starts[i], ends[i], size)
+		lo, count, step := sliced(starts[i], ends[i], step, int64(s[a]))
+		if count < 1 {
+			return c.fail("node %s: slice from %d to %d of %d", c.label(n), starts[i], ends[i], s[a])
 		}
 		shape := slices.Clone(s)
-		shape[a] = int(hi - lo)
+		shape[a] = int(count)
 		value := n.outputs[0]
 		if i < len(starts)-1 {
 			value = fmt.Sprintf("%s.axis%d", value, a)
 		}
+		y := dnn.Node{Kind: dnn.Slice, Inputs: []int{at}, Shape: shape, Axis: int(a), Start: int(lo)}
+		if step != 1 {
+			y.Step = int(step)
+		}
 		var err error
-		if at, err = c.add(value, dnn.Node{Kind: dnn.Slice, Inputs: []int{at}, Shape: shape, Axis: int(a), Start: int(lo)}); err != nil {
+		if at, err = c.add(value, y); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// sliced is the first element of a slice of size elements, how many there are, and the
+// step, at most size either way.
+func sliced(start, end, step, size int64) (first, count, by int64) {
+	step = min(max(step, -size), size)
+	if start < 0 {
+		start += size
+	}
+	if end < 0 {
+		end = max(end+size, -1)
+	}
+	if step > 0 {
+		start, end = min(max(start, 0), size), min(max(end, 0), size)
+		return start, max(0, (end-start+step-1)/step), step
+	}
+	start, end = min(max(start, 0), size-1), min(max(end, -1), size-1)
+	return start, max(0, (start-end-step-1)/-step), step
 }

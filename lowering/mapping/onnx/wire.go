@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 
@@ -39,6 +40,7 @@ type attribute struct {
 	f     float64
 	s     string
 	ints  []int64
+	reals []float64
 	t     *tensor
 	graph bool
 }
@@ -46,11 +48,13 @@ type attribute struct {
 type tensor struct {
 	name     string
 	dims     []int64
-	kind     int64 // 1 float, 2 uint8, 3 int8, 6 int32, 7 int64, ...
+	kind     int64
 	raw      []byte
 	int64s   []int64
 	int32s   []int64
+	reals    []float64
 	external bool
+	file     map[string]string // where external data lies: location, offset, length
 }
 
 type dim struct {
@@ -232,6 +236,8 @@ func (r *reader) attribute(b []byte, at, depth int) (name string, a attribute, e
 			return err
 		case 6, 11:
 			a.graph = true
+		case 7:
+			return r.floats(&a.reals, typ, v, data, at)
 		case 8:
 			return r.ints(&a.ints, typ, v, data, at)
 		}
@@ -257,6 +263,21 @@ func (r *reader) ints(to *[]int64, typ protowire.Type, v uint64, data []byte, at
 	return nil
 }
 
+// floats adds a repeated field of floats, packed or not.
+func (r *reader) floats(to *[]float64, typ protowire.Type, v uint64, data []byte, at int) error {
+	if typ == protowire.Fixed32Type {
+		*to = append(*to, float64(math.Float32frombits(uint32(v))))
+		return nil
+	}
+	if len(data)%4 != 0 {
+		return r.fail(at, "%d bytes of floats, expected a multiple of 4", len(data))
+	}
+	for ; len(data) > 0; data = data[4:] {
+		*to = append(*to, float64(math.Float32frombits(binary.LittleEndian.Uint32(data))))
+	}
+	return nil
+}
+
 func (r *reader) tensor(b []byte, at, depth int) (tensor, error) {
 	var t tensor
 	err := r.fields(b, at, depth, func(num protowire.Number, typ protowire.Type, v uint64, data []byte, at int) error {
@@ -265,6 +286,8 @@ func (r *reader) tensor(b []byte, at, depth int) (tensor, error) {
 			return r.ints(&t.dims, typ, v, data, at)
 		case 2:
 			t.kind = int64(v)
+		case 4:
+			return r.floats(&t.reals, typ, v, data, at)
 		case 5:
 			return r.ints(&t.int32s, typ, v, data, at)
 		case 7:
@@ -275,6 +298,20 @@ func (r *reader) tensor(b []byte, at, depth int) (tensor, error) {
 			t.raw = data
 		case 13:
 			t.external = true
+			key, value := "", ""
+			err := r.fields(data, at, depth+1, func(num protowire.Number, _ protowire.Type, _ uint64, data []byte, _ int) error {
+				if num == 1 {
+					key = string(data)
+				} else if num == 2 {
+					value = string(data)
+				}
+				return nil
+			})
+			if t.file == nil {
+				t.file = map[string]string{}
+			}
+			t.file[key] = value
+			return err
 		case 14:
 			t.external = t.external || v == 1
 		}
@@ -326,40 +363,134 @@ func (r *reader) value(b []byte, at, depth int) (valueInfo, error) {
 	return x, err
 }
 
-// integers returns the values of a small tensor of integers.
-func (t *tensor) integers() ([]int64, bool) {
+// small reports whether a tensor has few elements, and how many.
+func (t *tensor) small() (int64, bool) {
 	n := int64(1)
 	for _, d := range t.dims {
 		if d < 0 || d > 1<<16 || n > 1<<16 {
-			return nil, false
+			return 0, false
 		}
 		n *= d
 	}
-	switch {
-	case len(t.int64s) > 0:
-		return t.int64s, true
-	case len(t.int32s) > 0:
-		return t.int32s, true
-	case t.kind == 7 && int64(len(t.raw)) == 8*n:
-		var out []int64
-		for i := int64(0); i < n; i++ {
-			v := uint64(0)
-			for k := range 8 {
-				v |= uint64(t.raw[8*i+int64(k)]) << (8 * k)
-			}
-			out = append(out, int64(v))
-		}
-		return out, true
-	case t.kind == 6 && int64(len(t.raw)) == 4*n:
-		var out []int64
-		for i := int64(0); i < n; i++ {
-			v := uint32(0)
-			for k := range 4 {
-				v |= uint32(t.raw[4*i+int64(k)]) << (8 * k)
-			}
-			out = append(out, int64(int32(v)))
-		}
-		return out, true
+	return n, true
+}
+
+// integers returns the values of a small tensor of integers.
+func (t *tensor) integers() ([]int64, bool) {
+	n, ok := t.small()
+	if !ok || t.float() {
+		return nil, false
 	}
-	return nil, n == 0
+	words, ok := t.words(n)
+	if !ok {
+		return nil, n == 0
+	}
+	out := make([]int64, n)
+	for i := range out {
+		out[i] = t.integer(words(i))
+	}
+	return out, true
+}
+
+// float reports whether the elements are floating-point numbers.
+func (t *tensor) float() bool {
+	return t.kind == kindFloat || t.kind == kindHalf || t.kind == kindDouble || t.kind == kindBrain
+}
+
+// Types of elements, from onnx.proto.
+const (
+	kindFloat  = 1
+	kindUint8  = 2
+	kindInt8   = 3
+	kindUint16 = 4
+	kindInt16  = 5
+	kindInt32  = 6
+	kindInt64  = 7
+	kindBool   = 9
+	kindHalf   = 10
+	kindDouble = 11
+	kindUint32 = 12
+	kindUint64 = 13
+	kindBrain  = 16
+)
+
+// words returns the bits of the n elements, false where they are elsewhere, of a type that
+// is not known, or not as many.
+func (t *tensor) words(n int64) (func(i int) uint64, bool) {
+	if listed := append(t.int64s, t.int32s...); len(listed) > 0 {
+		return func(i int) uint64 { return uint64(listed[i]) }, int64(len(listed)) == n
+	}
+	size := map[int64]int{kindFloat: 4, kindUint8: 1, kindInt8: 1, kindUint16: 2, kindInt16: 2, kindInt32: 4, kindInt64: 8, kindBool: 1, kindHalf: 2, kindDouble: 8, kindUint32: 4, kindUint64: 8, kindBrain: 2}[t.kind]
+	if size == 0 || int64(len(t.raw)) != int64(size)*n {
+		return nil, false
+	}
+	return func(i int) uint64 {
+		v := uint64(0)
+		for k, b := range t.raw[i*size : (i+1)*size] {
+			v |= uint64(b) << (8 * k)
+		}
+		return v
+	}, true
+}
+
+// values returns the n elements as numbers.
+func (t *tensor) values(n int64) (func(i int) float64, bool) {
+	if len(t.reals) > 0 {
+		return func(i int) float64 { return t.reals[i] }, int64(len(t.reals)) == n
+	}
+	at, ok := t.words(n)
+	if !ok {
+		return nil, false
+	}
+	switch t.kind {
+	case kindFloat:
+		return func(i int) float64 { return float64(math.Float32frombits(uint32(at(i)))) }, true
+	case kindDouble:
+		return func(i int) float64 { return math.Float64frombits(at(i)) }, true
+	case kindBrain:
+		return func(i int) float64 { return float64(math.Float32frombits(uint32(at(i)) << 16)) }, true
+	case kindHalf:
+		return func(i int) float64 { return half(uint16(at(i))) }, true
+	}
+	return func(i int) float64 { return float64(t.integer(at(i))) }, true
+}
+
+// integer is an element of an integer type from its bits.
+func (t *tensor) integer(v uint64) int64 {
+	switch t.kind {
+	case kindUint8, kindBool:
+		return int64(uint8(v))
+	case kindInt8:
+		return int64(int8(v))
+	case kindUint16:
+		return int64(uint16(v))
+	case kindInt16:
+		return int64(int16(v))
+	case kindInt32:
+		return int64(int32(v))
+	case kindUint32:
+		return int64(uint32(v))
+	}
+	return int64(v)
+}
+
+// half is a floating-point number of 16 bits (IEEE 754).
+func half(v uint16) float64 {
+	exp, frac := int(v>>10&31), float64(v&1023)
+	x := 0.0
+	switch exp {
+	case 0:
+		x = math.Ldexp(frac, -24)
+	case 31:
+		x = math.Inf(1)
+		if frac > 0 {
+			x = math.NaN()
+		}
+	default:
+		x = math.Ldexp(1024+frac, exp-25)
+	}
+	if v>>15 == 1 {
+		return -x
+	}
+	return x
 }

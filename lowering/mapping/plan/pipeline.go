@@ -596,6 +596,9 @@ func need(net *dnn.Network, node, input, r int) int {
 	switch n.Kind {
 	case dnn.MAC:
 		o := n.Op
+		if input > 0 || o.Tensors[0].Role == dnn.Weight { // the second operand: all of it
+			return all
+		}
 		h := o.Loop("H")
 		if h >= 0 && len(in) == 4 && len(n.Shape) == 4 {
 			t := &o.Tensors[0]
@@ -612,7 +615,7 @@ func need(net *dnn.Network, node, input, r int) int {
 				return window(n.Shape[2], in[2], span, row[h], -t.Offset[d])
 			}
 		}
-		if o.Kind == "gemm" && input == 0 && all == mine && !n.Turned {
+		if o.Kind == "gemm" && all == mine {
 			return r
 		}
 		return all
