@@ -43,7 +43,7 @@ type Counters struct {
 	StallBranch uint64 `json:"stall_branch" unit:"Cycle" desc:"the same, after a branch that was foretold wrong"`
 	StallSync   uint64 `json:"stall_sync" unit:"Cycle" desc:"without a commit: the oldest micro-op is atomic or a load that threads synchronise with, or was the last before an empty window"`
 	StallLoad   uint64 `json:"stall_load" unit:"Cycle" desc:"without a commit: the oldest micro-op waits for memory"`
-	StallStore  uint64 `json:"stall_store" unit:"Cycle" desc:"without a commit: the oldest waits for stores before it to be performed"`
+	StallStore  uint64 `json:"stall_store" unit:"Cycle" desc:"without a commit: the oldest waits for stores before it to be performed, or the window is empty and the SQ full"`
 	StallUnit   uint64 `json:"stall_unit" unit:"Cycle" desc:"without a commit: the oldest waits for operands or units"`
 	Idle        uint64 `json:"idle" unit:"Cycle" desc:"after the end of the thread"`
 
@@ -855,6 +855,8 @@ func (c *Core) commit(now event.Time) {
 				switch {
 				case c.synchronised:
 					c.stalled(&c.Counters.StallSync)
+				case c.inSQ >= c.spec.SQ:
+					c.stalled(&c.Counters.StallStore)
 				case c.redirect || now < c.resumeAt:
 					c.stalled(&c.Counters.StallBranch)
 				default:
