@@ -14,7 +14,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/emirpasic/gods/queues/arrayqueue"
 	"github.com/emirpasic/gods/queues/priorityqueue"
 
 	"github.com/bitsched/bitsched/system/sparse/matrix"
@@ -28,10 +27,10 @@ const Unreached = math.MaxUint32
 func BFS(m *matrix.Matrix, source, levels int) (level, parent []uint32) {
 	level, parent = unreached(m.Cols), unreached(m.Cols)
 	level[source], parent[source] = 0, uint32(source)
-	q := arrayqueue.New()
-	for q.Enqueue(uint32(source)); !q.Empty(); {
-		v, _ := q.Dequeue()
-		u := v.(uint32)
+	// A list with a head: the array queue of gods moves all of its elements at each exit.
+	queue := []uint32{uint32(source)}
+	for head := 0; head < len(queue); head++ {
+		u := queue[head]
 		if levels > 0 && level[u] == uint32(levels) {
 			break
 		}
@@ -39,7 +38,7 @@ func BFS(m *matrix.Matrix, source, levels int) (level, parent []uint32) {
 			switch {
 			case level[w] == Unreached:
 				level[w], parent[w] = level[u]+1, u
-				q.Enqueue(w)
+				queue = append(queue, w)
 			case level[w] == level[u]+1:
 				parent[w] = min(parent[w], u)
 			}
