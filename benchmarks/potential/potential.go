@@ -14,6 +14,7 @@ import (
 	"slices"
 
 	"github.com/bitsched/bitsched/lowering/micro"
+	"github.com/bitsched/bitsched/lowering/nearstream"
 	"github.com/bitsched/bitsched/tdfg/stream"
 	"github.com/bitsched/bitsched/tile/noc"
 	"github.com/bitsched/bitsched/tile/uop"
@@ -29,9 +30,9 @@ type Program struct {
 
 // Ops counts micro-ops by what they belong to.
 type Ops struct {
-	Load  int64 `json:"load"`  // streams that load or reduce, with what they compute
-	Store int64 `json:"store"` // streams that store, or read, modify and write
-	Other int64 `json:"other"` // loops, branches of loops
+	Load  int64 `json:"load"`  // streams near the L3 that load or reduce, with what they compute
+	Store int64 `json:"store"` // those that store, or read, modify and write
+	Other int64 `json:"other"` // what stays in the core
 }
 
 // Total is all micro-ops.
@@ -44,7 +45,10 @@ func MicroOps(ctx context.Context, p *Program) (o Ops, err error) {
 		return o, err
 	}
 	memory := uop.NewFlat(code.Segments())
-	kinds := closures(p.Graph)
+	plan, err := nearstream.Analyze(p.Graph)
+	if err != nil {
+		return o, err
+	}
 	var b uop.Batch
 	t := code.Threads()[0]
 	for n := 0; ; n++ {
@@ -61,13 +65,14 @@ func MicroOps(ctx context.Context, p *Program) (o Ops, err error) {
 			if old, err = memory.Perform(&b, &b.Ops[i]); err != nil {
 				return o, err
 			}
-			switch kinds[code.Owner(b.Ops[i].PC)] {
-			case loads:
-				o.Load++
-			case stores:
+			s := plan.Of(code.Owner(b.Ops[i].PC))
+			switch {
+			case s == nil || s.Place != nearstream.Near:
+				o.Other++
+			case s.Kind == stream.Store || s.Kind == stream.RMW:
 				o.Store++
 			default:
-				o.Other++
+				o.Load++
 			}
 		}
 		switch status {
@@ -79,48 +84,6 @@ func MicroOps(ctx context.Context, p *Program) (o Ops, err error) {
 			}
 		}
 	}
-}
-
-// closure is which kind of stream a computation belongs to.
-type closure uint8
-
-const (
-	other closure = iota
-	loads
-	stores
-)
-
-// closures assigns computations to streams, as Near-Stream Computing does (section III.B):
-// what leads to the element of a store or an update belongs to that; a load, and what is
-// reduced from one iteration to the next, to the load. What only conditions, bounds of
-// loops or subscripts take is the core's.
-func closures(g *stream.Graph) map[*stream.Stream]closure {
-	users := map[*stream.Stream][]*stream.Stream{}
-	for _, d := range g.Deps() {
-		if to, ok := d.To.(*stream.Stream); ok && d.Kind == stream.ValueDep && to != d.From {
-			users[d.From] = append(users[d.From], to)
-		}
-	}
-	kinds := map[*stream.Stream]closure{}
-	for _, s := range g.Streams() {
-		switch {
-		case s.Kind == stream.Store || s.Kind == stream.RMW:
-			kinds[s] = stores
-		case s.Array != "" || s.Value != nil && s.Value.Uses(s.Name):
-			kinds[s] = loads
-		}
-	}
-	for changed := true; changed; {
-		changed = false
-		for _, s := range g.Streams() {
-			for _, u := range users[s] {
-				if kinds[s] == other && kinds[u] != other {
-					kinds[s], changed = kinds[u], true
-				}
-			}
-		}
-	}
-	return kinds
 }
 
 // System is a mesh with a core and a bank of the L3 at each node.

@@ -4,11 +4,15 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/bitsched/bitsched/benchmarks/kernels"
 	"github.com/bitsched/bitsched/benchmarks/potential"
 	"github.com/bitsched/bitsched/benchmarks/workload"
+	"github.com/bitsched/bitsched/lowering/nearstream"
+	"github.com/bitsched/bitsched/tdfg/cfront"
+	"github.com/bitsched/bitsched/tdfg/stream"
 	"github.com/bitsched/bitsched/tile"
 )
 
@@ -26,6 +30,17 @@ var nscEntries = []*Entry{
 		},
 		Run: nearPotential,
 	},
+	{
+		ID: "nsc:tab1-3", Title: "Address and compute patterns near the L3", Paper: "Near-Stream Computing, tables I and II",
+		Doc: "the 16 combinations of address patterns and computations as loops in C, and the workloads: which the compiler places near the L3; the small and the paper's size are " +
+			"the same, since sizes stay symbols",
+		Claims: []Claim{
+			{Name: "patterns near the L3", Section: "Tab. I, II", Unit: "of 16", Paper: 16},
+			{Name: "workloads that compute near the L3", Section: "Tab. I", Unit: "of 14", Paper: 14},
+			{Name: "workloads with the pattern of table VI near the L3", Section: "Tab. VI", Unit: "of 14", Paper: 14},
+		},
+		Run: nearPatterns,
+	},
 }
 
 // sixteenth are sizes of workloads with about a sixteenth of the arrays of the paper, and
@@ -39,6 +54,121 @@ var sixteenth = map[string]map[string]int64{
 }
 
 const idealCache = 256 << 10
+
+// tableII is one loop in C for each combination of table II: the loop around it, what the
+// stream accesses, and the other operand, which is a value that does not change unless it
+// is the case of several operands.
+var tableII = []struct{ pattern, loop, element, with string }{
+	{"affine", "for (int i = 0; i < N; i++)", "A[i]", "k"}, {"indirect", "for (int i = 0; i < N; i++)", "A[I[i]]", "k"},
+	{"pointer-chasing", "for (int p = 0; p >= 0; p = next[p])", "A[p]", "k"}, {"multi-operand", "for (int i = 0; i < N; i++)", "A[i]", "B[i]"},
+}
+
+// tableIIKinds are its columns. What a load computes is made smaller and goes to the core.
+var tableIIKinds = []struct {
+	kind stream.Kind
+	body string
+}{
+	{stream.Load, "{ uint8_t c = (%[1]s ^ %[2]s) >> 4; s = s * 3 + c; T[s & 15] = 1; }"}, {stream.Store, "%[1]s = %[2]s;"}, {stream.RMW, "%[1]s += %[2]s;"},
+	{stream.Reduce, "s += %[1]s * %[2]s;"},
+}
+
+const tableIISource = `#include "bitsched.h"
+void f(int N, uint32_t k, const int32_t I[N], const int32_t next[N], int32_t A[N], const int32_t B[N], int32_t T[16])
+{
+	inf_array(I, N); inf_array(next, N); inf_array(A, N); inf_array(B, N); inf_array(T, 16);
+	uint32_t s = 0;
+	%s %s
+	T[0] = s;
+}
+`
+
+// nearPatterns counts what the compiler places near the L3.
+func nearPatterns(ctx context.Context, env *Env) (*Measured, error) {
+	m := &Measured{Notes: []string{"the other rows of the tables are what the papers of rivals say of themselves, and are not measured"}}
+	patterns := Table{Title: "Patterns of table II", Head: []string{"address", "load", "store", "RMW", "reduce"}}
+	found := 0.0
+	for _, p := range tableII {
+		row := []string{p.pattern}
+		for _, k := range tableIIKinds {
+			g, err := cfront.CompileWhole(ctx, "f.c", fmt.Sprintf(tableIISource, p.loop, fmt.Sprintf(k.body, p.element, p.with)), cfront.Options{})
+			if err != nil {
+				return nil, err
+			}
+			plan, err := nearstream.Analyze(g)
+			if err != nil {
+				return nil, err
+			}
+			text := "core"
+			if slices.ContainsFunc(plan.Streams, func(s *nearstream.Stream) bool {
+				return s.Kind == k.kind && s.Pattern() == p.pattern && s.Place == nearstream.Near && (len(s.Ops) > 0 || k.kind == stream.Store)
+			}) {
+				text = "near L3"
+				found++
+			}
+			row = append(row, text)
+		}
+		patterns.Rows = append(patterns.Rows, row)
+	}
+	workloads := Table{Title: "Workloads", Head: []string{"workload", "streams", "near the L3", "address only", "core", "that table VI names"}}
+	computing, named := 0.0, 0.0
+	for _, w := range kernels.NearStream() {
+		g, err := cfront.CompileWhole(ctx, w.File, w.Source, cfront.Options{})
+		if err != nil {
+			return nil, err
+		}
+		plan, err := nearstream.Analyze(g)
+		if err != nil {
+			return nil, err
+		}
+		count := map[nearstream.Place]int{}
+		computes, has := false, false
+		for _, s := range plan.Streams {
+			count[s.Place]++
+			near := s.Place == nearstream.Near
+			computes = computes || near && (len(s.Ops) > 0 || s.Kind != stream.Load)
+			has = has || near && len(s.Ops)+len(s.Inputs) > 0 && tableVI[w.Name](s)
+		}
+		if computes {
+			computing++
+		}
+		verdict := "no"
+		if has {
+			named++
+			verdict = "near L3"
+		}
+		workloads.Rows = append(workloads.Rows, []string{w.Name, strconv.Itoa(len(plan.Streams)), strconv.Itoa(count[nearstream.Near]), strconv.Itoa(count[nearstream.AddressNear]), strconv.Itoa(count[nearstream.InCore]), verdict})
+	}
+	m.Add("patterns near the L3", "of 16", found)
+	m.Add("workloads that compute near the L3", "of 14", computing)
+	m.Add("workloads with the pattern of table VI near the L3", "of 14", named)
+	m.Tables = []Table{patterns, workloads}
+	return m, nil
+}
+
+// tableVI tells the streams of a workload that have the address and compute pattern of
+// table VI.
+var tableVI = map[string]func(s *nearstream.Stream) bool{
+	"pathfinder": operandStore, "srad": operandStore, "hotspot": operandStore, "hotspot3D": operandStore,
+	"histogram": func(s *nearstream.Stream) bool { return s.Address == nearstream.Affine && s.Kind == stream.Load },
+	"scluster":  func(s *nearstream.Stream) bool { return s.Kind == stream.Load || s.Kind == stream.Reduce },
+	"svm":       func(s *nearstream.Stream) bool { return s.Kind == stream.Load || s.Kind == stream.Reduce },
+	"bfs_push":  indirectAtomic, "pr_push": indirectAtomic, "sssp": indirectAtomic,
+	"bfs_pull": indirectReduce, "pr_pull": indirectReduce,
+	"bin_tree":  func(s *nearstream.Stream) bool { return s.Address == nearstream.PointerChasing },
+	"hash_join": func(s *nearstream.Stream) bool { return s.Address == nearstream.PointerChasing && s.Kind == stream.Reduce },
+}
+
+func operandStore(s *nearstream.Stream) bool {
+	return s.MultiOperand() && (s.Kind == stream.Store || s.Kind == stream.RMW)
+}
+
+func indirectAtomic(s *nearstream.Stream) bool {
+	return s.Address == nearstream.Indirect && s.Atomic
+}
+
+func indirectReduce(s *nearstream.Stream) bool {
+	return s.Address == nearstream.Indirect && s.Kind == stream.Reduce
+}
 
 func nearPotential(ctx context.Context, env *Env) (*Measured, error) {
 	machine, err := tile.LoadMachine("nsc")

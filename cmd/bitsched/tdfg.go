@@ -15,12 +15,14 @@ import (
 	"github.com/bitsched/bitsched/benchmarks"
 	"github.com/bitsched/bitsched/benchmarks/workload"
 	"github.com/bitsched/bitsched/lowering"
+	"github.com/bitsched/bitsched/lowering/nearstream"
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/cfront"
 	"github.com/bitsched/bitsched/tdfg/egraph"
 	"github.com/bitsched/bitsched/tdfg/interp"
 	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tdfg/stream"
 	"github.com/bitsched/bitsched/tile"
 )
 
@@ -46,12 +48,16 @@ in docs/tdfg.md.
 const tdfgLongEnd = `
 
 With --why, it prints what loops and statements did not become tensors as they are,
-and why: they are loops of the host, taken apart, or streams near the memory.`
+and why: they are loops of the host, taken apart, or streams near the memory. Of a
+function without a region, or with --streams, it prints what of its loops could be
+computed near the L3 by the rules of Near-Stream Computing, what not, and why
+(docs/streams.md).`
 
 const tdfgExample = `  bitsched tdfg stencil2d
   bitsched tdfg mm_outer --optimize --stats
   bitsched tdfg mine.c -D N=2048 --why --svg graph.svg
   bitsched tdfg mine.c --streams
+  bitsched tdfg mine.c --streams --why
   bitsched tdfg --from program.txt --optimize --stats
   bitsched tdfg run kmeans_outer -D N=1000 --seed 7`
 
@@ -210,10 +216,15 @@ func (a *app) tdfg(cmd *cobra.Command, nameOrFile string, f tdfgFlags) error {
 		}
 	} else if k, err = a.kernelSource(cmd, nameOrFile, f.kernel); err != nil {
 		return err
-	} else if f.streams {
+	} else if f.streams || f.why && !strings.Contains(k.Source, regionPragma) {
 		g, err := cfront.CompileWhole(s.ctx, k.File, k.Source, cfront.Options{Defines: values, Files: k.Files})
 		if err != nil {
 			return s.reasonOf(err)
+		}
+		if f.why {
+			s.end()
+			line.clear()
+			return a.printPlan(cmd, g, f)
 		}
 		streams = g
 	}
@@ -270,6 +281,24 @@ func (a *app) tdfg(cmd *cobra.Command, nameOrFile string, f tdfgFlags) error {
 		return a.printJSON(r)
 	}
 	return a.printText(r.text(k.File, f, program, regions))
+}
+
+// regionPragma marks what becomes tensors.
+const regionPragma = "#pragma bitsched region"
+
+// printPlan prints which streams of a whole function could leave the core.
+func (a *app) printPlan(cmd *cobra.Command, g *stream.Graph, f tdfgFlags) error {
+	if f.optimize || f.stats || f.svg != "" || f.dot != "" || cmd.Flags().Changed("region") {
+		return usageError(cmd, "--optimize, --stats, --svg, --dot or --region with --why of a whole function, expected --json or nothing")
+	}
+	p, err := nearstream.Analyze(g)
+	switch {
+	case err != nil:
+		return err
+	case f.json:
+		return a.printJSON(nearReport(p))
+	}
+	return a.printText(streamsText(p))
 }
 
 // maxGraphText bounds the text of graphs.

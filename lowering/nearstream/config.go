@@ -1,0 +1,61 @@
+package nearstream
+
+import (
+	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tdfg/stream"
+)
+
+// Bits of the fields of a configuration (table IV). Strides and lengths are those of three
+// loops; arguments and their sizes those of eight inputs. A constant argument has the size
+// of its type.
+const (
+	coreBits    = 6  // cid
+	streamBits  = 4  // sid
+	addressBits = 48 // base, strd, ptbl, iter, len, fptr
+	sizeBits    = 8  // of an element
+	typeBits    = 4  // of the computation
+	retBits     = 3
+	argBits     = 3 // size of an argument, as a power of two
+)
+
+// affineBits are the fields of an affine pattern.
+const affineBits = coreBits + streamBits + addressBits + stream.MaxDims*addressBits + addressBits + addressBits + sizeBits + stream.MaxDims*addressBits
+
+// indirectBits are the fields of an indirect pattern.
+const indirectBits = streamBits + addressBits + sizeBits
+
+// ConfigBits is how many bits the message has that configures a stream at the L3 (table IV):
+// its own pattern and computation, and the pattern of each stream that it sends its
+// elements to, which says where they go. plan is the one that the stream is of.
+func (s *Stream) ConfigBits(plan *Plan) int {
+	bits := s.patternBits()
+	if len(s.Ops) > 0 || s.Kind != stream.Load {
+		bits += typeBits + retBits + MaxInputs*(streamBits+argBits) + s.Invariants*scalar.Int64.Bits()
+		if !s.Scalar() {
+			bits += addressBits // fptr
+		}
+	}
+	for _, t := range plan.Streams {
+		if t.Place != Near {
+			continue
+		}
+		for _, in := range t.Inputs {
+			if in == s && t.Array != "" {
+				bits += t.patternBits()
+			}
+		}
+	}
+	return bits
+}
+
+// ConfigBytes is the same in whole bytes.
+func (s *Stream) ConfigBytes(plan *Plan) int { return (s.ConfigBits(plan) + 7) / 8 }
+
+// patternBits are those of the address pattern, without that of the stream that an indirect
+// one follows from, which is configured with it.
+func (s *Stream) patternBits() int {
+	if s.Address == Indirect {
+		return indirectBits
+	}
+	return affineBits
+}
