@@ -154,8 +154,10 @@ var tableVI = map[string]func(s *nearstream.Stream) bool{
 	"svm":       func(s *nearstream.Stream) bool { return s.Kind == stream.Load || s.Kind == stream.Reduce },
 	"bfs_push":  indirectAtomic, "pr_push": indirectAtomic, "sssp": indirectAtomic,
 	"bfs_pull": indirectReduce, "pr_pull": indirectReduce,
-	"bin_tree":  func(s *nearstream.Stream) bool { return s.Address == nearstream.PointerChasing },
-	"hash_join": func(s *nearstream.Stream) bool { return s.Address == nearstream.PointerChasing && s.Kind == stream.Reduce },
+	"bin_tree": func(s *nearstream.Stream) bool { return s.Address == nearstream.PointerChasing },
+	"hash_join": func(s *nearstream.Stream) bool {
+		return s.Address == nearstream.PointerChasing && s.Kind == stream.Reduce
+	},
 }
 
 func operandStore(s *nearstream.Stream) bool {
