@@ -18,7 +18,7 @@ import (
 // them to a reader of the code and nothing to one of the command.
 var packageNames = []string{
 	"arith", "benchmarks", "cfront", "cost", "dnn", "egraph", "event", "exact4", "figure", "gearbox", "gen", "interp",
-	"kernels", "lattice", "lowering", "machine", "mapping", "mapstudy", "masim", "matrix", "memory", "micro", "multicore", "netlist", "noc",
+	"kernels", "lattice", "lowering", "machine", "mapping", "mapstudy", "masim", "matrix", "memory", "micro", "multicore", "nearstream", "netlist", "noc",
 	"onnx", "plan", "platform", "potential", "queue", "reference", "report", "reproduce", "results", "sat", "scalar", "search", "sensitivity", "softfloat",
 	"sparse", "sram", "stream", "sweep", "system", "tdfg", "tdfgtest", "tensor", "tile", "timing", "uop",
 	"workload", "xmg",
