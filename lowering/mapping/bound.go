@@ -94,13 +94,25 @@ func (q *Problem) touched(t int) int64 {
 	for l := range q.loops {
 		e[l] = int64(q.extent[l])
 	}
-	n := int64(1)
-	for i := range q.tensors[t].dims {
+	at := func(i int) int64 {
 		d := &q.tensors[t].dims[i]
 		if d.insert > 1 || len(d.terms) > 2 {
-			continue
+			return 1
 		}
-		n *= d.distinct(&e)
+		return d.distinct(&e)
+	}
+	n := int64(1)
+	for i := range q.tensors[t].dims {
+		if q.tensors[t].shared == nil {
+			n *= at(i)
+		}
+	}
+	for _, group := range q.tensors[t].shared { // at least as many as along one of them
+		most := int64(1)
+		for _, i := range group {
+			most = max(most, at(i))
+		}
+		n *= most
 	}
 	return n
 }

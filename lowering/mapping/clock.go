@@ -78,7 +78,7 @@ func (q *Problem) countTiles(m *Mapping) *tileSizes {
 	var z tileSizes
 	count := func(o, below int) int64 {
 		t := &q.Op.Tensors[m.Tensor(o)]
-		n := int64(1)
+		along := make([]int64, len(t.Access))
 		for d, row := range t.Access {
 			var loops []int
 			span := int64(1)
@@ -108,7 +108,48 @@ func (q *Problem) countTiles(m *Mapping) *tileSizes {
 					}
 				}
 			}
-			n *= min(got, int64(t.Extents[d]))
+			along[d] = min(got, int64(t.Extents[d]))
+		}
+		// Dimensions with loops in common have no more elements than those loops have iterations.
+		n := int64(1)
+		done := make([]bool, len(t.Access))
+		for d := range t.Access {
+			if done[d] {
+				continue
+			}
+			done[d] = true
+			box, members, loops := along[d], 1, map[int]bool{}
+			for l, a := range t.Access[d] {
+				loops[l] = a != 0
+			}
+			for more := true; more; {
+				more = false
+				for k, row := range t.Access {
+					touches := false
+					for l, a := range row {
+						touches = touches || a != 0 && loops[l]
+					}
+					if done[k] || !touches {
+						continue
+					}
+					done[k], more = true, true
+					members++
+					box *= along[k]
+					for l, a := range row {
+						loops[l] = loops[l] || a != 0
+					}
+				}
+			}
+			if members > 1 {
+				iterations := int64(1)
+				for l, in := range loops {
+					if in {
+						iterations *= m.Below(l, below)
+					}
+				}
+				box = min(box, iterations)
+			}
+			n *= box
 		}
 		return n
 	}
@@ -133,6 +174,7 @@ type clock struct {
 	now     int64
 	tileAt  int64                        // when the tile began
 	stored  int64                        // bytes of the tile before that are still to be stored
+	busy    int64                        // cycles of the tile in which the link off chip serves what passes the buffer by
 	pending bool                         // a result is still to be drained
 	link    [3][platform.MaxLevels]int64 // bytes of an operand on a link
 	known   [2][4]bool
@@ -319,11 +361,14 @@ func (k *clock) passed(load uint8, drain bool) {
 		}
 	}
 	if q.Platform.OffChip != nil {
+		through := int64(0)
 		for o := range 3 {
 			if (o == Dst && drain || o < Dst && load>>o&1 == 1) && !k.m.Keep[o] {
-				k.cost.Traffic[q.levels] += k.throughBytes(o)
+				through += k.throughBytes(o)
 			}
 		}
+		k.cost.Traffic[q.levels] += through
+		k.busy += ceilDiv(through*1000, platform.Milli(q.Platform.OffChip.BytesPerCycle))
 	}
 }
 
@@ -350,7 +395,7 @@ func (k *clock) wave(prev, w, next *Wave) {
 			k.spend(OffChip, k.offTime(b))
 			k.cost.Traffic[q.levels] += b
 		}
-		k.tileAt = k.now
+		k.tileAt, k.busy = k.now, 0
 		k.write(w.Load, w.Fresh)
 		t, p := k.transfer(w.Load, false)
 		k.spend(p, t)
@@ -408,8 +453,8 @@ func (k *clock) wave(prev, w, next *Wave) {
 		k.spend(OffChip, k.offTime(fetch)+k.offTime(store))
 		return
 	}
-	if over := k.offTime(fetch) + k.offTime(k.stored); k.tileAt+over > k.now {
-		k.spend(OffChip, k.tileAt+over-k.now)
+	if over := k.offTime(fetch) + k.offTime(k.stored); over > 0 && k.tileAt+over+k.busy > k.now {
+		k.spend(OffChip, k.tileAt+over+k.busy-k.now)
 	}
 	k.stored = store
 	if next == nil {

@@ -68,6 +68,11 @@ func (q *Problem) newArrayCode(m *Mapping) (*arrayCode, error) {
 	round := func(level int, n int64) error {
 		for n > 1 {
 			stay := (n + 1) / 2
+			if level < 0 { // columns: the power of two below
+				for stay = 1; 2*stay < n; {
+					stay *= 2
+				}
+			}
 			next := min(width+1, r.final)
 			add, err := q.placeAdd(next, 0, word{r.temp, width, width}, r.temp+width)
 			if err != nil {

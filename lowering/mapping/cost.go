@@ -479,6 +479,7 @@ type summer struct {
 	unit, finish int64
 	drainTime    int64
 	drainPart    Part
+	passing      int64 // cycles of the link off chip for what passes the buffer by
 }
 
 func (t *summer) add(part Part, count, cycles int64) { t.c.Parts[part] += count * cycles }
@@ -511,8 +512,10 @@ func (q *Problem) src1Part() Part {
 }
 
 func (t *summer) traffic(mask uint8, count int64) {
+	through := int64(0)
 	for o := range 2 {
 		if mask>>o&1 == 1 {
+			through += t.p.load[o][t.q.levels]
 			t.c.Loads[o] += count
 			for i := range t.q.levels + 1 {
 				t.c.Traffic[i] += count * t.p.load[o][i]
@@ -523,6 +526,12 @@ func (t *summer) traffic(mask uint8, count int64) {
 		t.c.Loads[Dst] += count
 		for i := range t.q.levels + 1 {
 			t.c.Traffic[i] += count * t.p.drain[i]
+		}
+	}
+	if t.s.m.DoubleTile && t.q.buffer > 0 {
+		t.passing += count * ceilDiv(through*1000, t.q.offMilli)
+		if mask>>Dst&1 == 1 {
+			t.passing += count * ceilDiv(t.p.drain[t.q.levels]*1000, t.q.offMilli)
 		}
 	}
 }
@@ -608,7 +617,7 @@ func (t *summer) tile(prev, next int, count int64) {
 	if next != ends {
 		leave = t.tiles.changed[next]
 	}
-	before := t.tileCycles()
+	before, passed := t.tileCycles(), t.passing
 	// Operands before the first wave, waves, the result of the last one.
 	t.writes(enter, count)
 	load, part := t.q.loadTime(t.p, enter)
@@ -621,7 +630,7 @@ func (t *summer) tile(prev, next int, count int64) {
 	if leave>>Dst&1 == 1 {
 		t.traffic(1<<Dst, count)
 	}
-	t.offChip(prev, next, count, (t.tileCycles()-before)/count)
+	t.offChip(prev, next, count, (t.tileCycles()-before)/count, (t.passing-passed)/count)
 }
 
 func (t *summer) tileCycles() int64 {
@@ -665,8 +674,8 @@ func (t *summer) inner(count int64, leave uint8) {
 const lastWave = 1 << 7
 
 // offChip adds what loading and storing tiles of the buffer takes beyond the cycles of
-// a tile.
-func (t *summer) offChip(prev, next int, count, cycles int64) {
+// a tile. With the next tile, what passes the buffer by shares the link.
+func (t *summer) offChip(prev, next int, count, cycles, passing int64) {
 	if t.q.buffer == 0 {
 		return
 	}
@@ -716,8 +725,8 @@ func (t *summer) offChip(prev, next int, count, cycles int64) {
 	if prev != ends && t.chip.changed[prev]>>Dst&1 == 1 {
 		before = t.p.tileDrain
 	}
-	if x := t.q.offTime(loadBytes) + t.q.offTime(before); x > cycles {
-		t.add(OffChip, count, x-cycles)
+	if x := t.q.offTime(loadBytes) + t.q.offTime(before); x > 0 && x+passing > cycles {
+		t.add(OffChip, count, x+passing-cycles)
 	}
 	if next == ends {
 		t.add(OffChip, count, t.q.offTime(drainBytes))

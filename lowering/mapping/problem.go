@@ -60,6 +60,7 @@ type tensorInfo struct {
 	indexed uint16 // loops
 	dims    []dimInfo
 	static  bool
+	shared  [][]int // dimensions that have loops in common, as on a diagonal; nil: none have
 }
 
 // dimInfo is an index: a sum of loops.
@@ -178,7 +179,39 @@ func newTensorInfo(op *dnn.Operator, t int) tensorInfo {
 			info.dims = append(info.dims, di)
 		}
 	}
+	info.shared = sharing(info.dims)
 	return info
+}
+
+// sharing groups dimensions by the loops that they have in common, nil if none have any.
+func sharing(dims []dimInfo) [][]int {
+	group := make([]int, len(dims))
+	any := false
+	for i := range dims {
+		group[i] = i
+		for j := range i {
+			common := slices.ContainsFunc(dims[i].terms, func(x term) bool {
+				return slices.ContainsFunc(dims[j].terms, func(y term) bool { return x.loop == y.loop })
+			})
+			if common && group[j] != group[i] {
+				any = true
+				from := group[i]
+				for k := range i + 1 {
+					if group[k] == from {
+						group[k] = group[j]
+					}
+				}
+			}
+		}
+	}
+	if !any {
+		return nil
+	}
+	out := make([][]int, len(dims))
+	for i, g := range group {
+		out[g] = append(out[g], i)
+	}
+	return slices.DeleteFunc(out, func(g []int) bool { return g == nil })
 }
 
 // holes works out what is left between faults.
@@ -250,6 +283,26 @@ func gcd(a, b int64) int64 {
 // lies: distinct ones, and none beyond the tensor.
 func (t *tensorInfo) elements(e *[MaxLoops]int64) int64 {
 	n := int64(1)
+	if t.shared != nil {
+		for _, group := range t.shared {
+			box, loops, seen := int64(1), int64(1), uint16(0)
+			for _, i := range group {
+				d := &t.dims[i]
+				box *= d.distinct(e)
+				for _, x := range d.terms {
+					if seen>>x.loop&1 == 0 {
+						seen |= 1 << x.loop
+						loops *= e[x.loop]
+					}
+				}
+			}
+			if len(group) > 1 {
+				box = min(box, loops)
+			}
+			n *= box
+		}
+		return n
+	}
 	for i := range t.dims {
 		n *= t.dims[i].distinct(e)
 	}

@@ -24,6 +24,21 @@ func (q *Problem) Legal(function int, swap bool, slot int) uint16 {
 	return q.functions[function].legal[i][slot]
 }
 
+// PaddingHelps reports whether a larger factor than needed may be cheaper in a slot: parallel
+// columns, over whose number sums are shifted by a step for each one in the distance.
+func (q *Problem) PaddingHelps(function, slot int) bool {
+	f := &q.functions[function]
+	if q.mac == nil || q.Platform.Array.ShiftSteps == "one" || slot >= f.dims || f.Reduction(slot) || !f.colDims[slot] {
+		return false
+	}
+	for d := range f.dims {
+		if f.Reduction(d) && f.colDims[d] {
+			return true
+		}
+	}
+	return false
+}
+
 // Loops returns the number of loops.
 func (q *Problem) Loops() int { return q.loops }
 

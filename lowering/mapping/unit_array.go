@@ -63,9 +63,13 @@ func (q *Problem) rows(s *shape) rowPlan {
 	return r
 }
 
-// moves returns the distance of round r of the sums over n groups of columns, and how
-// many groups take part as receivers and senders: half of them, rounded up, stay.
+// halves returns how many of n units stay as receivers, and how many send: half of them,
+// rounded up, stay.
 func halves(n int64) (stay, send int64) { return (n + 1) / 2, n / 2 }
+
+// upper returns how many of n groups of columns stay as receivers: the largest power of two
+// below n, so that distances have as few ones as the size of a group.
+func upper(n int64) int64 { return 1 << (bits.Len64(uint64(n-1)) - 1) }
 
 // shiftCycles returns the cycles of moving a row by a distance.
 func (q *Problem) shiftCycles(dist int64) int64 {
@@ -131,7 +135,7 @@ func (q *Problem) priceArray(s *shape, p *price) Violation {
 	for d := range s.f.dims {
 		if s.f.Reduction(d) && s.f.colDims[d] {
 			for n := s.size[d]; n > 1; {
-				stay, _ := halves(n)
+				stay := upper(n)
 				p.finish[Reduce] += q.rowTime(int64(width), q.shiftCycles(m*stay), active)
 				width = q.widen(width, &r, active, p)
 				p.finish[Reduce] += q.throttled(t.addTime[width], active)

@@ -154,7 +154,7 @@ func (d *descent) promising() []mapping.Mapping {
 			}
 			for range 1 + d.rng.IntN(2) { // with another loop that makes room
 				l := loops[d.rng.IntN(len(loops))]
-				vals := d.v.of(d.v.left(&n, l, s))
+				vals := d.v.few(&n, l, s)
 				d.v.set(&n, l, s, vals[d.rng.IntN(len(vals))])
 			}
 			b, v := d.q.SizesBound(&n)
@@ -212,7 +212,7 @@ func (d *descent) greedy(m mapping.Mapping) mapping.Mapping {
 				if m.Factor[s][l] > 1 {
 					continue
 				}
-				for _, f := range d.v.of(d.v.left(&m, l, s)) {
+				for _, f := range d.v.few(&m, l, s) {
 					if float64(f) <= best {
 						continue
 					}
@@ -249,7 +249,7 @@ func (d *descent) kick(m *mapping.Mapping) {
 			s := d.v.slots[d.rng.IntN(len(d.v.slots))]
 			if loops := loopsOf(d.v.legal(m, s)); len(loops) > 0 {
 				l := loops[d.rng.IntN(len(loops))]
-				vals := d.v.of(d.v.left(m, l, s))
+				vals := d.v.few(m, l, s)
 				d.v.set(m, l, s, vals[d.rng.IntN(len(vals))])
 			}
 		}
@@ -318,7 +318,7 @@ func (d *descent) factor(m mapping.Mapping, s int64, l, slot int) (mapping.Mappi
 		}
 		return x != illegal
 	}
-	for _, f := range d.v.of(d.v.left(&m, l, slot)) {
+	for _, f := range d.v.few(&m, l, slot) {
 		if f == m.Factor[slot][l] {
 			continue
 		}
@@ -356,7 +356,7 @@ func (d *descent) factor(m mapping.Mapping, s int64, l, slot int) (mapping.Mappi
 
 // raise sets a factor to the largest that is legal, and the next one below.
 func (d *descent) raise(m mapping.Mapping, l, slot int, try func(*mapping.Mapping) bool) {
-	vals := d.v.of(d.v.left(&m, l, slot))
+	vals := d.v.few(&m, l, slot)
 	done := 0
 	for i := len(vals) - 1; i >= 0 && vals[i] > m.Factor[slot][l] && done < 1; i-- {
 		n := m

@@ -5,7 +5,7 @@ import (
 )
 
 // tree is branch and bound over the whole space, without what cannot be better: factors
-// that only add padding, and orders of loops that are loaded alike. A part of the
+// that only add padding where that cannot help, and orders of loops that are loaded alike. A part of the
 // space is cut off where a bound reaches the best so far.
 type tree struct {
 	*run
@@ -58,12 +58,14 @@ func (v *moves) cuts(m *mapping.Mapping, l, s int) float64 {
 		return v.cuts(m, l, s+1)
 	}
 	n := 0.0
-	for _, f := range v.of(v.left(m, l, s)) {
+	for _, f := range v.choices(m, l, s) {
 		if s >= mapping.SlotLevel && f > v.q.FanOut(s-mapping.SlotLevel) {
 			break
 		}
 		m.Factor[s][l] = f
-		n += v.cuts(m, l, s+1)
+		if n += v.cuts(m, l, s+1); n > maxTree {
+			break // large enough to tell
+		}
 	}
 	m.Factor[s][l] = 1
 	return n
@@ -87,7 +89,7 @@ func (t *tree) sizes(l, s int) bool {
 			limit /= t.m.Factor[s][k]
 		}
 	}
-	for _, f := range t.v.of(t.v.left(&t.m, l, s)) {
+	for _, f := range t.v.choices(&t.m, l, s) {
 		if f > limit {
 			break
 		}

@@ -2,6 +2,7 @@ package search
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/bitsched/bitsched/lowering/mapping"
 )
@@ -54,6 +55,37 @@ func (v *moves) of(n uint32) []uint32 {
 	if !ok {
 		out = canonical(n)
 		v.values[n] = out
+	}
+	return out
+}
+
+// choices are the factors of a loop in a slot that may be in an optimum: those without
+// needless padding, and all where padding may help.
+func (v *moves) choices(m *mapping.Mapping, l, s int) []uint32 {
+	left := v.left(m, l, s)
+	if !v.q.PaddingHelps(int(m.Function), s) {
+		return v.of(left)
+	}
+	left = min(left, uint32(v.q.Platform.Array.Cols)) // more do not fit
+	out := make([]uint32, left)
+	for i := range out {
+		out[i] = uint32(i) + 1
+	}
+	return out
+}
+
+// few are choices for descents: of the padded ones only powers of two.
+func (v *moves) few(m *mapping.Mapping, l, s int) []uint32 {
+	left := v.left(m, l, s)
+	out := v.of(left)
+	if !v.q.PaddingHelps(int(m.Function), s) {
+		return out
+	}
+	out = slices.Clone(out)
+	for f := uint32(2); f <= left; f *= 2 {
+		if at, ok := slices.BinarySearch(out, f); !ok {
+			out = slices.Insert(out, at, f)
+		}
 	}
 	return out
 }
