@@ -7,11 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
@@ -84,17 +81,7 @@ var readDefault struct {
 const defaultMachine = "infinity-stream"
 
 // MachineNames returns the names of the machines that come with the program.
-func MachineNames() []string {
-	files, err := fs.Glob(data, "data/*.yaml")
-	if err != nil {
-		panic(err) // the pattern is a constant
-	}
-	for i, f := range files {
-		files[i] = strings.TrimSuffix(path.Base(f), ".yaml")
-	}
-	slices.Sort(files)
-	return files
-}
+func MachineNames() []string { return strictyaml.Names(data, "data") }
 
 // ErrUnknownMachine is wrapped by the error of [LoadMachine] for a name that is no
 // machine.

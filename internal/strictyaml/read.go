@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -35,6 +38,20 @@ type Document struct {
 	root  ast.Node
 
 	comments map[int]string // at the ends of lines
+}
+
+// Names returns the names of the documents that a folder has, NAME.yaml each, in their
+// order; nothing is read. A folder that cannot be listed is a mistake of the program.
+func Names(files fs.FS, dir string) []string {
+	names, err := fs.Glob(files, dir+"/*.yaml")
+	if err != nil {
+		panic(err)
+	}
+	for i, name := range names {
+		names[i] = strings.TrimSuffix(path.Base(name), ".yaml")
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Read parses one document; file is its name in errors and what is what was

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"os"
-	"path"
 	"slices"
 	"strings"
 
@@ -115,42 +113,34 @@ func (t *Table) unit(kind string) string {
 
 // Tables returns the tables that come with the program, by name.
 func Tables() []*Table {
-	files, err := fs.Glob(data, "data/*.yaml")
-	if err != nil {
-		panic(err) // the pattern is a constant
-	}
 	var tables []*Table
-	for _, file := range files {
-		text, err := data.ReadFile(file)
-		if err != nil {
-			panic(err) // it was just listed
-		}
-		t, err := Parse(bytes.NewReader(text), path.Base(file))
-		if err != nil {
-			panic(err) // a test reads them all
-		}
-		tables = append(tables, t)
+	for _, name := range Names() {
+		tables = append(tables, builtIn(name))
 	}
-	slices.SortFunc(tables, func(a, b *Table) int { return strings.Compare(a.Name, b.Name) })
 	return tables
 }
 
 // Names returns the names of [Tables].
-func Names() []string {
-	var names []string
-	for _, t := range Tables() {
-		names = append(names, t.Name)
+func Names() []string { return strictyaml.Names(data, "data") }
+
+// builtIn reads a table that comes with the program.
+func builtIn(name string) *Table {
+	text, err := data.ReadFile("data/" + name + ".yaml")
+	if err != nil {
+		panic(err) // the name is one of those that were listed
 	}
-	return names
+	t, err := Parse(bytes.NewReader(text), name+".yaml")
+	if err != nil {
+		panic(err) // a test reads them all
+	}
+	return t
 }
 
 // Load returns the table of a name, or reads one from a file: what has a dot or
 // a separator of paths in it is a file.
 func Load(nameOrFile string) (*Table, error) {
-	for _, t := range Tables() {
-		if t.Name == nameOrFile {
-			return t, nil
-		}
+	if slices.Contains(Names(), nameOrFile) {
+		return builtIn(nameOrFile), nil
 	}
 	if !strings.ContainsAny(nameOrFile, `./\`) {
 		return nil, fmt.Errorf("%w: %q, expected %s, or a file (with a . or / in its name)", ErrUnknown, nameOrFile, strings.Join(Names(), ", "))
