@@ -43,6 +43,7 @@ func randomWords(n int) []uint64 {
 }
 
 func TestEPFLMapped(t *testing.T) {
+	t.Parallel()
 	for _, c := range epflGates {
 		n := readData(t, "epfl/"+c.name+".aig")
 		g := gatesOf(t, n)

@@ -87,6 +87,7 @@ func requireWitness(t *testing.T, a, b *Graph, w *Witness) {
 // The verdict is that of the truth tables, for equal circuits of other
 // structure and for circuits with one gate changed.
 func TestEquivalentRandom(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	for name, effort := range partialSweeps {
 		verdicts := map[Verdict]int{}

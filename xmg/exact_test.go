@@ -220,6 +220,7 @@ func sumOfProducts(outputs int) *Graph {
 }
 
 func TestExactRewriteGains(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	for outputs := 1; outputs <= 2; outputs++ { // as a whole, and inside
 		g := sumOfProducts(outputs)

@@ -205,7 +205,8 @@ func TestExactPassKeepsUses(t *testing.T) {
 
 // Long chains are where recursion would overflow and exact area be quadratic.
 func TestLongChains(t *testing.T) {
-	const length = 200_000
+	t.Parallel()
+	const length = 100_000
 	for _, kind := range []string{"and", "xor", "alternating"} {
 		n := netlist.New(kind)
 		a, b := n.AddInput("a"), n.AddInput("b")

@@ -10,12 +10,14 @@ import (
 )
 
 func TestRewrite6(t *testing.T) {
+	t.Parallel()
 	testPass(t, func(ctx context.Context, g *Graph, opt Options) (*Graph, error) { return Rewrite6(ctx, g, 7, opt) })
 }
 
 // A comparator in groups of some bits, each with a generate and a propagate
 // over the whole group, becomes one gate a bit.
 func TestRewrite6Carries(t *testing.T) {
+	t.Parallel()
 	for _, group := range []int{1, 2, 3} {
 		n := netlist.New("less")
 		const width = 12

@@ -11,6 +11,7 @@ import (
 // Every pass, and random sequences of passes, keep the function, the inputs and
 // the outputs, and every result is a valid graph.
 func TestPassesKeepTheFunction(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(16) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		g := randomGraph(r, 1+r.IntN(8), r.IntN(60), r.IntN(6))
@@ -42,6 +43,7 @@ func TestPassesKeepTheFunction(t *testing.T) {
 
 // More effort gives no larger graph, and the report adds up.
 func TestSynthesizeEfforts(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 6))
 		g := randomGraph(r, 4+r.IntN(4), 40, 4)
@@ -147,6 +149,7 @@ func TestParseScript(t *testing.T) {
 
 // A choice takes the alternative that costs least, each run on the same graph.
 func TestChoice(t *testing.T) {
+	t.Parallel()
 	g := randomGraph(rand.New(rand.NewPCG(5, 8)), 6, 300, 8).Sweep()
 	run := func(script string) (*Graph, *SynthReport) {
 		h, report, err := Synthesize(context.Background(), g, SynthOptions{Script: script})

@@ -76,7 +76,7 @@ func TestStopInEveryPhase(t *testing.T) {
 	dir := t.TempDir()
 	circuit := filepath.Join(dir, "c.aig")
 	a, _, _ := testApp()
-	if code := a.run([]string{"gen", "multiplier", "--width", "12", "--and", "-o", circuit}); code != exitOK {
+	if code := a.run([]string{"gen", "multiplier", "--width", "10", "--and", "-o", circuit}); code != exitOK {
 		t.Fatal(code)
 	}
 	r := rand.New(rand.NewPCG(1, 2))

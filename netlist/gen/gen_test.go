@@ -587,7 +587,7 @@ func TestSmall(t *testing.T) {
 				continue // 2^16 patterns of each of many kinds take their time
 			}
 			s := shape{kind: k.Name, width: width}
-			t.Run(s.String(), func(t *testing.T) { t.Parallel(); check(t, s, 2048) })
+			t.Run(s.String(), func(t *testing.T) { t.Parallel(); check(t, s, 1024) })
 		}
 	}
 }
@@ -648,26 +648,26 @@ func TestShapes(t *testing.T) {
 		}
 	}
 	for _, s := range shapes {
-		t.Run(s.String(), func(t *testing.T) { t.Parallel(); check(t, s, 1024) })
+		t.Run(s.String(), func(t *testing.T) { t.Parallel(); check(t, s, 512) })
 	}
 }
 
 // TestWide tries each kind at larger widths on random and edge patterns.
 func TestWide(t *testing.T) {
 	for _, k := range Kinds {
-		for _, width := range []int{10, 11, 12, 13, 15, 16, 17, 23, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129} {
-			if k.size == nil && !slices.Contains([]int{12, 16, 31, 32, 33, 63, 64}, width) {
+		for _, width := range []int{10, 13, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128} {
+			if k.size == nil && !slices.Contains([]int{16, 31, 32, 33, 63, 64}, width) {
 				continue
 			}
 			if width > k.Width.Max || isFloat(k.Name) || k.Name == "decoder" && width > 12 {
 				continue
 			}
 			s := shape{kind: k.Name, width: width}
-			t.Run(s.String(), func(t *testing.T) { t.Parallel(); check(t, s, 640) })
+			t.Run(s.String(), func(t *testing.T) { t.Parallel(); check(t, s, 256) })
 		}
 	}
 	for _, s := range []shape{{kind: "voter", width: 1000}, {kind: "voter", width: 1001}, {kind: "popcount", width: 1023},
 		{kind: "rotate-left", width: 500}, {kind: "priority", width: 1000}, {kind: "leading-zeros", width: 1025}, {kind: "adder-kogge-stone", width: 700}} {
-		t.Run(s.String(), func(t *testing.T) { t.Parallel(); check(t, s, 640) })
+		t.Run(s.String(), func(t *testing.T) { t.Parallel(); check(t, s, 256) })
 	}
 }

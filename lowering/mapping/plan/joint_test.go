@@ -27,6 +27,9 @@ func TestJoint(t *testing.T) {
 	ctx := context.Background()
 	for _, net := range []*dnn.Network{chain(t), branching(t)} {
 		for _, name := range []string{"logic-sram", "mvm-reram", "pnm-hbm"} {
+			if net.Name == "branching" && name == "logic-sram" {
+				continue // TestJointPlaces has it
+			}
 			rep, err := Map(ctx, ctx, net, load(t, name), Options{Evals: 300, Seed: 2, Threads: 2, Execute: "gate", Joint: true})
 			require.NoError(t, err, "%s on %s", net.Name, name)
 			require.Equal(t, rep.All, rep.Outputs)
