@@ -53,6 +53,10 @@ func Of(m *tile.Machine) (*Spec, error) {
 	s.Core.FillUse = m.L1D.FillCycles + fillPipeline
 	s.TLB = &mem.TLBSpec{PageBytes: m.Memory.PageBytes, L1Entries: m.TLB.L1.Entries, L1Ways: m.TLB.L1.Ways, L2Entries: m.TLB.L2.Entries, L2Ways: m.TLB.L2.Ways,
 		L2Latency: m.TLB.L2.LatencyCycles, Walk: m.TLB.WalkCycles, Walkers: m.TLB.WalksAtATime}
+	if m.Memory.Placement == "random-4k" {
+		s.Pages = &Pages{Frames: uint64(m.Memory.Bytes / FrameBytes)}
+		s.TLB.PageBytes = FrameBytes
+	}
 	policy, err := policyOf("l3", m.L3.Replacement)
 	if err != nil {
 		return nil, err

@@ -2,7 +2,7 @@
 // controllers to a machine, on a mesh or without one, and runs threads on it.
 //
 //	m, err := machine.New(&spec)
-//	m.Memory.Write(addr, data)
+//	m.Write(addr, data)
 //	err = m.Run(ctx, threads...) // one a core
 //	m.Read(addr, data)
 //

@@ -40,7 +40,7 @@ for i in [0,4) {
 		return
 	}
 	for _, s := range p.Segments() {
-		m.Memory.Write(s.Addr, s.Data)
+		m.Write(s.Addr, s.Data)
 	}
 	if err := m.Run(context.Background(), p.Threads()...); err != nil {
 		fmt.Println(err)

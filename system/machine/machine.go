@@ -26,6 +26,8 @@ type Spec struct {
 	Interleave int             `yaml:"interleave_lines" json:"interleave_lines"` // of lines among banks
 	Home       mem.HomeSpec    `yaml:"l3_bank" json:"l3_bank"`
 	Memory     Memory          `yaml:"memory" json:"memory"`
+	// Pages says where pages lie; nil: all addresses are physical.
+	Pages *Pages `yaml:"pages,omitempty" json:"pages,omitempty"`
 	// Mesh has a core, a bank and, where Memory says so, a controller at each node;
 	// nil: messages take no time.
 	Mesh *noc.Config `yaml:"mesh" json:"mesh"`
@@ -139,8 +141,16 @@ func build(spec *Spec, delay func(*mem.Message) event.Time) (*Machine, error) {
 			tlb = t
 		}
 		c := core.New(m.Engine, &spec.Core, i, tlb, m.fail)
-		p := mem.NewPrivate(m.Engine, &spec.Private, protocol, i, net, homeOf, c, m.fail)
-		c.Connect(p)
+		var p *mem.Private
+		if spec.Pages != nil {
+			t := &translated{Core: c, pages: spec.Pages}
+			p = mem.NewPrivate(m.Engine, &spec.Private, protocol, i, net, homeOf, t, m.fail)
+			t.caches = p
+			c.Connect(t)
+		} else {
+			p = mem.NewPrivate(m.Engine, &spec.Private, protocol, i, net, homeOf, c, m.fail)
+			c.Connect(p)
+		}
 		m.Cores, m.Caches = append(m.Cores, c), append(m.Caches, p)
 	}
 	for i := range spec.Banks {
@@ -186,8 +196,17 @@ func (m *Machine) Instant(on bool) {
 	}
 }
 
-// Preload puts a line into the bank that is its home, before a run.
+// Write puts bytes of the program into memory, before a run.
+func (m *Machine) Write(addr uint64, data []byte) {
+	for len(data) > 0 {
+		n := copy(m.Memory.Line(m.spec.Pages.physical(addr / mem.LineBytes))[addr%mem.LineBytes:], data)
+		data, addr = data[n:], addr+uint64(n)
+	}
+}
+
+// Preload puts a line of the program into the bank that is its home, before a run.
 func (m *Machine) Preload(line mem.Line) {
+	line = m.spec.Pages.physical(line)
 	m.Homes[line/uint64(m.spec.Interleave)%uint64(m.spec.Banks)].Preload(line, m.Memory.Line(line))
 }
 
@@ -229,8 +248,9 @@ func (m *Machine) Continue(ctx context.Context, until event.Time) error {
 	return nil
 }
 
-// Peek is the newest contents of a line, wherever it is.
+// Peek is the newest contents of a line of the program, wherever it is.
 func (m *Machine) Peek(line mem.Line) mem.Bytes {
+	line = m.spec.Pages.physical(line)
 	for _, c := range m.Caches {
 		if b, ok := c.Peek(line); ok {
 			return b

@@ -2,7 +2,6 @@ package multicore
 
 import (
 	"fmt"
-	"math/rand/v2"
 
 	"github.com/bitsched/bitsched/lowering/micro"
 	"github.com/bitsched/bitsched/tdfg/stream"
@@ -25,7 +24,7 @@ const maxSIMD = 64
 
 // micro makes the micro-ops of the program for a machine.
 func (p *Program) micro(m *tile.Machine, opt *Options) (*micro.Program, error) {
-	place, err := p.place(m, opt.Threads, opt.Seed)
+	place, err := p.place(m, opt.Threads)
 	if err != nil {
 		return nil, err
 	}
@@ -56,16 +55,15 @@ func (p *Program) Bytes() int64 {
 // Where arrays lie. The lowest addresses are those of code and stacks.
 const (
 	firstAddress = 1 << 21
-	page4k       = 4096
 	// stagger is between the offsets of neighbours that are staggered: lines, so that
 	// streams begin in different sets of caches and different banks of DRAM.
 	stagger = 85 * 64
 )
 
 // place gives arrays, and arrays of structures, addresses one after another: each at a
-// page of its own (aligned), at a page and some lines further for each (staggered), or
-// at 4 kB pages that a seed chooses (random-4k). Each is contiguous.
-func (p *Program) place(m *tile.Machine, threads int, seed uint64) (map[string]uint64, error) {
+// page of its own (aligned; random-4k says where pages lie in physical memory), or at a
+// page and some lines further for each (staggered).
+func (p *Program) place(m *tile.Machine, threads int) (map[string]uint64, error) {
 	place := map[string]uint64{}
 	var names []string
 	bytes := map[string]uint64{}
@@ -98,15 +96,11 @@ func (p *Program) place(m *tile.Machine, threads int, seed uint64) (map[string]u
 			bytes[name] = size
 		}
 	}
-	r := rand.New(rand.NewPCG(seed, 7))
 	page, next := uint64(m.Memory.PageBytes), uint64(firstAddress)
 	for i, name := range names {
 		base := (next + page - 1) / page * page
-		switch m.Memory.Placement {
-		case "staggered":
+		if m.Memory.Placement == "staggered" {
 			base += uint64(i) * stagger
-		case "random-4k":
-			base += r.Uint64N(max(1, page/page4k)) * page4k
 		}
 		place[name], next = base, base+bytes[name]
 		if next > uint64(m.Memory.Bytes) {

@@ -62,6 +62,9 @@ func Run(ctx context.Context, p *Program, opt Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if spec.Pages != nil {
+		spec.Pages.Seed = opt.Seed
+	}
 	code, err := p.micro(opt.Machine, &opt)
 	if err != nil {
 		return nil, err
@@ -104,7 +107,7 @@ func (r *runner) load() {
 	segments := r.code.Segments()
 	for i := range segments {
 		s := &segments[i]
-		r.m.Memory.Write(s.Addr, s.Data)
+		r.m.Write(s.Addr, s.Data)
 		if r.opt.Warm && i < len(segments)-1 { // the last one is what threads share
 			for line := s.Addr / mem.LineBytes; line*mem.LineBytes < s.Addr+uint64(len(s.Data)); line++ {
 				r.m.Preload(line)
