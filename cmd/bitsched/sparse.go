@@ -257,7 +257,7 @@ func parseVariants(cmd *cobra.Command, list []string) (vs []sparse.Variant, err 
 		vs = append(vs, v)
 	}
 	if len(vs) == 0 {
-		return nil, usageError(cmd, "no --variant, expected v0, v1, hypo, v2, v3 or all")
+		return nil, usageError(cmd, "no --variant, expected v0, v1, hypo, v2, v3, bank or all")
 	}
 	return vs, nil
 }

@@ -18,9 +18,13 @@ import (
 )
 
 type sparseAppFlags struct {
-	input    sparseInput
-	stack    sparseStack
-	variant  []string
+	input   sparseInput
+	stack   sparseStack
+	variant []string
+
+	orientation string
+	replicate   bool
+
 	typ      string
 	fidelity string
 	every    int
@@ -117,7 +121,9 @@ See bitsched sparse --help for what MATRIX may be, docs/sparse.md for the model.
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	f.addApp(cmd, app.Name)
-	fl.StringSliceVar(&f.variant, "variant", []string{"v3"}, "`versions` of the stack: v0, v1, hypo, v2, v3 or all")
+	fl.StringSliceVar(&f.variant, "variant", []string{"v3"}, "`versions` of the stack: v0, v1, hypo, v2, v3 or all; or bank: a core for each bank")
+	fl.StringVar(&f.orientation, "orientation", "", "process `columns` or rows, whatever the version does")
+	fl.BoolVar(&f.replicate, "replicate", true, "replicate long outputs in each SPU; by default as the version does")
 	fl.StringVar(&f.typ, "type", "f32", "`words` that are added: f32, or u32 modulo 2^32")
 	fl.StringVar(&f.fidelity, "fidelity", "pair", "`how` SPUs are executed: pair by pair, or instr by instr; the same cycles")
 	fl.IntVar(&f.every, "every", 64, "at fidelity pair, interpret one in so many `SPUs` too, and repeat one in so many sums; 0 for none")
@@ -141,7 +147,7 @@ See bitsched sparse --help for what MATRIX may be, docs/sparse.md for the model.
 	fl.StringVar(&f.svg, "svg", "", "draw where time and energy went into this `file`")
 	fl.StringVar(&f.stats, "stats", "", "write counters into this `file`, in the form of gem5")
 	fl.StringVar(&f.trace, "trace", "", "write what happened when into this `file`, for ui.perfetto.dev")
-	complete(cmd, "variant", "v0", "v1", "hypo", "v2", "v3", "all")
+	complete(cmd, "variant", "v0", "v1", "hypo", "v2", "v3", "bank", "all")
 	return cmd
 }
 
@@ -155,6 +161,7 @@ type sparseRun struct {
 	Fidelity string   `json:"fidelity"`
 	Readings []string `json:"readings"` // that are not the default
 	*sparse.Result
+	Read       matrix.Info `json:"read"`
 	Explained  *cost.Table `json:"explained,omitempty"`
 	CPUSeconds float64     `json:"cpu_seconds"` // of the execution of all variants, reading and placement included
 	Rate       float64     `json:"nonzeros_per_second"`
@@ -202,6 +209,15 @@ func (a *app) sparseApp(cmd *cobra.Command, app, text string, f *sparseAppFlags)
 	variants, err := parseVariants(cmd, f.variant)
 	if err != nil {
 		return err
+	}
+	var replicate *bool
+	if cmd.Flags().Changed("replicate") {
+		replicate = &f.replicate
+	}
+	for i, v := range variants {
+		if variants[i], err = v.Switched(f.orientation, replicate); err != nil {
+			return usageError(cmd, "%w", err)
+		}
 	}
 	cfg, err := f.config(cmd)
 	if err != nil {
@@ -290,7 +306,7 @@ func (a *app) sparseApp(cmd *cobra.Command, app, text string, f *sparseAppFlags)
 			return fmt.Errorf("bitsched: stopped by %w before the first iteration was complete", errInterrupt)
 		}
 		res.Energy = sparse.Price(res, table)
-		r := &sparseRun{Matrix: text, Format: info.Format, Machine: cfg.Machine.Name, Layers: cfg.Machine.Organisation.Layers, Seed: f.input.seed, Fidelity: f.fidelity,
+		r := &sparseRun{Matrix: text, Format: info.Format, Read: info, Machine: cfg.Machine.Name, Layers: cfg.Machine.Organisation.Layers, Seed: f.input.seed, Fidelity: f.fidelity,
 			Readings: f.stack.readings, Result: res, Threads: cfg.Threads, Rate: float64(res.Nonzeros) / time.Since(began).Seconds(), CoreRate: float64(res.Nonzeros) / max(1e-9, (cpuTime()-cpu).Seconds())}
 		if f.cost.explain {
 			r.Explained = table
@@ -485,6 +501,9 @@ func bigCount(n int64) string {
 func (r *sparseRun) text() string {
 	var s summary
 	s.add("matrix", "%s (%s), %s x %s, %s nonzeros", r.Matrix, r.Format, bigCount(int64(r.Rows)), bigCount(int64(r.Cols)), bigCount(r.NNZ))
+	if d := dropped(r.Read); d != "" {
+		s.add("read", "%s", strings.TrimSpace(d))
+	}
 	s.add("stack", "%s, %s, %s SPUs, variant %s, %d long rows and columns", r.Machine, count(r.Layers, "layer"), bigCount(int64(r.SPUs)), r.Variant, r.Long)
 	s.add("result", "%s: %s", r.App, r.Summary)
 	s.add("digest", "%s", r.Digest)
@@ -548,6 +567,9 @@ func variantsText(runs []*sparseRun) string {
 	var s summary
 	r := runs[0]
 	s.add("matrix", "%s, %s x %s, %s nonzeros", r.Matrix, bigCount(int64(r.Rows)), bigCount(int64(r.Cols)), bigCount(r.NNZ))
+	if d := dropped(r.Read); d != "" {
+		s.add("read", "%s", strings.TrimSpace(d))
+	}
 	s.add("kernel", "%s: %s", r.App, r.Summary)
 	return s.String() + "\n" + renderTable(t) + "\n"
 }

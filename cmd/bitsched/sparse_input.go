@@ -187,7 +187,7 @@ func (a *app) sparsePlaceCommand() *cobra.Command {
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&variant, "variant", "v3", "`version` of the stack: v1, hypo, v2 or v3")
+	fl.StringVar(&variant, "variant", "v3", "`version` of the stack: v0, v1, hypo, v2, v3 or bank")
 	stack.add(fl)
 	f.add(fl)
 	fl.BoolVar(&asJSON, "json", false, "print one JSON document")

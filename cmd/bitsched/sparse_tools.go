@@ -243,7 +243,7 @@ most 8 of 60 bits, and what their walkers hold. Scatter is the paper's figure 9.
 		},
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVar(&variant, "variant", "v3", "`version` of the stack: v1, hypo, v2 or v3")
+	cmd.Flags().StringVar(&variant, "variant", "v3", "`version` of the stack: v0, v1, hypo, v2, v3 or bank")
 	cmd.Flags().StringVar(&typ, "type", "f32", "`words` that are added: f32 or u32")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	return cmd

@@ -150,7 +150,7 @@ func Run(ctx context.Context, app string, m *matrix.Matrix, o AppOptions, cfg Co
 	}
 	ring, _ := LookupSemiring(name)
 	if cfg.Variant.Rows {
-		cfg.Instr, cfg.Every = 0, 0
+		cfg.Every = 0 // sums are repeated in the order of columns, which is that of the plain product
 	}
 	r, err := newRunner(ctx, m, ring, cfg)
 	if err != nil {
@@ -270,7 +270,7 @@ func prepare(app string, m *matrix.Matrix, o AppOptions) (*matrix.Matrix, error)
 		for c := range m.Cols {
 			for k := m.Ptr[c]; k < m.Ptr[c+1]; k++ {
 				if w := m.Float(k); w < 0 {
-					return nil, fmt.Errorf("weight %v on edge (%d, %d), expected 0 or more", w, m.Idx[k], c)
+					return nil, fmt.Errorf("weight %v on edge (%d, %d), expected 0 or more", w, c, m.Idx[k])
 				}
 			}
 		}
@@ -628,14 +628,14 @@ func (j *job) pagerank() error {
 			continue
 		}
 		base = math.Float32bits(float32((1-d)/float64(n) + d*dangling/float64(n)))
+		j.res.Summary = fmt.Sprintf("%s, the last changed all ranks by %.2e", rounded(done), change)
 		if change < j.o.Tolerance {
 			break
 		}
-		j.res.Summary = fmt.Sprintf("%d rounds, the last changed all ranks by %.2e", done, change)
 	}
 	j.res.Values = j.original(j.y)
 	if j.res.Summary == "" {
-		j.res.Summary = fmt.Sprintf("%d rounds", done)
+		j.res.Summary = rounded(done)
 	}
 	if !j.cfg.Check {
 		return nil
@@ -663,6 +663,14 @@ func (j *job) pagerank() error {
 	j.res.Checked = "plain products in float64 each round, power iteration in float64"
 	j.res.Compared += int64(n)
 	return nil
+}
+
+// rounded is a number of rounds for a person.
+func rounded(n int) string {
+	if n == 1 {
+		return "1 round"
+	}
+	return fmt.Sprintf("%d rounds", n)
 }
 
 // applyDense is step 6 where all outputs count. It returns the change of y and the

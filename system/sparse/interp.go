@@ -15,7 +15,8 @@ type interp struct {
 	lastLong      uint32
 	longStart3    int64
 	allRemote     bool
-	start2        int64 // of walker 2, in words
+	start1        int64 // of walker 1, in words
+	start2        int64 // of walker 2
 	constant      uint32
 	walk          [3]latch
 	reg           [LoopCount + 1]uint32
@@ -69,12 +70,10 @@ func (x *interp) enabled(s Shift, cond bool) bool {
 	switch s {
 	case Access, Hold:
 		return true
-	case InLoop:
-		return x.reg[LoopCount] > 0
-	case AfterLoop:
-		return x.reg[LoopCount] == 0
-	case OnTrue, HoldOnTrue:
+	case OnTrue, HoldOnTrue, PairOnTrue:
 		return cond
+	case OnFalse:
+		return !cond
 	}
 	return false
 }
@@ -129,6 +128,10 @@ func (x *interp) run(free int64) (sent bool) {
 			cond = old[LoopCount] > 0
 		case IfUnclean:
 			cond = old[Walker3Reg] != x.clean
+		case IfBelow:
+			cond = old[Walker1Reg] < old[Walker2Reg]
+		case IfAbove:
+			cond = old[Walker1Reg] > old[Walker2Reg]
 		}
 		// Operations.
 		if in.Op1 != OpNone {
@@ -175,7 +178,9 @@ func (x *interp) run(free int64) (sent bool) {
 		if in.IndirectDst > 0 && (in.Cond != IfLocal || cond) {
 			l := &x.walk[in.IndirectDst-1]
 			to := x.start2 + int64(old[in.IndirectSrc])
-			if in.IndirectDst == 3 {
+			if in.IndirectDst == 1 {
+				to = x.start1 + int64(old[in.IndirectSrc])
+			} else if in.IndirectDst == 3 {
 				to = x.start3 + int64(index-x.first)
 				if class == 2 {
 					to = x.longStart3 + int64(index)
@@ -207,6 +212,9 @@ func (x *interp) run(free int64) (sent bool) {
 			}
 			if !x.enabled(s, cond) {
 				continue
+			}
+			if s == PairOnTrue {
+				l.at++
 			}
 			if !in.Write[w] {
 				if l.at >= l.end {
@@ -279,7 +287,8 @@ func (x *interp) write(w int, v uint32) {
 func (x *interp) empty(in *Instruction) bool {
 	cond := in.Cond != IfLoop || x.reg[LoopCount] > 0
 	for w := range 3 {
-		if !in.Write[w] && x.enabled(in.Shift[w], cond) && x.walk[w].at >= x.walk[w].end {
+		moved := int(in.IndirectDst) == w+1
+		if !moved && !in.Write[w] && x.enabled(in.Shift[w], cond) && x.walk[w].at >= x.walk[w].end {
 			return true
 		}
 	}

@@ -36,6 +36,8 @@ const (
 	IfNonzero           // of the result of operation 2
 	IfUnclean           // Walker3Reg, before the operations
 	IfChanged           // operation 2 changed its register
+	IfBelow             // Walker1Reg is below Walker2Reg, before the operations
+	IfAbove             // Walker1Reg is above Walker2Reg, before the operations
 )
 
 // Shift says when a walker's word is accessed and its one-hot value shifted.
@@ -45,9 +47,9 @@ type Shift uint8
 const (
 	NoAccess    Shift = iota
 	Access            // and shift
-	InLoop            // access and shift if the loop counter is above 0
-	AfterLoop         // access and shift if it is 0
 	OnTrue            // access and shift if the condition holds
+	OnFalse           // access and shift unless it does
+	PairOnTrue        // shift, access and shift if it holds: the rest of a pair is skipped
 	Hold              // access, no shift
 	HoldOnTrue        // access if the condition holds, no shift
 	SkipOnFalse       // no access, shift unless the condition holds
@@ -202,7 +204,7 @@ func (in Instruction) String() string {
 		if in.Write[w] {
 			verb = "write"
 		}
-		add("%s w%d%s", verb, w+1, [...]string{"", "", " in loop", " after loop", " if true", " hold", " hold if true", " skip if false"}[s])
+		add("%s w%d%s", verb, w+1, [...]string{"", "", " if true", " if false", " of the next pair if true", " hold", " hold if true", " skip if false"}[s])
 	}
 	if in.DecLoop {
 		add("loop--")
@@ -219,7 +221,7 @@ func (in Instruction) String() string {
 	if in.Cond == Always {
 		add("goto %d", in.NextPC1)
 	} else {
-		add("%s ? %d : %d", [...]string{"", "local", "loop", "nonzero", "unclean", "changed"}[in.Cond], in.NextPC1, in.NextPC2)
+		add("%s ? %d : %d", [...]string{"", "local", "loop", "nonzero", "unclean", "changed", "w1 < w2", "w1 > w2"}[in.Cond], in.NextPC1, in.NextPC2)
 	}
 	return strings.Join(parts, "; ")
 }

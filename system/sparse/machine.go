@@ -159,6 +159,21 @@ func (m *Machine) RowCycles() int64 {
 	return int64(math.Ceil(m.Clocks.RowCycle*m.Clocks.SPU/1000 - 1e-9))
 }
 
+// bankMHz is the clock of a core at a bank, that of PIMeval's bank-level architecture.
+const bankMHz = 200
+
+// BankLevel returns the stack with one core a bank instead of the SPUs that compute:
+// it has their rows, and the same dispatcher and links. As it runs the programs of an
+// SPU with three rows latched, it is no slower than a core with one row buffer.
+func (m *Machine) BankLevel() *Machine {
+	b := *m
+	b.Name = m.Name + "-bank"
+	b.Organisation.RowsPerSubarray *= m.ComputePairs()
+	b.Organisation.Subarrays = 4 // two pairs: one computes, one dispatches
+	b.Clocks.SPU = bankMHz
+	return &b
+}
+
 // Bytes returns the capacity of the stack.
 func (m *Machine) Bytes() int64 {
 	o := m.Organisation

@@ -43,6 +43,10 @@ type Placement struct {
 	Idx     []uint32 // new rows
 	Val     []uint32 // bits; nil for a pattern
 
+	// RowLoad has the nonzeros in the rows of each SPU, which are what an SPU of v0 has;
+	// nil for all other variants.
+	RowLoad []int64
+
 	owner lookup // of rows
 
 	Layout Layout // rows of the largest SPU
@@ -87,6 +91,7 @@ type PlaceOptions struct {
 	Deal    string // same-bank, same-subarray or scatter
 	Balance string // count or nnz
 	Seed    uint64
+	Rows    bool // SPUs have rows: v0
 }
 
 // LongCount returns the number of long ones of n.
@@ -125,6 +130,12 @@ func Place(m *matrix.Matrix, mach *Machine, o PlaceOptions) (*Placement, error) 
 	p.owner = newLookup(p.RowFirst)
 	if err := p.fill(mach, o.Seed); err != nil {
 		return nil, err
+	}
+	if o.Rows {
+		p.RowLoad = make([]int64, mach.SPUs())
+		for _, old := range m.Idx {
+			p.RowLoad[p.owner.of(p.RowTo[old])]++
+		}
 	}
 	p.Layout = layout(p, mach)
 	return p, p.Layout.check(mach)
@@ -320,7 +331,11 @@ func layout(p *Placement, mach *Machine) Layout {
 		if need := a.end(); need > l.Needed {
 			l.SPU, l.Needed, l.Pairs = s, need, a.rowsOf(arrPairs)
 		}
-		l.Most = max(l.Most, p.Base[s+1]-p.Base[s])
+		most := p.Base[s+1] - p.Base[s]
+		if p.RowLoad != nil {
+			most = p.RowLoad[s]
+		}
+		l.Most = max(l.Most, most)
 	}
 	l.Received = l.rows - l.Needed
 	return l
@@ -381,6 +396,9 @@ func arrays(p *Placement, mach *Machine, s int) arrayMap {
 		arrPack:        3 * (cols + p.Long),
 		arrClean:       2 * rows,
 		arrTemp:        2 * rows,
+	}
+	if p.RowLoad != nil { // a row ends in an index of its own; the chunk comes where others receive
+		need = [numArrays]int{arrPairs: 2*int(p.RowLoad[s]) + rows, arrOutput: rows, arrY: rows, arrNew: rows, arrScale: rows, arrFrontier: 2 * rows, arrTemp: 2 * rows}
 	}
 	var a arrayMap
 	for i, w := range need {

@@ -41,13 +41,13 @@ func LocalProgram(ring Semiring, replicate, checkClean bool) Program {
 		f = Walker2Reg
 	}
 	code := []Instruction{
-		{Shift: [3]Shift{AfterLoop, InLoop}, DecLoop: true, Cond: IfLoop, NextPC1: 3, NextPC2: 1},
+		{Shift: [3]Shift{OnFalse, OnTrue}, DecLoop: true, Cond: IfLoop, NextPC1: 3, NextPC2: 1},
 		{IndirectSrc: Walker1Reg, IndirectDst: 2, Shift: [3]Shift{Access}, NextPC1: 2},
 		{RegSrc: Walker1Reg, RegDst: LoopCount, DecLoop: true, Shift: [3]Shift{Access, Access}, NextPC1: 3},
 		{RegSrc: Walker2Reg, RegDst: Reg3, DecLoop: true, Shift: [3]Shift{1: Access}, NextPC1: 4},
 		{Op1: ring.Mul, Src1Op1: f, Src2Op1: Walker2Reg, IndirectSrc: Reg3, IndirectDst: 3, Shift: [3]Shift{2: HoldOnTrue}, Cond: IfLocal, LongLocal: replicate, NextPC1: 5},
 		{Op2: ring.Acc, Src1Op2: Walker3Reg, Src2Op2: Reg1, CheckClean: checkClean, NextPC1: 6},
-		{Shift: [3]Shift{AfterLoop, InLoop, Hold}, Write: [3]bool{2: true}, DecLoop: true, Cond: IfLoop, NextPC1: 3, NextPC2: 1},
+		{Shift: [3]Shift{OnFalse, OnTrue, Hold}, Write: [3]bool{2: true}, DecLoop: true, Cond: IfLoop, NextPC1: 3, NextPC2: 1},
 	}
 	if checkClean {
 		code[6].CleanDst, code[6].CleanIndex = CleanToBank, Reg3
@@ -88,6 +88,36 @@ func SettleProgram(op Op) Program {
 		{Op2: op, Src1Op2: Walker3Reg, Src2Op2: Walker1Reg, Cond: IfChanged, NextPC1: 3},
 		{RegSrc: Reg3, RegDst: Walker2Reg, Shift: [3]Shift{1: Access, 2: Hold}, Write: [3]bool{1: true, 2: true}, NextPC1: 4},
 		{RegSrc: Walker1Reg, RegDst: Walker2Reg, Shift: [3]Shift{Access, Access}, Write: [3]bool{1: true}, NextPC1: 1},
+	}}
+}
+
+// MergeProgram is LocalAccumulations of v0: each row of the SPU is merged with the
+// chunk of the frontier. Both lists are pairs in rising order of columns, and end in
+// the greatest index.
+func MergeProgram(ring Semiring) Program {
+	f := Walker1Reg
+	if ring.ID {
+		f = Walker2Reg
+	}
+	return Program{"LocalAccumulations, rows", 3, [3]string{"frontier", "rows", "outputs"}, []Instruction{
+		{IndirectSrc: Reg3, IndirectDst: 1, Shift: [3]Shift{Access, Access, Hold}, NextPC1: 1},
+		{Shift: [3]Shift{PairOnTrue}, Cond: IfBelow, NextPC1: 1, NextPC2: 2},
+		{Shift: [3]Shift{1: PairOnTrue}, Cond: IfAbove, NextPC1: 1, NextPC2: 3},
+		{Op2: OpInc, Src1Op2: Walker1Reg, Shift: [3]Shift{OnTrue, OnTrue}, Cond: IfNonzero, NextPC1: 4, NextPC2: 6},
+		{Op1: ring.Mul, Src1Op1: f, Src2Op1: Walker2Reg, NextPC1: 5},
+		{Op2: ring.Acc, Src1Op2: Walker3Reg, Src2Op2: Reg1, Shift: [3]Shift{Access, Access}, NextPC1: 1},
+		{Shift: [3]Shift{2: Access}, Write: [3]bool{2: true}},
+	}}
+}
+
+// GatherRowsProgram is the first part of Applying in sparse iterations of v0, which
+// has no clean list: it looks at all outputs. Reg3 begins as the first of their numbers.
+func GatherRowsProgram() Program {
+	return Program{"Applying, outputs of all rows", 6, [3]string{"", "results", "outputs"}, []Instruction{
+		{Shift: [3]Shift{2: Hold}, NextPC1: 1},
+		{Op1: OpFirst, Src1Op1: Walker3Reg, Op2: OpInc, Src1Op2: Reg3, RegSrc: Reg3, RegDst: Walker2Reg,
+			Shift: [3]Shift{1: OnTrue, 2: SkipOnFalse}, Write: [3]bool{1: true}, Cond: IfUnclean, NextPC1: 2},
+		{Op2: OpClean, Src1Op2: Walker3Reg, RegSrc: Reg1, RegDst: Walker2Reg, Shift: [3]Shift{1: Access, 2: Access}, Write: [3]bool{1: true, 2: true}},
 	}}
 }
 
@@ -142,9 +172,6 @@ func Lower(app string, v Variant, t Type) ([]Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.Rows {
-		return nil, fmt.Errorf("variant %s has no programs of these steps, expected v1, hypo, v2 or v3", v.Name)
-	}
 	name, err := a.ring(DefaultAppOptions(), t)
 	if err != nil {
 		return nil, err
@@ -153,19 +180,29 @@ func Lower(app string, v Variant, t Type) ([]Program, error) {
 	if !ok {
 		return nil, fmt.Errorf("type %q, expected f32 or u32", t)
 	}
+	gather := GatherProgram()
+	if v.Rows {
+		gather = GatherRowsProgram()
+	}
 	list := []Program{PackProgram(), LocalProgram(ring, v.Replicate, app != "pagerank"), RemoteProgram(ring, app != "pagerank")}
+	if v.Rows {
+		list = []Program{MergeProgram(ring)}
+	}
 	switch app {
 	case "pagerank":
 		list = append(list, DenseOutProgram(ring), DenseFrontProgram(ring))
 	case "bfs":
-		list = append(list, GatherProgram(), SettleProgram(OpKeep))
+		list = append(list, gather, SettleProgram(OpKeep))
 	case "sssp", "cc":
-		list = append(list, GatherProgram(), SettleProgram(OpAccMin))
+		list = append(list, gather, SettleProgram(OpAccMin))
 	default:
-		list = append(list, GatherProgram(), CollectProgram())
+		list = append(list, gather, CollectProgram())
 	}
-	if v.Replicate {
+	switch {
+	case v.Replicate:
 		list = append(list, ScanProgram())
+	case v.Rows && (app == "pagerank" || app == "bfs" || app == "sssp" || app == "cc"):
+		list = append(list, CollectProgram()) // of the next frontier, which is broadcast
 	}
 	return list, nil
 }

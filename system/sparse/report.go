@@ -66,7 +66,10 @@ type PlacementSurvey struct {
 
 // Survey places a matrix and executes nothing.
 func Survey(m *matrix.Matrix, mach *Machine, v Variant, long int, seed uint64) (*PlacementSurvey, error) {
-	o := PlaceOptions{Long: long, Deal: mach.Readings.Place, Balance: mach.Readings.Balance, Seed: seed}
+	if v.Bank {
+		mach = mach.BankLevel()
+	}
+	o := PlaceOptions{Long: long, Deal: mach.Readings.Place, Balance: mach.Readings.Balance, Seed: seed, Rows: v.Rows}
 	if v.Name == "v1" {
 		o.Deal = mach.Readings.V1Place
 	}

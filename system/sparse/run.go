@@ -21,6 +21,7 @@ type Variant struct {
 	Long      bool   `json:"long"`      // partitions long columns
 	Replicate bool   `json:"replicate"` // long outputs in each SPU
 	AllDown   bool   `json:"all_down"`  // all inputs and outputs in the logic layer
+	Bank      bool   `json:"bank"`      // a core for each bank, see [Machine.BankLevel]
 	Text      string `json:"text"`
 }
 
@@ -35,16 +36,47 @@ func Variants() []Variant {
 	}
 }
 
-// LookupVariant returns a variant by name.
+// bankLevel is no version of the paper's: what its steps take on the cores that others
+// put at banks.
+var bankLevel = Variant{Name: "bank", Long: true, Replicate: true, Bank: true, Text: "v3 with one core of 200 MHz a bank instead of its SPUs (not in the paper)"}
+
+// LookupVariant returns a variant by name: one of [Variants], or bank.
 func LookupVariant(name string) (Variant, error) {
 	var names []string
-	for _, v := range Variants() {
+	for _, v := range append(Variants(), bankLevel) {
 		if v.Name == name {
 			return v, nil
 		}
 		names = append(names, v.Name)
 	}
 	return Variant{}, fmt.Errorf("unknown variant %q, expected %v or all", name, names)
+}
+
+// Switched returns the version that differs from v in its orientation (columns or
+// rows; "" = as it is) or in replicating long outputs (nil = as it is).
+func (v Variant) Switched(orientation string, replicate *bool) (Variant, error) {
+	want := v
+	switch orientation {
+	case "":
+	case "rows":
+		want.Rows, want.Long, want.Replicate = true, false, false
+	case "columns":
+		want.Rows = false
+	default:
+		return v, fmt.Errorf("orientation %q, expected rows or columns", orientation)
+	}
+	if replicate != nil {
+		want.Replicate = *replicate
+	}
+	if want == v {
+		return v, nil
+	}
+	for _, o := range Variants() {
+		if o.Rows == want.Rows && o.Long == want.Long && o.Replicate == want.Replicate && o.AllDown == want.AllDown && o.Bank == want.Bank {
+			return o, nil
+		}
+	}
+	return v, fmt.Errorf("no version is %s with these switches, expected columns and long ones to replicate", v.Name)
 }
 
 // Config says how a kernel is executed.
@@ -183,7 +215,6 @@ type runner struct {
 	trace    *Trace
 	chip     *chip // nil: a stack
 	clock    int64
-	rowLoad  []int64  // of v0: nonzeros of the rows of an SPU
 	rowVal   []uint32 // of v0: values in the order of the matrix
 	cursor   int      // SPU of the latest column that activate1 took
 }
@@ -220,8 +251,11 @@ func (r *runner) down(f *flit) {
 
 // newRunner places a matrix and makes everything clean.
 func newRunner(ctx context.Context, m *matrix.Matrix, ring Semiring, cfg Config) (*runner, error) {
+	if cfg.Variant.Bank {
+		cfg.Machine = cfg.Machine.BankLevel()
+	}
 	mach := cfg.Machine
-	o := PlaceOptions{Long: cfg.Long, Deal: cfg.Deal, Balance: mach.Readings.Balance, Seed: cfg.Seed}
+	o := PlaceOptions{Long: cfg.Long, Deal: cfg.Deal, Balance: mach.Readings.Balance, Seed: cfg.Seed, Rows: cfg.Variant.Rows}
 	if !cfg.Variant.Long {
 		o.Long = 0
 	}
@@ -819,7 +853,12 @@ func (r *runner) applySparse(op Op) error {
 func (r *runner) gatherShadowed(s int, loads *uint32) int64 {
 	switch {
 	case r.cfg.Variant.Rows:
-		return r.rowsGather(s, loads)
+		before := *loads
+		c := r.rowsGather(s, loads)
+		if r.shadow != nil {
+			r.shadow.gatherRows(s, c, int64(*loads-before))
+		}
+		return c
 	case r.shadow == nil:
 		return r.gather(s, loads)
 	}

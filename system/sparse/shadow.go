@@ -16,25 +16,38 @@ type shadow struct {
 
 	scanning bool // a part of Applying sends
 
+	steps  int64    // of merges of v0 that may still be interpreted
+	before []uint32 // outputs of v0 before a product
+
 	mu  sync.Mutex
 	err error
 }
 
 type shadowSPU struct {
 	interp
-	a     arrayMap
-	words int64
-	made  bool
-	wrote bool // a program made the frontier
-	scans bool
-	total int64 // instructions
+	a      arrayMap
+	words  int64
+	made   bool
+	wrote  bool // a program made the frontier
+	scans  bool
+	merged bool  // rows were merged, of v0
+	total  int64 // instructions
 }
 
+// mergeSteps is how many instructions of merges are interpreted in a run of v0 that
+// interprets some of its SPUs: a round of PageRank has n²/7 680 of each SPU.
+const mergeSteps = 1 << 26
+
 func newShadow(r *runner, every int) *shadow {
-	sh := &shadow{r: r, spus: make([]*shadowSPU, len(r.spus))}
+	sh := &shadow{r: r, spus: make([]*shadowSPU, len(r.spus)), steps: mergeSteps}
+	if every == 1 {
+		sh.steps = math.MaxInt64
+	}
 	for s := 0; s < len(r.spus); s += every {
 		sh.spus[s] = &shadowSPU{}
-		sh.count++
+		if !r.cfg.Variant.Rows {
+			sh.count++
+		}
 	}
 	return sh
 }
@@ -54,11 +67,7 @@ func (v *shadowSPU) at(array int) int64 { return int64(v.a[array]) * v.words }
 // make writes the image of an SPU's rows as the host does.
 func (sh *shadow) make(s int, v *shadowSPU) {
 	r, p := sh.r, sh.r.p
-	v.made = true
-	v.t, v.clean, v.float, v.allRemote = &r.time, r.ring.Clean, r.ring.Float, r.allRemote || r.allDown
-	v.a = arrays(p, r.m, s)
-	v.words = int64(r.m.Words())
-	v.mem = make([]uint32, v.at(arrReceived))
+	sh.blank(s, v)
 	for i := 0; i < p.Long+int(p.ColFirst[s+1]-p.ColFirst[s]); i++ {
 		from, to := p.part(s, i)
 		col := uint32(i)
@@ -88,6 +97,19 @@ func (sh *shadow) make(s int, v *shadowSPU) {
 	for i := p.Long; i < len(offs); i++ {
 		v.mem[v.at(arrOffsets)+int64(i-p.Long)] = 2 * offs[i]
 	}
+	for i := range int64(p.LongRows) {
+		v.mem[v.at(arrReplica)+i] = r.ring.Clean
+	}
+}
+
+// blank makes the image of an SPU's rows as far as it does not depend on its nonzeros.
+func (sh *shadow) blank(s int, v *shadowSPU) {
+	r, p := sh.r, sh.r.p
+	v.made = true
+	v.t, v.clean, v.float, v.allRemote = &r.time, r.ring.Clean, r.ring.Float, r.allRemote || r.allDown
+	v.a = arrays(p, r.m, s)
+	v.words = int64(r.m.Words())
+	v.mem = make([]uint32, v.at(arrReceived))
 	rows := int64(p.RowFirst[s+1] - p.RowFirst[s])
 	for i := range rows {
 		v.mem[v.at(arrOutput)+i] = r.ring.Clean
@@ -98,9 +120,123 @@ func (sh *shadow) make(s int, v *shadowSPU) {
 			v.mem[v.at(arrScale)+i] = r.scale[int64(p.RowFirst[s])+i]
 		}
 	}
-	for i := range int64(p.LongRows) {
-		v.mem[v.at(arrReplica)+i] = r.ring.Clean
+}
+
+// makeRows writes the images of v0: for each row the pairs of its nonzeros in rising
+// order of columns, and the greatest index.
+func (sh *shadow) makeRows() {
+	r, p := sh.r, sh.r.p
+	sh.before = append(sh.before[:0], r.out...)
+	type pair struct{ col, val uint32 }
+	lists := map[int][][]pair{} // by SPU and row
+	for s, v := range sh.spus {
+		if v != nil && !v.made {
+			sh.blank(s, v)
+			lists[s] = make([][]pair, p.RowFirst[s+1]-p.RowFirst[s])
+		}
 	}
+	if len(lists) == 0 {
+		return
+	}
+	m := p.Matrix
+	for c, old := range p.ColFrom {
+		for k := m.Ptr[old]; k < m.Ptr[old+1]; k++ {
+			i := p.RowTo[m.Idx[k]]
+			s := p.owner.of(i)
+			if lists[s] == nil {
+				continue
+			}
+			v := uint32(1)
+			switch {
+			case r.ring.ID:
+				v = old
+			case r.rowVal != nil:
+				v = r.rowVal[k]
+			case r.ring.Mul == OpMulF32:
+				v = math.Float32bits(1)
+			}
+			row := i - p.RowFirst[s]
+			lists[s][row] = append(lists[s][row], pair{uint32(c), v})
+		}
+	}
+	for s, rows := range lists {
+		v := sh.spus[s]
+		at := v.at(arrPairs)
+		for _, row := range rows {
+			for _, e := range row {
+				v.mem[at], v.mem[at+1] = e.col, e.val
+				at += 2
+			}
+			v.mem[at] = math.MaxUint32
+			at++
+		}
+	}
+}
+
+// merge interprets the merges of v0 with a chunk of the frontier, as far as there are
+// steps left. Outputs are what they were before the chunk.
+func (sh *shadow) merge(chunk []uint64, matches []int64) {
+	r, p := sh.r, sh.r.p
+	for s, v := range sh.spus {
+		if v == nil {
+			continue
+		}
+		rows := int64(p.RowFirst[s+1] - p.RowFirst[s])
+		out := r.out[p.RowFirst[s]:p.RowFirst[s+1]]
+		steps := rows * int64(len(chunk))
+		if steps > sh.steps {
+			copy(v.mem[v.at(arrOutput):], out)
+			continue
+		}
+		sh.steps -= steps
+		if !v.merged {
+			v.merged = true
+			sh.count++
+		}
+		copy(v.mem[v.at(arrOutput):], sh.before[p.RowFirst[s]:p.RowFirst[s+1]])
+		at := v.at(arrReceived)
+		v.grown(at + 2*int64(len(chunk)))
+		for i, e := range chunk {
+			v.mem[at+2*int64(i)], v.mem[at+2*int64(i)+1] = uint32(e>>32), uint32(e)
+		}
+		end := at + 2*int64(len(chunk)) + 1
+		v.mem[end-1] = math.MaxUint32
+		v.start1 = at
+		v.load(MergeProgram(r.ring).Code, [3]int64{at, v.at(arrPairs), v.at(arrOutput)}, [3]int64{end, v.at(arrPairs) + 2*p.RowLoad[s] + rows, v.at(arrOutput) + rows})
+		c, l := r.time.mergeCycles(rows, p.RowLoad[s], int64(len(chunk)), matches[s])
+		sh.finish(s, v, "LocalAccumulations (rows)", c, l)
+		sh.equal(s, v, "output", v.at(arrOutput), out)
+	}
+	copy(sh.before, r.out)
+}
+
+// gatherRows interprets the first part of Applying in v0.
+func (sh *shadow) gatherRows(s int, cycles, loads int64) {
+	v := sh.spus[s]
+	if v == nil {
+		return
+	}
+	r, p := sh.r, sh.r.p
+	at := v.at(arrOutput)
+	rows := int64(p.RowFirst[s+1] - p.RowFirst[s])
+	v.load(GatherRowsProgram().Code, [3]int64{0, v.at(arrTemp), at}, [3]int64{0, math.MaxInt64, at + rows})
+	v.reg[Reg3] = p.RowFirst[s]
+	sh.finish(s, v, "Applying (outputs)", cycles, loads)
+	base := int64(p.RowFirst[s]) - int64(p.LongRows)
+	sh.equalPairs(s, v, "result", v.at(arrTemp), r.temp[base:base+int64(r.tempLen[s])])
+	sh.equal(s, v, "output", at, r.out[p.RowFirst[s]:p.RowFirst[s+1]])
+}
+
+// sendFrontier prepares the program that sends the frontier of v0 down.
+func (sh *shadow) sendFrontier(s int) {
+	v := sh.spus[s]
+	if v == nil {
+		return
+	}
+	r := sh.r
+	base := int64(r.p.ColFirst[s]) - int64(r.p.Long)
+	sh.equalPairs(s, v, "frontier entry", v.at(arrFrontier), r.front[base:base+int64(r.frontLen[s])])
+	sh.send(v, v.at(arrFrontier), int64(r.frontLen[s]))
 }
 
 // outputs sets the latches of walker 3 to the outputs.
@@ -306,9 +442,13 @@ func (sh *shadow) collect(s int) {
 	if v == nil {
 		return
 	}
+	sh.send(v, v.at(arrTemp), int64(sh.r.tempLen[s]))
+}
+
+// send prepares the program that sends pairs from a word on down.
+func (sh *shadow) send(v *shadowSPU, at, pairs int64) {
 	v.scans = true
-	at := v.at(arrTemp)
-	v.load(CollectProgram().Code, [3]int64{at, 0, 0}, [3]int64{at + 2*int64(sh.r.tempLen[s]), 0, 0})
+	v.load(CollectProgram().Code, [3]int64{at, 0, 0}, [3]int64{at + 2*pairs, 0, 0})
 }
 
 // denseOut interprets the first part of Applying where all outputs count. y is still

@@ -76,6 +76,9 @@ func RunStacks(ctx context.Context, app string, m *matrix.Matrix, o AppOptions, 
 		return nil, err
 	}
 	ring, _ := LookupSemiring(name)
+	if cfg.Variant.Bank {
+		return nil, fmt.Errorf("several stacks on bank, expected v1, hypo, v2 or v3")
+	}
 	c := &cluster{m: m, ring: ring, cfg: cfg, res: &StacksResult{App: app, Variant: cfg.Variant.Name, Type: cfg.Type, Stacks: stacks, NNZ: m.NNZ()}}
 	if !ring.Float {
 		c.res.Type = U32
