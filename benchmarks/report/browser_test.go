@@ -183,6 +183,7 @@ func records() []*sweep.Record {
 	var list []*sweep.Record
 	for i := range 24 {
 		r := &sweep.Record{Key: fmt.Sprint(i), Params: []sweep.Param{{Name: "circuit", Value: []string{"add.v", "mult.v"}[i%2]}, {Name: "rows", Value: fmt.Sprint(16 + i/2*8)}}}
+		r.Args = []string{"schedule", r.Params[0].Value, "--rows=" + r.Params[1].Value, "--json"}
 		if i == 5 {
 			r.Exit, r.Error = 3, "bitsched: too few rows"
 		} else {
@@ -295,18 +296,23 @@ func TestBrowser(t *testing.T) {
 	b.eval(`document.querySelector(".node").dispatchEvent(new MouseEvent("click", {bubbles: true}))`)
 	require.Equal(t, "1", b.eval(`document.querySelectorAll(".code button[aria-pressed=true]").length`))
 
-	// Nothing beats what is on the front, and something beats all else.
+	// Nothing on the same circuit beats what is on the front, and something beats all else;
+	// without the button circuits are rivals.
 	b.load(addresses["sweep"], 1280, 900, "light")
-	require.Equal(t, "[]", b.eval(`(() => {
-		const v = document.querySelector("[data-view=sweep]"), rows = JSON.parse(v.querySelector("script").textContent).rows, on = new Set(v.front), wrong = [];
-		const [x, y] = [...v.querySelectorAll("select")].map(s => s.value), at = (r, n) => n in r.params ? r.params[n] : r.values[n];
-		rows.forEach((r, i) => {
-			if (r.error) return;
-			const beaten = rows.some(o => !o.error && at(o, x) <= at(r, x) && at(o, y) <= at(r, y) && (at(o, x) < at(r, x) || at(o, y) < at(r, y)));
-			if (beaten === on.has(i)) wrong.push(i);
-		});
-		return JSON.stringify(wrong);
-	})()`))
+	for _, apart := range []string{"true", "false"} {
+		require.Equal(t, "[]", b.eval(`(() => {
+			const v = document.querySelector("[data-view=sweep]"), rows = JSON.parse(v.querySelector("script").textContent).rows, on = new Set(v.front), wrong = [];
+			const [x, y] = [...v.querySelectorAll("select")].map(s => s.value), at = (r, n) => n in r.params ? r.params[n] : r.values[n];
+			rows.forEach((r, i) => {
+				if (r.error) return;
+				const beaten = rows.some(o => !o.error && (!`+apart+` || o.params.circuit === r.params.circuit) && at(o, x) <= at(r, x) && at(o, y) <= at(r, y) && (at(o, x) < at(r, x) || at(o, y) < at(r, y)));
+				if (beaten === on.has(i)) wrong.push(i);
+			});
+			return JSON.stringify(wrong);
+		})()`))
+		require.Equal(t, apart, b.eval(`document.querySelector("[aria-label='A front for each'] button").getAttribute("aria-pressed")`))
+		b.click("[aria-label='A front for each'] button")
+	}
 	require.Equal(t, "24 of 30 jobs done, 1 failed", b.eval(`document.querySelector("[data-view=sweep] .status").textContent.trim()`))
 	b.quiet()
 }

@@ -96,6 +96,10 @@ func ComparisonReport(title string, r *benchmarks.Report) []Section {
 // Reproduced shows tables and figures of papers beside what is measured here, a section
 // for each.
 func Reproduced(reports []*reproduce.Report, leftOut []string) []Section {
+	place := func(r *reproduce.Report) int {
+		return slices.IndexFunc(reproduce.Entries, func(e *reproduce.Entry) bool { return e.ID == r.ID })
+	}
+	reports = slices.SortedStableFunc(slices.Values(reports), func(a, b *reproduce.Report) int { return place(a) - place(b) })
 	counts := map[reproduce.Verdict]int{}
 	overview := &Table{Table: benchmarks.Table{Title: "All claims", Columns: []benchmarks.Column{
 		{Name: "entry", Left: true}, {Name: "claim", Left: true}, {Name: "section", Left: true}, {Name: "paper"}, {Name: "ours"}, {Name: "off by"}, {Name: "may be"}, {Name: "verdict", Left: true},

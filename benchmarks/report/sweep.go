@@ -16,6 +16,7 @@ import (
 type sweepData struct {
 	Total int        `json:"total"`
 	Rows  []sweepRow `json:"rows"`
+	Works []string   `json:"works"` // parameters that say what is worked on: jobs that differ there are no rivals
 }
 
 type sweepRow struct {
@@ -38,7 +39,7 @@ const maxValues = 80
 
 // sweepView is what the script and the table show of records.
 func sweepView(records []*sweep.Record, total int) (*sweepData, *Table) {
-	d := &sweepData{Total: max(total, len(records)), Rows: []sweepRow{}}
+	d := &sweepData{Total: max(total, len(records)), Rows: []sweepRow{}, Works: []string{}}
 	var params []string
 	seen := map[string]int{}
 	first := map[string]float64{}
@@ -48,6 +49,9 @@ func sweepView(records []*sweep.Record, total int) (*sweepData, *Table) {
 		for _, p := range r.Params {
 			if !slices.Contains(params, p.Name) {
 				params = append(params, p.Name)
+				if isWork(r, p.Name) {
+					d.Works = append(d.Works, p.Name)
+				}
 			}
 			if v, err := strconv.ParseFloat(p.Value, 64); err == nil {
 				row.Params[p.Name] = v
@@ -124,6 +128,12 @@ func sweepView(records []*sweep.Record, total int) (*sweepData, *Table) {
 		t.Rows = append(t.Rows, append(row, state))
 	}
 	return d, t
+}
+
+// isWork reports whether a parameter of a job says what is worked on, a circuit, a kernel
+// or its size, and not how: the words of the command have it, and no flag but define.
+func isWork(r *sweep.Record, param string) bool {
+	return param == "define" || len(r.Args) > 0 && !slices.ContainsFunc(r.Args, func(a string) bool { return strings.HasPrefix(a, "--"+param+"=") })
 }
 
 // preferred puts what most studies are about first.

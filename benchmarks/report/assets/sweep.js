@@ -1,6 +1,6 @@
 // sweep: jobs as lines across axes, and as points with those that nothing beats.
 views.sweep = (box, data) => {
-  const state = {axes: null, x: null, y: null, lowX: true, lowY: true, colour: null, hot: -1, off: {}};
+  const state = {axes: null, x: null, y: null, lowX: true, lowY: true, hot: -1, works: null};
   const parallel = el("div", {class: "plot"}), scatter = el("div", {class: "plot scatter"}), tools = el("div", {class: "tools"}), axisTools = el("div", {class: "tools", role: "group", "aria-label": "Axes"});
   const readout = el("p", {class: "readout", role: "status"}), status = el("p", {class: "status"}), front = el("p", {class: "note"});
   const twoTools = el("div", {class: "tools"});
@@ -33,6 +33,8 @@ views.sweep = (box, data) => {
     const results = columns.filter(c => !c.param && !c.constant);
     const good = ["copies", "energy", "cycles.total", "cycles", "instructions", "arrays_used"].filter(n => results.some(c => c.name === n));
     if (!state.axes) state.axes = new Set([...columns.filter(c => c.param && new Set(data.rows.map(r => r.params[c.name])).size > 1).map(c => c.name), ...(good.length ? good : results.map(c => c.name)).slice(0, 5)]);
+    // Jobs on other circuits, kernels or sizes are no rivals: each has a front of its own.
+    if (!state.works) state.works = new Set(data.works || []);
     const names = good.concat(results.map(c => c.name).filter(n => !good.includes(n)));
     if (state.x == null || !columns.some(c => c.name === state.x)) state.x = columns.filter(c => c.param && c.numeric && state.axes.has(c.name)).map(c => c.name)[0] || names[0];
     if (state.y == null || !columns.some(c => c.name === state.y)) state.y = names.find(n => n !== state.x);
@@ -92,22 +94,30 @@ views.sweep = (box, data) => {
     // Sorted by x, a point is on the front if its y is better than that of all before it.
     const sign = low => low ? 1 : -1;
     const sorted = [...points].sort((a, b) => sign(state.lowX) * (a.x - b.x) || sign(state.lowY) * (a.y - b.y));
-    const best = [];
-    let y = Infinity, x = NaN;
-    for (const p of sorted) {
-      const v = sign(state.lowY) * p.y;
-      if (v < y || v === y && p.x === x) { if (v < y) x = p.x; y = v; best.push(p); }
+    const works = columns.filter(c => state.works.has(c.name));
+    const workOf = p => works.map(c => [c, value(data.rows[p.k], c)]).filter(([, v]) => v != null).map(([c, v]) => typeof v === "number" ? `${c.name} ${number(v)}` : v).join(", ");
+    const fronts = new Map(points.map(p => [workOf(p), []]));
+    for (const [work, best] of fronts) {
+      let y = Infinity, x = NaN;
+      for (const p of sorted) {
+        if (workOf(p) !== work) continue;
+        const v = sign(state.lowY) * p.y;
+        if (v < y || v === y && p.x === x) { if (v < y) x = p.x; y = v; best.push(p); }
+      }
     }
-    const on = new Set(best.map(p => p.k));
-    let d = "";
-    best.forEach((p, i) => { const px = sx.at(p.x).toFixed(1), py = sy.at(p.y).toFixed(1); d += i ? `H${px}V${py}` : `M${px} ${py}`; });
-    s.append(svg("path", {d, fill: "none", "stroke-width": 2, style: "stroke: var(--k4)"}));
-    for (const p of points) s.append(svg("circle", {cx: sx.at(p.x).toFixed(1), cy: sy.at(p.y).toFixed(1), r: on.has(p.k) ? 6 : 4.5, class: "mark", "stroke-width": 1, style: `fill: var(--${on.has(p.k) ? "k4" : "k1"}); stroke: var(--bg); opacity: ${on.has(p.k) ? 1 : .7}`, "data-row": p.k}));
+    const on = new Set([...fronts.values()].flat().map(p => p.k)), colours = new Map([...fronts.keys()].map((w, i) => [w, fronts.size > 1 ? paint(i) : "k4"]));
+    for (const [work, best] of fronts) {
+      let d = "";
+      best.forEach((p, i) => { const px = sx.at(p.x).toFixed(1), py = sy.at(p.y).toFixed(1); d += i ? `H${px}V${py}` : `M${px} ${py}`; });
+      s.append(svg("path", {d, fill: "none", "stroke-width": 2, style: `stroke: var(--${colours.get(work)})`}));
+    }
+    for (const p of points) s.append(svg("circle", {cx: sx.at(p.x).toFixed(1), cy: sy.at(p.y).toFixed(1), r: on.has(p.k) ? 6 : 4.5, class: "mark", "stroke-width": 1, style: `fill: var(--${fronts.size > 1 || on.has(p.k) ? colours.get(workOf(p)) : "k1"}); stroke: var(--bg); opacity: ${on.has(p.k) ? 1 : .5}`, "data-row": p.k}));
     s.addEventListener("pointermove", e => { const k = e.target.dataset && e.target.dataset.row; focus(k == null ? -1 : Number(k)); showTip(k == null ? "" : describe(data.rows[k]), e.clientX, e.clientY); });
     s.addEventListener("pointerleave", () => { focus(-1); showTip(""); });
-    scatter.replaceChildren(s, legend([["k4", "Pareto front"], ["k1", "other jobs"]]));
-    front.textContent = best.length ? `Nothing beats: ${best.slice(0, 12).map(p => `${columns.filter(c => c.param && value(data.rows[p.k], c) != null).map(c => `${c.name} ${number(value(data.rows[p.k], c))}`).join(", ")} (${number(p.x)}, ${number(p.y)})`).join("; ")}${best.length > 12 ? ` and ${best.length - 12} more` : ""}.` : "";
-    box.front = best.map(p => p.k);
+    scatter.replaceChildren(s, fronts.size > 1 ? legend([...fronts.keys()].slice(0, 16).map(w => [colours.get(w), `Pareto front of ${w}`])) : legend([["k4", "Pareto front"], ["k1", "other jobs"]]));
+    const others = columns.filter(c => c.param && !state.works.has(c.name)), most = fronts.size > 1 ? 4 : 12;
+    front.replaceChildren(...[...fronts].slice(0, 16).flatMap(([work, best], i) => [i ? el("br") : "", `Nothing beats${work ? `, of ${work}` : ""}: ${best.slice(0, most).map(p => `${others.filter(c => value(data.rows[p.k], c) != null).map(c => `${c.name} ${number(value(data.rows[p.k], c))}`).join(", ")} (${number(p.x)}, ${number(p.y)})`).join("; ")}${best.length > most ? ` and ${best.length - most} more` : ""}.`]));
+    box.front = [...on];
   };
   const focus = k => {
     if (k === state.hot) return;
@@ -133,7 +143,12 @@ views.sweep = (box, data) => {
     }));
     if (axisTools.children.length > 14) { const rest = el("details", {}, el("summary", {}, "All axes"), el("div", {class: "tools"}, ...axisTools.children)); axisTools.replaceChildren(rest); }
     const side = (name, key) => { const c = el("input", {type: "checkbox"}); c.checked = !state[key]; c.addEventListener("change", () => { state[key] = !c.checked; drawScatter(); }); return el("label", {}, c, name); };
-    twoTools.replaceChildren(el("label", {}, "Across", choose(numeric, state.x, v => { state.x = v; })), side("more is better", "lowX"), el("label", {}, "Up", choose(numeric, state.y, v => { state.y = v; })), side("more is better", "lowY"));
+    const apart = columns.filter(c => c.param && new Set(data.rows.map(r => r.params[c.name])).size > 1).map(c => {
+      const b = el("button", {type: "button", "aria-pressed": String(state.works.has(c.name))}, c.name);
+      b.addEventListener("click", () => { if (state.works.has(c.name)) state.works.delete(c.name); else state.works.add(c.name); b.setAttribute("aria-pressed", String(state.works.has(c.name))); drawScatter(); });
+      return b;
+    });
+    twoTools.replaceChildren(el("label", {}, "Across", choose(numeric, state.x, v => { state.x = v; })), side("more is better", "lowX"), el("label", {}, "Up", choose(numeric, state.y, v => { state.y = v; })), side("more is better", "lowY"), ...apart.length ? [el("div", {class: "tools", role: "group", "aria-label": "A front for each"}, el("span", {}, "A front for each"), ...apart)] : []);
     drawParallel();
     drawScatter();
   };
