@@ -131,7 +131,7 @@ func Reproduced(reports []*reproduce.Report, leftOut []string) []Section {
 				s.Parts = append(s.Parts, t)
 			}
 			for _, n := range r.Notes {
-				s.Parts = append(s.Parts, Note("Checked: "+n))
+				s.Parts = append(s.Parts, Note(n))
 			}
 		}
 		sections = append(sections, s)

@@ -351,7 +351,7 @@ func (r *reproduceResult) text() string {
 			fmt.Fprintf(&b, "%s\n\n%s\n\n", m.Title, renderTable(t))
 		}
 		for _, note := range e.Notes {
-			fmt.Fprintf(&b, "checked  %s\n", note)
+			fmt.Fprintf(&b, "note  %s\n", strings.ReplaceAll(note, "\n", "\n      "))
 		}
 		if len(e.Notes) > 0 {
 			b.WriteString("\n")

@@ -69,7 +69,7 @@ function table(box) {
       r.hidden = !hit || hits > limit;
     }
     if (more) more.hidden = hits <= limit;
-    if (status) status.textContent = words.length || hits > limit ? `${Math.min(hits, limit)} of ${rows.length} rows` : `${rows.length} rows`;
+    if (status) status.textContent = words.length || hits > limit ? `${Math.min(hits, limit)} of ${rows.length} rows` : `${rows.length} ${rows.length === 1 ? "row" : "rows"}`;
   };
   const order = () => {
     if (column >= 0) {
