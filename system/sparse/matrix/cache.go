@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
+	"os"
 	"unsafe"
 )
 
@@ -90,37 +92,120 @@ func bytesOf[T uint32 | int64](words []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), len(words)*int(unsafe.Sizeof(words[0])))
 }
 
-// ReadCache reads what [WriteCache] wrote.
-func ReadCache(r io.Reader, file string) (*Matrix, error) {
-	fail := func(format string, args ...any) error { return &Error{File: file, Msg: fmt.Sprintf(format, args...)} }
-	head := make([]byte, 48)
-	if _, err := io.ReadFull(r, head); err != nil {
-		return nil, fail("ends within the header")
+// failure makes errors of a file.
+type failure func(format string, args ...any) error
+
+func failureOf(file string) failure {
+	return func(format string, args ...any) error { return &Error{File: file, Msg: fmt.Sprintf(format, args...)} }
+}
+
+// mapFrom is the size in bytes from which on a cache is mapped, not read: its pages
+// then need not stay in memory. A variable for tests.
+var mapFrom int64 = 1 << 28
+
+// openCache maps a large cache; nil where the file is none, or cannot be mapped.
+func openCache(f *os.File, file string, o Options) (*Matrix, Info, error) {
+	st, err := f.Stat()
+	if err != nil || !st.Mode().IsRegular() || st.Size() < max(mapFrom, headBytes) || st.Size() > math.MaxInt || !little {
+		return nil, Info{}, nil
 	}
-	var h cacheHeader
-	if _, err := binary.Decode(head, binary.LittleEndian, &h); err != nil {
-		return nil, fail("header: %v", err)
+	magic := make([]byte, len(cacheMagic))
+	if _, err := f.ReadAt(magic, 0); err != nil || string(magic) != cacheMagic {
+		return nil, Info{}, nil
 	}
-	switch {
-	case string(h.Magic[:]) != cacheMagic:
-		return nil, fail("no cache of a matrix")
-	case h.Version != cacheVersion:
-		return nil, fail("format %d, expected %d: convert again", h.Version, cacheVersion)
-	case crc32.Checksum(head[:44], castagnoli) != binary.LittleEndian.Uint32(head[44:]):
-		return nil, fail("section header is damaged (CRC)")
-	case h.Kind > uint32(Real) || h.Rows > MaxSize || h.Cols > MaxSize || int64(max(h.Rows, h.Cols)) > sparsest(int64(min(h.NNZ, MaxEntries))) || h.NNZ > MaxEntries || h.NNZ == 0:
-		return nil, fail("header of a %d x %d matrix with %d entries of kind %d, expected a sparse matrix", h.Rows, h.Cols, h.NNZ, h.Kind)
+	data, err := mapFile(f, st.Size())
+	if err != nil {
+		return nil, Info{}, nil // read instead
 	}
-	m := &Matrix{Rows: int(h.Rows), Cols: int(h.Cols), Kind: Kind(h.Kind)}
-	var err error
-	if m.Ptr, err = readSection[int64](r, int64(h.Cols)+1, "offsets", fail); err != nil {
+	m, err := mapCache(data, failureOf(file))
+	if err != nil {
+		return nil, Info{}, err
+	}
+	info := Info{Format: "bsx", Entries: m.NNZ()}
+	return m, info, adjust(m, o, &info)
+}
+
+// mapCache makes a matrix whose words are those of a mapped cache.
+func mapCache(data []byte, fail failure) (*Matrix, error) {
+	m, nnz, err := parseHead(data[:headBytes], fail)
+	if err != nil {
 		return nil, err
 	}
-	if m.Idx, err = readSection[uint32](r, int64(h.NNZ), "rows", fail); err != nil {
+	data = data[headBytes:]
+	if m.Ptr, data, err = mapSection[int64](data, int64(m.Cols)+1, "offsets", fail); err != nil {
+		return nil, err
+	}
+	if m.Idx, data, err = mapSection[uint32](data, nnz, "rows", fail); err != nil {
 		return nil, err
 	}
 	if m.Kind != Pattern {
-		if m.Val, err = readSection[uint32](r, int64(h.NNZ), "values", fail); err != nil {
+		if m.Val, data, err = mapSection[uint32](data, nnz, "values", fail); err != nil {
+			return nil, err
+		}
+	}
+	if len(data) > 0 {
+		return nil, fail("more bytes than the header says")
+	}
+	if err := m.Check(); err != nil {
+		return nil, fail("%v", err)
+	}
+	return m, nil
+}
+
+// mapSection takes a section off the front of a mapped cache; its words are aligned.
+func mapSection[T uint32 | int64](data []byte, n int64, name string, fail failure) (words []T, rest []byte, err error) {
+	var word T
+	size := n * int64(unsafe.Sizeof(word))
+	if int64(len(data)) < size+4 {
+		return nil, nil, fail("ends within section %s", name)
+	}
+	if crc32.Checksum(data[:size], castagnoli) != binary.LittleEndian.Uint32(data[size:]) {
+		return nil, nil, fail("section %s is damaged (CRC)", name)
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(&data[0])), n), data[size+4:], nil
+}
+
+// headBytes is the size of the header with its CRC.
+const headBytes = 48
+
+// parseHead reads the header: a matrix without its words, and how many entries it has.
+func parseHead(head []byte, fail failure) (m *Matrix, nnz int64, err error) {
+	var h cacheHeader
+	if _, err := binary.Decode(head, binary.LittleEndian, &h); err != nil {
+		return nil, 0, fail("header: %v", err)
+	}
+	switch {
+	case string(h.Magic[:]) != cacheMagic:
+		return nil, 0, fail("no cache of a matrix")
+	case h.Version != cacheVersion:
+		return nil, 0, fail("format %d, expected %d: convert again", h.Version, cacheVersion)
+	case crc32.Checksum(head[:44], castagnoli) != binary.LittleEndian.Uint32(head[44:]):
+		return nil, 0, fail("section header is damaged (CRC)")
+	case h.Kind > uint32(Real) || h.Rows > MaxSize || h.Cols > MaxSize || int64(max(h.Rows, h.Cols)) > sparsest(int64(min(h.NNZ, MaxEntries))) || h.NNZ > MaxEntries || h.NNZ == 0:
+		return nil, 0, fail("header of a %d x %d matrix with %d entries of kind %d, expected a sparse matrix", h.Rows, h.Cols, h.NNZ, h.Kind)
+	}
+	return &Matrix{Rows: int(h.Rows), Cols: int(h.Cols), Kind: Kind(h.Kind)}, int64(h.NNZ), nil
+}
+
+// ReadCache reads what [WriteCache] wrote.
+func ReadCache(r io.Reader, file string) (*Matrix, error) {
+	fail := failureOf(file)
+	head := make([]byte, headBytes)
+	if _, err := io.ReadFull(r, head); err != nil {
+		return nil, fail("ends within the header")
+	}
+	m, nnz, err := parseHead(head, fail)
+	if err != nil {
+		return nil, err
+	}
+	if m.Ptr, err = readSection[int64](r, int64(m.Cols)+1, "offsets", fail); err != nil {
+		return nil, err
+	}
+	if m.Idx, err = readSection[uint32](r, nnz, "rows", fail); err != nil {
+		return nil, err
+	}
+	if m.Kind != Pattern {
+		if m.Val, err = readSection[uint32](r, nnz, "values", fail); err != nil {
 			return nil, err
 		}
 	}
@@ -137,7 +222,7 @@ func ReadCache(r io.Reader, file string) (*Matrix, error) {
 
 // readSection reads words piece by piece, so that a false size does not take
 // memory that the file has no words for.
-func readSection[T uint32 | int64](r io.Reader, n int64, name string, fail func(string, ...any) error) ([]T, error) {
+func readSection[T uint32 | int64](r io.Reader, n int64, name string, fail failure) ([]T, error) {
 	const piece = 1 << 24
 	words := make([]T, min(n, piece))
 	sum := uint32(0)

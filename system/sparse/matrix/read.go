@@ -59,7 +59,10 @@ func Open(file string, o Options) (*Matrix, Info, error) {
 	if st, err := f.Stat(); err == nil && st.IsDir() {
 		return nil, Info{}, &Error{File: file, Msg: "is a directory, expected a sparse matrix"}
 	}
-	m, info, err := Read(f, file, o)
+	m, info, err := openCache(f, file, o)
+	if m == nil && err == nil {
+		m, info, err = Read(f, file, o)
+	}
 	var dup *duplicateError
 	if errors.As(err, &dup) {
 		return nil, Info{}, dup.locate(file, o)
