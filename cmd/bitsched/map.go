@@ -619,7 +619,7 @@ func (a *app) mapText(rep *plan.Report, stopped string, f *mapFlags) string {
 	} else {
 		clipped := clippedOutputs(rep)
 		if rep.Outputs < rep.All {
-			s.add("checked", "%d of %d outputs, of every %dth cluster of units, agree with the loop nest; %s", rep.Outputs, rep.All, rep.Sample, clockText(rep))
+			s.add("checked", "%d of %d outputs, of every %dth cluster of units after the interrupt, agree with the loop nest; %s", rep.Outputs, rep.All, rep.Sample, clockText(rep))
 		} else if clipped == 0 {
 			s.add("checked", "all %d outputs agree with the loop nest; %s", rep.Outputs, clockText(rep))
 		} else {

@@ -1,12 +1,14 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/bitsched/bitsched/lowering/mapping"
 	"github.com/bitsched/bitsched/lowering/mapping/dnn"
@@ -280,32 +282,21 @@ func keeping(q *mapping.Problem, m *mapping.Mapping) (*mapping.Mapping, mapping.
 
 // each does n pieces of work on the threads of a run.
 func (rep *Report) each(n int, what string, f func(i int) error) error {
-	var next, done atomic.Int64
+	var done atomic.Int64
 	errs := make([]error, n)
-	var wg sync.WaitGroup
-	work := func() {
-		for {
-			i := int(next.Add(1)) - 1
-			if i >= n {
-				return
-			}
+	var group errgroup.Group
+	group.SetLimit(max(1, rep.Options.Threads))
+	for i := range n {
+		group.Go(func() error {
 			errs[i] = f(i)
 			if d := done.Add(1); rep.Options.Progress != nil {
 				rep.Options.Progress(Progress{Phase: what, Done: int(d), Total: n})
 			}
-		}
+			return nil
+		})
 	}
-	for range min(max(1, rep.Options.Threads), n) - 1 {
-		wg.Go(work)
-	}
-	work()
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	_ = group.Wait() // what goes wrong is told in the order of layers
+	return cmp.Or(errs...)
 }
 
 // pipeline plans the layers of a report in segments, and what the template makes of

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -173,61 +172,50 @@ func Map(ctx, run context.Context, net *dnn.Network, p *platform.Platform, o Opt
 // check executes what was asked for.
 func (rep *Report) check(ctx, run context.Context) error {
 	rep.Sample = 1
-	if ctx.Err() != nil {
-		// Stopped: what takes long is executed in samples, and the rest is the nest's.
-		macs := rep.Network.Totals().MACs
-		rep.Sample = int(max(1, macs/afterStop))
-	}
-	switch {
-	case rep.Options.Execute == "none":
+	if rep.Options.Execute == "none" {
 		return nil
-	case ctx.Err() != nil:
-		return rep.executeStopped(run)
 	}
-	return rep.execute(run)
+	if ctx.Err() == nil {
+		// The first interrupt ends the execution too; what was compared counts.
+		both, cancel := context.WithCancel(run)
+		defer cancel()
+		defer context.AfterFunc(ctx, func() {
+			if errors.Is(ctx.Err(), context.Canceled) { // a budget is the search's
+				cancel()
+			}
+		})()
+		if err := rep.execute(both); err == nil || run.Err() != nil || ctx.Err() == nil || errors.Is(err, ErrCheck) {
+			return err
+		}
+		rep.Stopped = true
+	}
+	// Stopped: what takes long is executed in samples, and the rest is the nest's.
+	rep.Sample = int(max(1, rep.Network.Totals().MACs/afterStop))
+	return rep.executeStopped(run)
 }
 
 // searchAll searches the different operators, several at once where there are threads.
 func (rep *Report) searchAll(ctx, run context.Context, opt search.Optimizer, first []int) error {
 	o := rep.Options
 	// Threads go to operators first, and within one where there is one operator only.
-	outer := min(max(1, o.Threads), len(first))
 	inner := 1
 	if len(first) == 1 {
 		inner = o.Threads
 	}
-	var next, done, evals atomic.Int64
-	errs := make([]error, len(first))
-	var wg sync.WaitGroup
-	work := func() {
-		for {
-			i := int(next.Add(1)) - 1
-			if i >= len(first) {
-				return
+	var done, evals atomic.Int64
+	return rep.each(len(first), "searching", func(i int) error {
+		l := &rep.Layers[first[i]]
+		err := rep.searchOne(ctx, run, opt, l, inner, func(p search.Progress) {
+			if o.Progress != nil {
+				o.Progress(Progress{Phase: "searching", Layer: l.Name, Done: int(done.Load()), Total: len(first), Best: p.Best, Bound: l.Bound.Cycles, Evaluations: evals.Load() + p.Evaluations})
 			}
-			l := &rep.Layers[first[i]]
-			errs[i] = rep.searchOne(ctx, run, opt, l, inner, func(p search.Progress) {
-				if o.Progress != nil {
-					o.Progress(Progress{Phase: "searching", Layer: l.Name, Done: int(done.Load()), Total: len(first), Best: p.Best, Bound: l.Bound.Cycles, Evaluations: evals.Load() + p.Evaluations})
-				}
-			})
-			if l.Search != nil {
-				evals.Add(l.Search.Evaluations)
-			}
-			done.Add(1)
+		})
+		if l.Search != nil {
+			evals.Add(l.Search.Evaluations)
 		}
-	}
-	for range outer - 1 {
-		wg.Go(work)
-	}
-	work()
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		done.Add(1)
+		return err
+	})
 }
 
 func (rep *Report) searchOne(ctx, run context.Context, opt search.Optimizer, l *Layer, threads int, progress func(search.Progress)) error {
@@ -306,11 +294,12 @@ func (rep *Report) clock(run context.Context, l *Layer) error {
 }
 
 // After a search was stopped: the products that are executed, how long that may take,
-// and the waves of a layer that are clocked.
+// the elements of operands that are drawn, and the waves of a layer that are clocked.
 const (
-	afterStop      = 60_000_000
-	stoppedTime    = 3 * time.Second
-	stoppedClocked = 1 << 16
+	afterStop       = 60_000_000
+	stoppedTime     = 2 * time.Second
+	stoppedElements = 1 << 24
+	stoppedClocked  = 1 << 16
 )
 
 // maxClocked bounds the waves that are clocked one by one.
@@ -401,12 +390,22 @@ func (rep *Report) executeStopped(run context.Context) error {
 	defer cancel()
 	for i := range rep.Layers {
 		l := &rep.Layers[i]
+		if l.Executed != nil {
+			continue // before the interrupt
+		}
 		if l.Same >= 0 && rep.Layers[l.Same].Executed != nil && rep.Layers[l.Same].Mapping == l.Mapping {
 			rep.All += l.Op.Output().Elements()
 			continue // the same mapping on other data
 		}
-		_, err := rep.executeLayer(ctx, l, &rep.Network.Nodes[l.Node], nil)
-		if err != nil && ctx.Err() != nil && run.Err() == nil {
+		elements := int64(0)
+		for _, t := range l.Op.Operands() {
+			elements += t.Elements()
+		}
+		var err error = context.DeadlineExceeded
+		if ctx.Err() == nil && elements < stoppedElements {
+			_, err = rep.executeLayer(ctx, l, &rep.Network.Nodes[l.Node], nil)
+		}
+		if err != nil && (ctx.Err() != nil || elements >= stoppedElements) && run.Err() == nil {
 			rep.Skipped++
 			rep.All += l.Op.Output().Elements()
 			l.Executed = nil
