@@ -180,8 +180,9 @@ func TestFloatRuns(t *testing.T) {
 }
 
 func TestFloatLatencies(t *testing.T) {
-	require.LessOrEqual(t, mustBuild(t, Spec{Op: "fp32.add"}).Latency(), 1024)
-	require.LessOrEqual(t, mustBuild(t, Spec{Op: "fp32.sub"}).Latency(), 1024)
+	require.LessOrEqual(t, mustBuild(t, Spec{Op: "fp32.add"}).Latency(), 643)
+	require.LessOrEqual(t, mustBuild(t, Spec{Op: "fp32.sub"}).Latency(), 643)
+	require.LessOrEqual(t, mustBuild(t, Spec{Op: "fp32ftz.add"}).Latency(), 641)
 	require.LessOrEqual(t, mustBuild(t, Spec{Op: "fp32ftz.mul"}).Latency(), 849)
 	require.LessOrEqual(t, mustBuild(t, Spec{Op: "fp32.mul"}).Latency(), 1024)
 }

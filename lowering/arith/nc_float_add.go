@@ -22,8 +22,7 @@ type addition struct {
 	p       int  // bits of a significand
 	differ  bit  // the sum is a difference
 	plain   bit  // its complement
-	first   bit  // u stays
-	second  bit  // v stays: the complement
+	first   bit  // u stays, else v
 	sign    bit  // of the operand that stays
 	exp     word // its exponent, 0 counting as 1 without FTZ
 	w       word // the lesser significand, then the sum: sticky, two bits, significand, carry
@@ -96,9 +95,8 @@ func (s *addition) order() (dist word) {
 		s.add(dist[i], notV[i], s.exp[i])
 	}
 	s.free(notV...)
-	s.first, s.second = s.row(), s.row()
+	s.first = s.row()
 	s.writeCarry(s.first)
-	s.not(s.second, s.first)
 
 	s.sign = s.row()
 	s.copy(s.sign, s.u.sign)
@@ -106,7 +104,7 @@ func (s *addition) order() (dist word) {
 		s.exp[i] = s.row()
 		s.copy(s.exp[i], s.u.exp[i])
 	}
-	s.tag(s.second)
+	s.tagNot(s.first)
 	for _, b := range dist {
 		s.fnm(opNand, b, b, b)
 	}
@@ -234,19 +232,17 @@ func (s *addition) sum() {
 	carry := s.row()
 	w[p+3] = s.row()
 	s.writeCarry(carry)
-	for _, x := range []struct {
-		tag bit
-		unpacked
-	}{{s.first, s.u}, {s.second, s.v}} {
-		s.tag(x.tag)
+	s.tag(s.first)
+	for _, x := range []unpacked{s.u, s.v} {
 		s.loadCarry(carry)
 		for i, b := range x.significand() {
 			s.addm(w[i+3], w[i+3], b)
 		}
 		// A difference carries out of the top.
 		s.addm(w[p+3], s.differ, zero)
+		s.tagNot(s.first)
 	}
-	s.free(carry, s.first, s.second)
+	s.free(carry, s.first)
 }
 
 // normalize moves the sum up until its top bit is one, as far as the exponent lets
