@@ -31,7 +31,7 @@ func (n *Network) Links() []Link {
 		r := &n.routers[i]
 		for p, to := range r.nodes {
 			if p != local && to >= 0 {
-				links = append(links, Link{i, int(to), r.links[p]})
+				links = append(links, Link{i, int(to), r.outputs[p].links})
 			}
 		}
 	}
@@ -58,9 +58,12 @@ func (n *Network) Utilisation() (most, mean float64) {
 // Check reports what is wrong with the state between two cycles: each place of a buffer
 // is free, on its way, or taken, and nothing but that; the links carried what is counted.
 func (n *Network) Check() error {
-	places := make([]int, len(n.out)) // by output virtual channel
-	for i := range n.out {
-		places[i] = int(n.out[i].credits)
+	places := make([]int, len(n.routers)<<placeBits) // by output virtual channel
+	for i := range n.routers {
+		r := &n.routers[i]
+		for v := range r.out {
+			places[newPlace(i, v)] = int(r.out[v].credits)
+		}
 	}
 	for i := range n.slots {
 		s := &n.slots[i]
@@ -68,28 +71,31 @@ func (n *Network) Check() error {
 			places[c]++
 		}
 		for _, f := range s.flits.items[:s.flits.n] {
-			places[n.in[f.at.node()*n.stride+f.at.iv()].up]++
+			places[n.routers[f.at.node()].in[f.at.vc()].up]++
 		}
 		for _, f := range s.ejected.items[:s.ejected.n] {
-			places[f.at.node()*n.stride+f.at.iv()]++
+			places[f.at]++
 		}
 	}
-	for i := range n.in {
-		if q := &n.in[i]; int(q.count) > n.cfg.Depth {
-			return fmt.Errorf("noc: %d flits in a buffer of %d", q.count, n.cfg.Depth)
+	for i := range n.routers {
+		for v := range n.stride {
+			q := &n.routers[i].in[v]
+			if int(q.count) > n.cfg.Depth {
+				return fmt.Errorf("noc: %d flits in a buffer of %d", q.count, n.cfg.Depth)
+			}
+			places[q.up] += int(q.count)
 		}
-		places[n.in[i].up] += int(n.in[i].count)
 	}
 	for i := range n.routers {
 		for p, to := range n.routers[i].nodes {
 			for v := range n.vcs {
-				if at := i*n.stride + p*n.vcs + v; to >= 0 && places[at] != n.cfg.Depth {
+				if at := newPlace(i, p*n.vcs+v); to >= 0 && places[at] != n.cfg.Depth {
 					return fmt.Errorf("noc: router %d, output %d, virtual channel %d: %d places of a buffer of %d", i, p, v, places[at], n.cfg.Depth)
 				}
 			}
 		}
 		for v := range n.vcs {
-			if got := places[len(n.in)+i*n.vcs+v]; got != n.cfg.Depth {
+			if got := places[newPlace(i, n.stride+v)]; got != n.cfg.Depth {
 				return fmt.Errorf("noc: source %d, virtual channel %d: %d places of a buffer of %d", i, v, got, n.cfg.Depth)
 			}
 		}

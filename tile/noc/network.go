@@ -16,7 +16,8 @@ const (
 	local // the node
 	numPorts
 
-	ports = 8 // of slices by port, so that a mask keeps an index in bounds
+	portBits = 3
+	ports    = 1 << portBits // numbers of a router for its ports
 )
 
 // opposite is the port by which a neighbour is entered.
@@ -71,7 +72,7 @@ type packet struct {
 	injected int64
 	tag      uint64
 	src, dst int32
-	x, y     int32 // of the destination
+	x, y     uint8 // of the destination
 	flits    int32
 	next     int32 // in the queue of its source, or in the list of unused ones; -1 = none
 	tree     int32 // number of its multicast set, -1 = unicast
@@ -85,9 +86,8 @@ type inVC struct {
 	ports       uint8  // bit set of outputs by which the front packet has yet to leave; 0 = idle
 	multicast   bool
 	prefers     uint8 // output virtual channel, counted over all outputs, that it accepts first
-	vc          uint8 // of the output, that a unicast holds
-	out         int32 // that virtual channel among those of all routers
-	up          int32 // output virtual channel at the other end of the link, to which its credits go
+	out         uint8 // output virtual channel, counted like that, that a unicast holds
+	up          place // output virtual channel at the other end of the link, to which its credits go
 }
 
 // outVC is a virtual channel of an output, or of a source.
@@ -98,11 +98,18 @@ type outVC struct {
 	down    place // input virtual channel at the other end
 }
 
-// place is an input virtual channel: its node, and 6 bits for its number there.
+// place is a virtual channel, of an input or of an output: its node, and placeBits for
+// its number there, port*VCs+vc. Those of sources are behind those of outputs.
 type place int32
 
-func (p place) node() int { return int(p >> 6) }
-func (p place) iv() int   { return int(p & 63) }
+const (
+	placeBits = 7
+	inVCs     = 64 // numbers of a router for its input virtual channels
+)
+
+func newPlace(node, v int) place { return place(node<<placeBits | v) }
+func (p place) node() int        { return int(p >> placeBits) }
+func (p place) vc() int          { return int(p & (1<<placeBits - 1)) }
 
 // branches are what a multicast at the front of an input virtual channel holds.
 type branches struct {
@@ -110,22 +117,33 @@ type branches struct {
 	sent [numPorts]uint16 // flits of the buffer that a branch has sent already
 }
 
-// router has the bit sets that allocation works on. Bit port*VCs+vc stands for an
-// input virtual channel.
+// router is all that there is of a router. Its size is an odd number of lines of the
+// host's cache, so that routers do not compete for places in it.
 type router struct {
-	request [ports]uint64   // by output: a flit and a credit at hand
-	ask     [ports]uint64   // by output: head waits for an output virtual channel
-	free    [ports]uint64   // by output: virtual channels that no packet holds
+	outputs [ports]output
+	in      [inVCs]inVC
+	out     [1 << placeBits]outVC
+	inputs  [ports]input
 	nodes   [numPorts]int32 // neighbours, -1 = none
-	x, y    int32
+	x, y    uint8
+	buf     []flit // of input virtual channel i: those of number place<<width + i
+}
 
-	requesting uint8 // outputs with a request
-	asking     uint8 // outputs with an ask
+// output has the bit sets of an output of a router that allocation works on. Bit
+// port*VCs+vc stands for an input virtual channel. In the bit sets over all routers,
+// output o is bit node*ports + o.
+type output struct {
+	request uint64 // a flit and a credit at hand
+	ask     uint64 // head waits for an output virtual channel
+	links   uint64 // flits that left by it
+	free    uint16 // virtual channels that no packet holds
+	prefers uint8  // first virtual channel of the input port that the switch allocator prefers
+}
 
-	switchGrant  [ports]uint8  // by output: first virtual channel of the input port that the switch allocator prefers
-	switchAccept [ports]uint8  // by input: output that it prefers
-	turn         [ports]uint8  // by input: virtual channel whose turn it is
-	links        [ports]uint64 // flits by output
+// input is what the switch allocator knows of an input.
+type input struct {
+	turn    uint8 // virtual channel whose turn it is
+	prefers uint8 // output that it accepts first
 }
 
 // source is the queue of packets of a node, endless, and its end of the link.
@@ -145,7 +163,7 @@ type (
 	slot struct {
 		flits   list[flitArrival]
 		ejected list[flitArrival]
-		credits list[int32] // output virtual channels, and those of sources behind them
+		credits list[place] // output virtual channels, and those of sources
 	}
 	// list is a slice of which the first n are in use. Its users make room before
 	// they put several things into it: that costs less than to append each.
@@ -179,18 +197,11 @@ type Network struct {
 	cfg Config
 	now int64
 
-	// Virtual channel i of an input or output of a router is node*stride + i in the
-	// slices over all routers. Those of sources are behind the outputs. A flit of an
-	// input is at place*stride + i behind those of the nodes before, each of which has
-	// 1<<places places: the first places of a router lie close together, and are all
-	// that a light load takes.
-	vcs, stride int
-	places      uint8
+	vcs, stride int   // virtual channels of a link, and of all links to a router
+	places      uint8 // logarithm of those of a buffer
+	width       uint8 // logarithm of the distance between places of a buffer
 	routers     []router
-	in          []inVC
-	out         []outVC
-	multi       []branches // by input virtual channel
-	buf         []flit
+	multi       []branches // by input virtual channel, stride of each router
 
 	sources []source
 	packets []packet
@@ -199,7 +210,10 @@ type Network struct {
 	majors  []uint64
 	minors  []uint64 // one for each coordinate of the first dimension, for each multicast set
 
-	activeRouters []uint64
+	requesting    []uint64 // outputs with a request
+	asking        []uint64 // outputs with an ask
+	vacant        []uint64 // outputs with a virtual channel that no packet holds
+	stirred       bool     // something asks that did not in the last cycle
 	activeSources []uint64
 	slots         []slot
 	pending       int   // arrivals in slots
@@ -211,10 +225,11 @@ type Network struct {
 	channels      [ports]uint64 // of a port
 	after         [64]uint8     // the channel behind, within its port
 	portAfter     [ports]uint8  // the first channel of the port behind
-	routed, next  []place       // input virtual channels whose heads are routed in this cycle and in the next one
-	winners       []won
-	offers        [64]uint64 // scratch of allocateVCs, zeros between
-	toward        [9]uint8   // output by the direction of the destination in x, then in y
+	routed, next  list[place]   // input virtual channels whose heads are routed in this cycle and in the next one
+	grants        []grant
+	granted       []uint32      // by router: inputs with a grant, above them those with several, above them those that have accepted one
+	offers        [inVCs]uint64 // scratch of allocateVCs, zeros between
+	toward        [9]uint8      // output by the direction of the destination in x, then in y
 
 	counters Counters
 	onEject  func(node, vc int, f flit) // sees every flit in tests
@@ -230,25 +245,23 @@ func New(cfg Config) (*Network, error) {
 	n := &Network{
 		cfg:           cfg,
 		places:        uint8(places),
+		width:         uint8(bits.Len(uint(numPorts*vcs - 1))),
 		vcs:           vcs,
 		stride:        numPorts * vcs,
 		routers:       make([]router, nodes),
-		in:            make([]inVC, nodes*numPorts*vcs),
-		out:           make([]outVC, (nodes*numPorts+nodes)*vcs),
 		multi:         make([]branches, nodes*numPorts*vcs),
-		buf:           make([]flit, nodes*numPorts*vcs<<places),
 		sources:       make([]source, nodes),
 		unused:        -1,
 		flight:        max(cfg.RouterCycles-2, 1) + cfg.LinkCycles,
 		back:          2 + cfg.CreditCycles,
-		activeRouters: make([]uint64, (nodes+63)/64),
+		requesting:    make([]uint64, (nodes*ports+63)/64),
+		asking:        make([]uint64, (nodes*ports+63)/64),
+		vacant:        make([]uint64, (nodes*ports+63)/64),
+		granted:       make([]uint32, nodes),
 		activeSources: make([]uint64, (nodes+63)/64),
 	}
 	slots := 1 << bits.Len(uint(max(n.flight, n.back)))
 	n.slots = make([]slot, slots)
-	for i := range n.out {
-		n.out[i].credits = int16(cfg.Depth)
-	}
 	for i := range n.portOf {
 		n.portOf[i] = uint8(i / vcs % ports)
 	}
@@ -261,11 +274,17 @@ func New(cfg Config) (*Network, error) {
 	}
 	for i := range n.routers {
 		r := &n.routers[i]
-		r.x, r.y = int32(i%cfg.Width), int32(i/cfg.Width)
+		r.x, r.y = uint8(i%cfg.Width), uint8(i/cfg.Width)
+		r.buf = make([]flit, 1<<places<<n.width)
+		for v := range r.out {
+			r.out[v].credits = int16(cfg.Depth)
+		}
 		for p := range r.nodes {
-			r.free[p] = 1<<vcs - 1
+			at := i*ports + p
+			r.outputs[p].free = 1<<vcs - 1
+			r.inputs[p].turn = uint8(p * vcs)
+			n.vacant[at>>6] |= 1 << (at & 63)
 			r.nodes[p] = -1
-			r.turn[p] = uint8(p * vcs)
 		}
 		r.nodes[local] = int32(i)
 		if int(r.x) < cfg.Width-1 {
@@ -283,13 +302,14 @@ func New(cfg Config) (*Network, error) {
 		n.sources[i] = source{first: -1, last: -1, vc: -1}
 	}
 	for i := range n.routers {
+		r := &n.routers[i]
 		for iv := range numPorts * vcs {
-			p, at := iv/vcs, i*n.stride+iv
-			n.in[at].up = int32(nodes*n.stride + i*vcs + iv%vcs)
-			if to := n.routers[i].nodes[p]; p != local && to >= 0 {
+			p := iv / vcs
+			r.in[iv].up = newPlace(i, n.stride+iv%vcs)
+			if to := int(r.nodes[p]); p != local && to >= 0 {
 				there := opposite[p]*vcs + iv%vcs
-				n.in[at].up = int32(int(to)*n.stride + there)
-				n.out[at].down = place(int(to)<<6 | there)
+				r.in[iv].up = newPlace(to, there)
+				r.out[iv].down = newPlace(to, there)
 			}
 		}
 	}
@@ -340,7 +360,7 @@ func (n *Network) Inject(p Packet) error {
 	} else if len(p.Dsts) > 1 {
 		k.tree, k.waiting = n.newTree(p.Dsts)
 	}
-	k.x, k.y = k.dst%int32(n.cfg.Width), k.dst/int32(n.cfg.Width)
+	k.x, k.y = uint8(int(k.dst)%n.cfg.Width), uint8(int(k.dst)/n.cfg.Width)
 	s := &n.sources[p.Src]
 	if s.first < 0 {
 		s.first = id
@@ -362,16 +382,17 @@ func (n *Network) Rest() {
 	}
 	for i := range n.routers {
 		r := &n.routers[i]
-		clear(r.switchGrant[:])
-		clear(r.switchAccept[:])
-		clear(r.turn[:])
+		clear(r.inputs[:])
+		for o := range r.outputs {
+			r.outputs[o].prefers = 0
+		}
+		for v := range r.in {
+			r.in[v].prefers = 0
+		}
+		for v := range r.out {
+			r.out[v].prefers = 0
+		}
 		n.sources[i].lastVC = 0
-	}
-	for i := range n.in {
-		n.in[i].prefers = 0
-	}
-	for i := range n.out {
-		n.out[i].prefers = 0
 	}
 }
 
@@ -420,17 +441,18 @@ func (n *Network) NextEvent() int64 {
 	return next
 }
 
+// busy tells whether something can move in the current cycle.
 func (n *Network) busy() bool {
-	if len(n.routed) > 0 {
+	if n.stirred || n.routed.n > 0 {
 		return true
 	}
-	for _, w := range n.activeRouters {
+	for _, w := range n.activeSources {
 		if w != 0 {
 			return true
 		}
 	}
-	for _, w := range n.activeSources {
-		if w != 0 {
+	for i, w := range n.requesting {
+		if w|n.asking[i]&n.vacant[i] != 0 {
 			return true
 		}
 	}
@@ -481,22 +503,17 @@ func (n *Network) evaluate() {
 			n.send(i<<6 | bits.TrailingZeros64(w))
 		}
 	}
-	for i, w := range n.activeRouters {
-		k := bits.OnesCount64(w)
-		n.leaving.flits.room(numPorts * k)
-		n.leaving.ejected.room(k)
-		n.returning.credits.room(numPorts * k)
-		for ; w != 0; w &= w - 1 {
-			n.step(i<<6 | bits.TrailingZeros64(w))
-		}
-	}
+	n.stirred = false
+	n.allocateSwitches()
+	n.allocateVCs()
+	n.connectAll()
 	n.endRouting()
 }
 
 // send moves a flit of a node onto the link to its router.
 func (n *Network) send(node int) {
 	s := &n.sources[node]
-	channels := n.out[len(n.routers)*n.stride+node*n.vcs:][:n.vcs]
+	channels := n.routers[node].out[n.stride:][:n.vcs]
 	if s.vc < 0 {
 		for i, v := 0, int(s.lastVC); i < len(channels); i++ {
 			if v++; v >= len(channels) {
@@ -516,7 +533,7 @@ func (n *Network) send(node int) {
 	id := s.first
 	k := &n.packets[id]
 	tail := s.sent == k.flits-1
-	n.slotAt(1 + n.cfg.LinkCycles).flits.put(flitArrival{newFlit(id, k, int(s.sent)), place(node<<6 + local*n.vcs + int(s.vc))})
+	n.slotAt(1 + n.cfg.LinkCycles).flits.put(flitArrival{newFlit(id, k, int(s.sent)), newPlace(node, local*n.vcs+int(s.vc))})
 	n.pending++
 	n.counters.InjectedFlits++
 	s.sent++
@@ -532,13 +549,11 @@ func (n *Network) send(node int) {
 func (n *Network) arrive() {
 	s := n.slotAt(0)
 	n.pending -= s.len()
-	for _, a := range s.flits.items[:s.flits.n] {
-		n.buffer(a)
-	}
-	for _, i := range s.credits.items[:s.credits.n] {
-		out := &n.out[i]
+	n.buffer(s.flits.items[:s.flits.n])
+	for _, at := range s.credits.items[:s.credits.n] {
+		out := &n.routers[at.node()].out[at.vc()]
 		if out.credits++; out.credits == 1 {
-			n.wake(int(i))
+			n.wake(at)
 		}
 	}
 	s.flits.n, s.credits.n = 0, 0
@@ -549,7 +564,7 @@ func (n *Network) arrive() {
 	back.room(s.ejected.n)
 	ejected := s.ejected.items[:s.ejected.n]
 	for _, a := range ejected {
-		back.put(int32(a.at.node()*n.stride + a.at.iv()))
+		back.put(a.at)
 	}
 	n.pending += len(ejected)
 	for _, a := range ejected {
@@ -563,7 +578,7 @@ func (n *Network) eject(a flitArrival) {
 	node := a.at.node()
 	n.counters.EjectedFlits++
 	if n.onEject != nil {
-		n.onEject(node, a.at.iv()-local*n.vcs, a.flit)
+		n.onEject(node, a.at.vc()-local*n.vcs, a.flit)
 	}
 	if !a.flit.tail() {
 		return

@@ -191,14 +191,19 @@ func TestEveryFlitArrivesOnceAndInOrder(t *testing.T) {
 		n.AdvanceTo(n.Now() + 1000)
 		empty, err := New(cfg)
 		require.NoError(t, err)
-		for i := range n.out {
-			require.Equal(t, empty.out[i].credits, n.out[i].credits)
-		}
 		require.Zero(t, n.pending)
 		for i := range n.routers {
-			require.Equal(t, empty.routers[i].free, n.routers[i].free)
-			require.Zero(t, n.routers[i].requesting|n.routers[i].asking)
+			r, fresh := &n.routers[i], &empty.routers[i]
+			for v := range r.out {
+				require.Equal(t, fresh.out[v].credits, r.out[v].credits)
+			}
+			for o := range r.outputs {
+				require.Equal(t, fresh.outputs[o].free, r.outputs[o].free)
+				require.Zero(t, r.outputs[o].request|r.outputs[o].ask)
+			}
 		}
+		require.False(t, n.busy())
+		require.Equal(t, empty.vacant, n.vacant)
 	}
 }
 

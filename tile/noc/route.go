@@ -9,7 +9,7 @@ func (n *Network) route(r *router, in int, f flit) uint8 {
 	if f.multicast() {
 		return n.branches(r, in, n.packets[f.packet()].tree)
 	}
-	return n.toward[3*sign(f.x()-r.x)+sign(f.y()-r.y)+4]
+	return n.toward[3*sign(f.x()-int32(r.x))+sign(f.y()-int32(r.y))+4]
 }
 
 // towardsXY and towardsYX are the output by the direction of the destination in x,

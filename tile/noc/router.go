@@ -18,178 +18,190 @@ func bit(b bool) uint64 {
 	return x
 }
 
-// buffer puts a flit into the virtual channel at which it arrives.
-func (n *Network) buffer(a flitArrival) {
-	node, iv := a.at.node(), a.at.iv()
-	at := node*n.stride + iv
-	q := &n.in[at]
-	was := int(q.count)
-	pos := (int(q.head) + was) & (1<<(n.places&63) - 1)
-	n.buf[(node<<(n.places&63)+pos)*n.stride+iv] = a.flit
-	q.count = uint16(was + 1)
+// A cycle of a router has stages, each of which is fed by the one before in the next
+// cycle: all work on the state at the beginning of the cycle. They are executed stage by
+// stage over all routers, without branches for what cannot be foretold.
+
+// buffer puts flits into the virtual channels at which they arrive.
+func (n *Network) buffer(arrived []flitArrival) {
+	n.routed.room(len(arrived) + 1)
+	routed, k := n.routed.items, n.routed.n
+	mask, width := uint16(1<<(n.places&15)-1), n.width&63
+	for _, a := range arrived {
+		r, iv := &n.routers[a.at.node()], a.at.vc()
+		q := &r.in[iv&(inVCs-1)]
+		was := q.count
+		r.buf[int((q.head+was)&mask)<<width+iv] = a.flit
+		q.count = was + 1
+		if q.multicast || a.flit.multicast() || n.cfg.RouterCycles == 2 {
+			n.routed.n = k
+			n.bufferOther(a, was)
+			k = n.routed.n
+			continue
+		}
+		// An idle channel has got a head, which is routed in this cycle. Another one goes
+		// on if its packet has an output virtual channel and was out of flits.
+		idle := bit(q.ports == 0)
+		ports := n.toward[3*sign(a.flit.x()-int32(r.x))+sign(a.flit.y()-int32(r.y))+4]
+		if q.ports != 0 {
+			ports = q.ports
+		}
+		q.ports = ports
+		routed[k] = a.at
+		k += int(idle)
+		wants := bit(was == 0) & bit(r.out[q.out&(1<<placeBits-1)].credits > 0) &^ idle
+		o := bits.TrailingZeros8(ports)
+		r.outputs[o&(len(r.outputs)-1)].request |= wants << (iv & 63)
+		o += a.at.node() << portBits
+		n.requesting[o>>6] |= wants << (o & 63)
+	}
+	n.routed.n = k
+}
+
+// bufferOther notes what a flit has changed that has arrived at a virtual channel with
+// so many flits, of multicasts too, and of routers of two stages.
+func (n *Network) bufferOther(a flitArrival, was uint16) {
+	node, iv := a.at.node(), a.at.vc()
 	r := &n.routers[node]
+	q := &r.in[iv]
 	switch {
 	case q.ports == 0: // idle: this is a head
-		n.front(r, q, at, iv, a.flit)
+		n.front(node, iv, a.flit)
 		if n.cfg.RouterCycles > 2 { // routed in this cycle
-			n.routed = append(n.routed, a.at)
+			n.routed.put(a.at)
 			return
 		}
-		n.ask(r, q.ports, iv)
+		n.ask(a.at)
 	case q.multicast:
-		b := &n.multi[at]
+		b := &n.multi[node*n.stride+iv]
 		for p := q.ports; p != 0; p &= p - 1 {
 			o := bits.TrailingZeros8(p)
-			if v := b.vc[o]; v >= 0 && n.out[node*n.stride+o*n.vcs+int(v)].credits > 0 {
-				r.want(o, iv)
+			if v := b.vc[o]; v >= 0 && r.out[o*n.vcs+int(v)].credits > 0 {
+				n.want(node, o, iv)
 			}
 		}
-	case was == 0: // the packet has an output virtual channel and was out of flits
-		if n.out[q.out].credits == 0 {
-			return
+		n.stirred = true
+	case was == 0:
+		if r.out[q.out].credits > 0 {
+			n.want(node, bits.TrailingZeros8(q.ports), iv)
 		}
-		r.want(bits.TrailingZeros8(q.ports), iv)
-	default:
-		return
 	}
-	n.activeRouters[node>>6] |= 1 << (node & 63)
 }
 
 // front makes a head the front of its virtual channel.
-func (n *Network) front(r *router, q *inVC, at, iv int, f flit) {
-	q.ports = n.route(r, int(n.portOf[iv&63]), f)
+func (n *Network) front(node, iv int, f flit) {
+	r := &n.routers[node]
+	q := &r.in[iv]
+	q.ports = n.route(r, int(n.portOf[iv]), f)
 	q.multicast = q.ports&(q.ports-1) != 0
 	if q.multicast {
-		n.multi[at] = branches{vc: [numPorts]int8{-1, -1, -1, -1, -1}}
+		n.multi[node*n.stride+iv] = branches{vc: [numPorts]int8{-1, -1, -1, -1, -1}}
 	}
 }
 
 // wake notes that an output virtual channel, or one of a source, which was without
 // credits has one.
-func (n *Network) wake(i int) {
-	if behind := i - len(n.in); behind >= 0 {
-		node := behind / n.vcs
+func (n *Network) wake(at place) {
+	node, ov := at.node(), at.vc()
+	if ov >= n.stride {
 		if n.sources[node].first >= 0 {
 			n.activeSources[node>>6] |= 1 << (node & 63)
 		}
 		return
 	}
-	node := i / n.stride
-	ov := i - node*n.stride
 	r := &n.routers[node]
-	o := int(n.portOf[ov&63])
-	if r.free[o]>>(ov-o*n.vcs)&1 != 0 {
+	o := int(n.portOf[ov])
+	if r.outputs[o].free>>(ov-o*n.vcs)&1 != 0 {
 		return
 	}
-	iv := int(n.out[i].owner)
-	at := node*n.stride + iv
-	q := &n.in[at]
-	if q.count == 0 || q.multicast && n.multi[at].sent[o] >= q.count {
+	iv := int(r.out[ov].owner)
+	q := &r.in[iv]
+	if q.count == 0 || q.multicast && n.multi[node*n.stride+iv].sent[o] >= q.count {
 		return
 	}
-	r.want(o, iv)
-	n.activeRouters[node>>6] |= 1 << (node & 63)
-}
-
-// won is an output virtual channel that was allocated in this cycle.
-type won struct{ iv, port, ov uint8 }
-
-// step is a cycle of a router. All stages work on the state at the beginning of
-// the cycle; each is fed by the one before in the next cycle.
-func (n *Network) step(node int) {
-	r := &n.routers[node]
-	winners := n.winners[:0]
-	for m := r.asking; m != 0; m &= m - 1 {
-		o := bits.TrailingZeros8(m) & (ports - 1)
-		switch ask := r.ask[o]; {
-		case r.free[o] == 0:
-		case ask&(ask-1) == 0:
-			winners = append(winners, n.acceptVC(node, r, bits.TrailingZeros64(ask), o, r.free[o]))
-		default:
-			winners = n.allocateVCs(node, r, o, winners)
-		}
-	}
-	if r.requesting != 0 {
-		n.allocateSwitch(node, r)
-	}
-	if len(winners) > 0 {
-		for _, w := range winners {
-			if n.out[node*n.stride+int(w.ov)].credits > 0 {
-				r.want(int(w.port), int(w.iv))
-			}
-		}
-		n.winners = winners
-	}
-	if r.requesting != 0 {
-		return
-	}
-	for m := r.asking; m != 0; m &= m - 1 {
-		if r.free[bits.TrailingZeros8(m)&(ports-1)] != 0 {
-			return
-		}
-	}
-	// Nothing moves before a flit or a credit arrives.
-	n.activeRouters[node>>6] &^= 1 << (node & 63)
+	n.want(node, o, iv)
 }
 
 // endRouting passes the heads that were routed in this cycle on to the allocation
 // of virtual channels.
 func (n *Network) endRouting() {
-	for _, at := range n.routed {
-		node := at.node()
-		n.ask(&n.routers[node], n.in[node*n.stride+at.iv()].ports, at.iv())
-		n.activeRouters[node>>6] |= 1 << (node & 63)
+	for _, at := range n.routed.items[:n.routed.n] {
+		n.ask(at)
 	}
-	n.routed, n.next = n.next, n.routed[:0]
+	n.routed, n.next = n.next, n.routed
+	n.next.n = 0
 }
 
 // ask makes a head ask for virtual channels of outputs.
-func (n *Network) ask(r *router, out uint8, iv int) {
-	r.asking |= out
-	for ; out != 0; out &= out - 1 {
-		r.ask[bits.TrailingZeros8(out)&(ports-1)] |= 1 << (iv & 63)
+func (n *Network) ask(at place) {
+	n.stirred = true
+	r, iv := &n.routers[at.node()], at.vc()&(inVCs-1)
+	for p := r.in[iv].ports; p != 0; p &= p - 1 {
+		o := bits.TrailingZeros8(p)
+		r.outputs[o&(ports-1)].ask |= 1 << iv
+		o += at.node() << portBits
+		n.asking[o>>6] |= 1 << (o & 63)
 	}
 }
 
 // want and unwant note whether an input virtual channel can send to an output.
-func (r *router) want(o, iv int) {
-	r.request[o&(ports-1)] |= 1 << (iv & 63)
-	r.requesting |= 1 << (o & (ports - 1))
+func (n *Network) want(node, o, iv int) {
+	n.routers[node].outputs[o].request |= 1 << iv
+	o += node << portBits
+	n.requesting[o>>6] |= 1 << (o & 63)
 }
 
-func (r *router) unwant(o, iv int) {
-	r.request[o] &^= 1 << iv
-	if r.request[o] == 0 {
-		r.requesting &^= 1 << o
+func (n *Network) unwant(node, o, iv int) {
+	out := &n.routers[node].outputs[o]
+	if out.request &^= 1 << iv; out.request == 0 {
+		o += node << portBits
+		n.requesting[o>>6] &^= 1 << (o & 63)
 	}
 }
 
-// allocateVCs gives free virtual channels of an output to the heads that ask for
-// it: one iteration of iSLIP between input and output virtual channels, where a
-// head asks for all free ones.
-func (n *Network) allocateVCs(node int, r *router, o int, winners []won) []won {
+// allocateVCs gives free virtual channels of outputs to the heads that ask for them.
+// They ask for the switch from the next cycle on: its outputs have made their grants.
+func (n *Network) allocateVCs() {
+	for i, w := range n.asking {
+		for m := w & n.vacant[i]; m != 0; m &= m - 1 {
+			at := i<<6 | bits.TrailingZeros64(m)
+			r := &n.routers[at>>portBits]
+			if out := &r.outputs[at&(ports-1)]; out.ask&(out.ask-1) == 0 {
+				n.acceptVC(r, at, bits.TrailingZeros64(out.ask), uint64(out.free))
+			} else {
+				n.allocateAmong(r, at)
+			}
+		}
+	}
+}
+
+// allocateAmong gives free virtual channels of an output to several heads: one
+// iteration of iSLIP between input and output virtual channels, where a head asks for
+// all free ones.
+func (n *Network) allocateAmong(r *router, at int) {
 	var granted uint64
-	channels := n.out[node*n.stride+o*n.vcs:][:n.vcs]
-	for f := r.free[o]; f != 0; f &= f - 1 {
-		v := bits.TrailingZeros64(f)
-		iv := first(r.ask[o], channels[v].prefers)
+	o := at & (ports - 1)
+	out := &r.outputs[o]
+	for f := out.free; f != 0; f &= f - 1 {
+		v := bits.TrailingZeros16(f)
+		iv := first(out.ask, r.out[(o*n.vcs+v)&(len(r.out)-1)].prefers)
 		granted |= 1 << iv
 		n.offers[iv] |= 1 << v
 	}
 	for ; granted != 0; granted &= granted - 1 {
-		iv := bits.TrailingZeros64(granted)
-		winners = append(winners, n.acceptVC(node, r, iv, o, n.offers[iv]))
+		iv := bits.TrailingZeros64(granted) & (inVCs - 1)
+		n.acceptVC(r, at, iv, n.offers[iv])
 		n.offers[iv] = 0
 	}
-	return winners
 }
 
-// acceptVC takes one of the virtual channels of an output that an input virtual
-// channel was offered. Its preference counts those of all outputs in a row.
-func (n *Network) acceptVC(node int, r *router, iv, o int, offers uint64) won {
+// acceptVC takes one of the virtual channels of an output, number at of all, that an
+// input virtual channel was offered. Its preference counts those of all outputs in a
+// row.
+func (n *Network) acceptVC(r *router, at, iv int, offers uint64) {
+	o := at & (ports - 1)
 	base := o * n.vcs
-	at := node*n.stride + iv
-	q := &n.in[at]
+	q := &r.in[iv&(inVCs-1)]
 	from := int(q.prefers) - base
 	if uint(from) >= uint(n.vcs) {
 		from = 0
@@ -197,18 +209,21 @@ func (n *Network) acceptVC(node int, r *router, iv, o int, offers uint64) won {
 	v := first(offers, uint8(from))
 	ov := base + v
 	q.prefers = successor(ov, n.stride)
-	q.vc, q.out = uint8(v), int32(node*n.stride+ov)
+	q.out = uint8(ov)
 	if q.multicast {
-		n.multi[at].vc[o] = int8(v)
+		n.multi[at>>portBits*n.stride+iv].vc[o] = int8(v)
 	}
-	out := &n.out[node*n.stride+ov]
-	out.prefers = successor(iv, n.stride)
-	out.owner = uint8(iv)
-	r.free[o] &^= 1 << (v & 63)
-	ask := r.ask[o] &^ (1 << (iv & 63))
-	r.ask[o] = ask
-	r.asking &^= uint8(bit(ask == 0) << (o & (ports - 1)))
-	return won{uint8(iv), uint8(o), uint8(ov)}
+	channel := &r.out[ov&(len(r.out)-1)]
+	channel.prefers = successor(iv, n.stride)
+	channel.owner = uint8(iv)
+	out := &r.outputs[o]
+	out.free &^= 1 << (v & 15)
+	n.vacant[at>>6] &^= bit(out.free == 0) << (at & 63)
+	out.ask &^= 1 << (iv & 63)
+	n.asking[at>>6] &^= bit(out.ask == 0) << (at & 63)
+	credit := bit(channel.credits > 0)
+	out.request |= credit << (iv & 63)
+	n.requesting[at>>6] |= credit << (at & 63)
 }
 
 func successor(i, n int) uint8 {
@@ -218,143 +233,193 @@ func successor(i, n int) uint8 {
 	return uint8(i)
 }
 
-// allocateSwitch connects inputs with outputs for a cycle: one iteration of iSLIP
-// between ports, where the virtual channels of an input that want the same output
-// take turns. A multicast accepts all outputs that are granted for one flit.
-func (n *Network) allocateSwitch(node int, r *router) {
-	var grant [ports]uint8 // by output: input virtual channel
-	var inputs, twice uint8
-	for m := r.requesting; m != 0; m &= m - 1 {
-		o := bits.TrailingZeros8(m) & (ports - 1)
-		set := r.request[o]
-		p := n.portOf[first(set, r.switchGrant[o])] & (ports - 1)
-		iv := first(set&n.channels[p], r.turn[p])
-		grant[o] = uint8(iv)
-		twice |= inputs & (1 << p)
-		inputs |= 1 << p
-	}
-	if twice == 0 { // each input was granted one output
-		for m := r.requesting; m != 0; m &= m - 1 {
-			o := bits.TrailingZeros8(m) & (ports - 1)
-			n.connect(node, r, int(grant[o]), o)
+// grant is an input virtual channel, and its port, that an output would let send.
+type grant struct {
+	output   int32 // number of all
+	iv, port uint8
+}
+
+// Sets of inputs in Network.granted.
+const (
+	severalGrants = ports
+	hasAccepted   = 2 * ports
+)
+
+// allocateSwitches chooses for each output an input port and a virtual channel of it:
+// the first half of an iteration of iSLIP between ports, where the virtual channels of
+// an input that want the same output take turns.
+func (n *Network) allocateSwitches() {
+	grants := n.grants[:0]
+	last := -1
+	for i, w := range n.requesting {
+		for ; w != 0; w &= w - 1 {
+			at := i<<6 | bits.TrailingZeros64(w)
+			node := at >> portBits
+			r := &n.routers[node]
+			out := &r.outputs[at&(ports-1)]
+			p := n.portOf[first(out.request, out.prefers)] & (ports - 1)
+			iv := first(out.request&n.channels[p], r.inputs[p].turn)
+			g := n.granted[node] & -uint32(bit(node == last)) // those of the last cycle do not count
+			last = node
+			n.granted[node] = g | 1<<p | g&(1<<p)<<severalGrants
+			grants = append(grants, grant{int32(at), uint8(iv), p})
 		}
+	}
+	n.grants = grants
+}
+
+// connectAll lets inputs accept a grant each, the second half of the iteration. A
+// multicast accepts all outputs that are granted for one flit.
+func (n *Network) connectAll() {
+	k := len(n.grants) + 1
+	n.leaving.flits.room(k)
+	n.leaving.ejected.room(k)
+	n.returning.credits.room(k)
+	n.next.room(k)
+	n.routed.room(k)
+	for i, g := range n.grants {
+		if n.granted[g.output>>portBits]>>(severalGrants+g.port&31)&1 == 0 {
+			n.connect(g)
+		} else {
+			n.accept(n.grants[i:])
+		}
+	}
+}
+
+// accept lets an input accept one of several grants; the first of the list is its
+// first.
+func (n *Network) accept(grants []grant) {
+	g := grants[0]
+	node, p := int(g.output)>>portBits, g.port
+	if n.granted[node]>>(hasAccepted+p)&1 != 0 {
 		return
 	}
-	var offers [ports]uint8 // by input: outputs
-	for m := r.requesting; m != 0; m &= m - 1 {
-		o := bits.TrailingZeros8(m) & (ports - 1)
-		offers[n.portOf[grant[o]&63]&(ports-1)] |= 1 << o
+	n.granted[node] |= 1 << (hasAccepted + p)
+	var offers uint8 // outputs
+	var of [ports]grant
+	for _, g := range grants {
+		if int(g.output)>>portBits != node {
+			break
+		}
+		if g.port == p {
+			o := g.output & (ports - 1)
+			offers |= 1 << o
+			of[o] = g
+		}
 	}
-	for ; inputs != 0; inputs &= inputs - 1 {
-		p := bits.TrailingZeros8(inputs) & (ports - 1)
-		o := first(uint64(offers[p]), r.switchAccept[p]) & (ports - 1)
-		iv := grant[o]
-		at := node*n.stride + int(iv)
-		if q := &n.in[at]; q.multicast {
-			// The branches that copy the same flit go first: it leaves the buffer
-			// with the last of them.
-			sent := &n.multi[at].sent
-			pos := sent[o]
-			for rest := offers[p] &^ (1 << o); rest != 0; rest &= rest - 1 {
-				if b := bits.TrailingZeros8(rest) & (ports - 1); grant[b] == iv && sent[b] == pos {
-					r.switchGrant[b] = n.portAfter[p]
-					n.forwardBranch(node, r, int(iv), b)
-				}
+	r := &n.routers[node]
+	o := first(uint64(offers), r.inputs[p].prefers) & (ports - 1)
+	if iv := int(of[o].iv); r.in[iv].multicast {
+		// The branches that copy the same flit go first: it leaves the buffer with the
+		// last of them.
+		sent := &n.multi[node*n.stride+iv].sent
+		pos := sent[o]
+		for rest := offers &^ (1 << o); rest != 0; rest &= rest - 1 {
+			if b := bits.TrailingZeros8(rest) & (ports - 1); int(of[b].iv) == iv && sent[b] == pos {
+				r.outputs[b].prefers = n.portAfter[p]
+				n.forwardBranch(node, iv, b)
 			}
 		}
-		n.connect(node, r, int(iv), o)
 	}
+	n.connect(of[o])
 }
 
 // connect lets an input accept the grant of an output, and sends a flit through the
 // switch and onto the link.
-func (n *Network) connect(node int, r *router, iv, o int) {
-	o &= ports - 1
-	p := n.portOf[iv&63] & (ports - 1)
-	r.turn[p] = n.after[iv&63]
-	r.switchAccept[p] = successor(o, numPorts)
-	r.switchGrant[o] = n.portAfter[p]
-	at := node*n.stride + iv
-	q := &n.in[at]
+func (n *Network) connect(g grant) {
+	at, iv, p := int(g.output), int(g.iv&(inVCs-1)), g.port&(ports-1)
+	node, o := at>>portBits, at&(ports-1)
+	r := &n.routers[node]
+	r.inputs[p] = input{n.after[iv], successor(o, numPorts)}
+	out := &r.outputs[o]
+	out.prefers = n.portAfter[p]
+	q := &r.in[iv]
 	if q.multicast {
-		n.forwardBranch(node, r, iv, o)
+		n.forwardBranch(node, iv, o)
 		return
 	}
-	head := int(q.head)
-	f := n.buf[(node<<(n.places&63)+head)*n.stride+iv]
-	out := &n.out[q.out]
-	r.links[o]++
-	if o == local {
-		n.leaving.ejected.put(flitArrival{f, place(node<<6 + local*n.vcs + int(q.vc))})
-	} else {
-		n.leaving.flits.put(flitArrival{f, out.down})
-		n.counters.FlitHops++
-	}
+	head := q.head
+	f := r.buf[int(head)<<(n.width&63)+iv]
+	ov := int(q.out & (1<<placeBits - 1))
+	channel := &r.out[ov]
+	out.links++
+	// It goes into one of the two lists.
+	on := bit(o != local)
+	flits, ejected := &n.leaving.flits, &n.leaving.ejected
+	flits.items[flits.n] = flitArrival{f, channel.down}
+	flits.n += int(on)
+	ejected.items[ejected.n] = flitArrival{f, newPlace(node, ov)}
+	ejected.n += int(1 - on)
+	n.counters.FlitHops += on
 	n.returning.credits.put(q.up)
 	n.pending += 2
 
-	credits := out.credits - 1
-	out.credits = credits
+	credits := channel.credits - 1
+	channel.credits = credits
 	count := q.count - 1
 	q.count = count
-	head = (head + 1) & (1<<(n.places&63) - 1)
+	head = (head + 1) & (1<<(n.places&15) - 1)
 	if count == 0 {
 		head = 0 // a place that is in the cache
 	}
-	q.head = uint16(head)
+	q.head = head
 
 	tail := uint64(f) & 1
 	stop := tail | bit(count == 0) | bit(credits == 0)
-	set := r.request[o] &^ (stop << (iv & 63))
-	r.request[o] = set
-	r.requesting &^= uint8(bit(set == 0) << o)
-	r.free[o] |= tail << (q.vc & 63)
+	out.request &^= stop << iv
+	n.requesting[at>>6] &^= bit(out.request == 0) << (at & 63)
+	out.free |= uint16(tail << ((ov - o*n.vcs) & 15))
+	n.vacant[at>>6] |= tail << (at & 63)
 	q.ports &^= uint8(tail << o)
 	if tail != 0 && count != 0 {
-		n.nextFront(node, r, q, at, iv)
+		n.nextFront(node, iv)
 	}
 }
 
 // nextFront makes the next packet of a virtual channel its front; it is routed in the
 // next cycle.
-func (n *Network) nextFront(node int, r *router, q *inVC, at, iv int) {
-	n.front(r, q, at, iv, n.buf[(node<<n.places+int(q.head))*n.stride+iv])
+func (n *Network) nextFront(node, iv int) {
+	r := &n.routers[node]
+	n.front(node, iv, r.buf[int(r.in[iv].head)<<n.width+iv])
 	if n.cfg.RouterCycles > 2 {
-		n.next = append(n.next, place(node<<6+iv))
+		n.next.put(newPlace(node, iv))
 	} else {
-		n.routed = append(n.routed, place(node<<6+iv))
+		n.routed.put(newPlace(node, iv))
 	}
 }
 
 // forwardBranch sends a flit of a multicast through the switch and onto the link. It
 // leaves the buffer when all branches have sent it.
-func (n *Network) forwardBranch(node int, r *router, iv, o int) {
-	at := node*n.stride + iv
-	q, b := &n.in[at], &n.multi[at]
+func (n *Network) forwardBranch(node, iv, o int) {
+	r := &n.routers[node]
+	q, b := &r.in[iv], &n.multi[node*n.stride+iv]
 	pos := (int(q.head) + int(b.sent[o])) & (1<<n.places - 1)
-	f := n.buf[(node<<n.places+pos)*n.stride+iv]
+	f := r.buf[pos<<n.width+iv]
 	v := int(b.vc[o])
-	out := &n.out[node*n.stride+o*n.vcs+v]
-	r.links[o]++
+	channel := &r.out[o*n.vcs+v]
+	out := &r.outputs[o]
+	out.links++
 	n.pending++
 	if o == local {
-		n.leaving.ejected.put(flitArrival{f, place(node<<6 + o*n.vcs + v)})
+		n.leaving.ejected.put(flitArrival{f, newPlace(node, o*n.vcs+v)})
 	} else {
-		n.leaving.flits.put(flitArrival{f, out.down})
+		n.leaving.flits.put(flitArrival{f, channel.down})
 		n.counters.FlitHops++
 	}
-	if out.credits--; out.credits == 0 {
-		r.unwant(o, iv)
+	if channel.credits--; channel.credits == 0 {
+		n.unwant(node, o, iv)
 	}
 	if f.tail() {
-		r.unwant(o, iv)
-		r.free[o] |= 1 << v
+		n.unwant(node, o, iv)
+		out.free |= 1 << v
+		at := node<<portBits + o
+		n.vacant[at>>6] |= 1 << (at & 63)
 		b.vc[o] = -1
 		q.ports &^= 1 << o
 	}
 	b.sent[o]++
 	if b.sent[o] == q.count {
-		r.unwant(o, iv)
+		n.unwant(node, o, iv)
 	}
 	// A flit that a branch has yet to send stays.
 	for p := q.ports; p != 0; p &= p - 1 {
@@ -371,8 +436,8 @@ func (n *Network) forwardBranch(node int, r *router, iv, o int) {
 	n.pending++
 	if q.count == 0 {
 		q.head = 0
-		r.unwant(o, iv)
+		n.unwant(node, o, iv)
 	} else if q.ports == 0 {
-		n.nextFront(node, r, q, at, iv)
+		n.nextFront(node, iv)
 	}
 }
