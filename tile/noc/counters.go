@@ -70,11 +70,14 @@ func (n *Network) Check() error {
 		for _, c := range s.credits.items[:s.credits.n] {
 			places[c]++
 		}
-		for _, f := range s.flits.items[:s.flits.n] {
-			places[n.routers[f.at.node()].in[f.at.vc()].up]++
-		}
-		for _, f := range s.ejected.items[:s.ejected.n] {
-			places[f.at]++
+		for kind, l := range s.flits {
+			for _, f := range l.items[:l.n] {
+				at := f.at
+				if kind != ejected {
+					at = n.routers[at.node()].in[at.vc()].up
+				}
+				places[at]++
+			}
 		}
 	}
 	for i := range n.routers {

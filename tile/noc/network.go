@@ -46,34 +46,49 @@ type Delivery struct {
 }
 
 // flit is a packet's number, the low bits of its position in the packet, what routers
-// ask of the packet, and whether it is the last one: 32, 16 and 2 by 7 bits for the
-// coordinates of the destination, and one each for a multicast and for a tail.
+// ask of the packet, and what the flit is: from the top, 32 and 11 bits, the ports by
+// which the packet goes along the first dimension and along the second one, 3 each, the
+// coordinates of the destination in them, 6 each, and a bit each for a flit that is no
+// head, for a multicast and for a tail.
 type flit uint64
 
+const (
+	isTail flit = 1 << iota
+	isMulticast
+	isBody
+
+	whereShift = 3 // of the coordinates
+	whereBits  = 6 // of one of them
+	portsShift = whereShift + 2*whereBits
+	seqShift   = portsShift + 2*portBits
+	seqBits    = 32 - seqShift
+)
+
 func newFlit(id int32, k *packet, seq int) flit {
-	f := flit(id)<<32 | flit(seq&0xffff)<<16 | flit(k.x)<<9 | flit(k.y)<<2
+	f := flit(id)<<32 | flit(seq&(1<<seqBits-1))<<seqShift | flit(k.way)<<whereShift
 	if k.tree >= 0 {
-		f |= 2
+		f |= isMulticast
+	}
+	if seq > 0 {
+		f |= isBody
 	}
 	if seq == int(k.flits)-1 {
-		f |= 1
+		f |= isTail
 	}
 	return f
 }
 
 func (f flit) packet() int32   { return int32(f >> 32) }
-func (f flit) tail() bool      { return f&1 != 0 }
-func (f flit) multicast() bool { return f&2 != 0 }
-func (f flit) x() int32        { return int32(f>>9) & 127 }
-func (f flit) y() int32        { return int32(f>>2) & 127 }
+func (f flit) tail() bool      { return f&isTail != 0 }
+func (f flit) multicast() bool { return f&isMulticast != 0 }
 
 // packet is what the network knows of a packet under way.
 type packet struct {
 	injected int64
 	tag      uint64
 	src, dst int32
-	x, y     uint8 // of the destination
 	flits    int32
+	way      int32 // ports and coordinates of the destination, as flits have them
 	next     int32 // in the queue of its source, or in the list of unused ones; -1 = none
 	tree     int32 // number of its multicast set, -1 = unicast
 	waiting  int32 // nodes that have not received all of it
@@ -82,12 +97,13 @@ type packet struct {
 // inVC is the buffer of a virtual channel at an input of a router and the state
 // of the packet at its front.
 type inVC struct {
-	head, count uint16 // of the ring of flits
-	ports       uint8  // bit set of outputs by which the front packet has yet to leave; 0 = idle
-	multicast   bool
-	prefers     uint8 // output virtual channel, counted over all outputs, that it accepts first
-	out         uint8 // output virtual channel, counted like that, that a unicast holds
-	up          place // output virtual channel at the other end of the link, to which its credits go
+	head      uint32 // of the ring of flits, in the buffers of the router
+	count     uint16
+	ports     uint8 // bit set of outputs by which the front packet has yet to leave; 0 = idle
+	multicast bool
+	up        place // output virtual channel at the other end of the link, to which its credits go
+	prefers   uint8 // output virtual channel, counted over all outputs, that it accepts first
+	out       uint8 // output virtual channel, counted like that, that a unicast holds
 }
 
 // outVC is a virtual channel of an output, or of a source.
@@ -95,7 +111,7 @@ type outVC struct {
 	credits int16 // free places of the buffer at the other end
 	owner   uint8 // input virtual channel that holds it, if it is not free
 	prefers uint8 // input virtual channel that it grants first
-	down    place // input virtual channel at the other end
+	down    place // input virtual channel at the other end; itself at the node
 }
 
 // place is a virtual channel, of an input or of an output: its node, and placeBits for
@@ -126,25 +142,30 @@ type router struct {
 	inputs  [ports]input
 	nodes   [numPorts]int32 // neighbours, -1 = none
 	x, y    uint8
+	where   uint16 // the coordinates as flits have them
+	granted uint32 // inputs with a grant, above them those with several, above them those that have accepted one
+	free    uint64 // output virtual channels that no packet holds
 	buf     []flit // of input virtual channel i: those of number place<<width + i
 }
 
 // output has the bit sets of an output of a router that allocation works on. Bit
-// port*VCs+vc stands for an input virtual channel. In the bit sets over all routers,
-// output o is bit node*ports + o.
+// port*VCs+vc stands for a virtual channel. In the bit sets over all routers, output o
+// is bit node*ports + o.
 type output struct {
-	request uint64 // a flit and a credit at hand
-	ask     uint64 // head waits for an output virtual channel
+	request uint64 // input virtual channels with a flit and a credit at hand
+	ask     uint64 // those whose head waits for an output virtual channel
 	links   uint64 // flits that left by it
-	free    uint16 // virtual channels that no packet holds
 	prefers uint8  // first virtual channel of the input port that the switch allocator prefers
 }
 
-// input is what the switch allocator knows of an input.
-type input struct {
-	turn    uint8 // virtual channel whose turn it is
-	prefers uint8 // output that it accepts first
-}
+// input is what the switch allocator knows of an input: the virtual channel whose turn
+// it is and, above it, the output that it accepts first.
+type input uint16
+
+const inputPrefers = 8
+
+func (i input) turn() uint8    { return uint8(i) }
+func (i input) prefers() uint8 { return uint8(i >> inputPrefers) }
 
 // source is the queue of packets of a node, endless, and its end of the link.
 type source struct {
@@ -161,8 +182,7 @@ type (
 	}
 	// slot is what arrives in a cycle.
 	slot struct {
-		flits   list[flitArrival]
-		ejected list[flitArrival]
+		flits   [numKinds]list[flitArrival]
 		credits list[place] // output virtual channels, and those of sources
 	}
 	// list is a slice of which the first n are in use. Its users make room before
@@ -171,6 +191,14 @@ type (
 		items []T
 		n     int
 	}
+)
+
+// Kinds of arrivals of flits: heads, others, and those that leave the network.
+const (
+	heads = iota
+	bodies
+	ejected
+	numKinds
 )
 
 // room makes room for k more.
@@ -185,7 +213,10 @@ func (l *list[T]) put(v T) {
 	l.n++
 }
 
-func (s *slot) len() int { return s.flits.n + s.ejected.n + s.credits.n }
+func (s *slot) len() int { return s.moving() + s.flits[ejected].n + s.credits.n }
+
+// moving is how many flits arrive at routers.
+func (s *slot) moving() int { return s.flits[heads].n + s.flits[bodies].n }
 
 // Network is a mesh with the packets in it. The zero value is not usable. A
 // Network must not be used by several goroutines at a time.
@@ -212,7 +243,6 @@ type Network struct {
 
 	requesting    []uint64 // outputs with a request
 	asking        []uint64 // outputs with an ask
-	vacant        []uint64 // outputs with a virtual channel that no packet holds
 	stirred       bool     // something asks that did not in the last cycle
 	activeSources []uint64
 	slots         []slot
@@ -221,15 +251,15 @@ type Network struct {
 	back          int   // cycles of a credit
 	leaving       *slot // of the flits that routers send in this cycle
 	returning     *slot // of the credits that they give back
-	portOf        [64]uint8
+	portOf        [inVCs]uint8
 	channels      [ports]uint64 // of a port
-	after         [64]uint8     // the channel behind, within its port
+	turned        [inVCs]input  // the channel behind, within its port
+	accepted      [ports]input  // the output behind
 	portAfter     [ports]uint8  // the first channel of the port behind
-	routed, next  list[place]   // input virtual channels whose heads are routed in this cycle and in the next one
+	afterIn       [inVCs]uint8  // the channel behind
+	behind        list[place]   // input virtual channels whose heads came to the front in the last cycle and are routed in this one
 	grants        []grant
-	granted       []uint32      // by router: inputs with a grant, above them those with several, above them those that have accepted one
 	offers        [inVCs]uint64 // scratch of allocateVCs, zeros between
-	toward        [9]uint8      // output by the direction of the destination in x, then in y
 
 	counters Counters
 	onEject  func(node, vc int, f flit) // sees every flit in tests
@@ -256,8 +286,7 @@ func New(cfg Config) (*Network, error) {
 		back:          2 + cfg.CreditCycles,
 		requesting:    make([]uint64, (nodes*ports+63)/64),
 		asking:        make([]uint64, (nodes*ports+63)/64),
-		vacant:        make([]uint64, (nodes*ports+63)/64),
-		granted:       make([]uint32, nodes),
+		grants:        make([]grant, nodes*ports),
 		activeSources: make([]uint64, (nodes+63)/64),
 	}
 	slots := 1 << bits.Len(uint(max(n.flight, n.back)))
@@ -268,22 +297,23 @@ func New(cfg Config) (*Network, error) {
 	for p := range numPorts {
 		n.channels[p] = (1<<vcs - 1) << (p * vcs)
 		n.portAfter[p] = uint8((p + 1) % numPorts * vcs)
+		n.accepted[p] = input((p+1)%numPorts) << inputPrefers
 		for v := range vcs {
-			n.after[p*vcs+v] = uint8(p*vcs + (v+1)%vcs)
+			n.turned[p*vcs+v] = input(p*vcs + (v+1)%vcs)
+			n.afterIn[p*vcs+v] = uint8((p*vcs + v + 1) % n.stride)
 		}
 	}
 	for i := range n.routers {
 		r := &n.routers[i]
 		r.x, r.y = uint8(i%cfg.Width), uint8(i/cfg.Width)
+		r.where = n.where(int(r.x), int(r.y))
+		r.free = 1<<n.stride - 1
 		r.buf = make([]flit, 1<<places<<n.width)
 		for v := range r.out {
 			r.out[v].credits = int16(cfg.Depth)
 		}
 		for p := range r.nodes {
-			at := i*ports + p
-			r.outputs[p].free = 1<<vcs - 1
-			r.inputs[p].turn = uint8(p * vcs)
-			n.vacant[at>>6] |= 1 << (at & 63)
+			r.inputs[p] = input(p * vcs)
 			r.nodes[p] = -1
 		}
 		r.nodes[local] = int32(i)
@@ -305,17 +335,15 @@ func New(cfg Config) (*Network, error) {
 		r := &n.routers[i]
 		for iv := range numPorts * vcs {
 			p := iv / vcs
+			r.in[iv].head = uint32(iv)
 			r.in[iv].up = newPlace(i, n.stride+iv%vcs)
+			r.out[iv].down = newPlace(i, iv)
 			if to := int(r.nodes[p]); p != local && to >= 0 {
 				there := opposite[p]*vcs + iv%vcs
 				r.in[iv].up = newPlace(to, there)
 				r.out[iv].down = newPlace(to, there)
 			}
 		}
-	}
-	n.toward = towardsXY
-	if cfg.YX {
-		n.toward = towardsYX
 	}
 	return n, nil
 }
@@ -360,7 +388,7 @@ func (n *Network) Inject(p Packet) error {
 	} else if len(p.Dsts) > 1 {
 		k.tree, k.waiting = n.newTree(p.Dsts)
 	}
-	k.x, k.y = uint8(int(k.dst)%n.cfg.Width), uint8(int(k.dst)/n.cfg.Width)
+	k.way = n.way(int(k.src), int(k.dst))
 	s := &n.sources[p.Src]
 	if s.first < 0 {
 		s.first = id
@@ -430,10 +458,10 @@ func (n *Network) NextEvent() int64 {
 	if n.pending > 0 {
 		for d := 1; d < len(n.slots); d++ {
 			s := n.slotAt(d)
-			if s.ejected.n > 0 {
+			if s.flits[ejected].n > 0 {
 				return min(next, n.now+int64(d))
 			}
-			if s.flits.n > 0 || s.credits.n > 0 {
+			if s.moving() > 0 || s.credits.n > 0 {
 				next = min(next, n.now+int64(d+n.flight))
 			}
 		}
@@ -443,7 +471,7 @@ func (n *Network) NextEvent() int64 {
 
 // busy tells whether something can move in the current cycle.
 func (n *Network) busy() bool {
-	if n.stirred || n.routed.n > 0 {
+	if n.stirred || n.behind.n > 0 {
 		return true
 	}
 	for _, w := range n.activeSources {
@@ -451,13 +479,28 @@ func (n *Network) busy() bool {
 			return true
 		}
 	}
-	for i, w := range n.requesting {
-		if w|n.asking[i]&n.vacant[i] != 0 {
+	for _, w := range n.requesting {
+		if w != 0 {
+			return true
+		}
+	}
+	for i, w := range n.asking {
+		for ; w != 0; w &= w - 1 {
+			if at := i<<6 | bits.TrailingZeros64(w); n.routers[at>>portBits].free&n.channels[at&(ports-1)] != 0 {
+				return true
+			}
+		}
+	}
+	for _, a := range n.slotAt(0).heads() {
+		if q := &n.routers[a.at.node()].in[a.at.vc()]; q.ports == 0 || q.multicast {
 			return true
 		}
 	}
 	return false
 }
+
+// heads are those that arrive.
+func (s *slot) heads() []flitArrival { return s.flits[heads].items[:s.flits[heads].n] }
 
 func (n *Network) slotAt(delay int) *slot {
 	return &n.slots[int(n.now+int64(delay))&(len(n.slots)-1)]
@@ -470,6 +513,7 @@ func (n *Network) slotAt(delay int) *slot {
 func (n *Network) AdvanceTo(t int64) {
 	for n.now < t {
 		if !n.busy() {
+			n.bufferHeads()
 			if n.pending == 0 {
 				n.now = t
 				return
@@ -498,20 +542,26 @@ func (n *Network) evaluate() {
 	n.leaving, n.returning = n.slotAt(n.flight), n.slotAt(n.back)
 	from := n.slotAt(1 + n.cfg.LinkCycles)
 	for i, w := range n.activeSources {
-		from.flits.room(bits.OnesCount64(w))
+		k := bits.OnesCount64(w)
+		from.flits[heads].room(k)
+		from.flits[bodies].room(k)
 		for ; w != 0; w &= w - 1 {
-			n.send(i<<6 | bits.TrailingZeros64(w))
+			n.send(from, i<<6|bits.TrailingZeros64(w))
 		}
 	}
 	n.stirred = false
 	n.allocateSwitches()
 	n.allocateVCs()
+	n.askBehind()
+	n.bufferHeads()
 	n.connectAll()
-	n.endRouting()
+	if n.cfg.RouterCycles == 2 {
+		n.askBehind()
+	}
 }
 
 // send moves a flit of a node onto the link to its router.
-func (n *Network) send(node int) {
+func (n *Network) send(to *slot, node int) {
 	s := &n.sources[node]
 	channels := n.routers[node].out[n.stride:][:n.vcs]
 	if s.vc < 0 {
@@ -533,7 +583,11 @@ func (n *Network) send(node int) {
 	id := s.first
 	k := &n.packets[id]
 	tail := s.sent == k.flits-1
-	n.slotAt(1 + n.cfg.LinkCycles).flits.put(flitArrival{newFlit(id, k, int(s.sent)), newPlace(node, local*n.vcs+int(s.vc))})
+	kind := heads
+	if s.sent > 0 {
+		kind = bodies
+	}
+	to.flits[kind].put(flitArrival{newFlit(id, k, int(s.sent)), newPlace(node, local*n.vcs+int(s.vc))})
 	n.pending++
 	n.counters.InjectedFlits++
 	s.sent++
@@ -549,28 +603,31 @@ func (n *Network) send(node int) {
 func (n *Network) arrive() {
 	s := n.slotAt(0)
 	n.pending -= s.len()
-	n.buffer(s.flits.items[:s.flits.n])
+	if n.cfg.RouterCycles == 2 {
+		n.bufferHeads()
+	}
+	n.bufferBodies(s)
 	for _, at := range s.credits.items[:s.credits.n] {
 		out := &n.routers[at.node()].out[at.vc()]
 		if out.credits++; out.credits == 1 {
 			n.wake(at)
 		}
 	}
-	s.flits.n, s.credits.n = 0, 0
-	if s.ejected.n == 0 {
+	s.credits.n = 0
+	gone := &s.flits[ejected]
+	if gone.n == 0 {
 		return
 	}
 	back := &n.slotAt(n.back).credits
-	back.room(s.ejected.n)
-	ejected := s.ejected.items[:s.ejected.n]
-	for _, a := range ejected {
+	back.room(gone.n)
+	for _, a := range gone.items[:gone.n] {
 		back.put(a.at)
 	}
-	n.pending += len(ejected)
-	for _, a := range ejected {
+	n.pending += gone.n
+	for _, a := range gone.items[:gone.n] {
 		n.eject(a)
 	}
-	s.ejected.n = 0
+	gone.n = 0
 }
 
 // eject takes a flit out of the network.

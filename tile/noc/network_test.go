@@ -11,7 +11,7 @@ import (
 )
 
 // seq is the low bits of the position of a flit in its packet.
-func (f flit) seq() int { return int(f>>16) & 0xffff }
+func (f flit) seq() int { return int(f>>seqShift) & (1<<seqBits - 1) }
 
 // randomConfig is a small mesh with odd numbers.
 func randomConfig(rng *rand.Rand, width, height int) Config {
@@ -157,7 +157,7 @@ func TestEveryFlitArrivesOnceAndInOrder(t *testing.T) {
 		n.onEject = func(node, _ int, f flit) {
 			k := &n.packets[f.packet()]
 			e := end{k.tag, node}
-			require.Equal(t, got[e]&0xffff, f.seq())
+			require.Equal(t, got[e]&(1<<seqBits-1), f.seq())
 			require.Equal(t, f.seq() == int(k.flits)-1, f.tail())
 			got[e]++
 		}
@@ -197,13 +197,12 @@ func TestEveryFlitArrivesOnceAndInOrder(t *testing.T) {
 			for v := range r.out {
 				require.Equal(t, fresh.out[v].credits, r.out[v].credits)
 			}
+			require.Equal(t, fresh.free, r.free)
 			for o := range r.outputs {
-				require.Equal(t, fresh.outputs[o].free, r.outputs[o].free)
 				require.Zero(t, r.outputs[o].request|r.outputs[o].ask)
 			}
 		}
 		require.False(t, n.busy())
-		require.Equal(t, empty.vacant, n.vacant)
 	}
 }
 

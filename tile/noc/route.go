@@ -2,33 +2,55 @@ package noc
 
 import "math/bits"
 
+// where is the place of a router or of a destination, as flits have it: its coordinates
+// along the first dimension, above them those along the second one.
+func (n *Network) where(x, y int) uint16 {
+	if n.cfg.YX {
+		x, y = y, x
+	}
+	return uint16(x<<whereBits | y)
+}
+
+// way is what routers ask of a packet: where it goes, and by which ports.
+func (n *Network) way(src, dst int) int32 {
+	w := n.cfg.Width
+	alongX, alongY := east, north
+	if dst%w < src%w {
+		alongX = west
+	}
+	if dst/w < src/w {
+		alongY = south
+	}
+	if n.cfg.YX {
+		alongX, alongY = alongY, alongX
+	}
+	return int32(n.where(dst%w, dst/w)) | int32(alongY|alongX<<portBits)<<(portsShift-whereShift)
+}
+
+// output is the one by which a unicast leaves a router: first along one dimension, then
+// along the other one. It takes no branch.
+func (f flit) output(r *router) int {
+	const one = 1<<whereBits - 1
+	differs := uint16(f>>whereShift) ^ r.where
+	o := local
+	if second := int(f>>portsShift) & (ports - 1); differs&one != 0 {
+		o = second
+	}
+	if first := int(f>>(portsShift+portBits)) & (ports - 1); differs&(one<<whereBits) != 0 {
+		o = first
+	}
+	return o
+}
+
 // route returns the outputs by which a packet leaves a router that it entered by
-// input in: first along x, then along y, or the other way round. A multicast goes
-// along the tree of these ways and leaves by several outputs where it branches.
+// input in. A multicast goes along the tree of the ways to its nodes and leaves by
+// several outputs where it branches.
 func (n *Network) route(r *router, in int, f flit) uint8 {
 	if f.multicast() {
 		return n.branches(r, in, n.packets[f.packet()].tree)
 	}
-	return n.toward[3*sign(f.x()-int32(r.x))+sign(f.y()-int32(r.y))+4]
+	return 1 << f.output(r)
 }
-
-// towardsXY and towardsYX are the output by the direction of the destination in x,
-// then in y.
-var (
-	towardsXY = [9]uint8{
-		1 << west, 1 << west, 1 << west,
-		1 << south, 1 << local, 1 << north,
-		1 << east, 1 << east, 1 << east,
-	}
-	towardsYX = [9]uint8{
-		1 << south, 1 << west, 1 << north,
-		1 << south, 1 << local, 1 << north,
-		1 << south, 1 << east, 1 << north,
-	}
-)
-
-// sign is -1, 0 or 1; it takes no branch.
-func sign(v int32) int32 { return v>>31 | int32(uint32(-v)>>31) }
 
 // branches returns the outputs of a multicast: on along the first dimension if a node
 // further along it awaits it, and to both sides along the second one if a node there

@@ -20,76 +20,78 @@ func bit(b bool) uint64 {
 
 // A cycle of a router has stages, each of which is fed by the one before in the next
 // cycle: all work on the state at the beginning of the cycle. They are executed stage by
-// stage over all routers, without branches for what cannot be foretold.
+// stage over all routers, with few branches for what cannot be foretold.
 
-// buffer puts flits into the virtual channels at which they arrive.
-func (n *Network) buffer(arrived []flitArrival) {
-	n.routed.room(len(arrived) + 1)
-	routed, k := n.routed.items, n.routed.n
-	mask, width := uint16(1<<(n.places&15)-1), n.width&63
-	for _, a := range arrived {
-		r, iv := &n.routers[a.at.node()], a.at.vc()
+// bufferHeads puts the heads that arrive into their virtual channels, and routes those
+// that find theirs idle; they ask for an output from the next cycle on.
+func (n *Network) bufferHeads() {
+	s := n.slotAt(0)
+	routers, asking, width := n.routers, n.asking, n.width&63
+	for _, a := range s.heads() {
+		r, iv := &routers[a.at.node()], a.at.vc()
 		q := &r.in[iv&(inVCs-1)]
-		was := q.count
-		r.buf[int((q.head+was)&mask)<<width+iv] = a.flit
-		q.count = was + 1
-		if q.multicast || a.flit.multicast() || n.cfg.RouterCycles == 2 {
-			n.routed.n = k
-			n.bufferOther(a, was)
-			k = n.routed.n
+		r.buf[(int(q.head)+int(q.count)<<width)&(len(r.buf)-1)] = a.flit
+		q.count++
+		if q.ports != 0 {
 			continue
 		}
-		// An idle channel has got a head, which is routed in this cycle. Another one goes
-		// on if its packet has an output virtual channel and was out of flits.
-		idle := bit(q.ports == 0)
-		ports := n.toward[3*sign(a.flit.x()-int32(r.x))+sign(a.flit.y()-int32(r.y))+4]
-		if q.ports != 0 {
-			ports = q.ports
+		n.stirred = true
+		if a.flit.multicast() {
+			n.front(a.at, a.flit)
+			n.ask(a.at)
+			continue
 		}
-		q.ports = ports
-		routed[k] = a.at
-		k += int(idle)
-		wants := bit(was == 0) & bit(r.out[q.out&(1<<placeBits-1)].credits > 0) &^ idle
-		o := bits.TrailingZeros8(ports)
-		r.outputs[o&(len(r.outputs)-1)].request |= wants << (iv & 63)
+		o := a.flit.output(r)
+		q.ports = 1 << o
+		r.outputs[o&(ports-1)].ask |= 1 << (iv & 63)
 		o += a.at.node() << portBits
-		n.requesting[o>>6] |= wants << (o & 63)
+		asking[o>>6] |= 1 << (o & 63)
 	}
-	n.routed.n = k
+	s.flits[heads].n = 0
 }
 
-// bufferOther notes what a flit has changed that has arrived at a virtual channel with
-// so many flits, of multicasts too, and of routers of two stages.
-func (n *Network) bufferOther(a flitArrival, was uint16) {
-	node, iv := a.at.node(), a.at.vc()
+// bufferBodies puts the other flits that arrive into their virtual channels. They go on
+// if their packet has an output virtual channel and was out of flits.
+func (n *Network) bufferBodies(s *slot) {
+	l := &s.flits[bodies]
+	routers, requesting, width := n.routers, n.requesting, n.width&63
+	for _, a := range l.items[:l.n] {
+		r, iv := &routers[a.at.node()], a.at.vc()
+		q := &r.in[iv&(inVCs-1)]
+		was := q.count
+		r.buf[(int(q.head)+int(was)<<width)&(len(r.buf)-1)] = a.flit
+		q.count = was + 1
+		if q.multicast {
+			n.bufferBranches(a.at)
+			continue
+		}
+		wants := bit(was == 0) & bit(r.out[q.out&(1<<placeBits-1)].credits > 0)
+		o := int(n.portOf[q.out&(inVCs-1)])
+		r.outputs[o&(ports-1)].request |= wants << (iv & 63)
+		o += a.at.node() << portBits
+		requesting[o>>6] |= wants << (o & 63)
+	}
+	l.n = 0
+}
+
+// bufferBranches lets the branches of a multicast that have an output virtual channel
+// go on.
+func (n *Network) bufferBranches(at place) {
+	node, iv := at.node(), at.vc()
 	r := &n.routers[node]
-	q := &r.in[iv]
-	switch {
-	case q.ports == 0: // idle: this is a head
-		n.front(node, iv, a.flit)
-		if n.cfg.RouterCycles > 2 { // routed in this cycle
-			n.routed.put(a.at)
-			return
-		}
-		n.ask(a.at)
-	case q.multicast:
-		b := &n.multi[node*n.stride+iv]
-		for p := q.ports; p != 0; p &= p - 1 {
-			o := bits.TrailingZeros8(p)
-			if v := b.vc[o]; v >= 0 && r.out[o*n.vcs+int(v)].credits > 0 {
-				n.want(node, o, iv)
-			}
-		}
-		n.stirred = true
-	case was == 0:
-		if r.out[q.out].credits > 0 {
-			n.want(node, bits.TrailingZeros8(q.ports), iv)
+	b := &n.multi[node*n.stride+iv]
+	for p := r.in[iv].ports; p != 0; p &= p - 1 {
+		o := bits.TrailingZeros8(p)
+		if v := b.vc[o]; v >= 0 && r.out[o*n.vcs+int(v)].credits > 0 {
+			n.want(node, o, iv)
 		}
 	}
+	n.stirred = true
 }
 
 // front makes a head the front of its virtual channel.
-func (n *Network) front(node, iv int, f flit) {
+func (n *Network) front(at place, f flit) {
+	node, iv := at.node(), at.vc()
 	r := &n.routers[node]
 	q := &r.in[iv]
 	q.ports = n.route(r, int(n.portOf[iv]), f)
@@ -110,11 +112,10 @@ func (n *Network) wake(at place) {
 		return
 	}
 	r := &n.routers[node]
-	o := int(n.portOf[ov])
-	if r.outputs[o].free>>(ov-o*n.vcs)&1 != 0 {
+	if r.free>>ov&1 != 0 {
 		return
 	}
-	iv := int(r.out[ov].owner)
+	o, iv := int(n.portOf[ov]), int(r.out[ov].owner)
 	q := &r.in[iv]
 	if q.count == 0 || q.multicast && n.multi[node*n.stride+iv].sent[o] >= q.count {
 		return
@@ -122,14 +123,12 @@ func (n *Network) wake(at place) {
 	n.want(node, o, iv)
 }
 
-// endRouting passes the heads that were routed in this cycle on to the allocation
-// of virtual channels.
-func (n *Network) endRouting() {
-	for _, at := range n.routed.items[:n.routed.n] {
+// askBehind lets heads ask for virtual channels of outputs that came to the front.
+func (n *Network) askBehind() {
+	for _, at := range n.behind.items[:n.behind.n] {
 		n.ask(at)
 	}
-	n.routed, n.next = n.next, n.routed
-	n.next.n = 0
+	n.behind.n = 0
 }
 
 // ask makes a head ask for virtual channels of outputs.
@@ -163,74 +162,71 @@ func (n *Network) unwant(node, o, iv int) {
 // They ask for the switch from the next cycle on: its outputs have made their grants.
 func (n *Network) allocateVCs() {
 	for i, w := range n.asking {
-		for m := w & n.vacant[i]; m != 0; m &= m - 1 {
-			at := i<<6 | bits.TrailingZeros64(m)
+		var served, wants uint64 // outputs
+		for ; w != 0; w &= w - 1 {
+			b := bits.TrailingZeros64(w)
+			at := i<<6 | b
 			r := &n.routers[at>>portBits]
-			if out := &r.outputs[at&(ports-1)]; out.ask&(out.ask-1) == 0 {
-				n.acceptVC(r, at, bits.TrailingZeros64(out.ask), uint64(out.free))
-			} else {
-				n.allocateAmong(r, at)
+			out := &r.outputs[at&(ports-1)]
+			free := r.free & n.channels[at&(ports-1)]
+			if free == 0 {
+				continue
 			}
+			var credit uint64
+			if out.ask&(out.ask-1) == 0 {
+				credit = n.acceptVC(r, at, bits.TrailingZeros64(out.ask), free)
+			} else {
+				credit = n.allocateAmong(r, at, free)
+			}
+			served |= bit(out.ask == 0) << b
+			wants |= credit << b
 		}
+		n.asking[i] &^= served
+		n.requesting[i] |= wants
 	}
 }
 
 // allocateAmong gives free virtual channels of an output to several heads: one
 // iteration of iSLIP between input and output virtual channels, where a head asks for
-// all free ones.
-func (n *Network) allocateAmong(r *router, at int) {
+// all free ones. It is 1 if one of them has a credit.
+func (n *Network) allocateAmong(r *router, at int, free uint64) (credit uint64) {
 	var granted uint64
-	o := at & (ports - 1)
-	out := &r.outputs[o]
-	for f := out.free; f != 0; f &= f - 1 {
-		v := bits.TrailingZeros16(f)
-		iv := first(out.ask, r.out[(o*n.vcs+v)&(len(r.out)-1)].prefers)
+	ask := r.outputs[at&(ports-1)].ask
+	for f := free; f != 0; f &= f - 1 {
+		ov := bits.TrailingZeros64(f)
+		iv := first(ask, r.out[ov&(len(r.out)-1)].prefers)
 		granted |= 1 << iv
-		n.offers[iv] |= 1 << v
+		n.offers[iv] |= 1 << ov
 	}
 	for ; granted != 0; granted &= granted - 1 {
 		iv := bits.TrailingZeros64(granted) & (inVCs - 1)
-		n.acceptVC(r, at, iv, n.offers[iv])
+		credit |= n.acceptVC(r, at, iv, n.offers[iv])
 		n.offers[iv] = 0
 	}
+	return credit
 }
 
 // acceptVC takes one of the virtual channels of an output, number at of all, that an
 // input virtual channel was offered. Its preference counts those of all outputs in a
-// row.
-func (n *Network) acceptVC(r *router, at, iv int, offers uint64) {
-	o := at & (ports - 1)
-	base := o * n.vcs
+// row. It is 1 if the channel has a credit.
+func (n *Network) acceptVC(r *router, at, iv int, offers uint64) (credit uint64) {
 	q := &r.in[iv&(inVCs-1)]
-	from := int(q.prefers) - base
-	if uint(from) >= uint(n.vcs) {
-		from = 0
-	}
-	v := first(offers, uint8(from))
-	ov := base + v
-	q.prefers = successor(ov, n.stride)
+	ov := first(offers, q.prefers)
+	q.prefers = n.afterIn[ov]
 	q.out = uint8(ov)
 	if q.multicast {
-		n.multi[at>>portBits*n.stride+iv].vc[o] = int8(v)
+		o := at & (ports - 1)
+		n.multi[at>>portBits*n.stride+iv].vc[o] = int8(ov - o*n.vcs)
 	}
-	channel := &r.out[ov&(len(r.out)-1)]
-	channel.prefers = successor(iv, n.stride)
+	channel := &r.out[ov]
+	channel.prefers = n.afterIn[iv&(inVCs-1)]
 	channel.owner = uint8(iv)
-	out := &r.outputs[o]
-	out.free &^= 1 << (v & 15)
-	n.vacant[at>>6] &^= bit(out.free == 0) << (at & 63)
+	r.free &^= 1 << ov
+	out := &r.outputs[at&(ports-1)]
 	out.ask &^= 1 << (iv & 63)
-	n.asking[at>>6] &^= bit(out.ask == 0) << (at & 63)
-	credit := bit(channel.credits > 0)
+	credit = bit(channel.credits > 0)
 	out.request |= credit << (iv & 63)
-	n.requesting[at>>6] |= credit << (at & 63)
-}
-
-func successor(i, n int) uint8 {
-	if i++; i == n {
-		i = 0
-	}
-	return uint8(i)
+	return credit
 }
 
 // grant is an input virtual channel, and its port, that an output would let send.
@@ -239,7 +235,7 @@ type grant struct {
 	iv, port uint8
 }
 
-// Sets of inputs in Network.granted.
+// Sets of inputs in router.granted.
 const (
 	severalGrants = ports
 	hasAccepted   = 2 * ports
@@ -249,8 +245,8 @@ const (
 // the first half of an iteration of iSLIP between ports, where the virtual channels of
 // an input that want the same output take turns.
 func (n *Network) allocateSwitches() {
-	grants := n.grants[:0]
-	last := -1
+	grants := n.grants[:cap(n.grants)]
+	k, last := 0, -1
 	for i, w := range n.requesting {
 		for ; w != 0; w &= w - 1 {
 			at := i<<6 | bits.TrailingZeros64(w)
@@ -258,43 +254,95 @@ func (n *Network) allocateSwitches() {
 			r := &n.routers[node]
 			out := &r.outputs[at&(ports-1)]
 			p := n.portOf[first(out.request, out.prefers)] & (ports - 1)
-			iv := first(out.request&n.channels[p], r.inputs[p].turn)
-			g := n.granted[node] & -uint32(bit(node == last)) // those of the last cycle do not count
+			iv := first(out.request&n.channels[p], r.inputs[p].turn())
+			g := r.granted & -uint32(bit(node == last)) // those of the last cycle do not count
 			last = node
-			n.granted[node] = g | 1<<p | g&(1<<p)<<severalGrants
-			grants = append(grants, grant{int32(at), uint8(iv), p})
+			r.granted = g | 1<<p | g&(1<<p)<<severalGrants
+			grants[k] = grant{int32(at), uint8(iv), p}
+			k++
 		}
 	}
-	n.grants = grants
+	n.grants = grants[:k]
 }
 
-// connectAll lets inputs accept a grant each, the second half of the iteration. A
-// multicast accepts all outputs that are granted for one flit.
+// connectAll lets inputs accept a grant each, the second half of the iteration, and
+// sends the flits through the switch and onto the link. A multicast accepts all outputs
+// that are granted for one flit.
 func (n *Network) connectAll() {
-	k := len(n.grants) + 1
-	n.leaving.flits.room(k)
-	n.leaving.ejected.room(k)
-	n.returning.credits.room(k)
-	n.next.room(k)
-	n.routed.room(k)
-	for i, g := range n.grants {
-		if n.granted[g.output>>portBits]>>(severalGrants+g.port&31)&1 == 0 {
-			n.connect(g)
-		} else {
-			n.accept(n.grants[i:])
+	grants := n.grants
+	flits, credits := &n.leaving.flits, &n.returning.credits
+	for kind := range flits {
+		flits[kind].room(len(grants))
+	}
+	credits.room(len(grants))
+	n.behind.room(len(grants))
+	moving, rest := n.leaving.moving(), flits[ejected].n+credits.n
+	routers, requesting, width := n.routers, n.requesting, n.width&63
+	for i, g := range grants {
+		at := int(g.output)
+		r := &routers[at>>portBits]
+		if r.granted>>(severalGrants+g.port&7)&1 != 0 {
+			var ok bool
+			if g, ok = n.accept(grants[i:]); !ok {
+				continue
+			}
+			at = int(g.output)
+		}
+		o, iv, p := at&(ports-1), g.iv&(inVCs-1), g.port&(ports-1)
+		r.inputs[p] = n.turned[iv] | n.accepted[o]
+		out := &r.outputs[o]
+		out.prefers = n.portAfter[p]
+		q := &r.in[iv]
+		if q.multicast {
+			n.forwardBranch(at>>portBits, int(iv), o)
+			continue
+		}
+		f := r.buf[int(q.head)&(len(r.buf)-1)]
+		channel := &r.out[q.out&(1<<placeBits-1)]
+		out.links++
+		kind := int(f/isBody) & 1
+		if o == local {
+			kind = ejected
+		}
+		flits[kind].put(flitArrival{f, channel.down})
+		credits.put(q.up)
+
+		left := channel.credits - 1
+		channel.credits = left
+		count := q.count - 1
+		q.count = count
+		head := (q.head + 1<<width) & uint32(len(r.buf)-1)
+		if count == 0 {
+			head = uint32(iv) // a place that is in the cache
+		}
+		q.head = head
+
+		tail := uint64(f & isTail)
+		stop := tail | bit(count == 0) | bit(left == 0)
+		request := out.request &^ (stop << iv)
+		out.request = request
+		requesting[at>>6] &^= bit(request == 0) << (at & 63)
+		r.free |= tail << (q.out & 63)
+		q.ports &= uint8(tail) - 1
+		if tail != 0 && count != 0 {
+			n.nextFront(newPlace(at>>portBits, int(iv)))
 		}
 	}
+	moving = n.leaving.moving() - moving
+	n.counters.FlitHops += uint64(moving)
+	n.pending += moving + flits[ejected].n + credits.n - rest
 }
 
 // accept lets an input accept one of several grants; the first of the list is its
-// first.
-func (n *Network) accept(grants []grant) {
-	g := grants[0]
+// first. It is false if it has accepted one already.
+func (n *Network) accept(grants []grant) (g grant, ok bool) {
+	g = grants[0]
 	node, p := int(g.output)>>portBits, g.port
-	if n.granted[node]>>(hasAccepted+p)&1 != 0 {
-		return
+	r := &n.routers[node]
+	if r.granted>>(hasAccepted+p)&1 != 0 {
+		return g, false
 	}
-	n.granted[node] |= 1 << (hasAccepted + p)
+	r.granted |= 1 << (hasAccepted + p)
 	var offers uint8 // outputs
 	var of [ports]grant
 	for _, g := range grants {
@@ -307,8 +355,7 @@ func (n *Network) accept(grants []grant) {
 			of[o] = g
 		}
 	}
-	r := &n.routers[node]
-	o := first(uint64(offers), r.inputs[p].prefers) & (ports - 1)
+	o := first(uint64(offers), r.inputs[p].prefers()) & (ports - 1)
 	if iv := int(of[o].iv); r.in[iv].multicast {
 		// The branches that copy the same flit go first: it leaves the buffer with the
 		// last of them.
@@ -321,71 +368,15 @@ func (n *Network) accept(grants []grant) {
 			}
 		}
 	}
-	n.connect(of[o])
-}
-
-// connect lets an input accept the grant of an output, and sends a flit through the
-// switch and onto the link.
-func (n *Network) connect(g grant) {
-	at, iv, p := int(g.output), int(g.iv&(inVCs-1)), g.port&(ports-1)
-	node, o := at>>portBits, at&(ports-1)
-	r := &n.routers[node]
-	r.inputs[p] = input{n.after[iv], successor(o, numPorts)}
-	out := &r.outputs[o]
-	out.prefers = n.portAfter[p]
-	q := &r.in[iv]
-	if q.multicast {
-		n.forwardBranch(node, iv, o)
-		return
-	}
-	head := q.head
-	f := r.buf[int(head)<<(n.width&63)+iv]
-	ov := int(q.out & (1<<placeBits - 1))
-	channel := &r.out[ov]
-	out.links++
-	// It goes into one of the two lists.
-	on := bit(o != local)
-	flits, ejected := &n.leaving.flits, &n.leaving.ejected
-	flits.items[flits.n] = flitArrival{f, channel.down}
-	flits.n += int(on)
-	ejected.items[ejected.n] = flitArrival{f, newPlace(node, ov)}
-	ejected.n += int(1 - on)
-	n.counters.FlitHops += on
-	n.returning.credits.put(q.up)
-	n.pending += 2
-
-	credits := channel.credits - 1
-	channel.credits = credits
-	count := q.count - 1
-	q.count = count
-	head = (head + 1) & (1<<(n.places&15) - 1)
-	if count == 0 {
-		head = 0 // a place that is in the cache
-	}
-	q.head = head
-
-	tail := uint64(f) & 1
-	stop := tail | bit(count == 0) | bit(credits == 0)
-	out.request &^= stop << iv
-	n.requesting[at>>6] &^= bit(out.request == 0) << (at & 63)
-	out.free |= uint16(tail << ((ov - o*n.vcs) & 15))
-	n.vacant[at>>6] |= tail << (at & 63)
-	q.ports &^= uint8(tail << o)
-	if tail != 0 && count != 0 {
-		n.nextFront(node, iv)
-	}
+	return of[o], true
 }
 
 // nextFront makes the next packet of a virtual channel its front; it is routed in the
 // next cycle.
-func (n *Network) nextFront(node, iv int) {
-	r := &n.routers[node]
-	n.front(node, iv, r.buf[int(r.in[iv].head)<<n.width+iv])
-	if n.cfg.RouterCycles > 2 {
-		n.next.put(newPlace(node, iv))
-	} else {
-		n.routed.put(newPlace(node, iv))
-	}
+func (n *Network) nextFront(at place) {
+	r := &n.routers[at.node()]
+	n.front(at, r.buf[r.in[at.vc()].head])
+	n.behind.put(at)
 }
 
 // forwardBranch sends a flit of a multicast through the switch and onto the link. It
@@ -393,29 +384,24 @@ func (n *Network) nextFront(node, iv int) {
 func (n *Network) forwardBranch(node, iv, o int) {
 	r := &n.routers[node]
 	q, b := &r.in[iv], &n.multi[node*n.stride+iv]
-	pos := (int(q.head) + int(b.sent[o])) & (1<<n.places - 1)
-	f := r.buf[pos<<n.width+iv]
-	v := int(b.vc[o])
-	channel := &r.out[o*n.vcs+v]
-	out := &r.outputs[o]
-	out.links++
-	n.pending++
+	f := r.buf[(int(q.head)+int(b.sent[o])<<n.width)&(len(r.buf)-1)]
+	ov := o*n.vcs + int(b.vc[o])
+	channel := &r.out[ov]
+	r.outputs[o].links++
+	kind := int(f/isBody) & 1
 	if o == local {
-		n.leaving.ejected.put(flitArrival{f, newPlace(node, o*n.vcs+v)})
-	} else {
-		n.leaving.flits.put(flitArrival{f, channel.down})
-		n.counters.FlitHops++
+		kind = ejected
 	}
+	n.leaving.flits[kind].put(flitArrival{f, channel.down})
 	if channel.credits--; channel.credits == 0 {
 		n.unwant(node, o, iv)
 	}
 	if f.tail() {
 		n.unwant(node, o, iv)
-		out.free |= 1 << v
-		at := node<<portBits + o
-		n.vacant[at>>6] |= 1 << (at & 63)
+		r.free |= 1 << ov
 		b.vc[o] = -1
 		q.ports &^= 1 << o
+		q.multicast = q.ports != 0
 	}
 	b.sent[o]++
 	if b.sent[o] == q.count {
@@ -430,14 +416,13 @@ func (n *Network) forwardBranch(node, iv, o int) {
 	for i := range b.sent {
 		b.sent[i]--
 	}
-	q.head = (q.head + 1) & (1<<n.places - 1)
+	q.head = (q.head + 1<<n.width) & uint32(len(r.buf)-1)
 	q.count--
 	n.returning.credits.put(q.up)
-	n.pending++
 	if q.count == 0 {
-		q.head = 0
+		q.head = uint32(iv)
 		n.unwant(node, o, iv)
 	} else if q.ports == 0 {
-		n.nextFront(node, iv)
+		n.nextFront(newPlace(node, iv))
 	}
 }
