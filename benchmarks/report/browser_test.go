@@ -213,7 +213,13 @@ func TestBrowser(t *testing.T) {
 		{"sweep", &Page{Title: "plan", Sections: Sweep("Sweep", records(), 30, "")}},
 		{"tables", &Page{Title: "tables", Sections: []Section{{Title: "One", Parts: []Part{
 			&Table{Table: benchmarks.Table{Title: "Numbers", Columns: []benchmarks.Column{{Name: "name", Left: true}, {Name: "n"}}, Rows: [][]string{{"ten", "10"}, {"nine", "9"}, {"none", "-"}, {"thousand", "1,000"}, {"minus", "-3"}, {"a", "1.5"}, {"b", "2.25"}, {"c", "0"}}}},
-			&Figure{SVG: c.Bytes()}, Text("a text\nof lines")}}, mapping(&mapResult{Work: "net", Platform: "p", Breakdown: map[string]int64{"compute": 5, "drain": 2}})[0]}}},
+			&Figure{SVG: c.Bytes()}, Text("a text\nof lines")}}}}},
+		{"mappings", &Page{Title: "net", Sections: append(document(t, "net", mapJSON), document(t, "both", jointJSON)...)}},
+		{"comparison", &Page{Title: "compare", Sections: document(t, "compare", `{"schedulers": ["a", "b"], "effort": "fast", "circuits": [{"name": "x", "rows": 8, "gates": 5, "results": [{"scheduler": "a", "copies": 3, "energy": 4.5, "paper_copies": 7}, {"scheduler": "b", "note": "too few rows"}]}]}`)}},
+		{"papers", &Page{Title: "papers", Sections: document(t, "papers", `{"entries": [{"id": "masim:table1", "title": "Netlists", "paper": "MASIM, Table I", "size": "small", "notes": ["a note"],
+			"comparisons": [{"name": "netlists that differ from all others", "section": "IV", "paper": 3, "ours": 2, "deviation": -1, "verdict": "differs"}, {"name": "more", "section": "V", "paper": 3, "ours": 3, "deviation": 0, "verdict": "reproduced"}],
+			"tables": [{"title": "Sizes", "head": ["netlist", "gates"], "rows": [["adder", "256"]]}]}], "size": "small", "left_out": [{"why": "no inputs"}]}`)}},
+		{"anything", &Page{Title: "any", Sections: document(t, "any", `{"cycles": 3, "deep": {"a": 1}, "layers": [{"name": "a", "cycles": 1}, {"name": "b", "cycles": 2}]}`)}},
 		{"hostile", hostilePage(t)},
 	}
 	addresses := map[string]string{}
@@ -315,6 +321,14 @@ func TestBrowser(t *testing.T) {
 	}
 	require.Equal(t, "24 of 30 jobs done, 1 failed", b.eval(`document.querySelector("[data-view=sweep] .status").textContent.trim()`))
 	b.quiet()
+}
+
+// document is what a page shows of a text of JSON.
+func document(t *testing.T, name, text string) []Section {
+	t.Helper()
+	sections, err := Document(name, []byte(text))
+	require.NoError(t, err)
+	return sections
 }
 
 // wide is a program of many rows and steps, which no circuit needs to have.

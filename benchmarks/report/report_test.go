@@ -278,6 +278,45 @@ func TestComparisonReport(t *testing.T) {
 	require.Equal(t, []string{"x, b: too few rows"}, table.Notes)
 }
 
+// mapJSON is of layers that were mapped one by one, jointJSON of a plan for two platforms
+// with clocks of their own, whose cycles do not add up.
+const (
+	mapJSON = `{"work": "net", "platform": "p", "optimizer": "o", "cycles": 30, "bound": 12, "nanoseconds": 15, "breakdown": {"compute": 10, "drain": 20, "idle": 0},
+		"layers": [{"name": "a", "operator": "conv", "cycles": 30, "bound": 12, "breakdown": {"compute": 10, "drain": 20, "idle": 0}, "outputs_compared": 7}], "checked": {"outputs": 7, "of": 7, "oracle": "loop nest", "fidelity": "gate"}}`
+	jointJSON = `{"work": "net", "platform": "p", "cycles": 0, "bound": 5, "nanoseconds": 0, "breakdown": {"compute": 0}, "layers": [
+		{"name": "a", "operator": "conv", "cycles": 30, "breakdown": {"compute": 10, "drain": 20}, "outputs_compared": 7}, {"name": "b", "operator": "gemm", "cycles": 4, "breakdown": {"compute": 4}, "outputs_compared": 2}],
+		"joint": {"nanoseconds": 24, "layer_by_layer_nanoseconds": -1, "bound_nanoseconds": 9, "exact": true, "layers": [{"platform": "p", "activations_in_buffer": [false], "result_stays": true, "nanoseconds": 15, "between_nanoseconds": 1},
+		{"platform": "q", "activations_in_buffer": [true, false], "result_stays": false, "nanoseconds": 8}]}, "checked": {}}`
+)
+
+func TestMapping(t *testing.T) {
+	one := document(t, "net.json", mapJSON)[0]
+	require.Equal(t, "net on p", one.Title)
+	require.Equal(t, Facts{{"cycles", "30"}, {"at least", "12"}, {"microseconds", "0.015"}, {"layers", "1"}, {"optimiser", "o"}}, one.Parts[0])
+	require.Equal(t, Note("7 of 7 outputs were executed at gate fidelity and agree with a loop nest."), one.Parts[1])
+	view, ok := one.Parts[2].(*View)
+	require.True(t, ok)
+	bars, ok := view.Data.(*barsData)
+	require.True(t, ok)
+	require.Equal(t, []string{"compute", "drain"}, bars.Parts)
+	require.Equal(t, [][]float64{{10, 20}}, bars.Of)
+
+	both := document(t, "both.json", jointJSON)[0]
+	require.Equal(t, "net on p, q", both.Title)
+	require.Equal(t, Facts{{"microseconds", "0.024"}, {"at least", "0.009"}, {"layer by layer", "does not go together"}, {"layers", "2"}, {"plan", "exact over the mappings found"}}, both.Parts[0])
+	require.Equal(t, Note("Not executed: cycles are of the model alone."), both.Parts[1])
+	view, ok = both.Parts[2].(*View)
+	require.True(t, ok)
+	bars, ok = view.Data.(*barsData)
+	require.True(t, ok)
+	require.Equal(t, "ns", bars.Unit)
+	require.Equal(t, []string{"compute", "drain", "between layers"}, bars.Parts)
+	require.Equal(t, [][]float64{{5, 10, 1}, {8, 0, 0}}, bars.Of, "10 of 30 cycles are 5 of 15 ns; those of b last 2 ns each")
+	table, ok := both.Parts[3].(*Table)
+	require.True(t, ok)
+	require.Equal(t, []string{"b", "gemm", "q", "8", "0", "4", "buffer, off chip", "off chip", "2"}, table.Rows[1])
+}
+
 // FuzzDocument: whatever a document has becomes a page of one script or an error of one
 // line.
 func FuzzDocument(f *testing.F) {
