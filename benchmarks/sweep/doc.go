@@ -10,7 +10,7 @@
 // it. Records outlive the process one by one ([results.Store]); a sweep that is started
 // again runs what is missing.
 //
-//	plan, err := sweep.Read(f, "plan.yaml", version, false)
+//	plan, err := sweep.Read(f, "plan.yaml", version, sweep.ReadOptions{})
 //	s := &sweep.Sweep{Plan: plan, Store: store, Executor: &sweep.Local{Workers: 2, Program: exe}}
 //	summary, err := s.Run(ctx)
 //	err = s.Export(w)

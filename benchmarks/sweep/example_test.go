@@ -18,7 +18,7 @@ exclude:
   - {fidelity: gate, threads: 2}
 seeds: 2
 `
-	plan, err := sweep.Read(strings.NewReader(text), "plan.yaml", "v1", false)
+	plan, err := sweep.Read(strings.NewReader(text), "plan.yaml", "v1", sweep.ReadOptions{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -26,7 +26,7 @@ seeds: 2
 	for i := range plan.Jobs {
 		fmt.Println(&plan.Jobs[i])
 	}
-	_, err = sweep.Read(strings.NewReader("version: 1\ncommand: [synth]\nmatirx: {}\n"), "bad.yaml", "v1", false)
+	_, err = sweep.Read(strings.NewReader("version: 1\ncommand: [synth]\nmatirx: {}\n"), "bad.yaml", "v1", sweep.ReadOptions{})
 	fmt.Println(err)
 	// Output:
 	// tilesize mm_outer --fidelity=gate --threads=1 --seed=1 --json

@@ -84,10 +84,16 @@ var refused = []string{"o", "output", "svg", "csv", "html", "trace", "stats", "j
 
 var placeholder = regexp.MustCompile(`\{([^{}]*)\}`)
 
+// ReadOptions say what a plan may be.
+type ReadOptions struct {
+	Many bool // it may have more than MaxJobs jobs
+	// Has tells whether a command, in words, has a flag; nil leaves that to the jobs.
+	Has func(command []string, flag string) bool
+}
+
 // Read reads a plan. file is its name in errors and the folder that its inputs are
-// relative to. Version is that of the program, part of every key. More than MaxJobs
-// jobs are an error unless many is set.
-func Read(r io.Reader, file, version string, many bool) (*Plan, error) {
+// relative to. Version is that of the program, part of every key.
+func Read(r io.Reader, file, version string, o ReadOptions) (*Plan, error) {
 	doc, err := strictyaml.Read(r, file, "a plan of a sweep")
 	if err != nil {
 		return nil, err
@@ -155,12 +161,32 @@ func Read(r io.Reader, file, version string, many bool) (*Plan, error) {
 			}
 		}
 	}
+	known := func(path, name string) error {
+		if o.Has == nil || o.Has(t.Command, name) || strings.Contains(strings.Join(t.Command, " "), "{"+name+"}") {
+			return nil
+		}
+		return doc.Errorf(path, "%s: %s has no flag --%s", path, t.Command[0], name)
+	}
+	for _, x := range p.Flags {
+		if err := known("flags."+x.Name, x.Name); err != nil {
+			return nil, err
+		}
+	}
+	for _, a := range p.Axes {
+		path := "matrix." + a.Name
+		if _, ok := t.Matrix[a.Name]; !ok {
+			path = "seeds"
+		}
+		if err := known(path, a.Name); err != nil {
+			return nil, err
+		}
+	}
 	if len(p.Axes) == 0 && len(t.Include) == 0 {
 		return nil, doc.Errorf("matrix", "matrix is missing or empty, expected an axis with values")
 	}
 	n := 1
 	for _, a := range p.Axes {
-		if n *= len(a.Values); n > MaxJobs && !many {
+		if n *= len(a.Values); n > MaxJobs && !o.Many {
 			return nil, doc.Errorf("matrix", "matrix has more than %d combinations, expected fewer (--yes runs them all)", MaxJobs)
 		}
 	}
@@ -171,6 +197,13 @@ func Read(r io.Reader, file, version string, many bool) (*Plan, error) {
 	include, err := sets(doc, "include", t.Include, nil)
 	if err != nil {
 		return nil, err
+	}
+	for i, set := range include {
+		for _, x := range set {
+			if err := known(fmt.Sprintf("include[%d].%s", i, x.Name), x.Name); err != nil {
+				return nil, err
+			}
+		}
 	}
 	var combinations [][]Param
 	if len(p.Axes) > 0 {

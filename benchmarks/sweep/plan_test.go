@@ -15,7 +15,7 @@ func TestReadOrder(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(name), 0o600))
 	}
 	read := func(text string) (*Plan, error) {
-		return Read(strings.NewReader(text), filepath.Join(dir, "plan.yaml"), "v1", false)
+		return Read(strings.NewReader(text), filepath.Join(dir, "plan.yaml"), "v1", ReadOptions{})
 	}
 	p, err := read(`version: 1
 title: rows
@@ -82,11 +82,11 @@ func TestBadPlans(t *testing.T) {
 		{"version: 1\ncommand: [ops]\nmatrix: {seed: [1]}\nseeds: 3\n", "plan.yaml:4:.*beside matrix.seed"},
 		{"version: 1\ncommand: [ops]\nmatrix: {width: [1]}\nseeds: 1000000\n", "more than 10000 combinations"},
 	} {
-		_, err := Read(strings.NewReader(c.text), filepath.Join(t.TempDir(), "plan.yaml"), "", false)
+		_, err := Read(strings.NewReader(c.text), filepath.Join(t.TempDir(), "plan.yaml"), "", ReadOptions{})
 		require.Error(t, err, c.text)
 		require.Regexp(t, c.want, err.Error(), c.text)
 	}
-	p, err := Read(strings.NewReader("version: 1\ncommand: [ops]\nmatrix: {width: [1]}\nseeds: 20000\n"), "plan.yaml", "", true)
+	p, err := Read(strings.NewReader("version: 1\ncommand: [ops]\nmatrix: {width: [1]}\nseeds: 20000\n"), "plan.yaml", "", ReadOptions{Many: true})
 	require.NoError(t, err)
 	require.Len(t, p.Jobs, 20000)
 }

@@ -60,7 +60,7 @@ func fixture(t *testing.T, text string) (*Plan, *results.Store, *Local, func() i
 	require.NoError(t, os.WriteFile(outside, []byte("B"), 0o600))
 	log := filepath.Join(dir, "log")
 	t.Setenv("SWEEP_TEST_JOB", log)
-	p, err := Read(strings.NewReader(strings.ReplaceAll(text, "OUTSIDE", outside)), filepath.Join(dir, "plan.yaml"), "v", false)
+	p, err := Read(strings.NewReader(strings.ReplaceAll(text, "OUTSIDE", outside)), filepath.Join(dir, "plan.yaml"), "v", ReadOptions{})
 	require.NoError(t, err)
 	store, err := results.Open(filepath.Join(dir, "results"))
 	require.NoError(t, err)

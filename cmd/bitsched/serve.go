@@ -61,7 +61,7 @@ func (a *app) serve(cmd *cobra.Command, paths []string, f serveFlags) error {
 		s.Title = strings.TrimSuffix(base, filepath.Ext(base))
 	}
 	if f.plan != "" {
-		plan, err := readPlan(f.plan, "", true)
+		plan, err := readPlan(cmd, f.plan, "", true)
 		if err != nil {
 			return err
 		}

@@ -181,7 +181,7 @@ func (a *app) sweep(cmd *cobra.Command, file string, f sweepFlags) error {
 	if err != nil {
 		return err
 	}
-	plan, err := readPlan(file, version, f.yes)
+	plan, err := readPlan(cmd, file, version, f.yes)
 	if err != nil {
 		return err
 	}
@@ -290,13 +290,18 @@ func (f *sweepFlags) executor(ctx context.Context, version, program string, line
 	return e, func() { conn.Close(); server.Close() }, nil
 }
 
-func readPlan(file, version string, many bool) (*sweep.Plan, error) {
+func readPlan(cmd *cobra.Command, file, version string, many bool) (*sweep.Plan, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return sweep.Read(f, file, version, many)
+	has := func(command []string, flag string) bool {
+		c, _, err := cmd.Root().Find(command)
+		// Which of several commands it is may be for an axis to say.
+		return err != nil || c.HasSubCommands() || c.Flags().Lookup(flag) != nil || c.InheritedFlags().Lookup(flag) != nil
+	}
+	return sweep.Read(f, file, version, sweep.ReadOptions{Many: many, Has: has})
 }
 
 // listJobs is --dry-run.

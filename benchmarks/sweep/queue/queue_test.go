@@ -119,7 +119,7 @@ func open(dir string) (*sweep.Sweep, error) {
 		return nil, err
 	}
 	defer f.Close()
-	p, err := sweep.Read(f, file, testVersion, false)
+	p, err := sweep.Read(f, file, testVersion, sweep.ReadOptions{})
 	if err != nil {
 		return nil, err
 	}
