@@ -26,6 +26,7 @@ type configFlags struct {
 	caches     string
 	maxCycles  int64
 	races      bool
+	sample     float64
 }
 
 // configBase is a multicore whose cores prefetch, and nothing is offloaded.
@@ -42,6 +43,7 @@ func (f *configFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.caches, "caches", cachesCold, "with --config, where arrays are when the function is called: in memory (`cold`), or in the L3 as far as they fit (warm)")
 	fl.Int64Var(&f.maxCycles, "max-cycles", 0, "with --config, stop a program that has not ended after so many `cycles`, 0 for never")
 	fl.BoolVar(&f.races, "check-races", false, "with --config, look first for races of parallel loops that change results, and name both statements")
+	fl.Float64Var(&f.sample, "sample", 0, "with --config, simulate windows in time that are so large a `share` of it, and execute what is between them without; 0 for all in time")
 	complete(cmd, "config", configs...)
 	complete(cmd, "core", tile.CoreNames()...)
 	complete(cmd, "caches", cachesCold, cachesWarm)
@@ -59,7 +61,7 @@ var arraysOnly = []string{"fidelity", "clock", "timing-only", "every", "optimize
 // check refuses what does not go together.
 func (f *configFlags) check(cmd *cobra.Command) error {
 	if len(f.configs) == 0 {
-		for _, flag := range []string{"core", "omp-threads", "caches", "max-cycles", "check-races"} {
+		for _, flag := range []string{"core", "omp-threads", "caches", "max-cycles", "check-races", "sample"} {
 			if cmd.Flags().Changed(flag) {
 				return usageError(cmd, "--%s without --config, expected --config %s", flag, strings.Join(configs, "|"))
 			}
@@ -83,6 +85,9 @@ func (f *configFlags) check(cmd *cobra.Command) error {
 	}
 	if f.caches != cachesCold && f.caches != cachesWarm {
 		return usageError(cmd, "--caches %q, expected %s or %s", f.caches, cachesCold, cachesWarm)
+	}
+	if !(f.sample >= 0 && f.sample < 1) {
+		return usageError(cmd, "--sample %g, expected 0 (all of it), or a share below 1, as in 0.05", f.sample)
 	}
 	if f.maxCycles < 0 {
 		return usageError(cmd, "--max-cycles %d, expected 0 (no limit) or more", f.maxCycles)
@@ -146,6 +151,9 @@ func (a *app) runConfigs(cmd *cobra.Command, nameOrFile string, f runFlags) erro
 		return err
 	}
 	several := len(f.config.configs)*len(f.config.cores) > 1
+	if f.config.sample > 0 && f.trace != "" {
+		return usageError(cmd, "--trace with --sample, expected one of them: a trace has no gaps")
+	}
 	if several && (f.trace != "" || f.stats != "" || len(f.kernel.data.outputs) > 0) {
 		return usageError(cmd, "--trace, --stats or --output with several runs, expected one configuration and one core")
 	}
@@ -270,6 +278,9 @@ func (a *app) runConfig(ctx context.Context, line *progressLine, k *workload.Ker
 	}
 	p := &multicore.Program{Graph: k.Whole, Memory: arrays, Args: args, Reassociate: k.Reassociate}
 	opt := multicore.Options{Machine: machine, Threads: f.config.ompThreads, Warm: f.config.caches == cachesWarm, MaxCycles: f.config.maxCycles, Seed: f.seed, Trace: trace}
+	if f.config.sample > 0 {
+		opt.Sample = &multicore.Sampling{Share: f.config.sample}
+	}
 	opt.Progress = a.cycleProgress(line, config+" "+machine.Core)
 	line.phase("running " + config + " " + machine.Core)
 	report, err := multicore.Run(ctx, p, opt)
@@ -319,7 +330,11 @@ func (a *app) cycleProgress(line *progressLine, what string) func(multicore.Prog
 		if p.Seconds > 0 {
 			rate = float64(p.MicroOps) / p.Seconds / 1e6
 		}
-		line.showText(fmt.Sprintf("%s: cycle %d, %.1f M micro-ops, %.2f M a second", what, p.Cycles, float64(p.MicroOps)/1e6, rate))
+		rest := ""
+		if p.Share > 0 && p.Seconds > 2 {
+			rest = fmt.Sprintf(", %s of the loops, about %s left", percent(p.Share), duration(p.Seconds*(1-p.Share)/p.Share))
+		}
+		line.showText(fmt.Sprintf("%s: cycle %d, %.1f M micro-ops, %.2f M a second%s", what, p.Cycles, float64(p.MicroOps)/1e6, rate, rest))
 	}
 }
 
@@ -376,6 +391,18 @@ func (r *configResult) table() string {
 	return s.String() + "\n" + renderTable(t) + "\n"
 }
 
+// sampleText says what was simulated of a run, and how far its cycles may be off.
+func sampleText(t *multicore.Sampled) string {
+	if t.Forwarded == 0 {
+		return "all was simulated in time: the run is shorter than a window"
+	}
+	bound := "with too few windows for a bound"
+	if t.Bound >= 0 {
+		bound = fmt.Sprintf("within %s of the cycles (95 %% confidence)", percent(t.Bound))
+	}
+	return fmt.Sprintf("%s of %d cycles in time, %s; %d micro-ops without: what follows the micro-ops is of the former", count(t.Windows, "window"), t.DetailedCycles, bound, t.Forwarded)
+}
+
 // text is the report of a run.
 func (x *configRun) text(r *configResult, f *runFlags) string {
 	var s summary
@@ -391,6 +418,9 @@ func (x *configRun) text(r *configResult, f *runFlags) string {
 	}
 	s.gap()
 	s.add("cycles", "%d, %s", x.Cycles, duration(x.Seconds))
+	if x.Sample != nil {
+		s.add("sample", "%s", sampleText(x.Sample))
+	}
 	s.add("micro-ops", "%d, %.2f a cycle and core; the busiest core has %.2f times those of the mean one", x.MicroOps, x.IPC, x.Imbalance)
 	for _, p := range x.Time {
 		s.add("  "+p.Name, "%6s of the cycles of cores", percent(p.Share))

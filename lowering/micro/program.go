@@ -120,6 +120,10 @@ func (p *Program) Threads() []uop.Thread {
 	return list
 }
 
+// Done returns the share of the program that thread 0 has made micro-ops of, as if all
+// iterations of a loop were alike, and all loops beside each other.
+func (p *Program) Done() float64 { return p.threads[0].cursor.Done() }
+
 // Segments returns the parts of memory that the program uses, as they were at the
 // beginning.
 func (p *Program) Segments() []uop.Segment { return p.segments }

@@ -98,8 +98,10 @@ type Machine struct {
 	Network *mem.NetworkCounters
 	Mesh    *noc.Network // nil without one
 
-	spec *Spec
-	err  error
+	spec    *Spec
+	err     error
+	net     mem.Network
+	forward *forward // nil while time passes
 }
 
 // New builds a machine with empty caches and a memory of zeros.
@@ -124,6 +126,7 @@ func build(spec *Spec, delay func(*mem.Message) event.Time) (*Machine, error) {
 		d := mem.NewDirect(m.Engine, delay, m.receiver)
 		net, m.Network = d, &d.Counters
 	}
+	m.net = net
 	protocol := mem.MESI()
 	homeOf := func(line mem.Line) mem.Place {
 		return mem.Place{Kind: mem.Bank, Index: int16(line / uint64(spec.Interleave) % uint64(spec.Banks))}

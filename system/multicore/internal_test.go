@@ -46,6 +46,10 @@ func scale(t *testing.T) (*Program, Options) {
 // begin makes a runner that has not run.
 func begin(t *testing.T) *runner {
 	p, opt := scale(t)
+	return runnerOf(t, p, opt)
+}
+
+func runnerOf(t *testing.T, p *Program, opt Options) *runner {
 	spec, err := machine.Of(opt.Machine)
 	require.NoError(t, err)
 	code, err := p.micro(opt.Machine, &opt)
@@ -54,6 +58,7 @@ func begin(t *testing.T) *runner {
 	require.NoError(t, err)
 	r := &runner{p: p, opt: &opt, spec: spec, code: code, m: m}
 	r.load()
+	r.sampler = newSampler(r)
 	return r
 }
 

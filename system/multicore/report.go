@@ -41,6 +41,10 @@ type Report struct {
 	Memory  DRAM    `json:"dram"`
 	Bounds  []Bound `json:"bounds"`
 
+	// Sample says what was simulated, nil if all was: shares, IPC and what follows are of
+	// that, Cycles and MicroOps of all.
+	Sample *Sampled `json:"sample,omitempty"`
+
 	Host Host `json:"host"`
 
 	stats *stats.Snapshot
@@ -160,6 +164,11 @@ func (r *runner) report() *Report {
 	}
 	r.memory(t)
 	t.Bounds = r.bounds(t)
+	if t.Sample = r.sampler.report(t.Cycles); t.Sample != nil {
+		t.Cycles = r.sampler.cycles(t.Cycles)
+		t.Seconds = float64(t.Cycles) / t.ClockGHz / 1e9
+		t.MicroOps += t.Sample.Forwarded
+	}
 	t.Host.Seconds = time.Since(r.start).Seconds()
 	t.Host.MicroOpsRate = ratio(float64(t.MicroOps), t.Host.Seconds)
 	t.stats = r.snapshot()

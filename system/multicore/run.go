@@ -27,7 +27,8 @@ type Options struct {
 	Warm      bool
 	MaxCycles int64 // 0: no limit
 	Seed      uint64
-	Trace     *Trace // nil: none
+	Trace     *Trace    // nil: none
+	Sample    *Sampling // nil: all of the run is simulated in time
 	// Progress is called from time to time, if it is not nil.
 	Progress func(Progress)
 }
@@ -36,6 +37,7 @@ type Options struct {
 type Progress struct {
 	Cycles   int64
 	MicroOps uint64
+	Share    float64 // of the iterations of loops whose number is known
 	Seconds  float64 // on the host
 }
 
@@ -73,8 +75,12 @@ func Run(ctx context.Context, p *Program, opt Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s := opt.Sample; s != nil && (!(s.Share > 0 && s.Share < 1) || s.Window < 0 || opt.Trace != nil) {
+		return nil, fmt.Errorf("multicore: samples of %g of the time in windows of %d cycles, expected a share between 0 and 1 and no trace", s.Share, s.Window)
+	}
 	r := &runner{p: p, opt: &opt, spec: spec, code: code, m: m, start: time.Now()}
 	r.load()
+	r.sampler = newSampler(r)
 	opt.Trace.attach(r)
 	err = r.run(ctx)
 	opt.Trace.finish(m.Engine.Now())
@@ -100,6 +106,9 @@ type runner struct {
 	code  *micro.Program
 	m     *machine.Machine
 	start time.Time
+
+	sampler *sampler // nil: none
+	shown   time.Time
 }
 
 // load puts the segments of the program into memory.
@@ -123,7 +132,8 @@ func (r *runner) run(ctx context.Context) error {
 	for i, t := range threads {
 		r.m.Cores[i].Start(t)
 	}
-	shown, watch := r.start, watchdog{}
+	r.shown = r.start
+	watch := watchdog{}
 	for r.m.Engine.Next() != event.Forever {
 		until := r.m.Engine.Now() + progressCycles
 		if r.opt.MaxCycles > 0 {
@@ -131,6 +141,9 @@ func (r *runner) run(ctx context.Context) error {
 		}
 		if t := r.opt.Trace; t != nil {
 			until = min(until, t.from+t.Slice)
+		}
+		if s := r.sampler; s != nil {
+			until = min(until, s.next)
 		}
 		if err := r.m.Continue(ctx, until); err != nil {
 			return r.failed(ctx, err)
@@ -141,15 +154,25 @@ func (r *runner) run(ctx context.Context) error {
 		if watch.stuck(r) {
 			return fmt.Errorf("%w: since cycle %d threads only wait: %s", ErrDeadlock, watch.since, r.waits())
 		}
-		if now := time.Now(); r.opt.Progress != nil && now.Sub(shown) > 50*time.Millisecond {
-			shown = now
-			r.opt.Progress(Progress{r.m.Engine.Now(), r.microOps(), now.Sub(r.start).Seconds()})
+		if s := r.sampler; s != nil && r.m.Engine.Now() == s.next && !r.done() {
+			if err := s.step(ctx, s.next); err != nil {
+				return r.failed(ctx, err)
+			}
 		}
+		r.show()
 		if r.opt.MaxCycles > 0 && r.m.Engine.Now() >= r.opt.MaxCycles && !r.done() {
 			return fmt.Errorf("%w in %d cycles: %s", ErrMaxCycles, r.opt.MaxCycles, r.waits())
 		}
 	}
 	return r.failed(ctx, r.m.Continue(ctx, event.Forever))
+}
+
+// show tells from time to time how far the run is.
+func (r *runner) show() {
+	if now := time.Now(); r.opt.Progress != nil && now.Sub(r.shown) > 50*time.Millisecond {
+		r.shown = now
+		r.opt.Progress(Progress{r.sampler.cycles(r.m.Engine.Now()), r.microOps(), r.code.Done(), now.Sub(r.start).Seconds()})
+	}
 }
 
 // watchdog finds threads that wait for each other in loops, which a machine cannot tell
@@ -223,6 +246,9 @@ func (r *runner) waits() string {
 func (r *runner) microOps() (n uint64) {
 	for _, c := range r.m.Cores {
 		n += c.Counters.Committed
+	}
+	if r.sampler != nil {
+		n += r.sampler.forwarded
 	}
 	return n
 }

@@ -54,8 +54,9 @@ type frame struct {
 	n         int64 // iterations
 	fresh     bool  // the iteration has not begun
 	entered   bool
-	shared    bool // iterations are given in parts
-	waits     bool // for the next part
+	shared    bool  // iterations are given in parts
+	waits     bool  // for the next part
+	from, all int64 // of a shared loop: the first of the part, and all iterations
 }
 
 // Start returns a cursor at the beginning of the program. With loops, its events
@@ -321,13 +322,57 @@ func (c *Cursor) accessOf(s int32) int {
 // event of the kind Part, until [Cursor.Rest] leaves the loop.
 func (c *Cursor) Share() {
 	f := &c.frames[len(c.frames)-1]
-	f.shared, f.it, f.n, f.fresh = true, 0, 0, true
+	f.shared, f.it, f.n, f.all, f.fresh = true, 0, 0, f.n, true
 }
 
 // Take goes on with iterations from to end of a shared loop.
 func (c *Cursor) Take(from, end int64) {
 	f := &c.frames[len(c.frames)-1]
-	f.it, f.n, f.waits, f.fresh = from, end, false, true
+	f.it, f.n, f.from, f.waits, f.fresh = from, end, from, false, true
+}
+
+// Done returns the share of the program that is behind the cursor, as if all iterations of
+// a loop were alike, and all loops beside each other. Of one that has no upper end, or is
+// shared out, it knows what is certain or comes to its part.
+func (c *Cursor) Done() float64 {
+	done, width := 0.0, 1.0
+	if len(c.frames) == 0 {
+		return 1
+	}
+	for i := range c.frames {
+		f := &c.frames[i]
+		it, n := f.it, f.n
+		switch {
+		case f.l.src.Open:
+			return done
+		case !f.shared:
+		case f.l.src.Parallel.Dynamic || f.l.src.Parallel.Chunk > 0:
+			n = f.all
+		default:
+			it, n = f.it-f.from, f.n-f.from
+		}
+		if n > 0 {
+			width /= float64(n)
+			done += width * float64(min(it, n))
+		}
+		loops, before := 0, 0
+		for k := range f.body {
+			if f.body[k].loop != nil {
+				loops++
+				if k < f.seg {
+					before++
+				}
+			}
+		}
+		if inside := i+1 < len(c.frames); loops > 0 {
+			if inside {
+				before-- // the one that it is in
+			}
+			width /= float64(loops)
+			done += width * float64(before)
+		}
+	}
+	return min(done, 1)
 }
 
 // Rest leaves a shared loop.

@@ -133,6 +133,9 @@ type Core struct {
 	at       int    // next of the batch
 	more     bool
 	blocked  bool // the thread waits for a blocking micro-op
+	paused   bool // nothing more is fetched from the thread
+	ahead    uop.Batch
+	waits    awaited // of Forward
 	done     bool // the thread has nothing more
 	resumeAt event.Time
 	limit    uint64 // micro-ops to commit until onLimit
@@ -1261,7 +1264,7 @@ const batchSize = 64
 
 // refill gets more micro-ops. It tells whether there are any.
 func (c *Core) refill() bool {
-	if !c.more || c.blocked {
+	if !c.more || c.blocked || c.paused {
 		return false
 	}
 	b := &batch{}

@@ -73,6 +73,7 @@ type Home struct {
 	stalled  []Line            // that wait for a miss register
 	leaving  map[Line]*leaving // to memory
 	next     event.Time        // look-up
+	instant  bool              // answers at once
 
 	lookup   event.Handler
 	deliver  event.Handler
@@ -131,7 +132,7 @@ func (h *Home) keep(m *Message) uint64 {
 // send sends a message after a delay.
 func (h *Home) send(delay int, m Message) {
 	m.From = h.self
-	if delay == 0 {
+	if delay == 0 || h.instant {
 		h.out = m
 		h.net.Send(&h.out)
 		return
@@ -143,6 +144,10 @@ func (h *Home) send(delay int, m Message) {
 func (h *Home) Receive(now event.Time, m *Message) {
 	switch m.Kind {
 	case MsgGetS, MsgGetM, MsgPut:
+		if h.instant {
+			h.request(now, m)
+			return
+		}
 		at := now
 		if k := event.Time(h.spec.Lookups); k > 0 {
 			h.next = max(h.next, now*k)

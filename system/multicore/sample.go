@@ -1,0 +1,209 @@
+package multicore
+
+import (
+	"context"
+	"math"
+
+	"github.com/bitsched/bitsched/tile/event"
+)
+
+// Sampling lets parts of a run take no time: after a window in time, threads are executed
+// with values, caches, TLBs and predictors, but without time, as far as they would come in
+// (1/Share-1) windows at the rates that they had (systematic sampling with functional
+// warming: Wunderlich et al., SMARTS, ISCA 2003).
+type Sampling struct {
+	Share  float64 // of the time that is simulated, more than 0 and less than 1
+	Window int64   // cycles; 0: DefaultWindow
+}
+
+// DefaultWindow is long against what is under way at once, barriers and refreshes of DRAM.
+const DefaultWindow = 40_000
+
+// warmShare is the part of a window that passes before rates are measured: pipelines and
+// queues fill.
+const warmShare = 4
+
+// turn is how many micro-ops of a thread are executed in a row without time.
+const turn = 512
+
+// Sampled says what was simulated of a run, and how far its cycles may be off.
+type Sampled struct {
+	Windows        int     `json:"windows"`
+	DetailedCycles int64   `json:"detailed_cycles"` // what ratios and counters are of
+	Forwarded      uint64  `json:"forwarded"`       // micro-ops that took no time
+	Skipped        float64 `json:"skipped"`         // share of the cycles
+	// Bound is half of the 95 % confidence interval of the cycles, as a share of them,
+	// from how the cycles of windows by their work differ; +Inf is said as -1.
+	Bound float64 `json:"bound"`
+}
+
+// sampler is the sampling of a run.
+type sampler struct {
+	r       *runner
+	spec    Sampling
+	next    event.Time // of the next step
+	measure bool       // rates are being measured
+	from    event.Time
+	base    []int64 // work of each core then
+
+	credit    float64 // cycles that were not simulated, less those that only ended windows
+	skipped   float64
+	forwarded uint64
+	costs     []float64 // cycles by micro-op, of windows
+}
+
+func newSampler(r *runner) *sampler {
+	if r.opt.Sample == nil {
+		return nil
+	}
+	s := &sampler{r: r, spec: *r.opt.Sample, base: make([]int64, len(r.m.Cores))}
+	if s.spec.Window == 0 {
+		s.spec.Window = DefaultWindow
+	}
+	s.begin(0)
+	return s
+}
+
+// begin begins a window.
+func (s *sampler) begin(now event.Time) {
+	s.measure, s.next = false, now+s.spec.Window/warmShare
+}
+
+// loopOps is how many micro-ops a loop executes for each load that waits for other
+// threads: the load, a comparison and a branch.
+const loopOps = 3
+
+// work is what a core has executed but for loops that wait for other threads.
+func (s *sampler) work(core int) int64 {
+	n := &s.r.m.Cores[core].Counters
+	return int64(n.Committed) - loopOps*int64(n.Awaited)
+}
+
+// since is what a core has executed since the work was noted.
+func (s *sampler) since(core int) float64 { return float64(max(0, s.work(core)-s.base[core])) }
+
+// step goes on at the end of a part of a window.
+func (s *sampler) step(ctx context.Context, now event.Time) error {
+	if !s.measure {
+		s.measure, s.from, s.next = true, now, now+s.spec.Window-s.spec.Window/warmShare
+		for i := range s.base {
+			s.base[i] = s.work(i)
+		}
+		return nil
+	}
+	period := float64(now - s.from)
+	span := float64(s.spec.Window) * (1/s.spec.Share - 1)
+	quota, total := make([]float64, len(s.base)), 0.0
+	for i := range quota {
+		w := s.since(i)
+		quota[i] = w * span / period
+		total += w
+		s.base[i] = s.work(i)
+	}
+	if total == 0 {
+		s.begin(now)
+		return nil
+	}
+	s.costs = append(s.costs, period/total)
+	if err := s.r.m.Pause(ctx); err != nil {
+		return err
+	}
+	end := s.r.m.Engine.Now()
+	done := make([]float64, len(quota))
+	for i := range done { // while the window came to its end
+		done[i] = s.since(i)
+	}
+	if err := s.forward(ctx, quota, done); err != nil {
+		return err
+	}
+	s.r.m.Resume()
+	share := 0.0
+	for i, q := range quota {
+		if q > 0 {
+			share = max(share, done[i]/q)
+		}
+	}
+	s.skipped += share * span
+	s.credit += share*span - float64(end-now)
+	s.begin(end)
+	return nil
+}
+
+// forward executes threads in turns until one has done its part, none can go on, or one
+// that did nothing in the window begins to work.
+func (s *sampler) forward(ctx context.Context, quota, done []float64) error {
+	most := 0.0
+	for _, q := range quota {
+		most = max(most, q)
+	}
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		s.r.show()
+		progress, changed := false, false
+		for i := range s.r.opt.Threads {
+			n := uint64(max(1, turn*quota[i]/most))
+			if quota[i] > 0 && done[i] >= quota[i] {
+				continue
+			}
+			f, err := s.r.m.Forward(i, n)
+			if err != nil {
+				return err
+			}
+			s.forwarded += f.MicroOps
+			w := f.MicroOps - min(f.MicroOps, loopOps*f.Awaited)
+			done[i] += float64(w)
+			progress = progress || w > 0 || !f.Spins && f.MicroOps > 0
+			changed = changed || w > turn/2 && quota[i] == 0
+		}
+		if !progress || changed {
+			return nil
+		}
+		for i, q := range quota {
+			if q > 0 && done[i] >= q && q == most {
+				return nil
+			}
+		}
+	}
+}
+
+// cycles estimates the time of the machine from that of its engine.
+func (s *sampler) cycles(detailed int64) int64 {
+	if s == nil {
+		return detailed
+	}
+	return detailed + int64(math.Round(s.credit))
+}
+
+// report says what was sampled.
+func (s *sampler) report(detailed int64) *Sampled {
+	if s == nil {
+		return nil
+	}
+	estimate := float64(s.cycles(detailed))
+	t := &Sampled{Windows: len(s.costs), DetailedCycles: detailed, Forwarded: s.forwarded, Skipped: ratio(s.skipped, estimate)}
+	n := float64(len(s.costs))
+	switch {
+	case s.skipped == 0:
+	case n < 3:
+		t.Bound = -1
+	default:
+		sum, squares := 0.0, 0.0
+		for _, x := range s.costs {
+			sum += x
+		}
+		for _, x := range s.costs {
+			squares += (x - sum/n) * (x - sum/n)
+		}
+		t.Bound = student(n-1) * math.Sqrt(squares/(n-1)/n) / (sum / n) * t.Skipped
+	}
+	return t
+}
+
+// student is the quantile 0.975 of Student's t for so many degrees of freedom (Abramowitz
+// and Stegun, 26.7.5).
+func student(v float64) float64 {
+	const x = 1.959964
+	return x + (x*x*x+x)/(4*v) + (5*math.Pow(x, 5)+16*x*x*x+3*x)/(96*v*v) + (3*math.Pow(x, 7)+19*math.Pow(x, 5)+17*x*x*x-15*x)/(384*v*v*v)
+}

@@ -1,0 +1,75 @@
+package multicore
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/bitsched/bitsched/tdfg/scalar"
+)
+
+// TestSample compares a run in samples with the whole one: memory equal, loops that wait
+// for each other and floats included, all micro-ops executed, and cycles as near as it says.
+func TestSample(t *testing.T) {
+	long := func() (*Program, Options) {
+		p, opt := scale(t)
+		p.Args.Symbols = map[string]int64{"n": 80 * scaleN}
+		for name := range p.Memory {
+			list := make([]scalar.Value, 80*scaleN)
+			for i := range list {
+				list[i] = scalar.FromInt(p.Graph.Array(name).Type, int64(i%1000))
+			}
+			p.Memory[name] = list
+		}
+		return p, opt
+	}
+	p, opt := long()
+	before := clone(p.Memory)
+	full, err := Run(context.Background(), p, opt)
+	require.NoError(t, err)
+	p, opt = long()
+	opt.Sample = &Sampling{Share: 0.1, Window: 5000}
+	r, err := Run(context.Background(), p, opt)
+	require.NoError(t, err)
+	v, err := Check(context.Background(), p, before, opt)
+	require.NoError(t, err)
+	require.Empty(t, v.First)
+	require.Equal(t, v.Elements, v.Equal)
+	s := r.Sample
+	require.Greater(t, s.Forwarded, uint64(6*80*scaleN/16*8/10), "loads, additions and stores of most iterations")
+	require.InDelta(t, 0.9, s.Skipped, 0.08)
+	require.Greater(t, s.Windows, 5)
+	require.Positive(t, s.Bound)
+	require.InDelta(t, full.Cycles, r.Cycles, max(s.Bound, 0.05)*float64(full.Cycles), "%+v", s)
+	t.Logf("%d cycles, %d by %+v", full.Cycles, r.Cycles, s)
+
+	for _, bad := range []Sampling{{Share: 0}, {Share: 1}, {Share: 0.5, Window: -1}} {
+		p, opt := scale(t)
+		opt.Sample = &bad
+		_, err := Run(context.Background(), p, opt)
+		require.ErrorContains(t, err, "expected a share between 0 and 1")
+	}
+	p, opt = scale(t)
+	opt.Sample = &Sampling{Share: 0.5}
+	r, err = Run(context.Background(), p, opt)
+	require.NoError(t, err)
+	require.Zero(t, r.Sample.Forwarded, "shorter than a window")
+	require.Zero(t, r.Sample.Bound)
+
+	// Values between windows are those of the machine: a stale one is seen.
+	p, opt = long()
+	opt.Sample = &Sampling{Share: 0.1, Window: 5000}
+	r2 := runnerOf(t, p, opt)
+	r2.m.Memory.Write(r2.code.Address("A", 50*scaleN), []byte{1, 2, 3, 4})
+	err = r2.run(context.Background())
+	require.ErrorIs(t, err, ErrInternal)
+	require.ErrorContains(t, err, "found other bytes")
+}
+
+// TestStudent compares quantiles with tables.
+func TestStudent(t *testing.T) {
+	for v, want := range map[float64]float64{3: 3.182, 5: 2.571, 10: 2.228, 30: 2.042, 1000: 1.962} {
+		require.InEpsilon(t, want, student(v), 0.03, "%g", v)
+	}
+}

@@ -1,0 +1,122 @@
+package core
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/bitsched/bitsched/tile/mem"
+	"github.com/bitsched/bitsched/tile/uop"
+)
+
+// Pause lets the core fetch nothing more from its thread, or go on. What it has fetched
+// goes its way: when nothing is left to do in the machine, Forward may be called.
+func (c *Core) Pause(on bool) {
+	c.paused = on
+	if !on && !c.Done() {
+		c.lastTick = c.engine.Now()
+		c.wake(c.engine.Now() + 1)
+	}
+}
+
+// Forwarded is what Forward has executed.
+type Forwarded struct {
+	MicroOps uint64
+	Awaited  uint64 // loads that the thread waited for, as Counters.Awaited
+	Spins    bool   // all it did was to find once more what it had found
+}
+
+// awaited is a load that the thread waited for.
+type awaited struct {
+	addr  uint64
+	found [8]byte
+}
+
+// spinOps is how many micro-ops come between two loads of a loop that waits: a comparison
+// and a branch, and the load.
+const spinOps = 3
+
+// Forward executes about n micro-ops of the thread without time, while the core is paused:
+// branches train the predictor, accesses go to access, which returns the bytes of a line.
+// It stops early at a load that the thread waits for, to see what other threads do.
+func (c *Core) Forward(n uint64, access func(pc uint32, line mem.Line, write bool) *mem.Bytes) (f Forwarded, err error) {
+	for f.MicroOps < n && c.more {
+		b := &c.ahead
+		b.Reset()
+		status, err := c.thread.Next(b, batchSize)
+		if err != nil {
+			return f, err
+		}
+		f.MicroOps += uint64(len(b.Ops))
+		var found []byte
+		for i := range b.Ops {
+			if found, err = c.execute(b, &b.Ops[i], access); err != nil {
+				return f, err
+			}
+		}
+		switch status {
+		case uop.Done:
+			c.more, c.done = false, true
+		case uop.Wait:
+			if err := c.thread.Resolve(found); err != nil {
+				return f, err
+			}
+			if op := &b.Ops[len(b.Ops)-1]; op.Kind == uop.Load {
+				now := awaited{addr: op.Addr}
+				copy(now.found[:], found)
+				f.Spins = now == c.waits && f.MicroOps <= spinOps
+				c.waits = now
+				f.Awaited++
+				return f, nil
+			}
+		}
+	}
+	return f, nil
+}
+
+// execute executes a micro-op of a batch, and returns what a blocking one has found.
+func (c *Core) execute(b *uop.Batch, op *uop.Op, access func(pc uint32, line mem.Line, write bool) *mem.Bytes) ([]byte, error) {
+	if op.Kind == uop.Branch && op.Src[0] != 0 {
+		c.guess.Predict(op.PC, op.Flags&uop.Taken != 0)
+	}
+	if !op.Kind.Memory() {
+		return nil, nil
+	}
+	if c.tlb != nil {
+		c.tlb.Translate(c.engine.Now(), op.Addr)
+	}
+	data := b.Bytes(op)
+	n, each := 1, int(op.Size)
+	if op.Kind.Lanes() {
+		n, each = int(op.Lanes), int(op.Size)/int(op.Lanes)
+	}
+	var found []byte
+	for lane := range n {
+		addr := op.Addr
+		if op.Kind.Lanes() {
+			addr = binary.LittleEndian.Uint64(b.Data[int(op.Data)+8*lane:])
+		}
+		for k := 0; k < each; {
+			at, size := addr+uint64(k), min(each-k, mem.LineBytes-int((addr+uint64(k))%mem.LineBytes))
+			line := access(op.PC, at/mem.LineBytes, op.Kind != uop.Load && op.Kind != uop.Gather)
+			cell, part := line[at%mem.LineBytes:][:size], data[lane*each+k:][:size]
+			switch {
+			case op.Kind == uop.Store || op.Kind == uop.Scatter:
+				copy(cell, part)
+			case op.Kind == uop.Atomic:
+				found = bytes.Clone(cell)
+				var e []byte
+				if op.RMW == uop.CompareSwap {
+					e = b.Data[int(op.Data)+each:][:each]
+				}
+				op.RMW.Apply(cell, found, part, e)
+			case op.Flags&uop.Blocking != 0:
+				found = append(found, cell...)
+			case op.Flags&uop.Racy == 0 && !bytes.Equal(cell, part):
+				return nil, fmt.Errorf("core %d: the %s at %d from address %#x found other bytes than the program, between samples", c.id, op.Kind, op.PC, op.Addr)
+			}
+			k += size
+		}
+	}
+	return found, nil
+}

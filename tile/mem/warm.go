@@ -1,0 +1,72 @@
+package mem
+
+import "github.com/bitsched/bitsched/tile/event"
+
+// SetNetwork lets messages go another way, while nothing is under way.
+func (p *Private) SetNetwork(n Network) { p.net = n }
+
+// SetNetwork lets messages go another way, while nothing is under way; instant homes
+// answer at once.
+func (h *Home) SetNetwork(n Network, instant bool) { h.net, h.instant = n, instant }
+
+// Warm makes an access at once, while nothing is under way, by the transitions of the
+// protocol: settle delivers all messages. It returns the bytes of the copy in the L1,
+// which the caller may write if it said so. Prefetchers see the access; what they ask for
+// comes to the L2.
+func (p *Private) Warm(now event.Time, pc uint32, line Line, write bool, settle func()) *Bytes {
+	kind := Load
+	if write {
+		kind = Write
+	}
+	i := p.l1.find(line)
+	found := i >= 0 && p.protocol.serves(p.l1.state(i), kind)
+	if found {
+		p.used(p.l1, i, &p.Counters.L1)
+	} else {
+		j := p.l2.find(line)
+		if j >= 0 {
+			p.used(p.l2, j, &p.Counters.L2)
+		}
+		p.train(now, p.prefetch2, pc, line, j >= 0, write, settle)
+		p.bring(now, line, kind, settle)
+		if p.l1.find(line) < 0 {
+			j := p.l2.find(line)
+			p.fillL1(now, line, p.l2.state(j), &p.l2.data[j])
+			settle()
+		}
+		i = p.l1.find(line)
+	}
+	if write {
+		p.l1.set(i, p.protocol.Cache[p.l1.state(i)][Write].Next)
+		p.l1.written(i, true)
+	}
+	data := &p.l1.data[i]
+	p.train(now, p.prefetch1, pc, line, found, write, settle)
+	return data
+}
+
+// bring lets an access to a line be served by the L1 or the L2.
+func (p *Private) bring(now event.Time, line Line, kind Event, settle func()) {
+	for {
+		state := p.state(line)
+		if p.protocol.serves(state, kind) {
+			return
+		}
+		p.ask(now, line, state, kind, false)
+		settle()
+	}
+}
+
+// train lets a prefetcher see an access, and fetches what it asks for.
+func (p *Private) train(now event.Time, f Prefetcher, pc uint32, line Line, found, write bool, settle func()) {
+	if f == nil {
+		return
+	}
+	p.candidates = f.Observe(pc, line, found, write, p.candidates[:0])
+	for _, c := range p.candidates {
+		if p.state(c) == I {
+			p.ask(now, c, I, Load, true)
+			settle()
+		}
+	}
+}
