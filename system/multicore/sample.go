@@ -117,26 +117,22 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 		return err
 	}
 	s.r.m.Resume()
-	share := 0.0
-	for i, q := range quota {
-		if q > 0 {
-			share = max(share, done[i]/q)
-		}
-	}
+	share := sum(done) / sum(quota)
 	s.skipped += share * span
 	s.credit += share*span - float64(end-now)
 	s.begin(end)
 	return nil
 }
 
-// forward executes threads in turns until one has done its part, none can go on, or one
-// that did nothing in the window begins to work.
+// forward executes threads in turns until they have done their parts together, none can go
+// on, or one that did nothing in the window begins to work. Those that wait for each other
+// cannot keep their rates.
 func (s *sampler) forward(ctx context.Context, quota, done []float64) error {
 	most := 0.0
 	for _, q := range quota {
 		most = max(most, q)
 	}
-	for {
+	for sum(done) < sum(quota) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -144,9 +140,6 @@ func (s *sampler) forward(ctx context.Context, quota, done []float64) error {
 		progress, changed := false, false
 		for i := range s.r.opt.Threads {
 			n := uint64(max(1, turn*quota[i]/most))
-			if quota[i] > 0 && done[i] >= quota[i] {
-				continue
-			}
 			f, err := s.r.m.Forward(i, n)
 			if err != nil {
 				return err
@@ -160,12 +153,15 @@ func (s *sampler) forward(ctx context.Context, quota, done []float64) error {
 		if !progress || changed {
 			return nil
 		}
-		for i, q := range quota {
-			if q > 0 && done[i] >= q && q == most {
-				return nil
-			}
-		}
 	}
+	return nil
+}
+
+func sum(list []float64) (total float64) {
+	for _, x := range list {
+		total += x
+	}
+	return total
 }
 
 // cycles estimates the time of the machine from that of its engine.
@@ -189,14 +185,11 @@ func (s *sampler) report(detailed int64) *Sampled {
 	case n < 3:
 		t.Bound = -1
 	default:
-		sum, squares := 0.0, 0.0
+		mean, squares := sum(s.costs)/n, 0.0
 		for _, x := range s.costs {
-			sum += x
+			squares += (x - mean) * (x - mean)
 		}
-		for _, x := range s.costs {
-			squares += (x - sum/n) * (x - sum/n)
-		}
-		t.Bound = student(n-1) * math.Sqrt(squares/(n-1)/n) / (sum / n) * t.Skipped
+		t.Bound = student(n-1) * math.Sqrt(squares/(n-1)/n) / mean * t.Skipped
 	}
 	return t
 }

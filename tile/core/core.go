@@ -136,7 +136,7 @@ type Core struct {
 	paused   bool // nothing more is fetched from the thread
 	ahead    uop.Batch
 	waits    awaited // of Forward
-	done     bool // the thread has nothing more
+	done     bool    // the thread has nothing more
 	resumeAt event.Time
 	limit    uint64 // micro-ops to commit until onLimit
 	onLimit  func(now event.Time)
