@@ -67,8 +67,24 @@ func (l *Lab) spaceA(res *sparse.Result) float64 {
 	return float64(res.NNZ) * float64(len(res.Iterations)) / banks / (l.o.Machine.Clocks.SPU * 1e6)
 }
 
+// idealGPU is the time of a GPU that does nothing but move the words of what was
+// executed at the 549 GB/s of the paper's: 8 bytes a nonzero and an active column, 4
+// bytes an accumulation.
+func (l *Lab) idealGPU(res *sparse.Result) float64 {
+	bytes := 12 * float64(res.Nonzeros)
+	for _, it := range res.Iterations {
+		bytes += 8 * float64(it.Columns)
+	}
+	share := float64(l.o.Machine.Organisation.Layers) / float64(sparse.Default().Organisation.Layers)
+	return bytes / (paperGPU * share)
+}
+
+// paperGPU is the bandwidth of the paper's P100, bytes a second.
+const paperGPU = 549e9
+
 func (l *Lab) fig12(ctx context.Context, e *Entry) error {
-	var gpu, ranks, space []float64
+	var gpu, rounds, ideal, space []float64
+	published12, ideal12 := map[string][]float64{}, map[string][]float64{}
 	for _, d := range l.sets() {
 		for _, app := range apps {
 			res, err := l.run(ctx, plain(d.Name, app, "v3"))
@@ -76,35 +92,51 @@ func (l *Lab) fig12(ctx context.Context, e *Entry) error {
 				return err
 			}
 			x := l.speedup(d.Name, app, res)
-			gpu = append(gpu, x)
-			if app == "pagerank" {
-				ranks = append(ranks, x)
-			}
-			note := ""
-			if math.IsNaN(x) {
-				note = "no log of a P100, or data and stack are not divided alike"
+			gpu, published12[app] = append(gpu, x), append(published12[app], x)
+			note := "no log of a P100, or data and stack are not divided alike"
+			if t, ok := published(d.Name, app); ok && !math.IsNaN(x) {
+				by := perRound("pagerank", t.Millis/1e3, t.Rounds) / perRound("pagerank", res.Seconds, len(res.Iterations))
+				rounds = append(rounds, by)
+				note = fmt.Sprintf("its %d rounds, our %d; a round over a round %.3gx", t.Rounds, len(res.Iterations), by)
 			}
 			e.Rows = append(e.Rows, beside(fmt.Sprintf("%s, %s, over published P100 times", d.Name, app), nil, x, "x", note))
+			g := l.idealGPU(res) / res.Seconds
+			ideal, ideal12[app] = append(ideal, g), append(ideal12[app], g)
+			e.Rows = append(e.Rows, beside(fmt.Sprintf("%s, %s, over an ideal P100", d.Name, app), nil, g, "x", "modelled: the words of the executed accesses at 549 GB/s"))
 			s := l.spaceA(res) / res.Seconds
 			space = append(space, s)
 			e.Rows = append(e.Rows, beside(fmt.Sprintf("%s, %s, over an ideal SpaceA", d.Name, app), nil, s, "x", "modelled: 512 banks, a nonzero a cycle, all nonzeros each iteration"))
 		}
 	}
 	e.Rows = append(e.Rows, beside("GPU, mean of all", num(15.73), mean(gpu), "x", "published: which mean is not said"), beside("GPU, geometric mean of all", num(15.73), geomean(gpu), "x", ""),
+		beside("GPU, a round over a round, geometric mean", nil, geomean(rounds), "x", "stand-ins need other rounds than the sets of the logs"),
+		beside("ideal P100, geometric mean of all", nil, geomean(ideal), "x", "the paper has 7.94x a stack over an ideal GPU, 3 stacks"),
 		beside("SpaceA, mean, not per area", num(116.5), mean(space), "x", "published 58x per area"))
+	for _, app := range apps {
+		g := geomean(published12[app])
+		row := beside("GPU, "+app+", geometric mean", nil, g, "x", fmt.Sprintf("over an ideal P100 %.3gx", geomean(ideal12[app])))
+		if app == "pagerank" && !math.IsNaN(g) {
+			row.Gate, row.Holds = "1.5 to 16", yes(g >= 1.5 && g <= 16)
+		}
+		e.Rows = append(e.Rows, row)
+		if !math.IsNaN(g) {
+			e.Rows = append(e.Rows, beside("share of the published mean that "+app+" gives", num(1), g/headline, "", "nothing is fitted"))
+		}
+	}
 	if g := geomean(gpu); !math.IsNaN(g) {
-		e.Rows = append(e.Rows, beside("share of the published mean that the geometric mean of all gives", num(1), g/15.73, "", "nothing is fitted"))
+		e.Rows = append(e.Rows, beside("share of the published mean that the geometric mean of all gives", num(1), g/headline, "", "three applications: of the others there is no log"))
 	}
-	if g := geomean(ranks); !math.IsNaN(g) {
-		e.Rows = append(e.Rows, gate("PageRank, geometric mean", g, "x", "1.5 to 16", g >= 1.5 && g <= 16),
-			beside("share of the published mean that PageRank gives", num(1), g/15.73, "", "nothing is fitted"))
-	}
-	e.Text = append(e.Text, `The published mean is over the paper's own measurements of five applications on a 12 GB P100; ours over logs of Gunrock
-0.4.0 on a 16 GB P100, which have breadth-first search, PageRank and shortest paths only. What bounds ours: random
-accumulations load a row of 9 cycles for 3 instructions; a ring takes 7.9 pairs a link cycle; and an iteration of few
-vertices costs the launch of its six steps, which decides on road networks.`)
+	e.Rows = append(e.Rows, beside("share of the published mean that five applications give over an ideal P100", num(1), geomean(ideal)/headline, "", "a GPU without latencies, launches and misses"))
+	e.Text = append(e.Text, "The published mean is over the paper's own measurements of five applications on a 12 GB P100; ours over logs of Gunrock",
+		"0.4.0 on a 16 GB P100, which have breadth-first search, PageRank and shortest paths only. What bounds ours: random",
+		"accumulations load a row of 9 cycles for 3 instructions; a ring takes 7.9 pairs a link cycle; and an iteration of few",
+		"vertices costs the launch of its six steps, which decides on road networks. spknn and svm multiply by one row at a",
+		"time: their frontiers of some tens of columns leave most SPUs without work, and only the launch counts.")
 	return nil
 }
+
+// headline is the paper's mean speedup over a P100.
+const headline = 15.73
 
 func (l *Lab) fig13(ctx context.Context, e *Entry) error {
 	paper := map[string]*float64{"v0": num(1e-3), "v1": num(1e-2), "hypo": num(4.28), "v2": num(12.48), "v3": num(15.73)}
@@ -284,7 +316,12 @@ func (l *Lab) fig16b(ctx context.Context, e *Entry) error {
 			e.Rows = append(e.Rows, beside(d.Name+", BFS", nil, x, "x", ""))
 		}
 	}
-	e.Rows = append(e.Rows, beside("mean", num(22.3), mean(all), "x", "published: all apps; modelled: BFS"))
+	e.Rows = append(e.Rows, beside("mean", num(22.3), mean(all), "x", "published: all apps; modelled: BFS"),
+		beside("most that dealing within a bank can give", num(76.9), float64(l.o.Machine.ComputePairs()), "x", "SPUs of a bank; published: up to"))
+	e.Text = append(e.Text, "A step ends with its busiest SPU. Dealing the columns of a bank over its SPUs divides what one of them would do by their",
+		"number at most, 15, so neither 22.3 nor 76.9 follows from balance within a bank; what else its other placement loses the",
+		"paper does not say. Ours is far below 15, as a level has hardly a vertex for each SPU and launches, which are the same for",
+		"both, take most of an iteration; it grows where levels are numbered one after the other (sparse bfs --order bfs --place).")
 	return nil
 }
 
