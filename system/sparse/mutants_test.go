@@ -97,7 +97,7 @@ var faults = []fault{
 	{"longer way round", "net.go", "	d = int(uint(n.banks-2*h-from&1) >> 63)", "	d = 1 - int(uint(n.banks-2*h-from&1)>>63)"},
 	{"occupied slot granted", "net.go", "rotate(want, turn, k) &^ occupied", "rotate(want, turn, k)"},
 	{"two pairs on a segment of a column", "net.go", "if was := &col.slot[d][slot&127]; *was == slot {", "if was := &col.slot[d][slot&127]; *was == slot && slot < 0 {"},
-	{"slot of the line taken twice", "net.go", "				st.lastA = a\n", "				st.lastA = a - 1\n				a--\n"},
+	{"slot of the line taken twice", "net.go", "			st.lastA = a\n", "			st.lastA = a - 1\n			a--\n"},
 	{"dispatcher overflows", "net.go", "if reserved[to] >= n.cap {", "if reserved[to] >= n.cap+5 {"},
 	{"pair down lost", "net.go", "		r.down(&a.f)\n", "		if a.f.idx != 2 {\n			r.down(&a.f)\n		}\n"},
 	{"clean indicator lost", "spu.go", "sends := old == cleanValue && v != cleanValue && r.checkClean", "sends := old == cleanValue && v != cleanValue && r.checkClean && i%5 != 0"},

@@ -408,67 +408,72 @@ func (n *network) lines(l int, t0, t1 int64, next senders) {
 		}
 		first := g * n.pairs
 		blocked := n.blocked(l, b)
-		open := uint64(0) // SPUs whose pair may go
-		var key [64]int64
-		var opened int64 = math.MaxInt64
+		a := max(st.lastA+1, t0)
+		// A window has at most 64 cycles: SPUs by the one from which their pair may go.
+		var ready, cycles uint64
+		var begin [64]uint64
 		for m := st.port; m != 0; m &= m - 1 {
 			q := bits.TrailingZeros64(m)
 			u := &r.spus[first+q]
-			key[q] = u.ready + int64(q) + 1
-			if blocked>>n.wayOf(u, l)&1 != 0 {
+			key := u.ready + int64(q) + 1
+			switch {
+			case blocked>>n.wayOf(u, l)&1 != 0:
+				soon = min(soon, t1)
+			case key <= a:
+				ready |= 1 << q
+			case key < t1:
+				begin[(key-t0)&63] |= 1 << q
+				cycles |= 1 << ((key - t0) & 63)
+			default:
+				soon = min(soon, key)
+			}
+		}
+		for a < t1 {
+			at := uint(a-t0) & 63
+			if ready |= begin[at]; ready == 0 {
+				later := cycles >> at
+				if later == 0 {
+					break
+				}
+				a += int64(bits.TrailingZeros64(later))
+				continue
+			}
+			begin[at] = 0
+			cycles &^= 1 << at
+			best := 63 - bits.LeadingZeros64(ready)
+			s := first + best
+			u := &r.spus[s]
+			way := u.class & classSet
+			ready &^= 1 << best
+			if way == toBank && n.reserved[g] >= n.cap {
+				n.raised[l] = true
 				soon = min(soon, t1)
 				continue
 			}
-			open |= 1 << q
-			opened = min(opened, key[q])
-		}
-		a := max(st.lastA+1, t0)
-		for open != 0 {
-			if opened > a {
-				a = opened
-			}
-			if a >= t1 {
-				soon = min(soon, max(a, t1))
-				break
-			}
-			// The farthest that is ready; the rest tell when to look again.
-			best := -1
-			opened = math.MaxInt64
-			for m := open; m != 0; m &= m - 1 {
-				q := bits.TrailingZeros64(m)
-				if key[q] <= a {
-					best = q
-				}
-			}
-			s := first + best
-			u := &r.spus[s]
 			f := flit{idx: u.idx, val: u.val, ready: uint32(a), src: uint16(s), layer: uint8(u.dst / uint16(n.banks)), bank: uint8(int(u.dst) % n.banks)}
-			way := u.class & classSet
-			if way == toBank && n.reserved[g] >= n.cap {
-				n.raised[l] = true
-				open &^= 1 << best
+			n.enter(st, l, b, way, &f)
+			hops += int64(best) + 1
+			st.lastA = a
+			u.state &^= stPending
+			n.resume(next, s, r.spuAfter(a-int64(best)-1))
+			a++
+			key := u.ready + int64(best) + 1
+			switch {
+			case u.state&stPending == 0:
+				st.port &^= 1 << best
+			case blocked>>n.wayOf(u, l)&1 != 0:
 				soon = min(soon, t1)
-			} else {
-				n.enter(st, l, b, way, &f)
-				hops += int64(best) + 1
-				st.lastA = a
-				u.state &^= stPending
-				n.resume(next, s, r.spuAfter(a-int64(best)-1))
-				if u.state&stPending == 0 {
-					st.port &^= 1 << best
-					open &^= 1 << best
-				} else {
-					key[best] = u.ready + int64(best) + 1
-					if blocked>>n.wayOf(u, l)&1 != 0 {
-						open &^= 1 << best
-						soon = min(soon, t1)
-					}
-				}
-				a++
+			case key <= a:
+				ready |= 1 << best
+			case key < t1:
+				begin[(key-t0)&63] |= 1 << best
+				cycles |= 1 << ((key - t0) & 63)
+			default:
+				soon = min(soon, key)
 			}
-			for m := open; m != 0; m &= m - 1 {
-				opened = min(opened, key[bits.TrailingZeros64(m)])
-			}
+		}
+		if ready != 0 {
+			soon = min(soon, t1)
 		}
 	}
 	n.idle[l] = soon
