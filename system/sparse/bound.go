@@ -104,7 +104,7 @@ func (n *network) bound(next senders) (end int64) {
 		l, bank := g/n.banks, g%n.banks
 		for n.resume(next, s, 0) {
 			u.state &^= stPending
-			f := flit{idx: u.idx, val: u.val, src: uint16(s), layer: uint8(int(u.dst) / n.banks), bank: uint8(int(u.dst) % n.banks)}
+			f := flit{idx: u.idx, val: u.val, src: uint16(s), layer: u.to.layer, bank: u.to.col}
 			n.lineH[l] += int64(q) + 1
 			b.line[g]++
 			if u.class&classSet == toLogic {
@@ -113,7 +113,7 @@ func (n *network) bound(next senders) (end int64) {
 				r.down(&f)
 				continue
 			}
-			to, dst := int(u.dst), int(f.layer)
+			to, dst := int(u.to.bank), int(f.layer)
 			if dst != l {
 				at := bank
 				if n.ringWay {

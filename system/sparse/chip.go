@@ -290,7 +290,7 @@ func (ch *chip) resume(next senders, s int, free int64) {
 func (ch *chip) enter(b int, u *spu, s int, t int64) bool {
 	banks := ch.r.banks
 	f := flit{idx: u.idx, val: u.val, src: uint16(s)}
-	to := int(u.dst)
+	to := int(u.to.bank)
 	if u.class&classSet == toLogic {
 		to = banks + int(u.idx)%banks
 	} else {

@@ -547,7 +547,9 @@ func TestLine(t *testing.T) {
 			st.port |= 1 << s
 			ready[s] = r.spus[s].ready
 		}
-		n.lines(0, 0, 4096, send)
+		for t := int64(0); t < 4096; t += n.window {
+			n.lines(0, t, t+n.window, send)
+		}
 		seen := map[int64]bool{}
 		for k := range st.direct.size {
 			f := st.direct.at(k)

@@ -35,6 +35,14 @@ func (q *fifo) at(n int) *flit { return &q.buf[(q.head+n)&(len(q.buf)-1)] }
 
 func (q *fifo) front() *flit { return &q.buf[q.head] }
 
+// next is when the front is ready, or never.
+func (q *fifo) next() int64 {
+	if q.size == 0 {
+		return math.MaxInt64
+	}
+	return int64(q.front().ready)
+}
+
 func (q *fifo) pop() {
 	q.head = (q.head + 1) & (len(q.buf) - 1)
 	q.size--
@@ -450,7 +458,7 @@ func (n *network) lines(l int, t0, t1 int64, next senders) {
 				soon = min(soon, t1)
 				continue
 			}
-			f := flit{idx: u.idx, val: u.val, ready: uint32(a), src: uint16(s), layer: uint8(u.dst / uint16(n.banks)), bank: uint8(int(u.dst) % n.banks)}
+			f := flit{idx: u.idx, val: u.val, ready: uint32(a), src: uint16(s), layer: u.to.layer, bank: u.to.col}
 			n.enter(st, l, b, way, &f)
 			hops += int64(best) + 1
 			st.lastA = a
@@ -496,7 +504,7 @@ func (n *network) wayOf(u *spu, l int) uint {
 	case toLayer:
 		return uint(l)
 	}
-	return uint(u.dst) / uint(n.banks)
+	return uint(u.to.layer)
 }
 
 // blocked tells which pairs must not enter a bank's station.
@@ -584,27 +592,22 @@ func wrap(b, k int) int {
 func (n *network) tsv(c int, t0, t1 int64) (moved bool) {
 	col := &n.columns[c]
 	var hops int64
+	var ready [64]int64 // when the front of each layer's queue is
 	for d := range 2 {
+		for l := range n.layers {
+			ready[l] = n.stations[l*n.banks+c].tsv[d].next()
+		}
 		for t := t0; t < t1; {
 			soon := int64(math.MaxInt64)
 			for l := range n.layers {
-				q := &n.stations[l*n.banks+c].tsv[d]
-				if q.size == 0 {
-					continue
-				}
-				f := q.front()
-				if int64(f.ready) > t {
-					soon = min(soon, int64(f.ready))
+				if ready[l&63] > t {
+					soon = min(soon, ready[l&63])
 					continue
 				}
 				at := l + 1
-				to := int(f.layer) + 1
-				if f.layer == toLogicLayer {
-					to = 0
-				}
-				slot, dist := t-int64(at), int64(to-at)
+				slot := t - int64(at)
 				if d == 1 {
-					slot, dist = t+int64(at), int64(at-to)
+					slot = t + int64(at)
 				}
 				if was := &col.slot[d][slot&127]; *was == slot {
 					last := int(col.dest[d][slot&127])
@@ -612,6 +615,16 @@ func (n *network) tsv(c int, t0, t1 int64) (moved bool) {
 						soon = min(soon, t+1)
 						continue // occupied
 					}
+				}
+				q := &n.stations[l*n.banks+c].tsv[d]
+				f := q.front()
+				to := int(f.layer) + 1
+				if f.layer == toLogicLayer {
+					to = 0
+				}
+				dist := int64(to - at)
+				if d == 1 {
+					dist = -dist
 				}
 				g := *f
 				g.ready = uint32(t + dist)
@@ -626,7 +639,8 @@ func (n *network) tsv(c int, t0, t1 int64) (moved bool) {
 				q.pop()
 				hops += dist
 				moved = true
-				soon = min(soon, t+1)
+				ready[l&63] = q.next()
+				soon = min(soon, max(t+1, ready[l&63]))
 			}
 			t = max(t+1, soon)
 			if soon == math.MaxInt64 {

@@ -173,8 +173,9 @@ type runner struct {
 	p     *Placement
 	ring  Semiring
 	time  timing
-	pairs int // compute SPUs of a bank
-	banks int // of a layer
+	pairs int    // compute SPUs of a bank
+	banks int    // of a layer
+	homes []home // by SPU
 
 	threads    int
 	bufferRows int
@@ -282,7 +283,7 @@ func newRunnerOn(ctx context.Context, p *Placement, ring Semiring, cfg Config) *
 	mach := cfg.Machine
 	spus := mach.SPUs()
 	r := &runner{
-		ctx: ctx, cfg: cfg, m: mach, p: p, ring: ring, time: newTiming(mach), pairs: mach.ComputePairs(), banks: mach.Organisation.Banks,
+		ctx: ctx, cfg: cfg, m: mach, p: p, ring: ring, time: newTiming(mach), pairs: mach.ComputePairs(), banks: mach.Organisation.Banks, homes: newHomes(mach),
 		threads: max(1, cfg.Threads), bufferRows: cfg.Buffer, replicate: cfg.Variant.Replicate, allDown: cfg.Variant.AllDown,
 		allRemote: mach.Readings.Local == "last-long",
 		spus:      make([]spu, spus), out: make([]uint32, p.Matrix.Rows), front: make([]uint64, p.Matrix.Cols-p.Long), frontLen: make([]int32, spus),

@@ -226,14 +226,8 @@ func (sc *scatterer) send(s int, free int64, b func(s, i int) uint32) bool {
 			u.ready = r.link(u.cycles)
 			u.state |= stPending | stNext
 			u.sent++
-			dst := r.p.owner.of(i) / r.pairs
-			u.dst = uint16(dst)
-			u.class = toStack
-			if dst == s/r.pairs {
-				u.class = toBank
-			} else if dst/r.banks == s/r.pairs/r.banks {
-				u.class = toLayer
-			}
+			u.to = r.homes[r.p.owner.of(i)]
+			u.class = u.to.from(r.homes[s])
 			return true
 		}
 		u.cycles += t.seek(&u.w3, int32(own>>t.shift), own&t.mask, &u.loads) + 3

@@ -27,11 +27,27 @@ type spu struct {
 	w3       walker
 	state    uint8
 	class    uint8 // of the pair in the port
-	dst      uint16
+	to       home  // of that pair
 
 	local, replica, sent, down, clean, dropped uint32
 	misplaced                                  uint32 // of long columns, whose short rows others own
 	loads                                      uint32
+}
+
+// home is the bank of an SPU.
+type home struct {
+	bank       uint16 // of the stack
+	layer, col uint8  // and its place in the layer
+}
+
+func newHomes(m *Machine) []home {
+	list := make([]home, 0, m.SPUs())
+	for g := range m.Banks() {
+		for range m.ComputePairs() {
+			list = append(list, home{uint16(g), uint8(g / m.Organisation.Banks), uint8(g % m.Organisation.Banks)})
+		}
+	}
+	return list
 }
 
 // Bits of spu.state.
@@ -276,7 +292,7 @@ func (r *runner) accumulate(s int, free int64) bool {
 				u.clean++
 				u.idx, u.val = i, cleanValue
 				u.class = toBank | isClean
-				u.dst = uint16(s / r.pairs)
+				u.to = r.homes[s]
 				u.ready = r.link(cycles)
 				u.state |= stPending
 				return true
@@ -320,7 +336,7 @@ func (r *runner) accumulate(s int, free int64) bool {
 		}
 		if i < lastLong || r.allDown {
 			u.class = toLogic
-			u.dst = uint16(s / r.pairs)
+			u.to = r.homes[s]
 			u.down++
 			return true
 		}
@@ -328,16 +344,8 @@ func (r *runner) accumulate(s int, free int64) bool {
 		if k < shortFrom && own >= count {
 			u.misplaced++
 		}
-		dst := p.owner.of(i) / r.pairs
-		u.dst = uint16(dst)
-		switch own := s / r.pairs; {
-		case dst == own:
-			u.class = toBank
-		case dst/r.banks == own/r.banks:
-			u.class = toLayer
-		default:
-			u.class = toStack
-		}
+		u.to = r.homes[p.owner.of(i)]
+		u.class = u.to.from(r.homes[s])
 		return true
 	}
 	cycles += t.flush(u.w3.dirty, &u.loads)
@@ -345,6 +353,17 @@ func (r *runner) accumulate(s int, free int64) bool {
 	u.cycles = cycles
 	u.state |= stDone
 	return false
+}
+
+// from is the class of a pair that goes to a bank from another.
+func (to home) from(own home) uint8 {
+	switch {
+	case to.bank == own.bank:
+		return toBank
+	case to.layer == own.layer:
+		return toLayer
+	}
+	return toStack
 }
 
 // flipped is the product of nonzero k and the value of its column, where bits of the
@@ -427,7 +446,7 @@ func (r *runner) scan(s int, free int64) bool {
 	r.rep[at] = r.ring.Clean
 	u.down++
 	u.class = toLogic
-	u.dst = uint16(s / r.pairs)
+	u.to = r.homes[s]
 	u.ready = r.link(u.cycles)
 	u.state |= stPending
 	return true
@@ -457,7 +476,7 @@ func (r *runner) collect(s int, free int64) bool {
 	u.idx, u.val = uint32(e>>32), uint32(e)
 	u.down++
 	u.class = toLogic
-	u.dst = uint16(s / r.pairs)
+	u.to = r.homes[s]
 	u.ready = r.link(u.cycles)
 	u.state |= stPending
 	return true
