@@ -321,7 +321,8 @@ func (a *app) mapWork(cmd *cobra.Command, work string, f *mapFlags) error {
 		return usageError(cmd, "--html is not for --objective pareto")
 	}
 	if f.objective != "latency" {
-		q, err := mapping.New(context.Background(), net.Nodes[net.MACs()[0]].Op, p, mapping.Options{Cold: o.Cold, Paper: o.Paper})
+		node := net.MACs()[0]
+		q, err := mapping.New(context.Background(), net.Nodes[node].Op, p, mapping.Options{Cold: o.Cold, Paper: o.Paper, Weights: plan.Constants(net, node, p, o.Seed)})
 		if err != nil {
 			return err
 		}
@@ -462,10 +463,22 @@ type mapLayer struct {
 	Refused     map[string]int64 `json:"refused,omitempty"` // candidates, by rule
 	Outputs     int64            `json:"outputs_compared"`
 	Same        string           `json:"same_as,omitempty"`
+	Weights     *mapInstructions `json:"weights_as_instructions,omitempty"`
 	Clipped     int64            `json:"clipped_samples,omitempty"`
 	Samples     int64            `json:"samples,omitempty"`
 	SQNR        float64          `json:"sqnr_db,omitempty"`
 	MaxError    int64            `json:"max_error,omitempty"`
+}
+
+// mapInstructions counts weights that are instructions.
+type mapInstructions struct {
+	Weights int64 `json:"weights"`
+	Zeros   int64 `json:"zeros"`
+	Bits    int64 `json:"one_bits"`
+	Digits  int64 `json:"digits"`
+	Sums    int64 `json:"sums"`
+	Cycles  int64 `json:"cycles"`
+	Dense   int64 `json:"cycles_of_all_bits"`
 }
 
 func breakdown(parts [mapping.NumParts]int64) map[string]int64 {
@@ -524,6 +537,9 @@ func newMapReport(rep *plan.Report, stopped string, f *mapFlags) *mapReport {
 		}
 		if l.Same >= 0 {
 			x.Same = rep.Layers[l.Same].Name
+		}
+		if i := l.Instructions; i != nil {
+			x.Weights = (*mapInstructions)(i)
 		}
 		if e := l.Executed; e != nil && e.Quantised != nil {
 			x.Samples, x.Clipped, x.SQNR, x.MaxError = e.Quantised.Samples, e.Quantised.Clipped, e.Quantised.SQNR, e.Quantised.MaxError
@@ -610,6 +626,7 @@ func (a *app) mapText(rep *plan.Report, stopped string, f *mapFlags) string {
 	if len(rep.Platform.Energy) > 0 {
 		s.add("energy", "%s", mapEnergyText(rep))
 	}
+	instructionsText(&s, rep)
 	if f.explain {
 		explainText(&s, rep)
 	}
@@ -666,6 +683,24 @@ func clockText(rep *plan.Report) string {
 		text += fmt.Sprintf("; %d layers were not executed any more", rep.Skipped)
 	}
 	return text
+}
+
+// instructionsText says which weights are instructions, and what their zeros spare.
+func instructionsText(s *summary, rep *plan.Report) {
+	var t mapping.Instructions
+	layers := 0
+	for i := range rep.Layers {
+		if x := rep.Layers[i].Instructions; x != nil {
+			layers++
+			t.Weights, t.Zeros, t.Bits, t.Digits = t.Weights+x.Weights, t.Zeros+x.Zeros, t.Bits+x.Bits, t.Digits+x.Digits
+			t.Sums, t.Cycles, t.Dense = t.Sums+x.Sums, t.Cycles+x.Cycles, t.Dense+x.Dense
+		}
+	}
+	if layers == 0 {
+		return
+	}
+	s.add("instructions", "%d weights of %d of %d layers are in the program: %.1f %% zero, %.2f one bits and %.2f signed digits each; %d sums; products take %d cycles, %d with a sum for each bit",
+		t.Weights, layers, len(rep.Layers), 100*float64(t.Zeros)/float64(t.Weights), float64(t.Bits)/float64(t.Weights), float64(t.Digits)/float64(t.Weights), t.Sums, t.Cycles, t.Dense)
 }
 
 // clippedOutputs counts the outputs of layers whose converters clipped: those are

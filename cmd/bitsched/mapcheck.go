@@ -65,7 +65,7 @@ func (a *app) mapcheck(cmd *cobra.Command, work, file string, f *mapFlags) error
 		return err
 	}
 	node := net.MACs()[0]
-	q, err := mapping.New(context.Background(), net.Nodes[node].Op, p, mapping.Options{Cold: o.Cold, Paper: o.Paper})
+	q, err := mapping.New(context.Background(), net.Nodes[node].Op, p, mapping.Options{Cold: o.Cold, Paper: o.Paper, Weights: plan.Constants(net, node, p, o.Seed)})
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func (q *Problem) LowerBound() Bound {
 	if q.buffer > 0 {
 		bytes := int64(0)
 		for t := range 2 {
-			if (!q.tensors[t].static || q.Options.Cold) && !q.Options.Resident[t] {
+			if (!q.tensors[t].static || q.Options.Cold && q.consts == nil) && !q.Options.Resident[t] {
 				bytes += bytesOf(q.touched(t), q.tensors[t].bits)
 			}
 		}
@@ -66,7 +66,22 @@ func (q *Problem) ComputeBound() Bound {
 			perGroup = max(perGroup, float64(mac.activations)*float64(q.fanOut[0])*float64(h.WindowCycles)/float64(h.Activations))
 		}
 		bitlines := units * float64(a.Cols)
-		take(int64(math.Ceil(macs*perGroup/bitlines)), "%.0f products with their sums of %d cycles on %.0f bitlines", macs, int64(perGroup), bitlines)
+		operands := int64(math.MaxInt64)
+		for i := range q.functions {
+			if !q.functions[i].program && q.functions[i].ok[0] {
+				operands = int64(math.Ceil(macs * perGroup / bitlines))
+			}
+		}
+		if q.consts == nil {
+			take(operands, "%.0f products with their sums of %d cycles on %.0f bitlines", macs, int64(perGroup), bitlines)
+			break
+		}
+		sums, digits := q.digitBound()
+		if n := int64(math.Ceil(sums / bitlines)); n < operands {
+			take(n, "%.0f sums of digits of weights on %.0f bitlines", digits, bitlines)
+		} else {
+			take(operands, "%.0f products with their sums of %d cycles on %.0f bitlines", macs, int64(perGroup), bitlines)
+		}
 	case q.Platform.Executor == platform.CrossbarExecutor:
 		c := q.Platform.Crossbar
 		least := int64(math.MaxInt64)
@@ -115,4 +130,28 @@ func (q *Problem) touched(t int) int64 {
 		n *= most
 	}
 	return n
+}
+
+// digitBound returns the cycles of bitlines that all digits of weights take at least, and how
+// many sums those are, where weights are instructions.
+func (q *Problem) digitBound() (cycles, sums float64) {
+	c, a := q.consts, q.Platform.Array
+	each := 1.0 // products of a weight
+	for l := range q.loops {
+		if q.tensors[c.tensor].indexed>>l&1 == 0 {
+			each *= float64(q.extent[l])
+		}
+	}
+	for v, n := range c.count {
+		for _, d := range signedDigits(int64(v)) {
+			t := q.time(q.digitInstrs(q.mac.width, d, q.anywhere(), 0, true), q.mac.tech)
+			took := float64(q.throttled(t, 1))
+			if h := a.Throttle; h != nil {
+				took = max(took, float64(t.activations)*float64(q.fanOut[0])*float64(h.WindowCycles)/float64(h.Activations))
+			}
+			cycles += took * float64(n) * each
+			sums += float64(n) * each
+		}
+	}
+	return cycles, sums
 }

@@ -134,7 +134,7 @@ func (q *Problem) times(s *shape, p *price) counted {
 		unit += p.unit[i]
 		finish += p.finish[i]
 	}
-	b.unit = p.bankWrite + waves*unit
+	b.unit = p.bankWrite + p.constants + waves*unit
 	for o := range 3 {
 		x := &q.tensors[s.m.Tensor(o)]
 		n := int64(1)
@@ -143,7 +143,7 @@ func (q *Problem) times(s *shape, p *price) counted {
 				n *= int64(s.m.Factor[SlotWave][l]) * int64(s.m.Factor[SlotTile][l])
 			}
 		}
-		if o < Dst && n == 1 && x.static && !q.Options.Cold {
+		if o == Src2 && s.f.program || o < Dst && n == 1 && x.static && !q.Options.Cold {
 			n = 0
 			b.startMask &^= 1 << o
 		}

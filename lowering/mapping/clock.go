@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -41,9 +42,9 @@ func (q *Problem) Clock(ctx context.Context, m *Mapping) (*Cost, error) {
 		k.wave(prev, w, next)
 		held = *w
 		prev = &held
-		return c.Waves%4096 != 0 || ctx.Err() == nil
+		return k.err == nil && (c.Waves%4096 != 0 || ctx.Err() == nil)
 	})
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(ctx.Err(), k.err); err != nil {
 		return nil, err
 	}
 	c.Cycles = k.now
@@ -59,11 +60,12 @@ func (q *Problem) Clock(ctx context.Context, m *Mapping) (*Cost, error) {
 
 // unitTimes are the cycles of what a unit does, from its programs.
 type unitTimes struct {
-	invoke [NumParts]int64
-	write  [3]int64
-	finish [NumParts]int64
-	start  int64
-	wport  Part // of writing the first source
+	invoke   [NumParts]int64
+	write    [3]int64
+	finish   [NumParts]int64
+	start    int64
+	wport    Part                         // of writing the first source
+	products func(w *Wave) (int64, error) // of weights that are instructions; nil: they are operands
 }
 
 // tileSizes are the elements of tiles.
@@ -180,6 +182,7 @@ type clock struct {
 	known   [2][4]bool
 	took    [2][4]int64 // of a transfer, by drain and operands
 	as      [2][4]Part
+	err     error
 }
 
 func (k *clock) spend(p Part, cycles int64) {
@@ -261,6 +264,9 @@ func (k *clock) bits(o int) int64 {
 // linkBytes are those of an operand that pass the link into one group of a level.
 func (k *clock) linkBytes(o, level int) int64 {
 	q := k.q
+	if o == Src2 && k.unit.products != nil {
+		return 0
+	}
 	spread := int64(1)
 	reduce := int64(1)
 	for l := range q.loops {
@@ -317,7 +323,7 @@ func (k *clock) resident(o int) bool { return k.q.Options.Resident[k.m.Tensor(o)
 
 // throughBytes are those of an operand that passes the buffer by.
 func (k *clock) throughBytes(o int) int64 {
-	if k.resident(o) {
+	if k.resident(o) || o == Src2 && k.unit.products != nil {
 		return 0
 	}
 	all := k.tiles.at[k.q.levels-1][o]
@@ -331,7 +337,7 @@ func (k *clock) throughBytes(o int) int64 {
 func (k *clock) bufferBytes(load uint8) int64 {
 	n := int64(0)
 	for o := range 2 {
-		if load>>o&1 == 1 && k.m.Keep[o] && !k.resident(o) {
+		if load>>o&1 == 1 && k.m.Keep[o] && !k.resident(o) && (o != Src2 || k.unit.products == nil) {
 			n += (k.tiles.chip[o]*k.bits(o) + 7) / 8
 		}
 	}
@@ -404,6 +410,13 @@ func (k *clock) wave(prev, w, next *Wave) {
 	begin := k.now
 	for p, c := range k.unit.invoke {
 		k.spend(Part(p), c)
+	}
+	if k.unit.products != nil {
+		c, err := k.unit.products(w)
+		if err != nil {
+			k.err = err
+		}
+		k.spend(Compute, c)
 	}
 	if w.Finish {
 		for p, c := range k.unit.finish {

@@ -17,6 +17,9 @@ type arrayCode struct {
 	k2     int64                 // groups of columns that are added
 	mac    [][2][2]*placedKernel // by word of the sources and their copies
 	rounds []sumRound            // sums over columns, then over units
+
+	rowDims   []int // dimensions along rows that are added
+	constants *constantKernels
 }
 
 // placedKernel is a program on rows, with what it takes.
@@ -51,7 +54,18 @@ func (q *Problem) newArrayCode(m *Mapping) (*arrayCode, error) {
 		}
 	}
 	r := &c.rows
+	for d := range s.f.dims {
+		if s.f.Reduction(d) && !s.f.colDims[d] {
+			c.rowDims = append(c.rowDims, d)
+		}
+	}
+	if s.f.program {
+		c.constants = &constantKernels{q: q, m: m, rows: r, made: map[kernelKey]*placedKernel{}}
+	}
 	for j := range r.words[0] {
+		if s.f.program {
+			break // by the weights of each wave
+		}
 		var set [2][2]*placedKernel
 		for a := range max(1, r.copies[0]) {
 			for b := range max(1, r.copies[1]) {
@@ -224,6 +238,9 @@ func (q *Problem) unitTimes(m *Mapping) (*unitTimes, error) {
 		active *= int64(m.Factor[SlotLevel][l])
 	}
 	u := &unitTimes{wport: Distribute}
+	if c.constants != nil {
+		u.products = q.waveClock(m, c, active)
+	}
 	for j := range c.mac {
 		u.invoke[Compute] += q.throttled(c.mac[j][0][0].time, active)
 	}

@@ -55,11 +55,12 @@ const (
 	BadBuffer            // capacity of the buffer
 	BadLength            // more than 2^40 invocations
 	BadSplit             // B3
+	BadOverlap           // loads beside computing, where weights are instructions
 	NumViolations
 )
 
 func (v Violation) String() string {
-	return [...]string{"legal", "binding (B1, B2)", "factors below extent", "dimension", "fan-out", "columns", "rows", "buffer", "length", "split loop (B3)"}[v]
+	return [...]string{"legal", "binding (B1, B2)", "factors below extent", "dimension", "fan-out", "columns", "rows", "buffer", "length", "split loop (B3)", "overlap"}[v]
 }
 
 const maxWaves = 1 << 40
@@ -92,13 +93,21 @@ type price struct {
 	tileLoad  [3]int64 // bytes from off chip
 	tileDrain int64
 	bankWrite int64 // once, at the start
+	constants int64 // cycles of all products whose weights are instructions, at least
 	columns   int64
-	spills    bool // a result that shall stay in the buffer leaves unfinished
+	column    int64 // bits of a bitline's sum
+	spills    bool  // a result that shall stay in the buffer leaves unfinished
 }
 
 // Cost prices a mapping. It allocates nothing. The orders of loops must be
 // permutations, which [Problem.Check] looks at.
-func (q *Problem) Cost(m *Mapping, c *Cost) Violation {
+func (q *Problem) Cost(m *Mapping, c *Cost) Violation { return q.cost(m, c, true) }
+
+// Estimate is Cost where weights are operands. Where they are instructions, cycles are a
+// bound from below, as if all programs were equally long: that takes no look at each weight.
+func (q *Problem) Estimate(m *Mapping, c *Cost) Violation { return q.cost(m, c, false) }
+
+func (q *Problem) cost(m *Mapping, c *Cost, exact bool) Violation {
 	var s shape
 	var p price
 	if v := q.shape(m, &s); v != Legal {
@@ -109,6 +118,9 @@ func (q *Problem) Cost(m *Mapping, c *Cost) Violation {
 	}
 	if p.spills {
 		return BadBuffer
+	}
+	if exact && s.f.program {
+		p.constants = q.constantCycles(&s, int(p.column))
 	}
 	return q.total(&s, &p, c)
 }
@@ -203,6 +215,9 @@ func (q *Problem) shape(m *Mapping, s *shape) Violation {
 			return BadFanOut
 		}
 	}
+	if s.f.program && (m.Double || m.DoubleTile) {
+		return BadOverlap
+	}
 	if q.good != nil {
 		groups := int64(1)
 		for i := 1; i < q.levels; i++ {
@@ -276,11 +291,11 @@ func (q *Problem) priceLinks(s *shape, p *price) Violation {
 			below = here
 			if o == Dst {
 				p.drain[i] = b
-			} else {
+			} else if o != Src2 || !s.f.program {
 				p.load[o][i] = b
 			}
 		}
-		if q.buffer == 0 {
+		if q.buffer == 0 || o == Src2 && s.f.program {
 			continue
 		}
 		if q.Options.Resident[m.Tensor(o)] {
@@ -444,7 +459,7 @@ func (q *Problem) total(s *shape, p *price, c *Cost) Violation {
 	for i := range tiles.n {
 		nt *= tiles.count[i]
 	}
-	if hi, lo := bits.Mul64(uint64(nw), uint64(nt)); hi != 0 || lo > maxWaves {
+	if hi, lo := bits.Mul64(uint64(nw), uint64(nt)); hi != 0 || lo > maxWaves || s.f.program && lo > maxConstantWaves {
 		return BadLength
 	}
 	*c = Cost{Waves: nw * nt, Units: 1}
@@ -573,6 +588,7 @@ func (t *summer) sum() {
 	if t.p.bankWrite > 0 {
 		t.add(Program, 1, t.p.bankWrite)
 	}
+	t.add(Compute, 1, t.p.constants)
 	n := t.tiles
 	if n.n == 0 {
 		t.tile(ends, ends, 1)
@@ -743,7 +759,7 @@ func (q *Problem) Kept(m *Mapping) int64 {
 	n := int64(0)
 	for o := range 3 {
 		t := &q.tensors[m.Tensor(o)]
-		if !m.Keep[o] || q.Options.Resident[m.Tensor(o)] {
+		if !m.Keep[o] || q.Options.Resident[m.Tensor(o)] || o == Src2 && s.f.program {
 			continue
 		}
 		b := bytesOf(t.elements(&s.tileChip), t.bits)

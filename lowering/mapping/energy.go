@@ -50,7 +50,12 @@ func (q *Problem) events(m *Mapping, c *Cost, add func(event int, n float64)) {
 		r := q.rows(&s)
 		t := q.mac
 		instrs := func(n int) float64 { return float64(n) }
-		add(eventCompute, work*float64(r.words[Src1])*(instrs(len(t.mul.Kernel.Instrs))+instrs(len(t.add[r.column].Kernel.Instrs))))
+		if s.f.program {
+			v := q.costOf(costKey{r.column, s.spatial[0]})
+			add(eventCompute, float64(q.passes(m))*float64(v.instrSum)*units/float64(q.streams(m)))
+		} else {
+			add(eventCompute, work*float64(r.words[Src1])*(instrs(len(t.mul.Kernel.Instrs))+instrs(len(t.add[r.column].Kernel.Instrs))))
+		}
 		for o := range 2 {
 			add(eventAccess, float64(c.Loads[o])*units*float64(r.words[o]*r.width[o]))
 		}

@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 
 	"github.com/bitsched/bitsched/sram"
@@ -36,6 +37,11 @@ type arrayRun struct {
 	waves   int64
 	compute atomic.Int64
 	rowOps  atomic.Int64
+	sums    atomic.Int64
+
+	rowPlaces [][MaxLoops]int32 // of the words of a bitline
+	programs  []int64           // cycles of the longest program of each wave; nil: weights are operands
+	mu        sync.Mutex        // of programs
 }
 
 func (q *Problem) executeArray(ctx context.Context, m *Mapping, o ExecuteOptions, operands [][]int32) (*Executed, error) {
@@ -72,6 +78,15 @@ func (q *Problem) executeArray(ctx context.Context, m *Mapping, o ExecuteOptions
 	}
 	columns := q.digits(m, q.always, append(colPar, colRed...)...)
 	words := q.digits(m, q.always, rowRed...)
+	r.rowPlaces = words
+	if code.constants != nil {
+		if q.streams(m) > 1 {
+			r.lanes = min(r.lanes, 1) // a program for each unit
+		}
+		var c Cost
+		q.Cost(m, &c)
+		r.programs = make([]int64, c.Waves)
+	}
 	r.members = q.digits(m, q.reduces, levels...)
 	r.clusters = q.digits(m, q.parallels, levels...)
 	for i := range 2 {
@@ -115,6 +130,17 @@ func (q *Problem) executeArray(ctx context.Context, m *Mapping, o ExecuteOptions
 	if err != nil {
 		return nil, err
 	}
+	if code.constants != nil {
+		total := int64(0)
+		if every > 1 || o.Sample > 1 { // what was not executed by bits is counted
+			total = q.constantCycles(&code.shape, code.rows.column)
+		} else {
+			for _, c := range r.programs {
+				total += c
+			}
+		}
+		r.compute.Store(total)
+	}
 	all := int64(len(r.clusters) * len(r.members))
 	if o.Sample > 1 {
 		all = 0
@@ -124,7 +150,7 @@ func (q *Problem) executeArray(ctx context.Context, m *Mapping, o ExecuteOptions
 	}
 	return &Executed{
 		Output: r.out, Covered: r.covered, Units: all - wordUnits.Load(), Word: wordUnits.Load(), Waves: r.waves,
-		Compute: r.compute.Load(), RowOps: r.rowOps.Load(),
+		Compute: r.compute.Load(), RowOps: r.rowOps.Load(), Sums: r.sums.Load(),
 	}, nil
 }
 
@@ -267,13 +293,20 @@ func (w *arrayWorker) run(ctx context.Context, batch int) error {
 	for l := range q.loops {
 		active *= int64(w.m.Factor[SlotLevel][l])
 	}
-	compute, rowOps, waves := int64(0), int64(0), int64(0)
+	compute, rowOps, waves, sums := int64(0), int64(0), int64(0), int64(0)
+	var programs []int64
+	if code.constants != nil {
+		programs = make([]int64, len(w.programs))
+	}
 	w.copyOf = [2]int{}
 	begun := [2]bool{}
 	var err error
 	q.Waves(w.m, func(wave, _ *Wave) bool {
 		waves++
 		for o := range 2 {
+			if o == Src2 && programs != nil {
+				continue
+			}
 			// What stays in units was written there before the first inference.
 			if wave.Load>>o&1 == 1 || !begun[o] {
 				if begun[o] {
@@ -291,6 +324,13 @@ func (w *arrayWorker) run(ctx context.Context, batch int) error {
 			}
 		}
 		w.fail(groups)
+		if programs != nil {
+			var ops int64
+			if programs[waves-1], ops, err = w.multiply(wave, active); err != nil {
+				return false
+			}
+			sums += ops
+		}
 		for j := range code.mac {
 			k := code.mac[j][w.copyOf[0]][w.copyOf[1]]
 			for _, g := range w.groups[:groups] {
@@ -325,11 +365,53 @@ func (w *arrayWorker) run(ctx context.Context, batch int) error {
 		return true
 	})
 	w.rowOps.Add(rowOps)
+	w.sums.Add(sums)
+	if programs != nil {
+		w.mu.Lock()
+		for i, c := range programs {
+			w.programs[i] = max(w.programs[i], c)
+		}
+		w.mu.Unlock()
+	}
 	if batch == 0 {
 		w.compute.Store(compute)
 		w.waves = waves
 	}
 	return err
+}
+
+// multiply runs the programs of a wave, weights by digits, on the units that they are for. It
+// returns the cycles of the longest, and the sums that all units execute.
+func (w *arrayWorker) multiply(wave *Wave, active int64) (most, sums int64, err error) {
+	time := w.q.timeLoops(w.m, wave)
+	run := func(unit int, groups []sram.Group) error {
+		n := int64(0)
+		err := w.q.programOf(w.source[Src2], w.rowPlaces, &time, &w.units[unit], func(j int, d digit) error {
+			k, err := w.code.constants.kernel(d, j, w.copyOf[0])
+			if err != nil {
+				return err
+			}
+			for _, g := range groups {
+				k.code.RunGroup(g)
+			}
+			n += w.q.throttled(k.time, active)
+			sums++
+			w.rowOps.Add(int64(len(k.code.Kernel().Instrs)) * int64(len(groups)) * sram.GroupCols)
+			return nil
+		})
+		most = max(most, n)
+		return err
+	}
+	if w.lanes > 1 { // one program for all
+		err := run(0, w.groups)
+		return most, sums * int64(len(w.units)), err
+	}
+	for u := range w.units {
+		if err := run(u, w.groups[u*w.span:(u+1)*w.span]); err != nil {
+			return 0, 0, err
+		}
+	}
+	return most, sums, nil
 }
 
 // fail gives faulty rows and columns other values than what was written there, if it

@@ -48,6 +48,7 @@ type Executed struct {
 	Waves     int64  // of each unit
 	Compute   int64  // cycles of the programs that one unit executed
 	RowOps    int64  // instructions x bitlines, of all units
+	Sums      int64  // of digits of weights that are instructions, of all units that were executed by bits
 	Quantised *Quantisation
 }
 

@@ -52,6 +52,9 @@ func (q *Problem) Check(m *Mapping) error {
 	_ = q.shape(m, &s)
 	switch v {
 	case BadBinding:
+		if !f.ok[swap] && f.program {
+			return fail(v, "B5: function %s: %s, on %s", f.Name, errNoConstants, f.Operands[Src2].Name)
+		}
 		if !f.ok[swap] {
 			return fail(v, "function %s is the same with its sources exchanged: expected the operands in order", f.Name)
 		}
@@ -79,6 +82,8 @@ func (q *Problem) Check(m *Mapping) error {
 			}
 		}
 		return fail(v, "B4: a dimension of %s has no loop", f.Name)
+	case BadOverlap:
+		return fail(v, "double_wave and double_tile, where weights are instructions: expected neither")
 	case BadSplit:
 		return fail(v, "B3: a loop is bound to two dimensions")
 	case BadFanOut:
@@ -97,7 +102,7 @@ func (q *Problem) Check(m *Mapping) error {
 		}
 		var parts []string
 		for o := range 3 {
-			if m.Keep[o] && !q.Options.Resident[m.Tensor(o)] {
+			if m.Keep[o] && !q.Options.Resident[m.Tensor(o)] && (o != Src2 || !s.f.program) {
 				t := &q.tensors[m.Tensor(o)]
 				w := t.bits
 				b := bytesOf(t.elements(&s.tileChip), w)

@@ -20,6 +20,9 @@ type Options struct {
 	// Resident are tensors, by their number in the operator, that lie in the buffer before the
 	// operator begins, or stay there when it is done: they do not pass the link off chip.
 	Resident [3]bool
+	// Weights are the values of the static operand, where a function of the platform has them
+	// as instructions.
+	Weights []int32
 	// Held are the bytes of the buffer that such tensors take.
 	Held int64
 }
@@ -46,8 +49,9 @@ type Problem struct {
 	offMilli, offLatency,
 	buffer int64
 
-	mac  *macTable // of an array
-	each [numEvents]float64
+	mac    *macTable  // of an array
+	consts *constants // weights as instructions; nil: none
+	each   [numEvents]float64
 
 	good []int64 // units without faults in the groups above the first level, most first; nil: all
 	row  []int   // of an array, by row of the plan; nil: itself
@@ -80,6 +84,7 @@ type term struct {
 type functionInfo struct {
 	*platform.Function
 	dims    int
+	program bool                // the second source is instructions
 	ok      [2]bool             // whether an order of the operands has any binding
 	legal   [2][NumSlots]uint16 // loops that may have a factor in a slot, by order of operands
 	rowDims [3]bool             // dimensions along rows
@@ -142,6 +147,22 @@ func New(ctx context.Context, op *dnn.Operator, p *platform.Platform, o Options)
 			return nil, fmt.Errorf("%w: B5: %w", ErrInfeasible, err)
 		} else if err != nil {
 			return nil, err
+		}
+		if q.consts, err = newConstants(ctx, q); err != nil {
+			return nil, err
+		}
+		any := false
+		for i := range q.functions {
+			f := &q.functions[i]
+			for swap := range f.ok {
+				if f.Program() {
+					f.ok[swap] = q.consts != nil && operand(Src2, swap == 1) == q.consts.tensor
+				}
+				any = any || f.ok[swap]
+			}
+		}
+		if !any {
+			return nil, fmt.Errorf("%w: B5: %w", ErrInfeasible, errNoConstants)
 		}
 	case platform.SIMDExecutor:
 		if q.accBits > p.SIMD.AccumulatorBits {
@@ -332,7 +353,7 @@ func (d *dimInfo) distinct(e *[MaxLoops]int64) int64 {
 }
 
 func (q *Problem) newFunction(f *platform.Function) functionInfo {
-	info := functionInfo{Function: f, dims: len(f.Dims)}
+	info := functionInfo{Function: f, dims: len(f.Dims), program: f.Program()}
 	for d := range f.Dims {
 		for o := range f.Operands {
 			if f.Indexed(o, d) {
@@ -367,8 +388,12 @@ func (q *Problem) newFunction(f *platform.Function) functionInfo {
 			// Accumulators beside each other: parallel loops that use one column of the bank.
 			info.legal[swap][SlotInner] = all &^ q.reduction &^ q.tensors[operand(Src1, swap == 1)].indexed
 		}
+		own := !f.Program()
 		for i := range q.levels {
 			info.legal[swap][SlotLevel+i] = all
+			if own = own || q.Platform.Levels[i].OwnProgram; !own {
+				info.legal[swap][SlotLevel+i] &^= q.tensors[operand(Src2, swap == 1)].indexed
+			}
 		}
 		info.legal[swap][SlotWave] = all
 		if q.buffer > 0 {

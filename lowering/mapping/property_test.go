@@ -141,11 +141,14 @@ func TestMappingsOfAnything(t *testing.T) {
 				opt.Held = min(p.Buffer.Bytes/2, 10)
 			}
 		}
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		if o.Tensors[1].Role == dnn.Weight && rapid.Bool().Draw(t, "instructions") {
+			opt.Weights = randomValues(o, r)[1]
+		}
 		q, err := New(ctx, o, p, opt)
 		if err != nil {
 			t.Skip(err)
 		}
-		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		for range 3 {
 			m, ok := q.Random(r, 30)
 			if !ok {
@@ -190,6 +193,9 @@ func TestMappingsOfAnything(t *testing.T) {
 				t.Fatalf("text: %v\n%s", err, q.String(&m))
 			}
 			for _, data := range [][][]int32{randomValues(o, r), directed(o, r.IntN(4))} {
+				if opt.Weights != nil {
+					data[1] = opt.Weights
+				}
 				want, err := o.Run(ctx, 1, data...)
 				if err != nil {
 					t.Fatal(err)
@@ -203,6 +209,9 @@ func TestMappingsOfAnything(t *testing.T) {
 				}
 				if got.Waves != c.Waves || got.Compute != c.Parts[Compute] {
 					t.Fatalf("executed %d waves and %d cycles of products, priced %d and %d", got.Waves, got.Compute, c.Waves, c.Parts[Compute])
+				}
+				if i := q.Instructions(&m); i != nil && got.Sums != i.Sums {
+					t.Fatalf("executed %d sums of digits, counted %d\n%s", got.Sums, i.Sums, q.String(&m))
 				}
 			}
 		}

@@ -120,10 +120,12 @@ func (q *Problem) Repair(m *Mapping, steps int) bool {
 	var c Cost
 	for range steps {
 		q.Complete(m)
-		v := q.Cost(m, &c)
+		v := q.Estimate(m, &c)
 		switch v {
 		case Legal:
 			return true
+		case BadOverlap:
+			m.Double, m.DoubleTile = false, false
 		case BadColumns, BadRows, BadDims:
 			if !q.shrink(m, 0, SlotLevel) {
 				return v == BadRows && m.Double && q.noDouble(m)
@@ -162,7 +164,7 @@ func (q *Problem) Repair(m *Mapping, steps int) bool {
 func (q *Problem) noDouble(m *Mapping) bool {
 	m.Double = false
 	var c Cost
-	return q.Cost(m, &c) == Legal
+	return q.Estimate(m, &c) == Legal
 }
 
 // shrink halves the largest factor in slots, the first of equals.

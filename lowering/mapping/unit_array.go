@@ -46,9 +46,19 @@ func (q *Problem) rows(s *shape) rowPlan {
 	if spread > 1 {
 		scratch = max(scratch, r.final+t.add[r.final].Scratch)
 	}
+	if s.f.program {
+		scratch = q.consts.scratch
+		if spread > 1 {
+			scratch += r.final
+		}
+	}
 	at := r.temp + scratch
 	time := s.waveLoop | s.tileLoop
 	for o := range 2 {
+		if o == Src2 && s.f.program {
+			r.source[o], r.copies[o] = at, 1
+			continue
+		}
 		r.words[o] = int(k1)
 		tensor := &q.tensors[s.m.Tensor(o)]
 		r.width[o] = int(tensor.bits)
@@ -114,11 +124,15 @@ func (q *Problem) priceArray(s *shape, p *price) Violation {
 	if r.used > t.usable {
 		return BadRows
 	}
-	p.columns = cols
+	p.columns, p.column = cols, int64(r.column)
 	active := s.spatial[0]
 	k1 := int64(r.words[Src1])
 	mac := timing{t.mulTime.cycles + t.addTime[r.column].cycles, t.mulTime.activations + t.addTime[r.column].activations}
-	p.unit[Compute] = k1 * q.throttled(mac, active)
+	if s.f.program {
+		p.constants = q.least(s, r.column)
+	} else {
+		p.unit[Compute] = k1 * q.throttled(mac, active)
+	}
 	for o := range 2 {
 		p.write[o] = q.rowTime(int64(r.words[o]*r.width[o]), int64(a.RowWriteCycles), active)
 	}

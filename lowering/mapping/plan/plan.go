@@ -65,6 +65,8 @@ type Layer struct {
 	Choice   *Choice // where the network was planned as a whole
 	Clocked  bool    // the clock ran through all waves and agrees
 	Executed *mapping.Executed
+
+	Instructions *mapping.Instructions // nil: weights are operands
 }
 
 // Report is a mapped network.
@@ -114,6 +116,9 @@ func Map(ctx, run context.Context, net *dnn.Network, p *platform.Platform, o Opt
 		op := net.Nodes[n].Op
 		l := Layer{Node: n, Name: net.Nodes[n].Name, Op: op, Same: -1}
 		key := op.Signature()
+		if p.Programs() && op.Weights() > 0 {
+			key += "; " + l.Name // other weights are other instructions
+		}
 		if at, ok := seen[key]; ok && o.Mappings == nil {
 			l.Same = at
 		} else {
@@ -220,7 +225,7 @@ func (rep *Report) searchAll(ctx, run context.Context, opt search.Optimizer, fir
 
 func (rep *Report) searchOne(ctx, run context.Context, opt search.Optimizer, l *Layer, threads int, progress func(search.Progress)) error {
 	o := rep.Options
-	q, err := mapping.New(run, l.Op, rep.Platform, mapping.Options{Cold: o.Cold, Paper: o.Paper})
+	q, err := mapping.New(run, l.Op, rep.Platform, mapping.Options{Cold: o.Cold, Paper: o.Paper, Weights: Constants(rep.Network, l.Node, rep.Platform, o.Seed)})
 	if err != nil {
 		return fmt.Errorf("layer %s: %w", l.Name, err)
 	}
@@ -255,6 +260,7 @@ func (rep *Report) searchOne(ctx, run context.Context, opt search.Optimizer, l *
 	if v := q.Cost(&l.Mapping, &l.Cost); v != mapping.Legal {
 		return fmt.Errorf("layer %s: the search gave an illegal mapping: %v", l.Name, q.Check(&l.Mapping))
 	}
+	l.Instructions = q.Instructions(&l.Mapping)
 	if err := rep.clock(run, l); err != nil {
 		return err
 	}
@@ -319,6 +325,30 @@ func Values(t *dnn.Tensor, seed uint64, name string) []int32 {
 		v[i] = int32(lo + r.Int64N(hi-lo+1))
 	}
 	return v
+}
+
+// given returns the values of an operand that no node makes: those that the network was read
+// with, else random ones.
+func given(net *dnn.Network, n *dnn.Node, t *dnn.Tensor, seed uint64) []int32 {
+	if v, ok := net.Data[n.Name]; ok && t.Role == dnn.Weight {
+		return v
+	}
+	return Values(t, seed, n.Name+"."+t.Name)
+}
+
+// Constants returns the weights of a node that a platform may take as instructions, nil where
+// none of its functions does, or the node has no static operand.
+func Constants(net *dnn.Network, node int, p *platform.Platform, seed uint64) []int32 {
+	if !p.Programs() {
+		return nil
+	}
+	n := &net.Nodes[node]
+	for _, t := range n.Op.Operands() {
+		if t.Role == dnn.Weight && t.Elements() <= mapping.MaxConstants {
+			return given(net, n, &t, seed)
+		}
+	}
+	return nil
 }
 
 // execute runs the network node by node.
@@ -429,11 +459,7 @@ func (rep *Report) executeLayer(ctx context.Context, l *Layer, n *dnn.Node, in [
 			at++
 			continue
 		}
-		if v, ok := rep.Network.Data[n.Name]; ok && t.Role == dnn.Weight {
-			operands = append(operands, v)
-			continue
-		}
-		operands = append(operands, Values(&t, o.Seed, n.Name+"."+t.Name))
+		operands = append(operands, given(rep.Network, n, &t, o.Seed))
 	}
 	x := mapping.ExecuteOptions{Threads: o.Threads, Every: o.Every, Sample: rep.Sample}
 	if o.Execute == "word" {
@@ -475,6 +501,9 @@ func (rep *Report) executeLayer(ctx context.Context, l *Layer, n *dnn.Node, in [
 	}
 	if got.Waves != l.Cost.Waves {
 		return nil, fmt.Errorf("%w: layer %s: %d invocations were executed, the model has %d", ErrCheck, l.Name, got.Waves, l.Cost.Waves)
+	}
+	if i := l.Instructions; i != nil && x.Sample <= 1 && x.Fidelity == mapping.Gate && got.Sums != i.Sums {
+		return nil, fmt.Errorf("%w: layer %s: %d sums of digits of weights were executed, there are %d", ErrCheck, l.Name, got.Sums, i.Sums)
 	}
 	l.Executed = got
 	rep.All += int64(len(want))

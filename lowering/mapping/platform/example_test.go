@@ -17,5 +17,5 @@ func ExampleLoad() {
 	fmt.Println(err)
 	// Output:
 	// 256 ReRAM crossbars of 128 x 128, like PUMA crossbar 256 units at 1 GHz
-	// platform: unknown platform "abacus", expected one of logic-sram, logic-dram, mvm-reram, pnm-hbm, core-avx2, mvm-reram-groups, or a file
+	// platform: unknown platform "abacus", expected one of logic-sram, logic-dram, mvm-reram, pnm-hbm, core-avx2, logic-dram-const, logic-sram-const, mvm-reram-groups, or a file
 }

@@ -63,7 +63,7 @@ type Dim struct {
 type Operand struct {
 	Name   string                       `yaml:"name"`
 	Index  []string                     `yaml:"index"`
-	Place  string                       `yaml:"place"` // cells, wordlines, columns, bank, register
+	Place  string                       `yaml:"place"` // cells, wordlines, columns, bank, register, program
 	Layout map[string]map[string]string `yaml:"layout,omitempty"`
 }
 
@@ -77,6 +77,7 @@ type Level struct {
 	Transpose     bool    `yaml:"transpose,omitempty"` // the link turns words into bit rows
 	Multicast     bool    `yaml:"multicast,omitempty"` // one transfer reaches all that need the data
 	NoReduction   bool    `yaml:"no_reduction,omitempty"`
+	OwnProgram    bool    `yaml:"own_program,omitempty"` // groups of this level run programs of their own
 }
 
 // Buffer is the memory between the levels and what is off chip.
@@ -273,6 +274,14 @@ func (f *Function) Indexed(operand, dim int) bool {
 	return slices.Contains(f.Operands[operand].Index, f.Dims[dim].Name)
 }
 
+// Program reports whether the second source is constants of the program.
+func (f *Function) Program() bool { return f.Operands[1].Place == "program" }
+
+// Programs reports whether any function takes constants of the program.
+func (p *Platform) Programs() bool {
+	return slices.ContainsFunc(p.Functions, func(f Function) bool { return f.Program() })
+}
+
 // Symmetric reports whether the two sources lie and are indexed alike, so that
 // exchanging them gives the same mapping.
 func (f *Function) Symmetric() bool {
@@ -460,7 +469,7 @@ func isClass(name string) bool {
 
 // places are the places of operands that the executors know.
 var places = map[string][]string{
-	ArrayExecutor:    {"cells"},
+	ArrayExecutor:    {"cells", "program"},
 	CrossbarExecutor: {"cells", "wordlines", "columns"},
 	SIMDExecutor:     {"bank", "register"},
 }
@@ -501,6 +510,9 @@ func (p *Platform) checkFunction(i int) (string, string) {
 		if !slices.Contains(places[p.Executor], o.Place) {
 			return oat + "place", fmt.Sprintf("is %q, expected one of %s", o.Place, strings.Join(places[p.Executor], ", "))
 		}
+		if o.Place == "program" && (j != 1 || len(o.Layout) > 0) {
+			return oat + "place", "is program, expected that of the second source only, without a layout"
+		}
 		for _, x := range o.Index {
 			d := f.Dim(x)
 			if d < 0 {
@@ -517,6 +529,14 @@ func (p *Platform) checkFunction(i int) (string, string) {
 		}
 		if field, msg := p.checkLayout(f, o, oat); msg != "" {
 			return field, msg
+		}
+	}
+	if f.Program() {
+		for d := range f.Dims {
+			_, along := f.Operands[0].Layout["column"][f.Dims[d].Name]
+			if f.Indexed(1, d) && (along || !f.Reduction(d) || !f.Indexed(0, d)) {
+				return at + "operands[1].index", fmt.Sprintf("has %s, expected reductions along rows of the first source: a constant is the same on all columns", f.Dims[d].Name)
+			}
 		}
 	}
 	return "", ""

@@ -10,7 +10,7 @@ import (
 func Schema() string {
 	var b strings.Builder
 	b.WriteString("# A description of a platform. Place of an operand: cells of an array, cells, wordlines or\n" +
-		"# columns of a crossbar, bank or register of lanes. Layout: row and column, each a sum of dimensions and b times\n" +
+		"# columns of a crossbar, bank or register of lanes, program: constants of instructions. Layout: row and column, each a sum of dimensions and b times\n" +
 		"# a whole number, x (any distinct places), B (bits of an element) or a dimension (its size).\n")
 	schema(&b, reflect.TypeFor[Platform](), "")
 	return b.String()

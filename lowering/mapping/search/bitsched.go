@@ -218,7 +218,7 @@ func (d *descent) greedy(m mapping.Mapping) mapping.Mapping {
 					}
 					n := m
 					d.v.set(&n, l, s, f)
-					if d.q.Cost(&n, &d.cost) == mapping.Legal || d.q.Repair(&n, 20) && n.Factor[s][l] == f {
+					if d.q.Estimate(&n, &d.cost) == mapping.Legal || d.q.Repair(&n, 20) && n.Factor[s][l] == f {
 						bl, bf, best = l, f, float64(f)
 					}
 				}

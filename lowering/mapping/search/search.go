@@ -122,13 +122,20 @@ const illegal = int64(1) << 62
 
 // price returns the score of a mapping, illegal if it is not one, and keeps the best.
 func (r *run) price(m *mapping.Mapping) int64 {
-	if v := r.q.Cost(m, &r.cost); v != mapping.Legal {
+	v := r.q.Estimate(m, &r.cost)
+	if v != mapping.Legal {
 		r.res.Refused++
 		r.res.Killed[v]++
 		return illegal
 	}
 	r.left--
 	r.res.Evaluations++
+	if r.q.Instructed(m) {
+		if r.o.Score == nil && r.o.Key == nil && r.res.Found && r.cost.Cycles >= r.res.Score {
+			return r.cost.Cycles // no better, however long its programs are
+		}
+		r.q.Cost(m, &r.cost)
+	}
 	s := r.cost.Cycles
 	if r.o.Score != nil {
 		s = r.o.Score(m, &r.cost)
