@@ -29,15 +29,19 @@ type configFlags struct {
 	sample     float64
 }
 
-// configBase is a multicore whose cores prefetch, and nothing is offloaded.
-const configBase = "base"
-
 // configs are the names of configurations that run a whole function in time.
-var configs = []string{configBase}
+var configs = configNames()
+
+func configNames() (names []string) {
+	for _, c := range multicore.Configurations {
+		names = append(names, c.Name)
+	}
+	return names
+}
 
 func (f *configFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringSliceVar(&f.configs, "config", nil, "run the whole function in time on a `configuration`, not only what arrays compute: base, cores with caches and prefetchers")
+	fl.StringSliceVar(&f.configs, "config", nil, "run the whole function in time on `configurations`, not only what arrays compute: "+strings.Join(configs, ", ")+"; several give a table side by side")
 	fl.StringSliceVar(&f.cores, "core", nil, "with --config, `cores` of the machine: io4, ooo4, ooo8; several give a table side by side")
 	fl.IntVar(&f.ompThreads, "omp-threads", 0, "with --config, threads of the program, one a core; 0 for `all` cores")
 	fl.StringVar(&f.caches, "caches", cachesCold, "with --config, where arrays are when the function is called: in memory (`cold`), or in the L3 as far as they fit (warm)")
@@ -277,7 +281,7 @@ func (a *app) runConfig(ctx context.Context, line *progressLine, k *workload.Ker
 		}
 	}
 	p := &multicore.Program{Graph: k.Whole, Memory: arrays, Args: args, Reassociate: k.Reassociate}
-	opt := multicore.Options{Machine: machine, Threads: f.config.ompThreads, Warm: f.config.caches == cachesWarm, MaxCycles: f.config.maxCycles, Seed: f.seed, Trace: trace}
+	opt := multicore.Options{Machine: machine, Config: config, Threads: f.config.ompThreads, Warm: f.config.caches == cachesWarm, MaxCycles: f.config.maxCycles, Seed: f.seed, Trace: trace}
 	if f.config.sample > 0 {
 		opt.Sample = &multicore.Sampling{Share: f.config.sample}
 	}

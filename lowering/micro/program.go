@@ -8,6 +8,7 @@ import (
 
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tdfg/stream"
+	"github.com/bitsched/bitsched/tile/se"
 	"github.com/bitsched/bitsched/tile/uop"
 )
 
@@ -26,6 +27,8 @@ type Options struct {
 	// Place has the address of each array, or array of structures; nil for addresses one
 	// after the other.
 	Place map[string]uint64
+	// Streams of loops; nil for none.
+	Streams *Streams
 }
 
 // Program is a stream graph as micro-ops.
@@ -54,6 +57,10 @@ type Program struct {
 	depend [][]int32
 	values []scalar.Value
 	home   []uop.Reg
+	names  slots
+
+	near    []*nearLoop // by loop; nil for those that have loops inside
+	pcsNear se.PCs
 }
 
 // placed is where the elements of an array lie.

@@ -225,6 +225,7 @@ func (m *team) part(t *thread) error {
 			if from >= r.n {
 				return m.end(t, r)
 			}
+			t.beginAt(t.depth[len(t.depth)-1], from, min(r.n, from+size)-from)
 			t.cursor.Take(from, min(r.n, from+size))
 			return nil
 		}
@@ -241,6 +242,7 @@ func (m *team) part(t *thread) error {
 	if from >= to {
 		return m.end(t, r)
 	}
+	t.beginAt(t.depth[len(t.depth)-1], from, to-from)
 	t.cursor.Take(from, to)
 	return nil
 }

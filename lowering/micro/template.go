@@ -212,7 +212,8 @@ func (p *Program) templates() error {
 		}
 		before = t
 	}
-	return nil
+	p.making = nil
+	return p.nearLoops(values)
 }
 
 // within reports whether a stream is inside of a loop.
@@ -609,6 +610,7 @@ func (p *Program) scalarTemplates(values map[string]uop.Reg) error {
 			add(s.Name, scalar.Value(p.args.Symbols[s.Name]))
 		}
 	}
+	p.names = names
 	p.depend = make([][]int32, n)
 	b := &builder{p: p, tests: map[string]int32{}, names: names}
 	for _, t := range p.streams {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tdfg/stream"
+	"github.com/bitsched/bitsched/tile/se"
 	"github.com/bitsched/bitsched/tile/uop"
 )
 
@@ -42,6 +43,14 @@ type thread struct {
 	reg     []uop.Reg
 	now     uint32
 	stores  []waiting
+
+	// Of streams: what has been configured and not been taken, the loop at hand, and how
+	// often loops were.
+	groups []*se.Group
+	made   uint32 // groups
+	near   *nearState
+	begun  int // micro-ops that were there when it was configured
+	counts []struct{ configured, short int64 }
 }
 
 // loopState is a loop that a thread is in.
@@ -76,6 +85,7 @@ func newThread(p *Program, id int) (*thread, error) {
 	t.step = t.run
 	t.val, t.cur = slices.Clone(p.values), slices.Clone(p.home)
 	t.fresh, t.decided = make([]bool, len(p.values)), make([]bool, len(p.tests))
+	t.counts = make([]struct{ configured, short int64 }, len(p.loops))
 	t.stamp, t.reg = make([]uint32, p.nodes), make([]uop.Reg, p.nodes)
 	if id > 0 {
 		t.step = t.waitForWork
@@ -151,7 +161,9 @@ func (t *thread) run() error {
 		if len(t.depth) > 0 {
 			if l := t.depth[len(t.depth)-1]; l.info.plain && l.pending == 0 {
 				for t.cursor.Group(int64(l.info.lanes)) {
+					from := len(t.out.Ops)
 					t.group(l)
+					t.stream(from)
 					if len(t.out.Ops) >= 4*bufferEvents {
 						return nil
 					}
@@ -186,6 +198,11 @@ func (t *thread) finish() error {
 }
 
 func (t *thread) event(e *stream.Event) error {
+	from := len(t.out.Ops)
+	if t.p.opt.Streams != nil {
+		t.begun = 0
+		defer func() { t.stream(max(from, t.begun)) }()
+	}
 	var top *loopState
 	if len(t.depth) > 0 {
 		top = t.depth[len(t.depth)-1]
@@ -198,13 +215,16 @@ func (t *thread) event(e *stream.Event) error {
 		if l.info.src.Parallel != nil && t.p.opt.Threads > 1 && t.p.team.open == nil && t.id == 0 && e.Elem > 0 {
 			return t.p.team.fork(t, l)
 		}
+		t.beginAt(l, 0, e.Elem)
 	case stream.Next:
 		t.iterate(top, e.Value)
 	case stream.Leave:
 		t.flush(top, true)
+		t.leaveStreams(from, top)
 		t.depth = t.depth[:len(t.depth)-1]
 	case stream.Part:
 		t.flush(top, false)
+		t.leaveStreams(from, top)
 		return t.p.team.part(t)
 	case stream.Ask:
 		return t.ask(e)

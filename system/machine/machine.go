@@ -11,6 +11,7 @@ import (
 	"github.com/bitsched/bitsched/tile/mem"
 	"github.com/bitsched/bitsched/tile/mem/dram"
 	"github.com/bitsched/bitsched/tile/noc"
+	"github.com/bitsched/bitsched/tile/se"
 	"github.com/bitsched/bitsched/tile/uop"
 )
 
@@ -28,6 +29,8 @@ type Spec struct {
 	Memory     Memory          `yaml:"memory" json:"memory"`
 	// Pages says where pages lie; nil: all addresses are physical.
 	Pages *Pages `yaml:"pages,omitempty" json:"pages,omitempty"`
+	// Streams are the stream engines of cores and banks; nil: there are none.
+	Streams *se.Spec `yaml:"streams,omitempty" json:"streams,omitempty"`
 	// Mesh has a core, a bank and, where Memory says so, a controller at each node;
 	// nil: messages take no time.
 	Mesh *noc.Config `yaml:"mesh" json:"mesh"`
@@ -98,6 +101,11 @@ type Machine struct {
 	Network *mem.NetworkCounters
 	Mesh    *noc.Network // nil without one
 
+	// Of a machine with stream engines.
+	StreamCores   []*se.Core
+	StreamBanks   []*se.Bank
+	StreamTraffic se.NetworkCounters
+
 	spec    *Spec
 	err     error
 	net     mem.Network
@@ -116,21 +124,25 @@ func build(spec *Spec, delay func(*mem.Message) event.Time) (*Machine, error) {
 	}
 	m := &Machine{Engine: event.New(), Memory: mem.NewStore(), spec: spec}
 	var net mem.Network
+	var streams se.Network
 	if spec.Mesh != nil {
 		n, err := newMesh(m, spec)
 		if err != nil {
 			return nil, err
 		}
 		net, m.Network, m.Mesh = n, &n.counters, n.net
+		streams = n
 	} else {
 		d := mem.NewDirect(m.Engine, delay, m.receiver)
 		net, m.Network = d, &d.Counters
+		streams = &near{m: m}
 	}
 	m.net = net
 	protocol := mem.MESI()
 	homeOf := func(line mem.Line) mem.Place {
 		return mem.Place{Kind: mem.Bank, Index: int16(line / uint64(spec.Interleave) % uint64(spec.Banks))}
 	}
+	bankOf := func(line mem.Line) int { return int(homeOf(line).Index) }
 	controllers, lines := uint64(len(spec.Memory.Controllers)), uint64(spec.Memory.Interleave)
 	controllerOf := func(line mem.Line) mem.Place {
 		return mem.Place{Kind: mem.Controller, Index: int16(line / lines % controllers)}
@@ -145,12 +157,20 @@ func build(spec *Spec, delay func(*mem.Message) event.Time) (*Machine, error) {
 		}
 		c := core.New(m.Engine, &spec.Core, i, tlb, m.fail)
 		var p *mem.Private
-		if spec.Pages != nil {
+		switch {
+		case spec.Streams != nil:
+			s := se.NewCore(m.Engine, spec.Streams, i, streams, bankOf, c, m.fail)
+			m.StreamCores = append(m.StreamCores, s)
+			c.OnCommit = func(now event.Time, op *uop.Op, _ []byte) { s.Commit(now, op) }
+			p = mem.NewPrivate(m.Engine, &spec.Private, protocol, i, net, homeOf, s, m.fail)
+			s.Connect(p)
+			c.Connect(s)
+		case spec.Pages != nil:
 			t := &translated{Core: c, pages: spec.Pages}
 			p = mem.NewPrivate(m.Engine, &spec.Private, protocol, i, net, homeOf, t, m.fail)
 			t.caches = p
 			c.Connect(t)
-		} else {
+		default:
 			p = mem.NewPrivate(m.Engine, &spec.Private, protocol, i, net, homeOf, c, m.fail)
 			c.Connect(p)
 		}
@@ -158,6 +178,9 @@ func build(spec *Spec, delay func(*mem.Message) event.Time) (*Machine, error) {
 	}
 	for i := range spec.Banks {
 		m.Homes = append(m.Homes, mem.NewHome(m.Engine, &spec.Home, protocol, i, spec.Banks, spec.Interleave, net, controllerOf, m.fail))
+		if spec.Streams != nil {
+			m.StreamBanks = append(m.StreamBanks, se.NewBank(m.Engine, spec.Streams, i, net, streams, bankOf, m.fail))
+		}
 	}
 	for range spec.Memory.Controllers {
 		if spec.Memory.Fixed != nil {
@@ -179,6 +202,9 @@ func (m *Machine) fail(err error) {
 func (m *Machine) receiver(p mem.Place) mem.Receiver {
 	switch p.Kind {
 	case mem.Core:
+		if p.Index >= mem.MaxCores { // the stream engine of a bank
+			return m.StreamBanks[p.Index-mem.MaxCores]
+		}
 		return m.Caches[p.Index]
 	case mem.Bank:
 		return m.Homes[p.Index]

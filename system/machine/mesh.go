@@ -17,6 +17,7 @@ type mesh struct {
 	free        []int32
 	local       event.Handler
 	counters    mem.NetworkCounters
+	streams     near
 }
 
 func newMesh(m *Machine, spec *Spec) (*mesh, error) {
@@ -27,14 +28,24 @@ func newMesh(m *Machine, spec *Spec) (*mesh, error) {
 	n := &mesh{m: m, net: net, spec: spec.Mesh, controllers: spec.Memory.Controllers}
 	n.local = m.Engine.Handle(func(now event.Time, i uint64) { n.deliver(now, int32(i)) })
 	// Not at once: whoever receives may send, and the network is busy delivering.
-	net.OnDelivery = func(d noc.Delivery) { m.Engine.After(0, n.local, d.Tag) }
+	n.streams = near{m: m}
+	net.OnDelivery = func(d noc.Delivery) {
+		if d.Tag >= streamTag {
+			n.streams.arrive(0, d.Tag-streamTag)
+			return
+		}
+		m.Engine.After(0, n.local, d.Tag)
+	}
 	n.attached = noc.Attach(m.Engine, net)
 	return n, nil
 }
 
 func (n *mesh) node(p mem.Place) int {
-	if p.Kind == mem.Controller {
+	switch {
+	case p.Kind == mem.Controller:
 		return n.controllers[p.Index]
+	case p.Kind == mem.Core:
+		return int(p.Index) % mem.MaxCores // the stream engine of a bank is behind the cores
 	}
 	return int(p.Index)
 }

@@ -168,7 +168,7 @@ const batch = 256
 
 // untimed executes the threads of a program in turn, on a plain memory.
 func (p *Program) untimed(ctx context.Context, opt Options) error {
-	code, err := p.micro(opt.Machine, &opt)
+	code, err := p.micro(opt.Machine, &opt, nil)
 	if err != nil {
 		return err
 	}

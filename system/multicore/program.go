@@ -23,13 +23,13 @@ type Program struct {
 const maxSIMD = 64
 
 // micro makes the micro-ops of the program for a machine.
-func (p *Program) micro(m *tile.Machine, opt *Options) (*micro.Program, error) {
+func (p *Program) micro(m *tile.Machine, opt *Options, streams *micro.Streams) (*micro.Program, error) {
 	place, err := p.place(m, opt.Threads)
 	if err != nil {
 		return nil, err
 	}
 	return micro.New(p.Graph, p.Memory, p.Args, micro.Options{
-		Threads: opt.Threads, Vector: min(maxSIMD, m.CoreVariant().SIMDBits/8), Reassociate: p.Reassociate, Place: place,
+		Threads: opt.Threads, Vector: min(maxSIMD, m.CoreVariant().SIMDBits/8), Reassociate: p.Reassociate, Place: place, Streams: streams,
 		Fanout: fanout(m), ForkCycles: m.Threads.ForkCycles,
 	})
 }

@@ -44,6 +44,8 @@ type Report struct {
 	// Sample says what was simulated, nil if all was: shares, IPC and what follows are of
 	// that, Cycles and MicroOps of all.
 	Sample *Sampled `json:"sample,omitempty"`
+	// Streams are nil without stream engines.
+	Streams *StreamReport `json:"streams,omitempty"`
 
 	Host Host `json:"host"`
 
@@ -118,7 +120,7 @@ func ratio(a, b float64) float64 {
 // report sums up what the parts of the machine counted.
 func (r *runner) report() *Report {
 	m, opt := r.m, r.opt
-	t := &Report{Machine: opt.Machine.Name, Core: opt.Machine.Core, Cores: r.spec.Cores, Threads: opt.Threads, ClockGHz: r.spec.ClockGHz, Caches: "cold", Bytes: r.p.Bytes()}
+	t := &Report{Streams: r.streamReport(), Machine: opt.Machine.Name, Core: opt.Machine.Core, Cores: r.spec.Cores, Threads: opt.Threads, ClockGHz: r.spec.ClockGHz, Caches: "cold", Bytes: r.p.Bytes()}
 	if opt.Warm {
 		t.Caches = "warm"
 	}

@@ -21,7 +21,8 @@ import (
 // Options say where and how a program runs.
 type Options struct {
 	Machine *tile.Machine
-	Threads int // of the program, one a core from the first core on
+	Threads int    // of the program, one a core from the first core on
+	Config  string // one of Configurations, "" for the first
 	// Warm lets arrays be in the L3 when the run begins, as far as they fit; what stays
 	// are the lines of the last ones.
 	Warm      bool
@@ -67,7 +68,20 @@ func Run(ctx context.Context, p *Program, opt Options) (*Report, error) {
 	if spec.Pages != nil {
 		spec.Pages.Seed = opt.Seed
 	}
-	code, err := p.micro(opt.Machine, &opt)
+	config := &Configurations[0]
+	if opt.Config != "" {
+		if config, err = FindConfiguration(opt.Config); err != nil {
+			return nil, err
+		}
+	}
+	if err := config.apply(spec, &opt); err != nil {
+		return nil, err
+	}
+	streams, err := config.streams(p, opt.Machine)
+	if err != nil {
+		return nil, err
+	}
+	code, err := p.micro(opt.Machine, &opt, streams)
 	if err != nil {
 		return nil, err
 	}
@@ -130,6 +144,9 @@ func (r *runner) load() {
 func (r *runner) run(ctx context.Context) error {
 	threads := r.code.Threads()
 	for i, t := range threads {
+		if r.m.StreamCores != nil {
+			r.m.StreamCores[i].Run(r.code.Source(i), r.code.PCs())
+		}
 		r.m.Cores[i].Start(t)
 	}
 	r.shown = r.start
@@ -233,6 +250,11 @@ func (r *runner) waits() string {
 		case c.Done():
 		case text == "":
 			text = fmt.Sprintf("core %d %s", i, c.Waits())
+			if r.m.StreamCores != nil {
+				if what := r.m.StreamCores[i].Waits(); what != "" {
+					text += ", " + what
+				}
+			}
 		default:
 			more++
 		}

@@ -7,7 +7,8 @@ import (
 	"github.com/bitsched/bitsched/tile/event"
 )
 
-// MaxCores is how many cores a directory tells apart.
+// MaxCores is how many cores a directory tells apart. Those beyond keep no copies: what they
+// read is not noted, and what they own they give back at once.
 const MaxCores = 64
 
 // HomeSpec is a bank of the L3 and the directory of the lines whose home it is. The
@@ -235,6 +236,14 @@ func (h *Home) serve(now event.Time, i int, m *Message) {
 			h.l3.touch(j)
 			h.Counters.Hits++
 		}
+	}
+	if m.Asks >= MaxCores && kind == GetS && (e.state <= HS || e.state == HBS) { // a reader that keeps no copy
+		delay := h.spec.Return
+		if e.from {
+			delay = h.spec.MissReturn
+		}
+		h.send(delay, Message{Kind: MsgDataS, HasData: true, To: Place{Core, m.Asks}, Line: e.line, Data: *h.data(e.line)})
+		return
 	}
 	h.step(now, i, kind, m)
 }

@@ -1,0 +1,603 @@
+package micro
+
+import (
+	"slices"
+
+	"github.com/bitsched/bitsched/lowering/nearstream"
+	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tdfg/stream"
+	"github.com/bitsched/bitsched/tile/se"
+	"github.com/bitsched/bitsched/tile/uop"
+)
+
+// StreamLevel is how far streams go.
+type StreamLevel uint8
+
+// The levels.
+const (
+	NoStreams StreamLevel = iota
+	Prefetch              // lines are fetched into the core's FIFO
+	Float                 // elements are read at the L3 and sent to the core
+	Compute               // what is computed leaves the core, too
+)
+
+// Streams say which loops of a program have streams.
+type Streams struct {
+	Plan  *nearstream.Plan
+	Level StreamLevel
+	Range int // iterations of the core that are committed at once
+}
+
+// StreamLoop says what became of an innermost loop.
+type StreamLoop struct {
+	Var       string
+	Streams   int    // that are configured
+	Offloaded int    // that compute or write at the L3
+	Why       string // there are none, or not more
+	Instances int64  // of the loop whose streams were configured
+	Short     int64  // that were too short
+}
+
+// nearLoop is the streams of an innermost loop.
+type nearLoop struct {
+	report  StreamLoop
+	info    *loopInfo
+	streams []nearStream
+	drop    map[*stream.Stream]bool // whose micro-ops vanish
+	loads   map[*stream.Stream]int  // whose elements the core takes from streams
+	fences  [2]uop.Op
+	input   uop.Op // of a configuration
+	sync    uop.Op
+}
+
+// nearStream is a stream of it.
+type nearStream struct {
+	name   string
+	kind   se.Kind
+	tm     *template // whose element it is
+	index  int       // of the template
+	inputs []int
+	value  *term // what is computed
+	ops    int
+	depth  int
+	near   int // of a Reduce
+	toCore bool
+	config int
+	load   [2]uop.Op // of the core, scalar and SIMD
+	final  uop.Op
+}
+
+// nearState is a loop whose streams are configured.
+type nearState struct {
+	l       *nearLoop
+	n, done int64 // iterations
+	steps   int64 // of the core
+	span    int64 // iterations of a range
+	offload bool
+}
+
+// PCs are those that stream engines know.
+func (p *Program) PCs() se.PCs { return p.pcsNear }
+
+// Source hands out what a thread configures.
+func (p *Program) Source(thread int) se.Source { return p.threads[thread] }
+
+// StreamLoops says what became of the innermost loops, in the order of the program.
+func (p *Program) StreamLoops() []StreamLoop {
+	var list []StreamLoop
+	for i := range p.loops {
+		if l := p.near[i]; l != nil {
+			for _, t := range p.threads {
+				l.report.Instances += t.counts[i].configured
+				l.report.Short += t.counts[i].short
+			}
+			list = append(list, l.report)
+		}
+	}
+	return list
+}
+
+// NextGroup implements se.Source.
+func (t *thread) NextGroup() *se.Group {
+	if len(t.groups) == 0 {
+		return nil
+	}
+	g := t.groups[0]
+	t.groups = t.groups[1:]
+	return g
+}
+
+// nearLoops decides for each innermost loop which streams it has.
+func (p *Program) nearLoops(values map[string]uop.Reg) error {
+	p.near = make([]*nearLoop, len(p.loops))
+	o := p.opt.Streams
+	if o == nil || o.Level == NoStreams {
+		return nil
+	}
+	reg, err := p.reg()
+	if err != nil {
+		return err
+	}
+	p.pcsNear = se.PCs{Configure: p.pc(), Step: [2]uint32{p.pc(), p.pc()}}
+	for i, l := range p.loops {
+		if !l.inner || len(l.body) == 0 {
+			continue
+		}
+		near := &nearLoop{info: l, drop: map[*stream.Stream]bool{}, loads: map[*stream.Stream]int{}, report: StreamLoop{Var: l.src.Var}}
+		p.near[i] = near
+		p.chooseStreams(near)
+		if len(near.streams) == 0 {
+			continue
+		}
+		near.fences = [2]uop.Op{{PC: p.pc(), Kind: uop.Fence, Lanes: 1}, {PC: p.pc(), Kind: uop.Fence, Lanes: 1}}
+		near.input = uop.Op{PC: p.pc(), Kind: uop.IntALU, Lanes: 1, Dst: reg}
+		near.sync = uop.Op{PC: p.pc(), Kind: uop.Load, Lanes: 1, Dst: reg, Size: 8}
+		for k := range near.streams {
+			s := &near.streams[k]
+			s.final = uop.Op{PC: p.pc(), Kind: uop.Load, Lanes: 1, Dst: reg, Size: 8}
+			if s.kind == se.Reduce {
+				s.final.Dst = values[s.tm.s.Name]
+			}
+			s.load = [2]uop.Op{s.tm.one.access, s.tm.many.access}
+			for w := range s.load {
+				s.load[w].PC, s.load[w].Src = p.pc(), [3]uop.Reg{}
+			}
+		}
+		near.report.Streams = len(near.streams)
+	}
+	return nil
+}
+
+// chooseStreams finds the streams of a loop and what they compute.
+func (p *Program) chooseStreams(near *nearLoop) {
+	l := near.info
+	var plan *nearstream.Loop
+	for _, x := range p.opt.Streams.Plan.Loops {
+		if x.Source == l.src {
+			plan = x
+		}
+	}
+	switch {
+	case plan == nil:
+		near.report.Why = "it has one iteration"
+		return
+	case l.src.Open || l.src.While != nil:
+		near.report.Why = "the number of iterations is not known before"
+		return
+	}
+	sid := map[*stream.Stream]int{}
+	written := map[string]bool{}
+	for _, i := range l.body {
+		if s := p.streams[i].s; s.Kind == stream.Store || s.Kind == stream.RMW {
+			written[s.Array] = true
+		}
+		if p.streams[i].s.Racy {
+			near.report.Why = "atomic operations stay in the core"
+			return
+		}
+	}
+	level := p.opt.Streams.Level
+	sinks := map[*stream.Stream]*nearStream{}
+	if level == Compute {
+		for _, i := range l.body {
+			if s := p.sink(l, i); s != nil {
+				sinks[p.streams[i].s] = s
+			}
+		}
+		p.unshared(l, sinks)
+	}
+	needed := p.needed(l, sinks)
+	kept := map[string]bool{} // arrays that the core writes
+	for _, i := range l.body {
+		if s := p.streams[i].s; written[s.Array] && sinks[s] == nil && (s.Kind == stream.Store || s.Kind == stream.RMW) {
+			kept[s.Array] = true
+		}
+	}
+	// Loads that operands are, and those that the core takes.
+	take := map[int]bool{}
+	for _, s := range sinks {
+		for _, in := range s.inputs {
+			take[in] = true
+		}
+	}
+	for _, i := range l.body {
+		tm := p.streams[i]
+		s := tm.s
+		if s.Kind != stream.Load || !p.affine(tm) || len(near.streams) == nearstream.MaxStreams {
+			continue
+		}
+		toCore := needed[s.Name] && (level == Prefetch || !written[s.Array] && p.dense(l, tm))
+		if !take[i] && !toCore {
+			continue
+		}
+		if level == Prefetch {
+			toCore = false
+		}
+		sid[s] = len(near.streams)
+		x := nearStream{name: s.Name, kind: se.Load, tm: tm, index: i, toCore: toCore, config: p.configBytes(s)}
+		near.streams = append(near.streams, x)
+		if toCore {
+			near.loads[s] = sid[s]
+		} else if level == Compute && !needed[s.Name] {
+			near.drop[s] = true
+		}
+	}
+	for _, i := range l.body {
+		x := sinks[p.streams[i].s]
+		if x == nil {
+			continue
+		}
+		fits := len(near.streams) < nearstream.MaxStreams
+		inputs := make([]int, 0, len(x.inputs))
+		for _, in := range x.inputs {
+			k, ok := sid[p.streams[in].s]
+			fits = fits && ok
+			inputs = append(inputs, k)
+		}
+		if !fits { // then nothing leaves the core
+			near.streams, near.drop, near.loads = nil, map[*stream.Stream]bool{}, map[*stream.Stream]int{}
+			near.report.Why = "it has more streams than a core's engine"
+			return
+		}
+		if x.kind == se.Reduce {
+			x.near = inputs[0]
+		}
+		x.inputs = inputs
+		near.streams = append(near.streams, *x)
+		near.report.Offloaded++
+		near.drop[p.streams[i].s] = true
+	}
+	if level == Compute {
+		for _, i := range l.body {
+			if s := p.streams[i].s; s.Array == "" && sinks[s] == nil && !needed[s.Name] {
+				near.drop[s] = true
+			}
+			// A load of the element that an update changes is the update's.
+			if s := p.streams[i].s; s.Kind == stream.Load && !needed[s.Name] && len(sinks) > 0 {
+				near.drop[s] = true
+			}
+		}
+	}
+	if len(near.streams) == 0 && near.report.Why == "" {
+		near.report.Why = "no access is affine and free of conditions"
+	}
+}
+
+// affine reports whether the elements of an access are a constant apart, and it is made in
+// each iteration.
+func (p *Program) affine(tm *template) bool {
+	s := p.opt.Streams.Plan.Of(tm.s)
+	return s != nil && s.Address == nearstream.Affine && tm.s.If == nil && tm.array >= 0 && !tm.hoisted && p.graph.Arrays[tm.array].Scope != stream.Private
+}
+
+// dense reports whether a load of the core takes elements that lie side by side.
+func (p *Program) dense(l *loopInfo, tm *template) bool {
+	if l.lanes == 1 {
+		return true
+	}
+	a := &p.arrays[tm.array]
+	return a.inner == 0 && a.stride == uint64(tm.bytes) && tm.s.Index[0].Coef(l.src.Var)*l.src.Stride() == 1
+}
+
+func (p *Program) configBytes(s *stream.Stream) int {
+	if t := p.opt.Streams.Plan.Of(s); t != nil && t.Place != nearstream.InCore {
+		return t.ConfigBytes(p.opt.Streams.Plan)
+	}
+	return 0
+}
+
+// sink makes a stream of a store, an update or a reduction whose operands are all affine
+// loads of the loop and values that it does not change; nil if that is not so.
+func (p *Program) sink(l *loopInfo, i int) *nearStream {
+	tm := p.streams[i]
+	s := tm.s
+	plan := p.opt.Streams.Plan.Of(s)
+	if plan == nil || plan.Place != nearstream.Near || plan.Address != nearstream.Affine || s.If != nil || s.Old {
+		return nil
+	}
+	x := &nearStream{name: s.Name, tm: tm, index: i, config: plan.ConfigBytes(p.opt.Streams.Plan)}
+	switch {
+	case s.Kind == stream.Store && p.affine(tm):
+		x.kind = se.Store
+	case s.Kind == stream.RMW && p.affine(tm):
+		x.kind = se.Update
+	case s.Kind == stream.Reduce && s.Array == "" && tm.carried:
+		x.kind = se.Reduce
+	default:
+		return nil
+	}
+	b := &termBuilder{p: p, l: l, of: tm, x: x, done: map[*stream.Expr]*term{}}
+	x.value = b.expr(s.Value)
+	if b.failed || len(x.inputs) > nearstream.MaxInputs || x.kind == se.Reduce && len(x.inputs) == 0 {
+		return nil
+	}
+	if x.kind == se.Store && b.own { // the element is loaded, and then stored
+		x.kind = se.Update
+	}
+	x.ops, x.depth = b.ops, x.value.depth
+	return x
+}
+
+// unshared leaves sinks in the core whose array something else in the loop accesses.
+func (p *Program) unshared(l *loopInfo, sinks map[*stream.Stream]*nearStream) {
+	for _, i := range l.body {
+		x := sinks[p.streams[i].s]
+		if x == nil || x.kind == se.Reduce {
+			continue
+		}
+		mine := p.opt.Streams.Plan.Of(x.tm.s)
+		for _, j := range l.body {
+			o := p.streams[j].s
+			if j == i || o.Array == "" || !p.together(o.Array, x.tm.s.Array) {
+				continue
+			}
+			if p.opt.Streams.Plan.Of(o) != mine || o.Kind != stream.Load || x.kind != se.Update {
+				delete(sinks, x.tm.s)
+			}
+		}
+	}
+}
+
+// together reports whether two arrays are one in memory, or members of one.
+func (p *Program) together(a, b string) bool {
+	x, y := p.graph.Array(a), p.graph.Array(b)
+	return a == b || x.Field != nil && y.Field != nil && x.Field.Of == y.Field.Of
+}
+
+// needed says which values of the loop the core takes: for what stays there, and behind the
+// loop.
+func (p *Program) needed(l *loopInfo, sinks map[*stream.Stream]*nearStream) map[string]bool {
+	need := map[string]bool{}
+	direct := map[string]*stream.Stream{}
+	for _, i := range l.body {
+		direct[p.streams[i].s.Name] = p.streams[i].s
+	}
+	var take func(name string)
+	all := func(s *stream.Stream) {
+		for _, x := range []*stream.Expr{s.Value, s.If, s.Init} {
+			x.Walk(func(y *stream.Expr) {
+				if y.Kind == stream.RefExpr {
+					take(y.Name)
+				}
+			})
+		}
+		for _, x := range s.Index {
+			for _, name := range x.Symbols() {
+				take(name)
+			}
+		}
+	}
+	take = func(name string) {
+		s := direct[name]
+		if s == nil || need[name] || sinks[s] != nil {
+			return
+		}
+		need[name] = true
+		all(s)
+	}
+	for _, i := range l.body {
+		tm := p.streams[i]
+		if sinks[tm.s] == nil && (tm.s.Kind == stream.Store || tm.s.Kind == stream.RMW || tm.s.Kind == stream.Reduce && (tm.carried || tm.s.Array != "")) {
+			need[tm.s.Name] = true
+			all(tm.s)
+		}
+		if sinks[tm.s] == nil && tm.s.If != nil {
+			all(tm.s)
+		}
+	}
+	p.graph.Walk(func(loops []*stream.Loop, s *stream.Stream) {
+		if len(loops) > 0 && slices.Contains(loops, l.src) {
+			return
+		}
+		all(s)
+	})
+	for _, o := range p.loops {
+		for _, x := range append(o.src.Range.Lo.Symbols(), o.src.Range.Hi.Symbols()...) {
+			take(x)
+		}
+		o.src.While.Walk(func(y *stream.Expr) {
+			if y.Kind == stream.RefExpr {
+				take(y.Name)
+			}
+		})
+	}
+	return need
+}
+
+// beginStreams configures the streams of an instance of a loop of n iterations, from the
+// one whose variable is v on.
+func (t *thread) beginStreams(id int, n, v int64) {
+	p := t.p
+	l := p.near[id]
+	if l == nil || len(l.streams) == 0 || t.near != nil || n <= 0 {
+		return
+	}
+	level := p.opt.Streams.Level
+	lanes := int64(l.info.lanes)
+	steps := n/lanes + n%lanes
+	if level != Prefetch && steps < 2*int64(p.opt.Streams.Range) {
+		t.counts[id].short++
+		return
+	}
+	g := &se.Group{N: n, Lanes: lanes, Range: int64(p.opt.Streams.Range) * lanes, Offload: level != Prefetch}
+	for k := range l.streams {
+		s := &l.streams[k]
+		x := se.Stream{Name: s.name, Kind: s.kind, Inputs: s.inputs, Near: s.near, ToCore: s.toCore, Config: s.config, Bytes: s.tm.typ.Bytes()}
+		if s.kind != se.Reduce {
+			x.Bytes = s.tm.bytes
+			x.Base = t.elementAt(s.tm, l.info, v)
+			x.Stride = int64(t.elementAt(s.tm, l.info, v+l.info.src.Stride()) - x.Base)
+		} else {
+			x.Init = t.val[s.index]
+		}
+		if s.value != nil {
+			x.Func = t.bind(s, v, l.info)
+		}
+		x.PC = [2]uint32{s.tm.one.access.PC, s.tm.many.access.PC}
+		g.Streams = append(g.Streams, x)
+	}
+	t.counts[id].configured++
+	t.groups = append(t.groups, g)
+	t.made++
+	t.near = &nearState{l: l, n: n, span: g.Range, offload: g.Offload}
+	if g.Offload { // what the core has stored is performed before streams read it
+		t.out.Ops = append(t.out.Ops, l.fences[0])
+	}
+	for range l.streams {
+		t.out.Ops = append(t.out.Ops, l.input, l.input) // where it begins, and how long it is
+	}
+	o := l.input
+	o.PC = p.pcsNear.Configure
+	t.out.Ops = append(t.out.Ops, o)
+	t.syncRange()
+	t.begun = len(t.out.Ops)
+}
+
+// syncRange waits until streams may begin a range.
+func (t *thread) syncRange() {
+	if s := t.near; s.offload && s.done < s.n && s.done%s.span == 0 {
+		t.word(s.l.sync, se.Sync(t.made, s.done/s.span), 0)
+	}
+}
+
+// elementAt is the address of an access of a loop for a value of its variable.
+func (t *thread) elementAt(tm *template, l *loopInfo, v int64) uint64 {
+	p := t.p
+	a := &p.graph.Arrays[tm.array]
+	elem, size := int64(0), int64(1)
+	for d, x := range tm.s.Index {
+		at := x.Offset()
+		for _, name := range x.Symbols() {
+			at += x.Coef(name) * t.number(name, l, v)
+		}
+		elem += at * size
+		n := a.Size[d].Offset()
+		for _, name := range a.Size[d].Symbols() {
+			n += a.Size[d].Coef(name) * p.args.Symbols[name]
+		}
+		size *= n
+	}
+	return t.address(tm.array, elem)
+}
+
+// number is what a name is in a subscript at present.
+func (t *thread) number(name string, l *loopInfo, v int64) int64 {
+	p := t.p
+	if name == l.src.Var {
+		return v
+	}
+	slot := p.names[name]
+	typ := scalar.Int64
+	if int(slot) < len(p.streams) {
+		typ = p.streams[slot].typ
+	} else if q := p.graph.Param(name); q != nil {
+		typ = q.Type
+	}
+	return int64(scalar.Convert(typ, scalar.Int64, t.val[slot]))
+}
+
+// endStreams waits until all streams of the loop have ended, and takes what they reduced.
+func (t *thread) endStreams() {
+	s := t.near
+	if s == nil {
+		return
+	}
+	t.near = nil
+	if !s.offload {
+		return
+	}
+	waits := false
+	for k := range s.l.streams {
+		if x := &s.l.streams[k]; x.kind == se.Reduce {
+			v := t.val[x.index]
+			t.word(x.final, se.Final(t.made, k), v)
+			t.set(x.index, v, x.final.Dst)
+			waits = true
+		}
+	}
+	if !waits {
+		t.word(s.l.streams[0].final, se.Final(t.made, 0), 0)
+	}
+	t.out.Ops = append(t.out.Ops, s.l.fences[1])
+}
+
+// stream takes out of micro-ops those that have left the core, and adds what steps streams.
+func (t *thread) stream(from int) {
+	s := t.near
+	if s == nil || from == len(t.out.Ops) {
+		return
+	}
+	p := t.p
+	ops := slices.Clone(t.out.Ops[from:])
+	t.out.Ops = t.out.Ops[:from]
+	for _, o := range ops {
+		owner := p.owners[o.PC-1]
+		if k, ok := s.l.loads[owner]; ok && owner != nil {
+			if o.Kind != uop.Load && o.Kind != uop.Gather {
+				if !o.Kind.Memory() && o.Kind != uop.Branch && o.Dst == s.l.streams[k].tm.one.lea.Dst {
+					continue // its address
+				}
+				t.out.Ops = append(t.out.Ops, o)
+				continue
+			}
+			w := 0
+			if o.Lanes > 1 {
+				w = 1
+			}
+			x := s.l.streams[k].load[w]
+			x.Kind, x.Dst, x.Lanes, x.Size, x.Data = uop.Load, o.Dst, o.Lanes, o.Size, o.Data
+			if o.Kind == uop.Gather {
+				x.Data += 8 * uint32(o.Lanes)
+			}
+			x.Addr = se.Element(t.made, k, s.steps)
+			t.out.Ops = append(t.out.Ops, x)
+			continue
+		}
+		if owner != nil && s.l.drop[owner] {
+			continue
+		}
+		t.out.Ops = append(t.out.Ops, o)
+		n := int64(0)
+		step := p.pcsNear.Step[0]
+		switch o.PC {
+		case s.l.info.step[2].PC:
+			n = 1
+		case s.l.info.vstep[2].PC:
+			n, step = int64(s.l.info.lanes), p.pcsNear.Step[1]
+		}
+		if n > 0 {
+			x := s.l.input
+			x.PC = step
+			t.out.Ops = append(t.out.Ops, x)
+			s.done += n
+			s.steps++
+			t.syncRange()
+		}
+	}
+}
+
+// beginAt configures the streams of n iterations of a loop, from one on.
+func (t *thread) beginAt(l *loopState, first, n int64) {
+	src := l.info.src
+	if src.Open || t.p.near[l.id] == nil {
+		return
+	}
+	lo := src.Range.Lo
+	if src.Stride() < 0 {
+		lo = src.Range.Hi.Plus(-1)
+	}
+	v := lo.Offset()
+	for _, name := range lo.Symbols() {
+		v += lo.Coef(name) * t.number(name, l.info, 0)
+	}
+	t.beginStreams(l.id, n, v+first*src.Stride())
+}
+
+// leaveStreams ends the streams of a loop that is left, or of a part of it.
+func (t *thread) leaveStreams(from int, l *loopState) {
+	if t.near == nil || t.near.l.info != l.info {
+		return
+	}
+	t.stream(from)
+	t.endStreams()
+}

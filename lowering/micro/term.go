@@ -1,0 +1,222 @@
+package micro
+
+import (
+	"slices"
+
+	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tdfg/stream"
+	"github.com/bitsched/bitsched/tile/se"
+	"github.com/bitsched/bitsched/tile/uop"
+)
+
+// termKind says what a term is.
+type termKind uint8
+
+const (
+	constTerm termKind = iota
+	slotTerm           // a value that the loop does not change
+	varTerm            // the variable of the loop
+	ownTerm            // the element, or the value so far
+	inTerm             // an operand
+	applyTerm
+	convertTerm
+)
+
+// term is a computation that has left the core, as its engine executes it.
+type term struct {
+	kind  termKind
+	value scalar.Value
+	slot  int32
+	in    int
+	op    scalar.Op
+	typ   scalar.Type // of the operands
+	to    scalar.Type
+	args  []*term
+	id    int
+	depth int // cycles of the longest chain
+}
+
+// termBuilder makes the term of a stream.
+type termBuilder struct {
+	p      *Program
+	l      *loopInfo
+	of     *template
+	x      *nearStream
+	done   map[*stream.Expr]*term
+	ids    int
+	ops    int
+	own    bool // the element itself is taken
+	failed bool
+}
+
+func (b *termBuilder) fail() *term {
+	b.failed = true
+	return &term{}
+}
+
+func (b *termBuilder) expr(x *stream.Expr) *term { return b.of1(x, b.of) }
+
+// of1 makes the term of an expression of a stream.
+func (b *termBuilder) of1(x *stream.Expr, tm *template) *term {
+	if t := b.done[x]; t != nil {
+		return t
+	}
+	t := b.make(x, tm)
+	t.id = b.ids
+	b.ids++
+	b.done[x] = t
+	return t
+}
+
+func (b *termBuilder) make(x *stream.Expr, tm *template) *term {
+	p := b.p
+	switch x.Kind {
+	case stream.ElemExpr:
+		if tm != b.of {
+			return b.fail()
+		}
+		return &term{kind: ownTerm}
+	case stream.ConstExpr:
+		return &term{kind: constTerm, value: x.Bits}
+	case stream.RefExpr:
+		return b.ref(x.Name)
+	}
+	t := &term{kind: applyTerm, op: x.Op, typ: p.resultOf(x.Args[len(x.Args)-1], tm)}
+	if x.Kind == stream.ConvertExpr {
+		t.kind, t.to = convertTerm, x.Type
+	}
+	for _, arg := range x.Args {
+		u := b.of1(arg, tm)
+		t.args = append(t.args, u)
+		t.depth = max(t.depth, u.depth)
+	}
+	if !(x.Kind == stream.ConvertExpr && free(x, t.typ)) {
+		b.ops++
+		t.depth += latencyNear(kindOf(x, t.typ))
+	}
+	return t
+}
+
+// latencyNear is how long an operation takes in the contexts of a tile (table V of
+// Near-Stream Computing).
+func latencyNear(k uop.Kind) int {
+	switch k {
+	case uop.IntMul:
+		return 3
+	case uop.IntDiv, uop.FPDiv:
+		return 12
+	case uop.FPAdd, uop.FPMul, uop.FPFMA:
+		return 2
+	}
+	return 1
+}
+
+func (b *termBuilder) ref(name string) *term {
+	p := b.p
+	slot := p.names[name]
+	if name == b.l.src.Var {
+		return &term{kind: varTerm}
+	}
+	if int(slot) >= len(p.streams) || !slices.Contains(b.l.body, int(slot)) {
+		return &term{kind: slotTerm, slot: slot}
+	}
+	u := p.streams[slot]
+	switch {
+	case u == b.of && u.s.Kind == stream.Reduce:
+		return &term{kind: ownTerm}
+	case u.hoisted:
+		return b.fail() // loaded in front of the loop, by the core
+	case u.s.Kind == stream.Load && u.s.Value == nil && p.affine(u):
+		if b.of.array >= 0 && p.opt.Streams.Plan.Of(u.s) == p.opt.Streams.Plan.Of(b.of.s) && u.s.Array == b.of.s.Array {
+			b.own = true
+			return &term{kind: ownTerm}
+		}
+		k := slices.Index(b.x.inputs, int(slot))
+		if k < 0 {
+			k = len(b.x.inputs)
+			b.x.inputs = append(b.x.inputs, int(slot))
+		}
+		return &term{kind: inTerm, in: k}
+	case u.s.Kind == stream.Reduce && u.s.Array == "" && !u.carried && u.s.If == nil && u.s.Value != nil:
+		return b.of1(u.s.Value, u)
+	}
+	return b.fail()
+}
+
+// function is a term with the values that the loop does not change: what the configuration
+// brings to the bank.
+type function struct {
+	s     *nearStream
+	slots map[int32]scalar.Value
+	first int64
+	step  int64
+	mask  scalar.Value
+	made  []scalar.Value
+	known []bool
+}
+
+// bind makes the function of a stream for an instance of its loop.
+func (t *thread) bind(s *nearStream, v int64, l *loopInfo) se.Function {
+	f := &function{s: s, slots: map[int32]scalar.Value{}, first: v, step: l.src.Stride(), mask: s.tm.typ.Mask()}
+	if s.kind != se.Reduce {
+		f.mask = t.p.graph.Arrays[s.tm.array].Type.Mask()
+	}
+	n := 0
+	var walk func(x *term)
+	walk = func(x *term) {
+		n = max(n, x.id+1)
+		if x.kind == slotTerm {
+			f.slots[x.slot] = t.val[x.slot]
+		}
+		for _, arg := range x.args {
+			walk(arg)
+		}
+	}
+	walk(s.value)
+	f.made, f.known = make([]scalar.Value, n), make([]bool, n)
+	return f
+}
+
+// Eval implements se.Function.
+func (f *function) Eval(own uint64, in []uint64, iteration int64) uint64 {
+	clear(f.known)
+	return f.eval(f.s.value, own, in, iteration) & f.mask
+}
+
+func (f *function) eval(x *term, own uint64, in []uint64, it int64) scalar.Value {
+	if f.known[x.id] {
+		return f.made[x.id]
+	}
+	var v scalar.Value
+	switch x.kind {
+	case constTerm:
+		v = x.value
+	case slotTerm:
+		v = f.slots[x.slot]
+	case varTerm:
+		v = scalar.Value(f.first + it*f.step)
+	case ownTerm:
+		v = own
+	case inTerm:
+		v = in[x.in]
+	case convertTerm:
+		v = scalar.Convert(x.typ, x.to, f.eval(x.args[0], own, in, it))
+	default:
+		var args [3]scalar.Value
+		for i, arg := range x.args {
+			args[i] = f.eval(arg, own, in, it)
+		}
+		v = scalar.Eval(x.op, x.typ, args[:len(x.args)]...)
+	}
+	f.known[x.id], f.made[x.id] = true, v
+	return v
+}
+
+// Ops implements se.Function.
+func (f *function) Ops() int { return f.s.ops }
+
+// Latency implements se.Function.
+func (f *function) Latency() int { return f.s.depth }
+
+// Scalar implements se.Function.
+func (f *function) Scalar() bool { return f.s.ops <= 1 && f.s.depth <= 3 }

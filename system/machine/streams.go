@@ -1,0 +1,75 @@
+package machine
+
+import (
+	"github.com/bitsched/bitsched/tile/event"
+	"github.com/bitsched/bitsched/tile/noc"
+	"github.com/bitsched/bitsched/tile/se"
+)
+
+// near keeps the messages of stream engines that are under way.
+type near struct {
+	m       *Machine
+	pool    []*se.Message
+	free    []uint64
+	handler event.Handler
+	known   bool
+}
+
+// streamTag tells the messages of stream engines from others on the mesh.
+const streamTag = uint64(1) << 40
+
+func (n *near) keep(m *se.Message) uint64 {
+	if k := len(n.free); k > 0 {
+		i := n.free[k-1]
+		n.free = n.free[:k-1]
+		n.pool[i] = m
+		return i
+	}
+	n.pool = append(n.pool, m)
+	return uint64(len(n.pool) - 1)
+}
+
+// arrive delivers a message after some cycles.
+func (n *near) arrive(delay event.Time, i uint64) {
+	if !n.known {
+		n.known = true
+		n.handler = n.m.Engine.Handle(func(now event.Time, i uint64) {
+			m := n.pool[i]
+			n.pool[i] = nil
+			n.free = append(n.free, i)
+			if m.ToCore() {
+				n.m.StreamCores[m.To].ReceiveStream(now, m)
+			} else {
+				n.m.StreamBanks[m.To].ReceiveStream(now, m)
+			}
+		})
+	}
+	n.m.Engine.After(delay, n.handler, i)
+}
+
+// count counts a message.
+func (n *near) count(m *se.Message) {
+	c := &n.m.StreamTraffic
+	c.Messages[m.Kind]++
+	c.Bytes[m.Kind] += uint64(m.Bytes())
+}
+
+// SendStream implements se.Network, on a machine without a mesh.
+func (n *near) SendStream(m *se.Message) {
+	n.count(m)
+	n.arrive(1, n.keep(m))
+}
+
+// SendStream implements se.Network. Messages within a node take a cycle.
+func (n *mesh) SendStream(m *se.Message) {
+	if m.From == m.To {
+		n.streams.SendStream(m)
+		return
+	}
+	n.streams.count(m)
+	flits := n.spec.Flits(m.Bytes())
+	n.m.StreamTraffic.ByteHops[m.Kind] += uint64(flits * n.spec.LinkBytes * n.spec.Distance(m.From, m.To))
+	if err := n.attached.Inject(noc.Packet{Src: m.From, Dst: m.To, Flits: flits, Tag: streamTag | n.streams.keep(m)}); err != nil {
+		n.m.fail(err)
+	}
+}

@@ -1,0 +1,134 @@
+package multicore
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bitsched/bitsched/lowering/micro"
+	"github.com/bitsched/bitsched/lowering/nearstream"
+	"github.com/bitsched/bitsched/system/machine"
+	"github.com/bitsched/bitsched/tile"
+	"github.com/bitsched/bitsched/tile/mem"
+	"github.com/bitsched/bitsched/tile/se"
+)
+
+// Configuration is a way to run a program on a machine.
+type Configuration struct {
+	Name  string
+	Doc   string
+	level micro.StreamLevel
+}
+
+// Base is the name of the configuration without streams.
+const Base = "base"
+
+// Configurations are those of Near-Stream Computing (section VI) that exist.
+var Configurations = []Configuration{
+	{Base, "cores with caches and prefetchers", micro.NoStreams},
+	{"ns-core", "streams fetch lines into a FIFO of the core, in place of prefetchers", micro.Prefetch},
+	{"ns-no-comp", "streams read at the L3 and send their elements to the core", micro.Float},
+	{"ns", "streams compute, reduce and write at the L3, and the core lets them commit", micro.Compute},
+}
+
+// FindConfiguration returns the configuration of a name.
+func FindConfiguration(name string) (*Configuration, error) {
+	var names []string
+	for i := range Configurations {
+		if Configurations[i].Name == name {
+			return &Configurations[i], nil
+		}
+		names = append(names, Configurations[i].Name)
+	}
+	return nil, fmt.Errorf("multicore: configuration %q, expected %s", name, strings.Join(names, ", "))
+}
+
+// streamInterleave is the lines of the L3 that lie in a bank together where streams are
+// offloaded: 1 kB (both papers' configurations of the authors' simulator; table V prints
+// 64 B).
+const streamInterleave = 1024 / mem.LineBytes
+
+// simdUnits is how many operations the contexts of a tile begin in a cycle: the units for
+// SIMD that its core has (table V of Near-Stream Computing).
+const simdUnits = 4
+
+// apply changes a machine to what a configuration says.
+func (c *Configuration) apply(spec *machine.Spec, opt *Options) error {
+	m := opt.Machine
+	switch {
+	case c.level == micro.NoStreams:
+		return nil
+	case spec.Pages != nil:
+		return fmt.Errorf("multicore: configuration %s with memory.placement %s, expected arrays that are contiguous: streams have one translation for each large page", c.Name, m.Memory.Placement)
+	case opt.Sample != nil:
+		return fmt.Errorf("multicore: configuration %s with samples, expected a run of all: what streams have under way is not gone on with", c.Name)
+	}
+	spec.Private.L1.Prefetcher, spec.Private.L2.Prefetcher = "", ""
+	l3 := &m.Streams.L3
+	spec.Streams = &se.Spec{
+		FIFO: m.CoreVariant().StreamFIFOBytes, Ranges: max(1, m.Streams.L2.Slices/l3.RangeIterations), Init: l3.ComputeInitCycles, Width: simdUnits, ScalarPE: l3.ScalarPE,
+		Issue: l3.IssueWidth, Requests: l3.Requests,
+	}
+	if c.level != micro.Prefetch {
+		spec.Interleave = streamInterleave
+	}
+	return nil
+}
+
+// streams are those of the program's loops in a configuration.
+func (c *Configuration) streams(p *Program, m *tile.Machine) (*micro.Streams, error) {
+	if c.level == micro.NoStreams {
+		return nil, nil
+	}
+	plan, err := nearstream.Analyze(p.Graph)
+	if err != nil {
+		return nil, err
+	}
+	return &micro.Streams{Plan: plan, Level: c.level, Range: m.Streams.L3.RangeIterations}, nil
+}
+
+// StreamReport is what streams did.
+type StreamReport struct {
+	Loops     []micro.StreamLoop `json:"loops"`
+	Core      se.CoreCounters    `json:"core"`
+	Bank      se.BankCounters    `json:"bank"`
+	Messages  []Class            `json:"messages"`
+	Offloaded uint64             `json:"offloaded_byte_hops"` // of messages for streams
+	Control   uint64             `json:"control_byte_hops"`   // coherence
+	Data      uint64             `json:"data_byte_hops"`      // lines, and elements for the core
+}
+
+// streamReport sums up what the engines of all tiles did.
+func (r *runner) streamReport() *StreamReport {
+	s := &StreamReport{}
+	t := r.m.Network
+	for c := range mem.NumClasses {
+		// Messages with a line are mostly the line.
+		all, n := t.ByteHops[c], t.Messages[c]
+		if n == 0 {
+			continue
+		}
+		data := float64(t.Bytes[c]-mem.ControlBytes*n) / float64(t.Bytes[c])
+		s.Data += uint64(float64(all) * data)
+		s.Control += all - uint64(float64(all)*data)
+	}
+	if r.m.StreamCores == nil {
+		return s
+	}
+	s.Loops = r.code.StreamLoops()
+	for _, c := range r.m.StreamCores {
+		s.Core.Add(&c.Counters)
+	}
+	for _, b := range r.m.StreamBanks {
+		s.Bank.Add(&b.Counters)
+	}
+	for k := range se.NumMessages {
+		n := &r.m.StreamTraffic
+		s.Messages = append(s.Messages, Class{Name: k.String(), Messages: n.Messages[k], Bytes: n.Bytes[k], ByteHops: n.ByteHops[k]})
+		if k == se.MsgData {
+			s.Data += n.ByteHops[k]
+		} else {
+			s.Offloaded += n.ByteHops[k]
+		}
+	}
+	return s
+}

@@ -1,0 +1,160 @@
+package se
+
+import (
+	"fmt"
+
+	"github.com/bitsched/bitsched/tile/event"
+	"github.com/bitsched/bitsched/tile/mem"
+)
+
+// agent is the port of a stream engine to the bank beside it: a participant of the
+// coherence protocol that keeps no copies. It reads what the bank, or the core that owns
+// the line, has at the time; to write it becomes the owner, and gives the line back at
+// once. Its place is that of a core beyond the last one, so that the directory needs no bit
+// for it.
+type agent struct {
+	net   mem.Network
+	self  mem.Place
+	home  mem.Place
+	lines map[mem.Line]*access
+	fail  func(error)
+	out   mem.Message
+}
+
+// access is what is under way for a line: reads together, or one write.
+type access struct {
+	reads   []func(now event.Time, b *mem.Bytes)
+	write   *write
+	waiting []*write // and reads behind them
+}
+
+// write changes a line, or, without change, reads it behind writes.
+type write struct {
+	change       func(b *mem.Bytes)
+	read         func(now event.Time, b *mem.Bytes)
+	done         func(now event.Time)
+	needed, have int
+	data         mem.Bytes
+	has          bool // the data, and how many copies are to vanish
+}
+
+func newAgent(net mem.Network, bank int, fail func(error)) *agent {
+	return &agent{net: net, self: mem.Place{Kind: mem.Core, Index: int16(mem.MaxCores + bank)}, home: mem.Place{Kind: mem.Bank, Index: int16(bank)}, lines: map[mem.Line]*access{}, fail: fail}
+}
+
+func (a *agent) send(m mem.Message) {
+	a.out = m
+	a.out.From = a.self
+	a.net.Send(&a.out)
+}
+
+func (a *agent) line(line mem.Line) *access {
+	x := a.lines[line]
+	if x == nil {
+		x = &access{}
+		a.lines[line] = x
+	}
+	return x
+}
+
+// read calls back with the bytes of a line.
+func (a *agent) read(line mem.Line, done func(now event.Time, b *mem.Bytes)) {
+	x := a.line(line)
+	if x.write != nil || len(x.waiting) > 0 {
+		x.waiting = append(x.waiting, &write{read: done})
+		return
+	}
+	x.reads = append(x.reads, done)
+	if len(x.reads) == 1 { // the others are served with it
+		a.send(mem.Message{Kind: mem.MsgGetS, To: a.home, Asks: a.self.Index, Line: line})
+	}
+}
+
+// change writes a line, and calls back when that is performed.
+func (a *agent) change(line mem.Line, change func(b *mem.Bytes), done func(now event.Time)) {
+	x := a.line(line)
+	w := &write{change: change, done: done, needed: -1}
+	if x.write != nil || len(x.waiting) > 0 || len(x.reads) > 0 {
+		x.waiting = append(x.waiting, w)
+		return
+	}
+	a.own(line, x, w)
+}
+
+func (a *agent) own(line mem.Line, x *access, w *write) {
+	x.write = w
+	a.send(mem.Message{Kind: mem.MsgGetM, To: a.home, Asks: a.self.Index, Line: line})
+}
+
+// receive handles a message of the coherence protocol.
+func (a *agent) receive(now event.Time, m *mem.Message) {
+	x := a.lines[m.Line]
+	if x == nil {
+		a.fail(fmt.Errorf("se: bank %d: unexpected message %s of line %#x", a.home.Index, m.Kind, m.Line))
+		return
+	}
+	w := x.write
+	switch m.Kind {
+	case mem.MsgDataS:
+		if m.From.Kind == mem.Core { // the home waits
+			a.send(mem.Message{Kind: mem.MsgUnblock, To: a.home, Line: m.Line})
+		}
+		reads := x.reads
+		x.reads = nil
+		data := m.Data
+		for _, f := range reads {
+			f(now, &data)
+		}
+		a.next(m.Line, x)
+	case mem.MsgDataM:
+		w.data, w.has, w.needed = m.Data, true, int(m.Acks)
+		a.perform(m.Line, x)
+	case mem.MsgInvAck:
+		w.have++
+		a.perform(m.Line, x)
+	case mem.MsgFwdGetS: // the bank has not seen yet that the line is given back
+		a.send(mem.Message{Kind: mem.MsgDataS, HasData: true, To: mem.Place{Kind: mem.Core, Index: m.Asks}, Line: m.Line, Data: w.data})
+		a.send(mem.Message{Kind: mem.MsgCopyBack, HasData: true, Dirty: true, To: a.home, Line: m.Line, Data: w.data})
+	case mem.MsgFwdGetM:
+		a.send(mem.Message{Kind: mem.MsgDataM, HasData: true, To: mem.Place{Kind: mem.Core, Index: m.Asks}, Line: m.Line, Data: w.data})
+	case mem.MsgPutAck:
+		x.write = nil
+		w.done(now)
+		a.next(m.Line, x)
+	default:
+		a.fail(fmt.Errorf("se: bank %d: unexpected message %s of line %#x", a.home.Index, m.Kind, m.Line))
+	}
+}
+
+// perform changes a line when it may be written, and gives it back.
+func (a *agent) perform(line mem.Line, x *access) {
+	w := x.write
+	if !w.has || w.have < w.needed {
+		return
+	}
+	w.change(&w.data)
+	a.send(mem.Message{Kind: mem.MsgUnblock, To: a.home, Line: line})
+	a.send(mem.Message{Kind: mem.MsgPut, HasData: true, Dirty: true, To: a.home, Line: line, Data: w.data})
+}
+
+// next begins what waits for a line.
+func (a *agent) next(line mem.Line, x *access) {
+	for len(x.waiting) > 0 && x.write == nil {
+		w := x.waiting[0]
+		if w.change != nil && len(x.reads) > 0 {
+			return
+		}
+		x.waiting = x.waiting[1:]
+		if w.change != nil {
+			a.own(line, x, w)
+			return
+		}
+		x.reads = append(x.reads, w.read)
+		if len(x.reads) == 1 {
+			a.send(mem.Message{Kind: mem.MsgGetS, To: a.home, Asks: a.self.Index, Line: line})
+		}
+	}
+	if x.write == nil && len(x.reads) == 0 && len(x.waiting) == 0 {
+		delete(a.lines, line)
+	}
+}

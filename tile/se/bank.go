@@ -1,0 +1,434 @@
+package se
+
+import (
+	"fmt"
+
+	"github.com/bitsched/bitsched/tile/event"
+	"github.com/bitsched/bitsched/tile/mem"
+)
+
+// BankCounters are what the engine of a bank has done.
+type BankCounters struct {
+	Reads      uint64 `json:"reads" desc:"lines read for streams"`
+	Writes     uint64 `json:"writes" desc:"lines written by streams"`
+	Computed   uint64 `json:"computed" desc:"iterations computed"`
+	Operations uint64 `json:"operations" desc:"operations of them"`
+	Migrations uint64 `json:"migrations" desc:"streams that went on at another bank"`
+	BusySCM    uint64 `json:"busy_scm" unit:"Cycle" desc:"cycles of issue that computations took in the tile's contexts"`
+	BusyPE     uint64 `json:"busy_pe" unit:"Cycle" desc:"cycles that the scalar PE computed"`
+}
+
+// head is a stream where it is at present.
+type head struct {
+	core, sid int
+	g         *Group
+	next      int64  // iteration
+	limit     int64  // credited
+	value     uint64 // of a Reduce
+	asked     int    // lines that it waits for
+	armed     bool   // a Reduce waits for its operands
+}
+
+// key names a stream of a core.
+type key struct {
+	core  int
+	group uint32
+	sid   int
+}
+
+// part is a chunk of a stream that computes.
+type part struct {
+	key
+	first int64
+}
+
+// slot has the operands and results of a chunk, in the stream buffer.
+type slot struct {
+	g         *Group
+	end       int64
+	missing   int // values
+	in        [][]uint64
+	own       []uint64
+	wantOwn   bool
+	armed     bool // the stream has come by
+	computing bool
+	ready     bool
+	out       []uint64
+	commit    int64 // end of the range that may be written, 0 for none
+	h         *head // of a Reduce
+}
+
+// Bank is the stream engine of a bank of the L3, SE_L3, with the tile's contexts that compute
+// for it.
+type Bank struct {
+	Counters BankCounters
+
+	engine  *event.Engine
+	spec    *Spec
+	net     Network
+	bank    int
+	bankOf  func(mem.Line) int
+	fail    func(error)
+	agent   *agent
+	heads   []*head
+	turn    int
+	credits map[key]int64 // that have come before their streams
+	slots   map[part]*slot
+	commits map[part]int64 // that have come before what they let write
+	tick    event.Handler
+	ticking bool
+	next    event.Time // issue
+	scm     event.Time // from when on the contexts take a computation
+	pe      event.Time
+	later   event.Handler
+	work    []func(now event.Time)
+	free    []int32
+}
+
+// NewBank returns the engine of a bank. bankOf finds the bank of a line.
+func NewBank(e *event.Engine, spec *Spec, bank int, coherent mem.Network, net Network, bankOf func(mem.Line) int, fail func(error)) *Bank {
+	b := &Bank{engine: e, spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, fail), credits: map[key]int64{}, slots: map[part]*slot{}, commits: map[part]int64{}}
+	b.tick = e.Handle(func(now event.Time, _ uint64) {
+		b.ticking = false
+		b.issue(now)
+	})
+	b.later = e.Handle(func(now event.Time, i uint64) {
+		f := b.work[i]
+		b.work[i] = nil
+		b.free = append(b.free, int32(i))
+		f(now)
+	})
+	return b
+}
+
+// Pending tells whether any stream is here, or anything of one.
+func (b *Bank) Pending() bool {
+	return len(b.heads) > 0 || len(b.slots) > 0 || len(b.agent.lines) > 0 || len(b.commits) > 0
+}
+
+// Receive handles a message of the coherence protocol.
+func (b *Bank) Receive(now event.Time, m *mem.Message) { b.agent.receive(now, m) }
+
+// at calls a function at a time.
+func (b *Bank) at(when event.Time, f func(now event.Time)) {
+	var i int32
+	if n := len(b.free); n > 0 {
+		i, b.free = b.free[n-1], b.free[:n-1]
+		b.work[i] = f
+	} else {
+		i = int32(len(b.work))
+		b.work = append(b.work, f)
+	}
+	b.engine.At(when, b.later, uint64(i))
+}
+
+// wake lets the engine issue.
+func (b *Bank) wake(now event.Time) {
+	if !b.ticking && len(b.heads) > 0 {
+		b.ticking = true
+		b.engine.At(max(now, b.next), b.tick, 0)
+	}
+}
+
+// ReceiveStream handles a message of streams.
+func (b *Bank) ReceiveStream(now event.Time, m *Message) {
+	k := key{m.Core, m.Group, m.Stream}
+	switch m.Kind {
+	case MsgConfigure, MsgMigrate:
+		h := m.head
+		if limit, ok := b.credits[k]; ok {
+			h.limit = max(h.limit, limit)
+			delete(b.credits, k)
+		}
+		b.heads = append(b.heads, h)
+	case MsgCredit:
+		found := false
+		for _, h := range b.heads {
+			if h.core == m.Core && h.g.id == m.Group && h.sid == m.Stream {
+				h.limit, found = max(h.limit, m.end), true
+			}
+		}
+		if !found {
+			b.credits[k] = max(b.credits[k], m.end)
+		}
+	case MsgForward:
+		b.operand(now, k, m)
+	case MsgCommit:
+		b.commit(now, k, m.head.g, m.first, m.end)
+	default:
+		b.fail(fmt.Errorf("se: bank %d: unexpected message %s", b.bank, m.Kind))
+	}
+	b.wake(now)
+}
+
+// issue lets streams in turn go on by one chunk each.
+func (b *Bank) issue(now event.Time) {
+	for range b.spec.Issue {
+		issued := false
+		for k := 0; k < len(b.heads) && !issued; k++ {
+			i := (b.turn + k) % len(b.heads)
+			h := b.heads[i]
+			if h.next < h.limit && !h.armed && h.asked < b.spec.Requests {
+				b.turn = i + 1
+				issued = true
+				b.step(now, h)
+			}
+		}
+		if !issued {
+			return
+		}
+	}
+	b.next = now + 1
+	b.wake(now + 1)
+}
+
+// step does what a stream does with its next chunk.
+func (b *Bank) step(now event.Time, h *head) {
+	g, s := h.g, &h.g.Streams[h.sid]
+	first, end := g.chunk(h.sid, h.next)
+	if first != h.next {
+		b.fail(fmt.Errorf("se: bank %d: stream %s goes on at iteration %d, in the middle of a line", b.bank, s.Name, h.next))
+		return
+	}
+	switch s.Kind {
+	case Load:
+		b.Counters.Reads++
+		h.asked++
+		b.agent.read(g.line(h.sid, first), func(now event.Time, data *mem.Bytes) {
+			h.asked--
+			values := make([]uint64, end-first)
+			for i := first; i < end; i++ {
+				values[i-first] = word(data, g.address(h.sid, i), s.Bytes)
+			}
+			b.send(now, h, first, end, values)
+			b.wake(now)
+		})
+	case Store, Update, Reduce:
+		p := part{key{h.core, g.id, h.sid}, first}
+		x := b.slot(p, g)
+		x.armed = true
+		if s.Kind == Update {
+			b.Counters.Reads++
+			x.wantOwn = true
+			b.agent.read(g.line(h.sid, first), func(now event.Time, data *mem.Bytes) {
+				x.own = make([]uint64, end-first)
+				for i := first; i < end; i++ {
+					x.own[i-first] = word(data, g.address(h.sid, i), s.Bytes)
+				}
+				b.compute(now, p, x)
+			})
+		}
+		if s.Kind == Reduce {
+			h.armed, x.h = true, h
+			b.compute(now, p, x)
+			return // it goes on when it has computed
+		}
+		b.compute(now, p, x)
+	}
+	h.next = end
+	b.move(now, h)
+}
+
+// move lets a stream go to the bank of its next element, or end.
+func (b *Bank) move(now event.Time, h *head) {
+	if h.next < h.g.N && b.bankOf(h.g.line(h.sid, h.next)) == b.bank {
+		return
+	}
+	for i := range b.heads {
+		if b.heads[i] == h {
+			b.heads = append(b.heads[:i:i], b.heads[i+1:]...)
+			break
+		}
+	}
+	if h.next == h.g.N {
+		if h.g.Streams[h.sid].Kind == Reduce {
+			b.net.SendStream(&Message{Kind: MsgFinal, From: b.bank, To: h.core, Core: h.core, Group: h.g.id, Stream: h.sid, values: []uint64{h.value}})
+		}
+		return
+	}
+	b.Counters.Migrations++
+	b.net.SendStream(&Message{Kind: MsgMigrate, From: b.bank, To: b.bankOf(h.g.line(h.sid, h.next)), Core: h.core, Group: h.g.id, Stream: h.sid, head: h.moved()})
+}
+
+// moved is the stream as it goes to another bank.
+func (h *head) moved() *head {
+	c := *h
+	c.asked, c.armed = 0, false
+	return &c
+}
+
+// send gives elements to the streams that take them, and to the core.
+func (b *Bank) send(_ event.Time, h *head, first, end int64, values []uint64) {
+	g, s := h.g, &h.g.Streams[h.sid]
+	for _, r := range s.receivers {
+		for i := first; i < end; {
+			_, last := g.chunk(r, i)
+			last = min(last, end)
+			b.net.SendStream(&Message{Kind: MsgForward, From: b.bank, To: b.bankOf(g.line(r, i)), Core: h.core, Group: g.id, Stream: r, head: h, from: h.sid, first: i, end: last,
+				values: values[i-first : last-first], bytes: s.Bytes})
+			i = last
+		}
+	}
+	if s.ToCore {
+		b.net.SendStream(&Message{Kind: MsgData, From: b.bank, To: h.core, Core: h.core, Group: g.id, Stream: h.sid, first: first, end: end, values: values, bytes: s.Bytes})
+	}
+}
+
+// slot finds the slot of a chunk, or takes one.
+func (b *Bank) slot(p part, g *Group) *slot {
+	x := b.slots[p]
+	if x == nil {
+		_, end := g.chunk(p.sid, p.first)
+		n := int(end - p.first)
+		inputs := len(g.Streams[p.sid].Inputs)
+		x = &slot{g: g, end: end, missing: n * inputs, in: make([][]uint64, inputs)}
+		for i := range x.in {
+			x.in[i] = make([]uint64, n)
+		}
+		b.slots[p] = x
+	}
+	return x
+}
+
+// operand puts elements of another stream into the buffer.
+func (b *Bank) operand(now event.Time, k key, m *Message) {
+	g := m.head.g
+	first, _ := g.chunk(k.sid, m.first)
+	p := part{k, first}
+	x := b.slot(p, g)
+	for n, in := range g.Streams[k.sid].Inputs {
+		if in == m.from {
+			copy(x.in[n][m.first-first:], m.values)
+			x.missing -= len(m.values)
+		}
+	}
+	b.compute(now, p, x)
+}
+
+// compute begins the computation of a chunk whose operands are all there, in the scalar PE
+// or in the tile's contexts.
+func (b *Bank) compute(now event.Time, p part, x *slot) {
+	if x.computing || !x.armed || x.missing > 0 || x.wantOwn && x.own == nil {
+		return
+	}
+	x.computing = true
+	s := &x.g.Streams[p.sid]
+	n := x.end - p.first
+	at := now
+	if f := s.Func; f != nil {
+		ops, groups := int64(f.Ops()), (n+max(1, x.g.Lanes)-1)/max(1, x.g.Lanes)
+		if s.Kind == Reduce {
+			groups = n // one after the other
+		}
+		b.Counters.Computed += uint64(n)
+		b.Counters.Operations += uint64(ops * n)
+		if f.Scalar() && b.spec.ScalarPE && x.g.Lanes == 1 {
+			at = max(now, b.pe) + groups
+			b.Counters.BusyPE += uint64(groups)
+			b.pe = at
+		} else {
+			begin := max(now+event.Time(b.spec.Init), b.scm)
+			busy := (ops*groups + int64(b.spec.Width) - 1) / int64(b.spec.Width)
+			b.Counters.BusySCM += uint64(busy)
+			b.scm = begin + busy
+			at = begin + busy + event.Time(f.Latency())
+			if s.Kind == Reduce {
+				at = begin + event.Time(f.Latency())*groups
+			}
+		}
+	}
+	b.at(at, func(now event.Time) { b.computed(now, p, x) })
+}
+
+// computed has the results of a chunk.
+func (b *Bank) computed(now event.Time, p part, x *slot) {
+	s := &x.g.Streams[p.sid]
+	n := int(x.end - p.first)
+	in := make([]uint64, len(x.in))
+	if s.Kind != Reduce {
+		x.out = make([]uint64, n)
+	}
+	for i := range n {
+		for k := range in {
+			in[k] = x.in[k][i]
+		}
+		var own uint64
+		switch s.Kind {
+		case Update:
+			own = x.own[i]
+		case Reduce:
+			own = x.h.value
+		}
+		v := s.Func.Eval(own, in, p.first+int64(i))
+		if s.Kind == Reduce {
+			x.h.value = v
+		} else {
+			x.out[i] = v
+		}
+	}
+	x.ready = true
+	if s.Kind == Reduce {
+		delete(b.slots, p)
+		x.h.armed, x.h.next = false, x.end
+		if g := x.g; x.end == g.N || x.end%g.Range == 0 {
+			b.done(p.key, (x.end-1)/g.Range*g.Range, x.end)
+		}
+		b.move(now, x.h)
+		b.wake(now)
+		return
+	}
+	if end, ok := b.commits[p]; ok {
+		delete(b.commits, p)
+		b.commit(now, p.key, x.g, p.first, end)
+	}
+}
+
+func (b *Bank) done(k key, first, end int64) {
+	b.net.SendStream(&Message{Kind: MsgDone, From: b.bank, To: k.core, Core: k.core, Group: k.group, Stream: k.sid, first: first, end: end})
+}
+
+// commit writes what was computed for iterations, and lets the next bank go on.
+func (b *Bank) commit(_ event.Time, k key, g *Group, first, end int64) {
+	s := &g.Streams[k.sid]
+	begin, left := first, 0
+	written := false
+	for first < end {
+		if to := b.bankOf(g.line(k.sid, first)); to != b.bank {
+			b.net.SendStream(&Message{Kind: MsgCommit, From: b.bank, To: to, Core: k.core, Group: k.group, Stream: k.sid, head: &head{g: g}, first: first, end: end})
+			break
+		}
+		p := part{k, first}
+		x := b.slots[p]
+		if x == nil || !x.ready {
+			b.commits[p] = end
+			break
+		}
+		delete(b.slots, p)
+		b.Counters.Writes++
+		left++
+		from := first
+		b.agent.change(g.line(k.sid, first), func(data *mem.Bytes) {
+			for i, v := range x.out {
+				put(data, g.address(k.sid, from+int64(i)), s.Bytes, v)
+			}
+		}, func(event.Time) {
+			left--
+			if written && left == 0 {
+				b.done(k, begin, first)
+			}
+		})
+		first = x.end
+	}
+	written = true // all of this visit are on their way, and none has been performed yet
+}
+
+// Add adds what another engine has done.
+func (c *BankCounters) Add(o *BankCounters) {
+	c.Reads += o.Reads
+	c.Writes += o.Writes
+	c.Computed += o.Computed
+	c.Operations += o.Operations
+	c.Migrations += o.Migrations
+	c.BusySCM += o.BusySCM
+	c.BusyPE += o.BusyPE
+}

@@ -1,0 +1,142 @@
+package se
+
+import (
+	"github.com/bitsched/bitsched/tile/event"
+	"github.com/bitsched/bitsched/tile/mem"
+)
+
+// fifo has the lines that streams of a loop fetch ahead of the core, in order: the prefetch
+// element buffer (section III.C). What a store of the core or another core changes is
+// flushed, and loads go to the cache as others do.
+type fifo struct {
+	c       *Core
+	g       *Group
+	streams []ahead
+	done    int64 // iterations that the core has committed
+	sid     map[uint32]int
+}
+
+// ahead is a stream that fetches.
+type ahead struct {
+	lines []entry
+	next  int64 // iteration whose line is fetched next
+	room  int   // lines
+}
+
+// entry is a line of the FIFO.
+type entry struct {
+	line  mem.Line
+	last  int64 // iteration that takes it
+	data  mem.Bytes
+	here  bool
+	stale bool
+	loads []uint64 // that wait
+}
+
+// ahead loads are told from those of the core by a bit of their number.
+const aheadID = uint64(1) << 63
+
+func newFIFO(c *Core, g *Group) *fifo {
+	f := &fifo{c: c, g: g, sid: map[uint32]int{}}
+	n := max(1, len(g.Streams))
+	for i := range g.Streams {
+		f.streams = append(f.streams, ahead{room: max(1, c.spec.FIFO/n/mem.LineBytes)})
+		for _, pc := range g.Streams[i].PC {
+			if pc != 0 {
+				f.sid[pc] = i
+			}
+		}
+	}
+	return f
+}
+
+// fetch lets streams go on while they have room.
+func (f *fifo) fetch(now event.Time) {
+	for sid := range f.streams {
+		a, s := &f.streams[sid], &f.g.Streams[sid]
+		for a.next < f.g.N && len(a.lines) < a.room {
+			line := f.g.line(sid, a.next)
+			end := a.next + 1
+			for end < f.g.N && f.g.line(sid, end) == line {
+				end++
+			}
+			a.next = end
+			a.lines = append(a.lines, entry{line: line, last: end - 1})
+			e := &a.lines[len(a.lines)-1]
+			f.c.Counters.Prefetched++
+			if b, _ := f.c.caches.Load(now, s.PC[0], line, aheadID|uint64(f.g.id)<<40|uint64(sid)<<32|uint64(uint32(end-1))); b != nil {
+				e.data, e.here = *b, true
+			}
+		}
+	}
+}
+
+// performed takes a line that was fetched.
+func (f *fifo) performed(now event.Time, filled event.Time, id uint64, b *mem.Bytes) {
+	if uint32(id>>40)&(1<<23-1) != f.g.id&(1<<23-1) {
+		return // of a loop that has ended
+	}
+	a := &f.streams[id>>32&0xff]
+	for i := range a.lines {
+		e := &a.lines[i]
+		if uint32(e.last) != uint32(id) {
+			continue
+		}
+		loads := e.loads
+		e.loads = nil
+		if !e.stale {
+			e.data, e.here = *b, true
+		}
+		for _, load := range loads {
+			f.c.client.Performed(now, filled, load, b)
+		}
+		return
+	}
+}
+
+// load serves a load of the core, if its line is here or on its way.
+func (f *fifo) load(pc uint32, line mem.Line, id uint64) (b *mem.Bytes, waits bool) {
+	sid, ok := f.sid[pc]
+	if !ok {
+		return nil, false
+	}
+	for i := range f.streams[sid].lines {
+		e := &f.streams[sid].lines[i]
+		if e.line != line || e.stale {
+			continue
+		}
+		f.c.Counters.Served++
+		if e.here {
+			return &e.data, false
+		}
+		e.loads = append(e.loads, id)
+		return nil, true
+	}
+	return nil, false
+}
+
+// flush forgets a line that has changed.
+func (f *fifo) flush(line mem.Line) {
+	for sid := range f.streams {
+		for i := range f.streams[sid].lines {
+			if e := &f.streams[sid].lines[i]; e.line == line && !e.stale {
+				f.c.Counters.Flushed++
+				e.stale = true
+			}
+		}
+	}
+}
+
+// step lets go of lines that the core has passed.
+func (f *fifo) step(now event.Time, n int64) {
+	f.done += n
+	for sid := range f.streams {
+		a := &f.streams[sid]
+		k := 0
+		for k < len(a.lines) && a.lines[k].last < f.done && (a.lines[k].here || a.lines[k].stale) && len(a.lines[k].loads) == 0 {
+			k++
+		}
+		a.lines = append(a.lines[:0], a.lines[k:]...)
+	}
+	f.fetch(now)
+}

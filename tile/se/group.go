@@ -1,0 +1,121 @@
+package se
+
+import "github.com/bitsched/bitsched/tile/mem"
+
+// Kind is what a stream does with its element.
+type Kind uint8
+
+// The kinds.
+const (
+	Load   Kind = iota
+	Store       // the element is not read
+	Update      // the element becomes what follows from it
+	Reduce      // a value goes from iteration to iteration, where another stream's element is
+)
+
+// Function is a computation near the L3: what the pointer of a configuration points to.
+type Function interface {
+	// Eval returns the value of an iteration. own is the element of an Update and the value
+	// so far of a Reduce; in has one value for each input.
+	Eval(own uint64, in []uint64, iteration int64) uint64
+	// Ops is how many operations it has, Latency how long the longest chain of them takes.
+	Ops() int
+	Latency() int
+	// Scalar says that the PE of the engine can do it.
+	Scalar() bool
+}
+
+// Stream is one stream of a group. Its element in iteration i is at Base + i*Stride.
+type Stream struct {
+	Name   string
+	Kind   Kind
+	Base   uint64
+	Stride int64
+	Bytes  int   // of an element
+	Inputs []int // streams of the group
+	Func   Function
+	Init   uint64    // of a Reduce
+	Near   int       // of a Reduce: the stream whose element it is computed at
+	ToCore bool      // elements are sent to the core
+	Config int       // bytes of the message that configures it
+	PC     [2]uint32 // of its loads in the core, scalar and SIMD
+
+	receivers []int
+}
+
+// Group is the streams of a loop, configured together: an instance of the loop.
+type Group struct {
+	N       int64 // iterations
+	Lanes   int64 // iterations that one of the core's takes, but for the last ones
+	Range   int64 // iterations that are credited and committed at once
+	Offload bool  // to the L3; else streams prefetch in the core
+	Streams []Stream
+
+	id uint32
+}
+
+// prepare finds who takes elements of each stream.
+func (g *Group) prepare(id uint32) {
+	g.id = id
+	for i := range g.Streams {
+		for _, in := range g.Streams[i].Inputs {
+			g.Streams[in].receivers = append(g.Streams[in].receivers, i)
+		}
+	}
+}
+
+// at is the stream that has the elements of one.
+func (g *Group) at(sid int) *Stream {
+	s := &g.Streams[sid]
+	if s.Kind == Reduce {
+		return &g.Streams[s.Near]
+	}
+	return s
+}
+
+// address is where an element is.
+func (g *Group) address(sid int, i int64) uint64 {
+	s := g.at(sid)
+	return s.Base + uint64(i*s.Stride)
+}
+
+// line is the line of an element.
+func (g *Group) line(sid int, i int64) mem.Line { return g.address(sid, i) / mem.LineBytes }
+
+// chunk is the iterations around i whose elements are in the same line and which belong to
+// the same range.
+func (g *Group) chunk(sid int, i int64) (first, end int64) {
+	line := g.line(sid, i)
+	low := i / g.Range * g.Range
+	high := min(low+g.Range, g.N)
+	first, end = i, i+1
+	for first > low && g.line(sid, first-1) == line {
+		first--
+	}
+	for end < high && g.line(sid, end) == line {
+		end++
+	}
+	return first, end
+}
+
+// ranges is how many ranges there are.
+func (g *Group) ranges() int64 { return (g.N + g.Range - 1) / g.Range }
+
+// sink reports whether a stream's progress is told to the core.
+func (s *Stream) sink() bool { return s.Kind != Load }
+
+// word reads an element out of a line.
+func word(b *mem.Bytes, addr uint64, bytes int) (v uint64) {
+	at := addr % mem.LineBytes
+	for k := range bytes {
+		v |= uint64(b[at+uint64(k)]) << (8 * k)
+	}
+	return v
+}
+
+func put(b *mem.Bytes, addr uint64, bytes int, v uint64) {
+	at := addr % mem.LineBytes
+	for k := range bytes {
+		b[at+uint64(k)] = byte(v >> (8 * k))
+	}
+}

@@ -1,0 +1,86 @@
+package se
+
+// MessageKind is what a message between stream engines says.
+type MessageKind uint8
+
+// The messages (section IV.B).
+const (
+	MsgConfigure MessageKind = iota // a stream begins at a bank
+	MsgMigrate                      // and goes on at another one
+	MsgCredit                       // it may go on until an iteration
+	MsgForward                      // elements for another stream
+	MsgData                         // elements for the core
+	MsgCommit                       // a range may be written
+	MsgDone                         // iterations are written, or reduced
+	MsgFinal                        // what a reduction has come to
+	NumMessages
+)
+
+var messageNames = [NumMessages]string{"configure", "migrate", "credit", "forward", "data", "commit", "done", "final"}
+
+func (k MessageKind) String() string {
+	if k < NumMessages {
+		return messageNames[k]
+	}
+	return "?"
+}
+
+// Message goes from a node of the mesh to another one.
+type Message struct {
+	Kind     MessageKind
+	From, To int
+	Core     int // whose stream it is
+	Group    uint32
+	Stream   int
+
+	head       *head // of Configure and Migrate: the stream itself
+	from       int   // of Forward: the stream whose elements these are
+	first, end int64 // iterations
+	values     []uint64
+	bytes      int // of values
+}
+
+// headerBytes is what each message has beside its payload: as a coherence message.
+const headerBytes = 8
+
+// countBytes is a number of iterations.
+const countBytes = 6
+
+// Bytes is the length of a message. One that credits, commits or tells progress has its
+// stream and iteration in its header.
+func (m *Message) Bytes() int {
+	switch m.Kind {
+	case MsgConfigure, MsgMigrate:
+		n := headerBytes + m.head.g.Streams[m.Stream].Config
+		if m.head.g.Streams[m.Stream].Kind == Reduce {
+			n += 8 // the value so far
+		}
+		return n
+	case MsgForward, MsgData:
+		return headerBytes + len(m.values)*m.bytes
+	case MsgFinal:
+		return headerBytes + 8
+	case MsgCommit:
+		return headerBytes + countBytes
+	}
+	return headerBytes
+}
+
+// Offloaded reports whether a message is of near-stream computing: all but the elements that
+// the core takes, which are data (section VII.B, Fig. 12).
+func (m *Message) Offloaded() bool { return m.Kind != MsgData }
+
+// ToCore reports whether the engine of a core gets a message, and not that of a bank.
+func (m *Message) ToCore() bool { return m.Kind == MsgData || m.Kind == MsgDone || m.Kind == MsgFinal }
+
+// Network carries messages. Send keeps the message.
+type Network interface {
+	SendStream(m *Message)
+}
+
+// NetworkCounters count the traffic of stream engines.
+type NetworkCounters struct {
+	Messages [NumMessages]uint64 `parts:"configure,migrate,credit,forward,data,commit,done,final" desc:"messages of stream engines by kind"`
+	Bytes    [NumMessages]uint64 `unit:"Byte" parts:"configure,migrate,credit,forward,data,commit,done,final" desc:"bytes of them"`
+	ByteHops [NumMessages]uint64 `unit:"Byte" parts:"configure,migrate,credit,forward,data,commit,done,final" desc:"bytes of whole flits times links between routers"`
+}
