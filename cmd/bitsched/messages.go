@@ -19,7 +19,7 @@ import (
 var packageNames = []string{
 	"arith", "benchmarks", "cfront", "cost", "dnn", "egraph", "event", "exact4", "figure", "gearbox", "gen", "interp",
 	"kernels", "lattice", "lowering", "machine", "mapping", "mapstudy", "masim", "matrix", "memory", "micro", "multicore", "nearstream", "netlist", "noc",
-	"onnx", "plan", "platform", "potential", "queue", "reference", "report", "reproduce", "results", "sat", "scalar", "search", "sensitivity", "softfloat",
+	"onnx", "plan", "platform", "potential", "queue", "reference", "report", "reproduce", "results", "sat", "scalar", "se", "search", "sensitivity", "softfloat",
 	"sparse", "sram", "stream", "sweep", "system", "tdfg", "tdfgtest", "tensor", "tile", "timing", "uop",
 	"workload", "xmg",
 }

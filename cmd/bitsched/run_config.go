@@ -11,6 +11,7 @@ import (
 
 	"github.com/bitsched/bitsched/benchmarks"
 	"github.com/bitsched/bitsched/benchmarks/workload"
+	"github.com/bitsched/bitsched/lowering/micro"
 	"github.com/bitsched/bitsched/sram/cost"
 	"github.com/bitsched/bitsched/system/multicore"
 	"github.com/bitsched/bitsched/tdfg/memory"
@@ -370,10 +371,11 @@ func (r *configResult) text(f *runFlags) string {
 func (r *configResult) table() string {
 	t := benchmarks.Table{Columns: []benchmarks.Column{
 		{Name: "configuration", Left: true}, {Name: "core", Left: true}, {Name: "cycles"}, {Name: "speedup"}, {Name: "IPC"}, {Name: "L1 MPKI"}, {Name: "L2 MPKI"}, {Name: "L3 MPKI"},
-		{Name: "DRAM GB/s"}, {Name: "nearest bound", Left: true}, {Name: "share"}, {Name: "checked", Left: true},
+		{Name: "DRAM GB/s"}, {Name: "traffic"}, {Name: "offloaded"}, {Name: "control"}, {Name: "data"},
+		{Name: "nearest bound", Left: true}, {Name: "share"}, {Name: "checked", Left: true},
 	}}
 	for _, x := range r.Runs {
-		near := x.Nearest()
+		near, moved := x.Nearest(), x.Streams
 		checked := "no"
 		if x.Checked {
 			checked = "equal"
@@ -386,13 +388,65 @@ func (r *configResult) table() string {
 		}
 		t.Rows = append(t.Rows, []string{x.Config, x.Core, fmt.Sprint(x.Cycles), fmt.Sprintf("%.2f", float64(r.Runs[0].Cycles)/float64(max(1, x.Cycles))), fmt.Sprintf("%.2f", x.IPC),
 			fmt.Sprintf("%.1f", x.Levels[0].MPKI), fmt.Sprintf("%.1f", x.Levels[1].MPKI), fmt.Sprintf("%.1f", x.Levels[2].MPKI), fmt.Sprintf("%.1f", x.Memory.GBs),
-			near.Name, percent(near.Share), checked})
+			fmt.Sprintf("%.2f", float64(moved.Total())/float64(max(1, r.Runs[0].Streams.Total()))), shareOf(moved, moved.Offloaded), shareOf(moved, moved.Control), shareOf(moved, moved.Data), near.Name, percent(near.Share), checked})
 	}
 	first := r.Runs[0]
 	var s summary
 	s.add("kernel", "%s, %s", r.Kernel, r.k.SizeText())
 	s.add("machine", "%s, %s, %s caches", first.Machine, count(first.Threads, "thread"), first.Caches)
-	return s.String() + "\n" + renderTable(t) + "\n"
+	s.add("traffic", "bytes x hops, the first row's = 1: of messages for streams, of coherence, of data")
+	return s.String() + "\n" + renderTable(t) + "\n" + r.kept()
+}
+
+// shareOf is a part of the traffic of a run.
+func shareOf(s *multicore.StreamReport, n uint64) string {
+	return percent(float64(n) / float64(max(1, s.Total())))
+}
+
+// kept says which loops of the last run have no streams at the L3.
+func (r *configResult) kept() string {
+	x := r.Runs[len(r.Runs)-1]
+	var b strings.Builder
+	for _, l := range x.Streams.Loops {
+		if l.Why != "" || l.Short > 0 && l.Instances == 0 {
+			fmt.Fprintf(&b, "%s: loop over %s stays in the core: %s\n", x.Config, l.Var, whyKept(&l))
+		}
+	}
+	return b.String()
+}
+
+func whyKept(l *micro.StreamLoop) string {
+	if l.Why != "" {
+		return l.Why
+	}
+	return "its instances have less than two ranges of iterations"
+}
+
+// streamsText says what streams did.
+func (x *configRun) streamsText(s *summary) {
+	r := x.Streams
+	if r.Loops == nil {
+		return
+	}
+	s.gap()
+	s.add("streams", "%d loops configured, %d of them at the L3; %d lines fetched into FIFOs, %d loads served from there", r.Core.Groups, r.Core.Offloaded, r.Core.Prefetched, r.Core.Served)
+	for _, l := range r.Loops {
+		text := fmt.Sprintf("%s, %d of them compute or write at the L3; %d times configured, %d times too short", count(l.Streams, "stream"), l.Offloaded, l.Instances, l.Short)
+		if l.Why != "" {
+			text = "stays in the core: " + l.Why
+		}
+		s.add("  loop "+l.Var, "%s", text)
+	}
+	if r.Core.Offloaded > 0 {
+		s.add("  at the L3", "%d lines read, %d written, %d operations, %d migrations; %d ranges credited", r.Bank.Reads, r.Bank.Writes, r.Bank.Operations, r.Bank.Migrations, r.Core.Ranges)
+		s.add("  contexts", "%d cycles in the contexts of tiles, %d in scalar PEs", r.Bank.BusySCM, r.Bank.BusyPE)
+	}
+	for _, m := range r.Messages {
+		if m.Messages > 0 {
+			s.add("  "+m.Name, "%12s x hops, %d messages", byteCount(int64(m.ByteHops)), m.Messages)
+		}
+	}
+	s.add("  traffic", "%s offloaded, %s control, %s data", shareOf(r, r.Offloaded), shareOf(r, r.Control), shareOf(r, r.Data))
 }
 
 // sampleText says what was simulated of a run, and how far its cycles may be off.
@@ -456,6 +510,7 @@ func (x *configRun) text(r *configResult, f *runFlags) string {
 	for _, c := range x.Traffic {
 		s.add("  "+c.Name, "%12s x hops, %d messages", byteCount(int64(c.ByteHops)), c.Messages)
 	}
+	x.streamsText(&s)
 	energyText(&s, x.Energy)
 	s.gap()
 	near := x.Nearest()

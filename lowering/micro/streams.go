@@ -30,12 +30,12 @@ type Streams struct {
 
 // StreamLoop says what became of an innermost loop.
 type StreamLoop struct {
-	Var       string
-	Streams   int    // that are configured
-	Offloaded int    // that compute or write at the L3
-	Why       string // there are none, or not more
-	Instances int64  // of the loop whose streams were configured
-	Short     int64  // that were too short
+	Var       string `json:"variable"`
+	Streams   int    `json:"streams"`    // that are configured
+	Offloaded int    `json:"offloaded"`  // that compute or write at the L3
+	Why       string `json:"why"`        // there are none
+	Instances int64  `json:"configured"` // instances of the loop whose streams were configured
+	Short     int64  `json:"short"`      // instances that were too short
 }
 
 // nearLoop is the streams of an innermost loop.
@@ -187,6 +187,21 @@ func (p *Program) chooseStreams(near *nearLoop) {
 		p.unshared(l, sinks)
 	}
 	needed := p.needed(l, sinks)
+	for again := true; again; { // what the core takes of an update's element, it changes itself
+		again = false
+		for _, i := range l.body {
+			s := p.streams[i].s
+			if s.Kind != stream.Load || !needed[s.Name] {
+				continue
+			}
+			for _, j := range l.body {
+				if o := p.streams[j].s; sinks[o] != nil && o.Array != "" && p.together(o.Array, s.Array) {
+					delete(sinks, o)
+					needed, again = p.needed(l, sinks), true
+				}
+			}
+		}
+	}
 	kept := map[string]bool{} // arrays that the core writes
 	for _, i := range l.body {
 		if s := p.streams[i].s; written[s.Array] && sinks[s] == nil && (s.Kind == stream.Store || s.Kind == stream.RMW) {
@@ -318,20 +333,33 @@ func (p *Program) sink(l *loopInfo, i int) *nearStream {
 	return x
 }
 
-// unshared leaves sinks in the core whose array something else in the loop accesses.
+// unshared leaves sinks in the core whose array something else in the loop accesses, or
+// whose operands are written in it.
 func (p *Program) unshared(l *loopInfo, sinks map[*stream.Stream]*nearStream) {
 	for _, i := range l.body {
 		x := sinks[p.streams[i].s]
-		if x == nil || x.kind == se.Reduce {
+		if x == nil {
+			continue
+		}
+		for _, in := range x.inputs {
+			for _, j := range l.body {
+				if o := p.streams[j].s; (o.Kind == stream.Store || o.Kind == stream.RMW) && p.together(o.Array, p.streams[in].s.Array) {
+					delete(sinks, x.tm.s)
+				}
+			}
+		}
+		if x.kind == se.Reduce {
 			continue
 		}
 		mine := p.opt.Streams.Plan.Of(x.tm.s)
+		after := false
 		for _, j := range l.body {
 			o := p.streams[j].s
+			after = after || j == i
 			if j == i || o.Array == "" || !p.together(o.Array, x.tm.s.Array) {
 				continue
 			}
-			if p.opt.Streams.Plan.Of(o) != mine || o.Kind != stream.Load || x.kind != se.Update {
+			if p.opt.Streams.Plan.Of(o) != mine || o.Kind != stream.Load || x.kind != se.Update || after {
 				delete(sinks, x.tm.s)
 			}
 		}

@@ -105,6 +105,9 @@ type Machine struct {
 	StreamCores   []*se.Core
 	StreamBanks   []*se.Bank
 	StreamTraffic se.NetworkCounters
+	// Intercept, if it is set, sees each message of streams before it is sent, may change
+	// it, and says whether it is sent at all: for tests that break the protocol.
+	Intercept func(m *se.Message) bool
 
 	spec    *Spec
 	err     error

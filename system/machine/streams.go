@@ -56,14 +56,24 @@ func (n *near) count(m *se.Message) {
 
 // SendStream implements se.Network, on a machine without a mesh.
 func (n *near) SendStream(m *se.Message) {
+	if f := n.m.Intercept; f == nil || f(m) {
+		n.local(m)
+	}
+}
+
+// local sends a message within a node.
+func (n *near) local(m *se.Message) {
 	n.count(m)
 	n.arrive(1, n.keep(m))
 }
 
 // SendStream implements se.Network. Messages within a node take a cycle.
 func (n *mesh) SendStream(m *se.Message) {
+	if f := n.m.Intercept; f != nil && !f(m) {
+		return
+	}
 	if m.From == m.To {
-		n.streams.SendStream(m)
+		n.streams.local(m)
 		return
 	}
 	n.streams.count(m)

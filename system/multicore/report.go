@@ -43,9 +43,8 @@ type Report struct {
 
 	// Sample says what was simulated, nil if all was: shares, IPC and what follows are of
 	// that, Cycles and MicroOps of all.
-	Sample *Sampled `json:"sample,omitempty"`
-	// Streams are nil without stream engines.
-	Streams *StreamReport `json:"streams,omitempty"`
+	Sample  *Sampled      `json:"sample,omitempty"`
+	Streams *StreamReport `json:"streams"`
 
 	Host Host `json:"host"`
 

@@ -15,6 +15,7 @@ import (
 	"github.com/bitsched/bitsched/tile/core"
 	"github.com/bitsched/bitsched/tile/event"
 	"github.com/bitsched/bitsched/tile/mem"
+	"github.com/bitsched/bitsched/tile/se"
 	"github.com/bitsched/bitsched/tile/uop"
 )
 
@@ -30,6 +31,8 @@ type Options struct {
 	Seed      uint64
 	Trace     *Trace    // nil: none
 	Sample    *Sampling // nil: all of the run is simulated in time
+	// Intercept breaks messages of streams, for tests; see machine.Machine.
+	Intercept func(m *se.Message) bool
 	// Progress is called from time to time, if it is not nil.
 	Progress func(Progress)
 }
@@ -92,6 +95,7 @@ func Run(ctx context.Context, p *Program, opt Options) (*Report, error) {
 	if s := opt.Sample; s != nil && (!(s.Share > 0 && s.Share < 1) || s.Window < 0 || opt.Trace != nil) {
 		return nil, fmt.Errorf("multicore: samples of %g of the time in windows of %d cycles, expected a share between 0 and 1 and no trace", s.Share, s.Window)
 	}
+	m.Intercept = opt.Intercept
 	r := &runner{p: p, opt: &opt, spec: spec, code: code, m: m, start: time.Now()}
 	r.load()
 	r.sampler = newSampler(r)

@@ -88,7 +88,7 @@ func (c *Configuration) streams(p *Program, m *tile.Machine) (*micro.Streams, er
 
 // StreamReport is what streams did.
 type StreamReport struct {
-	Loops     []micro.StreamLoop `json:"loops"`
+	Loops     []micro.StreamLoop `json:"loops"` // nil without streams
 	Core      se.CoreCounters    `json:"core"`
 	Bank      se.BankCounters    `json:"bank"`
 	Messages  []Class            `json:"messages"`
@@ -96,6 +96,9 @@ type StreamReport struct {
 	Control   uint64             `json:"control_byte_hops"`   // coherence
 	Data      uint64             `json:"data_byte_hops"`      // lines, and elements for the core
 }
+
+// Total is all traffic.
+func (s *StreamReport) Total() uint64 { return s.Offloaded + s.Control + s.Data }
 
 // streamReport sums up what the engines of all tiles did.
 func (r *runner) streamReport() *StreamReport {

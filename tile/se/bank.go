@@ -54,7 +54,6 @@ type slot struct {
 	computing bool
 	ready     bool
 	out       []uint64
-	commit    int64 // end of the range that may be written, 0 for none
 	h         *head // of a Reduce
 }
 
@@ -72,7 +71,7 @@ type Bank struct {
 	agent   *agent
 	heads   []*head
 	turn    int
-	credits map[key]int64 // that have come before their streams
+	credits map[part]int64 // that their streams have not come to: from an iteration to another
 	slots   map[part]*slot
 	commits map[part]int64 // that have come before what they let write
 	tick    event.Handler
@@ -87,7 +86,7 @@ type Bank struct {
 
 // NewBank returns the engine of a bank. bankOf finds the bank of a line.
 func NewBank(e *event.Engine, spec *Spec, bank int, coherent mem.Network, net Network, bankOf func(mem.Line) int, fail func(error)) *Bank {
-	b := &Bank{engine: e, spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, fail), credits: map[key]int64{}, slots: map[part]*slot{}, commits: map[part]int64{}}
+	b := &Bank{engine: e, spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, fail), credits: map[part]int64{}, slots: map[part]*slot{}, commits: map[part]int64{}}
 	b.tick = e.Handle(func(now event.Time, _ uint64) {
 		b.ticking = false
 		b.issue(now)
@@ -103,7 +102,7 @@ func NewBank(e *event.Engine, spec *Spec, bank int, coherent mem.Network, net Ne
 
 // Pending tells whether any stream is here, or anything of one.
 func (b *Bank) Pending() bool {
-	return len(b.heads) > 0 || len(b.slots) > 0 || len(b.agent.lines) > 0 || len(b.commits) > 0
+	return len(b.heads) > 0 || len(b.slots) > 0 || len(b.credits) > 0 || len(b.agent.lines) > 0 || len(b.commits) > 0
 }
 
 // Receive handles a message of the coherence protocol.
@@ -135,30 +134,46 @@ func (b *Bank) ReceiveStream(now event.Time, m *Message) {
 	k := key{m.Core, m.Group, m.Stream}
 	switch m.Kind {
 	case MsgConfigure, MsgMigrate:
-		h := m.head
-		if limit, ok := b.credits[k]; ok {
-			h.limit = max(h.limit, limit)
-			delete(b.credits, k)
-		}
-		b.heads = append(b.heads, h)
+		b.here(m.head.g, m.Stream, m.head.next)
+		b.heads = append(b.heads, m.head)
+		b.credited(k, m.head)
 	case MsgCredit:
-		found := false
+		b.credits[part{k, m.First}] = m.End
 		for _, h := range b.heads {
 			if h.core == m.Core && h.g.id == m.Group && h.sid == m.Stream {
-				h.limit, found = max(h.limit, m.end), true
+				b.credited(k, h)
 			}
 		}
-		if !found {
-			b.credits[k] = max(b.credits[k], m.end)
-		}
 	case MsgForward:
+		b.here(m.head.g, m.Stream, m.First)
 		b.operand(now, k, m)
 	case MsgCommit:
-		b.commit(now, k, m.head.g, m.first, m.end)
+		b.here(m.head.g, m.Stream, m.First)
+		b.commit(now, k, m.head.g, m.First, m.End)
 	default:
 		b.fail(fmt.Errorf("se: bank %d: unexpected message %s", b.bank, m.Kind))
 	}
 	b.wake(now)
+}
+
+// here checks that an element of a stream is in the bank.
+func (b *Bank) here(g *Group, sid int, i int64) {
+	if b.bankOf(g.line(sid, i)) != b.bank {
+		b.fail(fmt.Errorf("se: bank %d: iteration %d of stream %s is at another bank", b.bank, i, g.Streams[sid].Name))
+	}
+}
+
+// credited lets a stream go on by the ranges that follow those it has.
+func (b *Bank) credited(k key, h *head) {
+	for {
+		p := part{k, h.limit}
+		end, ok := b.credits[p]
+		if !ok {
+			return
+		}
+		delete(b.credits, p)
+		h.limit = end
+	}
 }
 
 // issue lets streams in turn go on by one chunk each.
@@ -186,7 +201,7 @@ func (b *Bank) issue(now event.Time) {
 func (b *Bank) step(now event.Time, h *head) {
 	g, s := h.g, &h.g.Streams[h.sid]
 	first, end := g.chunk(h.sid, h.next)
-	if first != h.next {
+	if first != h.next || end > h.limit {
 		b.fail(fmt.Errorf("se: bank %d: stream %s goes on at iteration %d, in the middle of a line", b.bank, s.Name, h.next))
 		return
 	}
@@ -242,7 +257,7 @@ func (b *Bank) move(now event.Time, h *head) {
 	}
 	if h.next == h.g.N {
 		if h.g.Streams[h.sid].Kind == Reduce {
-			b.net.SendStream(&Message{Kind: MsgFinal, From: b.bank, To: h.core, Core: h.core, Group: h.g.id, Stream: h.sid, values: []uint64{h.value}})
+			b.net.SendStream(&Message{Kind: MsgFinal, From: b.bank, To: h.core, Core: h.core, Group: h.g.id, Stream: h.sid, Values: []uint64{h.value}})
 		}
 		return
 	}
@@ -264,13 +279,13 @@ func (b *Bank) send(_ event.Time, h *head, first, end int64, values []uint64) {
 		for i := first; i < end; {
 			_, last := g.chunk(r, i)
 			last = min(last, end)
-			b.net.SendStream(&Message{Kind: MsgForward, From: b.bank, To: b.bankOf(g.line(r, i)), Core: h.core, Group: g.id, Stream: r, head: h, from: h.sid, first: i, end: last,
-				values: values[i-first : last-first], bytes: s.Bytes})
+			b.net.SendStream(&Message{Kind: MsgForward, From: b.bank, To: b.bankOf(g.line(r, i)), Core: h.core, Group: g.id, Stream: r, head: h, from: h.sid, First: i, End: last,
+				Values: values[i-first : last-first], bytes: s.Bytes})
 			i = last
 		}
 	}
 	if s.ToCore {
-		b.net.SendStream(&Message{Kind: MsgData, From: b.bank, To: h.core, Core: h.core, Group: g.id, Stream: h.sid, first: first, end: end, values: values, bytes: s.Bytes})
+		b.net.SendStream(&Message{Kind: MsgData, From: b.bank, To: h.core, Core: h.core, Group: g.id, Stream: h.sid, First: first, End: end, Values: values, bytes: s.Bytes})
 	}
 }
 
@@ -293,13 +308,13 @@ func (b *Bank) slot(p part, g *Group) *slot {
 // operand puts elements of another stream into the buffer.
 func (b *Bank) operand(now event.Time, k key, m *Message) {
 	g := m.head.g
-	first, _ := g.chunk(k.sid, m.first)
+	first, _ := g.chunk(k.sid, m.First)
 	p := part{k, first}
 	x := b.slot(p, g)
 	for n, in := range g.Streams[k.sid].Inputs {
 		if in == m.from {
-			copy(x.in[n][m.first-first:], m.values)
-			x.missing -= len(m.values)
+			copy(x.in[n][m.First-first:], m.Values)
+			x.missing -= len(m.Values)
 		}
 	}
 	b.compute(now, p, x)
@@ -384,7 +399,7 @@ func (b *Bank) computed(now event.Time, p part, x *slot) {
 }
 
 func (b *Bank) done(k key, first, end int64) {
-	b.net.SendStream(&Message{Kind: MsgDone, From: b.bank, To: k.core, Core: k.core, Group: k.group, Stream: k.sid, first: first, end: end})
+	b.net.SendStream(&Message{Kind: MsgDone, From: b.bank, To: k.core, Core: k.core, Group: k.group, Stream: k.sid, First: first, End: end})
 }
 
 // commit writes what was computed for iterations, and lets the next bank go on.
@@ -394,7 +409,7 @@ func (b *Bank) commit(_ event.Time, k key, g *Group, first, end int64) {
 	written := false
 	for first < end {
 		if to := b.bankOf(g.line(k.sid, first)); to != b.bank {
-			b.net.SendStream(&Message{Kind: MsgCommit, From: b.bank, To: to, Core: k.core, Group: k.group, Stream: k.sid, head: &head{g: g}, first: first, end: end})
+			b.net.SendStream(&Message{Kind: MsgCommit, From: b.bank, To: to, Core: k.core, Group: k.group, Stream: k.sid, head: &head{g: g}, First: first, End: end})
 			break
 		}
 		p := part{k, first}
@@ -402,6 +417,10 @@ func (b *Bank) commit(_ event.Time, k key, g *Group, first, end int64) {
 		if x == nil || !x.ready {
 			b.commits[p] = end
 			break
+		}
+		if x.end > end {
+			b.fail(fmt.Errorf("se: bank %d: stream %s may be written to iteration %d, in the middle of a line", b.bank, s.Name, end))
+			return
 		}
 		delete(b.slots, p)
 		b.Counters.Writes++

@@ -85,6 +85,7 @@ type Core struct {
 
 	// Of streams in the core.
 	fifo *fifo
+	left []*fifo // of loops before, whose lines are still on their way
 
 	// Of streams at the L3.
 	g         *Group
@@ -164,6 +165,9 @@ func (c *Core) configure(now event.Time) {
 	c.ids++
 	g.prepare(c.ids)
 	c.Counters.Groups++
+	if c.fifo != nil && c.fifo.asked > 0 {
+		c.left = append(c.left, c.fifo)
+	}
 	c.fifo = nil
 	if !g.Offload {
 		c.fifo = newFIFO(c, g)
@@ -205,7 +209,7 @@ func (c *Core) credit() {
 		c.credited++
 		c.Counters.Ranges++
 		for sid := range c.g.Streams {
-			c.send(&Message{Kind: MsgCredit, To: c.bankOf(c.g.line(sid, first)), Stream: sid, end: min(first+c.g.Range, c.g.N)})
+			c.send(&Message{Kind: MsgCredit, To: c.bankOf(c.g.line(sid, first)), Stream: sid, First: first, End: min(first+c.g.Range, c.g.N)})
 		}
 	}
 }
@@ -231,7 +235,7 @@ func (c *Core) step(now event.Time, n int64) {
 		for sid := range c.g.Streams {
 			switch s := &c.g.Streams[sid]; {
 			case s.Kind == Store || s.Kind == Update:
-				c.send(&Message{Kind: MsgCommit, To: c.bankOf(c.g.line(sid, first)), Stream: sid, head: &head{g: c.g}, first: first, end: end})
+				c.send(&Message{Kind: MsgCommit, To: c.bankOf(c.g.line(sid, first)), Stream: sid, head: &head{g: c.g}, First: first, End: end})
 			case s.ToCore:
 				for i := first; i < end; i++ {
 					delete(c.data[sid], i)
@@ -251,14 +255,14 @@ func (c *Core) ReceiveStream(now event.Time, m *Message) {
 	}
 	switch m.Kind {
 	case MsgData:
-		for i, v := range m.values {
-			c.data[m.Stream][m.first+int64(i)] = v
+		for i, v := range m.Values {
+			c.data[m.Stream][m.First+int64(i)] = v
 		}
 	case MsgDone:
-		c.done[m.Stream] += m.end - m.first
+		c.done[m.Stream] += m.End - m.First
 		c.credit()
 	case MsgFinal:
-		c.final[m.Stream], c.ended[m.Stream] = m.values[0], true
+		c.final[m.Stream], c.ended[m.Stream] = m.Values[0], true
 	default:
 		c.fail(fmt.Errorf("se: core %d: unexpected message %s", c.id, m.Kind))
 		return
@@ -409,12 +413,27 @@ func (c *Core) check(line mem.Line, writes bool) {
 // Performed implements mem.Client.
 func (c *Core) Performed(now, filled event.Time, id uint64, line *mem.Bytes) {
 	if id&aheadID != 0 {
-		if c.fifo != nil {
-			c.fifo.performed(now, filled, id, line)
-		}
+		c.fetched(now, filled, id, line)
 		return
 	}
 	c.client.Performed(now, filled, id, line)
+}
+
+// fetched takes a line that streams in the core asked for.
+func (c *Core) fetched(now, filled event.Time, id uint64, line *mem.Bytes) {
+	if c.fifo.of(id) {
+		c.fifo.performed(now, filled, id, line)
+		return
+	}
+	for i, f := range c.left {
+		if f.of(id) {
+			f.performed(now, filled, id, line)
+			if f.asked == 0 {
+				c.left = append(c.left[:i], c.left[i+1:]...)
+			}
+			return
+		}
+	}
 }
 
 // Owned implements mem.Client.
@@ -424,6 +443,9 @@ func (c *Core) Owned(now event.Time, line mem.Line) { c.client.Owned(now, line) 
 func (c *Core) Lost(now event.Time, line mem.Line) {
 	if c.fifo != nil {
 		c.fifo.flush(line)
+	}
+	for _, f := range c.left {
+		f.flush(line)
 	}
 	c.client.Lost(now, line)
 }

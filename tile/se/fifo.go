@@ -13,6 +13,7 @@ type fifo struct {
 	g       *Group
 	streams []ahead
 	done    int64 // iterations that the core has committed
+	asked   int   // lines on their way
 	sid     map[uint32]int
 }
 
@@ -66,16 +67,19 @@ func (f *fifo) fetch(now event.Time) {
 			f.c.Counters.Prefetched++
 			if b, _ := f.c.caches.Load(now, s.PC[0], line, aheadID|uint64(f.g.id)<<40|uint64(sid)<<32|uint64(uint32(end-1))); b != nil {
 				e.data, e.here = *b, true
+			} else {
+				f.asked++
 			}
 		}
 	}
 }
 
+// of reports whether a line was asked for by this loop.
+func (f *fifo) of(id uint64) bool { return f != nil && uint32(id>>40)&(1<<23-1) == f.g.id&(1<<23-1) }
+
 // performed takes a line that was fetched.
 func (f *fifo) performed(now event.Time, filled event.Time, id uint64, b *mem.Bytes) {
-	if uint32(id>>40)&(1<<23-1) != f.g.id&(1<<23-1) {
-		return // of a loop that has ended
-	}
+	f.asked--
 	a := &f.streams[id>>32&0xff]
 	for i := range a.lines {
 		e := &a.lines[i]

@@ -33,11 +33,12 @@ type Message struct {
 	Group    uint32
 	Stream   int
 
-	head       *head // of Configure and Migrate: the stream itself
-	from       int   // of Forward: the stream whose elements these are
-	first, end int64 // iterations
-	values     []uint64
-	bytes      int // of values
+	First, End int64    // iterations
+	Values     []uint64 // elements, or what a reduction has come to
+
+	head  *head // of Configure and Migrate: the stream itself
+	from  int   // of Forward: the stream whose elements these are
+	bytes int   // of values
 }
 
 // headerBytes is what each message has beside its payload: as a coherence message.
@@ -57,7 +58,7 @@ func (m *Message) Bytes() int {
 		}
 		return n
 	case MsgForward, MsgData:
-		return headerBytes + len(m.values)*m.bytes
+		return headerBytes + len(m.Values)*m.bytes
 	case MsgFinal:
 		return headerBytes + 8
 	case MsgCommit:
@@ -65,10 +66,6 @@ func (m *Message) Bytes() int {
 	}
 	return headerBytes
 }
-
-// Offloaded reports whether a message is of near-stream computing: all but the elements that
-// the core takes, which are data (section VII.B, Fig. 12).
-func (m *Message) Offloaded() bool { return m.Kind != MsgData }
 
 // ToCore reports whether the engine of a core gets a message, and not that of a bank.
 func (m *Message) ToCore() bool { return m.Kind == MsgData || m.Kind == MsgDone || m.Kind == MsgFinal }

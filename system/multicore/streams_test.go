@@ -1,0 +1,274 @@
+package multicore_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bitsched/bitsched/benchmarks/kernels"
+	"github.com/bitsched/bitsched/system/multicore"
+	"github.com/bitsched/bitsched/tdfg/cfront"
+	"github.com/bitsched/bitsched/tdfg/memory"
+	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tdfg/stream"
+	"github.com/bitsched/bitsched/tile/se"
+)
+
+// streamSizes are sizes at which 4 threads have loops that are long enough for streams.
+var streamSizes = map[string]map[string]int64{
+	"pathfinder": {"N": 2200, "T": 2}, "srad": {"N": 8, "M": 300, "T": 1}, "hotspot": {"N": 6, "M": 300, "T": 2}, "hotspot3D": {"L": 2, "N": 5, "M": 300, "T": 2},
+	"histogram": {"N": 3000, "Q": 4}, "scluster": {"N": 1100, "T": 2}, "svm": {"N": 1100, "T": 1}, "bfs_push": {"V": 1100, "E": 3000, "source": 1},
+	"bfs_pull": {"V": 1100, "E": 3000, "source": 1}, "pr_push": {"V": 1100, "E": 3000, "T": 1}, "pr_pull": {"V": 1100, "E": 3000, "T": 1},
+	"sssp": {"V": 1100, "E": 3000, "D": 64, "source": 1}, "bin_tree": {"N": 100, "Q": 200}, "hash_join": {"N": 100, "B": 64, "Q": 200},
+}
+
+// nearProgram is a workload of Near-Stream Computing with its arguments.
+func nearProgram(t testing.TB, name string) (*multicore.Program, *kernels.Kernel, *memory.Memory, *memory.Memory) {
+	k, err := kernels.Get(name)
+	require.NoError(t, err)
+	g, err := cfront.CompileWhole(context.Background(), k.File, k.Source, cfront.Options{})
+	require.NoError(t, err)
+	before, err := k.Arguments(context.Background(), streamSizes[name], 5)
+	require.NoError(t, err)
+	m := before.Clone()
+	mem := stream.Memory{}
+	for _, a := range g.Arrays {
+		if x := m.Arrays[a.Name]; x != nil {
+			mem[a.Name] = x.Elems
+		}
+	}
+	return &multicore.Program{Graph: g, Memory: mem, Args: stream.Args{Symbols: streamSizes[name], Params: before.Scalars}, Reassociate: k.Reassociate}, k, before, m
+}
+
+// TestStreamConfigurations runs the 14 workloads in all configurations, and compares with
+// their definitions; cores compare every load with what the program expects.
+func TestStreamConfigurations(t *testing.T) {
+	offloaded := map[string]uint64{}
+	for _, k := range kernels.NearStream() {
+		for _, c := range multicore.Configurations[1:] {
+			p, k, before, after := nearProgram(t, k.Name)
+			r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: machine(t, "nsc-small", "ooo8"), Threads: 4, Config: c.Name, Warm: true})
+			require.NoError(t, err, "%s in %s", k.Name, c.Name)
+			require.NoError(t, k.Check(streamSizes[k.Name], before, after), "%s in %s", k.Name, c.Name)
+			s := r.Streams
+			if c.Name == "ns" {
+				offloaded[k.Name] = s.Bank.Operations + s.Bank.Writes
+			}
+			if c.Name != "ns-core" {
+				require.Zero(t, s.Core.Prefetched)
+				require.Equal(t, s.Bank.Writes > 0 || s.Bank.Operations > 0, r.Streams.Messages[se.MsgDone].Messages > 0, k.Name)
+			}
+		}
+	}
+	for _, name := range []string{"pathfinder", "srad", "hotspot", "hotspot3D", "bfs_push", "pr_push", "pr_pull", "sssp"} {
+		require.Positive(t, offloaded[name], name)
+	}
+}
+
+// loopC is a loop of each kind of stream: stores, an update, copies, reductions in order,
+// and loads that only the core takes, with elements of three sizes.
+const loopC = `#include "bitsched.h"
+void f(int N, const int32_t A[N], const int32_t B[N], int32_t C[N], int64_t D[N], const uint8_t E[N], int64_t S[2])
+{
+	inf_array(A, N); inf_array(B, N); inf_array(C, N); inf_array(D, N); inf_array(E, N); inf_array(S, 2);
+	int64_t sum = 3;
+	uint32_t hash = 7;
+	for (int i = 1; i < N - 1; i++) {
+		C[i] = A[i - 1] * B[i + 1] + i;
+		D[i] += A[i] ^ E[i];
+		sum += A[i] * (int64_t)E[i + 1];
+	}
+	for (int i = 0; i < N; i++)
+		hash = hash * 31 + (uint32_t)C[i];
+	S[0] = sum;
+	S[1] = hash;
+}
+`
+
+// compiled is a function in C on random arguments of n elements, and what it computes
+// sequentially.
+func compiled(t testing.TB, text string, n int64, seed uint64) (p *multicore.Program, want stream.Memory) {
+	g, err := cfront.CompileWhole(context.Background(), "f.c", text, cfront.Options{})
+	require.NoError(t, err, text)
+	args := stream.Args{Symbols: map[string]int64{"N": n}}
+	r := rand.New(rand.NewPCG(seed, 9))
+	mem := stream.Memory{}
+	want = stream.Memory{}
+	for _, a := range g.Arrays {
+		size := int64(1)
+		for _, x := range a.Size {
+			k, err := x.Eval(args.Symbols)
+			require.NoError(t, err)
+			size *= k
+		}
+		list := make([]scalar.Value, size)
+		for i := range list {
+			list[i] = r.Uint64() & a.Type.Mask()
+			if a.Type.Float() {
+				list[i] = scalar.FromFloat(a.Type, float64(r.IntN(1000))/8)
+			}
+		}
+		mem[a.Name], want[a.Name] = list, append([]scalar.Value(nil), list...)
+	}
+	_, err = g.Run(context.Background(), want, args)
+	require.NoError(t, err)
+	return &multicore.Program{Graph: g, Memory: mem, Args: args}, want
+}
+
+func sameMemory(p *multicore.Program, want stream.Memory) error {
+	for _, a := range p.Graph.Arrays {
+		for i, w := range want[a.Name] {
+			if p.Memory[a.Name][i] != w {
+				return fmt.Errorf("%s[%d] is %x, not %x", a.Name, i, p.Memory[a.Name][i], w)
+			}
+		}
+	}
+	return nil
+}
+
+// TestProtocolMutants loses, repeats, changes and misdirects messages of each kind: each
+// must end in a wrong value that a check sees, or in a deadlock that is found.
+func TestProtocolMutants(t *testing.T) {
+	run := func(f func(m *se.Message) bool) error {
+		p, want := compiled(t, loopC, 700, 1)
+		_, err := multicore.Run(context.Background(), p, multicore.Options{Machine: machine(t, "nsc-small", "ooo8"), Threads: 1, Config: "ns", Warm: true, Intercept: f, MaxCycles: 1 << 20})
+		if err == nil {
+			err = sameMemory(p, want)
+		}
+		return err
+	}
+	require.NoError(t, run(nil))
+	seen := map[se.MessageKind]int{}
+	require.NoError(t, run(func(m *se.Message) bool { seen[m.Kind]++; return true }))
+	mutants := []struct {
+		name   string
+		kinds  []se.MessageKind
+		break_ func(m *se.Message) bool
+	}{
+		{"lost", []se.MessageKind{se.MsgConfigure, se.MsgMigrate, se.MsgCredit, se.MsgForward, se.MsgCommit, se.MsgDone, se.MsgFinal}, func(*se.Message) bool { return false }},
+		{"one element wrong", []se.MessageKind{se.MsgForward, se.MsgFinal}, func(m *se.Message) bool {
+			m.Values = append([]uint64(nil), m.Values...)
+			m.Values[len(m.Values)/2] ^= 4
+			return true
+		}},
+		{"to another bank", []se.MessageKind{se.MsgConfigure, se.MsgMigrate, se.MsgCredit, se.MsgForward, se.MsgCommit}, func(m *se.Message) bool { m.To ^= 5; return true }},
+		{"of another stream", []se.MessageKind{se.MsgCredit, se.MsgCommit, se.MsgDone, se.MsgFinal}, func(m *se.Message) bool { m.Stream ^= 1; return true }},
+		{"one iteration short", []se.MessageKind{se.MsgCredit, se.MsgCommit, se.MsgDone}, func(m *se.Message) bool { m.End--; return true }},
+		{"of another group", []se.MessageKind{se.MsgForward, se.MsgCredit, se.MsgDone, se.MsgFinal}, func(m *se.Message) bool { m.Group++; return true }},
+	}
+	count := 0
+	for _, x := range mutants {
+		for _, kind := range x.kinds {
+			for _, at := range []int{0, seen[kind] / 2, seen[kind] - 1} {
+				n := 0
+				err := run(func(m *se.Message) bool {
+					if m.Kind != kind {
+						return true
+					}
+					n++
+					if n-1 == at {
+						return x.break_(m)
+					}
+					return true
+				})
+				count++
+				assert.Error(t, err, "%s %s, number %d of %d", kind, x.name, at, seen[kind])
+			}
+		}
+	}
+	require.GreaterOrEqual(t, count, 60)
+}
+
+// randomC is a random function of loops with streams: stores, updates and sums of random
+// expressions of random arrays at random distances, some of which the core has to keep.
+func randomC(r *rand.Rand) string {
+	types := []string{"int32_t", "int64_t", "uint8_t", "float", "uint16_t"}
+	const arrays = 5
+	var b strings.Builder
+	b.WriteString("#include \"bitsched.h\"\nvoid f(int N")
+	typ := make([]string, arrays)
+	for i := range typ {
+		typ[i] = types[r.IntN(len(types))]
+		fmt.Fprintf(&b, ", %s A%d[N]", typ[i], i)
+	}
+	b.WriteString(", int64_t S[4])\n{\n")
+	for i := range typ {
+		fmt.Fprintf(&b, "inf_array(A%d, N); ", i)
+	}
+	b.WriteString("inf_array(S, 4);\n")
+	element := func() string { return fmt.Sprintf("A%d[i%+d]", r.IntN(arrays), r.IntN(7)-3) }
+	var value func(depth int) string
+	value = func(depth int) string {
+		switch k := r.IntN(7); {
+		case depth == 0 || k < 2:
+			return "(int32_t)" + element()
+		case k == 2:
+			return strconv.Itoa(r.IntN(100))
+		case k == 3:
+			return "i"
+		case k == 4:
+			return fmt.Sprintf("(%s > %s ? %s : 9)", value(depth-1), value(depth-1), value(depth-1))
+		default:
+			return fmt.Sprintf("(%s %s %s)", value(depth-1), []string{"+", "-", "*", "^", "&"}[r.IntN(5)], value(depth-1))
+		}
+	}
+	for n := range 1 + r.IntN(3) {
+		step := 1 + r.IntN(3)*r.IntN(2)
+		fmt.Fprintf(&b, "int32_t s%d = %d;\nfor (int i = 3; i < N - 3; i += %d) {\n", n, r.IntN(9), step)
+		for range 1 + r.IntN(3) {
+			switch r.IntN(5) {
+			case 0, 1:
+				fmt.Fprintf(&b, "%s = %s;\n", element(), value(2))
+			case 2:
+				fmt.Fprintf(&b, "A%d[i] += %s;\n", r.IntN(arrays), value(1))
+			case 3:
+				fmt.Fprintf(&b, "s%d = s%d %s %s;\n", n, n, []string{"+", "^", "*"}[r.IntN(3)], value(1))
+			case 4:
+				fmt.Fprintf(&b, "if (%s > 50) %s = %s;\n", value(1), element(), value(1))
+			}
+		}
+		fmt.Fprintf(&b, "}\nS[%d] = s%d;\n", n, n)
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
+
+// TestRandomStreams compares random functions in all configurations with their sequential
+// meaning, some with room for one range at a time; BITSCHED_STREAMS=10000 runs more.
+func TestRandomStreams(t *testing.T) {
+	programs := 12
+	if n, err := strconv.Atoi(os.Getenv("BITSCHED_STREAMS")); err == nil {
+		programs = n
+	}
+	offloaded := uint64(0)
+	for seed := uint64(first()); seed < uint64(first()+programs); seed++ {
+		r := rand.New(rand.NewPCG(seed, 4))
+		text := randomC(r)
+		n := 200 + int64(r.IntN(300))
+		for _, c := range multicore.Configurations[1:] {
+			p, want := compiled(t, text, n, seed)
+			m := machine(t, "nsc-small", []string{"io4", "ooo4", "ooo8"}[r.IntN(3)])
+			if r.IntN(2) == 0 {
+				m.Streams.L2.Slices = m.Streams.L3.RangeIterations // one range at a time
+			}
+			report, err := multicore.Run(context.Background(), p, multicore.Options{Machine: m, Threads: 1, Config: c.Name, Warm: r.IntN(2) == 0})
+			require.NoError(t, err, "seed %d, %s\n%s", seed, c.Name, text)
+			require.NoError(t, sameMemory(p, want), "seed %d, %s\n%s", seed, c.Name, text)
+			offloaded += report.Streams.Core.Offloaded
+		}
+	}
+	require.Positive(t, offloaded)
+}
+
+// first is the seed of the first random program, BITSCHED_STREAMS_FROM.
+func first() int {
+	n, _ := strconv.Atoi(os.Getenv("BITSCHED_STREAMS_FROM"))
+	return n
+}
