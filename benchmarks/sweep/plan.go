@@ -75,6 +75,9 @@ type text struct {
 // MaxJobs is how many jobs a plan may have unless its size is confirmed.
 const MaxJobs = 10_000
 
+// mostJobs is how many it may have at all: they are listed in memory.
+const mostJobs = 10_000_000
+
 // Commands are the commands that a sweep may run: those that print a result as one
 // JSON document and change nothing.
 var Commands = []string{"schedule", "synth", "stats", "cec", "verify", "faults", "compare", "ops", "run", "lower", "tilesize", "noc", "sparse", "map", "layers", "reproduce"}
@@ -144,6 +147,13 @@ func Read(r io.Reader, file, version string, o ReadOptions) (*Plan, error) {
 		}
 		p.Axes = append(p.Axes, a)
 	}
+	most, more := MaxJobs, " (--yes runs them all)"
+	if o.Many {
+		most, more = mostJobs, ""
+	}
+	if t.Seeds > most {
+		return nil, doc.Errorf("seeds", "seeds is %d, more than %d, expected fewer%s", t.Seeds, most, more)
+	}
 	if t.Seeds > 0 {
 		if _, ok := t.Matrix["seed"]; ok {
 			return nil, doc.Errorf("seeds", "seeds stands beside matrix.seed, expected one of them")
@@ -186,8 +196,8 @@ func Read(r io.Reader, file, version string, o ReadOptions) (*Plan, error) {
 	}
 	n := 1
 	for _, a := range p.Axes {
-		if n *= len(a.Values); n > MaxJobs && !o.Many {
-			return nil, doc.Errorf("matrix", "matrix has more than %d combinations, expected fewer (--yes runs them all)", MaxJobs)
+		if n *= len(a.Values); n > most {
+			return nil, doc.Errorf("matrix", "matrix has more than %d combinations, expected fewer%s", most, more)
 		}
 	}
 	exclude, err := sets(doc, "exclude", t.Exclude, p.Axes)

@@ -80,7 +80,8 @@ func TestBadPlans(t *testing.T) {
 		{"version: 1\ncommand: [ops]\nmatrix: {width: [1]}\ntimeout: soon\n", "plan.yaml:4:.*expected a time"},
 		{"version: 1\ncommand: [ops]\nmatrix: {width: [[1]]}\n", "matrix.width"},
 		{"version: 1\ncommand: [ops]\nmatrix: {seed: [1]}\nseeds: 3\n", "plan.yaml:4:.*beside matrix.seed"},
-		{"version: 1\ncommand: [ops]\nmatrix: {width: [1]}\nseeds: 1000000\n", "more than 10000 combinations"},
+		{"version: 1\ncommand: [ops]\nmatrix: {width: [1]}\nseeds: 1000000\n", "plan.yaml:4: seeds is 1000000, more than 10000"},
+		{"version: 1\ncommand: [ops]\nmatrix: {width: [1, 2, 3, 4, 5, 6]}\nseeds: 5000\n", "plan.yaml:3: matrix has more than 10000 combinations"},
 	} {
 		_, err := Read(strings.NewReader(c.text), filepath.Join(t.TempDir(), "plan.yaml"), "", ReadOptions{})
 		require.Error(t, err, c.text)
