@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -315,6 +316,21 @@ func TestMapping(t *testing.T) {
 	table, ok := both.Parts[3].(*Table)
 	require.True(t, ok)
 	require.Equal(t, []string{"b", "gemm", "q", "8", "0", "4", "buffer, off chip", "off chip", "2"}, table.Rows[1])
+}
+
+// TestReproducedOrder: papers come in the order of their entries, what nobody knows before
+// them, whatever the order of the files that they were read from.
+func TestReproducedOrder(t *testing.T) {
+	var reports []*reproduce.Report
+	for _, e := range slices.Backward(reproduce.Entries) {
+		reports = append(reports, &reproduce.Report{ID: e.ID})
+	}
+	sections := Reproduced(append(reports, &reproduce.Report{ID: "x:other"}), nil)
+	require.Len(t, sections, len(reproduce.Entries)+2)
+	require.Equal(t, []string{"Claims", "x:other"}, []string{sections[0].Title, sections[1].Title})
+	for i, e := range reproduce.Entries {
+		require.Equal(t, e.ID, sections[i+2].Title)
+	}
 }
 
 // FuzzDocument: whatever a document has becomes a page of one script or an error of one
