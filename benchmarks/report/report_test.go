@@ -318,6 +318,17 @@ func TestMapping(t *testing.T) {
 	require.Equal(t, []string{"b", "gemm", "q", "8", "0", "4", "buffer, off chip", "off chip", "2"}, table.Rows[1])
 }
 
+// TestWorks: what is worked on are the words of a command and the sizes of its kernel.
+func TestWorks(t *testing.T) {
+	var list []*sweep.Record
+	for _, n := range []string{"N=64", "N=128"} {
+		list = append(list, &sweep.Record{Params: []sweep.Param{{Name: "kernel", Value: "mm"}, {Name: "define", Value: n}, {Name: "machine", Value: "m"}},
+			Args: []string{"run", "mm", "--define=" + n, "--machine=m", "--json"}, Result: json.RawMessage(`{"cycles": 3}`)})
+	}
+	d, _ := sweepView(list, 2)
+	require.Equal(t, []string{"kernel", "define"}, d.Works)
+}
+
 // TestReproducedOrder: papers come in the order of their entries, what nobody knows before
 // them, whatever the order of the files that they were read from.
 func TestReproducedOrder(t *testing.T) {

@@ -57,6 +57,9 @@ timeout: 90s
 	again, err = read("version: 1\ncommand: [schedule, \"{circuit}\"]\nmatrix: {circuit: [a.v], rows: [64]}\n")
 	require.NoError(t, err)
 	require.NotEqual(t, key, again.Jobs[0].Key)
+	other, err := Read(strings.NewReader("version: 1\ncommand: [schedule, \"{circuit}\"]\nmatrix: {circuit: [a.v], rows: [64]}\n"), filepath.Join(dir, "plan.yaml"), "v2", ReadOptions{})
+	require.NoError(t, err)
+	require.NotEqual(t, again.Jobs[0].Key, other.Jobs[0].Key, "another program")
 }
 
 func TestBadPlans(t *testing.T) {
