@@ -2,6 +2,7 @@ package mem
 
 import (
 	"fmt"
+	"math/bits"
 )
 
 // LineBytes is the size of a line everywhere.
@@ -73,13 +74,17 @@ func (w way) reused() uint64 { return uint64(w & reuseBits >> reuse) }
 // next bank the next ones.
 type array struct {
 	ways             []way
+	marks            []uint64 // a byte for each way of a set, that of the line it has or had; eight ways to a word
 	data             []Bytes
 	used             []uint64 // LRU: when
 	assoc            int
+	words            int // of marks of a set
 	sets             uint64
 	mask             uint64 // of sets, if they are a power of two
 	banks            uint64
 	interleave       uint64
+	inner, outer     uint8 // logarithms of the interleave and of that of all banks, if they are powers of two
+	shifts           bool  // they are
 	brrip            bool
 	near             uint64 // of 2^32
 	random, sequence uint64
@@ -88,9 +93,13 @@ type array struct {
 func newArray(s ArraySpec, banks, interleave int, seed uint64) *array {
 	n := s.Bytes / LineBytes
 	a := &array{ways: make([]way, n), data: make([]Bytes, n), assoc: s.Ways, sets: uint64(n / s.Ways), banks: uint64(banks), interleave: uint64(interleave),
-		brrip: s.Policy == BRRIP, near: uint64(s.NearShare * (1 << 32)), random: seed}
+		words: (s.Ways + 7) / 8, brrip: s.Policy == BRRIP, near: uint64(s.NearShare * (1 << 32)), random: seed}
+	a.marks = make([]uint64, int(a.sets)*a.words)
 	if a.sets&(a.sets-1) == 0 {
 		a.mask = a.sets - 1
+	}
+	if all := a.interleave * a.banks; a.interleave&(a.interleave-1)|all&(all-1) == 0 {
+		a.inner, a.outer, a.shifts = uint8(bits.TrailingZeros64(a.interleave)), uint8(bits.TrailingZeros64(all)), true
 	}
 	if !a.brrip {
 		a.used = make([]uint64, n)
@@ -98,24 +107,43 @@ func newArray(s ArraySpec, banks, interleave int, seed uint64) *array {
 	return a
 }
 
-// first is the index of the first way of the line's set.
-func (a *array) first(line Line) int {
-	if a.banks > 1 {
+// set is the number of the set of a line.
+func (a *array) set(line Line) int {
+	switch {
+	case a.banks == 1:
+	case a.shifts:
+		line = line>>(a.outer&63)<<(a.inner&63) | line&(1<<(a.inner&63)-1)
+	default:
 		line = line/(a.interleave*a.banks)*a.interleave + line%a.interleave
 	}
 	if a.mask != 0 {
-		return int(line&a.mask) * a.assoc
+		return int(line & a.mask)
 	}
-	return int(line%a.sets) * a.assoc
+	return int(line % a.sets)
 }
+
+// Words of eight bytes.
+const (
+	eachByte = ^uint64(0) / 0xff
+	tops     = eachByte << 7
+)
+
+// mark is a byte of a line by which most others are told apart without a look at their
+// ways. It is not 0, which ways that were never used have.
+func mark(line Line) uint64 { return line*0x9e3779b97f4a7c15>>57 + 1 }
 
 // find returns the index of a line, -1 if it is not there.
 func (a *array) find(line Line) int {
-	first := a.first(line)
-	line++
-	for k, w := range a.ways[first : first+a.assoc] {
-		if Line(w>>lineShift) == line {
-			return first + k
+	set := a.set(line)
+	marked := mark(line) * eachByte
+	for k, w := range a.marks[set*a.words:][:a.words] {
+		w ^= marked
+		// The lowest byte of w that is 0 is found; others may look like it.
+		for m := (w - eachByte) &^ w & tops; m != 0; m &= m - 1 {
+			i := set*a.assoc + k<<3 + bits.TrailingZeros64(m)>>3
+			if i < len(a.ways) && Line(a.ways[i]>>lineShift) == line+1 {
+				return i
+			}
 		}
 	}
 	return -1
@@ -123,8 +151,8 @@ func (a *array) find(line Line) int {
 
 func (a *array) state(i int) State { return a.ways[i].state() }
 
-// set leaves a line in another state; in I it is gone.
-func (a *array) set(i int, state State) {
+// become leaves a line in another state; in I it is gone.
+func (a *array) become(i int, state State) {
 	if state == I {
 		a.drop(i)
 		return
@@ -164,7 +192,7 @@ func (a *array) touch(i int) {
 // victim returns the way of the line's set that is to be replaced, an empty one if
 // there is one.
 func (a *array) victim(line Line) int {
-	first := a.first(line)
+	first := a.set(line) * a.assoc
 	set := a.ways[first : first+a.assoc]
 	if !a.brrip {
 		best := first
@@ -202,6 +230,11 @@ func (a *array) insert(i int, line Line, state State) {
 		panic(fmt.Sprintf("mem: line %#x, expected below %#x", line, Line(maxLine)))
 	}
 	w := way(line+1)<<lineShift | way(state)
+	at := i // among the marks
+	if a.assoc&7 != 0 {
+		at = i/a.assoc*a.words<<3 + i%a.assoc
+	}
+	a.marks[at>>3] = a.marks[at>>3]&^(0xff<<(at&7*8)) | mark(line)<<(at&7*8)
 	if !a.brrip {
 		a.ways[i] = w
 		a.touch(i)

@@ -252,7 +252,7 @@ func (p *Private) Write(line Line) *Bytes {
 	if i < 0 || !p.protocol.serves(p.l1.state(i), Write) {
 		return nil
 	}
-	p.l1.set(i, p.protocol.Cache[p.l1.state(i)][Write].Next)
+	p.l1.become(i, p.protocol.Cache[p.l1.state(i)][Write].Next)
 	p.l1.written(i, true)
 	return &p.l1.data[i]
 }
@@ -655,11 +655,11 @@ func (p *Private) demote(line Line, state State) {
 		if j >= 0 && p.l1.ways[i].dirty() {
 			p.l2.data[j] = p.l1.data[i]
 		}
-		p.l1.set(i, state)
+		p.l1.become(i, state)
 		p.l1.written(i, false)
 	}
 	if j >= 0 {
-		p.l2.set(j, state)
+		p.l2.become(j, state)
 		p.l2.written(j, false)
 	}
 }
@@ -681,10 +681,10 @@ func (p *Private) complete(now event.Time, t *transaction, state State) {
 		p.l2.insert(j, line, state)
 		p.l2.ahead(j, done.pref)
 	}
-	p.l2.set(j, state)
+	p.l2.become(j, state)
 	p.l2.data[j] = done.data
 	if i := p.l1.find(line); i >= 0 {
-		p.l1.set(i, state)
+		p.l1.become(i, state)
 		p.l1.data[i] = done.data
 	}
 	if m := p.findMiss(line); m != nil && m.below {
@@ -739,7 +739,7 @@ func (p *Private) spill(now event.Time, w way, data *Bytes) {
 		p.l2.touch(j)
 	}
 	p.l2.data[j] = *data
-	p.l2.set(j, w.state())
+	p.l2.become(j, w.state())
 	p.l2.written(j, true)
 }
 
