@@ -154,6 +154,7 @@ type Core struct {
 	iqTail      uint64 // those before are in the scheduler
 	inIQ        int
 	ready       []uint64 // slots whose operands are there
+	numReady    int
 	nextInOrder uint64
 	producer    []uint64           // seq+1 of the last writer of a register
 	loads       int                // in the LQ
@@ -178,8 +179,10 @@ type Core struct {
 	retry    []uint64           // loads that wait for a store to be performed, by number
 	unitFree [][]event.Time
 
+	unitsFree event.Time // all units, at the latest
+
 	wheel    [wheelSize][]uint64
-	inWheel  int
+	due      [wheelSize / 64]uint64 // cycles of the wheel with events
 	ticking  event.Handler
 	tickAt   event.Time // of the event that is scheduled, or never
 	tickID   event.ID
@@ -313,7 +316,7 @@ func (c *Core) wake(at event.Time) {
 func (c *Core) later(at event.Time, what uint64) {
 	k := at & (wheelSize - 1)
 	c.wheel[k] = append(c.wheel[k], what)
-	c.inWheel++
+	c.due[k>>6] |= 1 << (k & 63)
 	c.wake(at)
 }
 
@@ -350,9 +353,10 @@ func (c *Core) tick(now event.Time) {
 	c.lastTick = now
 	c.active = false
 	c.storesUp = 0
-	if list := c.wheel[now&(wheelSize-1)]; len(list) > 0 {
+	if k := now & (wheelSize - 1); c.due[k>>6]>>(k&63)&1 != 0 {
 		c.active = true
-		c.inWheel -= len(list)
+		c.due[k>>6] &^= 1 << (k & 63)
+		list := c.wheel[k]
 		for _, what := range list {
 			if s := c.find(what); s != nil {
 				if what%evKinds == evFinish {
@@ -362,7 +366,7 @@ func (c *Core) tick(now event.Time) {
 				}
 			}
 		}
-		c.wheel[now&(wheelSize-1)] = list[:0]
+		c.wheel[k] = list[:0]
 	}
 	c.commit(now)
 	c.fillScheduler()
@@ -386,13 +390,8 @@ func (c *Core) sleep(now event.Time) {
 		c.wake(now + 1)
 		return
 	}
-	if c.inWheel > 0 {
-		for t := now + 1; ; t++ {
-			if len(c.wheel[t&(wheelSize-1)]) > 0 {
-				c.wake(t)
-				break
-			}
-		}
+	if t := c.nextDue(now); t != never {
+		c.wake(t)
 	}
 	if c.frontLen > 0 {
 		if at := c.front[c.frontHead].at; at > now {
@@ -402,6 +401,9 @@ func (c *Core) sleep(now event.Time) {
 	if c.resumeAt > now && !c.redirect {
 		c.wake(c.resumeAt)
 	}
+	if c.unitsFree <= now {
+		return
+	}
 	for i := range c.unitFree {
 		for _, free := range c.unitFree[i] {
 			if free > now {
@@ -409,6 +411,23 @@ func (c *Core) sleep(now event.Time) {
 			}
 		}
 	}
+}
+
+// nextDue is the next cycle for which the wheel has an event, never if there is none.
+func (c *Core) nextDue(now event.Time) event.Time {
+	from := int(now+1) & (wheelSize - 1)
+	for k := 0; k <= len(c.due); k++ { // that of the beginning twice
+		w := (from>>6 + k) & (len(c.due) - 1)
+		set := c.due[w]
+		if k == 0 {
+			set = set >> (from & 63) << (from & 63)
+		}
+		if set != 0 {
+			at := w<<6 | bits.TrailingZeros64(set)
+			return now + 1 + event.Time((at-from)&(wheelSize-1))
+		}
+	}
+	return never
 }
 
 // finish makes a result known.
@@ -455,11 +474,13 @@ func (c *Core) resolve(old []byte) {
 func (c *Core) setReady(s *slot) {
 	i := s.seq & c.mask
 	c.ready[i>>6] |= 1 << (i & 63)
+	c.numReady++
 }
 
 func (c *Core) clearReady(s *slot) {
 	i := s.seq & c.mask
 	c.ready[i>>6] &^= 1 << (i & 63)
+	c.numReady--
 }
 
 // fillScheduler lets the oldest that have not issued compete.
@@ -476,12 +497,15 @@ func (c *Core) fillScheduler() {
 
 // issue issues those that are ready, the oldest first.
 func (c *Core) issue(now event.Time) {
+	if c.numReady == 0 {
+		return
+	}
 	left, stores := c.spec.Issue, c.spec.StorePorts
-	n := len(c.ready)
+	n := len(c.ready) // a power of two
 	from := int(c.head & c.mask)
 	// The words of the set from that of the head round to it again.
 	for k := 0; k <= n && left > 0; k++ {
-		w := (from>>6 + k) % n
+		w := (from>>6 + k) & (n - 1)
 		set := c.ready[w]
 		switch {
 		case k == 0:
@@ -519,7 +543,10 @@ func (c *Core) selectLoads(now event.Time, ports int) {
 		n, from = len(c.ready), int(c.head&c.mask)
 	}
 	for k := 0; k <= n && ports > 0 && c.lqWaiting > 0; k++ {
-		w := (from>>6 + k) % n
+		w := from>>6 + k
+		if w >= n {
+			w -= n
+		}
 		set := c.lqReady[w]
 		switch {
 		case k == 0:
@@ -626,6 +653,7 @@ func (c *Core) start(now event.Time, s *slot, stores *int) bool {
 			for i := range free {
 				if free[i] <= now {
 					free[i] = now + event.Time(info.interval)
+					c.unitsFree = max(c.unitsFree, free[i])
 					found = true
 					break
 				}
