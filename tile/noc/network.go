@@ -257,6 +257,7 @@ type Network struct {
 	accepted      [ports]input  // the output behind
 	portAfter     [ports]uint8  // the first channel of the port behind
 	afterIn       [inVCs]uint8  // the channel behind
+	kinds         [ports]uint64 // of arrivals of what leaves by an output: of a head, and isBody bits above of others
 	behind        list[place]   // input virtual channels whose heads came to the front in the last cycle and are routed in this one
 	grants        []grant
 	offers        [inVCs]uint64 // scratch of allocateVCs, zeros between
@@ -297,6 +298,10 @@ func New(cfg Config) (*Network, error) {
 	for p := range numPorts {
 		n.channels[p] = (1<<vcs - 1) << (p * vcs)
 		n.portAfter[p] = uint8((p + 1) % numPorts * vcs)
+		n.kinds[p] = heads | bodies<<isBody
+		if p == local {
+			n.kinds[p] = ejected | ejected<<isBody
+		}
 		n.accepted[p] = input((p+1)%numPorts) << inputPrefers
 		for v := range vcs {
 			n.turned[p*vcs+v] = input(p*vcs + (v+1)%vcs)
@@ -554,10 +559,31 @@ func (n *Network) evaluate() {
 	n.allocateVCs()
 	n.askBehind()
 	n.bufferHeads()
-	n.connectAll()
+	n.forward()
 	if n.cfg.RouterCycles == 2 {
 		n.askBehind()
 	}
+}
+
+// forward lets routers send what their switches were allocated to.
+func (n *Network) forward() {
+	k := len(n.grants) + 1
+	flits, credits := &n.leaving.flits, &n.returning.credits
+	for kind := range flits {
+		flits[kind].room(k)
+	}
+	credits.room(k)
+	n.behind.room(k)
+	moving, rest := n.leaving.moving(), flits[ejected].n+credits.n
+	n.acceptAll()
+	n.connectAll()
+	for _, at := range n.behind.items[:n.behind.n] {
+		r := &n.routers[at.node()]
+		n.front(at, r.buf[r.in[at.vc()].head])
+	}
+	moving = n.leaving.moving() - moving
+	n.counters.FlitHops += uint64(moving)
+	n.pending += moving + flits[ejected].n + credits.n - rest
 }
 
 // send moves a flit of a node onto the link to its router.

@@ -89,7 +89,7 @@ func (n *Network) bufferBranches(at place) {
 	n.stirred = true
 }
 
-// front makes a head the front of its virtual channel.
+// front makes a head the front of its virtual channel, in which nothing else is left.
 func (n *Network) front(at place, f flit) {
 	node, iv := at.node(), at.vc()
 	r := &n.routers[node]
@@ -229,11 +229,21 @@ func (n *Network) acceptVC(r *router, at, iv int, offers uint64) (credit uint64)
 	return credit
 }
 
-// grant is an input virtual channel, and its port, that an output would let send.
-type grant struct {
-	output   int32 // number of all
-	iv, port uint8
-}
+// grant is an output, by its number of all, and above it the port of an input and a
+// virtual channel of it that the output would let send.
+type grant uint32
+
+const (
+	grantPort = 15 // places; 12 bits for the router and portBits for the output are below
+	grantVC   = grantPort + portBits
+)
+
+func newGrant(output, port, iv int) grant { return grant(output | port<<grantPort | iv<<grantVC) }
+
+func (g grant) output() int { return int(g & (1<<grantPort - 1)) }
+func (g grant) node() int   { return g.output() >> portBits }
+func (g grant) port() int   { return int(g>>grantPort) & (ports - 1) }
+func (g grant) vc() int     { return int(g>>grantVC) & (inVCs - 1) }
 
 // Sets of inputs in router.granted.
 const (
@@ -258,86 +268,84 @@ func (n *Network) allocateSwitches() {
 			g := r.granted & -uint32(bit(node == last)) // those of the last cycle do not count
 			last = node
 			r.granted = g | 1<<p | g&(1<<p)<<severalGrants
-			grants[k] = grant{int32(at), uint8(iv), p}
+			grants[k] = newGrant(at, int(p), iv)
 			k++
 		}
 	}
 	n.grants = grants[:k]
 }
 
-// connectAll lets inputs accept a grant each, the second half of the iteration, and
-// sends the flits through the switch and onto the link. A multicast accepts all outputs
-// that are granted for one flit.
-func (n *Network) connectAll() {
+// acceptAll lets inputs accept a grant each, the second half of the iteration. A
+// multicast accepts all outputs that are granted for one flit, and sends it.
+func (n *Network) acceptAll() {
 	grants := n.grants
-	flits, credits := &n.leaving.flits, &n.returning.credits
-	for kind := range flits {
-		flits[kind].room(len(grants))
-	}
-	credits.room(len(grants))
-	n.behind.room(len(grants))
-	moving, rest := n.leaving.moving(), flits[ejected].n+credits.n
-	routers, requesting, width := n.routers, n.requesting, n.width&63
+	k := 0
 	for i, g := range grants {
-		at := int(g.output)
-		r := &routers[at>>portBits]
-		if r.granted>>(severalGrants+g.port&7)&1 != 0 {
+		r := &n.routers[g.node()]
+		if r.granted>>(severalGrants+g.port())&1 != 0 {
 			var ok bool
 			if g, ok = n.accept(grants[i:]); !ok {
 				continue
 			}
-			at = int(g.output)
 		}
-		o, iv, p := at&(ports-1), g.iv&(inVCs-1), g.port&(ports-1)
-		r.inputs[p] = n.turned[iv] | n.accepted[o]
-		out := &r.outputs[o]
-		out.prefers = n.portAfter[p]
-		q := &r.in[iv]
-		if q.multicast {
-			n.forwardBranch(at>>portBits, int(iv), o)
+		if r.in[g.vc()].multicast {
+			n.forwardBranch(r, g)
 			continue
 		}
-		f := r.buf[int(q.head)&(len(r.buf)-1)]
+		grants[k] = g
+		k++
+	}
+	n.grants = grants[:k]
+}
+
+// connectAll sends a flit of each unicast whose grant was accepted through the switch and
+// onto the link.
+func (n *Network) connectAll() {
+	routers, requesting := n.routers, n.requesting
+	flits, credits := &n.leaving.flits, &n.returning.credits
+	step := 1 << (n.width & 63)
+	for _, g := range n.grants {
+		at, iv := g.output(), g.vc()
+		r := &routers[at>>portBits]
+		out, q := &r.outputs[at&(ports-1)], &r.in[iv]
+		r.inputs[g.port()] = n.turned[iv] | n.accepted[at&(ports-1)]
+		out.prefers = n.portAfter[g.port()]
 		channel := &r.out[q.out&(1<<placeBits-1)]
+		head, last := int(q.head), len(r.buf)-1
+		f := r.buf[head&last]
 		out.links++
-		kind := int(f/isBody) & 1
-		if o == local {
-			kind = ejected
-		}
-		flits[kind].put(flitArrival{f, channel.down})
-		credits.put(q.up)
+		kind := &flits[n.kinds[at&(ports-1)]>>(f&isBody)&3]
+		kind.items[kind.n] = flitArrival{f, channel.down}
+		kind.n++
+		credits.items[credits.n] = q.up
+		credits.n++
 
 		left := channel.credits - 1
 		channel.credits = left
 		count := q.count - 1
 		q.count = count
-		head := (q.head + 1<<width) & uint32(len(r.buf)-1)
+		head = (head + step) & last
 		if count == 0 {
-			head = uint32(iv) // a place that is in the cache
+			head = iv // a place that is in the cache
 		}
-		q.head = head
+		q.head = uint32(head)
 
 		tail := uint64(f & isTail)
-		stop := tail | bit(count == 0) | bit(left == 0)
-		request := out.request &^ (stop << iv)
+		request := out.request &^ ((tail | bit(count == 0) | bit(left == 0)) << iv)
 		out.request = request
 		requesting[at>>6] &^= bit(request == 0) << (at & 63)
 		r.free |= tail << (q.out & 63)
 		q.ports &= uint8(tail) - 1
-		if tail != 0 && count != 0 {
-			n.nextFront(newPlace(at>>portBits, int(iv)))
-		}
+		n.behind.items[n.behind.n] = newPlace(at>>portBits, iv)
+		n.behind.n += int(tail & bit(count != 0))
 	}
-	moving = n.leaving.moving() - moving
-	n.counters.FlitHops += uint64(moving)
-	n.pending += moving + flits[ejected].n + credits.n - rest
 }
 
 // accept lets an input accept one of several grants; the first of the list is its
 // first. It is false if it has accepted one already.
 func (n *Network) accept(grants []grant) (g grant, ok bool) {
 	g = grants[0]
-	node, p := int(g.output)>>portBits, g.port
+	node, p := g.node(), g.port()
 	r := &n.routers[node]
 	if r.granted>>(hasAccepted+p)&1 != 0 {
 		return g, false
@@ -346,53 +354,42 @@ func (n *Network) accept(grants []grant) (g grant, ok bool) {
 	var offers uint8 // outputs
 	var of [ports]grant
 	for _, g := range grants {
-		if int(g.output)>>portBits != node {
+		if g.node() != node {
 			break
 		}
-		if g.port == p {
-			o := g.output & (ports - 1)
+		if g.port() == p {
+			o := g.output() & (ports - 1)
 			offers |= 1 << o
 			of[o] = g
 		}
 	}
 	o := first(uint64(offers), r.inputs[p].prefers()) & (ports - 1)
-	if iv := int(of[o].iv); r.in[iv].multicast {
+	if iv := of[o].vc(); r.in[iv].multicast {
 		// The branches that copy the same flit go first: it leaves the buffer with the
 		// last of them.
 		sent := &n.multi[node*n.stride+iv].sent
 		pos := sent[o]
 		for rest := offers &^ (1 << o); rest != 0; rest &= rest - 1 {
-			if b := bits.TrailingZeros8(rest) & (ports - 1); int(of[b].iv) == iv && sent[b] == pos {
-				r.outputs[b].prefers = n.portAfter[p]
-				n.forwardBranch(node, iv, b)
+			if b := bits.TrailingZeros8(rest) & (ports - 1); of[b].vc() == iv && sent[b] == pos {
+				n.forwardBranch(r, of[b])
 			}
 		}
 	}
 	return of[o], true
 }
 
-// nextFront makes the next packet of a virtual channel its front; it is routed in the
-// next cycle.
-func (n *Network) nextFront(at place) {
-	r := &n.routers[at.node()]
-	n.front(at, r.buf[r.in[at.vc()].head])
-	n.behind.put(at)
-}
-
 // forwardBranch sends a flit of a multicast through the switch and onto the link. It
 // leaves the buffer when all branches have sent it.
-func (n *Network) forwardBranch(node, iv, o int) {
-	r := &n.routers[node]
+func (n *Network) forwardBranch(r *router, g grant) {
+	node, o, iv := g.node(), g.output()&(ports-1), g.vc()
+	r.inputs[g.port()] = n.turned[iv] | n.accepted[o]
+	r.outputs[o].prefers = n.portAfter[g.port()]
 	q, b := &r.in[iv], &n.multi[node*n.stride+iv]
 	f := r.buf[(int(q.head)+int(b.sent[o])<<n.width)&(len(r.buf)-1)]
 	ov := o*n.vcs + int(b.vc[o])
 	channel := &r.out[ov]
 	r.outputs[o].links++
-	kind := int(f/isBody) & 1
-	if o == local {
-		kind = ejected
-	}
-	n.leaving.flits[kind].put(flitArrival{f, channel.down})
+	n.leaving.flits[n.kinds[o]>>(f&isBody)&3].put(flitArrival{f, channel.down})
 	if channel.credits--; channel.credits == 0 {
 		n.unwant(node, o, iv)
 	}
@@ -423,6 +420,6 @@ func (n *Network) forwardBranch(node, iv, o int) {
 		q.head = uint32(iv)
 		n.unwant(node, o, iv)
 	} else if q.ports == 0 {
-		n.nextFront(newPlace(node, iv))
+		n.behind.put(newPlace(node, iv))
 	}
 }
