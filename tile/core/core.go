@@ -74,23 +74,22 @@ const (
 	finished
 )
 
-// slot is a micro-op in the window.
+// slot is a micro-op in the window. It fills a line of the host's cache.
 type slot struct {
 	op       *uop.Op // in its batch
-	data     []byte  // what the batch had for it
-	got      []byte  // of a load whose value is used
+	batch    *batch
 	seq      uint64
-	pending  int8 // operands that are not there
+	store    uint64   // its number among the stores
+	next     [3]int32 // edges of the operands in the lists of who makes them
+	first    int32    // of the edges to those that use the result
+	place    int32    // in the LQ
+	pending  int8     // operands that are not there
 	state    uint8
-	wrong    bool // a branch that was foretold wrong
 	parts    int8 // of an access, not performed
 	gen      uint8
+	wrong    bool // a branch that was foretold wrong
 	unequal  bool // a load that found something else
 	blocking bool
-	first    int32    // of the edges to those that use the result
-	next     [4]int32 // edges of the operands in the lists of who makes them
-	store    uint64   // its number among the stores
-	place    int32    // in the LQ
 }
 
 // store is a store in the queue or in the buffer behind it.
@@ -149,6 +148,7 @@ type Core struct {
 	frontHead   int
 	frontLen    int
 	slots       []slot
+	got         [][]byte // by slot: of a load whose value is used
 	mask        uint64
 	head, tail  uint64
 	iqTail      uint64 // those before are in the scheduler
@@ -181,8 +181,10 @@ type Core struct {
 
 	unitsFree event.Time // all units, at the latest
 
-	wheel    [wheelSize][]uint64
-	due      [wheelSize / 64]uint64 // cycles of the wheel with events
+	wheel    [wheelSize]struct{ first, last int32 } // lists of events
+	due      [wheelSize / 64]uint64                 // cycles of the wheel with events
+	events   []coreEvent
+	noEvents int32 // list of unused ones
 	ticking  event.Handler
 	tickAt   event.Time // of the event that is scheduled, or never
 	tickID   event.ID
@@ -241,8 +243,8 @@ func New(e *event.Engine, spec *Spec, id int, tlb Translator, fail func(error)) 
 		stores *= 2
 	}
 	c := &Core{engine: e, spec: spec, kinds: kinds, tlb: tlb, fail: fail, id: id, guess: Predictors[spec.Predictor](),
-		slots: make([]slot, size), mask: uint64(size - 1), ready: make([]uint64, (size+63)/64), producer: make([]uint64, 256),
-		stores: make([]store, stores), sMask: uint64(stores - 1), front: make([]frontOp, spec.Buffer), batch: &batch{}, tickAt: never, done: true}
+		slots: make([]slot, size), got: make([][]byte, size), mask: uint64(size - 1), ready: make([]uint64, (size+63)/64), producer: make([]uint64, 256),
+		stores: make([]store, stores), sMask: uint64(stores - 1), front: make([]frontOp, spec.Buffer), batch: &batch{}, tickAt: never, done: true, noEvents: noEdge}
 	// A load that is performed again may come back when its place is taken.
 	places := spec.LQ + spec.ROB
 	c.lqFree, c.lqSlots = make([]uint64, (places+63)/64), make([]int32, places)
@@ -315,9 +317,27 @@ func (c *Core) wake(at event.Time) {
 // later puts an event of a micro-op into the wheel.
 func (c *Core) later(at event.Time, what uint64) {
 	k := at & (wheelSize - 1)
-	c.wheel[k] = append(c.wheel[k], what)
-	c.due[k>>6] |= 1 << (k & 63)
+	i := c.noEvents
+	if i == noEdge {
+		i = int32(len(c.events))
+		c.events = append(c.events, coreEvent{})
+	} else {
+		c.noEvents = c.events[i].next
+	}
+	c.events[i] = coreEvent{what, noEdge}
+	if list := &c.wheel[k]; c.due[k>>6]>>(k&63)&1 != 0 {
+		c.events[list.last].next, list.last = i, i
+	} else {
+		list.first, list.last = i, i
+		c.due[k>>6] |= 1 << (k & 63)
+	}
 	c.wake(at)
+}
+
+// coreEvent is an event of the wheel.
+type coreEvent struct {
+	what uint64
+	next int32 // of the list; noEdge = none
 }
 
 // Events of the wheel: a micro-op is finished, or an address is translated.
@@ -356,8 +376,11 @@ func (c *Core) tick(now event.Time) {
 	if k := now & (wheelSize - 1); c.due[k>>6]>>(k&63)&1 != 0 {
 		c.active = true
 		c.due[k>>6] &^= 1 << (k & 63)
-		list := c.wheel[k]
-		for _, what := range list {
+		for i := c.wheel[k].first; i != noEdge; {
+			e := &c.events[i]
+			what, next := e.what, e.next
+			e.next, c.noEvents = c.noEvents, i
+			i = next
 			if s := c.find(what); s != nil {
 				if what%evKinds == evFinish {
 					c.finish(now, s)
@@ -366,7 +389,6 @@ func (c *Core) tick(now event.Time) {
 				}
 			}
 		}
-		c.wheel[k] = list[:0]
 	}
 	c.commit(now)
 	c.fillScheduler()
@@ -453,11 +475,11 @@ func (c *Core) finish(now event.Time, s *slot) {
 			c.leaveLQ(s)
 		}
 		if s.blocking {
-			c.resolve(s.got)
+			c.resolve(c.gotBy(s))
 		}
 	case uop.Atomic:
 		if s.blocking {
-			c.resolve(s.got)
+			c.resolve(c.gotBy(s))
 		}
 	}
 }
@@ -697,7 +719,24 @@ func (c *Core) translate(now event.Time, s *slot) {
 	c.access(now, s)
 }
 
-func (c *Core) lane(s *slot, i int) uint64 { return binary.LittleEndian.Uint64(s.data[8*i:]) }
+func (c *Core) lane(s *slot, i int) uint64 { return binary.LittleEndian.Uint64(s.data()[8*i:]) }
+
+// data is what the batch has for the micro-op.
+func (s *slot) data() []byte { return s.batch.data(s.op) }
+
+// gotBy is the bytes that a load or an atomic operation has found, if they are used.
+func (c *Core) gotBy(s *slot) []byte {
+	if s.op.Kind == uop.Atomic || s.op.Kind.Memory() && s.op.Flags&(uop.Racy|uop.Blocking) != 0 {
+		return c.got[s.seq&c.mask]
+	}
+	return nil
+}
+
+// expect makes room for what a load or an atomic operation finds.
+func (c *Core) expect(s *slot) {
+	got := &c.got[s.seq&c.mask]
+	*got = append((*got)[:0], make([]byte, s.op.Size)...)
+}
 
 // part returns one of the pieces of an access, none of which crosses a line: the
 // lanes of a gather, or the one or two of another access.
@@ -731,9 +770,9 @@ func (s *slot) count() int {
 // expected is the values that the batch has for an access.
 func (s *slot) expected() []byte {
 	if s.op.Kind.Lanes() {
-		return s.data[8*int(s.op.Lanes):]
+		return s.data()[8*int(s.op.Lanes):]
 	}
-	return s.data
+	return s.data()
 }
 
 // access loads: from stores in the queue, or from the cache.
@@ -773,7 +812,7 @@ func (c *Core) access(now event.Time, s *slot) {
 // take notes the bytes that a part of a load has found.
 func (c *Core) take(s *slot, at int, b []byte) {
 	if s.op.Flags&(uop.Racy|uop.Blocking) != 0 {
-		copy(s.got[at:], b)
+		copy(c.got[s.seq&c.mask][at:], b)
 	} else if !bytes.Equal(b, s.expected()[at:at+len(b)]) {
 		s.unequal = true
 	}
@@ -944,7 +983,7 @@ func (c *Core) commit(now event.Time) {
 		c.Counters.Cycles = uint64(now)
 		c.head++
 		if c.OnCommit != nil {
-			c.OnCommit(now, s.op, s.got)
+			c.OnCommit(now, s.op, c.gotBy(s))
 		}
 		if b := c.batches[0]; b.left > 1 {
 			b.left--
@@ -1088,12 +1127,13 @@ func (c *Core) perform(now event.Time, s *slot) {
 	}
 	size := int(s.op.Size)
 	b := line[s.op.Addr%mem.LineBytes:][:size]
-	copy(s.got, b)
+	got, operands := c.gotBy(s), s.data()
+	copy(got, b)
 	var e []byte
 	if s.op.RMW == uop.CompareSwap {
-		e = s.data[size : 2*size]
+		e = operands[size : 2*size]
 	}
-	s.op.RMW.Apply(b, s.got[:size], s.data[:size], e)
+	s.op.RMW.Apply(b, got[:size], operands[:size], e)
 	s.parts = 0
 	c.unperformed--
 	c.later(now+event.Time(c.spec.HitUse), s.event(evFinish))
@@ -1179,10 +1219,7 @@ func (c *Core) dispatch(now event.Time) {
 		seq := c.tail
 		i := int32(seq & c.mask)
 		s := &c.slots[i]
-		*s = slot{op: f.op, got: s.got[:0], seq: seq, first: noEdge, wrong: f.wrong, gen: s.gen + 1, blocking: f.op.Flags&uop.Blocking != 0}
-		if f.op.Size > 0 {
-			s.data = f.batch.data(f.op)
-		}
+		*s = slot{op: f.op, batch: f.batch, seq: seq, first: noEdge, wrong: f.wrong, gen: s.gen + 1, blocking: f.op.Flags&uop.Blocking != 0}
 		c.tail++
 		c.frontHead++
 		if c.frontHead == len(c.front) {
@@ -1222,7 +1259,7 @@ func (c *Core) dispatch(now event.Time) {
 			s.parts = int8(s.count())
 			c.countLoad(s, 1)
 			if s.op.Flags&(uop.Racy|uop.Blocking) != 0 {
-				s.got = append(s.got, make([]byte, s.op.Size)...)
+				c.expect(s)
 			}
 		case uop.Fence:
 			c.unperformed++
@@ -1230,7 +1267,7 @@ func (c *Core) dispatch(now event.Time) {
 		case uop.Atomic:
 			c.unperformed++
 			s.parts, s.store = 1, c.sTail
-			s.got = append(s.got, make([]byte, s.op.Size)...)
+			c.expect(s)
 		case uop.Store, uop.Scatter:
 			s.store = c.sTail
 			t := &c.stores[c.sTail&c.sMask]

@@ -37,7 +37,7 @@ func (p *Private) Warm(now event.Time, pc uint32, line Line, write bool, settle 
 		i = p.l1.find(line)
 	}
 	if write {
-		p.l1.set(i, p.protocol.Cache[p.l1.state(i)][Write].Next)
+		p.l1.become(i, p.protocol.Cache[p.l1.state(i)][Write].Next)
 		p.l1.written(i, true)
 	}
 	data := &p.l1.data[i]
