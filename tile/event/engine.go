@@ -58,7 +58,6 @@ const (
 // node is an event, or an unused place for one.
 type node struct {
 	at         Time
-	seq        uint64
 	arg        uint64
 	handler    Handler
 	phase      Phase
@@ -76,6 +75,9 @@ const (
 type slot [phases]list
 
 type list struct{ first, last int32 }
+
+// occupied tells whether the cycle has events.
+func (s *slot) occupied() bool { return s[Deliver].first&s[Act].first&s[Settle].first >= 0 }
 
 // handler is a Func, when in a cycle it is called, and whose it is.
 type handler struct {
@@ -164,14 +166,14 @@ func (e *Engine) At(t Time, h Handler, arg uint64) ID {
 		e.nodes = append(e.nodes, node{})
 	}
 	n := &e.nodes[i]
-	n.at, n.seq, n.arg, n.handler, n.phase = t, e.seq, arg, h, phase
-	e.seq++
+	n.at, n.arg, n.handler, n.phase = t, arg, h, phase
 	if t-e.now < Time(len(e.slots)) {
 		e.link(i)
 	} else {
 		e.stats.Overflowed++
-		e.push(far{t, n.seq, i})
+		e.push(far{t, e.seq, i})
 	}
+	e.seq++
 	e.stats.Scheduled++
 	e.stats.Pending++
 	e.stats.MaxPending = max(e.stats.MaxPending, e.stats.Pending)
@@ -217,7 +219,10 @@ func (e *Engine) Run(ctx context.Context, until Time) error {
 	e.stopped = false
 	defer func() { e.phase = Deliver }()
 	for left := 0; ; left-- {
-		t := e.Next()
+		t := e.now
+		if !e.slots[int(t)&(len(e.slots)-1)].occupied() {
+			t = e.Next()
+		}
 		if t > until || t == Forever {
 			break
 		}
@@ -235,7 +240,7 @@ func (e *Engine) Run(ctx context.Context, until Time) error {
 			}
 		}
 		s := &e.slots[t&Time(len(e.slots)-1)]
-		p := Phase(0)
+		p := e.phase // there is nothing in those before
 		for s[p].first < 0 {
 			p++
 		}
@@ -248,10 +253,16 @@ func (e *Engine) Run(ctx context.Context, until Time) error {
 			e.nodes[l.first].prev = -1
 		} else {
 			l.last = -1
-			e.vacate(int(t) & (len(e.slots) - 1))
+			if !s.occupied() {
+				e.vacate(int(t) & (len(e.slots) - 1))
+			}
 		}
 		e.inWheel--
-		e.release(i)
+		n.generation++
+		n.heap = unused
+		n.next = e.free
+		e.free = i
+		e.stats.Pending--
 		e.stats.Executed++
 		e.phase = p
 		if len(e.hooks) > 0 {
@@ -317,16 +328,14 @@ func (e *Engine) unlink(i int32) {
 	} else {
 		s.last = n.prev
 	}
-	e.vacate(k)
+	if !e.slots[k].occupied() {
+		e.vacate(k)
+	}
 	e.inWheel--
 }
 
-// vacate notes that a slot has no events, if it has none.
-func (e *Engine) vacate(k int) {
-	if all := &e.slots[k]; all[Deliver].first&all[Act].first&all[Settle].first < 0 {
-		e.occupied[k>>6] &^= 1 << (k & 63)
-	}
-}
+// vacate notes that a slot has no events.
+func (e *Engine) vacate(k int) { e.occupied[k>>6] &^= 1 << (k & 63) }
 
 // release makes a node unused; its ID names no event any more.
 func (e *Engine) release(i int32) {
