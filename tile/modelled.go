@@ -12,7 +12,7 @@ var (
 	// notModelled are those that no figure depends on yet: what models one takes it out.
 	notModelled = []string{
 		"cores.*.fetch_to_taken", "cores.*.predictor.table_bits", "cores.*.predictor.tables", "cores.*.predictor.history", "cores.*.predictor.btb_entries",
-		"cores.*.units.fp_sqrt", "cores.*.units.int_div.count", "cores.*.units.fp_div.count", "cores.io4.int_registers", "cores.io4.fp_registers", "cores.*.store_prefetch", "cores.*.dependence_bytes", "cores.*.stream_fifo_bytes", "cores.*.scc_rob",
+		"cores.*.units.fp_sqrt", "cores.*.units.int_div.count", "cores.*.units.fp_div.count", "cores.io4.int_registers", "cores.io4.fp_registers", "cores.*.dependence_bytes", "cores.*.stream_fifo_bytes", "cores.*.scc_rob",
 		"tlb.l1.latency_cycles", "tlb.streams", "l1i", "l1d.fills_per_cycle", "l1d.queue_entries", "l2.tags_per_cycle", "l2.fills_per_cycle", "l2.queue_entries",
 		"l3.fills_per_cycle", "l3.queue_entries", "l3.directory_transactions", "prefetch.bingo.queue_entries", "prefetch.stride.filter_entries", "prefetch.stride.cross_pages",
 		"transpose", "noc.controller_place", "dram.transfer_mt_s", "streams.core", "streams.l2", "streams.l3.per_bank", "streams.l3.buffer_bytes",
@@ -27,7 +27,7 @@ var (
 		"cores.*.front_end_cycles", "cores.*.redirect_cycles", "cores.*.predictor.kind",
 		"cores.*.units.int_alu", "cores.*.units.int_mul", "cores.*.units.int_div", "cores.*.units.fp_alu", "cores.*.units.fp_mul",
 		"cores.*.units.fp_div", "cores.*.units.int_simd",
-		"cores.*.load_ports", "cores.*.store_ports", "cores.*.max_requests", "cores.*.stores_in_flight", "cores.*.forward_cycles",
+		"cores.*.load_ports", "cores.*.store_ports", "cores.*.max_requests", "cores.*.stores_in_flight", "cores.*.store_prefetch", "cores.*.forward_cycles",
 		"tlb", "l1d", "l2", "l3.ways", "l3.latency_cycles", "l3.interleave_bytes", "l3.mshrs", "l3.tags_per_cycle", "l3.fill_cycles", "l3.replacement", "prefetch",
 		"dram.interleave_bytes", "dram.mapping", "dram.ranks", "dram.bank_groups", "dram.banks_per_group", "dram.rows",
 		"dram.lines_per_row", "dram.read_queue", "dram.write_queue", "dram.bank_queue", "dram.drain_above", "dram.hit_limit", "dram.timing", "memory", "threads",

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -53,7 +54,7 @@ func (f *runFlags) priced(a *app, cmd *cobra.Command, nameOrFile string, machine
 			return nil, fmt.Errorf("bitsched: machine %s: array.cost_table: %w", machine.Name, costError(err))
 		}
 	}
-	for _, file := range []string{f.trace, f.stats} {
+	for _, file := range []string{f.trace, f.stats, f.config.svg} {
 		if err := a.checkWritable(file, nameOrFile, f.machine.machine); err != nil {
 			return nil, err
 		}
@@ -61,7 +62,7 @@ func (f *runFlags) priced(a *app, cmd *cobra.Command, nameOrFile string, machine
 			return nil, usageError(cmd, "--trace or --stats -, expected a file")
 		}
 	}
-	return table, checkDistinct(f.trace, f.stats)
+	return table, errors.Join(checkDistinct(f.trace, f.stats), checkDistinct(f.trace, f.config.svg), checkDistinct(f.stats, f.config.svg))
 }
 
 const runLong = `Run executes a kernel on a modelled chip: tensors become commands for its arrays,

@@ -28,6 +28,7 @@ type configFlags struct {
 	maxCycles  int64
 	races      bool
 	sample     float64
+	svg        string
 }
 
 // configs are the names of configurations that run a whole function in time.
@@ -49,6 +50,7 @@ func (f *configFlags) add(cmd *cobra.Command) {
 	fl.Int64Var(&f.maxCycles, "max-cycles", 0, "with --config, stop a program that has not ended after so many `cycles`, 0 for never")
 	fl.BoolVar(&f.races, "check-races", false, "with --config, look first for races of parallel loops that change results, and name both statements")
 	fl.Float64Var(&f.sample, "sample", 0, "with --config, simulate windows in time that are so large a `share` of it, and execute what is between them without; 0 for all in time")
+	fl.StringVar(&f.svg, "svg", "", "with --config, draw what cycles went into and the traffic by class, a bar for each run, in an SVG `file`")
 	complete(cmd, "config", configs...)
 	complete(cmd, "core", tile.CoreNames()...)
 	complete(cmd, "caches", cachesCold, cachesWarm)
@@ -66,7 +68,7 @@ var arraysOnly = []string{"fidelity", "clock", "timing-only", "every", "optimize
 // check refuses what does not go together.
 func (f *configFlags) check(cmd *cobra.Command) error {
 	if len(f.configs) == 0 {
-		for _, flag := range []string{"core", "omp-threads", "caches", "max-cycles", "check-races", "sample"} {
+		for _, flag := range []string{"core", "omp-threads", "caches", "max-cycles", "check-races", "sample", "svg"} {
 			if cmd.Flags().Changed(flag) {
 				return usageError(cmd, "--%s without --config, expected --config %s", flag, strings.Join(configs, "|"))
 			}
@@ -93,6 +95,9 @@ func (f *configFlags) check(cmd *cobra.Command) error {
 	}
 	if !(f.sample >= 0 && f.sample < 1) {
 		return usageError(cmd, "--sample %g, expected 0 (all of it), or a share below 1, as in 0.05", f.sample)
+	}
+	if f.svg == "-" {
+		return usageError(cmd, "--svg -, expected a file")
 	}
 	if f.maxCycles < 0 {
 		return usageError(cmd, "--max-cycles %d, expected 0 (no limit) or more", f.maxCycles)
@@ -240,6 +245,11 @@ func (a *app) runConfigs(cmd *cobra.Command, nameOrFile string, f runFlags) erro
 	if f.trace != "" {
 		r.Dropped = trace.Dropped()
 		if err := a.writeFile(f.trace, trace.Write); err != nil {
+			return err
+		}
+	}
+	if f.config.svg != "" {
+		if err := a.writeBytes(f.config.svg, r.figure()); err != nil {
 			return err
 		}
 	}

@@ -111,7 +111,7 @@ func coreOf(m *tile.Machine) (core.Spec, error) {
 		Name: m.Core, InOrder: c.Order == "in", Fetch: c.Width, Dispatch: c.Width, Issue: c.Width, Commit: c.Width,
 		FrontEnd: c.FrontEndCycles, Buffer: 16 * c.Width, Redirect: c.RedirectCycles, Predictor: predictors[c.Predictor.Kind],
 		ROB: c.ROB, IQ: c.IQ, LQ: c.LQ, SQ: c.SQ, LoadPorts: c.LoadPorts, StorePorts: c.StorePorts,
-		StoresInFlight: min(c.StoresInFlight, c.SQ), LoadSelect: "age", Forward: m.L1D.LatencyCycles + c.ForwardCycles,
+		StoresInFlight: min(c.StoresInFlight, c.SQ), StorePrefetch: c.StorePrefetch, LoadSelect: "age", Forward: m.L1D.LatencyCycles + c.ForwardCycles,
 	}
 	if !s.InOrder {
 		// Renaming keeps a register for each of those of the instruction set.

@@ -135,6 +135,7 @@ func litmusSpec(t *testing.T, rng *rand.Rand) *Spec {
 	if rng.IntN(3) != 0 {
 		s.Core.StoresInFlight = 8
 	}
+	s.Core.StorePrefetch = rng.IntN(2) == 0
 	s.Private.L1.Bytes, s.Private.L1.Ways = 4*mem.LineBytes, 2
 	s.Private.L2.Bytes, s.Private.L2.Ways = 16*mem.LineBytes, 4
 	s.Home.Bytes, s.Home.Ways, s.Core.Predictor = 64*mem.LineBytes, 4, "perfect"

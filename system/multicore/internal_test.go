@@ -130,8 +130,10 @@ func TestConservation(t *testing.T) {
 	table, err := cost.Load("chip-22nm")
 	require.NoError(t, err)
 	e := r.Energy(opt.Machine, table)
-	require.Equal(t, []string{"cores", "L3", "network", "DRAM"}, e.Includes)
-	require.Equal(t, []string{"L1", "L2"}, e.LeftOut)
+	require.Equal(t, []string{"cores", "L1", "L2", "L3", "network", "DRAM"}, e.Includes)
+	require.Empty(t, e.LeftOut)
+	require.InEpsilon(t, 7.7*float64(r.Levels[0].Accesses), *e.Lines[1].Energy, 1e-9)
+	require.InEpsilon(t, 162*float64(r.Levels[1].Accesses), *e.Lines[2].Energy, 1e-9)
 	require.InEpsilon(t, 10400*float64(r.Memory.Reads+r.Memory.Writes), *e.Lines[5].Energy, 1e-9)
 	// Slices of a trace are whole: those of a core end where the next begins.
 	var b bytes.Buffer

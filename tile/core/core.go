@@ -648,7 +648,14 @@ func (c *Core) start(now event.Time, s *slot, stores *int) bool {
 		}
 		*stores--
 		c.storesUp++
-		c.stores[s.store&c.sMask].executed = true
+		t := &c.stores[s.store&c.sMask]
+		t.executed = true
+		if c.spec.StorePrefetch {
+			for i := range t.count() {
+				addr, _, _ := t.part(i)
+				c.memory.Own(now, t.pc, addr/mem.LineBytes)
+			}
+		}
 		c.again(now)
 	case uop.Atomic, uop.Fence:
 		// At the head, and after all stores before it.

@@ -39,6 +39,9 @@ type Spec struct {
 	// once, whatever the order in which they are performed.
 	StoreBuffer    int `yaml:"store_buffer" json:"store_buffer"`
 	StoresInFlight int `yaml:"stores_in_flight" json:"stores_in_flight"`
+	// StorePrefetch asks for the line of a store when its address is known, so that it may
+	// be there when the store is to be performed.
+	StorePrefetch bool `yaml:"store_prefetch,omitempty" json:"store_prefetch,omitempty"`
 	// LoadSelect says which of the loads that have their address go to the cache
 	// first: the oldest (age), or those in the first places of the LQ (slot), as where
 	// the queue has no age matrix.
