@@ -12,26 +12,29 @@ type walker struct {
 const noRow = -1
 
 // spu is the state of an SPU at the fidelity of pairs. What it does and how long
-// that takes is what the programs of program.go do, nonzero by nonzero.
+// that takes is what the programs of program.go do, nonzero by nonzero. It is two lines
+// of a cache, the first of which is what most pairs need.
 type spu struct {
 	k, end   int64 // the next nonzero, and the end of its column
-	nk, nend int64 // the next column that has any
 	cycles   int64
 	ready    int64 // link cycle from which the pair in the port may leave
 	idx, val uint32
-	f, nf    uint32 // value of the column, and of the next one
-	item     int32  // frontier entries looked at
-	packed   int32  // columns begun
-	w1, w2   int32  // rows of walkers that stream; noRow
-	pos2     uint8
+	f        uint32 // value of the column
+	w2       int32  // row of walker 2, which streams; noRow
 	w3       walker
+	pos2     uint8
 	state    uint8
 	class    uint8 // of the pair in the port
 	to       home  // of that pair
 
-	local, replica, sent, down, clean, dropped uint32
-	misplaced                                  uint32 // of long columns, whose short rows others own
-	loads                                      uint32
+	nk, nend int64  // the next column that has any nonzeros
+	nf       uint32 // and its value
+	item     int32  // frontier entries looked at
+	packed   int32  // columns begun
+	w1       int32  // row of walker 1
+
+	loads, sent, local, replica, down, clean, dropped uint32
+	misplaced                                         uint32 // of long columns, whose short rows others own
 }
 
 // home is the bank of an SPU.
@@ -57,6 +60,8 @@ const (
 	stPending             // a pair is in the port
 	stDone
 	stStarted
+	stLong     // the column is a part of a long one
+	stMoreLong // the next one is
 )
 
 // Classes of pairs in a port.
@@ -184,7 +189,7 @@ func (r *runner) setFrontier(s int, index, value uint32) {
 
 // fetch looks for the next column of SPU s that has nonzeros.
 func (r *runner) fetch(s int, u *spu) {
-	u.state &^= stMore
+	u.state &^= stMore | stMoreLong
 	for {
 		e, ok := r.frontier(s, u.item)
 		if !ok {
@@ -201,6 +206,9 @@ func (r *runner) fetch(s int, u *spu) {
 			u.nf = r.p.ColFrom[c]
 		}
 		u.state |= stMore
+		if int(c) < r.p.Long {
+			u.state |= stMoreLong
+		}
 		return
 	}
 }
@@ -218,7 +226,6 @@ func (r *runner) accumulate(s int, free int64) bool {
 		r.fetch(s, u)
 	}
 	base := p.Base[s]
-	shortFrom := base + int64(p.Offs[p.OffBase[s]+int64(p.Long)])
 	first := p.RowFirst[s]
 	count := p.RowFirst[s+1] - first
 	lastLong := uint32(p.LongRows)
@@ -244,6 +251,9 @@ func (r *runner) accumulate(s int, free int64) bool {
 			}
 			word := 3 * int64(u.packed)
 			u.k, u.end, u.f = u.nk, u.nend, u.nf
+			if u.state &^= stLong; u.state&stMoreLong != 0 {
+				u.state |= stLong
+			}
 			u.packed++
 			r.active[s] += u.end - u.k
 			// length: walker 2 moves to the offset
@@ -341,7 +351,7 @@ func (r *runner) accumulate(s int, free int64) bool {
 			return true
 		}
 		u.sent++
-		if k < shortFrom && own >= count {
+		if u.state&stLong != 0 && own >= count {
 			u.misplaced++
 		}
 		u.to = r.homes[p.owner.of(i)]
