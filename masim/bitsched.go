@@ -22,20 +22,24 @@ var effortWork = [...]struct{ perGate, most int64 }{
 }
 
 // patience is how many idle rounds in a row do not end the search.
-var patience = [...]int{Fast: 0, Normal: 0, High: 1}
+var patience = [...]int{Fast: 0, Normal: 1, High: 1}
 
 // nearBound is the part of the copies by which a schedule may be above the bound for an effort
 // to end after a round.
 var nearBound = [...]float64{Normal: 0.05, High: 0}
 
 const (
-	frontierShare = 0.3  // of the work of an effort for orders
+	frontierShare = 0.3  // of the work of the first round for orders
+	ordersAgain   = 0.2  // of that of later ones, which seldom find better orders
 	raceShare     = 0.25 // for the race of the starts; the rest for the best two
 	finalists     = 2    // that get the rest
-	hotStart      = 0.5  // temperatures in copies
+	tileShare     = 0.05 // for each of two lots of tilings
+	winnerShare   = 0.7  // of it for the better one
+	hotStart      = 0.7  // temperatures in copies
 	coldEnd       = 0.03
 	manyGates     = 50_000  // gates beyond which fewer partitions are tried
 	worthwhile    = 1.3     // times the best is what another kind of start may cost to go on
+	fewCopies     = 10      // and so many more copies
 	roundGrowth   = 4       // times the work of a round is that of the next: slow cooling finds more
 	leastGain     = 0.005   // of the copies: a round that brings less is idle
 	searchLimit   = 500_000 // gates beyond which plans are not annealed at Fast effort
@@ -155,10 +159,8 @@ func searchArrays(p Problem, o Options) []int {
 
 // efforts runs the search in rounds, each of four times the work of the one before: one round
 // for Fast effort, and for each further effort as many as its work allows, on top of what the
-// lower efforts do. So more effort never gives more copies. After a round, or some in a row,
-// that brought next to nothing, plans are no longer annealed: only orders are looked for in
-// what is left, which takes a third of the time, and annealed if they are better starts than all
-// before. A schedule near the bound ends an effort, one that meets it the search.
+// lower efforts do. So more effort never gives more copies. A round, or some in a row, that brought
+// next to nothing ends an effort, and so does a schedule near the bound; one that meets it ends the search.
 func (b *bitsched) efforts(ctx context.Context) {
 	gates := int64(b.in.gates)
 	work := int64(math.MaxInt64)
@@ -170,20 +172,19 @@ func (b *bitsched) efforts(ctx context.Context) {
 			if ctx.Err() != nil || b.best <= b.floor {
 				return
 			}
-			anneal := idle <= patience[effort]
-			if left < 2*work || !anneal {
+			if left < 2*work {
 				work = left // no small rest
 			}
 			before := b.best
-			b.run(ctx, round, work, anneal)
+			b.run(ctx, round, work)
 			if before == infeasible && b.best < infeasible || float64(before-b.best) >= max(leastGain*float64(before), 1) {
 				idle = -1
 			}
 			idle++
 			left -= work
 			round++
-			if float64(b.best-b.floor) < nearBound[effort]*float64(b.best) {
-				left = 0
+			if idle > patience[effort] || float64(b.best-b.floor) < nearBound[effort]*float64(b.best) {
+				break
 			}
 		}
 	}
@@ -291,8 +292,8 @@ func (b *bitsched) ticker(phase string, tasks int) func(task int) func(done floa
 }
 
 // run is a round of the search with so much work. All but the first begin with what the ones
-// before found. Without anneal plans are annealed only if a start is better than all before.
-func (b *bitsched) run(ctx context.Context, round int, work int64, anneal bool) {
+// before found.
+func (b *bitsched) run(ctx context.Context, round int, work int64) {
 	in := b.in
 	seed := func(stream int) *rand.Rand {
 		return rand.New(rand.NewPCG(b.o.Seed, uint64(round)<<32|uint64(stream)))
@@ -328,13 +329,21 @@ func (b *bitsched) run(ctx context.Context, round int, work int64, anneal bool) 
 	if b.best <= b.floor || ctx.Err() != nil && in.gates > searchLimit {
 		return
 	}
-	known := b.best
-	tiles := b.tiled(ctx, [][]int32{in.dataflow(b.depthFirst()), b.depthFirst()}, home, seed(60))
+	forOrders := frontierShare
+	if round > 0 {
+		forOrders = ordersAgain
+	}
+	flows := [][]int32{in.dataflow(b.depthFirst()), b.depthFirst()}
+	if round > 0 {
+		flows = append(flows, b.plan.order)
+	}
+	tiles := b.tiled(ctx, flows, home, int64(tileShare*float64(work)), seed(60))
 	for _, s := range tiles {
 		b.offer(s.plan, s.cost)
 	}
-	fronts := b.orders(ctx, int64(frontierShare*float64(work)), home, last, seed)
-	starts := b.starts(ctx, fronts, home, last)
+	ordering := int64(forOrders * float64(work))
+	fronts := b.orders(ctx, ordering, home, last, seed)
+	starts := b.starts(ctx, fronts, home, last, ordering)
 	spread := fronts[:min(2, len(fronts))]
 	if in.gates > manyGates {
 		spread = spread[:1]
@@ -342,7 +351,7 @@ func (b *bitsched) run(ctx context.Context, round int, work int64, anneal bool) 
 	starts = append(starts, b.partitioned(ctx, spread, home, seed(50))...)
 	starts = append(starts, tiles...)
 	if in.gates <= searchLimit {
-		starts = append(starts, b.tiled(ctx, [][]int32{fronts[0].order}, home, seed(61))...)
+		starts = append(starts, b.tiled(ctx, [][]int32{fronts[0].order}, home, int64(tileShare*float64(work)), seed(61))...)
 	}
 	for _, s := range b.lines {
 		if s.plan != nil {
@@ -361,25 +370,30 @@ func (b *bitsched) run(ctx context.Context, round int, work int64, anneal bool) 
 	if len(starts) == 0 || b.best <= b.floor || round == 0 && in.gates > searchLimit {
 		return
 	}
-	if !anneal && b.best == known {
-		return
-	}
-	starts = runners(starts)
-	arrays := b.computeArrays(home, fronts, starts)
-	runs := make([]run, len(starts))
 	unit := 1.0
 	if b.costs != nil {
 		unit = costUnit
 	}
-	race := func(phase string, share, hot, cold float64) {
+	if round > 0 {
+		starts = slices.DeleteFunc(starts, func(s start) bool { return float64(s.cost) > worthwhile*(float64(b.best)+fewCopies*unit) })
+	}
+	if starts = runners(starts); len(starts) == 0 {
+		return
+	}
+	arrays := b.computeArrays(home, fronts, starts)
+	runs := make([]run, len(starts))
+	race := func(phase string, share, first, hot, cold float64) {
 		tick := b.ticker(phase, len(runs))
-		each := int64(share * float64(work) / float64(len(runs)))
 		b.each(len(runs), func(i int) {
 			if runs[i].search == nil {
 				runs[i] = run{newSearch(ctx, in, starts[i].plan.clone(), arrays, b.costs, seed(100+i)), starts[i].parts}
 				runs[i].floor = b.floor
 			}
-			runs[i].anneal(ctx, each, hot*unit, cold*unit, tick(i))
+			part := first
+			if i > 0 {
+				part = (1 - first) / float64(len(runs)-1)
+			}
+			runs[i].anneal(ctx, int64(part*share*float64(work)), hot*unit, cold*unit, tick(i))
 		})
 		slices.SortStableFunc(runs, func(x, y run) int { return x.best - y.best })
 		for _, s := range runs {
@@ -389,9 +403,12 @@ func (b *bitsched) run(ctx context.Context, round int, work int64, anneal bool) 
 			}
 		}
 	}
-	race("racing starts", raceShare, hotStart/2, coldEnd)
-	runs = goOn(runs)
-	race("improving", 1-frontierShare-raceShare, hotStart, coldEnd)
+	race("racing starts", raceShare, 1/float64(len(runs)), hotStart/2, coldEnd)
+	if runs = goOn(runs); len(runs) == 1 {
+		race("improving", 1-forOrders-raceShare, 1, hotStart, coldEnd)
+		return
+	}
+	race("improving", 1-forOrders-raceShare, winnerShare, hotStart, coldEnd)
 }
 
 // run is the annealing of a start.
@@ -488,10 +505,10 @@ func (b *bitsched) hopeless() int {
 
 // starts returns for each order and each pair of the arrays home to last the
 // best plan that computes in the first array up to some time and in the second
-// from then on; the time may be the end. Those that are not evaluated any more, since
+// from then on, as far as the work allows; the time may be the end. Those that are not evaluated any more, since
 // the search is to end and has a plan, are infeasible: an evaluation of a large graph
 // takes seconds.
-func (b *bitsched) starts(ctx context.Context, fronts []*frontier, home, last int) []start {
+func (b *bitsched) starts(ctx context.Context, fronts []*frontier, home, last int, work int64) []start {
 	in := b.in
 	n := last - home + 1
 	starts := make([]start, len(fronts)*n)
@@ -509,7 +526,7 @@ func (b *bitsched) starts(ctx context.Context, fronts []*frontier, home, last in
 		best := start{pl.clone(), ev.reset(), 0}
 		if before != after && in.gates <= searchLimit && best.cost != infeasible {
 			at := in.gates
-			for k := switches - 1; k > 0 && !enough(); k-- {
+			for k := switches - 1; k > 0 && ev.work < work/int64(len(starts)) && !enough(); k-- {
 				from := in.gates * int32(k) / switches
 				for ; at > from; at-- {
 					pl.array[pl.order[at-1]] = uint8(after)
@@ -547,7 +564,7 @@ func (b *bitsched) orders(ctx context.Context, work int64, home, last int, seed 
 	}
 	improve(fronts, work/3)
 	cost := make(map[*frontier]int)
-	for i, s := range b.starts(ctx, fronts, home, last) { // those of one order together
+	for i, s := range b.starts(ctx, fronts, home, last, work/3) { // those of one order together
 		f := fronts[i/(last-home+1)]
 		if c, ok := cost[f]; !ok || s.cost < c {
 			cost[f] = s.cost

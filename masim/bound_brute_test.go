@@ -314,7 +314,7 @@ func TestSpreadBoundSound(t *testing.T) {
 		}
 		o := Options{Rematerialize: true, Energy: sram.Energy{Compute: 1.0 / costUnit, Copy: 1}}
 		search := &bitsched{in: in, o: o, costs: newCosts(in, o), best: infeasible}
-		search.run(t.Context(), 0, 1_000_000, true)
+		search.run(t.Context(), 0, 1_000_000)
 		if search.best != infeasible {
 			again++
 			require.LessOrEqual(t, base+int(b.best), search.best/costUnit, "seed %d, computed again: %s", seed, describe(p))
@@ -340,7 +340,7 @@ func TestSpreadBoundLargestWord(t *testing.T) {
 		require.Equal(t, got, again)
 		in := newInstance(p, 8)
 		search := &bitsched{in: in, best: infeasible} // knows no bound
-		search.run(t.Context(), 0, 1_000_000, true)
+		search.run(t.Context(), 0, 1_000_000)
 		require.Equal(t, got, search.best, "%d bits", bits)
 	}
 }

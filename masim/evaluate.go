@@ -113,12 +113,16 @@ type evaluator struct {
 
 	ctx     context.Context // ends whole runs; nil = nothing does
 	most    int             // cost beyond which a whole run need not go on; 0 = none
+	limit   int             // cost beyond which a trial ends as infeasible, at some time of the schedule; 0 = none
 	scanned int64           // values looked at since the context was
 
 	work   int64 // steps simulated, a measure of time that does not depend on the machine
 	onStep func(value, array, from int32)
 	onDrop func(value, array int32)
 }
+
+// stepRows is how many rows are looked at in the time of a step, about.
+const stepRows = 64
 
 // newEvaluator returns an evaluator of pl, which it then owns. Where keep is
 // set, changes can be tried; otherwise only whole runs, in less memory.
@@ -139,7 +143,11 @@ func newEvaluator(in *instance, pl *plan, keep bool) *evaluator {
 	e.count = make([]int32, in.arrays)
 	if keep {
 		e.stride = 32
-		for e.stride < 128 && in.gates > 64*e.stride {
+		rows := int32(0)
+		for _, n := range in.room {
+			rows += n
+		}
+		for e.stride < max(128, rows/stepRows) && in.gates > 64*e.stride {
 			e.stride *= 2
 		}
 		n := (in.gates + e.stride - 1) / e.stride
@@ -250,6 +258,10 @@ func (e *evaluator) run(k int32) int {
 			delta -= int(c.cost)
 		}
 		events += len(seg.copies) - len(e.segments[k].copies)
+		if e.limit > 0 && e.total+delta > e.limit {
+			e.work += int64((k - e.trialStart + 1) * stride)
+			return infeasible
+		}
 	}
 	e.work += int64((k-e.trialStart)*stride) + int64(stride)
 	e.trialTotal, e.trialEvents = e.total+delta, e.events+events
@@ -295,6 +307,7 @@ func (e *evaluator) load(k int32) {
 	in := e.in
 	e.clear()
 	s := &e.segments[k].start
+	e.work += int64(len(s.resident)) / stepRows
 	if in.gates > in.base { // changes of clones change how many uses have passed
 		for v := int32(1); v < in.first; v++ {
 			e.passed[v] = e.firstUse(v, k*e.stride)
@@ -509,10 +522,12 @@ func (e *evaluator) makeRoom(a int, t int32, pinned []int32, log *[]event) int {
 	)
 	end := float32(in.gates - t + 100)
 	e.scanned += int64(e.count[a])
+	e.work += int64(e.count[a]) / stepRows
 	again := e.costs != nil && e.costs.rematerial
-	next := e.next[a]
+	next := e.next[a][:e.count[a]]
+	far := int32(math.MinInt32) // nothing that is used before costs less than the best
 	for s, v := range e.val[a][:e.count[a]] {
-		if slices.Contains(pinned, v) {
+		if next[s] < far || slices.Contains(pinned, v) {
 			continue
 		}
 		var cost float32
@@ -544,6 +559,9 @@ func (e *evaluator) makeRoom(a int, t int32, pinned []int32, log *[]event) int {
 		}
 		if cost < best || cost == best && v < victim {
 			best, victim, move = cost, v, only
+			if !again {
+				far = t + int32(min(0.999/best, 1e8))
+			}
 		}
 	}
 	if victim < 0 {

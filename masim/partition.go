@@ -16,6 +16,7 @@ type hypergraph struct {
 	weight    []int32
 	slices    int     // 0 is 1
 	load      []int32 // by vertex x slices + slice; nil where there is one slice
+	fixed     []bool  // by vertex: it is in the first part; nil = none is
 	netStart  []int32
 	pins      []int32
 	vertStart []int32
@@ -23,6 +24,8 @@ type hypergraph struct {
 }
 
 func (h *hypergraph) size() int32 { return int32(len(h.weight)) }
+
+func (h *hypergraph) isFixed(v int32) bool { return h.fixed != nil && h.fixed[v] }
 
 func (h *hypergraph) pinsOf(e int32) []int32 { return h.pins[h.netStart[e]:h.netStart[e+1]] }
 
@@ -112,30 +115,26 @@ func (in *instance) valueNets(order []int32) *hypergraph {
 // and Mattheyses (Karypis et al., Multilevel hypergraph partitioning, 1999). It
 // returns the part of each vertex; nil if ctx ends. Time is near-linear.
 func (h *hypergraph) partition(ctx context.Context, k int, r *rand.Rand) []uint8 {
-	return h.divide(ctx, make([]int64, k), r)
+	return h.fit(ctx, make([]int64, k), 0, r)
 }
 
-// fit is partition into parts of given capacities: in no slice is the load of a part
-// more, where that can be avoided. Parts need not be of equal weight then.
-func (h *hypergraph) fit(ctx context.Context, room []int64, r *rand.Rand) []uint8 {
-	return h.divide(ctx, room, r)
-}
-
-// divide is fit, or partition where there is no room.
-func (h *hypergraph) divide(ctx context.Context, room []int64, r *rand.Rand) []uint8 {
+// fit is partition into parts of given capacities, which need not be of equal weight then: in no
+// slice is the load of a part more, where that can be avoided. With a slack above 0 two sides
+// share no more than so many times the room that they need.
+func (h *hypergraph) fit(ctx context.Context, room []int64, slack float64, r *rand.Rand) []uint8 {
 	part := make([]uint8, h.size())
 	all := make([]int32, h.size())
 	for v := range all {
 		all[v] = int32(v)
 	}
-	h.split(ctx, all, room, 0, part, r)
+	h.split(ctx, all, room, slack, 0, part, r)
 	if ctx.Err() != nil {
 		return nil
 	}
 	return part
 }
 
-func (h *hypergraph) split(ctx context.Context, vertices []int32, room []int64, first int, part []uint8, r *rand.Rand) {
+func (h *hypergraph) split(ctx context.Context, vertices []int32, room []int64, slack float64, first int, part []uint8, r *rand.Rand) {
 	k := len(room)
 	if k == 1 || ctx.Err() != nil {
 		for _, v := range vertices {
@@ -157,7 +156,7 @@ func (h *hypergraph) split(ctx context.Context, vertices []int32, room []int64, 
 	}
 	if all := b.room[0] + b.room[1]; all > 0 {
 		b.share = float64(b.room[0]) / float64(all)
-		if most := float64(sub.peakLoad()*loadUnit) * loadSlack; most < float64(all) {
+		if most := float64(sub.peakLoad()*loadUnit) * slack; slack > 0 && most < float64(all) {
 			b.room[0], b.room[1] = int64(b.share*most), int64((1-b.share)*most)
 		}
 	}
@@ -166,8 +165,8 @@ func (h *hypergraph) split(ctx context.Context, vertices []int32, room []int64, 
 	for i, v := range vertices {
 		halves[side[i]] = append(halves[side[i]], v)
 	}
-	h.split(ctx, halves[0], room[:k/2], first, part, r)
-	h.split(ctx, halves[1], room[k/2:], first+k/2, part, r)
+	h.split(ctx, halves[0], room[:k/2], slack, first, part, r)
+	h.split(ctx, halves[1], room[k/2:], slack, first+k/2, part, r)
 }
 
 // balance is what the weights of two sides shall be.
@@ -188,6 +187,9 @@ func (h *hypergraph) induced(vertices []int32) *hypergraph {
 		s.weight[i] = h.weight[v]
 		if h.load != nil {
 			s.load = append(s.load, h.loads(v)...)
+		}
+		if h.fixed != nil {
+			s.fixed = append(s.fixed, h.fixed[v])
 		}
 	}
 	for e := range int32(len(h.netStart) - 1) {
@@ -308,7 +310,7 @@ func (h *hypergraph) match(ctx context.Context, side []uint8, r *rand.Rand) (coa
 			}
 			w := 1 / float32(len(pins)-1)
 			for _, u := range pins {
-				if u == v || coarse[u] >= 0 || side != nil && side[u] != side[v] || int64(h.weight[u])+int64(h.weight[v]) > heaviest {
+				if u == v || coarse[u] >= 0 || h.isFixed(u) || h.isFixed(v) || side != nil && side[u] != side[v] || int64(h.weight[u])+int64(h.weight[v]) > heaviest {
 					continue
 				}
 				if score[u] == 0 {
@@ -359,8 +361,14 @@ func (h *hypergraph) contract(m []int32, n int32) *hypergraph {
 	if h.load != nil {
 		c.load = make([]int32, int(n)*h.slices)
 	}
+	if h.fixed != nil {
+		c.fixed = make([]bool, n)
+	}
 	for v, w := range h.weight {
 		c.weight[m[v]] += w
+		if h.isFixed(int32(v)) {
+			c.fixed[m[v]] = true // joined to no other
+		}
 		if h.load != nil {
 			to := c.loads(m[v])
 			for i, n := range h.loads(int32(v)) {
@@ -395,7 +403,9 @@ func (h *hypergraph) grow(share float64, r *rand.Rand) []uint8 {
 	n := h.size()
 	side := make([]uint8, n)
 	for v := range side {
-		side[v] = 1
+		if side[v] = 1; h.isFixed(int32(v)) {
+			side[v] = 0
+		}
 	}
 	if n == 0 {
 		return side
@@ -463,7 +473,9 @@ func newRefiner(h *hypergraph, side []uint8, b balance) *refiner {
 			f.load[side[v]][i] += int64(w)
 			heaviest[i] = max(heaviest[i], w)
 		}
-		f.span = max(f.span, int32(len(h.netsOf(v))))
+		if !h.isFixed(v) {
+			f.span = max(f.span, int32(len(h.netsOf(v))))
+		}
 	}
 	for e := range int32(nets) {
 		for _, v := range h.pinsOf(e) {
@@ -551,8 +563,10 @@ func (f *refiner) pass(ctx context.Context) bool {
 	}
 	f.top = 0
 	for v := range h.size() {
-		f.locked[v] = false
 		f.prev[v] = -2
+		if f.locked[v] = h.isFixed(v); f.locked[v] {
+			continue
+		}
 		f.gain[v] = f.gainOf(v)
 		for _, e := range h.netsOf(v) { // at the border
 			if f.count[0][e] > 0 && f.count[1][e] > 0 {

@@ -58,6 +58,10 @@ func newSearch(ctx context.Context, in *instance, pl *plan, arrays []uint8, c *c
 	return s
 }
 
+// detour is how many times the first temperature a trial may be dearer on the way than in the
+// end to be simulated to its end: few of those that are turn out well.
+const detour = 8
+
 // anneal runs until `work` more steps have been simulated, cooling from one
 // temperature (in copies) to another, and keeps the best plan.
 func (s *search) anneal(ctx context.Context, work int64, hot, cold float64, tick func(done float64)) {
@@ -80,8 +84,10 @@ func (s *search) anneal(ctx context.Context, work int64, hot, cold float64, tick
 			s.ev.work += 16 // a move that came to nothing takes time too
 			continue
 		}
+		most := s.cost + int(-temperature*math.Log(1-s.r.Float64()))
+		s.ev.limit = most + int(detour*hot)
 		c := s.ev.try()
-		if c <= s.cost || c != infeasible && s.r.Float64() < math.Exp(float64(s.cost-c)/temperature) {
+		if c <= most {
 			s.commit(c)
 		} else {
 			s.undo()
@@ -133,14 +139,15 @@ func (s *search) propose() bool {
 		return false
 	}
 	kind := s.draw()
+
 	pos := s.ev.pos
 	switch kind {
 	case moveFlip:
-		s.flip(g, s.anyArray())
+		s.flip(g, s.otherArray(g))
 	case moveFanins:
-		s.flipCone(g, s.anyArray(), 2+s.r.IntN(20), false)
+		s.flipCone(g, s.otherArray(g), 2+s.r.IntN(20), false)
 	case moveFanouts:
-		s.flipCone(g, s.anyArray(), 2+s.r.IntN(20), true)
+		s.flipCone(g, s.otherArray(g), 2+s.r.IntN(20), true)
 	case movePull:
 		p := pos[g] - s.distance(pos[g])
 		if t < pos[g] && s.r.IntN(4) == 0 {
@@ -161,7 +168,7 @@ func (s *search) propose() bool {
 			s.push(g, pos[g]+s.distance(hi-pos[g]))
 		}
 	case moveFlipCut:
-		s.flipCut(g, s.anyArray())
+		s.flipCut(g, s.otherArray(g))
 	case moveReorder:
 		s.reorderCut(t)
 	}
@@ -189,7 +196,14 @@ func (s *search) draw() int {
 	return s.r.IntN(moveKinds)
 }
 
-func (s *search) anyArray() uint8 { return s.arrays[s.r.IntN(len(s.arrays))] }
+// otherArray returns an array that gates may be computed in other than that of g.
+func (s *search) otherArray(g int32) uint8 {
+	a := s.arrays[s.r.IntN(len(s.arrays)-1)]
+	if a == s.ev.plan.array[g] {
+		a = s.arrays[len(s.arrays)-1]
+	}
+	return a
+}
 
 // pick returns a gate to move and a time of interest: mostly a gate near a copy
 // of the current schedule, sometimes any.

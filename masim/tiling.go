@@ -1,7 +1,9 @@
 package masim
 
 import (
+	"cmp"
 	"context"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"sort"
@@ -80,13 +82,17 @@ const (
 
 // loadNets is valueNets with the rows that values take in each of some slices of an order as
 // the loads of the gates that compute them. Of an input that takes rows, each gate that reads it
-// has an equal part.
+// has an equal part. A last vertex, fixed in the first part, stands for the inputs that lie in array
+// home: gates of other parts that read them take copies.
 func (in *instance) loadNets(order []int32, home int) *hypergraph {
 	pos := make([]int32, in.gates)
 	for t, g := range order {
 		pos[g] = int32(t)
 	}
-	h := &hypergraph{weight: make([]int32, in.gates), slices: loadSlices, load: make([]int32, int(in.gates)*loadSlices), netStart: []int32{0}}
+	anchor := in.gates
+	h := &hypergraph{weight: make([]int32, in.gates+1), slices: loadSlices, load: make([]int32, int(in.gates+1)*loadSlices),
+		fixed: make([]bool, in.gates+1), netStart: []int32{0}}
+	h.fixed[anchor] = true
 	steps := max(int64(in.gates), 1)
 	// add notes a value that lives from one time to another, 1/parts of which is a gate's.
 	add := func(g, from, to int32, parts int64) {
@@ -116,8 +122,11 @@ func (in *instance) loadNets(order []int32, home int) *hypergraph {
 		}
 		start := len(h.pins)
 		if len(uses) < widestLoad {
-			if g >= 0 {
+			switch {
+			case g >= 0:
 				h.pins = append(h.pins, g)
+			case int(in.home[v]) == home:
+				h.pins = append(h.pins, anchor)
 			}
 			h.pins = append(h.pins, uses...)
 		}
@@ -127,7 +136,7 @@ func (in *instance) loadNets(order []int32, home int) *hypergraph {
 		}
 		h.netStart = append(h.netStart, int32(len(h.pins)))
 	}
-	for v := range h.size() {
+	for v := range in.gates {
 		sum := int32(1)
 		for _, w := range h.loads(v) {
 			sum += w
@@ -149,84 +158,104 @@ func (h *hypergraph) peakLoad() int64 {
 	return slices.Max(sums) / loadUnit
 }
 
-// loadSlack is how much more room than is needed two sides may have: with more, it pays to
-// cut time in two, which leaves each half more to cut.
+// loadSlack is how much more room than is needed two sides of a tight tiling have: in a division
+// of many parts it does not pay to cut time in two, which leaves each half more to cut. Few parts
+// do better with all the room.
 const loadSlack = 1.1
 
+// tiling is a way to spread gates over arrays: by parts whose values fit at any time of an order.
+type tiling struct {
+	order []int32
+	nets  *hypergraph
+	parts int
+	slack float64
+	best  int // cost of the best start so far
+}
+
+// tileSteps is the work of dividing a gate in two, in steps.
+const tileSteps = 30
+
 // tiled returns starts that spread gates over arrays so that at any time of an order each
-// has room for its values and few values cross: for each order the one with the fewest arrays
-// that this takes, for the best order also others.
-func (b *bitsched) tiled(ctx context.Context, orders [][]int32, home int, r *rand.Rand) []start {
+// has room for its values and few values cross: for each order with the fewest arrays
+// that this takes, for the best order also with others. Then what came near the best is tried
+// again for the rest of the work, since divisions depend on chance.
+func (b *bitsched) tiled(ctx context.Context, orders [][]int32, home int, work int64, r *rand.Rand) []start {
 	in := b.in
-	if in.room[home] < int32(in.p.Geometry.Rows)/2 && home+1 < in.arrays {
+	if in.room[home] < int32(in.p.Geometry.Rows)/4 && home+1 < in.arrays {
 		home++
 	}
+	var tilings []tiling
 	var starts []start
-	best, least := -1, 0
-	nets := make([]*hypergraph, len(orders))
-	for i, order := range orders {
-		nets[i] = in.loadNets(order, home)
-		k := in.arraysFor(nets[i].peakLoad())
-		b.wanted = max(b.wanted, home+min(k, maxParts))
-		if s := b.tile(ctx, nets[i], order, home, k, r); s.cost != infeasible {
+	try := func(t *tiling) {
+		s := b.tile(ctx, *t, home, r)
+		work -= tileSteps * int64(in.gates) * int64(bits.Len(uint(t.parts)))
+		if t.best = min(t.best, s.cost); s.cost != infeasible {
 			starts = append(starts, s)
-			if best < 0 || s.cost < starts[best].cost {
-				best, least = len(starts)-1, i
-			}
 		}
 	}
-	if best < 0 || in.gates > searchLimit {
+	for _, order := range orders {
+		t := tiling{order, in.loadNets(order, home), 0, loadSlack, infeasible}
+		t.parts = max(in.arraysFor(t.nets.peakLoad()), 2)
+		b.wanted = max(b.wanted, home+min(t.parts, maxParts))
+		if t.parts = min(t.parts, in.arrays-home, maxParts); t.parts < 2 {
+			continue
+		}
+		if tilings = append(tilings, t); in.gates <= manyGates {
+			t.slack = 0
+			tilings = append(tilings, t)
+		}
+	}
+	for i := range tilings {
+		try(&tilings[i])
+	}
+	if len(starts) == 0 || in.gates > searchLimit {
 		return starts
 	}
-	order, k := orders[least], starts[best].parts
-	tried := k
-	for _, n := range [...]int{k + 1, k * 5 / 4, k * 3 / 2} {
-		if n > tried && home+n <= in.arrays {
-			if s := b.tile(ctx, nets[least], order, home, n, r); s.cost != infeasible {
-				starts = append(starts, s)
-			}
-			tried = n
+	nearest := slices.MinFunc(tilings, func(x, y tiling) int { return cmp.Compare(x.best, y.best) })
+	for _, n := range [...]int{nearest.parts + 1, nearest.parts * 5 / 4, nearest.parts * 3 / 2} {
+		if t := nearest; n > tilings[len(tilings)-1].parts && home+n <= min(in.arrays, maxParts) {
+			t.parts = n
+			try(&t)
+			tilings = append(tilings, t)
 		}
 	}
-	return starts
+	best := infeasible
+	for _, t := range tilings {
+		best = min(best, t.best)
+	}
+	tilings = slices.DeleteFunc(tilings, func(t tiling) bool { return float64(t.best) > worthTiling*float64(best) })
+	for i := 0; work > 0 && ctx.Err() == nil; i++ {
+		try(&tilings[i%len(tilings)])
+	}
+	slices.SortStableFunc(starts, func(x, y start) int { return cmp.Compare(x.cost, y.cost) })
+	starts = slices.CompactFunc(starts, func(x, y start) bool { return x.cost == y.cost && x.parts == y.parts })
+	return starts[:min(len(starts), 4)]
 }
+
+// worthTiling is how many times the best a tiling may cost to be tried again.
+const worthTiling = 1.2
 
 // arraysFor returns how many arrays have room for that many live values, and some more.
 func (in *instance) arraysFor(live int64) int {
 	return int(live*10/(9*int64(in.p.Geometry.Rows))) + 1
 }
 
-// tileWork is how many gates are divided for one start: small graphs more than once.
-const tileWork = 20_000
-
-// tile returns the start that spreads gates over k arrays, or all that there are. Its cost is
-// infeasible if there is none.
-func (b *bitsched) tile(ctx context.Context, h *hypergraph, order []int32, home, k int, r *rand.Rand) start {
+// tile returns the start of a tiling from array home on. Its cost is infeasible if there is none.
+func (b *bitsched) tile(ctx context.Context, t tiling, home int, r *rand.Rand) start {
 	in := b.in
-	k = min(k, in.arrays-home, maxParts)
-	none := start{cost: infeasible}
-	if k < 2 || ctx.Err() != nil {
-		return none
-	}
-	room := make([]int64, k)
+	room := make([]int64, t.parts)
 	for i := range room {
 		room[i] = int64(in.room[home+i]) * loadUnit * 9 / 10
 	}
-	best := none
-	for range min(max(tileWork/in.gates, 1), 4) {
-		part := h.fit(ctx, room, r)
-		if part == nil {
-			break
-		}
-		pl := in.inArray(order, home)
-		for g := range pl.array {
-			pl.array[g] += part[g]
-		}
-		ev := b.evaluator(pl)
-		ev.most = b.hopeless()
-		if c := ev.reset(); c < best.cost {
-			best = start{pl, c, k}
-		}
+	part := t.nets.fit(ctx, room, t.slack, r)
+	if part == nil {
+		return start{cost: infeasible}
 	}
-	return best
+	pl := in.inArray(t.order, home)
+	for g := range pl.array {
+		pl.array[g] += part[g]
+	}
+	ev := b.evaluator(pl)
+	ev.most = b.hopeless()
+	return start{pl, ev.reset(), t.parts}
 }

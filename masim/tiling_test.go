@@ -71,7 +71,7 @@ func TestFitKeepsToTheRoom(t *testing.T) {
 	for i := range room {
 		room[i] = width * loadUnit
 	}
-	part := h.fit(context.Background(), room, rand.New(rand.NewPCG(1, 33)))
+	part := h.fit(context.Background(), room, loadSlack, rand.New(rand.NewPCG(1, 33)))
 	load := make([][loadSlices]int64, k)
 	for v := range h.size() {
 		for s, n := range h.loads(v) {
