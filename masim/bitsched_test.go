@@ -72,11 +72,12 @@ func reordered(g *xmg.Graph, r *rand.Rand) *xmg.Graph {
 // The order of the gates in the file matters little, and more effort never gives
 // more copies.
 func TestOrdersAndEfforts(t *testing.T) {
+	t.Parallel()
 	sum, count := 0.0, 0
 	for _, c := range []struct {
 		kind        string
 		width, rows int
-	}{{"multiplier", 12, 40}, {"multiplier-array", 12, 40}, {"divider", 10, 32}, {"max", 12, 40}, {"sqrt", 24, 40}, {"priority", 48, 32}} {
+	}{{"multiplier", 8, 24}, {"multiplier-array", 8, 24}, {"divider", 7, 22}, {"max", 10, 36}, {"sqrt", 16, 28}, {"priority", 32, 22}} {
 		p := generated(t, c.kind, c.width, 8, c.rows)
 		fast, err := runBitsched(context.Background(), p, Options{})
 		require.NoError(t, err, c.kind)
@@ -158,16 +159,17 @@ func TestBitschedStops(t *testing.T) {
 	}})
 	require.NoError(t, err)
 	require.True(t, r.Stopped)
-	require.LessOrEqual(t, r.Trials, 4)
+	require.LessOrEqual(t, r.Trials, 5) // one of them a tiling, from before orders
 	replay(t, p, r.Program)
 }
 
 // More arrays never give more copies.
 func TestMoreArraysNeverMoreCopies(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		kind        string
 		width, rows int
-	}{{"multiplier-array", 12, 12}, {"divider", 9, 12}} {
+	}{{"multiplier-array", 9, 9}, {"divider", 7, 9}} {
 		least := infeasible
 		for _, arrays := range []int{8, 16} {
 			p := generated(t, c.kind, c.width, arrays, c.rows)

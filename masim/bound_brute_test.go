@@ -181,6 +181,7 @@ func describe(p Problem) string {
 
 // No bound exceeds the true optimum, with and without rematerialisation.
 func TestLowerBoundSound(t *testing.T) {
+	t.Parallel()
 	for _, again := range []bool{false, true} {
 		bound, problems, limit := LowerBound, uint64(800), 30_000
 		if again {
@@ -287,6 +288,7 @@ func selecting(r *rand.Rand) Problem {
 // gates computed again, and at most what a search finds that may compute gates
 // again for next to nothing and knows no bound.
 func TestSpreadBoundSound(t *testing.T) {
+	t.Parallel()
 	known, tight, again, most := 0, 0, 0, int32(0)
 	for seed := range uint64(1000) {
 		p := selecting(rand.New(rand.NewPCG(seed, 23)))
@@ -397,6 +399,7 @@ func manyOutputs(r *rand.Rand) Problem {
 
 // No bound exceeds the least energy.
 func TestLowerBoundEnergySound(t *testing.T) {
+	t.Parallel()
 	known, beyond, tight := 0, 0, 0
 	for seed := range uint64(1000) {
 		r := rand.New(rand.NewPCG(seed, 24))
@@ -464,6 +467,7 @@ func TestLowerBoundEnergyDecoder(t *testing.T) {
 // On published netlists the bound is no more than the copies of schedules that
 // were found and replayed, and where it is known to be tight it is that.
 func TestLowerBoundShared(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name           string
 		atLeast, found int

@@ -322,6 +322,7 @@ func mutants(p *sram.Program, rng *rand.Rand) []mutant {
 // the function is reported, with its first mismatch; every one that breaks a
 // rule is reported, at its instruction; and no other one is.
 func TestMutations(t *testing.T) {
+	t.Parallel()
 	const most = 1200 // mutants of a program
 	type count struct{ all, refused, wrong, illegal, valid int }
 	counts := map[string]*count{}

@@ -375,6 +375,7 @@ func TestPaperPerturbation(t *testing.T) {
 // Table II, column MASIM. A fast run is held to the paper's figures plus a
 // quarter; the geometric mean to the paper's 228.8.
 func TestPaperTableII(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("schedules all circuits of Table II")
 	}

@@ -43,13 +43,14 @@ func simulateBoth(rng *rand.Rand, g *xmg.Graph, p *sram.Program) error {
 // computes the graph with as many copies as it says and the bound permits, or
 // says that it found none.
 func TestSchedulersRandom(t *testing.T) {
+	t.Parallel()
 	bounds := map[uint64]*Bound{}
 	for _, s := range anySize() {
 		t.Run(s.Name, func(t *testing.T) {
 			found, infeasible := 0, 0
 			for seed := range uint64(30) {
 				rng := rand.New(rand.NewPCG(seed, 8))
-				p := randomProblem(rng, 120)
+				p := randomProblem(rng, 90)
 				at := fmt.Sprintf("seed %d: %d inputs, %d gates, %d arrays of %d rows", seed,
 					p.Graph.NumInputs(), p.Graph.NumGates(), p.Geometry.Arrays, p.Geometry.Rows)
 				if bounds[seed] == nil {
@@ -83,12 +84,13 @@ func TestSchedulersRandom(t *testing.T) {
 // The same seed gives the same text, whatever the number of threads, and names
 // survive.
 func TestSchedulersThreads(t *testing.T) {
+	t.Parallel()
 	for _, s := range anySize() {
 		t.Run(s.Name, func(t *testing.T) {
 			found := 0
 			for seed := range uint64(3) {
 				rng := rand.New(rand.NewPCG(seed, 9))
-				p := randomProblem(rng, 150)
+				p := randomProblem(rng, 100)
 				p.Geometry.Arrays, p.Geometry.Rows = 4+rng.IntN(3), 24+rng.IntN(9)
 				text := ""
 				for _, threads := range []int{1, 2, 5} {

@@ -470,6 +470,7 @@ func TestRivalCopiesAreTransient(t *testing.T) {
 // Table II: the rivals and the ablation of section IV-C. The netlists, rows and
 // rules are the paper's. docs/rivals.md says where the figures differ and why.
 func TestPaperRivals(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("schedules all circuits of Table II")
 	}
@@ -496,7 +497,7 @@ func TestPaperRivals(t *testing.T) {
 		require.NoError(t, err)
 		product := 0.0
 		for i, p := range problems {
-			r, err := s.Run(context.Background(), p, Options{Seed: 1, Threads: 2})
+			r, err := s.Run(context.Background(), p, Options{Seed: 1, Threads: 2, Bound: sharedBound(t, names[i], p)})
 			require.NoError(t, err)
 			replay(t, p, r.Program)
 			require.Equal(t, r.Copies, r.Program.Copies())

@@ -129,6 +129,7 @@ func TestLowerBoundStops(t *testing.T) {
 
 // A few runs of BenchmarkSweep.
 func TestSweep(t *testing.T) {
+	t.Parallel()
 	for i, c := range sweepCircuits {
 		if i%9 != 8 {
 			continue

@@ -89,7 +89,8 @@ func TestFitKeepsToTheRoom(t *testing.T) {
 // array holds: an array multiplier row by row and in random orders. BenchmarkOrders has larger ones,
 // where it matters less.
 func TestOrderMattersLittle(t *testing.T) {
-	p := generated(t, "multiplier-array", 20, 8, 20)
+	t.Parallel()
+	p := generated(t, "multiplier-array", 12, 8, 12)
 	least, most := infeasible, 0
 	for seed := range uint64(3) {
 		r, err := runBitsched(context.Background(), p, Options{Seed: 1})

@@ -16,10 +16,11 @@ import (
 
 // Programs for other objectives keep the rules and compute the graph.
 func TestExtendedOptions(t *testing.T) {
+	t.Parallel()
 	again, feasible := 0, 0
 	for seed := range uint64(5) {
 		r := rand.New(rand.NewPCG(seed, 9))
-		g := randomGraph(r, 2+r.IntN(10), 30+r.IntN(30), 4)
+		g := randomGraph(r, 2+r.IntN(10), 30+r.IntN(16), 4)
 		p := Problem{g, sram.Geometry{Arrays: 2 + r.IntN(4), Rows: 12 + r.IntN(6), Cols: 64}}
 		plain, err := runBitsched(context.Background(), p, Options{})
 		if errors.Is(err, ErrInfeasible) {
