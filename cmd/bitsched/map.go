@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -146,6 +147,7 @@ type mapFlags struct {
 	explain   bool
 	svg       string
 	nodes     int
+	mixed     float64
 	output    string
 	html      string
 	json      bool
@@ -195,6 +197,7 @@ func (a *app) mapCommand() *cobra.Command {
 	fl.StringVar(&f.svg, "svg", "", "draw the mapping and its breakdown, or the front, into this `file`")
 	fl.BoolVar(&f.joint, "joint", false, "plan a network as a whole: layouts between layers, activations that stay in the buffer, and with several platforms where each layer runs")
 	fl.BoolVar(&f.pipeline, "pipeline", true, "run networks on crossbars in segments of layer pipelines; false: one layer after another")
+	fl.Float64Var(&f.mixed, "mixed", -1, "give each layer as few bits, 2 to those of --bits, as keep the sum of their largest errors within this `percentage` of their largest results")
 	fl.IntVar(&f.nodes, "nodes", 1, "`number` of chips: groups of the outermost level and buffer are multiplied")
 	fl.StringVarP(&f.output, "output", "o", "", "write the mapping, of one operator, to this `file` (- for stdout)")
 	addHTML(fl, &f.html)
@@ -250,6 +253,10 @@ func (f *mapFlags) options(cmd *cobra.Command, net *dnn.Network, p *platform.Pla
 		return o, usageError(cmd, "--objective pareto is for one operator, %s has %d", net.Name, len(net.MACs()))
 	case f.joint && f.objective != "" && f.objective != "latency":
 		return o, usageError(cmd, "--joint minimises latency, not %s", f.objective)
+	case cmd.Flags().Changed("mixed") && !(f.mixed >= 0 && f.mixed <= 1e6):
+		return o, usageError(cmd, "--mixed %v, expected a percentage of at least 0", f.mixed)
+	case f.mixed >= 0 && (f.joint || f.output != "" || f.objective != "" && f.objective != "latency"):
+		return o, usageError(cmd, "--mixed is not for --joint, --objective or -o")
 	case f.nodes < 0 || f.nodes > 1<<16:
 		return o, usageError(cmd, "--nodes %d, expected 1 to %d", f.nodes, 1<<16)
 	case f.output == "-" && f.json:
@@ -262,6 +269,9 @@ func (f *mapFlags) options(cmd *cobra.Command, net *dnn.Network, p *platform.Pla
 		f.evals = evalsOf(f.effort)
 	}
 	o = plan.Options{Objective: f.objective, Pipeline: f.pipeline && (f.objective == "" || f.objective == "latency"), Optimizer: f.optimizer, Evals: f.evals, Seed: f.seed, Cold: f.cold, Paper: f.space == "paper", Execute: f.execute, Every: f.every}
+	if f.mixed >= 0 {
+		o.Precisions, o.Mixed, o.Pipeline = true, f.mixed/100, false
+	}
 	// Layers of a network that run one after another do not stay in units; in banks they do.
 	if len(net.MACs()) > 1 && p.Executor != platform.SIMDExecutor && !f.warm {
 		o.Cold = true
@@ -464,6 +474,9 @@ type mapLayer struct {
 	Outputs     int64            `json:"outputs_compared"`
 	Same        string           `json:"same_as,omitempty"`
 	Weights     *mapInstructions `json:"weights_as_instructions,omitempty"`
+	Bits        int              `json:"bits,omitempty"`
+	ErrorBound  float64          `json:"error_bound,omitempty"`
+	ErrorFound  float64          `json:"error_executed,omitempty"`
 	Clipped     int64            `json:"clipped_samples,omitempty"`
 	Samples     int64            `json:"samples,omitempty"`
 	SQNR        float64          `json:"sqnr_db,omitempty"`
@@ -537,6 +550,9 @@ func newMapReport(rep *plan.Report, stopped string, f *mapFlags) *mapReport {
 		}
 		if l.Same >= 0 {
 			x.Same = rep.Layers[l.Same].Name
+		}
+		if p := l.Precision; p != nil {
+			x.Bits, x.ErrorBound, x.ErrorFound = p.Bits, p.Error, p.Measured
 		}
 		if i := l.Instructions; i != nil {
 			x.Weights = (*mapInstructions)(i)
@@ -627,6 +643,7 @@ func (a *app) mapText(rep *plan.Report, stopped string, f *mapFlags) string {
 		s.add("energy", "%s", mapEnergyText(rep))
 	}
 	instructionsText(&s, rep)
+	precisionText(&s, rep)
 	if f.explain {
 		explainText(&s, rep)
 	}
@@ -683,6 +700,28 @@ func clockText(rep *plan.Report) string {
 		text += fmt.Sprintf("; %d layers were not executed any more", rep.Skipped)
 	}
 	return text
+}
+
+// precisionText says how many bits layers have, and what that costs and spares.
+func precisionText(s *summary, rep *plan.Report) {
+	if rep.Uniform == nil {
+		return
+	}
+	var parts []string
+	sum, worst := 0.0, 0.0
+	for i := range rep.Layers {
+		p := rep.Layers[i].Precision
+		parts = append(parts, fmt.Sprint(p.Bits))
+		sum += p.Error
+		worst = max(worst, p.Measured)
+	}
+	s.add("bits", "%s, by layer", strings.Join(parts, " "))
+	s.add("errors", "at most %.3g %% of the largest results, summed over layers, of %g %% allowed; the largest executed is %.3g %%, in a layer", 100*sum, 100*rep.Options.Mixed, 100*worst)
+	parts = nil
+	for _, b := range slices.Sorted(maps.Keys(rep.Uniform)) {
+		parts = append(parts, fmt.Sprintf("%d: %d", b, rep.Uniform[b]))
+	}
+	s.add("uniform", "cycles by bits of all layers: %s", strings.Join(parts, ", "))
 }
 
 // instructionsText says which weights are instructions, and what their zeros spare.

@@ -31,6 +31,25 @@ func Requantise(v []int64, t Type) []int32 {
 	return out
 }
 
+// Narrow rounds values to the nearest of a type of fewer bits, whose steps are as much larger, and
+// clips what does not fit. Of a type that is no narrower it only clips.
+func Narrow(v []int32, from, to Type) []int32 {
+	shift := max(0, from.Bits-to.Bits)
+	lo, hi := to.Range()
+	if shift == 0 && from.Signed == to.Signed {
+		return v
+	}
+	out := make([]int32, len(v))
+	for i, x := range v {
+		n := int64(x)
+		if shift > 0 {
+			n = (n + 1<<(shift-1)) >> shift
+		}
+		out[i] = int32(min(max(n, lo), hi))
+	}
+	return out
+}
+
 // Evaluate computes a node that is no sum of products, at word level. Functions are of
 // quantised values: softmax and normalisation scale their result to the range of the
 // type, sigmoid and its like are tables.

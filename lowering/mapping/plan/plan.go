@@ -34,6 +34,10 @@ type Options struct {
 	Joint     bool
 	Platforms []*platform.Platform // beside the first
 	Every     int
+	// Precisions gives each layer as few bits as keep the sum of errors within Mixed, so that
+	// cycles are least.
+	Precisions bool
+	Mixed      float64
 	// Mappings are used in the place of a search, by the number of the node.
 	Mappings map[int]*mapping.Mapping
 	Progress func(Progress)
@@ -67,6 +71,7 @@ type Layer struct {
 	Executed *mapping.Executed
 
 	Instructions *mapping.Instructions // nil: weights are operands
+	Precision    *Precision            // nil: that of the network
 }
 
 // Report is a mapped network.
@@ -94,6 +99,8 @@ type Report struct {
 	// activations off chip, -1 if they do not go together; Exact says that no state was dropped.
 	Picos, Greedy, BoundPicos int64
 	Exact                     bool
+
+	Uniform map[int]int64 // of mixed precision: cycles with one number of bits for all layers
 
 	ctx    context.Context // of the search
 	memory *buffers
@@ -144,7 +151,12 @@ func Map(ctx, run context.Context, net *dnn.Network, p *platform.Platform, o Opt
 		rep.Stopped = rep.Stopped || ctx.Err() != nil
 		return rep, rep.check(ctx, run)
 	}
-	if err := rep.searchAll(ctx, run, opt, first); err != nil {
+	if o.Precisions {
+		rep.Uniform = map[int]int64{}
+		if err := rep.mix(ctx, run, opt, first); err != nil {
+			return nil, err
+		}
+	} else if err := rep.searchAll(ctx, run, opt, first); err != nil {
 		return nil, err
 	}
 	for i := range rep.Layers {
@@ -452,14 +464,21 @@ func (rep *Report) executeStopped(run context.Context) error {
 func (rep *Report) executeLayer(ctx context.Context, l *Layer, n *dnn.Node, in [][]int32) ([]int64, error) {
 	o := rep.Options
 	var operands [][]int32
+	var wide [][]int32 // with the bits of the network
 	at := 0
-	for _, t := range l.Op.Operands() {
+	for i, t := range l.Op.Operands() {
+		from := n.Op.Tensors[i].Type
+		var v []int32
 		if t.Role == dnn.Activation && at < len(in) {
-			operands = append(operands, in[at])
+			v = in[at]
+			if l.Precision == nil { // a layer may have fewer bits than what it reads
+				from = rep.Network.Bits.Activation
+			}
 			at++
-			continue
+		} else {
+			v = given(rep.Network, n, &n.Op.Tensors[i], o.Seed)
 		}
-		operands = append(operands, given(rep.Network, n, &t, o.Seed))
+		wide, operands = append(wide, v), append(operands, dnn.Narrow(v, from, t.Type))
 	}
 	x := mapping.ExecuteOptions{Threads: o.Threads, Every: o.Every, Sample: rep.Sample}
 	if o.Execute == "word" {
@@ -501,6 +520,19 @@ func (rep *Report) executeLayer(ctx context.Context, l *Layer, n *dnn.Node, in [
 	}
 	if got.Waves != l.Cost.Waves {
 		return nil, fmt.Errorf("%w: layer %s: %d invocations were executed, the model has %d", ErrCheck, l.Name, got.Waves, l.Cost.Waves)
+	}
+	if l.Precision != nil && got.Covered == nil {
+		ref, err := n.Op.RunOn(ctx, o.Threads, nil, wide...)
+		if err != nil {
+			return nil, err
+		}
+		shift := 0
+		for i := range wide {
+			shift += n.Op.Tensors[i].Type.Bits - l.Op.Tensors[i].Type.Bits
+		}
+		if err := l.looksAt(got.Output, ref, shift); err != nil {
+			return nil, err
+		}
 	}
 	if i := l.Instructions; i != nil && x.Sample <= 1 && x.Fidelity == mapping.Gate && got.Sums != i.Sums {
 		return nil, fmt.Errorf("%w: layer %s: %d sums of digits of weights were executed, there are %d", ErrCheck, l.Name, got.Sums, i.Sums)
