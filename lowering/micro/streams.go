@@ -26,6 +26,9 @@ type Streams struct {
 	Plan  *nearstream.Plan
 	Level StreamLevel
 	Range int // iterations of the core that are committed at once
+	// SyncFree promises for all loops what #pragma s_sync_free does for one; Decouple lets
+	// those vanish of which nothing is left for the core.
+	SyncFree, Decouple bool
 }
 
 // StreamLoop says what became of an innermost loop.
@@ -33,6 +36,7 @@ type StreamLoop struct {
 	Var       string `json:"variable"`
 	Streams   int    `json:"streams"`    // that are configured
 	Offloaded int    `json:"offloaded"`  // that compute or write at the L3
+	Vanishes  bool   `json:"vanishes"`   // nothing of an iteration is left for the core
 	Why       string `json:"why"`        // there are none
 	Instances int64  `json:"configured"` // instances of the loop whose streams were configured
 	Short     int64  `json:"short"`      // instances that were too short
@@ -42,7 +46,10 @@ type StreamLoop struct {
 type nearLoop struct {
 	report  StreamLoop
 	info    *loopInfo
-	streams []nearStream
+	streams []nearStream            // at the L3
+	ahead   []nearStream            // in the core
+	free    bool                    // no order is needed
+	gone    bool                    // and nothing of an iteration is left for the core
 	drop    map[*stream.Stream]bool // whose micro-ops vanish
 	loads   map[*stream.Stream]int  // whose elements the core takes from streams
 	fences  [2]uop.Op
@@ -126,7 +133,7 @@ func (p *Program) nearLoops(values map[string]uop.Reg) error {
 		near := &nearLoop{info: l, drop: map[*stream.Stream]bool{}, loads: map[*stream.Stream]int{}, report: StreamLoop{Var: l.src.Var}}
 		p.near[i] = near
 		p.chooseStreams(near)
-		if len(near.streams) == 0 {
+		if len(near.streams)+len(near.ahead) == 0 {
 			continue
 		}
 		near.fences = [2]uop.Op{{PC: p.pc(), Kind: uop.Fence, Lanes: 1}, {PC: p.pc(), Kind: uop.Fence, Lanes: 1}}
@@ -143,7 +150,8 @@ func (p *Program) nearLoops(values map[string]uop.Reg) error {
 				s.load[w].PC, s.load[w].Src = p.pc(), [3]uop.Reg{}
 			}
 		}
-		near.report.Streams = len(near.streams)
+		near.report.Streams = len(near.streams) + len(near.ahead)
+		near.report.Vanishes = near.gone
 	}
 	return nil
 }
@@ -226,7 +234,8 @@ func (p *Program) chooseStreams(near *nearLoop) {
 			continue
 		}
 		if level == Prefetch {
-			toCore = false
+			near.ahead = append(near.ahead, nearStream{name: s.Name, kind: se.Load, tm: tm, index: i})
+			continue
 		}
 		sid[s] = len(near.streams)
 		x := nearStream{name: s.Name, kind: se.Load, tm: tm, index: i, toCore: toCore, config: p.configBytes(s)}
@@ -250,7 +259,7 @@ func (p *Program) chooseStreams(near *nearLoop) {
 			inputs = append(inputs, k)
 		}
 		if !fits { // then nothing leaves the core
-			near.streams, near.drop, near.loads = nil, map[*stream.Stream]bool{}, map[*stream.Stream]int{}
+			near.streams, near.ahead, near.drop, near.loads = nil, nil, map[*stream.Stream]bool{}, map[*stream.Stream]int{}
 			near.report.Why = "it has more streams than a core's engine"
 			return
 		}
@@ -273,7 +282,16 @@ func (p *Program) chooseStreams(near *nearLoop) {
 			}
 		}
 	}
-	if len(near.streams) == 0 && near.report.Why == "" {
+	for _, i := range l.body { // what the core stores
+		tm := p.streams[i]
+		if sinks[tm.s] == nil && (tm.s.Kind == stream.Store || tm.s.Kind == stream.RMW) && p.affine(tm) && len(near.streams)+len(near.ahead) < nearstream.MaxStreams {
+			near.ahead = append(near.ahead, nearStream{name: tm.s.Name, kind: se.Store, tm: tm, index: i})
+		}
+	}
+	near.free = plan.SyncFree || p.opt.Streams.SyncFree
+	near.gone = p.opt.Streams.Decouple && near.free && len(near.ahead) == 0 && len(near.loads) == 0 && len(near.streams) > 0 &&
+		!slices.ContainsFunc(l.body, func(i int) bool { return !near.drop[p.streams[i].s] && !p.streams[i].hoisted })
+	if len(near.streams)+len(near.ahead) == 0 && near.report.Why == "" {
 		near.report.Why = "no access is affine and free of conditions"
 	}
 }
@@ -437,19 +455,17 @@ func (p *Program) needed(l *loopInfo, sinks map[*stream.Stream]*nearStream) map[
 func (t *thread) beginStreams(id int, n, v int64) {
 	p := t.p
 	l := p.near[id]
-	if l == nil || len(l.streams) == 0 || t.near != nil || n <= 0 {
+	if l == nil || len(l.streams)+len(l.ahead) == 0 || t.near != nil || n <= 0 {
 		return
 	}
-	level := p.opt.Streams.Level
 	lanes := int64(l.info.lanes)
 	steps := n/lanes + n%lanes
-	if level != Prefetch && steps < 2*int64(p.opt.Streams.Range) {
+	if len(l.streams) > 0 && steps < 2*int64(p.opt.Streams.Range) {
 		t.counts[id].short++
 		return
 	}
-	g := &se.Group{N: n, Lanes: lanes, Range: int64(p.opt.Streams.Range) * lanes, Offload: level != Prefetch}
-	for k := range l.streams {
-		s := &l.streams[k]
+	g := &se.Group{N: n, Lanes: lanes, Range: int64(p.opt.Streams.Range) * lanes, SyncFree: l.free, Decoupled: l.gone}
+	configured := func(s *nearStream) se.Stream {
 		x := se.Stream{Name: s.name, Kind: s.kind, Inputs: s.inputs, Near: s.near, ToCore: s.toCore, Config: s.config, Bytes: s.tm.typ.Bytes()}
 		if s.kind != se.Reduce {
 			x.Bytes = s.tm.bytes
@@ -462,16 +478,25 @@ func (t *thread) beginStreams(id int, n, v int64) {
 			x.Func = t.bind(s, v, l.info)
 		}
 		x.PC = [2]uint32{s.tm.one.access.PC, s.tm.many.access.PC}
-		g.Streams = append(g.Streams, x)
+		if s.kind == se.Store {
+			x.PC = [2]uint32{s.tm.one.store.PC, s.tm.many.store.PC}
+		}
+		return x
+	}
+	for k := range l.streams {
+		g.Streams = append(g.Streams, configured(&l.streams[k]))
+	}
+	for k := range l.ahead {
+		g.Ahead = append(g.Ahead, configured(&l.ahead[k]))
 	}
 	t.counts[id].configured++
 	t.groups = append(t.groups, g)
 	t.made++
-	t.near = &nearState{l: l, n: n, span: g.Range, offload: g.Offload}
-	if g.Offload { // what the core has stored is performed before streams read it
+	t.near = &nearState{l: l, n: n, span: g.Range, offload: len(g.Streams) > 0}
+	if t.near.offload { // what the core has stored is performed before streams read it
 		t.out.Ops = append(t.out.Ops, l.fences[0])
 	}
-	for range l.streams {
+	for range len(l.streams) + len(l.ahead) {
 		t.out.Ops = append(t.out.Ops, l.input, l.input) // where it begins, and how long it is
 	}
 	o := l.input
@@ -483,7 +508,7 @@ func (t *thread) beginStreams(id int, n, v int64) {
 
 // syncRange waits until streams may begin a range.
 func (t *thread) syncRange() {
-	if s := t.near; s.offload && s.done < s.n && s.done%s.span == 0 {
+	if s := t.near; s.offload && !s.l.gone && s.done < s.n && s.done%s.span == 0 {
 		t.word(s.l.sync, se.Sync(t.made, s.done/s.span), 0)
 	}
 }
@@ -556,6 +581,10 @@ func (t *thread) stream(from int) {
 		return
 	}
 	p := t.p
+	if s.l.gone {
+		t.vanish(from)
+		return
+	}
 	ops := slices.Clone(t.out.Ops[from:])
 	t.out.Ops = t.out.Ops[:from]
 	for _, o := range ops {
@@ -602,6 +631,20 @@ func (t *thread) stream(from int) {
 			t.syncRange()
 		}
 	}
+}
+
+// vanish takes all micro-ops of a loop out that is no more there, but for what is loaded in
+// front of it.
+func (t *thread) vanish(from int) {
+	keep := t.out.Ops[:from]
+	for _, o := range t.out.Ops[from:] {
+		owner := t.p.owners[o.PC-1]
+		if owner == nil || t.near.l.drop[owner] {
+			continue
+		}
+		keep = append(keep, o)
+	}
+	t.out.Ops = keep
 }
 
 // beginAt configures the streams of n iterations of a loop, from one on.

@@ -17,6 +17,8 @@ type Configuration struct {
 	Name  string
 	Doc   string
 	level micro.StreamLevel
+	// free promises that streams are not aliased, decouple lets loops vanish.
+	free, decouple bool
 }
 
 // Base is the name of the configuration without streams.
@@ -24,10 +26,12 @@ const Base = "base"
 
 // Configurations are those of Near-Stream Computing (section VI) that exist.
 var Configurations = []Configuration{
-	{Base, "cores with caches and prefetchers", micro.NoStreams},
-	{"ns-core", "streams fetch lines into a FIFO of the core, in place of prefetchers", micro.Prefetch},
-	{"ns-no-comp", "streams read at the L3 and send their elements to the core", micro.Float},
-	{"ns", "streams compute, reduce and write at the L3, and the core lets them commit", micro.Compute},
+	{Name: Base, Doc: "cores with caches and prefetchers"},
+	{Name: "ns-core", Doc: "streams fetch lines into a FIFO of the core, in place of prefetchers", level: micro.Prefetch},
+	{Name: "ns-no-comp", Doc: "streams read at the L3 and send their elements to the core", level: micro.Float},
+	{Name: "ns", Doc: "streams compute, reduce and write at the L3, and the core lets them commit", level: micro.Compute},
+	{Name: "ns-no-sync", Doc: "the same without commits, as if all loops had #pragma s_sync_free", level: micro.Compute, free: true},
+	{Name: "ns-decouple", Doc: "and loops of which nothing is left for the core vanish", level: micro.Compute, free: true, decouple: true},
 }
 
 // FindConfiguration returns the configuration of a name.
@@ -83,7 +87,7 @@ func (c *Configuration) streams(p *Program, m *tile.Machine) (*micro.Streams, er
 	if err != nil {
 		return nil, err
 	}
-	return &micro.Streams{Plan: plan, Level: c.level, Range: m.Streams.L3.RangeIterations}, nil
+	return &micro.Streams{Plan: plan, Level: c.level, Range: m.Streams.L3.RangeIterations, SyncFree: c.free, Decouple: c.decouple}, nil
 }
 
 // StreamReport is what streams did.

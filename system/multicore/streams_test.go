@@ -62,7 +62,6 @@ func TestStreamConfigurations(t *testing.T) {
 				offloaded[k.Name] = s.Bank.Operations + s.Bank.Writes
 			}
 			if c.Name != "ns-core" {
-				require.Zero(t, s.Core.Prefetched)
 				require.Equal(t, s.Bank.Writes > 0 || s.Bank.Operations > 0, r.Streams.Messages[se.MsgDone].Messages > 0, k.Name)
 			}
 		}
@@ -271,4 +270,25 @@ func TestRandomStreams(t *testing.T) {
 func first() int {
 	n, _ := strconv.Atoi(os.Getenv("BITSCHED_STREAMS_FROM"))
 	return n
+}
+
+// TestMessageCounts: a sum of two arrays on one thread sends what follows from its sizes:
+// lines of 16 elements, ranges of 8 lines, and banks of 16 lines.
+func TestMessageCounts(t *testing.T) {
+	const n, line, rng, bank = 2048, 16, 8 * 16, 16 * 16
+	p, want := compiled(t, "#include \"bitsched.h\"\nvoid f(int N, const int32_t A[N], const int32_t B[N], int32_t C[N])\n{\n"+
+		"inf_array(A, N); inf_array(B, N); inf_array(C, N);\nfor (int i = 0; i < N; i++) C[i] = A[i] + B[i];\n}\n", n, 1)
+	r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: machine(t, "nsc", "ooo8"), Threads: 1, Config: "ns", Warm: true})
+	require.NoError(t, err)
+	require.NoError(t, sameMemory(p, want))
+	count := map[string]uint64{}
+	for _, m := range r.Streams.Messages {
+		count[m.Name] = m.Messages
+	}
+	assert.Equal(t, map[string]uint64{
+		"configure": 3, "migrate": 3 * (n/bank - 1), "credit": 3 * n / rng, "forward": 2 * n / line, "data": 0, "commit": n / rng, "done": n / rng, "final": 0,
+	}, count)
+	b := r.Streams.Bank
+	assert.Equal(t, []uint64{2 * n / line, n / line, n, n}, []uint64{b.Reads, b.Writes, b.Computed, b.Operations})
+	assert.EqualValues(t, n, r.Streams.Core.Iterations)
 }

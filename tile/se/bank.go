@@ -73,7 +73,8 @@ type Bank struct {
 	turn    int
 	credits map[part]int64 // that their streams have not come to: from an iteration to another
 	slots   map[part]*slot
-	commits map[part]int64 // that have come before what they let write
+	commits map[part]int64    // that have come before what they let write
+	left    map[part][2]int64 // iterations of ranges that are not written, and all of them here
 	tick    event.Handler
 	ticking bool
 	next    event.Time // issue
@@ -86,7 +87,7 @@ type Bank struct {
 
 // NewBank returns the engine of a bank. bankOf finds the bank of a line.
 func NewBank(e *event.Engine, spec *Spec, bank int, coherent mem.Network, net Network, bankOf func(mem.Line) int, fail func(error)) *Bank {
-	b := &Bank{engine: e, spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, fail), credits: map[part]int64{}, slots: map[part]*slot{}, commits: map[part]int64{}}
+	b := &Bank{engine: e, spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, fail), credits: map[part]int64{}, slots: map[part]*slot{}, commits: map[part]int64{}, left: map[part][2]int64{}}
 	b.tick = e.Handle(func(now event.Time, _ uint64) {
 		b.ticking = false
 		b.issue(now)
@@ -392,6 +393,10 @@ func (b *Bank) computed(now event.Time, p part, x *slot) {
 		b.wake(now)
 		return
 	}
+	if x.g.SyncFree {
+		b.commit(now, p.key, x.g, p.first, x.end)
+		return
+	}
 	if end, ok := b.commits[p]; ok {
 		delete(b.commits, p)
 		b.commit(now, p.key, x.g, p.first, end)
@@ -405,40 +410,55 @@ func (b *Bank) done(k key, first, end int64) {
 // commit writes what was computed for iterations, and lets the next bank go on.
 func (b *Bank) commit(_ event.Time, k key, g *Group, first, end int64) {
 	s := &g.Streams[k.sid]
-	begin, left := first, 0
-	written := false
 	for first < end {
 		if to := b.bankOf(g.line(k.sid, first)); to != b.bank {
 			b.net.SendStream(&Message{Kind: MsgCommit, From: b.bank, To: to, Core: k.core, Group: k.group, Stream: k.sid, head: &head{g: g}, First: first, End: end})
-			break
+			return
 		}
 		p := part{k, first}
 		x := b.slots[p]
-		if x == nil || !x.ready {
+		switch {
+		case x == nil || !x.ready:
 			b.commits[p] = end
-			break
-		}
-		if x.end > end {
+			return
+		case x.end > end:
 			b.fail(fmt.Errorf("se: bank %d: stream %s may be written to iteration %d, in the middle of a line", b.bank, s.Name, end))
 			return
 		}
 		delete(b.slots, p)
 		b.Counters.Writes++
-		left++
-		from := first
 		b.agent.change(g.line(k.sid, first), func(data *mem.Bytes) {
 			for i, v := range x.out {
-				put(data, g.address(k.sid, from+int64(i)), s.Bytes, v)
+				put(data, g.address(k.sid, p.first+int64(i)), s.Bytes, v)
 			}
-		}, func(event.Time) {
-			left--
-			if written && left == 0 {
-				b.done(k, begin, first)
-			}
-		})
+		}, func(event.Time) { b.written(p, x) })
 		first = x.end
 	}
-	written = true // all of this visit are on their way, and none has been performed yet
+}
+
+// written counts what has been written of a range in this bank, and tells the core when that
+// is all.
+func (b *Bank) written(p part, x *slot) {
+	g := x.g
+	begin := p.first / g.Range * g.Range
+	r := part{p.key, begin}
+	left, ok := b.left[r]
+	if !ok {
+		for i := begin; i < min(begin+g.Range, g.N); {
+			_, end := g.chunk(p.sid, i)
+			if b.bankOf(g.line(p.sid, i)) == b.bank {
+				left[0] += end - i
+			}
+			i = end
+		}
+		left[1] = left[0]
+	}
+	left[0] -= x.end - p.first
+	b.left[r] = left
+	if left[0] == 0 {
+		delete(b.left, r)
+		b.done(p.key, begin, begin+left[1])
+	}
 }
 
 // Add adds what another engine has done.

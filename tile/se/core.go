@@ -169,13 +169,16 @@ func (c *Core) configure(now event.Time) {
 		c.left = append(c.left, c.fifo)
 	}
 	c.fifo = nil
-	if !g.Offload {
-		c.fifo = newFIFO(c, g)
-		c.fifo.fetch(now)
-		return
-	}
 	if c.g != nil && !c.over() {
 		c.fail(fmt.Errorf("se: core %d: a loop is configured while another one's streams are at the L3", c.id))
+		return
+	}
+	c.g = nil
+	if len(g.Ahead) > 0 {
+		c.fifo = newFIFO(c, g)
+		c.fifo.fetch(now)
+	}
+	if len(g.Streams) == 0 {
 		return
 	}
 	c.Counters.Offloaded++
@@ -186,6 +189,9 @@ func (c *Core) configure(now event.Time) {
 		c.data[sid] = map[int64]uint64{}
 		h := &head{core: c.id, sid: sid, g: g, value: g.Streams[sid].Init}
 		c.send(&Message{Kind: MsgConfigure, To: c.bankOf(g.line(sid, 0)), Stream: sid, head: h})
+	}
+	if g.Decoupled {
+		c.step(now, g.N)
 	}
 	c.credit()
 	c.soon(now)
@@ -217,10 +223,10 @@ func (c *Core) credit() {
 // step counts iterations that the core has committed, and lets what streams computed for
 // whole ranges be written.
 func (c *Core) step(now event.Time, n int64) {
+	if c.fifo != nil {
+		c.fifo.step(now, n)
+	}
 	if c.g == nil {
-		if c.fifo != nil {
-			c.fifo.step(now, n)
-		}
 		return
 	}
 	c.committed += n
@@ -234,6 +240,7 @@ func (c *Core) step(now event.Time, n int64) {
 		c.told++
 		for sid := range c.g.Streams {
 			switch s := &c.g.Streams[sid]; {
+			case c.g.SyncFree && s.Kind != Load:
 			case s.Kind == Store || s.Kind == Update:
 				c.send(&Message{Kind: MsgCommit, To: c.bankOf(c.g.line(sid, first)), Stream: sid, head: &head{g: c.g}, First: first, End: end})
 			case s.ToCore:

@@ -38,12 +38,13 @@ type entry struct {
 const aheadID = uint64(1) << 63
 
 func newFIFO(c *Core, g *Group) *fifo {
-	f := &fifo{c: c, g: g, sid: map[uint32]int{}}
-	n := max(1, len(g.Streams))
-	for i := range g.Streams {
+	f := &fifo{c: c, sid: map[uint32]int{}}
+	f.g = &Group{N: g.N, Lanes: g.Lanes, Range: g.Range, Streams: g.Ahead, id: g.id}
+	n := len(g.Ahead)
+	for i := range g.Ahead {
 		f.streams = append(f.streams, ahead{room: max(1, c.spec.FIFO/n/mem.LineBytes)})
-		for _, pc := range g.Streams[i].PC {
-			if pc != 0 {
+		for _, pc := range g.Ahead[i].PC {
+			if pc != 0 && g.Ahead[i].Kind == Load {
 				f.sid[pc] = i
 			}
 		}
@@ -65,7 +66,10 @@ func (f *fifo) fetch(now event.Time) {
 			a.lines = append(a.lines, entry{line: line, last: end - 1})
 			e := &a.lines[len(a.lines)-1]
 			f.c.Counters.Prefetched++
-			if b, _ := f.c.caches.Load(now, s.PC[0], line, aheadID|uint64(f.g.id)<<40|uint64(sid)<<32|uint64(uint32(end-1))); b != nil {
+			if s.Kind != Load { // to be written; nothing is kept here
+				f.c.caches.Own(now, s.PC[0], line)
+				e.stale = true
+			} else if b, _ := f.c.caches.Load(now, s.PC[0], line, aheadID|uint64(f.g.id)<<40|uint64(sid)<<32|uint64(uint32(end-1))); b != nil {
 				e.data, e.here = *b, true
 			} else {
 				f.asked++

@@ -45,11 +45,14 @@ type Stream struct {
 
 // Group is the streams of a loop, configured together: an instance of the loop.
 type Group struct {
-	N       int64 // iterations
-	Lanes   int64 // iterations that one of the core's takes, but for the last ones
-	Range   int64 // iterations that are credited and committed at once
-	Offload bool  // to the L3; else streams prefetch in the core
-	Streams []Stream
+	N       int64    // iterations
+	Lanes   int64    // iterations that one of the core's takes, but for the last ones
+	Range   int64    // iterations that are credited and committed at once
+	Streams []Stream // at the L3
+	Ahead   []Stream // in the core: lines are fetched, those of stores to be written
+	// SyncFree says that no two streams are aliased, so that what is computed is written at
+	// once; Decoupled, that the core has no iterations of the loop (section V).
+	SyncFree, Decoupled bool
 
 	id uint32
 }
