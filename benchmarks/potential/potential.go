@@ -11,6 +11,7 @@ package potential
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/bitsched/bitsched/lowering/micro"
@@ -207,38 +208,15 @@ func newMover(g *stream.Graph, symbols map[string]int64, s *System, t *Traffic) 
 	}
 	walk(g.Body)
 	for _, d := range g.Deps() {
-		from := byStream[d.From]
-		to, isStream := d.To.(*stream.Stream)
-		if !isStream { // a bound or a condition goes where the loop begins
-			if to = first(d.To.(*stream.Loop).Body); to == nil {
-				continue
-			}
-		}
-		if to != d.From {
-			byStream[to].operands = append(byStream[to].operands, from)
+		// What only bounds a loop or ends it is control, which is looked at where it is.
+		if to, ok := d.To.(*stream.Stream); ok && to != d.From {
+			byStream[to].operands = append(byStream[to].operands, byStream[d.From])
 		}
 	}
 	for range s.Mesh.Nodes() {
 		m.caches = append(m.caches, newCache(s.CacheBytes))
 	}
 	return m
-}
-
-// first is the first stream of a loop that has an element.
-func first(body []stream.Stmt) *stream.Stream {
-	for _, st := range body {
-		switch st := st.(type) {
-		case *stream.Stream:
-			if st.Array != "" {
-				return st
-			}
-		case *stream.Loop:
-			if s := first(st.Body); s != nil {
-				return s
-			}
-		}
-	}
-	return nil
 }
 
 func (m *mover) event(e *stream.Event) {
@@ -282,15 +260,40 @@ func (m *mover) step(p *place, e *stream.Event) {
 		}
 		m.t.Private += m.access(addr, bytes, reads, writes)
 	} else if len(p.operands) > 0 {
-		p.bank = p.operands[0].bank // it is computed where its first operand is
+		p.bank = m.best(p.operands)
 	}
 	for _, o := range p.operands {
 		if o.bank == p.bank || slices.Contains(o.sent, p.bank) {
 			continue
 		}
-		o.sent = append(o.sent, p.bank) // a bank keeps it for all that take it there
-		m.t.NearLLC += o.bytes * m.hops(o.bank, p.bank)
+		m.t.NearLLC += m.send(o, p.bank)
+		o.sent = append(o.sent, p.bank)
 	}
+}
+
+// send is what it takes to have a value at a bank: a bank keeps what it has got, and the
+// nearest one that has it sends it.
+func (m *mover) send(o *place, bank int) int64 {
+	hops := m.hops(o.bank, bank)
+	for _, b := range o.sent {
+		hops = min(hops, m.hops(b, bank))
+	}
+	return o.bytes * hops
+}
+
+// best is the bank of an operand at which all of them come together for the least.
+func (m *mover) best(operands []*place) int {
+	bank, least := 0, int64(math.MaxInt64)
+	for _, o := range operands {
+		sum := int64(0)
+		for _, x := range operands {
+			sum += m.send(x, o.bank)
+		}
+		if sum < least {
+			bank, least = o.bank, sum
+		}
+	}
+	return bank
 }
 
 // access is an access of the core to its ideal cache; it returns the bytes times links.
