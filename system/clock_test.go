@@ -406,7 +406,7 @@ func TestEquation2(t *testing.T) {
 	ctx := context.Background()
 	k, err := kernels.Get("vec_add")
 	require.NoError(t, err)
-	const inside = 643 + 3*200
+	const inside = 638 + 3*200
 	for n, near := range map[int64]int64{1024 * inside: 1, 1024*(inside+1) - 16: 1, 1024 * (inside + 1): 0} {
 		sizes := map[string]int64{"N": n}
 		p, err := cfront.Compile(ctx, k.File, k.Source, cfront.Options{Defines: sizes})

@@ -65,11 +65,10 @@ func (a *asm) limitOf(bits word, stages int) limit {
 // at or below it is; and the complement of how far it moved, bit 0 first. Rows of
 // w that are not kept are given back; constant zeros get rows when they must.
 //
-// first may hold the disjunction of the top 2^(stages-1) bits, if it is known. A
-// limit with unbounded one1 is none. A stage looks at as many top bits as it moves. Bits that no later stage can
-// bring into what is kept are gathered in the lowest bit, so that a stage of s
-// takes about keep+3s cycles.
-func (a *asm) normalize(w word, first bit, keep, stages int, l limit) (kept, notMoved word) {
+// A limit with unbounded one1 is none. A stage looks at as many top bits as it
+// moves. Bits that no later stage can bring into what is kept are gathered in the
+// lowest bit, so that a stage of s takes about keep+3s cycles.
+func (a *asm) normalize(w word, keep, stages int, l limit) (kept, notMoved word) {
 	notMoved = a.rows(stages)
 	for k := stages - 1; k >= 0; k-- {
 		s, n := 1<<k, len(w)
@@ -85,16 +84,12 @@ func (a *asm) normalize(w word, first bit, keep, stages int, l limit) (kept, not
 				top = append(top, b)
 			}
 		}
-		some, own := first, false
-		switch {
-		case k < stages-1 || first == none:
-			some = zero
-			if len(top) == 1 {
-				some = top[0]
-			} else if len(top) > 1 {
-				some, own = a.row(), true
-				a.reduce(opOr, some, top)
-			}
+		some, own := zero, false
+		if len(top) == 1 {
+			some = top[0]
+		} else if len(top) > 1 {
+			some, own = a.row(), true
+			a.reduce(opOr, some, top)
 		}
 		if l.unbounded == one1 {
 			a.copy(stay, some)
@@ -151,36 +146,6 @@ func (a *asm) moveBit(w word, i int, from bit, moves *bit) {
 	}
 }
 
-// shiftDown moves w down by the number in amount where it is, gathering what
-// falls off in bit 0. Constant zeros of w get rows when they must.
-func (a *asm) shiftDown(w, amount word) {
-	for k := len(amount) - 1; k >= 0; k-- {
-		s := 1 << k
-		a.tag(amount[k])
-		moves := bit(zero)
-		first := true
-		for i := 1; i <= min(s, len(w)-1); i++ {
-			if w[i] == zero {
-				continue
-			}
-			if first && w[0] == zero {
-				a.moveBit(w, 0, w[i], &moves)
-			} else {
-				a.fnm(opOr, w[0], w[0], w[i])
-			}
-			first = false
-		}
-		for i := 1; i < len(w); i++ {
-			from := zero
-			if i+s < len(w) {
-				from = w[i+s]
-			}
-			a.moveBit(w, i, from, &moves)
-		}
-		a.free(moves)
-	}
-}
-
 // roundPack rounds a window, the significand with a guard and a sticky bit below
 // it, to even, adds the hidden bit to the exponent, and writes fraction and
 // exponent to d. Bits of the exponent beyond d are returned, in rows of ours.
@@ -234,7 +199,7 @@ func (a *asm) place(f *Format, d, w, x word, nonzero bit, rise int) (over word) 
 	if f.FTZ {
 		stages := shiftBits(rise + 1)
 		w = a.fit(w, p+2, stages)
-		kept, notMoved = a.normalize(w, none, p+2, stages, limit{unbounded: one1})
+		kept, notMoved = a.normalize(w, p+2, stages, limit{unbounded: one1})
 	} else {
 		// What would be below the normal numbers must not rise at all.
 		n := len(x)
@@ -248,7 +213,7 @@ func (a *asm) place(f *Format, d, w, x word, nonzero bit, rise int) (over word) 
 		x = x[:n-1]
 		stages := shiftBits(rise + p + 2)
 		l := a.limitOf(x, stages)
-		kept, notMoved = a.normalize(a.fit(append(append(word{}, w...), zeros(p+1)...), p+2, stages), none, p+2, stages, l)
+		kept, notMoved = a.normalize(a.fit(append(append(word{}, w...), zeros(p+1)...), p+2, stages), p+2, stages, l)
 		a.free(l.unbounded)
 	}
 	a.subtractMoved(x, notMoved)
@@ -277,15 +242,6 @@ func (a *asm) fit(w word, keep, stages int) word {
 // above an offset.
 func (f *Format) sumBits(offset int) int {
 	return max(f.Exp+1, bits.Len(uint(2*int(mask(f.Exp))-f.Bias()+offset))) + 1
-}
-
-// overBits is how many bits an exponent has beyond those of the format when it is
-// normalised in so many stages: one, and with FTZ a sign and what it may fall by.
-func (f *Format) overBits(stages int) int {
-	if f.FTZ {
-		return max(f.Exp, stages) + 2 - f.Exp
-	}
-	return 1
 }
 
 // finish writes infinity where an operand is special or the exponent overflows,

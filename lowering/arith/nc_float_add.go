@@ -176,50 +176,79 @@ func (s *addition) align(dist word) {
 }
 
 // sink moves w down by the number in amount, in small stages first. fill comes in
-// from above, and is in the rows that are none yet. What falls off is gathered in
-// bit 0: where fill is set, the complement of the disjunction of complements. plain
-// is the complement of fill.
+// from above, and is in the rows that are none yet, of which bit 0 is one or not.
+// What falls off is gathered in bit 0: where fill is set, the complement of the
+// disjunction of complements. plain is the complement of fill.
+//
+// The last stage comes before the one before it, of half its places, if that is worth
+// it: they fill the upper half of what the last one leaves behind in one go. It uses
+// up the lowest row of amount.
 func (a *asm) sink(w, amount word, fill, plain bit) {
-	low := 0
+	low := 1
 	for w[low] == none {
 		low++
 	}
+	n, last := len(w), len(amount)-1
 	for k, t := range amount {
-		s := 1 << k
-		a.tag(t)
-		next := max(0, low-s)
-		i := next
-		if low < s { // what lands on bit 0 is not alone
-			start := fill
-			if low == 0 {
-				start = w[0]
-			} else {
-				w[0] = a.row()
-				a.copy(w[0], fill)
-			}
-			a.loadCarry(start)
-			for _, b := range w[max(low, 1):min(s+1, len(w))] {
-				a.carry(b, plain)
-			}
-			a.emit(sram.NCWriteCarry, true, w[0], 0, 0)
-			i = 1
+		if k == last-1 && k >= 2 {
+			break
 		}
-		for ; i < len(w); i++ {
-			from := fill
-			if i+s < len(w) && w[i+s] != none {
-				from = w[i+s]
-			}
-			if w[i] == none {
-				w[i] = a.row()
-				a.copy(w[i], fill)
-			}
-			if i < low && from == fill {
+		a.tag(t)
+		low = a.sinkStage(w, 1<<k, low, n, fill, plain)
+		if k == last {
+			return
+		}
+	}
+	s := 1 << (last - 1)
+	small, big, both := amount[last-1], amount[last], amount[0]
+	a.tag(big)
+	low = a.sinkStage(w, 2*s, low, max(0, n-s), fill, plain)
+	a.tag(small)
+	a.sinkStage(w, s, low, max(0, n-2*s), fill, plain)
+	a.fn(opAnd, both, small, big)
+	a.tagOf(opXor, small, both)
+	for i := max(1, n-2*s); i < n-s; i++ {
+		a.copym(w[i], w[i+s])
+	}
+	a.tagOf(opOr, small, big)
+	for _, b := range w[max(1, n-s):] {
+		a.copym(b, fill)
+	}
+}
+
+// sinkStage moves the bits of w below n down by s where the tag is set, and returns
+// the lowest bit that has a row then; low is the one that has before, but for bit 0.
+func (a *asm) sinkStage(w word, s, low, n int, fill, plain bit) int {
+	next := max(0, low-s)
+	i := next
+	if low < s || low == s && w[0] != none { // what lands on bit 0 is not alone
+		start := w[0]
+		if start == none {
+			start, w[0] = fill, a.row()
+			a.copy(w[0], fill)
+		}
+		a.loadCarry(start)
+		for _, b := range w[max(low, 1):min(s+1, len(w))] {
+			a.carry(b, plain)
+		}
+		a.emit(sram.NCWriteCarry, true, w[0], 0, 0)
+		i = 1
+	}
+	for ; i < n; i++ {
+		from := fill
+		if i+s < len(w) && w[i+s] != none {
+			from = w[i+s]
+		}
+		if w[i] == none {
+			w[i] = a.row()
+			a.copy(w[i], fill)
+			if from == fill {
 				continue
 			}
-			a.copym(w[i], from)
 		}
-		low = next
+		a.copym(w[i], from)
 	}
+	return next
 }
 
 // sum adds what stays: u in one pass, v in the other.
@@ -395,41 +424,4 @@ func (a *asm) bounded(stay, zeros bit, l *limit, k int) {
 	a.copym(may, l.unbounded)
 	a.free(l.unbounded)
 	l.unbounded = may
-}
-
-// settle normalises, rounds and packs a sum, the exponent of whose top bit is one
-// more than exp. d has its sign, which a difference of zero loses. With FTZ the
-// sum counts as zero also where present is not set. It gives back the rows of sum
-// and exp, and returns where the result is zero.
-func (a *asm) settle(f *Format, d, sum, exp word, differ, present bit) (over word, null bit) {
-	p, stages := f.Man+1, shiftBits(len(sum))
-	first := 1 << (stages - 1)
-	top, nonzero := a.row(), a.row()
-	null = a.row()
-	a.reduce(opOr, top, sum[len(sum)-first:])
-	a.reduce(opOr, nonzero, append(word{top}, sum[:len(sum)-first]...))
-	if f.FTZ {
-		a.fn(opAnd, nonzero, nonzero, present)
-	}
-	a.not(null, nonzero)
-	a.tagOf(opAnd, null, differ)
-	a.copym(d[p+f.Exp-1], zero)
-	l := limit{unbounded: one1}
-	if !f.FTZ { // zero must not rise, so that its exponent is zero
-		for i := range exp {
-			a.fn(opAnd, exp[i], exp[i], nonzero)
-		}
-		l = a.limitOf(exp, stages)
-	}
-	a.free(nonzero)
-	kept, notMoved := a.normalize(sum, top, p+2, stages, l)
-	a.free(top)
-	if !f.FTZ {
-		a.free(l.unbounded)
-	}
-	a.subtractMoved(exp, notMoved)
-	over = a.roundPack(f, d, kept, exp)
-	a.free(kept...)
-	a.free(exp...)
-	return over, null
 }

@@ -56,7 +56,7 @@ func ncFloatFromInt(a *asm, t Type, x []word, d word) {
 	w := a.rows(n)
 	a.negateIf(w, x[0], sign)
 	stages := shiftBits(n)
-	kept, notMoved := a.normalize(a.fit(w, p+2, stages), none, p+2, stages, limit{unbounded: one1})
+	kept, notMoved := a.normalize(a.fit(w, p+2, stages), p+2, stages, limit{unbounded: one1})
 	// The top bit of the integer has the exponent of 2^(n-1); the hidden bit adds
 	// one.
 	exp := a.rows(max(f.Exp, bits.Len(uint(f.Bias()+n))) + 2)

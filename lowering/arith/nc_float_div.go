@@ -19,7 +19,7 @@ func (a *asm) normalized(f *Format, u *unpacked, n int) (sig, exp word) {
 		}
 		return sig, exp
 	}
-	sig, notMoved := a.normalize(sig, none, p, shiftBits(p), limit{unbounded: one1})
+	sig, notMoved := a.normalize(sig, p, shiftBits(p), limit{unbounded: one1})
 	// The exponent 0 counts as 1, and what was moved comes off: add 1 for the
 	// complement, and another where the hidden bit is zero.
 	t := a.row()

@@ -1,187 +1,541 @@
 package arith
 
-import "math/bits"
+import (
+	"math/bits"
 
-// ncFloatFMA multiplies exactly and adds before it rounds. The one of product and
-// addend whose top bit has the greater exponent stays; the other one moves down,
-// beside it, to three bits below the product. The product has at most p zeros at
-// its top unless it is zero or no number is less than the addend, so that nothing
-// that falls off can come back by a normalisation.
+	"github.com/bitsched/bitsched/sram"
+)
+
+// fused multiplies exactly and adds before it rounds. The window is three bits below
+// the product, the product, and two above it. Where the addend's place is at most one
+// above the top of the product, the product stays there and the addend moves down.
+// Else the addend stays at the bit above the product and the product moves down, of
+// which the lower half counts only as whether it is zero.
+//
+// Where signs differ, what moves is complemented, and nothing more is added. So the
+// sum is one too little where it is not negative: as if ones without end were below
+// it. Where it is negative its complement is the magnitude.
+type fused struct {
+	*asm
+	f       *Format
+	u, v, c unpacked
+	p, top  int // bits of a significand, the top bit of the window
+
+	sign         bit // of the product
+	finite       bit // u and v are neither infinite nor NaN
+	special      bit // u, v or c is
+	cReal        bit // c is not
+	uReal, vReal bit // as in gradual
+	null         bit // the product is zero
+	nan          bit
+	differ       bit  // the sum is a difference; not where anything is infinite or NaN
+	plain        bit  // its complement
+	product      word // of the significands
+	lower        bit  // any bit of its lower half is set
+	sum          word // of the exponents and 3
+	stays        bit  // the addend does, else the product
+	kill         bit  // what moves is zero, with FTZ only
+	exp          word // of the top bit of the window, less one
+	w            word // the window
+	minus        bit  // the sum is negative
+	ones         bit  // ones without end are below it
+	none         bit  // there are none
+}
+
 func ncFloatFMA(a *asm, t Type, x []word, d word) {
 	f := t.Float
-	u, v, c := split(f, x[0]), split(f, x[1]), split(f, x[2])
 	p := f.Man + 1
-	n := f.Exp + max(2, f.overBits(shiftBits(2*p+4)))
-	for _, y := range []*unpacked{&u, &v, &c} {
-		a.classify(y, true)
+	m := &fused{asm: a, f: f, u: split(f, x[0]), v: split(f, x[1]), c: split(f, x[2]), p: p, top: 2*p + 4}
+	if isConst(x[0]) { // the bits of a constant multiplier need no tag
+		m.u, m.v = m.v, m.u
 	}
-	differ, nan, s := a.row(), a.row(), a.row()
-	a.fn(opXor, differ, u.sign, v.sign)
-	a.fn(opXor, differ, differ, c.sign)
+	m.flags(d)
+	m.multiply()
+	amount := m.align()
+	m.exchange()
+	m.sink(m.w[:m.top], amount, m.differ, m.plain)
+	m.free(amount...)
+	m.addition()
+	m.round(d)
+}
 
-	// NaN: an operand, infinity by zero, infinities of other signs.
-	a.fn(opAnd, nan, u.special, u.fraction)
-	for _, y := range []*unpacked{&v, &c} {
-		a.fn(opAnd, s, y.special, y.fraction)
-		a.fn(opOr, nan, nan, s)
+// flags looks at exponents and signs, and adds the exponents of u and v.
+func (m *fused) flags(d word) {
+	f, p, n := m.f, m.p, m.f.Exp
+	w := f.Man + n
+	below := min(w, 2*p-1)
+	m.product = append(append(word{}, d[:below]...), m.rows(2*p-below)...)
+	m.u.hidden, m.v.hidden, m.c.hidden = m.row(), m.product[2*p-1], m.row()
+	m.uReal, m.vReal, m.cReal, m.special = m.row(), m.row(), m.row(), m.row()
+	for i, x := range []*unpacked{&m.u, &m.v, &m.c} {
+		m.reduce(opOr, x.hidden, x.exp)
+		m.reduceNot(opAnd, []bit{m.uReal, m.vReal, m.cReal}[i], x.exp)
 	}
-	null := u.fraction // the product is zero
+	m.finite, m.sign, m.differ, m.plain, m.nan = m.row(), m.row(), m.row(), m.row(), m.row()
+	m.fn(opAnd, m.finite, m.uReal, m.vReal)
+	m.fn(opXor, m.sign, m.u.sign, m.v.sign)
+	m.fn(opXnor, m.plain, m.sign, m.c.sign)
+	m.fn(opOr, m.nan, m.finite, m.cReal) // infinities of other signs
+	m.fn(opNor, m.nan, m.nan, m.plain)
+	m.fn(opNand, m.special, m.cReal, m.finite)
+	m.fn(opNor, m.differ, m.plain, m.special)
+	m.not(m.plain, m.differ)
+
+	m.sum = m.rows(n + 1)
+	low := m.sum[n]
+	m.effective(opXnor, m.sum[0], &m.u)
+	m.effective(opXnor, low, &m.v)
+	m.loadCarry(one1)
+	m.add(m.sum[0], m.sum[0], low)
+	for i := 1; i < n; i++ {
+		m.add(m.sum[i], m.u.exp[i], m.v.exp[i])
+	}
+	m.add(m.sum[n], m.finite, m.finite) // leaves finite in the carry
+}
+
+// effective writes the lowest bit of an exponent, 0 counting as 1 but with FTZ; its
+// complement for opXor.
+func (m *fused) effective(op sram.Opcode, d bit, x *unpacked) {
+	switch {
+	case !m.f.FTZ:
+		m.fn(op, d, x.exp[0], x.hidden)
+	case op == opXor:
+		m.not(d, x.exp[0])
+	default:
+		m.copy(d, x.exp[0])
+	}
+}
+
+// multiply multiplies the significands, and finds NaNs among the operands and
+// products of infinity and zero as gradual does.
+func (m *fused) multiply() {
+	p := m.p
+	if m.f.FTZ {
+		m.null = m.row()
+		m.fn(opNand, m.null, m.u.hidden, m.v.hidden)
+		m.fn(opAnd, m.uReal, m.uReal, m.u.hidden) // what is subnormal counts as zero
+		m.fn(opAnd, m.vReal, m.vReal, m.v.hidden)
+	}
+	m.copyAndTest(m.product[p:], m.v.man)
+	m.tagNotCarry()
+	m.copym(m.vReal, m.v.hidden)
+	m.fn(opOr, m.product[p], m.product[p], m.v.man[0])
+	by := m.v.significand()
+	by[0] = m.product[p]
+	m.mulUpon(m.product, m.u.significand(), by, one1)
+
+	m.lower = m.row()
+	m.reduce(opOr, m.lower, m.product[:p-1])
+	m.tagNot(m.lower)
+	m.copym(m.uReal, m.u.hidden)
+	m.fn(opOr, m.lower, m.lower, m.product[p-1])
+	if !m.f.FTZ {
+		m.null = m.row()
+		m.reduceNot(opOr, m.null, append(word{m.lower}, m.product[p:]...))
+	}
+	m.fn(opAnd, m.uReal, m.uReal, m.vReal)
+	m.fn(opNor, m.uReal, m.uReal, m.finite)
+	m.fn(opOr, m.nan, m.nan, m.uReal)
+	m.free(m.u.hidden, m.uReal, m.vReal)
+}
+
+// align finds which of the two stays and how far the other one moves, and leaves
+// the tag set where the addend stays. With V the sum of the exponents and 3, C that
+// of the addend, W = V - C is 2^(Exp-1) or more where the product stays, and then by
+// that much more than the addend moves; else the product moves by 2^(Exp-1) - 1 - W.
+func (m *fused) align() (amount word) {
+	f, n := m.f, m.f.Exp
+	v := m.sum
+	// The carry is set: from the last row of the product.
+	for i := 1; i <= n; i++ {
+		m.add(v[i], v[i], zero)
+	}
+	dist := m.rows(n + 1)
+	m.effective(opXor, dist[0], &m.c)
+	for i := 1; i < n; i++ {
+		m.not(dist[i], m.c.exp[i])
+	}
+	m.loadCarry(one1)
+	for i := range n {
+		m.add(dist[i], dist[i], v[i])
+	}
+	m.add(dist[n], v[n], one1)
+	m.stays = m.row()
+	positive, next := m.row(), dist[n-1]
+	m.writeCarry(positive)
+	m.fn(opOr, m.stays, next, dist[n])
+	m.fn(opNand, m.stays, m.stays, positive)
+	m.fn(opOr, m.stays, m.stays, m.special)
+	m.fn(opOr, m.stays, m.stays, m.null)
+
+	// The exponent: V - 2^(Exp-1), or that of the addend.
+	y := m.row()
+	m.fn(opAnd, y, v[n], v[n-1])
+	m.not(v[n-1], v[n-1])
+	m.free(v[n])
+	m.exp = append(append(word{}, v[:n]...), y)
+
+	stages := bits.Len(uint(m.top - 1))
+	far := dist[n]
+	amount = append(amount, dist[:n-1]...)
+	if stages >= n { // beyond the lower bits, exactly
+		m.fn(opXor, next, next, positive)
+		m.fn(opAnd, next, next, far)
+		m.fn(opXor, far, far, next)
+		amount = append(amount, next)
+	}
+	m.free(positive)
+	m.tag(m.stays)
+	for _, b := range dist[:n-1] {
+		m.fnm(opNand, b, b, b)
+	}
 	if f.FTZ {
-		a.fn(opNand, null, u.hidden, v.hidden)
+		m.copym(m.exp[0], m.c.exp[0])
 	} else {
-		a.fn(opOr, null, u.hidden, u.fraction)
-		a.fn(opOr, s, v.hidden, v.fraction)
-		a.fn(opNand, null, null, s)
+		m.fnm(opXnor, m.exp[0], m.c.exp[0], m.c.hidden)
 	}
-	a.free(v.fraction, c.fraction)
-	special := u.special // of the product
-	a.fn(opOr, special, u.special, v.special)
-	a.free(v.special)
-	a.fn(opAnd, s, special, null)
-	a.fn(opOr, nan, nan, s)
-	a.fn(opAnd, s, special, c.special)
-	a.fn(opAnd, s, s, differ)
-	a.fn(opOr, nan, nan, s)
-
-	// The exponent of the product's top bit, less one. The exponents and their
-	// distance lie where the result will.
-	exp := append(append(word{}, d[f.Man:f.Man+f.Exp]...), a.rows(n-f.Exp)...)
-	a.not(s, u.hidden)
-	a.loadCarry(s)
-	for i := range f.Exp {
-		a.add(exp[i], u.exp[i], v.exp[i])
+	for i := 1; i < n; i++ {
+		m.copym(m.exp[i], m.c.exp[i])
 	}
-	a.writeCarry(exp[f.Exp])
-	for _, b := range exp[f.Exp+1:] {
-		a.copy(b, zero)
+	m.copym(y, zero)
+	for len(amount) > stages {
+		m.fn(opOr, far, far, amount[len(amount)-1])
+		m.free(amount[len(amount)-1])
+		amount = amount[:len(amount)-1]
 	}
-	a.not(s, v.hidden)
-	a.loadCarry(s)
-	for i, k := range constWord(uint64(-f.Bias()), n) {
-		a.add(exp[i], exp[i], k)
+	if stages > n {
+		amount = append(amount, far)
+		far = m.row()
+		m.copy(far, m.special)
+	} else {
+		m.fn(opOr, far, far, m.special)
 	}
-	free := d[min(n, f.Man):f.Man] // beside the distance
-	product := append(append(word{}, free...), a.rows(2*p-len(free))...)
-	a.mulFull(product, u.significand(), v.significand(), false)
-	a.free(u.hidden, v.hidden)
 	if f.FTZ {
-		a.tag(null)
-		for _, b := range product {
-			a.copym(b, zero)
+		m.kill = m.row()
+		m.fn(opNor, m.kill, m.stays, m.c.hidden)
+		m.fn(opOr, m.kill, m.kill, m.null)
+		m.fn(opOr, far, far, m.kill)
+	}
+	for _, b := range amount {
+		m.fn(opOr, b, b, far)
+	}
+	for len(amount) < stages {
+		amount = append(amount, far)
+	}
+	if !f.FTZ {
+		m.free(m.null)
+	}
+	if amount[stages-1] != far {
+		m.free(far)
+	}
+	return amount
+}
+
+// exchange begins the window with what moves, where the tag is set the product.
+func (m *fused) exchange() {
+	p := m.p
+	m.w = make(word, m.top+1)
+	for i := range m.w {
+		m.w[i] = none
+	}
+	m.w[0] = m.row()
+	m.copy(m.w[0], m.differ)
+	m.fnm(opXor, m.w[0], m.lower, m.differ)
+	c := m.c.significand()
+	for i := p + 2; i < m.top; i++ {
+		b := m.row()
+		m.w[i] = b
+		if j := i - p - 4; j >= 0 {
+			m.fn(opXor, b, c[j], m.differ)
+		} else {
+			m.copy(b, m.differ)
 		}
+		if i-2 < 2*p {
+			m.fnm(opXor, b, m.product[i-2], m.differ)
+		} else {
+			m.copym(b, m.differ)
+		}
+	}
+	m.free(m.lower)
+}
+
+// addition adds what stays: the product in one pass, the addend in the other.
+func (m *fused) addition() {
+	w, p := m.w, m.p
+	if m.f.FTZ {
+		m.tag(m.kill)
+		m.copym(w[0], m.differ)
+		m.free(m.kill)
+	}
+	w[m.top] = m.product[2*p-1]
+	m.tagNot(m.stays)
+	m.loadCarry(zero)
+	for i, b := range m.product {
+		m.addm(w[i+3], w[i+3], b)
+	}
+	m.addm(w[m.top-1], w[m.top-1], zero)
+	m.add(w[m.top], m.differ, zero)
+	m.tag(m.stays)
+	m.loadCarry(zero)
+	for i, b := range m.c.significand() {
+		m.addm(w[i+p+4], w[i+p+4], b)
+	}
+	m.addm(w[m.top], m.differ, zero)
+	m.free(m.product[:2*p-1]...)
+}
+
+// round normalises the sum, as far as the exponent lets it, rounds it to even and
+// writes the result.
+func (m *fused) round(d word) {
+	f, p, n, w, top := m.f, m.p, m.f.Exp, m.w, m.top
+	stages := min(bits.Len(uint(top-2)), n+1)
+	// Without a limit all that is not zero comes to the top, if the stages reach.
+	reach := f.FTZ && 1<<stages > top-2
+	size := 1 << (stages - 1)
+	// lowest is the lowest bit that may come to be kept after stage k.
+	lowest := func(k int) int { return max(0, top-p-(1<<k-1)) }
+
+	first, cut := top-size+1, []int{max(0, lowest(stages-1)-size), lowest(stages - 1)}
+	if cut[1] == 0 {
+		cut[1] = lowest(stages - 2)
+	}
+	// What is dropped in the first stage that drops anything, where it moves and
+	// where it does not; and whether there is anything below what the first one
+	// looks at. Conjunctions where signs differ.
+	m.minus, m.ones, m.none = m.row(), m.row(), m.row()
+	before, sticky, empty := m.differ, m.row(), m.row()
+	m.loadCarry(m.differ)
+	for i := 0; i <= max(cut[1], first); i++ {
+		if i == cut[0] && i > 0 {
+			before = m.row()
+			m.writeCarry(before)
+		}
+		if i == cut[1] {
+			m.writeCarry(sticky)
+		}
+		if i < max(cut[1], first) {
+			m.carry(w[i], m.plain)
+		}
+	}
+	m.writeCarry(empty)
+	m.fn(opAnd, m.minus, w[top], m.differ)
+	m.fn(opXor, m.ones, m.differ, m.minus)
+	m.not(m.none, m.ones)
+	// Where the sum is negative, bits from flip on are complemented now, those below
+	// when they come up.
+	flip := min(first, lowest(0)-1)
+	for _, b := range w[flip:] {
+		m.fn(opXor, b, b, m.minus)
 	}
 
-	// How far the addend's is above it.
-	dist := a.rows(max(0, n-f.Man))
-	dist = append(append(word{}, d[:min(n, f.Man)]...), dist...)
-	a.not(s, c.hidden)
-	a.loadCarry(s)
-	for i := range dist {
-		a.not(dist[i], exp[i])
-		if i < f.Exp {
-			a.add(dist[i], dist[i], c.exp[i])
-		} else {
-			a.add(dist[i], dist[i], zero)
-		}
+	// The fraction of an addend beside which nothing is, as it is infinite or NaN.
+	t, zeros := m.row(), m.row()
+	m.reduceNot(opOr, zeros, w[first:top-1])
+	nothing := zeros
+	if first > p+4 {
+		nothing = t
+		m.reduce(opOr, t, append(word{zero}, w[p+4:first]...))
+		m.fn(opNand, t, t, t)
+		m.fn(opAnd, t, t, zeros)
 	}
-	addend := d[f.Man+f.Exp] // stays
-	a.not(addend, dist[n-1])
-	a.fn(opOr, addend, addend, null)
-	a.free(null)
-	sign := dist[n-1]
-	a.loadCarry(sign)
-	for i := range n - 1 {
-		a.fn(opXor, dist[i], dist[i], sign)
-		a.add(dist[i], dist[i], zero)
-	}
-	a.addConst(exp, 1)
-	a.tag(addend)
-	for i := range exp {
-		if i < f.Exp {
-			a.copym(exp[i], c.exp[i])
-		} else {
-			a.copym(exp[i], zero)
-		}
-	}
-	a.tagOf(opAnd, addend, s) // the exponent 0 counts as 1
-	a.copym(exp[0], one1)
+	m.fn(opNor, t, m.cReal, nothing)
+	m.fn(opOr, m.nan, m.nan, t)
+	m.fn(opNor, t, w[top-1], w[top])
+	m.fn(opAnd, zeros, zeros, t)
 
-	// Exchange where the addend stays. Below its last place it is zero.
-	moved := a.rows(2 * p)
-	a.tag(addend)
-	sig := c.significand()
-	for i := range product {
-		if i < p {
-			a.fn(opAnd, moved[i], product[i], addend)
-			a.copym(product[i], zero)
-			continue
+	// The sign; a difference of zero has been taken for negative.
+	sign := m.row()
+	m.copy(sign, m.sign)
+	m.tagOf(opAnd, m.stays, m.finite)
+	m.copym(sign, m.c.sign)
+	m.fn(opXor, sign, sign, m.minus)
+	if !reach {
+		m.fn(opAnd, empty, empty, zeros)
+		m.fn(opAnd, empty, empty, m.minus)
+	}
+
+	var l limit
+	if !f.FTZ {
+		l = m.limitOf(m.exp, stages)
+	}
+	notMoved, low, inverted := m.rows(stages), cut[0], false
+	var late word // dropped, but not in sticky yet
+	for k := stages - 1; k > 0; k-- {
+		size, next := 1<<k, lowest(k)
+		if k < stages-1 {
+			zeros = t
+			m.reduceNot(opOr, zeros, w[top-size+1:])
+		}
+		dropped, was := w[low:next], sticky
+		later := false
+		switch {
+		case k == stages-1 || k == stages-2 && low == 0:
+			was = before
+		case len(dropped) <= 2 && low >= flip:
+			late, later = append(late, dropped...), true
+		default:
+			sticky = m.row()
+			inverted = m.drop(sticky, was, low, next, flip, inverted)
 		}
 		if f.FTZ {
-			a.fn(opAnd, s, sig[i-p], c.hidden)
+			m.not(notMoved[k], zeros)
+			m.tag(zeros)
 		} else {
-			a.copy(s, sig[i-p])
+			m.bounded(notMoved[k], zeros, &l, k)
 		}
-		a.copy(moved[i], s)
-		a.copym(moved[i], product[i])
-		a.copym(product[i], s)
+		if was != sticky {
+			m.copym(sticky, was)
+			if was != m.differ {
+				m.free(was)
+			}
+		}
+		for i := top; i >= next; i-- {
+			switch j := i - size; {
+			case j < low && i < flip:
+				m.copym(w[i], m.differ)
+			case j < low:
+				m.copym(w[i], m.ones)
+			case i >= flip && j < flip:
+				m.fnm(opXor, w[i], w[j], m.minus)
+			default:
+				m.copym(w[i], w[j])
+			}
+		}
+		if later {
+			for _, b := range dropped {
+				m.copym(b, m.ones)
+			}
+		}
+		low = next
 	}
-	a.free(c.hidden)
-	low := 3
-	sum := append(zeros(low), moved...)
-	stages := bits.Len(uint(len(sum)))
-	if stages < n-1 {
-		a.reduce(opOr, s, dist[stages:n-1])
-		for i := range stages {
-			a.fn(opOr, dist[i], dist[i], s)
-		}
-	}
-	amount := append(append(word{}, dist[:n-1]...), zeros(stages)...)[:stages]
-	a.shiftDown(sum, amount)
-	a.free(dist...)
-
-	// The difference may be negative; then its sign is that of the other.
-	a.loadCarry(differ)
-	for i := range sum {
-		stay := bit(zero)
-		if i >= low {
-			stay = product[i-low]
-		}
-		if sum[i] == zero {
-			sum[i] = a.row()
-			a.copy(sum[i], differ)
-		} else {
-			a.fn(opXor, sum[i], sum[i], differ)
-		}
-		a.add(sum[i], sum[i], stay)
-	}
-	top := product[2*p-1]
-	a.add(top, differ, zero)
-	a.free(product[:2*p-1]...)
-	a.fn(opAnd, s, top, differ) // negative: no carry out
-	sum = append(sum, top)
-	a.loadCarry(s)
-	for i := range sum {
-		a.fn(opXor, sum[i], sum[i], s)
-		a.add(sum[i], sum[i], zero)
+	if !inverted {
+		m.fn(opXor, sticky, sticky, m.minus)
 	}
 
-	// The sign of the addend where it stayed, the other one where the difference
-	// was negative.
-	w := f.Man + f.Exp
-	a.fn(opAnd, d[w], differ, addend)
-	a.fn(opXor, d[w], d[w], s)
-	a.fn(opXor, s, differ, c.sign) // that of the product
-	a.fn(opXor, d[w], d[w], s)
-	if !f.FTZ { // positive: no sign
-		a.free(exp[n-1])
-		exp = exp[:n-1]
+	// The last stage, which also makes the fraction zero where the result is
+	// infinite, or zero because of its exponent.
+	stay, exp, last := notMoved[0], d[f.Man:f.Man+n], m.row()
+	late = append(late, w[top-p-1])
+	if f.FTZ {
+		m.copy(stay, w[top])
+	} else {
+		m.fn(opNor, t, m.exp[0], l.unbounded)
+		m.fn(opOr, stay, t, w[top])
 	}
-	over, zeroed := a.settle(f, d, sum, exp, differ, one1)
-	a.tag(special)
-	a.copym(d[w], s)
-	a.tag(c.special)
-	a.copym(d[w], c.sign)
-	a.fn(opOr, special, special, c.special)
-	a.free(s, differ, c.special)
-	a.finish(d, finish{f, over, special, nan, zeroed})
+	m.loadCarry(one1)
+	for i, e := range m.exp {
+		moved, to := bit(one1), last
+		if i < stages {
+			moved = notMoved[i]
+		}
+		if i < n {
+			to = exp[i]
+		}
+		m.add(to, e, moved)
+	}
+	infinite, good, below := m.row(), t, m.row()
+	m.reduce(opAnd, infinite, exp[1:])
+	if f.FTZ {
+		// One below the normal numbers rounds to the least of these or to zero.
+		positive := m.row()
+		m.writeCarry(positive)
+		m.fn(opAnd, below, infinite, exp[0])
+		if stages > n {
+			m.fn(opAnd, below, below, last)
+		}
+		m.fn(opNor, positive, positive, positive)
+		m.fn(opAnd, below, below, positive)
+		m.fn(opOr, infinite, infinite, last)
+		m.fn(opNor, good, positive, positive)
+		m.fn(opAnd, infinite, infinite, good)
+		m.fn(opOr, infinite, infinite, m.special)
+		m.fn(opOr, good, good, below)
+		zeros = m.row()
+		m.fn(opNor, zeros, w[top], w[top-1])
+		m.fn(opNor, last, infinite, zeros)
+		m.fn(opAnd, good, good, last)
+		m.fn(opAnd, below, below, good)
+		if reach {
+			m.fn(opAnd, empty, zeros, m.minus)
+		}
+		m.fn(opNor, infinite, infinite, infinite)
+	} else {
+		m.fn(opOr, infinite, infinite, last)
+		m.fn(opNor, good, infinite, m.special)
+		infinite = good
+	}
+	finite := infinite
+	m.tagOf(opNand, stay, good)
+	for i := top; i >= top-p; i-- {
+		m.fnm(opAnd, w[i], w[i-1], good)
+	}
+	m.copym(w[top-p-1], m.ones)
+	m.tagNot(w[top])
+	for _, b := range exp {
+		m.fnm(opNand, b, finite, finite)
+	}
+
+	m.loadCarry(sticky)
+	for _, b := range late {
+		m.carry(b, m.none)
+	}
+	m.carry(w[top-p+1], m.none)
+	m.carry(w[top-p], m.ones)
+	for i := range f.Man {
+		x := zero
+		if i == f.Man-1 {
+			x = m.nan
+		}
+		m.add(d[i], w[top-p+1+i], x)
+	}
+	for i, b := range exp {
+		hidden := zero
+		if i == 0 {
+			hidden = w[top]
+		}
+		m.add(b, b, hidden)
+	}
+	if f.FTZ {
+		m.tag(below)
+		for _, b := range d[:f.Man] {
+			m.copym(b, zero)
+		}
+		// Beside an addend of zero the sign is that of the product.
+		m.fn(opNand, t, m.null, m.differ)
+		m.fn(opAnd, t, t, m.sign)
+		m.tagNot(m.c.hidden)
+		m.copym(sign, t)
+		m.copym(empty, zero)
+	}
+	m.fn(opNor, empty, empty, m.nan)
+	m.fn(opAnd, d[f.Man+n], sign, empty)
+}
+
+// drop gathers bits from low up to next in to, of what is in from: those below flip
+// are not inverted where the sum is negative.
+func (m *fused) drop(to, from bit, low, next, flip int, inverted bool) bool {
+	start := from
+	if low < flip {
+		m.loadCarry(from)
+		for _, b := range m.w[low:min(next, flip)] {
+			m.carry(b, m.plain)
+		}
+		m.writeCarry(to)
+		start = to
+	}
+	if next <= flip {
+		return inverted
+	}
+	if !inverted {
+		m.fn(opXor, from, from, m.minus)
+		if start != from {
+			m.fn(opXor, start, start, m.minus)
+		}
+	}
+	m.loadCarry(start)
+	for _, b := range m.w[max(low, flip):next] {
+		m.carry(b, m.none)
+	}
+	m.writeCarry(to)
+	return true
 }

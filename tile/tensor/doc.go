@@ -4,7 +4,7 @@
 // barriers (Infinity Stream, section 5.2).
 //
 //	chip, err := tensor.New(machine)
-//	chip.Local(bank, 643)                    // commands that stay in the arrays of a bank
+//	chip.Local(bank, 638)                    // commands that stay in the arrays of a bank
 //	chip.Shift(parts, flows, false)          // a shift between tiles, at several banks
 //	t, err := chip.Wait(ctx)                 // when all of that is done
 //
