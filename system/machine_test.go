@@ -78,8 +78,12 @@ func TestEveryParameter(t *testing.T) {
 		}
 		return b.String()
 	}
-	before := make([]string, len(bases))
+	before, values := make([]string, len(bases)), make([]map[string]string, len(bases))
 	for i, m := range bases {
+		values[i] = map[string]string{}
+		for _, p := range m.Parameters() {
+			values[i][p.Path] = p.Value
+		}
 		before[i] = figures(m)
 		require.Equal(t, before[i], figures(m))
 	}
@@ -90,7 +94,7 @@ func TestEveryParameter(t *testing.T) {
 		changed := ""
 		tried := 0
 		for i, base := range bases {
-			for _, v := range others(base, p) {
+			for _, v := range others(values[i][p.Path], p) {
 				m := *base
 				if m.Set(p.Path, v) != nil {
 					continue // no machine
@@ -118,29 +122,24 @@ func TestEveryParameter(t *testing.T) {
 	}
 }
 
-// others returns values that a parameter may be changed to.
-func others(m *tile.Machine, p tile.Parameter) []string {
+// others returns values that a parameter may be changed to from one.
+func others(value string, p tile.Parameter) []string {
 	list := append([]string(nil), p.Reading...)
-	for _, q := range m.Parameters() {
-		if q.Path == p.Path {
-			p.Value = q.Value
-		}
-	}
-	if n, err := strconv.Atoi(p.Value); err == nil {
+	if n, err := strconv.Atoi(value); err == nil {
 		for _, v := range []int{2 * n, n / 2, 8 * n, n + 1, n - 1, 1} {
 			list = append(list, strconv.Itoa(v))
 		}
-	} else if x, err := strconv.ParseFloat(p.Value, 64); err == nil {
+	} else if x, err := strconv.ParseFloat(value, 64); err == nil {
 		list = append(list, fmt.Sprint(2*x), fmt.Sprint(x/2))
 	}
-	switch p.Value {
+	switch value {
 	case "true":
 		list = append(list, "false")
 	case "false":
 		list = append(list, "true")
 	}
 	for _, one := range []string{"in", "out", "io4", "ooo4", "ooo8", "gshare", "perceptron", "lru", "tree-plru", "none", "xmg", "cacti-22nm-8kb", "rochrababgco", "corners", "edges", "exclusive", "tree", "yx"} {
-		if p.Value != one {
+		if value != one {
 			list = append(list, one)
 		}
 	}

@@ -20,14 +20,14 @@ func TestStuckCellsAreDetected(t *testing.T) {
 	for _, tech := range sram.Technologies() {
 		for _, name := range []string{"int4.add", "int4.mul", "int3.div", "int5.abs", "uint4.lt", "e3m2.mul", "e3m2.add", "fp16.add", "fp32.mul"} {
 			p := mustBuild(t, Spec{Op: name, Tech: tech.Name, Rows: 512})
-			effects, err := p.StuckRows(t.Context(), 6000, 1, nil)
+			effects, err := p.StuckRows(t.Context(), 2000, 1, nil)
 			require.NoError(t, err)
 			cells := 0
 			for _, e := range effects {
 				what := fmt.Sprintf("%s on %s, row %d (%s) at %v", name, tech.Name, e.Row, e.Role, e.Value)
 				require.True(t, e.SelfTest, what)
 				require.True(t, e.Detected(), what)
-				require.Equal(t, p.Patterns(6000), e.Words)
+				require.Equal(t, p.Patterns(2000), e.Words)
 				if e.Latch == 0 {
 					cells++
 				}

@@ -134,7 +134,7 @@ func TestFloats(t *testing.T) {
 					continue
 				}
 				p := mustBuild(t, Spec{Op: o.FullName(Type{Float: f}), Tech: tech.Name, Rows: 2048})
-				patterns := 1 << 13
+				patterns := 1 << 12
 				if bits := p.argBits(); bits <= 18 && f.Exp < 8 {
 					patterns = 1 << bits
 				}

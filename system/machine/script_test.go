@@ -2,6 +2,7 @@ package machine
 
 import (
 	"encoding/binary"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,12 +75,21 @@ func (s *script) Resolve(old []byte) error {
 	return nil
 }
 
+// descriptions are those that were read, by name: litmus tests take thousands.
+var descriptions sync.Map
+
 // described is the machine of a description with one of its cores.
 func described(t testing.TB, name, core string) *Spec {
-	m, err := tile.LoadMachine(name)
-	require.NoError(t, err)
+	kept, ok := descriptions.Load(name)
+	if !ok {
+		m, err := tile.LoadMachine(name)
+		require.NoError(t, err)
+		kept = *m
+		descriptions.Store(name, kept)
+	}
+	m := kept.(tile.Machine)
 	m.Core = core
-	s, err := Of(m)
+	s, err := Of(&m)
 	require.NoError(t, err)
 	return s
 }

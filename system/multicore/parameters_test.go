@@ -132,8 +132,12 @@ func TestEveryParameter(t *testing.T) {
 		require.NoError(t, err)
 		return string(text)
 	}
-	before := make([]string, len(bases))
+	before, values := make([]string, len(bases)), make([]map[string]string, len(bases))
 	for i, m := range bases {
+		values[i] = map[string]string{}
+		for _, p := range m.Parameters() {
+			values[i][p.Path] = p.Value
+		}
 		before[i] = figures(m)
 	}
 	require.Equal(t, before[0], figures(bases[0]))
@@ -145,7 +149,7 @@ func TestEveryParameter(t *testing.T) {
 		}
 		changed, tried := "", 0
 		for i, base := range bases {
-			for _, v := range others(base, p) {
+			for _, v := range others(values[i][p.Path], p) {
 				m := *base
 				if m.Set(p.Path, v) != nil {
 					continue
@@ -180,22 +184,17 @@ func TestEveryParameter(t *testing.T) {
 	}
 }
 
-// others returns values that a parameter may be changed to.
-func others(m *tile.Machine, p tile.Parameter) []string {
+// others returns values that a parameter may be changed to from one.
+func others(value string, p tile.Parameter) []string {
 	list := slices.Clone(p.Reading)
-	for _, q := range m.Parameters() {
-		if q.Path == p.Path {
-			p.Value = q.Value
-		}
-	}
-	if n, err := strconv.Atoi(p.Value); err == nil {
+	if n, err := strconv.Atoi(value); err == nil {
 		for _, v := range []int{4 * n, n / 2, 2 * n, n + 1, n - 1, 1, 8 * n} {
 			list = append(list, strconv.Itoa(v))
 		}
-	} else if x, err := strconv.ParseFloat(p.Value, 64); err == nil {
+	} else if x, err := strconv.ParseFloat(value, 64); err == nil {
 		list = append(list, fmt.Sprint(2*x), fmt.Sprint(x/2))
 	}
-	list = append(list, map[string]string{"true": "false", "false": "true"}[p.Value])
+	list = append(list, map[string]string{"true": "false", "false": "true"}[value])
 	list = append(list, "in", "out", "io4", "ooo4", "ooo8", "gshare", "lru", "brrip", "none", "stride", "robabgracoch", "corners", "edges", "exclusive", "tree", "yx")
-	return slices.DeleteFunc(list, func(v string) bool { return v == "" || v == p.Value })
+	return slices.DeleteFunc(list, func(v string) bool { return v == "" || v == value })
 }

