@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bitsched/bitsched/benchmarks"
+	"github.com/bitsched/bitsched/benchmarks/mapstudy"
 	"github.com/bitsched/bitsched/lowering/mapping"
 	"github.com/bitsched/bitsched/lowering/mapping/dnn"
 	"github.com/bitsched/bitsched/lowering/mapping/onnx"
@@ -376,7 +377,7 @@ func (a *app) mapWork(cmd *cobra.Command, work string, f *mapFlags) error {
 		}
 	}
 	if f.svg != "" && !f.joint {
-		if err := a.writeBytes(f.svg, mapFigure(rep)); err != nil {
+		if err := a.writeBytes(f.svg, mapstudy.MappingFigure(rep)); err != nil {
 			return err
 		}
 	}
@@ -810,7 +811,7 @@ func layerText(s *summary, rep *plan.Report, l *plan.Layer) {
 	q := l.Problem
 	f := rep.Platform.Functions[l.Mapping.Function]
 	s.add("operator", "%s, %d products", l.Op, l.Op.MACs())
-	s.add("binding", "%s", bindingText(q, &l.Mapping))
+	s.add("binding", "%s", mapstudy.BindingText(q, &l.Mapping))
 	for sl := range mapping.NumSlots {
 		var parts []string
 		n := int64(1)
@@ -828,9 +829,9 @@ func layerText(s *summary, rep *plan.Report, l *plan.Layer) {
 		case sl >= mapping.SlotLevel && sl < mapping.SlotWave:
 			s.add(name, "%s: %d of %d in space", strings.Join(parts, " "), n, rep.Platform.Levels[sl-mapping.SlotLevel].FanOut)
 		case sl == mapping.SlotWave:
-			s.add(name, "%d in time, order %s (outermost first)%s", n, orderText(l.Op, &l.Mapping, &l.Mapping.Wave, sl), doubleText(l.Mapping.Double))
+			s.add(name, "%d in time, order %s (outermost first)%s", n, mapstudy.OrderText(l.Op, &l.Mapping, &l.Mapping.Wave, sl), mapstudy.DoubleText(l.Mapping.Double))
 		case sl == mapping.SlotTile:
-			s.add(name, "%d of the buffer, order %s%s", n, orderText(l.Op, &l.Mapping, &l.Mapping.Tile, sl), doubleText(l.Mapping.DoubleTile))
+			s.add(name, "%d of the buffer, order %s%s", n, mapstudy.OrderText(l.Op, &l.Mapping, &l.Mapping.Tile, sl), mapstudy.DoubleText(l.Mapping.DoubleTile))
 		default:
 			s.add(name, "%s: %d accumulators", strings.Join(parts, " "), n)
 		}
@@ -863,44 +864,6 @@ func orNothing(names []string) string {
 		return "nothing"
 	}
 	return strings.Join(names, ", ")
-}
-
-func doubleText(on bool) string {
-	if on {
-		return ", loads beside"
-	}
-	return ""
-}
-
-func orderText(op *dnn.Operator, m *mapping.Mapping, order *[mapping.MaxLoops]uint8, slot int) string {
-	var parts []string
-	for i := range op.Loops {
-		if l := order[i]; m.Factor[slot][l] > 1 {
-			parts = append(parts, fmt.Sprintf("%s=%d", op.Loops[l].Name, m.Factor[slot][l]))
-		}
-	}
-	return strings.Join(parts, " ")
-}
-
-// bindingText says which tensor is on which operand and which loops in which dimension.
-func bindingText(q *mapping.Problem, m *mapping.Mapping) string {
-	f := q.Platform.Functions[m.Function]
-	var parts []string
-	for o := range f.Operands {
-		parts = append(parts, fmt.Sprintf("%s on %s", q.Op.Tensors[m.Tensor(o)].Name, f.Operands[o].Name))
-	}
-	for d := range f.Dims {
-		var loops []string
-		for l := range q.Op.Loops {
-			if x := m.Factor[d][l]; x > 1 {
-				loops = append(loops, fmt.Sprintf("%s=%d", q.Op.Loops[l].Name, x))
-			}
-		}
-		if len(loops) > 0 {
-			parts = append(parts, fmt.Sprintf("%s <- %s", f.Dims[d].Name, strings.Join(loops, " ")))
-		}
-	}
-	return f.Name + ": " + strings.Join(parts, "; ")
 }
 
 func bytesText(n int64) string {
