@@ -149,6 +149,8 @@ type mapFlags struct {
 	svg       string
 	nodes     int
 	mixed     float64
+	trace     string
+	stats     string
 	output    string
 	html      string
 	json      bool
@@ -196,6 +198,8 @@ func (a *app) mapCommand() *cobra.Command {
 	fl.StringVar(&f.objective, "objective", "latency", "`what` is minimised: latency, energy, edp (their product), or pareto, a front of cycles, energy and units of one operator")
 	fl.BoolVar(&f.explain, "explain", false, "say how many candidates each rule refused, and what energy is made of")
 	fl.StringVar(&f.svg, "svg", "", "draw the mapping and its breakdown, or the front, into this `file`")
+	fl.StringVar(&f.trace, "trace", "", "write what cycles are spent on when into this `file`, for ui.perfetto.dev")
+	fl.StringVar(&f.stats, "stats", "", "write counters of each layer into this `file`, in the form of gem5")
 	fl.BoolVar(&f.joint, "joint", false, "plan a network as a whole: layouts between layers, activations that stay in the buffer, and with several platforms where each layer runs")
 	fl.BoolVar(&f.pipeline, "pipeline", true, "run networks on crossbars in segments of layer pipelines; false: one layer after another")
 	fl.Float64Var(&f.mixed, "mixed", -1, "give each layer as few bits, 2 to those of --bits, as keep the sum of their largest errors within this `percentage` of their largest results")
@@ -258,6 +262,8 @@ func (f *mapFlags) options(cmd *cobra.Command, net *dnn.Network, p *platform.Pla
 		return o, usageError(cmd, "--mixed %v, expected a percentage of at least 0", f.mixed)
 	case f.mixed >= 0 && (f.joint || f.output != "" || f.objective != "" && f.objective != "latency"):
 		return o, usageError(cmd, "--mixed is not for --joint, --objective or -o")
+	case f.trace != "" && (f.joint || f.pipeline && p.Executor == platform.CrossbarExecutor && len(net.MACs()) > 1):
+		return o, usageError(cmd, "--trace is of layers one after another: without --joint, on crossbars with --pipeline=false")
 	case f.nodes < 0 || f.nodes > 1<<16:
 		return o, usageError(cmd, "--nodes %d, expected 1 to %d", f.nodes, 1<<16)
 	case f.output == "-" && f.json:
@@ -350,7 +356,12 @@ func (a *app) mapWork(cmd *cobra.Command, work string, f *mapFlags) error {
 	if err := a.checkHTML(cmd, f.html, f.json, work, f.platform); err != nil {
 		return err
 	}
-	if err := checkDistinct(f.output, f.html); err != nil {
+	for _, file := range []string{f.trace, f.stats} {
+		if err := a.checkWritable(file, append([]string{work}, names...)...); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(checkDistinct(f.output, f.html), checkDistinct(f.trace, f.stats), checkDistinct(f.trace, f.output), checkDistinct(f.stats, f.output)); err != nil {
 		return err
 	}
 	line := a.newProgress()
@@ -378,6 +389,16 @@ func (a *app) mapWork(cmd *cobra.Command, work string, f *mapFlags) error {
 	}
 	if f.svg != "" && !f.joint {
 		if err := a.writeBytes(f.svg, mapstudy.MappingFigure(rep)); err != nil {
+			return err
+		}
+	}
+	if f.stats != "" {
+		if err := a.writeFile(f.stats, func(w io.Writer) error { return writeMapStats(w, rep) }); err != nil {
+			return err
+		}
+	}
+	if f.trace != "" {
+		if err := a.writeFile(f.trace, func(w io.Writer) error { return writeMapTrace(w, rep) }); err != nil {
 			return err
 		}
 	}

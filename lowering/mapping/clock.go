@@ -13,6 +13,16 @@ import (
 // that were counted element by element. It shares no formula with [Problem.Cost] and
 // must agree with it to the cycle. It takes time proportional to the waves.
 func (q *Problem) Clock(ctx context.Context, m *Mapping) (*Cost, error) {
+	return q.runClock(ctx, m, nil)
+}
+
+// Record runs the clock and calls f with what it spends cycles on, in order.
+func (q *Problem) Record(ctx context.Context, m *Mapping, f func(p Part, start, cycles int64)) error {
+	_, err := q.runClock(ctx, m, f)
+	return err
+}
+
+func (q *Problem) runClock(ctx context.Context, m *Mapping, record func(p Part, start, cycles int64)) (*Cost, error) {
 	if err := q.Check(m); err != nil {
 		return nil, err
 	}
@@ -21,7 +31,7 @@ func (q *Problem) Clock(ctx context.Context, m *Mapping) (*Cost, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := clock{q: q, m: m, tiles: sizes, unit: unit}
+	k := clock{q: q, m: m, tiles: sizes, unit: unit, record: record}
 	for o := range 3 {
 		for i := range q.levels {
 			k.link[o][i] = k.linkBytes(o, i)
@@ -34,8 +44,7 @@ func (q *Problem) Clock(ctx context.Context, m *Mapping) (*Cost, error) {
 			c.Units *= int64(m.Factor[SlotLevel+i][l])
 		}
 	}
-	c.Parts[Program] += unit.start
-	k.now = unit.start
+	k.spend(Program, unit.start)
 	var prev *Wave
 	var held Wave
 	q.Waves(m, func(w, next *Wave) bool {
@@ -183,9 +192,13 @@ type clock struct {
 	took    [2][4]int64 // of a transfer, by drain and operands
 	as      [2][4]Part
 	err     error
+	record  func(p Part, start, cycles int64) // nil: nobody listens
 }
 
 func (k *clock) spend(p Part, cycles int64) {
+	if k.record != nil && cycles > 0 {
+		k.record(p, k.now, cycles)
+	}
 	k.cost.Parts[p] += cycles
 	k.now += cycles
 }

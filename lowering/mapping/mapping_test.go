@@ -131,3 +131,22 @@ func TestGroupsOnTheDiagonal(t *testing.T) {
 	q.Complete(&m)
 	require.ErrorContains(t, q.Check(&m), "135 rows of 128")
 }
+
+// What the clock records follows each other without gaps and sums to the parts.
+func TestRecord(t *testing.T) {
+	for _, name := range []string{"logic-sram", "mvm-reram", "pnm-hbm"} {
+		q, _ := constantProblem(t, "conv:N=2,K=5,H=6,W=7,C=3,R=3,S=2", name, dnn.DefaultBits, rand.New(rand.NewPCG(1, 1)))
+		m, ok := q.Random(rand.New(rand.NewPCG(2, 1)), 100)
+		require.True(t, ok)
+		var c Cost
+		require.Equal(t, Legal, q.Cost(&m, &c))
+		at, parts := int64(0), [NumParts]int64{}
+		require.NoError(t, q.Record(context.Background(), &m, func(p Part, start, cycles int64) {
+			require.Equal(t, at, start)
+			at += cycles
+			parts[p] += cycles
+		}))
+		require.Equal(t, c.Cycles, at)
+		require.Equal(t, c.Parts, parts)
+	}
+}
