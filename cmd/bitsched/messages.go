@@ -20,7 +20,7 @@ var packageNames = []string{
 	"arith", "benchmarks", "cfront", "cost", "dnn", "egraph", "event", "exact4", "figure", "gearbox", "gen", "interp",
 	"kernels", "lattice", "lowering", "machine", "mapping", "mapstudy", "masim", "matrix", "memory", "micro", "multicore", "nearstream", "netlist", "noc",
 	"onnx", "plan", "platform", "potential", "queue", "reference", "report", "reproduce", "results", "sat", "scalar", "se", "search", "sensitivity", "softfloat",
-	"sparse", "sram", "stream", "sweep", "system", "tdfg", "tdfgtest", "tensor", "tile", "timing", "uop",
+	"sparse", "sram", "stats", "stream", "sweep", "system", "tdfg", "tdfgtest", "tensor", "tile", "timing", "traceevent", "uop",
 	"workload", "xmg",
 }
 
