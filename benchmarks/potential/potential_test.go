@@ -62,3 +62,36 @@ func TestAdd(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, small.NoPrivate, small.Private, "what does not fit is gone")
 }
+
+const chainC = `#include "bitsched.h"
+void chain(int n, const int V[n], const int next[n], int S[1])
+{
+	inf_array(V, n); inf_array(next, n); inf_array(S, 1);
+	int s = 0;
+	for (int p = 0; p >= 0; p = next[p])
+		s += V[p];
+	S[0] = s;
+}
+`
+
+// TestChain: of a list whose elements lie in each bank in turn, only the subscript goes from
+// bank to bank, and the value that ends the loop goes nowhere.
+func TestChain(t *testing.T) {
+	g, err := cfront.CompileWhole(context.Background(), "chain.c", chainC, cfront.Options{})
+	require.NoError(t, err)
+	const lines = 64
+	m := stream.Memory{"V": make([]scalar.Value, 16*lines), "next": make([]scalar.Value, 16*lines), "S": make([]scalar.Value, 1)}
+	for i := range int64(16 * lines) {
+		m["next"][i] = scalar.FromInt(scalar.Int32, i+16)
+		if i+16 >= 16*lines {
+			m["next"][i] = scalar.FromInt(scalar.Int32, -1)
+		}
+	}
+	p := &Program{Graph: g, Memory: m, Args: stream.Args{Symbols: map[string]int64{"n": 16 * lines}}}
+	got, err := Move(context.Background(), p, System{Mesh: noc.DefaultConfig(2, 2), LineBytes: 64, CacheBytes: 1 << 20})
+	require.NoError(t, err)
+	// From node 0 to 1, 2, 3 and 0 again there are 1, 2, 1 and 2 links; core 0 is 0, 1, 1 and
+	// 2 links from them. The sum goes from node 3 to the store at node 0.
+	require.Equal(t, int64(4*(lines/4*(1+2+1+2)-2)+4*2), got.NearLLC)
+	require.Equal(t, int64(2*4*lines/4*(0+1+1+2)), got.NoPrivate)
+}
