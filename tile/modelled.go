@@ -69,3 +69,27 @@ func within(parameter, section string) bool {
 // NotModelled returns the parameters, or sections of them, that are described and on
 // which no figure depends. A * stands for one name.
 func NotModelled() []string { return append([]string(nil), notModelled...) }
+
+// Unmodelled returns the parameters on which no figure depends and whose values no machine
+// that comes with the program has: someone expects an effect of them.
+func (m *Machine) Unmodelled() (list []Parameter) {
+	known := map[string]map[string]bool{}
+	for _, name := range MachineNames() {
+		k, err := builtIn(name)
+		if err != nil {
+			panic(err) // a test reads them
+		}
+		for _, p := range k.Parameters() {
+			if known[p.Path] == nil {
+				known[p.Path] = map[string]bool{}
+			}
+			known[p.Path][p.Value] = true
+		}
+	}
+	for _, p := range m.Parameters() {
+		if !p.Arrays && !p.Time && !in(p.Path, labels) && !known[p.Path][p.Value] {
+			list = append(list, p)
+		}
+	}
+	return list
+}

@@ -147,6 +147,9 @@ func (a *app) runConfigs(cmd *cobra.Command, nameOrFile string, f runFlags) erro
 	if err != nil {
 		return err
 	}
+	if list := machine.Unmodelled(); len(list) > 0 {
+		return fmt.Errorf("bitsched: machine %s: %s is %s, and nothing depends on it yet (see bitsched machine): expected it as in a machine that comes with the program", machine.Name, list[0].Path, list[0].Value)
+	}
 	if f.config.ompThreads < 0 || f.config.ompThreads > machine.Banks() {
 		return usageError(cmd, "--omp-threads %d, expected 1 to %d, one for each core of %s, or 0 for all", f.config.ompThreads, machine.Banks(), machine.Name)
 	}
