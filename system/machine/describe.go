@@ -87,8 +87,10 @@ func policyOf(where, name string) (string, error) {
 		return mem.LRU, nil
 	case "brrip":
 		return mem.BRRIP, nil
+	case "tree-plru":
+		return mem.TreePLRU, nil
 	}
-	return "", fmt.Errorf("machine: %s.replacement %s, expected lru or brrip", where, name)
+	return "", fmt.Errorf("machine: %s.replacement %s, expected lru, brrip or tree-plru", where, name)
 }
 
 func cacheOf(where string, c *tile.Cache, m *tile.Machine) (mem.CacheSpec, error) {

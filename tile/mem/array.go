@@ -18,6 +18,9 @@ type Bytes = [LineBytes]byte
 const (
 	LRU   = "lru"   // least recently used
 	BRRIP = "brrip" // bimodal re-reference interval prediction (Jaleel, ISCA 2010)
+	// TreePLRU points away from what was used last, by a bit for each inner node of a tree
+	// over the ways, which are a power of two.
+	TreePLRU = "tree-plru"
 )
 
 // ArraySpec is the storage of a cache.
@@ -37,8 +40,10 @@ func (s *ArraySpec) Validate(name string) error {
 		return fmt.Errorf("mem: %s of %d ways, expected 1 to 64", name, s.Ways)
 	case s.Bytes < s.Ways*LineBytes || s.Bytes%(s.Ways*LineBytes) != 0 || s.Bytes > 1<<30:
 		return fmt.Errorf("mem: %s of %d bytes, expected a multiple of %d ways of %d bytes, at most 1 GiB", name, s.Bytes, s.Ways, LineBytes)
-	case s.Policy != LRU && s.Policy != BRRIP:
-		return fmt.Errorf("mem: %s with policy %q, expected %s or %s", name, s.Policy, LRU, BRRIP)
+	case s.Policy != LRU && s.Policy != BRRIP && s.Policy != TreePLRU:
+		return fmt.Errorf("mem: %s with policy %q, expected %s, %s or %s", name, s.Policy, LRU, BRRIP, TreePLRU)
+	case s.Policy == TreePLRU && s.Ways&(s.Ways-1) != 0:
+		return fmt.Errorf("mem: %s of %d ways with %s, expected a power of two", name, s.Ways, TreePLRU)
 	case s.NearShare < 0 || s.NearShare > 1:
 		return fmt.Errorf("mem: %s with a near share of %g, expected 0 to 1", name, s.NearShare)
 	}
@@ -86,7 +91,8 @@ type array struct {
 	inner, outer     uint8 // logarithms of the interleave and of that of all banks, if they are powers of two
 	shifts           bool  // they are
 	brrip            bool
-	near             uint64 // of 2^32
+	tree             []uint64 // TreePLRU, of each set: bit k of node k, 1 is the root; set: to the right
+	near             uint64   // of 2^32
 	random, sequence uint64
 }
 
@@ -101,7 +107,10 @@ func newArray(s ArraySpec, banks, interleave int, seed uint64) *array {
 	if all := a.interleave * a.banks; a.interleave&(a.interleave-1)|all&(all-1) == 0 {
 		a.inner, a.outer, a.shifts = uint8(bits.TrailingZeros64(a.interleave)), uint8(bits.TrailingZeros64(all)), true
 	}
-	if !a.brrip {
+	switch {
+	case s.Policy == TreePLRU:
+		a.tree = make([]uint64, a.sets)
+	case !a.brrip:
 		a.used = make([]uint64, n)
 	}
 	return a
@@ -185,6 +194,10 @@ func (a *array) touch(i int) {
 		a.ways[i] &^= reuseBits
 		return
 	}
+	if a.tree != nil {
+		a.point(i)
+		return
+	}
 	a.sequence++
 	a.used[i] = a.sequence
 }
@@ -194,6 +207,9 @@ func (a *array) touch(i int) {
 func (a *array) victim(line Line) int {
 	first := a.set(line) * a.assoc
 	set := a.ways[first : first+a.assoc]
+	if a.tree != nil {
+		return a.pointed(first)
+	}
 	if !a.brrip {
 		best := first
 		for k, w := range set {
@@ -222,6 +238,29 @@ func (a *array) victim(line Line) int {
 		}
 	}
 	return first + best
+}
+
+// point lets the tree of a set point away from a way.
+func (a *array) point(i int) {
+	bits := &a.tree[i/a.assoc]
+	for node := i%a.assoc + a.assoc; node > 1; node /= 2 {
+		*bits &^= 1 << (node / 2)
+		*bits |= uint64(node&1^1) << (node / 2)
+	}
+}
+
+// pointed returns the way that the tree of a set points to, or the first empty one.
+func (a *array) pointed(first int) int {
+	for k, w := range a.ways[first : first+a.assoc] {
+		if w == empty {
+			return first + k
+		}
+	}
+	node := 1
+	for node < a.assoc {
+		node = 2*node + int(a.tree[first/a.assoc]>>node&1)
+	}
+	return first + node - a.assoc
 }
 
 // insert puts a line into a way that is empty.
