@@ -136,7 +136,7 @@ func TestLatencies(t *testing.T) {
 			require.LessOrEqual(t, nc(op), n*n+5*n, op)
 		}
 		require.LessOrEqual(t, nc("int.mul"), n*n/2+5*n/2)
-		require.LessOrEqual(t, nc("uint.div"), (3*n*n+11*n)/2+8)
+		require.LessOrEqual(t, nc("uint.div"), n*n+7*n)
 		require.LessOrEqual(t, mustBuild(t, Spec{Op: "int.add", Width: n, Rows: 1024, Tech: "xmg"}).Latency(), 2*n)
 	}
 }

@@ -4,7 +4,7 @@ package arith
 // digit. A step on a remainder of k bits costs two passes of k bits: one for the
 // carry of the subtraction, one that subtracts where the carry says so.
 
-// ncDivide takes n^2+9n cycles for unsigned numbers. Step k looks at a remainder
+// ncDivide takes n^2+7n cycles for unsigned numbers. Step k looks at a remainder
 // of k bits only, so that the bits of the divisor above must be known to be zero;
 // Neural Cache compares n bits in every step.
 func ncDivide(sgn, rem bool) func(*asm, Type, []word, word) {
@@ -89,7 +89,7 @@ func (a *asm) divide(q, r, num, notDen word) {
 		if q != nil {
 			a.writeTag(q[n-k])
 		}
-		a.loadCarry(one1)
+		// The carry is set where the tag is.
 		for j := range left {
 			a.addm(left[j], left[j], notDen[j])
 		}

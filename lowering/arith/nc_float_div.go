@@ -90,7 +90,7 @@ func ncFloatDiv(a *asm, t Type, x []word, d word) {
 		}
 		a.tagCarry()
 		a.writeTag(quotient[i])
-		a.loadCarry(one1)
+		// The carry is set where the tag is.
 		for j := range left {
 			a.addm(left[j], left[j], den[j])
 		}
@@ -238,7 +238,7 @@ func (a *asm) rootStep(left word, root bit, not word, i, k int) {
 	a.tagCarry()
 	a.writeTag(root)
 	a.not(not[i], root)
-	a.loadCarry(one1)
+	// The carry is set where the tag is.
 	for j := range left {
 		a.addm(left[j], left[j], trial(j))
 	}
