@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"strings"
 
 	"github.com/bitsched/bitsched/tile/core"
@@ -112,7 +113,17 @@ type Machine struct {
 	spec    *Spec
 	err     error
 	net     mem.Network
-	forward *forward // nil while time passes
+	forward *forward             // nil while time passes
+	bank    func(mem.Line) int16 // that is the home of a line
+}
+
+// share finds which of n parts has a line, where each has so many lines in turn.
+func share(lines, n uint64) func(mem.Line) int16 {
+	if lines&(lines-1)|n&(n-1) == 0 {
+		shift := bits.TrailingZeros64(lines)
+		return func(line mem.Line) int16 { return int16(line >> (shift & 63) & (n - 1)) }
+	}
+	return func(line mem.Line) int16 { return int16(line / lines % n) }
 }
 
 // New builds a machine with empty caches and a memory of zeros.
@@ -142,14 +153,12 @@ func build(spec *Spec, delay func(*mem.Message) event.Time) (*Machine, error) {
 	}
 	m.net = net
 	protocol := mem.MESI()
-	homeOf := func(line mem.Line) mem.Place {
-		return mem.Place{Kind: mem.Bank, Index: int16(line / uint64(spec.Interleave) % uint64(spec.Banks))}
-	}
+	m.bank = share(uint64(spec.Interleave), uint64(spec.Banks))
+	homeOf := func(line mem.Line) mem.Place { return mem.Place{Kind: mem.Bank, Index: m.bank(line)} }
 	bankOf := func(line mem.Line) int { return int(homeOf(line).Index) }
 	controllers, lines := uint64(len(spec.Memory.Controllers)), uint64(spec.Memory.Interleave)
-	controllerOf := func(line mem.Line) mem.Place {
-		return mem.Place{Kind: mem.Controller, Index: int16(line / lines % controllers)}
-	}
+	controller := share(lines, controllers)
+	controllerOf := func(line mem.Line) mem.Place { return mem.Place{Kind: mem.Controller, Index: controller(line)} }
 	local := func(line mem.Line) mem.Line { return line/(lines*controllers)*lines + line%lines }
 	for i := range spec.Cores {
 		var tlb core.Translator
@@ -239,7 +248,7 @@ func (m *Machine) Write(addr uint64, data []byte) {
 // Preload puts a line of the program into the bank that is its home, before a run.
 func (m *Machine) Preload(line mem.Line) {
 	line = m.spec.Pages.physical(line)
-	m.Homes[line/uint64(m.spec.Interleave)%uint64(m.spec.Banks)].Preload(line, m.Memory.Line(line))
+	m.Homes[m.bank(line)].Preload(line, m.Memory.Line(line))
 }
 
 // ErrDeadlock says that nothing happens any more and not all is done.
@@ -288,7 +297,7 @@ func (m *Machine) Peek(line mem.Line) mem.Bytes {
 			return b
 		}
 	}
-	if b, ok := m.Homes[line/uint64(m.spec.Interleave)%uint64(m.spec.Banks)].Peek(line); ok {
+	if b, ok := m.Homes[m.bank(line)].Peek(line); ok {
 		return b
 	}
 	return *m.Memory.Line(line)

@@ -13,6 +13,9 @@ type mesh struct {
 	attached    *noc.Attached
 	spec        *noc.Config
 	controllers []int
+	flits       [2]int // of a message without data, and with data
+	nodes       int
+	hops        []uint8 // from node to node
 	pool        []*mem.Message
 	free        []int32
 	local       event.Handler
@@ -26,6 +29,14 @@ func newMesh(m *Machine, spec *Spec) (*mesh, error) {
 		return nil, err
 	}
 	n := &mesh{m: m, net: net, spec: spec.Mesh, controllers: spec.Memory.Controllers}
+	for i, size := range []int{mem.ControlBytes, mem.DataBytes} {
+		n.flits[i] = n.spec.Flits(size)
+	}
+	n.nodes = n.spec.Nodes()
+	n.hops = make([]uint8, n.nodes*n.nodes)
+	for i := range n.hops {
+		n.hops[i] = uint8(n.spec.Distance(i/n.nodes, i%n.nodes))
+	}
 	n.local = m.Engine.Handle(func(now event.Time, i uint64) { n.deliver(now, int32(i)) })
 	// Not at once: whoever receives may send, and the network is busy delivering.
 	n.streams = near{m: m}
@@ -66,8 +77,11 @@ func (n *mesh) Send(m *mem.Message) {
 		n.m.Engine.After(1, n.local, uint64(i))
 		return
 	}
-	flits := n.spec.Flits(m.Bytes())
-	n.counters.ByteHops[m.Class()] += uint64(flits * n.spec.LinkBytes * n.spec.Distance(src, dst))
+	flits := n.flits[0]
+	if m.HasData {
+		flits = n.flits[1]
+	}
+	n.counters.ByteHops[m.Class()] += uint64(flits * n.spec.LinkBytes * int(n.hops[src*n.nodes+dst]))
 	if err := n.attached.Inject(noc.Packet{Src: src, Dst: dst, Flits: flits, Tag: uint64(i)}); err != nil {
 		n.m.fail(err)
 	}

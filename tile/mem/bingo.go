@@ -24,9 +24,12 @@ type bingo struct {
 	spec    BingoSpec
 	filter  []bingoRegion
 	active  []bingoRegion
+	where   [bingoHints]uint8 // where a region may be among the active ones
 	history []bingoEntry
 	time    uint64
 }
+
+const bingoHints = 64
 
 type bingoRegion struct {
 	region    uint64
@@ -58,12 +61,10 @@ func (b *bingo) Observe(pc uint32, line Line, _, _ bool, lines []Line) []Line {
 	b.time++
 	n := uint64(b.spec.RegionLines)
 	region, offset := line/n, uint8(line%n)
-	for i := range b.active {
-		if r := &b.active[i]; r.region == region {
-			r.footprint |= 1 << offset
-			r.used = b.time
-			return lines
-		}
+	if r := b.recorded(region); r != nil {
+		r.footprint |= 1 << offset
+		r.used = b.time
+		return lines
 	}
 	for i := range b.filter {
 		r := &b.filter[i]
@@ -91,6 +92,21 @@ func (b *bingo) Observe(pc uint32, line Line, _, _ bool, lines []Line) []Line {
 		}
 	}
 	return lines
+}
+
+// recorded finds an active region, nil if it is none.
+func (b *bingo) recorded(region uint64) *bingoRegion {
+	hint := &b.where[region%bingoHints]
+	if i := int(*hint); i < len(b.active) && b.active[i].region == region {
+		return &b.active[i]
+	}
+	for i := range b.active {
+		if b.active[i].region == region {
+			*hint = uint8(i)
+			return &b.active[i]
+		}
+	}
+	return nil
 }
 
 // keep adds a region to a table; the one that was not used for longest leaves it,

@@ -2,6 +2,7 @@ package mem
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/bitsched/bitsched/tile/event"
 )
@@ -51,6 +52,7 @@ type TLB struct {
 	spec     *TLBSpec
 	l1, l2   *array
 	last     uint64
+	shift    uint8 // logarithm of the bytes of a page
 	walkers  []event.Time
 }
 
@@ -59,14 +61,15 @@ func NewTLB(spec *TLBSpec) *TLB {
 	size := func(entries, ways int) *array {
 		return newArray(ArraySpec{Bytes: entries * LineBytes, Ways: ways, Policy: LRU}, 1, 1, 0)
 	}
-	return &TLB{spec: spec, l1: size(spec.L1Entries, spec.L1Ways), l2: size(spec.L2Entries, spec.L2Ways), last: ^uint64(0), walkers: make([]event.Time, spec.Walkers)}
+	return &TLB{spec: spec, l1: size(spec.L1Entries, spec.L1Ways), l2: size(spec.L2Entries, spec.L2Ways), last: ^uint64(0),
+		shift: uint8(bits.TrailingZeros64(uint64(spec.PageBytes))), walkers: make([]event.Time, spec.Walkers)}
 }
 
 // Translate gives the cycles that a translation takes beyond those of a hit in the
 // first TLB.
 func (t *TLB) Translate(now event.Time, addr uint64) int {
 	t.Counters.Accesses++
-	page := addr / uint64(t.spec.PageBytes)
+	page := addr >> (t.shift & 63)
 	if page == t.last {
 		return 0
 	}

@@ -13,18 +13,18 @@ func (n *Network) where(x, y int) uint16 {
 
 // way is what routers ask of a packet: where it goes, and by which ports.
 func (n *Network) way(src, dst int) int32 {
-	w := n.cfg.Width
+	from, to := &n.routers[src], &n.routers[dst]
 	alongX, alongY := east, north
-	if dst%w < src%w {
+	if to.x < from.x {
 		alongX = west
 	}
-	if dst/w < src/w {
+	if to.y < from.y {
 		alongY = south
 	}
 	if n.cfg.YX {
 		alongX, alongY = alongY, alongX
 	}
-	return int32(n.where(dst%w, dst/w)) | int32(alongY|alongX<<portBits)<<(portsShift-whereShift)
+	return int32(to.where) | int32(alongY|alongX<<portBits)<<(portsShift-whereShift)
 }
 
 // output is the one by which a unicast leaves a router: first along one dimension, then
