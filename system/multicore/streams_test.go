@@ -292,3 +292,31 @@ func TestMessageCounts(t *testing.T) {
 	assert.Equal(t, []uint64{2 * n / line, n / line, n, n}, []uint64{b.Reads, b.Writes, b.Computed, b.Operations})
 	assert.EqualValues(t, n, r.Streams.Core.Iterations)
 }
+
+// TestSyncFree: the pragma spares commits, in the configuration without promises of its own,
+// and decoupling spares the iterations of the core.
+func TestSyncFree(t *testing.T) {
+	text := func(pragma string) string {
+		return "#include \"bitsched.h\"\nvoid f(int N, const int32_t A[N], int32_t B[N])\n{\n" +
+			"inf_array(A, N); inf_array(B, N);\n" + pragma + "#pragma omp parallel for\nfor (int i = 0; i < N; i++) B[i] = A[i] * 3 + i;\n}\n"
+	}
+	run := func(pragma, config string) *multicore.Report {
+		p, want := compiled(t, text(pragma), 4096, 1)
+		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: machine(t, "nsc-small", "ooo8"), Threads: 2, Config: config, Warm: true})
+		require.NoError(t, err)
+		require.NoError(t, sameMemory(p, want))
+		require.EqualValues(t, 4096, r.Streams.Bank.Computed)
+		return r
+	}
+	commits := func(r *multicore.Report) uint64 { return r.Streams.Messages[se.MsgCommit].Messages }
+	plain := run("", "ns")
+	assert.Positive(t, commits(plain))
+	assert.Zero(t, commits(run("#pragma s_sync_free\n", "ns")))
+	assert.Zero(t, commits(run("", "ns-no-sync")))
+	gone := run("", "ns-decouple")
+	assert.Zero(t, commits(gone))
+	assert.True(t, gone.Streams.Loops[0].Vanishes)
+	assert.Less(t, gone.Kinds[0].Count, plain.Kinds[0].Count)
+	_, err := multicore.FindConfiguration("inst")
+	assert.EqualError(t, err, `multicore: configuration "inst", expected base, ns-core, ns-no-comp, ns, ns-no-sync, ns-decouple`)
+}
