@@ -124,10 +124,26 @@ func (b *filler) neural(pack uint32) {
 		alone = alone && b.q.Extent(l) == 1
 	}
 	channels := b.loops("C K", true, true)
-	if alone && pack > 1 {
-		b.fill(b.dim("k1"), pack, channels...)
+	// Packed channels must leave rows for the sums of those across bitlines.
+	before, best, most := b.m, b.m, int64(-1)
+	for p := pack; p >= 1; p-- {
+		b.m = before
+		if alone && p > 1 {
+			b.fill(b.dim("k1"), p, channels...)
+		}
+		b.fill(b.dim("k2"), noLimit, channels...)
+		n := int64(1)
+		for _, l := range channels {
+			n *= b.m.Below(l, mapping.SlotInner)
+		}
+		if n > most {
+			best, most = b.m, n
+		}
+		if !alone {
+			break
+		}
 	}
-	b.fill(b.dim("k2"), noLimit, channels...)
+	b.m = best
 	b.fill(b.dim("m"), noLimit, b.loops("W H D N", false, true)...)
 	b.levels(append(b.loops("K W H N G", false, true), channels...)...)
 }
