@@ -11,6 +11,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/emirpasic/gods/queues/priorityqueue"
+
 	"github.com/bitsched/bitsched/system/sparse/matrix"
 	"github.com/bitsched/bitsched/system/sparse/reference"
 )
@@ -1064,19 +1066,32 @@ func (j *job) spknn() error {
 // nearest is the last merge of the vault cores: the greatest scores, the lesser row
 // first.
 func (j *job) nearest(out []uint32, k int) []scored {
-	var list []scored
-	for i, v := range out {
-		if w := j.value(v); w != 0 {
-			list = append(list, scored{i, v, w})
-		}
-	}
-	slices.SortFunc(list, func(a, b scored) int {
+	better := func(a, b scored) int { // below 0 where a comes before b
 		if c := cmp.Compare(b.value, a.value); c != 0 {
 			return c
 		}
 		return a.row - b.row
-	})
-	return list[:min(k, len(list))]
+	}
+	best := priorityqueue.NewWith(func(a, b any) int { return better(b.(scored), a.(scored)) }) // the worst in front
+	var worst scored
+	for i, v := range out {
+		s := scored{i, v, j.value(v)}
+		if s.value == 0 || best.Size() == k && better(s, worst) > 0 {
+			continue
+		}
+		if best.Size() == k {
+			best.Dequeue()
+		}
+		best.Enqueue(s)
+		front, _ := best.Peek()
+		worst = front.(scored)
+	}
+	list := make([]scored, best.Size())
+	for i := range list {
+		s, _ := best.Dequeue()
+		list[len(list)-1-i] = s.(scored)
+	}
+	return list
 }
 
 func (j *job) svm() error {
