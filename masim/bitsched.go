@@ -25,7 +25,7 @@ var effortWork = [...]struct{ perGate, most int64 }{
 var patience = [...]int{Fast: 0, Normal: 1, High: 1}
 
 // nearBound is the part of the copies by which a schedule may be above the bound for an effort
-// to end after a round.
+// to end.
 var nearBound = [...]float64{Normal: 0.05, High: 0}
 
 const (
@@ -172,6 +172,9 @@ func (b *bitsched) efforts(ctx context.Context) {
 			if ctx.Err() != nil || b.best <= b.floor {
 				return
 			}
+			if float64(b.best-b.floor) < nearBound[effort]*float64(b.best) {
+				break
+			}
 			if left < 2*work {
 				work = left // no small rest
 			}
@@ -183,7 +186,7 @@ func (b *bitsched) efforts(ctx context.Context) {
 			idle++
 			left -= work
 			round++
-			if idle > patience[effort] || float64(b.best-b.floor) < nearBound[effort]*float64(b.best) {
+			if idle > patience[effort] {
 				break
 			}
 		}

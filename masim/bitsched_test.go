@@ -193,3 +193,26 @@ func TestFewestRowsOfTheSearch(t *testing.T) {
 	_, err = runBitsched(context.Background(), p, Options{})
 	require.ErrorIs(t, err, ErrInfeasible)
 }
+
+// A schedule near its bound ends an effort before its rounds begin: the trials are those of Fast.
+func TestNearTheBound(t *testing.T) {
+	g := xmg.New("equal")
+	inputs := make([]xmg.Lit, 80)
+	for i := range inputs {
+		inputs[i] = g.AddInput(fmt.Sprintf("x%d", i))
+	}
+	all, none := inputs[0], inputs[0].Not()
+	for _, x := range inputs[1:] {
+		all, none = g.And(all, x), g.And(none, x.Not())
+	}
+	g.AddOutput("y", g.And(all.Not(), none.Not()))
+	p := Problem{g, sram.Geometry{Arrays: 8, Rows: 32, Cols: 64}}
+	bound := LowerBound(t.Context(), p)
+	fast, err := runBitsched(t.Context(), p, Options{Bound: &bound})
+	require.NoError(t, err)
+	require.Less(t, float64(fast.Copies-bound.Copies), nearBound[Normal]*float64(fast.Copies))
+	normal, err := runBitsched(t.Context(), p, Options{Bound: &bound, Effort: Normal})
+	require.NoError(t, err)
+	require.Equal(t, fast.Trials, normal.Trials)
+	require.Equal(t, fast.Copies, normal.Copies)
+}

@@ -127,3 +127,49 @@ func BenchmarkOrders(b *testing.B) {
 		}
 	}
 }
+
+// Where all values have room, nets that a division cuts are copies: values that are read on the
+// other side, inputs among them, which lie in the first part.
+func TestCutsAreCopies(t *testing.T) {
+	for _, kind := range []string{"multiplier-array", "divider", "sqrt", "adder-kogge-stone"} {
+		p := generated(t, kind, 16, 8, 4000)
+		in := newInstance(p, 8)
+		order := in.dataflow(in.eager(in.depthFirst()))
+		h := in.loadNets(order, 0)
+		for seed := range uint64(4) {
+			room := h.peakLoad() * loadUnit * 6 / 10
+			side := h.bisect(t.Context(), balance{share: 0.5, room: [2]int64{room, room}}, rand.New(rand.NewPCG(seed, 36)))
+			require.Zero(t, side[in.gates], "the inputs")
+			pl := in.inArray(order, 0)
+			for g := range pl.array {
+				pl.array[g] = side[g]
+			}
+			cut := newRefiner(h, side, balance{share: 0.5}).cut()
+			require.Positive(t, cut)
+			require.EqualValues(t, cut, newEvaluator(in, pl, false).reset(), "%s, seed %d", kind, seed)
+		}
+	}
+}
+
+// Fixed vertices stay in the first part, however many parts there are.
+func TestFixedVerticesStay(t *testing.T) {
+	p := generated(t, "multiplier-array", 12, 8, 12)
+	in := newInstance(p, 8)
+	h := in.loadNets(in.graphOrder(), in.fullArrays())
+	r := rand.New(rand.NewPCG(3, 37))
+	for v := range h.fixed {
+		h.fixed[v] = h.fixed[v] || r.IntN(20) == 0
+	}
+	for k := 2; k <= 7; k++ {
+		room := make([]int64, k)
+		for i := range room {
+			room[i] = 12 * loadUnit
+		}
+		used := map[uint8]bool{}
+		for v, a := range h.fit(t.Context(), room, loadSlack, r) {
+			used[a] = true
+			require.True(t, a == 0 || !h.fixed[v], "vertex %d in part %d", v, a)
+		}
+		require.Len(t, used, k)
+	}
+}
