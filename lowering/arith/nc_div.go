@@ -99,7 +99,7 @@ func (a *asm) divide(q, r, num, notDen word) {
 	}
 }
 
-// ncSqrt takes about n^2/4 + 5n cycles.
+// ncSqrt takes about n^2/4 + 4.5n cycles.
 func ncSqrt(a *asm, _ Type, x []word, d word) {
 	w := x[0]
 	if len(w)%2 != 0 {

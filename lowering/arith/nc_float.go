@@ -176,6 +176,26 @@ func (a *asm) roundPack(f *Format, d, window, exp word) (over word) {
 	return over
 }
 
+// roundUp writes a significand to the fraction of d, and the carry and its hidden bit,
+// the last, to the exponent that is there. nan goes to the top bit of a fraction that
+// is zero.
+func (a *asm) roundUp(f *Format, d, significand word, nan bit) {
+	for i := range f.Man {
+		x := zero
+		if i == f.Man-1 {
+			x = nan
+		}
+		a.add(d[i], significand[i], x)
+	}
+	for i, b := range d[f.Man : f.Man+f.Exp] {
+		hidden := zero
+		if i == 0 {
+			hidden = significand[f.Man]
+		}
+		a.add(b, b, hidden)
+	}
+}
+
 // none is no row.
 const none = sram.Operand(0xFFFD)
 

@@ -396,20 +396,7 @@ func (s *addition) normalize(d word) {
 	s.carry(w[2], lowest)
 	s.carry(w[4], one1)
 	s.carry(w[3], zero)
-	for i := range f.Man {
-		x := zero
-		if i == f.Man-1 {
-			x = nan
-		}
-		s.add(d[i], w[i+4], x)
-	}
-	for i, b := range exp {
-		hidden := zero
-		if i == 0 {
-			hidden = w[top]
-		}
-		s.add(b, b, hidden)
-	}
+	s.roundUp(f, d, w[4:], nan)
 }
 
 // bounded says whether a stage of 2^k places moves: where the bits that it looks at

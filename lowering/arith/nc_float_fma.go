@@ -40,6 +40,19 @@ type fused struct {
 	minus        bit  // the sum is negative
 	ones         bit  // ones without end are below it
 	none         bit  // there are none
+
+	stages   int  // of the normalisation
+	reach    bool // there is no limit, so that all that is not zero comes to the top
+	flip     int  // from this bit on the sum is complemented where it is negative
+	low      int  // the lowest bit that is not dropped yet
+	before   bit  // what the first stage drops where it moves
+	sticky   bit  // what was dropped: the disjunction, or the conjunction where ones are below
+	late     word // dropped, but not in sticky yet
+	zeros    bit  // the bits that the first stage looks at are zero
+	empty    bit  // the sum is zero
+	result   bit  // its sign
+	limit    limit
+	notMoved word
 }
 
 func ncFloatFMA(a *asm, t Type, x []word, d word) {
@@ -56,7 +69,9 @@ func ncFloatFMA(a *asm, t Type, x []word, d word) {
 	m.sink(m.w[:m.top], amount, m.differ, m.plain)
 	m.free(amount...)
 	m.addition()
-	m.round(d)
+	m.inspect()
+	m.rise()
+	m.pack(d)
 }
 
 // flags looks at exponents and signs, and adds the exponents of u and v.
@@ -284,52 +299,54 @@ func (m *fused) addition() {
 	m.free(m.product[:2*p-1]...)
 }
 
-// round normalises the sum, as far as the exponent lets it, rounds it to even and
-// writes the result.
-func (m *fused) round(d word) {
-	f, p, n, w, top := m.f, m.p, m.f.Exp, m.w, m.top
-	stages := min(bits.Len(uint(top-2)), n+1)
-	// Without a limit all that is not zero comes to the top, if the stages reach.
-	reach := f.FTZ && 1<<stages > top-2
-	size := 1 << (stages - 1)
-	// lowest is the lowest bit that may come to be kept after stage k.
-	lowest := func(k int) int { return max(0, top-p-(1<<k-1)) }
+// lowest is the lowest bit that may come to be kept after stage k of 2^k places.
+func (m *fused) lowest(k int) int { return max(0, m.top-m.p-(1<<k-1)) }
 
-	first, cut := top-size+1, []int{max(0, lowest(stages-1)-size), lowest(stages - 1)}
-	if cut[1] == 0 {
-		cut[1] = lowest(stages - 2)
+// inspect finds what is to be known of the sum before it is normalised: whether it is
+// negative or zero, its sign, what its first stages drop, and NaNs.
+func (m *fused) inspect() {
+	f, p, w, top := m.f, m.p, m.w, m.top
+	m.stages = min(bits.Len(uint(top-2)), f.Exp+1)
+	m.reach = f.FTZ && 1<<m.stages > top-2
+	size := 1 << (m.stages - 1)
+	first := top - size + 1 // of the bits that the first stage looks at
+	m.low = max(0, m.lowest(m.stages-1)-size)
+	cut := m.lowest(m.stages - 1)
+	if cut == 0 {
+		cut = m.lowest(m.stages - 2)
 	}
 	// What is dropped in the first stage that drops anything, where it moves and
 	// where it does not; and whether there is anything below what the first one
 	// looks at. Conjunctions where signs differ.
 	m.minus, m.ones, m.none = m.row(), m.row(), m.row()
-	before, sticky, empty := m.differ, m.row(), m.row()
+	m.before, m.sticky, m.empty = m.differ, m.row(), m.row()
 	m.loadCarry(m.differ)
-	for i := 0; i <= max(cut[1], first); i++ {
-		if i == cut[0] && i > 0 {
-			before = m.row()
-			m.writeCarry(before)
+	for i := 0; i <= max(cut, first); i++ {
+		if i == m.low && i > 0 {
+			m.before = m.row()
+			m.writeCarry(m.before)
 		}
-		if i == cut[1] {
-			m.writeCarry(sticky)
+		if i == cut {
+			m.writeCarry(m.sticky)
 		}
-		if i < max(cut[1], first) {
+		if i < max(cut, first) {
 			m.carry(w[i], m.plain)
 		}
 	}
-	m.writeCarry(empty)
+	m.writeCarry(m.empty)
 	m.fn(opAnd, m.minus, w[top], m.differ)
 	m.fn(opXor, m.ones, m.differ, m.minus)
 	m.not(m.none, m.ones)
 	// Where the sum is negative, bits from flip on are complemented now, those below
 	// when they come up.
-	flip := min(first, lowest(0)-1)
-	for _, b := range w[flip:] {
+	m.flip = min(first, m.lowest(0)-1)
+	for _, b := range w[m.flip:] {
 		m.fn(opXor, b, b, m.minus)
 	}
 
 	// The fraction of an addend beside which nothing is, as it is infinite or NaN.
 	t, zeros := m.row(), m.row()
+	m.zeros = zeros
 	m.reduceNot(opOr, zeros, w[first:top-1])
 	nothing := zeros
 	if first > p+4 {
@@ -344,58 +361,63 @@ func (m *fused) round(d word) {
 	m.fn(opAnd, zeros, zeros, t)
 
 	// The sign; a difference of zero has been taken for negative.
-	sign := m.row()
-	m.copy(sign, m.sign)
+	m.result = m.row()
+	m.copy(m.result, m.sign)
 	m.tagOf(opAnd, m.stays, m.finite)
-	m.copym(sign, m.c.sign)
-	m.fn(opXor, sign, sign, m.minus)
-	if !reach {
-		m.fn(opAnd, empty, empty, zeros)
-		m.fn(opAnd, empty, empty, m.minus)
+	m.copym(m.result, m.c.sign)
+	m.fn(opXor, m.result, m.result, m.minus)
+	if !m.reach {
+		m.fn(opAnd, m.empty, m.empty, zeros)
+		m.fn(opAnd, m.empty, m.empty, m.minus)
 	}
+	m.free(t)
+}
 
-	var l limit
+// rise moves the sum up until its top bit is one, but for the last stage, no further
+// than the exponent lets it.
+func (m *fused) rise() {
+	f, w, top, stages := m.f, m.w, m.top, m.stages
 	if !f.FTZ {
-		l = m.limitOf(m.exp, stages)
+		m.limit = m.limitOf(m.exp, stages)
 	}
-	notMoved, low, inverted := m.rows(stages), cut[0], false
-	var late word // dropped, but not in sticky yet
+	m.notMoved = m.rows(stages)
+	inverted, t := false, m.row()
 	for k := stages - 1; k > 0; k-- {
-		size, next := 1<<k, lowest(k)
+		size, next, zeros := 1<<k, m.lowest(k), m.zeros
 		if k < stages-1 {
 			zeros = t
 			m.reduceNot(opOr, zeros, w[top-size+1:])
 		}
-		dropped, was := w[low:next], sticky
+		dropped, was := w[m.low:next], m.sticky
 		later := false
 		switch {
-		case k == stages-1 || k == stages-2 && low == 0:
-			was = before
-		case len(dropped) <= 2 && low >= flip:
-			late, later = append(late, dropped...), true
+		case k == stages-1 || k == stages-2 && m.low == 0:
+			was = m.before
+		case len(dropped) <= 2 && m.low >= m.flip:
+			m.late, later = append(m.late, dropped...), true
 		default:
-			sticky = m.row()
-			inverted = m.drop(sticky, was, low, next, flip, inverted)
+			m.sticky = m.row()
+			inverted = m.drop(m.sticky, was, next, inverted)
 		}
 		if f.FTZ {
-			m.not(notMoved[k], zeros)
+			m.not(m.notMoved[k], zeros)
 			m.tag(zeros)
 		} else {
-			m.bounded(notMoved[k], zeros, &l, k)
+			m.bounded(m.notMoved[k], zeros, &m.limit, k)
 		}
-		if was != sticky {
-			m.copym(sticky, was)
+		if was != m.sticky {
+			m.copym(m.sticky, was)
 			if was != m.differ {
 				m.free(was)
 			}
 		}
 		for i := top; i >= next; i-- {
 			switch j := i - size; {
-			case j < low && i < flip:
+			case j < m.low && i < m.flip:
 				m.copym(w[i], m.differ)
-			case j < low:
+			case j < m.low:
 				m.copym(w[i], m.ones)
-			case i >= flip && j < flip:
+			case i >= m.flip && j < m.flip:
 				m.fnm(opXor, w[i], w[j], m.minus)
 			default:
 				m.copym(w[i], w[j])
@@ -406,27 +428,32 @@ func (m *fused) round(d word) {
 				m.copym(b, m.ones)
 			}
 		}
-		low = next
+		m.low = next
 	}
 	if !inverted {
-		m.fn(opXor, sticky, sticky, m.minus)
+		m.fn(opXor, m.sticky, m.sticky, m.minus)
 	}
+}
 
+// pack rounds to even and writes the result.
+func (m *fused) pack(d word) {
+	f, p, n, w, top := m.f, m.p, m.f.Exp, m.w, m.top
+	t := m.row()
 	// The last stage, which also makes the fraction zero where the result is
 	// infinite, or zero because of its exponent.
-	stay, exp, last := notMoved[0], d[f.Man:f.Man+n], m.row()
-	late = append(late, w[top-p-1])
+	stay, exp, last := m.notMoved[0], d[f.Man:f.Man+n], m.row()
+	m.late = append(m.late, w[top-p-1])
 	if f.FTZ {
 		m.copy(stay, w[top])
 	} else {
-		m.fn(opNor, t, m.exp[0], l.unbounded)
+		m.fn(opNor, t, m.exp[0], m.limit.unbounded)
 		m.fn(opOr, stay, t, w[top])
 	}
 	m.loadCarry(one1)
 	for i, e := range m.exp {
 		moved, to := bit(one1), last
-		if i < stages {
-			moved = notMoved[i]
+		if i < m.stages {
+			moved = m.notMoved[i]
 		}
 		if i < n {
 			to = exp[i]
@@ -440,7 +467,7 @@ func (m *fused) round(d word) {
 		positive := m.row()
 		m.writeCarry(positive)
 		m.fn(opAnd, below, infinite, exp[0])
-		if stages > n {
+		if m.stages > n {
 			m.fn(opAnd, below, below, last)
 		}
 		m.fn(opNor, positive, positive, positive)
@@ -450,13 +477,13 @@ func (m *fused) round(d word) {
 		m.fn(opAnd, infinite, infinite, good)
 		m.fn(opOr, infinite, infinite, m.special)
 		m.fn(opOr, good, good, below)
-		zeros = m.row()
+		zeros := m.row()
 		m.fn(opNor, zeros, w[top], w[top-1])
 		m.fn(opNor, last, infinite, zeros)
 		m.fn(opAnd, good, good, last)
 		m.fn(opAnd, below, below, good)
-		if reach {
-			m.fn(opAnd, empty, zeros, m.minus)
+		if m.reach {
+			m.fn(opAnd, m.empty, zeros, m.minus)
 		}
 		m.fn(opNor, infinite, infinite, infinite)
 	} else {
@@ -475,26 +502,13 @@ func (m *fused) round(d word) {
 		m.fnm(opNand, b, finite, finite)
 	}
 
-	m.loadCarry(sticky)
-	for _, b := range late {
+	m.loadCarry(m.sticky)
+	for _, b := range m.late {
 		m.carry(b, m.none)
 	}
 	m.carry(w[top-p+1], m.none)
 	m.carry(w[top-p], m.ones)
-	for i := range f.Man {
-		x := zero
-		if i == f.Man-1 {
-			x = m.nan
-		}
-		m.add(d[i], w[top-p+1+i], x)
-	}
-	for i, b := range exp {
-		hidden := zero
-		if i == 0 {
-			hidden = w[top]
-		}
-		m.add(b, b, hidden)
-	}
+	m.roundUp(f, d, w[top-p+1:], m.nan)
 	if f.FTZ {
 		m.tag(below)
 		for _, b := range d[:f.Man] {
@@ -504,17 +518,17 @@ func (m *fused) round(d word) {
 		m.fn(opNand, t, m.null, m.differ)
 		m.fn(opAnd, t, t, m.sign)
 		m.tagNot(m.c.hidden)
-		m.copym(sign, t)
-		m.copym(empty, zero)
+		m.copym(m.result, t)
+		m.copym(m.empty, zero)
 	}
-	m.fn(opNor, empty, empty, m.nan)
-	m.fn(opAnd, d[f.Man+n], sign, empty)
+	m.fn(opNor, m.empty, m.empty, m.nan)
+	m.fn(opAnd, d[f.Man+n], m.result, m.empty)
 }
 
-// drop gathers bits from low up to next in to, of what is in from: those below flip
+// drop gathers the bits below next that are not dropped yet in to, of what is in from: those below flip
 // are not inverted where the sum is negative.
-func (m *fused) drop(to, from bit, low, next, flip int, inverted bool) bool {
-	start := from
+func (m *fused) drop(to, from bit, next int, inverted bool) bool {
+	low, flip, start := m.low, m.flip, from
 	if low < flip {
 		m.loadCarry(from)
 		for _, b := range m.w[low:min(next, flip)] {

@@ -444,20 +444,7 @@ func (g *gradual) pack(d word, nan bit) {
 	// No more was moved than E: the carry is set.
 	g.carry(g.sticky, g.at(p))
 	g.carry(g.at(p-1), zero)
-	for i := range f.Man {
-		x := zero
-		if i == f.Man-1 {
-			x = nan
-		}
-		g.add(d[i], g.at(p+i), x)
-	}
-	for i, b := range exp {
-		hidden := zero
-		if i == 0 {
-			hidden = top
-		}
-		g.add(b, b, hidden)
-	}
+	g.roundUp(f, d, g.w[g.base:], nan)
 	g.free(g.w...)
 	g.free(g.notMoved...)
 	g.free(g.exp...)
