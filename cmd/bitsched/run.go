@@ -75,7 +75,8 @@ fidelity it computes elements, and every n-th array is executed bit by bit too a
 compared. Commands and cycles are the same.
 
 With --config, the whole function runs in time on a configuration of the machine: base
-is threads of OpenMP on cores with caches and prefetchers. Cycles are then those of the
+is threads of OpenMP on cores with caches and prefetchers; in ns-core to ns-decouple,
+streams of loops prefetch, read or compute near the L3 (docs/streams.md). Cycles are then those of the
 call of the function, not those in arrays, and are reported with where they went. Memory
 is compared with that of the sequential program.
 
@@ -95,7 +96,8 @@ const runExample = `  bitsched run vec_add -D N=65536
   bitsched run mine.c --input A=a.npy --input B=b.npy --output C=c.npy
   bitsched run conv3d --paper-sizes --timing-only --clock event
   bitsched run mine.c -D N=1024 --machine mine.yaml --trace trace.json --stats stats.txt
-  bitsched run vec_add -D N=65536 --config base --machine nsc --core ooo8 --omp-threads 64`
+  bitsched run vec_add -D N=65536 --config base --machine nsc --core ooo8 --omp-threads 64
+  bitsched run vec_add -D N=65536 --config base,ns-core,ns --machine nsc --caches warm`
 
 func (a *app) runCommand() *cobra.Command {
 	var f runFlags
