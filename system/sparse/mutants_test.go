@@ -90,7 +90,7 @@ type fault struct {
 var faults = []fault{
 	{"lost pair", "net.go", "	s.pairs = append(s.pairs, uint64(f.idx)<<32|uint64(f.val))", "	if f.idx%7 != 3 {\n		s.pairs = append(s.pairs, uint64(f.idx)<<32|uint64(f.val))\n	}"},
 	{"pair twice", "net.go", "	s.pairs = append(s.pairs, uint64(f.idx)<<32|uint64(f.val))", "	s.pairs = append(s.pairs, uint64(f.idx)<<32|uint64(f.val))\n	if f.idx%7 == 3 {\n		s.pairs = append(s.pairs, uint64(f.idx)<<32|uint64(f.val))\n	}"},
-	{"pair goes to the wrong bank", "spu.go", "u.to = r.homes[p.owner.of(i)]", "u.to = r.homes[(p.owner.of(i)/r.pairs^1)*r.pairs]"},
+	{"pair goes to the wrong bank", "spu.go", "u.to = r.homes[p.owner.of(i)]", "u.to = r.homes[(p.owner.of(i)+r.pairs)%len(r.homes)]"},
 	{"pair with another value", "net.go", "f := flit{idx: u.idx, val: u.val,", "f := flit{idx: u.idx, val: u.val ^ 1,"},
 	{"hop not counted", "net.go", "					hops += int64(h)", "					hops += int64(h) - 1"},
 	{"slot left a cycle late", "net.go", "freed[(t+int64(h))&63]", "freed[(t+int64(h)+1)&63]"},
