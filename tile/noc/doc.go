@@ -24,8 +24,8 @@
 // into the buffer, since then a branch that goes on never waits for one that does
 // not; so Inject refuses longer multicasts, and the caller sends several.
 //
-// The network works on active routers only and skips cycles in which nothing
-// moves, so that sparse packets cost little. [Attach] lets it run inside a
+// The network works on the outputs for which something waits, stage by stage over all
+// routers, and skips cycles in which nothing moves, so that sparse packets cost little. [Attach] lets it run inside a
 // discrete-event engine; [Experiment] puts it under synthetic traffic ([Patterns])
 // at a steady load and measures latencies.
 //
