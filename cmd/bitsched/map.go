@@ -88,6 +88,9 @@ func (f *workFlags) network(cmd *cobra.Command, work string) (*dnn.Network, erro
 			return nil, fmt.Errorf("bitsched: %s: %w", work, cause(err))
 		}
 		defer file.Close()
+		if info, err := file.Stat(); err == nil && info.Size() > onnx.MaxSize { // before it is read
+			return nil, fmt.Errorf("bitsched: %s: %d bytes, expected at most %d", work, info.Size(), onnx.MaxSize)
+		}
 		return f.read(cmd, file, work, bits)
 	}
 	return dnn.Lookup(work, f.batch, bits)

@@ -25,15 +25,16 @@ const (
 	maxOpset = 24
 )
 
-const maxSize = 1<<31 - 1
+// MaxSize is how many bytes a model may have.
+const MaxSize = 1<<31 - 1
 
 // Read reads a model. Errors are of type [*position.Error].
 func Read(data []byte, file string, o Options) (*dnn.Network, error) {
 	fail := func(format string, args ...any) error {
 		return &position.Error{File: file, Msg: fmt.Sprintf(format, args...)}
 	}
-	if len(data) > maxSize {
-		return nil, fail("%d bytes, expected at most %d", len(data), maxSize)
+	if len(data) > MaxSize {
+		return nil, fail("%d bytes, expected at most %d", len(data), MaxSize)
 	}
 	if len(data) == 0 {
 		return nil, fail("empty, expected an ONNX model")
