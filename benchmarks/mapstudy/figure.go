@@ -51,7 +51,7 @@ func MappingFigure(rep *plan.Report) []byte {
 		levels = append(levels, level{name, strings.Join(loops, " ")})
 	}
 	const step, pad = 44.0, 14.0
-	height := float64(len(levels))*step + 30
+	height := float64(len(levels)-1)*(step+pad/2) + 46 // the innermost holds two lines of text
 	for i, v := range levels {
 		x, top := figure.Margin+float64(i)*pad, y+float64(i)*step
 		w, h := 772-2*float64(i)*pad, height-float64(i)*(step+pad/2)
