@@ -337,7 +337,7 @@ func (b *bitsched) run(ctx context.Context, round int, work int64) {
 		forOrders = ordersAgain
 	}
 	flows := [][]int32{in.dataflow(b.depthFirst()), b.depthFirst()}
-	if round > 0 {
+	if round > 0 && b.plan != nil {
 		flows = append(flows, b.plan.order)
 	}
 	tiles := b.tiled(ctx, flows, home, int64(tileShare*float64(work)), seed(60))
