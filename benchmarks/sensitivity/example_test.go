@@ -21,6 +21,7 @@ func ExampleParameters() {
 	}
 	// Output:
 	// cores.ooo8.front_end_cycles 5
+	// cores.ooo8.store_prefetch false
 	// cores.ooo8.forward_cycles 1
 	// l3.fill_cycles 1
 }
