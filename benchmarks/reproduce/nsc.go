@@ -12,6 +12,7 @@ import (
 	"github.com/bitsched/bitsched/benchmarks/workload"
 	"github.com/bitsched/bitsched/lowering/nearstream"
 	"github.com/bitsched/bitsched/tdfg/cfront"
+	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/stream"
 	"github.com/bitsched/bitsched/tile"
 )
@@ -172,6 +173,24 @@ func indirectReduce(s *nearstream.Stream) bool {
 	return s.Address == nearstream.Indirect && s.Kind == stream.Reduce
 }
 
+// nearWorkload compiles a workload and makes its arguments, at the size of env: the paper's,
+// or one of a table.
+func nearWorkload(ctx context.Context, env *Env, name string, small map[string]map[string]int64) (*workload.Kernel, *memory.Memory, error) {
+	k, err := workload.Builtin(name, env.Size == PaperSizes)
+	if err != nil {
+		return nil, nil, err
+	}
+	var values map[string]int64
+	if env.Size == Small {
+		values = maps.Clone(small[name])
+	}
+	if err := k.CompileWhole(ctx, values, nil, false); err != nil {
+		return nil, nil, err
+	}
+	args, err := k.Arguments(ctx, env.Seed, nil)
+	return k, args, err
+}
+
 func nearPotential(ctx context.Context, env *Env) (*Measured, error) {
 	machine, err := tile.LoadMachine("nsc")
 	if err != nil {
@@ -188,18 +207,7 @@ func nearPotential(ctx context.Context, env *Env) (*Measured, error) {
 	list := kernels.NearStream()
 	for i, w := range list {
 		env.progress(w.Name, i, len(list))
-		k, err := workload.Builtin(w.Name, env.Size == PaperSizes)
-		if err != nil {
-			return nil, err
-		}
-		var values map[string]int64
-		if env.Size == Small {
-			values = maps.Clone(sixteenth[w.Name])
-		}
-		if err := k.CompileWhole(ctx, values, nil, false); err != nil {
-			return nil, err
-		}
-		args, err := k.Arguments(ctx, env.Seed, nil)
+		k, args, err := nearWorkload(ctx, env, w.Name, sixteenth)
 		if err != nil {
 			return nil, err
 		}

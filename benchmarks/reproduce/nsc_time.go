@@ -3,7 +3,6 @@ package reproduce
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
@@ -60,18 +59,7 @@ func nearTime(ctx context.Context, env *Env) (*Measured, error) {
 	n := float64(len(list))
 	for i, w := range list {
 		env.progress(w.Name, i, len(list))
-		k, err := workload.Builtin(w.Name, env.Size == PaperSizes)
-		if err != nil {
-			return nil, err
-		}
-		var values map[string]int64
-		if env.Size == Small {
-			values = maps.Clone(sixtyfourth[w.Name])
-		}
-		if err := k.CompileWhole(ctx, values, nil, false); err != nil {
-			return nil, err
-		}
-		args, err := k.Arguments(ctx, env.Seed, nil)
+		k, args, err := nearWorkload(ctx, env, w.Name, sixtyfourth)
 		if err != nil {
 			return nil, err
 		}

@@ -436,12 +436,12 @@ type mapReport struct {
 	Optimizer   string           `json:"optimizer"`
 	Seed        uint64           `json:"seed"`
 	Cold        bool             `json:"cold"`
-	Cycles      int64            `json:"cycles"`
+	Cycles      int64            `json:"cycles,omitempty"` // this, the bound and the baseline not of a joint plan
 	Nanoseconds float64          `json:"nanoseconds"`
-	Bound       int64            `json:"bound"`
+	Bound       int64            `json:"bound,omitempty"`
 	Gap         float64          `json:"gap_percent"`
-	Baseline    int64            `json:"baseline_cycles"`
-	Breakdown   map[string]int64 `json:"breakdown"`
+	Baseline    int64            `json:"baseline_cycles,omitempty"`
+	Breakdown   map[string]int64 `json:"breakdown,omitempty"`
 	Energy      float64          `json:"known_energy_nanojoules,omitempty"`
 	Unknown     []string         `json:"energy_unknown,omitempty"` // events
 	Layers      []mapLayer       `json:"layers"`
@@ -543,7 +543,10 @@ func newMapReport(rep *plan.Report, stopped string, f *mapFlags) *mapReport {
 		r.Energy, r.Unknown = pj/1000, unknown
 	}
 	if rep.Options.Joint {
+		// Several platforms have no cycle in common.
 		r.Joint = newMapJoint(rep)
+		r.Cycles, r.Bound, r.Baseline, r.Breakdown = 0, 0, 0, nil
+		r.Nanoseconds, r.Gap = r.Joint.Nanoseconds, 100*(float64(rep.Picos)/float64(rep.BoundPicos)-1)
 	}
 	for _, x := range rep.Segments {
 		m := mapSegment{Alone: x.Alone, Units: x.Units, Program: x.Program, Cycles: x.Cycles}

@@ -45,7 +45,7 @@ func (f *configFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringSliceVar(&f.configs, "config", nil, "run the whole function in time on `configurations`, not only what arrays compute: "+strings.Join(configs, ", ")+"; several give a table side by side")
 	fl.StringSliceVar(&f.cores, "core", nil, "with --config, `cores` of the machine: io4, ooo4, ooo8; several give a table side by side")
-	fl.IntVar(&f.ompThreads, "omp-threads", 0, "with --config, threads of the program, one a core; 0 for `all` cores")
+	fl.IntVar(&f.ompThreads, "omp-threads", 0, "with --config, `threads` of the program, one a core; 0 for all cores")
 	fl.StringVar(&f.caches, "caches", cachesCold, "with --config, where arrays are when the function is called: in memory (`cold`), or in the L3 as far as they fit (warm)")
 	fl.Int64Var(&f.maxCycles, "max-cycles", 0, "with --config, stop a program that has not ended after so many `cycles`, 0 for never")
 	fl.BoolVar(&f.races, "check-races", false, "with --config, look first for races of parallel loops that change results, and name both statements")

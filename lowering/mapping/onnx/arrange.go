@@ -48,16 +48,25 @@ func (c *converter) turnedPads(n *node, in []int, cv *dnn.Conv) error {
 	return nil
 }
 
+// axis is the axis that a node names, counted from the end where it is negative.
+func (c *converter) axis(n *node, otherwise int64, rank int) (int, error) {
+	a := attrInt(n, "axis", otherwise)
+	if a < 0 {
+		a += int64(rank)
+	}
+	if a < 0 || a >= int64(rank) {
+		return 0, c.fail("node %s: axis %d of %d dimensions", c.label(n), a, rank)
+	}
+	return int(a), nil
+}
+
 // gather takes elements along an axis: one that is known is a slice, as of the tokens of a
 // sequence; others are looked up, as in a table of embeddings.
 func (c *converter) gather(n *node, x int) error {
 	s := c.net.Nodes[x].Shape
-	a := attrInt(n, "axis", 0)
-	if a < 0 {
-		a += int64(len(s))
-	}
-	if a < 0 || a >= int64(len(s)) {
-		return c.fail("node %s: axis %d of %d dimensions", c.label(n), a, len(s))
+	a, err := c.axis(n, 0, len(s))
+	if err != nil {
+		return err
 	}
 	by, ok := c.shapeOf(n.inputs[1])
 	if !ok {
@@ -73,7 +82,7 @@ func (c *converter) gather(n *node, x int) error {
 		if err != nil {
 			return err
 		}
-		_, err = c.add(n.outputs[0], dnn.Node{Kind: dnn.Gather, Inputs: []int{x, y}, Shape: shape, Axis: int(a)})
+		_, err = c.add(n.outputs[0], dnn.Node{Kind: dnn.Gather, Inputs: []int{x, y}, Shape: shape, Axis: a})
 		return err
 	}
 	at := index[0]
@@ -85,7 +94,7 @@ func (c *converter) gather(n *node, x int) error {
 	}
 	one := slices.Clone(s)
 	one[a] = 1
-	k, err := c.add(n.outputs[0]+".slice", dnn.Node{Kind: dnn.Slice, Inputs: []int{x}, Shape: one, Axis: int(a), Start: int(at)})
+	k, err := c.add(n.outputs[0]+".slice", dnn.Node{Kind: dnn.Slice, Inputs: []int{x}, Shape: one, Axis: a, Start: int(at)})
 	if err != nil {
 		return err
 	}

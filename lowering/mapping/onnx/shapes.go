@@ -103,15 +103,6 @@ func (c *converter) convertNode(n *node) (bool, error) {
 		_, err := c.add(out, node)
 		return true, err
 	}
-	axis := func(a int64, rank int) (int, error) {
-		if a < 0 {
-			a += int64(rank)
-		}
-		if a < 0 || a >= int64(rank) {
-			return 0, c.fail("node %s: axis %d of %d dimensions", c.label(n), a, rank)
-		}
-		return int(a), nil
-	}
 	if f, ok := tables[n.op]; ok {
 		return add(dnn.Node{Kind: dnn.Sigmoid, Shape: s, Function: f})
 	}
@@ -133,7 +124,7 @@ func (c *converter) convertNode(n *node) (bool, error) {
 		if c.opset < 13 {
 			otherwise = 1
 		}
-		a, err := axis(attrInt(n, "axis", otherwise), len(s))
+		a, err := c.axis(n, otherwise, len(s))
 		if err != nil {
 			return true, err
 		}
@@ -183,7 +174,7 @@ func (c *converter) convertNode(n *node) (bool, error) {
 	case "ReduceMean", "ReduceMax", "ReduceSum", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceProd", "ReduceLogSumExp":
 		return true, c.reduce(n, x)
 	case "Concat":
-		a, err := axis(attrInt(n, "axis", 1), len(s))
+		a, err := c.axis(n, 1, len(s))
 		if err != nil {
 			return true, err
 		}
@@ -971,12 +962,9 @@ func (c *converter) reshape(n *node, x int) error {
 
 func (c *converter) split(n *node, x int) error {
 	s := c.net.Nodes[x].Shape
-	a := attrInt(n, "axis", 0)
-	if a < 0 {
-		a += int64(len(s))
-	}
-	if a < 0 || a >= int64(len(s)) {
-		return c.fail("node %s: axis %d of %d dimensions", c.label(n), a, len(s))
+	a, err := c.axis(n, 0, len(s))
+	if err != nil {
+		return err
 	}
 	sizes := n.attributes["split"].ints
 	if len(n.inputs) > 1 && n.inputs[1] != "" {
@@ -999,7 +987,7 @@ func (c *converter) split(n *node, x int) error {
 		shape := slices.Clone(s)
 		shape[a] = int(sizes[i])
 		if out != "" {
-			if _, err := c.add(out, dnn.Node{Kind: dnn.Slice, Inputs: []int{x}, Shape: shape, Axis: int(a), Start: start}); err != nil {
+			if _, err := c.add(out, dnn.Node{Kind: dnn.Slice, Inputs: []int{x}, Shape: shape, Axis: a, Start: start}); err != nil {
 				return err
 			}
 		}
