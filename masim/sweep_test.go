@@ -55,41 +55,47 @@ func swept(tb testing.TB, s Scheduler, p Problem, at string) bool {
 }
 
 // BenchmarkSweep runs every scheduler at fast effort on 40 generated circuits, for
-// rows from the least that fits to 64 more, and gives the CPU seconds of the longest run:
+// rows from the least that fits to 64 more, and gives the CPU seconds of the longest run of
+// each circuit:
 //
 //	go test ./masim -run '^$' -bench Sweep -benchtime 1x -sweepstep 1 -timeout 24h -v
 func BenchmarkSweep(b *testing.B) {
-	for b.Loop() {
-		longest, runs, where := 0.0, 0, ""
-		for _, c := range sweepCircuits {
+	for _, c := range sweepCircuits {
+		b.Run(fmt.Sprintf("%s-%d", c.kind, c.width), func(b *testing.B) {
 			g := sweepGraph(b, c.kind, c.width)
 			least := (g.NumInputs() + 7) / 8
 			for !swept(b, Schedulers[0], Problem{g, sram.Geometry{Arrays: 8, Rows: least, Cols: 64}}, c.kind) {
 				least++
 			}
-			for rows := least; rows <= least+64; rows += *sweepStep {
-				p := Problem{g, sram.Geometry{Arrays: 8, Rows: rows, Cols: 64}}
-				for _, s := range Schedulers {
-					if *sweepOnly != "" && s.Name != *sweepOnly {
-						continue
-					}
-					at := fmt.Sprintf("%s %d, %d rows, %s", c.kind, c.width, rows, s.Name)
-					start := processCPU()
-					swept(b, s, p, at)
-					used := processCPU() - start
-					if runs++; used > longest {
-						longest, where = used, at
-					}
-					if used > 2 {
-						b.Logf("%.1f CPU s: %s", used, at)
-					}
-				}
+			for b.Loop() {
+				sweepRows(b, g, least)
+			}
+		})
+	}
+}
+
+// sweepRows schedules a graph at each number of rows, by each scheduler.
+func sweepRows(b *testing.B, g *xmg.Graph, least int) {
+	longest, runs := 0.0, 0
+	for rows := least; rows <= least+64; rows += *sweepStep {
+		p := Problem{g, sram.Geometry{Arrays: 8, Rows: rows, Cols: 64}}
+		for _, s := range Schedulers {
+			if *sweepOnly != "" && s.Name != *sweepOnly {
+				continue
+			}
+			at := fmt.Sprintf("%d rows, %s", rows, s.Name)
+			start := processCPU()
+			swept(b, s, p, at)
+			used := processCPU() - start
+			longest = max(longest, used)
+			runs++
+			if used > 2 {
+				b.Logf("%.1f CPU s: %s", used, at)
 			}
 		}
-		b.Logf("%d runs, the longest is %s", runs, where)
-		b.ReportMetric(longest, "most-CPU-s")
-		b.ReportMetric(float64(runs), "runs")
 	}
+	b.ReportMetric(longest, "most-CPU-s")
+	b.ReportMetric(float64(runs), "runs")
 }
 
 // What took minutes or had no end: outputs that do not fit beside the inputs, in a chain
