@@ -211,7 +211,7 @@ func Document(path string, text []byte) ([]Section, error) {
 		}
 		return ComparisonReport(title, &r), nil
 	}
-	if has("work", "platform", "layers", "breakdown") {
+	if has("work", "platform", "layers", "breakdown") || has("work", "platform", "layers", "joint") {
 		var r mapResult
 		if err := decode(&r); err != nil {
 			return nil, err

@@ -284,7 +284,7 @@ func TestComparisonReport(t *testing.T) {
 const (
 	mapJSON = `{"work": "net", "platform": "p", "optimizer": "o", "cycles": 30, "bound": 12, "nanoseconds": 15, "breakdown": {"compute": 10, "drain": 20, "idle": 0},
 		"layers": [{"name": "a", "operator": "conv", "cycles": 30, "bound": 12, "breakdown": {"compute": 10, "drain": 20, "idle": 0}, "outputs_compared": 7}], "checked": {"outputs": 7, "of": 7, "oracle": "loop nest", "fidelity": "gate"}}`
-	jointJSON = `{"work": "net", "platform": "p", "cycles": 0, "bound": 5, "nanoseconds": 0, "breakdown": {"compute": 0}, "layers": [
+	jointJSON = `{"work": "net", "platform": "p", "nanoseconds": 24, "layers": [
 		{"name": "a", "operator": "conv", "cycles": 30, "breakdown": {"compute": 10, "drain": 20}, "outputs_compared": 7}, {"name": "b", "operator": "gemm", "cycles": 4, "breakdown": {"compute": 4}, "outputs_compared": 2}],
 		"joint": {"nanoseconds": 24, "layer_by_layer_nanoseconds": -1, "bound_nanoseconds": 9, "exact": true, "layers": [{"platform": "p", "activations_in_buffer": [false], "result_stays": true, "nanoseconds": 15, "between_nanoseconds": 1},
 		{"platform": "q", "activations_in_buffer": [true, false], "result_stays": false, "nanoseconds": 8}]}, "checked": {}}`
