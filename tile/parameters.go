@@ -20,7 +20,8 @@ type Parameter struct {
 	Source  string   `json:"source"`             // where the value is from
 	Reading []string `json:"readings,omitempty"` // values to compare, if sources differ
 	Arrays  bool     `json:"in_arrays"`          // whether figures of what arrays compute depend on it
-	Time    bool     `json:"in_time"`            // whether runs of whole functions in time do; neither: it is described, not modelled
+	Time    bool     `json:"in_time"`            // whether runs of whole functions in time do
+	Streams bool     `json:"in_streams"`         // whether those with streams alone do; none of the three: it is described, not modelled
 }
 
 // field is a parameter with its place.
@@ -56,7 +57,7 @@ func (m *Machine) Parameters() []Parameter {
 	var list []Parameter
 	for _, f := range m.fields() {
 		list = append(list, Parameter{f.path, f.text(), m.source(&f), strings.Fields(f.tag.Get("reading")),
-			!in(f.path, labels, notModelled, notInArrays), !in(f.path, labels, notModelled, notInTime)})
+			!in(f.path, labels, notModelled, inStreams, notInArrays), !in(f.path, labels, notModelled, inStreams, notInTime), in(f.path, inStreams)})
 	}
 	return list
 }

@@ -52,7 +52,8 @@ func FindConfiguration(name string) (*Configuration, error) {
 const streamInterleave = 1024 / mem.LineBytes
 
 // simdUnits is how many operations the contexts of a tile begin in a cycle: the units for
-// SIMD that its core has (table V of Near-Stream Computing).
+// SIMD of IO4 and OOO4 (table V of Near-Stream Computing), also beside OOO8, which has twice
+// as many.
 const simdUnits = 4
 
 // apply changes a machine to what a configuration says.

@@ -18,6 +18,7 @@ import (
 	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tdfg/stream"
+	"github.com/bitsched/bitsched/tile"
 	"github.com/bitsched/bitsched/tile/se"
 )
 
@@ -319,4 +320,46 @@ func TestSyncFree(t *testing.T) {
 	assert.Less(t, gone.Kinds[0].Count, plain.Kinds[0].Count)
 	_, err := multicore.FindConfiguration("inst")
 	assert.EqualError(t, err, `multicore: configuration "inst", expected base, ns-core, ns-no-comp, ns, ns-no-sync, ns-decouple`)
+}
+
+// TestStreamParameters changes each parameter that only streams depend on: then cycles of a
+// program in a configuration change, or what the engines of banks did.
+func TestStreamParameters(t *testing.T) {
+	const orderedC = "#include \"bitsched.h\"\nvoid f(int N, const int32_t A[N], int32_t S[1])\n{\n" +
+		"\tinf_array(A, N); inf_array(S, 1);\n\tint32_t last = 0;\n\tfor (int i = 0; i < N; i++)\n\t\tlast = A[i] - last;\n\tS[0] = last;\n}\n"
+	programs := []func() *multicore.Program{
+		func() *multicore.Program { p, _, _, _ := nearProgram(t, "hotspot"); return p },
+		func() *multicore.Program { p, _, _, _ := nearProgram(t, "svm"); return p },
+		func() *multicore.Program { p, _ := compiled(t, orderedC, 3000, 1); return p }, // an operation at a time
+	}
+	figures := func(m *tile.Machine, p *multicore.Program, config string) string {
+		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: m, Threads: 4, Config: config, Warm: true})
+		require.NoError(t, err)
+		return fmt.Sprint(r.Cycles, r.Streams.Bank)
+	}
+	of := map[string][]string{} // values by parameter
+	for path, values := range map[string]string{
+		"stream_fifo_bytes": "256", "slices": "8", "compute_init_cycles": "16", "scalar_pe": "true false", "issue_width": "1 4", "requests": "1 2", "range_iterations": "2 32",
+	} {
+		of[path] = strings.Fields(values)
+	}
+	for _, p := range machine(t, "nsc-small", "ooo8").Parameters() {
+		if !p.Streams || strings.HasPrefix(p.Path, "cores.") && !strings.HasPrefix(p.Path, "cores.ooo8.") {
+			continue
+		}
+		name := p.Path[strings.LastIndex(p.Path, ".")+1:]
+		require.NotEmpty(t, of[name], p.Path)
+		changed := false
+		for _, program := range programs {
+			for _, c := range []string{"ns", "ns-core"} {
+				before := figures(machine(t, "nsc-small", "ooo8"), program(), c)
+				for _, v := range of[name] {
+					m := machine(t, "nsc-small", "ooo8")
+					require.NoError(t, m.Set(p.Path, v))
+					changed = changed || figures(m, program(), c) != before
+				}
+			}
+		}
+		require.True(t, changed, p.Path)
+	}
 }
