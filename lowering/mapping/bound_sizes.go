@@ -93,8 +93,8 @@ func (q *Problem) ScheduleBound(m *Mapping) (int64, Violation) {
 				n *= int64(m.Factor[SlotTile][l])
 			}
 		}
-		if x.static && !q.Options.Cold && n == 1 || !m.Keep[o] || q.Options.Resident[m.Tensor(o)] {
-			continue
+		if p.tileLoad[o] == 0 || x.static && !q.Options.Cold && n == 1 || !m.Keep[o] || q.Options.Resident[m.Tensor(o)] {
+			continue // nothing is loaded: the weights are instructions, or it is there
 		}
 		events = max(events, n)
 		first += p.tileLoad[o]
