@@ -76,6 +76,7 @@ type nearStream struct {
 
 // nearState is a loop whose streams are configured.
 type nearState struct {
+	id      int // of the loop
 	l       *nearLoop
 	n, done int64 // iterations
 	steps   int64 // of the core
@@ -125,7 +126,12 @@ func (p *Program) nearLoops(values map[string]uop.Reg) error {
 	if err != nil {
 		return err
 	}
-	p.pcsNear = se.PCs{Configure: p.pc(), Step: [2]uint32{p.pc(), p.pc()}}
+	p.pcsNear = se.PCs{Configure: p.pc(), Loops: uint32(len(p.loops))}
+	for i := range 2 * len(p.loops) {
+		if pc := p.pc(); i == 0 {
+			p.pcsNear.Step = pc
+		}
+	}
 	for i, l := range p.loops {
 		if !l.inner || len(l.body) == 0 {
 			continue
@@ -464,7 +470,7 @@ func (t *thread) beginStreams(id int, n, v int64) {
 		t.counts[id].short++
 		return
 	}
-	g := &se.Group{N: n, Lanes: lanes, Range: int64(p.opt.Streams.Range) * lanes, SyncFree: l.free, Decoupled: l.gone}
+	g := &se.Group{Loop: uint32(id), N: n, Lanes: lanes, Range: int64(p.opt.Streams.Range) * lanes, SyncFree: l.free, Decoupled: l.gone}
 	configured := func(s *nearStream) se.Stream {
 		x := se.Stream{Name: s.name, Kind: s.kind, Inputs: s.inputs, Near: s.near, ToCore: s.toCore, Config: s.config, Bytes: s.tm.typ.Bytes()}
 		if s.kind != se.Reduce {
@@ -492,7 +498,7 @@ func (t *thread) beginStreams(id int, n, v int64) {
 	t.counts[id].configured++
 	t.groups = append(t.groups, g)
 	t.made++
-	t.near = &nearState{l: l, n: n, span: g.Range, offload: len(g.Streams) > 0}
+	t.near = &nearState{id: id, l: l, n: n, span: g.Range, offload: len(g.Streams) > 0}
 	if t.near.offload { // what the core has stored is performed before streams read it
 		t.out.Ops = append(t.out.Ops, l.fences[0])
 	}
@@ -615,12 +621,12 @@ func (t *thread) stream(from int) {
 		}
 		t.out.Ops = append(t.out.Ops, o)
 		n := int64(0)
-		step := p.pcsNear.Step[0]
+		step := p.pcsNear.Step + 2*uint32(s.id)
 		switch o.PC {
 		case s.l.info.step[2].PC:
 			n = 1
 		case s.l.info.vstep[2].PC:
-			n, step = int64(s.l.info.lanes), p.pcsNear.Step[1]
+			n, step = int64(s.l.info.lanes), step+1
 		}
 		if n > 0 {
 			x := s.l.input

@@ -20,10 +20,12 @@ type Spec struct {
 }
 
 // PCs of the micro-ops that streams add to a program: a table that a program and the engine
-// of its core share.
+// of its core share. Those that step are two for each loop with streams, in a row: of one
+// iteration, and of as many as there are lanes.
 type PCs struct {
-	Configure uint32    // the last one of a configuration
-	Step      [2]uint32 // an iteration of the loop: one, and as many as there are lanes
+	Configure uint32 // the last one of a configuration
+	Step      uint32 // the first one that steps
+	Loops     uint32
 }
 
 // Source hands out the groups that a thread configures, in its order.
@@ -87,18 +89,12 @@ type Core struct {
 	fifo *fifo
 	left []*fifo // of loops before, whose lines are still on their way
 
-	// Of streams at the L3.
-	g         *Group
-	committed int64 // iterations
-	credited  int64 // ranges
-	told      int64 // ranges whose commit is sent
-	done      []int64
-	final     []uint64
-	ended     []bool
-	data      []map[int64]uint64 // elements by iteration
-	waiting   []wait
-	reply     event.Handler
-	replying  bool
+	// Of streams at the L3: loops whose streams have not ended, or whose results the core
+	// may still take, in the order of the program.
+	loops    []*active
+	waiting  []wait
+	reply    event.Handler
+	replying bool
 }
 
 // wait is a load of the core that has no answer yet.
@@ -136,23 +132,37 @@ func (c *Core) Commit(now event.Time, op *uop.Op) {
 	if op.Kind.Memory() && !op.Kind.Lanes() && op.Addr < Window {
 		writes := op.Kind == uop.Store || op.Kind == uop.Atomic
 		for line := op.Addr / mem.LineBytes; line*mem.LineBytes < op.Addr+uint64(op.Size); line++ {
-			c.check(line, writes)
+			for _, a := range c.loops {
+				a.check(line, writes)
+			}
 		}
 	}
-	switch op.PC {
-	case c.pcs.Configure:
+	switch k := op.PC - c.pcs.Step; {
+	case op.PC == c.pcs.Configure:
 		c.configure(now)
-	case c.pcs.Step[0]:
-		c.step(now, 1)
-	case c.pcs.Step[1]:
-		lanes := int64(1)
-		if c.g != nil {
-			lanes = c.g.Lanes
-		} else if c.fifo != nil {
-			lanes = c.fifo.g.Lanes
-		}
-		c.step(now, lanes)
+	case k < 2*c.pcs.Loops:
+		c.step(now, k/2, k%2 == 1)
 	}
+}
+
+// step counts an iteration of the core of a loop.
+func (c *Core) step(now event.Time, loop uint32, lanes bool) {
+	n := func(g *Group) int64 {
+		if lanes {
+			return g.Lanes
+		}
+		return 1
+	}
+	if c.fifo != nil && c.fifo.g.Loop == loop {
+		c.fifo.step(now, n(c.fifo.g))
+	}
+	for _, a := range c.loops {
+		if a.g.Loop == loop && a.committed < a.g.N {
+			a.step(n(a.g))
+			break
+		}
+	}
+	c.soon(now)
 }
 
 // configure begins the streams of a loop.
@@ -169,126 +179,35 @@ func (c *Core) configure(now event.Time) {
 		c.left = append(c.left, c.fifo)
 	}
 	c.fifo = nil
-	if c.g != nil && !c.over() {
-		c.fail(fmt.Errorf("se: core %d: a loop is configured while another one's streams are at the L3", c.id))
-		return
-	}
-	c.g = nil
 	if len(g.Ahead) > 0 {
 		c.fifo = newFIFO(c, g)
 		c.fifo.fetch(now)
 	}
-	if len(g.Streams) == 0 {
-		return
+	if len(g.Streams) > 0 {
+		c.begin(now, g)
 	}
-	c.Counters.Offloaded++
-	n := len(g.Streams)
-	c.g, c.committed, c.credited, c.told = g, 0, 0, 0
-	c.done, c.final, c.ended, c.data = make([]int64, n), make([]uint64, n), make([]bool, n), make([]map[int64]uint64, n)
-	for sid := range g.Streams {
-		c.data[sid] = map[int64]uint64{}
-		h := &head{core: c.id, sid: sid, g: g, value: g.Streams[sid].Init}
-		c.send(&Message{Kind: MsgConfigure, To: c.bankOf(g.line(sid, 0)), Stream: sid, head: h})
-	}
-	if g.Decoupled {
-		c.step(now, g.N)
-	}
-	c.credit()
 	c.soon(now)
 }
 
-func (c *Core) send(m *Message) {
-	m.From, m.Core, m.Group = c.id, c.id, c.g.id
-	c.net.SendStream(m)
-}
-
-// credit lets streams go on while there is room for what they fetch and compute.
-func (c *Core) credit() {
-	least := c.committed
-	for sid := range c.g.Streams {
-		if c.g.Streams[sid].sink() {
-			least = min(least, c.done[sid])
+// of finds a loop by its number, nil if the core has let go of it.
+func (c *Core) of(group uint32) *active {
+	for _, a := range c.loops {
+		if a.g.id == group {
+			return a
 		}
 	}
-	for c.credited < c.g.ranges() && c.credited*c.g.Range < least+int64(c.spec.Ranges)*c.g.Range {
-		first := c.credited * c.g.Range
-		c.credited++
-		c.Counters.Ranges++
-		for sid := range c.g.Streams {
-			c.send(&Message{Kind: MsgCredit, To: c.bankOf(c.g.line(sid, first)), Stream: sid, First: first, End: min(first+c.g.Range, c.g.N)})
-		}
-	}
-}
-
-// step counts iterations that the core has committed, and lets what streams computed for
-// whole ranges be written.
-func (c *Core) step(now event.Time, n int64) {
-	if c.fifo != nil {
-		c.fifo.step(now, n)
-	}
-	if c.g == nil {
-		return
-	}
-	c.committed += n
-	c.Counters.Iterations += uint64(n)
-	if c.committed > c.g.N {
-		c.fail(fmt.Errorf("se: core %d: %d iterations of a loop of %d", c.id, c.committed, c.g.N))
-		return
-	}
-	for c.told < c.g.ranges() && min((c.told+1)*c.g.Range, c.g.N) <= c.committed {
-		first, end := c.told*c.g.Range, min((c.told+1)*c.g.Range, c.g.N)
-		c.told++
-		for sid := range c.g.Streams {
-			switch s := &c.g.Streams[sid]; {
-			case c.g.SyncFree && s.Kind != Load:
-			case s.Kind == Store || s.Kind == Update:
-				c.send(&Message{Kind: MsgCommit, To: c.bankOf(c.g.line(sid, first)), Stream: sid, head: &head{g: c.g}, First: first, End: end})
-			case s.ToCore:
-				for i := first; i < end; i++ {
-					delete(c.data[sid], i)
-				}
-			}
-		}
-	}
-	c.credit()
-	c.soon(now)
+	return nil
 }
 
 // ReceiveStream handles a message of streams.
 func (c *Core) ReceiveStream(now event.Time, m *Message) {
-	if c.g == nil || m.Group != c.g.id {
+	a := c.of(m.Group)
+	if a == nil || a.over() {
 		c.fail(fmt.Errorf("se: core %d: message %s of streams that have ended", c.id, m.Kind))
 		return
 	}
-	switch m.Kind {
-	case MsgData:
-		for i, v := range m.Values {
-			c.data[m.Stream][m.First+int64(i)] = v
-		}
-	case MsgDone:
-		c.done[m.Stream] += m.End - m.First
-		c.credit()
-	case MsgFinal:
-		c.final[m.Stream], c.ended[m.Stream] = m.Values[0], true
-	default:
-		c.fail(fmt.Errorf("se: core %d: unexpected message %s", c.id, m.Kind))
-		return
-	}
+	a.receive(m)
 	c.soon(now)
-}
-
-// over reports whether all streams of the loop have ended.
-func (c *Core) over() bool {
-	if c.committed < c.g.N {
-		return false
-	}
-	for sid := range c.g.Streams {
-		s := &c.g.Streams[sid]
-		if s.sink() && c.done[sid] < c.g.N || s.Kind == Reduce && !c.ended[sid] {
-			return false
-		}
-	}
-	return true
 }
 
 // answer serves the loads that wait.
@@ -306,54 +225,18 @@ func (c *Core) answer(now event.Time) {
 
 // serve is what a load of the window finds, nil if that is not there yet.
 func (c *Core) serve(line mem.Line) *mem.Bytes {
-	var b mem.Bytes
 	n := line - Window/mem.LineBytes
 	group := uint32(n / (windowSlots * windowStreams))
 	sid, at := int(n/windowSlots%windowStreams), int64(n%windowSlots)
-	switch behind := (c.ids - group) % windowGroups; {
-	case behind >= windowGroups/2: // it is not configured yet
+	behind := (c.ids - group) % windowGroups
+	if behind >= windowGroups/2 { // it is not configured yet
 		return nil
-	case behind > 0 || c.g == nil:
-		c.fail(fmt.Errorf("se: core %d: a load of streams that have ended", c.id))
-		return &b
 	}
-	switch sid {
-	case syncStream: // the latest range of that number
-		k := at
-		for k+windowSlots <= c.committed/c.g.Range+windowSlots/2 {
-			k += windowSlots
-		}
-		if c.credited <= k {
-			return nil
-		}
-		return &b
-	case finalStream:
-		if !c.over() {
-			return nil
-		}
-		put(&b, 0, 8, c.final[at%int64(len(c.final))])
-		return &b
+	if a := c.of(c.ids - behind); a != nil {
+		return a.serve(sid, at)
 	}
-	// The core's iteration of that number that is near those it commits.
-	steps := c.g.N / c.g.Lanes
-	now := min(c.committed/c.g.Lanes, steps) + max(0, c.committed-steps*c.g.Lanes)
-	k := now - now%windowSlots + at
-	if k+windowSlots/2 < now {
-		k += windowSlots
-	}
-	first, count := k*c.g.Lanes, c.g.Lanes
-	if k >= steps {
-		first, count = steps*c.g.Lanes+k-steps, 1
-	}
-	s := &c.g.Streams[sid]
-	for i := range count {
-		v, ok := c.data[sid][first+i]
-		if !ok {
-			return nil
-		}
-		put(&b, uint64(int(i)*s.Bytes), s.Bytes, v)
-	}
-	return &b
+	c.fail(fmt.Errorf("se: core %d: a load of streams that have ended", c.id))
+	return &mem.Bytes{}
 }
 
 // Load implements core.Memory: what streams have, or else the caches.
@@ -384,37 +267,6 @@ func (c *Core) Write(line mem.Line) *mem.Bytes {
 		c.fifo.flush(line)
 	}
 	return c.caches.Write(line)
-}
-
-// check compares an access of the core, when it commits, with the ranges of streams that are
-// credited and not done. A program is asked beforehand whether its streams are aliased, so that it is not
-// undone here.
-func (c *Core) check(line mem.Line, writes bool) {
-	if c.g == nil || c.over() {
-		return
-	}
-	for sid := range c.g.Streams {
-		s := &c.g.Streams[sid]
-		from := c.committed
-		if s.sink() {
-			from = min(from, c.done[sid])
-		}
-		to := min(c.credited*c.g.Range, c.g.N)
-		if s.Kind == Reduce || from >= to || s.Kind == Load && !writes {
-			continue
-		}
-		c.Counters.Checks++
-		a, b := c.g.line(sid, from), c.g.line(sid, to-1)
-		if line < min(a, b) || line > max(a, b) {
-			continue
-		}
-		for i := from; i < to; i++ { // a range is conservative: look closer
-			if c.g.line(sid, i) == line {
-				c.fail(fmt.Errorf("se: core %d: an access of the core is aliased with stream %s, line %#x (iterations %d to %d of %d)", c.id, s.Name, line, from, to, c.g.N))
-				return
-			}
-		}
-	}
 }
 
 // Performed implements mem.Client.
@@ -459,16 +311,12 @@ func (c *Core) Lost(now event.Time, line mem.Line) {
 
 // Waits says what streams of the core have not ended, "" for none.
 func (c *Core) Waits() string {
-	if c.g == nil || c.over() {
-		return ""
-	}
-	text := fmt.Sprintf("streams of a loop of %d iterations, %d committed, %d credited", c.g.N, c.committed, min(c.credited*c.g.Range, c.g.N))
-	for sid := range c.g.Streams {
-		if s := &c.g.Streams[sid]; s.sink() && c.done[sid] < c.g.N {
-			text += fmt.Sprintf(", %s done to %d", s.Name, c.done[sid])
+	for _, a := range c.loops {
+		if text := a.waits(); text != "" {
+			return text
 		}
 	}
-	return text
+	return ""
 }
 
 // Add adds what another engine has done.

@@ -39,7 +39,7 @@ const aheadID = uint64(1) << 63
 
 func newFIFO(c *Core, g *Group) *fifo {
 	f := &fifo{c: c, sid: map[uint32]int{}}
-	f.g = &Group{N: g.N, Lanes: g.Lanes, Range: g.Range, Streams: g.Ahead, id: g.id}
+	f.g = &Group{Loop: g.Loop, N: g.N, Lanes: g.Lanes, Range: g.Range, Streams: g.Ahead, id: g.id}
 	n := len(g.Ahead)
 	for i := range g.Ahead {
 		f.streams = append(f.streams, ahead{room: max(1, c.spec.FIFO/n/mem.LineBytes)})

@@ -45,6 +45,7 @@ type Stream struct {
 
 // Group is the streams of a loop, configured together: an instance of the loop.
 type Group struct {
+	Loop    uint32   // of the program, by the micro-ops that step it
 	N       int64    // iterations
 	Lanes   int64    // iterations that one of the core's takes, but for the last ones
 	Range   int64    // iterations that are credited and committed at once

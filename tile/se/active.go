@@ -1,0 +1,217 @@
+package se
+
+import (
+	"fmt"
+
+	"github.com/bitsched/bitsched/tile/event"
+	"github.com/bitsched/bitsched/tile/mem"
+)
+
+// active is a loop whose streams are at the L3, as the engine of its core knows it.
+type active struct {
+	c         *Core
+	g         *Group
+	committed int64 // iterations
+	credited  int64 // ranges
+	told      int64 // ranges whose commit is sent
+	done      []int64
+	final     []uint64
+	ended     []bool
+	data      []map[int64]uint64 // elements by iteration
+}
+
+// begin configures the streams of a loop at the banks of their first elements.
+func (c *Core) begin(now event.Time, g *Group) {
+	n := len(g.Streams)
+	a := &active{c: c, g: g, done: make([]int64, n), final: make([]uint64, n), ended: make([]bool, n), data: make([]map[int64]uint64, n)}
+	for len(c.loops) > 0 && c.loops[0].g.id+windowGroups/2 <= g.id {
+		if !c.loops[0].over() {
+			c.fail(fmt.Errorf("se: core %d: more than %d loops have streams at the L3", c.id, windowGroups/2))
+			return
+		}
+		c.loops = c.loops[1:]
+	}
+	c.loops = append(c.loops, a)
+	c.Counters.Offloaded++
+	for sid := range g.Streams {
+		a.data[sid] = map[int64]uint64{}
+		h := &head{core: c.id, sid: sid, g: g, value: g.Streams[sid].Init}
+		a.send(&Message{Kind: MsgConfigure, To: c.bankOf(g.line(sid, 0)), Stream: sid, head: h})
+	}
+	if g.Decoupled {
+		a.step(g.N)
+	}
+	a.credit()
+}
+
+func (a *active) send(m *Message) {
+	m.From, m.Core, m.Group = a.c.id, a.c.id, a.g.id
+	a.c.net.SendStream(m)
+}
+
+// credit lets streams go on while there is room for what they fetch and compute.
+func (a *active) credit() {
+	c, g := a.c, a.g
+	least := a.committed
+	for sid := range g.Streams {
+		if g.Streams[sid].sink() {
+			least = min(least, a.done[sid])
+		}
+	}
+	for a.credited < g.ranges() && a.credited*g.Range < least+int64(c.spec.Ranges)*g.Range {
+		first := a.credited * g.Range
+		a.credited++
+		c.Counters.Ranges++
+		for sid := range g.Streams {
+			a.send(&Message{Kind: MsgCredit, To: c.bankOf(g.line(sid, first)), Stream: sid, First: first, End: min(first+g.Range, g.N)})
+		}
+	}
+}
+
+// step counts iterations that the core has committed, and lets what streams computed for
+// whole ranges be written.
+func (a *active) step(n int64) {
+	c, g := a.c, a.g
+	a.committed += n
+	c.Counters.Iterations += uint64(n)
+	if a.committed > g.N {
+		c.fail(fmt.Errorf("se: core %d: %d iterations of a loop of %d", c.id, a.committed, g.N))
+		return
+	}
+	for a.told < g.ranges() && min((a.told+1)*g.Range, g.N) <= a.committed {
+		first, end := a.told*g.Range, min((a.told+1)*g.Range, g.N)
+		a.told++
+		for sid := range g.Streams {
+			switch s := &g.Streams[sid]; {
+			case g.SyncFree && s.Kind != Load:
+			case s.Kind == Store || s.Kind == Update:
+				a.send(&Message{Kind: MsgCommit, To: c.bankOf(g.line(sid, first)), Stream: sid, head: &head{g: g}, First: first, End: end})
+			case s.ToCore:
+				for i := first; i < end; i++ {
+					delete(a.data[sid], i)
+				}
+			}
+		}
+	}
+	a.credit()
+}
+
+// receive takes what banks send.
+func (a *active) receive(m *Message) {
+	switch m.Kind {
+	case MsgData:
+		for i, v := range m.Values {
+			a.data[m.Stream][m.First+int64(i)] = v
+		}
+	case MsgDone:
+		a.done[m.Stream] += m.End - m.First
+		a.credit()
+	case MsgFinal:
+		a.final[m.Stream], a.ended[m.Stream] = m.Values[0], true
+	default:
+		a.c.fail(fmt.Errorf("se: core %d: unexpected message %s", a.c.id, m.Kind))
+	}
+}
+
+// over reports whether all streams of the loop have ended.
+func (a *active) over() bool {
+	if a.committed < a.g.N {
+		return false
+	}
+	for sid := range a.g.Streams {
+		s := &a.g.Streams[sid]
+		if s.sink() && a.done[sid] < a.g.N || s.Kind == Reduce && !a.ended[sid] {
+			return false
+		}
+	}
+	return true
+}
+
+// serve is what a load of the window finds, nil if that is not there yet.
+func (a *active) serve(sid int, at int64) *mem.Bytes {
+	var b mem.Bytes
+	g := a.g
+	switch sid {
+	case syncStream: // the latest range of that number
+		k := at
+		for k+windowSlots <= a.committed/g.Range+windowSlots/2 {
+			k += windowSlots
+		}
+		if a.credited <= k {
+			return nil
+		}
+		return &b
+	case finalStream:
+		if !a.over() {
+			return nil
+		}
+		put(&b, 0, 8, a.final[at%int64(len(a.final))])
+		return &b
+	}
+	// The core's iteration of that number that is near those it commits.
+	steps := g.N / g.Lanes
+	now := min(a.committed/g.Lanes, steps) + max(0, a.committed-steps*g.Lanes)
+	k := now - now%windowSlots + at
+	if k+windowSlots/2 < now {
+		k += windowSlots
+	}
+	first, count := k*g.Lanes, g.Lanes
+	if k >= steps {
+		first, count = steps*g.Lanes+k-steps, 1
+	}
+	s := &g.Streams[sid]
+	for i := range count {
+		v, ok := a.data[sid][first+i]
+		if !ok {
+			return nil
+		}
+		put(&b, uint64(int(i)*s.Bytes), s.Bytes, v)
+	}
+	return &b
+}
+
+// check compares an access of the core, when it commits, with the ranges of streams that are
+// credited and not done. A program is asked beforehand whether its streams are aliased, so
+// that it is not undone here.
+func (a *active) check(line mem.Line, writes bool) {
+	if a.over() {
+		return
+	}
+	c, g := a.c, a.g
+	for sid := range g.Streams {
+		s := &g.Streams[sid]
+		from := a.committed
+		if s.sink() {
+			from = min(from, a.done[sid])
+		}
+		to := min(a.credited*g.Range, g.N)
+		if s.Kind == Reduce || from >= to || s.Kind == Load && !writes {
+			continue
+		}
+		c.Counters.Checks++
+		low, high := g.line(sid, from), g.line(sid, to-1)
+		if line < min(low, high) || line > max(low, high) {
+			continue
+		}
+		for i := from; i < to; i++ { // a range is conservative: look closer
+			if g.line(sid, i) == line {
+				c.fail(fmt.Errorf("se: core %d: an access of the core is aliased with stream %s, line %#x (iterations %d to %d of %d)", c.id, s.Name, line, from, to, g.N))
+				return
+			}
+		}
+	}
+}
+
+// waits says what has not ended, "" for nothing.
+func (a *active) waits() string {
+	if a.over() {
+		return ""
+	}
+	text := fmt.Sprintf("streams of a loop of %d iterations, %d committed, %d credited", a.g.N, a.committed, min(a.credited*a.g.Range, a.g.N))
+	for sid := range a.g.Streams {
+		if s := &a.g.Streams[sid]; s.sink() && a.done[sid] < a.g.N {
+			text += fmt.Sprintf(", %s done to %d", s.Name, a.done[sid])
+		}
+	}
+	return text
+}
