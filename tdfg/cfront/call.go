@@ -123,7 +123,7 @@ func (c *converter) jump(s *cc.JumpStatement, guard *expr, out *[]stmt, at Pos) 
 		return
 	}
 	if s.Case != cc.JumpStatementReturn || len(c.calls) == 0 {
-		fail(at, "%s: %s", s.Token.SrcStr(), someStatements)
+		fail(at, "%s: %s", s.Token.SrcStr(), c.statements())
 	}
 	r := c.calls[len(c.calls)-1]
 	if c.whole == nil && len(c.loops) != r.loops {

@@ -2,6 +2,7 @@ package cfront
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -342,7 +343,13 @@ var functions = map[string]struct {
 }
 
 // someFunctions are the ones that a kernel may call.
-const someFunctions = "fminf, fmaxf, sqrtf, fabsf, fmaf, expf, abs and functions of the file"
+func (c *converter) someFunctions() string {
+	const list = "fminf, fmaxf, sqrtf, fabsf, fmaf, expf, abs and functions of the file"
+	if c.whole != nil {
+		return "fmin, fmax, sqrt, fabs, fma, " + list
+	}
+	return list
+}
 
 // call converts a call for its value.
 func (c *converter) call(n *cc.PostfixExpression) *expr {
@@ -364,7 +371,7 @@ func (c *converter) callStatement(n *cc.PostfixExpression, at Pos) {
 		if c.out != nil && len(*c.out) > mark { // an atomic operation
 			return
 		}
-		fail(at, "a call whose value is not used: %s", someStatements)
+		fail(at, "a call whose value is not used: %s", c.statements())
 	}
 	c.callOf(n)
 }
@@ -393,9 +400,11 @@ func (c *converter) callOf(n *cc.PostfixExpression) *expr {
 	case def != nil:
 		return c.inline(name, def, args, at)
 	case !ok && name == "":
-		fail(at, "a call through a pointer: supported are %s", someFunctions)
+		fail(at, "a call through a pointer: supported are %s", c.someFunctions())
+	case !ok && c.whole != nil && slices.Contains([]string{"malloc", "calloc", "realloc", "free"}, name):
+		fail(at, "a call of %s: expected a parameter, or a local array of such a size, as in float t[n]", name)
 	case !ok:
-		fail(at, "a call of %s: supported are %s", name, someFunctions)
+		fail(at, "a call of %s: supported are %s", name, c.someFunctions())
 	}
 	list := make([]*expr, len(args))
 	for i, a := range args {

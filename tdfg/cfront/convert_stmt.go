@@ -9,7 +9,13 @@ import (
 	"github.com/bitsched/bitsched/tdfg/scalar"
 )
 
-const someStatements = "supported are for loops, if, assignments and declarations"
+// statements says which statements are supported.
+func (c *converter) statements() string {
+	if c.whole != nil {
+		return "supported are for, while, do, if, break, continue, return, assignments, declarations and calls"
+	}
+	return "supported are for loops, if, assignments and declarations"
+}
 
 // statement converts a statement and appends to out what it becomes.
 func (c *converter) statement(s *cc.Statement, guard *expr, out *[]stmt) {
@@ -43,9 +49,9 @@ func (c *converter) statement(s *cc.Statement, guard *expr, out *[]stmt) {
 	case cc.StatementJump:
 		c.jump(s.JumpStatement, guard, out, at)
 	case cc.StatementLabeled:
-		fail(at, "a label: %s", someStatements)
+		fail(at, "a label: %s", c.statements())
 	default:
-		fail(at, "asm: %s", someStatements)
+		fail(at, "asm: %s", c.statements())
 	}
 }
 
@@ -67,7 +73,7 @@ func (c *converter) item(item *cc.BlockItem, guard *expr, out *[]stmt) {
 	case cc.BlockItemStmt:
 		c.statement(item.Statement, guard, out)
 	default:
-		fail(c.u.pos(item), "a label or a nested function: %s", someStatements)
+		fail(c.u.pos(item), "a label or a nested function: %s", c.statements())
 	}
 }
 
@@ -243,7 +249,7 @@ func (c *converter) effect(n cc.ExpressionNode, guard *expr, out *[]stmt) {
 			return
 		}
 	}
-	fail(at, "a statement without effect: %s", someStatements)
+	fail(at, "a statement without effect: %s", c.statements())
 }
 
 func (c *converter) increment(n cc.ExpressionNode, up bool, guard *expr, out *[]stmt) {
@@ -295,7 +301,7 @@ func (c *converter) target(n cc.ExpressionNode) *expr {
 func (c *converter) selection(s *cc.SelectionStatement, guard *expr, out *[]stmt) {
 	at := c.u.pos(s)
 	if s.Case == cc.SelectionStatementSwitch {
-		fail(at, "switch: %s", someStatements)
+		fail(at, "switch: %s", c.statements())
 	}
 	var cond *expr
 	if c.whole != nil {

@@ -4,11 +4,12 @@ import (
 	_ "embed"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
-	"testing/fstest"
 	"unicode/utf8"
 
 	"modernc.org/cc/v4"
@@ -176,11 +177,10 @@ func parse(file, source string, local fs.FS) (u *unit, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("cfront: %w", err)
 	}
-	header := &fstest.MapFile{Data: []byte(Header)}
 	cfg := &cc.Config{
 		ABI: abi,
 		FS: &includes{
-			header: fstest.MapFS{"include/bitsched.h": header, "include/math.h": header, "include/stdint.h": header, "include/stdlib.h": header, "include/stddef.h": header},
+			header: headerFiles(),
 			local:  local,
 		},
 		FSOnly:          true,
@@ -366,7 +366,7 @@ func (u *unit) clean(err error) error {
 		msg = fmt.Sprintf("macros expand to more than %d tokens, expected at most so many", expansionLimit)
 	}
 	if strings.HasPrefix(msg, "include file not found") {
-		msg += ", expected bitsched.h, math.h, stdint.h, stdlib.h or a file beside " + u.file
+		msg += ", expected bitsched.h, " + strings.Join(slices.Sorted(maps.Keys(standard)), ", ") + " or a file beside " + u.file
 	}
 	return errorAt(Pos{u.file, line, col}, "%s", msg)
 }

@@ -14,7 +14,7 @@ import (
 
 // CompileWhole returns the stream graph of a whole function, in the order of the
 // program: all of its loops and statements, whether or not they could be tensors. The
-// function is the one with a region, or else the last that is not static. What no
+// function is the one with a region, or else the last that is neither static nor main. What no
 // tensor needs is allowed here: while, break, continue and return, structures and
 // pointers to them, atomic operations, double, bounds and subscripts of any kind, and
 // OpenMP's parallel loops.
@@ -69,7 +69,7 @@ func (c *converter) wholeUnit() *kernel {
 				if !before(at, first) && before(at, last) {
 					def = f
 				}
-			case !static(f.DeclarationSpecifiers):
+			case !static(f.DeclarationSpecifiers) && f.Declarator.Name() != "main":
 				def = f
 			}
 		case d.Declaration != nil:
@@ -79,7 +79,7 @@ func (c *converter) wholeUnit() *kernel {
 		}
 	}
 	if def == nil {
-		fail(Pos{File: u.file}, "no function that is not static, expected one with sizes and arrays for parameters")
+		fail(Pos{File: u.file}, "no function that is neither static nor main, expected one with sizes and arrays for parameters")
 	}
 	c.k = &kernel{name: def.Declarator.Name(), pos: u.pos(def.Declarator), taken: map[string]bool{}}
 	if len(u.region) > 0 {
@@ -93,6 +93,7 @@ func (c *converter) wholeUnit() *kernel {
 			c.infArray(l.BlockItem.Statement)
 		}
 	}
+	c.ones(def.CompoundStatement)
 	c.out = &c.k.body
 	for _, v := range slices.Clone(c.k.vars) {
 		if v.kind == paramVar && changesIn(def.CompoundStatement, v.name) {
@@ -112,6 +113,42 @@ func (c *converter) wholeUnit() *kernel {
 	}
 	c.pop()
 	return c.k
+}
+
+// ones gives pointers without a size that of one element, where all that is done with them
+// is *p, p[0] or p->member.
+func (c *converter) ones(body *cc.CompoundStatement) {
+	tokens := cc.NodeTokens(body)
+	text := func(i int) string {
+		if i < 0 || i >= len(tokens) {
+			return ""
+		}
+		return tokens[i].SrcStr()
+	}
+	one := func(name string) bool {
+		used := false
+		for i := range tokens {
+			if text(i) != name || text(i-1) == "." || text(i-1) == "->" {
+				continue
+			}
+			used = true
+			zero := text(i+1) == "[" && text(i+2) == "0" && text(i+3) == "]"
+			star := text(i-1) == "*" && text(i+1) != "[" && text(i+1) != "++" && text(i+1) != "--" && text(i+1) != "->"
+			if !zero && !star && text(i+1) != "->" {
+				return false
+			}
+		}
+		return used
+	}
+	for _, a := range c.k.arrays {
+		name := a.name
+		if a.field != nil {
+			name = a.field.Of
+		}
+		if a.pointer && !a.declared && one(name) {
+			a.size, a.declared = a.shape(lattice.Const(1)), true
+		}
+	}
 }
 
 func static(s *cc.DeclarationSpecifiers) bool {

@@ -160,10 +160,13 @@ func TestWholeErrors(t *testing.T) {
 		{"	int x;\n	#pragma omp atomic capture\n	x = A[0] * 2;\n", "f.c:7:2: atomic capture: expected one of v = x++, v = x += e, { v = x; x += e; }, { x += e; v = x; }, if (x > e) x = e, and x = x < e ? e : x"},
 		{"	int t[3] = {1, 2, 3, 4};\n	A[0] = t[0];\n", "f.c:5:23: more values than t has elements"},
 		{"	int t[n] = {1};\n	A[0] = t[0];\n", "f.c:5:6: initial values of t, whose size is no constant"},
+		{"	float *t = malloc(n * sizeof(float));\n	A[0] = t[0];\n", "f.c:5:13: a call of malloc: expected a parameter, or a local array of such a size, as in float t[n]"},
+		{"	A[0] = T[0];\n", "f.c:5:9: T is not declared in the function: expected a parameter or a local array"},
+		{"	switch ((int)A[0]) { case 0: A[0] = 1; }\n", "f.c:5:2: switch: supported are for, while, do, if, break, continue, return, assignments, declarations and calls"},
 		{"	struct none s;\n	A[0] = 1;\n", "f.c:5:14: structure none is not declared yet"},
-		{"	goto end;\n	end: A[0] = 1;\n", "f.c:5:2: goto: supported are for loops, if, assignments and declarations"},
+		{"	goto end;\n	end: A[0] = 1;\n", "f.c:5:2: goto: supported are for, while, do, if, break, continue, return, assignments, declarations and calls"},
 		{"	union { int i; float f; } u;\n	u.i = A[0];\n", "f.c:5:2: a union: supported are structures of numbers and of pointers to structures"},
-		{"	A[0] = printf(1);\n", "f.c:5:9: a call of printf: supported are fminf, fmaxf, sqrtf, fabsf, fmaf, expf, abs and functions of the file"},
+		{"	A[0] = printf(1);\n", "f.c:5:9: a call of printf: supported are fmin, fmax, sqrt, fabs, fma, fminf, fmaxf, sqrtf, fabsf, fmaf, expf, abs and functions of the file"},
 	} {
 		_, err := cfront.CompileWhole(context.Background(), "f.c", "#include \"bitsched.h\"\nvoid f(int n, int A[n])\n{\n	inf_array(A, n);\n"+c.body+"}\n", cfront.Options{})
 		require.Error(t, err, c.body)

@@ -254,7 +254,11 @@ func (c *converter) element1(p place, at Pos) *expr {
 	a := p.array
 	switch {
 	case !a.declared:
-		fail(at, "%s is a pointer without a size: expected a parameter such as %s[N], or inf_array(%s, N) at the beginning of the function", a.name, a.name, a.name)
+		name := a.name
+		if a.field != nil {
+			name = a.field.Of
+		}
+		fail(at, "%s is a pointer without a size: expected a parameter such as %s[N], or inf_array(%s, N) at the beginning of the function", name, name, name)
 	case len(p.index) != len(a.size):
 		fail(at, "%d subscripts of %s, which has %d dimensions", len(p.index), a.name, len(a.size))
 	}
@@ -379,6 +383,11 @@ func (c *converter) wholeElement(n cc.ExpressionNode, at Pos) *expr {
 		return ref(p.variable, at)
 	}
 	if !ok || p.array == nil {
+		if x, isIndex := n.(*cc.PostfixExpression); isIndex && x.Case == cc.PostfixExpressionIndex {
+			if name := identifier(x.PostfixExpression); name != "" && c.lookup(name) == nil {
+				fail(at, "%s is not declared in the function: expected a parameter or a local array", name)
+			}
+		}
 		fail(at, "what is neither an element of an array nor a member of a structure in one")
 	}
 	if len(p.index) == 0 {

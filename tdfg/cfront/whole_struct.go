@@ -152,7 +152,7 @@ func (c *converter) structParam(t *structure, p *cc.ParameterDeclaration) {
 		f := &t.fields[i]
 		a := &array{name: name + "." + f.name, typ: f.typ, pos: at, pointer: depth > 0 || size[0] == nil, field: &stream.Field{Of: name, Offset: f.offset, Stride: t.size}, inner: f.dims}
 		if !a.pointer {
-			a.size = a.shape(c.size(size[0]))
+			a.size, a.declared = a.shape(c.size(size[0])), true
 		}
 		o.fields[f.name] = a
 		c.k.taken[a.name] = true

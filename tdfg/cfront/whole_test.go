@@ -360,4 +360,61 @@ func TestWholeSizes(t *testing.T) {
 	require.Equal(t, "n", g.Arrays[0].Size[1].String())
 	_, err = cfront.CompileWhole(ctx, "a.c", "void f(int n, float *y) { for (int i = 0; i < n; i++) y[i] += 1; }", cfront.Options{})
 	require.EqualError(t, err, "a.c:1:55: y is a pointer without a size: expected a parameter such as y[N], or inf_array(y, N) at the beginning of the function")
+	_, err = cfront.CompileWhole(ctx, "a.c", "struct p { int k; }; void f(int n, struct p *y) { for (int i = 0; i < n; i++) y[i].k += 1; }", cfront.Options{})
+	require.EqualError(t, err, "a.c:1:79: y is a pointer without a size: expected a parameter such as y[N], or inf_array(y, N) at the beginning of the function")
+
+	// Structures have the size of the parameter, and pointers to one element one.
+	g, err = cfront.CompileWhole(ctx, "a.c", "struct p { int k; struct p *next; }; struct q { long s; }; void f(int n, struct p y[n], int *a, int *b, struct q *c) { struct p *p = &y[0]; for (int i = 0; i < n; i++) { *a += p->k; p = p->next; } b[0] = 1; c->s = *a; }", cfront.Options{})
+	require.NoError(t, err)
+	var sizes []string
+	for _, a := range g.Arrays {
+		sizes = append(sizes, a.Name+" "+a.Size[0].String())
+	}
+	require.Equal(t, []string{"y.k n", "y.next n", "a 1", "b 1", "c.s 1"}, sizes)
+	for _, body := range []string{"*a++ = 1;", "*(a + n) = 1;", "a[n] = 1;", "if (n > 3) a[0] = 1; else a[1] = 2;"} {
+		_, err = cfront.CompileWhole(ctx, "a.c", "void f(int n, int *a) { "+body+" }", cfront.Options{})
+		require.Error(t, err, body)
+	}
+}
+
+// TestWholeMain: main and standard headers may be in the file; the function is another.
+func TestWholeMain(t *testing.T) {
+	const text = `#include <stdio.h>
+#include <stdlib.h>
+#include <stdbool.h>
+#include <limits.h>
+#include <float.h>
+#include <string.h>
+#include <omp.h>
+#include <time.h>
+#include <assert.h>
+void least(int n, const float x[n], float *min, int *at)
+{
+	float m = FLT_MAX;
+	int k = INT_MAX;
+	bool any = false;
+	for (int i = 0; i < n; i++)
+		if (x[i] < m) { m = x[i]; k = i; any = true; }
+	*min = m;
+	*at = any ? k : -1;
+}
+int main(int argc, char **argv)
+{
+	int n = argc > 1 ? atoi(argv[1]) : 10;
+	float *x = malloc(n * sizeof *x), min; int at;
+	FILE *log = stdout;
+	memset(x, 0, n * sizeof *x);
+	double start = omp_get_wtime();
+	least(n, x, &min, &at);
+	fprintf(log, "%d %f %g s\n", at, min, omp_get_wtime() - start);
+	assert(at == 0);
+	free(x);
+	return 0;
+}
+`
+	g, err := cfront.CompileWhole(context.Background(), "a.c", text, cfront.Options{})
+	require.NoError(t, err)
+	require.Equal(t, "least", g.Name)
+	_, err = cfront.CompileWhole(context.Background(), "a.c", "int main(void) { return 0; }", cfront.Options{})
+	require.EqualError(t, err, "a.c: no function that is neither static nor main, expected one with sizes and arrays for parameters")
 }
