@@ -52,9 +52,11 @@ type nearLoop struct {
 	gone    bool                    // and nothing of an iteration is left for the core
 	drop    map[*stream.Stream]bool // whose micro-ops vanish
 	loads   map[*stream.Stream]int  // whose elements the core takes from streams
-	fences  [2]uop.Op
-	input   uop.Op // of a configuration
-	sync    uop.Op
+	// closures are values that the core takes from streams, which compute them.
+	closures map[*stream.Stream]int
+	fences   [2]uop.Op
+	input    uop.Op // of a configuration
+	sync     uop.Op
 }
 
 // nearStream is a stream of it.
@@ -64,7 +66,9 @@ type nearStream struct {
 	tm     *template // whose element it is
 	index  int       // of the template
 	inputs []int
-	value  *term // what is computed
+	value  *term     // what is computed
+	cond   *term     // under which it is written; nil: always
+	result *template // of a load whose core takes what follows from it: that
 	ops    int
 	depth  int
 	near   int // of a Reduce
@@ -136,7 +140,7 @@ func (p *Program) nearLoops(values map[string]uop.Reg) error {
 		if !l.inner || len(l.body) == 0 {
 			continue
 		}
-		near := &nearLoop{info: l, drop: map[*stream.Stream]bool{}, loads: map[*stream.Stream]int{}, report: StreamLoop{Var: l.src.Var}}
+		near := &nearLoop{info: l, drop: map[*stream.Stream]bool{}, loads: map[*stream.Stream]int{}, closures: map[*stream.Stream]int{}, report: StreamLoop{Var: l.src.Var}}
 		p.near[i] = near
 		p.chooseStreams(near)
 		if len(near.streams)+len(near.ahead) == 0 {
@@ -152,6 +156,9 @@ func (p *Program) nearLoops(values map[string]uop.Reg) error {
 				s.final.Dst = values[s.tm.s.Name]
 			}
 			s.load = [2]uop.Op{s.tm.one.access, s.tm.many.access}
+			if s.result != nil {
+				s.load[0].Dst, s.load[1].Dst = s.result.one.move.Dst, s.result.many.dst
+			}
 			for w := range s.load {
 				s.load[w].PC, s.load[w].Src = p.pc(), [3]uop.Reg{}
 			}
@@ -198,30 +205,9 @@ func (p *Program) chooseStreams(near *nearLoop) {
 				sinks[p.streams[i].s] = s
 			}
 		}
-		p.unshared(l, sinks)
+		p.closures(l, sinks)
 	}
-	needed := p.needed(l, sinks)
-	for again := true; again; { // what the core takes of an update's element, it changes itself
-		again = false
-		for _, i := range l.body {
-			s := p.streams[i].s
-			if s.Kind != stream.Load || !needed[s.Name] {
-				continue
-			}
-			for _, j := range l.body {
-				if o := p.streams[j].s; sinks[o] != nil && o.Array != "" && p.together(o.Array, s.Array) {
-					delete(sinks, o)
-					needed, again = p.needed(l, sinks), true
-				}
-			}
-		}
-	}
-	kept := map[string]bool{} // arrays that the core writes
-	for _, i := range l.body {
-		if s := p.streams[i].s; written[s.Array] && sinks[s] == nil && (s.Kind == stream.Store || s.Kind == stream.RMW) {
-			kept[s.Array] = true
-		}
-	}
+	needed := p.settle(l, sinks)
 	// Loads that operands are, and those that the core takes.
 	take := map[int]bool{}
 	for _, s := range sinks {
@@ -229,13 +215,24 @@ func (p *Program) chooseStreams(near *nearLoop) {
 			take[in] = true
 		}
 	}
+	own := map[int]*nearStream{} // loads of what sinks write
+	for _, i := range l.body {
+		if x := sinks[p.streams[i].s]; x != nil && x.kind != se.Reduce && x.kind != se.Load {
+			for in := range take {
+				if p.updated(in, x) {
+					own[in] = x
+					x.kind = se.Update
+				}
+			}
+		}
+	}
 	for _, i := range l.body {
 		tm := p.streams[i]
 		s := tm.s
-		if s.Kind != stream.Load || !p.affine(tm) || len(near.streams) == nearstream.MaxStreams {
+		if s.Kind != stream.Load || !p.affine(tm) || len(near.streams) == nearstream.MaxStreams || own[i] != nil || sinks[s] != nil {
 			continue
 		}
-		toCore := needed[s.Name] && (level == Prefetch || !written[s.Array] && p.dense(l, tm))
+		toCore := needed[s.Name] && s.If == nil && (level == Prefetch || !written[s.Array] && p.dense(l, tm))
 		if !take[i] && !toCore {
 			continue
 		}
@@ -252,6 +249,12 @@ func (p *Program) chooseStreams(near *nearLoop) {
 			near.drop[s] = true
 		}
 	}
+	places := map[*nearStream]int{}
+	for _, i := range l.body {
+		if x := sinks[p.streams[i].s]; x != nil {
+			places[x] = len(near.streams) + len(places)
+		}
+	}
 	for _, i := range l.body {
 		x := sinks[p.streams[i].s]
 		if x == nil {
@@ -261,11 +264,14 @@ func (p *Program) chooseStreams(near *nearLoop) {
 		inputs := make([]int, 0, len(x.inputs))
 		for _, in := range x.inputs {
 			k, ok := sid[p.streams[in].s]
+			if o := own[in]; o != nil {
+				k, ok = places[o]
+			}
 			fits = fits && ok
 			inputs = append(inputs, k)
 		}
 		if !fits { // then nothing leaves the core
-			near.streams, near.ahead, near.drop, near.loads = nil, nil, map[*stream.Stream]bool{}, map[*stream.Stream]int{}
+			near.streams, near.ahead, near.drop, near.loads, near.closures = nil, nil, map[*stream.Stream]bool{}, map[*stream.Stream]int{}, map[*stream.Stream]int{}
 			near.report.Why = "it has more streams than a core's engine"
 			return
 		}
@@ -273,6 +279,9 @@ func (p *Program) chooseStreams(near *nearLoop) {
 			x.near = inputs[0]
 		}
 		x.inputs = inputs
+		if x.kind == se.Load {
+			near.closures[p.streams[i].s] = len(near.streams)
+		}
 		near.streams = append(near.streams, *x)
 		near.report.Offloaded++
 		near.drop[p.streams[i].s] = true
@@ -290,12 +299,12 @@ func (p *Program) chooseStreams(near *nearLoop) {
 	}
 	for _, i := range l.body { // what the core stores
 		tm := p.streams[i]
-		if sinks[tm.s] == nil && (tm.s.Kind == stream.Store || tm.s.Kind == stream.RMW) && p.affine(tm) && len(near.streams)+len(near.ahead) < nearstream.MaxStreams {
+		if sinks[tm.s] == nil && (tm.s.Kind == stream.Store || tm.s.Kind == stream.RMW) && tm.s.If == nil && p.affine(tm) && len(near.streams)+len(near.ahead) < nearstream.MaxStreams {
 			near.ahead = append(near.ahead, nearStream{name: tm.s.Name, kind: se.Store, tm: tm, index: i})
 		}
 	}
 	near.free = plan.SyncFree || p.opt.Streams.SyncFree
-	near.gone = p.opt.Streams.Decouple && near.free && len(near.ahead) == 0 && len(near.loads) == 0 && len(near.streams) > 0 &&
+	near.gone = p.opt.Streams.Decouple && near.free && len(near.ahead) == 0 && len(near.loads)+len(near.closures) == 0 && len(near.streams) > 0 &&
 		!slices.ContainsFunc(l.body, func(i int) bool { return !near.drop[p.streams[i].s] && !p.streams[i].hoisted })
 	if len(near.streams)+len(near.ahead) == 0 && near.report.Why == "" {
 		near.report.Why = "no access is affine and free of conditions"
@@ -306,7 +315,7 @@ func (p *Program) chooseStreams(near *nearLoop) {
 // each iteration.
 func (p *Program) affine(tm *template) bool {
 	s := p.opt.Streams.Plan.Of(tm.s)
-	return s != nil && s.Address == nearstream.Affine && tm.s.If == nil && tm.array >= 0 && !tm.hoisted && p.graph.Arrays[tm.array].Scope != stream.Private
+	return s != nil && s.Address == nearstream.Affine && tm.array >= 0 && !tm.hoisted && p.graph.Arrays[tm.array].Scope != stream.Private
 }
 
 // dense reports whether a load of the core takes elements that lie side by side.
@@ -331,7 +340,7 @@ func (p *Program) sink(l *loopInfo, i int) *nearStream {
 	tm := p.streams[i]
 	s := tm.s
 	plan := p.opt.Streams.Plan.Of(s)
-	if plan == nil || plan.Place != nearstream.Near || plan.Address != nearstream.Affine || s.If != nil || s.Old {
+	if plan == nil || plan.Place != nearstream.Near || plan.Address != nearstream.Affine || s.Old {
 		return nil
 	}
 	x := &nearStream{name: s.Name, tm: tm, index: i, config: plan.ConfigBytes(p.opt.Streams.Plan)}
@@ -347,6 +356,9 @@ func (p *Program) sink(l *loopInfo, i int) *nearStream {
 	}
 	b := &termBuilder{p: p, l: l, of: tm, x: x, done: map[*stream.Expr]*term{}}
 	x.value = b.expr(s.Value)
+	if s.If != nil {
+		x.cond = b.expr(s.If)
+	}
 	if b.failed || len(x.inputs) > nearstream.MaxInputs || x.kind == se.Reduce && len(x.inputs) == 0 {
 		return nil
 	}
@@ -354,7 +366,34 @@ func (p *Program) sink(l *loopInfo, i int) *nearStream {
 		x.kind = se.Update
 	}
 	x.ops, x.depth = b.ops, x.value.depth
+	if x.cond != nil {
+		x.depth = max(x.depth, x.cond.depth)
+	}
 	return x
+}
+
+// settle leaves sinks in the core until none depends on what the core does, and says which
+// values the core takes.
+func (p *Program) settle(l *loopInfo, sinks map[*stream.Stream]*nearStream) map[string]bool {
+	for {
+		n := len(sinks)
+		p.unshared(l, sinks)
+		needed := p.needed(l, sinks)
+		for _, i := range l.body { // what the core takes of an update's element, it changes itself
+			s := p.streams[i].s
+			if s.Kind != stream.Load || !needed[s.Name] {
+				continue
+			}
+			for _, j := range l.body {
+				if o := p.streams[j].s; sinks[o] != nil && sinks[o].kind != se.Load && o.Array != "" && p.together(o.Array, s.Array) {
+					delete(sinks, o)
+				}
+			}
+		}
+		if len(sinks) == n {
+			return needed
+		}
+	}
 }
 
 // unshared leaves sinks in the core whose array something else in the loop accesses, or
@@ -367,12 +406,14 @@ func (p *Program) unshared(l *loopInfo, sinks map[*stream.Stream]*nearStream) {
 		}
 		for _, in := range x.inputs {
 			for _, j := range l.body {
-				if o := p.streams[j].s; (o.Kind == stream.Store || o.Kind == stream.RMW) && p.together(o.Array, p.streams[in].s.Array) {
-					delete(sinks, x.tm.s)
+				o := p.streams[j].s
+				if o.Kind != stream.Store && o.Kind != stream.RMW || !p.together(o.Array, p.streams[in].s.Array) || in < j && p.updated(in, sinks[o]) {
+					continue
 				}
+				delete(sinks, x.tm.s)
 			}
 		}
-		if x.kind == se.Reduce {
+		if x.kind == se.Reduce || x.kind == se.Load {
 			continue
 		}
 		mine := p.opt.Streams.Plan.Of(x.tm.s)
@@ -383,11 +424,17 @@ func (p *Program) unshared(l *loopInfo, sinks map[*stream.Stream]*nearStream) {
 			if j == i || o.Array == "" || !p.together(o.Array, x.tm.s.Array) {
 				continue
 			}
-			if p.opt.Streams.Plan.Of(o) != mine || o.Kind != stream.Load || x.kind != se.Update || after {
+			if p.opt.Streams.Plan.Of(o) != mine || o.Kind != stream.Load || after {
 				delete(sinks, x.tm.s)
 			}
 		}
 	}
+}
+
+// updated reports whether a load is of the element that a sink of the same loop writes, whose
+// stream then sends what the element was before.
+func (p *Program) updated(in int, x *nearStream) bool {
+	return x != nil && p.opt.Streams.Plan.Of(p.streams[in].s) == p.opt.Streams.Plan.Of(x.tm.s)
 }
 
 // together reports whether two arrays are one in memory, or members of one.
@@ -433,9 +480,6 @@ func (p *Program) needed(l *loopInfo, sinks map[*stream.Stream]*nearStream) map[
 			need[tm.s.Name] = true
 			all(tm.s)
 		}
-		if sinks[tm.s] == nil && tm.s.If != nil {
-			all(tm.s)
-		}
 	}
 	p.graph.Walk(func(loops []*stream.Loop, s *stream.Stream) {
 		if len(loops) > 0 && slices.Contains(loops, l.src) {
@@ -466,13 +510,16 @@ func (t *thread) beginStreams(id int, n, v int64) {
 	}
 	lanes := int64(l.info.lanes)
 	steps := n/lanes + n%lanes
-	if len(l.streams) > 0 && steps < 2*int64(p.opt.Streams.Range) {
+	if len(l.streams) > 0 && (steps < 2*int64(p.opt.Streams.Range) || !t.inside(l, v, v+(n-1)*l.info.src.Stride())) {
 		t.counts[id].short++
 		return
 	}
 	g := &se.Group{Loop: uint32(id), N: n, Lanes: lanes, Range: int64(p.opt.Streams.Range) * lanes, SyncFree: l.free, Decoupled: l.gone}
 	configured := func(s *nearStream) se.Stream {
 		x := se.Stream{Name: s.name, Kind: s.kind, Inputs: s.inputs, Near: s.near, ToCore: s.toCore, Config: s.config, Bytes: s.tm.typ.Bytes()}
+		if s.result != nil {
+			x.Result = s.result.typ.Bytes()
+		}
 		if s.kind != se.Reduce {
 			x.Bytes = s.tm.bytes
 			x.Base = t.elementAt(s.tm, l.info, v)
@@ -517,6 +564,34 @@ func (t *thread) syncRange() {
 	if s := t.near; s.offload && !s.l.gone && s.done < s.n && s.done%s.span == 0 {
 		t.word(s.l.sync, se.Sync(t.made, s.done/s.span), 0)
 	}
+}
+
+// inside reports whether all elements of conditional accesses are in their arrays, so that a
+// bank may read them before it knows the condition.
+func (t *thread) inside(l *nearLoop, v, last int64) bool {
+	for k := range l.streams {
+		s := &l.streams[k]
+		if s.kind == se.Reduce || s.tm.s.If == nil {
+			continue
+		}
+		a := &t.p.arrays[s.tm.array]
+		for _, at := range []int64{v, last} {
+			if addr := t.elementAt(s.tm, l.info, at); addr < a.base || addr >= a.base+t.p.bytesOf(s.tm.array) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// bytesOf is how many bytes an array has from its first element to behind its last one.
+func (p *Program) bytesOf(array int) uint64 {
+	n := uint64(len(p.memory[p.graph.Arrays[array].Name]))
+	if n == 0 {
+		return 0
+	}
+	a := &p.arrays[array]
+	return a.address(int64(n-1)) - a.base + uint64(a.bytes)
 }
 
 // elementAt is the address of an access of a loop for a value of its variable.

@@ -129,18 +129,30 @@ func (b *termBuilder) ref(name string) *term {
 	case u.s.Kind == stream.Load && u.s.Value == nil && p.affine(u):
 		if b.of.array >= 0 && p.opt.Streams.Plan.Of(u.s) == p.opt.Streams.Plan.Of(b.of.s) && u.s.Array == b.of.s.Array {
 			b.own = true
-			return &term{kind: ownTerm}
+			return b.where(u, &term{kind: ownTerm})
 		}
 		k := slices.Index(b.x.inputs, int(slot))
 		if k < 0 {
 			k = len(b.x.inputs)
 			b.x.inputs = append(b.x.inputs, int(slot))
 		}
-		return &term{kind: inTerm, in: k}
+		return b.where(u, &term{kind: inTerm, in: k})
 	case u.s.Kind == stream.Reduce && u.s.Array == "" && !u.carried && u.s.If == nil && u.s.Value != nil:
 		return b.of1(u.s.Value, u)
 	}
 	return b.fail()
+}
+
+// where is the value of a load under its condition: it is 0 where nothing is loaded.
+func (b *termBuilder) where(u *template, x *term) *term {
+	if u.s.If == nil {
+		return x
+	}
+	x.id = b.ids
+	zero := &term{kind: constTerm, id: b.ids + 1}
+	b.ids += 2
+	c := b.of1(u.s.If, u)
+	return &term{kind: applyTerm, op: scalar.Select, typ: u.typ, args: []*term{c, x, zero}, depth: c.depth}
 }
 
 // function is a term with the values that the loop does not change: what the configuration
@@ -158,7 +170,10 @@ type function struct {
 // bind makes the function of a stream for an instance of its loop.
 func (t *thread) bind(s *nearStream, v int64, l *loopInfo) se.Function {
 	f := &function{s: s, slots: map[int32]scalar.Value{}, first: v, step: l.src.Stride(), mask: s.tm.typ.Mask()}
-	if s.kind != se.Reduce {
+	switch {
+	case s.result != nil:
+		f.mask = s.result.typ.Mask()
+	case s.kind != se.Reduce:
 		f.mask = t.p.graph.Arrays[s.tm.array].Type.Mask()
 	}
 	n := 0
@@ -173,14 +188,20 @@ func (t *thread) bind(s *nearStream, v int64, l *loopInfo) se.Function {
 		}
 	}
 	walk(s.value)
+	if s.cond != nil {
+		walk(s.cond)
+	}
 	f.made, f.known = make([]scalar.Value, n), make([]bool, n)
 	return f
 }
 
 // Eval implements se.Function.
-func (f *function) Eval(own uint64, in []uint64, iteration int64) uint64 {
+func (f *function) Eval(own uint64, in []uint64, iteration int64) (v uint64, ok bool) {
 	clear(f.known)
-	return f.eval(f.s.value, own, in, iteration) & f.mask
+	if f.s.cond != nil && f.eval(f.s.cond, own, in, iteration) == 0 {
+		return own, false
+	}
+	return f.eval(f.s.value, own, in, iteration) & f.mask, true
 }
 
 func (f *function) eval(x *term, own uint64, in []uint64, it int64) scalar.Value {

@@ -159,7 +159,7 @@ func (t *thread) Resolve(old []byte) error {
 func (t *thread) run() error {
 	if t.next == t.count {
 		if len(t.depth) > 0 {
-			if l := t.depth[len(t.depth)-1]; l.info.plain && l.pending == 0 {
+			if l := t.depth[len(t.depth)-1]; l.info.plain && l.pending == 0 && (t.near == nil || len(t.near.l.closures) == 0) {
 				for t.cursor.Group(int64(l.info.lanes)) {
 					from := len(t.out.Ops)
 					t.group(l)
@@ -399,6 +399,10 @@ func (t *thread) scalar(e *stream.Event) {
 	}
 	t.elemReg = c.access.Dst
 	r = c.access.Dst
+	if t.closure(tm, 1, func(int) scalar.Value { return e.Value }) {
+		t.set(int(e.Stream), e.Value, c.move.Dst)
+		return
+	}
 	if tm.rmw == uop.NoRMW && c.value != nil {
 		if r = t.value(c.value); r == 0 && tm.carried && chosen(t, c.value) {
 			t.out.Ops = append(t.out.Ops, c.move)
@@ -638,6 +642,9 @@ func (t *thread) vector(l *loopState) {
 			t.lanes(tm, l.group[:lanes], k, tm.many.access, tm.many.gather, func(e *stream.Event) scalar.Value {
 				return element(tm, e)
 			})
+		}
+		if t.closure(tm, lanes, func(lane int) scalar.Value { return l.group[lane][k].Value }) {
+			continue
 		}
 		t.out.Ops = append(t.out.Ops, tm.many.ops...)
 		if tm.ordered {

@@ -165,7 +165,7 @@ func (a *active) serve(sid int, at int64) *mem.Bytes {
 		if !ok {
 			return nil
 		}
-		put(&b, uint64(int(i)*s.Bytes), s.Bytes, v)
+		put(&b, uint64(int(i)*s.sent()), s.sent(), v)
 	}
 	return &b
 }

@@ -54,7 +54,8 @@ type slot struct {
 	computing bool
 	ready     bool
 	out       []uint64
-	h         *head // of a Reduce
+	kept      []bool // elements that are not written; nil for none
+	h         *head  // the stream, of a Reduce and a Load
 }
 
 // Bank is the stream engine of a bank of the L3, SE_L3, with the tile's contexts that compute
@@ -206,8 +207,8 @@ func (b *Bank) step(now event.Time, h *head) {
 		b.fail(fmt.Errorf("se: bank %d: stream %s goes on at iteration %d, in the middle of a line", b.bank, s.Name, h.next))
 		return
 	}
-	switch s.Kind {
-	case Load:
+	switch {
+	case s.Kind == Load && s.Func == nil:
 		b.Counters.Reads++
 		h.asked++
 		b.agent.read(g.line(h.sid, first), func(now event.Time, data *mem.Bytes) {
@@ -216,14 +217,14 @@ func (b *Bank) step(now event.Time, h *head) {
 			for i := first; i < end; i++ {
 				values[i-first] = word(data, g.address(h.sid, i), s.Bytes)
 			}
-			b.send(now, h, first, end, values)
+			b.send(h, first, end, values)
 			b.wake(now)
 		})
-	case Store, Update, Reduce:
+	default:
 		p := part{key{h.core, g.id, h.sid}, first}
 		x := b.slot(p, g)
-		x.armed = true
-		if s.Kind == Update {
+		x.armed, x.h = true, h
+		if s.Kind == Update || s.Kind == Load {
 			b.Counters.Reads++
 			x.wantOwn = true
 			b.agent.read(g.line(h.sid, first), func(now event.Time, data *mem.Bytes) {
@@ -231,11 +232,14 @@ func (b *Bank) step(now event.Time, h *head) {
 				for i := first; i < end; i++ {
 					x.own[i-first] = word(data, g.address(h.sid, i), s.Bytes)
 				}
+				if s.Kind == Update {
+					b.forward(h, first, end, x.own)
+				}
 				b.compute(now, p, x)
 			})
 		}
 		if s.Kind == Reduce {
-			h.armed, x.h = true, h
+			h.armed = true
 			b.compute(now, p, x)
 			return // it goes on when it has computed
 		}
@@ -274,19 +278,24 @@ func (h *head) moved() *head {
 }
 
 // send gives elements to the streams that take them, and to the core.
-func (b *Bank) send(_ event.Time, h *head, first, end int64, values []uint64) {
+func (b *Bank) send(h *head, first, end int64, values []uint64) {
+	b.forward(h, first, end, values)
+	if s := &h.g.Streams[h.sid]; s.ToCore {
+		b.net.SendStream(&Message{Kind: MsgData, From: b.bank, To: h.core, Core: h.core, Group: h.g.id, Stream: h.sid, First: first, End: end, Values: values, bytes: s.sent()})
+	}
+}
+
+// forward gives elements to the streams that take them.
+func (b *Bank) forward(h *head, first, end int64, values []uint64) {
 	g, s := h.g, &h.g.Streams[h.sid]
 	for _, r := range s.receivers {
 		for i := first; i < end; {
 			_, last := g.chunk(r, i)
 			last = min(last, end)
 			b.net.SendStream(&Message{Kind: MsgForward, From: b.bank, To: b.bankOf(g.line(r, i)), Core: h.core, Group: g.id, Stream: r, head: h, from: h.sid, First: i, End: last,
-				Values: values[i-first : last-first], bytes: s.Bytes})
+				Values: values[i-first : last-first], bytes: s.sent()})
 			i = last
 		}
-	}
-	if s.ToCore {
-		b.net.SendStream(&Message{Kind: MsgData, From: b.bank, To: h.core, Core: h.core, Group: g.id, Stream: h.sid, First: first, End: end, Values: values, bytes: s.Bytes})
 	}
 }
 
@@ -370,16 +379,23 @@ func (b *Bank) computed(now event.Time, p part, x *slot) {
 		}
 		var own uint64
 		switch s.Kind {
-		case Update:
+		case Update, Load:
 			own = x.own[i]
 		case Reduce:
 			own = x.h.value
 		}
-		v := s.Func.Eval(own, in, p.first+int64(i))
-		if s.Kind == Reduce {
-			x.h.value = v
-		} else {
+		v, ok := s.Func.Eval(own, in, p.first+int64(i))
+		switch {
+		case s.Kind != Reduce:
 			x.out[i] = v
+			if !ok && x.kept == nil {
+				x.kept = make([]bool, n)
+			}
+			if !ok {
+				x.kept[i] = true
+			}
+		case ok:
+			x.h.value = v
 		}
 	}
 	x.ready = true
@@ -391,6 +407,11 @@ func (b *Bank) computed(now event.Time, p part, x *slot) {
 		}
 		b.move(now, x.h)
 		b.wake(now)
+		return
+	}
+	if s.Kind == Load {
+		delete(b.slots, p)
+		b.send(x.h, p.first, x.end, x.out)
 		return
 	}
 	if x.g.SyncFree {
@@ -429,6 +450,9 @@ func (b *Bank) commit(_ event.Time, k key, g *Group, first, end int64) {
 		b.Counters.Writes++
 		b.agent.change(g.line(k.sid, first), func(data *mem.Bytes) {
 			for i, v := range x.out {
+				if x.kept != nil && x.kept[i] {
+					continue
+				}
 				put(data, g.address(k.sid, p.first+int64(i)), s.Bytes, v)
 			}
 		}, func(event.Time) { b.written(p, x) })

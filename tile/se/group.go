@@ -7,17 +7,18 @@ type Kind uint8
 
 // The kinds.
 const (
-	Load   Kind = iota
-	Store       // the element is not read
-	Update      // the element becomes what follows from it
-	Reduce      // a value goes from iteration to iteration, where another stream's element is
+	Load   Kind = iota // with a function, what follows from the element is sent
+	Store              // the element is not read
+	Update             // the element becomes what follows from it
+	Reduce             // a value goes from iteration to iteration, where another stream's element is
 )
 
 // Function is a computation near the L3: what the pointer of a configuration points to.
 type Function interface {
-	// Eval returns the value of an iteration. own is the element of an Update and the value
-	// so far of a Reduce; in has one value for each input.
-	Eval(own uint64, in []uint64, iteration int64) uint64
+	// Eval returns the value of an iteration, and whether its condition holds: nothing is
+	// written if not. own is the element of an Update or a Load and the value so far of a
+	// Reduce; in has one value for each input.
+	Eval(own uint64, in []uint64, iteration int64) (v uint64, ok bool)
 	// Ops is how many operations it has, Latency how long the longest chain of them takes.
 	Ops() int
 	Latency() int
@@ -32,6 +33,7 @@ type Stream struct {
 	Base   uint64
 	Stride int64
 	Bytes  int   // of an element
+	Result int   // bytes of what follows from it and is sent; 0: the element itself
 	Inputs []int // streams of the group
 	Func   Function
 	Init   uint64    // of a Reduce
@@ -81,6 +83,14 @@ func (g *Group) at(sid int) *Stream {
 func (g *Group) address(sid int, i int64) uint64 {
 	s := g.at(sid)
 	return s.Base + uint64(i*s.Stride)
+}
+
+// sent is how many bytes each value has that a stream sends.
+func (s *Stream) sent() int {
+	if s.Result > 0 {
+		return s.Result
+	}
+	return s.Bytes
 }
 
 // line is the line of an element.

@@ -1,0 +1,66 @@
+package micro
+
+import (
+	"github.com/bitsched/bitsched/lowering/nearstream"
+	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tdfg/stream"
+	"github.com/bitsched/bitsched/tile/se"
+	"github.com/bitsched/bitsched/tile/uop"
+)
+
+// closures adds values that loads compute and send to the core in place of their elements
+// (section III.B, load).
+func (p *Program) closures(l *loopInfo, sinks map[*stream.Stream]*nearStream) {
+	needed := p.needed(l, sinks)
+	for _, i := range l.body {
+		tm := p.streams[i]
+		s := tm.s
+		plan := p.opt.Streams.Plan.Of(s)
+		if s.Kind != stream.Reduce || s.Array != "" || tm.carried || tm.lazy || s.If != nil || s.Value == nil || sinks[s] != nil || !needed[s.Name] ||
+			plan == nil || plan.Kind != stream.Load || plan.Place != nearstream.Near || plan.Address != nearstream.Affine || plan.Result == scalar.Invalid {
+			continue
+		}
+		x := &nearStream{name: s.Name, kind: se.Load, index: i, result: tm, config: plan.ConfigBytes(p.opt.Streams.Plan)}
+		for _, j := range l.body {
+			if u := p.streams[j]; u.s == plan.Parts[0] {
+				x.tm = u
+			}
+		}
+		if x.tm == nil || !p.affine(x.tm) || x.tm.s.If != nil || x.tm.hoisted {
+			continue
+		}
+		b := &termBuilder{p: p, l: l, of: x.tm, x: x, done: map[*stream.Expr]*term{}}
+		x.value = b.of1(s.Value, tm)
+		if b.failed || !b.own || len(x.inputs) > nearstream.MaxInputs || tm.typ.Bytes() >= x.tm.bytes {
+			continue
+		}
+		x.ops, x.depth = b.ops, x.value.depth
+		sinks[s] = x
+	}
+}
+
+// closure makes the load of a value that a stream has computed; none if the core computes it.
+func (t *thread) closure(tm *template, lanes int, value func(lane int) scalar.Value) bool {
+	s := t.near
+	if s == nil || len(s.l.closures) == 0 {
+		return false
+	}
+	k, ok := s.l.closures[tm.s]
+	if !ok {
+		return false
+	}
+	w := 0
+	if lanes > 1 {
+		w = 1
+	}
+	x := s.l.streams[k].load[w]
+	bytes := tm.typ.Bytes()
+	x.Kind, x.Lanes, x.Size, x.Data, x.Addr = uop.Load, uint8(lanes), uint16(lanes*bytes), uint32(len(t.out.Data)), se.Element(t.made, k, s.steps)
+	for i := range lanes {
+		at := len(t.out.Data)
+		t.out.Data = append(t.out.Data, 0, 0, 0, 0, 0, 0, 0, 0)[:at+bytes]
+		put(t.out.Data[at:], value(i), bytes)
+	}
+	t.out.Ops = append(t.out.Ops, x)
+	return true
+}
