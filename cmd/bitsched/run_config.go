@@ -12,6 +12,7 @@ import (
 	"github.com/bitsched/bitsched/benchmarks"
 	"github.com/bitsched/bitsched/benchmarks/workload"
 	"github.com/bitsched/bitsched/lowering/micro"
+	"github.com/bitsched/bitsched/masim"
 	"github.com/bitsched/bitsched/sram/cost"
 	"github.com/bitsched/bitsched/system/multicore"
 	"github.com/bitsched/bitsched/tdfg/memory"
@@ -185,13 +186,14 @@ func (a *app) runConfigs(cmd *cobra.Command, nameOrFile string, f runFlags) erro
 	if err != nil {
 		return err
 	}
+	a.phase(line, "compiling")
 	if err := k.CompileWhole(s.ctx, values, f.kernel.data.in, f.kernel.some); err != nil {
 		return s.reasonOf(kernelError(cmd, err))
 	}
 	if err := kernelError(cmd, k.Known(f.kernel.data.out)); err != nil {
 		return err
 	}
-	line.phase("making arguments")
+	a.phase(line, "making arguments")
 	mem, err := k.Arguments(s.ctx, f.seed, f.kernel.data.in)
 	if err != nil {
 		return s.reasonOf(kernelError(cmd, err))
@@ -201,7 +203,7 @@ func (a *app) runConfigs(cmd *cobra.Command, nameOrFile string, f runFlags) erro
 		trace = &multicore.Trace{}
 	}
 	if f.config.races {
-		line.phase("looking for races")
+		a.phase(line, "looking for races")
 		races, err := k.Races(s.ctx, mem.Clone())
 		if err != nil {
 			return s.reasonOf(err)
@@ -300,7 +302,7 @@ func (a *app) runConfig(ctx context.Context, line *progressLine, k *workload.Ker
 		opt.Sample = &multicore.Sampling{Share: f.config.sample}
 	}
 	opt.Progress = a.cycleProgress(line, config+" "+machine.Core)
-	line.phase("running " + config + " " + machine.Core)
+	a.phase(line, "running "+config+" "+machine.Core)
 	report, err := multicore.Run(ctx, p, opt)
 	if report == nil {
 		return nil, err
@@ -309,7 +311,7 @@ func (a *app) runConfig(ctx context.Context, line *progressLine, k *workload.Ker
 	if err != nil || !f.check {
 		return r, err
 	}
-	line.phase("comparing with the sequential program")
+	a.phase(line, "comparing with the sequential program")
 	v, err := multicore.Check(ctx, p, before, opt)
 	if err != nil {
 		return r, err
@@ -344,6 +346,9 @@ func (a *app) runConfig(ctx context.Context, line *progressLine, k *workload.Ker
 // cycleProgress shows how far a run on a machine in time is.
 func (a *app) cycleProgress(line *progressLine, what string) func(multicore.Progress) {
 	return func(p multicore.Progress) {
+		if a.progress != nil {
+			a.progress(masim.Progress{Phase: "cycles", Done: int(p.Cycles), Best: -1})
+		}
 		rate := 0.0
 		if p.Seconds > 0 {
 			rate = float64(p.MicroOps) / p.Seconds / 1e6

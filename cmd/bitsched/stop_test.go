@@ -131,6 +131,45 @@ func TestStopSynthesis(t *testing.T) {
 	}
 }
 
+// Whatever phase an interrupt meets, run --config ends with exit code 130, says so in one
+// line, and prints what is known: nothing before the machine runs, then the part of the
+// run, the run without a comparison, and of several runs those that ended.
+func TestStopConfigRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs kernels on cores")
+	}
+	long := []string{"-D", "M=512", "-D", "N=512", "-D", "T=40"} // what does not end by itself
+	for _, c := range []struct {
+		phase string
+		at    int
+		args  []string
+		want  []string // in stdout
+	}{
+		{"compiling", 1, nil, nil},
+		{"making arguments", 1, nil, nil},
+		{"looking for races", 1, []string{"--check-races"}, nil},
+		{"running", 1, nil, []string{"stopped                  in cycle", "checked                  not: the program has not ended"}},
+		{"cycles", 2, long, []string{"stopped                  in cycle", "bounds ", "checked                  not: the program has not ended"}},
+		{"cycles", 2, append([]string{"--sample", "0.1"}, long...), []string{"stopped                  in cycle"}},
+		{"comparing", 1, []string{"-D", "M=160", "-D", "N=160"}, []string{"cycles ", "checked                  not with the sequential program"}},
+		{"running", 2, []string{"--core", "io4,ooo8"}, []string{"base           io4 ", " equal\n", " stopped\n"}},
+	} {
+		s := stoppedRun{phase: c.phase, at: c.at, interrupt: true}
+		code, stdout, stderr, took := s.run(append([]string{"run", "stencil2d", "--config", "base", "--machine", "nsc-small", "--omp-threads", "4"}, c.args...))
+		if code != exitAborted || took == 0 || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s: exit code %d after %s, stderr %q, expected %d and one line", c.phase, code, took, stderr, exitAborted)
+		}
+		if len(c.want) == 0 && stdout != "" {
+			t.Errorf("%s: stdout %q, expected nothing", c.phase, stdout)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(stdout, want) {
+				t.Errorf("%s: no %q in %s", c.phase, want, stdout)
+			}
+		}
+	}
+}
+
 // BenchmarkStop stops schedule, of a multiplier of a million gates, at 30 random times in
 // its phases, and gives the longest time from there to the end of the run:
 //
