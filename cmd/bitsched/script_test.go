@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 		"bitsched-interrupted-once":      func() { os.Exit(runInterrupted(1, "trial", "point", "executing region", "lowering region")) },
 		"bitsched-interrupted-twice":     func() { os.Exit(runInterrupted(2, "trial", "point", "executing region", "lowering region")) },
 		"bitsched-interrupted-verifying": func() { os.Exit(runInterrupted(1, "verifying")) },
+		"bitsched-interrupted-running":   func() { os.Exit(runInterrupted(1, "cycles")) },
 		"bitsched-overbudget":            func() { os.Exit(runOverBudget()) },
 	})
 }
