@@ -152,6 +152,7 @@ type mapFlags struct {
 	svg       string
 	nodes     int
 	mixed     float64
+	nonlinear string
 	trace     string
 	stats     string
 	output    string
@@ -206,6 +207,7 @@ func (a *app) mapCommand() *cobra.Command {
 	fl.BoolVar(&f.joint, "joint", false, "plan a network as a whole: layouts between layers, activations that stay in the buffer, and with several platforms where each layer runs")
 	fl.BoolVar(&f.pipeline, "pipeline", true, "run networks on crossbars in segments of layer pipelines; false: one layer after another")
 	fl.Float64Var(&f.mixed, "mixed", -1, "give each layer as few bits, 2 to those of --bits, as keep the sum of their largest errors within this `percentage` of their largest results")
+	fl.StringVar(&f.nonlinear, "nonlinear", "near", "`where` requantising, ReLU, sums and pools of largest elements are done: near memory, in no time, or in memory, as programs of its arrays")
 	fl.IntVar(&f.nodes, "nodes", 1, "`number` of chips: groups of the outermost level and buffer are multiplied")
 	fl.StringVarP(&f.output, "output", "o", "", "write the mapping, of one operator, to this `file` (- for stdout)")
 	addHTML(fl, &f.html)
@@ -215,6 +217,7 @@ func (a *app) mapCommand() *cobra.Command {
 	complete(cmd, "effort", "fast", "normal", "high")
 	complete(cmd, "execute", "gate", "word", "none")
 	complete(cmd, "space", "default", "paper")
+	complete(cmd, "nonlinear", "near", "memory")
 	return cmd
 }
 
@@ -265,6 +268,12 @@ func (f *mapFlags) options(cmd *cobra.Command, net *dnn.Network, p *platform.Pla
 		return o, usageError(cmd, "--mixed %v, expected a percentage of at least 0", f.mixed)
 	case f.mixed >= 0 && (f.joint || f.output != "" || f.objective != "" && f.objective != "latency"):
 		return o, usageError(cmd, "--mixed is not for --joint, --objective or -o")
+	case !slices.Contains([]string{"", "near", "memory"}, f.nonlinear):
+		return o, usageError(cmd, "--nonlinear %q, expected near or memory", f.nonlinear)
+	case f.nonlinear == "memory" && p.Executor != platform.ArrayExecutor:
+		return o, usageError(cmd, "--nonlinear memory is for arrays, %s has none", p.Name)
+	case f.nonlinear == "memory" && (f.joint || f.mixed >= 0 || f.objective != "" && f.objective != "latency"):
+		return o, usageError(cmd, "--nonlinear memory is not for --joint, --mixed or --objective")
 	case f.trace != "" && (f.joint || f.pipeline && p.Executor == platform.CrossbarExecutor && len(net.MACs()) > 1):
 		return o, usageError(cmd, "--trace is of layers one after another: without --joint, on crossbars with --pipeline=false")
 	case f.nodes < 0 || f.nodes > 1<<16:
@@ -278,7 +287,7 @@ func (f *mapFlags) options(cmd *cobra.Command, net *dnn.Network, p *platform.Pla
 	if f.evals == 0 {
 		f.evals = evalsOf(f.effort)
 	}
-	o = plan.Options{Objective: f.objective, Pipeline: f.pipeline && (f.objective == "" || f.objective == "latency"), Optimizer: f.optimizer, Evals: f.evals, Seed: f.seed, Cold: f.cold, Paper: f.space == "paper", Execute: f.execute, Every: f.every}
+	o = plan.Options{Objective: f.objective, Pipeline: f.pipeline && (f.objective == "" || f.objective == "latency"), Optimizer: f.optimizer, Evals: f.evals, Seed: f.seed, Cold: f.cold, Paper: f.space == "paper", Execute: f.execute, Every: f.every, Nonlinear: f.nonlinear == "memory"}
 	if f.mixed >= 0 {
 		o.Precisions, o.Mixed, o.Pipeline = true, f.mixed/100, false
 	}
@@ -447,6 +456,7 @@ type mapReport struct {
 	Layers      []mapLayer       `json:"layers"`
 	Segments    []mapSegment     `json:"segments,omitempty"`
 	Joint       *mapJoint        `json:"joint,omitempty"`
+	Passes      []mapPass        `json:"nonlinear_in_memory,omitempty"`
 	NotTimed    map[string]int64 `json:"not_timed"`
 	Checked     mapChecked       `json:"checked"`
 	Stopped     string           `json:"stopped"`
@@ -475,6 +485,19 @@ type mapSegment struct {
 	Program int64    `json:"programming_cycles"`
 	Cycles  int64    `json:"cycles"`
 	Slowest int64    `json:"slowest_stage_cycles,omitempty"`
+}
+
+// mapPass is what a node that is no sum of products takes in arrays.
+type mapPass struct {
+	Name      string           `json:"name"`
+	Op        string           `json:"op"`
+	Elements  int64            `json:"elements"`
+	Cycles    int64            `json:"cycles"`
+	Bound     int64            `json:"bound"`
+	Reason    string           `json:"bound_reason"`
+	Rounds    int64            `json:"rounds"`
+	Breakdown map[string]int64 `json:"breakdown"`
+	Compared  int64            `json:"elements_compared"` // with the word level
 }
 
 type mapLayer struct {
@@ -534,6 +557,10 @@ func newMapReport(rep *plan.Report, stopped string, f *mapFlags) *mapReport {
 		Gap: 100 * (float64(rep.Cycles)/float64(rep.Bound) - 1), Baseline: rep.Baseline, Breakdown: breakdown(rep.Parts), NotTimed: map[string]int64{},
 		Checked: mapChecked{Outputs: rep.Outputs, Of: rep.All, Oracle: "loop nest", Fidelity: rep.Options.Execute, Cycles: true, Unclocked: rep.Unclocked, Skipped: rep.Skipped, Clipped: clippedOutputs(rep)},
 		Stopped: stopped, Determinist: f.budget == 0 && stopped == "",
+	}
+	for i := range rep.Passes {
+		p := &rep.Passes[i]
+		r.Passes = append(r.Passes, mapPass{p.Name, string(p.Work.Op), p.Work.Elements, p.Cost.Cycles, p.Bound.Cycles, p.Bound.Reason, p.Cost.Waves, breakdown(p.Cost.Parts), p.Checked})
 	}
 	for k, n := range rep.Near {
 		r.NotTimed[string(k)] = n
@@ -672,6 +699,7 @@ func (a *app) mapText(rep *plan.Report, stopped string, f *mapFlags) string {
 	}
 	instructionsText(&s, rep)
 	precisionText(&s, rep)
+	passesText(&s, rep)
 	if f.explain {
 		explainText(&s, rep)
 	}
@@ -709,6 +737,9 @@ func (a *app) mapText(rep *plan.Report, stopped string, f *mapFlags) string {
 	}
 	s.add("time", "%.2f s", time.Since(a.start).Seconds())
 	text := s.String()
+	if len(rep.Passes) > 0 {
+		text += "\n" + renderTable(passesTable(rep)) + "\n"
+	}
 	if len(rep.Layers) > 1 {
 		if len(rep.Segments) > 0 {
 			text += "\n" + renderTable(segmentsTable(rep)) + "\n"
@@ -728,6 +759,47 @@ func clockText(rep *plan.Report) string {
 		text += fmt.Sprintf("; %d layers were not executed any more", rep.Skipped)
 	}
 	return text
+}
+
+// passesText says what is done in arrays beside products, and what was compared.
+func passesText(s *summary, rep *plan.Report) {
+	if len(rep.Passes) == 0 {
+		return
+	}
+	var cycles, elements, checked int64
+	for i := range rep.Passes {
+		p := &rep.Passes[i]
+		cycles, elements, checked = cycles+p.Cost.Cycles, elements+p.Work.Elements, checked+p.Checked
+	}
+	s.add("nonlinear", "%d operations on %d elements in arrays, %d of the cycles; %d elements executed by gates agree with the word level", len(rep.Passes), elements, cycles, checked)
+}
+
+// passesTable sums what is done in arrays beside products by operation.
+func passesTable(rep *plan.Report) benchmarks.Table {
+	t := benchmarks.Table{Columns: []benchmarks.Column{
+		{Name: "nonlinear", Left: true}, {Name: "nodes"}, {Name: "elements"}, {Name: "cycles"}, {Name: "at least"}, {Name: "compute"},
+	}}
+	at := map[mapping.PointOp]int{}
+	var sums [][5]int64
+	for i := range rep.Passes {
+		p := &rep.Passes[i]
+		k, ok := at[p.Work.Op]
+		if !ok {
+			k = len(sums)
+			at[p.Work.Op] = k
+			sums = append(sums, [5]int64{})
+			t.Rows = append(t.Rows, []string{string(p.Work.Op)})
+		}
+		for j, v := range []int64{1, p.Work.Elements, p.Cost.Cycles, p.Bound.Cycles, p.Cost.Parts[mapping.Compute]} {
+			sums[k][j] += v
+		}
+	}
+	for k, row := range sums {
+		for _, v := range row {
+			t.Rows[k] = append(t.Rows[k], fmt.Sprint(v))
+		}
+	}
+	return t
 }
 
 // precisionText says how many bits layers have, and what that costs and spares.

@@ -26,6 +26,15 @@ type layerStats struct {
 	Evaluations int64     `desc:"mappings that were priced"`
 }
 
+// passStats are the counters of what is done in arrays beside products.
+type passStats struct {
+	Cycles   int64     `unit:"Cycle" desc:"of the unit's clock"`
+	Parts    [9]uint64 `unit:"Cycle" desc:"what they are spent on" parts:"offChip,distribute,program,compute,reduce,drain,transpose,sync,idle"`
+	Elements int64     `desc:"results"`
+	Rounds   int64     `desc:"invocations of each unit"`
+	RowOps   int64     `desc:"instructions times bitlines that were executed"`
+}
+
 // writeMapStats writes counters of every layer.
 func writeMapStats(w io.Writer, rep *plan.Report) error {
 	reg := stats.New()
@@ -51,6 +60,14 @@ func writeMapStats(w io.Writer, rep *plan.Report) error {
 		}
 		reg.Register(fmt.Sprintf("map.layer[%d]", i), &s)
 	}
+	for i := range rep.Passes {
+		p := &rep.Passes[i]
+		s := passStats{Cycles: p.Cost.Cycles, Elements: p.Work.Elements, Rounds: p.Cost.Waves, RowOps: p.RowOps}
+		for k, c := range p.Cost.Parts {
+			s.Parts[k] = uint64(c)
+		}
+		reg.Register(fmt.Sprintf("map.nonlinear[%d]", i), &s)
+	}
 	return reg.Snapshot(rep.Cycles).WriteText(w)
 }
 
@@ -59,8 +76,17 @@ func writeMapTrace(w io.Writer, rep *plan.Report) error {
 	var events []traceevent.Event
 	dropped, at := int64(0), int64(0)
 	const layers = int32(mapping.NumParts)
+	passes := rep.Passes
+	pass := func(before int) { // what is done between layers
+		for len(passes) > 0 && passes[0].Node < before {
+			events = append(events, traceevent.Event{Track: layers, Name: passes[0].Name + " " + string(passes[0].Work.Op), Start: at, Cycles: passes[0].Cost.Cycles})
+			at += passes[0].Cost.Cycles
+			passes = passes[1:]
+		}
+	}
 	for i := range rep.Layers {
 		l := &rep.Layers[i]
+		pass(l.Node)
 		events = append(events, traceevent.Event{Track: layers, Name: l.Name, Start: at, Cycles: l.Cost.Cycles})
 		err := l.Problem.Record(context.Background(), &l.Mapping, func(p mapping.Part, start, cycles int64) {
 			if len(events) >= traceevent.Limit {
@@ -74,6 +100,7 @@ func writeMapTrace(w io.Writer, rep *plan.Report) error {
 		}
 		at += l.Cost.Cycles
 	}
+	pass(len(rep.Network.Nodes))
 	return traceevent.Write(w, rep.Platform.Name, func(t int32) string {
 		if t == layers {
 			return "layers"

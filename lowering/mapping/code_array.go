@@ -88,7 +88,7 @@ func (q *Problem) newArrayCode(m *Mapping) (*arrayCode, error) {
 				}
 			}
 			next := min(width+1, r.final)
-			add, err := q.placeAdd(next, 0, word{r.temp, width, width}, r.temp+width)
+			add, err := q.placeAdd(next, 0, word{base: r.temp, width: width, sign: width}, r.temp+width)
 			if err != nil {
 				return err
 			}
@@ -109,11 +109,18 @@ func (q *Problem) newArrayCode(m *Mapping) (*arrayCode, error) {
 }
 
 // word is where the bits of an operand lie: width rows from base on; bits beyond are
-// its sign, or zero.
-type word struct{ base, width, sign int }
+// its sign, or zero. A fixed one is a value that instructions read as constants.
+type word struct {
+	base, width, sign int
+	fixed             bool
+	value             uint64
+}
 
 // operand returns where a bit of a word is read.
 func (w word) operand(bit int, signed bool) sram.Operand {
+	if w.fixed {
+		return sram.Zero + sram.Operand(w.value>>bit&1)
+	}
 	if bit < w.width {
 		return sram.Row(w.base+bit, false)
 	}
@@ -198,17 +205,17 @@ func (q *Problem) compile(ins []sram.Micro, reads []word, what string) (*placedK
 
 // source is where word j of a source lies, in one of its copies.
 func (r *rowPlan) sourceWord(o, j, copy int) word {
-	return word{r.source[o] + (copy*r.words[o]+j)*r.width[o], r.width[o], r.width[o]}
+	return word{base: r.source[o] + (copy*r.words[o]+j)*r.width[o], width: r.width[o], sign: r.width[o]}
 }
 
 // placeMAC makes the product of word j of the sources, added to the sum.
 func (q *Problem) placeMAC(m *Mapping, r *rowPlan, j, a, b int) (*placedKernel, error) {
 	t := q.mac
 	x, y := r.sourceWord(0, j, a), r.sourceWord(1, j, b)
-	product := word{r.temp, t.width, t.width}
+	product := word{base: r.temp, width: t.width, sign: t.width}
 	signed := []bool{q.Op.Tensors[m.Tensor(0)].Type.Signed, q.Op.Tensors[m.Tensor(1)].Type.Signed}
 	ins := q.place(t.mul, []word{x, y}, signed, r.temp, r.temp+t.width)
-	sum := word{0, r.column, r.column}
+	sum := word{width: r.column, sign: r.column}
 	ins = append(ins, q.place(t.add[r.column], []word{sum, product}, []bool{t.signed, t.signed}, 0, r.temp+t.width)...)
 	return q.compile(ins, []word{sum, x, y}, "product and sum")
 }
@@ -216,8 +223,8 @@ func (q *Problem) placeMAC(m *Mapping, r *rowPlan, j, a, b int) (*placedKernel, 
 // placeAdd adds a word to the sum from row 0 on, of width bits.
 func (q *Problem) placeAdd(width, sum int, x word, scratch int) (*placedKernel, error) {
 	t := q.mac
-	ins := q.place(t.add[width], []word{{sum, width, width}, x}, []bool{t.signed, t.signed}, sum, scratch)
-	return q.compile(ins, []word{{sum, width, width}, x}, "sum")
+	ins := q.place(t.add[width], []word{{base: sum, width: width, sign: width}, x}, []bool{t.signed, t.signed}, sum, scratch)
+	return q.compile(ins, []word{{base: sum, width: width, sign: width}, x}, "sum")
 }
 
 // unitTimes adds up the cycles of what a unit does from the programs that it executes.

@@ -194,11 +194,11 @@ func (q *Problem) digitInstrs(column int, d digit, x word, scratch int, signed b
 	if d.minus {
 		p = q.consts.sub[width]
 	}
-	return q.place(p, []word{{d.shift, width, width}, x}, []bool{true, signed}, d.shift, scratch)
+	return q.place(p, []word{{base: d.shift, width: width, sign: width}, x}, []bool{true, signed}, d.shift, scratch)
 }
 
 // anywhere is a word that is not where sums are, for programs whose length is wanted.
-func (q *Problem) anywhere() word { return word{q.Platform.Array.Rows - 1, 1, 1} }
+func (q *Problem) anywhere() word { return word{base: q.Platform.Array.Rows - 1, width: 1, sign: 1} }
 
 // least returns cycles below which the products of a mapping cannot be: the weights shared
 // out evenly among streams.
@@ -360,7 +360,7 @@ func (k *constantKernels) kernel(d digit, j, copy int) (*placedKernel, error) {
 	}
 	x := k.rows.sourceWord(0, j, copy)
 	ins := k.q.digitInstrs(k.rows.column, d, x, k.rows.temp, k.q.Op.Tensors[k.m.Tensor(0)].Type.Signed)
-	p, err := k.q.compile(ins, []word{{0, k.rows.column, k.rows.column}, x}, "sum of a digit")
+	p, err := k.q.compile(ins, []word{{width: k.rows.column, sign: k.rows.column}, x}, "sum of a digit")
 	if err == nil {
 		k.made[key] = p
 	}

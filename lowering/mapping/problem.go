@@ -114,17 +114,10 @@ func New(ctx context.Context, op *dnn.Operator, p *platform.Platform, o Options)
 		q.tensors[t] = newTensorInfo(op, t)
 	}
 	q.tensors[Dst].bits = int64(q.accBits)
-	q.levels = len(p.Levels)
-	for i := range q.fanOut {
-		q.fanOut[i], q.milli[i] = 1, math.MaxInt64
-	}
-	for i, l := range p.Levels {
-		q.fanOut[i], q.milli[i], q.latency[i] = uint32(l.FanOut), platform.Milli(l.BytesPerCycle), int64(l.LatencyCycles)
-	}
+	q.setLevels()
 	if p.OffChip == nil {
 		q.Options.Resident, q.Options.Held = [3]bool{}, 0
 	} else {
-		q.offMilli, q.offLatency, q.buffer = platform.Milli(p.OffChip.BytesPerCycle), int64(p.OffChip.LatencyCycles), p.Buffer.Bytes
 		if o.Held < 0 || o.Held > q.buffer {
 			return nil, fmt.Errorf("%w: %d bytes of the buffer are taken, it has %d", ErrInfeasible, o.Held, q.buffer)
 		}
@@ -175,6 +168,21 @@ func New(ctx context.Context, op *dnn.Operator, p *platform.Platform, o Options)
 		}
 	}
 	return q, nil
+}
+
+// setLevels takes over what the platform says of levels and links.
+func (q *Problem) setLevels() {
+	p := q.Platform
+	q.levels = len(p.Levels)
+	for i := range q.fanOut {
+		q.fanOut[i], q.milli[i] = 1, math.MaxInt64
+	}
+	for i, l := range p.Levels {
+		q.fanOut[i], q.milli[i], q.latency[i] = uint32(l.FanOut), platform.Milli(l.BytesPerCycle), int64(l.LatencyCycles)
+	}
+	if p.OffChip != nil {
+		q.offMilli, q.offLatency, q.buffer = platform.Milli(p.OffChip.BytesPerCycle), int64(p.OffChip.LatencyCycles), p.Buffer.Bytes
+	}
 }
 
 func newTensorInfo(op *dnn.Operator, t int) tensorInfo {

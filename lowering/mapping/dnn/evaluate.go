@@ -6,27 +6,37 @@ import (
 	"math/rand/v2"
 )
 
-// Requantise shifts sums right, rounding to nearest, by as much as the largest needs to
-// fit a type.
-func Requantise(v []int64, t Type) []int32 {
+// RequantiseShift returns by how many bits sums are shifted right so that the largest fits a
+// type.
+func RequantiseShift(v []int64, t Type) int {
 	lo, hi := t.Range()
 	least, most := int64(0), int64(0)
 	for _, x := range v {
 		least, most = min(least, x), max(most, x)
 	}
 	shift := 0
-	round := func(x int64, s int) int64 {
-		if s == 0 {
-			return x
-		}
-		return (x + 1<<(s-1)) >> s
-	}
-	for round(most, shift) > hi || t.Signed && round(least, shift) < lo {
+	for rounded(most, shift) > hi || t.Signed && rounded(least, shift) < lo {
 		shift++
 	}
+	return shift
+}
+
+// rounded shifts right, rounding to nearest.
+func rounded(x int64, shift int) int64 {
+	if shift == 0 {
+		return x
+	}
+	return (x + 1<<(shift-1)) >> shift
+}
+
+// Requantise shifts sums right, rounding to nearest, by as much as the largest needs to
+// fit a type.
+func Requantise(v []int64, t Type) []int32 {
+	lo, hi := t.Range()
+	shift := RequantiseShift(v, t)
 	out := make([]int32, len(v))
 	for i, x := range v {
-		out[i] = int32(min(max(round(x, shift), lo), hi))
+		out[i] = int32(min(max(rounded(x, shift), lo), hi))
 	}
 	return out
 }

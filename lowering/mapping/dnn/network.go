@@ -93,6 +93,17 @@ func (n *Network) Totals() Totals {
 	return t
 }
 
+// Users returns the nodes that read the result of one.
+func (n *Network) Users(node int) []int {
+	var out []int
+	for i := range n.Nodes {
+		if slices.Contains(n.Nodes[i].Inputs, node) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
 // Find returns the node of that name, -1 if there is none.
 func (n *Network) Find(name string) int {
 	return slices.IndexFunc(n.Nodes, func(x Node) bool { return x.Name == name })

@@ -38,6 +38,9 @@ type Options struct {
 	// cycles are least.
 	Precisions bool
 	Mixed      float64
+	// Nonlinear executes and times requantising, ReLU, sums and pools of largest elements in arrays
+	// too, of layers that run one after another.
+	Nonlinear bool
 	// Mappings are used in the place of a search, by the number of the node.
 	Mappings map[int]*mapping.Mapping
 	Progress func(Progress)
@@ -102,8 +105,11 @@ type Report struct {
 
 	Uniform map[int]int64 // of mixed precision: cycles with one number of bits for all layers
 
+	Passes []Pass // in arrays, of nodes that are no sums of products
+
 	ctx    context.Context // of the search
 	memory *buffers
+	passOf map[int]int // by node; -1: nothing is left to do
 }
 
 // Map maps, clocks, executes and compares. The search stops with ctx; what it has found
@@ -183,6 +189,11 @@ func Map(ctx, run context.Context, net *dnn.Network, p *platform.Platform, o Opt
 		}
 	}
 	rep.Baseline = max(rep.Baseline, 0)
+	if o.Nonlinear {
+		if err := rep.nonlinear(run); err != nil {
+			return nil, err
+		}
+	}
 	return rep, rep.check(ctx, run)
 }
 
@@ -399,8 +410,14 @@ func (rep *Report) execute(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			values[i] = dnn.Requantise(out, net.Bits.Activation)
-			rep.Near["requantise"] += int64(len(out))
+			want := dnn.Requantise(out, net.Bits.Activation)
+			var done bool
+			if values[i], done, err = rep.inArrays(ctx, i, out, nil, want); err != nil {
+				return err
+			}
+			if !done {
+				rep.Near["requantise"] += int64(len(out))
+			}
 			layer++
 		case dnn.Input:
 			t := dnn.Tensor{Extents: n.Shape, Type: net.Bits.Activation}
@@ -410,8 +427,13 @@ func (rep *Report) execute(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			values[i] = v
-			rep.Near[n.Kind] += int64(len(v))
+			var done bool
+			if values[i], done, err = rep.inArrays(ctx, i, nil, in, v); err != nil {
+				return err
+			}
+			if !done {
+				rep.Near[n.Kind] += int64(len(v))
+			}
 		}
 		if err := rep.memory.store(i, values); err != nil {
 			return err
