@@ -1,39 +1,14 @@
 package tile
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/bitsched/bitsched/internal/bitmatrix"
+)
 
 // The tensor transpose unit of a bank turns cache lines into bitlines and back
 // (Infinity Stream, section 5.2): bit i of an element is in row wl+i of its
-// bitline. Matrices are turned block by block, halving the blocks each time
-// (Warren, Hacker's Delight, section 7-3).
-
-// transpose64 transposes a matrix of 64 x 64 bits.
-func transpose64(m *[64]uint64) {
-	mask := uint64(0x00000000ffffffff)
-	for h := 32; h > 0; h >>= 1 {
-		for i := 0; i < 64; i = (i + h + 1) &^ h {
-			t := (m[i]>>h ^ m[i+h]) & mask
-			m[i] ^= t << h
-			m[i+h] ^= t
-		}
-		mask ^= mask << (h / 2)
-	}
-}
-
-// transpose32 transposes two matrices of 32 x 32 bits, one in the low halves of the
-// words and one in the high halves.
-func transpose32(m *[32]uint64) {
-	mask := uint64(0x0000ffff0000ffff)
-	for h := 16; h > 0; h >>= 1 {
-		for i := 0; i < 32; i = (i + h + 1) &^ h {
-			a, b := &m[i&31], &m[(i+h)&31]
-			t := (*a>>h ^ *b) & mask
-			*a ^= t << h
-			*b ^= t
-		}
-		mask ^= mask << (h / 2)
-	}
-}
+// bitline.
 
 // LoadWord transposes 64 elements of a width of at most 64 bits onto bitlines 64k
 // to 64k+63 of an array, from row wl on; those of the mask are written.
@@ -44,10 +19,10 @@ func (c *Cells) LoadWord(array, k, wl, width int, elems *[64]uint64, mask uint64
 		for i := range low {
 			low[i] = elems[i]&0xffffffff | elems[i+32]<<32
 		}
-		transpose32(low)
+		bitmatrix.Transpose32(low)
 	} else {
 		m = *elems
-		transpose64(&m)
+		bitmatrix.Transpose64(&m)
 	}
 	at := array%c.lanes*c.words + k
 	g := c.groups[array/c.lanes]
@@ -66,11 +41,11 @@ func (c *Cells) StoreWord(array, k, wl, width int, elems *[64]uint64) {
 		elems[i] = g.Row(wl + i)[at]
 	}
 	if width > 32 {
-		transpose64(elems)
+		bitmatrix.Transpose64(elems)
 		return
 	}
 	low := (*[32]uint64)(elems[:])
-	transpose32(low)
+	bitmatrix.Transpose32(low)
 	for i, x := range low {
 		elems[i], elems[i+32] = x&0xffffffff, x>>32
 	}

@@ -1,37 +1,34 @@
 package xmg
 
-import "fmt"
+import (
+	"fmt"
 
-// blockWords is the number of 64-pattern words that a [Simulator] computes for
-// one gate before it goes to the next: enough to spread the cost of decoding a
-// gate, few enough that the live values of most circuits stay in the cache.
-const blockWords = 8
-
-type block = [blockWords]uint64
+	"github.com/bitsched/bitsched/internal/bitrow"
+)
 
 // A Simulator evaluates one graph on many input patterns. It is compiled once:
 // values share slots (a slot is free again after its last use), so that it
-// takes 64 bytes for each value that is live at once, not for each node, plus
-// 16 bytes a gate. A Simulator is not safe for concurrent use; take a
+// takes 256 bytes for each value that is live at once, not for each node, plus
+// 16 bytes a gate. It computes 2048 patterns of one gate before it goes to the next,
+// by the vector instructions of the processor. A Simulator is not safe for concurrent use; take a
 // [Simulator.Clone] for each goroutine.
 type Simulator struct {
 	code      []simOp
 	outputs   []uint32 // slot<<1 | complement
 	inputs    []uint32 // slot of each input; 0 = not used
-	slots     []block
+	slots     []bitrow.Row
 	numInputs int
 }
 
-// simOp is a gate: its fanins and its result are slots. For MAJ, fanin literals
-// keep their complement; a constant fanin becomes an opcode of its own.
+// simOp is a gate: its fanins and its result are slots.
 type simOp struct {
-	a, b, c, dst uint32 // fanins: slot<<1 | complement; dst: slot<<3 | opcode
+	a, b, c uint32 // slot<<1 | complement
+	dst     uint32 // slot<<2 | opcode
 }
 
 const (
-	opMaj  = iota // a b | a c | b c
+	opMaj  = iota // a b | a c | b c; a disjunction has the constant true as a
 	opAnd         // b & c
-	opOr          // b | c
 	opXor         // a ^ b ^ c
 	opXor2        // a ^ b
 )
@@ -88,8 +85,6 @@ func NewSimulator(g *Graph) *Simulator {
 			code = opXor
 		case f[0] == False:
 			code = opAnd
-		case f[0] == True:
-			code = opOr
 		}
 		for _, l := range f {
 			if n := l >> 1; n != 0 && last[n] == uint32(id) {
@@ -104,20 +99,20 @@ func NewSimulator(g *Graph) *Simulator {
 			next++
 		}
 		slot[id] = to
-		op.dst = to<<3 | code
+		op.dst = to<<2 | code
 		s.code = append(s.code, op)
 	}
 	for _, o := range g.outputs {
 		s.outputs = append(s.outputs, slot[o.Lit>>1]<<1|uint32(o.Lit&1))
 	}
-	s.slots = make([]block, next)
+	s.slots = make([]bitrow.Row, next)
 	return s
 }
 
 // Clone returns a simulator of the same graph for use by another goroutine.
 func (s *Simulator) Clone() *Simulator {
 	c := *s
-	c.slots = make([]block, len(s.slots))
+	c.slots = make([]bitrow.Row, len(s.slots))
 	return &c
 }
 
@@ -130,8 +125,8 @@ func (s *Simulator) Run(outputs, inputs []uint64, w int) {
 		panic(fmt.Sprintf("xmg: Run with %d input and %d output words, expected %d x %d and %d x %d",
 			len(inputs), len(outputs), s.numInputs, w, len(s.outputs), w))
 	}
-	for from := 0; from < w; from += blockWords {
-		n := min(blockWords, w-from)
+	for from := 0; from < w; from += bitrow.Words {
+		n := min(bitrow.Words, w-from)
 		for i, slot := range s.inputs {
 			if slot != 0 {
 				copy(s.slots[slot][:], inputs[i*w+from:][:n])
@@ -149,37 +144,20 @@ func (s *Simulator) Run(outputs, inputs []uint64, w int) {
 }
 
 func (s *Simulator) runBlock() {
-	slots := s.slots
+	slots, f := s.slots, &bitrow.Fastest
 	for i := range s.code {
 		op := &s.code[i]
-		// All fanins are read before the result is written: it may take the
-		// slot of one of them. The loops do so word by word.
-		a, b, c, dst := &slots[op.a>>1], &slots[op.b>>1], &slots[op.c>>1], &slots[op.dst>>3]
-		switch op.dst & 7 {
+		a, b, c, dst := &slots[op.a>>1], &slots[op.b>>1], &slots[op.c>>1], &slots[op.dst>>2]
+		na, nb, nc := -uint64(op.a&1), -uint64(op.b&1), -uint64(op.c&1)
+		switch op.dst & 3 {
 		case opXor:
-			for k := range dst {
-				dst[k] = a[k] ^ b[k] ^ c[k]
-			}
+			f.Xor3(dst, a, b, c, na, nb, nc)
 		case opXor2:
-			for k := range dst {
-				dst[k] = a[k] ^ b[k]
-			}
+			f.Xor(dst, a, b, na, nb)
 		case opAnd:
-			mb, mc := -uint64(op.b&1), -uint64(op.c&1)
-			for k := range dst {
-				dst[k] = (b[k] ^ mb) & (c[k] ^ mc)
-			}
-		case opOr:
-			mb, mc := -uint64(op.b&1), -uint64(op.c&1)
-			for k := range dst {
-				dst[k] = (b[k] ^ mb) | (c[k] ^ mc)
-			}
+			f.And(dst, b, c, nb, nc)
 		default:
-			ma, mb, mc := -uint64(op.a&1), -uint64(op.b&1), -uint64(op.c&1)
-			for k := range dst {
-				x, y, z := a[k]^ma, b[k]^mb, c[k]^mc
-				dst[k] = x&y | (x|y)&z
-			}
+			f.Maj(dst, a, b, c, na, nb, nc)
 		}
 	}
 }

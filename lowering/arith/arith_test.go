@@ -229,29 +229,6 @@ func TestRun(t *testing.T) {
 	require.ErrorIs(t, Run(stopped, p, 1, make([]uint64, 1), make([]uint64, 1), make([]uint64, 1)), context.Canceled)
 }
 
-func TestTranspose(t *testing.T) {
-	rng := rand.New(rand.NewPCG(4, 5))
-	var m, was [64]uint64
-	for i := range m {
-		m[i] = rng.Uint64()
-	}
-	was = m
-	transpose64(&m)
-	for i := range 64 {
-		for j := range 64 {
-			require.Equal(t, was[j]>>i&1, m[i]>>j&1)
-		}
-	}
-	a := *(*[32]uint64)(was[:32])
-	transpose32(&a)
-	for i := range 32 {
-		for j := range 32 {
-			require.Equal(t, was[j]>>i&1, a[i]>>j&1)
-			require.Equal(t, was[j]>>(i+32)&1, a[i]>>(j+32)&1)
-		}
-	}
-}
-
 // TestPlace runs programs anywhere in an array, and in place where they say that
 // they can.
 func TestPlace(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/bitsched/bitsched/internal/bitmatrix"
 	"github.com/bitsched/bitsched/sram"
 )
 
@@ -139,7 +140,7 @@ func sliceBits(dst []uint64, w int, words []uint64) {
 	var m [64]uint64
 	for k := range w {
 		copy(m[:], words[64*k:])
-		transpose64(&m)
+		bitmatrix.Transpose64(&m)
 		for i := range len(dst) / w {
 			dst[i*w+k] = m[i]
 		}
@@ -154,7 +155,7 @@ func joinBits(words, src []uint64, w int) {
 		for i := range len(src) / w {
 			m[i] = src[i*w+k]
 		}
-		transpose64(&m)
+		bitmatrix.Transpose64(&m)
 		copy(words[64*k:64*k+64], m[:])
 	}
 }
