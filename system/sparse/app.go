@@ -891,7 +891,7 @@ func (j *job) single(host bool) ([]uint32, error) {
 			j.shadow.collect(s)
 		}
 	}
-	err := j.sendDown(j.collect, sent, func(f *flit) { out[f.idx] = f.val }, func(s int) { j.tempLen[s], j.frontLen[s] = 0, 0 })
+	err := j.sendDown(j.collect, sent, func(f flit) { out[f.idx()] = f.val() }, func(s int) { j.tempLen[s], j.frontLen[s] = 0, 0 })
 	j.it.Pairs.Reduced = before
 	j.longFront = j.longFront[:0]
 	for _, v := range j.out {

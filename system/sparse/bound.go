@@ -104,33 +104,33 @@ func (n *network) bound(next senders) (end int64) {
 		l, bank := g/n.banks, g%n.banks
 		for n.resume(next, s, 0) {
 			u.state &^= stPending
-			f := flit{idx: u.idx, val: u.val, src: uint16(s), layer: u.to.layer, bank: u.to.col}
+			f := newFlit(u.idx, u.val, 0, s, u.to.layer, u.to.col)
 			n.lineH[l] += int64(q) + 1
 			b.line[g]++
 			if u.class&classSet == toLogic {
 				b.column(bank, l+1, 0)
-				b.vault[int(f.idx)%len(b.vault)]++
-				r.down(&f)
+				b.vault[int(f.idx())%len(b.vault)]++
+				r.down(f)
 				continue
 			}
-			to, dst := int(u.to.bank), int(f.layer)
+			to, dst := int(u.to.bank), f.layer()
 			if dst != l {
 				at := bank
 				if n.ringWay {
-					b.around(l, bank, int(f.bank))
-					at = int(f.bank)
+					b.around(l, bank, f.bank())
+					at = f.bank()
 				}
 				b.column(at, l+1, dst+1)
 			}
 			if !n.ringWay || dst == l {
-				b.around(dst, bank, int(f.bank))
+				b.around(dst, bank, f.bank())
 			}
 			b.store[to]++
 			n.reserved[to]++
 			st := &n.stations[to].store
-			st.pairs = append(st.pairs, uint64(f.idx)<<32|uint64(f.val))
+			st.pairs = append(st.pairs, f.pair)
 			if r.log != nil {
-				r.log.arrived(to, &f)
+				r.log.arrived(to, f)
 			}
 		}
 	}

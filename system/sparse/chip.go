@@ -192,8 +192,7 @@ func (ch *chip) deliver(d noc.Delivery) {
 	ch.away[d.Src]--
 	ch.out += int64(len(p.pairs))
 	at := d.At - ch.now
-	for i := range p.pairs {
-		f := &p.pairs[i]
+	for _, f := range p.pairs {
 		if p.down {
 			ch.done[d.Dst] = max(at, ch.done[d.Dst]) + 1
 			ch.latest = max(ch.latest, ch.done[d.Dst])
@@ -205,9 +204,9 @@ func (ch *chip) deliver(d noc.Delivery) {
 }
 
 // store puts a pair into the buffer of a bank's stream engine.
-func (ch *chip) store(bank int, f *flit, at int64) {
+func (ch *chip) store(bank int, f flit, at int64) {
 	st := &ch.r.net.stations[bank].store
-	st.pairs = append(st.pairs, uint64(f.idx)<<32|uint64(f.val))
+	st.pairs = append(st.pairs, f.pair)
 	ch.latest = max(ch.latest, at+1)
 }
 
@@ -289,7 +288,7 @@ func (ch *chip) resume(next senders, s int, free int64) {
 // enter takes a pair off an SPU's port; false if the buffer that it goes to is full.
 func (ch *chip) enter(b int, u *spu, s int, t int64) bool {
 	banks := ch.r.banks
-	f := flit{idx: u.idx, val: u.val, src: uint16(s)}
+	f := newFlit(u.idx, u.val, 0, s, 0, 0)
 	to := int(u.to.bank)
 	if u.class&classSet == toLogic {
 		to = banks + int(u.idx)%banks
@@ -301,7 +300,7 @@ func (ch *chip) enter(b int, u *spu, s int, t int64) bool {
 	}
 	ch.r.counters.LineHops += ch.levels
 	if to == b {
-		ch.store(b, &f, t+ch.levels)
+		ch.store(b, f, t+ch.levels)
 		return true
 	}
 	p := &ch.gathered[b][to]
@@ -324,10 +323,10 @@ func (ch *chip) flush(b, to int, t int64) {
 	ch.in += int64(len(p.pairs))
 	if dst == b { // down to the core of the own tile
 		ch.out += int64(len(p.pairs))
-		for i := range p.pairs {
+		for _, f := range p.pairs {
 			ch.done[b] = max(t+ch.levels, ch.done[b]) + 1
 			ch.latest = max(ch.latest, ch.done[b])
-			ch.r.down(&p.pairs[i])
+			ch.r.down(f)
 		}
 		return
 	}

@@ -271,7 +271,7 @@ func naiveRing(banks int, both bool, queues [][]flit, way func(from, to int) (in
 	port := make([][2][]flit, banks)
 	for b, q := range queues {
 		for _, f := range q {
-			d, _ := way(b, int(f.bank))
+			d, _ := way(b, f.bank())
 			port[b][d] = append(port[b][d], f)
 		}
 	}
@@ -280,7 +280,7 @@ func naiveRing(banks int, both bool, queues [][]flit, way func(from, to int) (in
 		taken := map[[2]int]bool{}
 		for _, o := range moving {
 			if o.left == 0 {
-				arrivals = append(arrivals, fmt.Sprintf("%d %d>%d", t, o.f.idx, o.f.bank))
+				arrivals = append(arrivals, fmt.Sprintf("%d %d>%d", t, o.f.idx(), o.f.bank()))
 				continue
 			}
 			stay = append(stay, o)
@@ -299,7 +299,7 @@ func naiveRing(banks int, both bool, queues [][]flit, way func(from, to int) (in
 				}
 				f := port[b][d][0]
 				port[b][d] = port[b][d][1:]
-				_, h := way(b, int(f.bank))
+				_, h := way(b, f.bank())
 				moving = append(moving, &object{f, b, h, d})
 			}
 		}
@@ -332,10 +332,10 @@ func TestRingAgainstObjects(t *testing.T) {
 		for k := range rapid.IntRange(1, 60).Draw(t, "pairs") {
 			b := rapid.IntRange(0, banks-1).Draw(t, "from")
 			to := (b + rapid.IntRange(1, banks-1).Draw(t, "by")) % banks
-			f := flit{idx: uint32(k), bank: uint8(to)}
+			f := newFlit(uint32(k), 0, 0, 0, 0, uint8(to))
 			queues[b] = append(queues[b], f)
 			d, _ := n.way(b, to)
-			n.stations[b].ring[d].push(&f)
+			n.rings[0].queue[d][b].push(f)
 		}
 		want := naiveRing(banks, n.both, queues, n.way)
 		count := map[string]int{}
@@ -343,7 +343,7 @@ func TestRingAgainstObjects(t *testing.T) {
 			count[a]++
 		}
 		g := &n.rings[0]
-		n.arrived = func(at int64, f *flit) { count[fmt.Sprintf("%d %d>%d", at, f.idx, f.bank)]-- }
+		n.arrived = func(at int64, f flit) { count[fmt.Sprintf("%d %d>%d", at, f.idx(), f.bank())]-- }
 		for at := int64(0); at == 0 || g.inFlight > 0 || n.waiting(); at += n.window {
 			n.ring(0, at, at+n.window)
 		}
@@ -551,19 +551,19 @@ func TestLine(t *testing.T) {
 			n.lines(0, t, t+n.window, send)
 		}
 		seen := map[int64]bool{}
-		for k := range st.direct.size {
+		for k := range st.direct.size() {
 			f := st.direct.at(k)
-			require.False(t, seen[int64(f.ready)], "two pairs in slot %d", f.ready)
-			seen[int64(f.ready)] = true
+			require.False(t, seen[f.ready()], "two pairs in slot %d", f.ready())
+			seen[f.ready()] = true
 			if k == 0 { // the first slot that any of the ports reaches
 				first := ready[0] + 1
 				for s := range pairs {
 					first = min(first, ready[s]+int64(s)+1)
 				}
-				require.Equal(t, first, int64(f.ready))
+				require.Equal(t, first, f.ready())
 			}
 		}
-		require.Equal(t, min(50, int(room)), st.direct.size)
+		require.Equal(t, min(50, int(room)), st.direct.size())
 		require.Equal(t, room < 50, n.raised[0])
 	}
 }

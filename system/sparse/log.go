@@ -60,15 +60,15 @@ func (l *sourceLog) local(s int, i uint32) {
 	l.locals[b] = append(l.locals[b], sourceEntry{i, uint16(s)})
 }
 
-func (l *sourceLog) arrived(bank int, f *flit) {
-	if l.tracked(f.idx) && f.val != l.r.ring.Clean {
-		l.remote[bank] = append(l.remote[bank], sourceEntry{f.idx, f.src})
+func (l *sourceLog) arrived(bank int, f flit) {
+	if l.tracked(f.idx()) && f.val() != l.r.ring.Clean {
+		l.remote[bank] = append(l.remote[bank], sourceEntry{f.idx(), f.src()})
 	}
 }
 
-func (l *sourceLog) logic(f *flit) {
-	if l.tracked(f.idx) {
-		l.downs = append(l.downs, sourceEntry{f.idx, f.src})
+func (l *sourceLog) logic(f flit) {
+	if l.tracked(f.idx()) {
+		l.downs = append(l.downs, sourceEntry{f.idx(), f.src()})
 	}
 }
 

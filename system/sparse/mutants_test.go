@@ -29,33 +29,30 @@ func TestColumn(t *testing.T) {
 		from := make([]int, count)
 		for k := range count {
 			from[k] = rapid.IntRange(0, layers-1).Draw(t, "from")
-			f := flit{idx: uint32(k), ready: uint32(rapid.IntRange(0, 20).Draw(t, "ready"))}
+			ready := int64(rapid.IntRange(0, 20).Draw(t, "ready"))
 			to := rapid.IntRange(-1, layers-1).Draw(t, "to")
-			d := 0
+			d, layer := 0, uint8(to)
 			switch {
 			case to < 0 || to == from[k]:
-				f.layer, d = toLogicLayer, 1
-			default:
-				f.layer = uint8(to)
-				if to < from[k] {
-					d = 1
-				}
+				layer, d = toLogicLayer, 1
+			case to < from[k]:
+				d = 1
 			}
-			n.stations[from[k]].tsv[d].push(&f)
+			n.stations[from[k]].tsv[d].push(newFlit(uint32(k), 0, ready, 0, layer, 0))
 		}
 		for at := int64(0); at < 64*20; at += n.window {
 			n.tsv(0, at, at+n.window)
 		}
 		busy := map[[2]int64]bool{} // segment and direction, cycle
 		seen := 0
-		travel := func(f *flit, to int) {
+		travel := func(f flit, to int) {
 			seen++
-			at, end := from[f.idx]+1, to+1 // the logic layer is 0
+			at, end := from[f.idx()]+1, to+1 // the logic layer is 0
 			step, way := 1, int64(0)
 			if end < at {
 				step, way = -1, 1000
 			}
-			cycle := int64(f.ready)
+			cycle := f.ready()
 			for p := end; p != at; p -= step {
 				key := [2]int64{int64(min(p, p-step)) + way, cycle}
 				require.False(t, busy[key], "two pairs on segment %d in cycle %d", key[0], cycle)
@@ -65,16 +62,14 @@ func TestColumn(t *testing.T) {
 		}
 		for l := range layers {
 			q := &n.stations[l].direct
-			for k := range q.size {
-				require.EqualValues(t, l, q.at(k).layer)
-				travel(q.at(k), l)
+			for k := range q.size() {
+				require.Equal(t, l, q.at(k).layer())
+				travel(*q.at(k), l)
 			}
 		}
 		for i := range n.logic[0] {
 			a := &n.logic[0][i]
-			f := a.f
-			f.ready = uint32(a.at)
-			travel(&f, -1)
+			travel(a.f.from(a.at), -1)
 		}
 		require.Equal(t, count, seen)
 		require.EqualValues(t, len(busy), n.tsvH[0])
@@ -88,10 +83,10 @@ type fault struct {
 
 // faults are mutants of the machine, its programs, links, placement and checks.
 var faults = []fault{
-	{"lost pair", "net.go", "	s.pairs = append(s.pairs, uint64(f.idx)<<32|uint64(f.val))", "	if f.idx%7 != 3 {\n		s.pairs = append(s.pairs, uint64(f.idx)<<32|uint64(f.val))\n	}"},
-	{"pair twice", "net.go", "	s.pairs = append(s.pairs, uint64(f.idx)<<32|uint64(f.val))", "	s.pairs = append(s.pairs, uint64(f.idx)<<32|uint64(f.val))\n	if f.idx%7 == 3 {\n		s.pairs = append(s.pairs, uint64(f.idx)<<32|uint64(f.val))\n	}"},
+	{"lost pair", "net.go", "	s.pairs = append(s.pairs, f.pair)", "	if f.idx()%7 != 3 {\n		s.pairs = append(s.pairs, f.pair)\n	}"},
+	{"pair twice", "net.go", "	s.pairs = append(s.pairs, f.pair)", "	s.pairs = append(s.pairs, f.pair)\n	if f.idx()%7 == 3 {\n		s.pairs = append(s.pairs, f.pair)\n	}"},
 	{"pair goes to the wrong bank", "spu.go", "u.to = r.homes[p.owner.of(i)]", "u.to = r.homes[(p.owner.of(i)+r.pairs)%len(r.homes)]"},
-	{"pair with another value", "net.go", "f := flit{idx: u.idx, val: u.val,", "f := flit{idx: u.idx, val: u.val ^ 1,"},
+	{"pair with another value", "net.go", "newFlit(u.idx, u.val,", "newFlit(u.idx, u.val^1,"},
 	{"hop not counted", "net.go", "					hops += int64(h)", "					hops += int64(h) - 1"},
 	{"slot left a cycle late", "net.go", "freed[(t+int64(h))&63]", "freed[(t+int64(h)+1)&63]"},
 	{"longer way round", "net.go", "	d = int(uint(n.banks-2*h-from&1) >> 63)", "	d = 1 - int(uint(n.banks-2*h-from&1)>>63)"},
@@ -99,7 +94,7 @@ var faults = []fault{
 	{"two pairs on a segment of a column", "net.go", "if was := &col.slot[d][slot&127]; *was == slot {", "if was := &col.slot[d][slot&127]; *was == slot && slot < 0 {"},
 	{"slot of the line taken twice", "net.go", "			st.lastA = a\n", "			st.lastA = a - 1\n			a--\n"},
 	{"dispatcher overflows", "net.go", "if reserved[to] >= n.cap {", "if reserved[to] >= n.cap+5 {"},
-	{"pair down lost", "net.go", "		r.down(&a.f)\n", "		if a.f.idx != 2 {\n			r.down(&a.f)\n		}\n"},
+	{"pair down lost", "net.go", "		r.down(a.f)\n", "		if a.f.idx() != 2 {\n			r.down(a.f)\n		}\n"},
 	{"clean indicator lost", "spu.go", "sends := old == cleanValue && v != cleanValue && r.checkClean", "sends := old == cleanValue && v != cleanValue && r.checkClean && i%5 != 0"},
 	{"clean indicator not appended", "spu.go", "if r.checkClean && (old == clean || value == clean) {", "if r.checkClean && old == clean {"},
 	{"replica not reduced", "run.go", "			r.logicAcc(i, r.rep[int64(s)*n+int64(i)])", "			if s != 1 {\n				r.logicAcc(i, r.rep[int64(s)*n+int64(i)])\n			}"},
@@ -121,7 +116,7 @@ var faults = []fault{
 	{"nonzero placed twice", "place.go", "				p.Idx[at] = p.RowTo[m.Idx[k]]\n				if p.Val", "				p.Idx[at] = p.RowTo[m.Idx[max(m.Ptr[old], k-1)]]\n				if p.Val"},
 	{"long entries not broadcast", "app.go", "		r.longFront = append(r.longFront, uint64(c)<<32|uint64(value))\n		return\n	}\n	s := ownerOf", "		return\n	}\n	s := ownerOf"},
 	{"saturating sum wraps", "semiring.go", "		if s := f + a; s >= f {", "		if s := f + a; s >= f || s < 1000 {"},
-	{"round begins before pairs have landed", "net.go", "				still = still || n.stations[i].direct.size > 0", "				still = still || n.stations[i].direct.size > 1<<20"},
+	{"round begins before pairs have landed", "net.go", "				still = still || n.stations[i].direct.size() > 0", "				still = still || n.stations[i].direct.size() > 1<<20"},
 	{"step of a merge not counted", "rows.go", "cycles = rows*(m+5) +", "cycles = rows*(m+4) +"},
 	{"match of a merge lost", "rows.go", "				matches[s]++\n", "				if i%13 == 5 {\n					continue\n				}\n				matches[s]++\n"},
 	{"dirty row of a merge left for nothing", "rows.go", "		cycles += (up(rows) - 1) * t.row\n", "		cycles += 0 * t.row\n"},

@@ -10,12 +10,35 @@ import (
 )
 
 // flit is a pair on its way, with the bank of its layer that it goes to.
+// Two words are passed in registers.
 type flit struct {
-	idx, val uint32
-	ready    uint32 // link cycle from which it may go on, below maxCycle
-	src      uint16
-	layer    uint8 // it goes to; toLogicLayer: down
-	bank     uint8
+	pair uint64 // index and value
+	way  uint64 // when it is ready, its source, its layer, its bank
+}
+
+// newFlit makes a pair that SPU src has for a bank of a layer (toLogicLayer: down), and
+// that may go on from link cycle ready on, which is below maxCycle.
+func newFlit(idx, val uint32, ready int64, src int, layer, bank uint8) flit {
+	return flit{uint64(idx)<<32 | uint64(val), uint64(ready)<<32 | uint64(src)<<16 | uint64(layer)<<8 | uint64(bank)}
+}
+
+func (f flit) idx() uint32  { return uint32(f.pair >> 32) }
+func (f flit) val() uint32  { return uint32(f.pair) }
+func (f flit) ready() int64 { return int64(f.way >> 32) }
+func (f flit) src() uint16  { return uint16(f.way >> 16) }
+func (f flit) layer() int   { return int(f.way >> 8 & 0xff) }
+func (f flit) bank() int    { return int(f.way & 0xff) }
+
+// from is the pair, ready from another cycle on.
+func (f flit) from(ready int64) flit {
+	f.way = f.way&math.MaxUint32 | uint64(ready)<<32
+	return f
+}
+
+// down is the pair on its way to the logic layer.
+func (f flit) down() flit {
+	f.way |= toLogicLayer << 8
+	return f
 }
 
 // maxCycle is the most link cycles of a part of a step in which pairs move.
@@ -27,42 +50,67 @@ const toLogicLayer = 0xff
 // its buffer is a power of two.
 type fifo struct {
 	buf        []flit
-	head, size int
+	head, tail uint32 // counted modulo 2^32: pairs head to tail-1 wait
+	last       int64  // no pair that waits is ready later
 }
 
-// at is the n-th pair.
-func (q *fifo) at(n int) *flit { return &q.buf[(q.head+n)&(len(q.buf)-1)] }
+func (q *fifo) size() int { return int(q.tail - q.head) }
 
-func (q *fifo) front() *flit { return &q.buf[q.head] }
+// at is the n-th pair.
+func (q *fifo) at(n int) *flit { return &q.buf[(int(q.head)+n)&(len(q.buf)-1)] }
+
+func (q *fifo) front() flit { return q.buf[int(q.head)&(len(q.buf)-1)] }
 
 // next is when the front is ready, or never.
 func (q *fifo) next() int64 {
-	if q.size == 0 {
+	if q.head == q.tail {
 		return math.MaxInt64
 	}
-	return int64(q.front().ready)
+	return q.front().ready()
 }
 
-func (q *fifo) pop() {
-	q.head = (q.head + 1) & (len(q.buf) - 1)
-	q.size--
-}
+func (q *fifo) pop() { q.head++ }
 
 // push adds a pair behind those that are ready no later.
-func (q *fifo) push(f *flit) {
-	if q.size == len(q.buf) {
-		next := make([]flit, max(16, 2*len(q.buf)))
-		n := copy(next, q.buf[q.head:])
-		copy(next[n:], q.buf[:q.head])
-		q.buf, q.head = next, 0
+func (q *fifo) push(f flit) {
+	if q.size() == len(q.buf) {
+		q.grow()
 	}
-	n := q.size
-	q.size++
-	for n > 0 && q.at(n-1).ready > f.ready {
+	at := q.tail
+	q.tail++
+	ready := f.ready()
+	if ready < q.last {
+		q.insert(f)
+		return
+	}
+	q.last = ready
+	q.buf[int(at)&(len(q.buf)-1)] = f
+}
+
+// insert moves those that are ready later than f, for whom there is a place at the end.
+func (q *fifo) insert(f flit) {
+	n := q.size() - 1
+	for n > 0 && q.at(n-1).ready() > f.ready() {
 		*q.at(n) = *q.at(n - 1)
 		n--
 	}
-	*q.at(n) = *f
+	*q.at(n) = f
+}
+
+func (q *fifo) grow() {
+	next := make([]flit, max(16, 2*len(q.buf)))
+	for k := range q.size() {
+		next[k] = *q.at(k)
+	}
+	q.buf, q.tail, q.head = next, uint32(q.size()), 0
+}
+
+// restart makes all that wait ready.
+func (q *fifo) restart() {
+	for k := range q.size() {
+		*q.at(k) = q.at(k).from(0)
+	}
+	q.last = 0
 }
 
 // store is a dispatcher taking pairs: row by row into two walkers in turn.
@@ -74,7 +122,6 @@ type store struct {
 
 // station is what a bank has of the network.
 type station struct {
-	ring   [2]fifo // clockwise, and the other way
 	tsv    [2]fifo // up, down
 	direct fifo    // arrivals that need no ring
 	store  store
@@ -82,8 +129,6 @@ type station struct {
 	port   uint64 // SPUs that have a pair
 	most   int32  // pairs that waited at most for the ring
 }
-
-func (st *station) backlog() int { return st.ring[0].size + st.ring[1].size }
 
 // column is a TSV column: for each direction, who was the last in each slot, and
 // up to where.
@@ -107,11 +152,15 @@ type ringState struct {
 	ready    [2][64]uint64 // stations whose front becomes ready
 	want     [2]uint64     // stations whose front is ready
 	slot     [2][64]flit   // what an occupied slot carries
+	queue    [2][64]fifo   // what waits at each station: clockwise, and the other way
 	inFlight int
 	busy     int64 // slots occupied, summed over cycles
 	hops     int64
 	pairs    int64
 }
+
+// backlog is the pairs that wait at a station.
+func (g *ringState) backlog(b int) int { return g.queue[0][b&63].size() + g.queue[1][b&63].size() }
 
 // network moves pairs from SPUs to dispatchers and to the logic layer: section 2.5.
 // Time is cut into windows of credit cycles, at whose ends it is known everywhere
@@ -140,8 +189,8 @@ type network struct {
 	full   []uint64 // banks of a layer whose ring port is full, as known everywhere
 	fuller []uint64 // as of the end of the latest window
 
-	ringOnly bool                   // pairs end where they leave the ring
-	arrived  func(t int64, f *flit) // sees them there; nil outside tests
+	ringOnly bool                  // pairs end where they leave the ring
+	arrived  func(t int64, f flit) // sees them there; nil outside tests
 	threads  int
 	signal   bool   // a dispatcher is full
 	tooLong  bool   // a step takes more than maxCycle
@@ -185,10 +234,8 @@ func (n *network) reset() {
 		st := &n.stations[i]
 		st.lastA = -1
 		st.store.last, st.store.free = -1, [2]int64{}
-		for _, q := range []*fifo{&st.ring[0], &st.ring[1], &st.tsv[0], &st.tsv[1], &st.direct} {
-			for k := range q.size {
-				q.at(k).ready = 0
-			}
+		for _, q := range []*fifo{&st.tsv[0], &st.tsv[1], &st.direct} {
+			q.restart()
 		}
 	}
 	for c := range n.columns {
@@ -200,6 +247,10 @@ func (n *network) reset() {
 	}
 	for l := range n.rings {
 		g := &n.rings[l]
+		for b := range n.banks {
+			g.queue[0][b].restart()
+			g.queue[1][b].restart()
+		}
 		g.occupied, g.freed, g.ready, g.want = [2]uint64{}, [2][64]uint64{}, [2][64]uint64{}, [2]uint64{}
 		g.inFlight = 0
 	}
@@ -318,7 +369,7 @@ func (n *network) run(next senders) (end int64, full bool) {
 				still = still || n.moved[l] || n.rings[l].inFlight > 0
 			}
 			for i := range n.stations { // on their last way down or up a column
-				still = still || n.stations[i].direct.size > 0
+				still = still || n.stations[i].direct.size() > 0
 			}
 			if !still {
 				for _, v := range n.latest {
@@ -365,7 +416,7 @@ func (n *network) pending() bool {
 func (n *network) waiting() bool {
 	for i := range n.stations {
 		st := &n.stations[i]
-		if st.ring[0].size|st.ring[1].size|st.tsv[0].size|st.tsv[1].size|st.direct.size != 0 {
+		if n.rings[i/n.banks].backlog(i%n.banks)|st.tsv[0].size()|st.tsv[1].size()|st.direct.size() != 0 {
 			return true
 		}
 	}
@@ -458,8 +509,7 @@ func (n *network) lines(l int, t0, t1 int64, next senders) {
 				soon = min(soon, t1)
 				continue
 			}
-			f := flit{idx: u.idx, val: u.val, ready: uint32(a), src: uint16(s), layer: u.to.layer, bank: u.to.col}
-			n.enter(st, l, b, way, &f)
+			n.enter(st, l, b, way, newFlit(u.idx, u.val, a, s, u.to.layer, u.to.col))
 			hops += int64(best) + 1
 			st.lastA = a
 			u.state &^= stPending
@@ -510,13 +560,13 @@ func (n *network) wayOf(u *spu, l int) uint {
 // blocked tells which pairs must not enter a bank's station.
 func (n *network) blocked(l, b int) (mask uint64) {
 	st := &n.stations[l*n.banks+b]
-	if st.backlog() >= n.port {
+	if n.rings[l].backlog(b) >= n.port {
 		mask |= 1 << l
 		if n.ringWay {
 			mask |= 1<<n.layers - 1
 		}
 	}
-	up, down := st.tsv[0].size >= n.port, st.tsv[1].size >= n.port
+	up, down := st.tsv[0].size() >= n.port, st.tsv[1].size() >= n.port
 	if down {
 		mask |= 1 << wayLogic
 	}
@@ -532,14 +582,13 @@ func (n *network) blocked(l, b int) (mask uint64) {
 }
 
 // enter puts a pair that came along the line into the queue of its way.
-func (n *network) enter(st *station, l, b int, way uint8, f *flit) {
+func (n *network) enter(st *station, l, b int, way uint8, f flit) {
 	switch way {
 	case toBank:
 		n.reserved[l*n.banks+b]++
 		st.direct.push(f)
 	case toLogic:
-		f.layer = toLogicLayer
-		st.tsv[1].push(f)
+		st.tsv[1].push(f.down())
 	default:
 		n.route(st, l, b, f)
 	}
@@ -547,16 +596,16 @@ func (n *network) enter(st *station, l, b int, way uint8, f *flit) {
 
 // route puts a pair at a station of layer l and bank b into its next queue; false if
 // its dispatcher, which it is at, has no place.
-func (n *network) route(st *station, l, b int, f *flit) bool {
-	if int(f.layer) != l && (!n.ringWay || int(f.bank) == b) {
+func (n *network) route(st *station, l, b int, f flit) bool {
+	if f.layer() != l && (!n.ringWay || f.bank() == b) {
 		d := 0
-		if int(f.layer) < l {
+		if f.layer() < l {
 			d = 1
 		}
 		st.tsv[d].push(f)
 		return true
 	}
-	if int(f.bank) == b {
+	if f.bank() == b {
 		if n.reserved[l*n.banks+b] >= n.cap {
 			return false
 		}
@@ -564,9 +613,10 @@ func (n *network) route(st *station, l, b int, f *flit) bool {
 		st.direct.push(f)
 		return true
 	}
-	d, _ := n.way(b, int(f.bank))
-	st.ring[d].push(f)
-	st.most = max(st.most, int32(st.backlog()))
+	d, _ := n.way(b, f.bank())
+	g := &n.rings[l]
+	g.queue[d][b].push(f)
+	st.most = max(st.most, int32(g.backlog(b)))
 	return true
 }
 
@@ -584,6 +634,9 @@ func (n *network) way(from, to int) (d, hops int) {
 
 // wrap returns b, which is from -k to 2k-1, modulo k.
 func wrap(b, k int) int {
+	if k == 64 {
+		return b & 63
+	}
 	b += k & (b >> 63)
 	return b - k&^((b-k)>>63)
 }
@@ -618,19 +671,18 @@ func (n *network) tsv(c int, t0, t1 int64) (moved bool) {
 				}
 				q := &n.stations[l*n.banks+c].tsv[d]
 				f := q.front()
-				to := int(f.layer) + 1
-				if f.layer == toLogicLayer {
+				to := f.layer() + 1
+				if f.layer() == toLogicLayer {
 					to = 0
 				}
 				dist := int64(to - at)
 				if d == 1 {
 					dist = -dist
 				}
-				g := *f
-				g.ready = uint32(t + dist)
-				if g.layer == toLogicLayer {
-					n.logic[c] = append(n.logic[c], arrival{at: t + dist, col: uint8(c), f: g})
-				} else if !n.route(&n.stations[int(g.layer)*n.banks+c], int(g.layer), c, &g) {
+				f = f.from(t + dist)
+				if to == 0 {
+					n.logic[c] = append(n.logic[c], arrival{at: t + dist, col: uint8(c), f: f})
+				} else if !n.route(&n.stations[f.layer()*n.banks+c], f.layer(), c, f) {
 					n.raised[n.layers+c] = true
 					soon = min(soon, t+1)
 					continue
@@ -675,17 +727,15 @@ func (n *network) ring(l int, t0, t1 int64) {
 	for b := range n.banks {
 		st := &n.stations[base+b]
 		for d := range 2 {
-			if st.ring[d].size > 0 {
-				if ready := int64(st.ring[d].front().ready); ready <= t0 {
-					g.want[d] |= 1 << b
-					work = true
-				} else if ready < t1 {
-					g.ready[d][ready&63] |= 1 << b
-					work = true
-				}
+			if ready := g.queue[d][b&63].next(); ready <= t0 {
+				g.want[d] |= 1 << b
+				work = true
+			} else if ready < t1 {
+				g.ready[d][ready&63] |= 1 << b
+				work = true
 			}
 		}
-		if st.direct.size > 0 {
+		if st.direct.size() > 0 {
 			direct |= 1 << b
 		}
 	}
@@ -698,7 +748,7 @@ func (n *network) ring(l int, t0, t1 int64) {
 		if direct>>b&1 != 0 {
 			n.flushDirect(l, st, b, t1)
 		}
-		if st.backlog() >= n.port {
+		if g.backlog(b) >= n.port {
 			full |= 1 << b
 		}
 	}
@@ -715,12 +765,20 @@ func (n *network) turn(l int, t0, t1 int64) {
 		ways = 2
 	}
 	shift := int(t0 % int64(k))
-	stations, reserved := n.stations[base:base+k], n.reserved[base:base+k]
+	reserved := n.reserved[base : base+k]
 	busy, hops, pairs := int64(0), int64(0), 0
 	for t := t0; t < t1; t++ {
 		now := t & 63
-		if g.freed[0][now]|g.freed[1][now] != 0 {
-			n.leave(l, t, shift)
+		if here := [2]uint64{g.freed[0][now], g.freed[1][now]}; here[0]|here[1] != 0 {
+			g.freed[0][now], g.freed[1][now] = 0, 0
+			g.occupied[0] &^= here[0]
+			g.occupied[1] &^= here[1]
+			if n.ringOnly {
+				n.latest[l] = t
+			}
+			if !n.ringOnly || n.arrived != nil {
+				n.leave(l, t, shift, here)
+			}
 		}
 		for d := range ways {
 			occupied := g.occupied[d]
@@ -730,15 +788,15 @@ func (n *network) turn(l int, t0, t1 int64) {
 				if d == 1 {
 					turn, sign = shift, -1
 				}
-				slots, freed := &g.slot[d], &g.freed[d]
+				slots, freed, queues := &g.slot[d], &g.freed[d], &g.queue[d]
 				grants := rotate(want, turn, k) &^ occupied
 				for ; grants != 0; grants &= grants - 1 {
 					j := bits.TrailingZeros64(grants)
 					b := wrap(j-turn, k)
-					q := &stations[b].ring[d]
+					q := &queues[b&63]
 					f := q.front()
-					to := int(f.bank)
-					if int(f.layer) == l {
+					to := f.bank()
+					if f.layer() == l {
 						if reserved[to] >= n.cap {
 							n.raised[l] = true
 							want &^= 1 << b
@@ -748,14 +806,12 @@ func (n *network) turn(l int, t0, t1 int64) {
 					}
 					h := wrap((to-b)*sign, k)
 					freed[(t+int64(h))&63] |= 1 << j
-					slots[j] = *f
+					slots[j] = f
 					pairs++
 					hops += int64(h)
 					occupied |= 1 << j
 					q.pop()
-					if q.size == 0 {
-						want &^= 1 << b
-					} else if next := int64(q.front().ready); next > t+1 {
+					if next := q.next(); next > t+1 {
 						want &^= 1 << b
 						if next < t1 {
 							g.ready[d][next&63] |= 1 << b
@@ -780,66 +836,55 @@ func (n *network) turn(l int, t0, t1 int64) {
 	g.inFlight = bits.OnesCount64(g.occupied[0]) + bits.OnesCount64(g.occupied[1])
 }
 
-// leave takes the pairs off a ring that are where they go in cycle t. A station takes
-// one of each direction, that of the lesser source first.
-func (n *network) leave(l int, t int64, shift int) {
+// leave lets stations take the pairs in slots that are where these go in cycle t: one of
+// each direction, that of the lesser source first.
+func (n *network) leave(l int, t int64, shift int, here [2]uint64) {
 	g := &n.rings[l]
-	k, now := n.banks, t&63
-	here := [2]uint64{g.freed[0][now], g.freed[1][now]}
-	g.freed[0][now], g.freed[1][now] = 0, 0
-	for d := range here {
-		g.occupied[d] &^= here[d]
-	}
-	if n.ringOnly {
-		n.latest[l] = t
-		if n.arrived == nil {
-			return
-		}
-	}
+	k := n.banks
 	// Slots become stations.
 	at := [2]uint64{rotate(here[0], shift, k), rotate(here[1], -shift, k)}
 	for m := at[0] | at[1]; m != 0; m &= m - 1 {
 		b := bits.TrailingZeros64(m)
 		j := [2]int{wrap(b-shift, k), wrap(b+shift, k)}
 		first := 0
-		if at[0]>>b&1 == 0 || at[1]>>b&1 != 0 && g.slot[1][j[1]].src < g.slot[0][j[0]].src {
+		if at[0]>>b&1 == 0 || at[1]>>b&1 != 0 && g.slot[1][j[1]].src() < g.slot[0][j[0]].src() {
 			first = 1
 		}
 		for _, d := range [2]int{first, 1 - first} {
 			if at[d]>>b&1 != 0 {
-				n.drop(l, t, &g.slot[d][j[d]])
+				n.drop(l, t, g.slot[d][j[d]])
 			}
 		}
 	}
 }
 
 // drop is what a station does with a pair that leaves the ring.
-func (n *network) drop(l int, t int64, f *flit) {
-	f.ready = uint32(t)
+func (n *network) drop(l int, t int64, f flit) {
+	f = f.from(t)
 	if n.ringOnly {
 		n.arrived(t, f)
 		return
 	}
-	st := &n.stations[l*n.banks+int(f.bank)]
-	if int(f.layer) != l { // by ring first
+	st := &n.stations[l*n.banks+f.bank()]
+	if f.layer() != l { // by ring first
 		d := 0
-		if int(f.layer) < l {
+		if f.layer() < l {
 			d = 1
 		}
 		st.tsv[d].push(f)
 		return
 	}
-	if st.direct.size > 0 {
-		n.flushDirect(l, st, int(f.bank), t+1)
+	if st.direct.size() > 0 {
+		n.flushDirect(l, st, f.bank(), t+1)
 	}
 	n.take(l, st, f)
 }
 
 // flushDirect stores arrivals that need no ring up to a cycle.
 func (n *network) flushDirect(l int, st *station, b int, before int64) {
-	for st.direct.size > 0 {
+	for st.direct.size() > 0 {
 		f := st.direct.front()
-		if int64(f.ready) >= before {
+		if f.ready() >= before {
 			return
 		}
 		n.take(l, st, f)
@@ -849,12 +894,12 @@ func (n *network) flushDirect(l int, st *station, b int, before int64) {
 }
 
 // take stores a pair that has arrived at its dispatcher.
-func (n *network) take(l int, st *station, f *flit) {
+func (n *network) take(l int, st *station, f flit) {
 	s := &st.store
-	at := max(int64(f.ready), s.last+1)
+	at := max(f.ready(), s.last+1)
 	k := len(s.pairs)
 	if n.wordly > 0 {
-		at = max(int64(f.ready), s.last+n.wordly)
+		at = max(f.ready(), s.last+n.wordly)
 		if k > 0 && k%n.rowFill == 0 {
 			at += n.rowLink
 		}
@@ -869,9 +914,9 @@ func (n *network) take(l int, st *station, f *flit) {
 	}
 	s.last = at
 	n.latest[l] = max(n.latest[l], at+n.rowLink) // the last row is stored
-	s.pairs = append(s.pairs, uint64(f.idx)<<32|uint64(f.val))
+	s.pairs = append(s.pairs, f.pair)
 	if n.r.log != nil {
-		n.r.log.arrived(l*n.banks+int(f.bank), f)
+		n.r.log.arrived(l*n.banks+f.bank(), f)
 	}
 }
 
@@ -898,9 +943,9 @@ func (n *network) vaults(before int64) {
 	reduce := int64(math.Round(r.m.Logic.Reduce * r.m.linkMHz()))
 	for i := range n.merged {
 		a := &n.merged[i]
-		v := int(a.f.idx) % len(n.vaultDone)
+		v := int(a.f.idx()) % len(n.vaultDone)
 		n.vaultDone[v] = max((a.at+1)*1000, n.vaultDone[v]) + reduce
-		r.down(&a.f)
+		r.down(a.f)
 	}
 }
 

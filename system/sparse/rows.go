@@ -178,7 +178,7 @@ func (r *runner) rowsSend() error {
 		}
 	}
 	before := r.it.Pairs.Reduced
-	err := r.sendDown(r.collect, sent, func(*flit) {}, func(s int) { r.tempLen[s] = 0 })
+	err := r.sendDown(r.collect, sent, func(flit) {}, func(s int) { r.tempLen[s] = 0 })
 	r.it.Pairs.Reduced = before
 	return err
 }

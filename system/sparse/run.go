@@ -201,7 +201,7 @@ type runner struct {
 	cleanLen     []int32
 	active       []int64 // nonzeros of active columns, by SPU
 	recvCap      []int32
-	downTo       func(f *flit)
+	downTo       func(f flit)
 	flips        *flips
 	arrivedDown  int64 // pairs that the logic layer got since the step began
 
@@ -244,7 +244,7 @@ func (r *runner) appendClean(s int, i uint32) {
 	r.cleanLen[s]++
 }
 
-func (r *runner) down(f *flit) {
+func (r *runner) down(f flit) {
 	r.counters.Reduced++
 	r.arrivedDown++
 	r.downTo(f)
@@ -300,12 +300,12 @@ func newRunnerOn(ctx context.Context, p *Placement, ring Semiring, cfg Config) *
 		a := arrays(p, mach, s)
 		r.recvCap[s] = int32((a.rowsOf(arrReceived) - 1) * mach.Words() / 2)
 	}
-	r.downTo = func(f *flit) {
-		if r.flips != nil && int64(f.idx) >= int64(len(r.out)) {
+	r.downTo = func(f flit) {
+		if r.flips != nil && int64(f.idx()) >= int64(len(r.out)) {
 			r.flips.lost.Add(1)
 			return
 		}
-		r.logicAcc(f.idx, f.val)
+		r.logicAcc(f.idx(), f.val())
 		if r.log != nil {
 			r.log.logic(f)
 		}
@@ -902,7 +902,7 @@ func (r *runner) reduceReplicas() error {
 			r.shadow.scan(s)
 		}
 	}
-	return r.sendDown(r.scan, sent, func(*flit) {}, func(s int) { r.touched[s] = r.touched[s][:0] })
+	return r.sendDown(r.scan, sent, func(flit) {}, func(s int) { r.touched[s] = r.touched[s][:0] })
 }
 
 // dedupe keeps the first of equal neighbours that keep is true for.
@@ -917,10 +917,10 @@ func dedupe(list []uint32, keep func(uint32) bool) []uint32 {
 }
 
 // sendDown runs a part of step 6 in which SPUs send pairs to the logic layer.
-func (r *runner) sendDown(from senders, want int64, to func(*flit), after func(s int)) error {
+func (r *runner) sendDown(from senders, want int64, to func(flit), after func(s int)) error {
 	r.resetSPUs()
 	old, got := r.downTo, int64(0)
-	r.downTo = func(f *flit) { got++; to(f) }
+	r.downTo = func(f flit) { got++; to(f) }
 	if r.shadow != nil {
 		r.shadow.scanning = true
 	}

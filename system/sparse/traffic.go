@@ -3,6 +3,7 @@ package sparse
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -94,21 +95,30 @@ func (w RingTraffic) Run(ctx context.Context, m *Machine) (*RingResult, error) {
 		}
 		more := false
 		for b := range k {
-			st := &n.stations[b]
-			// No direction can run dry within a window.
-			for left[b] > 0 && (st.ring[0].size < int(n.window) || n.both && st.ring[1].size < int(n.window)) {
+			// No direction can run dry within a window. How many wait is counted here: a
+			// count in memory would wait for each draw.
+			w0, w1 := g.queue[0][b].size(), g.queue[1][b].size()
+			if !n.both {
+				w1 = math.MaxInt32
+			}
+			enough := int(n.window)
+			if min(w0, w1) < enough {
+				enough += int(n.window)
+			}
+			for left[b] > 0 && min(w0, w1) < enough {
 				dst := to(b, k, &draws[b])
 				left[b]--
 				if dst == b {
 					continue
 				}
 				d, _ := n.way(b, dst)
-				st.ring[d].push(&flit{bank: uint8(dst), src: uint16(b)})
-				if st.backlog() > 64*int(n.window) {
+				g.queue[d][b].push(newFlit(0, 0, 0, b, 0, uint8(dst)))
+				w0, w1 = w0+1-d, w1+d
+				if max(w0, w1) > 64*int(n.window) && n.both {
 					break // all go one way
 				}
 			}
-			more = more || st.backlog() > 0
+			more = more || g.backlog(b) > 0
 		}
 		if !more && g.inFlight == 0 {
 			break
