@@ -47,7 +47,10 @@ func benchmarkRun(b *testing.B, app, set string, scale, layers, iterations int) 
 	b.ReportMetric(b.Elapsed().Seconds()/float64(rounds)*1e6, "us/iteration")
 }
 
-func BenchmarkPageRank(b *testing.B) { benchmarkRun(b, "pagerank", "hollywood-2009", 32, 2, 1) }
+func BenchmarkPageRank(b *testing.B) {
+	b.Run("layer", func(b *testing.B) { benchmarkRun(b, "pagerank", "hollywood-2009", 32, 2, 1) })
+	b.Run("stack", func(b *testing.B) { benchmarkRun(b, "pagerank", "hollywood-2009", 1, 8, 1) })
+}
 
 func BenchmarkPlace(b *testing.B) {
 	m, err := matrix.Standin("hollywood-2009", 8, 0.5, 1)
@@ -61,3 +64,7 @@ func BenchmarkPlace(b *testing.B) {
 
 // BenchmarkIdle is a search along a road: thousands of iterations of few vertices.
 func BenchmarkIdle(b *testing.B) { benchmarkRun(b, "bfs", "road_usa", 64, 8, 300) }
+
+// BenchmarkRelax is a search for distances along a road: rounds of some thousand
+// vertices, whose nonzeros are few in each column.
+func BenchmarkRelax(b *testing.B) { benchmarkRun(b, "sssp", "road_usa", 64, 1, 700) }

@@ -104,16 +104,17 @@ func (n *network) bound(next senders) (end int64) {
 		l, bank := g/n.banks, g%n.banks
 		for n.resume(next, s, 0) {
 			u.state &^= stPending
-			f := newFlit(u.idx, u.val, 0, s, u.to.layer, u.to.col)
+			f := r.ports[s]
 			n.lineH[l] += int64(q) + 1
 			b.line[g]++
-			if u.class&classSet == toLogic {
+			if f.way == wayLogic {
 				b.column(bank, l+1, 0)
 				b.vault[int(f.idx())%len(b.vault)]++
-				r.down(f)
+				r.down(f.flit)
 				continue
 			}
-			to, dst := int(u.to.bank), f.layer()
+			dst := f.layer()
+			to := dst*n.banks + f.bank()
 			if dst != l {
 				at := bank
 				if n.ringWay {
@@ -130,7 +131,7 @@ func (n *network) bound(next senders) (end int64) {
 			st := &n.stations[to].store
 			st.pairs = append(st.pairs, f.pair)
 			if r.log != nil {
-				r.log.arrived(to, f)
+				r.log.arrived(to, f.flit)
 			}
 		}
 	}

@@ -221,12 +221,12 @@ func (ch *chip) run(next senders) (end int64, full bool) {
 			s := b*r.pairs + q
 			u := &r.spus[s]
 			if u.state&stPending != 0 {
-				u.ready = 0
+				r.ports[s].flit = r.ports[s].from(0)
 			} else {
 				ch.resume(next, s, 0)
 			}
 			if u.state&stPending != 0 {
-				ch.push(b, spuAt{u.ready, s})
+				ch.push(b, spuAt{r.ports[s].ready(), s})
 			}
 		}
 	}
@@ -241,18 +241,18 @@ func (ch *chip) run(next senders) (end int64, full bool) {
 					break
 				}
 				u := &r.spus[e.s]
-				if ch.away[b] >= chipWaiting && u.class&classSet != toBank {
+				if ch.away[b] >= chipWaiting && r.ports[e.s].way != wayBank {
 					soon = t + 1
 					break
 				}
-				if !ch.enter(b, u, e.s, t) {
+				if !ch.enter(b, e.s, t) {
 					ch.stalled = true
 					break
 				}
 				ch.pop(b)
 				u.state &^= stPending
 				if ch.resume(next, e.s, r.spuAfter(t+1)); u.state&stPending != 0 {
-					ch.push(b, spuAt{max(u.ready, t+1), e.s})
+					ch.push(b, spuAt{max(r.ports[e.s].ready(), t+1), e.s})
 				}
 				soon = t + 1
 			}
@@ -286,12 +286,12 @@ func (ch *chip) resume(next senders, s int, free int64) {
 }
 
 // enter takes a pair off an SPU's port; false if the buffer that it goes to is full.
-func (ch *chip) enter(b int, u *spu, s int, t int64) bool {
+func (ch *chip) enter(b, s int, t int64) bool {
 	banks := ch.r.banks
-	f := newFlit(u.idx, u.val, 0, s, 0, 0)
-	to := int(u.to.bank)
-	if u.class&classSet == toLogic {
-		to = banks + int(u.idx)%banks
+	f := ch.r.ports[s]
+	to := f.bank()
+	if f.way == wayLogic {
+		to = banks + int(f.idx())%banks
 	} else {
 		if ch.r.net.reserved[to] >= ch.buffer {
 			return false
@@ -300,11 +300,11 @@ func (ch *chip) enter(b int, u *spu, s int, t int64) bool {
 	}
 	ch.r.counters.LineHops += ch.levels
 	if to == b {
-		ch.store(b, f, t+ch.levels)
+		ch.store(b, f.flit, t+ch.levels)
 		return true
 	}
 	p := &ch.gathered[b][to]
-	p.pairs = append(p.pairs, f)
+	p.pairs = append(p.pairs, f.flit)
 	if len(p.pairs) == ch.coalesce {
 		ch.flush(b, to, t)
 	}

@@ -324,7 +324,7 @@ func TestRingAgainstObjects(t *testing.T) {
 		banks := rapid.IntRange(2, 12).Draw(t, "banks")
 		mach := small(1, banks, 2)
 		mach.Readings.Ring = rapid.SampledFrom([]string{"one", "both"}).Draw(t, "ring")
-		r := &runner{m: mach, time: newTiming(mach), linkK: 1200000, spuK: 164000, threads: 1}
+		r := &runner{m: mach, time: newTiming(mach), toLink: newRatio(1200, 164), toSPU: newRatio(164, 1200), threads: 1}
 		n := newNetwork(r)
 		n.reset()
 		n.ringOnly = true
@@ -419,7 +419,7 @@ func TestWays(t *testing.T) {
 	for _, kind := range []string{"one", "both"} {
 		mach := Default()
 		mach.Readings.Ring = kind
-		r := &runner{m: mach, time: newTiming(mach), linkK: 1200000, spuK: 164000, threads: 1}
+		r := &runner{m: mach, time: newTiming(mach), toLink: newRatio(1200, 164), toSPU: newRatio(164, 1200), threads: 1}
 		n := newNetwork(r)
 		for from := range 64 {
 			for to := range 64 {
@@ -537,7 +537,7 @@ func TestLine(t *testing.T) {
 			left[s]--
 			u.cycles = max(u.cycles, free) + 1
 			// All reach the line in time for the same slot.
-			u.ready, u.class, u.state = r.link(u.cycles)-int64(s), toBank, stPending
+			r.ports[s], u.state = port{flit: newFlit(0, 0, r.link(u.cycles)-int64(s), s, 0, 0), way: wayBank}, stPending
 			return true
 		}
 		var ready [pairs]int64
@@ -545,7 +545,7 @@ func TestLine(t *testing.T) {
 			r.spus[s] = spu{}
 			send(s, 0)
 			st.port |= 1 << s
-			ready[s] = r.spus[s].ready
+			ready[s] = r.ports[s].ready()
 		}
 		for t := int64(0); t < 4096; t += n.window {
 			n.lines(0, t, t+n.window, send)

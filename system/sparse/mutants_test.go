@@ -38,7 +38,7 @@ func TestColumn(t *testing.T) {
 			case to < from[k]:
 				d = 1
 			}
-			n.stations[from[k]].tsv[d].push(newFlit(uint32(k), 0, ready, 0, layer, 0))
+			n.columns[0].queue[d][from[k]].push(newFlit(uint32(k), 0, ready, 0, layer, 0))
 		}
 		for at := int64(0); at < 64*20; at += n.window {
 			n.tsv(0, at, at+n.window)
@@ -85,8 +85,8 @@ type fault struct {
 var faults = []fault{
 	{"lost pair", "net.go", "	s.pairs = append(s.pairs, f.pair)", "	if f.idx()%7 != 3 {\n		s.pairs = append(s.pairs, f.pair)\n	}"},
 	{"pair twice", "net.go", "	s.pairs = append(s.pairs, f.pair)", "	s.pairs = append(s.pairs, f.pair)\n	if f.idx()%7 == 3 {\n		s.pairs = append(s.pairs, f.pair)\n	}"},
-	{"pair goes to the wrong bank", "spu.go", "u.to = r.homes[p.owner.of(i)]", "u.to = r.homes[(p.owner.of(i)+r.pairs)%len(r.homes)]"},
-	{"pair with another value", "net.go", "newFlit(u.idx, u.val,", "newFlit(u.idx, u.val^1,"},
+	{"pair goes to the wrong bank", "spu.go", "r.homes[p.owner.of(i)]", "r.homes[(p.owner.of(i)+r.pairs)%len(r.homes)]"},
+	{"pair with another value", "spu.go", "port{flit: newFlit(idx, val, r.link(u.cycles), s, to.layer,", "port{flit: newFlit(idx, val^1, r.link(u.cycles), s, to.layer,"},
 	{"hop not counted", "net.go", "					hops += int64(h)", "					hops += int64(h) - 1"},
 	{"slot left a cycle late", "net.go", "freed[(t+int64(h))&63]", "freed[(t+int64(h)+1)&63]"},
 	{"longer way round", "net.go", "	d = int(uint(n.banks-2*h-from&1) >> 63)", "	d = 1 - int(uint(n.banks-2*h-from&1)>>63)"},
@@ -98,7 +98,7 @@ var faults = []fault{
 	{"clean indicator lost", "spu.go", "sends := old == cleanValue && v != cleanValue && r.checkClean", "sends := old == cleanValue && v != cleanValue && r.checkClean && i%5 != 0"},
 	{"clean indicator not appended", "spu.go", "if r.checkClean && (old == clean || value == clean) {", "if r.checkClean && old == clean {"},
 	{"replica not reduced", "run.go", "			r.logicAcc(i, r.rep[int64(s)*n+int64(i)])", "			if s != 1 {\n				r.logicAcc(i, r.rep[int64(s)*n+int64(i)])\n			}"},
-	{"replica not cleaned", "spu.go", "	r.rep[at] = r.ring.Clean\n	u.down++", "	u.down++"},
+	{"replica not cleaned", "spu.go", "	r.postDown(s, u, uint32(next), r.rep[at])\n	r.rep[at] = r.ring.Clean", "	r.postDown(s, u, uint32(next), r.rep[at])"},
 	{"replica not marked as touched", "spu.go", "			if old == cleanValue && v != cleanValue {\n				r.touched", "			if old == cleanValue && v != cleanValue && i != 1 {\n				r.touched"},
 	{"output not cleaned", "spu.go", "		r.out[i] = r.ring.Clean\n	}\n	r.cleanLen[s] = 0", "		if i%3 != 0 {\n			r.out[i] = r.ring.Clean\n		}\n	}\n	r.cleanLen[s] = 0"},
 	{"frontier entry at the wrong SPU", "app.go", "	s := ownerOf(r.p.ColFirst, c)\n	r.setFrontier(s, c, value)", "	s := (ownerOf(r.p.ColFirst, c) + 1) % len(r.spus)\n	r.setFrontier(s, c, value)"},
@@ -111,7 +111,7 @@ var faults = []fault{
 	{"shift a cycle too long", "spu.go", "t.hit = append(t.hit, max(0, s-1))", "t.hit = append(t.hit, s)"},
 	{"dirty row not stored", "spu.go", "	if dirty {\n		*loads++\n		return t.row", "	if dirty {\n		return t.row"},
 	{"port not waited for", "spu.go", "		cycles = max(cycles, free) + 1 // test, which sends", "		cycles++ // test, which sends"},
-	{"link cycle rounded down", "run.go", "return (c*r.linkK + r.spuK - 1) / r.spuK", "return c * r.linkK / r.spuK"},
+	{"link cycle rounded down", "run.go", "return r.toLink.of(c, r.toLink.den-1)", "return r.toLink.of(c, 0)"},
 	{"long nonzero at the wrong SPU", "place.go", "					s = p.owner.of(r)\n				} else", "					s = (p.owner.of(r) + 1) % spus\n				} else"},
 	{"nonzero placed twice", "place.go", "				p.Idx[at] = p.RowTo[m.Idx[k]]\n				if p.Val", "				p.Idx[at] = p.RowTo[m.Idx[max(m.Ptr[old], k-1)]]\n				if p.Val"},
 	{"long entries not broadcast", "app.go", "		r.longFront = append(r.longFront, uint64(c)<<32|uint64(value))\n		return\n	}\n	s := ownerOf", "		return\n	}\n	s := ownerOf"},

@@ -35,12 +35,6 @@ func (f flit) from(ready int64) flit {
 	return f
 }
 
-// down is the pair on its way to the logic layer.
-func (f flit) down() flit {
-	f.way |= toLogicLayer << 8
-	return f
-}
-
 // maxCycle is the most link cycles of a part of a step in which pairs move.
 const maxCycle = math.MaxUint32 - 1<<16
 
@@ -122,8 +116,7 @@ type store struct {
 
 // station is what a bank has of the network.
 type station struct {
-	tsv    [2]fifo // up, down
-	direct fifo    // arrivals that need no ring
+	direct fifo // arrivals that need no ring
 	store  store
 	lastA  int64  // latest slot of the line that was taken
 	port   uint64 // SPUs that have a pair
@@ -133,8 +126,9 @@ type station struct {
 // column is a TSV column: for each direction, who was the last in each slot, and
 // up to where.
 type column struct {
-	slot [2][128]int64
-	dest [2][128]int16
+	queue [2][64]fifo // what waits at each layer: up, down
+	slot  [2][128]int64
+	dest  [2][128]int16
 }
 
 // arrival is a pair in the logic layer.
@@ -234,12 +228,13 @@ func (n *network) reset() {
 		st := &n.stations[i]
 		st.lastA = -1
 		st.store.last, st.store.free = -1, [2]int64{}
-		for _, q := range []*fifo{&st.tsv[0], &st.tsv[1], &st.direct} {
-			q.restart()
-		}
+		st.direct.restart()
 	}
 	for c := range n.columns {
 		for d := range 2 {
+			for l := range n.layers {
+				n.columns[c].queue[d][l].restart()
+			}
 			for k := range n.columns[c].slot[d] {
 				n.columns[c].slot[d][k] = math.MinInt64
 			}
@@ -279,7 +274,7 @@ func (n *network) run(next senders) (end int64, full bool) {
 				s := g*n.pairs + q
 				u := &r.spus[s]
 				if u.state&stPending != 0 {
-					u.ready = 0
+					r.ports[s].flit = r.ports[s].from(0)
 				} else {
 					n.resume(next, s, 0)
 				}
@@ -416,7 +411,8 @@ func (n *network) pending() bool {
 func (n *network) waiting() bool {
 	for i := range n.stations {
 		st := &n.stations[i]
-		if n.rings[i/n.banks].backlog(i%n.banks)|st.tsv[0].size()|st.tsv[1].size()|st.direct.size() != 0 {
+		l, b := i/n.banks, i%n.banks
+		if n.rings[l].backlog(b)|n.columns[b].queue[0][l].size()|n.columns[b].queue[1][l].size()|st.direct.size() != 0 {
 			return true
 		}
 	}
@@ -473,10 +469,10 @@ func (n *network) lines(l int, t0, t1 int64, next senders) {
 		var begin [64]uint64
 		for m := st.port; m != 0; m &= m - 1 {
 			q := bits.TrailingZeros64(m)
-			u := &r.spus[first+q]
-			key := u.ready + int64(q) + 1
+			p := &r.ports[first+q]
+			key := p.ready() + int64(q) + 1
 			switch {
-			case blocked>>n.wayOf(u, l)&1 != 0:
+			case blocked>>p.way&1 != 0:
 				soon = min(soon, t1)
 			case key <= a:
 				ready |= 1 << q
@@ -501,25 +497,24 @@ func (n *network) lines(l int, t0, t1 int64, next senders) {
 			cycles &^= 1 << at
 			best := 63 - bits.LeadingZeros64(ready)
 			s := first + best
-			u := &r.spus[s]
-			way := u.class & classSet
+			u, p := &r.spus[s], &r.ports[s]
 			ready &^= 1 << best
-			if way == toBank && n.reserved[g] >= n.cap {
+			if p.way == wayBank && n.reserved[g] >= n.cap {
 				n.raised[l] = true
 				soon = min(soon, t1)
 				continue
 			}
-			n.enter(st, l, b, way, newFlit(u.idx, u.val, a, s, u.to.layer, u.to.col))
+			n.enter(st, l, b, p.way, p.from(a))
 			hops += int64(best) + 1
 			st.lastA = a
 			u.state &^= stPending
 			n.resume(next, s, r.spuAfter(a-int64(best)-1))
 			a++
-			key := u.ready + int64(best) + 1
+			key := p.ready() + int64(best) + 1
 			switch {
 			case u.state&stPending == 0:
 				st.port &^= 1 << best
-			case blocked>>n.wayOf(u, l)&1 != 0:
+			case blocked>>p.way&1 != 0:
 				soon = min(soon, t1)
 			case key <= a:
 				ready |= 1 << best
@@ -544,29 +539,15 @@ const (
 	wayBank  = 62
 )
 
-// wayOf is the bit of the pair in a port.
-func (n *network) wayOf(u *spu, l int) uint {
-	switch u.class & classSet {
-	case toLogic:
-		return wayLogic
-	case toBank:
-		return wayBank
-	case toLayer:
-		return uint(l)
-	}
-	return uint(u.to.layer)
-}
-
 // blocked tells which pairs must not enter a bank's station.
 func (n *network) blocked(l, b int) (mask uint64) {
-	st := &n.stations[l*n.banks+b]
 	if n.rings[l].backlog(b) >= n.port {
 		mask |= 1 << l
 		if n.ringWay {
 			mask |= 1<<n.layers - 1
 		}
 	}
-	up, down := st.tsv[0].size() >= n.port, st.tsv[1].size() >= n.port
+	up, down := n.columns[b].queue[0][l].size() >= n.port, n.columns[b].queue[1][l].size() >= n.port
 	if down {
 		mask |= 1 << wayLogic
 	}
@@ -584,11 +565,11 @@ func (n *network) blocked(l, b int) (mask uint64) {
 // enter puts a pair that came along the line into the queue of its way.
 func (n *network) enter(st *station, l, b int, way uint8, f flit) {
 	switch way {
-	case toBank:
+	case wayBank:
 		n.reserved[l*n.banks+b]++
 		st.direct.push(f)
-	case toLogic:
-		st.tsv[1].push(f.down())
+	case wayLogic:
+		n.columns[b].queue[1][l].push(f)
 	default:
 		n.route(st, l, b, f)
 	}
@@ -602,7 +583,7 @@ func (n *network) route(st *station, l, b int, f flit) bool {
 		if f.layer() < l {
 			d = 1
 		}
-		st.tsv[d].push(f)
+		n.columns[b].queue[d][l].push(f)
 		return true
 	}
 	if f.bank() == b {
@@ -643,60 +624,78 @@ func wrap(b, k int) int {
 
 // tsv runs a column for a window and says whether anything moved.
 func (n *network) tsv(c int, t0, t1 int64) (moved bool) {
+	for d := range 2 {
+		// A window has at most 64 cycles: layers by the one from which their front may go.
+		var ready, cycles uint64
+		for l := range n.layers {
+			if next := n.columns[c].queue[d][l].next(); next <= t0 {
+				ready |= 1 << l
+			} else if next < t1 {
+				cycles |= 1 << ((next - t0) & 63)
+			}
+		}
+		if ready|cycles != 0 && n.climb(c, d, t0, t1, ready, cycles) {
+			moved = true
+		}
+	}
+	return moved
+}
+
+// climb runs one direction of a column, where some layers have a pair from the start,
+// and others from some cycles on.
+func (n *network) climb(c, d int, t0, t1 int64, ready, cycles uint64) (moved bool) {
 	col := &n.columns[c]
 	var hops int64
-	var ready [64]int64 // when the front of each layer's queue is
-	for d := range 2 {
-		for l := range n.layers {
-			ready[l] = n.stations[l*n.banks+c].tsv[d].next()
+	var begin [64]uint64
+	for l := range n.layers {
+		if next := col.queue[d][l].next(); next > t0 && next < t1 {
+			begin[(next-t0)&63] |= 1 << l
 		}
-		for t := t0; t < t1; {
-			soon := int64(math.MaxInt64)
-			for l := range n.layers {
-				if ready[l&63] > t {
-					soon = min(soon, ready[l&63])
-					continue
-				}
-				at := l + 1
-				slot := t - int64(at)
-				if d == 1 {
-					slot = t + int64(at)
-				}
-				if was := &col.slot[d][slot&127]; *was == slot {
-					last := int(col.dest[d][slot&127])
-					if d == 0 && at < last || d == 1 && at > last {
-						soon = min(soon, t+1)
-						continue // occupied
-					}
-				}
-				q := &n.stations[l*n.banks+c].tsv[d]
-				f := q.front()
-				to := f.layer() + 1
-				if f.layer() == toLogicLayer {
-					to = 0
-				}
-				dist := int64(to - at)
-				if d == 1 {
-					dist = -dist
-				}
-				f = f.from(t + dist)
-				if to == 0 {
-					n.logic[c] = append(n.logic[c], arrival{at: t + dist, col: uint8(c), f: f})
-				} else if !n.route(&n.stations[f.layer()*n.banks+c], f.layer(), c, f) {
-					n.raised[n.layers+c] = true
-					soon = min(soon, t+1)
-					continue
-				}
-				col.slot[d][slot&127], col.dest[d][slot&127] = slot, int16(to)
-				q.pop()
-				hops += dist
-				moved = true
-				ready[l&63] = q.next()
-				soon = min(soon, max(t+1, ready[l&63]))
-			}
-			t = max(t+1, soon)
-			if soon == math.MaxInt64 {
+	}
+	sign := int64(1 - 2*d)
+	for t := t0; t < t1; t++ {
+		at := uint(t-t0) & 63
+		if ready |= begin[at]; ready == 0 {
+			later := cycles >> at
+			if later == 0 {
 				break
+			}
+			t += int64(bits.TrailingZeros64(later)) - 1
+			continue
+		}
+		for m := ready; m != 0; m &= m - 1 {
+			l := bits.TrailingZeros64(m)
+			level := int64(l + 1) // the logic layer is 0
+			slot := t - sign*level
+			if was := &col.slot[d][slot&127]; *was == slot {
+				if (int64(col.dest[d][slot&127])-level)*sign > 0 {
+					continue // occupied
+				}
+			}
+			q := &col.queue[d][l]
+			f := q.front()
+			to := int64(f.layer()) + 1
+			if f.layer() == toLogicLayer {
+				to = 0
+			}
+			dist := (to - level) * sign
+			f = f.from(t + dist)
+			if to == 0 {
+				n.logic[c] = append(n.logic[c], arrival{at: t + dist, col: uint8(c), f: f})
+			} else if !n.route(&n.stations[f.layer()*n.banks+c], f.layer(), c, f) {
+				n.raised[n.layers+c] = true
+				continue
+			}
+			col.slot[d][slot&127], col.dest[d][slot&127] = slot, int16(to)
+			q.pop()
+			hops += dist
+			moved = true
+			if next := q.next(); next > t+1 {
+				ready &^= 1 << l
+				if next < t1 {
+					begin[(next-t0)&63] |= 1 << l
+					cycles |= 1 << ((next - t0) & 63)
+				}
 			}
 		}
 	}
@@ -871,7 +870,7 @@ func (n *network) drop(l int, t int64, f flit) {
 		if f.layer() < l {
 			d = 1
 		}
-		st.tsv[d].push(f)
+		n.columns[f.bank()].queue[d][l].push(f)
 		return
 	}
 	if st.direct.size() > 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/bitsched/bitsched/system/sparse/matrix"
@@ -185,6 +186,7 @@ type runner struct {
 	checkClean bool
 
 	spus    []spu
+	ports   []port
 	out     []uint32 // by new row; of long ones, what the logic layer has
 	rep     []uint32 // replicas, by SPU
 	touched [][]uint32
@@ -211,8 +213,8 @@ type runner struct {
 	counters Counters
 	iters    []Iteration
 	it       *Iteration
-	linkK    int64 // kHz
-	spuK     int64
+	toLink   ratio // link cycles of an SPU cycle
+	toSPU    ratio
 	trace    *Trace
 	chip     *chip // nil: a stack
 	clock    int64
@@ -226,15 +228,44 @@ const maxPairs = 128
 // linkMHz is the rate at which a link carries pairs.
 func (m *Machine) linkMHz() float64 { return m.Clocks.Link * float64(m.Links.Lanes) / 64 }
 
+// ratio is that of two clocks. Divisions by it are multiplications where these are exact:
+// there are two for each pair.
+type ratio struct{ num, den, inverse, limit uint64 }
+
+// newRatio returns a/b, both in MHz, to a kHz.
+func newRatio(a, b float64) ratio {
+	q := ratio{num: uint64(math.Round(a * 1000)), den: uint64(math.Round(b * 1000))}
+	x, y := q.num, q.den
+	for y != 0 {
+		x, y = y, x%y
+	}
+	q.num, q.den = q.num/x, q.den/x
+	if q.den > 1 {
+		q.inverse = math.MaxUint64/q.den + 1
+		q.limit = math.MaxUint64 / q.den
+	}
+	return q
+}
+
+// of returns the whole part of (c·num + plus) / den.
+func (q *ratio) of(c int64, plus uint64) int64 {
+	p := uint64(c)*q.num + plus
+	if p >= q.limit {
+		return int64(p / q.den)
+	}
+	hi, _ := bits.Mul64(p, q.inverse)
+	return int64(hi)
+}
+
 // link is the link cycle in which SPU cycle c ends.
-func (r *runner) link(c int64) int64 { return (c*r.linkK + r.spuK - 1) / r.spuK }
+func (r *runner) link(c int64) int64 { return r.toLink.of(c, r.toLink.den-1) }
 
 // spuAfter is the first SPU cycle that begins no earlier than link cycle t.
 func (r *runner) spuAfter(t int64) int64 {
 	if t <= 0 {
 		return 0
 	}
-	return (t-1)*r.spuK/r.linkK + 1
+	return r.toSPU.of(t-1, 0) + 1
 }
 
 func (r *runner) cleanList(s int) []uint32 { return r.cleanArr[s] }
@@ -286,10 +317,10 @@ func newRunnerOn(ctx context.Context, p *Placement, ring Semiring, cfg Config) *
 		ctx: ctx, cfg: cfg, m: mach, p: p, ring: ring, time: newTiming(mach), pairs: mach.ComputePairs(), banks: mach.Organisation.Banks, homes: newHomes(mach),
 		threads: max(1, cfg.Threads), bufferRows: cfg.Buffer, replicate: cfg.Variant.Replicate, allDown: cfg.Variant.AllDown,
 		allRemote: mach.Readings.Local == "last-long",
-		spus:      make([]spu, spus), out: make([]uint32, p.Matrix.Rows), front: make([]uint64, p.Matrix.Cols-p.Long), frontLen: make([]int32, spus),
+		spus:      make([]spu, spus), ports: make([]port, spus), out: make([]uint32, p.Matrix.Rows), front: make([]uint64, p.Matrix.Cols-p.Long), frontLen: make([]int32, spus),
 		temp: make([]uint64, p.Matrix.Rows-p.LongRows), tempLen: make([]int32, spus), cleanArr: make([][]uint32, spus), cleanLen: make([]int32, spus),
 		active: make([]int64, spus), touched: make([][]uint32, spus), recvCap: make([]int32, spus),
-		linkK: int64(math.Round(mach.linkMHz() * 1000)), spuK: int64(math.Round(mach.Clocks.SPU * 1000)),
+		toLink: newRatio(mach.linkMHz(), mach.Clocks.SPU), toSPU: newRatio(mach.Clocks.SPU, mach.linkMHz()),
 	}
 	fill(r.out, ring.Clean)
 	if r.replicate {

@@ -90,7 +90,7 @@ func (k Scatter) Run(ctx context.Context, m *Machine) (*ScatterResult, error) {
 			sc.x[s] = x
 		}
 		u := &r.spus[s]
-		if sent := x.run(free); sent != ok || sent && (x.sentIdx != u.idx || x.sentVal != u.val) || x.cycles != u.cycles || x.loads != u.loads {
+		if sent := x.run(free); sent != ok || sent && (x.sentIdx != r.ports[s].idx() || x.sentVal != r.ports[s].val()) || x.cycles != u.cycles || x.loads != u.loads {
 			return ok, fmt.Errorf("%w: SPU %d, interpreted, is in cycle %d after %d row switches (sends: %v), pair by pair in %d after %d (%v)", ErrCheck, s, x.cycles, x.loads, sent, u.cycles, u.loads, ok)
 		}
 		if !ok {
@@ -222,12 +222,9 @@ func (sc *scatterer) send(s int, free int64, b func(s, i int) uint32) bool {
 		own := int64(i) - int64(r.p.RowFirst[s])
 		if own < 0 || own >= n {
 			u.cycles = max(u.cycles, free) + 1
-			u.idx, u.val = i, v
-			u.ready = r.link(u.cycles)
-			u.state |= stPending | stNext
+			u.state |= stNext
 			u.sent++
-			u.to = r.homes[r.p.owner.of(i)]
-			u.class = u.to.from(r.homes[s])
+			r.post(s, u, i, v, r.homes[r.p.owner.of(i)])
 			return true
 		}
 		u.cycles += t.seek(&u.w3, int32(own>>t.shift), own&t.mask, &u.loads) + 3

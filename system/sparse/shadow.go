@@ -320,7 +320,7 @@ func (sh *shadow) resume(s int, free int64, ok bool) {
 	if v == nil {
 		return
 	}
-	u := &sh.r.spus[s]
+	u, p := &sh.r.spus[s], &sh.r.ports[s]
 	if sh.scanning && !v.scans {
 		return
 	}
@@ -328,8 +328,8 @@ func (sh *shadow) resume(s int, free int64, ok bool) {
 	switch {
 	case sent != ok:
 		sh.fail(s, "sends a pair: %v, pair by pair: %v", sent, ok)
-	case sent && (v.sentIdx != u.idx || v.sentVal != u.val || v.sentIndicator != (u.class&isClean != 0)):
-		sh.fail(s, "sends (%d, %#x), pair by pair (%d, %#x)", v.sentIdx, v.sentVal, u.idx, u.val)
+	case sent && (v.sentIdx != p.idx() || v.sentVal != p.val() || v.sentIndicator != p.clean):
+		sh.fail(s, "sends (%d, %#x), pair by pair (%d, %#x)", v.sentIdx, v.sentVal, p.idx(), p.val())
 	case v.cycles != u.cycles || v.loads != u.loads:
 		sh.fail(s, "is in cycle %d after %d row switches, pair by pair in %d after %d", v.cycles, v.loads, u.cycles, u.loads)
 	}

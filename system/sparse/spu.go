@@ -15,26 +15,49 @@ const noRow = -1
 // that takes is what the programs of program.go do, nonzero by nonzero. It is two lines
 // of a cache, the first of which is what most pairs need.
 type spu struct {
-	k, end   int64 // the next nonzero, and the end of its column
-	cycles   int64
-	ready    int64 // link cycle from which the pair in the port may leave
-	idx, val uint32
-	f        uint32 // value of the column
-	w2       int32  // row of walker 2, which streams; noRow
-	w3       walker
-	pos2     uint8
-	state    uint8
-	class    uint8 // of the pair in the port
-	to       home  // of that pair
+	k, end      int64 // the next nonzero, and the end of its column
+	cycles      int64
+	loads, sent uint32
+	f           uint32 // value of the column
+	w2          int32  // row of walker 2, which streams; noRow
+	w3          walker
+	w1          int32 // row of walker 1
+	packed      int32 // columns begun
+	nf          uint32
+	pos2        uint8
+	state       uint8
 
-	nk, nend int64  // the next column that has any nonzeros
-	nf       uint32 // and its value
-	item     int32  // frontier entries looked at
-	packed   int32  // columns begun
-	w1       int32  // row of walker 1
+	nk, nend int64 // the next column that has any nonzeros; nf is its value
+	item     int32 // frontier entries looked at
 
-	loads, sent, local, replica, down, clean, dropped uint32
-	misplaced                                         uint32 // of long columns, whose short rows others own
+	local, replica, down, clean, dropped uint32
+	misplaced                            uint32 // of long columns, whose short rows others own
+	_                                    [20]byte
+}
+
+// port is what an SPU has for its bank's line, apart from its state: lines look at the
+// ports of all SPUs of a bank in each window.
+type port struct {
+	flit        // ready when it may leave
+	way   uint8 // where it goes: a layer, [wayBank] or [wayLogic]
+	clean bool  // a clean indicator
+}
+
+// post puts a pair for a bank into the port of SPU s.
+func (r *runner) post(s int, u *spu, idx, val uint32, to home) {
+	way := to.layer
+	if to.bank == r.homes[s].bank {
+		way = wayBank
+	}
+	r.ports[s] = port{flit: newFlit(idx, val, r.link(u.cycles), s, to.layer, to.col), way: way}
+	u.state |= stPending
+}
+
+// postDown puts a pair for the logic layer there.
+func (r *runner) postDown(s int, u *spu, idx, val uint32) {
+	r.ports[s] = port{flit: newFlit(idx, val, r.link(u.cycles), s, toLogicLayer, r.homes[s].col), way: wayLogic}
+	u.down++
+	u.state |= stPending
 }
 
 // home is the bank of an SPU.
@@ -62,16 +85,6 @@ const (
 	stStarted
 	stLong     // the column is a part of a long one
 	stMoreLong // the next one is
-)
-
-// Classes of pairs in a port.
-const (
-	toBank   = iota // to the own dispatcher, for an SPU of the bank or as a clean indicator
-	toLayer         // to another bank of the layer
-	toStack         // to another layer
-	toLogic         // down
-	isClean  = 0x80 // a clean indicator
-	classSet = 0x7f
 )
 
 // timing is what accesses cost, in SPU cycles.
@@ -300,11 +313,8 @@ func (r *runner) accumulate(s int, free int64) bool {
 			if sends {
 				u.cycles = cycles
 				u.clean++
-				u.idx, u.val = i, cleanValue
-				u.class = toBank | isClean
-				u.to = r.homes[s]
-				u.ready = r.link(cycles)
-				u.state |= stPending
+				r.post(s, u, i, cleanValue, r.homes[s])
+				r.ports[s].clean = true
 				return true
 			}
 			continue
@@ -338,24 +348,20 @@ func (r *runner) accumulate(s int, free int64) bool {
 		}
 		cycles = max(cycles, free) + 1 // test, which sends
 		u.cycles = cycles
-		u.idx, u.val = i, v
-		u.ready = r.link(cycles)
-		u.state |= stPending | stNext
+		u.state |= stNext
+		idx := i // that may arrive as another
 		if r.flips != nil {
-			r.flips.send(len(r.iters), s, u.sent+u.down, &u.idx, &u.val)
+			r.flips.send(len(r.iters), s, u.sent+u.down, &idx, &v)
 		}
 		if i < lastLong || r.allDown {
-			u.class = toLogic
-			u.to = r.homes[s]
-			u.down++
+			r.postDown(s, u, idx, v)
 			return true
 		}
 		u.sent++
 		if u.state&stLong != 0 && own >= count {
 			u.misplaced++
 		}
-		u.to = r.homes[p.owner.of(i)]
-		u.class = u.to.from(r.homes[s])
+		r.post(s, u, idx, v, r.homes[p.owner.of(i)])
 		return true
 	}
 	cycles += t.flush(u.w3.dirty, &u.loads)
@@ -363,17 +369,6 @@ func (r *runner) accumulate(s int, free int64) bool {
 	u.cycles = cycles
 	u.state |= stDone
 	return false
-}
-
-// from is the class of a pair that goes to a bank from another.
-func (to home) from(own home) uint8 {
-	switch {
-	case to.bank == own.bank:
-		return toBank
-	case to.layer == own.layer:
-		return toLayer
-	}
-	return toStack
 }
 
 // flipped is the product of nonzero k and the value of its column, where bits of the
@@ -452,13 +447,8 @@ func (r *runner) scan(s int, free int64) bool {
 	u.cycles = max(u.cycles, free) + 1
 	u.item++
 	at := int64(s)*n + next
-	u.idx, u.val = uint32(next), r.rep[at]
+	r.postDown(s, u, uint32(next), r.rep[at])
 	r.rep[at] = r.ring.Clean
-	u.down++
-	u.class = toLogic
-	u.to = r.homes[s]
-	u.ready = r.link(u.cycles)
-	u.state |= stPending
 	return true
 }
 
@@ -483,12 +473,7 @@ func (r *runner) collect(s int, free int64) bool {
 	}
 	e := r.temp[int64(r.p.RowFirst[s])-int64(r.p.LongRows)+u.k]
 	u.k++
-	u.idx, u.val = uint32(e>>32), uint32(e)
-	u.down++
-	u.class = toLogic
-	u.to = r.homes[s]
-	u.ready = r.link(u.cycles)
-	u.state |= stPending
+	r.postDown(s, u, uint32(e>>32), uint32(e))
 	return true
 }
 

@@ -75,7 +75,7 @@ func (w RingTraffic) Run(ctx context.Context, m *Machine) (*RingResult, error) {
 	mach := *m
 	mach.Organisation.Layers = 1
 	mach.Links.Credit = 64
-	r := &runner{ctx: ctx, m: &mach, time: newTiming(&mach), linkK: int64(mach.linkMHz() * 1000), spuK: int64(mach.Clocks.SPU * 1000), threads: 1}
+	r := &runner{ctx: ctx, m: &mach, time: newTiming(&mach), toLink: newRatio(mach.linkMHz(), mach.Clocks.SPU), threads: 1}
 	n := newNetwork(r)
 	n.cap = 1 << 30
 	n.reset()
