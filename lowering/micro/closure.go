@@ -20,7 +20,7 @@ func (p *Program) closures(l *loopInfo, sinks map[*stream.Stream]*nearStream) {
 			plan == nil || plan.Kind != stream.Load || plan.Place != nearstream.Near || plan.Address != nearstream.Affine || plan.Result == scalar.Invalid {
 			continue
 		}
-		x := &nearStream{name: s.Name, kind: se.Load, index: i, result: tm, config: plan.ConfigBytes(p.opt.Streams.Plan)}
+		x := &nearStream{name: s.Name, kind: se.Load, index: i, result: tm, toCore: true, config: plan.ConfigBytes(p.opt.Streams.Plan)}
 		for _, j := range l.body {
 			if u := p.streams[j]; u.s == plan.Parts[0] {
 				x.tm = u
@@ -55,7 +55,7 @@ func (t *thread) closure(tm *template, lanes int, value func(lane int) scalar.Va
 	}
 	x := s.l.streams[k].load[w]
 	bytes := tm.typ.Bytes()
-	x.Kind, x.Lanes, x.Size, x.Data, x.Addr = uop.Load, uint8(lanes), uint16(lanes*bytes), uint32(len(t.out.Data)), se.Element(t.made, k, s.steps)
+	x.Kind, x.Lanes, x.Size, x.Data, x.Addr = uop.Load, uint8(lanes), uint16(lanes*bytes), uint32(len(t.out.Data)), se.Window // its place is found with its iteration
 	for i := range lanes {
 		at := len(t.out.Data)
 		t.out.Data = append(t.out.Data, 0, 0, 0, 0, 0, 0, 0, 0)[:at+bytes]

@@ -29,6 +29,9 @@ type Streams struct {
 	// SyncFree promises for all loops what #pragma s_sync_free does for one; Decouple lets
 	// those vanish of which nothing is left for the core.
 	SyncFree, Decouple bool
+	// Private is the bytes of a core's own caches: indirect streams whose elements fit there
+	// stay in the core (section IV.B).
+	Private int64
 }
 
 // StreamLoop says what became of an innermost loop.
@@ -49,6 +52,7 @@ type nearLoop struct {
 	streams []nearStream            // at the L3
 	ahead   []nearStream            // in the core
 	free    bool                    // no order is needed
+	racy    bool                    // streams make updates whose order among threads is the machine's
 	gone    bool                    // and nothing of an iteration is left for the core
 	drop    map[*stream.Stream]bool // whose micro-ops vanish
 	loads   map[*stream.Stream]int  // whose elements the core takes from streams
@@ -66,9 +70,10 @@ type nearStream struct {
 	tm     *template // whose element it is
 	index  int       // of the template
 	inputs []int
-	value  *term     // what is computed
-	cond   *term     // under which it is written; nil: always
-	result *template // of a load whose core takes what follows from it: that
+	value  *term       // what is computed
+	where  *nearStream // of an indirect stream: its address, and whether there is an access
+	cond   *term       // under which it is written; nil: always
+	result *template   // of a load whose core takes what follows from it: that
 	ops    int
 	depth  int
 	near   int // of a Reduce
@@ -192,10 +197,6 @@ func (p *Program) chooseStreams(near *nearLoop) {
 		if s := p.streams[i].s; s.Kind == stream.Store || s.Kind == stream.RMW {
 			written[s.Array] = true
 		}
-		if p.streams[i].s.Racy {
-			near.report.Why = "atomic operations stay in the core"
-			return
-		}
 	}
 	level := p.opt.Streams.Level
 	sinks := map[*stream.Stream]*nearStream{}
@@ -208,11 +209,26 @@ func (p *Program) chooseStreams(near *nearLoop) {
 		p.closures(l, sinks)
 	}
 	needed := p.settle(l, sinks)
+	for _, i := range l.body {
+		if s := p.streams[i].s; s.Racy && sinks[s] == nil {
+			near.report.Why = "atomic operations stay in the core"
+			return
+		}
+	}
 	// Loads that operands are, and those that the core takes.
 	take := map[int]bool{}
 	for _, s := range sinks {
 		for _, in := range s.inputs {
 			take[in] = true
+		}
+	}
+	for _, i := range slices.Backward(l.body) { // and what addresses follow from
+		s := p.streams[i].s
+		if s.Kind != stream.Load || sinks[s] != nil || !take[i] && !(needed[s.Name] && !written[s.Array] && s.If == nil) {
+			continue
+		}
+		if x := p.indirect(l, p.streams[i]); x != nil && level != Prefetch {
+			take[x.index] = true
 		}
 	}
 	own := map[int]*nearStream{} // loads of what sinks write
@@ -229,10 +245,17 @@ func (p *Program) chooseStreams(near *nearLoop) {
 	for _, i := range l.body {
 		tm := p.streams[i]
 		s := tm.s
-		if s.Kind != stream.Load || !p.affine(tm) || len(near.streams) == nearstream.MaxStreams || own[i] != nil || sinks[s] != nil {
+		if s.Kind != stream.Load || len(near.streams) == nearstream.MaxStreams || own[i] != nil || sinks[s] != nil {
 			continue
 		}
-		toCore := needed[s.Name] && s.If == nil && (level == Prefetch || !written[s.Array] && p.dense(l, tm))
+		var where *nearStream
+		if level != Prefetch {
+			where = p.indirect(l, tm)
+		}
+		if where == nil && !p.affine(tm) {
+			continue
+		}
+		toCore := needed[s.Name] && s.If == nil && (level == Prefetch || !written[s.Array] && (where != nil || p.dense(l, tm)))
 		if !take[i] && !toCore {
 			continue
 		}
@@ -241,7 +264,15 @@ func (p *Program) chooseStreams(near *nearLoop) {
 			continue
 		}
 		sid[s] = len(near.streams)
-		x := nearStream{name: s.Name, kind: se.Load, tm: tm, index: i, toCore: toCore, config: p.configBytes(s)}
+		x := nearStream{name: s.Name, kind: se.Load, tm: tm, index: i, toCore: toCore, config: p.configBytes(s), where: where}
+		if where != nil {
+			k, ok := sid[p.streams[where.index].s]
+			if !ok {
+				delete(sid, s)
+				continue
+			}
+			x.near, x.inputs = k, []int{k}
+		}
 		near.streams = append(near.streams, x)
 		if toCore {
 			near.loads[s] = sid[s]
@@ -275,7 +306,7 @@ func (p *Program) chooseStreams(near *nearLoop) {
 			near.report.Why = "it has more streams than a core's engine"
 			return
 		}
-		if x.kind == se.Reduce {
+		if x.kind == se.Reduce || x.where != nil {
 			x.near = inputs[0]
 		}
 		x.inputs = inputs
@@ -303,6 +334,7 @@ func (p *Program) chooseStreams(near *nearLoop) {
 			near.ahead = append(near.ahead, nearStream{name: tm.s.Name, kind: se.Store, tm: tm, index: i})
 		}
 	}
+	near.racy = slices.ContainsFunc(near.streams, func(x nearStream) bool { return x.tm.s.Racy })
 	near.free = plan.SyncFree || p.opt.Streams.SyncFree
 	near.gone = p.opt.Streams.Decouple && near.free && len(near.ahead) == 0 && len(near.loads)+len(near.closures) == 0 && len(near.streams) > 0 &&
 		!slices.ContainsFunc(l.body, func(i int) bool { return !near.drop[p.streams[i].s] && !p.streams[i].hoisted })
@@ -340,10 +372,16 @@ func (p *Program) sink(l *loopInfo, i int) *nearStream {
 	tm := p.streams[i]
 	s := tm.s
 	plan := p.opt.Streams.Plan.Of(s)
-	if plan == nil || plan.Place != nearstream.Near || plan.Address != nearstream.Affine || s.Old {
+	if plan == nil || plan.Place != nearstream.Near || s.Old {
 		return nil
 	}
 	x := &nearStream{name: s.Name, tm: tm, index: i, config: plan.ConfigBytes(p.opt.Streams.Plan)}
+	if plan.Address == nearstream.Indirect && s.Array != "" {
+		return p.indirectSink(l, x)
+	}
+	if plan.Address != nearstream.Affine {
+		return nil
+	}
 	switch {
 	case s.Kind == stream.Store && p.affine(tm):
 		x.kind = se.Store
@@ -410,7 +448,14 @@ func (p *Program) unshared(l *loopInfo, sinks map[*stream.Stream]*nearStream) {
 				if o.Kind != stream.Store && o.Kind != stream.RMW || !p.together(o.Array, p.streams[in].s.Array) || in < j && p.updated(in, sinks[o]) {
 					continue
 				}
-				delete(sinks, x.tm.s)
+				delete(sinks, p.streams[i].s)
+			}
+		}
+		if x.kind == se.Load {
+			for _, j := range l.body {
+				if o := p.streams[j].s; (o.Kind == stream.Store || o.Kind == stream.RMW) && p.together(o.Array, x.tm.s.Array) {
+					delete(sinks, p.streams[i].s)
+				}
 			}
 		}
 		if x.kind == se.Reduce || x.kind == se.Load {
@@ -520,7 +565,14 @@ func (t *thread) beginStreams(id int, n, v int64) {
 		if s.result != nil {
 			x.Result = s.result.typ.Bytes()
 		}
-		if s.kind != se.Reduce {
+		if s.where != nil {
+			x.Indirect, x.At = true, t.addresses(s, v, l.info)
+			if !s.value.takes() && !s.cond.takes() {
+				x.Inputs = nil
+			}
+			x.Performed = t.follow(s)
+			x.Bytes = s.tm.bytes
+		} else if s.kind != se.Reduce {
 			x.Bytes = s.tm.bytes
 			x.Base = t.elementAt(s.tm, l.info, v)
 			x.Stride = int64(t.elementAt(s.tm, l.info, v+l.info.src.Stride()) - x.Base)
@@ -571,7 +623,7 @@ func (t *thread) syncRange() {
 func (t *thread) inside(l *nearLoop, v, last int64) bool {
 	for k := range l.streams {
 		s := &l.streams[k]
-		if s.kind == se.Reduce || s.tm.s.If == nil {
+		if s.kind == se.Reduce || s.tm.s.If == nil || s.where != nil {
 			continue
 		}
 		a := &t.p.arrays[s.tm.array]
@@ -630,29 +682,46 @@ func (t *thread) number(name string, l *loopInfo, v int64) int64 {
 	return int64(scalar.Convert(typ, scalar.Int64, t.val[slot]))
 }
 
-// endStreams waits until all streams of the loop have ended, and takes what they reduced.
-func (t *thread) endStreams() {
+// endStreams waits until all streams of the loop have ended, takes what they reduced, and
+// goes on. The thread itself waits where the order of updates is the machine's: only
+// then has its memory all of them.
+func (t *thread) endStreams(then func(t *thread) error) error {
 	s := t.near
-	if s == nil {
-		return
-	}
 	t.near = nil
-	if !s.offload {
-		return
-	}
-	waits := false
-	for k := range s.l.streams {
-		if x := &s.l.streams[k]; x.kind == se.Reduce {
-			v := t.val[x.index]
-			t.word(x.final, se.Final(t.made, k), v)
-			t.set(x.index, v, x.final.Dst)
-			waits = true
+	if s.offload {
+		waits := false
+		for k := range s.l.streams {
+			if x := &s.l.streams[k]; x.kind == se.Reduce {
+				v := t.val[x.index]
+				t.word(x.final, se.Final(t.made, k), v)
+				t.set(x.index, v, x.final.Dst)
+				waits = true
+			}
 		}
+		if !waits || s.l.racy {
+			o := s.l.streams[0].final
+			if s.l.racy {
+				o.Flags |= uop.Blocking | uop.Racy
+			}
+			t.word(o, se.Final(t.made, 0), 0)
+		}
+		if s.l.racy {
+			t.wait = func([]byte) error {
+				t.out.Ops = append(t.out.Ops, s.l.fences[1])
+				return goOn(t, then)
+			}
+			return nil
+		}
+		t.out.Ops = append(t.out.Ops, s.l.fences[1])
 	}
-	if !waits {
-		t.word(s.l.streams[0].final, se.Final(t.made, 0), 0)
+	return goOn(t, then)
+}
+
+func goOn(t *thread, then func(t *thread) error) error {
+	if then == nil {
+		return nil
 	}
-	t.out.Ops = append(t.out.Ops, s.l.fences[1])
+	return then(t)
 }
 
 // stream takes out of micro-ops those that have left the core, and adds what steps streams.
@@ -670,6 +739,10 @@ func (t *thread) stream(from int) {
 	t.out.Ops = t.out.Ops[:from]
 	for _, o := range ops {
 		owner := p.owners[o.PC-1]
+		if o.Kind == uop.Load && o.Addr == se.Window { // of a closure
+			k := slices.IndexFunc(s.l.streams, func(x nearStream) bool { return x.load[0].PC == o.PC || x.load[1].PC == o.PC })
+			o.Addr = se.Element(t.made, k, s.steps)
+		}
 		if k, ok := s.l.loads[owner]; ok && owner != nil {
 			if o.Kind != uop.Load && o.Kind != uop.Gather {
 				if !o.Kind.Memory() && o.Kind != uop.Branch && o.Dst == s.l.streams[k].tm.one.lea.Dst {
@@ -745,11 +818,11 @@ func (t *thread) beginAt(l *loopState, first, n int64) {
 	t.beginStreams(l.id, n, v+first*src.Stride())
 }
 
-// leaveStreams ends the streams of a loop that is left, or of a part of it.
-func (t *thread) leaveStreams(from int, l *loopState) {
+// leaveStreams ends the streams of a loop that is left, or of a part of it, and goes on.
+func (t *thread) leaveStreams(from int, l *loopState, then func(t *thread) error) error {
 	if t.near == nil || t.near.l.info != l.info {
-		return
+		return goOn(t, then)
 	}
 	t.stream(from)
-	t.endStreams()
+	return t.endStreams(then)
 }

@@ -126,12 +126,16 @@ func (b *termBuilder) ref(name string) *term {
 		return &term{kind: ownTerm}
 	case u.hoisted:
 		return b.fail() // loaded in front of the loop, by the core
-	case u.s.Kind == stream.Load && u.s.Value == nil && p.affine(u):
+	case u.s.Kind == stream.Load && u.s.Value == nil && !u.s.Racy && (p.affine(u) || p.indirect(b.l, u) != nil):
 		if b.of.array >= 0 && p.opt.Streams.Plan.Of(u.s) == p.opt.Streams.Plan.Of(b.of.s) && u.s.Array == b.of.s.Array {
 			b.own = true
 			return b.where(u, &term{kind: ownTerm})
 		}
-		k := slices.Index(b.x.inputs, int(slot))
+		mine := p.opt.Streams.Plan.Of(u.s)
+		k := slices.IndexFunc(b.x.inputs, func(in int) bool { // loads of one element are one stream
+			o := p.streams[in].s
+			return o.Array == u.s.Array && p.opt.Streams.Plan.Of(o) == mine
+		})
 		if k < 0 {
 			k = len(b.x.inputs)
 			b.x.inputs = append(b.x.inputs, int(slot))
@@ -168,7 +172,7 @@ type function struct {
 }
 
 // bind makes the function of a stream for an instance of its loop.
-func (t *thread) bind(s *nearStream, v int64, l *loopInfo) se.Function {
+func (t *thread) bind(s *nearStream, v int64, l *loopInfo) *function {
 	f := &function{s: s, slots: map[int32]scalar.Value{}, first: v, step: l.src.Stride(), mask: s.tm.typ.Mask()}
 	switch {
 	case s.result != nil:

@@ -170,7 +170,11 @@ func (t *thread) run() error {
 				}
 			}
 		}
-		n, err := t.cursor.Next(t.events)
+		events := t.events
+		if t.near != nil && t.near.l.racy { // what is behind the loop comes after its updates
+			events = events[:1]
+		}
+		n, err := t.cursor.Next(events)
 		t.next, t.count = 0, n
 		if n == 0 {
 			if err != nil {
@@ -220,12 +224,11 @@ func (t *thread) event(e *stream.Event) error {
 		t.iterate(top, e.Value)
 	case stream.Leave:
 		t.flush(top, true)
-		t.leaveStreams(from, top)
 		t.depth = t.depth[:len(t.depth)-1]
+		return t.leaveStreams(from, top, nil)
 	case stream.Part:
 		t.flush(top, false)
-		t.leaveStreams(from, top)
-		return t.p.team.part(t)
+		return t.leaveStreams(from, top, t.p.team.part)
 	case stream.Ask:
 		return t.ask(e)
 	default:
@@ -496,10 +499,13 @@ func (t *thread) ask(e *stream.Event) error {
 	tm := t.p.streams[e.Stream]
 	c := &tm.one
 	t.now++
+	asked := *e
+	if t.near != nil && t.near.l.drop[tm.s] {
+		return t.elsewhere(tm, &asked)
+	}
 	if c.cond != nil {
 		t.branch(c.cond)
 	}
-	asked := *e
 	o := c.access
 	address := t.indexed(tm)
 	o.Src[0] = address

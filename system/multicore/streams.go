@@ -88,7 +88,7 @@ func (c *Configuration) streams(p *Program, m *tile.Machine) (*micro.Streams, er
 	if err != nil {
 		return nil, err
 	}
-	return &micro.Streams{Plan: plan, Level: c.level, Range: m.Streams.L3.RangeIterations, SyncFree: c.free, Decouple: c.decouple}, nil
+	return &micro.Streams{Plan: plan, Level: c.level, Range: m.Streams.L3.RangeIterations, SyncFree: c.free, Decouple: c.decouple, Private: int64(m.L2.Bytes)}, nil
 }
 
 // StreamReport is what streams did.

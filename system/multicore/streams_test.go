@@ -55,7 +55,7 @@ func TestStreamConfigurations(t *testing.T) {
 	for _, k := range kernels.NearStream() {
 		for _, c := range multicore.Configurations[1:] {
 			p, k, before, after := nearProgram(t, k.Name)
-			r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: machine(t, "nsc-small", "ooo8"), Threads: 4, Config: c.Name, Warm: true})
+			r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: small(t, "ooo8"), Threads: 4, Config: c.Name, Warm: true})
 			require.NoError(t, err, "%s in %s", k.Name, c.Name)
 			require.NoError(t, k.Check(streamSizes[k.Name], before, after), "%s in %s", k.Name, c.Name)
 			s := r.Streams
@@ -144,28 +144,39 @@ func TestProtocolMutants(t *testing.T) {
 		}
 		return err
 	}
-	require.NoError(t, run(nil))
-	seen := map[se.MessageKind]int{}
-	require.NoError(t, run(func(m *se.Message) bool { seen[m.Kind]++; return true }))
-	mutants := []struct {
-		name   string
-		kinds  []se.MessageKind
-		break_ func(m *se.Message) bool
-	}{
+	count := breakMessages(t, run, []mutant{
 		{"lost", []se.MessageKind{se.MsgConfigure, se.MsgMigrate, se.MsgCredit, se.MsgForward, se.MsgCommit, se.MsgDone, se.MsgFinal}, func(*se.Message) bool { return false }},
-		{"one element wrong", []se.MessageKind{se.MsgForward, se.MsgFinal}, func(m *se.Message) bool {
-			m.Values = append([]uint64(nil), m.Values...)
-			m.Values[len(m.Values)/2] ^= 4
-			return true
-		}},
+		{"one element wrong", []se.MessageKind{se.MsgForward, se.MsgFinal}, wrongElement},
 		{"to another bank", []se.MessageKind{se.MsgConfigure, se.MsgMigrate, se.MsgCredit, se.MsgForward, se.MsgCommit}, func(m *se.Message) bool { m.To ^= 5; return true }},
 		{"of another stream", []se.MessageKind{se.MsgCredit, se.MsgCommit, se.MsgDone, se.MsgFinal}, func(m *se.Message) bool { m.Stream ^= 1; return true }},
 		{"one iteration short", []se.MessageKind{se.MsgCredit, se.MsgCommit, se.MsgDone}, func(m *se.Message) bool { m.End--; return true }},
 		{"of another group", []se.MessageKind{se.MsgForward, se.MsgCredit, se.MsgDone, se.MsgFinal}, func(m *se.Message) bool { m.Group++; return true }},
-	}
-	count := 0
+	})
+	require.GreaterOrEqual(t, count, 60)
+}
+
+// mutant breaks a message of some kinds, or loses it.
+type mutant struct {
+	name   string
+	kinds  []se.MessageKind
+	break_ func(m *se.Message) bool
+}
+
+func wrongElement(m *se.Message) bool {
+	m.Values = append([]uint64(nil), m.Values...)
+	m.Values[len(m.Values)/2] ^= 4
+	return true
+}
+
+// breakMessages runs a program with the first, the middle and the last message of each kind
+// broken, which must be an error, and returns how many runs that were.
+func breakMessages(t *testing.T, run func(func(m *se.Message) bool) error, mutants []mutant) (count int) {
+	require.NoError(t, run(nil))
+	seen := map[se.MessageKind]int{}
+	require.NoError(t, run(func(m *se.Message) bool { seen[m.Kind]++; return true }))
 	for _, x := range mutants {
 		for _, kind := range x.kinds {
+			require.Positive(t, seen[kind], kind)
 			for _, at := range []int{0, seen[kind] / 2, seen[kind] - 1} {
 				n := 0
 				err := run(func(m *se.Message) bool {
@@ -183,7 +194,7 @@ func TestProtocolMutants(t *testing.T) {
 			}
 		}
 	}
-	require.GreaterOrEqual(t, count, 60)
+	return count
 }
 
 // randomC is a random function of loops with streams: stores, updates and sums of random
@@ -203,7 +214,18 @@ func randomC(r *rand.Rand) string {
 		fmt.Fprintf(&b, "inf_array(A%d, N); ", i)
 	}
 	b.WriteString("inf_array(S, 4);\n")
-	element := func() string { return fmt.Sprintf("A%d[i%+d]", r.IntN(arrays), r.IntN(7)-3) }
+	var whole []int // arrays whose elements can be indices
+	for i, x := range typ {
+		if x != "float" {
+			whole = append(whole, i)
+		}
+	}
+	element := func() string {
+		if r.IntN(5) == 0 && len(whole) > 0 {
+			return fmt.Sprintf("A%d[(uint32_t)A%d[i] %% (uint32_t)N]", r.IntN(arrays), whole[r.IntN(len(whole))])
+		}
+		return fmt.Sprintf("A%d[i%+d]", r.IntN(arrays), r.IntN(7)-3)
+	}
 	var value func(depth int) string
 	value = func(depth int) string {
 		switch k := r.IntN(7); {
@@ -223,7 +245,23 @@ func randomC(r *rand.Rand) string {
 		step := 1 + r.IntN(3)*r.IntN(2)
 		fmt.Fprintf(&b, "int32_t s%d = %d;\nfor (int i = 3; i < N - 3; i += %d) {\n", n, r.IntN(9), step)
 		for range 1 + r.IntN(3) {
-			switch r.IntN(5) {
+			switch r.IntN(7) {
+			case 5, 6:
+				if len(whole) == 0 {
+					continue
+				}
+				from := whole[r.IntN(len(whole))]
+				to := fmt.Sprintf("A%d[((uint32_t)A%d[i] >> %d) %% (uint32_t)N]", r.IntN(arrays), from, r.IntN(3))
+				switch r.IntN(4) {
+				case 0:
+					fmt.Fprintf(&b, "%s = i;\n", to)
+				case 1:
+					fmt.Fprintf(&b, "%s += (int32_t)A%d[i];\n", to, from)
+				case 2:
+					fmt.Fprintf(&b, "if (A%d[i] & 2) %s += 3;\n", from, to)
+				case 3:
+					fmt.Fprintf(&b, "\n#pragma omp atomic\n%s += i;\n", to)
+				}
 			case 0, 1:
 				fmt.Fprintf(&b, "%s = %s;\n", element(), value(2))
 			case 2:
@@ -251,10 +289,10 @@ func TestRandomStreams(t *testing.T) {
 	for seed := uint64(first()); seed < uint64(first()+programs); seed++ {
 		r := rand.New(rand.NewPCG(seed, 4))
 		text := randomC(r)
-		n := 200 + int64(r.IntN(300))
+		n := 200 + int64(r.IntN(900))
 		for _, c := range multicore.Configurations[1:] {
 			p, want := compiled(t, text, n, seed)
-			m := machine(t, "nsc-small", []string{"io4", "ooo4", "ooo8"}[r.IntN(3)])
+			m := small(t, []string{"io4", "ooo4", "ooo8"}[r.IntN(3)])
 			if r.IntN(2) == 0 {
 				m.Streams.L2.Slices = m.Streams.L3.RangeIterations // one range at a time
 			}
@@ -287,7 +325,7 @@ func TestMessageCounts(t *testing.T) {
 		count[m.Name] = m.Messages
 	}
 	assert.Equal(t, map[string]uint64{
-		"configure": 3, "migrate": 3 * (n/bank - 1), "credit": 3 * n / rng, "forward": 2 * n / line, "data": 0, "commit": n / rng, "done": n / rng, "final": 0,
+		"configure": 3, "migrate": 3 * (n/bank - 1), "credit": 3 * n / rng, "forward": 2 * n / line, "data": 0, "commit": n / rng, "done": n / rng, "final": 0, "range": 0, "request": 0,
 	}, count)
 	b := r.Streams.Bank
 	assert.Equal(t, []uint64{2 * n / line, n / line, n, n}, []uint64{b.Reads, b.Writes, b.Computed, b.Operations})

@@ -18,12 +18,14 @@ type active struct {
 	final     []uint64
 	ended     []bool
 	data      []map[int64]uint64 // elements by iteration
+	ranged    []int64            // iterations of indirect streams whose addresses are known
+	spans     []span             // those addresses
 }
 
 // begin configures the streams of a loop at the banks of their first elements.
 func (c *Core) begin(now event.Time, g *Group) {
 	n := len(g.Streams)
-	a := &active{c: c, g: g, done: make([]int64, n), final: make([]uint64, n), ended: make([]bool, n), data: make([]map[int64]uint64, n)}
+	a := &active{c: c, g: g, done: make([]int64, n), final: make([]uint64, n), ended: make([]bool, n), data: make([]map[int64]uint64, n), ranged: make([]int64, n)}
 	for len(c.loops) > 0 && c.loops[0].g.id+windowGroups/2 <= g.id {
 		if !c.loops[0].over() {
 			c.fail(fmt.Errorf("se: core %d: more than %d loops have streams at the L3", c.id, windowGroups/2))
@@ -63,6 +65,9 @@ func (a *active) credit() {
 		a.credited++
 		c.Counters.Ranges++
 		for sid := range g.Streams {
+			if g.Streams[sid].Indirect { // it goes on with the one that it follows
+				continue
+			}
 			a.send(&Message{Kind: MsgCredit, To: c.bankOf(g.line(sid, first)), Stream: sid, First: first, End: min(first+g.Range, g.N)})
 		}
 	}
@@ -108,6 +113,8 @@ func (a *active) receive(m *Message) {
 		a.credit()
 	case MsgFinal:
 		a.final[m.Stream], a.ended[m.Stream] = m.Values[0], true
+	case MsgRange:
+		a.ranges(m)
 	default:
 		a.c.fail(fmt.Errorf("se: core %d: unexpected message %s", a.c.id, m.Kind))
 	}
@@ -137,7 +144,7 @@ func (a *active) serve(sid int, at int64) *mem.Bytes {
 		for k+windowSlots <= a.committed/g.Range+windowSlots/2 {
 			k += windowSlots
 		}
-		if a.credited <= k {
+		if a.credited <= k || !a.known((k+1)*g.Range) {
 			return nil
 		}
 		return &b
@@ -178,6 +185,7 @@ func (a *active) check(line mem.Line, writes bool) {
 		return
 	}
 	c, g := a.c, a.g
+	a.overlaps(line, writes)
 	for sid := range g.Streams {
 		s := &g.Streams[sid]
 		from := a.committed
@@ -185,7 +193,7 @@ func (a *active) check(line mem.Line, writes bool) {
 			from = min(from, a.done[sid])
 		}
 		to := min(a.credited*g.Range, g.N)
-		if s.Kind == Reduce || from >= to || s.Kind == Load && !writes {
+		if s.Kind == Reduce || s.Indirect || from >= to || s.Kind == Load && !writes {
 			continue
 		}
 		c.Counters.Checks++

@@ -35,7 +35,8 @@ type write struct {
 	done         func(now event.Time)
 	needed, have int
 	data         mem.Bytes
-	has          bool // the data, and how many copies are to vanish
+	has          bool     // the data, and how many copies are to vanish
+	also         []*write // that were performed with it
 }
 
 func newAgent(net mem.Network, bank int, fail func(error)) *agent {
@@ -120,6 +121,9 @@ func (a *agent) receive(now event.Time, m *mem.Message) {
 	case mem.MsgPutAck:
 		x.write = nil
 		w.done(now)
+		for _, also := range w.also {
+			also.done(now)
+		}
 		a.next(m.Line, x)
 	default:
 		a.fail(fmt.Errorf("se: bank %d: unexpected message %s of line %#x", a.home.Index, m.Kind, m.Line))
@@ -133,6 +137,12 @@ func (a *agent) perform(line mem.Line, x *access) {
 		return
 	}
 	w.change(&w.data)
+	for len(x.waiting) > 0 && x.waiting[0].change != nil { // while the line is here
+		also := x.waiting[0]
+		x.waiting = x.waiting[1:]
+		also.change(&w.data)
+		w.also = append(w.also, also)
+	}
 	a.send(mem.Message{Kind: mem.MsgUnblock, To: a.home, Line: line})
 	a.send(mem.Message{Kind: mem.MsgPut, HasData: true, Dirty: true, To: a.home, Line: line, Data: w.data})
 }

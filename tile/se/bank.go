@@ -13,6 +13,7 @@ type BankCounters struct {
 	Writes     uint64 `json:"writes" desc:"lines written by streams"`
 	Computed   uint64 `json:"computed" desc:"iterations computed"`
 	Operations uint64 `json:"operations" desc:"operations of them"`
+	Reordered  uint64 `json:"reordered" desc:"requests of indirect streams that came before earlier ones"`
 	Migrations uint64 `json:"migrations" desc:"streams that went on at another bank"`
 	BusySCM    uint64 `json:"busy_scm" unit:"Cycle" desc:"cycles of issue that computations took in the tile's contexts"`
 	BusyPE     uint64 `json:"busy_pe" unit:"Cycle" desc:"cycles that the scalar PE computed"`
@@ -22,11 +23,12 @@ type BankCounters struct {
 type head struct {
 	core, sid int
 	g         *Group
-	next      int64  // iteration
-	limit     int64  // credited
-	value     uint64 // of a Reduce
-	asked     int    // lines that it waits for
-	armed     bool   // a Reduce waits for its operands
+	next      int64         // iteration
+	limit     int64         // credited
+	value     uint64        // of a Reduce
+	asked     int           // lines that it waits for
+	armed     bool          // a Reduce waits for its operands
+	issued    map[int]int64 // of an indirect one that writes: the last iteration that each bank got
 }
 
 // key names a stream of a core.
@@ -53,6 +55,7 @@ type slot struct {
 	armed     bool // the stream has come by
 	computing bool
 	ready     bool
+	base      []uint64 // of an indirect stream: what its addresses follow from
 	out       []uint64
 	kept      []bool // elements that are not written; nil for none
 	h         *head  // the stream, of a Reduce and a Load
@@ -74,7 +77,8 @@ type Bank struct {
 	turn    int
 	credits map[part]int64 // that their streams have not come to: from an iteration to another
 	slots   map[part]*slot
-	commits map[part]int64    // that have come before what they let write
+	commits map[part]int64 // that have come before what they let write
+	chains  map[key]*chain
 	left    map[part][2]int64 // iterations of ranges that are not written, and all of them here
 	tick    event.Handler
 	ticking bool
@@ -88,7 +92,7 @@ type Bank struct {
 
 // NewBank returns the engine of a bank. bankOf finds the bank of a line.
 func NewBank(e *event.Engine, spec *Spec, bank int, coherent mem.Network, net Network, bankOf func(mem.Line) int, fail func(error)) *Bank {
-	b := &Bank{engine: e, spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, fail), credits: map[part]int64{}, slots: map[part]*slot{}, commits: map[part]int64{}, left: map[part][2]int64{}}
+	b := &Bank{engine: e, spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, fail), credits: map[part]int64{}, slots: map[part]*slot{}, commits: map[part]int64{}, left: map[part][2]int64{}, chains: map[key]*chain{}}
 	b.tick = e.Handle(func(now event.Time, _ uint64) {
 		b.ticking = false
 		b.issue(now)
@@ -140,17 +144,18 @@ func (b *Bank) ReceiveStream(now event.Time, m *Message) {
 		b.heads = append(b.heads, m.head)
 		b.credited(k, m.head)
 	case MsgCredit:
-		b.credits[part{k, m.First}] = m.End
-		for _, h := range b.heads {
-			if h.core == m.Core && h.g.id == m.Group && h.sid == m.Stream {
-				b.credited(k, h)
-			}
-		}
+		b.allow(k, m)
 	case MsgForward:
 		b.here(m.head.g, m.Stream, m.First)
 		b.operand(now, k, m)
+	case MsgRequest:
+		b.request(now, k, m)
 	case MsgCommit:
 		b.here(m.head.g, m.Stream, m.First)
+		if m.head.g.Streams[m.Stream].Indirect {
+			b.allow(k, m)
+			break
+		}
 		b.commit(now, k, m.head.g, m.First, m.End)
 	default:
 		b.fail(fmt.Errorf("se: bank %d: unexpected message %s", b.bank, m.Kind))
@@ -162,6 +167,16 @@ func (b *Bank) ReceiveStream(now event.Time, m *Message) {
 func (b *Bank) here(g *Group, sid int, i int64) {
 	if b.bankOf(g.line(sid, i)) != b.bank {
 		b.fail(fmt.Errorf("se: bank %d: iteration %d of stream %s is at another bank", b.bank, i, g.Streams[sid].Name))
+	}
+}
+
+// allow lets a stream go on for a range, when it has come to it.
+func (b *Bank) allow(k key, m *Message) {
+	b.credits[part{k, m.First}] = m.End
+	for _, h := range b.heads {
+		if h.core == m.Core && h.g.id == m.Group && h.sid == m.Stream {
+			b.credited(k, h)
+		}
 	}
 }
 
@@ -185,7 +200,7 @@ func (b *Bank) issue(now event.Time) {
 		for k := 0; k < len(b.heads) && !issued; k++ {
 			i := (b.turn + k) % len(b.heads)
 			h := b.heads[i]
-			if h.next < h.limit && !h.armed && h.asked < b.spec.Requests {
+			if b.can(h) {
 				b.turn = i + 1
 				issued = true
 				b.step(now, h)
@@ -199,9 +214,21 @@ func (b *Bank) issue(now event.Time) {
 	b.wake(now + 1)
 }
 
+// can reports whether a stream can go on.
+func (b *Bank) can(h *head) bool {
+	if h.g.Streams[h.sid].Indirect {
+		return b.follows(h)
+	}
+	return h.next < h.limit && !h.armed && h.asked < b.spec.Requests
+}
+
 // step does what a stream does with its next chunk.
 func (b *Bank) step(now event.Time, h *head) {
 	g, s := h.g, &h.g.Streams[h.sid]
+	if s.Indirect {
+		b.follow(now, h)
+		return
+	}
 	first, end := g.chunk(h.sid, h.next)
 	if first != h.next || end > h.limit {
 		b.fail(fmt.Errorf("se: bank %d: stream %s goes on at iteration %d, in the middle of a line", b.bank, s.Name, h.next))
@@ -218,6 +245,7 @@ func (b *Bank) step(now event.Time, h *head) {
 				values[i-first] = word(data, g.address(h.sid, i), s.Bytes)
 			}
 			b.send(h, first, end, values)
+			b.found(h, first, end, values)
 			b.wake(now)
 		})
 	default:
@@ -341,28 +369,34 @@ func (b *Bank) compute(now event.Time, p part, x *slot) {
 	n := x.end - p.first
 	at := now
 	if f := s.Func; f != nil {
-		ops, groups := int64(f.Ops()), (n+max(1, x.g.Lanes)-1)/max(1, x.g.Lanes)
-		if s.Kind == Reduce {
-			groups = n // one after the other
-		}
 		b.Counters.Computed += uint64(n)
-		b.Counters.Operations += uint64(ops * n)
-		if f.Scalar() && b.spec.ScalarPE && x.g.Lanes == 1 {
-			at = max(now, b.pe) + groups
-			b.Counters.BusyPE += uint64(groups)
-			b.pe = at
-		} else {
-			begin := max(now+event.Time(b.spec.Init), b.scm)
-			busy := (ops*groups + int64(b.spec.Width) - 1) / int64(b.spec.Width)
-			b.Counters.BusySCM += uint64(busy)
-			b.scm = begin + busy
-			at = begin + busy + event.Time(f.Latency())
-			if s.Kind == Reduce {
-				at = begin + event.Time(f.Latency())*groups
-			}
-		}
+		b.Counters.Operations += uint64(int64(f.Ops()) * n)
+		at = b.occupy(now, s, n, x.g.Lanes)
 	}
 	b.at(at, func(now event.Time) { b.computed(now, p, x) })
+}
+
+// occupy takes the scalar PE or the tile's contexts for some iterations of a computation, and
+// returns when it has been done.
+func (b *Bank) occupy(now event.Time, s *Stream, n, lanes int64) event.Time {
+	f := s.Func
+	ops, groups := int64(f.Ops()), (n+max(1, lanes)-1)/max(1, lanes)
+	if s.Kind == Reduce {
+		groups = n // one after the other
+	}
+	if f.Scalar() && b.spec.ScalarPE && lanes == 1 {
+		b.Counters.BusyPE += uint64(groups)
+		b.pe = max(now, b.pe) + groups
+		return b.pe
+	}
+	begin := max(now+event.Time(b.spec.Init), b.scm)
+	busy := (ops*groups + int64(b.spec.Width) - 1) / int64(b.spec.Width)
+	b.Counters.BusySCM += uint64(busy)
+	b.scm = begin + busy
+	if s.Kind == Reduce {
+		return begin + event.Time(f.Latency())*groups
+	}
+	return begin + busy + event.Time(f.Latency())
 }
 
 // computed has the results of a chunk.
@@ -491,6 +525,7 @@ func (c *BankCounters) Add(o *BankCounters) {
 	c.Writes += o.Writes
 	c.Computed += o.Computed
 	c.Operations += o.Operations
+	c.Reordered += o.Reordered
 	c.Migrations += o.Migrations
 	c.BusySCM += o.BusySCM
 	c.BusyPE += o.BusyPE

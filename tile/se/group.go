@@ -36,13 +36,21 @@ type Stream struct {
 	Result int   // bytes of what follows from it and is sent; 0: the element itself
 	Inputs []int // streams of the group
 	Func   Function
-	Init   uint64    // of a Reduce
-	Near   int       // of a Reduce: the stream whose element it is computed at
-	ToCore bool      // elements are sent to the core
-	Config int       // bytes of the message that configures it
-	PC     [2]uint32 // of its loads in the core, scalar and SIMD
+	Init   uint64 // of a Reduce
+	Near   int    // of a Reduce: the stream whose element it is computed at; of an indirect one: that its addresses follow from
+	// Indirect says that addresses are those of At, whose input is the element of another
+	// stream, as is that of the function if it has one. Where the condition of At does not hold, there is no
+	// access.
+	Indirect bool
+	At       Function
+	// Performed is told what an indirect update writes when it writes it.
+	Performed func(addr, v uint64)
+	ToCore    bool      // elements are sent to the core
+	Config    int       // bytes of the message that configures it
+	PC        [2]uint32 // of its loads in the core, scalar and SIMD
 
 	receivers []int
+	followers []int // indirect streams
 }
 
 // Group is the streams of a loop, configured together: an instance of the loop.
@@ -64,16 +72,20 @@ type Group struct {
 func (g *Group) prepare(id uint32) {
 	g.id = id
 	for i := range g.Streams {
+		if s := &g.Streams[i]; s.Indirect {
+			g.Streams[s.Near].followers = append(g.Streams[s.Near].followers, i)
+			continue
+		}
 		for _, in := range g.Streams[i].Inputs {
 			g.Streams[in].receivers = append(g.Streams[in].receivers, i)
 		}
 	}
 }
 
-// at is the stream that has the elements of one.
+// at is the stream at whose elements one is.
 func (g *Group) at(sid int) *Stream {
 	s := &g.Streams[sid]
-	if s.Kind == Reduce {
+	if s.Kind == Reduce || s.Indirect {
 		return &g.Streams[s.Near]
 	}
 	return s

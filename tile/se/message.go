@@ -13,10 +13,12 @@ const (
 	MsgCommit                       // a range may be written
 	MsgDone                         // iterations are written, or reduced
 	MsgFinal                        // what a reduction has come to
+	MsgRange                        // the addresses of iterations of an indirect stream
+	MsgRequest                      // an access of an indirect stream
 	NumMessages
 )
 
-var messageNames = [NumMessages]string{"configure", "migrate", "credit", "forward", "data", "commit", "done", "final"}
+var messageNames = [NumMessages]string{"configure", "migrate", "credit", "forward", "data", "commit", "done", "final", "range", "request"}
 
 func (k MessageKind) String() string {
 	if k < NumMessages {
@@ -35,6 +37,8 @@ type Message struct {
 
 	First, End int64    // iterations
 	Values     []uint64 // elements, or what a reduction has come to
+	Low, High  uint64   // of Range: from the first byte to behind the last one; of Request: the address
+	Last       int64    // of Request: the iteration that the bank got before; -1 for none
 
 	head  *head // of Configure and Migrate: the stream itself
 	from  int   // of Forward: the stream whose elements these are
@@ -44,8 +48,12 @@ type Message struct {
 // headerBytes is what each message has beside its payload: as a coherence message.
 const headerBytes = 8
 
-// countBytes is a number of iterations.
-const countBytes = 6
+// Bytes of a number of iterations, of an address and of the number of a bank.
+const (
+	countBytes   = 6
+	addressBytes = 6
+	bankBytes    = 2
+)
 
 // Bytes is the length of a message. One that credits, commits or tells progress has its
 // stream and iteration in its header.
@@ -56,11 +64,19 @@ func (m *Message) Bytes() int {
 		if m.head.g.Streams[m.Stream].Kind == Reduce {
 			n += 8 // the value so far
 		}
-		return n
+		return n + len(m.head.issued)*(countBytes+bankBytes)
 	case MsgForward, MsgData:
 		return headerBytes + len(m.Values)*m.bytes
 	case MsgFinal:
 		return headerBytes + 8
+	case MsgRange:
+		return headerBytes + 2*addressBytes
+	case MsgRequest:
+		n := headerBytes + addressBytes + len(m.Values)*m.bytes
+		if m.head.g.Streams[m.Stream].sink() {
+			n += 2 * countBytes
+		}
+		return n
 	case MsgCommit:
 		return headerBytes + countBytes
 	}
@@ -68,7 +84,9 @@ func (m *Message) Bytes() int {
 }
 
 // ToCore reports whether the engine of a core gets a message, and not that of a bank.
-func (m *Message) ToCore() bool { return m.Kind == MsgData || m.Kind == MsgDone || m.Kind == MsgFinal }
+func (m *Message) ToCore() bool {
+	return m.Kind == MsgData || m.Kind == MsgDone || m.Kind == MsgFinal || m.Kind == MsgRange
+}
 
 // Network carries messages. Send keeps the message.
 type Network interface {
@@ -77,7 +95,7 @@ type Network interface {
 
 // NetworkCounters count the traffic of stream engines.
 type NetworkCounters struct {
-	Messages [NumMessages]uint64 `parts:"configure,migrate,credit,forward,data,commit,done,final" desc:"messages of stream engines by kind"`
-	Bytes    [NumMessages]uint64 `unit:"Byte" parts:"configure,migrate,credit,forward,data,commit,done,final" desc:"bytes of them"`
-	ByteHops [NumMessages]uint64 `unit:"Byte" parts:"configure,migrate,credit,forward,data,commit,done,final" desc:"bytes of whole flits times links between routers"`
+	Messages [NumMessages]uint64 `parts:"configure,migrate,credit,forward,data,commit,done,final,range,request" desc:"messages of stream engines by kind"`
+	Bytes    [NumMessages]uint64 `unit:"Byte" parts:"configure,migrate,credit,forward,data,commit,done,final,range,request" desc:"bytes of them"`
+	ByteHops [NumMessages]uint64 `unit:"Byte" parts:"configure,migrate,credit,forward,data,commit,done,final,range,request" desc:"bytes of whole flits times links between routers"`
 }

@@ -1,0 +1,204 @@
+package se
+
+import (
+	"fmt"
+
+	"github.com/bitsched/bitsched/tile/event"
+	"github.com/bitsched/bitsched/tile/mem"
+)
+
+// An indirect stream is a head that follows the one whose elements it takes its addresses
+// from: at the bank of an element it sends a request to the bank of the address, which
+// loads, or updates and says so (section IV.C). One that writes waits for the commit of its
+// range first, and says in each request which iteration the bank got before, so that the
+// bank can take them in order.
+
+// chain is the requests of an indirect stream at the bank that they go to.
+type chain struct {
+	seen int64              // the last iteration that was taken; -1 for none
+	held map[int64]*Message // that have overtaken others, by the iteration before
+}
+
+// found has elements of a stream for those that follow it.
+func (b *Bank) found(h *head, first, end int64, values []uint64) {
+	g := h.g
+	for _, sid := range g.Streams[h.sid].followers {
+		s := &g.Streams[sid]
+		p := part{key{h.core, g.id, sid}, first}
+		x := b.slot(p, g)
+		x.base, x.ready = values, true
+		if g.SyncFree {
+			continue
+		}
+		var low, high uint64
+		some := false
+		for i := first; i < end; i++ {
+			if addr, ok := s.At.Eval(0, values[i-first:i-first+1], i); ok {
+				if !some || addr < low {
+					low = addr
+				}
+				high, some = max(high, addr+uint64(s.Bytes)), true
+			}
+		}
+		b.net.SendStream(&Message{Kind: MsgRange, From: b.bank, To: h.core, Core: h.core, Group: g.id, Stream: sid, First: first, End: end, Low: low, High: high})
+	}
+}
+
+// follows reports whether an indirect stream can go on.
+func (b *Bank) follows(h *head) bool {
+	s := &h.g.Streams[h.sid]
+	if s.sink() && !h.g.SyncFree && h.next >= h.limit {
+		return false
+	}
+	first, _ := h.g.chunk(h.sid, h.next)
+	x := b.slots[part{key{h.core, h.g.id, h.sid}, first}]
+	return x != nil && x.ready
+}
+
+// follow sends the request of an element.
+func (b *Bank) follow(now event.Time, h *head) {
+	g, s := h.g, &h.g.Streams[h.sid]
+	i := h.next
+	first, end := g.chunk(h.sid, i)
+	p := part{key{h.core, g.id, h.sid}, first}
+	v := b.slots[p].base[i-first]
+	h.next++
+	if addr, ok := s.At.Eval(0, []uint64{v}, i); ok {
+		to := b.bankOf(addr / mem.LineBytes)
+		m := &Message{Kind: MsgRequest, From: b.bank, To: to, Core: h.core, Group: g.id, Stream: h.sid, First: i, End: i + 1, Low: addr, Last: -1, head: h, bytes: g.at(h.sid).Bytes}
+		if len(s.Inputs) > 0 {
+			m.Values = []uint64{v}
+		}
+		if s.sink() {
+			if h.issued == nil {
+				h.issued = map[int]int64{}
+			}
+			if last, ok := h.issued[to]; ok {
+				m.Last = last
+			}
+			h.issued[to] = i
+		}
+		b.net.SendStream(m)
+	} else if s.sink() {
+		b.done(p.key, i, i+1)
+	} else {
+		b.forward(h, i, i+1, []uint64{0})
+	}
+	if h.next == end {
+		delete(b.slots, p)
+		b.move(now, h)
+	}
+}
+
+// request takes a request of an indirect stream, those that write in their order.
+func (b *Bank) request(now event.Time, k key, m *Message) {
+	if m.head.g.id != m.Group || b.bankOf(m.Low/mem.LineBytes) != b.bank {
+		b.fail(fmt.Errorf("se: bank %d: a request of stream %s of other streams, or for an address at another bank", b.bank, m.head.g.Streams[m.Stream].Name))
+		return
+	}
+	s := &m.head.g.Streams[m.Stream]
+	if !s.sink() {
+		b.load(m, s)
+		return
+	}
+	c := b.chains[k]
+	if c == nil {
+		for old := range b.chains { // what has ended long ago
+			if old.core == k.core && k.group-old.group >= windowGroups {
+				delete(b.chains, old)
+			}
+		}
+		c = &chain{seen: -1, held: map[int64]*Message{}}
+		b.chains[k] = c
+	}
+	c.held[m.Last] = m
+	for next := c.held[c.seen]; next != nil; next = c.held[c.seen] {
+		delete(c.held, c.seen)
+		c.seen = next.First
+		b.update(now, k, next, s)
+	}
+	if len(c.held) > 0 {
+		b.Counters.Reordered++
+	}
+}
+
+// load reads an element and gives it to those that take it.
+func (b *Bank) load(m *Message, s *Stream) {
+	b.Counters.Reads++
+	b.agent.read(m.Low/mem.LineBytes, func(_ event.Time, data *mem.Bytes) {
+		b.send(m.head, m.First, m.End, []uint64{word(data, m.Low, s.Bytes)})
+	})
+}
+
+// update changes an element, while the bank has its line for itself.
+func (b *Bank) update(now event.Time, k key, m *Message, s *Stream) {
+	if s.Kind == Update {
+		b.Counters.Reads++
+	}
+	b.Counters.Writes++
+	b.Counters.Computed++
+	b.Counters.Operations += uint64(s.Func.Ops())
+	b.at(b.occupy(now, s, 1, 1), func(event.Time) {
+		b.agent.change(m.Low/mem.LineBytes, func(data *mem.Bytes) {
+			v, ok := s.Func.Eval(word(data, m.Low, s.Bytes), m.Values, m.First)
+			if !ok {
+				return
+			}
+			put(data, m.Low, s.Bytes, v)
+			if s.Performed != nil {
+				s.Performed(m.Low, v)
+			}
+		}, func(event.Time) { b.done(k, m.First, m.End) })
+	})
+}
+
+// span is the addresses of some iterations of an indirect stream.
+type span struct {
+	sid        int
+	first, end int64
+	low, high  uint64
+}
+
+// ranges takes a report of addresses.
+func (a *active) ranges(m *Message) {
+	a.ranged[m.Stream] += m.End - m.First
+	if m.Low < m.High {
+		a.spans = append(a.spans, span{m.Stream, m.First, m.End, m.Low, m.High})
+	}
+}
+
+// known reports whether the addresses of all iterations up to one are known.
+func (a *active) known(end int64) bool {
+	for sid := range a.g.Streams {
+		if s := &a.g.Streams[sid]; s.Indirect && !a.g.SyncFree && a.ranged[sid] < min(end, a.g.N) {
+			return false
+		}
+	}
+	return true
+}
+
+// overlaps compares an access of the core with addresses of indirect streams.
+func (a *active) overlaps(line mem.Line, writes bool) {
+	g := a.g
+	keep := a.spans[:0]
+	for _, x := range a.spans {
+		s := &g.Streams[x.sid]
+		behind := a.committed
+		if s.sink() {
+			behind = min(behind, a.done[x.sid]-int64(a.c.spec.Ranges)*g.Range) // they are done in no order
+		}
+		if x.end <= behind || a.done[x.sid] >= g.N {
+			continue
+		}
+		keep = append(keep, x)
+		if s.Kind == Load && (!writes || x.end <= a.committed) {
+			continue
+		}
+		a.c.Counters.Checks++
+		if line >= x.low/mem.LineBytes && line <= (x.high-1)/mem.LineBytes {
+			a.c.fail(fmt.Errorf("se: core %d: an access of the core is aliased with stream %s, line %#x (iterations %d to %d of %d)", a.c.id, s.Name, line, x.first, x.end, g.N))
+			break
+		}
+	}
+	a.spans = keep
+}
