@@ -167,6 +167,24 @@ const inputPrefers = 8
 func (i input) turn() uint8    { return uint8(i) }
 func (i input) prefers() uint8 { return uint8(i >> inputPrefers) }
 
+// outputs is a set of outputs over all routers. Its words are looked at in cycles in which
+// few are not 0: bit k of some is set if word k may be.
+type outputs struct{ words, some []uint64 }
+
+func newOutputs(nodes int) outputs {
+	k := (nodes*ports + 63) / 64
+	return outputs{make([]uint64, k), make([]uint64, (k+63)/64)}
+}
+
+// add puts an output into the set if in is 1.
+func (s *outputs) add(o int, in uint64) {
+	s.words[o>>6] |= in << (o & 63)
+	s.some[o>>12] |= in << (o >> 6 & 63)
+}
+
+// remove takes an output out of the set if out is 1.
+func (s *outputs) remove(o int, out uint64) { s.words[o>>6] &^= out << (o & 63) }
+
 // source is the queue of packets of a node, endless, and its end of the link.
 type source struct {
 	first, last int32 // packets, -1 = none
@@ -185,8 +203,8 @@ type (
 		flits   [numKinds]list[flitArrival]
 		credits list[place] // output virtual channels, and those of sources
 	}
-	// list is a slice of which the first n are in use. Its users make room before
-	// they put several things into it: that costs less than to append each.
+	// list is a slice of which the first n are in use. It has room for all that can
+	// come in a cycle: that costs less than to append each.
 	list[T any] struct {
 		items []T
 		n     int
@@ -200,13 +218,6 @@ const (
 	ejected
 	numKinds
 )
-
-// room makes room for k more.
-func (l *list[T]) room(k int) {
-	if need := l.n + k; need > len(l.items) {
-		l.items = append(l.items, make([]T, max(need-len(l.items), len(l.items)))...)
-	}
-}
 
 func (l *list[T]) put(v T) {
 	l.items[l.n] = v
@@ -241,12 +252,13 @@ type Network struct {
 	majors  []uint64
 	minors  []uint64 // one for each coordinate of the first dimension, for each multicast set
 
-	requesting    []uint64 // outputs with a request
-	asking        []uint64 // outputs with an ask
-	stirred       bool     // something asks that did not in the last cycle
+	requesting    outputs // with a request
+	asking        outputs // with an ask
+	stirred       bool    // something asks that did not in the last cycle
 	activeSources []uint64
 	slots         []slot
 	pending       int   // arrivals in slots
+	soonest       int64 // no packet is delivered before, if this is later than now
 	flight        int   // cycles from the allocation of the switch to the arrival
 	back          int   // cycles of a credit
 	leaving       *slot // of the flits that routers send in this cycle
@@ -285,13 +297,24 @@ func New(cfg Config) (*Network, error) {
 		unused:        -1,
 		flight:        max(cfg.RouterCycles-2, 1) + cfg.LinkCycles,
 		back:          2 + cfg.CreditCycles,
-		requesting:    make([]uint64, (nodes*ports+63)/64),
-		asking:        make([]uint64, (nodes*ports+63)/64),
+		requesting:    newOutputs(nodes),
+		asking:        newOutputs(nodes),
 		grants:        make([]grant, nodes*ports),
 		activeSources: make([]uint64, (nodes+63)/64),
 	}
 	slots := 1 << bits.Len(uint(max(n.flight, n.back)))
 	n.slots = make([]slot, slots)
+	// In a cycle each output of a router, and its source, sends a flit at most; each input
+	// and the node give back a credit.
+	most := nodes * (numPorts + 1)
+	for i := range n.slots {
+		s := &n.slots[i]
+		for kind := range s.flits {
+			s.flits[kind].items = make([]flitArrival, most)
+		}
+		s.credits.items = make([]place, most)
+	}
+	n.behind.items = make([]place, most)
 	for i := range n.portOf {
 		n.portOf[i] = uint8(i / vcs % ports)
 	}
@@ -394,6 +417,14 @@ func (n *Network) Inject(p Packet) error {
 		k.tree, k.waiting = n.newTree(p.Dsts)
 	}
 	k.way = n.way(int(k.src), int(k.dst))
+	to := int(k.dst)
+	if k.tree >= 0 {
+		to = p.Src // none is nearer
+	}
+	least := n.now + n.cfg.ZeroLoadLatency(p.Src, to, p.Flits)
+	if n.Idle() || least < n.soonest {
+		n.soonest = least
+	}
 	s := &n.sources[p.Src]
 	if s.first < 0 {
 		s.first = id
@@ -457,6 +488,9 @@ func (n *Network) NextEvent() int64 {
 	if n.Idle() {
 		return next
 	}
+	if n.soonest > n.now+int64(n.flight) {
+		return n.soonest
+	}
 	if n.busy() {
 		next = n.now + int64(n.flight)
 	}
@@ -484,15 +518,20 @@ func (n *Network) busy() bool {
 			return true
 		}
 	}
-	for _, w := range n.requesting {
-		if w != 0 {
-			return true
+	for i, some := range n.requesting.some {
+		for ; some != 0; some &= some - 1 {
+			if n.requesting.words[i<<6|bits.TrailingZeros64(some)] != 0 {
+				return true
+			}
 		}
 	}
-	for i, w := range n.asking {
-		for ; w != 0; w &= w - 1 {
-			if at := i<<6 | bits.TrailingZeros64(w); n.routers[at>>portBits].free&n.channels[at&(ports-1)] != 0 {
-				return true
+	for i, some := range n.asking.some {
+		for ; some != 0; some &= some - 1 {
+			k := i<<6 | bits.TrailingZeros64(some)
+			for w := n.asking.words[k]; w != 0; w &= w - 1 {
+				if at := k<<6 | bits.TrailingZeros64(w); n.routers[at>>portBits].free&n.channels[at&(ports-1)] != 0 {
+					return true
+				}
 			}
 		}
 	}
@@ -518,7 +557,7 @@ func (n *Network) slotAt(delay int) *slot {
 func (n *Network) AdvanceTo(t int64) {
 	for n.now < t {
 		if !n.busy() {
-			n.bufferHeads()
+			n.bufferHeads(n.slotAt(0))
 			if n.pending == 0 {
 				n.now = t
 				return
@@ -544,12 +583,11 @@ func (n *Network) AdvanceTo(t int64) {
 // each other's doing before the next one, so that their order does not matter.
 func (n *Network) evaluate() {
 	n.counters.Cycles++
-	n.leaving, n.returning = n.slotAt(n.flight), n.slotAt(n.back)
-	from := n.slotAt(1 + n.cfg.LinkCycles)
 	for i, w := range n.activeSources {
-		k := bits.OnesCount64(w)
-		from.flits[heads].room(k)
-		from.flits[bodies].room(k)
+		if w == 0 {
+			continue
+		}
+		from := n.slotAt(1 + n.cfg.LinkCycles)
 		for ; w != 0; w &= w - 1 {
 			n.send(from, i<<6|bits.TrailingZeros64(w))
 		}
@@ -557,8 +595,15 @@ func (n *Network) evaluate() {
 	n.stirred = false
 	n.allocateSwitches()
 	n.allocateVCs()
-	n.askBehind()
-	n.bufferHeads()
+	if n.behind.n > 0 {
+		n.askBehind()
+	}
+	if s := n.slotAt(0); s.flits[heads].n > 0 {
+		n.bufferHeads(s)
+	}
+	if len(n.grants) == 0 {
+		return
+	}
 	n.forward()
 	if n.cfg.RouterCycles == 2 {
 		n.askBehind()
@@ -567,13 +612,8 @@ func (n *Network) evaluate() {
 
 // forward lets routers send what their switches were allocated to.
 func (n *Network) forward() {
-	k := len(n.grants) + 1
+	n.leaving, n.returning = n.slotAt(n.flight), n.slotAt(n.back)
 	flits, credits := &n.leaving.flits, &n.returning.credits
-	for kind := range flits {
-		flits[kind].room(k)
-	}
-	credits.room(k)
-	n.behind.room(k)
 	moving, rest := n.leaving.moving(), flits[ejected].n+credits.n
 	n.acceptAll()
 	n.connectAll()
@@ -630,9 +670,11 @@ func (n *Network) arrive() {
 	s := n.slotAt(0)
 	n.pending -= s.len()
 	if n.cfg.RouterCycles == 2 {
-		n.bufferHeads()
+		n.bufferHeads(s)
 	}
-	n.bufferBodies(s)
+	if s.flits[bodies].n > 0 {
+		n.bufferBodies(s)
+	}
 	for _, at := range s.credits.items[:s.credits.n] {
 		out := &n.routers[at.node()].out[at.vc()]
 		if out.credits++; out.credits == 1 {
@@ -645,7 +687,6 @@ func (n *Network) arrive() {
 		return
 	}
 	back := &n.slotAt(n.back).credits
-	back.room(gone.n)
 	for _, a := range gone.items[:gone.n] {
 		back.put(a.at)
 	}

@@ -24,9 +24,8 @@ func bit(b bool) uint64 {
 
 // bufferHeads puts the heads that arrive into their virtual channels, and routes those
 // that find theirs idle; they ask for an output from the next cycle on.
-func (n *Network) bufferHeads() {
-	s := n.slotAt(0)
-	routers, asking, width := n.routers, n.asking, n.width&63
+func (n *Network) bufferHeads(s *slot) {
+	routers, asking, width := n.routers, &n.asking, n.width&63
 	for _, a := range s.heads() {
 		r, iv := &routers[a.at.node()], a.at.vc()
 		q := &r.in[iv&(inVCs-1)]
@@ -44,8 +43,7 @@ func (n *Network) bufferHeads() {
 		o := a.flit.output(r)
 		q.ports = 1 << o
 		r.outputs[o&(ports-1)].ask |= 1 << (iv & 63)
-		o += a.at.node() << portBits
-		asking[o>>6] |= 1 << (o & 63)
+		asking.add(o+a.at.node()<<portBits, 1)
 	}
 	s.flits[heads].n = 0
 }
@@ -54,7 +52,7 @@ func (n *Network) bufferHeads() {
 // if their packet has an output virtual channel and was out of flits.
 func (n *Network) bufferBodies(s *slot) {
 	l := &s.flits[bodies]
-	routers, requesting, width := n.routers, n.requesting, n.width&63
+	routers, requesting, width := n.routers, &n.requesting, n.width&63
 	for _, a := range l.items[:l.n] {
 		r, iv := &routers[a.at.node()], a.at.vc()
 		q := &r.in[iv&(inVCs-1)]
@@ -68,8 +66,7 @@ func (n *Network) bufferBodies(s *slot) {
 		wants := bit(was == 0) & bit(r.out[q.out&(1<<placeBits-1)].credits > 0)
 		o := int(n.portOf[q.out&(inVCs-1)])
 		r.outputs[o&(ports-1)].request |= wants << (iv & 63)
-		o += a.at.node() << portBits
-		requesting[o>>6] |= wants << (o & 63)
+		requesting.add(o+a.at.node()<<portBits, wants)
 	}
 	l.n = 0
 }
@@ -138,51 +135,59 @@ func (n *Network) ask(at place) {
 	for p := r.in[iv].ports; p != 0; p &= p - 1 {
 		o := bits.TrailingZeros8(p)
 		r.outputs[o&(ports-1)].ask |= 1 << iv
-		o += at.node() << portBits
-		n.asking[o>>6] |= 1 << (o & 63)
+		n.asking.add(o+at.node()<<portBits, 1)
 	}
 }
 
 // want and unwant note whether an input virtual channel can send to an output.
 func (n *Network) want(node, o, iv int) {
 	n.routers[node].outputs[o].request |= 1 << iv
-	o += node << portBits
-	n.requesting[o>>6] |= 1 << (o & 63)
+	n.requesting.add(o+node<<portBits, 1)
 }
 
 func (n *Network) unwant(node, o, iv int) {
 	out := &n.routers[node].outputs[o]
 	if out.request &^= 1 << iv; out.request == 0 {
-		o += node << portBits
-		n.requesting[o>>6] &^= 1 << (o & 63)
+		n.requesting.remove(o+node<<portBits, 1)
 	}
 }
 
 // allocateVCs gives free virtual channels of outputs to the heads that ask for them.
 // They ask for the switch from the next cycle on: its outputs have made their grants.
 func (n *Network) allocateVCs() {
-	for i, w := range n.asking {
-		var served, wants uint64 // outputs
-		for ; w != 0; w &= w - 1 {
-			b := bits.TrailingZeros64(w)
-			at := i<<6 | b
-			r := &n.routers[at>>portBits]
-			out := &r.outputs[at&(ports-1)]
-			free := r.free & n.channels[at&(ports-1)]
-			if free == 0 {
+	for i, some := range n.asking.some {
+		for ; some != 0; some &= some - 1 {
+			word := i<<6 | bits.TrailingZeros64(some)
+			asked := n.asking.words[word]
+			if asked == 0 {
+				n.asking.some[i] &^= 1 << (word & 63)
 				continue
 			}
-			var credit uint64
-			if out.ask&(out.ask-1) == 0 {
-				credit = n.acceptVC(r, at, bits.TrailingZeros64(out.ask), free)
-			} else {
-				credit = n.allocateAmong(r, at, free)
+			var served, wants uint64 // outputs
+			for w := asked; w != 0; w &= w - 1 {
+				b := bits.TrailingZeros64(w)
+				at := word<<6 | b
+				r := &n.routers[at>>portBits]
+				out := &r.outputs[at&(ports-1)]
+				free := r.free & n.channels[at&(ports-1)]
+				if free == 0 {
+					continue
+				}
+				var credit uint64
+				if out.ask&(out.ask-1) == 0 {
+					credit = n.acceptVC(r, at, bits.TrailingZeros64(out.ask), free)
+				} else {
+					credit = n.allocateAmong(r, at, free)
+				}
+				served |= bit(out.ask == 0) << b
+				wants |= credit << b
 			}
-			served |= bit(out.ask == 0) << b
-			wants |= credit << b
+			n.asking.words[word] = asked &^ served
+			if wants != 0 {
+				n.requesting.words[word] |= wants
+				n.requesting.some[i] |= 1 << (word & 63)
+			}
 		}
-		n.asking[i] &^= served
-		n.requesting[i] |= wants
 	}
 }
 
@@ -257,19 +262,27 @@ const (
 func (n *Network) allocateSwitches() {
 	grants := n.grants[:cap(n.grants)]
 	k, last := 0, -1
-	for i, w := range n.requesting {
-		for ; w != 0; w &= w - 1 {
-			at := i<<6 | bits.TrailingZeros64(w)
-			node := at >> portBits
-			r := &n.routers[node]
-			out := &r.outputs[at&(ports-1)]
-			p := n.portOf[first(out.request, out.prefers)] & (ports - 1)
-			iv := first(out.request&n.channels[p], r.inputs[p].turn())
-			g := r.granted & -uint32(bit(node == last)) // those of the last cycle do not count
-			last = node
-			r.granted = g | 1<<p | g&(1<<p)<<severalGrants
-			grants[k] = newGrant(at, int(p), iv)
-			k++
+	for i, some := range n.requesting.some {
+		for ; some != 0; some &= some - 1 {
+			word := i<<6 | bits.TrailingZeros64(some)
+			w := n.requesting.words[word]
+			if w == 0 {
+				n.requesting.some[i] &^= 1 << (word & 63)
+				continue
+			}
+			for ; w != 0; w &= w - 1 {
+				at := word<<6 | bits.TrailingZeros64(w)
+				node := at >> portBits
+				r := &n.routers[node]
+				out := &r.outputs[at&(ports-1)]
+				p := n.portOf[first(out.request, out.prefers)] & (ports - 1)
+				iv := first(out.request&n.channels[p], r.inputs[p].turn())
+				g := r.granted & -uint32(bit(node == last)) // those of the last cycle do not count
+				last = node
+				r.granted = g | 1<<p | g&(1<<p)<<severalGrants
+				grants[k] = newGrant(at, int(p), iv)
+				k++
+			}
 		}
 	}
 	n.grants = grants[:k]
@@ -301,7 +314,7 @@ func (n *Network) acceptAll() {
 // connectAll sends a flit of each unicast whose grant was accepted through the switch and
 // onto the link.
 func (n *Network) connectAll() {
-	routers, requesting := n.routers, n.requesting
+	routers, requesting := n.routers, n.requesting.words
 	flits, credits := &n.leaving.flits, &n.returning.credits
 	step := 1 << (n.width & 63)
 	for _, g := range n.grants {
