@@ -38,6 +38,15 @@ func newMesh(m *Machine, spec *Spec) (*mesh, error) {
 		n.hops[i] = uint8(n.spec.Distance(i/n.nodes, i%n.nodes))
 	}
 	n.local = m.Engine.Handle(func(now event.Time, i uint64) { n.deliver(now, int32(i)) })
+	m.Engine.Ahead(n.local, func(i uint64) {
+		if r, ok := m.receiver(n.pool[i].To).(mem.Foreseer); ok {
+			r.Far(n.pool[i])
+		}
+	}, func(i uint64) {
+		if r, ok := m.receiver(n.pool[i].To).(mem.Foreseer); ok {
+			r.Near(n.pool[i])
+		}
+	})
 	// Not at once: whoever receives may send, and the network is busy delivering.
 	n.streams = near{m: m}
 	net.OnDelivery = func(d noc.Delivery) {

@@ -84,6 +84,8 @@ type handler struct {
 	f     Func
 	phase Phase
 	part  *Component
+	far   func(arg uint64) // of Ahead
+	near  func(arg uint64)
 }
 
 // far is an event in the heap.
@@ -138,6 +140,14 @@ func newEngine(slots int) *Engine {
 // known for ever: parts of a model register theirs when they are made, not for each
 // event.
 func (e *Engine) Handle(f Func) Handler { return e.unnamed.HandleIn(Act, f) }
+
+// Ahead lets functions see the argument of an event of a handler before it is executed,
+// to bring what it needs into the caches of the host: far two events ahead in the cycle,
+// then near one event ahead. Either may be nil, and may be called or not; neither may
+// change the model.
+func (e *Engine) Ahead(h Handler, far, near func(arg uint64)) {
+	e.handlers[h].far, e.handlers[h].near = far, near
+}
 
 // Now is the cycle of the event that is executed, or the last one that was reached.
 func (e *Engine) Now() Time { return e.now }
@@ -250,7 +260,17 @@ func (e *Engine) Run(ctx context.Context, until Time) error {
 		n := &e.nodes[i]
 		h, arg := &e.handlers[n.handler], n.arg
 		if l.first = n.next; l.first >= 0 {
-			e.nodes[l.first].prev = -1
+			after := &e.nodes[l.first]
+			after.prev = -1
+			if f := e.handlers[after.handler].near; f != nil {
+				f(after.arg)
+			}
+			if after.next >= 0 {
+				after = &e.nodes[after.next]
+				if f := e.handlers[after.handler].far; f != nil {
+					f(after.arg)
+				}
+			}
 		} else {
 			l.last = -1
 			if !s.occupied() {

@@ -316,3 +316,24 @@ func TestTimeDoesNotGoBack(t *testing.T) {
 	require.NoError(t, e.Run(ctx, Forever))
 	require.EqualValues(t, 120, e.Now(), "nothing is to come")
 }
+
+// TestAhead sees the events of a cycle before they are executed, those of handlers that
+// ask for it, and not those of other cycles.
+func TestAhead(t *testing.T) {
+	e := New()
+	var seen []string
+	note := func(what string) func(uint64) {
+		return func(arg uint64) { seen = append(seen, fmt.Sprint(what, arg)) }
+	}
+	h := e.Handle(func(_ Time, arg uint64) { note("run ")(arg) })
+	quiet := e.Handle(func(_ Time, arg uint64) { note("run ")(arg) })
+	e.Ahead(h, note("far "), note("near "))
+	e.At(3, h, 0)
+	e.At(3, h, 1)
+	e.At(3, quiet, 2)
+	e.Cancel(e.At(3, h, 7))
+	e.At(3, h, 3)
+	e.At(4, h, 4)
+	require.NoError(t, e.Run(context.Background(), Forever))
+	require.Equal(t, []string{"near 1", "run 0", "far 3", "run 1", "near 3", "run 2", "run 3", "run 4"}, seen)
+}

@@ -3,6 +3,9 @@ package mem
 import (
 	"fmt"
 	"math/bits"
+	"unsafe"
+
+	"github.com/bitsched/bitsched/internal/prefetch"
 )
 
 // LineBytes is the size of a line everywhere.
@@ -158,6 +161,27 @@ func (a *array) find(line Line) int {
 	return -1
 }
 
+// prefetch brings what find and victim look at into the caches of the host.
+func (a *array) prefetch(line Line) {
+	set := a.set(line)
+	prefetch.Lines(unsafe.Pointer(&a.marks[set*a.words]), 1)
+	first := set * a.assoc
+	prefetch.Lines(unsafe.Pointer(&a.ways[first]), (a.assoc+7)/8)
+	if a.used != nil {
+		prefetch.Lines(unsafe.Pointer(&a.used[first]), (a.assoc+7)/8)
+	}
+}
+
+// prefetchData brings the bytes of a line into the caches of the host, if it is there,
+// and else those that it would displace. What prefetch brings should be there.
+func (a *array) prefetchData(line Line) {
+	i := a.find(line)
+	if i < 0 {
+		i = a.candidate(line)
+	}
+	prefetch.Lines(unsafe.Pointer(&a.data[i]), 1)
+}
+
 func (a *array) state(i int) State { return a.ways[i].state() }
 
 // become leaves a line in another state; in I it is gone.
@@ -205,36 +229,47 @@ func (a *array) touch(i int) {
 // victim returns the way of the line's set that is to be replaced, an empty one if
 // there is one.
 func (a *array) victim(line Line) int {
+	i := a.candidate(line)
+	if !a.brrip || a.ways[i] == empty {
+		return i
+	}
+	// All come nearer to being replaced until one is.
+	if more := (distant - a.ways[i].reused()) << reuse; more > 0 {
+		first := a.set(line) * a.assoc
+		set := a.ways[first : first+a.assoc]
+		for k := range set {
+			set[k] += way(more)
+		}
+	}
+	return i
+}
+
+// candidate is the victim, and changes nothing.
+func (a *array) candidate(line Line) int {
 	first := a.set(line) * a.assoc
 	set := a.ways[first : first+a.assoc]
 	if a.tree != nil {
 		return a.pointed(first)
 	}
+	best := 0
 	if !a.brrip {
-		best := first
+		used := a.used[first : first+a.assoc]
 		for k, w := range set {
 			if w == empty {
 				return first + k
 			}
-			if a.used[first+k] < a.used[best] {
-				best = first + k
+			if used[k] < used[best] {
+				best = k
 			}
 		}
-		return best
+		return first + best
 	}
-	best := 0
 	for k, w := range set {
 		if w == empty {
 			return first + k
 		}
 		if w&reuseBits > set[best]&reuseBits {
 			best = k
-		}
-	}
-	// All come nearer to being replaced until one is.
-	if more := (distant - set[best].reused()) << reuse; more > 0 {
-		for k := range set {
-			set[k] += way(more)
 		}
 	}
 	return first + best

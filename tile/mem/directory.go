@@ -1,6 +1,11 @@
 package mem
 
-import "github.com/bitsched/bitsched/tile/event"
+import (
+	"unsafe"
+
+	"github.com/bitsched/bitsched/internal/prefetch"
+	"github.com/bitsched/bitsched/tile/event"
+)
 
 // directory is what a home knows of lines: a table with open addressing, linear
 // probing and removal by moving back, so that a look-up mostly touches one line of the
@@ -64,6 +69,11 @@ func (d *directory) resize(n int) {
 
 // home is where the search for a line begins.
 func (d *directory) home(line Line) int { return int(line * 0x9e3779b97f4a7c15 >> (d.shift & 63)) }
+
+// prefetch brings the place of a line into the caches of the host.
+func (d *directory) prefetch(line Line) {
+	prefetch.Lines(unsafe.Pointer(&d.slots[d.home(line)]), 1)
+}
 
 // place is where a line is, or where it would be put.
 func (d *directory) place(line Line) int {

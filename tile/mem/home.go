@@ -3,7 +3,9 @@ package mem
 import (
 	"fmt"
 	"math/bits"
+	"unsafe"
 
+	"github.com/bitsched/bitsched/internal/prefetch"
 	"github.com/bitsched/bitsched/tile/event"
 )
 
@@ -98,11 +100,42 @@ func NewHome(e *event.Engine, spec *HomeSpec, protocol *Protocol, index, banks, 
 		h.request(now, &h.pool[i]) // it stays as it is if the pool grows meanwhile
 		h.poolFree = append(h.poolFree, int32(i))
 	})
+	e.Ahead(h.lookup, func(i uint64) { h.prefetch(h.pool[i].Line) }, func(i uint64) { h.prefetchData(&h.pool[i]) })
 	h.deliver = e.Handle(func(_ event.Time, i uint64) {
 		h.net.Send(&h.pool[i])
 		h.poolFree = append(h.poolFree, int32(i))
 	})
 	return h
+}
+
+// prefetch brings what the home knows of a line into the caches of the host.
+func (h *Home) prefetch(line Line) {
+	h.entries.prefetch(line)
+	h.l3.prefetch(line)
+}
+
+// prefetchData brings the bytes that a request needs, if the bank has to give them.
+func (h *Home) prefetchData(m *Message) {
+	if m.Kind == MsgPut && !m.HasData {
+		return
+	}
+	if i := h.l3.find(m.Line); i >= 0 {
+		prefetch.Lines(unsafe.Pointer(&h.l3.data[i]), 1)
+	}
+}
+
+// Far implements Foreseer.
+func (h *Home) Far(m *Message) {
+	if m.Kind > MsgPut {
+		h.prefetch(m.Line)
+	}
+}
+
+// Near implements Foreseer.
+func (h *Home) Near(m *Message) {
+	if m.HasData && m.Kind > MsgPut {
+		h.l3.prefetchData(m.Line)
+	}
 }
 
 // Preload puts a line that memory has into the bank, before a run. It goes the way of

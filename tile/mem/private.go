@@ -2,7 +2,9 @@ package mem
 
 import (
 	"fmt"
+	"unsafe"
 
+	"github.com/bitsched/bitsched/internal/prefetch"
 	"github.com/bitsched/bitsched/tile/event"
 )
 
@@ -196,6 +198,7 @@ func NewPrivate(e *event.Engine, spec *PrivateSpec, protocol *Protocol, core int
 		p.prefetch2 = f(&spec.L2)
 	}
 	p.lookup = e.Handle(func(now event.Time, line uint64) { p.below(now, line) })
+	e.Ahead(p.lookup, p.prefetchLine, p.prefetchData)
 	p.ports = ports{width: spec.L1.Lookups, depth: spec.L1.Latency}
 	p.probe = e.Handle(func(now event.Time, _ uint64) {
 		p.probing = false
@@ -206,6 +209,32 @@ func NewPrivate(e *event.Engine, spec *PrivateSpec, protocol *Protocol, core int
 		p.unstall(now)
 	})
 	return p
+}
+
+// prefetchLine brings what the caches know of a line into those of the host.
+func (p *Private) prefetchLine(line Line) {
+	p.l1.prefetch(line)
+	p.l2.prefetch(line)
+}
+
+// prefetchData brings the bytes that a fill of the L1 moves.
+func (p *Private) prefetchData(line Line) {
+	p.l2.prefetchData(line)
+	i := p.l1.candidate(line)
+	prefetch.Lines(unsafe.Pointer(&p.l1.data[i]), 1)
+	if w := p.l1.ways[i]; w != empty {
+		p.l2.prefetch(w.line())
+	}
+}
+
+// Far implements Foreseer.
+func (p *Private) Far(m *Message) { p.prefetchLine(m.Line) }
+
+// Near implements Foreseer.
+func (p *Private) Near(m *Message) {
+	if m.HasData {
+		p.prefetchData(m.Line)
+	}
 }
 
 // Load reads a line for the core: the bytes of the copy that serves it, and how many
