@@ -97,7 +97,8 @@ const runExample = `  bitsched run vec_add -D N=65536
   bitsched run conv3d --paper-sizes --timing-only --clock event
   bitsched run mine.c -D N=1024 --machine mine.yaml --trace trace.json --stats stats.txt
   bitsched run vec_add -D N=65536 --config base --machine nsc --core ooo8 --omp-threads 64
-  bitsched run vec_add -D N=65536 --config base,ns-core,ns --machine nsc --caches warm`
+  bitsched run vec_add -D N=65536 --config base,ns-core,ns --machine nsc --caches warm
+  bitsched run vec_add -D N=65536 --config ns --machine nsc --inject alias:0.001,fault,switch`
 
 func (a *app) runCommand() *cobra.Command {
 	var f runFlags

@@ -29,7 +29,10 @@ type configFlags struct {
 	maxCycles  int64
 	races      bool
 	sample     float64
+	inject     []string
 	svg        string
+
+	injected *multicore.Inject
 }
 
 // configs are the names of configurations that run a whole function in time.
@@ -51,6 +54,7 @@ func (f *configFlags) add(cmd *cobra.Command) {
 	fl.Int64Var(&f.maxCycles, "max-cycles", 0, "with --config, stop a program that has not ended after so many `cycles`, 0 for never")
 	fl.BoolVar(&f.races, "check-races", false, "with --config, look first for races of parallel loops that change results, and name both statements")
 	fl.Float64Var(&f.sample, "sample", 0, "with --config, simulate windows in time that are so large a `share` of it, and execute what is between them without; 0 for all in time")
+	fl.StringSliceVar(&f.inject, "inject", nil, "with --config, end streams on purpose, to see that the state stays precise: `alias|fault|switch[:rate]`, the probability that an access of a core seems to be aliased (0.001 if there is no rate), that a page of a range is missing (0.01), that a core gets another context in a cycle (0.0001); the same for a --seed")
 	fl.StringVar(&f.svg, "svg", "", "with --config, draw what cycles went into and the traffic by class, a bar for each run, in an SVG `file`")
 	complete(cmd, "config", configs...)
 	complete(cmd, "core", tile.CoreNames()...)
@@ -69,7 +73,7 @@ var arraysOnly = []string{"fidelity", "clock", "timing-only", "every", "optimize
 // check refuses what does not go together.
 func (f *configFlags) check(cmd *cobra.Command) error {
 	if len(f.configs) == 0 {
-		for _, flag := range []string{"core", "omp-threads", "caches", "max-cycles", "check-races", "sample", "svg"} {
+		for _, flag := range []string{"core", "omp-threads", "caches", "max-cycles", "check-races", "sample", "inject", "svg"} {
 			if cmd.Flags().Changed(flag) {
 				return usageError(cmd, "--%s without --config, expected --config %s", flag, strings.Join(configs, "|"))
 			}
@@ -96,6 +100,16 @@ func (f *configFlags) check(cmd *cobra.Command) error {
 	}
 	if !(f.sample >= 0 && f.sample < 1) {
 		return usageError(cmd, "--sample %g, expected 0 (all of it), or a share below 1, as in 0.05", f.sample)
+	}
+	if f.injected = nil; len(f.inject) > 0 {
+		x, err := multicore.ParseInject(f.inject)
+		if err != nil {
+			return usageError(cmd, "--%s", strings.TrimPrefix(err.Error(), "multicore: "))
+		}
+		f.injected = x
+		if !slices.ContainsFunc(f.configs, func(c string) bool { return c != multicore.Base }) {
+			return usageError(cmd, "--inject with --config %s, which has no streams, expected one of %s", multicore.Base, strings.Join(configs[1:], ", "))
+		}
 	}
 	if f.svg == "-" {
 		return usageError(cmd, "--svg -, expected a file")
@@ -297,7 +311,7 @@ func (a *app) runConfig(ctx context.Context, line *progressLine, k *workload.Ker
 		}
 	}
 	p := &multicore.Program{Graph: k.Whole, Memory: arrays, Args: args, Reassociate: k.Reassociate}
-	opt := multicore.Options{Machine: machine, Config: config, Threads: f.config.ompThreads, Warm: f.config.caches == cachesWarm, MaxCycles: f.config.maxCycles, Seed: f.seed, Trace: trace}
+	opt := multicore.Options{Machine: machine, Config: config, Threads: f.config.ompThreads, Warm: f.config.caches == cachesWarm, MaxCycles: f.config.maxCycles, Seed: f.seed, Trace: trace, Inject: f.config.injected}
 	if f.config.sample > 0 {
 		opt.Sample = &multicore.Sampling{Share: f.config.sample}
 	}
@@ -461,6 +475,11 @@ func (x *configRun) streamsText(s *summary) {
 	if r.Core.Offloaded > 0 {
 		s.add("  at the L3", "%d lines read, %d written, %d operations, %d migrations; %d ranges credited", r.Bank.Reads, r.Bank.Writes, r.Bank.Operations, r.Bank.Migrations, r.Core.Ranges)
 		s.add("  contexts", "%d cycles in the contexts of tiles, %d in scalar PEs", r.Bank.BusySCM, r.Bank.BusyPE)
+	}
+	for _, e := range r.Ended {
+		if e.Count > 0 {
+			s.add("  "+e.Reason, "%s: %s", count(int(e.Count), "time"), e.Doc)
+		}
 	}
 	for _, m := range r.Messages {
 		if m.Messages > 0 {

@@ -1,6 +1,8 @@
 package micro
 
 import (
+	"slices"
+
 	"github.com/bitsched/bitsched/lowering/nearstream"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tdfg/stream"
@@ -54,6 +56,16 @@ func (t *thread) closure(tm *template, lanes int, value func(lane int) scalar.Va
 		w = 1
 	}
 	x := s.l.streams[k].load[w]
+	if s.ordered { // what the core does if streams end before their time
+		from := len(t.out.Ops)
+		if lanes > 1 {
+			t.out.Ops = append(t.out.Ops, tm.many.ops...)
+		} else {
+			t.value(tm.one.value)
+		}
+		s.computed = append(s.computed, slices.Clone(t.out.Ops[from:]))
+		t.out.Ops = t.out.Ops[:from]
+	}
 	bytes := tm.typ.Bytes()
 	x.Kind, x.Lanes, x.Size, x.Data, x.Addr = uop.Load, uint8(lanes), uint16(lanes*bytes), uint32(len(t.out.Data)), se.Window // its place is found with its iteration
 	for i := range lanes {

@@ -43,6 +43,8 @@ type StreamLoop struct {
 	Why       string `json:"why"`        // there are none
 	Instances int64  `json:"configured"` // instances of the loop whose streams were configured
 	Short     int64  `json:"short"`      // instances that were too short
+	Aliased   int64  `json:"aliased"`    // instances whose streams were ended by an alias
+	Kept      int64  `json:"kept"`       // instances that stayed in the core since there had been an alias
 }
 
 // nearLoop is the streams of an innermost loop.
@@ -91,6 +93,10 @@ type nearState struct {
 	steps   int64 // of the core
 	span    int64 // iterations of a range
 	offload bool
+	group   uint32
+	ordered bool // streams are at the L3 and in order with the core
+	// computed is what closures that the micro-ops at hand load would be computed by.
+	computed [][]uop.Op
 }
 
 // PCs are those that stream engines know.
@@ -107,6 +113,8 @@ func (p *Program) StreamLoops() []StreamLoop {
 			for _, t := range p.threads {
 				l.report.Instances += t.counts[i].configured
 				l.report.Short += t.counts[i].short
+				l.report.Aliased += t.counts[i].aliased
+				l.report.Kept += t.counts[i].kept
 			}
 			list = append(list, l.report)
 		}
@@ -198,7 +206,7 @@ func (p *Program) chooseStreams(near *nearLoop) {
 			written[s.Array] = true
 		}
 	}
-	level := p.opt.Streams.Level
+	level, free := p.opt.Streams.Level, plan.SyncFree || p.opt.Streams.SyncFree
 	sinks := map[*stream.Stream]*nearStream{}
 	if level == Compute {
 		for _, i := range l.body {
@@ -208,7 +216,8 @@ func (p *Program) chooseStreams(near *nearLoop) {
 		}
 		p.closures(l, sinks)
 	}
-	needed := p.settle(l, sinks)
+	racy := slices.ContainsFunc(l.body, func(i int) bool { return p.streams[i].s.Racy })
+	needed := p.settle(l, sinks, free || racy)
 	for _, i := range l.body {
 		if s := p.streams[i].s; s.Racy && sinks[s] == nil {
 			near.report.Why = "atomic operations stay in the core"
@@ -335,7 +344,7 @@ func (p *Program) chooseStreams(near *nearLoop) {
 		}
 	}
 	near.racy = slices.ContainsFunc(near.streams, func(x nearStream) bool { return x.tm.s.Racy })
-	near.free = plan.SyncFree || p.opt.Streams.SyncFree
+	near.free = free
 	near.gone = p.opt.Streams.Decouple && near.free && len(near.ahead) == 0 && len(near.loads)+len(near.closures) == 0 && len(near.streams) > 0 &&
 		!slices.ContainsFunc(l.body, func(i int) bool { return !near.drop[p.streams[i].s] && !p.streams[i].hoisted })
 	if len(near.streams)+len(near.ahead) == 0 && near.report.Why == "" {
@@ -412,10 +421,10 @@ func (p *Program) sink(l *loopInfo, i int) *nearStream {
 
 // settle leaves sinks in the core until none depends on what the core does, and says which
 // values the core takes.
-func (p *Program) settle(l *loopInfo, sinks map[*stream.Stream]*nearStream) map[string]bool {
+func (p *Program) settle(l *loopInfo, sinks map[*stream.Stream]*nearStream, promised bool) map[string]bool {
 	for {
 		n := len(sinks)
-		p.unshared(l, sinks)
+		p.unshared(l, sinks, promised)
 		needed := p.needed(l, sinks)
 		for _, i := range l.body { // what the core takes of an update's element, it changes itself
 			s := p.streams[i].s
@@ -434,9 +443,11 @@ func (p *Program) settle(l *loopInfo, sinks map[*stream.Stream]*nearStream) map[
 	}
 }
 
-// unshared leaves sinks in the core whose array something else in the loop accesses, or
-// whose operands are written in it.
-func (p *Program) unshared(l *loopInfo, sinks map[*stream.Stream]*nearStream) {
+// unshared leaves sinks in the core that need an element which another access of their
+// iteration changes, and where streams are promised not to be aliased and are not in order
+// with the core, all whose array, or that of an operand, something else in the loop
+// accesses. Otherwise the engines see an alias when there is one.
+func (p *Program) unshared(l *loopInfo, sinks map[*stream.Stream]*nearStream, promised bool) {
 	for _, i := range l.body {
 		x := sinks[p.streams[i].s]
 		if x == nil {
@@ -448,7 +459,9 @@ func (p *Program) unshared(l *loopInfo, sinks map[*stream.Stream]*nearStream) {
 				if o.Kind != stream.Store && o.Kind != stream.RMW || !p.together(o.Array, p.streams[in].s.Array) || in < j && p.updated(in, sinks[o]) {
 					continue
 				}
-				delete(sinks, p.streams[i].s)
+				if promised || p.collide(p.streams[in].s, o) {
+					delete(sinks, p.streams[i].s)
+				}
 			}
 		}
 		if x.kind == se.Load {
@@ -469,7 +482,7 @@ func (p *Program) unshared(l *loopInfo, sinks map[*stream.Stream]*nearStream) {
 			if j == i || o.Array == "" || !p.together(o.Array, x.tm.s.Array) {
 				continue
 			}
-			if p.opt.Streams.Plan.Of(o) != mine || o.Kind != stream.Load || after {
+			if same := p.opt.Streams.Plan.Of(o) == mine; !same && (promised || p.collide(o, x.tm.s)) || same && (o.Kind != stream.Load || after) {
 				delete(sinks, x.tm.s)
 			}
 		}
@@ -480,6 +493,13 @@ func (p *Program) unshared(l *loopInfo, sinks map[*stream.Stream]*nearStream) {
 // stream then sends what the element was before.
 func (p *Program) updated(in int, x *nearStream) bool {
 	return x != nil && p.opt.Streams.Plan.Of(p.streams[in].s) == p.opt.Streams.Plan.Of(x.tm.s)
+}
+
+// collide reports whether accesses of one array are aliased for sure as ranges are made: they
+// are of the same element, or one of them goes anywhere.
+func (p *Program) collide(a, b *stream.Stream) bool {
+	x, y := p.opt.Streams.Plan.Of(a), p.opt.Streams.Plan.Of(b)
+	return x == y || x == nil || y == nil || x.Address != nearstream.Affine || y.Address != nearstream.Affine
 }
 
 // together reports whether two arrays are one in memory, or members of one.
@@ -559,7 +579,11 @@ func (t *thread) beginStreams(id int, n, v int64) {
 		t.counts[id].short++
 		return
 	}
-	g := &se.Group{Loop: uint32(id), N: n, Lanes: lanes, Range: int64(p.opt.Streams.Range) * lanes, SyncFree: l.free, Decoupled: l.gone}
+	if t.counts[id].aliased > 0 {
+		t.counts[id].kept++
+		return
+	}
+	g := &se.Group{Loop: uint32(id), N: n, Lanes: lanes, Range: int64(p.opt.Streams.Range) * lanes, SyncFree: l.free, Decoupled: l.gone, Bound: l.racy}
 	configured := func(s *nearStream) se.Stream {
 		x := se.Stream{Name: s.name, Kind: s.kind, Inputs: s.inputs, Near: s.near, ToCore: s.toCore, Config: s.config, Bytes: s.tm.typ.Bytes()}
 		if s.result != nil {
@@ -597,7 +621,10 @@ func (t *thread) beginStreams(id int, n, v int64) {
 	t.counts[id].configured++
 	t.groups = append(t.groups, g)
 	t.made++
-	t.near = &nearState{id: id, l: l, n: n, span: g.Range, offload: len(g.Streams) > 0}
+	t.near = &nearState{id: id, l: l, n: n, span: g.Range, offload: len(g.Streams) > 0, group: t.made, ordered: len(g.Streams) > 0 && !l.free && !l.racy}
+	if t.near.ordered {
+		t.ordered()
+	}
 	if t.near.offload { // what the core has stored is performed before streams read it
 		t.out.Ops = append(t.out.Ops, l.fences[0])
 	}
@@ -613,7 +640,12 @@ func (t *thread) beginStreams(id int, n, v int64) {
 
 // syncRange waits until streams may begin a range.
 func (t *thread) syncRange() {
-	if s := t.near; s.offload && !s.l.gone && s.done < s.n && s.done%s.span == 0 {
+	s := t.near
+	if s.offload && !s.l.gone && (s.done == s.n || s.done%s.span == 0) {
+		t.remember()
+	}
+	if s.offload && !s.l.gone && s.done < s.n && s.done%s.span == 0 {
+		t.marked(extra, nil, nil)
 		t.word(s.l.sync, se.Sync(t.made, s.done/s.span), 0)
 	}
 }
@@ -687,12 +719,15 @@ func (t *thread) number(name string, l *loopInfo, v int64) int64 {
 // then has its memory all of them.
 func (t *thread) endStreams(then func(t *thread) error) error {
 	s := t.near
-	t.near = nil
+	if s == nil {
+		return goOn(t, then)
+	}
 	if s.offload {
 		waits := false
 		for k := range s.l.streams {
 			if x := &s.l.streams[k]; x.kind == se.Reduce {
 				v := t.val[x.index]
+				t.marked(extra, nil, nil)
 				t.word(x.final, se.Final(t.made, k), v)
 				t.set(x.index, v, x.final.Dst)
 				waits = true
@@ -703,9 +738,11 @@ func (t *thread) endStreams(then func(t *thread) error) error {
 			if s.l.racy {
 				o.Flags |= uop.Blocking | uop.Racy
 			}
+			t.marked(extra, nil, nil)
 			t.word(o, se.Final(t.made, 0), 0)
 		}
 		if s.l.racy {
+			t.near = nil
 			t.wait = func([]byte) error {
 				t.out.Ops = append(t.out.Ops, s.l.fences[1])
 				return goOn(t, then)
@@ -713,7 +750,11 @@ func (t *thread) endStreams(then func(t *thread) error) error {
 			return nil
 		}
 		t.out.Ops = append(t.out.Ops, s.l.fences[1])
+		if t.log != nil {
+			t.log.until = t.handed + uint64(len(t.out.Ops)-t.done)
+		}
 	}
+	t.near = nil
 	return goOn(t, then)
 }
 
@@ -740,12 +781,24 @@ func (t *thread) stream(from int) {
 	for _, o := range ops {
 		owner := p.owners[o.PC-1]
 		if o.Kind == uop.Load && o.Addr == se.Window { // of a closure
+			if s.ordered {
+				for i := range s.computed[0] {
+					t.marked(aside, &s.computed[0][i], nil)
+				}
+				s.computed = s.computed[1:]
+				t.marked(extra, nil, nil)
+			}
 			k := slices.IndexFunc(s.l.streams, func(x nearStream) bool { return x.load[0].PC == o.PC || x.load[1].PC == o.PC })
 			o.Addr = se.Element(t.made, k, s.steps)
+			if s.ordered {
+				t.out.Ops = append(t.out.Ops, o)
+				continue
+			}
 		}
 		if k, ok := s.l.loads[owner]; ok && owner != nil {
 			if o.Kind != uop.Load && o.Kind != uop.Gather {
 				if !o.Kind.Memory() && o.Kind != uop.Branch && o.Dst == s.l.streams[k].tm.one.lea.Dst {
+					t.marked(aside, &o, nil)
 					continue // its address
 				}
 				t.out.Ops = append(t.out.Ops, o)
@@ -761,10 +814,12 @@ func (t *thread) stream(from int) {
 				x.Data += 8 * uint32(o.Lanes)
 			}
 			x.Addr = se.Element(t.made, k, s.steps)
+			t.marked(instead, &o, nil)
 			t.out.Ops = append(t.out.Ops, x)
 			continue
 		}
 		if owner != nil && s.l.drop[owner] {
+			t.marked(gone, &o, owner)
 			continue
 		}
 		t.out.Ops = append(t.out.Ops, o)
@@ -779,6 +834,7 @@ func (t *thread) stream(from int) {
 		if n > 0 {
 			x := s.l.input
 			x.PC = step
+			t.marked(extra, nil, nil)
 			t.out.Ops = append(t.out.Ops, x)
 			s.done += n
 			s.steps++

@@ -50,8 +50,18 @@ type thread struct {
 	made   uint32 // groups
 	near   *nearState
 	begun  int // micro-ops that were there when it was configured
-	counts []struct{ configured, short int64 }
+	// Of what can be taken back: micro-ops that were handed out, what streams have made of
+	// those in out, and a log of both, nil while no stream is at the L3 in order with the core.
+	handed uint64
+	passed uint64 // of these, committed
+	marks  []mark
+	log    *log
+	counts []loopCounts
 }
+
+// loopCounts is how often streams of a loop were configured, or why not: the history that
+// decides (section IV.B of Near-Stream Computing).
+type loopCounts struct{ configured, short, aliased, kept int64 }
 
 // loopState is a loop that a thread is in.
 type loopState struct {
@@ -85,7 +95,7 @@ func newThread(p *Program, id int) (*thread, error) {
 	t.step = t.run
 	t.val, t.cur = slices.Clone(p.values), slices.Clone(p.home)
 	t.fresh, t.decided = make([]bool, len(p.values)), make([]bool, len(p.tests))
-	t.counts = make([]struct{ configured, short int64 }, len(p.loops))
+	t.counts = make([]loopCounts, len(p.loops))
 	t.stamp, t.reg = make([]uint32, p.nodes), make([]uop.Reg, p.nodes)
 	if id > 0 {
 		t.step = t.waitForWork
@@ -105,6 +115,7 @@ func (t *thread) Next(b *uop.Batch, n int) (uop.Status, error) {
 			}
 			t.out.Reset()
 			t.done = 0
+			t.marks = t.marks[:0]
 			for len(t.out.Ops) == 0 && t.wait == nil {
 				if t.over {
 					if len(b.Ops) == 0 {
@@ -121,22 +132,14 @@ func (t *thread) Next(b *uop.Batch, n int) (uop.Status, error) {
 			}
 		}
 		k := min(n, len(t.out.Ops)-t.done)
-		for _, o := range t.out.Ops[t.done : t.done+k] {
-			if o.Kind.Memory() {
-				from := o.Data
-				size := uint32(o.Size)
-				if o.Kind.Lanes() {
-					size += 8 * uint32(o.Lanes)
-				}
-				if o.RMW == uop.CompareSwap {
-					size *= 2
-				}
-				o.Data = uint32(len(b.Data))
-				b.Data = append(b.Data, t.out.Data[from:from+size]...)
-			}
-			b.Ops = append(b.Ops, o)
+		for i := range t.out.Ops[t.done : t.done+k] {
+			b.Append(&t.out, &t.out.Ops[t.done+i])
+		}
+		if t.log != nil {
+			t.log.take(t, k)
 		}
 		t.done += k
+		t.handed += uint64(k)
 		n -= k
 		if t.wait != nil && t.done == len(t.out.Ops) {
 			return uop.Wait, nil

@@ -174,8 +174,9 @@ func build(spec *Spec, delay func(*mem.Message) event.Time) (*Machine, error) {
 			s := se.NewCore(m.Engine, spec.Streams, i, streams, bankOf, c, m.fail)
 			m.StreamCores = append(m.StreamCores, s)
 			c.OnCommit = func(now event.Time, op *uop.Op, _ []byte) { s.Commit(now, op) }
+			c.Hold = s.Hold
 			p = mem.NewPrivate(m.Engine, &spec.Private, protocol, i, net, homeOf, s, m.fail)
-			s.Connect(p)
+			s.Connect(p, c)
 			c.Connect(s)
 		case spec.Pages != nil:
 			t := &translated{Core: c, pages: spec.Pages}

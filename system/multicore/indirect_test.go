@@ -78,11 +78,11 @@ func TestIndirectMutants(t *testing.T) {
 	with := func(text string) func(f func(m *se.Message) bool) error {
 		return func(f func(m *se.Message) bool) error {
 			p, want := compiled(t, text, 1000, 1)
-			_, err := multicore.Run(context.Background(), p, multicore.Options{Machine: small(t, "ooo8"), Threads: 1, Config: "ns", Warm: true, Intercept: f, MaxCycles: 1 << 20})
+			r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: small(t, "ooo8"), Threads: 1, Config: "ns", Warm: true, Intercept: f, MaxCycles: 1 << 20})
 			if err == nil {
 				err = sameMemory(p, want)
 			}
-			return err
+			return orEnded(r, err)
 		}
 	}
 	run := with(indirectC)

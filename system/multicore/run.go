@@ -31,6 +31,8 @@ type Options struct {
 	Seed      uint64
 	Trace     *Trace    // nil: none
 	Sample    *Sampling // nil: all of the run is simulated in time
+	// Inject disturbs streams on purpose; nil: nothing does. Its seed is that of the run.
+	Inject *Inject
 	// Intercept breaks messages of streams, for tests; see machine.Machine.
 	Intercept func(m *se.Message) bool
 	// Progress is called from time to time, if it is not nil.

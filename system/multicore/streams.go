@@ -71,7 +71,12 @@ func (c *Configuration) apply(spec *machine.Spec, opt *Options) error {
 	l3 := &m.Streams.L3
 	spec.Streams = &se.Spec{
 		FIFO: m.CoreVariant().StreamFIFOBytes, Ranges: max(1, m.Streams.L2.Slices/l3.RangeIterations), Init: l3.ComputeInitCycles, Width: simdUnits, ScalarPE: l3.ScalarPE,
-		Issue: l3.IssueWidth, Requests: l3.Requests,
+		Issue: l3.IssueWidth, Requests: l3.Requests, Window: spec.Core.ROB,
+	}
+	if opt.Inject != nil {
+		inject := *opt.Inject
+		inject.Seed = opt.Seed
+		spec.Streams.Inject = &inject
 	}
 	if c.level != micro.Prefetch {
 		spec.Interleave = streamInterleave
@@ -96,6 +101,7 @@ type StreamReport struct {
 	Loops     []micro.StreamLoop `json:"loops"` // nil without streams
 	Core      se.CoreCounters    `json:"core"`
 	Bank      se.BankCounters    `json:"bank"`
+	Ended     []Ending           `json:"ended"`
 	Messages  []Class            `json:"messages"`
 	Offloaded uint64             `json:"offloaded_byte_hops"` // of messages for streams
 	Control   uint64             `json:"control_byte_hops"`   // coherence
@@ -128,6 +134,9 @@ func (r *runner) streamReport() *StreamReport {
 	}
 	for _, b := range r.m.StreamBanks {
 		s.Bank.Add(&b.Counters)
+	}
+	for k := range se.NumReasons {
+		s.Ended = append(s.Ended, Ending{k.String(), s.Core.Ended[k], endings[k]})
 	}
 	for k := range se.NumMessages {
 		n := &r.m.StreamTraffic

@@ -2,6 +2,7 @@ package multicore_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -134,15 +135,16 @@ func sameMemory(p *multicore.Program, want stream.Memory) error {
 }
 
 // TestProtocolMutants loses, repeats, changes and misdirects messages of each kind: each
-// must end in a wrong value that a check sees, or in a deadlock that is found.
+// must end in a wrong value that a check sees, in a deadlock that is found, or in streams that
+// are ended since they do nothing any more.
 func TestProtocolMutants(t *testing.T) {
 	run := func(f func(m *se.Message) bool) error {
 		p, want := compiled(t, loopC, 700, 1)
-		_, err := multicore.Run(context.Background(), p, multicore.Options{Machine: machine(t, "nsc-small", "ooo8"), Threads: 1, Config: "ns", Warm: true, Intercept: f, MaxCycles: 1 << 20})
+		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: machine(t, "nsc-small", "ooo8"), Threads: 1, Config: "ns", Warm: true, Intercept: f, MaxCycles: 1 << 20})
 		if err == nil {
 			err = sameMemory(p, want)
 		}
-		return err
+		return orEnded(r, err)
 	}
 	count := breakMessages(t, run, []mutant{
 		{"lost", []se.MessageKind{se.MsgConfigure, se.MsgMigrate, se.MsgCredit, se.MsgForward, se.MsgCommit, se.MsgDone, se.MsgFinal}, func(*se.Message) bool { return false }},
@@ -160,6 +162,15 @@ type mutant struct {
 	name   string
 	kinds  []se.MessageKind
 	break_ func(m *se.Message) bool
+}
+
+// orEnded makes an error of streams that were ended after a timeout: then a message that is
+// missing was noticed, too.
+func orEnded(r *multicore.Report, err error) error {
+	if err == nil && r.Streams.Core.Ended[se.Timeout] > 0 {
+		err = errors.New("streams were ended after a timeout")
+	}
+	return err
 }
 
 func wrongElement(m *se.Message) bool {
@@ -244,8 +255,8 @@ func randomC(r *rand.Rand) string {
 	for n := range 1 + r.IntN(3) {
 		step := 1 + r.IntN(3)*r.IntN(2)
 		fmt.Fprintf(&b, "int32_t s%d = %d;\nfor (int i = 3; i < N - 3; i += %d) {\n", n, r.IntN(9), step)
-		for range 1 + r.IntN(3) {
-			switch r.IntN(7) {
+		for k := range 1 + r.IntN(3) {
+			switch r.IntN(8) {
 			case 5, 6:
 				if len(whole) == 0 {
 					continue
@@ -270,6 +281,8 @@ func randomC(r *rand.Rand) string {
 				fmt.Fprintf(&b, "s%d = s%d %s %s;\n", n, n, []string{"+", "^", "*"}[r.IntN(3)], value(1))
 			case 4:
 				fmt.Fprintf(&b, "if (%s > 50) %s = %s;\n", value(1), element(), value(1))
+			case 7: // what is smaller than the element
+				fmt.Fprintf(&b, "uint8_t k%d%d = (%s >> %d) & 31; s%d = s%d * 3 + k%d%d;\n", n, k, value(0), r.IntN(9), n, n, n, k)
 			}
 		}
 		fmt.Fprintf(&b, "}\nS[%d] = s%d;\n", n, n)
@@ -325,7 +338,7 @@ func TestMessageCounts(t *testing.T) {
 		count[m.Name] = m.Messages
 	}
 	assert.Equal(t, map[string]uint64{
-		"configure": 3, "migrate": 3 * (n/bank - 1), "credit": 3 * n / rng, "forward": 2 * n / line, "data": 0, "commit": n / rng, "done": n / rng, "final": 0, "range": 0, "request": 0,
+		"configure": 3, "migrate": 3 * (n/bank - 1), "credit": 3 * n / rng, "forward": 2 * n / line, "data": 0, "commit": n / rng, "done": n / rng, "final": 0, "range": 0, "request": 0, "end": 0, "ended": 0,
 	}, count)
 	b := r.Streams.Bank
 	assert.Equal(t, []uint64{2 * n / line, n / line, n, n}, []uint64{b.Reads, b.Writes, b.Computed, b.Operations})

@@ -116,6 +116,9 @@ type Core struct {
 	// OnCommit, if it is set, sees every micro-op that commits; got has the bytes of
 	// loads that are Racy or Blocking, and what an atomic operation found.
 	OnCommit func(now event.Time, op *uop.Op, got []byte)
+	// Hold, if it is set, is asked before each micro-op commits, with its data, and says whether it must
+	// not commit now. Who holds a micro-op wakes the core, or squashes it.
+	Hold func(now event.Time, op *uop.Op, data []byte) bool
 
 	engine *event.Engine
 	spec   *Spec
@@ -133,6 +136,7 @@ type Core struct {
 	more     bool
 	blocked  bool // the thread waits for a blocking micro-op
 	paused   bool // nothing more is fetched from the thread
+	halted   bool // the same, between Squash and Resume
 	ahead    uop.Batch
 	waits    awaited // of Forward
 	done     bool    // the thread has nothing more
@@ -211,13 +215,10 @@ type batch struct {
 
 // data is what a batch has for one of its micro-ops.
 func (b *batch) data(op *uop.Op) []byte {
-	size := int(op.Size)
-	if op.Kind.Lanes() {
-		size += 8 * int(op.Lanes)
+	if !op.Kind.Memory() {
+		return nil
 	}
-	if op.RMW == uop.CompareSwap {
-		size *= 2
-	}
+	size := op.DataBytes()
 	return b.Data[op.Data:][:size:size]
 }
 
@@ -275,7 +276,7 @@ func (c *Core) Start(thread uop.Thread) {
 
 // Done tells whether the thread has ended and all that it stored is performed.
 func (c *Core) Done() bool {
-	return c.done && c.at == len(c.batch.Ops) && c.head == c.tail && c.frontLen == 0 && c.sHead == c.sTail
+	return c.done && !c.halted && c.at == len(c.batch.Ops) && c.head == c.tail && c.frontLen == 0 && c.sHead == c.sTail
 }
 
 // After calls a function when that many further micro-ops have been committed.
@@ -958,6 +959,12 @@ func (c *Core) commit(now event.Time) {
 			}
 			return
 		}
+		if c.Hold != nil && c.Hold(now, s.op, s.data()) {
+			if n == 0 {
+				c.stalled(&c.Counters.StallSync)
+			}
+			return
+		}
 		c.active = true
 		switch s.op.Kind {
 		case uop.Load, uop.Gather:
@@ -1336,7 +1343,7 @@ const batchSize = 64
 
 // refill gets more micro-ops. It tells whether there are any.
 func (c *Core) refill() bool {
-	if !c.more || c.blocked || c.paused {
+	if !c.more || c.blocked || c.paused || c.halted {
 		return false
 	}
 	b := &batch{}

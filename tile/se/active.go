@@ -20,12 +20,27 @@ type active struct {
 	data      []map[int64]uint64 // elements by iteration
 	ranged    []int64            // iterations of indirect streams whose addresses are known
 	spans     []span             // those addresses
+	prefix    []prefix           // done from the first one on
+
+	// Of what restores the precise state.
+	partial  []map[int64]uint64 // values of reductions at the ends of ranges
+	received []int64            // elements
+	closing  []closed
+	faulty   int64  // range that cannot be credited; -1: none
+	progress uint64 // messages and iterations; seen: when it was looked last
+	seen     uint64
+	leaving  bool
+	at       int64         // iteration before which streams end
+	acks     int           // of banks that are missing; -1: they have not been asked
+	taken    map[int]*head // streams that have been taken back
+	gone     bool          // streams have ended before their time
 }
 
 // begin configures the streams of a loop at the banks of their first elements.
 func (c *Core) begin(now event.Time, g *Group) {
 	n := len(g.Streams)
-	a := &active{c: c, g: g, done: make([]int64, n), final: make([]uint64, n), ended: make([]bool, n), data: make([]map[int64]uint64, n), ranged: make([]int64, n)}
+	a := &active{c: c, g: g, done: make([]int64, n), final: make([]uint64, n), ended: make([]bool, n), data: make([]map[int64]uint64, n),
+		partial: make([]map[int64]uint64, n), received: make([]int64, n), faulty: -1, ranged: make([]int64, n), prefix: make([]prefix, n), taken: map[int]*head{}}
 	for len(c.loops) > 0 && c.loops[0].g.id+windowGroups/2 <= g.id {
 		if !c.loops[0].over() {
 			c.fail(fmt.Errorf("se: core %d: more than %d loops have streams at the L3", c.id, windowGroups/2))
@@ -36,7 +51,7 @@ func (c *Core) begin(now event.Time, g *Group) {
 	c.loops = append(c.loops, a)
 	c.Counters.Offloaded++
 	for sid := range g.Streams {
-		a.data[sid] = map[int64]uint64{}
+		a.data[sid], a.partial[sid] = map[int64]uint64{}, map[int64]uint64{}
 		h := &head{core: c.id, sid: sid, g: g, value: g.Streams[sid].Init}
 		a.send(&Message{Kind: MsgConfigure, To: c.bankOf(g.line(sid, 0)), Stream: sid, head: h})
 	}
@@ -44,6 +59,13 @@ func (c *Core) begin(now event.Time, g *Group) {
 		a.step(g.N)
 	}
 	a.credit()
+	a.seen = a.progress
+	if !g.SyncFree && !g.Bound {
+		c.engine.At(now+timeoutCycles, c.watching, uint64(g.id))
+	}
+	if gap := c.inject.gap(); gap > 0 {
+		c.engine.At(now+gap, c.switching, uint64(g.id))
+	}
 }
 
 func (a *active) send(m *Message) {
@@ -51,18 +73,33 @@ func (a *active) send(m *Message) {
 	a.c.net.SendStream(m)
 }
 
-// credit lets streams go on while there is room for what they fetch and compute.
+// credit lets streams go on while there is room for what they fetch and compute, and while
+// their ranges, which are made here, are apart.
 func (a *active) credit() {
 	c, g := a.c, a.g
-	least := a.committed
-	for sid := range g.Streams {
-		if g.Streams[sid].sink() {
-			least = min(least, a.done[sid])
-		}
-	}
-	for a.credited < g.ranges() && a.credited*g.Range < least+int64(c.spec.Ranges)*g.Range {
+	least := a.least()
+	for c.ending == nil && a.credited < g.ranges() && a.credited*g.Range < least+int64(c.spec.Ranges)*g.Range {
 		first := a.credited * g.Range
+		if a.faulty < 0 && !g.Bound && c.inject.fault() {
+			a.faulty = a.credited
+		}
+		if a.faulty == a.credited { // nothing but the core can tell the system, when it comes there
+			switch {
+			case g.SyncFree && least >= first:
+				c.endFaulty(a)
+			case !g.SyncFree && a.committed >= first:
+				c.end(c.engine.Now(), Fault)
+			}
+			return
+		}
 		a.credited++
+		if !g.SyncFree {
+			if o := a.crossed(); o != nil {
+				a.credited--
+				c.alias(c.engine.Now(), a, o)
+				return
+			}
+		}
 		c.Counters.Ranges++
 		for sid := range g.Streams {
 			if g.Streams[sid].Indirect { // it goes on with the one that it follows
@@ -77,7 +114,9 @@ func (a *active) credit() {
 // whole ranges be written.
 func (a *active) step(n int64) {
 	c, g := a.c, a.g
+	before := a.least()
 	a.committed += n
+	a.progress++
 	c.Counters.Iterations += uint64(n)
 	if a.committed > g.N {
 		c.fail(fmt.Errorf("se: core %d: %d iterations of a loop of %d", c.id, a.committed, g.N))
@@ -95,22 +134,43 @@ func (a *active) step(n int64) {
 				for i := first; i < end; i++ {
 					delete(a.data[sid], i)
 				}
+			case s.Kind == Reduce:
+				delete(a.partial[sid], first)
 			}
 		}
 	}
+	a.close(before)
 	a.credit()
 }
 
 // receive takes what banks send.
 func (a *active) receive(m *Message) {
+	a.progress++
 	switch m.Kind {
 	case MsgData:
 		for i, v := range m.Values {
 			a.data[m.Stream][m.First+int64(i)] = v
 		}
+		a.received[m.Stream] += int64(len(m.Values))
 	case MsgDone:
-		a.done[m.Stream] += m.End - m.First
+		before := a.least()
+		a.finished(m.Stream, m.First, m.End)
+		if len(m.Values) > 0 {
+			a.partial[m.Stream][m.End] = m.Values[0]
+			if a.g.SyncFree {
+				delete(a.partial[m.Stream], m.First)
+			}
+		}
+		a.close(before)
 		a.credit()
+	case MsgEnded:
+		if !a.leaving || a.acks <= 0 {
+			a.c.fail(fmt.Errorf("se: core %d: bank %d has ended streams that it was not asked for", a.c.id, m.From))
+		}
+		a.acks--
+		if m.head != nil {
+			a.taken[m.Stream] = m.head
+		}
 	case MsgFinal:
 		a.final[m.Stream], a.ended[m.Stream] = m.Values[0], true
 	case MsgRange:
@@ -122,6 +182,9 @@ func (a *active) receive(m *Message) {
 
 // over reports whether all streams of the loop have ended.
 func (a *active) over() bool {
+	if a.gone {
+		return true
+	}
 	if a.committed < a.g.N {
 		return false
 	}
@@ -177,45 +240,15 @@ func (a *active) serve(sid int, at int64) *mem.Bytes {
 	return &b
 }
 
-// check compares an access of the core, when it commits, with the ranges of streams that are
-// credited and not done. A program is asked beforehand whether its streams are aliased, so
-// that it is not undone here.
-func (a *active) check(line mem.Line, writes bool) {
-	if a.over() {
-		return
-	}
-	c, g := a.c, a.g
-	a.overlaps(line, writes)
-	for sid := range g.Streams {
-		s := &g.Streams[sid]
-		from := a.committed
-		if s.sink() {
-			from = min(from, a.done[sid])
-		}
-		to := min(a.credited*g.Range, g.N)
-		if s.Kind == Reduce || s.Indirect || from >= to || s.Kind == Load && !writes {
-			continue
-		}
-		c.Counters.Checks++
-		low, high := g.line(sid, from), g.line(sid, to-1)
-		if line < min(low, high) || line > max(low, high) {
-			continue
-		}
-		for i := from; i < to; i++ { // a range is conservative: look closer
-			if g.line(sid, i) == line {
-				c.fail(fmt.Errorf("se: core %d: an access of the core is aliased with stream %s, line %#x (iterations %d to %d of %d)", c.id, s.Name, line, from, to, g.N))
-				return
-			}
-		}
-	}
-}
-
 // waits says what has not ended, "" for nothing.
 func (a *active) waits() string {
 	if a.over() {
 		return ""
 	}
 	text := fmt.Sprintf("streams of a loop of %d iterations, %d committed, %d credited", a.g.N, a.committed, min(a.credited*a.g.Range, a.g.N))
+	if e := a.c.ending; e != nil {
+		text += fmt.Sprintf(", ending after a %s", e.reason)
+	}
 	for sid := range a.g.Streams {
 		if s := &a.g.Streams[sid]; s.sink() && a.done[sid] < a.g.N {
 			text += fmt.Sprintf(", %s done to %d", s.Name, a.done[sid])

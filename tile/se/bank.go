@@ -79,7 +79,10 @@ type Bank struct {
 	slots   map[part]*slot
 	commits map[part]int64 // that have come before what they let write
 	chains  map[key]*chain
-	left    map[part][2]int64 // iterations of ranges that are not written, and all of them here
+	left    map[part][2]int64       // iterations of ranges that are not written, and all of them here
+	cut     map[key]int64           // iteration before which a stream ends, in the middle of a range
+	ended   map[int]map[uint32]bool // by core: loops whose streams have been ended
+	taken   map[key]*Message        // streams that are to be taken back when they come
 	tick    event.Handler
 	ticking bool
 	next    event.Time // issue
@@ -92,7 +95,7 @@ type Bank struct {
 
 // NewBank returns the engine of a bank. bankOf finds the bank of a line.
 func NewBank(e *event.Engine, spec *Spec, bank int, coherent mem.Network, net Network, bankOf func(mem.Line) int, fail func(error)) *Bank {
-	b := &Bank{engine: e, spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, fail), credits: map[part]int64{}, slots: map[part]*slot{}, commits: map[part]int64{}, left: map[part][2]int64{}, chains: map[key]*chain{}}
+	b := &Bank{engine: e, spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, fail), credits: map[part]int64{}, slots: map[part]*slot{}, commits: map[part]int64{}, left: map[part][2]int64{}, cut: map[key]int64{}, ended: map[int]map[uint32]bool{}, taken: map[key]*Message{}, chains: map[key]*chain{}}
 	b.tick = e.Handle(func(now event.Time, _ uint64) {
 		b.ticking = false
 		b.issue(now)
@@ -108,7 +111,7 @@ func NewBank(e *event.Engine, spec *Spec, bank int, coherent mem.Network, net Ne
 
 // Pending tells whether any stream is here, or anything of one.
 func (b *Bank) Pending() bool {
-	return len(b.heads) > 0 || len(b.slots) > 0 || len(b.credits) > 0 || len(b.agent.lines) > 0 || len(b.commits) > 0
+	return len(b.heads) > 0 || len(b.slots) > 0 || len(b.credits) > 0 || len(b.agent.lines) > 0 || len(b.commits) > 0 || len(b.taken) > 0
 }
 
 // Receive handles a message of the coherence protocol.
@@ -138,11 +141,21 @@ func (b *Bank) wake(now event.Time) {
 // ReceiveStream handles a message of streams.
 func (b *Bank) ReceiveStream(now event.Time, m *Message) {
 	k := key{m.Core, m.Group, m.Stream}
+	if m.Kind == MsgEnd {
+		b.end(m)
+		return
+	}
+	if b.dead(m.Core, m.Group) {
+		return // it was under way when they were ended
+	}
 	switch m.Kind {
 	case MsgConfigure, MsgMigrate:
 		b.here(m.head.g, m.Stream, m.head.next)
 		b.heads = append(b.heads, m.head)
 		b.credited(k, m.head)
+		if end := b.taken[k]; end != nil {
+			b.end(end)
+		}
 	case MsgCredit:
 		b.allow(k, m)
 	case MsgForward:
@@ -239,6 +252,9 @@ func (b *Bank) step(now event.Time, h *head) {
 		b.Counters.Reads++
 		h.asked++
 		b.agent.read(g.line(h.sid, first), func(now event.Time, data *mem.Bytes) {
+			if b.dead(h.core, g.id) {
+				return
+			}
 			h.asked--
 			values := make([]uint64, end-first)
 			for i := first; i < end; i++ {
@@ -256,6 +272,9 @@ func (b *Bank) step(now event.Time, h *head) {
 			b.Counters.Reads++
 			x.wantOwn = true
 			b.agent.read(g.line(h.sid, first), func(now event.Time, data *mem.Bytes) {
+				if b.dead(h.core, g.id) {
+					return
+				}
 				x.own = make([]uint64, end-first)
 				for i := first; i < end; i++ {
 					x.own[i-first] = word(data, g.address(h.sid, i), s.Bytes)
@@ -401,6 +420,9 @@ func (b *Bank) occupy(now event.Time, s *Stream, n, lanes int64) event.Time {
 
 // computed has the results of a chunk.
 func (b *Bank) computed(now event.Time, p part, x *slot) {
+	if b.dead(p.core, p.group) {
+		return
+	}
 	s := &x.g.Streams[p.sid]
 	n := int(x.end - p.first)
 	in := make([]uint64, len(x.in))
@@ -437,7 +459,7 @@ func (b *Bank) computed(now event.Time, p part, x *slot) {
 		delete(b.slots, p)
 		x.h.armed, x.h.next = false, x.end
 		if g := x.g; x.end == g.N || x.end%g.Range == 0 {
-			b.done(p.key, (x.end-1)/g.Range*g.Range, x.end)
+			b.done(p.key, (x.end-1)/g.Range*g.Range, x.end, x.h.value)
 		}
 		b.move(now, x.h)
 		b.wake(now)
@@ -458,13 +480,16 @@ func (b *Bank) computed(now event.Time, p part, x *slot) {
 	}
 }
 
-func (b *Bank) done(k key, first, end int64) {
-	b.net.SendStream(&Message{Kind: MsgDone, From: b.bank, To: k.core, Core: k.core, Group: k.group, Stream: k.sid, First: first, End: end})
+func (b *Bank) done(k key, first, end int64, values ...uint64) {
+	b.net.SendStream(&Message{Kind: MsgDone, From: b.bank, To: k.core, Core: k.core, Group: k.group, Stream: k.sid, First: first, End: end, Values: values})
 }
 
 // commit writes what was computed for iterations, and lets the next bank go on.
 func (b *Bank) commit(_ event.Time, k key, g *Group, first, end int64) {
 	s := &g.Streams[k.sid]
+	if !g.SyncFree && end < g.N && end%g.Range != 0 {
+		b.cut[k] = end // the stream ends there
+	}
 	for first < end {
 		if to := b.bankOf(g.line(k.sid, first)); to != b.bank {
 			b.net.SendStream(&Message{Kind: MsgCommit, From: b.bank, To: to, Core: k.core, Group: k.group, Stream: k.sid, head: &head{g: g}, First: first, End: end})
@@ -472,13 +497,12 @@ func (b *Bank) commit(_ event.Time, k key, g *Group, first, end int64) {
 		}
 		p := part{k, first}
 		x := b.slots[p]
-		switch {
-		case x == nil || !x.ready:
+		if x == nil || !x.ready {
 			b.commits[p] = end
 			return
-		case x.end > end:
-			b.fail(fmt.Errorf("se: bank %d: stream %s may be written to iteration %d, in the middle of a line", b.bank, s.Name, end))
-			return
+		}
+		if x.end > end { // the rest is never written
+			x.end, x.out = end, x.out[:end-first]
 		}
 		delete(b.slots, p)
 		b.Counters.Writes++
@@ -502,10 +526,14 @@ func (b *Bank) written(p part, x *slot) {
 	r := part{p.key, begin}
 	left, ok := b.left[r]
 	if !ok {
-		for i := begin; i < min(begin+g.Range, g.N); {
+		last := min(begin+g.Range, g.N)
+		if cut, ok := b.cut[p.key]; ok {
+			last = min(last, max(begin, cut))
+		}
+		for i := begin; i < last; {
 			_, end := g.chunk(p.sid, i)
 			if b.bankOf(g.line(p.sid, i)) == b.bank {
-				left[0] += end - i
+				left[0] += min(end, last) - i
 			}
 			i = end
 		}

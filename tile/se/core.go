@@ -17,6 +17,9 @@ type Spec struct {
 	ScalarPE bool // the engine computes scalars itself
 	Issue    int  // chunks of streams in a cycle
 	Requests int  // lines of a stream under way
+	Window   int  // micro-ops that a core has under way
+	// Inject disturbs streams; nil: nothing does.
+	Inject *Inject
 }
 
 // PCs of the micro-ops that streams add to a program: a table that a program and the engine
@@ -29,7 +32,15 @@ type PCs struct {
 }
 
 // Source hands out the groups that a thread configures, in its order.
-type Source interface{ NextGroup() *Group }
+type Source interface {
+	NextGroup() *Group
+	// Passed says how many micro-ops have been committed, and of loops whose streams are at
+	// the L3 in order with the core, before which iteration nothing will be restored.
+	Passed(committed uint64, loops []RestoredLoop)
+	// Restore lets the thread hand out again what has not been committed, without the
+	// streams of some loops.
+	Restore(r Restored) error
+}
 
 // Window is where loads of the core find what streams have: a page of 2 MB that no program
 // has. Groups have parts of it in turn, and in these each stream has windowSlots lines in
@@ -66,7 +77,9 @@ type CoreCounters struct {
 	Served     uint64 `json:"served" desc:"loads that the FIFO served"`
 	Flushed    uint64 `json:"flushed" desc:"lines of the FIFO that a store or another core made stale"`
 	Ranges     uint64 `json:"ranges" desc:"ranges credited"`
-	Checks     uint64 `json:"checks" desc:"accesses of the core compared with ranges of streams"`
+	Checks     uint64 `json:"checks" desc:"ranges of streams compared with accesses of the core and with other ranges"`
+	// Ended counts how often streams ended before their time.
+	Ended [NumReasons]uint64 `json:"ended" parts:"alias,fault,switch,timeout" desc:"times that streams were ended and the precise state restored, by reason"`
 }
 
 // Core is the stream engine of a core, SE_core. It stands between the core and its caches.
@@ -92,9 +105,19 @@ type Core struct {
 	// Of streams at the L3: loops whose streams have not ended, or whose results the core
 	// may still take, in the order of the program.
 	loops    []*active
-	waiting  []wait
-	reply    event.Handler
-	replying bool
+	core     Processor
+	commits  uint64 // micro-ops
+	open     []RestoredLoop
+	zones    []zone
+	ending   *ending // nil: none
+	inject   *injector
+	goOn     event.Handler
+	watching event.Handler
+	// switching is the next change of the context.
+	switching event.Handler
+	waiting   []wait
+	reply     event.Handler
+	replying  bool
 }
 
 // wait is a load of the core that has no answer yet.
@@ -110,6 +133,11 @@ func NewCore(e *event.Engine, spec *Spec, id int, net Network, bankOf func(mem.L
 		c.replying = false
 		c.answer(now)
 	})
+	c.goOn = e.Handle(func(now event.Time, _ uint64) { c.restore(now) })
+	c.watching, c.switching = e.Handle(c.watch), e.Handle(c.switches)
+	if spec.Inject != nil {
+		c.inject = newInjector(*spec.Inject, id)
+	}
 	return c
 }
 
@@ -121,21 +149,16 @@ func (c *Core) soon(now event.Time) {
 	}
 }
 
-// Connect gives the engine the caches of its core.
-func (c *Core) Connect(caches *mem.Private) { c.caches = caches }
+// Connect gives the engine the caches of its core, and the core itself.
+func (c *Core) Connect(caches *mem.Private, core Processor) { c.caches, c.core = caches, core }
 
 // Run lets the engine take part in a program.
 func (c *Core) Run(source Source, pcs PCs) { c.source, c.pcs = source, pcs }
 
 // Commit sees the micro-ops that the core commits.
 func (c *Core) Commit(now event.Time, op *uop.Op) {
-	if op.Kind.Memory() && !op.Kind.Lanes() && op.Addr < Window {
-		writes := op.Kind == uop.Store || op.Kind == uop.Atomic
-		for line := op.Addr / mem.LineBytes; line*mem.LineBytes < op.Addr+uint64(op.Size); line++ {
-			for _, a := range c.loops {
-				a.check(line, writes)
-			}
-		}
+	if c.commits++; c.commits%passedOps == 0 && c.source != nil {
+		c.passed()
 	}
 	switch k := op.PC - c.pcs.Step; {
 	case op.PC == c.pcs.Configure:
@@ -143,6 +166,20 @@ func (c *Core) Commit(now event.Time, op *uop.Op) {
 	case k < 2*c.pcs.Loops:
 		c.step(now, k/2, k%2 == 1)
 	}
+}
+
+// passedOps is after how many micro-ops a thread is told what has been committed.
+const passedOps = 256
+
+// passed tells the thread what it need not keep any more.
+func (c *Core) passed() {
+	c.open = c.open[:0]
+	for _, a := range c.loops {
+		if !a.over() && !a.g.SyncFree && !a.g.Bound {
+			c.open = append(c.open, RestoredLoop{Group: a.g.id, At: a.committed, From: a.reducedTo(a.committed)})
+		}
+	}
+	c.source.Passed(c.commits, c.open)
 }
 
 // step counts an iteration of the core of a loop.
@@ -157,7 +194,7 @@ func (c *Core) step(now event.Time, loop uint32, lanes bool) {
 		c.fifo.step(now, n(c.fifo.g))
 	}
 	for _, a := range c.loops {
-		if a.g.Loop == loop && a.committed < a.g.N {
+		if a.g.Loop == loop && !a.gone && a.committed < a.g.N {
 			a.step(n(a.g))
 			break
 		}
@@ -202,11 +239,17 @@ func (c *Core) of(group uint32) *active {
 // ReceiveStream handles a message of streams.
 func (c *Core) ReceiveStream(now event.Time, m *Message) {
 	a := c.of(m.Group)
-	if a == nil || a.over() {
+	if a != nil && a.gone {
+		return // it was under way when they ended
+	}
+	if a == nil || a.over() && !a.leaving {
 		c.fail(fmt.Errorf("se: core %d: message %s of streams that have ended", c.id, m.Kind))
 		return
 	}
 	a.receive(m)
+	if c.ending != nil {
+		c.soonEnd(now)
+	}
 	c.soon(now)
 }
 
@@ -329,4 +372,7 @@ func (c *CoreCounters) Add(o *CoreCounters) {
 	c.Flushed += o.Flushed
 	c.Ranges += o.Ranges
 	c.Checks += o.Checks
+	for k := range c.Ended {
+		c.Ended[k] += o.Ended[k]
+	}
 }

@@ -15,10 +15,14 @@
 // reduction goes along with the data. Nothing of the core's micro-ops has the data: a
 // lost message is a wrong element or a loop that never ends.
 //
-// It is not: recovery from an alias. A program decides, as it would by the answer of a
-// configuration, whether the ranges of a loop are apart; the check of the core's accesses
-// with ranges under way remains, and an alias is an error of the machine.
+// The state stays precise (section IV.B). Ranges of affine streams are made in the core's
+// engine when they are credited; it compares them with each other and with what the core
+// accesses, as intervals of bytes, when that commits (alias.go). After an alias, a fault, a
+// switch of the context or a timeout the core takes back what is not committed, banks write
+// what is, and forget the streams; then the thread makes the rest of the loop without
+// streams (restore.go). Where a program has promised that there are no aliases, streams only
+// stop where they have come to, and go on from there. [Inject] makes all of that happen.
 //
 // Invariants: an element of a stream is written once, after the core has committed its
-// iteration; a stream is at one bank at a time; a bank keeps no copies of lines (agent.go).
+// iteration; a stream is at one bank at a time; nothing of a loop that has ended is written; a bank keeps no copies of lines (agent.go).
 package se

@@ -64,6 +64,9 @@ type Group struct {
 	// SyncFree says that no two streams are aliased, so that what is computed is written at
 	// once; Decoupled, that the core has no iterations of the loop (section V).
 	SyncFree, Decoupled bool
+	// Bound says that the streams cannot be ended before their time: the program learns
+	// from the machine in which order they have written.
+	Bound bool
 
 	id uint32
 }

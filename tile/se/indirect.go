@@ -164,6 +164,9 @@ func (a *active) ranges(m *Message) {
 	a.ranged[m.Stream] += m.End - m.First
 	if m.Low < m.High {
 		a.spans = append(a.spans, span{m.Stream, m.First, m.End, m.Low, m.High})
+		if o := a.crossed(); o != nil {
+			a.c.alias(a.c.engine.Now(), a, o)
+		}
 	}
 }
 
@@ -175,30 +178,4 @@ func (a *active) known(end int64) bool {
 		}
 	}
 	return true
-}
-
-// overlaps compares an access of the core with addresses of indirect streams.
-func (a *active) overlaps(line mem.Line, writes bool) {
-	g := a.g
-	keep := a.spans[:0]
-	for _, x := range a.spans {
-		s := &g.Streams[x.sid]
-		behind := a.committed
-		if s.sink() {
-			behind = min(behind, a.done[x.sid]-int64(a.c.spec.Ranges)*g.Range) // they are done in no order
-		}
-		if x.end <= behind || a.done[x.sid] >= g.N {
-			continue
-		}
-		keep = append(keep, x)
-		if s.Kind == Load && (!writes || x.end <= a.committed) {
-			continue
-		}
-		a.c.Counters.Checks++
-		if line >= x.low/mem.LineBytes && line <= (x.high-1)/mem.LineBytes {
-			a.c.fail(fmt.Errorf("se: core %d: an access of the core is aliased with stream %s, line %#x (iterations %d to %d of %d)", a.c.id, s.Name, line, x.first, x.end, g.N))
-			break
-		}
-	}
-	a.spans = keep
 }

@@ -15,10 +15,12 @@ const (
 	MsgFinal                        // what a reduction has come to
 	MsgRange                        // the addresses of iterations of an indirect stream
 	MsgRequest                      // an access of an indirect stream
+	MsgEnd                          // the streams of a loop end before their time
+	MsgEnded                        // a bank has forgotten them
 	NumMessages
 )
 
-var messageNames = [NumMessages]string{"configure", "migrate", "credit", "forward", "data", "commit", "done", "final", "range", "request"}
+var messageNames = [NumMessages]string{"configure", "migrate", "credit", "forward", "data", "commit", "done", "final", "range", "request", "end", "ended"}
 
 func (k MessageKind) String() string {
 	if k < NumMessages {
@@ -36,7 +38,7 @@ type Message struct {
 	Stream   int
 
 	First, End int64    // iterations
-	Values     []uint64 // elements, or what a reduction has come to
+	Values     []uint64 // elements, or what a reduction has come to, also at the end of a range
 	Low, High  uint64   // of Range: from the first byte to behind the last one; of Request: the address
 	Last       int64    // of Request: the iteration that the bank got before; -1 for none
 
@@ -79,13 +81,19 @@ func (m *Message) Bytes() int {
 		return n
 	case MsgCommit:
 		return headerBytes + countBytes
+	case MsgDone:
+		return headerBytes + 8*len(m.Values)
 	}
 	return headerBytes
 }
 
 // ToCore reports whether the engine of a core gets a message, and not that of a bank.
 func (m *Message) ToCore() bool {
-	return m.Kind == MsgData || m.Kind == MsgDone || m.Kind == MsgFinal || m.Kind == MsgRange
+	switch m.Kind {
+	case MsgData, MsgDone, MsgFinal, MsgRange, MsgEnded:
+		return true
+	}
+	return false
 }
 
 // Network carries messages. Send keeps the message.
@@ -95,7 +103,7 @@ type Network interface {
 
 // NetworkCounters count the traffic of stream engines.
 type NetworkCounters struct {
-	Messages [NumMessages]uint64 `parts:"configure,migrate,credit,forward,data,commit,done,final,range,request" desc:"messages of stream engines by kind"`
-	Bytes    [NumMessages]uint64 `unit:"Byte" parts:"configure,migrate,credit,forward,data,commit,done,final,range,request" desc:"bytes of them"`
-	ByteHops [NumMessages]uint64 `unit:"Byte" parts:"configure,migrate,credit,forward,data,commit,done,final,range,request" desc:"bytes of whole flits times links between routers"`
+	Messages [NumMessages]uint64 `parts:"configure,migrate,credit,forward,data,commit,done,final,range,request,end,ended" desc:"messages of stream engines by kind"`
+	Bytes    [NumMessages]uint64 `unit:"Byte" parts:"configure,migrate,credit,forward,data,commit,done,final,range,request,end,ended" desc:"bytes of them"`
+	ByteHops [NumMessages]uint64 `unit:"Byte" parts:"configure,migrate,credit,forward,data,commit,done,final,range,request,end,ended" desc:"bytes of whole flits times links between routers"`
 }

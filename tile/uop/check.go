@@ -45,14 +45,7 @@ func (b *Batch) check(o *Op) error {
 	if o.Size < 1 || o.Size > 64 || each*int(o.Lanes) != int(o.Size) || each&(each-1) != 0 || each > 8 {
 		return fmt.Errorf("%d bytes in %d lanes, expected 1, 2, 4 or 8 in each and at most 64", o.Size, o.Lanes)
 	}
-	need := int(o.Size)
-	if o.Kind.Lanes() {
-		need += 8 * int(o.Lanes)
-	}
-	if o.RMW == CompareSwap {
-		need *= 2
-	}
-	if int(o.Data)+need > len(b.Data) {
+	if need := o.DataBytes(); int(o.Data)+need > len(b.Data) {
 		return fmt.Errorf("data at %d, expected %d bytes inside of %d", o.Data, need, len(b.Data))
 	}
 	return nil

@@ -108,6 +108,21 @@ type Op struct {
 	Data uint32
 }
 
+// DataBytes is how many bytes of the batch's Data belong to the micro-op.
+func (o *Op) DataBytes() int {
+	if !o.Kind.Memory() {
+		return 0
+	}
+	n := int(o.Size)
+	if o.Kind.Lanes() {
+		n += 8 * int(o.Lanes)
+	}
+	if o.RMW == CompareSwap {
+		n *= 2
+	}
+	return n
+}
+
 // Batch is a run of micro-ops of one thread, in its order.
 type Batch struct {
 	Ops  []Op
@@ -116,6 +131,16 @@ type Batch struct {
 
 // Reset empties the batch and keeps its memory.
 func (b *Batch) Reset() { b.Ops, b.Data = b.Ops[:0], b.Data[:0] }
+
+// Append adds a micro-op of another batch, with its data.
+func (b *Batch) Append(from *Batch, o *Op) {
+	x := *o
+	if n := uint32(o.DataBytes()); n > 0 {
+		x.Data = uint32(len(b.Data))
+		b.Data = append(b.Data, from.Data[o.Data:o.Data+n]...)
+	}
+	b.Ops = append(b.Ops, x)
+}
 
 // Bytes returns the bytes that a micro-op of the batch reads or writes, without the
 // addresses of lanes.

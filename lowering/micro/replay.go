@@ -1,0 +1,318 @@
+package micro
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tdfg/stream"
+	"github.com/bitsched/bitsched/tile/se"
+	"github.com/bitsched/bitsched/tile/uop"
+)
+
+// fate is what streams have made of a micro-op.
+type fate uint8
+
+const (
+	asIs    fate = iota // nothing
+	gone                // it has left the core, for a stream that computes or writes
+	aside               // it is not needed while streams have the address
+	instead             // a load of the window is in its place
+	extra               // only streams need it
+)
+
+// mark says what became of a micro-op of a loop with streams.
+type mark struct {
+	at    int // where it is in the batch, or what follows it
+	fate  fate
+	group uint32
+	iter  int64 // of the loop, by elements
+	op    uop.Op
+	data  []byte
+	// reduces says that a reduction needs it: its value is restored at the beginning of a
+	// range, and what is written may not be loaded again.
+	reduces bool
+}
+
+// snapshot is the values of what a loop reduces before an iteration.
+type snapshot struct {
+	group  uint32
+	iter   int64
+	loop   *nearLoop
+	values []scalar.Value // by stream, of those that reduce
+}
+
+// log is the micro-ops of a thread since the first that may be taken back, with those that
+// have left the core among them.
+type log struct {
+	entries   []entry
+	data      uop.Batch // of entries, which have their own micro-ops
+	snapshots []snapshot
+	open      []se.RestoredLoop
+	until     uint64 // micro-ops that are committed when nothing of it is needed
+}
+
+// entry is a micro-op that was handed out, or that has left the core.
+type entry struct {
+	mark
+	seq uint64 // its number, or that of the next one
+	op  int    // in data, as it was handed out; -1 if it was not
+}
+
+// marked notes what became of a micro-op that is not handed out as it is.
+func (t *thread) marked(f fate, o *uop.Op, owner *stream.Stream) {
+	s := t.near
+	if !s.ordered {
+		return
+	}
+	m := mark{at: len(t.out.Ops), fate: f, group: s.group, iter: s.done}
+	if o != nil {
+		m.op = *o
+		m.data = slices.Clone(t.out.Data[o.Data:][:o.DataBytes()])
+		m.reduces = owner != nil && s.l.reduces(owner)
+	}
+	t.marks = append(t.marks, m)
+}
+
+// reduces reports whether a stream is a reduction at the L3, or an operand of one.
+func (l *nearLoop) reduces(s *stream.Stream) bool {
+	for k := range l.streams {
+		x := &l.streams[k]
+		if x.kind == se.Reduce && (x.tm.s == s || slices.ContainsFunc(x.inputs, func(in int) bool { return l.streams[in].tm.s == s })) {
+			return true
+		}
+	}
+	return false
+}
+
+// remember keeps the values that a loop has reduced, at the beginning of a range.
+func (t *thread) remember() {
+	s := t.near
+	if !s.ordered {
+		return
+	}
+	x := snapshot{group: s.group, iter: s.done, loop: s.l, values: make([]scalar.Value, len(s.l.streams))}
+	for k := range s.l.streams {
+		if y := &s.l.streams[k]; y.kind == se.Reduce {
+			x.values[k] = t.val[y.index]
+		}
+	}
+	t.log.snapshots = append(t.log.snapshots, x)
+}
+
+// ordered begins a log when streams are configured that are in order with the core.
+func (t *thread) ordered() {
+	if t.log == nil {
+		t.log = &log{}
+		t.marks = t.marks[:0]
+	}
+	t.log.until = ^uint64(0)
+}
+
+// take logs micro-ops that are about to be handed out.
+func (l *log) take(t *thread, n int) {
+	k, seq := 0, t.handed
+	for k < len(t.marks) && t.marks[k].at < t.done {
+		k++
+	}
+	add := func(m mark, at int) {
+		e := entry{mark: m, seq: seq, op: -1}
+		if at >= 0 {
+			e.op = len(l.data.Ops)
+			l.data.Append(&t.out, &t.out.Ops[at])
+		}
+		l.entries = append(l.entries, e)
+	}
+	for i := t.done; i < t.done+n; i++ {
+		for ; k < len(t.marks) && t.marks[k].at == i && (t.marks[k].fate == gone || t.marks[k].fate == aside); k++ {
+			add(t.marks[k], -1)
+		}
+		if k < len(t.marks) && t.marks[k].at == i {
+			add(t.marks[k], i)
+			k++
+		} else {
+			add(mark{}, i)
+		}
+		seq++
+	}
+	if t.done+n == len(t.out.Ops) { // what left the core behind the last one
+		for ; k < len(t.marks); k++ {
+			add(t.marks[k], -1)
+		}
+	}
+	t.marks = t.marks[k:]
+	if l.until <= t.passed && t.near == nil {
+		t.log = nil
+		return
+	}
+	if len(l.entries) > 1<<13 {
+		l.trim(t.passed)
+	}
+}
+
+// from is the iteration of a loop before which nothing will be restored.
+func (l *log) from(group uint32) (int64, bool) {
+	for _, o := range l.open {
+		if o.Group == group {
+			return o.From, true
+		}
+	}
+	return 0, false
+}
+
+// trim forgets what will not be handed out again.
+func (l *log) trim(passed uint64) {
+	oldest := uint32(0)
+	if len(l.open) > 0 {
+		oldest = l.open[0].Group
+	}
+	needed := func(e *entry) bool {
+		if e.seq >= passed {
+			return true
+		}
+		if e.fate != gone {
+			return false
+		}
+		from, open := l.from(e.group)
+		return open && e.iter >= from || !open && e.group > oldest && oldest > 0
+	}
+	k := 0
+	for k < len(l.entries) && !needed(&l.entries[k]) {
+		k++
+	}
+	if k < len(l.entries)/2 {
+		return
+	}
+	rest := &log{until: l.until, open: l.open}
+	for i := range l.entries[k:] {
+		e := l.entries[k+i]
+		if e.op >= 0 {
+			at := e.op
+			e.op = len(rest.data.Ops)
+			rest.data.Append(&l.data, &l.data.Ops[at])
+		}
+		rest.entries = append(rest.entries, e)
+	}
+	for _, s := range l.snapshots {
+		if from, open := l.from(s.group); open && s.iter >= from || !open && s.group > oldest {
+			rest.snapshots = append(rest.snapshots, s)
+		}
+	}
+	*l = *rest
+}
+
+// Passed implements se.Source.
+func (t *thread) Passed(committed uint64, loops []se.RestoredLoop) {
+	t.passed = committed
+	if t.log != nil {
+		t.log.open = append(t.log.open[:0], loops...)
+	}
+}
+
+// Restore implements se.Source: the micro-ops that are not committed come again. Those of
+// loops whose streams have ended come as if there were none, with what has left the core
+// and is not written; what they have reduced is taken from the engine first.
+func (t *thread) Restore(r se.Restored) error {
+	l := t.log
+	if l == nil {
+		return fmt.Errorf("micro: thread %d has nothing to restore", t.id)
+	}
+	l.take(t, len(t.out.Ops)-t.done) // all that is made
+	if t.log == nil {
+		return fmt.Errorf("micro: thread %d has let go of what is to be restored", t.id)
+	}
+	loop := map[uint32]*se.RestoredLoop{}
+	for i := range r.Loops {
+		loop[r.Loops[i].Group] = &r.Loops[i]
+	}
+	t.out, t.done, t.marks = uop.Batch{}, 0, nil
+	for i := range r.Loops {
+		x := &r.Loops[i]
+		if err := t.restored(l, x); err != nil {
+			return err
+		}
+		if t.near != nil && t.near.group == x.Group {
+			t.near = nil
+		}
+	}
+	kept := &log{until: l.until, snapshots: l.snapshots, open: l.open}
+	last := -1 // blocking, of those that are handed out
+	for i := range l.entries {
+		e := &l.entries[i]
+		x := loop[e.group]
+		var o *uop.Op
+		from := &l.data
+		switch {
+		case e.fate == asIs || x == nil:
+			if e.seq < r.Committed {
+				if e.fate == gone && x == nil { // of another loop: it may be restored later
+					t.marks = append(t.marks, e.mark)
+					t.marks[len(t.marks)-1].at = len(t.out.Ops)
+				}
+				continue
+			}
+			if e.fate != asIs {
+				m := e.mark
+				m.at = len(t.out.Ops)
+				t.marks = append(t.marks, m)
+			}
+			if e.op < 0 {
+				continue
+			}
+			o = &l.data.Ops[e.op]
+		case e.fate == extra:
+			continue
+		case e.fate == gone:
+			if e.iter < x.From || e.iter < x.At && !e.reduces {
+				continue
+			}
+			fallthrough
+		default:
+			if e.fate != gone && e.seq < r.Committed {
+				continue
+			}
+			own := e.mark.op
+			own.Data = 0
+			o, from = &own, &uop.Batch{Data: e.data}
+		}
+		t.out.Append(from, o)
+		if o.Flags&uop.Blocking != 0 {
+			if last >= 0 {
+				t.out.Ops[last].Flags &^= uop.Blocking
+			}
+			last = len(t.out.Ops) - 1
+		}
+	}
+	if last >= 0 && t.wait == nil { // it was answered; now it only takes its time
+		t.out.Ops[last].Flags &^= uop.Blocking
+	}
+	t.handed, t.passed, t.log = r.Committed, r.Committed, kept
+	if t.near == nil || !t.near.ordered {
+		kept.until = t.handed + uint64(len(t.out.Ops))
+	}
+	return nil
+}
+
+// restored loads what a loop has reduced so far.
+func (t *thread) restored(l *log, x *se.RestoredLoop) error {
+	k := slices.IndexFunc(l.snapshots, func(s snapshot) bool { return s.group == x.Group })
+	if k < 0 {
+		return fmt.Errorf("micro: thread %d has no values of loop %d", t.id, x.Group)
+	}
+	near := l.snapshots[k].loop
+	if x.Aliased {
+		t.counts[slices.Index(t.p.near, near)].aliased++
+	}
+	for sid := range near.streams {
+		s := &near.streams[sid]
+		if s.kind != se.Reduce {
+			continue
+		}
+		k := slices.IndexFunc(l.snapshots, func(s snapshot) bool { return s.group == x.Group && s.iter == x.From })
+		if k < 0 {
+			return fmt.Errorf("micro: thread %d has no value of %s before iteration %d", t.id, s.name, x.From)
+		}
+		t.word(s.final, se.Final(x.Group, sid), l.snapshots[k].values[sid])
+	}
+	return nil
+}

@@ -1,0 +1,324 @@
+package se
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bitsched/bitsched/tile/event"
+)
+
+// Reason says why streams were ended before their time.
+type Reason uint8
+
+// The reasons (section IV.B, Fig. 7).
+const (
+	Alias   Reason = iota // a stream and the core, or two streams, may access the same bytes
+	Fault                 // a page of a stream cannot be accessed
+	Switch                // the core gets another context
+	Timeout               // nothing has happened for long
+	NumReasons
+)
+
+var reasonNames = [NumReasons]string{"alias", "fault", "switch", "timeout"}
+
+func (r Reason) String() string {
+	if r < NumReasons {
+		return reasonNames[r]
+	}
+	return "?"
+}
+
+// Processor is what the engine needs of its core to restore the precise state.
+type Processor interface {
+	// Squash takes back what is not committed; false: not yet. Resume goes on.
+	Squash(now event.Time) bool
+	Resume(now event.Time)
+	// Unperformed reports whether a committed store may still have to write bytes from lo
+	// to before hi.
+	Unperformed(lo, hi uint64) bool
+}
+
+// Restored is the precise state: of the thread, Committed micro-ops are committed.
+type Restored struct {
+	Committed uint64
+	Loops     []RestoredLoop
+}
+
+// RestoredLoop is a loop whose streams have ended. What they write is in memory for the
+// iterations before At, and for no other. The core finds the value of a reduction, of the
+// iterations before From, as its [Final].
+type RestoredLoop struct {
+	Group    uint32
+	At, From int64
+	Aliased  bool
+}
+
+// ending is the streams of a core that end before their time.
+type ending struct {
+	reason   Reason
+	squashed bool
+	loops    []*active
+	aliased  []*active // for the history
+}
+
+// end ends the streams of all loops that are in order with the core, and with a switch of
+// loops that are not, too. Those of aliased are remembered.
+func (c *Core) end(now event.Time, why Reason, aliased ...*active) {
+	if c.ending != nil {
+		return
+	}
+	e := &ending{reason: why, aliased: aliased}
+	for _, a := range c.loops {
+		if !a.over() && !a.g.Bound && (!a.g.SyncFree || why == Switch) {
+			e.loops = append(e.loops, a)
+		}
+	}
+	if len(e.loops) == 0 {
+		return
+	}
+	c.Counters.Ended[why]++
+	c.ending = e
+	c.soonEnd(now)
+}
+
+// endFaulty lets streams without an order stop where a page is missing, and go on when the
+// system has brought it.
+func (c *Core) endFaulty(a *active) {
+	c.Counters.Ended[Fault]++
+	c.ending = &ending{reason: Fault, loops: []*active{a}}
+	c.soonEnd(c.engine.Now())
+}
+
+// soonEnd goes on with an ending in the next cycle.
+func (c *Core) soonEnd(now event.Time) { c.engine.At(now+1, c.goOn, 0) }
+
+// restore goes on with an ending as far as it can: the core gives back what it has not
+// committed, banks write what it has, and forget the streams.
+func (c *Core) restore(now event.Time) {
+	e := c.ending
+	if e == nil {
+		return
+	}
+	if !e.squashed && slices.ContainsFunc(e.loops, func(a *active) bool { return !a.g.SyncFree }) {
+		if !c.core.Squash(now) {
+			c.soonEnd(now)
+			return
+		}
+		e.squashed = true
+		c.waiting = nil
+	}
+	all := true
+	for _, a := range e.loops {
+		left := a.leave
+		if a.g.SyncFree {
+			left = a.pause
+		}
+		all = left() && all
+	}
+	if !all {
+		return
+	}
+	c.ending = nil
+	if e.squashed {
+		r := Restored{Committed: c.commits}
+		for _, a := range e.loops {
+			if !a.g.SyncFree {
+				a.gone = true
+				r.Loops = append(r.Loops, RestoredLoop{Group: a.g.id, At: a.at, From: a.reducedTo(a.at), Aliased: slices.Contains(e.aliased, a)})
+			}
+		}
+		if err := c.source.Restore(r); err != nil {
+			c.fail(err)
+			return
+		}
+	}
+	c.core.Resume(now)
+	for _, a := range c.loops {
+		if !a.over() {
+			a.credit()
+		}
+	}
+	c.soon(now)
+}
+
+// leave lets banks write the rest of what the core has committed, and forget the streams.
+// It tells whether that is all done.
+func (a *active) leave() bool {
+	g := a.g
+	if !a.leaving { // the part of a range, too
+		a.leaving, a.at, a.acks = true, a.committed, -1
+		if first := a.told * g.Range; first < a.at {
+			for sid := range g.Streams {
+				if s := &g.Streams[sid]; s.Kind == Store || s.Kind == Update {
+					a.send(&Message{Kind: MsgCommit, To: a.c.bankOf(g.line(sid, first)), Stream: sid, head: &head{g: g}, First: first, End: a.at})
+				}
+			}
+		}
+	}
+	if a.acks >= 0 {
+		return a.acks == 0
+	}
+	from := a.reducedTo(a.at)
+	for sid := range g.Streams {
+		switch s := &g.Streams[sid]; s.Kind {
+		case Store, Update:
+			if a.done[sid] < a.at {
+				return false
+			}
+		case Reduce:
+			if a.done[sid] < from {
+				return false
+			}
+			v, ok := s.Init, from == 0
+			if !ok {
+				v, ok = a.partial[sid][from]
+			}
+			if !ok {
+				a.c.fail(fmt.Errorf("se: core %d: no value of stream %s before iteration %d", a.c.id, s.Name, from))
+			}
+			a.final[sid] = v
+		}
+	}
+	// Banks to which streams may have come, also to wait for their next credit.
+	var banks []int
+	to := min(a.credited*g.Range, g.N-1)
+	for sid := range g.Streams {
+		for i := min(from, to); i <= to; {
+			_, end := g.chunk(sid, i)
+			if bank := a.c.bankOf(g.line(sid, i)); !slices.Contains(banks, bank) {
+				banks = append(banks, bank)
+			}
+			i = end
+		}
+	}
+	a.acks = len(banks)
+	for _, bank := range banks {
+		a.send(&Message{Kind: MsgEnd, To: bank, Stream: everyStream})
+	}
+	return false
+}
+
+// everyStream is the stream of a message that concerns all of a loop.
+const everyStream = -1
+
+// reducedTo is the end of the last range of which a reduction has told its value, among the
+// iterations before one.
+func (a *active) reducedTo(at int64) int64 {
+	if at == a.g.N {
+		return at
+	}
+	return at / a.g.Range * a.g.Range
+}
+
+// pause takes streams without an order between them from their banks, where they have come
+// to the end of what is credited: their progress is part of the state of the program
+// (section V). Then they go on from there. It tells whether that is all done.
+func (a *active) pause() bool {
+	g := a.g
+	at := min(a.credited*g.Range, g.N)
+	for sid := range g.Streams {
+		s := &g.Streams[sid]
+		if s.sink() && a.done[sid] < at || s.ToCore && a.received[sid] < at || s.Kind == Reduce && at == g.N && !a.ended[sid] {
+			return false
+		}
+	}
+	if at == g.N {
+		return true // they have ended by themselves
+	}
+	if !a.leaving {
+		a.leaving, a.acks = true, len(g.Streams)
+		for sid := range g.Streams {
+			a.send(&Message{Kind: MsgEnd, To: a.c.bankOf(g.line(sid, at)), Stream: sid, head: &head{g: g}, First: at})
+		}
+	}
+	if a.acks > 0 {
+		return false
+	}
+	a.leaving, a.faulty = false, -1
+	for sid := range g.Streams {
+		h := &head{core: a.c.id, sid: sid, g: g, next: at, limit: at, value: g.Streams[sid].Init}
+		if v, ok := a.partial[sid][at]; ok {
+			h.value = v
+		}
+		if t := a.taken[sid]; t != nil {
+			h.issued = t.issued
+		}
+		a.send(&Message{Kind: MsgConfigure, To: a.c.bankOf(g.line(sid, at)), Stream: sid, head: h})
+	}
+	return true
+}
+
+// dead reports whether streams of a core have been ended here.
+func (b *Bank) dead(core int, group uint32) bool { return b.ended[core][group] }
+
+// end forgets what is here of the streams of a loop; or it takes back one stream that waits
+// for credit, as soon as it is here.
+func (b *Bank) end(m *Message) {
+	if m.Stream != everyStream {
+		k := key{m.Core, m.Group, m.Stream}
+		for i, h := range b.heads {
+			if h.core == m.Core && h.g.id == m.Group && h.sid == m.Stream {
+				b.heads = append(b.heads[:i:i], b.heads[i+1:]...)
+				delete(b.taken, k)
+				b.net.SendStream(&Message{Kind: MsgEnded, From: b.bank, To: m.Core, Core: m.Core, Group: m.Group, Stream: m.Stream, head: h})
+				return
+			}
+		}
+		b.taken[k] = m
+		return
+	}
+	ended := b.ended[m.Core]
+	if ended == nil {
+		ended = map[uint32]bool{}
+		b.ended[m.Core] = ended
+	}
+	for g := range ended {
+		if g+windowGroups < m.Group {
+			delete(ended, g) // nothing of it is under way
+		}
+	}
+	ended[m.Group] = true
+	b.heads = slices.DeleteFunc(b.heads, func(h *head) bool { return h.core == m.Core && h.g.id == m.Group })
+	mine := func(k key) bool { return k.core == m.Core && k.group == m.Group }
+	forget(b.credits, mine)
+	forget(b.slots, mine)
+	forget(b.commits, mine)
+	forget(b.left, mine)
+	for k := range b.chains {
+		if mine(k) {
+			delete(b.chains, k)
+		}
+	}
+	for k := range b.cut {
+		if mine(k) {
+			delete(b.cut, k)
+		}
+	}
+	b.net.SendStream(&Message{Kind: MsgEnded, From: b.bank, To: m.Core, Core: m.Core, Group: m.Group, Stream: everyStream})
+}
+
+// forget deletes what belongs to some streams.
+func forget[T any](list map[part]T, mine func(key) bool) {
+	for p := range list {
+		if mine(p.key) {
+			delete(list, p)
+		}
+	}
+}
+
+// timeoutCycles is how long streams may do nothing at all before they are ended.
+const timeoutCycles = 100_000
+
+// watch ends streams that have made no progress since it looked last (section IV.B).
+func (c *Core) watch(now event.Time, group uint64) {
+	a := c.of(uint32(group))
+	if a == nil || a.over() || c.ending != nil {
+		return
+	}
+	if a.progress == a.seen {
+		c.end(now, Timeout)
+		return
+	}
+	a.seen = a.progress
+	c.engine.At(now+timeoutCycles, c.watching, group)
+}
