@@ -8,7 +8,8 @@ import (
 // Register is what a field of an instruction names.
 type Register uint8
 
-// Registers. LoopCount can only be written.
+// Registers. LoopCount can only be written. Line is what a word of a walker comes from, or
+// goes to, along the line of the bank.
 const (
 	RegNone Register = iota
 	Walker1Reg
@@ -19,10 +20,11 @@ const (
 	Reg3
 	ConstReg
 	LoopCount
+	Line // as a source: [RegNone]
 )
 
 func (r Register) String() string {
-	return [...]string{"-", "w1", "w2", "w3", "r1", "r2", "r3", "const", "loop"}[r]
+	return [...]string{"-", "w1", "w2", "w3", "r1", "r2", "r3", "const", "loop", "line"}[r]
 }
 
 // Condition selects between the two next instructions.
@@ -38,6 +40,7 @@ const (
 	IfChanged           // operation 2 changed its register
 	IfBelow             // Walker1Reg is below Walker2Reg, before the operations
 	IfAbove             // Walker1Reg is above Walker2Reg, before the operations
+	IfRow               // the walker has more of its row: the instruction repeats, a pair each link cycle
 )
 
 // Shift says when a walker's word is accessed and its one-hot value shifted.
@@ -193,7 +196,10 @@ func (in Instruction) String() string {
 	if in.Op2 != OpNone {
 		add("%s = %s(%s, %s)", in.Src1Op2, in.Op2, in.Src1Op2, in.Src2Op2)
 	}
-	if in.RegDst != RegNone {
+	switch {
+	case in.RegDst != RegNone && in.RegSrc == RegNone:
+		add("%s = %s", in.RegDst, Line)
+	case in.RegDst != RegNone:
 		add("%s = %s", in.RegDst, in.RegSrc)
 	}
 	for w, s := range in.Shift {
@@ -221,7 +227,7 @@ func (in Instruction) String() string {
 	if in.Cond == Always {
 		add("goto %d", in.NextPC1)
 	} else {
-		add("%s ? %d : %d", [...]string{"", "local", "loop", "nonzero", "unclean", "changed", "w1 < w2", "w1 > w2"}[in.Cond], in.NextPC1, in.NextPC2)
+		add("%s ? %d : %d", [...]string{"", "local", "loop", "nonzero", "unclean", "changed", "w1 < w2", "w1 > w2", "row"}[in.Cond], in.NextPC1, in.NextPC2)
 	}
 	return strings.Join(parts, "; ")
 }

@@ -120,6 +120,10 @@ var faults = []fault{
 	{"step of a merge not counted", "rows.go", "cycles = rows*(m+5) +", "cycles = rows*(m+4) +"},
 	{"match of a merge lost", "rows.go", "				matches[s]++\n", "				if i%13 == 5 {\n					continue\n				}\n				matches[s]++\n"},
 	{"dirty row of a merge left for nothing", "rows.go", "		cycles += (up(rows) - 1) * t.row\n", "		cycles += 0 * t.row\n"},
+	{"stream of a dispatcher a cycle late", "run.go", "return max(row+j, row*(j/fill+1)+j%fill)", "return max(row+j, row*(j/fill+1)+j%fill) + 1"},
+	{"stream word by word too fast", "run.go", "return r.link(2*(j+1) + r.time.row*(j/fill+1))", "return r.link(2*j + r.time.row*(j/fill+1))"},
+	{"stream into a row that was not loaded", "stream.go", "		loads++ // loaded with the latches, when the step is launched\n", "		loads += 0\n"},
+	{"stream does not wait for the row before", "stream.go", "last = max(last, n.paced(full-begun-1)+1+n.rowLink)", "last = max(last, n.paced(full-begun-1)+1)"},
 	{"received pairs overflow", "run.go", "if counts[q]++; counts[q] >= r.recvCap[s] && j+1 < len(list) {", "if counts[q]++; counts[q] > 4*r.recvCap[s] && j+1 < len(list) {"},
 }
 

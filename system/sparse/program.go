@@ -184,9 +184,10 @@ func Lower(app string, v Variant, t Type) ([]Program, error) {
 	if v.Rows {
 		gather = GatherRowsProgram()
 	}
-	list := []Program{PackProgram(), LocalProgram(ring, v.Replicate, app != "pagerank"), RemoteProgram(ring, app != "pagerank")}
+	list := []Program{AppendProgram(1, "frontier"), PackProgram(), LocalProgram(ring, v.Replicate, app != "pagerank"),
+		DispatchProgram(false), AppendProgram(4, "received"), RemoteProgram(ring, app != "pagerank")}
 	if v.Rows {
-		list = []Program{MergeProgram(ring)}
+		list = []Program{AppendProgram(1, "frontier"), MergeProgram(ring)}
 	}
 	switch app {
 	case "pagerank":

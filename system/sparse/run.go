@@ -452,19 +452,24 @@ func (r *runner) broadcast(k int) int64 {
 	o := r.m.Organisation
 	r.counters.TSVHops += int64(k) * int64(o.Layers) * int64(o.Banks)
 	r.counters.LineHops += int64(k) * int64(r.pairs) * int64(r.m.Banks())
-	// A row of pairs takes a row cycle at the SPU; the first row was begun before.
-	fill := int64(r.m.Words() / 2)
-	rows := (int64(k) + fill - 1) / fill
-	stream := max(int64(k), rows*r.net.rowLink)
-	r.counters.Loads += (rows + 1) * int64(len(r.spus))
-	return 1 + int64(o.Layers) + int64(r.pairs) + stream + r.net.rowLink
+	var slowest int64
+	for s := range r.spus {
+		begun := int64(r.frontLen[s])
+		if r.cfg.Variant.Rows { // the chunk has rows of its own
+			begun = 0
+		}
+		cycles, loads := r.net.stored(begun, int64(k))
+		slowest = max(slowest, cycles)
+		r.counters.Loads += loads
+	}
+	return 1 + int64(o.Layers) + int64(r.pairs) + slowest
 }
 
 // deliver is the cycles of sending each SPU the entries of its own frontier from the
 // logic layer: one pair a cycle up each column.
 func (r *runner) deliver() int64 {
 	o := r.m.Organisation
-	var most int64
+	var most, slowest int64
 	for c := range o.Banks {
 		var n int64
 		for l := range o.Layers {
@@ -472,6 +477,9 @@ func (r *runner) deliver() int64 {
 			for q := range r.pairs {
 				k := int64(r.frontLen[g*r.pairs+q])
 				n += k
+				cycles, loads := r.net.stored(0, k)
+				slowest = max(slowest, cycles)
+				r.counters.Loads += loads
 				r.counters.TSVHops += k * int64(l+1)
 				r.counters.LineHops += k * int64(q+1)
 			}
@@ -481,7 +489,7 @@ func (r *runner) deliver() int64 {
 	if most == 0 {
 		return 0
 	}
-	return 1 + int64(o.Layers) + int64(r.pairs) + most + r.net.rowLink
+	return 1 + int64(o.Layers) + int64(r.pairs) + max(most+r.net.rowLink, slowest)
 }
 
 // begin starts an iteration.
@@ -512,6 +520,12 @@ func (r *runner) distribute(host bool) {
 	cycles := r.broadcast(len(r.longFront))
 	if host || r.allDown {
 		cycles += r.deliver()
+	}
+	if r.shadow != nil && r.chip == nil {
+		r.eachSPU(func(s int, _ *uint32) int64 {
+			r.shadow.distribute(s, host || r.allDown)
+			return 0
+		})
 	}
 	r.step(0, cycles, 0, 0, 0)
 }
@@ -648,9 +662,9 @@ func (r *runner) dispatch() error {
 			last := r.sendTime(int64(n - 1))
 			cycles = max(cycles, last+int64(r.pairs)+1+r.net.rowLink)
 			shifts += int64(n)
-			loads4 += 2 * int64((n+r.net.rowFill-1)/r.net.rowFill)
+			loads4 += int64((n + r.net.rowFill - 1) / r.net.rowFill)
 		}
-		lineHops, overfull := make([]int64, banks), make([]int32, banks)
+		lineHops, rowsIn, overfull := make([]int64, banks), make([]int64, banks), make([]int32, banks)
 		busiest, sum, loads := r.eachBank(func(g int) (busiest, sum, loads int64) {
 			list := r.net.stations[g].store.pairs[next[g]:upto[g]]
 			if len(list) == 0 {
@@ -676,6 +690,9 @@ func (r *runner) dispatch() error {
 				r.receive(s, &state[q], i, uint32(e))
 			}
 			lineHops[g] = hops
+			if r.shadow != nil && r.chip == nil {
+				r.shadow.dispatch(g, list, state[:r.pairs])
+			}
 			for q := range r.pairs {
 				v := &state[q]
 				if v.pairs == 0 {
@@ -684,6 +701,8 @@ func (r *runner) dispatch() error {
 				if !r.cfg.Bound && v.pairs > int64(r.recvCap[first+q])+int64(r.m.Words()/2) {
 					overfull[g] = int32(first+q) + 1
 				}
+				_, stored := r.net.stored(0, v.pairs)
+				rowsIn[g] += stored
 				v.finish(&r.time)
 				if r.shadow != nil {
 					r.shadow.receive(first+q, v, list, cleanBefore[q])
@@ -699,6 +718,7 @@ func (r *runner) dispatch() error {
 		})
 		for g := range banks {
 			hops += lineHops[g]
+			loads4 += rowsIn[g]
 			if s := overfull[g] - 1; s >= 0 {
 				return fmt.Errorf("%w: SPU %d got more pairs than the %d that its rows hold", ErrCheck, s, int(r.recvCap[s])+r.m.Words()/2)
 			}

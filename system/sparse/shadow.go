@@ -3,7 +3,6 @@ package sparse
 import (
 	"fmt"
 	"math"
-	"slices"
 	"sync"
 )
 
@@ -259,6 +258,13 @@ func (sh *shadow) finish(s int, v *shadowSPU, name string, cycles, loads int64) 
 	v.instructions = 0
 }
 
+// putPairs writes pairs into the image.
+func (v *shadowSPU) putPairs(at int64, pairs []uint64) {
+	for i, e := range pairs {
+		v.mem[at+2*int64(i)], v.mem[at+2*int64(i)+1] = uint32(e>>32), uint32(e)
+	}
+}
+
 // equal compares words of the image.
 func (sh *shadow) equal(s int, v *shadowSPU, name string, at int64, want []uint32) {
 	for i, w := range want {
@@ -294,9 +300,13 @@ func (sh *shadow) pack(s int, cycles, loads int64) {
 	front := v.at(arrFrontier)
 	if v.wrote {
 		sh.equalPairs(s, v, "frontier entry", front, own)
+	} else {
+		v.putPairs(front, own) // by the host
 	}
-	for i, e := range slices.Concat(own, r.longFront) {
-		v.mem[front+2*int64(i)], v.mem[front+2*int64(i)+1] = uint32(e>>32), uint32(e)
+	if r.chip == nil {
+		sh.equalPairs(s, v, "long frontier entry", front+2*n, r.longFront)
+	} else {
+		v.putPairs(front+2*n, r.longFront)
 	}
 	v.wrote = false
 	v.first, v.count, v.start3 = p.ColFirst[s], p.ColFirst[s+1]-p.ColFirst[s], v.at(arrOffsets)
@@ -368,12 +378,15 @@ func (sh *shadow) receive(s int, u *receiver, list []uint64, cleanBefore int32) 
 	r, p := sh.r, sh.r.p
 	kept := v.interp // LocalAccumulations may go on afterwards
 	at := v.at(arrReceived)
-	n := at
-	for _, e := range list {
-		if i := uint32(e >> 32); i >= p.RowFirst[s] && i < p.RowFirst[s+1] {
-			v.grown(n + 1)
-			v.mem[n], v.mem[n+1] = i, uint32(e)
-			n += 2
+	n := at + 2*u.pairs
+	if r.chip != nil { // stored by Dispatching else
+		n = at
+		for _, e := range list {
+			if i := uint32(e >> 32); i >= p.RowFirst[s] && i < p.RowFirst[s+1] {
+				v.grown(n + 1)
+				v.putPairs(n, []uint64{e})
+				n += 2
+			}
 		}
 	}
 	sh.outputs(s, v)
