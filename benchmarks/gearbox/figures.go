@@ -429,6 +429,9 @@ func (l *Lab) sram(ctx context.Context, e *Entry) error {
 			if err != nil {
 				return err
 			}
+			if c.Stopped != "" {
+				return context.Cause(ctx)
+			}
 			unit, of := "ms", ""
 			if app == "pagerank" {
 				of = ", a round"
@@ -480,6 +483,9 @@ func (l *Lab) sramSizes(ctx context.Context, e *Entry) error {
 		if err != nil {
 			return err
 		}
+		if chip.Stopped != "" {
+			return context.Cause(ctx)
+		}
 		last = m.Cols
 		note := "resident"
 		if !chip.Resident {
@@ -520,6 +526,9 @@ func (l *Lab) stacks(ctx context.Context, e *Entry) error {
 			res, err := sparse.RunStacks(ctx, "pagerank", m, o, cfg, k)
 			if err != nil {
 				return err
+			}
+			if res.Stopped != "" {
+				return context.Cause(ctx)
 			}
 			if k == 1 {
 				first = res.Seconds

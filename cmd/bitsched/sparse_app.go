@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -287,9 +290,7 @@ func (a *app) sparseApp(cmd *cobra.Command, app, text string, f *sparseAppFlags)
 	var runs []*sparseRun
 	for _, v := range variants {
 		cfg.Variant = v
-		cfg.Progress = func(iteration int, step string) {
-			report(masim.Progress{Phase: fmt.Sprintf("%s iteration %d, %s", v.Name, iteration, step), Best: -1})
-		}
+		cfg.Progress = iterationProgress(report, v.Name+" ")
 		var trace *sparse.Trace
 		if f.trace != "" && len(runs) == 0 {
 			trace = &sparse.Trace{}
@@ -303,7 +304,7 @@ func (a *app) sparseApp(cmd *cobra.Command, app, text string, f *sparseAppFlags)
 			return sparseError(err)
 		}
 		if res.Stopped != "" && len(res.Iterations) == 0 && len(runs) == 0 {
-			return fmt.Errorf("bitsched: stopped by %w before the first iteration was complete", errInterrupt)
+			return errNoIteration()
 		}
 		res.Energy = sparse.Price(res, table)
 		r := &sparseRun{Matrix: text, Format: info.Format, Read: info, Machine: cfg.Machine.Name, Layers: cfg.Machine.Organisation.Layers, Seed: f.input.seed, Fidelity: f.fidelity,
@@ -371,30 +372,106 @@ func (a *app) sparseStacks(cmd *cobra.Command, s *search, app, text string, m *m
 		return usageError(cmd, "--variant %s with --stacks, expected one of v1, hypo, v2 and v3", strings.Join(f.variant, ","))
 	}
 	cfg.Variant = variants[0]
-	cfg.Progress = func(iteration int, step string) {
-		report(masim.Progress{Phase: fmt.Sprintf("iteration %d, %s", iteration, step), Best: -1})
+	cfg.Progress = iterationProgress(report, "")
+	return a.sparseElsewhere(s, text, m, f.json, func() (*elsewhere, error) {
+		res, err := sparse.RunStacks(s.ctx, app, m, f.o, cfg, f.stacks)
+		if err != nil {
+			return nil, err
+		}
+		return &elsewhere{result: res, digest: res.Digest, checked: res.Checked, compared: res.Compared, iterations: res.Iterations, stopped: res.Stopped,
+			machine: []string{"stacks", fmt.Sprintf("%d of %s SPUs, variant %s", res.Stacks, bigCount(int64(cfg.Machine.SPUs())), res.Variant)},
+			time:    fmt.Sprintf("%s, %s: %s in stacks, %s between them (%s bytes), %s of reduction", stackTime(res.Seconds), count(res.Iterations, "iteration"), stackTime(res.Products), stackTime(res.Exchange), bigCount(res.Bytes), stackTime(res.Reduce))}, nil
+	})
+}
+
+// elsewhere is a result on other than one stack, as it is printed.
+type elsewhere struct {
+	result     any // the whole
+	machine    []string
+	summary    string
+	digest     string
+	checked    string
+	compared   int64
+	iterations int
+	time       string
+	stopped    string
+	more       [][]string
+}
+
+// elsewhereDocument is a result on other than one stack in JSON.
+type elsewhereDocument struct {
+	matrix string
+	result any
+}
+
+// MarshalJSON puts what every run has around the result.
+func (e *elsewhereDocument) MarshalJSON() ([]byte, error) {
+	var parts [][]byte
+	for _, part := range []any{struct {
+		Matrix string `json:"matrix"`
+	}{e.matrix}, e.result, struct {
+		CPUSeconds float64 `json:"cpu_seconds"`
+	}{cpuTime().Seconds()}} {
+		text, err := json.Marshal(part)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, text[1:len(text)-1]) // without braces
 	}
-	res, err := sparse.RunStacks(s.ctx, app, m, f.o, cfg, f.stacks)
+	return slices.Concat([]byte("{"), bytes.Join(parts, []byte(",")), []byte("}")), nil
+}
+
+// sparseElsewhere executes an application by run and prints its result, or what was
+// complete when it was stopped.
+func (a *app) sparseElsewhere(s *search, text string, m *matrix.Matrix, asJSON bool, run func() (*elsewhere, error)) error {
+	e, err := run()
 	if err != nil {
 		return s.reasonOf(sparseError(err))
 	}
+	if e.stopped != "" && e.iterations == 0 {
+		return errNoIteration()
+	}
 	s.end()
-	if f.json {
-		return a.printJSON(struct {
-			Matrix string `json:"matrix"`
-			*sparse.StacksResult
-			CPUSeconds float64 `json:"cpu_seconds"`
-		}{text, res, cpuTime().Seconds()})
+	if asJSON {
+		return a.printJSON(&elsewhereDocument{text, e.result})
 	}
 	var out summary
 	out.add("matrix", "%s, %s x %s, %s nonzeros", text, bigCount(int64(m.Rows)), bigCount(int64(m.Cols)), bigCount(m.NNZ()))
-	out.add("stacks", "%d of %s SPUs, variant %s", res.Stacks, bigCount(int64(cfg.Machine.SPUs())), res.Variant)
-	out.add("digest", "%s", res.Digest)
-	if res.Checked != "" {
-		out.add("checked", "equal to the reference (%s), %s values compared", res.Checked, bigCount(res.Compared))
+	out.add(e.machine[0], "%s", e.machine[1])
+	if e.summary != "" {
+		out.add("result", "%s", e.summary)
 	}
-	out.add("time", "%s, %s: %s in stacks, %s between them (%s bytes), %s of reduction", stackTime(res.Seconds), count(res.Iterations, "iteration"), stackTime(res.Products), stackTime(res.Exchange), bigCount(res.Bytes), stackTime(res.Reduce))
+	if e.digest != "" {
+		out.add("digest", "%s", e.digest)
+	}
+	if e.checked != "" {
+		out.add("checked", "equal to the reference (%s), %s values compared", e.checked, bigCount(e.compared))
+	}
+	out.add("time", "%s", e.time)
+	addStopped(&out, e.stopped)
+	for _, line := range e.more {
+		out.add(line[0], "%s", line[1])
+	}
 	return a.printText(out.String())
+}
+
+// errNoIteration is the end of a run that was stopped too early to print anything.
+func errNoIteration() error {
+	return fmt.Errorf("bitsched: stopped by %w before the first iteration was complete", errInterrupt)
+}
+
+// addStopped says that a run was stopped, if it was.
+func addStopped(out *summary, by string) {
+	if by != "" {
+		out.add("", "stopped by %s: the iterations that were complete", by)
+	}
+}
+
+// iterationProgress shows which step of which iteration runs.
+func iterationProgress(report func(masim.Progress), prefix string) func(iteration int, step string) {
+	return func(iteration int, step string) {
+		report(masim.Progress{Phase: fmt.Sprintf("%siteration %d, %s", prefix, iteration, step), Best: -1})
+	}
 }
 
 // sparseFlipped executes an application without and with flipped bits.
@@ -416,9 +493,7 @@ func (a *app) sparseFlipped(cmd *cobra.Command, s *search, app, text string, m *
 			return usageError(cmd, "--flip with --variant %s, expected v1, hypo, v2 or v3", v.Name)
 		}
 		cfg.Variant = v
-		cfg.Progress = func(iteration int, step string) {
-			report(masim.Progress{Phase: fmt.Sprintf("%s iteration %d, %s", v.Name, iteration, step), Best: -1})
-		}
+		cfg.Progress = iterationProgress(report, v.Name+" ")
 		d, err := sparse.RunFlipped(s.ctx, app, m, f.o, cfg, share)
 		if err != nil {
 			return s.reasonOf(sparseError(err))
@@ -442,40 +517,25 @@ func (a *app) sparseFlipped(cmd *cobra.Command, s *search, app, text string, m *
 
 // sparseChip executes an application on an SRAM chip.
 func (a *app) sparseChip(s *search, app, text string, m *matrix.Matrix, f *sparseAppFlags, cfg sparse.Config, report func(masim.Progress)) error {
-	res, err := sparse.RunChip(s.ctx, app, m, f.o, sparse.ChipConfig{Type: cfg.Type, Seed: cfg.Seed, Check: cfg.Check, Instr: cfg.Instr, Coalesce: f.coalesce, Apply: f.apply,
-		Progress: func(iteration int, step string) {
-			report(masim.Progress{Phase: fmt.Sprintf("iteration %d, %s", iteration, step), Best: -1})
-		}})
-	if err != nil {
-		return s.reasonOf(sparseError(err))
-	}
-	s.end()
-	if f.json {
-		return a.printJSON(struct {
-			Matrix string `json:"matrix"`
-			*sparse.ChipResult
-			CPUSeconds float64 `json:"cpu_seconds"`
-		}{text, res, cpuTime().Seconds()})
-	}
-	var out summary
-	out.add("matrix", "%s, %s x %s, %s nonzeros", text, bigCount(int64(res.Rows)), bigCount(int64(res.Cols)), bigCount(res.NNZ))
-	out.add("chip", "infinity-stream, %s SPUs, %d long rows and columns", bigCount(int64(res.SPUs)), res.Long)
-	out.add("result", "%s: %s", res.App, res.Summary)
-	out.add("digest", "%s", res.Digest)
-	if res.Checked != "" {
-		out.add("checked", "equal to the reference (%s), %s values compared", res.Checked, bigCount(res.Compared))
-	}
-	out.add("time", "%s, %s cycles, %s, %s of accumulation", stackTime(res.Seconds), bigCount(res.Cycles), count(len(res.Iterations), "iteration"), count(res.Rounds, "round"))
-	if res.Resident {
-		out.add("memory", "the matrix stays in the arrays")
-	} else {
-		out.add("memory", "%s bytes from DRAM each iteration, %.3f ms", bigCount(res.DRAMBytes), res.DRAMMillis)
-	}
-	if res.ApplyBits > 0 {
-		out.add("step 6", "by %s; %s cycles by SPUs, %s in bitlines", res.Apply, bigCount(res.ApplySPU), bigCount(res.ApplyBits))
-	}
-	out.add("mesh", "%s pairs in %s packets", bigCount(res.PairsIn), bigCount(res.Packets))
-	return a.printText(out.String())
+	return a.sparseElsewhere(s, text, m, f.json, func() (*elsewhere, error) {
+		res, err := sparse.RunChip(s.ctx, app, m, f.o, sparse.ChipConfig{Type: cfg.Type, Seed: cfg.Seed, Check: cfg.Check, Instr: cfg.Instr, Coalesce: f.coalesce, Apply: f.apply, Progress: iterationProgress(report, "")})
+		if err != nil {
+			return nil, err
+		}
+		e := &elsewhere{result: res, summary: res.App + ": " + res.Summary, digest: res.Digest, checked: res.Checked, compared: res.Compared, iterations: len(res.Iterations), stopped: res.Stopped,
+			machine: []string{"chip", fmt.Sprintf("infinity-stream, %s SPUs, %d long rows and columns", bigCount(int64(res.SPUs)), res.Long)},
+			time:    fmt.Sprintf("%s, %s cycles, %s, %s of accumulation", stackTime(res.Seconds), bigCount(res.Cycles), count(len(res.Iterations), "iteration"), count(res.Rounds, "round"))}
+		memory := "the matrix stays in the arrays"
+		if !res.Resident {
+			memory = fmt.Sprintf("%s bytes from DRAM each iteration, %.3f ms", bigCount(res.DRAMBytes), res.DRAMMillis)
+		}
+		e.more = append(e.more, []string{"memory", memory})
+		if res.ApplyBits > 0 {
+			e.more = append(e.more, []string{"step 6", fmt.Sprintf("by %s; %s cycles by SPUs, %s in bitlines", res.Apply, bigCount(res.ApplySPU), bigCount(res.ApplyBits))})
+		}
+		e.more = append(e.more, []string{"mesh", fmt.Sprintf("%s pairs in %s packets", bigCount(res.PairsIn), bigCount(res.Packets))})
+		return e, nil
+	})
 }
 
 // stackTime is a time on the stack for a person.
@@ -506,7 +566,9 @@ func (r *sparseRun) text() string {
 	}
 	s.add("stack", "%s, %s, %s SPUs, variant %s, %d long rows and columns", r.Machine, count(r.Layers, "layer"), bigCount(int64(r.SPUs)), r.Variant, r.Long)
 	s.add("result", "%s: %s", r.App, r.Summary)
-	s.add("digest", "%s", r.Digest)
+	if r.Digest != "" {
+		s.add("digest", "%s", r.Digest)
+	}
 	if r.Checked != "" {
 		s.add("checked", "equal to the reference (%s), %s values compared", r.Checked, bigCount(r.Compared))
 		if r.Replayed > 0 {
@@ -523,9 +585,7 @@ func (r *sparseRun) text() string {
 		s.add("network", "bound: links have no queues, the busiest is the time, which is a lower bound")
 	}
 	s.add("time", "%s on the stack, %s, %s of accumulation", stackTime(r.Seconds), count(len(r.Result.Iterations), "iteration"), count(r.Rounds, "round"))
-	if r.Stopped != "" {
-		s.add("", "stopped by %s: the iterations that were complete", r.Stopped)
-	}
+	addStopped(&s, r.Stopped)
 	s.add("nonzeros", "%s processed: %s local, %s to replicas, %s remote, %s down, %s clean indicators besides", bigCount(r.Nonzeros), bigCount(r.Pairs.Local), bigCount(r.Pairs.Replica), bigCount(r.Pairs.Remote), bigCount(r.Pairs.Down), bigCount(r.Pairs.Clean))
 	s.add("network", "%s of the nonzeros went round a ring, %.2f hops in the mean; at most %d pairs waited at a station", percent(r.InterBank), r.MeanRing, r.Backlog)
 	t := benchmarks.Table{Columns: []benchmarks.Column{{Name: "step", Left: true}, {Name: "time"}, {Name: "share"}, {Name: "busiest SPU"}, {Name: "mean SPU"}, {Name: "row switches"}}}
@@ -562,7 +622,7 @@ func variantsText(runs []*sparseRun) string {
 			checked = "stopped"
 		}
 		t.Rows = append(t.Rows, []string{r.Variant, stackTime(r.Seconds), strconv.Itoa(r.Rounds), bigCount(r.Pairs.Local), bigCount(r.Pairs.Replica), bigCount(r.Pairs.Remote), bigCount(r.Pairs.Down),
-			bigCount(r.Counters.Loads), fmt.Sprintf("%.4g", r.Energy.Total*1e3), fmt.Sprintf("%.3g", r.Energy.Watts), r.Digest[:16], checked})
+			bigCount(r.Counters.Loads), fmt.Sprintf("%.4g", r.Energy.Total*1e3), fmt.Sprintf("%.3g", r.Energy.Watts), r.Digest[:min(16, len(r.Digest))], checked})
 	}
 	var s summary
 	r := runs[0]

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bitsched/bitsched/benchmarks"
-	"github.com/bitsched/bitsched/masim"
 	"github.com/bitsched/bitsched/system/sparse"
 )
 
@@ -330,9 +329,7 @@ func (a *app) sparseVerify(cmd *cobra.Command, apps, text string, f *sparseAppFl
 	for _, name := range names {
 		for _, v := range variants {
 			cfg.Variant = v
-			cfg.Progress = func(iteration int, step string) {
-				report(masim.Progress{Phase: fmt.Sprintf("%s %s iteration %d, %s", name, v.Name, iteration, step), Best: -1})
-			}
+			cfg.Progress = iterationProgress(report, name+" "+v.Name+" ")
 			o := f.o
 			o.Top = min(o.Top, m.Rows)
 			if !slices.Contains([]string{"pagerank"}, name) {

@@ -98,9 +98,9 @@ type Result struct {
 	NNZ        int64       `json:"nnz"`
 	Long       int         `json:"long"`
 	SPUs       int         `json:"spus"`
-	Values     []uint32    `json:"-"` // in the numbering of the matrix
-	Levels     []uint32    `json:"-"` // of bfs
-	Digest     string      `json:"digest"`
+	Values     []uint32    `json:"-"`        // in the numbering of the matrix
+	Levels     []uint32    `json:"-"`        // of bfs
+	Digest     string      `json:"digest"`   // of the values, SHA-256; "" if it was stopped
 	Checked    string      `json:"checked"`  // what the result was compared with
 	Compared   int64       `json:"compared"` // how many values
 	Replayed   int64       `json:"replayed"` // sums in f32 that were repeated in their order
@@ -225,10 +225,18 @@ func (j *job) finish() {
 	for i := range r.net.stations {
 		res.Backlog = max(res.Backlog, r.net.stations[i].most)
 	}
+	if res.Stopped == "" {
+		res.Digest = digest(res.Levels, res.Values)
+	}
+}
+
+// digest is the SHA-256 of words.
+func digest(lists ...[]uint32) string {
 	h := sha256.New()
-	writeWords(h, res.Levels)
-	writeWords(h, res.Values)
-	res.Digest = hex.EncodeToString(h.Sum(nil))
+	for _, words := range lists {
+		writeWords(h, words)
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 func writeWords(w interface{ Write([]byte) (int, error) }, words []uint32) {

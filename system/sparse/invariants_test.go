@@ -408,7 +408,7 @@ func TestInfeasible(t *testing.T) {
 	}
 	err = run(func(m *Machine) { m.Organisation.RowsPerSubarray = 20 })
 	require.ErrorIs(t, err, ErrInfeasible)
-	require.Regexp(t, `^SPU \d+ needs \d+ of 40 rows$`, err.Error())
+	require.Regexp(t, `^SPU \d+ needs \d+ of 40 rows, \d+ of 10240 bytes$`, err.Error())
 	err = run(func(m *Machine) { m.Logic.SRAM = 100 })
 	require.ErrorIs(t, err, ErrInfeasible)
 	require.EqualError(t, err, "long entries need 832 bytes, the logic layer has 200")
@@ -466,11 +466,11 @@ func TestTraffic(t *testing.T) {
 func TestChip(t *testing.T) {
 	m, err := matrix.Generate("gen:rmat,scale=9,undirected", 2)
 	require.NoError(t, err)
-	for _, app := range []string{"pagerank", "bfs", "spmspv"} {
+	for _, app := range []string{"pagerank", "bfs", "sssp", "cc", "spknn", "svm", "spmspv"} {
 		o := DefaultAppOptions()
-		o.Iterations = 2
-		if app == "bfs" {
-			o.Iterations = 0
+		o.Queries = 2
+		if app == "pagerank" {
+			o.Iterations = 2
 		}
 		cfg := config(small(1, 4, 3), "v3")
 		cfg.Type = U32

@@ -344,7 +344,8 @@ func layout(p *Placement, mach *Machine) Layout {
 func (l *Layout) check(mach *Machine) error {
 	switch {
 	case l.Needed > l.rows:
-		return infeasible(fmt.Sprintf("SPU %d needs %d of %d rows", l.SPU, l.Needed, l.rows))
+		return infeasible(fmt.Sprintf("SPU %d needs %d of %d rows, %d of %d bytes", l.SPU, l.Needed, l.rows,
+			int64(l.Needed)*int64(mach.Organisation.RowBytes), int64(l.rows)*int64(mach.Organisation.RowBytes)))
 	case l.Received < minReceived:
 		return infeasible(fmt.Sprintf("received pairs need %d rows, %d is left", minReceived, l.Received))
 	}

@@ -492,13 +492,13 @@ func (r *runner) deliver() int64 {
 	return 1 + int64(o.Layers) + int64(r.pairs) + max(most+r.net.rowLink, slowest)
 }
 
-// begin starts an iteration.
+// begin starts an iteration, which is the one that was not complete if the run stops.
 func (r *runner) begin() error {
-	if err := r.ctx.Err(); err != nil {
-		return context.Cause(r.ctx)
-	}
 	r.iters = append(r.iters, Iteration{})
 	r.it = &r.iters[len(r.iters)-1]
+	if r.ctx.Err() != nil {
+		return context.Cause(r.ctx)
+	}
 	if r.cfg.Progress != nil {
 		r.cfg.Progress(len(r.iters), stepNames[0])
 	}

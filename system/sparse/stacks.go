@@ -2,8 +2,6 @@ package sparse
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"math"
 
@@ -38,6 +36,7 @@ type StacksResult struct {
 	Digest     string  `json:"digest"`
 	Checked    string  `json:"checked"`
 	Compared   int64   `json:"compared"`
+	Stopped    string  `json:"stopped,omitempty"` // what ended it before its end: what is complete counts
 
 	values, levels []uint32
 }
@@ -111,13 +110,14 @@ func RunStacks(ctx context.Context, app string, m *matrix.Matrix, o AppOptions, 
 	} else {
 		err = c.search(app, o)
 	}
-	if err != nil {
+	switch {
+	case err == nil:
+		c.res.Digest = digest(c.res.levels, c.res.values)
+	case ctx.Err() == nil:
 		return nil, err
+	default:
+		c.res.Stopped = context.Cause(ctx).Error()
 	}
-	h := sha256.New()
-	writeWords(h, c.res.levels)
-	writeWords(h, c.res.values)
-	c.res.Digest = hex.EncodeToString(h.Sum(nil))
 	c.res.Seconds = c.res.Products + c.res.Exchange + c.res.Reduce
 	return c.res, nil
 }
@@ -125,13 +125,12 @@ func RunStacks(ctx context.Context, app string, m *matrix.Matrix, o AppOptions, 
 // multiply is the product of the matrix and a frontier: of all columns, or of those
 // that are active.
 func (c *cluster) multiply(x []uint32, active []bool) ([]uint32, error) {
-	c.res.Iterations++
 	sum := make([]uint32, c.m.Rows)
 	fill(sum, c.ring.Clean)
 	stacks := len(c.jobs)
 	sent := make([][]int64, stacks) // pairs from a stack to another
 	var slowest float64
-	most := int64(0)
+	most, nonzeros := int64(0), int64(0)
 	received := make([]int64, stacks)
 	for k, j := range c.jobs {
 		sent[k] = make([]int64, stacks)
@@ -156,7 +155,7 @@ func (c *cluster) multiply(x []uint32, active []bool) ([]uint32, error) {
 		}
 		it := &j.iters[len(j.iters)-1]
 		slowest = max(slowest, float64(it.Cycles())/(j.runner.m.linkMHz()*1e6))
-		c.res.Nonzeros += it.Nonzeros
+		nonzeros += it.Nonzeros
 		owner := 0
 		for i, v := range j.original(out) {
 			if i >= c.first[owner+1] {
@@ -176,6 +175,8 @@ func (c *cluster) multiply(x []uint32, active []bool) ([]uint32, error) {
 	for _, n := range received {
 		most = max(most, n)
 	}
+	c.res.Iterations++
+	c.res.Nonzeros += nonzeros
 	c.res.Products += slowest
 	c.res.Exchange += c.exchange(sent)
 	c.res.Reduce += c.logic(most)
