@@ -65,34 +65,52 @@ func (d *descent) search(chain int) {
 func (d *descent) from(m mapping.Mapping, s int64) { d.climb(0, nil, m, s) }
 
 func (d *descent) climb(chain int, starts []mapping.Mapping, best mapping.Mapping, score int64) {
-	var chosen []mapping.Mapping
-	next := 0
-	if starts != nil && d.o.Score == nil {
-		chosen = d.promising()
-	}
-	for i := chain; !d.over(); i += 4 {
-		var m mapping.Mapping
-		s := illegal
-		switch {
-		case i < len(starts):
-			m = starts[i]
-		case i < len(starts)+8*len(chosen) && len(chosen) > 0 && (i-chain)/4%2 == 0 && next < len(chosen):
-			m = chosen[next]
-			next++
-			if !d.q.Repair(&m, 60) {
-				continue
+	// What a chain begins with is priced first: a long way down from a bad start may take all
+	// evaluations that there are.
+	var first []individual
+	if starts != nil {
+		for i := chain; i < len(starts); i += 4 {
+			first = append(first, individual{m: starts[i]})
+		}
+		if d.o.Score == nil {
+			for _, m := range d.promising() {
+				if d.q.Repair(&m, 60) {
+					first = append(first, individual{m: m})
+				}
 			}
+		}
+		priced := first[:0]
+		for _, x := range first {
+			if d.over() {
+				break
+			}
+			if x.score = d.price(&x.m); x.score < illegal {
+				priced = append(priced, x)
+			}
+		}
+		first = priced
+		slices.SortStableFunc(first, func(a, b individual) int { return cmp.Compare(a.score, b.score) })
+	}
+	for i := 0; !d.over(); i++ {
+		var m mapping.Mapping
+		var s int64
+		switch {
+		case len(first) > 0 && i%2 == 0:
+			m, s = first[0].m, first[0].score
+			first = first[1:]
 		case d.rng.IntN(4) == 0 || score == illegal:
 			var ok bool
 			if m, ok = d.q.Random(d.rng, 20); !ok {
 				d.res.Refused += 1000
 				continue
 			}
+			s = d.price(&m)
 		default:
 			m = best
 			d.kick(&m)
+			s = d.price(&m)
 		}
-		if s = d.price(&m); s == illegal {
+		if s == illegal {
 			continue
 		}
 		m, s = d.descend(m, s)
@@ -144,7 +162,7 @@ func (d *descent) promising() []mapping.Mapping {
 			d.v.complete(&m, l)
 		}
 		score := illegal
-		steps := int(min(boundSteps, d.o.evals()*boundSteps/defaultEvals))
+		steps := int(min(boundSteps, max(boundSteps/4, d.o.evals()*boundSteps/defaultEvals)))
 		for step := 0; step < steps && d.ctx.Err() == nil; step++ {
 			n := m
 			s := d.v.slots[d.rng.IntN(len(d.v.slots))]

@@ -156,7 +156,7 @@ func TestUnseen(t *testing.T) {
 		}
 		return n
 	}
-	// UNSEEN, UNSEEN_FROM, UNSEEN_EVALS and UNSEEN_SPACE draw more of them than the tests have time for.
+	// UNSEEN, UNSEEN_FROM, UNSEEN_EVALS, UNSEEN_MOST and UNSEEN_SPACE draw more of them than the tests have time for.
 	rounds, from, evals := number("UNSEEN", 12), number("UNSEEN_FROM", 1), int64(number("UNSEEN_EVALS", 1500))
 	kinds := map[string]int{}
 	for seed := from; seed < from+rounds; seed++ {
@@ -167,7 +167,7 @@ func TestUnseen(t *testing.T) {
 			kinds["refused: "+err.Error()]++
 			continue
 		}
-		o := drawNest(t, r, 1+r.IntN(6))
+		o := drawNest(t, r, 1+r.IntN(int(number("UNSEEN_MOST", 6))))
 		q, err := mapping.New(ctx, o, p, mapping.Options{Cold: r.IntN(2) == 0})
 		if err != nil {
 			require.ErrorIs(t, err, mapping.ErrInfeasible, "%d", seed)
