@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -96,6 +97,45 @@ func BenchmarkExecute(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(q.Op.MACs())*float64(b.N)/b.Elapsed().Seconds(), "MAC/s")
+		})
+	}
+}
+
+// BenchmarkCrossbar executes a matrix that fills crossbars of 128 x 128 cells, by many vectors.
+func BenchmarkCrossbar(b *testing.B) {
+	for _, adc := range []float64{8, 6} {
+		b.Run(fmt.Sprintf("%v-bit converters", adc), func(b *testing.B) {
+			o, err := dnn.Parse("gemm:M=2048,K=256,N=64", dnn.DefaultBits)
+			if err != nil {
+				b.Fatal(err)
+			}
+			q, err := New(context.Background(), o, load(b, "mvm-reram", "crossbar.adc_bits", adc), Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			m := Unit()
+			m.Swap = true // the weights are the matrix
+			f := &q.functions[0]
+			for l, x := range o.Loops {
+				for d := range f.dims {
+					if want := map[string]int{"N": 32, "K": 128}[x.Name]; q.Legal(0, true, d)>>l&1 == 1 && want > 0 {
+						m.Factor[SlotDim+d][l] = uint32(want)
+						m.Factor[SlotLevel][l] = 2
+					}
+				}
+				if x.Name == "M" {
+					m.Factor[SlotWave][l] = uint32(x.Extent)
+				}
+			}
+			m.Factor[SlotLevel][1], m.Factor[SlotLevel+1][1] = 1, 2
+			v := randomValues(o, rand.New(rand.NewPCG(1, 1)))
+			b.ResetTimer()
+			for range b.N {
+				if _, err := q.Execute(context.Background(), &m, ExecuteOptions{Threads: 1}, v...); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(o.MACs())*float64(b.N)/b.Elapsed().Seconds(), "MAC/s")
 		})
 	}
 }

@@ -511,20 +511,25 @@ func (w *arrayWorker) load(o int, wave *Wave) {
 // planes writes 64 values as bits of rows.
 func (w *arrayWorker) planes(unit, at, k, width int) {
 	for b := 0; b < width; b += 8 {
-		var plane [8]uint64
-		for i := 0; i < 64; i += 8 {
-			v := &w.vals
-			x := uint64(v[i]>>b&255) | uint64(v[i+1]>>b&255)<<8 | uint64(v[i+2]>>b&255)<<16 | uint64(v[i+3]>>b&255)<<24 |
-				uint64(v[i+4]>>b&255)<<32 | uint64(v[i+5]>>b&255)<<40 | uint64(v[i+6]>>b&255)<<48 | uint64(v[i+7]>>b&255)<<56
-			x = transpose8(x)
-			for p := range 8 {
-				plane[p] |= (x >> (8 * p) & 255) << i
-			}
-		}
+		plane := bitPlanes(&w.vals, b)
 		for p := range min(8, width-b) {
 			*w.words(unit, at+b+p, k) = plane[p]
 		}
 	}
+}
+
+// bitPlanes returns bits b to b+7 of 64 values, a word for each.
+func bitPlanes(v *[64]uint32, b int) (plane [8]uint64) {
+	for i := 0; i < 64; i += 8 {
+		v := (*[8]uint32)(v[i:])
+		x := uint64(v[0]>>b&255) | uint64(v[1]>>b&255)<<8 | uint64(v[2]>>b&255)<<16 | uint64(v[3]>>b&255)<<24 |
+			uint64(v[4]>>b&255)<<32 | uint64(v[5]>>b&255)<<40 | uint64(v[6]>>b&255)<<48 | uint64(v[7]>>b&255)<<56
+		x = transpose8(x)
+		for p := range 8 {
+			plane[p] |= (x >> (8 * p) & 255) << i
+		}
+	}
+	return plane
 }
 
 // transpose8 transposes a matrix of 8 x 8 bits, a row in each byte (Hacker's Delight,

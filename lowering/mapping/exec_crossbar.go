@@ -130,6 +130,7 @@ func (f *functionInfo) diagonal(d int) bool {
 type matrixCells struct {
 	plane []uint64 // words of rows, by column of the crossbar and bit of its digit
 	flip  []bool   // by column of the crossbar
+	most  []int64  // by column: its sum with all wordlines driven
 }
 
 type crossbarWorker struct {
@@ -139,13 +140,19 @@ type crossbarWorker struct {
 	bits   []uint64      // the vector: words of rows, by bit
 	values []int32       // the vector
 	words  int
+	pairs  bool // two words of rows, cells of two bits, a bit of the vector at a time
+	vals   [64]uint32
 }
 
 func (r *crossbarRun) newWorker() *crossbarWorker {
 	w := &crossbarWorker{crossbarRun: r, words: (r.rows + 63) / 64}
-	cell := r.q.Platform.Crossbar.CellBits
+	x := r.q.Platform.Crossbar
+	cell := x.CellBits
+	if r.rows <= 128 && cell == 2 && x.DACBits == 1 {
+		w.pairs, w.words = true, 2
+	}
 	for range r.members {
-		w.cells = append(w.cells, matrixCells{flip: make([]bool, r.outs*r.digits), plane: make([]uint64, r.outs*r.digits*cell*w.words)})
+		w.cells = append(w.cells, matrixCells{flip: make([]bool, r.outs*r.digits), most: make([]int64, r.outs*r.digits), plane: make([]uint64, r.outs*r.digits*cell*w.words)})
 	}
 	w.acc = make([]int64, r.outs)
 	w.values = make([]int32, r.rows)
@@ -190,6 +197,7 @@ func (w *crossbarWorker) run(ctx context.Context, cluster int) error {
 				}
 				w.program(&w.cells[i], b)
 				w.o.spoil(&w.cells[i])
+				w.measure(&w.cells[i])
 			}
 		}
 		if wave.Fresh {
@@ -273,6 +281,17 @@ func (w *crossbarWorker) program(c *matrixCells, base []int32) {
 	}
 }
 
+// measure adds up what columns give at most.
+func (w *crossbarWorker) measure(c *matrixCells) {
+	per := w.q.Platform.Crossbar.CellBits * w.words
+	for at := range c.most {
+		c.most[at] = 0
+		for i, p := range c.plane[at*per : (at+1)*per] {
+			c.most[at] += int64(bits.OnesCount64(p)) << (i / w.words)
+		}
+	}
+}
+
 // take puts a vector on the wordlines.
 func (w *crossbarWorker) take(base []int32) {
 	p := w.vectorPart
@@ -299,14 +318,27 @@ func (w *crossbarWorker) multiply(c *matrixCells, quant *Quantisation) {
 	x := w.q.Platform.Crossbar
 	t := &w.q.Op.Tensors[w.m.Tensor(Src2)].Type
 	sum := int64(0) // of the vector
-	clear(w.bits)
-	for r, v := range w.values {
-		sum += int64(v)
-		for b := range t.Bits {
-			w.bits[b*w.words+r/64] |= uint64(v) >> b & 1 << (r % 64)
+	for k := range w.words {
+		n := min(64, len(w.values)-64*k)
+		if n < 64 {
+			w.vals = [64]uint32{}
+		}
+		for i := range n {
+			v := w.values[64*k+i]
+			sum += int64(v)
+			w.vals[i] = uint32(v)
+		}
+		for b := 0; b < t.Bits; b += 8 {
+			plane := bitPlanes(&w.vals, b)
+			for p := range min(8, t.Bits-b) {
+				w.bits[(b+p)*w.words+k] = plane[p]
+			}
 		}
 	}
-	for lo := 0; lo < t.Bits; lo += x.DACBits {
+	if w.pairs {
+		w.columns(c, t.Signed, quant)
+	}
+	for lo := 0; lo < t.Bits && !w.pairs; lo += x.DACBits {
 		hi := min(lo+x.DACBits, t.Bits)
 		if t.Signed && hi == t.Bits {
 			if hi-1 > lo {
@@ -324,6 +356,61 @@ func (w *crossbarWorker) multiply(c *matrixCells, quant *Quantisation) {
 	}
 }
 
+// columns converts the columns for all bits of the vector, one after another, where two words
+// hold the rows. Only columns whose sums may be too large are looked at for clipping.
+func (w *crossbarWorker) columns(c *matrixCells, signed bool, quant *Quantisation) {
+	limit := int64(1)<<w.q.Platform.Crossbar.ADCBits - 1
+	x := w.bits
+	driven := int64(0) // wordlines, by the weight of the bit
+	last := len(x) - 2
+	weigh := func(s, bit int64, b int) int64 { // the highest bit comes first
+		if signed && b == last {
+			return -bit
+		}
+		return s<<1 + bit
+	}
+	for b := last; b >= 0; b -= 2 {
+		driven = weigh(driven, int64(bits.OnesCount64(x[b])+bits.OnesCount64(x[b+1])), b)
+	}
+	clipped := int64(0)
+	at := 0
+	for col := range w.acc {
+		total := int64(0)
+		for d := range w.digits {
+			p := (*[4]uint64)(c.plane[4*at:])
+			p0, p1, p2, p3 := p[0], p[1], p[2], p[3]
+			s := int64(0)
+			if c.most[at] <= limit {
+				for b := last; b >= 0; b -= 2 {
+					x0, x1 := x[b], x[b+1]
+					n := int64(bits.OnesCount64(x0&p0) + bits.OnesCount64(x1&p1) + 2*(bits.OnesCount64(x0&p2)+bits.OnesCount64(x1&p3)))
+					if signed && b == last {
+						n = -n
+					}
+					s = s<<1 + n
+				}
+			} else {
+				for b := last; b >= 0; b -= 2 {
+					n := int64(bits.OnesCount64(x[b]&p0) + bits.OnesCount64(x[b+1]&p1) + 2*(bits.OnesCount64(x[b]&p2)+bits.OnesCount64(x[b+1]&p3)))
+					if n > limit {
+						n = limit
+						clipped++
+					}
+					s = weigh(s, n, b)
+				}
+			}
+			if c.flip[at] {
+				s = 3*driven - s
+			}
+			total += s << (2 * d)
+			at++
+		}
+		w.acc[col] += total
+	}
+	quant.Samples += int64(len(w.acc) * w.digits * (last/2 + 1))
+	quant.Clipped += clipped
+}
+
 // step converts the columns for bits lo to hi-1 of the vector.
 func (w *crossbarWorker) step(c *matrixCells, lo, hi int, sign int64, quant *Quantisation) {
 	x := w.q.Platform.Crossbar
@@ -335,30 +422,16 @@ func (w *crossbarWorker) step(c *matrixCells, lo, hi int, sign int64, quant *Qua
 		}
 	}
 	clipped := int64(0)
-	var x0, x1 uint64
-	fast := hi-lo == 1 && words <= 2 && cell == 2
-	if fast {
-		x0 = w.bits[lo*words]
-		if words == 2 {
-			x1 = w.bits[lo*words+1]
-		}
-	}
 	for col := range w.acc {
 		total := int64(0)
 		for d := range w.digits {
 			at := col*w.digits + d
 			column := int64(0)
-			switch p := c.plane[at*cell*words : (at+1)*cell*words]; {
-			case fast && words == 2:
-				column = int64(bits.OnesCount64(x0&p[0])+bits.OnesCount64(x1&p[1])) + int64(bits.OnesCount64(x0&p[2])+bits.OnesCount64(x1&p[3]))<<1
-			case fast:
-				column = int64(bits.OnesCount64(x0&p[0])) + int64(bits.OnesCount64(x0&p[1]))<<1
-			default:
-				for b := lo; b < hi; b++ {
-					for q := range cell {
-						for k, word := range w.bits[b*words : (b+1)*words] {
-							column += int64(bits.OnesCount64(word&p[q*words+k])) << (b - lo + q)
-						}
+			p := c.plane[at*cell*words : (at+1)*cell*words]
+			for b := lo; b < hi; b++ {
+				for q := range cell {
+					for k, word := range w.bits[b*words : (b+1)*words] {
+						column += int64(bits.OnesCount64(word&p[q*words+k])) << (b - lo + q)
 					}
 				}
 			}
