@@ -252,30 +252,51 @@ func (w *crossbarWorker) program(c *matrixCells, base []int32) {
 	}
 	cell := x.CellBits
 	top := uint64(1)<<cell - 1
-	clear(c.plane)
-	digit := make([]uint64, w.rows)
+	inside := w.matrix.inside(base, w.matrixPart)
+	lin := 0
+	if inside {
+		lin = w.matrix.linearBase(base)
+	}
+	planes := make([]uint64, (w.digits*cell+7)/8*8*w.words) // words of rows, by bit
 	for col := range w.outs {
+		for k := range w.words {
+			w.vals = [64]uint32{}
+			for i := range min(64, w.rows-64*k) {
+				r, v := 64*k+i, int64(0)
+				switch at := r*w.outs + col; {
+				case r/w.block != col/w.across: // another group's
+				case inside:
+					v = int64(w.data[0][lin+int(w.matrixPart.linear[at])])
+				default:
+					if e := w.matrix.at(base, w.matrixPart, at); e >= 0 {
+						v = int64(w.data[0][e])
+					}
+				}
+				w.vals[i] = uint32(v + bias)
+			}
+			for b := 0; b < w.digits*cell; b += 8 {
+				for p, word := range bitPlanes(&w.vals, b) {
+					planes[(b+p)*w.words+k] = word
+				}
+			}
+		}
 		for d := range w.digits {
 			sum := uint64(0)
-			for r := range w.rows {
-				v := int64(0)
-				if r/w.block != col/w.across {
-					// Another group's.
-				} else if e := w.matrix.at(base, w.matrixPart, r*w.outs+col); e >= 0 {
-					v = int64(w.data[0][e])
-				}
-				digit[r] = uint64(v+bias) >> (d * cell) & top
-				sum += digit[r]
+			for i, word := range planes[d*cell*w.words : (d+1)*cell*w.words] {
+				sum += uint64(bits.OnesCount64(word)) << (i / w.words)
 			}
 			at := col*w.digits + d
 			c.flip[at] = 2*sum > top*uint64(w.rows)
-			for r, v := range digit {
+			for i, word := range planes[d*cell*w.words : (d+1)*cell*w.words] {
 				if c.flip[at] {
-					v = top - v
+					word = ^word
+					if left := w.rows - 64*(i%w.words); left <= 0 {
+						word = 0
+					} else if left < 64 {
+						word &= 1<<left - 1
+					}
 				}
-				for b := range cell {
-					c.plane[(at*cell+b)*w.words+r/64] |= v >> b & 1 << (r % 64)
-				}
+				c.plane[at*cell*w.words+i] = word
 			}
 		}
 	}
