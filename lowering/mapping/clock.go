@@ -189,7 +189,8 @@ type clock struct {
 	pending bool                         // a result is still to be drained
 	link    [3][platform.MaxLevels]int64 // bytes of an operand on a link
 	known   [2][4]bool
-	took    [2][4]int64 // of a transfer, by drain and operands
+	moved   [2][4]transferred // by drain and operands
+	took    [2][4]int64       // of a transfer, by drain and operands
 	as      [2][4]Part
 	err     error
 	record  func(p Part, start, cycles int64) // nil: nobody listens
@@ -365,29 +366,51 @@ func (k *clock) offTime(bytes int64) int64 {
 	return (bytes*1000+milli-1)/milli + int64(k.q.Platform.OffChip.LatencyCycles)
 }
 
+// transferred is what passes links in a transfer: it is counted when one like it is first made.
+type transferred struct {
+	known   bool
+	loads   [3]int64
+	traffic [platform.MaxLevels + 1]int64
+	busy    int64
+}
+
 func (k *clock) passed(load uint8, drain bool) {
-	q := k.q
-	for o := range 3 {
-		if o == Dst && drain || o < Dst && load>>o&1 == 1 {
-			k.cost.Loads[o]++
-		}
+	d, o := 0, load&3
+	if drain {
+		d = 1
 	}
-	for i := range q.levels {
-		for o := range 3 {
-			if o == Dst && drain || o < Dst && load>>o&1 == 1 {
-				k.cost.Traffic[i] += k.link[o][i]
-			}
+	t := &k.moved[d][o]
+	if !t.known {
+		k.count(t, load, drain)
+	}
+	for i, n := range t.loads {
+		k.cost.Loads[i] += n
+	}
+	for i := range k.q.levels + 1 {
+		k.cost.Traffic[i] += t.traffic[i]
+	}
+	k.busy += t.busy
+}
+
+func (k *clock) count(t *transferred, load uint8, drain bool) {
+	q := k.q
+	t.known = true
+	through := int64(0)
+	for o := range 3 {
+		if o == Dst && !drain || o < Dst && load>>o&1 == 0 {
+			continue
+		}
+		t.loads[o] = 1
+		for i := range q.levels {
+			t.traffic[i] += k.link[o][i]
+		}
+		if q.Platform.OffChip != nil && !k.m.Keep[o] {
+			through += k.throughBytes(o)
 		}
 	}
 	if q.Platform.OffChip != nil {
-		through := int64(0)
-		for o := range 3 {
-			if (o == Dst && drain || o < Dst && load>>o&1 == 1) && !k.m.Keep[o] {
-				through += k.throughBytes(o)
-			}
-		}
-		k.cost.Traffic[q.levels] += through
-		k.busy += ceilDiv(through*1000, platform.Milli(q.Platform.OffChip.BytesPerCycle))
+		t.traffic[q.levels] = through
+		t.busy = ceilDiv(through*1000, platform.Milli(q.Platform.OffChip.BytesPerCycle))
 	}
 }
 

@@ -37,8 +37,9 @@ type sumRound struct {
 	add     *placedKernel
 }
 
-// newArrayCode places the programs of a mapping.
-func (q *Problem) newArrayCode(m *Mapping) (*arrayCode, error) {
+// newArrayCode places the programs of a mapping; to run makes them ready for that, and not only
+// for being timed.
+func (q *Problem) newArrayCode(m *Mapping, run bool) (*arrayCode, error) {
 	c := &arrayCode{m: 1, k2: 1}
 	if v := q.shape(m, &c.shape); v != Legal {
 		return nil, &IllegalError{v, v.String()}
@@ -60,7 +61,7 @@ func (q *Problem) newArrayCode(m *Mapping) (*arrayCode, error) {
 		}
 	}
 	if s.f.program {
-		c.constants = &constantKernels{q: q, m: m, rows: r, made: map[kernelKey]*placedKernel{}}
+		c.constants = &constantKernels{q: q, m: m, rows: r, run: run, made: map[kernelKey]*placedKernel{}}
 	}
 	for j := range r.words[0] {
 		if s.f.program {
@@ -69,7 +70,10 @@ func (q *Problem) newArrayCode(m *Mapping) (*arrayCode, error) {
 		var set [2][2]*placedKernel
 		for a := range max(1, r.copies[0]) {
 			for b := range max(1, r.copies[1]) {
-				k, err := q.placeMAC(m, r, j, a, b)
+				if !run && a+b > 0 {
+					continue // as long as the first
+				}
+				k, err := q.placeMAC(m, r, j, a, b, run)
 				if err != nil {
 					return nil, err
 				}
@@ -88,7 +92,7 @@ func (q *Problem) newArrayCode(m *Mapping) (*arrayCode, error) {
 				}
 			}
 			next := min(width+1, r.final)
-			add, err := q.placeAdd(next, 0, word{base: r.temp, width: width, sign: width}, r.temp+width)
+			add, err := q.placeAdd(next, 0, word{base: r.temp, width: width, sign: width}, r.temp+width, run)
 			if err != nil {
 				return err
 			}
@@ -147,7 +151,7 @@ func (q *Problem) place(p *arith.Program, args []word, signed []bool, res, scrat
 	for b := range out.Width {
 		where[out.Base+b] = sram.Row(res+b, false)
 	}
-	var ins []sram.Micro
+	ins := make([]sram.Micro, 0, len(k.Instrs))
 	for _, m := range k.Instrs {
 		info := &k.Tech.Ops[m.Op]
 		if info.Writes {
@@ -171,8 +175,12 @@ func (q *Problem) place(p *arith.Program, args []word, signed []bool, res, scrat
 	return ins
 }
 
-// compile makes a kernel of instructions whose inputs are rows that hold something.
-func (q *Problem) compile(ins []sram.Micro, reads []word, what string) (*placedKernel, error) {
+// compile makes a kernel of instructions whose inputs are rows that hold something; what is not
+// run is only timed.
+func (q *Problem) compile(ins []sram.Micro, reads []word, what string, run bool) (*placedKernel, error) {
+	if !run {
+		return &placedKernel{time: q.time(ins, q.mac.tech)}, nil
+	}
 	k := &sram.Kernel{Tech: q.mac.tech, Rows: q.Platform.Array.Rows, Instrs: ins}
 	if q.row != nil {
 		for i := range ins {
@@ -209,7 +217,7 @@ func (r *rowPlan) sourceWord(o, j, copy int) word {
 }
 
 // placeMAC makes the product of word j of the sources, added to the sum.
-func (q *Problem) placeMAC(m *Mapping, r *rowPlan, j, a, b int) (*placedKernel, error) {
+func (q *Problem) placeMAC(m *Mapping, r *rowPlan, j, a, b int, run bool) (*placedKernel, error) {
 	t := q.mac
 	x, y := r.sourceWord(0, j, a), r.sourceWord(1, j, b)
 	product := word{base: r.temp, width: t.width, sign: t.width}
@@ -217,14 +225,14 @@ func (q *Problem) placeMAC(m *Mapping, r *rowPlan, j, a, b int) (*placedKernel, 
 	ins := q.place(t.mul, []word{x, y}, signed, r.temp, r.temp+t.width)
 	sum := word{width: r.column, sign: r.column}
 	ins = append(ins, q.place(t.add[r.column], []word{sum, product}, []bool{t.signed, t.signed}, 0, r.temp+t.width)...)
-	return q.compile(ins, []word{sum, x, y}, "product and sum")
+	return q.compile(ins, []word{sum, x, y}, "product and sum", run)
 }
 
 // placeAdd adds a word to the sum from row 0 on, of width bits.
-func (q *Problem) placeAdd(width, sum int, x word, scratch int) (*placedKernel, error) {
+func (q *Problem) placeAdd(width, sum int, x word, scratch int, run bool) (*placedKernel, error) {
 	t := q.mac
 	ins := q.place(t.add[width], []word{{base: sum, width: width, sign: width}, x}, []bool{t.signed, t.signed}, sum, scratch)
-	return q.compile(ins, []word{{base: sum, width: width, sign: width}, x}, "sum")
+	return q.compile(ins, []word{{base: sum, width: width, sign: width}, x}, "sum", run)
 }
 
 // unitTimes adds up the cycles of what a unit does from the programs that it executes.
@@ -235,7 +243,7 @@ func (q *Problem) unitTimes(m *Mapping) (*unitTimes, error) {
 	case platform.SIMDExecutor:
 		return q.simdTimes(m), nil
 	}
-	c, err := q.newArrayCode(m)
+	c, err := q.newArrayCode(m, false)
 	if err != nil {
 		return nil, err
 	}

@@ -341,6 +341,7 @@ type constantKernels struct {
 	q    *Problem
 	m    *Mapping
 	rows *rowPlan
+	run  bool // not only timed
 	mu   sync.Mutex
 	made map[kernelKey]*placedKernel
 }
@@ -360,7 +361,7 @@ func (k *constantKernels) kernel(d digit, j, copy int) (*placedKernel, error) {
 	}
 	x := k.rows.sourceWord(0, j, copy)
 	ins := k.q.digitInstrs(k.rows.column, d, x, k.rows.temp, k.q.Op.Tensors[k.m.Tensor(0)].Type.Signed)
-	p, err := k.q.compile(ins, []word{{width: k.rows.column, sign: k.rows.column}, x}, "sum of a digit")
+	p, err := k.q.compile(ins, []word{{width: k.rows.column, sign: k.rows.column}, x}, "sum of a digit", k.run)
 	if err == nil {
 		k.made[key] = p
 	}

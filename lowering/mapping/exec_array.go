@@ -45,7 +45,7 @@ type arrayRun struct {
 }
 
 func (q *Problem) executeArray(ctx context.Context, m *Mapping, o ExecuteOptions, operands [][]int32) (*Executed, error) {
-	code, err := q.newArrayCode(m)
+	code, err := q.newArrayCode(m, true)
 	if err != nil {
 		return nil, err
 	}

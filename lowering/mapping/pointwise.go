@@ -130,7 +130,7 @@ func (x *Pointwise) program(ctx context.Context) error {
 			}
 		}
 		used = max(used, scratch+p.Scratch)
-		return x.q.compile(x.q.place(p, args, signs, res, scratch), reads, string(x.Op))
+		return x.q.compile(x.q.place(p, args, signs, res, scratch), reads, string(x.Op), true)
 	}
 	then := func(p *arith.Program, args []word, res int) error {
 		k, err := place(p, args, res)
@@ -223,7 +223,7 @@ func (x *Pointwise) rounding(ctx context.Context, shift int) (*placedKernel, err
 	first := word{base: x.acc[0], width: x.In.Bits, sign: x.In.Bits}
 	half := word{fixed: true, value: 1 << shift >> 1}
 	ins := x.q.place(p, []word{first, half}, []bool{x.In.Signed, false}, x.acc[1], x.source+2*x.In.Bits)
-	return x.q.compile(ins, []word{first}, string(x.Op))
+	return x.q.compile(ins, []word{first}, string(x.Op), true)
 }
 
 // Cost is what all rounds take, in closed form.

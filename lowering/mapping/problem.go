@@ -486,11 +486,15 @@ func (q *Problem) maxWidth(t *macTable) int { return max(q.accBits, t.width) }
 
 // time counts the cycles and the activations of instructions.
 func (q *Problem) time(ins []sram.Micro, tech *sram.Technology) timing {
-	var t timing
+	var count [16]int64 // by class
 	for i := range ins {
-		c, n := q.instruction(tech.Ops[ins[i].Op].Class)
-		t.cycles += c
-		t.activations += n
+		count[tech.Ops[ins[i].Op].Class]++
+	}
+	var t timing
+	for _, class := range sram.Classes() {
+		c, n := q.instruction(class)
+		t.cycles += count[class] * c
+		t.activations += count[class] * n
 	}
 	return t
 }

@@ -533,7 +533,7 @@ func TestMutantsOfWhatIsExecuted(t *testing.T) {
 		for {
 			m, ok = q.Random(r, 100)
 			require.True(t, ok)
-			if code, err := q.newArrayCode(&m); err == nil && len(code.rounds) > 0 && code.m > 1 {
+			if code, err := q.newArrayCode(&m, true); err == nil && len(code.rounds) > 0 && code.m > 1 {
 				break
 			}
 		}

@@ -58,23 +58,28 @@ func (q *Problem) Waves(m *Mapping, f func(w, next *Wave) bool) {
 		return false
 	}
 	digits := make([]uint32, len(loops))
-	at := func() (w Wave) {
-		for i, d := range digits {
-			w.Time[loops[i].l] += d * loops[i].scale
-		}
-		return w
-	}
-	step := func() (first int) { // the outermost loop that goes on or begins anew, -1 at the end
+	step := func(t *[MaxLoops]uint32) (first int) { // the outermost loop that goes on or begins anew, -1 at the end
 		for i := len(loops) - 1; i >= 0; i-- {
+			x := &loops[i]
 			digits[i]++
-			if digits[i] < loops[i].n {
+			if digits[i] < x.n {
+				t[x.l] += x.scale
 				return i
 			}
 			digits[i] = 0
+			t[x.l] -= (x.n - 1) * x.scale
 		}
 		return -1
 	}
-	w := at()
+	// What a step of a loop moves is found once, by comparing the places before and after it:
+	// the loops within begin anew with it, whatever goes round outside.
+	type moves struct {
+		known             bool
+		load, chip        uint8
+		finish, tileStore bool
+	}
+	found := make([]moves, len(loops))
+	var w Wave
 	w.Load, w.TileLoad, w.Fresh, w.TileFirst = 3, 3, true, true
 	for o := range 2 {
 		if q.staysLoaded(m, o, false) {
@@ -84,36 +89,41 @@ func (q *Problem) Waves(m *Mapping, f func(w, next *Wave) bool) {
 			w.TileLoad &^= 1 << o
 		}
 	}
+	next := Wave{}
 	for {
-		i := step()
+		next.Time = w.Time
+		i := step(&next.Time)
 		if i < 0 {
 			w.Finish, w.TileLast, w.TileStore = true, true, true
 			f(&w, nil)
 			return
 		}
-		next := at()
 		boundary := i < tiles
-		w.TileLast, next.TileFirst = boundary, boundary
-		for o := range 3 {
-			if moved(o, &w.Time, &next.Time, false) {
+		x := &found[i]
+		if !x.known {
+			x.known = true
+			for o := range 3 {
+				to, chip := moved(o, &w.Time, &next.Time, false), boundary && moved(o, &w.Time, &next.Time, true)
 				if o == Dst {
-					w.Finish, next.Fresh = true, true
-				} else {
-					next.Load |= 1 << o
+					x.finish, x.tileStore = to, chip
+					continue
 				}
-			}
-			if boundary && moved(o, &w.Time, &next.Time, true) {
-				if o == Dst {
-					w.TileStore = true
-				} else {
-					next.TileLoad |= 1 << o
+				if to {
+					x.load |= 1 << o
+				}
+				if chip {
+					x.chip |= 1 << o
 				}
 			}
 		}
+		w.TileLast, next.TileFirst = boundary, boundary
+		w.Finish, next.Fresh = x.finish, x.finish
+		w.TileStore, next.Load, next.TileLoad = x.tileStore, x.load, x.chip
+		next.Finish, next.TileLast, next.TileStore = false, false, false
 		if !f(&w, &next) {
 			return
 		}
-		w = next
+		w, next = next, w
 	}
 }
 
