@@ -476,6 +476,7 @@ func (q *Problem) total(s *shape, p *price, c *Cost) Violation {
 		t.drainTime = 0
 	}
 	t.sum()
+	t.spread()
 	for i := range NumParts {
 		c.Cycles += c.Parts[i]
 	}
@@ -495,23 +496,66 @@ type summer struct {
 	drainTime    int64
 	drainPart    Part
 	passing      int64 // cycles of the link off chip for what passes the buffer by
+
+	cycles               int64    // of all parts so far
+	phases, finishes     int64    // whose work is shared out at the end
+	written              [3]int64 // operands
+	moved                [8]int64 // operands over links, by mask
+	known, passes        uint8    // of what follows, by mask
+	loadCycles, passing1 [8]int64
+	loadPart             [4]Part
 }
 
-func (t *summer) add(part Part, count, cycles int64) { t.c.Parts[part] += count * cycles }
+func (t *summer) add(part Part, count, cycles int64) {
+	t.c.Parts[part] += count * cycles
+	t.cycles += count * cycles
+}
+
+// load returns what loading operands takes, each mask worked out once.
+func (t *summer) load(mask uint8) (int64, Part) {
+	mask &= 3
+	if t.known>>mask&1 == 0 {
+		t.known |= 1 << mask
+		t.loadCycles[mask], t.loadPart[mask] = t.q.loadTime(t.p, mask)
+	}
+	return t.loadCycles[mask], t.loadPart[mask]
+}
+
+// spread shares out what was only counted: work of units, and bytes on links.
+func (t *summer) spread() {
+	c, p := t.c, t.p
+	for i := range NumParts {
+		c.Parts[i] += t.phases*p.unit[i] + t.finishes*p.finish[i]
+	}
+	for o, n := range t.written {
+		part := Distribute
+		if o == Src1 {
+			part = t.q.src1Part()
+		}
+		c.Parts[part] += n * p.write[o]
+	}
+	var n [3]int64
+	for mask, count := range t.moved {
+		for o := range 3 {
+			n[o] += count * int64(mask>>o&1)
+		}
+	}
+	c.Loads = n
+	for i := range t.q.levels + 1 {
+		c.Traffic[i] += n[Src1]*p.load[Src1][i] + n[Src2]*p.load[Src2][i] + n[Dst]*p.drain[i]
+	}
+}
 
 // writes adds the cycles of units that take operands, and returns one phase's.
 func (t *summer) writes(mask uint8, count int64) int64 {
 	n := int64(0)
 	for o := range 3 {
-		if mask>>o&1 == 1 && t.p.write[o] > 0 {
-			part := Distribute
-			if o == Src1 {
-				part = t.q.src1Part()
-			}
-			t.add(part, count, t.p.write[o])
+		if mask>>o&1 == 1 {
+			t.written[o] += count
 			n += t.p.write[o]
 		}
 	}
+	t.cycles += count * n
 	return n
 }
 
@@ -527,46 +571,40 @@ func (q *Problem) src1Part() Part {
 }
 
 func (t *summer) traffic(mask uint8, count int64) {
-	through := int64(0)
-	for o := range 2 {
-		if mask>>o&1 == 1 {
-			through += t.p.load[o][t.q.levels]
-			t.c.Loads[o] += count
-			for i := range t.q.levels + 1 {
-				t.c.Traffic[i] += count * t.p.load[o][i]
+	mask &= 7
+	t.moved[mask] += count
+	if !t.s.m.DoubleTile || t.q.buffer == 0 {
+		return
+	}
+	if t.passes>>mask&1 == 0 {
+		t.passes |= 1 << mask
+		through := int64(0)
+		for o := range 2 {
+			if mask>>o&1 == 1 {
+				through += t.p.load[o][t.q.levels]
 			}
 		}
-	}
-	if mask>>Dst&1 == 1 {
-		t.c.Loads[Dst] += count
-		for i := range t.q.levels + 1 {
-			t.c.Traffic[i] += count * t.p.drain[i]
-		}
-	}
-	if t.s.m.DoubleTile && t.q.buffer > 0 {
-		t.passing += count * ceilDiv(through*1000, t.q.offMilli)
+		t.passing1[mask] = ceilDiv(through*1000, t.q.offMilli)
 		if mask>>Dst&1 == 1 {
-			t.passing += count * ceilDiv(t.p.drain[t.q.levels]*1000, t.q.offMilli)
+			t.passing1[mask] += ceilDiv(t.p.drain[t.q.levels]*1000, t.q.offMilli)
 		}
 	}
+	t.passing += count * t.passing1[mask]
 }
 
 // phase adds a wave between two steps that are not both ends of a tile.
 func (t *summer) phase(count int64, next, prev uint8) {
 	unit := t.unit
-	for i := range NumParts {
-		t.add(i, count, t.p.unit[i])
-	}
+	t.phases += count
 	if next>>Dst&1 == 1 {
-		for i := range NumParts {
-			t.add(i, count, t.p.finish[i])
-		}
+		t.finishes += count
 		unit += t.finish
 	}
+	t.cycles += count * unit
 	if next&lastWave == 0 {
 		unit += t.writes(next, count)
 	}
-	load, part := t.q.loadTime(t.p, next)
+	load, part := t.load(next)
 	if !t.s.m.Double {
 		t.add(part, count, load)
 		if next>>Dst&1 == 1 {
@@ -633,10 +671,10 @@ func (t *summer) tile(prev, next int, count int64) {
 	if next != ends {
 		leave = t.tiles.changed[next]
 	}
-	before, passed := t.tileCycles(), t.passing
+	before, passed := t.cycles, t.passing
 	// Operands before the first wave, waves, the result of the last one.
 	t.writes(enter, count)
-	load, part := t.q.loadTime(t.p, enter)
+	load, part := t.load(enter)
 	t.add(part, count, load)
 	t.traffic(enter&3, count)
 	t.inner(count, leave)
@@ -646,15 +684,7 @@ func (t *summer) tile(prev, next int, count int64) {
 	if leave>>Dst&1 == 1 {
 		t.traffic(1<<Dst, count)
 	}
-	t.offChip(prev, next, count, (t.tileCycles()-before)/count, (t.passing-passed)/count)
-}
-
-func (t *summer) tileCycles() int64 {
-	n := int64(0)
-	for i := range NumParts {
-		n += t.c.Parts[i]
-	}
-	return n
+	t.offChip(prev, next, count, (t.cycles-before)/count, (t.passing-passed)/count)
 }
 
 // inner adds the waves of count tiles whose last result leaves by the mask.
