@@ -432,7 +432,7 @@ func (p *Program) settle(l *loopInfo, sinks map[*stream.Stream]*nearStream, prom
 				continue
 			}
 			for _, j := range l.body {
-				if o := p.streams[j].s; sinks[o] != nil && sinks[o].kind != se.Load && o.Array != "" && p.together(o.Array, s.Array) {
+				if o := p.streams[j].s; sinks[o] != nil && sinks[o].kind != se.Load && o.Array != "" && p.together(o.Array, s.Array) && (promised || p.collide(o, s)) {
 					delete(sinks, o)
 				}
 			}

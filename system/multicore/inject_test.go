@@ -2,13 +2,17 @@ package multicore_test
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/lowering/micro"
 	"github.com/bitsched/bitsched/system/multicore"
 	"github.com/bitsched/bitsched/tile/se"
 )
@@ -45,4 +49,159 @@ func TestRandomInjections(t *testing.T) {
 	for _, k := range []se.Reason{se.Alias, se.Fault, se.Switch} {
 		require.Positive(t, ended[k], k)
 	}
+}
+
+// restoreC are loops whose streams are aliased with the core or with each other in some
+// iterations, with stores, updates, conditions and reductions that other loops take.
+const restoreC = `#include "bitsched.h"
+void f(int N, const int32_t A[N], int32_t B[N], int32_t C[N], int32_t D[N], const int32_t I[N], int64_t S[4])
+{
+	inf_array(A, N); inf_array(B, N); inf_array(C, N); inf_array(D, N); inf_array(I, N); inf_array(S, 4);
+	int32_t sum = 3, hash = 7;
+	for (int i = 0; i < N; i++)
+		hash = hash * 31 + A[i];
+	S[0] = hash;
+	for (int i = 0; i < N; i++) {
+		C[i] += A[i] * 3;
+		sum = sum * 5 + B[i];
+	}
+	S[1] = sum;
+}
+`
+
+// nearC are loops in which a stream is aliased with another one, with loads and with stores of
+// the core, so many iterations apart.
+const nearC = `#include "bitsched.h"
+void f(int N, const int32_t A[N], int32_t B[N], int32_t C[N], int32_t D[N], const int32_t I[64], int64_t S[4])
+{
+	inf_array(A, N); inf_array(B, N); inf_array(C, N); inf_array(D, N); inf_array(I, 64); inf_array(S, 4);
+	for (int i = 60; i < N - 60; i++)
+		D[i] = D[i - %[1]d] * 3 + A[i];
+	for (int i = 60; i < N - 60; i++) {
+		C[i] = A[i] + 1;
+		if (I[(i * i) & 63] & 1)
+			S[2] += C[i - %[1]d];
+	}
+	for (int i = 60; i < N - 60; i++) {
+		C[i] = B[i] + 1;
+		if (I[(i * i) & 63] & 1)
+			B[i + %[1]d] = i;
+	}
+}
+`
+
+// TestRestoreMutants leaves parts of the protocol out that keeps the state precise, and breaks
+// messages of streams that end before their time: each must be noticed by one of some
+// programs.
+func TestRestoreMutants(t *testing.T) {
+	type program struct {
+		text   string
+		config string
+		inject se.Inject
+		slices int
+	}
+	var programs []program
+	add := func(text string, r *rand.Rand) {
+		for _, config := range []string{"ns", "ns-no-sync", "ns-decouple"} {
+			programs = append(programs, program{text, config, se.Inject{Alias: 0.002, Fault: 0.1, Switch: 0.003}, 8 << r.IntN(5)}, program{text, config, se.Inject{Switch: 0.02}, 64})
+		}
+	}
+	for _, d := range []int{1, 7, 9, 17, 20, 23, 24, 25, 28, 31} {
+		programs = append(programs, program{fmt.Sprintf(nearC, d), "ns", se.Inject{}, 32})
+	}
+	for seed := range uint64(14) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		if seed < 4 {
+			add(restoreC, r)
+		} else {
+			add(randomC(r), r)
+		}
+	}
+	run := func(i int, broken se.Broken, f func(m *se.Message) bool) error {
+		x := &programs[i]
+		p, want := compiled(t, x.text, 500, uint64(i))
+		m := machine(t, "nsc-small", "ooo8")
+		m.Streams.L2.Slices = x.slices
+		inject := x.inject
+		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: m, Threads: 1, Config: x.config, Warm: true, Seed: uint64(i), Inject: &inject, Broken: broken, Intercept: f, MaxCycles: 1 << 18})
+		if err == nil {
+			err = sameMemory(p, want)
+		}
+		if err = orEnded(r, err); err != nil {
+			return err
+		}
+		for _, l := range r.Streams.Loops { // of one thread: once, and never again
+			if l.Aliased > 1 {
+				return fmt.Errorf("loop over %s is aliased %d times", l.Var, l.Aliased)
+			}
+		}
+		if n := r.Streams.Core.Ended[se.Alias]; n > 0 && len(r.Streams.Loops) > 0 && !slices.ContainsFunc(r.Streams.Loops, func(l micro.StreamLoop) bool { return l.Aliased > 0 }) {
+			return fmt.Errorf("%d aliases are not remembered", n)
+		}
+		return nil
+	}
+	for i := range programs {
+		require.NoError(t, run(i, "", nil), "%d\n%s", i, programs[i].text)
+	}
+	caught := func(broken se.Broken, f func() func(m *se.Message) bool) error {
+		for i := range programs {
+			var g func(m *se.Message) bool
+			if f != nil {
+				g = f()
+			}
+			if err := run(i, broken, g); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	count := 0
+	for _, b := range []se.Broken{se.NoLoadCheck, se.NoStoreCheck, se.NoStreamCheck, se.ShortRange, se.LateRange, se.EarlyCommit, se.NoPartCommit, se.NoDoneWait, se.NoEnd, se.NoSquash, se.DiscardWritten,
+		se.RestoreLate, se.RestoreEarly, se.RestoreOld, se.ForgetLoop, se.NoHistory, se.PauseEarly, se.PauseLate} {
+		err := caught(b, nil)
+		if assert.Error(t, err, b) {
+			count++
+			t.Logf("%s: %.90s", b, err)
+		}
+	}
+	for _, x := range []struct {
+		name string
+		kind se.MessageKind
+		do   func(m *se.Message) bool
+	}{
+		{"lost", se.MsgEnd, func(*se.Message) bool { return false }},
+		{"to another bank", se.MsgEnd, func(m *se.Message) bool { m.To ^= 3; return true }},
+		{"of the loop before", se.MsgEnd, func(m *se.Message) bool { m.Group--; return true }},
+		{"of another stream", se.MsgEnd, func(m *se.Message) bool { m.Stream++; return true }},
+		{"lost", se.MsgEnded, func(*se.Message) bool { return false }},
+		{"of the loop before", se.MsgEnded, func(m *se.Message) bool { m.Group--; return true }},
+		{"value of a reduction wrong", se.MsgDone, func(m *se.Message) bool {
+			if len(m.Values) > 0 {
+				m.Values[0] ^= 8
+			}
+			return true
+		}},
+		{"value of a reduction lost", se.MsgDone, func(m *se.Message) bool { m.Values = nil; return true }},
+		{"lost", se.MsgDone, func(*se.Message) bool { return false }},
+		{"of one iteration less", se.MsgDone, func(m *se.Message) bool { m.End--; return true }},
+		{"of one iteration less", se.MsgCommit, func(m *se.Message) bool { m.End--; return true }},
+		{"of a part goes one iteration too far", se.MsgCommit, func(m *se.Message) bool {
+			if m.End%8 != 0 {
+				m.End++
+			}
+			return true
+		}},
+		{"of a part is lost", se.MsgCommit, func(m *se.Message) bool { return m.End%8 == 0 }},
+		{"begins one iteration late", se.MsgCommit, func(m *se.Message) bool { m.First++; return true }},
+		{"of one iteration more", se.MsgCredit, func(m *se.Message) bool { m.End++; return true }},
+	} {
+		err := caught("", func() func(m *se.Message) bool {
+			return func(m *se.Message) bool { return m.Kind != x.kind || x.do(m) }
+		})
+		if assert.Error(t, err, "%s %s", x.kind, x.name) {
+			count++
+			t.Logf("message %s %s: %.90s", x.kind, x.name, err)
+		}
+	}
+	require.GreaterOrEqual(t, count, 30)
 }

@@ -35,6 +35,8 @@ type Options struct {
 	Inject *Inject
 	// Intercept breaks messages of streams, for tests; see machine.Machine.
 	Intercept func(m *se.Message) bool
+	// Broken leaves a part of the protocol of streams out, for tests.
+	Broken se.Broken
 	// Progress is called from time to time, if it is not nil.
 	Progress func(Progress)
 }
@@ -284,6 +286,11 @@ func (r *runner) microOps() (n uint64) {
 // collect takes the elements of arrays out of the machine, and compares them with what
 // the threads computed.
 func (r *runner) collect() error {
+	for i, b := range r.m.StreamBanks {
+		if b.Pending() {
+			return fmt.Errorf("%w: the program has ended, and bank %d still has streams", ErrInternal, i)
+		}
+	}
 	var line [mem.LineBytes]byte
 	at := ^uint64(0)
 	for i := range r.p.Graph.Arrays {

@@ -49,6 +49,7 @@ func (c *Core) begin(now event.Time, g *Group) {
 		c.loops = c.loops[1:]
 	}
 	c.loops = append(c.loops, a)
+	g.broken = c.spec.Broken
 	c.Counters.Offloaded++
 	for sid := range g.Streams {
 		a.data[sid], a.partial[sid] = map[int64]uint64{}, map[int64]uint64{}
@@ -101,6 +102,13 @@ func (a *active) credit() {
 			}
 		}
 		c.Counters.Ranges++
+		if c.spec.Broken == EarlyCommit && !g.SyncFree {
+			for sid := range g.Streams {
+				if g.Streams[sid].writes() {
+					a.commit(sid, first, min(first+g.Range, g.N))
+				}
+			}
+		}
 		for sid := range g.Streams {
 			if g.Streams[sid].Indirect { // it goes on with the one that it follows
 				continue
@@ -108,6 +116,11 @@ func (a *active) credit() {
 			a.send(&Message{Kind: MsgCredit, To: c.bankOf(g.line(sid, first)), Stream: sid, First: first, End: min(first+g.Range, g.N)})
 		}
 	}
+}
+
+// commit lets banks write what a stream has computed for iterations.
+func (a *active) commit(sid int, first, end int64) {
+	a.send(&Message{Kind: MsgCommit, To: a.c.bankOf(a.g.line(sid, first)), Stream: sid, head: &head{g: a.g}, First: first, End: end})
 }
 
 // step counts iterations that the core has committed, and lets what streams computed for
@@ -128,8 +141,10 @@ func (a *active) step(n int64) {
 		for sid := range g.Streams {
 			switch s := &g.Streams[sid]; {
 			case g.SyncFree && s.Kind != Load:
-			case s.Kind == Store || s.Kind == Update:
-				a.send(&Message{Kind: MsgCommit, To: c.bankOf(g.line(sid, first)), Stream: sid, head: &head{g: g}, First: first, End: end})
+			case s.writes():
+				if c.spec.Broken != EarlyCommit {
+					a.commit(sid, first, end)
+				}
 			case s.ToCore:
 				for i := first; i < end; i++ {
 					delete(a.data[sid], i)

@@ -12,6 +12,12 @@ import (
 // hull is the bytes that a stream accesses in iterations: a range as the range unit makes
 // it, from the first to behind the last one (section IV.B).
 func (g *Group) hull(sid int, from, to int64) (lo, hi uint64) {
+	if g.broken == LateRange && from < to-1 {
+		from++
+	}
+	if g.broken == ShortRange && to-1 > from {
+		to--
+	}
 	a, b := g.address(sid, from), g.address(sid, to-1)
 	return min(a, b), max(a, b) + uint64(g.Streams[sid].Bytes)
 }
@@ -111,7 +117,7 @@ func (a *active) crossed() *active {
 		}
 	}
 	for _, o := range c.loops {
-		if o.over() || o.g.SyncFree {
+		if o.over() || o.g.SyncFree || c.spec.Broken == NoStreamCheck {
 			continue
 		}
 		c.zones = o.zones(c.zones[:mine])
@@ -191,6 +197,9 @@ func (c *Core) Hold(now event.Time, op *uop.Op, data []byte) bool {
 		return false
 	}
 	writes := op.Kind == uop.Store || op.Kind == uop.Scatter
+	if writes && c.spec.Broken == NoStoreCheck || !writes && c.spec.Broken == NoLoadCheck {
+		return false
+	}
 	for _, a := range c.loops {
 		if a.g.SyncFree || a.over() { // a fence is behind them
 			continue

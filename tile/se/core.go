@@ -20,6 +20,8 @@ type Spec struct {
 	Window   int  // micro-ops that a core has under way
 	// Inject disturbs streams; nil: nothing does.
 	Inject *Inject
+	// Broken leaves a part of the protocol out, for tests.
+	Broken Broken
 }
 
 // PCs of the micro-ops that streams add to a program: a table that a program and the engine

@@ -68,7 +68,8 @@ type Group struct {
 	// from the machine in which order they have written.
 	Bound bool
 
-	id uint32
+	id     uint32
+	broken Broken
 }
 
 // prepare finds who takes elements of each stream.

@@ -16,6 +16,31 @@ type Inject struct {
 	Seed   uint64
 }
 
+// Broken is a part of the protocol that a test leaves out, to see that it is missed.
+type Broken string
+
+// The parts.
+const (
+	NoLoadCheck    Broken = "loads of the core are not compared with ranges"
+	NoStoreCheck   Broken = "stores of the core are not compared with ranges"
+	NoStreamCheck  Broken = "ranges are not compared with each other"
+	ShortRange     Broken = "a range ends one element early"
+	LateRange      Broken = "a range begins one iteration late"
+	EarlyCommit    Broken = "a range commits when it is credited, before the core has"
+	NoPartCommit   Broken = "the part of a range that the core has committed is not written"
+	NoDoneWait     Broken = "the state is restored before banks have written"
+	NoEnd          Broken = "streams are not ended at banks"
+	NoSquash       Broken = "the core keeps what it has not committed"
+	DiscardWritten Broken = "what is not committed is written when streams end"
+	RestoreLate    Broken = "the thread goes on one iteration late"
+	RestoreEarly   Broken = "the thread goes on one iteration early"
+	RestoreOld     Broken = "a reduction is restored from a range before"
+	ForgetLoop     Broken = "the thread does not learn which loop has ended"
+	NoHistory      Broken = "an alias is not remembered"
+	PauseEarly     Broken = "streams are taken back before they have come to the end of their credit"
+	PauseLate      Broken = "streams go on one range after where they were taken back"
+)
+
 // injector is what is injected into the streams of a core.
 type injector struct {
 	Inject

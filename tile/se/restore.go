@@ -99,6 +99,9 @@ func (c *Core) restore(now event.Time) {
 	if e == nil {
 		return
 	}
+	if c.spec.Broken == NoSquash {
+		e.squashed = true
+	}
 	if !e.squashed && slices.ContainsFunc(e.loops, func(a *active) bool { return !a.g.SyncFree }) {
 		if !c.core.Squash(now) {
 			c.soonEnd(now)
@@ -124,7 +127,18 @@ func (c *Core) restore(now event.Time) {
 		for _, a := range e.loops {
 			if !a.g.SyncFree {
 				a.gone = true
-				r.Loops = append(r.Loops, RestoredLoop{Group: a.g.id, At: a.at, From: a.reducedTo(a.at), Aliased: slices.Contains(e.aliased, a)})
+				l := RestoredLoop{Group: a.g.id, At: a.at, From: a.reducedTo(a.at), Aliased: slices.Contains(e.aliased, a)}
+				switch c.spec.Broken {
+				case RestoreLate:
+					l.At++
+				case RestoreEarly:
+					l.At--
+				case NoHistory:
+					l.Aliased = false
+				case ForgetLoop:
+					continue
+				}
+				r.Loops = append(r.Loops, l)
 			}
 		}
 		if err := c.source.Restore(r); err != nil {
@@ -144,13 +158,13 @@ func (c *Core) restore(now event.Time) {
 // leave lets banks write the rest of what the core has committed, and forget the streams.
 // It tells whether that is all done.
 func (a *active) leave() bool {
-	g := a.g
+	g, broken := a.g, a.c.spec.Broken
 	if !a.leaving { // the part of a range, too
 		a.leaving, a.at, a.acks = true, a.committed, -1
-		if first := a.told * g.Range; first < a.at {
+		if first := a.told * g.Range; first < a.at && broken != NoPartCommit {
 			for sid := range g.Streams {
-				if s := &g.Streams[sid]; s.Kind == Store || s.Kind == Update {
-					a.send(&Message{Kind: MsgCommit, To: a.c.bankOf(g.line(sid, first)), Stream: sid, head: &head{g: g}, First: first, End: a.at})
+				if g.Streams[sid].writes() {
+					a.commit(sid, first, a.at)
 				}
 			}
 		}
@@ -162,7 +176,7 @@ func (a *active) leave() bool {
 	for sid := range g.Streams {
 		switch s := &g.Streams[sid]; s.Kind {
 		case Store, Update:
-			if a.done[sid] < a.at {
+			if a.done[sid] < a.at && broken != NoDoneWait && broken != NoPartCommit {
 				return false
 			}
 		case Reduce:
@@ -173,11 +187,18 @@ func (a *active) leave() bool {
 			if !ok {
 				v, ok = a.partial[sid][from]
 			}
+			if broken == RestoreOld && from > 0 {
+				v, ok = s.Init, true
+			}
 			if !ok {
 				a.c.fail(fmt.Errorf("se: core %d: no value of stream %s before iteration %d", a.c.id, s.Name, from))
 			}
 			a.final[sid] = v
 		}
+	}
+	if broken == NoEnd {
+		a.acks = 0
+		return true
 	}
 	// Banks to which streams may have come, also to wait for their next credit.
 	var banks []int
@@ -218,6 +239,9 @@ func (a *active) pause() bool {
 	at := min(a.credited*g.Range, g.N)
 	for sid := range g.Streams {
 		s := &g.Streams[sid]
+		if a.c.spec.Broken == PauseEarly && !a.g.Decoupled {
+			break
+		}
 		if s.sink() && a.done[sid] < at || s.ToCore && a.received[sid] < at || s.Kind == Reduce && at == g.N && !a.ended[sid] {
 			return false
 		}
@@ -235,6 +259,9 @@ func (a *active) pause() bool {
 		return false
 	}
 	a.leaving, a.faulty = false, -1
+	if a.c.spec.Broken == PauseLate {
+		at = min(at+g.Range, g.N-1)
+	}
 	for sid := range g.Streams {
 		h := &head{core: a.c.id, sid: sid, g: g, next: at, limit: at, value: g.Streams[sid].Init}
 		if v, ok := a.partial[sid][at]; ok {
@@ -278,6 +305,11 @@ func (b *Bank) end(m *Message) {
 		}
 	}
 	ended[m.Group] = true
+	for p, x := range b.slots {
+		if b.spec.Broken == DiscardWritten && p.core == m.Core && p.group == m.Group && x.out != nil && x.g.Streams[p.sid].writes() {
+			b.commit(0, p.key, x.g, p.first, x.end)
+		}
+	}
 	b.heads = slices.DeleteFunc(b.heads, func(h *head) bool { return h.core == m.Core && h.g.id == m.Group })
 	mine := func(k key) bool { return k.core == m.Core && k.group == m.Group }
 	forget(b.credits, mine)
