@@ -410,6 +410,17 @@ func (l *LOT) Cell(entry int, elem int64) (tile, bitline int) {
 	return l.grid.Locate(point[:r.Dim])
 }
 
+// Has is Cell for an element that the array may not have.
+func (l *LOT) Has(entry int, elem int64) (tile, bitline int, ok bool) {
+	r := &l.entries[entry]
+	var point [MaxDims]int64
+	if !r.point(elem, &point) {
+		return 0, 0, false
+	}
+	tile, bitline = l.grid.Locate(point[:r.Dim])
+	return tile, bitline, true
+}
+
 // Elements returns which element each bitline holds of the array of an entry, counted from
 // its lowest address.
 func (l *LOT) Elements(entry int) *Elements {

@@ -261,6 +261,9 @@ func (r *runner) resident(p *lowering.Plan, array string) bool {
 // while an array is transposed, what the memory has of it does not count.
 func (r *runner) runStreams(ctx context.Context, p *lowering.Plan, s *lowering.Step, n *tdfg.Node, values map[string]int64, in lowering.Inputs) (*nearRun, error) {
 	g, st := p.Graph, n.Stream
+	if err := r.borrow(ctx, p, st.Graph, values); err != nil {
+		return nil, err
+	}
 	mem := stream.Memory{}
 	args := stream.Args{Symbols: values, Params: map[string]scalar.Value{}}
 	for i := range st.Graph.Arrays {
@@ -301,8 +304,13 @@ func (r *runner) runStreams(ctx context.Context, p *lowering.Plan, s *lowering.S
 	if err != nil {
 		return nil, err
 	}
+	ops := int64(0)
 	for _, c := range run.Streams {
+		ops += max(c.Ops, c.Executed)
 		r.report.NearOps += c.Ops
+	}
+	if err := r.emit(ctx, &Work{Kind: Streamed, Name: n.Stream.Graph.Name, Ops: ops, Walks: r.streamWalks(p, st.Graph, values, ops)}); err != nil {
+		return nil, err
 	}
 	return &nearRun{mem, run}, nil
 }
@@ -378,6 +386,9 @@ func (r *runner) nearWork(ctx context.Context, g *tdfg.Graph, s *lowering.Step, 
 		n := &g.Nodes[s.Node]
 		box, group, err := r.groups(g, n, values)
 		if err != nil || box.Empty() {
+			return err
+		}
+		if err := r.emit(ctx, &Work{Kind: Finals, Walks: r.finalWalks(s, n, box, group)}); err != nil {
 			return err
 		}
 		along := box[n.Dim]

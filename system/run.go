@@ -173,6 +173,8 @@ type runner struct {
 	streams map[tdfg.NodeID]*nearRun
 	same    map[*tdfg.Graph][]tdfg.NodeID // the first node with the same streams
 
+	host Surroundings // that give work its time, of a session; nil otherwise
+
 	edit func([]lowering.Command) []lowering.Command // changes commands in tests; nil
 
 	report *Report
@@ -192,6 +194,10 @@ func newRunner(p *tdfg.Program, sizes map[string]int64, m *memory.Memory, opt Op
 
 // setClock makes the clock and the counters, which consume work.
 func (r *runner) setClock() (err error) {
+	if r.host != nil {
+		r.consumer = []consumer{newCounter(r.opt.Machine, r.report), r.host}
+		return nil
+	}
 	if r.clock = Clock(newAnalytic(r.opt.Machine, r.opt.Trace)); r.opt.Clock == Event {
 		if r.clock, err = newEventDriven(r.opt.Machine, r.opt.Trace); err != nil {
 			return err
@@ -374,7 +380,7 @@ func (r *runner) region(ctx context.Context, g *tdfg.Graph, values map[string]in
 	switch {
 	case r.opt.NearOnly:
 		why = &Reason{Kind: Asked}
-	case plan != nil && r.opt.Decide && !r.worth(plan, values):
+	case plan != nil && r.opt.Decide && !r.decision(plan, values).InMemory:
 		why = &Reason{Region: g.Name, Kind: Decided}
 	}
 	if why != nil {
@@ -418,9 +424,6 @@ func (r *runner) region(ctx context.Context, g *tdfg.Graph, values map[string]in
 		}
 		cmds = cmds[n:]
 	}
-	if err := r.emit(ctx, &Work{Kind: RegionEnds, Name: g.Name}); err != nil {
-		return err
-	}
 	if err := r.outdated(plan); err != nil {
 		return err
 	}
@@ -430,7 +433,7 @@ func (r *runner) region(ctx context.Context, g *tdfg.Graph, values map[string]in
 			r.m.Arrays[g.Arrays[o.Array].Name].Elems = w
 		}
 	}
-	return nil
+	return r.emit(ctx, &Work{Kind: RegionEnds, Name: g.Name})
 }
 
 // nearMemory executes a graph near the memory as a whole.
@@ -448,24 +451,6 @@ func (r *runner) nearMemory(ctx context.Context, g *tdfg.Graph, values map[strin
 	ops, err := r.runNear(ctx, g, values)
 	r.report.NearOps += ops
 	return err
-}
-
-// worth is Eq. 2 of the paper: whether cores at their peak would take longer than
-// the operations in memory and the lowering.
-func (r *runner) worth(p *lowering.Plan, values map[string]int64) bool {
-	var work, inside int64
-	for i := range p.Steps {
-		s := &p.Steps[i]
-		if s.Kind != lowering.ComputeStep {
-			continue
-		}
-		if b, err := p.Graph.Nodes[s.Node].Domain.Box(values); err == nil {
-			work += b.Size()
-			inside += int64(s.Program.Latency())
-		}
-	}
-	m := r.opt.Machine
-	return int64(float64(work)/m.PeakOps(32)) > inside+m.JITCycles(tile.JITWork{Steps: len(p.Graph.Nodes), FirstOfRegion: true})
 }
 
 // entry returns the number of the entry of an array in the layout override table, -1 if
@@ -538,6 +523,11 @@ func (r *runner) load(ctx context.Context, a *tdfg.Array, at lowering.Register) 
 	w := &Work{Kind: Transferred, Name: a.Name, Load: true}
 	if err := r.extent(a, i, mem, w); err != nil {
 		return err
+	}
+	if r.host != nil && !a.Iota {
+		if err := r.host.Fetch(ctx, a.Name, w); err != nil {
+			return err
+		}
 	}
 	first := int64(r.table.Entries()[i].Base-mem.Base) / int64(mem.Type.Bytes())
 	return r.change(ctx, i, lowering.Transposed, w, func(t int, elems []scalar.Value, mask []uint64, at []int64) error {

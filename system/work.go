@@ -6,6 +6,7 @@ import (
 
 	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/tile"
+	"github.com/bitsched/bitsched/tile/tc"
 	"github.com/bitsched/bitsched/tile/tensor"
 )
 
@@ -18,6 +19,11 @@ type Work struct {
 	Commands []lowering.Command // Lowered and Executed; none of the latter is Near
 
 	JIT tile.JITWork // Lowered: what the lowering took
+
+	// Of what is done near the memory: where, and how many operations in all. Clocks of the
+	// part in memory give it no time.
+	Walks []tc.Walk
+	Ops   int64
 
 	// Of a transfer.
 	Address uint64
@@ -37,6 +43,8 @@ const (
 	RegionNear  // a region was executed near the memory, which has no time
 	Lowered     // a core made the commands of a plan; arrays wait for it
 	Transferred // an array, or a spilled word, went to memory or came from there, when all before was done
+	Finals      // the last steps of a reduction over several tiles, near the memory
+	Streamed    // streams of a region were executed near the memory
 	Executed    // commands of a plan, each bank one after another; a Sync waits for all banks and packets
 )
 

@@ -141,7 +141,7 @@ func (p *parser) stmt(w []string, space *lattice.Space) (Stmt, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Region{g}, nil
+		return &Region{Graph: g}, nil
 	case w[0] == "for":
 		if len(w) != 7 || w[2] != "in" || w[4] != "step" || w[6] != "{" {
 			return nil, fmt.Errorf("expected for NAME in [LO,HI) step N {")

@@ -45,7 +45,12 @@ type Loop struct {
 
 // Region executes a graph on the arrays and scalars of the program. Its scope has
 // the arrays of the program, or some of them, by name.
-type Region struct{ Graph *Graph }
+type Region struct {
+	Graph *Graph
+	// At has the places in the source of the elements that it is made of, as file:line:col, as
+	// stream.Stream has them. The text form does not have it.
+	At []string
+}
 
 func (*Loop) stmt()   {}
 func (*Region) stmt() {}

@@ -13,6 +13,7 @@ import (
 	"github.com/bitsched/bitsched/tile/mem/dram"
 	"github.com/bitsched/bitsched/tile/noc"
 	"github.com/bitsched/bitsched/tile/se"
+	"github.com/bitsched/bitsched/tile/tc"
 	"github.com/bitsched/bitsched/tile/uop"
 )
 
@@ -32,6 +33,8 @@ type Spec struct {
 	Pages *Pages `yaml:"pages,omitempty" json:"pages,omitempty"`
 	// Streams are the stream engines of cores and banks; nil: there are none.
 	Streams *se.Spec `yaml:"streams,omitempty" json:"streams,omitempty"`
+	// Tensor is the tensor controllers of thread 0's core and of banks; nil: there are none.
+	Tensor *tc.Spec `yaml:"tensor,omitempty" json:"tensor,omitempty"`
 	// Mesh has a core, a bank and, where Memory says so, a controller at each node;
 	// nil: messages take no time.
 	Mesh *noc.Config `yaml:"mesh" json:"mesh"`
@@ -106,6 +109,9 @@ type Machine struct {
 	StreamCores   []*se.Core
 	StreamBanks   []*se.Bank
 	StreamTraffic se.NetworkCounters
+	Tensor *tc.Core // nil without tensor controllers
+	// InterceptTensor is Intercept for messages of tensor controllers.
+	InterceptTensor func(m *tc.Message) bool
 	// Intercept, if it is set, sees each message of streams before it is sent, may change
 	// it, and says whether it is sent at all: for tests that break the protocol.
 	Intercept func(m *se.Message) bool
@@ -139,17 +145,18 @@ func build(spec *Spec, delay func(*mem.Message) event.Time) (*Machine, error) {
 	m := &Machine{Engine: event.New(), Memory: mem.NewStore(), spec: spec}
 	var net mem.Network
 	var streams se.Network
+	var tensors tc.Network
 	if spec.Mesh != nil {
 		n, err := newMesh(m, spec)
 		if err != nil {
 			return nil, err
 		}
 		net, m.Network, m.Mesh = n, &n.counters, n.net
-		streams = n
+		streams, tensors = n, n
 	} else {
 		d := mem.NewDirect(m.Engine, delay, m.receiver)
 		net, m.Network = d, &d.Counters
-		streams = &near{m: m}
+		streams, tensors = &near{m: m}, &tensorNet{m: m}
 	}
 	m.net = net
 	protocol := mem.MESI()
@@ -159,6 +166,12 @@ func build(spec *Spec, delay func(*mem.Message) event.Time) (*Machine, error) {
 	controllers, lines := uint64(len(spec.Memory.Controllers)), uint64(spec.Memory.Interleave)
 	controller := share(lines, controllers)
 	controllerOf := func(line mem.Line) mem.Place { return mem.Place{Kind: mem.Controller, Index: controller(line)} }
+	if spec.Tensor != nil {
+		var err error
+		if m.Tensor, err = tc.New(m.Engine, spec.Tensor, spec.Banks, tensors, net, bankOf, m.fail); err != nil {
+			return nil, err
+		}
+	}
 	local := func(line mem.Line) mem.Line { return line/(lines*controllers)*lines + line%lines }
 	for i := range spec.Cores {
 		var tlb core.Translator
@@ -177,7 +190,7 @@ func build(spec *Spec, delay func(*mem.Message) event.Time) (*Machine, error) {
 			c.Hold = s.Hold
 			p = mem.NewPrivate(m.Engine, &spec.Private, protocol, i, net, homeOf, s, m.fail)
 			s.Connect(p, c)
-			c.Connect(s)
+			c.Connect(m.port(i, s))
 		case spec.Pages != nil:
 			t := &translated{Core: c, pages: spec.Pages}
 			p = mem.NewPrivate(m.Engine, &spec.Private, protocol, i, net, homeOf, t, m.fail)
@@ -185,7 +198,7 @@ func build(spec *Spec, delay func(*mem.Message) event.Time) (*Machine, error) {
 			c.Connect(t)
 		default:
 			p = mem.NewPrivate(m.Engine, &spec.Private, protocol, i, net, homeOf, c, m.fail)
-			c.Connect(p)
+			c.Connect(m.port(i, p))
 		}
 		m.Cores, m.Caches = append(m.Cores, c), append(m.Caches, p)
 	}
@@ -215,6 +228,9 @@ func (m *Machine) fail(err error) {
 func (m *Machine) receiver(p mem.Place) mem.Receiver {
 	switch p.Kind {
 	case mem.Core:
+		if p.Index >= 2*mem.MaxCores {
+			return m.Tensor.Banks[p.Index-2*mem.MaxCores]
+		}
 		if p.Index >= mem.MaxCores { // the stream engine of a bank
 			return m.StreamBanks[p.Index-mem.MaxCores]
 		}

@@ -21,6 +21,7 @@ type mesh struct {
 	local       event.Handler
 	counters    mem.NetworkCounters
 	streams     near
+	tensors     tensorNet
 }
 
 func newMesh(m *Machine, spec *Spec) (*mesh, error) {
@@ -48,8 +49,12 @@ func newMesh(m *Machine, spec *Spec) (*mesh, error) {
 		}
 	})
 	// Not at once: whoever receives may send, and the network is busy delivering.
-	n.streams = near{m: m}
+	n.streams, n.tensors = near{m: m}, tensorNet{m: m}
 	net.OnDelivery = func(d noc.Delivery) {
+		if d.Tag >= tensorTag {
+			n.tensors.arrive(0, d.Dst, d.Tag-tensorTag)
+			return
+		}
 		if d.Tag >= streamTag {
 			n.streams.arrive(0, d.Tag-streamTag)
 			return

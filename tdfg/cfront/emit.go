@@ -60,8 +60,28 @@ func (e *emitter) emit(items []item, hosts []*loop) []tdfg.Stmt {
 			e.graphs = append(e.graphs, g)
 			body = append(body, g)
 		}
+		e.places(it.nest)
 	}
 	return body
+}
+
+// places notes which elements of the source the region at hand is made of.
+func (e *emitter) places(n *nest) {
+	at := &e.graphs[len(e.graphs)-1].At
+	note := func(x *expr) {
+		if s := x.pos.String(); x.kind == elemExpr && x.pos.Line > 0 && !slices.Contains(*at, s) {
+			*at = append(*at, s)
+		}
+	}
+	walkStmts([]stmt{n.stmt}, nil, func(s stmt, _ []*loop) {
+		if a, ok := s.(*assign); ok {
+			for _, x := range []*expr{a.target, a.value, a.guard} {
+				if x != nil {
+					x.walk(note)
+				}
+			}
+		}
+	})
 }
 
 func (e *emitter) newRegion(hosts []*loop) *region {

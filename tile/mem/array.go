@@ -86,6 +86,7 @@ type array struct {
 	data             []Bytes
 	used             []uint64 // LRU: when
 	assoc            int
+	limit            int      // ways of a set that lines may come to
 	words            int // of marks of a set
 	sets             uint64
 	mask             uint64 // of sets, if they are a power of two
@@ -101,7 +102,7 @@ type array struct {
 
 func newArray(s ArraySpec, banks, interleave int, seed uint64) *array {
 	n := s.Bytes / LineBytes
-	a := &array{ways: make([]way, n), data: make([]Bytes, n), assoc: s.Ways, sets: uint64(n / s.Ways), banks: uint64(banks), interleave: uint64(interleave),
+	a := &array{ways: make([]way, n), data: make([]Bytes, n), assoc: s.Ways, limit: s.Ways, sets: uint64(n / s.Ways), banks: uint64(banks), interleave: uint64(interleave),
 		words: (s.Ways + 7) / 8, brrip: s.Policy == BRRIP, near: uint64(s.NearShare * (1 << 32)), random: seed}
 	a.marks = make([]uint64, int(a.sets)*a.words)
 	if a.sets&(a.sets-1) == 0 {
@@ -247,7 +248,7 @@ func (a *array) victim(line Line) int {
 // candidate is the victim, and changes nothing.
 func (a *array) candidate(line Line) int {
 	first := a.set(line) * a.assoc
-	set := a.ways[first : first+a.assoc]
+	set := a.ways[first : first+a.limit]
 	if a.tree != nil {
 		return a.pointed(first)
 	}

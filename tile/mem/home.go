@@ -323,15 +323,8 @@ func (h *Home) put(line Line, data *Bytes, dirty bool) {
 	j := h.l3.find(line)
 	if j < 0 {
 		j = h.l3.victim(line)
-		if w := h.l3.ways[j]; w.dirty() {
-			h.Counters.WrittenBack++
-			// A write that has not arrived yet could be overtaken: the next one waits.
-			if l := h.leaving[w.line()]; l != nil {
-				l.data, l.again = h.l3.data[j], true
-			} else {
-				h.leaving[w.line()] = &leaving{data: h.l3.data[j]}
-				h.write(w.line())
-			}
+		if h.l3.ways[j].dirty() {
+			h.leave(j)
 		}
 		h.l3.insert(j, line, S)
 	} else {

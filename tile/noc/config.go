@@ -43,6 +43,30 @@ func (c *Config) Distance(src, dst int) int {
 	return abs(src%c.Width-dst%c.Width) + abs(src/c.Width-dst/c.Width)
 }
 
+// TreeLinks is the number of links between routers that a multicast takes.
+func (c *Config) TreeLinks(src int, dsts []int) int {
+	major := func(n int) (int, int) { return n % c.Width, n / c.Width }
+	if c.YX {
+		major = func(n int) (int, int) { return n / c.Width, n % c.Width }
+	}
+	x, y := major(src)
+	left, right := x, x
+	low, high := map[int]int{}, map[int]int{}
+	for _, d := range dsts {
+		u, v := major(d)
+		left, right = min(left, u), max(right, u)
+		if _, ok := low[u]; !ok {
+			low[u], high[u] = y, y
+		}
+		low[u], high[u] = min(low[u], v), max(high[u], v)
+	}
+	links := right - left
+	for u := range low {
+		links += high[u] - low[u]
+	}
+	return links
+}
+
 func abs(v int) int {
 	if v < 0 {
 		return -v

@@ -1,0 +1,376 @@
+package tc
+
+import (
+	"fmt"
+
+	"github.com/bitsched/bitsched/tile/event"
+	"github.com/bitsched/bitsched/tile/mem"
+)
+
+// Bank is the tensor controller of a bank: it executes commands, and owns the lines of
+// arrays that lie in its cells.
+type Bank struct {
+	c    *Core
+	id   int
+	self mem.Place
+	net  mem.Network
+	home func(mem.Line) int
+	out  mem.Message
+
+	// Commands.
+	queue    []task
+	busy     bool
+	started  event.Time // the command before
+	end, try event.Handler
+	treeFree event.Time
+	land     event.Handler
+	sentTo   []int
+	sent     int
+	told     int // the last MsgArrived
+	expected int // packets, by the counts of others
+	received int
+	atSync   bool
+	ops      event.Time // when the engine for walks is free
+	walking  map[uint64]*walk
+	walks    uint64
+	step     event.Handler
+
+	// Lines.
+	lines     map[mem.Line]*mem.Bytes // that it owns
+	access    map[mem.Line]*access    // under way
+	jobs      []*work
+	asked     int
+	transpose event.Time
+	fetched   event.Handler
+	blocked   []mem.Message
+}
+
+// task is a command that a bank has got.
+type task struct {
+	command *Command
+	part    *Part // nil at a sync
+	at      event.Time
+}
+
+// access is a line on its way to or from a bank.
+type access struct {
+	back         bool
+	data         mem.Bytes
+	has          bool
+	needed, have int
+	w            *work
+}
+
+// work is a bank's part of a job.
+type work struct {
+	j    *job
+	next int
+	left int
+}
+
+func newBank(c *Core, id int, net mem.Network, home func(mem.Line) int) *Bank {
+	b := &Bank{c: c, id: id, self: mem.Place{Kind: mem.Core, Index: int16(2*mem.MaxCores + id)}, net: net, home: home, sentTo: make([]int, len(c.room)),
+		lines: map[mem.Line]*mem.Bytes{}, access: map[mem.Line]*access{}, walking: map[uint64]*walk{}}
+	b.end = c.engine.Handle(func(now event.Time, _ uint64) { b.done(now) })
+	b.try = c.engine.Handle(func(now event.Time, _ uint64) {
+		b.busy = false
+		b.next(now)
+	})
+	b.land = c.engine.Handle(func(now event.Time, _ uint64) {
+		b.received++
+		b.check()
+	})
+	b.step = c.engine.Handle(func(now event.Time, i uint64) {
+		w := b.walking[i]
+		delete(b.walking, i)
+		b.leave(w)
+	})
+	b.fetched = c.engine.Handle(func(_ event.Time, line uint64) {
+		a := b.access[line]
+		delete(b.access, line)
+		b.finish(a.w)
+	})
+	return b
+}
+
+// Owns reports whether a line is in the cells of the bank.
+func (b *Bank) Owns(line mem.Line) bool { return b.lines[line] != nil }
+
+// ReceiveTensor handles a message of another controller.
+func (b *Bank) ReceiveTensor(now event.Time, m *Message) {
+	switch m.Kind {
+	case MsgConfigure:
+		if m.walk != nil {
+			b.walk(now, m.walk)
+			return
+		}
+		w := &work{j: m.job, left: len(m.job.lines[b.id])}
+		b.jobs = append(b.jobs, w)
+		b.ask()
+	case MsgCommand:
+		t := task{command: m.command, at: now}
+		for i, to := range m.To {
+			if to == b.id && !m.command.Sync {
+				t.part = &m.command.Parts[m.part[i]]
+			}
+		}
+		b.queue = append(b.queue, t)
+		b.next(now)
+	case MsgData:
+		tree := event.Time((b.c.spec.PacketBytes + b.c.spec.TreeBytes - 1) / b.c.spec.TreeBytes)
+		at := max(now, b.treeFree)
+		b.c.Counters.TreeWait += uint64(at - now)
+		b.treeFree = at + tree
+		b.c.engine.At(b.treeFree, b.land, 0)
+	case MsgCount:
+		b.expected += m.Count
+		b.check()
+	case MsgClear:
+		if b.received != b.expected {
+			b.c.fail(fmt.Errorf("tc: bank %d: the barrier is cleared with %d packets of %d landed", b.id, b.received, b.expected))
+			return
+		}
+		b.atSync, b.received, b.expected, b.told = false, 0, 0, 0
+		b.queue = b.queue[1:]
+		b.next(now)
+	case MsgWalk:
+		b.walk(now, m.walk)
+	default: // those of TC_core
+		b.c.receive(now, m)
+	}
+}
+
+func (b *Bank) toCore(kind MessageKind, count int) {
+	b.c.message(&Message{Kind: kind, From: b.id, To: []int{b.c.spec.Node}, Count: count})
+}
+
+// next begins the next command if its masks are there.
+func (b *Bank) next(now event.Time) {
+	if b.busy || b.atSync || len(b.queue) == 0 {
+		return
+	}
+	t := &b.queue[0]
+	if t.part == nil {
+		b.sync()
+		return
+	}
+	if ready := max(t.at, b.started) + event.Time(b.c.spec.Preprocess); ready > now {
+		b.c.Counters.CommandStall += uint64(ready - now)
+		b.busy = true
+		b.c.engine.At(ready, b.try, 0)
+		return
+	}
+	b.start(now, t)
+}
+
+// start executes a command.
+func (b *Bank) start(now event.Time, t *task) {
+	p := t.part
+	if p.Tree > 0 {
+		if b.treeFree > now {
+			b.c.Counters.TreeWait += uint64(b.treeFree - now)
+			b.busy = true
+			b.c.engine.At(b.treeFree, b.try, 0)
+			return
+		}
+		b.treeFree = now + event.Time(p.Tree)
+	}
+	b.busy, b.started = true, now
+	b.c.Counters.Commands++
+	for i := 0; i < len(p.Flows); {
+		j := i + 1
+		for t.command.Multicast && j < len(p.Flows) && p.Flows[j].Packets == p.Flows[i].Packets {
+			j++
+		}
+		var to []int
+		for _, f := range p.Flows[i:j] {
+			to = append(to, f.To)
+			b.sentTo[f.To] += f.Packets
+			b.sent += f.Packets
+			b.c.Counters.Packets += uint64(f.Packets)
+		}
+		for range p.Flows[i].Packets {
+			b.c.message(&Message{Kind: MsgData, From: b.id, To: to, bytes: b.c.spec.PacketBytes})
+		}
+		i = j
+	}
+	b.c.engine.After(event.Time(p.Cycles), b.end, 0)
+}
+
+// done ends a command.
+func (b *Bank) done(now event.Time) {
+	b.busy = false
+	b.queue = b.queue[1:]
+	b.toCore(MsgFree, 1)
+	b.next(now)
+}
+
+// sync begins to wait at a barrier.
+func (b *Bank) sync() {
+	b.atSync = true
+	for to, n := range b.sentTo {
+		if n > 0 {
+			b.c.message(&Message{Kind: MsgCount, From: b.id, To: []int{to}, Count: n})
+			b.sentTo[to] = 0
+		}
+	}
+	b.toCore(MsgReport, b.sent)
+	b.sent = 0
+}
+
+// check tells TC_core when all packets have landed that others have told of.
+func (b *Bank) check() {
+	if b.received > b.expected || b.received < b.expected || b.received == b.told {
+		return
+	}
+	b.told = b.received
+	b.toCore(MsgArrived, b.received)
+}
+
+// walk does the work of a stream at the bank.
+func (b *Bank) walk(now event.Time, w *walk) {
+	s := b.c.spec
+	stop := &w.Stops[w.at]
+	at := max(now+event.Time(s.WalkInit), b.ops) + event.Time(stop.Rows) + event.Time((stop.Ops+int64(s.WalkOps)-1)/int64(s.WalkOps))
+	b.ops = at
+	b.walks++
+	b.walking[b.walks] = w
+	b.c.engine.At(at, b.step, b.walks)
+}
+
+// leave sends a walk on.
+func (b *Bank) leave(w *walk) {
+	if w.at++; w.at == len(w.Stops) {
+		b.toCore(MsgEnded, 0)
+		return
+	}
+	b.c.message(&Message{Kind: MsgWalk, From: b.id, To: []int{w.Stops[w.at].Bank}, walk: w, bytes: w.Bytes})
+}
+
+// ask asks for lines, or gives them back, as many at a time as may be.
+func (b *Bank) ask() {
+	for b.asked < b.c.spec.Requests && len(b.jobs) > 0 {
+		w := b.jobs[0]
+		lines := w.j.lines[b.id]
+		if w.next == len(lines) {
+			b.jobs = b.jobs[1:]
+			continue
+		}
+		line := lines[w.next]
+		w.next++
+		a := &access{back: w.j.back, w: w, needed: -1}
+		data, owned := b.lines[line], b.lines[line] != nil
+		if owned != w.j.back || b.access[line] != nil {
+			b.skip(w) // it is where it should be
+			continue
+		}
+		b.asked++
+		b.access[line] = a
+		if w.j.back {
+			a.data = *data
+			b.c.Host.Newest(line, &a.data)
+			delete(b.lines, line)
+			b.send(mem.Message{Kind: mem.MsgPut, HasData: true, Dirty: true, To: b.homeOf(line), Line: line, Data: a.data})
+			continue
+		}
+		b.send(mem.Message{Kind: mem.MsgGetM, To: b.homeOf(line), Asks: b.self.Index, Line: line})
+	}
+}
+
+func (b *Bank) homeOf(line mem.Line) mem.Place {
+	return mem.Place{Kind: mem.Bank, Index: int16(b.home(line))}
+}
+
+func (b *Bank) send(m mem.Message) {
+	b.out = m
+	b.out.From = b.self
+	b.net.Send(&b.out)
+}
+
+// skip counts a line for which there is nothing to do.
+func (b *Bank) skip(w *work) {
+	if w.left--; w.left == 0 {
+		b.c.message(&Message{Kind: MsgPrepared, From: b.id, To: []int{b.c.spec.Node}, job: w.j})
+	}
+}
+
+// finish counts a line that has come or gone.
+func (b *Bank) finish(w *work) {
+	b.asked--
+	b.skip(w)
+	b.ask()
+}
+
+// Receive handles a message of the coherence protocol.
+func (b *Bank) Receive(now event.Time, m *mem.Message) {
+	a := b.access[m.Line]
+	switch m.Kind {
+	case mem.MsgDataM:
+		a.data, a.has, a.needed = m.Data, true, int(m.Acks)
+		b.arrived(now, m.Line, a)
+	case mem.MsgInvAck:
+		a.have++
+		b.arrived(now, m.Line, a)
+	case mem.MsgPutAck:
+		b.c.Counters.Returned++
+		delete(b.access, m.Line)
+		b.finish(a.w)
+	case mem.MsgFwdGetS, mem.MsgFwdGetM:
+		if m.Asks < 2*mem.MaxCores {
+			b.c.Counters.Requests++
+			if b.c.running {
+				b.c.Counters.Blocked++
+				b.blocked = append(b.blocked, *m)
+				return
+			}
+		}
+		b.handOver(m)
+	default:
+		b.c.fail(fmt.Errorf("tc: bank %d: unexpected message %s of line %#x", b.id, m.Kind, m.Line))
+	}
+}
+
+// arrived has a line when its data and all acknowledgements are there.
+func (b *Bank) arrived(now event.Time, line mem.Line, a *access) {
+	if !a.has || a.have < a.needed {
+		return
+	}
+	b.c.Counters.Fetched++
+	b.send(mem.Message{Kind: mem.MsgUnblock, To: b.homeOf(line), Line: line})
+	data := a.data
+	b.lines[line] = &data
+	b.c.Host.Got(line, &data)
+	b.transpose = max(now, b.transpose) + event.Time(b.c.spec.LineCycles)
+	b.c.engine.At(b.transpose, b.fetched, line)
+}
+
+// handOver gives a line to whoever asks for it.
+func (b *Bank) handOver(m *mem.Message) {
+	data := b.lines[m.Line]
+	if data != nil {
+		b.c.Host.Newest(m.Line, data)
+		delete(b.lines, m.Line)
+		b.c.Host.Lost(m.Line)
+	} else if a := b.access[m.Line]; a != nil && a.back { // on its way home
+		data = &a.data
+	} else {
+		b.c.fail(fmt.Errorf("tc: bank %d: asked for line %#x, which it does not own", b.id, m.Line))
+		return
+	}
+	to := mem.Place{Kind: mem.Core, Index: m.Asks}
+	if m.Kind == mem.MsgFwdGetM {
+		b.send(mem.Message{Kind: mem.MsgDataM, HasData: true, To: to, Line: m.Line, Data: *data})
+		return
+	}
+	b.send(mem.Message{Kind: mem.MsgDataS, HasData: true, To: to, Line: m.Line, Data: *data})
+	b.send(mem.Message{Kind: mem.MsgCopyBack, HasData: true, Dirty: true, To: b.homeOf(m.Line), Line: m.Line, Data: *data})
+}
+
+// release serves the requests that waited for the end of a region.
+func (b *Bank) release() {
+	list := b.blocked
+	b.blocked = nil
+	for i := range list {
+		b.handOver(&list[i])
+	}
+}
