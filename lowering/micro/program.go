@@ -29,6 +29,8 @@ type Options struct {
 	Place map[string]uint64
 	// Streams of loops; nil for none.
 	Streams *Streams
+	// Units are parts of the program that others may execute; nil for none.
+	Units *Units
 }
 
 // Program is a stream graph as micro-ops.
@@ -58,6 +60,8 @@ type Program struct {
 	values []scalar.Value
 	home   []uop.Reg
 	names  slots
+
+	loopUnit, streamUnit []seat // of the statements of units; nil without
 
 	near    []*nearLoop // by loop; nil for those that have loops inside
 	pcsNear se.PCs
@@ -107,6 +111,7 @@ func New(g *stream.Graph, mem stream.Memory, args stream.Args, opt Options) (*Pr
 	if err := p.templates(); err != nil {
 		return nil, err
 	}
+	p.seats()
 	p.team = newTeam(p)
 	for i := range opt.Threads {
 		t, err := newThread(p, i)

@@ -10,12 +10,13 @@ import (
 
 // What threads share, each in a line of its own: the number of the parallel loop that
 // has been started, that of the last one that all have left, how many have come to its
-// end, and the next iteration of a dynamic loop. The lines of each thread follow.
+// end, the next iteration of a dynamic loop, and where thread 0 waits for units. The lines of each thread follow.
 const (
 	startLine = iota
 	doneLine
 	countLine
 	nextLine
+	unitLine
 	syncLines
 )
 
@@ -43,6 +44,7 @@ type team struct {
 	reset   uop.Op
 	take    uop.Op
 	leave   uop.Op
+	unit    uop.Op // waits for a unit
 	join    uop.Op
 	add     uop.Op
 	arrived syncCode // of trees
@@ -87,6 +89,8 @@ func newTeam(p *Program) *team {
 	m.count.RMW = uop.Add
 	m.take = op(uop.Atomic, 8, got)
 	m.take.RMW = uop.Add
+	m.unit = op(uop.Atomic, 8, got)
+	m.unit.RMW = uop.Add
 	m.reset = op(uop.Store, 8, 0)
 	m.leave = op(uop.Store, 8, 0)
 	m.join = op(uop.Load, 8, got)

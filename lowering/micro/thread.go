@@ -44,6 +44,9 @@ type thread struct {
 	now     uint32
 	stores  []waiting
 
+	unit   int  // whose statements others execute, -1 for none
+	called bool // they have been asked
+
 	// Of streams: what has been configured and not been taken, the loop at hand, and how
 	// often loops were.
 	groups []*se.Group
@@ -80,7 +83,7 @@ type loopState struct {
 const bufferEvents = 256
 
 func newThread(p *Program, id int) (*thread, error) {
-	t := &thread{p: p, id: id, events: make([]stream.Event, bufferEvents)}
+	t := &thread{p: p, id: id, events: make([]stream.Event, bufferEvents), unit: -1}
 	c, err := p.program.Start(p.memory, p.args, true)
 	if err != nil {
 		return nil, err
@@ -174,8 +177,8 @@ func (t *thread) run() error {
 			}
 		}
 		events := t.events
-		if t.near != nil && t.near.l.racy { // what is behind the loop comes after its updates
-			events = events[:1]
+		if t.near != nil && t.near.l.racy || t.id == 0 && t.loop == nil && t.p.opt.Units != nil {
+			events = events[:1] // what is behind comes after the updates of the loop, or may need what others do now
 		}
 		n, err := t.cursor.Next(events)
 		t.next, t.count = 0, n
@@ -213,6 +216,11 @@ func (t *thread) event(e *stream.Event) error {
 	var top *loopState
 	if len(t.depth) > 0 {
 		top = t.depth[len(t.depth)-1]
+	}
+	if t.id == 0 && t.loop == nil && t.p.opt.Units != nil {
+		if done, err := t.outside(e); done || err != nil {
+			return err
+		}
 	}
 	switch e.What {
 	case stream.Enter:

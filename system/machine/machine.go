@@ -109,7 +109,7 @@ type Machine struct {
 	StreamCores   []*se.Core
 	StreamBanks   []*se.Bank
 	StreamTraffic se.NetworkCounters
-	Tensor *tc.Core // nil without tensor controllers
+	Tensor        *tc.Core // nil without tensor controllers
 	// InterceptTensor is Intercept for messages of tensor controllers.
 	InterceptTensor func(m *tc.Message) bool
 	// Intercept, if it is set, sees each message of streams before it is sent, may change

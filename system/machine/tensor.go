@@ -139,3 +139,9 @@ func (p *port) Write(line mem.Line) *mem.Bytes {
 func (m *Machine) Quiet() bool {
 	return !slices.ContainsFunc(m.Caches, (*mem.Private).Pending) && !slices.ContainsFunc(m.Homes, (*mem.Home).Pending)
 }
+
+// BankOf is the bank that is the home of a line.
+func (m *Machine) BankOf(line mem.Line) int { return int(m.bank(line)) }
+
+// Fail ends the run with an error.
+func (m *Machine) Fail(err error) { m.fail(err) }

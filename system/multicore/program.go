@@ -28,7 +28,12 @@ func (p *Program) micro(m *tile.Machine, opt *Options, streams *micro.Streams) (
 	if err != nil {
 		return nil, err
 	}
+	var units *micro.Units
+	if opt.Offload != nil {
+		units = opt.Offload.Units()
+	}
 	return micro.New(p.Graph, p.Memory, p.Args, micro.Options{
+		Units:   units,
 		Threads: opt.Threads, Vector: min(maxSIMD, m.CoreVariant().SIMDBits/8), Reassociate: p.Reassociate, Place: place, Streams: streams,
 		Fanout: fanout(m), ForkCycles: m.Threads.ForkCycles,
 	})

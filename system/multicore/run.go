@@ -33,6 +33,8 @@ type Options struct {
 	Sample    *Sampling // nil: all of the run is simulated in time
 	// Inject disturbs streams on purpose; nil: nothing does. Its seed is that of the run.
 	Inject *Inject
+	// Offload executes parts of the program elsewhere; nil: threads execute all of it.
+	Offload Offload
 	// Intercept breaks messages of streams, for tests; see machine.Machine.
 	Intercept func(m *se.Message) bool
 	// Broken leaves a part of the protocol of streams out, for tests.
@@ -88,6 +90,9 @@ func Run(ctx context.Context, p *Program, opt Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if opt.Offload != nil {
+		spec.Tensor = opt.Offload.Tensor()
+	}
 	code, err := p.micro(opt.Machine, &opt, streams)
 	if err != nil {
 		return nil, err
@@ -95,6 +100,12 @@ func Run(ctx context.Context, p *Program, opt Options) (*Report, error) {
 	m, err := machine.New(spec)
 	if err != nil {
 		return nil, err
+	}
+	if opt.Offload != nil {
+		m.Tensor.Register(code.UnitAddress()/mem.LineBytes, m.Cores[spec.Tensor.Node].Owned)
+		if err := opt.Offload.Attach(ctx, m, code); err != nil {
+			return nil, err
+		}
 	}
 	if s := opt.Sample; s != nil && (!(s.Share > 0 && s.Share < 1) || s.Window < 0 || opt.Trace != nil) {
 		return nil, fmt.Errorf("multicore: samples of %g of the time in windows of %d cycles, expected a share between 0 and 1 and no trace", s.Share, s.Window)
@@ -107,6 +118,11 @@ func Run(ctx context.Context, p *Program, opt Options) (*Report, error) {
 	err = r.run(ctx)
 	opt.Trace.finish(m.Engine.Now())
 	report := r.report()
+	if err == nil && opt.Offload != nil {
+		if err = opt.Offload.Finish(); err == nil {
+			err = r.failed(ctx, r.m.Continue(ctx, event.Forever))
+		}
+	}
 	if err == nil {
 		err = r.collect()
 	}
@@ -215,6 +231,9 @@ const patience = 2_000_000
 // comparisons and branches of the loops around them.
 func (w *watchdog) stuck(r *runner) bool {
 	now, work := r.m.Engine.Now(), uint64(0)
+	if r.opt.Offload != nil {
+		work = r.opt.Offload.Progress()
+	}
 	for _, c := range r.m.Cores {
 		n := &c.Counters
 		work += n.Committed - n.Kinds[uop.IntALU] - n.Kinds[uop.Branch] - n.Awaited
@@ -251,7 +270,18 @@ func (r *runner) done() bool {
 }
 
 // waits says what the first cores wait for that are not done.
-func (r *runner) waits() string {
+func (r *runner) waits() (what string) {
+	text := ""
+	if r.m.Tensor != nil {
+		if text = r.m.Tensor.Waits(); text != "" {
+			text += "; "
+		}
+		defer func() { what = text + what }()
+	}
+	return r.waitsOfCores()
+}
+
+func (r *runner) waitsOfCores() string {
 	text, more := "", 0
 	for i, c := range r.m.Cores {
 		switch {

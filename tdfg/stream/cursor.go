@@ -331,6 +331,13 @@ func (c *Cursor) Take(from, end int64) {
 	f.it, f.n, f.from, f.waits, f.fresh = from, end, from, false, true
 }
 
+// Skip leaves the loop that was entered with the last event without an iteration: others
+// have executed it.
+func (c *Cursor) Skip() {
+	f := &c.frames[len(c.frames)-1]
+	f.it, f.fresh = f.n, true
+}
+
 // Done returns the share of the program that is behind the cursor, as if all iterations of
 // a loop were alike, and all loops beside each other. Of one that has no upper end, or is
 // shared out, it knows what is certain or comes to its part.

@@ -19,6 +19,15 @@ func (c *Core) Pause(on bool) {
 	}
 }
 
+// Halt lets the core fetch nothing more from its thread, or go on, as Pause, but the time
+// between is time in which its thread waits.
+func (c *Core) Halt(on bool) {
+	c.paused = on
+	if !on && !c.Done() {
+		c.wake(c.engine.Now() + 1)
+	}
+}
+
 // Forwarded is what Forward has executed.
 type Forwarded struct {
 	MicroOps uint64

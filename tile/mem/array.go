@@ -86,7 +86,7 @@ type array struct {
 	data             []Bytes
 	used             []uint64 // LRU: when
 	assoc            int
-	limit            int      // ways of a set that lines may come to
+	limit            int // ways of a set that lines may come to
 	words            int // of marks of a set
 	sets             uint64
 	mask             uint64 // of sets, if they are a power of two

@@ -1,0 +1,229 @@
+package fused
+
+import (
+	"context"
+	"encoding/binary"
+
+	"github.com/bitsched/bitsched/lowering"
+	"github.com/bitsched/bitsched/system"
+	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tile/event"
+	"github.com/bitsched/bitsched/tile/mem"
+	"github.com/bitsched/bitsched/tile/tc"
+	"github.com/bitsched/bitsched/tile/tensor"
+)
+
+func run1(line uint64) tensor.Run { return tensor.Run{Address: line * lineBytes, Bytes: lineBytes} }
+
+// Got implements tc.Host.
+func (x *run) Got(line mem.Line, b *mem.Bytes) {
+	q := x.of(line)
+	if q == nil {
+		return
+	}
+	elems := x.mem.Arrays[q.name].Elems
+	from, to := q.elements(line)
+	for e := from; e < to; e++ {
+		at := int(q.from + uint64(e)*uint64(q.bytes) - line*lineBytes)
+		var word [8]byte
+		copy(word[:], b[at:at+q.bytes])
+		elems[e] = binary.LittleEndian.Uint64(word[:])
+	}
+}
+
+// Newest implements tc.Host.
+func (x *run) Newest(line mem.Line, b *mem.Bytes) {
+	q := x.of(line)
+	if q == nil {
+		return
+	}
+	put := func(e int64, v scalar.Value) {
+		at := int(q.from + uint64(e)*uint64(q.bytes) - line*lineBytes)
+		var word [8]byte
+		binary.LittleEndian.PutUint64(word[:], v)
+		copy(b[at:at+q.bytes], word[:q.bytes])
+	}
+	from, to := q.elements(line)
+	if s, ok := x.borrowed[q.name]; ok {
+		elems := x.mem.Arrays[q.name].Elems
+		for e := max(from, s.from); e < min(to, s.to); e++ {
+			put(e, elems[e])
+		}
+	}
+	if err := x.session.Each(q.name, from, to, put); err != nil {
+		x.fail(err)
+	}
+}
+
+// Lost implements tc.Host.
+func (x *run) Lost(line mem.Line) {
+	if q := x.of(line); q != nil {
+		if x.lost[q.name] == nil {
+			x.lost[q.name] = map[uint64]bool{}
+		}
+		x.lost[q.name][line] = true
+	}
+}
+
+// Fetch implements system.Surroundings.
+func (x *run) Fetch(_ context.Context, array string, w *system.Work) error {
+	return x.during(&x.report.Cycles.DRAM, func() error { return x.fetch(x.session.Lines(array, w)) })
+}
+
+// Borrow implements system.Surroundings.
+func (x *run) Borrow(_ context.Context, array string, from, end int64) error {
+	s := span64{from, end}
+	x.borrowed[array] = x.borrowed[array].join(s)
+	return x.during(&x.report.Cycles.Near, func() error { return x.fetch(x.homes(x.place(array), s)) })
+}
+
+// Consume implements system.Surroundings.
+func (x *run) Consume(_ context.Context, w *system.Work) error {
+	c := &x.report.Cycles
+	switch w.Kind {
+	case system.Lowered:
+		if x.config.lowered {
+			return nil
+		}
+		return x.during(&c.JIT, func() error { return x.pass(x.machine.JITCycles(w.JIT)) })
+	case system.Transferred:
+		lines := x.session.Lines(w.Name, w)
+		switch {
+		case lines == nil: // a spilled word, or lines that are read to be written in part
+			return x.during(&c.DRAM, func() error { return x.pass(int64(float64(w.Bytes)/x.machine.DRAMBytesPerCycle()) + 1) })
+		case w.Load:
+			return nil // see Fetch
+		}
+		return x.during(&c.Return, func() error { return x.giveBack(lines) })
+	case system.Executed:
+		return x.execute(w)
+	case system.Finals:
+		return x.during(&c.Final, func() error { return x.walk(w.Walks) })
+	case system.Streamed:
+		walks := w.Walks
+		if walks == nil {
+			walks = x.atHomes(w.Ops)
+		}
+		return x.during(&c.Near, func() error { return x.walk(walks) })
+	case system.RegionEnds:
+		return x.during(&c.Near, x.giveBorrowed)
+	}
+	return nil
+}
+
+func (x *run) walk(walks []tc.Walk) error {
+	return x.await(func(done func(event.Time)) { x.m.Tensor.Walk(walks, done) })
+}
+
+// atHomes returns the walk of streams over the lines that they have borrowed.
+func (x *run) atHomes(ops int64) []tc.Walk {
+	counts, total := make([]int64, x.machine.Banks()), int64(0)
+	for _, q := range x.ranges {
+		if s, ok := x.borrowed[q.name]; ok {
+			for b, l := range x.homes(&q, s) {
+				counts[b] += int64(len(l))
+				total += int64(len(l))
+			}
+		}
+	}
+	var stops []tc.Stop
+	for b, n := range counts {
+		if n > 0 {
+			stops = append(stops, tc.Stop{Bank: b, Rows: n, Ops: (ops*n + total - 1) / total})
+		}
+	}
+	if stops == nil {
+		return nil
+	}
+	return []tc.Walk{{Stops: stops, Bytes: 8}}
+}
+
+// giveBorrowed returns what streams have read and written.
+func (x *run) giveBorrowed() error {
+	for _, q := range x.ranges {
+		if s, ok := x.borrowed[q.name]; ok {
+			if err := x.giveBack(x.homes(&q, s)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// execute hands commands to the controllers.
+func (x *run) execute(w *system.Work) error {
+	c := &x.report.Cycles
+	var list []tc.Command
+	var compute, move, between int64
+	per := x.machine.ArraysPerBank()
+	var banks []int
+	for i := range w.Commands {
+		k := &w.Commands[i]
+		switch k.Kind {
+		case lowering.Sync:
+			list = append(list, tc.Command{Sync: true})
+			continue
+		case lowering.ShiftInter:
+			parts, flows := system.Sends(x.machine, x.timing, k)
+			out := tc.Command{Multicast: k.Copies > 1}
+			longest := int64(0)
+			for _, p := range parts {
+				q := tc.Part{Bank: p.Bank, Cycles: p.Cycles, Tree: p.Tree}
+				for _, f := range flows {
+					if f.From == p.Bank {
+						q.Flows = append(q.Flows, tc.Flow{To: f.To, Packets: f.Packets})
+					}
+				}
+				longest = max(longest, p.Cycles)
+				out.Parts = append(out.Parts, q)
+			}
+			between += longest
+			list = append(list, out)
+			continue
+		}
+		n, computes := system.Local(x.timing, w.Plan, k)
+		if computes && x.opt.Latencies == "paper" && k.Kind == lowering.Compute {
+			n = paperLatency(&w.Plan.Steps[k.Step])
+		}
+		if computes {
+			compute += n
+		} else {
+			move += n
+		}
+		out := tc.Command{}
+		banks = lowering.Banks(banks[:0], k.Tiles, per)
+		for _, b := range banks {
+			out.Parts = append(out.Parts, tc.Part{Bank: b, Cycles: n})
+		}
+		list = append(list, out)
+	}
+	from := x.m.Engine.Now()
+	err := x.await(func(done func(event.Time)) { x.m.Tensor.Execute(list, done) })
+	took := x.m.Engine.Now() - from
+	c.Compute += compute
+	c.Move += move
+	c.Between += between
+	c.Sync += max(0, took-compute-move-between)
+	return err
+}
+
+// paperLatency is the latency of an operation by the formulas of the authors' simulator
+// (gem-forge-gem5, MLCPUMManager.cc, getComputeLat).
+func paperLatency(s *lowering.Step) int64 {
+	n := int64(s.Type.Bits())
+	float := s.Type.Float()
+	switch s.Elem {
+	case scalar.Mul:
+		if !float {
+			return n * n / 2
+		}
+		return n * n
+	case scalar.Div:
+		return n * n
+	case scalar.Add, scalar.Sub, scalar.Min, scalar.Max, scalar.Lt, scalar.Le, scalar.Eq, scalar.Ne:
+		if float {
+			return n * n
+		}
+	}
+	return n
+}

@@ -1,0 +1,79 @@
+package fused
+
+import (
+	"github.com/bitsched/bitsched/system"
+	"github.com/bitsched/bitsched/system/multicore"
+	"github.com/bitsched/bitsched/tile/tc"
+)
+
+// Report is what a run took. The cycles of its cores are those of the kernel.
+type Report struct {
+	*multicore.Report
+	Config    string `json:"configuration"`
+	Decide    bool   `json:"decide"`
+	Latencies string `json:"latencies,omitempty"`
+
+	Regions   []RegionReport    `json:"regions"`
+	Cycles    Cycles            `json:"breakdown"`
+	WriteBack int64             `json:"write_back"`      // cycles behind the kernel, until all arrays were back
+	Flushed   int64             `json:"flushed_lines"`   // of reserved ways
+	Refetched int64             `json:"refetched_lines"` // of arrays on bitlines that cores had asked for
+	Releases  []Release         `json:"releases"`
+	Arrays    *system.Report    `json:"arrays"` // nil where nothing was laid out
+	Tensor    tc.Counters       `json:"tensor"`
+	Messages  []multicore.Class `json:"tensor_messages"`
+}
+
+// RegionReport is a unit of the function: one region, or several that threads could not
+// be told between.
+type RegionReport struct {
+	Name     string          `json:"name"`
+	Reached  int64           `json:"reached"`
+	InMemory int64           `json:"in_memory"`
+	Against  int64           `json:"decided_against"`
+	Cycles   int64           `json:"cycles"`
+	Why      string          `json:"why,omitempty"`      // it cannot be in memory
+	Decision system.Decision `json:"decision,omitempty"` // Eq. 2 of the last time
+}
+
+// Release is when all arrays went back, and why.
+type Release struct {
+	At  int64  `json:"at"`
+	Why string `json:"why"`
+}
+
+// Cycles are where those of regions went. Core is the rest of the kernel.
+type Cycles struct {
+	Regions int64 `json:"regions"`
+	Core    int64 `json:"core"`
+	Drain   int64 `json:"drain"`        // until no request of a core was under way
+	Flush   int64 `json:"flush"`        // of reserved ways
+	DRAM    int64 `json:"dram"`         // arrays to bitlines
+	Return  int64 `json:"return"`       // arrays to their homes, since others needed rows
+	JIT     int64 `json:"jit"`          // lowering
+	Compute int64 `json:"compute"`      // in arrays
+	Move    int64 `json:"move"`         // within tiles
+	Between int64 `json:"between"`      // tiles
+	Sync    int64 `json:"sync"`         // barriers, and what waited for commands, packets and H-trees
+	Final   int64 `json:"final_reduce"` // last steps of reductions
+	Near    int64 `json:"near"`         // streams of regions
+}
+
+// finish completes the report.
+func (x *run) finish() {
+	r := x.report
+	r.Cycles.Core = r.Report.Cycles - r.Cycles.Regions
+	if x.session != nil {
+		r.Arrays = x.session.Report()
+	}
+	if x.m == nil || x.m.Tensor == nil {
+		return
+	}
+	r.Tensor = x.m.Tensor.Counters
+	t := &x.m.Tensor.Traffic
+	for k := range tc.NumMessages {
+		if t.Messages[k] > 0 {
+			r.Messages = append(r.Messages, multicore.Class{Name: k.String(), Messages: t.Messages[k], Bytes: t.Bytes[k], ByteHops: t.ByteHops[k]})
+		}
+	}
+}

@@ -1,0 +1,750 @@
+package fused
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/bitsched/bitsched/lowering/micro"
+	"github.com/bitsched/bitsched/system"
+	"github.com/bitsched/bitsched/system/machine"
+	"github.com/bitsched/bitsched/system/multicore"
+	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/memory"
+	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tdfg/stream"
+	"github.com/bitsched/bitsched/tile"
+	"github.com/bitsched/bitsched/tile/event"
+	"github.com/bitsched/bitsched/tile/tc"
+)
+
+// Configuration is a way to use arrays.
+type Configuration struct {
+	Name    string
+	Doc     string
+	cores   string // of multicore, for what stays with threads
+	streams bool   // steps of regions near the memory
+	lowered bool   // before the run
+}
+
+// Configurations are those of Infinity Stream (section 7) with arrays.
+var Configurations = []Configuration{
+	{Name: "in-l3", Doc: "regions in memory, lowered at run time; nothing near the memory: what is not in memory runs on cores", cores: multicore.Base},
+	{Name: "inf-s", Doc: "regions in memory, with their streams near it; loops on cores have streams at the L3", cores: "ns-decouple", streams: true},
+	{Name: "inf-s-nojit", Doc: "the same, lowered before the run", cores: "ns-decouple", streams: true, lowered: true},
+}
+
+// Find returns the configuration of a name, nil if there is none.
+func Find(name string) *Configuration {
+	for i := range Configurations {
+		if Configurations[i].Name == name {
+			return &Configurations[i]
+		}
+	}
+	return nil
+}
+
+// Program is a function as threads execute it, and its tensors.
+type Program struct {
+	*multicore.Program
+	Tensors *tdfg.Program // nil: all stays with threads
+	Sizes   map[string]int64
+	Arrays  *memory.Memory // of the function, as it begins
+}
+
+// Options are those of a run on cores, and what arrays need.
+type Options struct {
+	multicore.Options        // Config is one of Configurations
+	Decide            bool   // by Eq. 2 of the paper; otherwise all that can be is in memory
+	Latencies         string // of operations: "" or "arrays": those of the programs that arrays execute; "paper": the formulas of the authors' simulator
+	// InterceptTensor breaks messages of tensor controllers, for tests.
+	InterceptTensor func(m *tc.Message) bool
+	// Skip leaves out what a region waits for, for tests that must see it missing.
+	Skip map[string]bool
+}
+
+// Run executes a program. Errors are those of multicore.Run.
+func Run(ctx context.Context, p *Program, opt Options) (*Report, error) {
+	c := Find(opt.Config)
+	if c == nil {
+		return nil, fmt.Errorf("fused: configuration %q, expected one of %d", opt.Config, len(Configurations))
+	}
+	switch {
+	case opt.Sample != nil:
+		return nil, fmt.Errorf("fused: configuration %s with samples, expected a run of all", c.Name)
+	case opt.Machine.Memory.Placement == "random-4k":
+		return nil, fmt.Errorf("fused: configuration %s with memory.placement random-4k, expected arrays that are contiguous: the layout override table has physical ranges", c.Name)
+	case opt.Machine.L3.Replacement == "tree-plru":
+		return nil, fmt.Errorf("fused: configuration %s with l3.replacement tree-plru, expected lru or brrip, which reserved ways leave alone", c.Name)
+	case opt.Latencies != "" && opt.Latencies != "arrays" && opt.Latencies != "paper":
+		return nil, fmt.Errorf("fused: latencies %q, expected arrays or paper", opt.Latencies)
+	}
+	x := &run{config: c, p: p, opt: opt, machine: opt.Machine, timing: tile.NewTiming(opt.Machine), lost: map[string]map[uint64]bool{}, pending: map[string]span64{}, borrowed: map[string]span64{}}
+	x.report = &Report{Config: c.Name, Decide: opt.Decide, Latencies: opt.Latencies}
+	if p.Tensors != nil {
+		x.units = align(p.Tensors, p.Graph)
+		x.scalars()
+	}
+	cores := opt.Options
+	cores.Config, cores.Offload = c.cores, x
+	var err error
+	x.report.Report, err = multicore.Run(ctx, p.Program, cores)
+	if x.stop != nil {
+		x.stop()
+	}
+	if x.report.Report == nil {
+		if err == nil {
+			err = errors.New("fused: no report")
+		}
+		return nil, err
+	}
+	x.finish()
+	return x.report, err
+}
+
+// run is a run. It is what multicore offloads to, what the controllers ask for the bytes
+// of lines, and what surrounds the arrays.
+type run struct {
+	config  *Configuration
+	p       *Program
+	opt     Options
+	machine *tile.Machine
+	timing  tile.Timing
+	report  *Report
+	units   []*unit
+
+	ctx     context.Context
+	m       *machine.Machine
+	code    *micro.Program
+	session *system.Session
+	mem     *memory.Memory // of the session
+	ranges  []place        // of arrays, by address
+
+	unit     int // that is being executed
+	values   map[string]int64
+	exposed  map[string]bool // arrays that threads use outside of units
+	lost     map[string]map[uint64]bool
+	pending  map[string]span64 // elements that threads have not seen
+	borrowed map[string]span64
+	reserved bool
+	work     uint64
+
+	// A coroutine executes regions, and waits for the machine.
+	next    func() (struct{}, bool)
+	stop    func()
+	yield   func(struct{}) bool
+	failure error
+	busy    bool
+	queued  bool // thread 0 waits until the coroutine is free
+
+	lastRegion event.Time
+	requests   uint64
+	timer      event.Handler
+	timed      bool
+	seen       [2]uint64 // accesses and misses of banks when the last region ended
+	ended      bool
+}
+
+// span64 is a range of elements.
+type span64 struct{ from, to int64 }
+
+func (s span64) join(t span64) span64 {
+	if s.from >= s.to {
+		return t
+	}
+	return span64{min(s.from, t.from), max(s.to, t.to)}
+}
+
+// place is where an array lies.
+type place struct {
+	name     string
+	from, to uint64
+	bytes    int
+}
+
+// commandBytes is the length of a command: opcode and wordlines, and patterns of bitlines
+// and tiles as in figure 9, of up to three dimensions (assumed).
+const commandBytes = 32
+
+// preprocessCycles are those of a controller for the masks of a command (assumed).
+const preprocessCycles = 4
+
+// Tensor implements multicore.Offload.
+func (x *run) Tensor() *tc.Spec {
+	m := x.machine
+	line := 1
+	if n := m.Transpose.LinesPerCycle; n > 0 && n < 1 {
+		line = int(1/n + 0.5)
+	}
+	return &tc.Spec{
+		CacheBytes: m.Tensor.CommandCacheBytes, CommandBytes: commandBytes, Preprocess: preprocessCycles, Requests: m.Streams.L3.Requests, LineCycles: line,
+		WalkInit: m.Streams.L3.ComputeInitCycles, WalkOps: max(1, int(m.Streams.L3.OpsPerCycle)), HeaderBytes: m.NoC.HeaderBytes, PacketBytes: m.NoC.PacketBytes, TreeBytes: m.HTree.BandwidthBytes,
+	}
+}
+
+// Units implements multicore.Offload.
+func (x *run) Units() *micro.Units {
+	if len(x.units) == 0 {
+		return nil
+	}
+	u := &micro.Units{Begin: x.begin, End: x.end}
+	for _, v := range x.units {
+		u.List = append(u.List, v.stmts)
+	}
+	return u
+}
+
+// Attach implements multicore.Offload.
+func (x *run) Attach(ctx context.Context, m *machine.Machine, code *micro.Program) error {
+	x.ctx, x.m, x.code = ctx, m, code
+	m.Tensor.Host = x
+	m.InterceptTensor = x.opt.InterceptTensor
+	if x.p.Tensors == nil {
+		return nil
+	}
+	x.mem = x.p.Arrays.Clone()
+	bases := map[string]uint64{}
+	for name, a := range x.mem.Arrays {
+		bases[name] = code.Address(name, 0)
+		x.ranges = append(x.ranges, place{name, bases[name], bases[name] + uint64(a.Bytes()), a.Type.Bytes()})
+	}
+	x.mem.Place(bases)
+	slices.SortFunc(x.ranges, func(a, b place) int { return int(int64(a.from) - int64(b.from)) })
+	var err error
+	x.session, err = system.NewSession(ctx, x.p.Tensors, x.p.Sizes, x.mem, system.Options{Machine: x.machine, Fidelity: system.Word, Finals: !x.config.streams}, x)
+	if err != nil {
+		return err
+	}
+	x.judge()
+	x.expose()
+	x.timer = m.Engine.Handle(func(now event.Time, _ uint64) { x.tick(now) })
+	return nil
+}
+
+// Progress implements multicore.Offload.
+func (x *run) Progress() uint64 {
+	return x.work + x.m.Tensor.Counters.Commands + x.m.Tensor.Counters.Fetched
+}
+
+// scalars finds values that units would need from threads, or threads from units, and that
+// neither hands out.
+func (x *run) scalars() {
+	for _, u := range x.units {
+		r := RegionReport{}
+		for _, g := range u.regions {
+			if r.Name != "" {
+				r.Name += "+"
+			}
+			r.Name += g.Name
+			for _, q := range g.Params {
+				if s := x.p.Tensors.Scalar(q.Name); s != nil && !s.Input {
+					r.Why = fmt.Sprintf("it needs %s, which the function computes", q.Name)
+				}
+			}
+		}
+		inside := map[string]bool{}
+		for _, s := range u.streams {
+			inside[s.Name] = true
+		}
+		x.p.Graph.Walk(func(_ []*stream.Loop, s *stream.Stream) {
+			if inside[s.Name] {
+				return
+			}
+			for name := range inside {
+				used := s.Value != nil && s.Value.Uses(name) || s.If != nil && s.If.Uses(name) || s.Init != nil && s.Init.Uses(name)
+				for _, e := range s.Index {
+					used = used || e.Coef(name) != 0
+				}
+				if used && x.p.Tensors.Scalar(name) == nil {
+					r.Why = fmt.Sprintf("threads need %s of it", name)
+				}
+			}
+		})
+		x.report.Regions = append(x.report.Regions, r)
+	}
+}
+
+// judge says which units cannot be in memory.
+func (x *run) judge() {
+	for i, u := range x.units {
+		r := &x.report.Regions[i]
+		for _, g := range u.regions {
+			if why := x.session.Why(g); why != nil && r.Why == "" {
+				r.Why = why.Text()
+			}
+			finals, streams := x.session.NearSteps(g)
+			if r.Why == "" && !x.config.streams && (finals || streams) {
+				r.Why = "it has streams near the memory"
+			}
+		}
+	}
+}
+
+// expose finds the arrays that threads use outside of units, or in parts of them that they
+// execute.
+func (x *run) expose() {
+	x.exposed = map[string]bool{}
+	inside := map[*stream.Stream]bool{}
+	for i, u := range x.units {
+		if x.report.Regions[i].Why != "" {
+			continue
+		}
+		for _, st := range u.stmts {
+			if s, ok := st.(*stream.Stream); ok {
+				x.exposed[s.Array] = true // its step is taken, and what it writes replaced
+			}
+		}
+		for _, s := range u.streams {
+			inside[s] = true
+		}
+	}
+	x.p.Graph.Walk(func(_ []*stream.Loop, s *stream.Stream) {
+		if !inside[s] {
+			x.exposed[s.Array] = true
+		}
+	})
+}
+
+// begin decides about a unit.
+func (x *run) begin(u int, around map[string]int64) (bool, error) {
+	r := &x.report.Regions[u]
+	r.Reached++
+	values := map[string]int64{}
+	for name, v := range x.p.Sizes {
+		values[name] = v
+	}
+	for name, v := range around {
+		values[name] = v
+	}
+	there := r.Why == ""
+	if there {
+		there = x.decide(r, x.units[u], values)
+	}
+	if !there {
+		return false, x.settle(nil)
+	}
+	x.unit, x.values = u, values
+	return true, nil
+}
+
+// decide evaluates Eq. 2, of all graphs of a unit together.
+func (x *run) decide(r *RegionReport, u *unit, values map[string]int64) bool {
+	var sum system.Decision
+	p := tdfg.Program{Body: u.graphs}
+	err := p.Each(x.ctx, values, func(g *tdfg.Graph, values map[string]int64) error {
+		d := x.session.Worth(g, values)
+		sum.Elements += d.Elements
+		sum.Latencies += d.Latencies
+		sum.Nodes += d.Nodes
+		sum.JIT += d.JIT
+		sum.Peak = d.Peak
+		return nil
+	})
+	if sum.Peak > 0 {
+		sum.Core = float64(sum.Elements) / sum.Peak
+	}
+	if x.config.lowered {
+		sum.JIT = 0
+	}
+	sum.InMemory = int64(sum.Core) > sum.Latencies+sum.JIT
+	r.Decision = sum
+	if err != nil || x.opt.Decide && !sum.InMemory {
+		r.Against++
+		return false
+	}
+	return true
+}
+
+// end hands what a unit did to the threads.
+func (x *run) end(u int) (map[string]scalar.Value, error) {
+	if x.failure != nil {
+		return nil, x.failure
+	}
+	if err := x.settle(x.exposed); err != nil {
+		return nil, err
+	}
+	values := map[string]scalar.Value{}
+	for _, s := range x.units[u].streams {
+		if v, ok := x.session.Scalar(s.Name); ok && s.Kind == stream.Reduce {
+			values[s.Name] = v
+		}
+	}
+	return values, nil
+}
+
+// settle lets threads see what units wrote, of some arrays, or all.
+func (x *run) settle(only map[string]bool) error {
+	for _, q := range x.ranges {
+		s, ok := x.pending[q.name]
+		if !ok || only != nil && !only[q.name] {
+			continue
+		}
+		delete(x.pending, q.name)
+		elems, lost := x.p.Memory[q.name], x.lost[q.name]
+		of := func(e int64) uint64 { return (q.from + uint64(e)*uint64(q.bytes)) / lineBytes }
+		keep := func(e int64) bool { return lost != nil && lost[of(e)] }
+		from := x.mem.Arrays[q.name].Elems
+		for e := s.from; e < s.to; e++ {
+			if !keep(e) {
+				elems[e] = from[e]
+			}
+		}
+		if err := x.session.Each(q.name, s.from, s.to, func(e int64, v scalar.Value) {
+			if !keep(e) {
+				elems[e] = v
+			}
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const lineBytes = 64
+
+// errStopped ends the coroutine of a run that was stopped.
+var errStopped = errors.New("fused: stopped")
+
+// start executes a function that may wait for the machine.
+func (x *run) start(f func() error) {
+	x.busy = true
+	x.next, x.stop = iter.Pull(func(yield func(struct{}) bool) {
+		x.yield = yield
+		if err := f(); err != nil && !errors.Is(err, errStopped) {
+			x.fail(err)
+		}
+		x.busy = false
+	})
+	x.step()
+}
+
+func (x *run) step() { x.next() }
+
+func (x *run) fail(err error) {
+	if x.failure == nil {
+		x.failure = err
+		x.m.Fail(err)
+	}
+}
+
+// await lets the machine go on until something is done.
+func (x *run) await(begin func(done func(now event.Time))) error {
+	ended, waiting := false, false
+	begin(func(event.Time) {
+		ended = true
+		x.work++
+		if waiting {
+			x.step()
+		}
+	})
+	if ended {
+		return nil
+	}
+	waiting = true
+	if !x.yield(struct{}{}) {
+		return errStopped
+	}
+	return x.failure
+}
+
+// pass lets cycles pass.
+func (x *run) pass(cycles int64) error {
+	if cycles <= 0 {
+		return nil
+	}
+	return x.await(func(done func(event.Time)) {
+		x.m.Engine.After(cycles, x.m.Engine.Handle(func(now event.Time, _ uint64) { done(now) }), 0)
+	})
+}
+
+// during adds the cycles that something takes to a part of the report.
+func (x *run) during(part *int64, f func() error) error {
+	from := x.m.Engine.Now()
+	err := f()
+	*part += x.m.Engine.Now() - from
+	return err
+}
+
+// Called implements tc.Host: thread 0 waits for the unit.
+func (x *run) Called(event.Time) {
+	if x.busy { // arrays are on their way home
+		x.queued = true
+		return
+	}
+	x.start(x.region)
+}
+
+// region executes the unit.
+func (x *run) region() error {
+	r, c := &x.report.Regions[x.unit], &x.report.Cycles
+	from := x.m.Engine.Now()
+	for i := 1; i < x.opt.Threads; i++ {
+		x.m.Cores[i].Halt(true)
+	}
+	if !x.opt.Skip["drain"] {
+		if err := x.during(&c.Drain, x.drain); err != nil {
+			return err
+		}
+	}
+	x.m.Tensor.Run(true)
+	if err := x.during(&c.Flush, x.reserve); err != nil {
+		return err
+	}
+	if err := x.during(&c.DRAM, x.refresh); err != nil {
+		return err
+	}
+	if err := x.session.Run(x.ctx, x.units[x.unit].graphs, x.values); err != nil {
+		return err
+	}
+	x.written()
+	x.m.Tensor.Run(false)
+	now := x.m.Engine.Now()
+	r.InMemory++
+	r.Cycles += now - from
+	c.Regions += now - from
+	x.lastRegion, x.requests = now, x.m.Tensor.Counters.Requests
+	x.seen[0], x.seen[1] = x.misses()
+	x.rearm()
+	for i := 1; i < x.opt.Threads; i++ {
+		x.m.Cores[i].Halt(false)
+	}
+	x.m.Tensor.Answer(now)
+	return nil
+}
+
+// written notes which elements threads have not seen.
+func (x *run) written() {
+	for _, g := range x.units[x.unit].regions {
+		for _, o := range g.Outputs {
+			if o.Array < 0 {
+				continue
+			}
+			a := g.Arrays[o.Array]
+			name := a.Name
+			if a.View != nil {
+				name = a.View.Of
+			}
+			n := x.mem.Arrays[name].Len()
+			if b, ok := x.borrowed[name]; ok && !x.session.Has(name) {
+				x.pending[name] = x.pending[name].join(b)
+			} else {
+				x.pending[name] = span64{0, n}
+			}
+		}
+	}
+	clear(x.borrowed)
+}
+
+// drain waits until no request of a core is under way.
+func (x *run) drain() error {
+	for !x.m.Quiet() {
+		if err := x.pass(4); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reserve takes the ways that compute from the L3.
+func (x *run) reserve() error {
+	if x.reserved {
+		return nil
+	}
+	x.reserved = true
+	sets := 0
+	for _, h := range x.m.Homes {
+		x.report.Flushed += int64(h.Reserve(x.machine.L3.Ways - x.machine.L3.ComputeWays))
+		sets = max(sets, h.Sets())
+	}
+	if err := x.pass(int64(sets / max(1, x.machine.L3.TagsPerCycle))); err != nil {
+		return err
+	}
+	return x.drain()
+}
+
+// refresh fetches lines of arrays on bitlines that others have asked for.
+func (x *run) refresh() error {
+	if x.opt.Skip["refresh"] {
+		return nil
+	}
+	for _, q := range x.ranges {
+		lines := x.lost[q.name]
+		if len(lines) == 0 {
+			continue
+		}
+		if x.session.Viewed(q.name) {
+			if err := x.session.Drop(x.ctx, q.name); err != nil {
+				return err
+			}
+			delete(x.lost, q.name)
+			continue
+		}
+		if !x.session.Has(q.name) {
+			delete(x.lost, q.name)
+			continue
+		}
+		w := &system.Work{}
+		sorted := make([]uint64, 0, len(lines))
+		for l := range lines {
+			sorted = append(sorted, l)
+		}
+		slices.Sort(sorted)
+		for _, l := range sorted {
+			w.Runs = append(w.Runs, run1(l))
+		}
+		if err := x.fetch(x.session.Lines(q.name, w)); err != nil {
+			return err
+		}
+		for _, l := range sorted {
+			from, to := q.elements(l)
+			x.session.Put(q.name, from, to)
+		}
+		x.report.Refetched += int64(len(sorted))
+		delete(x.lost, q.name)
+	}
+	return nil
+}
+
+// elements returns those of a line of an array.
+func (q *place) elements(line uint64) (from, to int64) {
+	lo, hi := max(line*lineBytes, q.from), min((line+1)*lineBytes, q.to)
+	return int64(lo-q.from) / int64(q.bytes), int64(hi-q.from) / int64(q.bytes)
+}
+
+// of finds the array of a line, nil if it has none.
+func (x *run) of(line uint64) *place {
+	i, ok := slices.BinarySearchFunc(x.ranges, line*lineBytes, func(q place, at uint64) int {
+		switch {
+		case q.to <= at:
+			return -1
+		case q.from >= at+lineBytes:
+			return 1
+		}
+		return 0
+	})
+	if !ok {
+		return nil
+	}
+	return &x.ranges[i]
+}
+
+// fetch brings lines to banks.
+func (x *run) fetch(banks [][]uint64) error {
+	return x.await(func(done func(event.Time)) { x.m.Tensor.Fetch(list(banks), done) })
+}
+
+func (x *run) giveBack(banks [][]uint64) error {
+	return x.await(func(done func(event.Time)) { x.m.Tensor.Return(list(banks), done) })
+}
+
+func list(banks [][]uint64) (lines []tc.Lines) {
+	for b, l := range banks {
+		if len(l) > 0 {
+			lines = append(lines, tc.Lines{Bank: b, Lines: l})
+		}
+	}
+	return lines
+}
+
+// homes shares the lines of some elements out to the banks that are their homes.
+func (x *run) homes(q *place, s span64) [][]uint64 {
+	banks := make([][]uint64, x.machine.Banks())
+	first, last := (q.from+uint64(s.from)*uint64(q.bytes))/lineBytes, (q.from+uint64(s.to)*uint64(q.bytes)-1)/lineBytes
+	for l := first; l <= last; l++ {
+		b := x.m.BankOf(l)
+		banks[b] = append(banks[b], l)
+	}
+	return banks
+}
+
+func (x *run) place(name string) *place {
+	i := slices.IndexFunc(x.ranges, func(q place) bool { return q.name == name })
+	return &x.ranges[i]
+}
+
+// rearm looks after some time whether arrays should go back.
+func (x *run) rearm() {
+	if !x.timed {
+		x.timed = true
+		x.m.Engine.After(max(1, int64(x.machine.LOT.ReleaseCycles)/16), x.timer, 0)
+	}
+}
+
+func (x *run) misses() (accesses, misses uint64) {
+	for _, h := range x.m.Homes {
+		accesses += h.Counters.Reads + h.Counters.Writes
+		misses += h.Counters.Misses
+	}
+	return accesses, misses
+}
+
+// leastAccesses is how many a rate of misses is of, at least.
+const leastAccesses = 1024
+
+// tick releases arrays that are not used any more (section 5.2, delayed release).
+func (x *run) tick(now event.Time) {
+	x.timed = false
+	if x.ended || x.busy || !x.session.Transposed() {
+		if x.busy {
+			x.rearm()
+		}
+		return
+	}
+	lot := &x.machine.LOT
+	accesses, misses := x.misses()
+	accesses, misses = accesses-x.seen[0], misses-x.seen[1]
+	why := ""
+	switch {
+	case x.m.Tensor.Counters.Requests-x.requests >= uint64(lot.ReleaseRequests):
+		why = "requests"
+	case accesses >= leastAccesses && float64(misses) > lot.ReleaseMissRate*float64(accesses):
+		why = "miss rate"
+	case now-x.lastRegion >= int64(lot.ReleaseCycles):
+		why = "time"
+	default:
+		x.rearm()
+		return
+	}
+	x.report.Releases = append(x.report.Releases, Release{now, why})
+	x.start(x.release)
+}
+
+// release brings all arrays back.
+func (x *run) release() error {
+	if err := x.session.Release(x.ctx); err != nil {
+		return err
+	}
+	clear(x.lost)
+	for _, h := range x.m.Homes {
+		h.Reserve(x.machine.L3.Ways)
+	}
+	x.reserved = false
+	if x.queued {
+		x.queued = false
+		return x.region()
+	}
+	return nil
+}
+
+// Finish implements multicore.Offload.
+func (x *run) Finish() error {
+	x.ended = true
+	if x.session == nil || x.failure != nil {
+		return x.failure
+	}
+	if err := x.settle(nil); err != nil {
+		return err
+	}
+	from := x.m.Engine.Now()
+	after := func() error {
+		err := x.session.Release(x.ctx)
+		x.report.WriteBack = x.m.Engine.Now() - from
+		return err
+	}
+	if !x.busy {
+		x.start(after)
+	}
+	return x.failure
+}

@@ -1,0 +1,21 @@
+package multicore
+
+import (
+	"context"
+
+	"github.com/bitsched/bitsched/lowering/micro"
+	"github.com/bitsched/bitsched/system/machine"
+	"github.com/bitsched/bitsched/tile/tc"
+)
+
+// Offload executes units of a program on other parts of the machine, while thread 0 waits.
+type Offload interface {
+	Units() *micro.Units
+	Tensor() *tc.Spec // of the controllers that the machine needs
+	// Attach hands out the machine, with the arrays in its memory, before it runs.
+	Attach(ctx context.Context, m *machine.Machine, code *micro.Program) error
+	// Finish begins to bring back what is not in memory, when all threads have ended.
+	Finish() error
+	// Progress grows with what is done.
+	Progress() uint64
+}
