@@ -59,16 +59,23 @@ func (s *Session) Why(g *tdfg.Graph) *Reason {
 	return s.r.near[g]
 }
 
-// NearSteps reports which kinds of steps of a graph are executed near the memory: last
-// steps of reductions, and streams.
-func (s *Session) NearSteps(g *tdfg.Graph) (finals, streams bool) {
-	if p := s.r.plans[g]; p != nil {
-		for i := range p.Steps {
-			finals = finals || p.Steps[i].Kind == lowering.FinalStep
-			streams = streams || p.Steps[i].Kind == lowering.StreamStep
+// Near returns a step of a graph that is executed near the memory for values of the symbols,
+// the last step of a reduction or streams, "" if there is none.
+func (s *Session) Near(g *tdfg.Graph, values map[string]int64) (string, error) {
+	p := s.r.plans[g]
+	cmds, err := p.Lower(nil, s.r.grid(), values)
+	if err != nil {
+		return "", internal(err)
+	}
+	for i := range cmds {
+		if cmds[i].Kind != lowering.Near {
+			continue
+		}
+		if k := p.Steps[cmds[i].Step].Kind; k == lowering.FinalStep || k == lowering.StreamStep {
+			return k.String(), nil
 		}
 	}
-	return finals, streams
+	return "", nil
 }
 
 // Run executes statements of the program for values of the symbols around them.
@@ -266,3 +273,7 @@ func Local(t tile.Timing, p *lowering.Plan, k *lowering.Command) (cycles int64, 
 	n, _ := localCycles(t, p, k)
 	return n, k.Kind == lowering.Compute || k.Kind == lowering.Fill
 }
+
+// Group is how many neighbours a reduction along a dimension takes together where the graph
+// leaves it open.
+func (s *Session) Group(dim int) int { return s.r.group(dim) }

@@ -94,7 +94,11 @@ func (x *run) Consume(_ context.Context, w *system.Work) error {
 		case w.Load:
 			return nil // see Fetch
 		}
-		return x.during(&c.Return, func() error { return x.giveBack(lines) })
+		part := &c.Return
+		if x.ended {
+			part = &x.report.WriteBack
+		}
+		return x.during(part, func() error { return x.giveBack(lines) })
 	case system.Executed:
 		return x.execute(w)
 	case system.Finals:

@@ -22,6 +22,9 @@ type Report struct {
 	Arrays    *system.Report    `json:"arrays"` // nil where nothing was laid out
 	Tensor    tc.Counters       `json:"tensor"`
 	Messages  []multicore.Class `json:"tensor_messages"`
+
+	choices []bool // whether a unit was in memory, each time that one was reached
+	group   func(dim int) int
 }
 
 // RegionReport is a unit of the function: one region, or several that threads could not
@@ -31,6 +34,7 @@ type RegionReport struct {
 	Reached  int64           `json:"reached"`
 	InMemory int64           `json:"in_memory"`
 	Against  int64           `json:"decided_against"`
+	Near     int64           `json:"needs_streams"` // times that it needed streams near the memory, which the configuration has not
 	Cycles   int64           `json:"cycles"`
 	Why      string          `json:"why,omitempty"`      // it cannot be in memory
 	Decision system.Decision `json:"decision,omitempty"` // Eq. 2 of the last time
@@ -64,7 +68,7 @@ func (x *run) finish() {
 	r := x.report
 	r.Cycles.Core = r.Report.Cycles - r.Cycles.Regions
 	if x.session != nil {
-		r.Arrays = x.session.Report()
+		r.Arrays, r.group = x.session.Report(), x.session.Group
 	}
 	if x.m == nil || x.m.Tensor == nil {
 		return

@@ -257,13 +257,32 @@ func (x *run) scalars() {
 				for _, e := range s.Index {
 					used = used || e.Coef(name) != 0
 				}
-				if used && x.p.Tensors.Scalar(name) == nil {
+				if used && x.p.Tensors.Scalar(name) == nil && (s.Array != "" || x.used(s)) {
 					r.Why = fmt.Sprintf("threads need %s of it", name)
 				}
 			}
 		})
 		x.report.Regions = append(x.report.Regions, r)
 	}
+}
+
+// used reports whether another stream or a loop needs the value of one.
+func (x *run) used(v *stream.Stream) (yes bool) {
+	x.p.Graph.Walk(func(loops []*stream.Loop, s *stream.Stream) {
+		if s == v {
+			return
+		}
+		for _, e := range []*stream.Expr{s.Value, s.If, s.Init} {
+			yes = yes || e != nil && e.Uses(v.Name)
+		}
+		for _, e := range s.Index {
+			yes = yes || e.Coef(v.Name) != 0
+		}
+		for _, l := range loops {
+			yes = yes || l.While != nil && l.While.Uses(v.Name) || l.Range.Lo.Coef(v.Name) != 0 || l.Range.Hi.Coef(v.Name) != 0
+		}
+	})
+	return yes
 }
 
 // judge says which units cannot be in memory.
@@ -273,10 +292,6 @@ func (x *run) judge() {
 		for _, g := range u.regions {
 			if why := x.session.Why(g); why != nil && r.Why == "" {
 				r.Why = why.Text()
-			}
-			finals, streams := x.session.NearSteps(g)
-			if r.Why == "" && !x.config.streams && (finals || streams) {
-				r.Why = "it has streams near the memory"
 			}
 		}
 	}
@@ -319,14 +334,38 @@ func (x *run) begin(u int, around map[string]int64) (bool, error) {
 		values[name] = v
 	}
 	there := r.Why == ""
+	if there && !x.config.streams {
+		near, err := x.near(x.units[u], values)
+		if err != nil {
+			return false, err
+		}
+		if near != "" {
+			r.Near++
+			there = false
+		}
+	}
 	if there {
 		there = x.decide(r, x.units[u], values)
 	}
+	x.report.choices = append(x.report.choices, there)
 	if !there {
 		return false, x.settle(nil)
 	}
 	x.unit, x.values = u, values
 	return true, nil
+}
+
+// near returns a step of a unit that is executed near the memory, "" if there is none.
+func (x *run) near(u *unit, values map[string]int64) (step string, err error) {
+	p := tdfg.Program{Body: u.graphs}
+	err = p.Each(x.ctx, values, func(g *tdfg.Graph, values map[string]int64) error {
+		if step != "" {
+			return nil
+		}
+		step, err = x.session.Near(g, values)
+		return err
+	})
+	return step, err
 }
 
 // decide evaluates Eq. 2, of all graphs of a unit together.
@@ -737,14 +776,8 @@ func (x *run) Finish() error {
 	if err := x.settle(nil); err != nil {
 		return err
 	}
-	from := x.m.Engine.Now()
-	after := func() error {
-		err := x.session.Release(x.ctx)
-		x.report.WriteBack = x.m.Engine.Now() - from
-		return err
-	}
 	if !x.busy {
-		x.start(after)
+		x.start(func() error { return x.session.Release(x.ctx) })
 	}
 	return x.failure
 }

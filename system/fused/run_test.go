@@ -34,7 +34,7 @@ func runKernel(t testing.TB, k *workload.Kernel, opt fused.Options) (*fused.Repo
 	if err != nil {
 		return r, err
 	}
-	v, err := multicore.Check(ctx, p.Program, before, opt.Options)
+	v, err := fused.Check(ctx, p, before, r, opt)
 	require.NoError(t, err)
 	require.Empty(t, v.First)
 	return r, nil

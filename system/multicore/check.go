@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/bitsched/bitsched/lowering/micro"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tdfg/stream"
 	"github.com/bitsched/bitsched/tile/uop"
@@ -83,10 +84,10 @@ func Check(ctx context.Context, p *Program, before stream.Memory, opt Options) (
 	v := &Verdict{Arrays: len(p.Graph.Arrays)}
 	if o.sums && !o.floats && !o.open {
 		replay := &Program{p.Graph, clone(before), p.Args, p.Reassociate}
-		if err := replay.untimed(ctx, opt); err != nil {
+		if err := replay.Execute(ctx, opt, nil); err != nil {
 			return nil, err
 		}
-		if text := p.differs(replay.Memory); text != "" {
+		if text := p.Differs(replay.Memory); text != "" {
 			return nil, fmt.Errorf("%w: executed again without a machine, %s", ErrInternal, text)
 		}
 		v.Tree = "each thread sums its iterations in their order, and thread 0 adds the sums of the threads in theirs"
@@ -149,8 +150,8 @@ func clone(m stream.Memory) stream.Memory {
 	return c
 }
 
-// differs says which element differs first from that of another memory.
-func (p *Program) differs(other stream.Memory) string {
+// Differs says which element differs first from that of another memory, "" if none does.
+func (p *Program) Differs(other stream.Memory) string {
 	for i := range p.Graph.Arrays {
 		a := &p.Graph.Arrays[i]
 		mask := maskOf(a.Type)
@@ -166,9 +167,10 @@ func (p *Program) differs(other stream.Memory) string {
 // batch is how many micro-ops of a thread are executed in a row without a machine.
 const batch = 256
 
-// untimed executes the threads of a program in turn, on a plain memory.
-func (p *Program) untimed(ctx context.Context, opt Options) error {
-	code, err := p.micro(opt.Machine, &opt, nil)
+// Execute executes the threads of a program in turn, without a machine: its memory is what
+// they make of it. What units are executed elsewhere is theirs to say.
+func (p *Program) Execute(ctx context.Context, opt Options, units *micro.Units) error {
+	code, err := p.micro(opt.Machine, &opt, nil, units)
 	if err != nil {
 		return err
 	}

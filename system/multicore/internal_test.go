@@ -52,7 +52,7 @@ func begin(t *testing.T) *runner {
 func runnerOf(t *testing.T, p *Program, opt Options) *runner {
 	spec, err := machine.Of(opt.Machine)
 	require.NoError(t, err)
-	code, err := p.micro(opt.Machine, &opt, nil)
+	code, err := p.micro(opt.Machine, &opt, nil, nil)
 	require.NoError(t, err)
 	m, err := machine.New(spec)
 	require.NoError(t, err)

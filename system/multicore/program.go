@@ -23,14 +23,10 @@ type Program struct {
 const maxSIMD = 64
 
 // micro makes the micro-ops of the program for a machine.
-func (p *Program) micro(m *tile.Machine, opt *Options, streams *micro.Streams) (*micro.Program, error) {
+func (p *Program) micro(m *tile.Machine, opt *Options, streams *micro.Streams, units *micro.Units) (*micro.Program, error) {
 	place, err := p.place(m, opt.Threads)
 	if err != nil {
 		return nil, err
-	}
-	var units *micro.Units
-	if opt.Offload != nil {
-		units = opt.Offload.Units()
 	}
 	return micro.New(p.Graph, p.Memory, p.Args, micro.Options{
 		Units:   units,

@@ -90,10 +90,11 @@ func Run(ctx context.Context, p *Program, opt Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	var units *micro.Units
 	if opt.Offload != nil {
-		spec.Tensor = opt.Offload.Tensor()
+		spec.Tensor, units = opt.Offload.Tensor(), opt.Offload.Units()
 	}
-	code, err := p.micro(opt.Machine, &opt, streams)
+	code, err := p.micro(opt.Machine, &opt, streams, units)
 	if err != nil {
 		return nil, err
 	}
