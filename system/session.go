@@ -184,9 +184,6 @@ func (s *Session) Put(array string, from, end int64) {
 // Has reports whether an array lies on bitlines by its own name.
 func (s *Session) Has(array string) bool { return s.r.entry(array) >= 0 }
 
-// Memory is that of the session.
-func (s *Session) Memory() *memory.Memory { return s.r.m }
-
 // Lines returns the lines of memory with elements of an array in the table, by the bank that
 // has them: nil where it is not there.
 func (s *Session) Lines(array string, w *Work) [][]uint64 {

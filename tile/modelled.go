@@ -15,15 +15,17 @@ var (
 		"cores.*.units.fp_sqrt", "cores.*.units.int_div.count", "cores.*.units.fp_div.count", "cores.io4.int_registers", "cores.io4.fp_registers", "cores.*.dependence_bytes", "cores.*.scc_rob",
 		"tlb.l1.latency_cycles", "tlb.streams", "l1i", "l1d.fills_per_cycle", "l1d.queue_entries", "l2.tags_per_cycle", "l2.fills_per_cycle", "l2.queue_entries",
 		"l3.fills_per_cycle", "l3.queue_entries", "l3.directory_transactions", "prefetch.bingo.queue_entries", "prefetch.stride.filter_entries", "prefetch.stride.cross_pages",
-		"transpose", "noc.controller_place", "dram.transfer_mt_s", "streams.core", "streams.l2.indirect_slices", "streams.l2.segments", "streams.l3.per_bank", "streams.l3.buffer_bytes",
+		"noc.controller_place", "dram.transfer_mt_s", "streams.core", "streams.l2.indirect_slices", "streams.l2.segments", "streams.l3.per_bank", "streams.l3.buffer_bytes",
 		"streams.l3.migrate_width", "streams.l3.computations", "streams.l3.multicast", "streams.l3.locks", "streams.l3.instant_end", "streams.l3.instant_flow",
-		"lot.release_requests", "lot.release_miss_rate", "lot.release_cycles", "tensor",
 	}
 	// inStreams are those that runs in time with streams depend on, and nothing else.
 	inStreams = []string{
 		"cores.*.stream_fifo_bytes", "streams.l2.slices", "streams.l3.compute_init_cycles", "streams.l3.scalar_pe", "streams.l3.issue_width",
 		"streams.l3.requests", "streams.l3.range_iterations",
 	}
+	// inRegions are those that runs in time with regions in memory depend on, and nothing
+	// else.
+	inRegions = []string{"transpose", "lot.release_requests", "lot.release_miss_rate", "lot.release_cycles", "tensor"}
 	// notInArrays are those that figures of what arrays compute do not depend on, but
 	// runs of whole functions in time do.
 	notInArrays = []string{
@@ -91,7 +93,7 @@ func (m *Machine) Unmodelled() (list []Parameter) {
 		}
 	}
 	for _, p := range m.Parameters() {
-		if !p.Arrays && !p.Time && !p.Streams && !in(p.Path, labels) && !known[p.Path][p.Value] {
+		if !p.Arrays && !p.Time && !p.Streams && !p.Regions && !in(p.Path, labels) && !known[p.Path][p.Value] {
 			list = append(list, p)
 		}
 	}

@@ -21,7 +21,8 @@ type Parameter struct {
 	Reading []string `json:"readings,omitempty"` // values to compare, if sources differ
 	Arrays  bool     `json:"in_arrays"`          // whether figures of what arrays compute depend on it
 	Time    bool     `json:"in_time"`            // whether runs of whole functions in time do
-	Streams bool     `json:"in_streams"`         // whether those with streams alone do; none of the three: it is described, not modelled
+	Streams bool     `json:"in_streams"`         // whether those with streams alone do
+	Regions bool     `json:"in_regions"`         // whether those with regions in memory alone do; none of the four: it is described, not modelled
 }
 
 // field is a parameter with its place.
@@ -57,7 +58,7 @@ func (m *Machine) Parameters() []Parameter {
 	var list []Parameter
 	for _, f := range m.fields() {
 		list = append(list, Parameter{f.path, f.text(), m.source(&f), strings.Fields(f.tag.Get("reading")),
-			!in(f.path, labels, notModelled, inStreams, notInArrays), !in(f.path, labels, notModelled, inStreams, notInTime), in(f.path, inStreams)})
+			!in(f.path, labels, notModelled, inStreams, inRegions, notInArrays), !in(f.path, labels, notModelled, inStreams, inRegions, notInTime), in(f.path, inStreams), in(f.path, inRegions)})
 	}
 	return list
 }

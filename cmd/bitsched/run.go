@@ -76,7 +76,8 @@ compared. Commands and cycles are the same.
 
 With --config, the whole function runs in time on a configuration of the machine: base
 is threads of OpenMP on cores with caches and prefetchers; in ns-core to ns-decouple,
-streams of loops prefetch, read or compute near the L3 (docs/streams.md). Cycles are then those of the
+streams of loops prefetch, read or compute near the L3 (docs/streams.md); in in-l3 and
+inf-s, regions of tensors are computed in memory and the rest on cores (docs/fused.md). Cycles are then those of the
 call of the function, not those in arrays, and are reported with where they went. Memory
 is compared with that of the sequential program.
 
@@ -98,7 +99,8 @@ const runExample = `  bitsched run vec_add -D N=65536
   bitsched run mine.c -D N=1024 --machine mine.yaml --trace trace.json --stats stats.txt
   bitsched run vec_add -D N=65536 --config base --machine nsc --core ooo8 --omp-threads 64
   bitsched run vec_add -D N=65536 --config base,ns-core,ns --machine nsc --caches warm
-  bitsched run vec_add -D N=65536 --config ns --machine nsc --inject alias:0.001,fault,switch`
+  bitsched run vec_add -D N=65536 --config ns --machine nsc --inject alias:0.001,fault,switch
+  bitsched run stencil2d -D N=256 -D M=256 --config base,near-l3,in-l3,inf-s --machine infinity-stream-small`
 
 func (a *app) runCommand() *cobra.Command {
 	var f runFlags

@@ -14,6 +14,7 @@ import (
 	"github.com/bitsched/bitsched/lowering/micro"
 	"github.com/bitsched/bitsched/masim"
 	"github.com/bitsched/bitsched/sram/cost"
+	"github.com/bitsched/bitsched/system/fused"
 	"github.com/bitsched/bitsched/system/multicore"
 	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tile"
@@ -31,6 +32,7 @@ type configFlags struct {
 	sample     float64
 	inject     []string
 	svg        string
+	latencies  string
 
 	injected *multicore.Inject
 }
@@ -40,6 +42,9 @@ var configs = configNames()
 
 func configNames() (names []string) {
 	for _, c := range multicore.Configurations {
+		names = append(names, c.Name)
+	}
+	for _, c := range fused.Configurations {
 		names = append(names, c.Name)
 	}
 	return names
@@ -56,6 +61,8 @@ func (f *configFlags) add(cmd *cobra.Command) {
 	fl.Float64Var(&f.sample, "sample", 0, "with --config, simulate windows in time that are so large a `share` of it, and execute what is between them without; 0 for all in time")
 	fl.StringSliceVar(&f.inject, "inject", nil, "with --config, end streams on purpose, to see that the state stays precise: `alias|fault|switch[:rate]`, the probability that an access of a core seems to be aliased (0.001 if there is no rate), that a page of a range is missing (0.01), that a core gets another context in a cycle (0.0001); the same for a --seed")
 	fl.StringVar(&f.svg, "svg", "", "with --config, draw what cycles went into and the traffic by class, a bar for each run, in an SVG `file`")
+	fl.StringVar(&f.latencies, "latencies", latenciesArrays, "with --config in-l3, inf-s, `cycles` of operations in arrays: those of the programs that they execute (arrays), or the formulas of the authors' simulator (paper)")
+	complete(cmd, "latencies", latenciesArrays, latenciesPaper)
 	complete(cmd, "config", configs...)
 	complete(cmd, "core", tile.CoreNames()...)
 	complete(cmd, "caches", cachesCold, cachesWarm)
@@ -73,7 +80,7 @@ var arraysOnly = []string{"fidelity", "clock", "timing-only", "every", "optimize
 // check refuses what does not go together.
 func (f *configFlags) check(cmd *cobra.Command) error {
 	if len(f.configs) == 0 {
-		for _, flag := range []string{"core", "omp-threads", "caches", "max-cycles", "check-races", "sample", "inject", "svg"} {
+		for _, flag := range []string{"core", "omp-threads", "caches", "max-cycles", "check-races", "sample", "inject", "svg", "latencies"} {
 			if cmd.Flags().Changed(flag) {
 				return usageError(cmd, "--%s without --config, expected --config %s", flag, strings.Join(configs, "|"))
 			}
@@ -91,9 +98,18 @@ func (f *configFlags) check(cmd *cobra.Command) error {
 		}
 	}
 	for _, flag := range arraysOnly {
+		if flag == "decide" && f.fused() {
+			continue
+		}
 		if cmd.Flags().Changed(flag) {
 			return usageError(cmd, "--%s with --config, expected it without: it says how arrays compute", flag)
 		}
+	}
+	if f.latencies != latenciesArrays && f.latencies != latenciesPaper {
+		return usageError(cmd, "--latencies %q, expected %s or %s", f.latencies, latenciesArrays, latenciesPaper)
+	}
+	if f.latencies != latenciesArrays && !f.fused() {
+		return usageError(cmd, "--latencies without regions in memory, expected --config in-l3, inf-s or inf-s-nojit")
 	}
 	if f.caches != cachesCold && f.caches != cachesWarm {
 		return usageError(cmd, "--caches %q, expected %s or %s", f.caches, cachesCold, cachesWarm)
@@ -125,6 +141,8 @@ type configRun struct {
 	Config string `json:"config"`
 	*multicore.Report
 	Energy   *cost.ChipEnergy `json:"energy"`
+	InMemory *fused.Report    `json:"in_memory,omitempty"` // of regions, nil without
+	Arrays   *cost.ChipEnergy `json:"arrays_energy,omitempty"`
 	Readings []reading        `json:"readings"`
 	Checks   []configCheck    `json:"checks"`
 	Checked  bool             `json:"checked"`
@@ -245,6 +263,7 @@ func (a *app) runConfigs(cmd *cobra.Command, nameOrFile string, f runFlags) erro
 			run, err := a.runConfig(s.ctx, line, k, got, config, &m, trace, f)
 			if run != nil {
 				run.Energy = run.Report.Energy(&m, table)
+				run.arrays(&m, table)
 				r.Runs = append(r.Runs, run)
 			}
 			failed = err
@@ -317,16 +336,23 @@ func (a *app) runConfig(ctx context.Context, line *progressLine, k *workload.Ker
 	}
 	opt.Progress = a.cycleProgress(line, config+" "+machine.Core)
 	a.phase(line, "running "+config+" "+machine.Core)
-	report, err := multicore.Run(ctx, p, opt)
-	if report == nil {
-		return nil, err
+	run := func() (*configRun, error) {
+		report, err := multicore.Run(ctx, p, opt)
+		if report == nil {
+			return nil, err
+		}
+		return &configRun{Config: config, Report: report, Readings: readings(machine)}, err
 	}
-	r := &configRun{Config: config, Report: report, Readings: readings(machine)}
+	compare := func() (*multicore.Verdict, error) { return multicore.Check(ctx, p, before, opt) }
+	if fused.Find(config) != nil {
+		run, compare = a.fusedRun(ctx, k, m, p, before, opt, &f)
+	}
+	r, err := run()
 	if err != nil || !f.check {
 		return r, err
 	}
 	a.phase(line, "comparing with the sequential program")
-	v, err := multicore.Check(ctx, p, before, opt)
+	v, err := compare()
 	if err != nil {
 		return r, err
 	}
@@ -427,7 +453,7 @@ func (r *configResult) table() string {
 	s.add("kernel", "%s, %s", r.Kernel, r.k.SizeText())
 	s.add("machine", "%s, %s, %s caches", first.Machine, count(first.Threads, "thread"), first.Caches)
 	s.add("traffic", "bytes x hops, the first row's = 1: of messages for streams, of coherence, of data")
-	return s.String() + "\n" + renderTable(t) + "\n" + r.kept()
+	return s.String() + "\n" + renderTable(t) + "\n" + r.regions() + r.kept()
 }
 
 // shareOf is a part of the traffic of a run.
@@ -551,7 +577,11 @@ func (x *configRun) text(r *configResult, f *runFlags) string {
 		s.add("  "+c.Name, "%12s x hops, %d messages", byteCount(int64(c.ByteHops)), c.Messages)
 	}
 	x.streamsText(&s)
+	x.regionsText(&s)
 	energyText(&s, x.Energy)
+	if x.Arrays != nil {
+		energyText(&s, x.Arrays)
+	}
 	s.gap()
 	near := x.Nearest()
 	s.add("bounds", "nearest is %s, %s of the cycles", near.Name, percent(near.Share))

@@ -8,10 +8,10 @@ import (
 
 // Report is what a run took. The cycles of its cores are those of the kernel.
 type Report struct {
-	*multicore.Report
-	Config    string `json:"configuration"`
-	Decide    bool   `json:"decide"`
-	Latencies string `json:"latencies,omitempty"`
+	Report    *multicore.Report `json:"-"` // of the cores
+	Config    string            `json:"configuration"`
+	Decide    bool              `json:"decide"`
+	Latencies string            `json:"latencies,omitempty"`
 
 	Regions   []RegionReport    `json:"regions"`
 	Cycles    Cycles            `json:"breakdown"`

@@ -8,6 +8,16 @@ import (
 	"github.com/bitsched/bitsched/tile/tc"
 )
 
+// tensorTraffic is that of tensor controllers, in bytes x hops.
+func (r *runner) tensorTraffic() (n uint64) {
+	if r.m.Tensor != nil {
+		for _, k := range r.m.Tensor.Traffic.ByteHops {
+			n += k
+		}
+	}
+	return n
+}
+
 // Offload executes units of a program on other parts of the machine, while thread 0 waits.
 type Offload interface {
 	Units() *micro.Units

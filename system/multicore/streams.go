@@ -32,6 +32,7 @@ var Configurations = []Configuration{
 	{Name: "ns", Doc: "streams compute, reduce and write at the L3, and the core lets them commit", level: micro.Compute},
 	{Name: "ns-no-sync", Doc: "the same without commits, as if all loops had #pragma s_sync_free", level: micro.Compute, free: true},
 	{Name: "ns-decouple", Doc: "and loops of which nothing is left for the core vanish", level: micro.Compute, free: true, decouple: true},
+	{Name: "near-l3", Doc: "ns-decouple, as Infinity Stream compares with; streams are not split into strands", level: micro.Compute, free: true, decouple: true},
 }
 
 // FindConfiguration returns the configuration of a name.
@@ -125,6 +126,7 @@ func (r *runner) streamReport() *StreamReport {
 		s.Data += uint64(float64(all) * data)
 		s.Control += all - uint64(float64(all)*data)
 	}
+	s.Offloaded += r.tensorTraffic()
 	if r.m.StreamCores == nil {
 		return s
 	}

@@ -266,6 +266,7 @@ func (c *Core) issue(now event.Time) {
 		if len(m.To) == 0 { // nobody has anything to wait for
 			c.synced = false
 			c.finished(now, 1)
+			c.issue(now)
 			return
 		}
 	}
@@ -358,11 +359,11 @@ func (c *Core) Waits() string {
 			sent += c.total[i]
 			landed += c.landed[i]
 		}
-		return fmt.Sprintf("TC_core is at a sync: %d of %d banks have come, %d packets sent, %d landed", c.reports, len(c.using), sent, landed)
+		return fmt.Sprintf("tensor controllers: TC_core is at a sync: %d of %d banks have come, %d packets sent, %d landed", c.reports, len(c.using), sent, landed)
 	case c.parts > 0:
-		return fmt.Sprintf("TC_core waits for %d parts of commands, %d of %d commands sent", c.parts, c.sent, len(c.commands))
+		return fmt.Sprintf("tensor controllers: TC_core waits for %d parts of commands, %d of %d commands sent", c.parts, c.sent, len(c.commands))
 	case c.walks > 0:
-		return fmt.Sprintf("TC_core waits for %d streams near the memory", c.walks)
+		return fmt.Sprintf("tensor controllers: TC_core waits for %d streams near the memory", c.walks)
 	}
 	n := 0
 	for _, b := range c.Banks {

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bitsched/bitsched/benchmarks"
+	"github.com/bitsched/bitsched/benchmarks/workload"
+	"github.com/bitsched/bitsched/sram/cost"
+	"github.com/bitsched/bitsched/system/fused"
+	"github.com/bitsched/bitsched/system/multicore"
+	"github.com/bitsched/bitsched/tdfg/memory"
+	"github.com/bitsched/bitsched/tdfg/stream"
+	"github.com/bitsched/bitsched/tile"
+)
+
+// Cycles of operations in arrays.
+const (
+	latenciesArrays = "arrays"
+	latenciesPaper  = "paper"
+)
+
+// fused reports whether regions are in memory in some of the configurations.
+func (f *configFlags) fused() bool {
+	return slices.ContainsFunc(f.configs, func(name string) bool { return fused.Find(name) != nil })
+}
+
+// fusedRun returns how a function runs, and is compared, with regions in memory.
+func (a *app) fusedRun(ctx context.Context, k *workload.Kernel, m *memory.Memory, p *multicore.Program, before stream.Memory, opt multicore.Options, f *runFlags) (func() (*configRun, error), func() (*multicore.Verdict, error)) {
+	q := &fused.Program{Program: p, Sizes: k.Sizes, Arrays: m.Clone()}
+	if k.Program.Body != nil {
+		q.Tensors = k.Program
+	}
+	options := fused.Options{Options: opt, Decide: f.decide, Latencies: f.config.latencies}
+	var report *fused.Report
+	run := func() (*configRun, error) {
+		var err error
+		if report, err = fused.Run(ctx, q, options); report == nil {
+			return nil, err
+		}
+		return &configRun{Config: opt.Config, Report: report.Report, Readings: fusedReadings(opt.Machine, f), InMemory: report}, err
+	}
+	return run, func() (*multicore.Verdict, error) { return fused.Check(ctx, q, before, report, options) }
+}
+
+// fusedReadings are the parameters that sources set differently, those of lowering included.
+func fusedReadings(m *tile.Machine, f *runFlags) []reading {
+	list := readings(m)
+	for _, p := range m.Parameters() {
+		if len(p.Reading) > 0 && strings.HasPrefix(p.Path, "jit.") {
+			list = append(list, reading{p.Path, p.Value})
+		}
+	}
+	return append(list, reading{"latencies", f.config.latencies})
+}
+
+// arrays adds the energy of what arrays did, by the same table as that of cores.
+func (x *configRun) arrays(m *tile.Machine, table *cost.Table) {
+	if x.InMemory == nil || x.InMemory.Arrays == nil {
+		return
+	}
+	r := *x.InMemory.Arrays
+	r.ByteHops, r.DRAMBytes = 0, 0 // with those of cores
+	r.Cycles.Total = x.Cycles
+	x.Arrays = r.Energy(m, table)
+}
+
+// regions has where the cycles of regions in memory went, and what was decided about each.
+func (r *configResult) regions() string {
+	t := benchmarks.Table{Columns: []benchmarks.Column{
+		{Name: "configuration", Left: true}, {Name: "cycles"}, {Name: "cores"}, {Name: "drain, flush"}, {Name: "DRAM"}, {Name: "JIT"}, {Name: "compute"}, {Name: "move"}, {Name: "between"}, {Name: "sync"},
+		{Name: "final"}, {Name: "near"}, {Name: "return"}, {Name: "behind the kernel"},
+	}}
+	u := benchmarks.Table{Columns: []benchmarks.Column{
+		{Name: "configuration", Left: true}, {Name: "region", Left: true}, {Name: "reached"}, {Name: "in memory"}, {Name: "cycles"},
+		{Name: "operations"}, {Name: "/ TP_core"}, {Name: "latencies"}, {Name: "+ JIT"}, {Name: "Eq. 2", Left: true}, {Name: "on cores since", Left: true},
+	}}
+	for _, x := range r.Runs {
+		f := x.InMemory
+		if f == nil {
+			continue
+		}
+		c := &f.Cycles
+		row := []string{x.Config}
+		for _, n := range []int64{x.Cycles, c.Core, c.Drain + c.Flush, c.DRAM, c.JIT, c.Compute, c.Move, c.Between, c.Sync, c.Final, c.Near, c.Return, f.WriteBack} {
+			row = append(row, fmt.Sprint(n))
+		}
+		t.Rows = append(t.Rows, row)
+		for i := range f.Regions {
+			u.Rows = append(u.Rows, regionRow(x.Config, &f.Regions[i]))
+		}
+	}
+	if len(t.Rows) == 0 {
+		return ""
+	}
+	text := "\nregions in memory: cycles of thread 0, by what it waited for\n\n" + renderTable(t) + "\n"
+	if len(u.Rows) > 0 {
+		text += "\n" + renderTable(u) + "\n"
+	}
+	return text
+}
+
+func regionRow(config string, q *fused.RegionReport) []string {
+	d := &q.Decision
+	eq, why := "memory", q.Why
+	if !d.InMemory {
+		eq = "cores"
+	}
+	if d.Peak == 0 {
+		eq = ""
+	}
+	switch {
+	case why == "" && q.Near > 0:
+		why = "it needs streams near the memory"
+	case why == "" && q.Against > 0:
+		why = fmt.Sprintf("Eq. 2, %d times", q.Against)
+	}
+	return []string{config, q.Name, fmt.Sprint(q.Reached), fmt.Sprint(q.InMemory), fmt.Sprint(q.Cycles), fmt.Sprint(d.Elements), fmt.Sprintf("%.0f", d.Core), fmt.Sprint(d.Latencies), fmt.Sprint(d.JIT), eq, why}
+}
+
+// regionsText says what was computed in memory.
+func (x *configRun) regionsText(s *summary) {
+	f := x.InMemory
+	if f == nil {
+		return
+	}
+	c := &f.Cycles
+	s.gap()
+	s.add("regions", "%d cycles in memory, %d on cores around them", c.Regions, c.Core)
+	for _, p := range []struct {
+		name   string
+		cycles int64
+		what   string
+	}{
+		{"drain", c.Drain, "until no request of a core was under way"}, {"flush", c.Flush, fmt.Sprintf("of reserved ways: %d lines", f.Flushed)}, {"DRAM", c.DRAM, fmt.Sprintf("%d lines to bitlines, %d of them again since cores had asked for them", f.Tensor.Fetched, f.Refetched)},
+		{"JIT", c.JIT, "lowering, by formula (jit of the machine)"}, {"compute", c.Compute, ""}, {"move", c.Move, "within tiles"}, {"between", c.Between, fmt.Sprintf("tiles; %d packets", f.Tensor.Packets)},
+		{"sync", c.Sync, fmt.Sprintf("%d barriers, and what waited for commands, packets and H-trees", f.Tensor.Syncs)}, {"final", c.Final, "last steps of reductions, from bank to bank"}, {"near", c.Near, "streams of regions"},
+		{"return", c.Return, "arrays to memory, within the kernel"}, {"write-back", f.WriteBack, fmt.Sprintf("behind the kernel; %d lines in all", f.Tensor.Returned)},
+	} {
+		if p.cycles > 0 {
+			s.add("  "+p.name, "%12d  %s", p.cycles, p.what)
+		}
+	}
+	for i := range f.Regions {
+		q := &f.Regions[i]
+		row := regionRow("", q)
+		text := fmt.Sprintf("%d of %d times in memory, %d cycles", q.InMemory, q.Reached, q.Cycles)
+		if q.Decision.Peak > 0 {
+			text += fmt.Sprintf("; Eq. 2: %s / %.0f = %s against %s + %s, so %s", row[5], q.Decision.Peak, row[6], row[7], row[8], row[9])
+		}
+		if row[10] != "" {
+			text += "; on cores: " + row[10]
+		}
+		s.add("  "+q.Name, "%s", text)
+	}
+	for _, r := range f.Releases {
+		s.add("  released", "in cycle %d: %s", r.At, r.Why)
+	}
+	for _, m := range f.Messages {
+		s.add("  "+m.Name, "%12s x hops, %d messages", byteCount(int64(m.ByteHops)), m.Messages)
+	}
+	if r := f.Arrays; r != nil {
+		s.add("  operations", "%d of elements in memory, %d near it", r.Operations, r.NearOps)
+	}
+}
