@@ -92,7 +92,7 @@ func ownKernel(t testing.TB, sizes map[string]int64) *workload.Kernel {
 func TestBetween(t *testing.T) {
 	for _, config := range []string{"in-l3", "inf-s"} {
 		opt := fused.Options{Options: multicore.Options{Config: config, Machine: small(t), Threads: 4}}
-		r, err := runKernel(t, ownKernel(t, map[string]int64{"N": 4096, "T": 3, "U": 2}), opt)
+		r, err := runKernel(t, ownKernel(t, map[string]int64{"N": 8192, "T": 3, "U": 2}), opt)
 		require.NoError(t, err)
 		require.EqualValues(t, 6, r.Regions[0].InMemory)
 		if config == "in-l3" {
@@ -105,7 +105,7 @@ func TestBetween(t *testing.T) {
 // TestMutants breaks what keeps values right: each is found, by a wrong value, a check or a
 // deadlock.
 func TestMutants(t *testing.T) {
-	k := ownKernel(t, map[string]int64{"N": 4096, "T": 3, "U": 2})
+	k := ownKernel(t, map[string]int64{"N": 8192, "T": 3, "U": 2})
 	opt := fused.Options{Options: multicore.Options{Config: "in-l3", Machine: small(t), Threads: 2}}
 	for _, part := range []string{"refresh", "newest", "settle"} {
 		broken := opt

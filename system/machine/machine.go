@@ -294,6 +294,9 @@ func (m *Machine) Continue(ctx context.Context, until event.Time) error {
 	}
 	if until == event.Forever && m.Engine.Next() == event.Forever {
 		var stuck []string
+		if m.Tensor != nil && m.Tensor.Waits() != "" {
+			stuck = append(stuck, m.Tensor.Waits())
+		}
 		for i, c := range m.Cores {
 			if !c.Done() {
 				stuck = append(stuck, fmt.Sprintf("core %d %s", i, c.Waits()))

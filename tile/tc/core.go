@@ -143,10 +143,11 @@ type Core struct {
 	active   int   // banks that commands use
 	using    []int // these
 	unfinished
-	sending bool
-	send    event.Handler
-	walks   int
-	walked  func(now event.Time)
+	sending   bool
+	send      event.Handler
+	preparing int // banks that fetch or return lines
+	walks     int
+	walked    func(now event.Time)
 }
 
 // unfinished is what has not been executed of the commands.
@@ -199,6 +200,7 @@ func (c *Core) prepare(lines []Lines, back bool, done func(now event.Time)) {
 		done(c.engine.Now())
 		return
 	}
+	c.preparing += j.left
 	c.message(&Message{Kind: MsgConfigure, From: c.spec.Node, To: to, job: j, bytes: c.spec.CommandBytes})
 }
 
@@ -304,6 +306,7 @@ func (c *Core) Walk(walks []Walk, done func(now event.Time)) {
 func (c *Core) receive(now event.Time, m *Message) {
 	switch m.Kind {
 	case MsgPrepared:
+		c.preparing--
 		if m.job.left--; m.job.left == 0 {
 			m.job.done(now)
 		}
@@ -365,12 +368,12 @@ func (c *Core) Waits() string {
 	case c.walks > 0:
 		return fmt.Sprintf("tensor controllers: TC_core waits for %d streams near the memory", c.walks)
 	}
-	n := 0
-	for _, b := range c.Banks {
-		n += len(b.access)
-	}
-	if n > 0 {
-		return fmt.Sprintf("tensor controllers wait for %d lines", n)
+	if c.preparing > 0 {
+		n := 0
+		for _, b := range c.Banks {
+			n += len(b.access)
+		}
+		return fmt.Sprintf("tensor controllers of %d banks have lines to fetch or to return, %d of them under way", c.preparing, n)
 	}
 	return ""
 }
