@@ -321,6 +321,10 @@ func (c *Core) receive(now event.Time, m *Message) {
 		c.total[m.From] = m.Count
 		c.clear(now)
 	case MsgArrived:
+		if !c.synced {
+			c.fail(fmt.Errorf("tc: bank %d has got %d packets, and the barrier was cleared without them", m.From, m.Count))
+			return
+		}
 		c.landed[m.From] = m.Count
 		c.clear(now)
 	case MsgEnded:
