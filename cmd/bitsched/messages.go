@@ -17,7 +17,7 @@ import (
 // packageNames are in front of the messages of packages, which tells who wrote
 // them to a reader of the code and nothing to one of the command.
 var packageNames = []string{
-	"arith", "benchmarks", "cfront", "cost", "dnn", "egraph", "event", "exact4", "figure", "gearbox", "gen", "interp",
+	"arith", "benchmarks", "cfront", "cost", "dnn", "egraph", "event", "exact4", "figure", "fused", "gearbox", "gen", "interp",
 	"kernels", "lattice", "lowering", "machine", "mapping", "mapstudy", "masim", "matrix", "memory", "micro", "multicore", "nearstream", "netlist", "noc",
 	"onnx", "plan", "platform", "potential", "queue", "reference", "report", "reproduce", "results", "sat", "scalar", "se", "search", "sensitivity", "softfloat",
 	"sparse", "sram", "stats", "stream", "sweep", "system", "tdfg", "tdfgtest", "tensor", "tile", "timing", "traceevent", "uop",
