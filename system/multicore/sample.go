@@ -3,6 +3,7 @@ package multicore
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/bitsched/bitsched/tile/event"
 )
@@ -10,14 +11,17 @@ import (
 // Sampling lets parts of a run take no time: after a window in time, threads are executed
 // with values, caches, TLBs and predictors, but without time, as far as they would come in
 // (1/Share-1) windows at the rates that they had (systematic sampling with functional
-// warming: Wunderlich et al., SMARTS, ISCA 2003).
+// warming: Wunderlich et al., SMARTS, ISCA 2003). What is between two windows takes
+// the time of its work at the mean of their rates, so that a trend is followed. At the beginning, where caches
+// are cold, windows are nearer to each other: first as far apart as a window is long, then
+// twice as far, and so on.
 type Sampling struct {
 	Share  float64 // of the time that is simulated, more than 0 and less than 1
 	Window int64   // cycles; 0: DefaultWindow
 }
 
 // DefaultWindow is long against what is under way at once, barriers and refreshes of DRAM.
-const DefaultWindow = 40_000
+const DefaultWindow = 20_000
 
 // warmShare is the part of a window that passes before rates are measured: pipelines and
 // queues fill.
@@ -33,7 +37,7 @@ type Sampled struct {
 	Forwarded      uint64  `json:"forwarded"`       // micro-ops that took no time
 	Skipped        float64 `json:"skipped"`         // share of the cycles
 	// Bound is half of the 95 % confidence interval of the cycles, as a share of them,
-	// from how the cycles of windows by their work differ; +Inf is said as -1.
+	// from how successive windows differ in cycles by work; -1: too few windows.
 	Bound float64 `json:"bound"`
 }
 
@@ -46,11 +50,15 @@ type sampler struct {
 	from    event.Time
 	base    []int64 // work of each core then
 
-	credit    float64 // cycles that were not simulated, less those that only ended windows
-	skipped   float64
+	ended     float64 // cycles that only ended windows
 	forwarded uint64
-	costs     []float64 // cycles by micro-op, of windows
+	rates     []float64 // work by cycles, of windows
+	spans     []span
 }
+
+// span is what was executed without time after a window: so much work, or for so many
+// cycles at the rates of the window.
+type span struct{ work, cycles float64 }
 
 func newSampler(r *runner) *sampler {
 	if r.opt.Sample == nil {
@@ -92,7 +100,7 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 		return nil
 	}
 	period := float64(now - s.from)
-	span := float64(s.spec.Window) * (1/s.spec.Share - 1)
+	span := float64(s.spec.Window) * min(1/s.spec.Share-1, math.Pow(2, float64(len(s.rates))))
 	quota, total := make([]float64, len(s.base)), 0.0
 	for i := range quota {
 		w := s.since(i)
@@ -104,7 +112,7 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 		s.begin(now)
 		return nil
 	}
-	s.costs = append(s.costs, period/total)
+	s.rates = append(s.rates, total/period)
 	if err := s.r.m.Pause(ctx); err != nil {
 		return err
 	}
@@ -113,36 +121,40 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 	for i := range done { // while the window came to its end
 		done[i] = s.since(i)
 	}
-	if err := s.forward(ctx, quota, done); err != nil {
+	whole, err := s.forward(ctx, quota, done)
+	if err != nil {
 		return err
 	}
 	s.r.m.Resume()
-	share := sum(done) / sum(quota)
-	s.skipped += share * span
-	s.credit += share*span - float64(end-now)
+	s.spans = append(s.spans, s.spanOf(whole, span, quota, done))
+	s.ended += float64(end - now)
 	s.begin(end)
 	return nil
 }
 
-// forward executes threads in turns until they have done their parts together, none can go
-// on, or one that did nothing in the window begins to work. Those that wait for each other
-// cannot keep their rates.
-func (s *sampler) forward(ctx context.Context, quota, done []float64) error {
-	most := 0.0
-	for _, q := range quota {
-		most = max(most, q)
-	}
+// most is how much more than its part a thread may do in a span. Threads that wait for one
+// that has done so are in another phase of the program than in the window.
+const most = 4
+
+// forward executes threads in turns until they have done their parts together (whole), none
+// can go on, or one that did nothing in the window begins to work. Those that wait for each
+// other cannot keep their rates.
+func (s *sampler) forward(ctx context.Context, quota, done []float64) (whole bool, err error) {
+	greatest := slices.Max(quota)
 	for sum(done) < sum(quota) {
 		if err := ctx.Err(); err != nil {
-			return err
+			return false, err
 		}
 		s.r.show()
 		progress, changed := false, false
 		for i := range s.r.opt.Threads {
-			n := uint64(max(1, turn*quota[i]/most))
+			if quota[i] > 0 && done[i] > most*quota[i]+turn {
+				continue
+			}
+			n := uint64(max(1, turn*quota[i]/greatest))
 			f, err := s.r.m.Forward(i, n)
 			if err != nil {
-				return err
+				return false, err
 			}
 			s.forwarded += f.MicroOps
 			w := f.MicroOps - min(f.MicroOps, loopOps*f.Awaited)
@@ -151,10 +163,26 @@ func (s *sampler) forward(ctx context.Context, quota, done []float64) error {
 			changed = changed || w > turn/2 && quota[i] == 0
 		}
 		if !progress || changed {
-			return nil
+			return false, nil
 		}
 	}
-	return nil
+	return true, nil
+}
+
+// spanOf is what was executed after a window: its work, or, of a span in which threads
+// waited for one that did far more of its part than all together did of theirs, the time
+// that this one took.
+func (s *sampler) spanOf(whole bool, cycles float64, quota, done []float64) span {
+	share, busy := 0.0, slices.Max(quota)/4
+	for i, q := range quota {
+		if q > busy { // the rates of others say nothing
+			share = max(share, done[i]/q)
+		}
+	}
+	if whole || share < 2*sum(done)/sum(quota) {
+		return span{work: sum(done)}
+	}
+	return span{cycles: min(share, most) * cycles}
 }
 
 func sum(list []float64) (total float64) {
@@ -164,12 +192,26 @@ func sum(list []float64) (total float64) {
 	return total
 }
 
+// after is the cycles by work of what follows a window: those of both windows around it,
+// together, since one of them may be little else than a barrier.
+func (s *sampler) after(i int) float64 {
+	return 2 / (s.rates[i] + s.rates[min(i+1, len(s.rates)-1)])
+}
+
+// skipped is the time that was not simulated.
+func (s *sampler) skipped() (cycles float64) {
+	for i, x := range s.spans {
+		cycles += x.cycles + x.work*s.after(i)
+	}
+	return cycles
+}
+
 // cycles estimates the time of the machine from that of its engine.
 func (s *sampler) cycles(detailed int64) int64 {
 	if s == nil {
 		return detailed
 	}
-	return detailed + int64(math.Round(s.credit))
+	return detailed + int64(math.Round(s.skipped()-s.ended))
 }
 
 // report says what was sampled.
@@ -178,20 +220,27 @@ func (s *sampler) report(detailed int64) *Sampled {
 		return nil
 	}
 	estimate := float64(s.cycles(detailed))
-	t := &Sampled{Windows: len(s.costs), DetailedCycles: detailed, Forwarded: s.forwarded, Skipped: ratio(s.skipped, estimate)}
-	n := float64(len(s.costs))
+	t := &Sampled{Windows: len(s.rates), DetailedCycles: detailed, Forwarded: s.forwarded, Skipped: ratio(s.skipped(), estimate)}
 	switch {
-	case s.skipped == 0:
-	case n < 3:
+	case s.forwarded == 0:
+	case len(s.rates) < 3:
 		t.Bound = -1
 	default:
-		mean, squares := sum(s.costs)/n, 0.0
-		for _, x := range s.costs {
-			squares += (x - mean) * (x - mean)
-		}
-		t.Bound = student(n-1) * math.Sqrt(squares/(n-1)/n) / mean * t.Skipped
+		t.Bound = student(float64(len(s.rates)-1)) * math.Sqrt(s.variance()) / estimate
 	}
 	return t
+}
+
+// variance is that of the time that was not simulated: windows differ by chance as
+// successive ones do (each difference has twice the variance), and each counts for what is
+// executed after it.
+func (s *sampler) variance() (v float64) {
+	for i, x := range s.spans {
+		j := min(i, len(s.rates)-2)
+		d := 2 * (s.rates[j+1] - s.rates[j]) / (s.rates[j+1] + s.rates[j]) * (x.cycles + x.work*s.after(i))
+		v += d * d / 2
+	}
+	return v
 }
 
 // student is the quantile 0.975 of Student's t for so many degrees of freedom (Abramowitz

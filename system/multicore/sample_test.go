@@ -29,7 +29,7 @@ func TestSample(t *testing.T) {
 	full, err := Run(context.Background(), p, opt)
 	require.NoError(t, err)
 	p, opt = long()
-	opt.Sample = &Sampling{Share: 0.1, Window: 5000}
+	opt.Sample = &Sampling{Share: 0.1, Window: 10000}
 	r, err := Run(context.Background(), p, opt)
 	require.NoError(t, err)
 	v, err := Check(context.Background(), p, before, opt)
@@ -59,7 +59,7 @@ func TestSample(t *testing.T) {
 
 	// Values between windows are those of the machine: a stale one is seen.
 	p, opt = long()
-	opt.Sample = &Sampling{Share: 0.1, Window: 5000}
+	opt.Sample = &Sampling{Share: 0.1, Window: 10000}
 	r2 := runnerOf(t, p, opt)
 	r2.m.Memory.Write(r2.code.Address("A", 50*scaleN), []byte{1, 2, 3, 4})
 	err = r2.run(context.Background())
