@@ -370,7 +370,7 @@ func TestSyncFree(t *testing.T) {
 	assert.True(t, gone.Streams.Loops[0].Vanishes)
 	assert.Less(t, gone.Kinds[0].Count, plain.Kinds[0].Count)
 	_, err := multicore.FindConfiguration("inst")
-	assert.EqualError(t, err, `multicore: configuration "inst", expected base, ns-core, ns-no-comp, ns, ns-no-sync, ns-decouple`)
+	assert.EqualError(t, err, `multicore: configuration "inst", expected base, ns-core, ns-no-comp, ns, ns-no-sync, ns-decouple, near-l3`)
 }
 
 // TestStreamParameters changes each parameter that only streams depend on: then cycles of a
