@@ -277,6 +277,9 @@ func (a *app) sparseApp(cmd *cobra.Command, app, text string, f *sparseAppFlags)
 		if f.stacks != 0 || f.flip != "" {
 			return usageError(cmd, "--stacks or --flip with --target sram, expected the stack")
 		}
+		if f.svg != "" || f.stats != "" || f.trace != "" {
+			return usageError(cmd, "--svg, --stats or --trace with --target sram, expected the stack")
+		}
 		return a.sparseChip(s, app, text, m, f, cfg, report)
 	default:
 		return usageError(cmd, "--target %q, expected stack or sram", f.target)

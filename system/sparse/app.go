@@ -164,6 +164,7 @@ func Run(ctx context.Context, app string, m *matrix.Matrix, o AppOptions, cfg Co
 // runOn executes an application by a runner.
 func runOn(a App, m *matrix.Matrix, o AppOptions, cfg Config, r *runner, trace *Trace) (*Result, error) {
 	r.trace = trace
+	trace.begin(r)
 	if cfg.Instr > 0 {
 		r.shadow = newShadow(r, cfg.Instr)
 	}

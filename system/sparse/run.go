@@ -381,9 +381,14 @@ func (r *runner) move(next senders) (end int64, full bool) {
 	return r.net.run(next)
 }
 
-// launch is the link cycles of starting a step and of the barrier at its end.
+// launch starts a step.
 func (r *runner) launch() int64 {
 	r.counters.Launches++
+	return r.launchCycles()
+}
+
+// launchCycles is the link cycles of starting a step and of the barrier at its end.
+func (r *runner) launchCycles() int64 {
 	if r.chip != nil {
 		return chipLaunch
 	}
@@ -395,15 +400,14 @@ func (r *runner) launch() int64 {
 func (r *runner) step(k int, cycles int64, busiest, sum int64, loads int64) {
 	st := &r.it.Steps[k]
 	st.Name = stepNames[k]
-	begin := r.clock
 	took := cycles + r.launch()
+	r.trace.step(k, took)
 	r.clock += took
 	st.Cycles += took
 	st.Busiest += busiest
 	st.Mean += float64(sum) / float64(len(r.spus))
 	st.Loads += loads
 	r.counters.Loads += loads
-	r.trace.add(stepNames[k], begin, took)
 }
 
 // eachBank calls f for each bank, in parallel, and adds up what it returns.
@@ -433,6 +437,7 @@ func (r *runner) eachSPU(f func(s int, loads *uint32) (cycles int64)) (busiest, 
 		var n uint32
 		for s := g * r.pairs; s < (g+1)*r.pairs; s++ {
 			c := f(s, &n)
+			r.trace.spuCycles(s, c)
 			busiest = max(busiest, c)
 			sum += c
 		}
@@ -558,6 +563,7 @@ func (r *runner) product() error {
 			return err
 		}
 		busiest, sum, loads = r.pause(full)
+		r.trace.moved()
 		r.step(2, max(end, r.link(busiest)), busiest, sum, loads)
 		if err := r.dispatch(); err != nil {
 			return err
@@ -591,6 +597,7 @@ func (r *runner) pause(full bool) (busiest, sum, loads int64) {
 		if r.shadow != nil {
 			r.shadow.pause(s, full && u.state&stDone == 0)
 		}
+		r.trace.spuCycles(s, u.cycles)
 		busiest = max(busiest, u.cycles)
 		sum += u.cycles
 		loads += int64(u.loads)
@@ -660,11 +667,16 @@ func (r *runner) dispatch() error {
 				continue
 			}
 			last := r.sendTime(int64(n - 1))
+			r.trace.sent(g, n, last+1)
 			cycles = max(cycles, last+int64(r.pairs)+1+r.net.rowLink)
 			shifts += int64(n)
 			loads4 += int64((n + r.net.rowFill - 1) / r.net.rowFill)
 		}
 		lineHops, rowsIn, overfull := make([]int64, banks), make([]int64, banks), make([]int32, banks)
+		var received []int64 // cycles of each SPU, for a trace
+		if r.trace != nil {
+			received = make([]int64, len(r.spus))
+		}
 		busiest, sum, loads := r.eachBank(func(g int) (busiest, sum, loads int64) {
 			list := r.net.stations[g].store.pairs[next[g]:upto[g]]
 			if len(list) == 0 {
@@ -710,6 +722,9 @@ func (r *runner) dispatch() error {
 				if r.cfg.Bound {
 					v.cycles = min(v.cycles, r.receiveBound(v.pairs))
 				}
+				if received != nil {
+					received[first+q] = v.cycles
+				}
 				busiest = max(busiest, v.cycles)
 				sum += v.cycles
 				loads += int64(v.loads)
@@ -726,6 +741,9 @@ func (r *runner) dispatch() error {
 		r.counters.LineHops += hops
 		r.counters.Shifts += shifts
 		r.step(3, cycles, 0, 0, loads4)
+		for s, c := range received {
+			r.trace.spuCycles(s, c)
+		}
 		r.step(4, r.link(busiest), busiest, sum, loads)
 		copy(next, upto)
 		if stop == math.MaxInt64 {
@@ -844,6 +862,7 @@ func (r *runner) settleNetwork() error {
 		r.counters.LineHops += n.lineH[l]
 		n.lineH[l] = 0
 	}
+	r.trace.settled()
 	for c := range n.columns {
 		r.counters.TSVHops += n.tsvH[c]
 		n.tsvH[c] = 0
@@ -986,6 +1005,7 @@ func (r *runner) sendDown(from senders, want int64, to func(flit), after func(s 
 	busiest, sum, loads := int64(0), int64(0), int64(0)
 	for s := range r.spus {
 		u := &r.spus[s]
+		r.trace.spuCycles(s, u.cycles)
 		busiest = max(busiest, u.cycles)
 		sum += u.cycles
 		loads += int64(u.loads)
@@ -996,6 +1016,7 @@ func (r *runner) sendDown(from senders, want int64, to func(flit), after func(s 
 	}
 	r.it.Pairs.Reduced += got
 	r.counters.Shifts += got
+	r.trace.moved()
 	r.step(5, max(end, r.link(busiest)), busiest, sum, loads)
 	return r.settleNetwork()
 }
