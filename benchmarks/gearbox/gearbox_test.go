@@ -27,7 +27,7 @@ func TestArithmetic(t *testing.T) {
 }
 
 func TestPublishedTimes(t *testing.T) {
-	require.Len(t, PublishedTimes(), 11)
+	require.Len(t, PublishedTimes(), 17)
 	x, ok := published("road_usa", "pagerank")
 	require.True(t, ok)
 	require.InDelta(t, 8.66, x.Millis/float64(x.Rounds), 0.01)

@@ -44,6 +44,10 @@ func PublishedTimes() (list []Time) {
 	return list
 }
 
+// PaperShare is the share of the bandwidth of the card of the logs that the paper's has:
+// 549 of 732 GB/s, three of four stacks.
+const PaperShare = 0.75
+
 // published returns the time of a GPU; ok is false where there is no log.
 func published(dataset, app string) (Time, bool) {
 	for _, t := range PublishedTimes() {
@@ -277,6 +281,9 @@ func PublishedRatios() []Ratio {
 		{"P100, Gunrock", "the greatest", 52, "abstract"},
 		{"SpaceA", "per area, mean", 58, "section 7.2"},
 		{"SpaceA", "per area, the greatest", 447, "section 7.2"},
+		{"SpaceA over a GPU", "its own evaluation", 13.54, "abstract of SpaceA"},
+		{"SpaceA with both ideas, over SpaceA", "mean", 3.4, "section 7.2"},
+		{"DRISA", "regular kernels, more than", 100, "figure 18, from Fulcrum"},
 		{"ideal GPU", "per stack, mean", 7.94, "section 7.5"},
 		{"ideal GPU in the logic layer", "per stack, mean", 2.83, "section 7.5"},
 		{"Graphicionado", "per chip", 10.01, "table 5"},

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,9 +29,13 @@ measures this machine. The three kinds never share a column.`,
 			if asJSON {
 				return a.printJSON(map[string]any{"times": times, "ratios": ratios})
 			}
-			t := benchmarks.Table{Columns: []benchmarks.Column{{Name: "matrix", Left: true}, {Name: "app", Left: true}, {Name: "ms"}, {Name: "rounds"}, {Name: "ms a round"}, {Name: "log", Left: true}}}
+			t := benchmarks.Table{Columns: []benchmarks.Column{{Name: "matrix", Left: true}, {Name: "app", Left: true}, {Name: "ms"}, {Name: "rounds"}, {Name: "ms a round"}, {Name: "ms at 549 of 732 GB/s"}, {Name: "log", Left: true}}}
 			for _, x := range times {
-				t.Rows = append(t.Rows, []string{x.Dataset, x.App, fmt.Sprint(x.Millis), fmt.Sprint(x.Rounds), fmt.Sprintf("%.3g", x.Millis/float64(x.Rounds)), x.File})
+				rounds, perRound := "-", "-"
+				if x.Rounds > 0 {
+					rounds, perRound = strconv.Itoa(x.Rounds), fmt.Sprintf("%.3g", x.Millis/float64(x.Rounds))
+				}
+				t.Rows = append(t.Rows, []string{x.Dataset, x.App, fmt.Sprint(x.Millis), rounds, perRound, fmt.Sprintf("%.4g", x.Millis/gearbox.PaperShare), x.File})
 			}
 			u := benchmarks.Table{Columns: []benchmarks.Column{{Name: "rival", Left: true}, {Name: "of", Left: true}, {Name: "published"}, {Name: "source", Left: true}}}
 			for _, x := range ratios {
@@ -46,12 +51,14 @@ measures this machine. The three kinds never share a column.`,
 func (a *app) sparseCPUCommand() *cobra.Command {
 	var f sparseInput
 	var asJSON bool
-	var rounds, tries int
+	var rounds, tries, n int
 	cmd := &cobra.Command{
 		Use:   "cpu MATRIX",
-		Short: "Measure plain loops of PageRank on this machine",
-		Long: `Cpu measures the loops that results are compared with, one thread, on this machine,
-and reports the best of some tries. It is an orientation, not a tuned rival.`,
+		Short: "Measure plain loops of a product on this machine",
+		Long: `Cpu measures plain loops on this machine and reports the best of some tries: push adds
+each entry of a column to the output of its row, as an iteration of PageRank does, and
+pull collects for each column what its entries need, which is the product with the
+transposed matrix. It is an orientation, not a tuned rival.`,
 		Example: `  bitsched sparse cpu web.mtx.gz
   bitsched sparse cpu standin:hollywood-2009 --scale 8 --json`,
 		Args: exactArgs("MATRIX"),
@@ -65,37 +72,67 @@ and reports the best of some tries. It is an orientation, not a tuned rival.`,
 			if err != nil {
 				return err
 			}
-			if m.Rows != m.Cols {
-				return fmt.Errorf("bitsched: pagerank of a matrix of %d x %d, expected a square one", m.Rows, m.Cols)
+			nt, err := threads(cmd, n)
+			if err != nil {
+				return err
 			}
 			s := a.startStoppable(0, line, "stopping after this try")
 			defer s.end()
-			best := time.Duration(1<<63 - 1)
-			done := 0
-			for done < tries && s.stopped() == "" {
-				line.phase(fmt.Sprintf("try %d", done+1))
-				began := time.Now()
-				reference.PageRank(m, 0.85, rounds)
-				best = min(best, time.Since(began))
-				done++
+			x, y := make([]float32, m.Cols), make([]float32, m.Rows)
+			for c := range x {
+				x[c] = 1 / float32(m.Cols)
+			}
+			for r := range y {
+				y[r] = 1 / float32(m.Rows)
+			}
+			loops := []struct {
+				name string
+				run  func()
+			}{{"push", func() { reference.Push(m, x, nt) }}, {"pull", func() { reference.Pull(m, y, nt) }}}
+			type measured struct {
+				Loop    string  `json:"loop"`
+				Tries   int     `json:"tries"`
+				Seconds float64 `json:"seconds"` // of a product, the best
+				Rate    float64 `json:"nonzeros_per_second"`
+			}
+			var list []measured
+			for _, l := range loops {
+				best, done := time.Duration(1<<63-1), 0
+				for done < tries && (done == 0 || s.stopped() == "") {
+					line.phase(fmt.Sprintf("%s, try %d", l.name, done+1))
+					began := time.Now()
+					for range rounds {
+						l.run()
+					}
+					best = min(best, time.Since(began))
+					done++
+				}
+				seconds := best.Seconds() / float64(rounds)
+				list = append(list, measured{l.name, done, seconds, float64(m.NNZ()) / seconds})
 			}
 			line.clear()
-			rate := float64(m.NNZ()) * float64(rounds) / best.Seconds()
 			if asJSON {
-				return a.printJSON(map[string]any{"matrix": args[0], "nnz": m.NNZ(), "iterations": rounds, "tries": done, "seconds": best.Seconds(), "nonzeros_per_second": rate, "cpu": cpuModel(), "threads": 1, "kind": "measured here"})
+				return a.printJSON(map[string]any{"matrix": args[0], "nnz": m.NNZ(), "iterations": rounds, "loops": list, "cpu": cpuModel(), "threads": nt, "kind": "measured here"})
 			}
 			var out summary
 			out.add("matrix", "%s, %s nonzeros", args[0], bigCount(m.NNZ()))
-			out.add("measured here", "%.3f ms a round of PageRank in float64, %.0f M nonzeros/s, best of %d, one thread", best.Seconds()*1e3/float64(rounds), rate/1e6, done)
+			for i, l := range list {
+				label := ""
+				if i == 0 {
+					label = "measured here"
+				}
+				out.add(label, "%s: %.3f ms a product in f32, %.0f M nonzeros/s, best of %d, %s", l.Loop, l.Seconds*1e3, l.Rate/1e6, l.Tries, count(nt, "thread"))
+			}
 			out.add("machine", "%s", cpuModel())
 			return a.printText(out.String())
 		},
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.IntVar(&rounds, "iterations", 1, "`rounds` of pagerank")
+	fl.IntVar(&rounds, "iterations", 1, "`products` of a try")
 	fl.IntVar(&tries, "tries", 5, "`tries`, the best of which counts")
 	f.add(fl)
+	fl.IntVar(&n, "threads", 0, "number of `threads`, 0 for all cores")
 	fl.BoolVar(&asJSON, "json", false, "print one JSON document")
 	return cmd
 }
