@@ -416,36 +416,40 @@ func (p *Private) below(now event.Time, line Line) {
 	if m.own {
 		kind = Write
 	}
-	state := p.state(line)
-	i := p.l2.find(line)
+	k, i := p.l1.find(line), p.l2.find(line)
+	state := I
+	switch {
+	case k >= 0:
+		state = p.l1.state(k)
+	case i >= 0:
+		state = p.l2.state(i)
+	}
+	served := p.protocol.serves(state, kind)
 	if !m.below {
 		m.below = true
 		c := &p.Counters.L2
-		served := i >= 0 && p.protocol.serves(state, kind)
+		here := i >= 0 && served
 		if m.own {
 			c.Writes++
-			if !served {
+			if !here {
 				c.WriteMisses++
 			}
 		} else {
 			c.Loads++
-			if !served {
+			if !here {
 				c.LoadMisses++
 			}
 		}
 		if i >= 0 {
 			p.used(p.l2, i, c)
 		}
-		p.observe2(now, m.pc, line, i >= 0, m.own)
-		if m = p.findMiss(line); m == nil {
-			return
-		}
+		p.observe2(now, m.pc, line, i >= 0, m.own) // which moves nothing
 	}
-	if p.protocol.serves(state, kind) {
-		if i >= 0 && p.l1.find(line) < 0 {
-			p.fillL1(now, line, state, &p.l2.data[i])
+	if served {
+		if k < 0 && i >= 0 {
+			k = p.fillL1(now, line, state, &p.l2.data[i])
 		}
-		p.answer(now, m, now+event.Time(p.spec.HitReturn))
+		p.answer(now, m, k, now+event.Time(p.spec.HitReturn))
 		return
 	}
 	if t := p.findAsked(line); t != nil {
@@ -466,24 +470,28 @@ func (p *Private) ask(now event.Time, line Line, state State, kind Event, pref b
 	p.step(now, &p.asked[len(p.asked)-1], nil, kind, nil)
 }
 
-// unqueue looks up again what waits for a miss register of the L2, or for a line
-// that was given back.
-func (p *Private) unqueue(now event.Time) {
-	n := len(p.queued)
-	for range n {
+// unqueue looks up again what waits for a miss register of the L2, or for a line that
+// was given back, now that a line has come or gone. Only that one can be served.
+func (p *Private) unqueue(now event.Time, changed Line) {
+	for range len(p.queued) {
 		if len(p.queued) == 0 {
 			return
 		}
 		line := p.queued[0]
 		p.queued = append(p.queued[:0], p.queued[1:]...)
+		if line != changed && len(p.asked) >= p.spec.L2.MSHRs && p.findAsked(line) == nil {
+			p.Counters.L2.Full++
+			p.queued = append(p.queued, line)
+			continue
+		}
 		p.below(now, line)
 	}
 }
 
-// answer serves those that wait for a miss of the L1: the line is there, and will be
-// in the L1 at the time filled.
-func (p *Private) answer(now event.Time, m *miss, filled event.Time) {
-	line, i := m.line, p.l1.find(m.line)
+// answer serves those that wait for a miss of the L1: the line is there, in way i, and
+// will have come at the time filled.
+func (p *Private) answer(now event.Time, m *miss, i int, filled event.Time) {
+	line := m.line
 	if i < 0 {
 		p.fail(fmt.Errorf("mem: core %d: line %#x was filled and is not there", p.self.Index, line))
 		return
@@ -624,7 +632,7 @@ func (p *Private) step(now event.Time, t *transaction, g *givenBack, e Event, m 
 			last := len(p.given) - 1
 			*g = p.given[last]
 			p.given = p.given[:last]
-			p.unqueue(now)
+			p.unqueue(now, line)
 		}
 	default:
 		if tr.Next != I && tr.Next != state {
@@ -712,33 +720,32 @@ func (p *Private) complete(now event.Time, t *transaction, state State) {
 	}
 	p.l2.become(j, state)
 	p.l2.data[j] = done.data
-	if i := p.l1.find(line); i >= 0 {
+	i := p.l1.find(line)
+	if i >= 0 {
 		p.l1.become(i, state)
 		p.l1.data[i] = done.data
 	}
 	if m := p.findMiss(line); m != nil && m.below {
-		if p.l1.find(line) < 0 {
-			p.fillL1(now, line, state, &done.data)
+		if i < 0 {
+			i = p.fillL1(now, line, state, &done.data)
 		}
-		m = p.findMiss(line)
 		filled := now + event.Time(p.spec.MissReturn)
 		if m.own && !p.protocol.serves(state, Write) {
 			// The reads that came with it are served, the write asks again.
-			i := p.l1.find(line)
 			for _, id := range m.waiters {
 				p.client.Performed(now, filled, id, &p.l1.data[i])
 			}
 			m.waiters = m.waiters[:0]
 			p.ask(now, line, state, Write, false)
 		} else {
-			p.answer(now, m, filled)
+			p.answer(now, m, i, filled)
 		}
 	}
-	p.unqueue(now)
+	p.unqueue(now, line)
 }
 
-// fillL1 puts a line into the L1.
-func (p *Private) fillL1(now event.Time, line Line, state State, data *Bytes) {
+// fillL1 puts a line into the L1, and returns its way.
+func (p *Private) fillL1(now event.Time, line Line, state State, data *Bytes) int {
 	i := p.l1.victim(line)
 	old, oldData := p.l1.ways[i], p.l1.data[i]
 	p.l1.data[i] = *data
@@ -748,6 +755,7 @@ func (p *Private) fillL1(now event.Time, line Line, state State, data *Bytes) {
 	if old != empty {
 		p.spill(now, old, &oldData)
 	}
+	return i
 }
 
 // spill lets a line leave the L1. A written one goes to the L2.
