@@ -237,7 +237,7 @@ type DRAM struct {
 	Reading         string     `yaml:"reading" oneof:"per-controller total" reading:"per-controller total"`
 	TransferMTs     int        `yaml:"transfer_mt_s" range:"1..1048576"`
 	InterleaveBytes int        `yaml:"interleave_bytes" range:"64..1073741824" power:"two" reading:"64 4096"` // of addresses among channels
-	Mapping         string     `yaml:"mapping"`                                                               // fields of an address, the highest first
+	Mapping         string     `yaml:"mapping"`                                                               // fields of an address, the highest first; -xor behind: banks hashed by the row
 	Ranks           int        `yaml:"ranks" range:"1..16" power:"two"`
 	Groups          int        `yaml:"bank_groups" range:"1..16" power:"two"`
 	Banks           int        `yaml:"banks_per_group" range:"1..64" power:"two"`

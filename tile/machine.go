@@ -198,7 +198,7 @@ func (m *Machine) check() (field, msg string) {
 	case d.DrainAbove >= d.WriteQueue:
 		return "dram.drain_above", fmt.Sprintf("is %d, expected 0 to %d", d.DrainAbove, d.WriteQueue-1)
 	case !validMapping(d.Mapping):
-		return "dram.mapping", fmt.Sprintf("is %.40q, expected each of ro, ra, bg, ba, ch and co once, as in rorababgcoch", d.Mapping)
+		return "dram.mapping", fmt.Sprintf("is %.40q, expected each of ro, ra, bg, ba, ch and co once, as in rorababgcoch, and -xor behind if banks are hashed", d.Mapping)
 	case t.REFI <= (t.RFC+t.RP)*d.Ranks:
 		return "dram.timing.refi", fmt.Sprintf("is %d, expected more than the %d clocks of refreshes of %d ranks", t.REFI, (t.RFC+t.RP)*d.Ranks, d.Ranks)
 	case t.CCDL < t.CCDS:
@@ -239,6 +239,7 @@ func (m *Machine) check() (field, msg string) {
 
 // validMapping tells whether a mapping of addresses has each field once.
 func validMapping(s string) bool {
+	s = strings.TrimSuffix(s, "-xor")
 	fields := map[string]bool{}
 	for ; len(s) >= 2; s = s[2:] {
 		if !strings.Contains(" ro ra bg ba ch co ", " "+s[:2]+" ") || fields[s[:2]] {

@@ -78,7 +78,7 @@ func TestMachineErrors(t *testing.T) {
 		{"cores:\n  ooo8:\n    iq: 0\n", "m.yaml:3: cores.ooo8.iq is 0, expected 1 to 4096\n    3 |     iq: 0"},
 		{"l2: {ways: 3}\n", "m.yaml:1: l2.bytes is 262144, expected a power of two by 3 ways of lines of 64 bytes\n    1 | l2: {ways: 3}"},
 		{"tlb: {l1: {entries: 12}}\n", "m.yaml:1: tlb.l1.entries is 12, expected a multiple of ways, 8\n    1 | tlb: {l1: {entries: 12}}"},
-		{"dram: {mapping: rorababgch}\n", "m.yaml:1: dram.mapping is \"rorababgch\", expected each of ro, ra, bg, ba, ch and co once, as in rorababgcoch\n    1 | dram: {mapping: rorababgch}"},
+		{"dram: {mapping: rorababgch}\n", "m.yaml:1: dram.mapping is \"rorababgch\", expected each of ro, ra, bg, ba, ch and co once, as in rorababgcoch, and -xor behind if banks are hashed\n    1 | dram: {mapping: rorababgch}"},
 		{"dram: {timing: {ccd_l: 3}}\n", "m.yaml:1: dram.timing.ccd_l is 3, expected at least ccd_s, 4\n    1 | dram: {timing: {ccd_l: 3}}"},
 		{"noc: {routing: zigzag}\n", "m.yaml:1: noc.routing is \"zigzag\", expected one of xy, yx\n    1 | noc: {routing: zigzag}"},
 		{"name: x\nl3:\n  ways: 17.5\n", "m.yaml:3: l3.ways is 17.5, expected a whole number\n    3 |   ways: 17.5"},

@@ -241,13 +241,15 @@ func TestRandomCoherence(t *testing.T) {
 		seeds, accesses = 20, 10_000_000
 	}
 	for seed := range uint64(seeds) {
-		cores, lines := 64, 12
-		if seed%4 == 1 {
-			cores, lines = 3, 40
-		}
-		x := newTester(MESI(), seed, testShape{cores: cores, banks: 4, lines: lines, accesses: accesses, delay: 60, every: 8})
-		require.NoError(t, x.run(), "seed %d", seed)
-		require.GreaterOrEqual(t, x.done, accesses)
-		t.Logf("seed %d: %d accesses in %d cycles, %d messages", seed, x.done, x.engine.Now(), x.net.Counters.Messages)
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			cores, lines := 64, 12
+			if seed%4 == 1 {
+				cores, lines = 3, 40
+			}
+			x := newTester(MESI(), seed, testShape{cores: cores, banks: 4, lines: lines, accesses: accesses, delay: 60, every: 8})
+			require.NoError(t, x.run())
+			require.GreaterOrEqual(t, x.done, accesses)
+			t.Logf("%d accesses in %d cycles, %d messages", x.done, x.engine.Now(), x.net.Counters.Messages)
+		})
 	}
 }

@@ -180,7 +180,7 @@ func TestEveryReadReturnsOnce(t *testing.T) {
 func TestLayout(t *testing.T) {
 	spec := DDR4At3200()
 	spec.Channels = 4
-	for _, mapping := range []string{"rorababgcoch", "rorabacobgch", "rochrababgco"} {
+	for _, mapping := range []string{"rorababgcoch", "rorabacobgch", "rochrababgco", "rorababgcoch-xor", "rochrababgco-xor"} {
 		spec.Mapping = mapping
 		require.NoError(t, spec.Validate())
 		l := spec.Layout()
@@ -199,10 +199,38 @@ func TestLayout(t *testing.T) {
 	require.Equal(t, Place{Row: 1}, l.Of(256*128*32))
 }
 
+// TestHashed has a row in one bank, and lines that lie a power of two apart in all banks,
+// which meet in one without the hash.
+func TestHashed(t *testing.T) {
+	spec := DDR4At3200()
+	banks := func(distance uint64) int {
+		l, seen := spec.Layout(), map[Place]bool{}
+		for i := range uint64(32) {
+			p := l.Of(i * distance)
+			p.Row, p.Column = 0, 0
+			seen[p] = true
+		}
+		return len(seen)
+	}
+	for _, rows := range []uint64{1, 2, 8, 32, 256} {
+		distance := rows * 128 * 32 * LineBytes
+		spec.Mapping = "rorababgcoch"
+		require.Equal(t, 1, banks(distance))
+		spec.Mapping = "rorababgcoch-xor"
+		require.Equal(t, 32, banks(distance))
+	}
+	require.Equal(t, 1, banks(LineBytes))
+	// Row 33 is folded to 0, row 34 to 3: bank group 3.
+	l := spec.Layout()
+	require.Equal(t, Place{Row: 33}, l.Of(33*128*32*LineBytes))
+	require.Equal(t, Place{Row: 34, Group: 3}, l.Of(34*128*32*LineBytes))
+}
+
 func TestRefuses(t *testing.T) {
 	for want, change := range map[string]func(s *Spec){
 		"channels of 3":            func(s *Spec) { s.Channels = 3 },
 		"mapping \"rorarabgcoch\"": func(s *Spec) { s.Mapping = "rorarabgcoch" },
+		"and -xor behind":          func(s *Spec) { s.Mapping = "rorababgcoch-xo" },
 		"mapping \"ro\"":           func(s *Spec) { s.Mapping = "ro" },
 		"timing cl of 0":           func(s *Spec) { s.Timing.CL = 0 },
 		"refi of 1000":             func(s *Spec) { s.Timing.REFI = 1000 },

@@ -41,7 +41,9 @@ type Spec struct {
 	Rows     int    `yaml:"rows" json:"rows"`
 	RowLines int    `yaml:"lines_per_row" json:"lines_per_row"` // of 64 B, in all devices of a rank
 	// Mapping gives the fields of an address above the offset in a line, the
-	// highest first: ro, ra, ba, bg, ch, co.
+	// highest first: ro, ra, ba, bg, ch, co. With [Hashed] behind it, which bank a line
+	// is in depends on its row too, so that rows of addresses that differ by a power of
+	// two do not meet in a bank.
 	Mapping string `yaml:"mapping" json:"mapping"`
 
 	ReadQueue  int `yaml:"read_queue" json:"read_queue"`
@@ -129,6 +131,11 @@ func (s *Spec) Validate() error {
 	return err
 }
 
+// Hashed ends a mapping whose fields bg, ba and ra are, as one number, combined by
+// exclusive or with the row, folded to as many bits (permutation-based page interleaving:
+// Zhang, Zhu and Zhang, MICRO 2000).
+const Hashed = "-xor"
+
 // Place is where a line is.
 type Place struct {
 	Channel, Rank, Group, Bank int32
@@ -138,6 +145,7 @@ type Place struct {
 // Layout finds the place of an address.
 type Layout struct {
 	channel, rank, group, bank, row, column field
+	hashed                                  uint8 // bits of all banks of a channel, 0: not hashed
 }
 
 type field struct {
@@ -157,14 +165,15 @@ func (s *Spec) Layout() Layout {
 }
 
 func (s *Spec) layout() (l Layout, err error) {
-	wrong := fmt.Errorf("dram: mapping %q, expected ro, ra, ba, bg, ch and co in some order", s.Mapping)
-	if len(s.Mapping) != 12 {
+	wrong := fmt.Errorf("dram: mapping %q, expected ro, ra, ba, bg, ch and co in some order, and %s behind if banks are hashed", s.Mapping, Hashed)
+	mapping, hashed := strings.CutSuffix(s.Mapping, Hashed)
+	if len(mapping) != 12 {
 		return l, wrong
 	}
 	at := 0
 	for i := 10; i >= 0; i -= 2 {
-		name := s.Mapping[i : i+2]
-		if strings.Index(s.Mapping[:i], name)&1 == 0 && strings.Contains(s.Mapping[:i], name) {
+		name := mapping[i : i+2]
+		if strings.Index(mapping[:i], name)&1 == 0 && strings.Contains(mapping[:i], name) {
 			return l, wrong
 		}
 		f, n := &l.row, s.Rows
@@ -186,6 +195,9 @@ func (s *Spec) layout() (l Layout, err error) {
 		*f = field{uint8(at), uint32(n - 1)}
 		at += bits.Len(uint(n - 1))
 	}
+	if hashed {
+		l.hashed = uint8(bits.Len(uint(s.Ranks*s.Groups*s.Banks - 1)))
+	}
 	return l, nil
 }
 
@@ -193,5 +205,24 @@ func (s *Spec) layout() (l Layout, err error) {
 // capacity wraps around.
 func (l *Layout) Of(address uint64) Place {
 	line := address / LineBytes
-	return Place{l.channel.of(line), l.rank.of(line), l.group.of(line), l.bank.of(line), l.row.of(line), l.column.of(line)}
+	p := Place{l.channel.of(line), l.rank.of(line), l.group.of(line), l.bank.of(line), l.row.of(line), l.column.of(line)}
+	if l.hashed > 0 {
+		l.hash(&p)
+	}
+	return p
+}
+
+// hash moves a line to another bank by its row, the lines of a row all to the same one.
+func (l *Layout) hash(p *Place) {
+	fold := uint32(0)
+	for row := uint32(p.Row); row != 0; row >>= l.hashed {
+		fold ^= row
+	}
+	for _, f := range []struct {
+		value *int32
+		field field
+	}{{&p.Group, l.group}, {&p.Bank, l.bank}, {&p.Rank, l.rank}} {
+		*f.value ^= int32(fold & f.field.mask)
+		fold >>= bits.Len32(f.field.mask)
+	}
 }
