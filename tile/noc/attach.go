@@ -42,6 +42,7 @@ func AttachAs(e *event.Engine, name string, n *Network) *Attached {
 	c.Check(n.Check)
 	a.tick = c.HandleIn(event.Deliver, func(now event.Time, _ uint64) {
 		a.due = Never
+		a.net.prefetch()
 		a.net.AdvanceTo(now - a.epoch)
 		a.schedule()
 	})

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"unsafe"
+
+	"github.com/bitsched/bitsched/internal/prefetch"
 )
 
 // Ports of a router, as outputs and as inputs: the input east is the link from
@@ -506,6 +509,26 @@ func (n *Network) NextEvent() int64 {
 		}
 	}
 	return next
+}
+
+// prefetch brings the state of routers into the caches of the host, if many will move
+// something: between two cycles a model has used them for other things.
+func (n *Network) prefetch() {
+	if n.counters.Injected-n.counters.Completed < uint64(len(n.routers)/2) {
+		return
+	}
+	const line = 64
+	in := (n.stride*int(unsafe.Sizeof(inVC{})) + line - 1) / line
+	out := ((n.stride+n.vcs)*int(unsafe.Sizeof(outVC{})) + line - 1) / line
+	flits := (n.stride*int(unsafe.Sizeof(flit(0))) + line - 1) / line
+	for i := range n.routers {
+		r := &n.routers[i]
+		prefetch.Lines(unsafe.Pointer(&r.outputs), int(unsafe.Sizeof(r.outputs))/line)
+		prefetch.Lines(unsafe.Pointer(&r.in), in)
+		prefetch.Lines(unsafe.Pointer(&r.out), out)
+		prefetch.Lines(unsafe.Pointer(&r.inputs), 2) // and what follows
+		prefetch.Lines(unsafe.Pointer(&r.buf[0]), flits)
+	}
 }
 
 // busy tells whether something can move in the current cycle.
