@@ -76,7 +76,8 @@ compared. Commands and cycles are the same.
 
 With --config, the whole function runs in time on a configuration of the machine: base
 is threads of OpenMP on cores with caches and prefetchers; in ns-core to ns-decouple,
-streams of loops prefetch, read or compute near the L3 (docs/streams.md); in in-l3 and
+streams of loops prefetch, read or compute near the L3, and inst and single are other
+ways to compute there (docs/streams.md); in in-l3 and
 inf-s, regions of tensors are computed in memory and the rest on cores (docs/fused.md). Cycles are then those of the
 call of the function, not those in arrays, and are reported with where they went. Memory
 is compared with that of the sequential program.

@@ -29,6 +29,8 @@ type Streams struct {
 	// SyncFree promises for all loops what #pragma s_sync_free does for one; Decouple lets
 	// those vanish of which nothing is left for the core.
 	SyncFree, Decouple bool
+	// Rival leaves to the core what another way of near-data computing cannot do.
+	Rival Rival
 	// Private is the bytes of a core's own caches: indirect streams whose elements fit there
 	// stay in the core (section IV.B).
 	Private int64
@@ -206,7 +208,7 @@ func (p *Program) chooseStreams(near *nearLoop) {
 			written[s.Array] = true
 		}
 	}
-	level, free := p.opt.Streams.Level, plan.SyncFree || p.opt.Streams.SyncFree
+	level, free := p.opt.Streams.Level, plan.SyncFree || p.opt.Streams.SyncFree || p.opt.Streams.Rival != NoRival
 	sinks := map[*stream.Stream]*nearStream{}
 	if level == Compute {
 		for _, i := range l.body {
@@ -216,6 +218,8 @@ func (p *Program) chooseStreams(near *nearLoop) {
 		}
 		p.closures(l, sinks)
 	}
+	rival := p.opt.Streams.Rival
+	p.rivals(sinks)
 	racy := slices.ContainsFunc(l.body, func(i int) bool { return p.streams[i].s.Racy })
 	needed := p.settle(l, sinks, free || racy)
 	for _, i := range l.body {
@@ -236,7 +240,7 @@ func (p *Program) chooseStreams(near *nearLoop) {
 		if s.Kind != stream.Load || sinks[s] != nil || !take[i] && !(needed[s.Name] && !written[s.Array] && s.If == nil) {
 			continue
 		}
-		if x := p.indirect(l, p.streams[i]); x != nil && level != Prefetch {
+		if x := p.indirect(l, p.streams[i]); x != nil && level != Prefetch && rival == NoRival {
 			take[x.index] = true
 		}
 	}
@@ -258,7 +262,7 @@ func (p *Program) chooseStreams(near *nearLoop) {
 			continue
 		}
 		var where *nearStream
-		if level != Prefetch {
+		if level != Prefetch && rival == NoRival {
 			where = p.indirect(l, tm)
 		}
 		if where == nil && !p.affine(tm) {
@@ -268,9 +272,12 @@ func (p *Program) chooseStreams(near *nearLoop) {
 		if !take[i] && !toCore {
 			continue
 		}
-		if level == Prefetch {
+		if level == Prefetch || rival != NoRival && toCore {
 			near.ahead = append(near.ahead, nearStream{name: s.Name, kind: se.Load, tm: tm, index: i})
-			continue
+			if !take[i] {
+				continue
+			}
+			toCore = false
 		}
 		sid[s] = len(near.streams)
 		x := nearStream{name: s.Name, kind: se.Load, tm: tm, index: i, toCore: toCore, config: p.configBytes(s), where: where}
@@ -583,7 +590,10 @@ func (t *thread) beginStreams(id int, n, v int64) {
 		t.counts[id].kept++
 		return
 	}
-	g := &se.Group{Loop: uint32(id), N: n, Lanes: lanes, Range: int64(p.opt.Streams.Range) * lanes, SyncFree: l.free, Decoupled: l.gone, Bound: l.racy}
+	g := &se.Group{Loop: uint32(id), N: n, Lanes: lanes, Range: int64(p.opt.Streams.Range) * lanes, SyncFree: l.free, Decoupled: l.gone, Bound: l.racy, Fine: p.opt.Streams.Rival == Meeting}
+	if p.opt.Streams.Rival == Chained { // nothing is credited on the way
+		g.Range = (n + lanes - 1) / lanes * lanes
+	}
 	configured := func(s *nearStream) se.Stream {
 		x := se.Stream{Name: s.name, Kind: s.kind, Inputs: s.inputs, Near: s.near, ToCore: s.toCore, Config: s.config, Bytes: s.tm.typ.Bytes()}
 		if s.result != nil {

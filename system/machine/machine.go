@@ -158,6 +158,12 @@ func build(spec *Spec, delay func(*mem.Message) event.Time) (*Machine, error) {
 		net, m.Network = d, &d.Counters
 		streams, tensors = &near{m: m}, &tensorNet{m: m}
 	}
+	if spec.Streams != nil {
+		spec.Streams.Banks = spec.Banks
+		if spec.Mesh != nil {
+			spec.Streams.Distance = spec.Mesh.Distance
+		}
+	}
 	m.net = net
 	protocol := mem.MESI()
 	m.bank = share(uint64(spec.Interleave), uint64(spec.Banks))

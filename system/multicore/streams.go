@@ -19,6 +19,7 @@ type Configuration struct {
 	level micro.StreamLevel
 	// free promises that streams are not aliased, decouple lets loops vanish.
 	free, decouple bool
+	rival          micro.Rival
 }
 
 // Base is the name of the configuration without streams.
@@ -29,6 +30,8 @@ var Configurations = []Configuration{
 	{Name: Base, Doc: "cores with caches and prefetchers"},
 	{Name: "ns-core", Doc: "streams fetch lines into a FIFO of the core, in place of prefetchers", level: micro.Prefetch},
 	{Name: "ns-no-comp", Doc: "streams read at the L3 and send their elements to the core", level: micro.Float},
+	{Name: "inst", Doc: "each iteration of the core is computed at the bank where its operands meet; streams fetch the rest into the core's FIFO", level: micro.Compute, free: true, rival: micro.Meeting},
+	{Name: "single", Doc: "functions of one line are computed at its bank and go on to the next line; streams fetch the rest into the core's FIFO", level: micro.Compute, free: true, decouple: true, rival: micro.Chained},
 	{Name: "ns", Doc: "streams compute, reduce and write at the L3, and the core lets them commit", level: micro.Compute},
 	{Name: "ns-no-sync", Doc: "the same without commits, as if all loops had #pragma s_sync_free", level: micro.Compute, free: true},
 	{Name: "ns-decouple", Doc: "and loops of which nothing is left for the core vanish", level: micro.Compute, free: true, decouple: true},
@@ -94,7 +97,7 @@ func (c *Configuration) streams(p *Program, m *tile.Machine) (*micro.Streams, er
 	if err != nil {
 		return nil, err
 	}
-	return &micro.Streams{Plan: plan, Level: c.level, Range: m.Streams.L3.RangeIterations, SyncFree: c.free, Decouple: c.decouple, Private: int64(m.L2.Bytes)}, nil
+	return &micro.Streams{Plan: plan, Level: c.level, Range: m.Streams.L3.RangeIterations, SyncFree: c.free, Decouple: c.decouple, Rival: c.rival, Private: int64(m.L2.Bytes)}, nil
 }
 
 // StreamReport is what streams did.

@@ -338,7 +338,7 @@ func TestMessageCounts(t *testing.T) {
 		count[m.Name] = m.Messages
 	}
 	assert.Equal(t, map[string]uint64{
-		"configure": 3, "migrate": 3 * (n/bank - 1), "credit": 3 * n / rng, "forward": 2 * n / line, "data": 0, "commit": n / rng, "done": n / rng, "final": 0, "range": 0, "request": 0, "end": 0, "ended": 0,
+		"configure": 3, "migrate": 3 * (n/bank - 1), "credit": 3 * n / rng, "forward": 2 * n / line, "data": 0, "commit": n / rng, "done": n / rng, "final": 0, "range": 0, "request": 0, "end": 0, "ended": 0, "offload": 0, "fetch": 0, "write": 0,
 	}, count)
 	b := r.Streams.Bank
 	assert.Equal(t, []uint64{2 * n / line, n / line, n, n}, []uint64{b.Reads, b.Writes, b.Computed, b.Operations})
@@ -369,8 +369,8 @@ func TestSyncFree(t *testing.T) {
 	assert.Zero(t, commits(gone))
 	assert.True(t, gone.Streams.Loops[0].Vanishes)
 	assert.Less(t, gone.Kinds[0].Count, plain.Kinds[0].Count)
-	_, err := multicore.FindConfiguration("inst")
-	assert.EqualError(t, err, `multicore: configuration "inst", expected base, ns-core, ns-no-comp, ns, ns-no-sync, ns-decouple, near-l3`)
+	_, err := multicore.FindConfiguration("near-l3")
+	assert.EqualError(t, err, `multicore: configuration "near-l3", expected base, ns-core, ns-no-comp, inst, single, ns, ns-no-sync, ns-decouple`)
 }
 
 // TestStreamParameters changes each parameter that only streams depend on: then cycles of a

@@ -53,6 +53,9 @@ func (c *Core) begin(now event.Time, g *Group) {
 	c.Counters.Offloaded++
 	for sid := range g.Streams {
 		a.data[sid], a.partial[sid] = map[int64]uint64{}, map[int64]uint64{}
+		if g.Fine {
+			continue
+		}
 		h := &head{core: c.id, sid: sid, g: g, value: g.Streams[sid].Init}
 		a.send(&Message{Kind: MsgConfigure, To: c.bankOf(g.line(sid, 0)), Stream: sid, head: h})
 	}
@@ -110,7 +113,7 @@ func (a *active) credit() {
 			}
 		}
 		for sid := range g.Streams {
-			if g.Streams[sid].Indirect { // it goes on with the one that it follows
+			if g.Fine || g.Streams[sid].Indirect { // it goes on with the one that it follows
 				continue
 			}
 			a.send(&Message{Kind: MsgCredit, To: c.bankOf(g.line(sid, first)), Stream: sid, First: first, End: min(first+g.Range, g.N)})
@@ -131,6 +134,11 @@ func (a *active) step(n int64) {
 	a.committed += n
 	a.progress++
 	c.Counters.Iterations += uint64(n)
+	for sid := range g.Streams {
+		if g.Fine && g.Streams[sid].writes() {
+			a.offload(sid, a.committed-n, a.committed)
+		}
+	}
 	if a.committed > g.N {
 		c.fail(fmt.Errorf("se: core %d: %d iterations of a loop of %d", c.id, a.committed, g.N))
 		return

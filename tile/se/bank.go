@@ -148,6 +148,10 @@ func (b *Bank) ReceiveStream(now event.Time, m *Message) {
 	if b.dead(m.Core, m.Group) {
 		return // it was under way when they were ended
 	}
+	if m.head != nil && (m.Stream < 0 || m.Stream >= len(m.head.g.Streams)) {
+		b.fail(fmt.Errorf("se: bank %d: message %s of a stream that there is not", b.bank, m.Kind))
+		return
+	}
 	switch m.Kind {
 	case MsgConfigure, MsgMigrate:
 		b.here(m.head.g, m.Stream, m.head.next)
@@ -158,7 +162,17 @@ func (b *Bank) ReceiveStream(now event.Time, m *Message) {
 		}
 	case MsgCredit:
 		b.allow(k, m)
+	case MsgOffload:
+		b.gather(now, k, m)
+	case MsgFetch:
+		b.fetched(m)
+	case MsgWrite:
+		b.store(k, m)
 	case MsgForward:
+		if m.head.g.Fine {
+			b.met(now, k, m)
+			break
+		}
 		b.here(m.head.g, m.Stream, m.First)
 		b.operand(now, k, m)
 	case MsgRequest:
@@ -468,6 +482,10 @@ func (b *Bank) computed(now event.Time, p part, x *slot) {
 	if s.Kind == Load {
 		delete(b.slots, p)
 		b.send(x.h, p.first, x.end, x.out)
+		return
+	}
+	if x.g.Fine {
+		b.result(p, x)
 		return
 	}
 	if x.g.SyncFree {

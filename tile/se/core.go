@@ -18,6 +18,9 @@ type Spec struct {
 	Issue    int  // chunks of streams in a cycle
 	Requests int  // lines of a stream under way
 	Window   int  // micro-ops that a core has under way
+	Banks    int  // of the L3
+	// Distance is how many links are between two banks; nil: they do not matter.
+	Distance func(from, to int) int
 	// Inject disturbs streams; nil: nothing does.
 	Inject *Inject
 	// Broken leaves a part of the protocol out, for tests.
@@ -246,6 +249,10 @@ func (c *Core) ReceiveStream(now event.Time, m *Message) {
 	}
 	if a == nil || a.over() && !a.leaving {
 		c.fail(fmt.Errorf("se: core %d: message %s of streams that have ended", c.id, m.Kind))
+		return
+	}
+	if m.Stream < everyStream || m.Stream >= len(a.g.Streams) {
+		c.fail(fmt.Errorf("se: core %d: message %s of a stream that there is not", c.id, m.Kind))
 		return
 	}
 	a.receive(m)

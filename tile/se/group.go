@@ -67,6 +67,8 @@ type Group struct {
 	// Bound says that the streams cannot be ended before their time: the program learns
 	// from the machine in which order they have written.
 	Bound bool
+	// Fine says that the core sends each of its iterations to the bank where operands meet.
+	Fine bool
 
 	id     uint32
 	broken Broken

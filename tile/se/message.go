@@ -17,10 +17,13 @@ const (
 	MsgRequest                      // an access of an indirect stream
 	MsgEnd                          // the streams of a loop end before their time
 	MsgEnded                        // a bank has forgotten them
+	MsgOffload                      // an iteration that is computed where its operands meet
+	MsgFetch                        // its operands are asked for
+	MsgWrite                        // and its result is written
 	NumMessages
 )
 
-var messageNames = [NumMessages]string{"configure", "migrate", "credit", "forward", "data", "commit", "done", "final", "range", "request", "end", "ended"}
+var messageNames = [NumMessages]string{"configure", "migrate", "credit", "forward", "data", "commit", "done", "final", "range", "request", "end", "ended", "offload", "fetch", "write"}
 
 func (k MessageKind) String() string {
 	if k < NumMessages {
@@ -42,9 +45,10 @@ type Message struct {
 	Low, High  uint64   // of Range: from the first byte to behind the last one; of Request: the address
 	Last       int64    // of Request: the iteration that the bank got before; -1 for none
 
-	head  *head // of Configure and Migrate: the stream itself
-	from  int   // of Forward: the stream whose elements these are
-	bytes int   // of values
+	head  *head  // of Configure and Migrate: the stream itself
+	from  int    // of Forward: the stream whose elements these are
+	bytes int    // of values
+	kept  []bool // of Write: which values are none
 }
 
 // headerBytes is what each message has beside its payload: as a coherence message.
@@ -83,6 +87,10 @@ func (m *Message) Bytes() int {
 		return headerBytes + countBytes
 	case MsgDone:
 		return headerBytes + 8*len(m.Values)
+	case MsgOffload: // what is computed, and the addresses of operands and result
+		return headerBytes + 8*(2+len(m.head.g.Streams[m.Stream].Inputs))
+	case MsgWrite:
+		return headerBytes + len(m.Values)*m.bytes
 	}
 	return headerBytes
 }
@@ -103,7 +111,7 @@ type Network interface {
 
 // NetworkCounters count the traffic of stream engines.
 type NetworkCounters struct {
-	Messages [NumMessages]uint64 `parts:"configure,migrate,credit,forward,data,commit,done,final,range,request,end,ended" desc:"messages of stream engines by kind"`
-	Bytes    [NumMessages]uint64 `unit:"Byte" parts:"configure,migrate,credit,forward,data,commit,done,final,range,request,end,ended" desc:"bytes of them"`
-	ByteHops [NumMessages]uint64 `unit:"Byte" parts:"configure,migrate,credit,forward,data,commit,done,final,range,request,end,ended" desc:"bytes of whole flits times links between routers"`
+	Messages [NumMessages]uint64 `parts:"configure,migrate,credit,forward,data,commit,done,final,range,request,end,ended,offload,fetch,write" desc:"messages of stream engines by kind"`
+	Bytes    [NumMessages]uint64 `unit:"Byte" parts:"configure,migrate,credit,forward,data,commit,done,final,range,request,end,ended,offload,fetch,write" desc:"bytes of them"`
+	ByteHops [NumMessages]uint64 `unit:"Byte" parts:"configure,migrate,credit,forward,data,commit,done,final,range,request,end,ended,offload,fetch,write" desc:"bytes of whole flits times links between routers"`
 }

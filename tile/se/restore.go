@@ -237,6 +237,9 @@ func (a *active) reducedTo(at int64) int64 {
 func (a *active) pause() bool {
 	g := a.g
 	at := min(a.credited*g.Range, g.N)
+	if g.Fine {
+		at = a.committed
+	}
 	for sid := range g.Streams {
 		s := &g.Streams[sid]
 		if a.c.spec.Broken == PauseEarly && !a.g.Decoupled {
@@ -245,6 +248,10 @@ func (a *active) pause() bool {
 		if s.sink() && a.done[sid] < at || s.ToCore && a.received[sid] < at || s.Kind == Reduce && at == g.N && !a.ended[sid] {
 			return false
 		}
+	}
+	if g.Fine {
+		a.faulty = -1
+		return true // no stream is at a bank
 	}
 	if at == g.N {
 		return true // they have ended by themselves

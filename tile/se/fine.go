@@ -1,0 +1,141 @@
+package se
+
+import (
+	"fmt"
+
+	"github.com/bitsched/bitsched/tile/event"
+	"github.com/bitsched/bitsched/tile/mem"
+)
+
+// The rival that computes iteration by iteration, as Omni-Compute does (sections II.C and VI):
+// for each of its iterations the core sends what is to be computed to the bank where operands
+// and result meet with the least way; that one fetches operands, computes, and sends the
+// result to the bank of its address. There are no streams at banks.
+
+// offload sends one iteration of the core of a stream that writes, by lines of the result.
+func (a *active) offload(sid int, first, end int64) {
+	g := a.g
+	for i := first; i < end; {
+		_, last := g.chunk(sid, i)
+		last = min(last, end)
+		a.send(&Message{Kind: MsgOffload, To: a.meet(sid, i), Stream: sid, First: i, End: last, head: &head{core: a.c.id, sid: sid, g: g}})
+		i = last
+	}
+}
+
+// meet is the bank with the least way from those of operands, and to that of the result.
+func (a *active) meet(sid int, i int64) int {
+	g, c := a.g, a.c
+	to := c.bankOf(g.line(sid, i))
+	if c.spec.Distance == nil {
+		return to
+	}
+	var from []int
+	for _, in := range g.Streams[sid].Inputs {
+		from = append(from, c.bankOf(g.line(in, i)))
+	}
+	if g.Streams[sid].Kind == Update {
+		from = append(from, to)
+	}
+	best, least := to, -1
+	for bank := range c.spec.Banks {
+		way := c.spec.Distance(bank, to)
+		for _, x := range from {
+			way += c.spec.Distance(x, bank)
+		}
+		if least < 0 || way < least || way == least && bank == to {
+			best, least = bank, way
+		}
+	}
+	return best
+}
+
+// gather takes an iteration to compute, and fetches its operands.
+func (b *Bank) gather(now event.Time, k key, m *Message) {
+	g := m.head.g
+	s := &g.Streams[m.Stream]
+	n := int(m.End - m.First)
+	p := part{k, m.First}
+	x := &slot{g: g, end: m.End, armed: true, in: make([][]uint64, len(s.Inputs)), missing: n * len(s.Inputs)}
+	for i := range x.in {
+		x.in[i] = make([]uint64, n)
+	}
+	b.slots[p] = x
+	for _, in := range s.Inputs {
+		b.fetch(m, in)
+	}
+	if s.Kind == Update {
+		x.own = make([]uint64, n)
+		x.missing += n
+		b.fetch(m, m.Stream)
+	}
+	b.compute(now, p, x)
+}
+
+// fetch asks for elements of a stream.
+func (b *Bank) fetch(m *Message, from int) {
+	g := m.head.g
+	for i := m.First; i < m.End; {
+		_, last := g.chunk(from, i)
+		last = min(last, m.End)
+		b.net.SendStream(&Message{Kind: MsgFetch, From: b.bank, To: b.bankOf(g.line(from, i)), Core: m.Core, Group: m.Group, Stream: m.Stream, First: i, End: last, Last: m.First, from: from, head: m.head})
+		i = last
+	}
+}
+
+// fetched reads the elements that another bank computes with.
+func (b *Bank) fetched(m *Message) {
+	g := m.head.g
+	s := &g.Streams[m.from]
+	b.here(g, m.from, m.First)
+	b.Counters.Reads++
+	b.agent.read(g.line(m.from, m.First), func(_ event.Time, data *mem.Bytes) {
+		values := make([]uint64, m.End-m.First)
+		for i := range values {
+			values[i] = word(data, g.address(m.from, m.First+int64(i)), s.Bytes)
+		}
+		b.net.SendStream(&Message{Kind: MsgForward, From: b.bank, To: m.From, Core: m.Core, Group: m.Group, Stream: m.Stream, First: m.First, End: m.End, Last: m.Last, from: m.from, head: m.head, Values: values, bytes: s.Bytes})
+	})
+}
+
+// met takes elements that were fetched.
+func (b *Bank) met(now event.Time, k key, m *Message) {
+	p := part{k, m.Last}
+	x := b.slots[p]
+	if x == nil {
+		b.fail(fmt.Errorf("se: bank %d: elements of an iteration that is not computed here", b.bank))
+		return
+	}
+	for n, in := range m.head.g.Streams[m.Stream].Inputs {
+		if in == m.from {
+			copy(x.in[n][m.First-p.first:], m.Values)
+			x.missing -= len(m.Values)
+		}
+	}
+	if m.from == m.Stream {
+		copy(x.own[m.First-p.first:], m.Values)
+		x.missing -= len(m.Values)
+	}
+	b.compute(now, p, x)
+}
+
+// result sends what was computed of an iteration to the bank that has it.
+func (b *Bank) result(p part, x *slot) {
+	delete(b.slots, p)
+	g := x.g
+	b.net.SendStream(&Message{Kind: MsgWrite, From: b.bank, To: b.bankOf(g.line(p.sid, p.first)), Core: p.core, Group: p.group, Stream: p.sid, First: p.first, End: x.end, Values: x.out, kept: x.kept, bytes: g.Streams[p.sid].Bytes, head: &head{g: g}})
+}
+
+// store writes what another bank has computed.
+func (b *Bank) store(k key, m *Message) {
+	g := m.head.g
+	b.here(g, m.Stream, m.First)
+	b.Counters.Writes++
+	b.agent.change(g.line(m.Stream, m.First), func(data *mem.Bytes) {
+		for i, v := range m.Values {
+			if m.kept == nil || !m.kept[i] {
+				put(data, g.address(m.Stream, m.First+int64(i)), g.Streams[m.Stream].Bytes, v)
+			}
+		}
+	}, func(event.Time) { b.done(k, m.First, m.End) })
+}
