@@ -55,6 +55,8 @@ type nearLoop struct {
 	info    *loopInfo
 	streams []nearStream            // at the L3
 	ahead   []nearStream            // in the core
+	chase   *chaseLoop              // all of it, instead of streams
+	region  *stream.Loop            // around it, in which nothing is written that it reads; nil: none
 	free    bool                    // no order is needed
 	racy    bool                    // streams make updates whose order among threads is the machine's
 	gone    bool                    // and nothing of an iteration is left for the core
@@ -99,6 +101,7 @@ type nearState struct {
 	ordered bool // streams are at the L3 and in order with the core
 	// computed is what closures that the micro-ops at hand load would be computed by.
 	computed [][]uop.Op
+	before   []chaseStart // of a loop that chases pointers: its results
 }
 
 // PCs are those that stream engines know.
@@ -158,7 +161,7 @@ func (p *Program) nearLoops(values map[string]uop.Reg) error {
 		near := &nearLoop{info: l, drop: map[*stream.Stream]bool{}, loads: map[*stream.Stream]int{}, closures: map[*stream.Stream]int{}, report: StreamLoop{Var: l.src.Var}}
 		p.near[i] = near
 		p.chooseStreams(near)
-		if len(near.streams)+len(near.ahead) == 0 {
+		if len(near.streams)+len(near.ahead) == 0 && near.chase == nil {
 			continue
 		}
 		near.fences = [2]uop.Op{{PC: p.pc(), Kind: uop.Fence, Lanes: 1}, {PC: p.pc(), Kind: uop.Fence, Lanes: 1}}
@@ -177,6 +180,13 @@ func (p *Program) nearLoops(values map[string]uop.Reg) error {
 			for w := range s.load {
 				s.load[w].PC, s.load[w].Src = p.pc(), [3]uop.Reg{}
 			}
+		}
+		if c := near.chase; c != nil {
+			if err := p.chaseOps(c, values, near.sync.Dst); err != nil {
+				return err
+			}
+			near.report.Streams, near.report.Offloaded, near.report.Vanishes = c.places, c.places, true
+			continue
 		}
 		near.report.Streams = len(near.streams) + len(near.ahead)
 		near.report.Vanishes = near.gone
@@ -198,7 +208,8 @@ func (p *Program) chooseStreams(near *nearLoop) {
 		near.report.Why = "it has one iteration"
 		return
 	case l.src.Open || l.src.While != nil:
-		near.report.Why = "the number of iterations is not known before"
+		near.chase, near.report.Why = p.chase(near)
+		near.free = plan.SyncFree || p.opt.Streams.SyncFree
 		return
 	}
 	sid := map[*stream.Stream]int{}
@@ -732,6 +743,9 @@ func (t *thread) endStreams(then func(t *thread) error) error {
 	if s == nil {
 		return goOn(t, then)
 	}
+	if s.l.chase != nil {
+		t.endChase(s)
+	}
 	if s.offload {
 		waits := false
 		for k := range s.l.streams {
@@ -782,6 +796,10 @@ func (t *thread) stream(from int) {
 		return
 	}
 	p := t.p
+	if s.l.chase != nil {
+		t.out.Ops = t.out.Ops[:from]
+		return
+	}
 	if s.l.gone {
 		t.vanish(from)
 		return
@@ -870,7 +888,14 @@ func (t *thread) vanish(from int) {
 // beginAt configures the streams of n iterations of a loop, from one on.
 func (t *thread) beginAt(l *loopState, first, n int64) {
 	src := l.info.src
-	if src.Open || t.p.near[l.id] == nil {
+	if t.p.near == nil || t.p.near[l.id] == nil {
+		return
+	}
+	if t.p.near[l.id].chase != nil {
+		t.beginChase(l)
+		return
+	}
+	if src.Open {
 		return
 	}
 	lo := src.Range.Lo
@@ -886,6 +911,7 @@ func (t *thread) beginAt(l *loopState, first, n int64) {
 
 // leaveStreams ends the streams of a loop that is left, or of a part of it, and goes on.
 func (t *thread) leaveStreams(from int, l *loopState, then func(t *thread) error) error {
+	delete(t.clean, l.info.src)
 	if t.near == nil || t.near.l.info != l.info {
 		return goOn(t, then)
 	}

@@ -47,6 +47,7 @@ type termBuilder struct {
 	ops    int
 	own    bool // the element itself is taken
 	failed bool
+	state  map[int32]int // of a loop that chases pointers: the operands that its values are
 }
 
 func (b *termBuilder) fail() *term {
@@ -116,6 +117,9 @@ func (b *termBuilder) ref(name string) *term {
 	slot := p.names[name]
 	if name == b.l.src.Var {
 		return &term{kind: varTerm}
+	}
+	if at, ok := b.state[slot]; ok {
+		return &term{kind: inTerm, in: at}
 	}
 	if int(slot) >= len(p.streams) || !slices.Contains(b.l.body, int(slot)) {
 		return &term{kind: slotTerm, slot: slot}

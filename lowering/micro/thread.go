@@ -52,7 +52,8 @@ type thread struct {
 	groups []*se.Group
 	made   uint32 // groups
 	near   *nearState
-	begun  int // micro-ops that were there when it was configured
+	clean  map[*stream.Loop]bool // regions in front of which stores were performed
+	begun  int                   // micro-ops that were there when it was configured
 	// Of what can be taken back: micro-ops that were handed out, what streams have made of
 	// those in out, and a log of both, nil while no stream is at the L3 in order with the core.
 	handed uint64
@@ -83,7 +84,7 @@ type loopState struct {
 const bufferEvents = 256
 
 func newThread(p *Program, id int) (*thread, error) {
-	t := &thread{p: p, id: id, events: make([]stream.Event, bufferEvents), unit: -1}
+	t := &thread{p: p, id: id, clean: map[*stream.Loop]bool{}, events: make([]stream.Event, bufferEvents), unit: -1}
 	c, err := p.program.Start(p.memory, p.args, true)
 	if err != nil {
 		return nil, err

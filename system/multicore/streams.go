@@ -74,7 +74,7 @@ func (c *Configuration) apply(spec *machine.Spec, opt *Options) error {
 	spec.Private.L1.Prefetcher, spec.Private.L2.Prefetcher = "", ""
 	l3 := &m.Streams.L3
 	spec.Streams = &se.Spec{
-		FIFO: m.CoreVariant().StreamFIFOBytes, Ranges: max(1, m.Streams.L2.Slices/l3.RangeIterations), Init: l3.ComputeInitCycles, Width: simdUnits, ScalarPE: l3.ScalarPE,
+		Streams: m.Streams.Core.Streams, FIFO: m.CoreVariant().StreamFIFOBytes, Ranges: max(1, m.Streams.L2.Slices/l3.RangeIterations), Init: l3.ComputeInitCycles, Width: simdUnits, ScalarPE: l3.ScalarPE,
 		Issue: l3.IssueWidth, Requests: l3.Requests, Window: spec.Core.ROB, Broken: opt.Broken,
 	}
 	if opt.Inject != nil {

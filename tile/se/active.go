@@ -34,6 +34,7 @@ type active struct {
 	acks     int           // of banks that are missing; -1: they have not been asked
 	taken    map[int]*head // streams that have been taken back
 	gone     bool          // streams have ended before their time
+	loaded   uint64        // results of a Chase that the core has loaded, as a set
 }
 
 // begin configures the streams of a loop at the banks of their first elements.
@@ -57,7 +58,16 @@ func (c *Core) begin(now event.Time, g *Group) {
 			continue
 		}
 		h := &head{core: c.id, sid: sid, g: g, value: g.Streams[sid].Init}
+		if w := g.Streams[sid].Walk; w != nil { // it is sent to the bank of its first access
+			addr, _, _, _ := w.Next(w.Start())
+			a.send(&Message{Kind: MsgConfigure, To: c.bankOf(addr / mem.LineBytes), Stream: sid, head: h})
+			continue
+		}
 		a.send(&Message{Kind: MsgConfigure, To: c.bankOf(g.line(sid, 0)), Stream: sid, head: h})
+	}
+	if g.Streams[0].Kind == Chase {
+		a.committed = g.N
+		return
 	}
 	if g.Decoupled {
 		a.step(g.N)
@@ -196,6 +206,9 @@ func (a *active) receive(m *Message) {
 		}
 	case MsgFinal:
 		a.final[m.Stream], a.ended[m.Stream] = m.Values[0], true
+		if a.g.Streams[m.Stream].Kind == Chase {
+			a.final = m.Values
+		}
 	case MsgRange:
 		a.ranges(m)
 	default:
@@ -213,7 +226,7 @@ func (a *active) over() bool {
 	}
 	for sid := range a.g.Streams {
 		s := &a.g.Streams[sid]
-		if s.sink() && a.done[sid] < a.g.N || s.Kind == Reduce && !a.ended[sid] {
+		if s.sink() && a.done[sid] < a.g.N || (s.Kind == Reduce || s.Kind == Chase) && !a.ended[sid] {
 			return false
 		}
 	}
@@ -239,6 +252,7 @@ func (a *active) serve(sid int, at int64) *mem.Bytes {
 			return nil
 		}
 		put(&b, 0, 8, a.final[at%int64(len(a.final))])
+		a.loaded |= 1 << at
 		return &b
 	}
 	// The core's iteration of that number that is near those it commits.

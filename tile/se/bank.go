@@ -23,11 +23,22 @@ type BankCounters struct {
 type head struct {
 	core, sid int
 	g         *Group
-	next      int64         // iteration
-	limit     int64         // credited
-	value     uint64        // of a Reduce
-	asked     int           // lines that it waits for
-	armed     bool          // a Reduce waits for its operands
+	next      int64  // iteration
+	limit     int64  // credited
+	value     uint64 // of a Reduce
+	asked     int    // lines that it waits for
+	armed     bool   // a Reduce waits for its operands
+	// Of a Chase: its values, the access that it waits for, the line that it has, whether its
+	// loop has ended, and what it has visited since it told the core.
+	state     []uint64
+	packed    int // bytes of them
+	addr      uint64
+	bytes     int
+	lineAt    mem.Line
+	data      *mem.Bytes
+	ended     bool
+	low, high uint64
+	told      int64
 	issued    map[int]int64 // of an indirect one that writes: the last iteration that each bank got
 }
 
@@ -79,6 +90,7 @@ type Bank struct {
 	slots   map[part]*slot
 	commits map[part]int64 // that have come before what they let write
 	chains  map[key]*chain
+	trail   map[key]int             // where streams that chase pointers have gone
 	left    map[part][2]int64       // iterations of ranges that are not written, and all of them here
 	cut     map[key]int64           // iteration before which a stream ends, in the middle of a range
 	ended   map[int]map[uint32]bool // by core: loops whose streams have been ended
@@ -95,7 +107,7 @@ type Bank struct {
 
 // NewBank returns the engine of a bank. bankOf finds the bank of a line.
 func NewBank(e *event.Engine, spec *Spec, bank int, coherent mem.Network, net Network, bankOf func(mem.Line) int, fail func(error)) *Bank {
-	b := &Bank{engine: e, spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, fail), credits: map[part]int64{}, slots: map[part]*slot{}, commits: map[part]int64{}, left: map[part][2]int64{}, cut: map[key]int64{}, ended: map[int]map[uint32]bool{}, taken: map[key]*Message{}, chains: map[key]*chain{}}
+	b := &Bank{engine: e, spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, fail), credits: map[part]int64{}, slots: map[part]*slot{}, commits: map[part]int64{}, left: map[part][2]int64{}, cut: map[key]int64{}, ended: map[int]map[uint32]bool{}, taken: map[key]*Message{}, chains: map[key]*chain{}, trail: map[key]int{}}
 	b.tick = e.Handle(func(now event.Time, _ uint64) {
 		b.ticking = false
 		b.issue(now)
@@ -154,6 +166,10 @@ func (b *Bank) ReceiveStream(now event.Time, m *Message) {
 	}
 	switch m.Kind {
 	case MsgConfigure, MsgMigrate:
+		if m.head.g.Streams[m.Stream].Kind == Chase {
+			b.arrived(now, m.head)
+			break
+		}
 		b.here(m.head.g, m.Stream, m.head.next)
 		b.heads = append(b.heads, m.head)
 		b.credited(k, m.head)
@@ -161,6 +177,10 @@ func (b *Bank) ReceiveStream(now event.Time, m *Message) {
 			b.end(end)
 		}
 	case MsgCredit:
+		if m.head != nil {
+			b.creditChase(now, k, m)
+			break
+		}
 		b.allow(k, m)
 	case MsgOffload:
 		b.gather(now, k, m)
@@ -243,8 +263,10 @@ func (b *Bank) issue(now event.Time) {
 
 // can reports whether a stream can go on.
 func (b *Bank) can(h *head) bool {
-	if h.g.Streams[h.sid].Indirect {
+	if s := &h.g.Streams[h.sid]; s.Indirect {
 		return b.follows(h)
+	} else if s.Kind == Chase { // it goes on by itself
+		return false
 	}
 	return h.next < h.limit && !h.armed && h.asked < b.spec.Requests
 }
@@ -315,12 +337,7 @@ func (b *Bank) move(now event.Time, h *head) {
 	if h.next < h.g.N && b.bankOf(h.g.line(h.sid, h.next)) == b.bank {
 		return
 	}
-	for i := range b.heads {
-		if b.heads[i] == h {
-			b.heads = append(b.heads[:i:i], b.heads[i+1:]...)
-			break
-		}
-	}
+	b.leave(h)
 	if h.next == h.g.N {
 		if h.g.Streams[h.sid].Kind == Reduce {
 			b.net.SendStream(&Message{Kind: MsgFinal, From: b.bank, To: h.core, Core: h.core, Group: h.g.id, Stream: h.sid, Values: []uint64{h.value}})
@@ -334,7 +351,7 @@ func (b *Bank) move(now event.Time, h *head) {
 // moved is the stream as it goes to another bank.
 func (h *head) moved() *head {
 	c := *h
-	c.asked, c.armed = 0, false
+	c.asked, c.armed, c.data = 0, false, nil
 	return &c
 }
 

@@ -10,6 +10,7 @@ import (
 
 // Spec is the stream engines of a machine, alike for all tiles. Times are cycles.
 type Spec struct {
+	Streams  int  // of a core, at once
 	FIFO     int  // bytes of a core's engine
 	Ranges   int  // that are credited and not done, at most
 	Init     int  // from the engine of a bank to the contexts of its tile
@@ -49,12 +50,14 @@ type Source interface {
 
 // Window is where loads of the core find what streams have: a page of 2 MB that no program
 // has. Groups have parts of it in turn, and in these each stream has windowSlots lines in
-// turn, one for each of the core's iterations; behind them are those of [Sync] and of [Final].
+// turn, one for each of the core's iterations; behind them are those of [Begin], [Sync] and
+// [Final].
 const (
 	Window        = uint64(1) << 46
 	windowSlots   = 128
 	windowStreams = 15
 	windowGroups  = 16
+	beginStream   = 12
 	syncStream    = 13
 	finalStream   = 14
 )
@@ -68,6 +71,9 @@ func Element(group uint32, sid int, iteration int64) uint64 {
 
 // Sync is where it waits until a range may begin.
 func Sync(group uint32, n int64) uint64 { return Element(group, syncStream, n) }
+
+// Begin is where it configures a group that writes nothing.
+func Begin(group uint32) uint64 { return Element(group, beginStream, 0) }
 
 // Final is where it waits for all streams to end; the first 8 bytes have what stream sid
 // has reduced.
@@ -102,6 +108,7 @@ type Core struct {
 	pcs    PCs
 	fail   func(error)
 	ids    uint32
+	next   *Group // that has no place yet
 
 	// Of streams in the core.
 	fifo *fifo
@@ -214,6 +221,11 @@ func (c *Core) configure(now event.Time) {
 		c.fail(fmt.Errorf("se: core %d: a configuration without streams", c.id))
 		return
 	}
+	c.start(now, g)
+}
+
+// start begins the streams of a loop.
+func (c *Core) start(now event.Time, g *Group) {
 	c.ids++
 	g.prepare(c.ids)
 	c.Counters.Groups++
@@ -280,6 +292,12 @@ func (c *Core) serve(line mem.Line) *mem.Bytes {
 	n := line - Window/mem.LineBytes
 	group := uint32(n / (windowSlots * windowStreams))
 	sid, at := int(n/windowSlots%windowStreams), int64(n%windowSlots)
+	if sid == beginStream {
+		if c.early(c.engine.Now(), group) {
+			return &mem.Bytes{}
+		}
+		return nil
+	}
 	behind := (c.ids - group) % windowGroups
 	if behind >= windowGroups/2 { // it is not configured yet
 		return nil

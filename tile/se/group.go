@@ -11,6 +11,7 @@ const (
 	Store              // the element is not read
 	Update             // the element becomes what follows from it
 	Reduce             // a value goes from iteration to iteration, where another stream's element is
+	Chase              // a loop that goes where its pointers point to, of which all is in Walk
 )
 
 // Function is a computation near the L3: what the pointer of a configuration points to.
@@ -43,6 +44,7 @@ type Stream struct {
 	// access.
 	Indirect bool
 	At       Function
+	Walk     Walk // of a Chase
 	// Performed is told what an indirect update writes when it writes it.
 	Performed func(addr, v uint64)
 	ToCore    bool      // elements are sent to the core
@@ -61,6 +63,8 @@ type Group struct {
 	Range   int64    // iterations that are credited and committed at once
 	Streams []Stream // at the L3
 	Ahead   []Stream // in the core: lines are fetched, those of stores to be written
+	Results int      // of a Chase, which the core loads
+	Places  int      // streams of the core that it takes; 0: as many as it has
 	// SyncFree says that no two streams are aliased, so that what is computed is written at
 	// once; Decoupled, that the core has no iterations of the loop (section V).
 	SyncFree, Decoupled bool
@@ -134,7 +138,7 @@ func (g *Group) chunk(sid int, i int64) (first, end int64) {
 func (g *Group) ranges() int64 { return (g.N + g.Range - 1) / g.Range }
 
 // sink reports whether a stream's progress is told to the core.
-func (s *Stream) sink() bool { return s.Kind != Load }
+func (s *Stream) sink() bool { return s.Kind != Load && s.Kind != Chase }
 
 // word reads an element out of a line.
 func word(b *mem.Bytes, addr uint64, bytes int) (v uint64) {

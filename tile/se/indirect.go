@@ -162,6 +162,9 @@ type span struct {
 // ranges takes a report of addresses.
 func (a *active) ranges(m *Message) {
 	a.ranged[m.Stream] += m.End - m.First
+	if a.g.Streams[m.Stream].Kind == Chase && m.End > m.First { // where it is, or was
+		a.send(&Message{Kind: MsgCredit, To: m.From, Stream: m.Stream, First: m.First, End: m.End + int64(a.c.spec.Ranges)*a.g.Range, head: &head{g: a.g}})
+	}
 	if m.Low < m.High {
 		a.spans = append(a.spans, span{m.Stream, m.First, m.End, m.Low, m.High})
 		if o := a.crossed(); o != nil {

@@ -70,11 +70,15 @@ func (m *Message) Bytes() int {
 		if m.head.g.Streams[m.Stream].Kind == Reduce {
 			n += 8 // the value so far
 		}
+		n += m.head.packed
+		if m.head.high > 0 { // what it has visited
+			n += 2 * addressBytes
+		}
 		return n + len(m.head.issued)*(countBytes+bankBytes)
 	case MsgForward, MsgData:
 		return headerBytes + len(m.Values)*m.bytes
 	case MsgFinal:
-		return headerBytes + 8
+		return headerBytes + 8*len(m.Values)
 	case MsgRange:
 		return headerBytes + 2*addressBytes
 	case MsgRequest:

@@ -1,0 +1,202 @@
+package se
+
+import (
+	"fmt"
+
+	"github.com/bitsched/bitsched/tile/event"
+	"github.com/bitsched/bitsched/tile/mem"
+)
+
+// A stream that chases pointers is a whole loop: it goes to the bank of what it reads next,
+// with the values that it has come to, until its condition ends it, and sends to the core
+// what the loop leaves behind (section IV.C). It writes nothing.
+
+// Walk is a loop that chases pointers. What it has come to is a list of values, which goes
+// from bank to bank.
+type Walk interface {
+	// Start returns the values with which the loop begins.
+	Start() []uint64
+	// Next goes on to the next access, and says where that is and how many operations it took.
+	// ok is false at the end of the loop.
+	Next(state []uint64) (addr uint64, bytes, ops int, ok bool)
+	// Take has the element of the access.
+	Take(state []uint64, v uint64)
+	// Pack forgets values that are not needed any more, and says how many bytes the others have.
+	Pack(state []uint64) int
+	// Steps is how many iterations have been made.
+	Steps(state []uint64) int64
+	// Result is what the loop leaves behind.
+	Result(state []uint64) []uint64
+}
+
+// chase lets a stream go on until it waits for a line or for credit, goes to another bank, or
+// ends.
+func (b *Bank) chase(now event.Time, h *head) {
+	g, s := h.g, &h.g.Streams[h.sid]
+	for {
+		if h.addr == 0 && !h.ended {
+			addr, bytes, ops, ok := s.Walk.Next(h.state)
+			h.addr, h.bytes, h.ended = addr, bytes, !ok
+			if n := s.Walk.Steps(h.state); n > h.next {
+				b.Counters.Computed += uint64(n - h.next)
+				h.next = n
+			}
+			if ops > 0 {
+				b.Counters.Operations += uint64(ops)
+				b.at(b.steps(now, ops), func(now event.Time) { b.chase(now, h) })
+				return
+			}
+		}
+		if !g.SyncFree && h.next >= h.told+g.Range && !h.ended {
+			b.visited(h)
+		}
+		if h.ended {
+			b.leave(h)
+			b.net.SendStream(&Message{Kind: MsgFinal, From: b.bank, To: h.core, Core: h.core, Group: g.id, Stream: h.sid, Values: s.Walk.Result(h.state)})
+			return
+		}
+		line := h.addr / mem.LineBytes
+		if to := b.bankOf(line); to != b.bank {
+			b.leave(h)
+			h.packed = s.Walk.Pack(h.state)
+			b.Counters.Migrations++
+			k := key{h.core, g.id, h.sid}
+			b.trail[k] = to
+			b.net.SendStream(&Message{Kind: MsgMigrate, From: b.bank, To: to, Core: h.core, Group: g.id, Stream: h.sid, head: h.moved()})
+			return
+		}
+		if !g.SyncFree && h.next >= h.limit {
+			h.armed = true // until there is credit
+			return
+		}
+		if h.lineAt == line && h.data != nil {
+			b.took(h)
+			continue
+		}
+		b.Counters.Reads++
+		b.agent.read(line, func(now event.Time, data *mem.Bytes) {
+			copied := *data
+			h.lineAt, h.data = line, &copied
+			b.took(h)
+			b.chase(now, h)
+		})
+		return
+	}
+}
+
+// took gives a stream the element that it waits for.
+func (b *Bank) took(h *head) {
+	h.low, h.high = min(h.low, h.addr), max(h.high, h.addr+uint64(h.bytes))
+	h.g.Streams[h.sid].Walk.Take(h.state, word(h.data, h.addr, h.bytes))
+	h.addr = 0
+}
+
+// visited reports the addresses of some iterations.
+func (b *Bank) visited(h *head) {
+	b.net.SendStream(&Message{Kind: MsgRange, From: b.bank, To: h.core, Core: h.core, Group: h.g.id, Stream: h.sid, First: h.told, End: h.next, Low: h.low, High: h.high})
+	h.told, h.low, h.high = h.next, ^uint64(0), 0
+}
+
+// steps takes the scalar PE or the tile's contexts for operations one after another.
+func (b *Bank) steps(now event.Time, ops int) event.Time {
+	if ops <= 1 && b.spec.ScalarPE {
+		b.Counters.BusyPE++
+		b.pe = max(now, b.pe) + 1
+		return b.pe
+	}
+	begin := max(now+event.Time(b.spec.Init), b.scm)
+	busy := event.Time((ops + b.spec.Width - 1) / b.spec.Width)
+	b.Counters.BusySCM += uint64(busy)
+	b.scm = begin + busy
+	return begin + event.Time(ops)
+}
+
+// creditChase lets a credit go after a stream that has gone on, or lets that go on.
+func (b *Bank) creditChase(now event.Time, k key, m *Message) {
+	for _, h := range b.heads {
+		if h.core == m.Core && h.g.id == m.Group && h.sid == m.Stream {
+			h.limit = max(h.limit, m.End)
+			if h.armed && h.next < h.limit {
+				h.armed = false
+				b.chase(now, h)
+			}
+			return
+		}
+	}
+	if to, ok := b.trail[k]; ok {
+		again := *m
+		again.From, again.To = b.bank, to
+		b.net.SendStream(&again)
+	}
+}
+
+// arrived takes a stream that chases pointers.
+func (b *Bank) arrived(now event.Time, h *head) {
+	for k := range b.trail { // of streams that have ended long ago
+		if k.core == h.core && h.g.id-k.group >= windowGroups {
+			delete(b.trail, k)
+		}
+	}
+	delete(b.trail, key{h.core, h.g.id, h.sid})
+	if h.state == nil {
+		h.state = h.g.Streams[h.sid].Walk.Start()
+		h.limit = int64(b.spec.Ranges) * h.g.Range
+		h.low = ^uint64(0)
+	}
+	b.heads = append(b.heads, h)
+	b.chase(now, h)
+}
+
+// leave forgets a stream that goes on elsewhere, or has ended.
+func (b *Bank) leave(h *head) {
+	for i := range b.heads {
+		if b.heads[i] == h {
+			b.heads = append(b.heads[:i:i], b.heads[i+1:]...)
+			return
+		}
+	}
+	b.fail(fmt.Errorf("se: bank %d: stream %s is not here", b.bank, h.g.Streams[h.sid].Name))
+}
+
+// room reports whether there are places for the streams of one more loop.
+func (c *Core) room(g *Group) bool {
+	used := 0
+	for _, a := range c.loops {
+		over := a.over()
+		if a.g.id+windowGroups/2 <= c.ids+1 && (!over || a.loaded&(1<<a.g.Results-1) != 1<<a.g.Results-1) {
+			return false
+		}
+		if over {
+			continue
+		}
+		used += a.g.places()
+	}
+	return used == 0 || used+g.places() <= c.spec.Streams
+}
+
+// places is how many streams of the core a loop takes.
+func (g *Group) places() int {
+	if g.Places > 0 {
+		return g.Places
+	}
+	return len(g.Streams)
+}
+
+// early configures the streams of a loop that writes nothing when the core executes the
+// load that stands for it, in the order of the program: it may be in front of others that
+// the core has not committed yet.
+func (c *Core) early(now event.Time, group uint32) bool {
+	if (c.ids+1-group)%windowGroups != 0 {
+		return (c.ids-group)%windowGroups < windowGroups/2
+	}
+	if c.next == nil {
+		c.next = c.source.NextGroup()
+	}
+	if c.next == nil || !c.room(c.next) {
+		return false
+	}
+	g := c.next
+	c.next = nil
+	c.start(now, g)
+	return true
+}
