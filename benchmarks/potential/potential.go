@@ -99,6 +99,7 @@ type Traffic struct {
 	NoPrivate int64 `json:"no_private"` // each access goes to its bank
 	Private   int64 `json:"private"`    // with an ideal private cache
 	NearLLC   int64 `json:"near_llc"`   // computation is where its operands or results are
+	Addresses int64 `json:"addresses"`  // that part of NearLLC which is values that only say where the next element is
 	Accesses  int64 `json:"accesses"`   // of elements
 }
 
@@ -162,10 +163,16 @@ type level struct {
 type place struct {
 	s        *stream.Stream
 	bytes    int64
-	operands []*place
+	operands []operand
 	sent     []int // nodes that have its last value, beside its own
 	bank     int   // node of its last element
 	self     bool  // it has an element
+}
+
+// operand is a value that a stream needs.
+type operand struct {
+	*place
+	address bool // for its subscripts only
 }
 
 func newMover(g *stream.Graph, symbols map[string]int64, s *System, t *Traffic) *mover {
@@ -210,7 +217,13 @@ func newMover(g *stream.Graph, symbols map[string]int64, s *System, t *Traffic) 
 	for _, d := range g.Deps() {
 		// What only bounds a loop or ends it is control, which is looked at where it is.
 		if to, ok := d.To.(*stream.Stream); ok && to != d.From {
-			byStream[to].operands = append(byStream[to].operands, byStream[d.From])
+			list, from := &byStream[to].operands, byStream[d.From]
+			i := slices.IndexFunc(*list, func(o operand) bool { return o.place == from })
+			if i < 0 {
+				i = len(*list)
+				*list = append(*list, operand{from, true})
+			}
+			(*list)[i].address = (*list)[i].address && d.Kind == stream.AddressDep
 		}
 	}
 	for range s.Mesh.Nodes() {
@@ -266,7 +279,11 @@ func (m *mover) step(p *place, e *stream.Event) {
 		if o.bank == p.bank || slices.Contains(o.sent, p.bank) {
 			continue
 		}
-		m.t.NearLLC += m.send(o, p.bank)
+		moved := m.send(o.place, p.bank)
+		m.t.NearLLC += moved
+		if o.address {
+			m.t.Addresses += moved
+		}
 		o.sent = append(o.sent, p.bank)
 	}
 }
@@ -282,12 +299,12 @@ func (m *mover) send(o *place, bank int) int64 {
 }
 
 // best is the bank of an operand at which all of them come together for the least.
-func (m *mover) best(operands []*place) int {
+func (m *mover) best(operands []operand) int {
 	bank, least := 0, int64(math.MaxInt64)
 	for _, o := range operands {
 		sum := int64(0)
 		for _, x := range operands {
-			sum += m.send(x, o.bank)
+			sum += m.send(x.place, o.bank)
 		}
 		if sum < least {
 			bank, least = o.bank, sum

@@ -93,5 +93,6 @@ func TestChain(t *testing.T) {
 	// From node 0 to 1, 2, 3 and 0 again there are 1, 2, 1 and 2 links; core 0 is 0, 1, 1 and
 	// 2 links from them. The sum goes from node 3 to the store at node 0.
 	require.Equal(t, int64(4*(lines/4*(1+2+1+2)-2)+4*2), got.NearLLC)
+	require.Equal(t, got.NearLLC-4*2, got.Addresses, "only the sum is no address")
 	require.Equal(t, int64(2*4*lines/4*(0+1+1+2)), got.NoPrivate)
 }
