@@ -235,7 +235,11 @@ func (a *app) sparseApp(cmd *cobra.Command, app, text string, f *sparseAppFlags)
 		return err
 	}
 	if f.cost.table == "" {
-		if table, err = cost.Load(cfg.Machine.CostTable); err != nil {
+		name := cfg.Machine.CostTable
+		if f.target == "sram" {
+			name = chipTable
+		}
+		if table, err = cost.Load(name); err != nil {
 			return fmt.Errorf("bitsched: machine %s: cost_table: %w", cfg.Machine.Name, costError(err))
 		}
 	}
@@ -280,7 +284,7 @@ func (a *app) sparseApp(cmd *cobra.Command, app, text string, f *sparseAppFlags)
 		if f.svg != "" || f.stats != "" || f.trace != "" {
 			return usageError(cmd, "--svg, --stats or --trace with --target sram, expected the stack")
 		}
-		return a.sparseChip(s, app, text, m, f, cfg, report)
+		return a.sparseChip(s, app, text, m, f, cfg, table, report)
 	default:
 		return usageError(cmd, "--target %q, expected stack or sram", f.target)
 	}
@@ -518,13 +522,17 @@ func (a *app) sparseFlipped(cmd *cobra.Command, s *search, app, text string, m *
 	return a.printText(out.String() + "\n" + renderTable(t) + "\n")
 }
 
+// chipTable prices the parts of the SRAM chip.
+const chipTable = "chip-22nm"
+
 // sparseChip executes an application on an SRAM chip.
-func (a *app) sparseChip(s *search, app, text string, m *matrix.Matrix, f *sparseAppFlags, cfg sparse.Config, report func(masim.Progress)) error {
+func (a *app) sparseChip(s *search, app, text string, m *matrix.Matrix, f *sparseAppFlags, cfg sparse.Config, table *cost.Table, report func(masim.Progress)) error {
 	return a.sparseElsewhere(s, text, m, f.json, func() (*elsewhere, error) {
 		res, err := sparse.RunChip(s.ctx, app, m, f.o, sparse.ChipConfig{Type: cfg.Type, Seed: cfg.Seed, Check: cfg.Check, Instr: cfg.Instr, Coalesce: f.coalesce, Apply: f.apply, Progress: iterationProgress(report, "")})
 		if err != nil {
 			return nil, err
 		}
+		res.Energy = sparse.PriceChip(res, table)
 		e := &elsewhere{result: res, summary: res.App + ": " + res.Summary, digest: res.Digest, checked: res.Checked, compared: res.Compared, iterations: len(res.Iterations), stopped: res.Stopped,
 			machine: []string{"chip", fmt.Sprintf("infinity-stream, %s SPUs, %d long rows and columns", bigCount(int64(res.SPUs)), res.Long)},
 			time:    fmt.Sprintf("%s, %s cycles, %s, %s of accumulation", stackTime(res.Seconds), bigCount(res.Cycles), count(len(res.Iterations), "iteration"), count(res.Rounds, "round"))}
@@ -537,6 +545,7 @@ func (a *app) sparseChip(s *search, app, text string, m *matrix.Matrix, f *spars
 			e.more = append(e.more, []string{"step 6", fmt.Sprintf("by %s; %s cycles by SPUs, %s in bitlines", res.Apply, bigCount(res.ApplySPU), bigCount(res.ApplyBits))})
 		}
 		e.more = append(e.more, []string{"mesh", fmt.Sprintf("%s pairs in %s packets", bigCount(res.PairsIn), bigCount(res.Packets))})
+		e.more = append(e.more, energyLines(res.Energy)...)
 		return e, nil
 	})
 }
@@ -596,14 +605,26 @@ func (r *sparseRun) text() string {
 		t.Rows = append(t.Rows, []string{st.Name, stackTime(r.Seconds * share(st.Cycles, r.Cycles)), percent(share(st.Cycles, r.Cycles)), bigCount(st.Busiest), bigCount(int64(st.Mean)), bigCount(st.Loads)})
 	}
 	var e summary
-	e.add("energy", "%.4g mJ, %.4g W, by table %s; unknown: %s", r.Energy.Total*1e3, r.Energy.Watts, r.Energy.Table, strings.Join(r.Energy.LeftOut, ", "))
-	for _, l := range r.Energy.Lines {
-		if l.Joules != nil {
-			e.add("  "+l.Name, "%s  %s", percent(l.Share), bigCount(l.Count))
-		}
+	for _, l := range energyLines(r.Energy) {
+		e.add(l[0], "%s", l[1])
 	}
 	e.add("simulated in", "%s CPU, %.1f M nonzeros/s with %s, %.1f M a CPU second", seconds(r.CPUSeconds), r.Rate/1e6, count(r.Threads, "thread"), r.CoreRate/1e6)
 	return s.String() + "\n" + renderTable(t) + "\n\n" + e.String()
+}
+
+// energyLines tells where energy went, and what is not known of it.
+func energyLines(e *sparse.Energy) [][]string {
+	what := fmt.Sprintf("%.4g mJ, %.4g W, by table %s; unknown: %s", e.Total*1e3, e.Watts, e.Table, strings.Join(e.LeftOut, ", "))
+	if len(e.Unconfirmed) > 0 {
+		what += "; not confirmed: " + strings.Join(e.Unconfirmed, ", ")
+	}
+	lines := [][]string{{"energy", what}}
+	for _, l := range e.Lines {
+		if l.Joules != nil {
+			lines = append(lines, []string{"  " + l.Name, percent(l.Share) + "  " + bigCount(l.Count)})
+		}
+	}
+	return lines
 }
 
 func share(a, b int64) float64 {
