@@ -52,6 +52,15 @@ var passes = []pass{
 	{"rewrite6", "rewrite with cuts of six leaves, other recipes each time", 25, false, func(c passContext, g *Graph) (*Graph, error) {
 		return Rewrite6(c, g, c.seed, Options{Progress: c.progress})
 	}},
+	{"ands", "make all gates ANDs and rewrite these with cuts of six leaves", 25, false, func(c passContext, g *Graph) (*Graph, error) {
+		return RewriteAnds(c, g, c.seed, Options{Progress: c.progress})
+	}},
+	{"balance", "make all gates ANDs and their trees as low as they can be", 2, false, func(c passContext, g *Graph) (*Graph, error) {
+		return BalanceAnds(c, g, Options{Progress: c.progress})
+	}},
+	{"resub-ands", "make all gates ANDs and express each by two others of a cut of eight leaves", 25, false, func(c passContext, g *Graph) (*Graph, error) {
+		return ResubstituteAnds(c, g, Options{Progress: c.progress})
+	}},
 	{"exact", "build cones of five leaves anew from minimum gates, found by SAT", 100, false, func(c passContext, g *Graph) (*Graph, error) {
 		return ExactRewrite(c, g, ExactOptions{Seed: c.seed, Progress: c.progress})
 	}},

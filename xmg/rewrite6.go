@@ -20,11 +20,14 @@ import (
 // last user is still to come, and a table of the functions found, of 100 MB at
 // most. An error means that the context ended, and wraps its error.
 func Rewrite6(ctx context.Context, g *Graph, seed uint64, opt Options) (*Graph, error) {
-	g = g.Sweep()
+	return rewrite6(ctx, g.Sweep(), newLibrary6(seed), opt)
+}
+
+func rewrite6(ctx context.Context, g *Graph, lib *library6, opt Options) (*Graph, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("xmg: rewriting: %w", err)
 	}
-	lib := newLibrary6(seed)
+	seed := lib.seed
 	r := &rewriter6{
 		rebuilder: newRebuilder(g), lib: lib, cuts: newCuts6(g, lib, 6, cutsPerNode6), seed: seed,
 	}

@@ -114,6 +114,19 @@ func (r *recipe6) gate(xor bool, a, b, c uint8) (uint8, bool) {
 	return (firstStep6+r.n-1)<<1 | uint8(l), true
 }
 
+// muxOfAnds returns x ? f : g in three ANDs.
+func (r *recipe6) muxOfAnds(x, f, g uint8) (uint8, bool) {
+	a, ok := r.gate(false, x, f, 0)
+	if !ok {
+		return 0, false
+	}
+	b, ok := r.gate(false, x^1, g, 0)
+	if !ok {
+		return 0, false
+	}
+	return r.gate(false, a, b, 1)
+}
+
 // xor2 returns the operands of an item that is an XOR of two.
 func (r *recipe6) xor2(op uint8) (p, q uint8, ok bool) {
 	if op>>1 < firstStep6 {
@@ -177,10 +190,13 @@ func (r *recipe6) truth() truth6 {
 // two or three inputs that no other part needs at the bottom. What is left has
 // fewer inputs.
 //
+// With ands, recipes have ANDs only: an XOR is three gates and so is a multiplexer.
+//
 // Up to recipesKept recipes of a function are kept, at 68 bytes each. Which of
 // the equally good ones depends on the seed.
 type library6 struct {
-	four    *library
+	four    *library // nil with ands
+	ands    bool
 	seed    uint64
 	keys    []truth6 // compact, 0 for pattern 0; open addressing with index
 	index   []uint32 // the first of the recipes of a function; 0 is an empty slot
@@ -211,6 +227,13 @@ func newLibrary6(seed uint64) *library6 {
 		four: fourInputs(), seed: seed,
 		keys: make([]truth6, size), index: make([]uint32, size), recipes: make([]recipe6, 1, size), last: make([]bool, 1, size),
 	}
+}
+
+// newAndLibrary6 returns a library of recipes of ANDs only.
+func newAndLibrary6(seed uint64) *library6 {
+	lib := newLibrary6(seed)
+	lib.four, lib.ands = nil, true
+	return lib
 }
 
 // unknown6 is the cost of a function without a recipe.
@@ -262,7 +285,10 @@ func (lib *library6) grow() {
 func (lib *library6) cost(t truth6) int {
 	t ^= -(t & 1)
 	t, _, n := t.compact()
-	if n <= 4 {
+	switch {
+	case n <= 1:
+		return 0
+	case n <= 4 && !lib.ands:
 		return int(lib.four.cost[truth(t).normal()])
 	}
 	r := &lib.recipes[lib.find(t, n)]
@@ -343,13 +369,13 @@ const (
 func (lib *library6) make(t truth6, n int) {
 	lib.parts[n] = lib.parts[n][:0]
 	lib.made[n] = lib.made[n][:0]
-	if n > 2 {
+	if n > 2 || lib.ands {
 		strong := lib.bottoms(t, n)
-		strong = lib.pairs(t, n) || strong
+		strong = !lib.ands && lib.pairs(t, n) || strong
 		lib.singles(t, n, strong)
 	}
 	least := unknown6
-	if n <= 4 {
+	if n <= 4 && !lib.ands {
 		least = int(lib.four.cost[truth(t).normal()])
 	}
 	for i := range lib.parts[n] {
@@ -361,7 +387,7 @@ func (lib *library6) make(t truth6, n int) {
 	for i := range in {
 		in[i] = uint8(i+1) << 1
 	}
-	if n <= 4 {
+	if n <= 4 && !lib.ands {
 		var r recipe6
 		r.out, _ = lib.emitFour(&r, t, &in)
 		lib.made[n] = append(lib.made[n], r)
@@ -439,9 +465,11 @@ func (lib *library6) singles(t truth6, n int, strong bool) {
 				continue
 			}
 			lib.add(n, part{op: partMux, x: x, f: c1, g: c0})
-			lib.add(n, part{op: partMuxE, x: x, f: c1, g: c0})
+			if !lib.ands {
+				lib.add(n, part{op: partMuxE, x: x, f: c1, g: c0})
+			}
 		}
-		if !strong || n < 6 {
+		if !lib.ands && (!strong || n < 6) {
 			lib.add(n, part{op: partDavio, x: x, f: c0 ^ c1, g: c0})
 			lib.add(n, part{op: partDavio, x: x, inv: 1, f: c0 ^ c1, g: c1})
 		}
@@ -497,6 +525,9 @@ func (lib *library6) bottoms(t truth6, n int) (strong bool) {
 			var c [4]truth6 // bit 0 of the index: input j, bit 1: input k
 			c[0], c[1] = c0.cofactors(j)
 			c[2], c[3] = c1.cofactors(j)
+			if n == 2 {
+				break // the function itself
+			}
 			if g, a, b, ok := twoValues(c[:]); ok {
 				f := choose(j, b, a)
 				lib.add(n, part{op: partBottom, x: uint8(j), y: uint8(k), z: uint8(k), f: f, g: spread(g, [3]int{j, k, k}, 2)})
@@ -560,6 +591,14 @@ func spread(g uint8, inputs [3]int, n int) (t truth6) {
 
 func (lib *library6) partCost(p *part) int {
 	cost := lib.cost(p.f)
+	switch {
+	case lib.ands && p.op == partUnate && p.g+1 != 0: // p.f | x & p.g
+		return cost + 2 + lib.cost(p.g)
+	case lib.ands && p.op == partXor:
+		return cost + 3
+	case lib.ands && p.op == partMux:
+		return cost + 3 + lib.cost(p.g)
+	}
 	switch p.op {
 	case partUnate:
 		cost += 1 + lib.cost(p.g)
@@ -592,6 +631,26 @@ func (lib *library6) build(r *recipe6, p *part, in [6]uint8) bool {
 	case partUnate, partMux, partMuxE, partDavio:
 		if g, ok = lib.emit(r, p.g, &in); !ok {
 			return false
+		}
+	}
+	if lib.ands {
+		switch p.op {
+		case partXor:
+			r.out, ok = r.muxOfAnds(x, f^1, f)
+			return ok
+		case partMux:
+			r.out, ok = r.muxOfAnds(x, f, g)
+			return ok
+		case partUnate:
+			if p.f&^p.g != 0 {
+				f, g = g, f
+			}
+			// x ? g : f, where g is true wherever f is.
+			var a uint8
+			if a, ok = r.gate(false, x, g, 0); ok {
+				r.out, ok = r.gate(false, a, f, 1)
+			}
+			return ok
 		}
 	}
 	switch p.op {
