@@ -84,7 +84,7 @@ func resubOrder(g *Graph) []uint32 {
 const (
 	maxResubLeaves  = 8   // of a cut
 	maxDivisors     = 150 // looked at for a gate
-	maxDivisorUsers = 100  // of a divisor that are looked at
+	maxDivisorUsers = 100 // of a divisor that are looked at
 )
 
 // table8 is a function of the leaves of a cut.

@@ -55,6 +55,12 @@ var passes = []pass{
 	{"ands", "make all gates ANDs and rewrite these with cuts of six leaves", 25, false, func(c passContext, g *Graph) (*Graph, error) {
 		return RewriteAnds(c, g, c.seed, Options{Progress: c.progress})
 	}},
+	{"collapse", "make sums of products of the outputs and divide these by what they share", 25, false, func(c passContext, g *Graph) (*Graph, error) {
+		if out, err := Collapse(c, g, Options{Progress: c.progress}); out != nil || err != nil {
+			return out, err
+		}
+		return g, nil
+	}},
 	{"balance", "make all gates ANDs and their trees as low as they can be", 2, false, func(c passContext, g *Graph) (*Graph, error) {
 		return BalanceAnds(c, g, Options{Progress: c.progress})
 	}},
