@@ -10,17 +10,17 @@ import (
 	"github.com/bitsched/bitsched/xmg/internal/bdd"
 )
 
-// Collapse builds the graph anew from what its outputs are as functions of the inputs:
+// collapse builds the graph anew from what its outputs are as functions of the inputs:
 // decision diagrams of all outputs are made sums of products, and these are divided by
 // the divisors that they have in common (Rajski and Vasudevamurthy, "The testability-
 // preserving concurrent decomposition and factorization of Boolean expressions", 1992).
 // It forgets whatever structure there was, which is a gain where that is bad, and a
 // loss elsewhere.
 //
-// It returns nil where an output has no small diagram or no short sum. The work is
-// bounded. The result has ANDs only, and may be larger than g. An error means that the
-// context ended, and wraps its error.
-func Collapse(ctx context.Context, g *Graph, opt Options) (*Graph, error) {
+// The result has ANDs only, and may be larger than g. The work is bounded. The error is
+// errNotThis where an output has no small diagram or no short sum; or the context ended,
+// and it wraps its error.
+func collapse(ctx context.Context, g *Graph, opt Options) (*Graph, error) {
 	g = g.Sweep()
 	if opt.Progress != nil {
 		opt.Progress(Progress{"collapsing", 0, g.NumGates()})
@@ -43,7 +43,7 @@ func Collapse(ctx context.Context, g *Graph, opt Options) (*Graph, error) {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("xmg: collapsing: %w", ctx.Err())
 	case errors.Is(err, bdd.ErrSize):
-		return nil, nil
+		return nil, errNotThis
 	case err != nil:
 		return nil, err
 	}

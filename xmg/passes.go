@@ -8,7 +8,8 @@ import (
 
 // pass is an optimisation of a graph. It gives an equivalent graph with the same
 // inputs and outputs, seldom a larger one. One that reaches the end of the
-// context gives what it has or the context's error.
+// context gives what it has or the context's error; one that can do nothing with a graph
+// may give errNotThis.
 type pass struct {
 	name string
 	doc  string // what it does, for people who write scripts
@@ -56,10 +57,7 @@ var passes = []pass{
 		return RewriteAnds(c, g, c.seed, Options{Progress: c.progress})
 	}},
 	{"collapse", "make sums of products of the outputs and divide these by what they share", 25, false, func(c passContext, g *Graph) (*Graph, error) {
-		if out, err := Collapse(c, g, Options{Progress: c.progress}); out != nil || err != nil {
-			return out, err
-		}
-		return g, nil
+		return collapse(c, g, Options{Progress: c.progress})
 	}},
 	{"balance", "make all gates ANDs and their trees as low as they can be", 2, false, func(c passContext, g *Graph) (*Graph, error) {
 		return BalanceAnds(c, g, Options{Progress: c.progress})
@@ -140,7 +138,9 @@ const wideInputs = 32
 // before the slow ones, and at last those that look at what outputs can tell, on
 // what is small by then. All of them profit from another run after the others;
 // but rewritings without end drift so far from the circuit that the proof takes
-// longer than they do, and a remade table (decoded) is the hardest to prove,
+// longer than they do. Circuits of bad structure are better taken apart first: into
+// ANDs that are few and well shared, or, if that is short, into what the outputs are
+// as sums of products. What is best is tried. A remade table (decoded) is the hardest to prove,
 // which is why no effort has it.
 var efforts = [...]struct {
 	script   Script
@@ -148,14 +148,22 @@ var efforts = [...]struct {
 	patience int   // runs of a group in a row without a gain that end its repetition
 }{
 	Fast: {mustParse(`reduce
-		[map exclusive map | (rewrite6)*5 exclusive]
-		reduce (rewrite6)*3`), 12e6, 1},
+		[map exclusive map | (rewrite6)*5 exclusive | balance resub-ands ands map exclusive map]
+		reduce (rewrite6)*3`), 16e6, 1},
 	Normal: {mustParse(`reduce
-		[map exclusive map (rewrite6)*8 | (rewrite6)*8 exclusive (rewrite6)*4 reduce]
+		[map exclusive map (rewrite6)*8
+			| (rewrite6)*8 exclusive (rewrite6)*4 reduce
+			| (ands)*2 map exclusive map (rewrite6)*8
+			| (balance resub-ands ands)*3 map exclusive map (rewrite6)*8
+			| collapse (balance resub-ands ands)*3 map exclusive (rewrite6)*8]
 		map exclusive (rewrite6)*5 reduce exact
-		(anneal rewrite6)*8`), 40e6, 1},
+		(anneal rewrite6)*8`), 60e6, 1},
 	High: {mustParse(`reduce
-		[map exclusive map (rewrite6)*8 | (rewrite6)*8 exclusive (rewrite6)*4 reduce]
+		[map exclusive map (rewrite6)*8
+			| (rewrite6)*8 exclusive (rewrite6)*4 reduce
+			| (ands)*2 map exclusive map (rewrite6)*8
+			| (balance resub-ands ands)*3 map exclusive map (rewrite6)*8
+			| collapse (balance resub-ands ands)*3 map exclusive (rewrite6)*8]
 		map exclusive (rewrite6)*5 reduce exact (resub)*2
 		((anneal)*10 (anneal-long)*10 map (rewrite6)*3 reduce exact)*`), 300e6, 2},
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -103,7 +104,12 @@ type synthesis struct {
 	room   int64   // work that is left
 	runs   uint64  // of passes so far
 	wide   bool    // what was given is, see isWide
+
+	choices int // alternatives that are being run, each inside the one before
 }
+
+// errNotThis is of a pass that can do nothing with a graph.
+var errNotThis = errors.New("xmg: this pass is not for this graph")
 
 func (s *synthesis) costOf(g *Graph) float64 {
 	if s.opt.Cost == nil {
@@ -118,7 +124,9 @@ func (s *synthesis) run(sc Script) error {
 		var err error
 		switch {
 		case st.pass != nil:
-			err = s.pass(st.pass)
+			if err = s.pass(st.pass); errors.Is(err, errNotThis) && s.choices == 0 {
+				err = nil
+			}
 		case st.others != nil:
 			err = s.choose(st)
 		default:
@@ -132,16 +140,18 @@ func (s *synthesis) run(sc Script) error {
 }
 
 // choose runs all alternatives on the same graph and goes on with what costs
-// least; of equals, with the first.
+// least; of equals, with the first. One that has a pass which can do nothing ends there.
 func (s *synthesis) choose(st Step) error {
 	start := s.cur
-	if err := s.run(st.group); err != nil {
-		return err
-	}
-	pick, least := s.cur, s.costOf(s.cur.g)
-	for _, other := range st.others {
+	s.choices++
+	defer func() { s.choices-- }()
+	pick, least := start, math.Inf(1)
+	for _, alternative := range append([]Script{st.group}, st.others...) {
 		s.cur = start
-		if err := s.run(other); err != nil {
+		switch err := s.run(alternative); {
+		case errors.Is(err, errNotThis):
+			continue
+		case err != nil:
 			return err
 		}
 		if c := s.costOf(s.cur.g); c < least {
