@@ -59,11 +59,17 @@ var passes = []pass{
 	{"collapse", "make sums of products of the outputs and divide these by what they share", 25, false, func(c passContext, g *Graph) (*Graph, error) {
 		return collapse(c, g, Options{Progress: c.progress})
 	}},
+	{"diagram", "build all outputs as one decision diagram, if that is small", 25, false, func(c passContext, g *Graph) (*Graph, error) {
+		return asDiagram(c, g, Options{Progress: c.progress})
+	}},
 	{"balance", "make all gates ANDs and their trees as low as they can be", 2, false, func(c passContext, g *Graph) (*Graph, error) {
 		return BalanceAnds(c, g, Options{Progress: c.progress})
 	}},
 	{"resub-ands", "make all gates ANDs and express each by two others of a cut of eight leaves", 25, false, func(c passContext, g *Graph) (*Graph, error) {
 		return ResubstituteAnds(c, g, Options{Progress: c.progress})
+	}},
+	{"selections", "choose which operands multiplexers are made by, so that they share gates", 2, false, func(c passContext, g *Graph) (*Graph, error) {
+		return ShareSelections(c, g, Options{Progress: c.progress})
 	}},
 	{"exact", "build cones of five leaves anew from minimum gates, found by SAT", 100, false, func(c passContext, g *Graph) (*Graph, error) {
 		return ExactRewrite(c, g, ExactOptions{Seed: c.seed, Progress: c.progress})
@@ -153,6 +159,7 @@ var efforts = [...]struct {
 	Normal: {mustParse(`reduce
 		[map exclusive map (rewrite6)*8
 			| (rewrite6)*8 exclusive (rewrite6)*4 reduce
+			| diagram selections map exclusive (rewrite6)*8 selections
 			| (ands)*2 map exclusive map (rewrite6)*8
 			| (balance resub-ands ands)*3 map exclusive map (rewrite6)*8
 			| collapse (balance resub-ands ands)*3 map exclusive (rewrite6)*8]
@@ -161,6 +168,7 @@ var efforts = [...]struct {
 	High: {mustParse(`reduce
 		[map exclusive map (rewrite6)*8
 			| (rewrite6)*8 exclusive (rewrite6)*4 reduce
+			| diagram selections map exclusive (rewrite6)*8 selections
 			| (ands)*2 map exclusive map (rewrite6)*8
 			| (balance resub-ands ands)*3 map exclusive map (rewrite6)*8
 			| collapse (balance resub-ands ands)*3 map exclusive (rewrite6)*8]
