@@ -263,7 +263,9 @@ func (a *app) runConfigs(cmd *cobra.Command, nameOrFile string, f runFlags) erro
 			run, err := a.runConfig(s.ctx, line, k, got, config, &m, trace, f)
 			if run != nil {
 				run.Energy = run.Report.Energy(&m, table)
-				run.arrays(&m, table)
+				if run.InMemory != nil {
+					run.Arrays = run.InMemory.Energy(&m, table)
+				}
 				r.Runs = append(r.Runs, run)
 			}
 			failed = err

@@ -8,7 +8,6 @@ import (
 
 	"github.com/bitsched/bitsched/benchmarks"
 	"github.com/bitsched/bitsched/benchmarks/workload"
-	"github.com/bitsched/bitsched/sram/cost"
 	"github.com/bitsched/bitsched/system/fused"
 	"github.com/bitsched/bitsched/system/multicore"
 	"github.com/bitsched/bitsched/tdfg/memory"
@@ -54,17 +53,6 @@ func fusedReadings(m *tile.Machine, f *runFlags) []reading {
 		}
 	}
 	return append(list, reading{"latencies", f.config.latencies})
-}
-
-// arrays adds the energy of what arrays did, by the same table as that of cores.
-func (x *configRun) arrays(m *tile.Machine, table *cost.Table) {
-	if x.InMemory == nil || x.InMemory.Arrays == nil {
-		return
-	}
-	r := *x.InMemory.Arrays
-	r.ByteHops, r.DRAMBytes = 0, 0 // with those of cores
-	r.Cycles.Total = x.Cycles
-	x.Arrays = r.Energy(m, table)
 }
 
 // regions has where the cycles of regions in memory went, and what was decided about each.

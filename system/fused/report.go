@@ -1,8 +1,10 @@
 package fused
 
 import (
+	"github.com/bitsched/bitsched/sram/cost"
 	"github.com/bitsched/bitsched/system"
 	"github.com/bitsched/bitsched/system/multicore"
+	"github.com/bitsched/bitsched/tile"
 	"github.com/bitsched/bitsched/tile/tc"
 )
 
@@ -80,4 +82,15 @@ func (x *run) finish() {
 			r.Messages = append(r.Messages, multicore.Class{Name: k.String(), Messages: t.Messages[k], Bytes: t.Bytes[k], ByteHops: t.ByteHops[k]})
 		}
 	}
+}
+
+// Energy returns what arrays take by a table of costs, beside that of the report of the
+// cores, which has the network and DRAM of both. nil where nothing was laid out.
+func (r *Report) Energy(m *tile.Machine, t *cost.Table) *cost.ChipEnergy {
+	if r.Arrays == nil {
+		return nil
+	}
+	a := *r.Arrays
+	a.ByteHops, a.DRAMBytes, a.Cycles.Total = 0, 0, r.Report.Cycles
+	return a.Energy(m, t)
 }
