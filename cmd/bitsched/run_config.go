@@ -33,6 +33,8 @@ type configFlags struct {
 	inject     []string
 	svg        string
 	latencies  string
+	overlap    bool
+	inBanks    bool
 
 	injected *multicore.Inject
 }
@@ -47,7 +49,7 @@ func configNames() (names []string) {
 	for _, c := range fused.Configurations {
 		names = append(names, c.Name)
 	}
-	return names
+	return append(names, fused.Auto)
 }
 
 func (f *configFlags) add(cmd *cobra.Command) {
@@ -62,6 +64,8 @@ func (f *configFlags) add(cmd *cobra.Command) {
 	fl.StringSliceVar(&f.inject, "inject", nil, "with --config, end streams on purpose, to see that the state stays precise: `alias|fault|switch[:rate]`, the probability that an access of a core seems to be aliased (0.001 if there is no rate), that a page of a range is missing (0.01), that a core gets another context in a cycle (0.0001); the same for a --seed")
 	fl.StringVar(&f.svg, "svg", "", "with --config, draw what cycles went into and the traffic by class, a bar for each run, in an SVG `file`")
 	fl.StringVar(&f.latencies, "latencies", latenciesArrays, "with --config in-l3, inf-s, `cycles` of operations in arrays: those of the programs that they execute (arrays), or the formulas of the authors' simulator (paper)")
+	fl.BoolVar(&f.overlap, "overlap-jit", false, "with --config in-l3, inf-s, thread 0 lowers a region while arrays are fetched for it and the region before is executed")
+	fl.BoolVar(&f.inBanks, "bank-lowering", false, "with --config in-l3, inf-s, banks find the commands that concern them, and thread 0 does not")
 	complete(cmd, "latencies", latenciesArrays, latenciesPaper)
 	complete(cmd, "config", configs...)
 	complete(cmd, "core", tile.CoreNames()...)
@@ -80,7 +84,7 @@ var arraysOnly = []string{"fidelity", "clock", "timing-only", "every", "optimize
 // check refuses what does not go together.
 func (f *configFlags) check(cmd *cobra.Command) error {
 	if len(f.configs) == 0 {
-		for _, flag := range []string{"core", "omp-threads", "caches", "max-cycles", "check-races", "sample", "inject", "svg", "latencies"} {
+		for _, flag := range []string{"core", "omp-threads", "caches", "max-cycles", "check-races", "sample", "inject", "svg", "latencies", "overlap-jit", "bank-lowering"} {
 			if cmd.Flags().Changed(flag) {
 				return usageError(cmd, "--%s without --config, expected --config %s", flag, strings.Join(configs, "|"))
 			}
@@ -108,8 +112,8 @@ func (f *configFlags) check(cmd *cobra.Command) error {
 	if f.latencies != latenciesArrays && f.latencies != latenciesPaper {
 		return usageError(cmd, "--latencies %q, expected %s or %s", f.latencies, latenciesArrays, latenciesPaper)
 	}
-	if f.latencies != latenciesArrays && !f.fused() {
-		return usageError(cmd, "--latencies without regions in memory, expected --config in-l3, inf-s or inf-s-nojit")
+	if other := f.latencies != latenciesArrays || f.overlap || f.inBanks; other && !f.fused() {
+		return usageError(cmd, "--latencies, --overlap-jit or --bank-lowering without regions in memory, expected --config in-l3, inf-s or inf-s-nojit")
 	}
 	if f.caches != cachesCold && f.caches != cachesWarm {
 		return usageError(cmd, "--caches %q, expected %s or %s", f.caches, cachesCold, cachesWarm)
@@ -346,7 +350,7 @@ func (a *app) runConfig(ctx context.Context, line *progressLine, k *workload.Ker
 		return &configRun{Config: config, Report: report, Readings: readings(machine)}, err
 	}
 	compare := func() (*multicore.Verdict, error) { return multicore.Check(ctx, p, before, opt) }
-	if fused.Find(config) != nil {
+	if regionsIn(config) {
 		run, compare = a.fusedRun(ctx, k, m, p, before, opt, &f)
 	}
 	r, err := run()

@@ -23,8 +23,11 @@ const (
 
 // fused reports whether regions are in memory in some of the configurations.
 func (f *configFlags) fused() bool {
-	return slices.ContainsFunc(f.configs, func(name string) bool { return fused.Find(name) != nil })
+	return slices.ContainsFunc(f.configs, regionsIn)
 }
+
+// regionsIn reports whether a configuration may have regions in memory.
+func regionsIn(config string) bool { return config == fused.Auto || fused.Find(config) != nil }
 
 // fusedRun returns how a function runs, and is compared, with regions in memory.
 func (a *app) fusedRun(ctx context.Context, k *workload.Kernel, m *memory.Memory, p *multicore.Program, before stream.Memory, opt multicore.Options, f *runFlags) (func() (*configRun, error), func() (*multicore.Verdict, error)) {
@@ -32,11 +35,27 @@ func (a *app) fusedRun(ctx context.Context, k *workload.Kernel, m *memory.Memory
 	if k.Program.Body != nil {
 		q.Tensors = k.Program
 	}
-	options := fused.Options{Options: opt, Decide: f.decide, Latencies: f.config.latencies}
+	options := fused.Options{Options: opt, Decide: f.decide, Latencies: f.config.latencies, Overlap: f.config.overlap, BankLowering: f.config.inBanks}
 	var report *fused.Report
 	run := func() (*configRun, error) {
 		var err error
-		if report, err = fused.Run(ctx, q, options); report == nil {
+		if opt.Config == fused.Auto {
+			again := *q
+			q, report, err = fused.RunAuto(ctx, func() *fused.Program {
+				one, cores := again, *p
+				cores.Memory, cores.Args = k.Streams(again.Arrays.Clone())
+				one.Program = &cores
+				return &one
+			}, options)
+			if q != nil {
+				for name, elems := range q.Memory {
+					copy(p.Memory[name], elems)
+				}
+			}
+		} else {
+			report, err = fused.Run(ctx, q, options)
+		}
+		if report == nil {
 			return nil, err
 		}
 		return &configRun{Config: opt.Config, Report: report.Report, Readings: fusedReadings(opt.Machine, f), InMemory: report}, err
@@ -102,6 +121,8 @@ func regionRow(config string, q *fused.RegionReport) []string {
 	switch {
 	case why == "" && q.Near > 0:
 		why = "it needs streams near the memory"
+	case why == "" && q.Against > 0 && config == fused.Auto:
+		why = fmt.Sprintf("threads were faster, %d cycles", q.OnCores)
 	case why == "" && q.Against > 0:
 		why = fmt.Sprintf("Eq. 2, %d times", q.Against)
 	}
@@ -123,7 +144,7 @@ func (x *configRun) regionsText(s *summary) {
 		what   string
 	}{
 		{"drain", c.Drain, "until no request of a core was under way"}, {"flush", c.Flush, fmt.Sprintf("of reserved ways: %d lines", f.Flushed)}, {"DRAM", c.DRAM, fmt.Sprintf("%d lines to bitlines, %d of them again since cores had asked for them", f.Tensor.Fetched, f.Refetched)},
-		{"JIT", c.JIT, "lowering, by formula (jit of the machine)"}, {"compute", c.Compute, ""}, {"move", c.Move, "within tiles"}, {"between", c.Between, fmt.Sprintf("tiles; %d packets", f.Tensor.Packets)},
+		{"JIT", c.JIT, "lowering that arrays wait for, by formula (jit of the machine)"}, {"hidden JIT", c.Hidden, "lowering while arrays are fetched or the region before is executed"}, {"compute", c.Compute, ""}, {"move", c.Move, "within tiles"}, {"between", c.Between, fmt.Sprintf("tiles; %d packets", f.Tensor.Packets)},
 		{"sync", c.Sync, fmt.Sprintf("%d barriers, and what waited for commands, packets and H-trees", f.Tensor.Syncs)}, {"final", c.Final, "last steps of reductions, from bank to bank"}, {"near", c.Near, "streams of regions"},
 		{"return", c.Return, "arrays to memory, within the kernel"}, {"write-back", f.WriteBack, fmt.Sprintf("behind the kernel; %d lines in all", f.Tensor.Returned)},
 	} {
@@ -133,7 +154,7 @@ func (x *configRun) regionsText(s *summary) {
 	}
 	for i := range f.Regions {
 		q := &f.Regions[i]
-		row := regionRow("", q)
+		row := regionRow(x.Config, q)
 		text := fmt.Sprintf("%d of %d times in memory, %d cycles", q.InMemory, q.Reached, q.Cycles)
 		if q.Decision.Peak > 0 {
 			text += fmt.Sprintf("; Eq. 2: %s / %.0f = %s against %s + %s, so %s", row[5], q.Decision.Peak, row[6], row[7], row[8], row[9])

@@ -17,6 +17,8 @@ type Units struct {
 	// End says that the unit is done: the memory of the program is to have what it did. It
 	// returns the values that reductions came to, by the names of their streams.
 	End func(unit int) (map[string]scalar.Value, error)
+	// Passed, if it is not nil, says that thread 0 has left a unit that threads executed.
+	Passed func(unit int)
 }
 
 // seat is the place of a statement in a unit.
@@ -83,6 +85,9 @@ func (t *thread) outside(e *stream.Event) (done bool, err error) {
 		}
 	}
 	if t.unit != s.unit {
+		if f := t.p.opt.Units.Passed; f != nil && s.last && e.What != stream.Enter {
+			f(s.unit)
+		}
 		return false, nil
 	}
 	switch e.What {

@@ -3,6 +3,8 @@ package fused
 import (
 	"context"
 	"encoding/binary"
+	"maps"
+	"slices"
 
 	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/system"
@@ -85,7 +87,7 @@ func (x *run) Consume(_ context.Context, w *system.Work) error {
 		if x.config.lowered {
 			return nil
 		}
-		return x.during(&c.JIT, func() error { return x.pass(x.machine.JITCycles(w.JIT)) })
+		return x.during(&c.JIT, func() error { return x.lower(w) })
 	case system.Transferred:
 		lines := x.session.Lines(w.Name, w)
 		switch {
@@ -109,10 +111,32 @@ func (x *run) Consume(_ context.Context, w *system.Work) error {
 			walks = x.atHomes(w.Ops)
 		}
 		return x.during(&c.Near, func() error { return x.walk(walks) })
+	case system.RegionBegins:
+		x.begun = x.m.Engine.Now()
 	case system.RegionEnds:
+		x.idle = x.m.Engine.Now() - max(x.begun, x.lowered)
 		return x.during(&c.Near, x.giveBorrowed)
 	}
 	return nil
+}
+
+// lower lets the cycles of lowering pass that arrays wait for. With overlap, thread 0 has
+// begun when the region before was lowered and it only waited for that, and goes on while
+// arrays are fetched.
+func (x *run) lower(w *system.Work) error {
+	work := w.JIT
+	if x.opt.BankLowering {
+		work.Banks = 0
+	}
+	n := x.machine.JITCycles(work)
+	if x.opt.Overlap {
+		hidden := min(n, x.idle+x.m.Engine.Now()-x.begun)
+		x.report.Cycles.Hidden += hidden
+		n -= hidden
+	}
+	err := x.pass(n)
+	x.lowered, x.idle = x.m.Engine.Now(), 0
+	return err
 }
 
 func (x *run) walk(walks []tc.Walk) error {
@@ -201,6 +225,9 @@ func (x *run) execute(w *system.Work) error {
 		}
 		list = append(list, out)
 	}
+	if x.opt.BankLowering {
+		list = everywhere(list)
+	}
 	from := x.m.Engine.Now()
 	err := x.await(func(done func(event.Time)) { x.m.Tensor.Execute(list, done) })
 	took := x.m.Engine.Now() - from
@@ -209,6 +236,34 @@ func (x *run) execute(w *system.Work) error {
 	c.Between += between
 	c.Sync += max(0, took-compute-move-between)
 	return err
+}
+
+// everywhere sends each command to all banks that any of them is for: those that it does
+// not concern look at it and go on.
+func everywhere(list []tc.Command) []tc.Command {
+	all := map[int]bool{}
+	for i := range list {
+		for _, p := range list[i].Parts {
+			all[p.Bank] = true
+		}
+	}
+	banks := slices.Sorted(maps.Keys(all))
+	for i := range list {
+		k := &list[i]
+		if k.Sync {
+			continue
+		}
+		has := map[int]bool{}
+		for _, p := range k.Parts {
+			has[p.Bank] = true
+		}
+		for _, b := range banks {
+			if !has[b] {
+				k.Parts = append(k.Parts, tc.Part{Bank: b})
+			}
+		}
+	}
+	return list
 }
 
 // paperLatency is the latency of an operation by the formulas of the authors' simulator

@@ -38,6 +38,7 @@ type RegionReport struct {
 	Against  int64           `json:"decided_against"`
 	Near     int64           `json:"needs_streams"` // times that it needed streams near the memory, which the configuration has not
 	Cycles   int64           `json:"cycles"`
+	OnCores  int64           `json:"cycles_on_cores"`    // of thread 0, the times that threads executed it
 	Why      string          `json:"why,omitempty"`      // it cannot be in memory
 	Decision system.Decision `json:"decision,omitempty"` // Eq. 2 of the last time
 }
@@ -56,7 +57,8 @@ type Cycles struct {
 	Flush   int64 `json:"flush"`        // of reserved ways
 	DRAM    int64 `json:"dram"`         // arrays to bitlines
 	Return  int64 `json:"return"`       // arrays to their homes, since others needed rows
-	JIT     int64 `json:"jit"`          // lowering
+	JIT     int64 `json:"jit"`          // lowering that arrays wait for
+	Hidden  int64 `json:"jit_hidden"`   // and lowering that they do not
 	Compute int64 `json:"compute"`      // in arrays
 	Move    int64 `json:"move"`         // within tiles
 	Between int64 `json:"between"`      // tiles

@@ -57,9 +57,16 @@ type Program struct {
 
 // Options are those of a run on cores, and what arrays need.
 type Options struct {
-	multicore.Options        // Config is one of Configurations
-	Decide            bool   // by Eq. 2 of the paper; otherwise all that can be is in memory
-	Latencies         string // of operations: "" or "arrays": those of the programs that arrays execute; "paper": the formulas of the authors' simulator
+	multicore.Options      // Config is one of Configurations
+	Decide            bool // by Eq. 2 of the paper; otherwise all that can be is in memory
+	// Choose, if it is not nil, has units in memory for which it is true, whatever Decide
+	// says, by their number.
+	Choose []bool
+	// Overlap lets thread 0 lower a region while arrays are fetched for it, and while the
+	// region before is executed. BankLowering has the banks find the commands that concern
+	// them (step 3 of section 4.2): thread 0 does not, and all banks get all commands.
+	Overlap, BankLowering bool
+	Latencies             string // of operations: "" or "arrays": those of the programs that arrays execute; "paper": the formulas of the authors' simulator
 	// InterceptTensor breaks messages of tensor controllers, for tests.
 	InterceptTensor func(m *tc.Message) bool
 	// Skip leaves out a part of what keeps values right, for tests that must see it missing:
@@ -133,6 +140,12 @@ type run struct {
 	borrowed map[string]span64
 	reserved bool
 	work     uint64
+	reached  event.Time // a unit
+
+	// Of lowering that overlaps: when the region at hand began, when thread 0 had lowered the
+	// last one, and how long it then waited for it.
+	begun, lowered event.Time
+	idle           int64
 
 	// A coroutine executes regions, and waits for the machine.
 	next    func() (struct{}, bool)
@@ -192,7 +205,7 @@ func (x *run) Units() *micro.Units {
 	if len(x.units) == 0 {
 		return nil
 	}
-	u := &micro.Units{Begin: x.begin, End: x.end}
+	u := &micro.Units{Begin: x.begin, End: x.end, Passed: func(u int) { x.report.Regions[u].OnCores += x.m.Engine.Now() - x.reached }}
 	for _, v := range x.units {
 		u.List = append(u.List, v.stmts)
 	}
@@ -351,6 +364,7 @@ func (x *run) begin(u int, around map[string]int64) (bool, error) {
 		there = x.decide(r, x.units[u], values)
 	}
 	x.report.choices = append(x.report.choices, there)
+	x.reached = x.m.Engine.Now()
 	if !there {
 		return false, x.settle(nil)
 	}
@@ -392,7 +406,11 @@ func (x *run) decide(r *RegionReport, u *unit, values map[string]int64) bool {
 	}
 	sum.InMemory = int64(sum.Core) > sum.Latencies+sum.JIT
 	r.Decision = sum
-	if err != nil || x.opt.Decide && !sum.InMemory {
+	against := x.opt.Decide && !sum.InMemory
+	if x.opt.Choose != nil {
+		against = !x.opt.Choose[slices.Index(x.units, u)]
+	}
+	if err != nil || against {
 		r.Against++
 		return false
 	}

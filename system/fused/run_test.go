@@ -142,3 +142,43 @@ func TestMutants(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, len(seen), 7)
 }
+
+// TestOverlap has lowering that arrays do not wait for: as much in all, and less time.
+func TestOverlap(t *testing.T) {
+	opt := fused.Options{Options: multicore.Options{Config: "inf-s", Machine: small(t), Threads: 2}}
+	plain := execute(t, "stencil1d", map[string]int64{"N": 4096, "T": 3}, opt)
+	opt.Overlap = true
+	r := execute(t, "stencil1d", map[string]int64{"N": 4096, "T": 3}, opt)
+	require.Equal(t, plain.Cycles.JIT, r.Cycles.JIT+r.Cycles.Hidden)
+	require.Equal(t, plain.Report.Cycles-r.Cycles.Hidden, r.Report.Cycles)
+	opt.BankLowering = true
+	banks := execute(t, "stencil1d", map[string]int64{"N": 4096, "T": 3}, opt)
+	require.Less(t, banks.Cycles.JIT+banks.Cycles.Hidden, plain.Cycles.JIT)
+}
+
+// TestAuto: never slower than with all regions in memory, or all on cores.
+func TestAuto(t *testing.T) {
+	k, err := workload.Builtin("kmeans_outer", false)
+	require.NoError(t, err)
+	require.NoError(t, k.CompileWhole(context.Background(), nil, nil, false))
+	m, err := k.Arguments(context.Background(), 1, nil)
+	require.NoError(t, err)
+	program := func() *fused.Program {
+		begins, after := m.Clone(), m.Clone()
+		arrays, args := k.Streams(after)
+		return &fused.Program{Program: &multicore.Program{Graph: k.Whole, Memory: arrays, Args: args, Reassociate: k.Reassociate}, Tensors: k.Program, Sizes: k.Sizes, Arrays: begins}
+	}
+	opt := fused.Options{Options: multicore.Options{Config: "inf-s", Machine: small(t), Threads: 4}}
+	p, r, err := fused.RunAuto(context.Background(), program, opt)
+	require.NoError(t, err)
+	before, _ := k.Streams(m.Clone())
+	v, err := fused.Check(context.Background(), p, before, r, opt)
+	require.NoError(t, err)
+	require.Empty(t, v.First)
+	for _, choose := range [][]bool{nil, make([]bool, len(r.Regions))} {
+		opt.Choose = choose
+		one, err := fused.Run(context.Background(), program(), opt)
+		require.NoError(t, err)
+		require.LessOrEqual(t, r.Report.Cycles, one.Report.Cycles)
+	}
+}

@@ -1,0 +1,44 @@
+package fused
+
+import "context"
+
+// Auto is the configuration that chooses where each unit runs.
+const Auto = "auto"
+
+// RunAuto chooses for each unit of a program where it runs, by simulated time: it runs the
+// program with all units on cores, with all that can be in memory, and with each where thread
+// 0 needed less time for it, and returns the fastest of the three runs, as that of
+// configuration inf-s of opt. program returns the program with its memory as it begins, and
+// is that of the run which is returned.
+func RunAuto(ctx context.Context, program func() *Program, opt Options) (p *Program, r *Report, err error) {
+	opt.Config = "inf-s"
+	opt.Decide = false
+	try := func(choose []bool) (*Report, error) {
+		q := program()
+		opt.Choose = choose
+		t, err := Run(ctx, q, opt)
+		if t != nil && (r == nil || err == nil && t.Report.Cycles < r.Report.Cycles) {
+			p, r = q, t
+		}
+		return t, err
+	}
+	inside, err := try(nil)
+	if err != nil {
+		return p, r, err
+	}
+	cores, err := try(make([]bool, len(inside.Regions)))
+	if err != nil {
+		return p, r, err
+	}
+	choose, some, all := make([]bool, len(inside.Regions)), false, true
+	for i := range choose {
+		a, b := &inside.Regions[i], &cores.Regions[i]
+		choose[i] = a.InMemory > 0 && a.Cycles+a.OnCores < b.OnCores
+		some, all = some || choose[i], all && (choose[i] || a.InMemory == 0)
+	}
+	if some && !all {
+		_, err = try(choose)
+	}
+	r.Config = Auto
+	return p, r, err
+}
