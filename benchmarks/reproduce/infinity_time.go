@@ -205,7 +205,7 @@ func infsFig11(ctx context.Context, env *Env) (*Measured, error) {
 	m := &Measured{}
 	times := Table{Title: "Cycles of base, and speedups over it", Head: append(append([]string{"workload", "base"}, infsConfigs[1:]...), "in-l3, paper's latencies", "inf-s, paper's latencies", "designs")}
 	moved := Table{Title: "Traffic, base = 1 (bytes x hops)", Head: append([]string{"workload"}, infsConfigs[1:]...)}
-	parts := Table{Title: "Where the cycles of inf-s went, %", Head: []string{"workload", "cores", "drain, flush", "DRAM", "JIT", "compute", "move", "between tiles", "sync", "final reduce", "near", "operations in bitlines"}}
+	went := Table{Title: "Where the cycles of inf-s went, %", Head: []string{"workload", "cores", "drain, flush", "DRAM", "JIT", "compute", "move", "between tiles", "sync", "final reduce", "near", "operations in bitlines"}}
 	var mean [11]float64
 	n := float64(len(b.names))
 	for _, w := range b.names {
@@ -228,17 +228,17 @@ func infsFig11(ctx context.Context, env *Env) (*Measured, error) {
 		}
 		times.Rows, moved.Rows = append(times.Rows, append(row, which)), append(moved.Rows, traffic)
 		line := []string{w}
-		for i, p := range shares(b.of(w, "inf-s")) {
+		for i, p := range parts(b.of(w, "inf-s")) {
 			mean[i] += p / n
 			line = append(line, fmt.Sprintf("%.1f", p))
 		}
-		parts.Rows = append(parts.Rows, line)
+		went.Rows = append(went.Rows, line)
 	}
 	line := []string{"mean"}
 	for _, p := range mean {
 		line = append(line, fmt.Sprintf("%.1f", p))
 	}
-	parts.Rows = append(parts.Rows, line)
+	went.Rows = append(went.Rows, line)
 	m.Add("near-l3 over base", "x", b.over("near-l3", multicore.Base))
 	m.Add("in-l3 over near-l3", "x", b.over("in-l3", "near-l3"))
 	m.Add("inf-s over near-l3", "x", b.over("inf-s", "near-l3"))
@@ -254,7 +254,7 @@ func infsFig11(ctx context.Context, env *Env) (*Measured, error) {
 	m.Add("move", "%", mean[5]+mean[6]+mean[7])
 	m.Add("final reduce", "%", mean[8])
 	m.Add("operations in bitlines", "%", mean[10])
-	m.Tables = []Table{times, moved, parts}
+	m.Tables = []Table{times, moved, went}
 	m.Notes = []string{
 		"loads of cores found the program's values; small sizes are compared with the sequential program, and units in memory with the interpreter of graphs, bit by bit",
 		"near-l3 is ns-decouple on this machine: streams are not split into strands over banks, which the paper's are",
@@ -263,9 +263,9 @@ func infsFig11(ctx context.Context, env *Env) (*Measured, error) {
 	return m, nil
 }
 
-// shares are the parts of the cycles of a run with regions in memory, and of its operations
+// parts are those of the cycles of a run with regions in memory, and of its operations
 // those on bitlines, in percent.
-func shares(r *infsRun) (p [11]float64) {
+func parts(r *infsRun) (p [11]float64) {
 	c, all := &r.arrays.Cycles, float64(r.Cycles)
 	for i, n := range []int64{c.Core, c.Drain + c.Flush, c.DRAM + c.Return, c.JIT, c.Compute, c.Move, c.Between, c.Sync, c.Final, c.Near} {
 		p[i] = 100 * float64(n) / all

@@ -7,8 +7,8 @@ const Auto = "auto"
 
 // RunAuto chooses for each unit of a program where it runs, by simulated time: it runs the
 // program with all units on cores, with all that can be in memory, and with each where thread
-// 0 needed less time for it, and returns the fastest of the three runs, as that of
-// configuration inf-s of opt. program returns the program with its memory as it begins, and
+// 0 needed less time for it, and once more on cores that prefetch and have no streams. It
+// returns the fastest of the runs. program returns the program with its memory as it begins, and
 // is that of the run which is returned.
 func RunAuto(ctx context.Context, program func() *Program, opt Options) (p *Program, r *Report, err error) {
 	opt.Config = "inf-s"
@@ -37,7 +37,13 @@ func RunAuto(ctx context.Context, program func() *Program, opt Options) (p *Prog
 		some, all = some || choose[i], all && (choose[i] || a.InMemory == 0)
 	}
 	if some && !all {
-		_, err = try(choose)
+		if _, err = try(choose); err != nil {
+			return p, r, err
+		}
+	}
+	opt.Config = "in-l3" // whose cores have prefetchers in place of streams
+	if _, err = try(make([]bool, len(choose))); err != nil {
+		return p, r, err
 	}
 	r.Config = Auto
 	return p, r, err
