@@ -467,10 +467,7 @@ func (w *arrayWorker) load(o int, wave *Wave) {
 			}
 			at := rows.sourceWord(o, j, w.copyOf[o]).base
 			inside := x.inside(base, cols)
-			lin := 0
-			if inside {
-				lin = x.linearBase(base)
-			}
+			lin := x.linearBase(base)
 			if cols.constant {
 				v := uint32(0)
 				if inside {
@@ -490,9 +487,15 @@ func (w *arrayWorker) load(o int, wave *Wave) {
 				if n < 64 {
 					w.vals = [64]uint32{}
 				}
-				if inside {
+				if !x.inserts {
+					out := uint64(0)
+					if !inside {
+						out = x.outside(base, cols, k)
+					}
 					for i, c := range cols.linear[64*k : 64*k+n] {
-						w.vals[i] = uint32(data[lin+int(c)])
+						if w.vals[i] = 0; out>>i&1 == 0 {
+							w.vals[i] = uint32(data[lin+int(c)])
+						}
 					}
 				} else {
 					for i := range n {
@@ -633,8 +636,15 @@ func (w *arrayWorker) drain(wave *Wave, clusters int) {
 		lin := x.linearBase(base)
 		for k := 0; 64*k < used; k++ {
 			w.unpack(c*len(w.members), k, width)
+			out := uint64(0)
+			if !inside && !x.inserts {
+				out = x.outside(base, cols, k)
+			}
 			for i := range min(64, used-64*k) {
-				if inside {
+				if out>>i&1 == 1 {
+					continue
+				}
+				if !x.inserts {
 					w.give(lin+int(cols.linear[64*k+i]), w.wide[i])
 				} else if e := x.at(base, cols, 64*k+i); e >= 0 {
 					w.give(e, w.wide[i])

@@ -3,6 +3,7 @@ package mapping
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -191,6 +192,7 @@ type parts struct {
 	dims     [][]int32 // by dimension, then place
 	linear   []int32   // sum over dimensions of index x stride
 	lo, hi   []int32
+	chunks   [][2][]int32 // lo and hi of each 64 places
 	constant bool
 }
 
@@ -204,6 +206,10 @@ func (x *indexer) parts(places [][MaxLoops]int32) *parts {
 	}
 	for i := range places {
 		x.part(&places[i], buf)
+		if i%64 == 0 {
+			p.chunks = append(p.chunks, [2][]int32{slices.Clone(buf), slices.Clone(buf)})
+		}
+		chunk := &p.chunks[i/64]
 		n := 0
 		for d, v := range buf {
 			p.dims[d][i] = v
@@ -211,6 +217,7 @@ func (x *indexer) parts(places [][MaxLoops]int32) *parts {
 				p.lo[d], p.hi[d] = v, v
 			}
 			p.lo[d], p.hi[d] = min(p.lo[d], v), max(p.hi[d], v)
+			chunk[0][d], chunk[1][d] = min(chunk[0][d], v), max(chunk[1][d], v)
 			n += int(v) * x.stride[d]
 		}
 		p.linear[i] = int32(n)
@@ -232,6 +239,24 @@ func (x *indexer) inside(base []int32, p *parts) bool {
 		}
 	}
 	return true
+}
+
+// outside returns which of 64 places from 64k on lie outside the tensor for a base, a bit for
+// each, where nothing is inserted between elements.
+func (x *indexer) outside(base []int32, p *parts, k int) (mask uint64) {
+	lo, hi := p.chunks[k][0], p.chunks[k][1]
+	for d, b := range base {
+		if b+lo[d] >= 0 && b+hi[d] < x.bound[d] {
+			continue
+		}
+		bound := uint32(x.bound[d])
+		for i, v := range p.dims[d][64*k : min(64*k+64, len(p.dims[d]))] {
+			if uint32(b+v) >= bound {
+				mask |= 1 << i
+			}
+		}
+	}
+	return mask
 }
 
 // at returns the element at place i for a base, -1 for padding.
