@@ -69,6 +69,33 @@ func TestJointPlaces(t *testing.T) {
 	}
 }
 
+// plannedFirst is a plan before its options are searched.
+type plannedFirst struct {
+	*joint
+	first []int
+}
+
+// smallPlan prepares the plan of a network on one platform, searched with few evaluations.
+func smallPlan(t testing.TB, net *dnn.Network, p *platform.Platform, seed uint64) plannedFirst {
+	rep := &Report{Network: net, Platform: p, Options: Options{Evals: 60, Seed: seed, Threads: 1}, ctx: context.Background()}
+	seen := map[string]int{}
+	var first []int
+	x := &pipeliner{rep: rep, net: net, at: map[int]int{}}
+	for _, n := range net.MACs() {
+		op := net.Nodes[n].Op
+		if _, ok := seen[op.Signature()]; !ok {
+			seen[op.Signature()] = len(first)
+			first = append(first, len(rep.Layers))
+		}
+		x.at[n] = len(rep.Layers)
+		x.key, x.layers = append(x.key, seen[op.Signature()]), append(x.layers, n)
+		rep.Layers = append(rep.Layers, Layer{Node: n, Name: net.Nodes[n].Name, Op: op, Same: -1})
+	}
+	j := &joint{rep: rep, chips: []*platform.Platform{p}, x: x}
+	j.graph()
+	return plannedFirst{j, first}
+}
+
 // TestSolveIsOptimal compares the dynamic program with all choices of options, on a chain
 // and with a branch; a few options of each layer.
 func TestSolveIsOptimal(t *testing.T) {
@@ -76,25 +103,8 @@ func TestSolveIsOptimal(t *testing.T) {
 	opt, err := search.Lookup("random")
 	require.NoError(t, err)
 	for _, net := range []*dnn.Network{chain(t), branching(t)} {
-		small, err := load(t, "logic-sram").With("buffer.bytes", 700) // not all fits
-		require.NoError(t, err)
-		rep := &Report{Network: net, Platform: small, Options: Options{Evals: 60, Seed: 4, Threads: 1}, ctx: ctx}
-		seen := map[string]int{}
-		var first []int
-		x := &pipeliner{rep: rep, net: net, at: map[int]int{}}
-		for _, n := range net.MACs() {
-			op := net.Nodes[n].Op
-			if _, ok := seen[op.Signature()]; !ok {
-				seen[op.Signature()] = len(first)
-				first = append(first, len(rep.Layers))
-			}
-			x.at[n] = len(rep.Layers)
-			x.key, x.layers = append(x.key, seen[op.Signature()]), append(x.layers, n)
-			rep.Layers = append(rep.Layers, Layer{Node: n, Name: net.Nodes[n].Name, Op: op, Same: -1})
-		}
-		j := &joint{rep: rep, chips: []*platform.Platform{small}, x: x}
-		j.graph()
-		require.NoError(t, j.find(ctx, ctx, opt, first))
+		j := smallPlan(t, net, load(t, "logic-sram", "buffer.bytes", 700.0), 4) // not all fits
+		require.NoError(t, j.find(ctx, ctx, opt, j.first))
 		for i := range j.options { // a few of each, some with activations in the buffer
 			var few []option
 			by := map[int]int{}

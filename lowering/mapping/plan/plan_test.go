@@ -25,9 +25,13 @@ func branching(t testing.TB) *dnn.Network {
 	return n
 }
 
-func load(t testing.TB, name string) *platform.Platform {
+func load(t testing.TB, name string, fields ...any) *platform.Platform {
 	p, err := platform.Load(name)
 	require.NoError(t, err)
+	for i := 0; i < len(fields); i += 2 {
+		p, err = p.With(fields[i].(string), fields[i+1].(float64))
+		require.NoError(t, err)
+	}
 	return p
 }
 
