@@ -89,7 +89,7 @@ func (n *Network) Evaluate(node int, in [][]int32, seed uint64) ([]int32, error)
 			out[i] = clamp(v)
 		}
 	case MaxPool, AvgPool:
-		x.pool(out, in[0], shape(0))
+		x.pool(out, in[0], shape(0), int32(lo))
 	case Concat:
 		concat(out, x, in, n)
 	case Reshape:
@@ -210,7 +210,8 @@ func broadcast(v []int32, from, to []int, i int) int32 {
 	return v[at]
 }
 
-func (x *Node) pool(out, in []int32, s []int) {
+// pool computes windows; lo is the least there is, which padding counts as.
+func (x *Node) pool(out, in []int32, s []int, lo int32) {
 	k := len(x.Window)
 	outer := 1
 	for _, e := range s[:len(s)-k] {
@@ -223,7 +224,7 @@ func (x *Node) pool(out, in []int32, s []int) {
 	}
 	for o := range outer {
 		for p := range outSize {
-			most, sum, taps := int32(math.MinInt32), int64(0), 0
+			most, sum, taps := lo, int64(0), 0
 			for w := range window {
 				at, stride, inside := 0, 1, true
 				a, b := p, w

@@ -132,4 +132,7 @@ func TestForeignModelsRefused(t *testing.T) {
 	f.graph.bytes(5, initRaw("w9", 4, 5, 3, 3)) // 5 channels on 4
 	f.node("Conv", "wrong", []string{"y", "w9"}, []string{"z"})
 	require.ErrorContains(t, read(f, 17, "z"), "wrong")
+	f = small()
+	f.node("MaxPool", "hollow", []string{"y"}, []string{"z"}, attrOf("kernel_shape", 2, 2), attrOf("pads", 2, 0, 0, 0))
+	require.ErrorContains(t, read(f, 17, "z"), "node hollow: pads along dimension 0 hold whole windows of span 2")
 }

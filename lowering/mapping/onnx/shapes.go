@@ -773,6 +773,11 @@ func (c *converter) pool(n *node, x int) error {
 		if err != nil {
 			return err
 		}
+		for d := range k {
+			if span := (y.Window[d]-1)*dil[d] + 1; before[d] >= span || (out[d]-1)*y.Stride[d]-before[d] >= s[2+d] {
+				return c.fail("node %s: pads along dimension %d hold whole windows of span %d, expected less", c.label(n), d, span)
+			}
+		}
 		if slices.Max(dil) > 1 {
 			y.Dilation = dil
 		}

@@ -140,6 +140,15 @@ func Map(ctx, run context.Context, net *dnn.Network, p *platform.Platform, o Opt
 		}
 		rep.Layers = append(rep.Layers, l)
 	}
+	if o.Execute != "none" {
+		for i := range rep.Layers {
+			for _, t := range rep.Layers[i].Op.Tensors {
+				if t.Elements() > dnn.MaxElements {
+					return nil, fmt.Errorf("%w: layer %s: %s has %d elements, at most %d are executed; without execution more are mapped", dnn.ErrOperator, rep.Layers[i].Name, t.Name, t.Elements(), int64(dnn.MaxElements))
+				}
+			}
+		}
+	}
 	if len(rep.Layers) == 0 {
 		return nil, fmt.Errorf("%w: network %s has no operator that can be mapped", mapping.ErrInfeasible, net.Name)
 	}

@@ -165,3 +165,15 @@ func TestWrongMappingIsRefused(t *testing.T) {
 	require.ErrorAs(t, err, &ill)
 	require.Contains(t, err.Error(), "multiply to 1")
 }
+
+// TestTooLargeToExecute: what does not fit is refused before it is drawn, and mapped if it need
+// not be executed.
+func TestTooLargeToExecute(t *testing.T) {
+	ctx := context.Background()
+	o, err := dnn.Parse("gemm:M=1,K=131072,N=131072", dnn.DefaultBits)
+	require.NoError(t, err)
+	_, err = Map(ctx, ctx, dnn.Single(o), load(t, "mvm-reram"), Options{Evals: 10, Seed: 1, Execute: "gate"})
+	require.ErrorContains(t, err, "B has 17179869184 elements, at most 2147483648 are executed")
+	_, err = Map(ctx, ctx, dnn.Single(o), load(t, "mvm-reram"), Options{Evals: 10, Seed: 1, Execute: "none"})
+	require.NoError(t, err)
+}
