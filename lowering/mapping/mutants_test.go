@@ -1,0 +1,270 @@
+package mapping
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/bitsched/bitsched/lowering/mapping/dnn"
+	"github.com/bitsched/bitsched/sram"
+)
+
+// exactMapping draws a mapping without padding: all of it matters.
+func exactMapping(t *testing.T, q *Problem, r *rand.Rand, good func(m *Mapping) bool) Mapping {
+	for range 200000 {
+		m, ok := q.Random(r, 30)
+		for l := range q.loops {
+			ok = ok && !q.ragged(&m, l)
+		}
+		if ok && good(&m) {
+			return m
+		}
+	}
+	require.Fail(t, "no mapping without padding was drawn")
+	return Mapping{}
+}
+
+// goesOn reports whether a sum of a mapping is added to in a later wave.
+func goesOn(q *Problem, m *Mapping) (yes bool) {
+	q.Waves(m, func(w, _ *Wave) bool {
+		yes = yes || !w.Fresh
+		return !yes
+	})
+	return yes
+}
+
+// TestEveryMutant changes, on every platform, each factor, order, flag and operand of a mapping, and
+// of what is executed each digit, each flip bit, each word of a bank, each operand's rows and
+// instructions throughout the programs. A mutant of a mapping is refused or another legal mapping
+// that computes the same; every other that changes the function is seen in the outputs.
+func TestEveryMutant(t *testing.T) {
+	ctx := context.Background()
+	work, err := dnn.Parse("conv:N=1,K=4,H=2,W=3,C=4,R=2,S=1,pad=0", dnn.DefaultBits)
+	require.NoError(t, err)
+	for _, name := range []string{"logic-sram", "logic-dram", "mvm-reram", "mvm-reram-groups", "pnm-hbm", "core-avx2", "logic-sram-const"} {
+		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name == "logic-dram" {
+				t.Skip("long programs")
+			}
+			r := rand.New(rand.NewPCG(11, 12))
+			data := [][][]int32{randomValues(work, r), randomValues(work, r), randomValues(work, r), directed(work, 0), directed(work, 1)}
+			for i := range 12 { // large sums of either sign
+				v := randomValues(work, r)
+				for n, t := range work.Operands() {
+					lo, hi := t.Type.Range()
+					for k := range v[n] {
+						switch {
+						case i < 4:
+							v[n][k] = int32([]int64{lo, hi}[i>>n&1])
+						case r.IntN(3) > 0:
+							v[n][k] = int32([]int64{lo, hi}[r.IntN(2)])
+						}
+					}
+				}
+				data = append(data, v)
+			}
+			var opt Options
+			p := load(t, name)
+			if p.Programs() {
+				opt.Weights = data[0][1]
+				for i := range data {
+					data[i][1] = opt.Weights
+				}
+			}
+			q, err := New(ctx, work, p, opt)
+			require.NoError(t, err)
+			var want [][]int64
+			for i := range data {
+				v, err := work.Run(ctx, 1, data[i]...)
+				require.NoError(t, err)
+				want = append(want, v)
+			}
+			run := func(m *Mapping, tamper func(part any)) (seen bool, refused error) {
+				for i := range data {
+					got, err := q.Execute(ctx, m, ExecuteOptions{Threads: 1, tamper: tamper}, data[i]...)
+					if err != nil {
+						return true, err
+					}
+					if !slices.Equal(want[i], got.Output) {
+						return true, nil
+					}
+				}
+				return false, nil
+			}
+			seen := func(m *Mapping, what string, tamper func(part any)) int {
+				is, _ := run(m, tamper)
+				require.True(t, is, "%s, and no output shows it\n%s", what, q.String(m))
+				return 1
+			}
+
+			// The mapping.
+			m := exactMapping(t, q, r, func(m *Mapping) bool {
+				size := uint32(1)
+				for d := range q.functions[m.Function].dims {
+					for l := range q.loops {
+						size *= m.Factor[d][l]
+					}
+				}
+				return size >= 8
+			})
+			var mutants []Mapping
+			change := func(f func(x *Mapping)) {
+				x := m
+				f(&x)
+				mutants = append(mutants, x)
+			}
+			for l := range q.loops {
+				for s := range NumSlots {
+					for _, d := range []int{-1, 1, 2} {
+						if int(m.Factor[s][l])+d >= 0 {
+							change(func(x *Mapping) { x.Factor[s][l] = uint32(int(m.Factor[s][l]) + d) })
+						}
+					}
+				}
+				for k := range q.loops {
+					change(func(x *Mapping) { x.Wave[l] = m.Wave[k] })
+					change(func(x *Mapping) { x.Tile[l] = m.Tile[k] })
+					change(func(x *Mapping) { x.Wave[l], x.Wave[k] = m.Wave[k], m.Wave[l] })
+					change(func(x *Mapping) { x.Tile[l], x.Tile[k] = m.Tile[k], m.Tile[l] })
+				}
+			}
+			for o := range 3 {
+				change(func(x *Mapping) { x.Keep[o] = !x.Keep[o] })
+			}
+			change(func(x *Mapping) { x.Double = !x.Double })
+			change(func(x *Mapping) { x.DoubleTile = !x.DoubleTile })
+			change(func(x *Mapping) { x.Swap = !x.Swap })
+			for f := range len(p.Functions) + 1 {
+				change(func(x *Mapping) { x.Function = uint8(f) })
+			}
+			refused, same := 0, 0
+			for i := range mutants {
+				is, err := run(&mutants[i], nil)
+				if err != nil {
+					refused++
+					continue
+				}
+				require.False(t, is, "taken for legal, and computes something else\n%s", q.String(&mutants[i]))
+				same++
+			}
+
+			// What is executed.
+			caught, idle := 0, 0
+			switch {
+			case p.Crossbar != nil && p.Array == nil && p.SIMD == nil:
+				var cells matrixCells
+				run(&m, func(part any) { cells = *part.(*matrixCells) })
+				rows := 1
+				for d := range q.functions[m.Function].dims {
+					if f := &q.functions[m.Function]; f.Reduction(d) || f.diagonal(d) {
+						for l := range q.loops {
+							rows *= int(m.Factor[d][l])
+						}
+					}
+				}
+				per := len(cells.plane) / len(cells.flip)
+				words := per / p.Crossbar.CellBits
+				for at := range cells.plane {
+					for b := range min(64, rows-64*(at%words)) {
+						caught += seen(&m, "a digit is another", func(part any) { part.(*matrixCells).plane[at] ^= 1 << b })
+					}
+				}
+				for at := range cells.flip {
+					caught += seen(&m, "a flip bit is another", func(part any) { c := part.(*matrixCells); c.flip[at] = !c.flip[at] })
+				}
+			case p.SIMD != nil:
+				n := 0
+				run(&m, func(part any) { n = len(part.([]int32)) })
+				for i := range n {
+					caught += seen(&m, "a word of a bank is another", func(part any) { part.([]int32)[i] ^= 1 })
+				}
+			case opt.Weights == nil: // programs of weights are those of their digits, which sums are checked against
+				// Rows of operands, and distances of sums.
+				x := exactMapping(t, q, r, func(m *Mapping) bool {
+					code, err := q.newArrayCode(m, true)
+					return err == nil && len(code.rounds) > 0 && code.m > 1 && code.rows.words[0] > 1 && !m.Double && goesOn(q, m) && !q.Instructed(m)
+				})
+				for o := range 2 {
+					for _, d := range []int{-1, 1, 2} {
+						caught += seen(&x, "an operand is written rows off", func(part any) { part.(*arrayCode).rows.source[o] += d })
+					}
+				}
+				code, err := q.newArrayCode(&x, true)
+				require.NoError(t, err)
+				for i := range code.rounds {
+					caught += seen(&x, "sums are moved from a place off", func(part any) { part.(*arrayCode).rounds[i].stay++ })
+				}
+				// Instructions, of every product and of every sum over columns and units.
+				kernels := func(c *arrayCode) (out []**placedKernel) {
+					for j := range c.mac {
+						out = append(out, &c.mac[j][0][0])
+					}
+					for i := range c.rounds {
+						out = append(out, &c.rounds[i].add)
+					}
+					return out
+				}
+				step := 3
+				if name == "logic-dram" {
+					step = 29 // programs are longer
+				}
+				for k := range kernels(code) {
+					whole := (*kernels(code)[k]).code.Kernel()
+					for at := k % step; at < len(whole.Instrs); at += step {
+						for kind := range 3 {
+							ins := slices.Clone(whole.Instrs)
+							switch i := &ins[at]; kind {
+							case 0:
+								ins = slices.Delete(ins, at, at+1)
+							case 1:
+								i.Dst = uint16((int(i.Dst) + 1) % whole.Rows)
+							default:
+								if i.Src[0].IsConst() {
+									continue
+								}
+								i.Src[0] = sram.Row((i.Src[0].Row()+1)%q.mac.usable, i.Src[0].Negated())
+							}
+							y := *whole
+							y.Instrs = ins
+							broken, err := y.Compile()
+							if err != nil {
+								refused++
+								continue
+							}
+							is, _ := run(&x, func(part any) {
+								p := kernels(part.(*arrayCode))[k]
+								old := *p
+								for _, other := range kernels(part.(*arrayCode)) {
+									if *other == old {
+										*other = &placedKernel{broken, old.time}
+									}
+								}
+								for j := range part.(*arrayCode).mac { // its copies
+									for a := range 2 {
+										for b := range 2 {
+											if part.(*arrayCode).mac[j][a][b] == old {
+												part.(*arrayCode).mac[j][a][b] = &placedKernel{broken, old.time}
+											}
+										}
+									}
+								}
+							})
+							if is {
+								caught++
+								continue
+							}
+							idle++
+							require.False(t, differ(t, whole, &y, r), "%s: a changed instruction %d of program %d computes something else, and no output shows it\n%s\n%v\n%v", name, at, k, q.String(&x), whole.Instrs[at], kind)
+						}
+					}
+				}
+			}
+			t.Logf("mappings: %d mutants refused, %d others that compute the same; of what is executed %d mutants seen, %d change nothing", refused, same, caught, idle)
+			require.Positive(t, refused)
+			require.True(t, caught > 0 || opt.Weights != nil)
+		})
+	}
+}
