@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/bitsched/bitsched/lowering/micro"
@@ -288,7 +289,7 @@ func (r *runner) waitsOfCores() string {
 		switch {
 		case c.Done():
 		case text == "":
-			text = fmt.Sprintf("core %d %s", i, c.Waits())
+			text = fmt.Sprintf("core %d %s%s", i, c.Waits(), r.element(c))
 			if r.m.StreamCores != nil {
 				if what := r.m.StreamCores[i].Waits(); what != "" {
 					text += ", " + what
@@ -302,6 +303,20 @@ func (r *runner) waitsOfCores() string {
 		text += fmt.Sprintf("; %d more cores are not done", more)
 	}
 	return text
+}
+
+// element names the element of an array that a core waits for, "" if it is none.
+func (r *runner) element(c *core.Core) string {
+	addr, ok := c.WaitsAt()
+	for i := range r.p.Graph.Arrays {
+		a := &r.p.Graph.Arrays[i]
+		n := int64(len(r.p.Memory[a.Name]))
+		j := int64(sort.Search(int(n), func(j int) bool { return r.code.Address(a.Name, int64(j)) > addr })) - 1
+		if ok && j >= 0 && addr-r.code.Address(a.Name, j) < uint64(a.Type.Bytes()) {
+			return fmt.Sprintf(" (at element %d of array %s)", j, a.Name)
+		}
+	}
+	return ""
 }
 
 func (r *runner) microOps() (n uint64) {

@@ -146,6 +146,7 @@ type Core struct {
 	redirect bool // fetch waits for a mispredicted branch
 	// synchronised: the last access that was committed is one that its thread waits for.
 	synchronised bool
+	awaited      uint64 // address of the last such load
 	guess        Predictor
 
 	front       []frontOp // ring
@@ -300,7 +301,26 @@ func (c *Core) Waits() string {
 		return "waits for micro-ops"
 	}
 	s := &c.slots[c.head&c.mask]
+	if !s.op.Kind.Memory() {
+		return fmt.Sprintf("waits for the %s at %d", s.op.Kind, s.op.PC)
+	}
 	return fmt.Sprintf("waits for the %s at %d, address %#x", s.op.Kind, s.op.PC, s.op.Addr)
+}
+
+// WaitsAt is the address of what the core waits for: that of a load which its thread
+// repeats to see what others do, or of the access that Waits tells of.
+func (c *Core) WaitsAt() (addr uint64, ok bool) {
+	switch {
+	case c.Done():
+	case c.synchronised:
+		return c.awaited, true
+	case c.head != c.tail:
+		op := c.slots[c.head&c.mask].op
+		return op.Addr, op.Kind.Memory()
+	case c.sHead != c.sTail:
+		return c.stores[c.sHead&c.sMask].addr, true
+	}
+	return 0, false
 }
 
 // wake lets the core tick at a cycle, if it does not earlier.
@@ -992,6 +1012,7 @@ func (c *Core) commit(now event.Time) {
 			c.synchronised = s.blocking
 			if s.blocking && s.op.Kind == uop.Load {
 				c.Counters.Awaited++
+				c.awaited = s.op.Addr
 			}
 		}
 		c.Counters.Cycles = uint64(now)
