@@ -4,6 +4,7 @@ void k(int N, const uint8_t in[N][2*N], uint8_t out[N][2*N])
 {
 	inf_array(in, N, 2*N); inf_array(out, N, 2*N);
 #pragma bitsched region
+#pragma omp parallel for
 	for (int y = 0; y < N; y++)
 		for (int x = 0; x < 2*N; x++) {
 			if (y == 0 || x == 0 || y == N-1 || x == 2*N-1)

@@ -3,6 +3,7 @@ void k(int N, const float X[N][N], float Y[N][N])
 {
 	inf_array(X, N, N); inf_array(Y, N, N);
 #pragma bitsched region reassociate
+#pragma omp parallel for
 	for (int i = 0; i < N; i++) {
 		float m = X[i][0];
 		for (int j = 0; j < N; j++)
