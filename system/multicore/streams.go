@@ -75,7 +75,7 @@ func (c *Configuration) apply(spec *machine.Spec, opt *Options) error {
 	l3 := &m.Streams.L3
 	spec.Streams = &se.Spec{
 		Streams: m.Streams.Core.Streams, FIFO: m.CoreVariant().StreamFIFOBytes, Ranges: max(1, m.Streams.L2.Slices/l3.RangeIterations), Init: l3.ComputeInitCycles, Width: simdUnits, ScalarPE: l3.ScalarPE,
-		Issue: l3.IssueWidth, Requests: l3.Requests, Window: spec.Core.ROB, Broken: opt.Broken,
+		Issue: l3.IssueWidth, Requests: l3.Requests, Window: spec.Core.ROB, Broken: opt.Broken, SendRanges: l3.AffineRanges == "l3",
 	}
 	if opt.Inject != nil {
 		inject := *opt.Inject

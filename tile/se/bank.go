@@ -279,6 +279,11 @@ func (b *Bank) step(now event.Time, h *head) {
 		return
 	}
 	first, end := g.chunk(h.sid, h.next)
+	if b.spec.SendRanges && !g.SyncFree && s.Kind != Reduce && (end == g.N || end%g.Range == 0) {
+		begin := (end - 1) / g.Range * g.Range
+		lo, hi := g.hull(h.sid, begin, end)
+		b.net.SendStream(&Message{Kind: MsgRange, From: b.bank, To: h.core, Core: h.core, Group: g.id, Stream: h.sid, First: begin, End: end, Low: lo, High: hi})
+	}
 	if first != h.next || end > h.limit {
 		b.fail(fmt.Errorf("se: bank %d: stream %s goes on at iteration %d, in the middle of a line", b.bank, s.Name, h.next))
 		return

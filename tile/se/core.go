@@ -20,6 +20,9 @@ type Spec struct {
 	Requests int  // lines of a stream under way
 	Window   int  // micro-ops that a core has under way
 	Banks    int  // of the L3
+	// SendRanges lets banks make the ranges of affine streams, too, and send them to the
+	// engine of the core.
+	SendRanges bool
 	// Distance is how many links are between two banks; nil: they do not matter.
 	Distance func(from, to int) int
 	// Inject disturbs streams; nil: nothing does.

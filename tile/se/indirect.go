@@ -165,6 +165,12 @@ func (a *active) ranges(m *Message) {
 	if a.g.Streams[m.Stream].Kind == Chase && m.End > m.First { // where it is, or was
 		a.send(&Message{Kind: MsgCredit, To: m.From, Stream: m.Stream, First: m.First, End: m.End + int64(a.c.spec.Ranges)*a.g.Range, head: &head{g: a.g}})
 	}
+	if s := &a.g.Streams[m.Stream]; !s.Indirect && s.Kind != Chase { // it is compared as any affine range, when it is credited
+		if lo, hi := a.g.hull(m.Stream, m.First, m.End); lo != m.Low || hi != m.High {
+			a.c.fail(fmt.Errorf("se: core %d: bank %d says that stream %s accesses %#x to %#x, expected %#x to %#x", a.c.id, m.From, a.g.Streams[m.Stream].Name, m.Low, m.High, lo, hi))
+		}
+		return
+	}
 	if m.Low < m.High {
 		a.spans = append(a.spans, span{m.Stream, m.First, m.End, m.Low, m.High})
 		if o := a.crossed(); o != nil {
@@ -176,7 +182,7 @@ func (a *active) ranges(m *Message) {
 // known reports whether the addresses of all iterations up to one are known.
 func (a *active) known(end int64) bool {
 	for sid := range a.g.Streams {
-		if s := &a.g.Streams[sid]; s.Indirect && !a.g.SyncFree && a.ranged[sid] < min(end, a.g.N) {
+		if s := &a.g.Streams[sid]; (s.Indirect || a.c.spec.SendRanges && s.Kind != Reduce) && !a.g.SyncFree && a.ranged[sid] < min(end, a.g.N) {
 			return false
 		}
 	}
