@@ -317,6 +317,7 @@ type L3Streams struct {
 	Requests          int    `yaml:"requests" range:"1..4096"`     // in flight, of a stream
 	Computations      int    `yaml:"computations" range:"1..4096"` // in flight, of a bank
 	RangeIterations   int    `yaml:"range_iterations" range:"1..4096"`
+	RangePolicy       string `yaml:"range_policy" oneof:"fixed adaptive"`  // adaptive: ranges of a loop without aliases grow
 	AffineRanges      string `yaml:"affine_ranges" oneof:"core l3"`        // where ranges of affine streams are made
 	Multicast         int    `yaml:"multicast" range:"1..64"`              // cores in x and y of a group
 	Locks             string `yaml:"locks" oneof:"exclusive multi-reader"` // of atomics

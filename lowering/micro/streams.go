@@ -29,6 +29,10 @@ type Streams struct {
 	// SyncFree promises for all loops what #pragma s_sync_free does for one; Decouple lets
 	// those vanish of which nothing is left for the core.
 	SyncFree, Decouple bool
+	// Adaptive lets the ranges of a loop double with each instance without an alias, up to
+	// half of Ahead, the iterations that may be under way.
+	Adaptive bool
+	Ahead    int
 	// Rival leaves to the core what another way of near-data computing cannot do.
 	Rival Rival
 	// Private is the bytes of a core's own caches: indirect streams whose elements fit there
@@ -602,6 +606,12 @@ func (t *thread) beginStreams(id int, n, v int64) {
 		return
 	}
 	g := &se.Group{Loop: uint32(id), N: n, Lanes: lanes, Range: int64(p.opt.Streams.Range) * lanes, SyncFree: l.free, Decoupled: l.gone, Bound: l.racy, Fine: p.opt.Streams.Rival == Meeting}
+	g.Window = g.Range
+	if p.opt.Streams.Adaptive {
+		for k := int64(0); k < t.counts[id].configured && 4*g.Range <= min(n, int64(p.opt.Streams.Ahead)*lanes); k++ {
+			g.Range *= 2
+		}
+	}
 	if p.opt.Streams.Rival == Chained { // nothing is credited on the way
 		g.Range = (n + lanes - 1) / lanes * lanes
 	}

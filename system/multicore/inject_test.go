@@ -35,6 +35,12 @@ func TestRandomInjections(t *testing.T) {
 		if r.IntN(2) == 0 {
 			m.Streams.L2.Slices = m.Streams.L3.RangeIterations // one range at a time
 		}
+		if r.IntN(3) == 0 {
+			m.Streams.L3.RangePolicy = "adaptive"
+		}
+		if r.IntN(3) == 0 {
+			m.Streams.L3.AffineRanges = "l3"
+		}
 		rate := func() float64 { return []float64{0, 0, 0.003, 0.03, 0.3}[r.IntN(5)] }
 		inject := &se.Inject{Alias: rate() / 10, Fault: rate(), Switch: rate() / 10}
 		config := configs[r.IntN(len(configs))]

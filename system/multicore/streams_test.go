@@ -390,6 +390,9 @@ func TestStreamParameters(t *testing.T) {
 		func() *multicore.Program { p, _, _, _ := nearProgram(t, "svm"); return p },
 		func() *multicore.Program { p, _ := compiled(t, orderedC, 3000, 1); return p }, // an operation at a time
 	}
+	const againC = "#include \"bitsched.h\"\nvoid f(int N, const int32_t A[N], int32_t B[N])\n{\n" +
+		"\tinf_array(A, N); inf_array(B, N);\n\tfor (int t = 0; t < 3; t++)\n\t\tfor (int i = 0; i < N; i++)\n\t\t\tB[i] = A[i] + t;\n}\n"
+	programs = append(programs, func() *multicore.Program { p, _ := compiled(t, againC, 3000, 1); return p })
 	figures := func(m *tile.Machine, p *multicore.Program, config string) string {
 		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: m, Threads: 4, Config: config, Warm: true})
 		require.NoError(t, err)
@@ -397,7 +400,7 @@ func TestStreamParameters(t *testing.T) {
 	}
 	of := map[string][]string{} // values by parameter
 	for path, values := range map[string]string{
-		"stream_fifo_bytes": "256", "slices": "8", "compute_init_cycles": "16", "scalar_pe": "true false", "issue_width": "1 4", "requests": "1 2", "range_iterations": "2 32", "affine_ranges": "l3",
+		"stream_fifo_bytes": "256", "slices": "8", "compute_init_cycles": "16", "scalar_pe": "true false", "issue_width": "1 4", "requests": "1 2", "range_iterations": "2 32", "affine_ranges": "l3", "range_policy": "adaptive",
 	} {
 		of[path] = strings.Fields(values)
 	}

@@ -92,7 +92,7 @@ func (a *active) send(m *Message) {
 func (a *active) credit() {
 	c, g := a.c, a.g
 	least := a.least()
-	for c.ending == nil && a.credited < g.ranges() && a.credited*g.Range < least+int64(c.spec.Ranges)*g.Range {
+	for c.ending == nil && a.credited < g.ranges() && (a.credited == 0 || a.credited*g.Range < least+int64(c.spec.Ranges)*g.Window && (a.credited+1)*g.Range <= least+max(g.Range, int64(c.spec.Ranges)*g.Window)) {
 		first := a.credited * g.Range
 		if a.faulty < 0 && !g.Bound && c.inject.fault() {
 			a.faulty = a.credited

@@ -61,6 +61,7 @@ type Group struct {
 	N       int64    // iterations
 	Lanes   int64    // iterations that one of the core's takes, but for the last ones
 	Range   int64    // iterations that are credited and committed at once
+	Window  int64    // iterations that [Spec.Ranges] counts in: a range as it is at first
 	Streams []Stream // at the L3
 	Ahead   []Stream // in the core: lines are fetched, those of stores to be written
 	Results int      // of a Chase, which the core loads
