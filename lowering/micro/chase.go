@@ -47,7 +47,7 @@ type chaseResult struct {
 func (p *Program) chase(near *nearLoop) (*chaseLoop, string) {
 	l := near.info
 	const open = "the number of iterations is not known before"
-	if l.src.While == nil || p.opt.Streams.Level != Compute {
+	if l.src.While == nil || p.opt.Streams.Level != Compute || p.opt.Streams.Rival == Meeting {
 		return nil, open
 	}
 	c := &chaseLoop{state: map[int32]int{}}

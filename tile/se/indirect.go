@@ -182,7 +182,7 @@ func (a *active) ranges(m *Message) {
 // known reports whether the addresses of all iterations up to one are known.
 func (a *active) known(end int64) bool {
 	for sid := range a.g.Streams {
-		if s := &a.g.Streams[sid]; (s.Indirect || a.c.spec.SendRanges && s.Kind != Reduce) && !a.g.SyncFree && a.ranged[sid] < min(end, a.g.N) {
+		if s := &a.g.Streams[sid]; (s.Indirect || a.c.spec.SendRanges && s.Kind != Reduce && s.Kind != Chase) && !a.g.SyncFree && a.ranged[sid] < min(end, a.g.N) {
 			return false
 		}
 	}
