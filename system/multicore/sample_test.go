@@ -73,3 +73,19 @@ func TestStudent(t *testing.T) {
 		require.InEpsilon(t, want, student(v), 0.03, "%g", v)
 	}
 }
+
+// TestEstimate computes by hand what is between windows.
+func TestEstimate(t *testing.T) {
+	s := &sampler{rates: []float64{2, 4, 1}, spans: []span{{work: 30}, {cycles: 7}, {work: 5}}, ended: 3}
+	require.InDelta(t, 30/3.0+7+5/1.0, s.skipped(), 1e-9)
+	require.Equal(t, int64(100+22-3), s.cycles(100))
+	rest := func(d, cycles float64) float64 { return d * d * cycles * cycles / 2 }
+	require.InDelta(t, rest(2.0/3, 10)+rest(-3/2.5, 7)+rest(-3/2.5, 5), s.variance(), 1e-9)
+
+	even := []float64{10, 10, 10, 10}
+	require.Equal(t, span{work: 38}, s.spanOf(true, 100, even, []float64{10, 10, 10, 8}), "a whole span")
+	require.Equal(t, span{work: 20}, s.spanOf(false, 100, even, []float64{5, 5, 5, 5}), "all wait")
+	require.Equal(t, span{cycles: 200}, s.spanOf(false, 100, even, []float64{20, 1, 1, 1}), "one works, the others wait for it")
+	require.Equal(t, span{cycles: most * 100}, s.spanOf(false, 100, even, []float64{100, 1, 1, 1}))
+	require.Equal(t, span{work: 10}, s.spanOf(false, 100, []float64{10, 1}, []float64{1, 9}), "one that hardly worked in the window")
+}
