@@ -771,7 +771,11 @@ func passesText(s *summary, rep *plan.Report) {
 		p := &rep.Passes[i]
 		cycles, elements, checked = cycles+p.Cost.Cycles, elements+p.Work.Elements, checked+p.Checked
 	}
-	s.add("nonlinear", "%d operations on %d elements in arrays, %d of the cycles; %d elements executed by gates agree with the word level", len(rep.Passes), elements, cycles, checked)
+	text := "none was executed"
+	if checked > 0 {
+		text = fmt.Sprintf("%d elements executed by gates agree with the word level", checked)
+	}
+	s.add("nonlinear", "%d operations on %d elements in arrays, %d of the cycles; %s", len(rep.Passes), elements, cycles, text)
 }
 
 // passesTable sums what is done in arrays beside products by operation.
