@@ -61,6 +61,7 @@ type nearLoop struct {
 	ahead   []nearStream            // in the core
 	chase   *chaseLoop              // all of it, instead of streams
 	region  *stream.Loop            // around it, in which nothing is written that it reads; nil: none
+	several bool                    // instances of it in the region may be under way at once
 	free    bool                    // no order is needed
 	racy    bool                    // streams make updates whose order among threads is the machine's
 	gone    bool                    // and nothing of an iteration is left for the core
@@ -369,6 +370,7 @@ func (p *Program) chooseStreams(near *nearLoop) {
 	near.free = free
 	near.gone = p.opt.Streams.Decouple && near.free && len(near.ahead) == 0 && len(near.loads)+len(near.closures) == 0 && len(near.streams) > 0 &&
 		!slices.ContainsFunc(l.body, func(i int) bool { return !near.drop[p.streams[i].s] && !p.streams[i].hoisted })
+	p.several(near)
 	if len(near.streams)+len(near.ahead) == 0 && near.report.Why == "" {
 		near.report.Why = "no access is affine and free of conditions"
 	}
@@ -615,6 +617,16 @@ func (t *thread) beginStreams(id int, n, v int64) {
 	if p.opt.Streams.Rival == Chained { // nothing is credited on the way
 		g.Range = (n + lanes - 1) / lanes * lanes
 	}
+	if len(t.unfinished) > 0 && t.lately != l { // one loop at a time
+		if t.lately.racy {
+			t.counts[id].short++
+			return
+		}
+		t.release(0)
+	}
+	if l.several {
+		t.place(l)
+	}
 	configured := func(s *nearStream) se.Stream {
 		x := se.Stream{Name: s.name, Kind: s.kind, Inputs: s.inputs, Near: s.near, ToCore: s.toCore, Config: s.config, Bytes: s.tm.typ.Bytes()}
 		if s.result != nil {
@@ -656,8 +668,11 @@ func (t *thread) beginStreams(id int, n, v int64) {
 	if t.near.ordered {
 		t.ordered()
 	}
-	if t.near.offload { // what the core has stored is performed before streams read it
+	if t.near.offload && !(l.several && t.clean[l.region]) { // what the core has stored is performed before streams read it
 		t.out.Ops = append(t.out.Ops, l.fences[0])
+		if l.several {
+			t.clean[l.region] = true
+		}
 	}
 	for range len(l.streams) + len(l.ahead) {
 		t.out.Ops = append(t.out.Ops, l.input, l.input) // where it begins, and how long it is
@@ -755,6 +770,11 @@ func (t *thread) endStreams(then func(t *thread) error) error {
 	}
 	if s.l.chase != nil {
 		t.endChase(s)
+	}
+	if s.l.several {
+		t.unfinished, t.lately = append(t.unfinished, s.group), s.l
+		t.near = nil
+		return goOn(t, then)
 	}
 	if s.offload {
 		waits := false
@@ -922,6 +942,9 @@ func (t *thread) beginAt(l *loopState, first, n int64) {
 // leaveStreams ends the streams of a loop that is left, or of a part of it, and goes on.
 func (t *thread) leaveStreams(from int, l *loopState, then func(t *thread) error) error {
 	delete(t.clean, l.info.src)
+	if len(t.unfinished) > 0 && t.lately.region == l.info.src {
+		return t.drain(then)
+	}
 	if t.near == nil || t.near.l.info != l.info {
 		return goOn(t, then)
 	}

@@ -53,7 +53,10 @@ type thread struct {
 	made   uint32 // groups
 	near   *nearState
 	clean  map[*stream.Loop]bool // regions in front of which stores were performed
-	begun  int                   // micro-ops that were there when it was configured
+	// Instances of a decoupled loop that may not have ended, and which loop.
+	unfinished []uint32
+	lately     *nearLoop
+	begun      int // micro-ops that were there when it was configured
 	// Of what can be taken back: micro-ops that were handed out, what streams have made of
 	// those in out, and a log of both, nil while no stream is at the L3 in order with the core.
 	handed uint64
@@ -178,7 +181,7 @@ func (t *thread) run() error {
 			}
 		}
 		events := t.events
-		if t.near != nil && t.near.l.racy || t.id == 0 && t.loop == nil && t.p.opt.Units != nil {
+		if t.near != nil && t.near.l.racy || len(t.unfinished) > 0 || t.id == 0 && t.loop == nil && t.p.opt.Units != nil {
 			events = events[:1] // what is behind comes after the updates of the loop, or may need what others do now
 		}
 		n, err := t.cursor.Next(events)

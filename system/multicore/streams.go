@@ -55,11 +55,6 @@ func FindConfiguration(name string) (*Configuration, error) {
 // 64 B).
 const streamInterleave = 1024 / mem.LineBytes
 
-// simdUnits is how many operations the contexts of a tile begin in a cycle: the units for
-// SIMD of IO4 and OOO4 (table V of Near-Stream Computing), also beside OOO8, which has twice
-// as many.
-const simdUnits = 4
-
 // apply changes a machine to what a configuration says.
 func (c *Configuration) apply(spec *machine.Spec, opt *Options) error {
 	m := opt.Machine
@@ -74,7 +69,7 @@ func (c *Configuration) apply(spec *machine.Spec, opt *Options) error {
 	spec.Private.L1.Prefetcher, spec.Private.L2.Prefetcher = "", ""
 	l3 := &m.Streams.L3
 	spec.Streams = &se.Spec{
-		Streams: m.Streams.Core.Streams, FIFO: m.CoreVariant().StreamFIFOBytes, Ranges: max(1, m.Streams.L2.Slices/l3.RangeIterations), Init: l3.ComputeInitCycles, Width: simdUnits, ScalarPE: l3.ScalarPE,
+		Streams: m.Streams.Core.Streams, FIFO: m.CoreVariant().StreamFIFOBytes, Ranges: max(1, m.Streams.L2.Slices/l3.RangeIterations), Init: l3.ComputeInitCycles, Width: m.CoreVariant().Units.IntALU.Count, ScalarPE: l3.ScalarPE,
 		Issue: l3.IssueWidth, Requests: l3.Requests, Window: spec.Core.ROB, Broken: opt.Broken, SendRanges: l3.AffineRanges == "l3",
 	}
 	if opt.Inject != nil {

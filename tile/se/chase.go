@@ -133,7 +133,7 @@ func (b *Bank) creditChase(now event.Time, k key, m *Message) {
 // arrived takes a stream that chases pointers.
 func (b *Bank) arrived(now event.Time, h *head) {
 	for k := range b.trail { // of streams that have ended long ago
-		if k.core == h.core && h.g.id-k.group >= windowGroups {
+		if k.core == h.core && int32(h.g.id-k.group) >= windowGroups {
 			delete(b.trail, k)
 		}
 	}

@@ -104,7 +104,7 @@ func (b *Bank) request(now event.Time, k key, m *Message) {
 	c := b.chains[k]
 	if c == nil {
 		for old := range b.chains { // what has ended long ago
-			if old.core == k.core && k.group-old.group >= windowGroups {
+			if old.core == k.core && int32(k.group-old.group) >= windowGroups {
 				delete(b.chains, old)
 			}
 		}
