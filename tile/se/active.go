@@ -42,9 +42,9 @@ func (c *Core) begin(now event.Time, g *Group) {
 	n := len(g.Streams)
 	a := &active{c: c, g: g, done: make([]int64, n), final: make([]uint64, n), ended: make([]bool, n), data: make([]map[int64]uint64, n),
 		partial: make([]map[int64]uint64, n), received: make([]int64, n), faulty: -1, ranged: make([]int64, n), prefix: make([]prefix, n), taken: map[int]*head{}}
-	for len(c.loops) > 0 && c.loops[0].g.id+windowGroups/2 <= g.id {
+	for len(c.loops) > 0 && c.loops[0].g.id+oldGroups <= g.id {
 		if !c.loops[0].over() {
-			c.fail(fmt.Errorf("se: core %d: more than %d loops have streams at the L3", c.id, windowGroups/2))
+			c.fail(fmt.Errorf("se: core %d: more than %d loops have streams at the L3", c.id, oldGroups))
 			return
 		}
 		c.loops = c.loops[1:]

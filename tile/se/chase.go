@@ -163,7 +163,7 @@ func (c *Core) room(g *Group) bool {
 	used := 0
 	for _, a := range c.loops {
 		over := a.over()
-		if a.g.id+windowGroups/2 <= c.ids+1 && (!over || a.loaded&(1<<a.g.Results-1) != 1<<a.g.Results-1) {
+		if a.g.id+oldGroups <= c.ids+1 && (!over || a.loaded&(1<<a.g.Results-1) != 1<<a.g.Results-1) {
 			return false
 		}
 		if over {
@@ -187,7 +187,7 @@ func (g *Group) places() int {
 // the core has not committed yet.
 func (c *Core) early(now event.Time, group uint32) bool {
 	if (c.ids+1-group)%windowGroups != 0 {
-		return (c.ids-group)%windowGroups < windowGroups/2
+		return (c.ids-group)%windowGroups < oldGroups
 	}
 	if c.next == nil {
 		c.next = c.source.NextGroup()

@@ -51,15 +51,16 @@ type Source interface {
 	Restore(r Restored) error
 }
 
-// Window is where loads of the core find what streams have: a page of 2 MB that no program
-// has. Groups have parts of it in turn, and in these each stream has windowSlots lines in
+// Window is where loads of the core find what streams have: 8 MB that no program has. Groups
+// have parts of it in turn, and in these each stream has windowSlots lines in
 // turn, one for each of the core's iterations; behind them are those of [Begin], [Sync] and
 // [Final].
 const (
 	Window        = uint64(1) << 46
 	windowSlots   = 128
 	windowStreams = 15
-	windowGroups  = 16
+	windowGroups  = 64 // more than a core can have under way
+	oldGroups     = 8  // of these, that have been configured
 	beginStream   = 12
 	syncStream    = 13
 	finalStream   = 14
@@ -302,7 +303,7 @@ func (c *Core) serve(line mem.Line) *mem.Bytes {
 		return nil
 	}
 	behind := (c.ids - group) % windowGroups
-	if behind >= windowGroups/2 { // it is not configured yet
+	if behind >= oldGroups { // it is not configured yet
 		return nil
 	}
 	if a := c.of(c.ids - behind); a != nil {
