@@ -18,7 +18,7 @@ func vecAdd(t *testing.T) Program {
 	require.NoError(t, err)
 	g, err := cfront.CompileWhole(context.Background(), k.File, k.Source, cfront.Options{})
 	require.NoError(t, err)
-	sizes := map[string]int64{"N": 2000}
+	sizes := map[string]int64{"N": 16000}
 	return Program{"vec_add", func() *multicore.Program {
 		mem, list := k.Data(sizes, 1).Memory(), stream.Memory{}
 		for _, a := range g.Arrays {
@@ -29,7 +29,8 @@ func vecAdd(t *testing.T) Program {
 }
 
 // TestStudy halves and doubles the clock of the memory, a latency and a switch: what
-// makes memory slower takes longer, and the result is the same with several workers.
+// makes memory slower takes longer where the kernel streams (of a few thousand elements what
+// rows are open decides), and the result is the same with several workers.
 func TestStudy(t *testing.T) {
 	m, err := tile.LoadMachine("nsc-small")
 	require.NoError(t, err)
