@@ -161,6 +161,9 @@ func (a *active) leave() bool {
 	g, broken := a.g, a.c.spec.Broken
 	if !a.leaving { // the part of a range, too
 		a.leaving, a.at, a.acks = true, a.committed, -1
+		if a.tied() {
+			a.at = a.reducedTo(a.at)
+		}
 		if first := a.told * g.Range; first < a.at && broken != NoPartCommit {
 			for sid := range g.Streams {
 				if g.Streams[sid].writes() {
@@ -217,6 +220,14 @@ func (a *active) leave() bool {
 		a.send(&Message{Kind: MsgEnd, To: bank, Stream: everyStream})
 	}
 	return false
+}
+
+// tied reports whether a reduction takes what elements were before an update: as it is
+// computed again from the beginning of a range, the update must not be written further.
+func (a *active) tied() bool {
+	return slices.ContainsFunc(a.g.Streams, func(s Stream) bool {
+		return s.Kind == Reduce && slices.ContainsFunc(s.Inputs, func(in int) bool { return a.g.Streams[in].writes() })
+	})
 }
 
 // everyStream is the stream of a message that concerns all of a loop.
