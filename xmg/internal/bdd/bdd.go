@@ -51,8 +51,7 @@ type cached struct {
 }
 
 const (
-	opNone = iota
-	opAnd
+	opAnd = iota + 1 // 0 is an empty place
 	opXor
 )
 
@@ -67,9 +66,6 @@ func New(most int, stop func() bool) *Manager {
 		cache: make([]cached, 1<<12), most: most, work: workPerNode * most, stop: stop,
 	}
 }
-
-// Nodes returns the number of nodes that were made.
-func (m *Manager) Nodes() int { return len(m.nodes) }
 
 // Level returns the level of the variable that a function branches on first; it is
 // the largest number for constants.

@@ -84,7 +84,7 @@ func TestFunctions(t *testing.T) {
 			copied, err := own.Copy(m, e)
 			require.NoError(t, err)
 			require.Equal(t, want, own.truth(copied))
-			require.Equal(t, m.Size(e), own.Nodes()-1)
+			require.Equal(t, m.Size(e), len(own.nodes)-1)
 		}
 	}
 }
