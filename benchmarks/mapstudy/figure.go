@@ -1,7 +1,9 @@
 package mapstudy
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bitsched/bitsched/internal/figure"
@@ -12,7 +14,7 @@ import (
 )
 
 // MappingFigure draws an operator's mapping, slot by slot from the outermost, with its
-// breakdown; of a network the breakdown of each layer.
+// breakdown; of a network the breakdown of each layer, and of what else arrays do.
 func MappingFigure(rep *plan.Report) []byte {
 	if len(rep.Layers) > 1 {
 		return networkFigure(rep)
@@ -66,6 +68,11 @@ func MappingFigure(rep *plan.Report) []byte {
 	}
 	y += height + 30
 	y = partsBar(c, figure.Margin, y, 772, l.Cost.Parts, l.Cost.Cycles)
+	for i := range rep.Passes {
+		p := &rep.Passes[i]
+		c.Text(figure.Margin, y+18, fmt.Sprintf("then %s of %d elements in arrays: %d cycles", p.Work.Op, p.Work.Elements, p.Cost.Cycles), figure.TextStyle{Size: 13, Bold: true, Colour: figure.Ink})
+		y = partsBar(c, figure.Margin, y+30, 772, p.Cost.Parts, p.Cost.Cycles)
+	}
 	c.Height = y
 	return c.Bytes()
 }
@@ -88,14 +95,34 @@ func partsBar(c *figure.Canvas, x, y, width float64, parts [mapping.NumParts]int
 	return c.Legend(y+52, legend) + 10
 }
 
-// networkFigure draws the layers' breakdowns below each other.
+// networkFigure draws the breakdowns of layers, and of what else arrays do, below each other
+// in the order of the network.
 func networkFigure(rep *plan.Report) []byte {
-	longest, name := int64(1), 0.0
-	for i := range rep.Layers {
-		longest = max(longest, rep.Layers[i].Cost.Cycles)
-		name = max(name, figure.TextWidth(rep.Layers[i].Name, 11, false))
+	type row struct {
+		node int
+		name string
+		cost *mapping.Cost
 	}
-	c := figure.New(name+640, 0, fmt.Sprintf("%s on %s", rep.Network.Name, rep.Platform.Name), fmt.Sprintf("%d cycles in all, at least %d; cycles of each layer.", rep.Cycles, rep.Bound))
+	var rows []row
+	for i := range rep.Layers {
+		l := &rep.Layers[i]
+		rows = append(rows, row{l.Node, l.Name, &l.Cost})
+	}
+	for i := range rep.Passes {
+		p := &rep.Passes[i]
+		rows = append(rows, row{p.Node, fmt.Sprintf("%s, %s", p.Name, p.Work.Op), &p.Cost})
+	}
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.node, b.node) })
+	longest, name := int64(1), 0.0
+	for _, r := range rows {
+		longest = max(longest, r.cost.Cycles)
+		name = max(name, figure.TextWidth(r.name, 11, false))
+	}
+	of := "each layer"
+	if len(rep.Passes) > 0 {
+		of += " and of what else arrays do"
+	}
+	c := figure.New(name+640, 0, fmt.Sprintf("%s on %s", rep.Network.Name, rep.Platform.Name), fmt.Sprintf("%d cycles in all, at least %d; cycles of %s.", rep.Cycles, rep.Bound, of))
 	y := c.Heading()
 	var legend []figure.Entry
 	for p := range mapping.NumParts {
@@ -104,18 +131,17 @@ func networkFigure(rep *plan.Report) []byte {
 		}
 	}
 	y = c.Legend(y, legend)
-	for i := range rep.Layers {
-		l := &rep.Layers[i]
-		c.Text(figure.Margin+name, y+11, l.Name, figure.TextStyle{Size: 11, Anchor: figure.End})
+	for _, r := range rows {
+		c.Text(figure.Margin+name, y+11, r.name, figure.TextStyle{Size: 11, Anchor: figure.End})
 		at := figure.Margin + name + 8
-		for p, n := range l.Cost.Parts {
+		for p, n := range r.cost.Parts {
 			if n > 0 {
 				w := 500 * float64(n) / float64(longest)
-				c.Bar(at, y, w, 13, figure.Series(p), fmt.Sprintf("%s, %s: %d cycles", l.Name, mapping.Part(p), n))
+				c.Bar(at, y, w, 13, figure.Series(p), fmt.Sprintf("%s, %s: %d cycles", r.name, mapping.Part(p), n))
 				at += w
 			}
 		}
-		c.Text(at+6, y+11, fmt.Sprint(l.Cost.Cycles), figure.TextStyle{Size: 10})
+		c.Text(at+6, y+11, fmt.Sprint(r.cost.Cycles), figure.TextStyle{Size: 10})
 		y += 17
 	}
 	c.Height = y + figure.Margin

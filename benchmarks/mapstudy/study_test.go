@@ -2,11 +2,14 @@ package mapstudy
 
 import (
 	"context"
+	"regexp"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/bitsched/bitsched/lowering/mapping/dnn"
+	"github.com/bitsched/bitsched/lowering/mapping/plan"
 	"github.com/bitsched/bitsched/lowering/mapping/platform"
 )
 
@@ -56,4 +59,26 @@ func TestComputeOnlySteps(t *testing.T) {
 		require.Equal(t, want[i], [4]int64{r.Baseline, r.Im2col, r.Before, r.After}, r.Operator)
 	}
 	require.InDelta(t, 66.34, mean, 0.01)
+}
+
+// The bars of a figure sum to the cycles that are printed, with what is done in arrays beside products.
+func TestFiguresShowAllCycles(t *testing.T) {
+	p, err := platform.Load("logic-sram")
+	require.NoError(t, err)
+	for _, work := range []string{"resnet18", "conv:N=1,K=8,H=8,W=8,C=8,R=3,S=3"} {
+		net, err := dnn.Lookup(work, 1, dnn.DefaultBits)
+		require.NoError(t, err)
+		for _, nonlinear := range []bool{false, true} {
+			rep, err := plan.Map(context.Background(), context.Background(), net, p, plan.Options{Optimizer: "template", Evals: 1, Execute: "none", Nonlinear: nonlinear})
+			require.NoError(t, err)
+			require.Equal(t, nonlinear, len(rep.Passes) > 0)
+			sum := int64(0)
+			for _, m := range regexp.MustCompile(`: ([0-9]+) cycles(, [0-9.]+ %)?</title>`).FindAllSubmatch(MappingFigure(rep), -1) {
+				n, err := strconv.ParseInt(string(m[1]), 10, 64)
+				require.NoError(t, err)
+				sum += n
+			}
+			require.Equal(t, rep.Cycles, sum, "%s, nonlinear %t", work, nonlinear)
+		}
+	}
 }
