@@ -12,6 +12,7 @@ import (
 	"github.com/bitsched/bitsched/lowering/mapping/dnn"
 	"github.com/bitsched/bitsched/lowering/mapping/plan"
 	"github.com/bitsched/bitsched/lowering/mapping/platform"
+	"github.com/bitsched/bitsched/lowering/mapping/search"
 )
 
 // WrongBinding is the reason with which the wrong binding of Fig. 4 is refused: weights
@@ -64,6 +65,84 @@ func Summarise(races []Race) Summary {
 	}
 	s.GeoMean = math.Exp(logs / float64(max(1, len(races))))
 	return s
+}
+
+// FrontRace is an operator on a platform whose fronts optimisers have searched with equal
+// evaluations: of each the hypervolume in cycles and known energy, as a share of what all
+// fronts together dominate; the mean and the worst over seeds.
+type FrontRace struct {
+	Operator   string             `json:"operator"`
+	Platform   string             `json:"platform"`
+	Cycles     int64              `json:"reference_cycles"`
+	Picojoules float64            `json:"reference_known_energy_picojoules"`
+	Mean       map[string]float64 `json:"mean"`
+	Worst      map[string]float64 `json:"worst"`
+}
+
+// Fronts races optimisers for fronts of cycles, energy and units. A reference is a tenth
+// beyond the cycles of the mapping of least energy and the energy of the fastest, of all
+// that were found. A platform must know energies.
+func Fronts(ctx context.Context, o Options, rivals []string) ([]FrontRace, error) {
+	ops := dnn.Table4Operators(dnn.DefaultBits)
+	names := o.platforms()
+	races := make([]FrontRace, len(names)*len(ops))
+	err := jobs(ctx, &o, "fronts", races, func(i int) string { return names[i/len(ops)] + " " + ops[i%len(ops)].Name }, func(i int) error {
+		p, err := platform.Load(names[i/len(ops)])
+		if err != nil {
+			return err
+		}
+		q, err := mapping.New(ctx, ops[i%len(ops)], p, mapping.Options{})
+		if err != nil {
+			return err
+		}
+		if err := q.KnowsEnergy(); err != nil {
+			return err
+		}
+		fronts := map[string][][]search.Spot{}
+		var all []search.Spot
+		for _, name := range rivals {
+			opt, err := search.Lookup(name)
+			if err != nil {
+				return err
+			}
+			for s := range o.Seeds {
+				front, _, err := search.Pareto(ctx, q, opt, search.Options{Evals: o.Evals, Seed: o.Seed + uint64(s), Threads: 1})
+				if err != nil {
+					return err
+				}
+				fronts[name] = append(fronts[name], front)
+				all = append(all, front...)
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		races[i] = raceOfFronts(q.Op.Name, p.Name, fronts, search.Front(all))
+		return nil
+	})
+	return races, err
+}
+
+// raceOfFronts compares fronts, by optimiser and seed, with the front of all.
+func raceOfFronts(operator, platform string, fronts map[string][][]search.Spot, all []search.Spot) FrontRace {
+	fastest, thrifty := &all[0], &all[0]
+	for i := range all {
+		if x := &all[i]; x.Picojoules < thrifty.Picojoules { // fronts begin with fewest cycles
+			thrifty = x
+		}
+	}
+	r := FrontRace{Operator: operator, Platform: platform, Cycles: thrifty.Cost.Cycles + thrifty.Cost.Cycles/10 + 1, Picojoules: 1.1 * fastest.Picojoules, Mean: map[string]float64{}, Worst: map[string]float64{}}
+	whole := search.Hypervolume(all, r.Cycles, r.Picojoules)
+	for name, seeds := range fronts {
+		for s, front := range seeds {
+			v := search.Hypervolume(front, r.Cycles, r.Picojoules) / whole
+			r.Mean[name] += v / float64(len(seeds))
+			if s == 0 || v < r.Worst[name] {
+				r.Worst[name] = v
+			}
+		}
+	}
+	return r
 }
 
 // NetworkBar is a network of figure 6 on a platform.

@@ -8,9 +8,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/lowering/mapping"
 	"github.com/bitsched/bitsched/lowering/mapping/dnn"
 	"github.com/bitsched/bitsched/lowering/mapping/plan"
 	"github.com/bitsched/bitsched/lowering/mapping/platform"
+	"github.com/bitsched/bitsched/lowering/mapping/search"
 )
 
 // Figures derived by hand from the rules of section V-B, not by this code.
@@ -81,4 +83,21 @@ func TestFiguresShowAllCycles(t *testing.T) {
 			require.Equal(t, rep.Cycles, sum, "%s, nonlinear %t", work, nonlinear)
 		}
 	}
+}
+
+// Areas by hand, of two mappings and a reference of 219 cycles and 220 pJ.
+func TestRaceOfFronts(t *testing.T) {
+	spot := func(cycles int64, pj float64) search.Spot {
+		return search.Spot{Cost: mapping.Cost{Cycles: cycles, Units: 1}, Picojoules: pj}
+	}
+	fast, thrifty := spot(100, 200), spot(199, 100)
+	all := search.Front([]search.Spot{thrifty, fast, spot(300, 300)})
+	r := raceOfFronts("op", "p", map[string][][]search.Spot{"both": {{fast, thrifty}}, "one": {{fast}, {thrifty}}, "neither": {{spot(300, 300)}}}, all)
+	require.Equal(t, int64(199+19+1), r.Cycles)
+	require.InDelta(t, 220, r.Picojoules, 1e-9)
+	whole := 119.0*20 + 20*100
+	require.InDelta(t, 1, r.Mean["both"], 1e-9)
+	require.InDelta(t, (119*20+20*120)/2/whole, r.Mean["one"], 1e-9)
+	require.InDelta(t, 119*20/whole, r.Worst["one"], 1e-9)
+	require.Zero(t, r.Mean["neither"])
 }

@@ -49,6 +49,7 @@ var mapStudies = [][2]string{
 	{"why", "the paper's sentences on where improvements come from, each tested on breakdowns"},
 	{"ablation", "parts of the space taken out one by one"},
 	{"optimisers", "a race with equal evaluations, several seeds"},
+	{"fronts", "a race for fronts of cycles, energy and units, with their hypervolume"},
 	{"optimum", "distance to the exhaustive optimum of small spaces"},
 	{"convergence", "the best so far by evaluations"},
 	{"sensitivity", "each value that the paper leaves open, over its range"},
@@ -282,6 +283,13 @@ func (a *app) study(cmd *cobra.Command, s *search, name string, f *mapstudyFlags
 			return nil, nil, err
 		}
 		return optimisersTables(races)
+	case "fronts":
+		rivals := []string{"bitsched", "ares", "gamma", "anneal", "random"}
+		races, err := mapstudy.Fronts(ctx, o, rivals)
+		if err != nil {
+			return nil, nil, err
+		}
+		return map[string]any{"races": races}, frontsTables(rivals, races), nil
 	case "optimum":
 		rows, err := mapstudy.Optimum(ctx, o)
 		if err != nil {
@@ -514,6 +522,40 @@ func optimisersTables(races []mapstudy.Race) (any, []benchmarks.Table, error) {
 		{"proved optimal", fmt.Sprintf("%d of %d", s.Proved, s.Races)},
 	}}
 	return map[string]any{"races": races, "summary": s}, []benchmarks.Table{t, u}, nil
+}
+
+// frontsTables has the mean over seeds of each optimiser's share of the hypervolume of all, and how often each has the most.
+func frontsTables(rivals []string, races []mapstudy.FrontRace) []benchmarks.Table {
+	t := benchmarks.Table{Columns: []benchmarks.Column{{Name: "platform", Left: true}, {Name: "operator", Left: true}, {Name: "reference"}, {Name: "known energy"}}}
+	u := benchmarks.Table{Columns: []benchmarks.Column{{Name: "optimiser", Left: true}, {Name: "mean hypervolume %"}, {Name: "worst seed %"}, {Name: "most in"}}}
+	most := make([]int, len(rivals))
+	mean, worst := make([]float64, len(rivals)), make([]float64, len(rivals))
+	for _, name := range rivals {
+		t.Columns = append(t.Columns, benchmarks.Column{Name: name + " %"})
+	}
+	for i, r := range races {
+		row := []string{r.Platform, r.Operator, fmt.Sprint(r.Cycles), mapstudy.Joules(r.Picojoules)}
+		best := 0.0
+		for k, name := range rivals {
+			v := r.Mean[name]
+			row = append(row, fmt.Sprintf("%.2f", 100*v))
+			best = max(best, v)
+			mean[k] += 100 * v / float64(len(races))
+			if w := 100 * r.Worst[name]; i == 0 || w < worst[k] {
+				worst[k] = w
+			}
+		}
+		for k, name := range rivals {
+			if r.Mean[name] >= best {
+				most[k]++
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	for k, name := range rivals {
+		u.Rows = append(u.Rows, []string{name, fmt.Sprintf("%.2f", mean[k]), fmt.Sprintf("%.2f", worst[k]), fmt.Sprintf("%d of %d", most[k], len(races))})
+	}
+	return []benchmarks.Table{t, u}
 }
 
 // meanText is a mean in percent.
