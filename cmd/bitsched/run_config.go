@@ -459,7 +459,96 @@ func (r *configResult) table() string {
 	s.add("kernel", "%s, %s", r.Kernel, r.k.SizeText())
 	s.add("machine", "%s, %s, %s caches", first.Machine, count(first.Threads, "thread"), first.Caches)
 	s.add("traffic", "bytes x hops, the first row's = 1: of messages for streams, of coherence, of data")
-	return s.String() + "\n" + renderTable(t) + "\n" + r.regions() + r.kept()
+	return s.String() + "\n" + renderTable(t) + "\n" + r.regions() + r.kept() + r.verdict()
+}
+
+// verdict says which run is the fastest, what it gains over the first, and what of the
+// function computes outside of the cores. Runs that were stopped do not count.
+func (r *configResult) verdict() string {
+	runs := slices.DeleteFunc(slices.Clone(r.Runs), func(x *configRun) bool { return x.Stopped != "" })
+	if len(runs) < 2 || runs[0] != r.Runs[0] {
+		return ""
+	}
+	first, best := runs[0], runs[0]
+	for _, x := range runs[1:] {
+		if x.Cycles < best.Cycles {
+			best = x
+		}
+	}
+	name := func(x *configRun) string {
+		if slices.ContainsFunc(runs, func(y *configRun) bool { return y.Core != x.Core }) {
+			return x.Config + " " + x.Core
+		}
+		return x.Config
+	}
+	var s summary
+	s.gap()
+	if best == first {
+		s.add("verdict", "%s, the first row, is the fastest", name(best))
+	} else {
+		s.add("verdict", "%s is the fastest, %.2fx over %s, with %s of the traffic and %s of the micro-ops (those of waiting cores included)", name(best), float64(first.Cycles)/float64(max(1, best.Cycles)), name(first),
+			percent(float64(best.Streams.Total())/float64(max(1, first.Streams.Total()))), percent(float64(best.MicroOps)/float64(max(1, first.MicroOps))))
+	}
+	if best.InMemory != nil {
+		n := 0
+		for i := range best.InMemory.Regions {
+			if best.InMemory.Regions[i].InMemory > 0 {
+				n++
+			}
+		}
+		s.add("", "%d of %s in memory", n, count(len(best.InMemory.Regions), "region"))
+	}
+	most, near := best, len(nearLoops(best))
+	for _, x := range runs {
+		if n := len(nearLoops(x)); n > near || most.Streams.Loops == nil && x.Streams.Loops != nil {
+			most, near = x, n
+		}
+	}
+	if loops := most.Streams.Loops; len(loops) > 0 {
+		text := fmt.Sprintf("computing or writing at the L3 in %s: %d of %s", name(most), near, count(len(loops), "innermost loop"))
+		if near > 0 {
+			text += " (over " + strings.Join(nearLoops(most), ", ") + ")"
+		}
+		if why, n := mainReason(loops); n > 0 {
+			text += fmt.Sprintf("; %d in the cores", len(loops)-near)
+			if n < len(loops)-near {
+				text += fmt.Sprintf(", %d of them", n)
+			}
+			text += ": " + why
+		}
+		s.add("", "%s", text)
+	}
+	return s.String()
+}
+
+// computesNear reports whether streams of a loop computed or wrote at the L3.
+func computesNear(l *micro.StreamLoop) bool { return l.Offloaded > 0 && l.Instances > 0 }
+
+// nearLoops are the variables of the loops of a run that computed at the L3.
+func nearLoops(x *configRun) (list []string) {
+	for i := range x.Streams.Loops {
+		if l := &x.Streams.Loops[i]; computesNear(l) {
+			list = append(list, l.Var)
+		}
+	}
+	return list
+}
+
+// mainReason is why most of the other loops did not, and of how many loops that is so; the
+// first of several that are as frequent.
+func mainReason(loops []micro.StreamLoop) (why string, most int) {
+	n := map[string]int{}
+	for i := range loops {
+		if l := &loops[i]; !computesNear(l) {
+			n[whyKept(l)]++
+		}
+	}
+	for i := range loops {
+		if w := whyKept(&loops[i]); n[w] > most {
+			why, most = w, n[w]
+		}
+	}
+	return why, most
 }
 
 // shareOf is a part of the traffic of a run.
@@ -480,10 +569,17 @@ func (r *configResult) kept() string {
 }
 
 func whyKept(l *micro.StreamLoop) string {
-	if l.Why != "" {
+	switch {
+	case l.Why != "":
 		return l.Why
+	case l.Short > 0:
+		return "its instances have less than two ranges of iterations"
+	case l.Instances > 0:
+		return "its streams compute nothing there: they fetch for the core"
+	case l.Kept > 0:
+		return "there had been an alias"
 	}
-	return "its instances have less than two ranges of iterations"
+	return "no thread reached it"
 }
 
 // streamsText says what streams did.
