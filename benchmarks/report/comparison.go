@@ -130,6 +130,9 @@ func Reproduced(reports []*reproduce.Report, leftOut []string) []Section {
 				t.Rows = evenRows(t.Rows, len(t.Columns))
 				s.Parts = append(s.Parts, t)
 			}
+			for _, f := range r.Failed {
+				s.Parts = append(s.Parts, Note("failed: "+f))
+			}
 			for _, n := range r.Notes {
 				s.Parts = append(s.Parts, Note(n))
 			}

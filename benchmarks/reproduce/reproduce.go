@@ -67,6 +67,29 @@ type Env struct {
 
 	// Progress says what is being done, and how much of it; may be nil.
 	Progress func(what string, done, total int)
+
+	store   *results.Store // of [Entry.Make]; nil = none
+	version string
+	fresh   bool
+}
+
+// kept measures a part of an entry into v, or takes it from the store, so that an entry
+// that was stopped goes on. Names are what it depends on besides the size, the seed and
+// the program. A part that fails is not kept.
+func (e *Env) kept(v any, measure func() error, names ...any) error {
+	if e.store == nil {
+		return measure()
+	}
+	key := results.Key("reproduce part", e.Size, e.Seed, e.version, names)
+	if !e.fresh {
+		if found, err := e.store.Get(key, v); found || err != nil {
+			return err
+		}
+	}
+	if err := measure(); err != nil {
+		return err
+	}
+	return e.store.Put(key, v)
 }
 
 func (e *Env) progress(what string, done, total int) {
@@ -83,7 +106,8 @@ type Measured struct {
 	Values  []Value  `json:"values"` // those that claims name, and more
 	Tables  []Table  `json:"tables,omitempty"`
 	Figures []Figure `json:"figures,omitempty"`
-	Notes   []string `json:"notes,omitempty"` // what was checked, and where ours differs in kind
+	Notes   []string `json:"notes,omitempty"`  // what was checked, and where ours differs in kind
+	Failed  []string `json:"failed,omitempty"` // runs that failed, and why; values leave them out
 }
 
 // Add adds a value.
@@ -232,7 +256,7 @@ func (e *Entry) inputs(env *Env) (map[string]string, error) {
 
 // Make measures the entry, or takes what the store has of the same entry, sizes,
 // inputs, seed and version of the program, and compares it with the paper. A nil store
-// keeps nothing; fresh measures in any case. Where inputs are missing the error is a
+// keeps nothing; fresh measures in any case. What has runs that failed is not kept. Where inputs are missing the error is a
 // [*MissingError].
 func (e *Entry) Make(ctx context.Context, env *Env, store *results.Store, version string, fresh bool) (*Report, error) {
 	inputs, err := e.inputs(env)
@@ -247,10 +271,12 @@ func (e *Entry) Make(ctx context.Context, env *Env, store *results.Store, versio
 		}
 	}
 	if !r.Kept {
-		if r.Measured, err = e.Run(ctx, env); err != nil {
+		own := *env
+		own.store, own.version, own.fresh = store, version, fresh
+		if r.Measured, err = e.Run(ctx, &own); err != nil {
 			return nil, fmt.Errorf("reproduce: %s: %w", e.ID, err)
 		}
-		if store != nil {
+		if store != nil && len(r.Failed) == 0 {
 			if err := store.Put(key, r.Measured); err != nil {
 				return nil, err
 			}

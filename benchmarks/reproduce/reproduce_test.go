@@ -151,3 +151,74 @@ func TestSmallNetlists(t *testing.T) {
 		}
 	}
 }
+
+// TestPartsAreKept stops an entry after its first part: the next call measures the
+// second alone. What has failures is measured again.
+func TestPartsAreKept(t *testing.T) {
+	measured := map[string]int{}
+	stop := true
+	e := &Entry{ID: "t:z", Run: func(_ context.Context, env *Env) (*Measured, error) {
+		m := &Measured{}
+		for _, name := range []string{"a", "b"} {
+			var v float64
+			err := env.kept(&v, func() error {
+				if name == "b" && stop {
+					return errors.New("stopped")
+				}
+				measured[name]++
+				v = float64(len(measured))
+				return nil
+			}, "t", name)
+			if err != nil {
+				return nil, err
+			}
+			m.Add(name, "", v)
+		}
+		if measured["b"] == 1 {
+			m.Failed = []string{"b"}
+		}
+		return m, nil
+	}}
+	store, err := results.Open(t.TempDir())
+	require.NoError(t, err)
+	env := &Env{Size: Small, Seed: 1}
+	_, err = e.Make(t.Context(), env, store, "1", false)
+	require.ErrorContains(t, err, "stopped")
+	stop = false
+	for range 2 { // a result with failures is not kept, its parts are
+		r, err := e.Make(t.Context(), env, store, "1", false)
+		require.NoError(t, err)
+		require.False(t, r.Kept)
+		require.Equal(t, []Value{{"a", "", 1}, {"b", "", 2}}, r.Values)
+		require.Equal(t, map[string]int{"a": 1, "b": 1}, measured)
+	}
+	_, err = e.Make(t.Context(), env, store, "2", false)
+	require.NoError(t, err)
+	require.Equal(t, map[string]int{"a": 2, "b": 2}, measured)
+	_, err = e.Make(t.Context(), env, store, "2", true)
+	require.NoError(t, err)
+	require.Equal(t, map[string]int{"a": 3, "b": 3}, measured)
+}
+
+// TestBest holds means to workloads that ran in all configurations, and to the fastest
+// design of each.
+func TestBest(t *testing.T) {
+	var b best
+	for _, r := range []struct {
+		workload, kernel, config string
+		cycles                   int64
+		traffic                  uint64
+	}{
+		{"a", "a", "base", 800, 100}, {"a", "a", "inf-s", 100, 10},
+		{"b", "b", "base", 100, 80}, {"b", "b2", "base", 400, 100}, {"b", "b", "inf-s", 90, 100}, {"b", "b2", "inf-s", 50, 40},
+		{"c", "c", "base", 1000, 100},
+	} {
+		b.add(r.workload, r.kernel, r.config, &infsPart{Cycles: r.cycles, Traffic: r.traffic})
+	}
+	names := b.whole([]string{"base", "inf-s"})
+	require.Equal(t, []string{"a", "b"}, names)
+	require.InDelta(t, 4, b.over(names, "inf-s", "base"), 1e-9) // of 8 and 2
+	require.InDelta(t, 70, b.saved(names, "inf-s"), 1e-9)       // of 90 and 50 %
+	require.Equal(t, "b2", b.which[[2]string{"b", "inf-s"}])
+	require.Equal(t, "failed", b.speedup("c", "inf-s", b.of("c", "base")))
+}

@@ -51,7 +51,8 @@ names a folder that has them, and those that miss theirs are said and left out.
 
 Results are kept under a key of all that they depend on: the entry, its sizes, its
 inputs, the seed and this program. What is there is printed and not measured again
-(--fresh does so), so that a call which was stopped goes on where it was.`
+(--fresh does so), so that a call which was stopped goes on where it was. Runs that fail
+are named, left out of means on both sides, and tried again by the next call.`
 
 const reproduceExample = `  bitsched reproduce
   bitsched reproduce infs:fig16 --small
@@ -201,7 +202,17 @@ func (a *app) reproduce(cmd *cobra.Command, names []string, f reproduceFlags) er
 	}
 	s.end()
 	line.clear()
-	return a.deliverReproduced(r, f)
+	if err := a.deliverReproduced(r, f); err != nil {
+		return err
+	}
+	failed := 0
+	for _, e := range r.Entries {
+		failed += len(e.Failed)
+	}
+	if failed > 0 {
+		return fmt.Errorf("%w: %s failed", errCheck, count(failed, "run"))
+	}
+	return nil
 }
 
 // reproducePlan writes a plan that measures each entry in a job of its own. Those whose
@@ -350,10 +361,13 @@ func (r *reproduceResult) text() string {
 			}
 			fmt.Fprintf(&b, "%s\n\n%s\n\n", m.Title, renderTable(t))
 		}
+		for _, f := range e.Failed {
+			fmt.Fprintf(&b, "failed  %s\n", f)
+		}
 		for _, note := range e.Notes {
 			fmt.Fprintf(&b, "note  %s\n", strings.ReplaceAll(note, "\n", "\n      "))
 		}
-		if len(e.Notes) > 0 {
+		if len(e.Notes)+len(e.Failed) > 0 {
 			b.WriteString("\n")
 		}
 	}
