@@ -152,12 +152,13 @@ const infsEnergy = "chip-22nm"
 
 // infsAll runs all designs of all workloads in all configurations, and returns what
 // became of those that failed, for which f is not called. Latencies are those of
-// fused.Options.
+// fused.Options. When it is stopped it says so among these, if there is a run at all.
 func infsAll(ctx context.Context, env *Env, designs [][]string, configs []string, latencies string, f func(workload, kernel, config string, p *infsPart)) (failed []string, err error) {
 	table, err := cost.Load(infsEnergy)
 	if err != nil {
 		return nil, err
 	}
+	done := false
 	for i, list := range designs {
 		for _, name := range list {
 			var k *workload.Kernel
@@ -174,11 +175,14 @@ func infsAll(ctx context.Context, env *Env, designs [][]string, configs []string
 					return p.run(ctx, env, k, args, config, latencies, table)
 				}, "infs", name, config, latencies)
 				switch {
-				case ctx.Err() != nil:
+				case ctx.Err() != nil && !done:
 					return nil, context.Cause(ctx)
+				case ctx.Err() != nil:
+					return append(failed, fmt.Sprintf("stopped before %s in %s was complete", name, config)), nil
 				case err != nil:
 					failed = append(failed, fmt.Sprintf("%s in %s: %s", name, config, err))
 				default:
+					done = true
 					f(list[0], name, config, p)
 				}
 			}
@@ -251,7 +255,7 @@ func (b *best) whole(configs []string) (names []string) {
 func (b *best) speedup(workload, config string, base *infsPart) string {
 	p := b.of(workload, config)
 	if p == nil || base == nil {
-		return "failed"
+		return "-"
 	}
 	return fmt.Sprintf("%.2f", float64(base.Cycles)/float64(p.Cycles))
 }
@@ -291,7 +295,7 @@ func infsFig11(ctx context.Context, env *Env) (*Measured, error) {
 		return nil, err
 	}
 	failed, err := infsAll(ctx, env, infsDesigns, []string{"in-l3", "inf-s"}, "paper", paper.add)
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
 	for _, f := range failed {
@@ -302,7 +306,7 @@ func infsFig11(ctx context.Context, env *Env) (*Measured, error) {
 	went := Table{Title: "Where the cycles of inf-s went, %", Head: []string{"workload", "cores", "drain, flush", "DRAM", "JIT", "compute", "move", "between tiles", "sync", "final reduce", "near", "operations in bitlines"}}
 	for _, w := range b.names {
 		base := b.of(w, multicore.Base)
-		cycles := "failed"
+		cycles := "-"
 		if base != nil {
 			cycles = fmt.Sprint(base.Cycles)
 		}
@@ -317,7 +321,7 @@ func infsFig11(ctx context.Context, env *Env) (*Measured, error) {
 			}
 			row = append(row, b.speedup(w, config, base))
 			if b.of(w, config) == nil || base == nil {
-				traffic = append(traffic, "failed")
+				traffic = append(traffic, "-")
 			} else {
 				traffic = append(traffic, fmt.Sprintf("%.2f", b.traffic(w, config)))
 			}
@@ -413,7 +417,7 @@ func infsFig15(ctx context.Context, env *Env) (*Measured, error) {
 		for _, name := range list {
 			row := []string{name}
 			for _, config := range configs {
-				text := "failed"
+				text := "-"
 				if c := cycles[[2]string{name, config}]; c > 0 && inner > 0 {
 					text = fmt.Sprintf("%.2f", float64(inner)/float64(c))
 				}
@@ -452,7 +456,7 @@ func infsFig18(ctx context.Context, env *Env) (*Measured, error) {
 		for _, config := range configs {
 			p := b.of(w, config)
 			if p == nil {
-				row = append(row, "failed")
+				row = append(row, "-")
 				continue
 			}
 			row = append(row, fmt.Sprintf("%.1f", p.Energy/1e6))

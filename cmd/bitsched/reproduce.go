@@ -196,7 +196,10 @@ func (a *app) reproduce(cmd *cobra.Command, names []string, f reproduceFlags) er
 			return err
 		default:
 			r.Entries = append(r.Entries, made)
-			continue
+			if s.ctx.Err() == nil || len(made.Failed) == 0 {
+				continue
+			}
+			r.Stopped = errInterrupt.Error()
 		}
 		break
 	}
@@ -209,7 +212,7 @@ func (a *app) reproduce(cmd *cobra.Command, names []string, f reproduceFlags) er
 	for _, e := range r.Entries {
 		failed += len(e.Failed)
 	}
-	if failed > 0 {
+	if failed > 0 && r.Stopped == "" {
 		return fmt.Errorf("%w: %s failed", errCheck, count(failed, "run"))
 	}
 	return nil
