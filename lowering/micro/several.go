@@ -9,8 +9,8 @@ import (
 	"github.com/bitsched/bitsched/tile/uop"
 )
 
-// maxInstances is how many instances of decoupled loops a core has at once: there are places
-// for twice as many in the window.
+// maxInstances is how many instances of decoupled loops a core has at once: its engine keeps
+// one more than that.
 const maxInstances = 7
 
 // several lets a decoupled loop have several instances at once (section V), where those of

@@ -184,7 +184,7 @@ func build(spec *Spec, delay func(*mem.Message) event.Time) (*Machine, error) {
 		if spec.TLB != nil {
 			t := mem.NewTLB(spec.TLB)
 			m.TLBs = append(m.TLBs, t)
-			tlb = t
+			tlb = streamTLB{t}
 		}
 		c := core.New(m.Engine, &spec.Core, i, tlb, m.fail)
 		var p *mem.Private
@@ -313,6 +313,13 @@ func (m *Machine) Continue(ctx context.Context, until event.Time) error {
 		}
 	}
 	return nil
+}
+
+// streamTLB translates what a core loads of streams by the part of the window that it is in.
+type streamTLB struct{ *mem.TLB }
+
+func (t streamTLB) Translate(now event.Time, addr uint64) int {
+	return t.TLB.Translate(now, se.Translated(addr))
 }
 
 // Peek is the newest contents of a line of the program, wherever it is.

@@ -186,8 +186,8 @@ func (g *Group) places() int {
 // load that stands for it, in the order of the program: it may be in front of others that
 // the core has not committed yet.
 func (c *Core) early(now event.Time, group uint32) bool {
-	if (c.ids+1-group)%windowGroups != 0 {
-		return (c.ids-group)%windowGroups < oldGroups
+	if group != c.ids+1 {
+		return group <= c.ids
 	}
 	if c.next == nil {
 		c.next = c.source.NextGroup()

@@ -51,16 +51,16 @@ type Source interface {
 	Restore(r Restored) error
 }
 
-// Window is where loads of the core find what streams have: 8 MB that no program has. Groups
-// have parts of it in turn, and in these each stream has windowSlots lines in
-// turn, one for each of the core's iterations; behind them are those of [Begin], [Sync] and
-// [Final].
+// Window is where loads of the core find what streams have, at addresses that no program has.
+// Each group has a part of its own: a core may load for many groups before it commits the
+// configuration of the first. In it each stream has windowSlots lines in turn, one for each of
+// the core's iterations; behind them are those of [Begin], [Sync] and [Final].
 const (
 	Window        = uint64(1) << 46
 	windowSlots   = 128
 	windowStreams = 15
-	windowGroups  = 64 // more than a core can have under way
-	oldGroups     = 8  // of these, that have been configured
+	windowGroups  = 64 // nothing is under way of a group that was configured so many ago
+	oldGroups     = 8  // that have been configured, and that the core may load from
 	beginStream   = 12
 	syncStream    = 13
 	finalStream   = 14
@@ -69,8 +69,17 @@ const (
 // Element is where the core loads the elements of a stream of a group that one of its
 // iterations takes. Groups count from 1 for each thread.
 func Element(group uint32, sid int, iteration int64) uint64 {
-	n := (uint64(group%windowGroups)*windowStreams+uint64(sid))*windowSlots + uint64(iteration)%windowSlots
+	n := (uint64(group)*windowStreams+uint64(sid))*windowSlots + uint64(iteration)%windowSlots
 	return Window + n*mem.LineBytes
+}
+
+// Translated is the address that a TLB sees of one that a core accesses: groups have the 8 MB
+// of the window in turn.
+func Translated(addr uint64) uint64 {
+	if addr < Window {
+		return addr
+	}
+	return Window + (addr-Window)%(windowGroups*windowStreams*windowSlots*mem.LineBytes)
 }
 
 // Sync is where it waits until a range may begin.
@@ -302,11 +311,10 @@ func (c *Core) serve(line mem.Line) *mem.Bytes {
 		}
 		return nil
 	}
-	behind := (c.ids - group) % windowGroups
-	if behind >= oldGroups { // it is not configured yet
+	if group > c.ids { // it is not configured yet
 		return nil
 	}
-	if a := c.of(c.ids - behind); a != nil {
+	if a := c.of(group); a != nil {
 		return a.serve(sid, at)
 	}
 	c.fail(fmt.Errorf("se: core %d: a load of streams that have ended", c.id))
