@@ -53,7 +53,8 @@ const maxTree = 2e7
 // descent goes from a mapping to better neighbours, and on from a disturbed best.
 type descent struct {
 	*run
-	v *moves
+	v      *moves
+	raised mapping.Mapping // what raise tries
 }
 
 func (d *descent) search(chain int) {
@@ -360,11 +361,11 @@ func (d *descent) factor(m mapping.Mapping, s int64, l, slot int) (mapping.Mappi
 				if t == slot || d.v.legal(&m, t)>>l&1 == 0 {
 					continue
 				}
-				d.raise(n, l, t, try)
+				d.raise(&n, l, t, try)
 			}
 			for _, k := range loopsOf(d.v.legal(&m, slot)) {
 				if k != l {
-					d.raise(n, k, slot, try)
+					d.raise(&n, k, slot, try)
 				}
 			}
 		}
@@ -373,13 +374,14 @@ func (d *descent) factor(m mapping.Mapping, s int64, l, slot int) (mapping.Mappi
 }
 
 // raise sets a factor to the largest that is legal, and the next one below.
-func (d *descent) raise(m mapping.Mapping, l, slot int, try func(*mapping.Mapping) bool) {
-	vals := d.v.few(&m, l, slot)
+func (d *descent) raise(m *mapping.Mapping, l, slot int, try func(*mapping.Mapping) bool) {
+	vals := d.v.few(m, l, slot)
 	done := 0
+	n := &d.raised
 	for i := len(vals) - 1; i >= 0 && vals[i] > m.Factor[slot][l] && done < 1; i-- {
-		n := m
-		d.v.set(&n, l, slot, vals[i])
-		if try(&n) {
+		*n = *m
+		d.v.set(n, l, slot, vals[i])
+		if try(n) {
 			done++
 		}
 	}
