@@ -36,3 +36,16 @@ func TestManyInstances(t *testing.T) {
 		require.True(t, r.Streams.Loops[0].Vanishes)
 	}
 }
+
+// TestManyIterations has a core load elements of more iterations than streams have lines for
+// in a page of their window.
+func TestManyIterations(t *testing.T) {
+	p, k, before, after := nearProgram(t, "histogram")
+	m := machine(t, "nsc-small", "ooo8")
+	for _, name := range []string{"rob", "iq", "lq", "sq", "int_registers"} {
+		require.NoError(t, m.Set("cores.ooo8."+name, "4096"))
+	}
+	_, err := multicore.Run(context.Background(), p, multicore.Options{Machine: m, Threads: 1, Config: "ns"})
+	require.NoError(t, err)
+	require.NoError(t, k.Check(streamSizes[k.Name], before, after))
+}

@@ -56,14 +56,15 @@ type Source interface {
 // configuration of the first. In it each stream has windowSlots lines in turn, one for each of
 // the core's iterations; behind them are those of [Begin], [Sync] and [Final].
 const (
-	Window        = uint64(1) << 46
-	windowSlots   = 128
-	windowStreams = 15
-	windowGroups  = 64 // nothing is under way of a group that was configured so many ago
-	oldGroups     = 8  // that have been configured, and that the core may load from
-	beginStream   = 12
-	syncStream    = 13
-	finalStream   = 14
+	Window          = uint64(1) << 46
+	windowSlots     = 1 << 14 // twice the largest reorder buffer
+	windowStreams   = 15
+	windowGroups    = 64  // nothing is under way of a group that was configured so many ago
+	oldGroups       = 8   // that have been configured, and that the core may load from
+	translatedSlots = 128 // in pages that a TLB sees
+	beginStream     = 12
+	syncStream      = 13
+	finalStream     = 14
 )
 
 // Element is where the core loads the elements of a stream of a group that one of its
@@ -73,13 +74,15 @@ func Element(group uint32, sid int, iteration int64) uint64 {
 	return Window + n*mem.LineBytes
 }
 
-// Translated is the address that a TLB sees of one that a core accesses: groups have the 8 MB
-// of the window in turn.
+// Translated is the address that a TLB sees of one that a core accesses: groups have 8 MB in
+// turn.
 func Translated(addr uint64) uint64 {
 	if addr < Window {
 		return addr
 	}
-	return Window + (addr-Window)%(windowGroups*windowStreams*windowSlots*mem.LineBytes)
+	n := (addr - Window) / mem.LineBytes
+	stream, slot := n/windowSlots%(windowGroups*windowStreams), n%translatedSlots
+	return Window + (stream*translatedSlots+slot)*mem.LineBytes + addr%mem.LineBytes
 }
 
 // Sync is where it waits until a range may begin.
