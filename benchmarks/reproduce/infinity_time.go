@@ -508,38 +508,50 @@ func infsFig2(ctx context.Context, env *Env) (*Measured, error) {
 			}
 			row := []string{fmt.Sprint(n)}
 			near, least := int64(0), int64(math.MaxInt64)
-			run := func(config string, threads int) (c fig2Cycles, err error) {
+			run := func(config string, threads int) (c fig2Cycles, text string, err error) {
 				env.progress(fmt.Sprintf("%s %d %s", name, n, config), 0, 1)
 				err = env.kept(&c, func() error { return c.run(ctx, env, k, args, config, threads) }, "infs:fig2", name, n, config, threads)
-				if err != nil {
-					err = fmt.Errorf("reproduce: %s in %s: %w", name, config, err)
+				switch {
+				case ctx.Err() != nil:
+					return c, "", context.Cause(ctx)
+				case err != nil:
+					m.Failed = append(m.Failed, fmt.Sprintf("%s of %d in %s on %d threads: %s", name, n, config, threads, err))
+					return fig2Cycles{}, "-", nil
 				}
-				return c, err
+				return c, fmt.Sprint(c.All), nil
 			}
 			for _, config := range []string{multicore.Base, "near-l3"} {
 				for _, threads := range fig2Threads {
-					c, err := run(config, threads)
+					c, text, err := run(config, threads)
 					if err != nil {
 						return nil, err
 					}
-					near, least = c.All, min(least, c.All)
-					row = append(row, fmt.Sprint(c.All))
+					if near = c.All; near > 0 {
+						least = min(least, near)
+					}
+					row = append(row, text)
 				}
 			}
-			c, err := run("inf-s-nojit", fig2Threads[len(fig2Threads)-1])
+			c, text, err := run("inf-s-nojit", fig2Threads[len(fig2Threads)-1])
 			if err != nil {
 				return nil, err
+			}
+			if c.Inside == 0 {
+				t.Rows = append(t.Rows, append(row, text, text))
+				continue
 			}
 			sizes++
 			if c.Inside < least {
 				fastest++
 			}
-			if name == "vec_add" && n == 4<<20 {
+			if name == "vec_add" && n == 4<<20 && near > 0 {
 				m.Add("vec_add in memory over near-l3 at 4M", "x", float64(near)/float64(c.Inside))
 			}
 			t.Rows = append(t.Rows, append(row, fmt.Sprint(c.Inside), fmt.Sprint(c.Final)))
 		}
-		m.Add("sizes of "+name+" that are fastest in memory", "%", 100*float64(fastest)/float64(sizes))
+		if sizes > 0 {
+			m.Add("sizes of "+name+" that are fastest in memory", "%", 100*float64(fastest)/float64(sizes))
+		}
 		m.Tables = append(m.Tables, t)
 	}
 	return m, nil

@@ -230,7 +230,7 @@ type watchdog struct {
 const patience = 2_000_000
 
 // stuck looks whether anything was committed but loads that a thread waits for, and the
-// comparisons and branches of the loops around them.
+// comparisons and branches of the loops around them, or computed near the memory.
 func (w *watchdog) stuck(r *runner) bool {
 	now, work := r.m.Engine.Now(), uint64(0)
 	if r.opt.Offload != nil {
@@ -239,6 +239,9 @@ func (w *watchdog) stuck(r *runner) bool {
 	for _, c := range r.m.Cores {
 		n := &c.Counters
 		work += n.Committed - n.Kinds[uop.IntALU] - n.Kinds[uop.Branch] - n.Awaited
+	}
+	for _, b := range r.m.StreamBanks {
+		work += b.Counters.Computed
 	}
 	if work != w.work || w.done == nil {
 		w.work, w.since, w.done = work, now, w.done[:0]

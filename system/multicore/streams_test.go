@@ -424,3 +424,14 @@ func TestStreamParameters(t *testing.T) {
 		require.True(t, changed, p.Path)
 	}
 }
+
+// TestLongStream has a core wait for longer than the patience of the watchdog, for a sum that
+// is computed near the memory.
+func TestLongStream(t *testing.T) {
+	const n = 1 << 20
+	p, want := compiled(t, `void f(int N, const float A[restrict N], float s[restrict 1]) { float x = 0; for (int i = 0; i < N; i++) x += A[i]; s[0] = x; }`, n, 1)
+	r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: machine(t, "nsc-small", "ooo8"), Threads: 1, Config: "ns-decouple"})
+	require.NoError(t, err)
+	require.NoError(t, sameMemory(p, want))
+	require.Greater(t, r.Cycles, int64(2_100_000))
+}
