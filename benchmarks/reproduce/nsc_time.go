@@ -109,7 +109,7 @@ func nearTime(ctx context.Context, env *Env) (*Measured, error) {
 	m.Tables = []Table{times, moved}
 	m.Notes = []string{
 		"every run is compared with the definition of its workload, and loads of cores with the program's values",
-		"streams at the L3 are those of innermost loops, one row at a time, without pointers: the rest stays in the core (docs/streams.md), where the paper offloads it; so do indirect updates in inst and single",
+		"streams at the L3 are those of innermost loops, one row at a time; atomics whose old value is taken, indirect reductions and loops with other loops inside stay in the core (docs/streams.md), where the paper offloads them; so do indirect updates in inst and single",
 		"micro-ops that leave the core include those of cores that wait: a faster run waits less",
 	}
 	return m, nil

@@ -79,6 +79,7 @@ type CoreCounts struct {
 	RowBytes int     // of a row of an array of the L3
 	ByteHops float64
 	Lines    float64 // from and to DRAM
+	Near     float64 // operations of streams beside the banks
 }
 
 // Cores applies the table to the counts of a run on cores. What the table has no value
@@ -94,6 +95,7 @@ func (t *Table) Cores(c CoreCounts) *ChipEnergy {
 		u.instructions("L3", "rows of arrays read", Kinds{LatchReads: int(c.L3 * rows)}),
 		u.one("network", "bytes x links", c.ByteHops, "noc"),
 		u.one("DRAM", ofLines, c.Lines, "dram"),
+		u.one("streams at the L3", "operations", c.Near, "near"),
 	}
 	e.sum(u)
 	return e

@@ -13,6 +13,9 @@ func (t *Report) Energy(m *tile.Machine, table *cost.Table) *cost.ChipEnergy {
 	// A bank reads a line for a request, and writes one that comes from memory or is
 	// given back.
 	c.L3 = float64(t.Levels[2].Accesses + t.Levels[2].Misses)
+	if t.Streams != nil {
+		c.Near = float64(t.Streams.Bank.Operations)
+	}
 	for _, x := range t.Traffic {
 		c.ByteHops += float64(x.ByteHops)
 		if x.Name == "writeback" {
