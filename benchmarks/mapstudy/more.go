@@ -81,10 +81,19 @@ type FrontRace struct {
 
 // Fronts races optimisers for fronts of cycles, energy and units. A reference is a tenth
 // beyond the cycles of the mapping of least energy and the energy of the fastest, of all
-// that were found. A platform must know energies.
+// that were found. A platform must give energies; of the paper's those that do are raced.
 func Fronts(ctx context.Context, o Options, rivals []string) ([]FrontRace, error) {
 	ops := dnn.Table4Operators(dnn.DefaultBits)
-	names := o.platforms()
+	names := o.Platforms
+	for _, name := range PaperPlatforms {
+		p, err := platform.Load(name)
+		if err != nil {
+			return nil, err
+		}
+		if len(o.Platforms) == 0 && len(p.Energy) > 0 {
+			names = append(names, name)
+		}
+	}
 	races := make([]FrontRace, len(names)*len(ops))
 	err := jobs(ctx, &o, "fronts", races, func(i int) string { return names[i/len(ops)] + " " + ops[i%len(ops)].Name }, func(i int) error {
 		p, err := platform.Load(names[i/len(ops)])
