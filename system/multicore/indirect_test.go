@@ -124,3 +124,21 @@ func TestIndirectMutants(t *testing.T) {
 	require.NoError(t, order(swapped(false)))
 	require.Error(t, order(swapped(true)))
 }
+
+// TestGathersOfManyLines runs four gathers a vector on caches that do not hold the lines of
+// those in flight: a line that leaves must cost the lanes that it had, not whole gathers
+// whose other lines leave meanwhile.
+func TestGathersOfManyLines(t *testing.T) {
+	p, want := compiled(t, `#include "bitsched.h"
+void f(int N, const uint16_t A0[N], uint16_t A1[N], const float A2[N], const int32_t A3[N], const uint16_t A4[N])
+{
+	inf_array(A0, N); inf_array(A1, N); inf_array(A2, N); inf_array(A3, N); inf_array(A4, N);
+	for (int i = 3; i < N - 3; i += 1)
+		A1[i] = ((int32_t)A2[(uint32_t)A1[i] % (uint32_t)N] ^ (int32_t)A3[i-3]) - ((int32_t)A4[(uint32_t)A4[i] % (uint32_t)N] + (int32_t)A3[(uint32_t)A1[i] % (uint32_t)N]);
+}
+`, 569, 119)
+	r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: small(t, "ooo8"), Threads: 1, Warm: true, Config: "base", MaxCycles: 100_000})
+	require.NoError(t, err)
+	require.NoError(t, sameMemory(p, want))
+	t.Logf("%d cycles, %d micro-ops", r.Cycles, r.MicroOps)
+}

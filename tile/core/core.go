@@ -88,8 +88,14 @@ type slot struct {
 	parts    int8 // of an access, not performed
 	gen      uint8
 	wrong    bool // a branch that was foretold wrong
-	unequal  bool // a load that found something else
 	blocking bool
+}
+
+// pieces are the parts of a load, one bit each.
+type pieces struct {
+	ask     uint64 // to be asked for
+	missing uint64 // not performed
+	unequal uint64 // performed, and something else was found
 }
 
 // store is a store in the queue or in the buffer behind it.
@@ -154,6 +160,7 @@ type Core struct {
 	frontLen    int
 	slots       []slot
 	got         [][]byte // by slot: of a load whose value is used
+	pieces      []pieces // by slot: of a load
 	mask        uint64
 	head, tail  uint64
 	iqTail      uint64 // those before are in the scheduler
@@ -245,7 +252,7 @@ func New(e *event.Engine, spec *Spec, id int, tlb Translator, fail func(error)) 
 		stores *= 2
 	}
 	c := &Core{engine: e, spec: spec, kinds: kinds, tlb: tlb, fail: fail, id: id, guess: Predictors[spec.Predictor](),
-		slots: make([]slot, size), got: make([][]byte, size), mask: uint64(size - 1), ready: make([]uint64, (size+63)/64), producer: make([]uint64, 256),
+		slots: make([]slot, size), got: make([][]byte, size), pieces: make([]pieces, size), mask: uint64(size - 1), ready: make([]uint64, (size+63)/64), producer: make([]uint64, 256),
 		stores: make([]store, stores), sMask: uint64(stores - 1), front: make([]frontOp, spec.Buffer), batch: &batch{}, tickAt: never, done: true, noEvents: noEdge}
 	// A load that is performed again may come back when its place is taken.
 	places := spec.LQ + spec.ROB
@@ -803,34 +810,40 @@ func (s *slot) expected() []byte {
 	return s.data()
 }
 
-// access loads: from stores in the queue, or from the cache.
+// access asks for what a load has not asked for: in stores in the queue, or in the cache.
 func (c *Core) access(now event.Time, s *slot) {
-	n := s.count()
-	s.parts = int8(n)
+	pieces := &c.pieces[s.seq&c.mask]
+	if pieces.ask == 0 {
+		return // it has been here for two reasons at once
+	}
 	finished := event.Time(0)
-	for i := range n {
+	blocked := false
+	for ask := pieces.ask; ask != 0; ask &= ask - 1 {
+		i := bits.TrailingZeros64(ask)
 		addr, at, size := c.part(s, i)
 		if c.mayForward(addr, size) {
 			switch from := c.older(s, addr, size); {
 			case from == nil:
 			case from.executed && from.lanes == nil && addr >= from.addr && addr+uint64(size) <= from.addr+uint64(from.size):
 				c.Counters.Forwarded++
-				c.take(s, at, from.data[addr-from.addr:][:size])
+				pieces.ask &^= 1 << i
+				c.take(s, i, at, from.data[addr-from.addr:][:size])
 				finished = max(finished, now+event.Time(max(1, c.spec.Forward-1)))
 				continue
 			default:
-				// The load comes again when a store has been performed, or has its data.
-				s.gen++
-				s.unequal = false
-				c.retry = append(c.retry, s.seq)
-				return
+				blocked = true
+				continue
 			}
 		}
+		pieces.ask &^= 1 << i
 		id := s.seq<<16 | uint64(s.gen)<<8 | uint64(i)
 		if line, delay := c.memory.Load(now, s.op.PC, addr/mem.LineBytes, id); line != nil {
-			c.take(s, at, line[addr%mem.LineBytes:][:size])
+			c.take(s, i, at, line[addr%mem.LineBytes:][:size])
 			finished = max(finished, now+event.Time(c.spec.HitUse-1+delay))
 		}
+	}
+	if blocked { // until a store has been performed, or has its data
+		c.retry = append(c.retry, s.seq)
 	}
 	if s.parts == 0 {
 		c.performed(now, s, finished)
@@ -838,12 +851,14 @@ func (c *Core) access(now event.Time, s *slot) {
 }
 
 // take notes the bytes that a part of a load has found.
-func (c *Core) take(s *slot, at int, b []byte) {
+func (c *Core) take(s *slot, i, at int, b []byte) {
+	pieces := &c.pieces[s.seq&c.mask]
 	if s.op.Flags&(uop.Racy|uop.Blocking) != 0 {
 		copy(c.got[s.seq&c.mask][at:], b)
 	} else if !bytes.Equal(b, s.expected()[at:at+len(b)]) {
-		s.unequal = true
+		pieces.unequal |= 1 << i
 	}
+	pieces.missing &^= 1 << i
 	s.parts--
 }
 
@@ -862,8 +877,9 @@ func (c *Core) Performed(now, filled event.Time, id uint64, line *mem.Bytes) {
 	if s == nil {
 		return // it was replayed
 	}
-	addr, at, size := c.part(s, int(uint8(id)))
-	c.take(s, at, line[addr%mem.LineBytes:][:size])
+	i := int(uint8(id))
+	addr, at, size := c.part(s, i)
+	c.take(s, i, at, line[addr%mem.LineBytes:][:size])
 	if s.parts == 0 {
 		c.performed(now, s, filled+event.Time(c.spec.FillUse-1))
 	}
@@ -992,7 +1008,7 @@ func (c *Core) commit(now event.Time) {
 				c.leaveLQ(s)
 			}
 			c.countLoad(s, ^uint16(0))
-			if s.unequal {
+			if c.pieces[s.seq&c.mask].unequal != 0 {
 				c.fail(fmt.Errorf("core %d: the %s at %d from address %#x found other bytes than the program, cycle %d", c.id, s.op.Kind, s.op.PC, s.op.Addr, now))
 				return
 			}
@@ -1198,11 +1214,14 @@ func (c *Core) Lost(now event.Time, line mem.Line) {
 		if !before || s.state == waiting || s.blocking || int(s.parts) == s.count() {
 			continue
 		}
+		var lost uint64
 		for i := range s.count() {
 			if addr, _, _ := c.part(s, i); addr/mem.LineBytes == line {
-				c.replay(now, s)
-				break
+				lost |= 1 << i
 			}
+		}
+		if lost &^= c.pieces[seq&c.mask].missing; lost != 0 {
+			c.replay(now, s, lost)
 		}
 	}
 }
@@ -1215,17 +1234,20 @@ func (c *Core) countLoad(s *slot, by uint16) {
 	}
 }
 
-// replay performs a load again.
-func (c *Core) replay(now event.Time, s *slot) {
+// replay performs parts of a load again.
+func (c *Core) replay(now event.Time, s *slot, lost uint64) {
 	c.Counters.Replayed++
 	if s.state == finished && c.spec.EarlyLQ {
 		c.enterLQ(s) // for a moment there may be more than the queue has
 	}
 	if s.parts == 0 {
 		c.unperformed++
+		s.gen++ // it does not finish
 	}
-	s.gen++
-	s.state, s.unequal, s.parts = issued, false, 1
+	s.state = issued
+	s.parts += int8(bits.OnesCount64(lost))
+	p := &c.pieces[s.seq&c.mask]
+	p.ask, p.missing, p.unequal = p.ask|lost, p.missing|lost, p.unequal&^lost
 	c.later(now+1, s.event(evAccess))
 }
 
@@ -1292,6 +1314,8 @@ func (c *Core) dispatch(now event.Time) {
 			c.enterLQ(s)
 			c.unperformed++
 			s.parts = int8(s.count())
+			all := uint64(1)<<s.parts - 1
+			c.pieces[seq&c.mask] = pieces{ask: all, missing: all}
 			c.countLoad(s, 1)
 			if s.op.Flags&(uop.Racy|uop.Blocking) != 0 {
 				c.expect(s)
