@@ -385,7 +385,7 @@ func (j *job) search(op Op, each func(round int)) error {
 	j.checkClean = true
 	j.words()
 	for round := 1; j.o.Iterations == 0 || round <= j.o.Iterations; round++ {
-		if len(j.longFront) == 0 && !slices.ContainsFunc(j.frontLen, func(n int32) bool { return n > 0 }) {
+		if len(j.longFront) == 0 && j.withFront.empty() {
 			break
 		}
 		if err := j.begin(); err != nil {
@@ -413,20 +413,22 @@ func (j *job) search(op Op, each func(round int)) error {
 
 // ownFrontier asserts that each entry of the frontier lies with its owner, and that
 // outputs are clean again.
-func (r *runner) ownFrontier() error {
-	for s := range r.spus {
+func (r *runner) ownFrontier() (err error) {
+	r.withFront.each(func(s int) {
 		for i := range r.frontLen[s] {
 			e, _ := r.frontier(s, i)
 			c := uint32(e >> 32)
-			if c < r.p.ColFirst[s] || c >= r.p.ColFirst[s+1] {
-				return fmt.Errorf("%w: frontier entry %d lies with SPU %d, which owns %d to %d", ErrCheck, c, s, r.p.ColFirst[s], r.p.ColFirst[s+1]-1)
-			}
-			if r.out[c] != r.ring.Clean {
-				return fmt.Errorf("%w: output %d is not clean after Applying", ErrCheck, c)
+			switch {
+			case err != nil:
+				return
+			case c < r.p.ColFirst[s] || c >= r.p.ColFirst[s+1]:
+				err = fmt.Errorf("%w: frontier entry %d lies with SPU %d, which owns %d to %d", ErrCheck, c, s, r.p.ColFirst[s], r.p.ColFirst[s+1]-1)
+			case r.out[c] != r.ring.Clean:
+				err = fmt.Errorf("%w: output %d is not clean after Applying", ErrCheck, c)
 			}
 		}
-	}
-	return nil
+	})
+	return err
 }
 
 // newY makes y, all v.
@@ -452,12 +454,12 @@ func (j *job) bfs() error {
 		for _, e := range j.longFront {
 			mark(e)
 		}
-		for s := range j.spus {
+		j.withFront.each(func(s int) {
 			for i := range j.frontLen[s] {
 				e, _ := j.frontier(s, i)
 				mark(e)
 			}
-		}
+		})
 	})
 	if err != nil {
 		return err
@@ -691,7 +693,7 @@ func (r *runner) applyDense(base uint32, scale []uint32) (change, dangling float
 	changes := make([]float64, spus)
 	danglings := make([]float32, spus)
 	if !r.allDown {
-		b, s, l := r.eachSPU(func(s int, loads *uint32) (c int64) {
+		b, s, l := r.eachSPU(&r.whole, func(s int, loads *uint32) (c int64) {
 			before := *loads
 			c, changes[s] = r.denseOut(s, base, loads)
 			if r.shadow != nil {
@@ -700,7 +702,7 @@ func (r *runner) applyDense(base uint32, scale []uint32) (change, dangling float
 			return c
 		})
 		r.stepDense(b, s, l)
-		b, s, l = r.eachSPU(func(s int, loads *uint32) (c int64) {
+		b, s, l = r.eachSPU(&r.whole, func(s int, loads *uint32) (c int64) {
 			before := *loads
 			c, danglings[s] = r.denseFront(s, scale, loads)
 			if r.shadow != nil {
@@ -724,7 +726,7 @@ func (r *runner) applyDense(base uint32, scale []uint32) (change, dangling float
 	logic := uint32(r.p.LongRows)
 	if r.allDown {
 		logic = uint32(r.p.Matrix.Rows)
-		clear(r.frontLen)
+		r.clearFront()
 		r.cursor = 0
 	}
 	r.longFront = r.longFront[:0]
@@ -762,12 +764,12 @@ func (r *runner) stepDense(busiest, sum, loads int64) {
 func (r *runner) input() (x, turn []uint32) {
 	x, turn = make([]uint32, r.p.Matrix.Cols), make([]uint32, r.p.Matrix.Cols)
 	fill(turn, inactive)
-	for s := range r.spus {
+	r.withFront.each(func(s int) {
 		for i := range r.frontLen[s] {
 			e, _ := r.frontier(s, i)
 			x[e>>32], turn[e>>32] = uint32(e), uint32(i)
 		}
-	}
+	})
 	for i, e := range r.longFront {
 		x[e>>32], turn[e>>32] = uint32(e), uint32(r.p.Matrix.Cols+i)
 	}
@@ -886,21 +888,18 @@ func (j *job) single(host bool) ([]uint32, error) {
 	}
 	j.logicOps(n)
 	j.logicTouched = j.logicTouched[:0]
-	b, s, l := j.eachSPU(func(s int, loads *uint32) int64 {
-		return j.gatherShadowed(s, loads)
-	})
-	j.step(5, j.link(b), b, s, l)
+	from := j.gatherAll()
 	var sent int64
-	for s := range j.spus {
+	from.each(func(s int) {
 		sent += int64(j.tempLen[s])
-	}
-	before := j.it.Pairs.Reduced
-	if j.shadow != nil {
-		for s := range j.spus {
+		if j.shadow != nil {
 			j.shadow.collect(s)
 		}
-	}
-	err := j.sendDown(j.collect, sent, func(f flit) { out[f.idx()] = f.val() }, func(s int) { j.tempLen[s], j.frontLen[s] = 0, 0 })
+	})
+	before := j.it.Pairs.Reduced
+	err := j.sendDown(from, j.collect, sent, func(f flit) { out[f.idx()] = f.val() }, func(s int) { j.tempLen[s] = 0 })
+	j.withTemp.clear()
+	j.clearFront()
 	j.it.Pairs.Reduced = before
 	j.longFront = j.longFront[:0]
 	for _, v := range j.out {
@@ -997,7 +996,7 @@ func (j *job) scores(rows []int, each func(q int, out []uint32)) error {
 	}
 	j.words()
 	for q := range rows {
-		clear(j.frontLen)
+		j.clearFront()
 		j.longFront = j.longFront[:0]
 		for _, e := range x[q] {
 			j.activate(j.p.ColTo[e.col], e.val)

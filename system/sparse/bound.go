@@ -95,10 +95,10 @@ func (b *linkLoads) busiest() (most int64) {
 
 // bound lets SPUs send all their pairs at once, and takes the busiest link for the
 // time. Dispatchers have room for all.
-func (n *network) bound(next senders) (end int64) {
+func (n *network) bound(from *spuSet, next senders) (end int64) {
 	r := n.r
 	b := newLinkLoads(n)
-	for s := range r.spus {
+	from.each(func(s int) {
 		u := &r.spus[s]
 		g, q := s/n.pairs, s%n.pairs
 		l, bank := g/n.banks, g%n.banks
@@ -134,7 +134,7 @@ func (n *network) bound(next senders) (end int64) {
 				r.log.arrived(to, f.flit)
 			}
 		}
-	}
+	})
 	return b.busiest()
 }
 

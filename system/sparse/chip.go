@@ -59,6 +59,7 @@ type chip struct {
 	levels   int64
 	width    int // pairs that an H-tree carries a cycle
 	gathered [][]packet
+	open     []mask // of what each bank gathers: where it goes
 	flying   map[uint64]packet
 	tag      uint64
 	away     []int
@@ -142,7 +143,7 @@ func RunChip(ctx context.Context, app string, m *matrix.Matrix, o AppOptions, c 
 	}
 	banks := mach.Banks()
 	ch := &chip{r: r, mesh: mesh, cfg: net, coalesce: c.Coalesce, buffer: int32(64 << 10 / 8), levels: int64(mach.HTree.Levels), width: max(1, mach.HTree.BandwidthBytes/8),
-		gathered: make([][]packet, banks), flying: map[uint64]packet{}, away: make([]int, banks), done: make([]int64, banks), heaps: make([][]spuAt, banks)}
+		gathered: make([][]packet, banks), open: make([]mask, banks), flying: map[uint64]packet{}, away: make([]int, banks), done: make([]int64, banks), heaps: make([][]spuAt, banks)}
 	for b := range banks {
 		ch.gathered[b] = make([]packet, 2*banks)
 	}
@@ -211,25 +212,24 @@ func (ch *chip) store(bank int, f flit, at int64) {
 }
 
 // run moves pairs until SPUs have sent all, or a buffer is full; as network.run.
-func (ch *chip) run(next senders) (end int64, full bool) {
+func (ch *chip) run(from *spuSet, next senders) (end int64, full bool) {
 	r := ch.r
 	ch.now, ch.latest, ch.stalled = ch.mesh.Now(), 0, false
 	clear(ch.done)
 	for b := range ch.heaps {
 		ch.heaps[b] = ch.heaps[b][:0]
-		for q := range r.pairs {
-			s := b*r.pairs + q
-			u := &r.spus[s]
-			if u.state&stPending != 0 {
-				r.ports[s].flit = r.ports[s].from(0)
-			} else {
-				ch.resume(next, s, 0)
-			}
-			if u.state&stPending != 0 {
-				ch.push(b, spuAt{r.ports[s].ready(), s})
-			}
-		}
 	}
+	from.each(func(s int) {
+		u := &r.spus[s]
+		if u.state&stPending != 0 {
+			r.ports[s].flit = r.ports[s].from(0)
+		} else {
+			ch.resume(next, s, 0)
+		}
+		if u.state&stPending != 0 {
+			ch.push(s/r.pairs, spuAt{r.ports[s].ready(), s})
+		}
+	})
 	for t := int64(0); ; t++ {
 		waits := false
 		soon := int64(math.MaxInt64)
@@ -261,9 +261,7 @@ func (ch *chip) run(next senders) (end int64, full bool) {
 		if !waits || ch.stalled {
 			// What has not filled a packet goes at the end of a step, or of a round.
 			for b := range ch.heaps {
-				for to := range ch.gathered[b] {
-					ch.flush(b, to, t)
-				}
+				ch.open[b].each(func(to int) { ch.flush(b, to, t) })
 			}
 			for !ch.mesh.Idle() {
 				ch.mesh.AdvanceTo(ch.mesh.NextEvent())
@@ -305,6 +303,7 @@ func (ch *chip) enter(b, s int, t int64) bool {
 	}
 	p := &ch.gathered[b][to]
 	p.pairs = append(p.pairs, f.flit)
+	ch.open[b][to/64] |= 1 << (to % 64)
 	if len(p.pairs) == ch.coalesce {
 		ch.flush(b, to, t)
 	}
@@ -318,6 +317,7 @@ func (ch *chip) flush(b, to int, t int64) {
 		return
 	}
 	ch.gathered[b][to] = packet{}
+	ch.open[b][to/64] &^= 1 << (to % 64)
 	dst := to % ch.r.banks
 	p.down = to >= ch.r.banks
 	ch.in += int64(len(p.pairs))

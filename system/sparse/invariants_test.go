@@ -336,6 +336,7 @@ func TestRingAgainstObjects(t *testing.T) {
 			queues[b] = append(queues[b], f)
 			d, _ := n.way(b, to)
 			n.rings[0].queue[d][b].push(f)
+			n.note(0, b)
 		}
 		want := naiveRing(banks, n.both, queues, n.way)
 		count := map[string]int{}
@@ -527,7 +528,7 @@ func TestLine(t *testing.T) {
 		n.cap = room
 		n.reset()
 		st := &n.stations[0]
-		st.direct, n.reserved[0], st.port = fifo{}, 0, 0
+		st.direct, st.lastA, n.reserved[0], st.port = fifo{}, -1, 0, 0
 		left := [pairs]int{20, 20, 3, 7}
 		send := func(s int, free int64) bool {
 			u := &r.spus[s]
@@ -545,6 +546,7 @@ func TestLine(t *testing.T) {
 			r.spus[s] = spu{}
 			send(s, 0)
 			st.port |= 1 << s
+			n.ports[0] = 1
 			ready[s] = r.ports[s].ready()
 		}
 		for t := int64(0); t < 4096; t += n.window {

@@ -92,7 +92,7 @@ func (k Regular) Run(ctx context.Context, m *Machine) (*RegularResult, error) {
 	r := &runner{ctx: ctx, m: m, time: newTiming(m), pairs: m.ComputePairs(), threads: max(1, k.Threads)}
 	r.net = &network{r: r, threads: r.threads}
 	errs, compared := make([]error, m.Banks()), make([]int64, m.Banks())
-	busiest, sum, loads := r.eachBank(func(g int) (busiest, sum, loads int64) {
+	busiest, sum, loads := r.eachOf(m.Banks(), func(g int) (busiest, sum, loads int64) {
 		mem := make([]uint32, 2*size+max(words, histogramBins))
 		x := &interp{t: &r.time, mem: mem, clean: math.MaxUint32, count: histogramBins, start3: size}
 		for s := g * r.pairs; s < (g+1)*r.pairs && errs[g] == nil; s++ {

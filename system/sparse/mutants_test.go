@@ -39,9 +39,10 @@ func TestColumn(t *testing.T) {
 				d = 1
 			}
 			n.columns[0].queue[d][from[k]].push(newFlit(uint32(k), 0, ready, 0, layer, 0))
+			n.note(from[k], 0)
 		}
 		for at := int64(0); at < 64*20; at += n.window {
-			n.tsv(0, at, at+n.window)
+			n.tsvs(at, at+n.window)
 		}
 		busy := map[[2]int64]bool{} // segment and direction, cycle
 		seen := 0
@@ -99,7 +100,7 @@ var faults = []fault{
 	{"clean indicator not appended", "spu.go", "if r.checkClean && (old == clean || value == clean) {", "if r.checkClean && old == clean {"},
 	{"replica not reduced", "run.go", "			r.logicAcc(i, r.rep[int64(s)*n+int64(i)])", "			if s != 1 {\n				r.logicAcc(i, r.rep[int64(s)*n+int64(i)])\n			}"},
 	{"replica not cleaned", "spu.go", "	r.postDown(s, u, uint32(next), r.rep[at])\n	r.rep[at] = r.ring.Clean", "	r.postDown(s, u, uint32(next), r.rep[at])"},
-	{"replica not marked as touched", "spu.go", "			if old == cleanValue && v != cleanValue {\n				r.touched", "			if old == cleanValue && v != cleanValue && i != 1 {\n				r.touched"},
+	{"replica not marked as touched", "spu.go", "			if old == cleanValue && v != cleanValue {\n				if len(r.touched", "			if old == cleanValue && v != cleanValue && i != 1 {\n				if len(r.touched"},
 	{"output not cleaned", "spu.go", "		r.out[i] = r.ring.Clean\n	}\n	r.cleanLen[s] = 0", "		if i%3 != 0 {\n			r.out[i] = r.ring.Clean\n		}\n	}\n	r.cleanLen[s] = 0"},
 	{"frontier entry at the wrong SPU", "app.go", "	s := ownerOf(r.p.ColFirst, c)\n	r.setFrontier(s, c, value)", "	s := (ownerOf(r.p.ColFirst, c) + 1) % len(r.spus)\n	r.setFrontier(s, c, value)"},
 	{"visited vertices come again", "spu.go", "		if now == old {", "		if now == old && i%4 != 1 {"},
@@ -116,7 +117,7 @@ var faults = []fault{
 	{"nonzero placed twice", "place.go", "				p.Idx[at] = p.RowTo[m.Idx[k]]\n				if p.Val", "				p.Idx[at] = p.RowTo[m.Idx[max(m.Ptr[old], k-1)]]\n				if p.Val"},
 	{"long entries not broadcast", "app.go", "		r.longFront = append(r.longFront, uint64(c)<<32|uint64(value))\n		return\n	}\n	s := ownerOf", "		return\n	}\n	s := ownerOf"},
 	{"saturating sum wraps", "semiring.go", "		if s := f + a; s >= f {", "		if s := f + a; s >= f || s < 1000 {"},
-	{"round begins before pairs have landed", "net.go", "				still = still || n.stations[i].direct.size() > 0", "				still = still || n.stations[i].direct.size() > 1<<20"},
+	{"round begins before pairs have landed", "net.go", "				still = still || n.direct[l] != 0", "				still = still || n.direct[l] == 1<<63"},
 	{"step of a merge not counted", "rows.go", "cycles = rows*(m+5) +", "cycles = rows*(m+4) +"},
 	{"match of a merge lost", "rows.go", "				matches[s]++\n", "				if i%13 == 5 {\n					continue\n				}\n				matches[s]++\n"},
 	{"dirty row of a merge left for nothing", "rows.go", "		cycles += (up(rows) - 1) * t.row\n", "		cycles += 0 * t.row\n"},

@@ -73,7 +73,7 @@ func (q *fifo) push(f flit) {
 	at := q.tail
 	q.tail++
 	ready := f.ready()
-	if ready < q.last {
+	if ready < q.last && at != q.head {
 		q.insert(f)
 		return
 	}
@@ -104,7 +104,6 @@ func (q *fifo) restart() {
 	for k := range q.size() {
 		*q.at(k) = q.at(k).from(0)
 	}
-	q.last = 0
 }
 
 // store is a dispatcher taking pairs: row by row into two walkers in turn.
@@ -112,6 +111,11 @@ type store struct {
 	pairs []uint64
 	last  int64    // when the latest pair was taken
 	free  [2]int64 // when a walker has stored its row
+}
+
+// empty forgets what was dispatched.
+func (s *store) empty() {
+	s.pairs, s.last, s.free = s.pairs[:0], -1, [2]int64{}
 }
 
 // station is what a bank has of the network.
@@ -147,6 +151,7 @@ type ringState struct {
 	want     [2]uint64     // stations whose front is ready
 	slot     [2][64]flit   // what an occupied slot carries
 	queue    [2][64]fifo   // what waits at each station: clockwise, and the other way
+	used     bool          // since the start of the step
 	inFlight int
 	busy     int64 // slots occupied, summed over cycles
 	hops     int64
@@ -180,6 +185,14 @@ type network struct {
 	rings    []ringState
 	logic    [][]arrival // of each column in this window
 
+	// What holds pairs, so that steps cost what moves in them: banks of each layer.
+	ports  []uint64    // with pairs in the ports of SPUs
+	direct []uint64    // with arrivals that need no ring
+	waits  []uint64    // with pairs that wait for the ring
+	climbs [2][]uint64 // with pairs that wait to go up, or down, their column
+	logics uint64      // columns with pairs in the logic layer
+	used   uint64      // columns that something went along since the start of the step
+
 	full   []uint64 // banks of a layer whose ring port is full, as known everywhere
 	fuller []uint64 // as of the end of the latest window
 
@@ -209,6 +222,13 @@ func newNetwork(r *runner) *network {
 		full: make([]uint64, o.Layers), fuller: make([]uint64, o.Layers), raised: make([]bool, o.Layers+o.Banks), latest: make([]int64, o.Layers+o.Banks),
 		moved: make([]bool, o.Layers+o.Banks), idle: make([]int64, o.Layers), lineH: make([]int64, o.Layers), tsvH: make([]int64, o.Banks),
 		vaultDone: make([]int64, o.Vaults),
+		ports:     make([]uint64, o.Layers), direct: make([]uint64, o.Layers), waits: make([]uint64, o.Layers), climbs: [2][]uint64{make([]uint64, o.Layers), make([]uint64, o.Layers)},
+	}
+	for c := range n.columns {
+		n.columns[c].begin()
+	}
+	for g := range n.stations {
+		n.stations[g].store.empty()
 	}
 	n.rowLink = r.link(m.RowCycles())
 	// The row before the end raises the signal.
@@ -222,33 +242,41 @@ func newNetwork(r *runner) *network {
 	return n
 }
 
-// reset forgets the times of a step; what waits in queues stays.
-func (n *network) reset() {
-	for i := range n.stations {
-		st := &n.stations[i]
-		st.lastA = -1
-		st.store.last, st.store.free = -1, [2]int64{}
-		st.direct.restart()
-	}
-	for c := range n.columns {
-		for d := range 2 {
-			for l := range n.layers {
-				n.columns[c].queue[d][l].restart()
-			}
-			for k := range n.columns[c].slot[d] {
-				n.columns[c].slot[d][k] = math.MinInt64
-			}
+// begin makes the slots of a column free.
+func (col *column) begin() {
+	for d := range 2 {
+		for k := range col.slot[d] {
+			col.slot[d][k] = math.MinInt64
 		}
 	}
-	for l := range n.rings {
+}
+
+// reset forgets the times of a step; what waits in queues stays.
+func (n *network) reset() {
+	for m := n.used; m != 0; m &= m - 1 {
+		n.columns[bits.TrailingZeros64(m)].begin()
+	}
+	for l := range n.layers {
 		g := &n.rings[l]
-		for b := range n.banks {
+		for m := n.direct[l]; m != 0; m &= m - 1 {
+			n.stations[l*n.banks+bits.TrailingZeros64(m)].direct.restart()
+		}
+		for m := n.waits[l]; m != 0; m &= m - 1 {
+			b := bits.TrailingZeros64(m)
 			g.queue[0][b].restart()
 			g.queue[1][b].restart()
 		}
-		g.occupied, g.freed, g.ready, g.want = [2]uint64{}, [2][64]uint64{}, [2][64]uint64{}, [2]uint64{}
-		g.inFlight = 0
+		for d := range 2 {
+			for m := n.climbs[d][l]; m != 0; m &= m - 1 {
+				n.columns[bits.TrailingZeros64(m)].queue[d][l].restart()
+			}
+		}
+		if g.used {
+			g.occupied, g.freed = [2]uint64{}, [2][64]uint64{}
+			g.inFlight, g.used = 0, false
+		}
 	}
+	n.used = 0
 	clear(n.full)
 	clear(n.fuller)
 	clear(n.raised)
@@ -257,30 +285,32 @@ func (n *network) reset() {
 	n.signal = false
 }
 
+// note keeps what waits at a bank of a layer.
+func (n *network) note(l, b int) {
+	bit := uint64(1) << b
+	mark := func(m *uint64, waits int) {
+		if *m &^= bit; waits > 0 {
+			*m |= bit
+		}
+	}
+	mark(&n.direct[l], n.stations[l*n.banks+b].direct.size())
+	mark(&n.waits[l], n.rings[l].backlog(b))
+	mark(&n.climbs[0][l], n.columns[b].queue[0][l].size())
+	mark(&n.climbs[1][l], n.columns[b].queue[1][l].size())
+}
+
 // senders is one of the things that SPUs send in.
 type senders func(s int, free int64) bool
 
-// run moves pairs until the SPUs have sent all, or a dispatcher is full. It returns
-// the link cycle at which all has come to rest.
-func (n *network) run(next senders) (end int64, full bool) {
+// run moves pairs until the SPUs of a set have sent all, or a dispatcher is full. It
+// returns the link cycle at which all has come to rest.
+func (n *network) run(from *spuSet, next senders) (end int64, full bool) {
 	n.reset()
-	r := n.r
-	n.parallel(n.layers, func(l int) {
-		for b := range n.banks {
-			g := l*n.banks + b
-			st := &n.stations[g]
-			st.port = 0
-			for q := range n.pairs {
-				s := g*n.pairs + q
-				u := &r.spus[s]
-				if u.state&stPending != 0 {
-					r.ports[s].flit = r.ports[s].from(0)
-				} else {
-					n.resume(next, s, 0)
-				}
-				if u.state&stPending != 0 {
-					st.port |= 1 << q
-				}
+	banks := from.list(make([]int, 0, len(n.stations)))
+	n.parallel(n.layers, len(banks), func(l int) {
+		for _, g := range banks {
+			if g/n.banks == l {
+				n.open(g, from.banks[g], next)
 			}
 		}
 	})
@@ -294,23 +324,21 @@ func (n *network) run(next senders) (end int64, full bool) {
 		stop := n.signal
 		copy(n.full, n.fuller)
 		t1 := t + n.window
-		from := before
-		n.parallel(n.layers, func(l int) {
+		rung := before
+		n.parallel(n.layers, n.busy(), func(l int) {
 			n.moved[l] = false
-			if from >= 0 {
-				n.ring(l, from, from+n.window)
+			if rung >= 0 {
+				n.ring(l, rung, rung+n.window)
 			}
 			n.idle[l] = math.MaxInt64
 			if !stop {
 				n.lines(l, t, t1, next)
 			}
 		})
-		if from >= 0 {
+		if rung >= 0 {
 			n.vaults(t)
 		}
-		n.parallel(n.banks, func(c int) {
-			n.moved[n.layers+c] = n.tsv(c, t, t1)
-		})
+		moved := n.tsvs(t, t1)
 		for i, v := range n.raised {
 			if v {
 				n.signal = true
@@ -318,66 +346,82 @@ func (n *network) run(next senders) (end int64, full bool) {
 			}
 		}
 		before = t
-		active, moved := false, false
+		active := false
 		for l := range n.rings {
 			active = active || n.rings[l].inFlight > 0
 			moved = moved || n.moved[l]
 		}
-		for c := range n.banks {
-			moved = moved || n.moved[n.layers+c]
-		}
-		waits := n.waiting()
 		soon := int64(math.MaxInt64)
 		if !stop {
 			for _, v := range n.idle {
 				soon = min(soon, v)
 			}
 		}
-		if !active && !waits && !n.logicWaits() {
+		if !active && !n.waiting() && n.logics == 0 {
 			if soon == math.MaxInt64 && !(n.signal && !stop) {
 				// The rings of the last window have nothing either.
-				for _, v := range n.latest {
-					end = max(end, v)
-				}
-				for _, v := range n.vaultDone {
-					end = max(end, (v+999)/1000)
-				}
 				if n.signal {
-					return end, n.pending()
+					return n.atRest(), n.pending()
 				}
-				return end, false
+				return n.atRest(), false
 			}
 			if soon > t1 && soon != math.MaxInt64 {
 				// Nothing moves until then; the window before is done.
-				n.parallel(n.layers, func(l int) { n.ring(l, before, before+n.window) })
+				n.parallel(n.layers, n.busy(), func(l int) { n.ring(l, before, before+n.window) })
 				before = -1
 				t = soon
 				continue
 			}
 		}
-		if n.signal && stop && !active && !moved && !n.logicWaits() {
+		if n.signal && stop && !active && !moved && n.logics == 0 {
 			// Only pairs to full dispatchers are left.
-			n.parallel(n.layers, func(l int) { n.moved[l] = false; n.ring(l, before, before+n.window) })
+			n.parallel(n.layers, n.busy(), func(l int) { n.moved[l] = false; n.ring(l, before, before+n.window) })
 			before = -1
 			still := false
 			for l := range n.rings {
 				still = still || n.moved[l] || n.rings[l].inFlight > 0
-			}
-			for i := range n.stations { // on their last way down or up a column
-				still = still || n.stations[i].direct.size() > 0
+				still = still || n.direct[l] != 0 // on their last way down or up a column
 			}
 			if !still {
-				for _, v := range n.latest {
-					end = max(end, v)
-				}
-				for _, v := range n.vaultDone {
-					end = max(end, (v+999)/1000)
-				}
-				return end, true
+				return n.atRest(), true
 			}
 		}
 		t = t1
 	}
+}
+
+// open lets SPUs of a bank go on to their first pair, or again to the one in their port.
+func (n *network) open(g int, senders mask, next senders) {
+	r := n.r
+	st := &n.stations[g]
+	st.port, st.lastA = 0, -1
+	senders.each(func(q int) {
+		s := g*n.pairs + q
+		u := &r.spus[s]
+		if u.state&stPending != 0 {
+			r.ports[s].flit = r.ports[s].from(0)
+		} else {
+			n.resume(next, s, 0)
+		}
+		if u.state&stPending != 0 {
+			st.port |= 1 << q
+		}
+	})
+	l, b := g/n.banks, g%n.banks
+	if n.ports[l] &^= 1 << b; st.port != 0 {
+		n.ports[l] |= 1 << b
+	}
+}
+
+// atRest is the link cycle at which the last pair is where it goes.
+func (n *network) atRest() (end int64) {
+	for _, v := range n.latest {
+		end = max(end, v)
+	}
+	for _, v := range n.vaultDone {
+		end = max(end, (v+999)/1000)
+	}
+	return end
 }
 
 // ended says whether what was moved came to its end.
@@ -388,40 +432,36 @@ func (n *network) ended() error {
 	return nil
 }
 
-func (n *network) logicWaits() bool {
-	for _, a := range n.logic {
-		if len(a) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // pending says whether SPUs still have pairs.
-func (n *network) pending() bool {
-	for i := range n.stations {
-		if n.stations[i].port != 0 {
-			return true
-		}
-	}
-	return false
-}
+func (n *network) pending() bool { return slices.ContainsFunc(n.ports, notZero) }
+
+func notZero(m uint64) bool { return m != 0 }
 
 // waiting says whether pairs wait in a station.
 func (n *network) waiting() bool {
-	for i := range n.stations {
-		st := &n.stations[i]
-		l, b := i/n.banks, i%n.banks
-		if n.rings[l].backlog(b)|n.columns[b].queue[0][l].size()|n.columns[b].queue[1][l].size()|st.direct.size() != 0 {
+	for l := range n.layers {
+		if n.direct[l]|n.waits[l]|n.climbs[0][l]|n.climbs[1][l] != 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// parallel calls f for 0 to k-1, in any order where there is more than one thread.
-func (n *network) parallel(k int, f func(int)) {
-	if n.threads <= 1 || k == 1 {
+// busy is how many banks have something to do.
+func (n *network) busy() (banks int) {
+	for l := range n.layers {
+		banks += bits.OnesCount64(n.ports[l]|n.direct[l]|n.waits[l]) + n.rings[l].inFlight
+	}
+	return banks
+}
+
+// worthThreads is from how many banks on threads take less time than their start.
+const worthThreads = 32
+
+// parallel calls f for 0 to k-1, in any order where there is more than one thread and
+// work for it.
+func (n *network) parallel(k, work int, f func(int)) {
+	if n.threads <= 1 || k <= 1 || work < worthThreads {
 		for i := range k {
 			f(i)
 		}
@@ -455,12 +495,10 @@ func (n *network) lines(l int, t0, t1 int64, next senders) {
 	r := n.r
 	soon := int64(math.MaxInt64)
 	var hops int64
-	for b := range n.banks {
+	for banks := n.ports[l]; banks != 0; banks &= banks - 1 {
+		b := bits.TrailingZeros64(banks)
 		g := l*n.banks + b
 		st := &n.stations[g]
-		if st.port == 0 {
-			continue
-		}
 		first := g * n.pairs
 		blocked := n.blocked(l, b)
 		a := max(st.lastA+1, t0)
@@ -528,6 +566,10 @@ func (n *network) lines(l int, t0, t1 int64, next senders) {
 		if ready != 0 {
 			soon = min(soon, t1)
 		}
+		if st.port == 0 {
+			n.ports[l] &^= 1 << b
+		}
+		n.note(l, b)
 	}
 	n.idle[l] = soon
 	n.lineH[l] += hops
@@ -622,12 +664,47 @@ func wrap(b, k int) int {
 	return b - k&^((b-k)>>63)
 }
 
+// tsvs runs the columns that have pairs for a window, and says whether anything moved.
+func (n *network) tsvs(t0, t1 int64) (moved bool) {
+	var columns uint64
+	for l := range n.layers {
+		columns |= n.climbs[0][l] | n.climbs[1][l]
+	}
+	if columns == 0 {
+		return false
+	}
+	n.used |= columns
+	var list [64]uint8
+	k := 0
+	for m := columns; m != 0; m &= m - 1 {
+		list[k] = uint8(bits.TrailingZeros64(m))
+		k++
+	}
+	n.parallel(k, k, func(i int) {
+		c := int(list[i])
+		n.moved[n.layers+c] = n.tsv(c, t0, t1)
+	})
+	for _, c := range list[:k] {
+		moved = moved || n.moved[n.layers+int(c)]
+		for l := range n.layers {
+			n.note(l, int(c))
+		}
+		if len(n.logic[c]) > 0 {
+			n.logics |= 1 << c
+		}
+	}
+	return moved
+}
+
 // tsv runs a column for a window and says whether anything moved.
 func (n *network) tsv(c int, t0, t1 int64) (moved bool) {
 	for d := range 2 {
 		// A window has at most 64 cycles: layers by the one from which their front may go.
 		var ready, cycles uint64
 		for l := range n.layers {
+			if n.climbs[d][l]>>c&1 == 0 {
+				continue
+			}
 			if next := n.columns[c].queue[d][l].next(); next <= t0 {
 				ready |= 1 << l
 			} else if next < t1 {
@@ -719,14 +796,16 @@ func rotate(x uint64, by, k int) uint64 {
 func (n *network) ring(l int, t0, t1 int64) {
 	g := &n.rings[l]
 	base := l * n.banks
-	g.want = [2]uint64{}
-	var direct uint64 // banks with arrivals that need no ring
+	waits := n.waits[l]
+	direct := n.direct[l] // arrivals that need no ring
 	work := g.inFlight > 0
-	g.ready = [2][64]uint64{}
-	for b := range n.banks {
-		st := &n.stations[base+b]
+	if work || waits != 0 {
+		g.used, g.want, g.ready = true, [2]uint64{}, [2][64]uint64{}
+	}
+	for m := waits; m != 0; m &= m - 1 {
+		b := bits.TrailingZeros64(m)
 		for d := range 2 {
-			if ready := g.queue[d][b&63].next(); ready <= t0 {
+			if ready := g.queue[d][b].next(); ready <= t0 {
 				g.want[d] |= 1 << b
 				work = true
 			} else if ready < t1 {
@@ -734,21 +813,26 @@ func (n *network) ring(l int, t0, t1 int64) {
 				work = true
 			}
 		}
-		if st.direct.size() > 0 {
-			direct |= 1 << b
-		}
 	}
 	if work {
 		n.turn(l, t0, t1)
 	}
-	full := uint64(0)
-	for b := range n.banks {
+	for m := direct; m != 0; m &= m - 1 {
+		b := bits.TrailingZeros64(m)
 		st := &n.stations[base+b]
-		if direct>>b&1 != 0 {
-			n.flushDirect(l, st, b, t1)
+		n.flushDirect(l, st, b, t1)
+		if st.direct.size() == 0 {
+			n.direct[l] &^= 1 << b
 		}
-		if g.backlog(b) >= n.port {
+	}
+	full := uint64(0)
+	for m := waits; m != 0; m &= m - 1 {
+		b := bits.TrailingZeros64(m)
+		switch left := g.backlog(b); {
+		case left >= n.port:
 			full |= 1 << b
+		case left == 0:
+			n.waits[l] &^= 1 << b
 		}
 	}
 	n.fuller[l] = full
@@ -871,6 +955,7 @@ func (n *network) drop(l int, t int64, f flit) {
 			d = 1
 		}
 		n.columns[f.bank()].queue[d][l].push(f)
+		n.climbs[d][l] |= 1 << f.bank()
 		return
 	}
 	if st.direct.size() > 0 {
@@ -924,7 +1009,9 @@ func (n *network) take(l int, st *station, f flit) {
 func (n *network) vaults(before int64) {
 	r := n.r
 	n.merged = n.merged[:0]
-	for c, list := range n.logic {
+	for m := n.logics; m != 0; m &= m - 1 {
+		c := bits.TrailingZeros64(m)
+		list := n.logic[c]
 		later := list[:0]
 		for _, a := range list {
 			if a.at < before {
@@ -933,7 +1020,9 @@ func (n *network) vaults(before int64) {
 				later = append(later, a)
 			}
 		}
-		n.logic[c] = later
+		if n.logic[c] = later; len(later) == 0 {
+			n.logics &^= 1 << c
+		}
 	}
 	if len(n.merged) == 0 {
 		return

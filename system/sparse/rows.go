@@ -15,14 +15,14 @@ import (
 // rowsFrontier collects the frontier in rising order of columns.
 func (r *runner) rowsFrontier() []uint64 {
 	var list []uint64
-	for s := range r.spus {
+	r.withFront.each(func(s int) {
 		from := len(list)
 		for i := range r.frontLen[s] {
 			e, _ := r.frontier(s, i)
 			list = append(list, e)
 		}
 		slices.Sort(list[from:])
-	}
+	})
 	return list
 }
 
@@ -93,7 +93,7 @@ func (r *runner) rowsProduct() error {
 				r.out[i] = acc(r.ring.Acc, r.ring.Clean, old, mul(r.ring.Mul, f, a))
 			}
 		}
-		busiest, sum, loads := r.eachBank(func(g int) (busiest, sum, loads int64) {
+		busiest, sum, loads := r.eachOf(r.m.Banks(), func(g int) (busiest, sum, loads int64) {
 			for s := g * r.pairs; s < (g+1)*r.pairs; s++ {
 				c, l := r.time.mergeCycles(int64(p.RowFirst[s+1]-p.RowFirst[s]), p.RowLoad[s], int64(len(chunk)), matches[s])
 				busiest, sum, loads = max(busiest, c), sum+c, loads+l
@@ -178,7 +178,7 @@ func (r *runner) rowsSend() error {
 		}
 	}
 	before := r.it.Pairs.Reduced
-	err := r.sendDown(r.collect, sent, func(flit) {}, func(s int) { r.tempLen[s] = 0 })
+	err := r.sendDown(&r.whole, r.collect, sent, func(flit) {}, func(s int) { r.tempLen[s] = 0 })
 	r.it.Pairs.Reduced = before
 	return err
 }

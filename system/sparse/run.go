@@ -191,6 +191,11 @@ type runner struct {
 	rep     []uint32 // replicas, by SPU
 	touched [][]uint32
 
+	// Sets of SPUs: all, and those with entries of the frontier, of clean lists, of results
+	// of Applying, and with replicas that were touched.
+	whole, withFront, withClean, withTemp, withTouched spuSet
+	visited                                            spuSet
+
 	logicTouched []uint32 // outputs of the logic layer that are not clean, in sparse iterations
 	y            []uint32
 	front        []uint64
@@ -271,6 +276,9 @@ func (r *runner) spuAfter(t int64) int64 {
 func (r *runner) cleanList(s int) []uint32 { return r.cleanArr[s] }
 
 func (r *runner) appendClean(s int, i uint32) {
+	if r.cleanLen[s] == 0 {
+		r.withClean.add(s)
+	}
 	r.cleanArr[s] = append(r.cleanArr[s][:r.cleanLen[s]], i)
 	r.cleanLen[s]++
 }
@@ -322,6 +330,12 @@ func newRunnerOn(ctx context.Context, p *Placement, ring Semiring, cfg Config) *
 		active: make([]int64, spus), touched: make([][]uint32, spus), recvCap: make([]int32, spus),
 		toLink: newRatio(mach.linkMHz(), mach.Clocks.SPU), toSPU: newRatio(mach.Clocks.SPU, mach.linkMHz()),
 	}
+	for _, x := range []*spuSet{&r.whole, &r.withFront, &r.withClean, &r.withTemp, &r.withTouched, &r.visited} {
+		*x = newSPUSet(mach.Banks(), r.pairs)
+	}
+	for s := range spus {
+		r.whole.add(s)
+	}
 	fill(r.out, ring.Clean)
 	if r.replicate {
 		r.rep = make([]uint32, int64(spus)*int64(p.LongRows))
@@ -371,14 +385,20 @@ func fill(list []uint32, v uint32) {
 }
 
 // move lets SPUs send through the network of the stack, or of the chip.
-func (r *runner) move(next senders) (end int64, full bool) {
+func (r *runner) move(from *spuSet, next senders) (end int64, full bool) {
 	switch {
 	case r.chip != nil:
-		return r.chip.run(next)
+		return r.chip.run(from, next)
 	case r.cfg.Bound:
-		return r.net.bound(next), false
+		return r.net.bound(from, next), false
 	}
-	return r.net.run(next)
+	return r.net.run(from, next)
+}
+
+// clearFront empties the frontier but for its long entries.
+func (r *runner) clearFront() {
+	r.withFront.each(func(s int) { r.frontLen[s] = 0 })
+	r.withFront.clear()
 }
 
 // launch starts a step.
@@ -410,14 +430,13 @@ func (r *runner) step(k int, cycles int64, busiest, sum int64, loads int64) {
 	r.counters.Loads += loads
 }
 
-// eachBank calls f for each bank, in parallel, and adds up what it returns.
-func (r *runner) eachBank(f func(g int) (busiest, sum, loads int64)) (busiest, sum, loads int64) {
+// eachOf calls f for 0 to k-1, in parallel, and adds up what it returns.
+func (r *runner) eachOf(k int, f func(i int) (busiest, sum, loads int64)) (busiest, sum, loads int64) {
 	type result struct{ busiest, sum, loads int64 }
-	banks := r.m.Banks()
 	parts := make([]result, r.threads)
-	r.net.parallel(r.threads, func(w int) {
-		for g := w * banks / r.threads; g < (w+1)*banks/r.threads; g++ {
-			b, s, l := f(g)
+	r.net.parallel(r.threads, k, func(w int) {
+		for i := w * k / r.threads; i < (w+1)*k/r.threads; i++ {
+			b, s, l := f(i)
 			parts[w].busiest = max(parts[w].busiest, b)
 			parts[w].sum += s
 			parts[w].loads += l
@@ -431,16 +450,19 @@ func (r *runner) eachBank(f func(g int) (busiest, sum, loads int64)) (busiest, s
 	return busiest, sum, loads
 }
 
-// eachSPU calls f for each SPU, in parallel.
-func (r *runner) eachSPU(f func(s int, loads *uint32) (cycles int64)) (busiest, sum, loads int64) {
-	return r.eachBank(func(g int) (busiest, sum, loads int64) {
+// eachSPU calls f for each SPU of a set, in parallel.
+func (r *runner) eachSPU(of *spuSet, f func(s int, loads *uint32) (cycles int64)) (busiest, sum, loads int64) {
+	banks := of.list(nil)
+	return r.eachOf(len(banks), func(i int) (busiest, sum, loads int64) {
 		var n uint32
-		for s := g * r.pairs; s < (g+1)*r.pairs; s++ {
+		g := banks[i]
+		of.banks[g].each(func(q int) {
+			s := g*r.pairs + q
 			c := f(s, &n)
 			r.trace.spuCycles(s, c)
 			busiest = max(busiest, c)
 			sum += c
-		}
+		})
 		return busiest, sum, int64(n)
 	})
 }
@@ -457,15 +479,14 @@ func (r *runner) broadcast(k int) int64 {
 	o := r.m.Organisation
 	r.counters.TSVHops += int64(k) * int64(o.Layers) * int64(o.Banks)
 	r.counters.LineHops += int64(k) * int64(r.pairs) * int64(r.m.Banks())
-	var slowest int64
-	for s := range r.spus {
-		begun := int64(r.frontLen[s])
-		if r.cfg.Variant.Rows { // the chunk has rows of its own
-			begun = 0
-		}
-		cycles, loads := r.net.stored(begun, int64(k))
-		slowest = max(slowest, cycles)
-		r.counters.Loads += loads
+	slowest, loads := r.net.stored(0, int64(k))
+	r.counters.Loads += loads * int64(len(r.spus))
+	if !r.cfg.Variant.Rows { // where the chunk has rows of its own
+		r.withFront.each(func(s int) {
+			cycles, more := r.net.stored(int64(r.frontLen[s]), int64(k))
+			slowest = max(slowest, cycles)
+			r.counters.Loads += more - loads
+		})
 	}
 	return 1 + int64(o.Layers) + int64(r.pairs) + slowest
 }
@@ -475,22 +496,17 @@ func (r *runner) broadcast(k int) int64 {
 func (r *runner) deliver() int64 {
 	o := r.m.Organisation
 	var most, slowest int64
-	for c := range o.Banks {
-		var n int64
-		for l := range o.Layers {
-			g := l*o.Banks + c
-			for q := range r.pairs {
-				k := int64(r.frontLen[g*r.pairs+q])
-				n += k
-				cycles, loads := r.net.stored(0, k)
-				slowest = max(slowest, cycles)
-				r.counters.Loads += loads
-				r.counters.TSVHops += k * int64(l+1)
-				r.counters.LineHops += k * int64(q+1)
-			}
-		}
-		most = max(most, n)
-	}
+	n := make([]int64, o.Banks) // of each column
+	r.withFront.each(func(s int) {
+		at, k := r.homes[s], int64(r.frontLen[s])
+		n[at.col] += k
+		cycles, loads := r.net.stored(0, k)
+		slowest = max(slowest, cycles)
+		r.counters.Loads += loads
+		r.counters.TSVHops += k * int64(at.layer+1)
+		r.counters.LineHops += k * int64(s-int(at.bank)*r.pairs+1)
+		most = max(most, n[at.col])
+	})
 	if most == 0 {
 		return 0
 	}
@@ -507,11 +523,8 @@ func (r *runner) begin() error {
 	if r.cfg.Progress != nil {
 		r.cfg.Progress(len(r.iters), stepNames[0])
 	}
-	clear(r.active)
 	r.it.Columns = int64(len(r.longFront))
-	for _, n := range r.frontLen {
-		r.it.Columns += int64(n)
-	}
+	r.withFront.each(func(s int) { r.it.Columns += int64(r.frontLen[s]) })
 	return nil
 }
 
@@ -527,12 +540,20 @@ func (r *runner) distribute(host bool) {
 		cycles += r.deliver()
 	}
 	if r.shadow != nil && r.chip == nil {
-		r.eachSPU(func(s int, _ *uint32) int64 {
+		r.eachSPU(r.multipliers(), func(s int, _ *uint32) int64 {
 			r.shadow.distribute(s, host || r.allDown)
 			return 0
 		})
 	}
 	r.step(0, cycles, 0, 0, 0)
+}
+
+// multipliers are the SPUs that have columns of the frontier, which all have of long ones.
+func (r *runner) multipliers() *spuSet {
+	if len(r.longFront) > 0 {
+		return &r.whole
+	}
+	return &r.withFront
 }
 
 // product runs steps 2 to 5: outputs become what they were and the products of the
@@ -541,7 +562,8 @@ func (r *runner) product() error {
 	if r.cfg.Variant.Rows {
 		return r.rowsProduct()
 	}
-	busiest, sum, loads := r.eachSPU(func(s int, loads *uint32) int64 {
+	of := r.multipliers()
+	busiest, sum, loads := r.eachSPU(of, func(s int, loads *uint32) int64 {
 		before := *loads
 		c := r.pack(s, loads)
 		if r.shadow != nil {
@@ -551,18 +573,18 @@ func (r *runner) product() error {
 	})
 	r.step(1, r.link(busiest), busiest, sum, loads)
 
-	r.resetSPUs()
+	r.resetSPUs(of)
 	r.arrivedDown = 0
 	for {
 		r.it.Rounds++
 		if r.cfg.Progress != nil {
 			r.cfg.Progress(len(r.iters), stepNames[2])
 		}
-		end, full := r.move(r.accumulate)
+		end, full := r.move(of, r.accumulate)
 		if err := r.net.ended(); err != nil {
 			return err
 		}
-		busiest, sum, loads = r.pause(full)
+		busiest, sum, loads = r.pause(of, full)
 		r.trace.moved()
 		r.step(2, max(end, r.link(busiest)), busiest, sum, loads)
 		if err := r.dispatch(); err != nil {
@@ -575,20 +597,21 @@ func (r *runner) product() error {
 			return context.Cause(r.ctx)
 		}
 	}
-	return r.conserve()
+	return r.conserve(of)
 }
 
 // resetSPUs prepares SPUs for a step in which they send.
-func (r *runner) resetSPUs() {
-	for s := range r.spus {
+func (r *runner) resetSPUs(of *spuSet) {
+	of.each(func(s int) {
 		r.spus[s] = spu{w1: noRow, w2: noRow, w3: walker{row: noRow}}
-	}
+		r.active[s] = 0
+	})
 }
 
 // pause stores what is dirty when the senders have stopped, and takes the cycles of
 // the round.
-func (r *runner) pause(full bool) (busiest, sum, loads int64) {
-	for s := range r.spus {
+func (r *runner) pause(of *spuSet, full bool) (busiest, sum, loads int64) {
+	of.each(func(s int) {
 		u := &r.spus[s]
 		if full && u.state&stDone == 0 {
 			u.cycles += r.time.flush(u.w3.dirty, &u.loads)
@@ -602,7 +625,7 @@ func (r *runner) pause(full bool) (busiest, sum, loads int64) {
 		sum += u.cycles
 		loads += int64(u.loads)
 		u.cycles, u.loads = 0, 0
-	}
+	})
 	return busiest, sum, loads
 }
 
@@ -622,13 +645,19 @@ func (r *runner) sendTime(j int64) int64 {
 // dispatch runs steps 4 and 5 until the dispatchers are empty; SPUs that are full
 // make a round of their own.
 func (r *runner) dispatch() error {
-	banks := r.m.Banks()
-	next := make([]int, banks)
+	var banks []int // whose dispatchers have pairs
+	for g, n := range r.net.reserved {
+		if n > 0 {
+			banks = append(banks, g)
+		}
+	}
+	next, upto := make([]int, len(banks)), make([]int, len(banks))
+	lineHops, rowsIn, overfull := make([]int64, len(banks)), make([]int64, len(banks)), make([]int32, len(banks))
 	for {
 		// The last pair before which an SPU would be full, and when it is sent.
 		stop := int64(math.MaxInt64)
 		counts := make([]int32, r.pairs)
-		for g := range banks {
+		for k, g := range banks {
 			list := r.net.stations[g].store.pairs
 			room := int32(math.MaxInt32)
 			for q := range r.pairs {
@@ -637,32 +666,30 @@ func (r *runner) dispatch() error {
 			if r.cfg.Bound {
 				break
 			}
-			if int32(len(list)-next[g]) <= room {
+			if int32(len(list)-next[k]) <= room {
 				continue
 			}
 			clear(counts)
-			for j := next[g]; j < len(list); j++ {
+			for j := next[k]; j < len(list); j++ {
 				s, ok := r.receiverOf(g, uint32(list[j]>>32))
 				if !ok {
 					continue
 				}
 				q := s % r.pairs
 				if counts[q]++; counts[q] >= r.recvCap[s] && j+1 < len(list) {
-					stop = min(stop, r.sendTime(int64(j-next[g])))
+					stop = min(stop, r.sendTime(int64(j-next[k])))
 					break
 				}
 			}
 		}
-		upto := make([]int, banks)
 		var cycles int64
 		var hops, shifts, loads4 int64
-		for g := range banks {
-			list := r.net.stations[g].store.pairs
-			n := len(list) - next[g]
+		for k, g := range banks {
+			n := len(r.net.stations[g].store.pairs) - next[k]
 			if stop != math.MaxInt64 {
 				n = min(n, searchTime(r, n, stop))
 			}
-			upto[g] = next[g] + n
+			upto[k] = next[k] + n
 			if n == 0 {
 				continue
 			}
@@ -672,14 +699,15 @@ func (r *runner) dispatch() error {
 			shifts += int64(n)
 			loads4 += int64((n + r.net.rowFill - 1) / r.net.rowFill)
 		}
-		lineHops, rowsIn, overfull := make([]int64, banks), make([]int64, banks), make([]int32, banks)
+		clear(rowsIn)
 		var received []int64 // cycles of each SPU, for a trace
 		if r.trace != nil {
 			received = make([]int64, len(r.spus))
 		}
-		busiest, sum, loads := r.eachBank(func(g int) (busiest, sum, loads int64) {
-			list := r.net.stations[g].store.pairs[next[g]:upto[g]]
-			if len(list) == 0 {
+		busiest, sum, loads := r.eachOf(len(banks), func(k int) (busiest, sum, loads int64) {
+			g := banks[k]
+			list := r.net.stations[g].store.pairs[next[k]:upto[k]]
+			if lineHops[k] = 0; len(list) == 0 {
 				return 0, 0, 0
 			}
 			var state [maxPairs]receiver
@@ -701,7 +729,7 @@ func (r *runner) dispatch() error {
 				hops += int64(q) + 1
 				r.receive(s, &state[q], i, uint32(e))
 			}
-			lineHops[g] = hops
+			lineHops[k] = hops
 			if r.shadow != nil && r.chip == nil {
 				r.shadow.dispatch(g, list, state[:r.pairs])
 			}
@@ -711,10 +739,10 @@ func (r *runner) dispatch() error {
 					continue
 				}
 				if !r.cfg.Bound && v.pairs > int64(r.recvCap[first+q])+int64(r.m.Words()/2) {
-					overfull[g] = int32(first+q) + 1
+					overfull[k] = int32(first+q) + 1
 				}
 				_, stored := r.net.stored(0, v.pairs)
-				rowsIn[g] += stored
+				rowsIn[k] += stored
 				v.finish(&r.time)
 				if r.shadow != nil {
 					r.shadow.receive(first+q, v, list, cleanBefore[q])
@@ -731,10 +759,10 @@ func (r *runner) dispatch() error {
 			}
 			return busiest, sum, loads
 		})
-		for g := range banks {
-			hops += lineHops[g]
-			loads4 += rowsIn[g]
-			if s := overfull[g] - 1; s >= 0 {
+		for k := range banks {
+			hops += lineHops[k]
+			loads4 += rowsIn[k]
+			if s := overfull[k] - 1; s >= 0 {
 				return fmt.Errorf("%w: SPU %d got more pairs than the %d that its rows hold", ErrCheck, s, int(r.recvCap[s])+r.m.Words()/2)
 			}
 		}
@@ -754,7 +782,7 @@ func (r *runner) dispatch() error {
 	if r.log != nil {
 		r.log.endRound()
 	}
-	for g := range banks {
+	for k, g := range banks {
 		st := &r.net.stations[g].store
 		if n := int32(len(st.pairs)); n != r.net.reserved[g] {
 			return fmt.Errorf("%w: bank %d stored %d pairs, %d were on their way to it", ErrCheck, g, n, r.net.reserved[g])
@@ -762,11 +790,12 @@ func (r *runner) dispatch() error {
 		if r.chip == nil && !r.cfg.Bound && len(st.pairs) > int(r.net.cap) {
 			return fmt.Errorf("%w: bank %d stored %d pairs, its dispatcher has room for %d", ErrCheck, g, len(st.pairs), r.net.cap)
 		}
-		if next[g] != len(st.pairs) {
-			return fmt.Errorf("%w: bank %d dispatched %d pairs of %d", ErrCheck, g, next[g], len(st.pairs))
+		if next[k] != len(st.pairs) {
+			return fmt.Errorf("%w: bank %d dispatched %d pairs of %d", ErrCheck, g, next[k], len(st.pairs))
 		}
 		r.it.dispatched += int64(len(st.pairs))
-		st.pairs, r.net.reserved[g] = st.pairs[:0], 0
+		st.empty()
+		r.net.reserved[g] = 0
 	}
 	return nil
 }
@@ -796,19 +825,24 @@ func searchTime(r *runner, n int, stop int64) int {
 
 // conserve asserts that every active nonzero was processed once, and every pair that
 // was sent accumulated.
-func (r *runner) conserve() error {
+func (r *runner) conserve(of *spuSet) (err error) {
 	var all Pairs
-	for s := range r.spus {
+	of.each(func(s int) {
 		u := &r.spus[s]
 		n := int64(u.local) + int64(u.replica) + int64(u.sent) + int64(u.down) + int64(u.dropped)
-		if u.misplaced > 0 && r.flips == nil {
-			return fmt.Errorf("%w: SPU %d has %d nonzeros of long columns in rows of others", ErrCheck, s, u.misplaced)
-		}
-		if n != r.active[s] {
-			return fmt.Errorf("%w: SPU %d processed %d nonzeros of %d in active columns", ErrCheck, s, n, r.active[s])
+		switch {
+		case err != nil:
+			return
+		case u.misplaced > 0 && r.flips == nil:
+			err = fmt.Errorf("%w: SPU %d has %d nonzeros of long columns in rows of others", ErrCheck, s, u.misplaced)
+		case n != r.active[s]:
+			err = fmt.Errorf("%w: SPU %d processed %d nonzeros of %d in active columns", ErrCheck, s, n, r.active[s])
 		}
 		r.it.Nonzeros += n
 		all.add(Pairs{Local: int64(u.local), Replica: int64(u.replica), Remote: int64(u.sent), Down: int64(u.down), Dropped: int64(u.dropped), Clean: int64(u.clean)})
+	})
+	if err != nil {
+		return err
 	}
 	if want := r.activeNonzeros(); r.it.Nonzeros != want {
 		return fmt.Errorf("%w: %d nonzeros processed, the active columns have %d", ErrCheck, r.it.Nonzeros, want)
@@ -836,12 +870,12 @@ func (r *runner) activeNonzeros() (n int64) {
 	for _, e := range r.longFront {
 		count(uint32(e >> 32))
 	}
-	for s := range r.spus {
+	r.withFront.each(func(s int) {
 		for i := range r.frontLen[s] {
 			e, _ := r.frontier(s, i)
 			count(uint32(e >> 32))
 		}
-	}
+	})
 	return n
 }
 
@@ -850,7 +884,7 @@ func (r *runner) settleNetwork() error {
 	n := r.net
 	for l := range n.rings {
 		g := &n.rings[l]
-		if g.inFlight != 0 || g.occupied[0]&^g.freedAll(0) != 0 {
+		if g.inFlight != 0 || g.occupied[0] != 0 && g.occupied[0]&^g.freedAll(0) != 0 {
 			return fmt.Errorf("%w: %d pairs on the ring of layer %d after the barrier", ErrCheck, g.inFlight, l)
 		}
 		if g.busy != g.hops {
@@ -880,19 +914,23 @@ func (g *ringState) freedAll(d int) (m uint64) {
 
 // applySparse is step 6 where few outputs changed. op makes the new value of y.
 func (r *runner) applySparse(op Op) error {
-	b1, s1, l1 := r.eachSPU(func(s int, loads *uint32) int64 {
-		return r.gatherShadowed(s, loads)
-	})
-	r.step(5, r.link(b1), b1, s1, l1)
-	b2, s2, l2 := r.eachSPU(func(s int, loads *uint32) int64 {
+	of := r.gatherAll()
+	r.visited.clear()
+	r.visited.join(of)
+	r.visited.join(&r.withFront)
+	b, s, l := r.eachSPU(&r.visited, func(s int, loads *uint32) int64 {
 		before := *loads
 		c := r.settle(s, op, loads)
 		if r.shadow != nil {
 			r.shadow.settle(s, op, c, int64(*loads-before))
 		}
+		if r.tempLen[s] = 0; r.frontLen[s] == 0 {
+			r.withFront.remove(s)
+		}
 		return c
 	})
-	r.step(5, r.link(b2), b2, s2, l2)
+	r.withTemp.clear()
+	r.step(5, r.link(b), b, s, l)
 	if r.cfg.Variant.Rows {
 		return r.rowsSend()
 	}
@@ -918,6 +956,25 @@ func (r *runner) applySparse(op Op) error {
 	r.logicTouched = r.logicTouched[:0]
 	r.logicOps(applied)
 	return nil
+}
+
+// gatherAll is the first part of Applying in sparse iterations. It returns the SPUs that
+// may have results.
+func (r *runner) gatherAll() *spuSet {
+	of, results := &r.withClean, &r.withTemp
+	if r.cfg.Variant.Rows {
+		of, results = &r.whole, &r.whole
+	}
+	b, s, l := r.eachSPU(of, func(s int, loads *uint32) int64 {
+		c := r.gatherShadowed(s, loads)
+		if r.tempLen[s] > 0 {
+			r.withTemp.add(s)
+		}
+		return c
+	})
+	r.withClean.clear()
+	r.step(5, r.link(b), b, s, l)
+	return results
 }
 
 // gatherShadowed is gather, interpreted too where that is asked for.
@@ -959,20 +1016,20 @@ func (r *runner) reduceReplicas() error {
 	}
 	n := int64(r.p.LongRows)
 	var sent int64
-	for s := range r.spus {
+	r.withTouched.each(func(s int) {
 		slices.Sort(r.touched[s])
 		r.touched[s] = dedupe(r.touched[s], func(i uint32) bool { return r.rep[int64(s)*n+int64(i)] != r.ring.Clean })
 		for _, i := range r.touched[s] {
 			r.logicAcc(i, r.rep[int64(s)*n+int64(i)])
 		}
 		sent += int64(len(r.touched[s]))
-	}
-	if r.shadow != nil {
-		for s := range r.spus {
+		if r.shadow != nil {
 			r.shadow.scan(s)
 		}
-	}
-	return r.sendDown(r.scan, sent, func(flit) {}, func(s int) { r.touched[s] = r.touched[s][:0] })
+	})
+	err := r.sendDown(&r.withTouched, r.scan, sent, func(flit) {}, func(s int) { r.touched[s] = r.touched[s][:0] })
+	r.withTouched.clear()
+	return err
 }
 
 // dedupe keeps the first of equal neighbours that keep is true for.
@@ -987,14 +1044,14 @@ func dedupe(list []uint32, keep func(uint32) bool) []uint32 {
 }
 
 // sendDown runs a part of step 6 in which SPUs send pairs to the logic layer.
-func (r *runner) sendDown(from senders, want int64, to func(flit), after func(s int)) error {
-	r.resetSPUs()
+func (r *runner) sendDown(of *spuSet, next senders, want int64, to func(flit), after func(s int)) error {
+	r.resetSPUs(of)
 	old, got := r.downTo, int64(0)
 	r.downTo = func(f flit) { got++; to(f) }
 	if r.shadow != nil {
 		r.shadow.scanning = true
 	}
-	end, _ := r.move(from)
+	end, _ := r.move(of, next)
 	if err := r.net.ended(); err != nil {
 		return err
 	}
@@ -1003,14 +1060,14 @@ func (r *runner) sendDown(from senders, want int64, to func(flit), after func(s 
 	}
 	r.downTo = old
 	busiest, sum, loads := int64(0), int64(0), int64(0)
-	for s := range r.spus {
+	of.each(func(s int) {
 		u := &r.spus[s]
 		r.trace.spuCycles(s, u.cycles)
 		busiest = max(busiest, u.cycles)
 		sum += u.cycles
 		loads += int64(u.loads)
 		after(s)
-	}
+	})
 	if got != want {
 		return fmt.Errorf("%w: %d pairs reached the logic layer of %d that were sent", ErrCheck, got, want)
 	}

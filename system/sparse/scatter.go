@@ -72,7 +72,7 @@ func (k Scatter) Run(ctx context.Context, m *Machine) (*ScatterResult, error) {
 	r := newRunnerOn(ctx, p, ring, Config{Machine: m, Variant: v, Type: U32, Threads: k.Threads})
 	r.iters = []Iteration{{}}
 	r.it = &r.iters[0]
-	r.resetSPUs()
+	r.resetSPUs(&r.whole)
 	sc := &scatterer{runner: r, n: n, index: index}
 	if k.Instr {
 		sc.x = make([]*interp, spus)
@@ -105,7 +105,7 @@ func (k Scatter) Run(ctx context.Context, m *Machine) (*ScatterResult, error) {
 	}
 	errs := make([]error, m.Banks())
 	if k.Network {
-		end, full := r.net.run(func(s int, free int64) bool {
+		end, full := r.net.run(&r.whole, func(s int, free int64) bool {
 			ok, err := step(s, free)
 			if err != nil && errs[s/r.pairs] == nil {
 				errs[s/r.pairs] = err
@@ -117,7 +117,7 @@ func (k Scatter) Run(ctx context.Context, m *Machine) (*ScatterResult, error) {
 		}
 		res.Link = end
 	} else {
-		r.eachBank(func(g int) (int64, int64, int64) {
+		r.eachOf(m.Banks(), func(g int) (int64, int64, int64) {
 			for s := g * r.pairs; s < (g+1)*r.pairs && errs[g] == nil && ctx.Err() == nil; s++ {
 				for {
 					ok, err := step(s, 0)

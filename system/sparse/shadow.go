@@ -376,6 +376,9 @@ func (sh *shadow) receive(s int, u *receiver, list []uint64, cleanBefore int32) 
 		return
 	}
 	r, p := sh.r, sh.r.p
+	if !v.made {
+		sh.make(s, v)
+	}
 	kept := v.interp // LocalAccumulations may go on afterwards
 	at := v.at(arrReceived)
 	n := at + 2*u.pairs

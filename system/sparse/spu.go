@@ -196,6 +196,9 @@ func (r *runner) frontier(s int, i int32) (e uint64, ok bool) {
 
 // setFrontier appends an entry to the own ones of SPU s.
 func (r *runner) setFrontier(s int, index, value uint32) {
+	if r.frontLen[s] == 0 {
+		r.withFront.add(s)
+	}
 	r.front[int64(r.p.ColFirst[s])-int64(r.p.Long)+int64(r.frontLen[s])] = uint64(index)<<32 | uint64(value)
 	r.frontLen[s]++
 }
@@ -326,6 +329,9 @@ func (r *runner) accumulate(s int, free int64) bool {
 			at := int64(s)*int64(lastLong) + int64(i)
 			old := r.rep[at]
 			if old == cleanValue && v != cleanValue {
+				if len(r.touched[s]) == 0 {
+					r.withTouched.add(s)
+				}
 				r.touched[s] = append(r.touched[s], i)
 			}
 			r.rep[at] = acc(accOp, cleanValue, old, v)

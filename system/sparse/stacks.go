@@ -134,7 +134,7 @@ func (c *cluster) multiply(x []uint32, active []bool) ([]uint32, error) {
 	received := make([]int64, stacks)
 	for k, j := range c.jobs {
 		sent[k] = make([]int64, stacks)
-		clear(j.frontLen)
+		j.clearFront()
 		j.longFront = j.longFront[:0]
 		n := 0
 		for i := range j.m.Cols {

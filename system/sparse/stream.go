@@ -235,8 +235,10 @@ func (sh *shadow) dispatch(g int, list []uint64, state []receiver) {
 		sh.fail(first, "the dispatcher of bank %d sends %d pairs from %d rows, pair by pair %d from %d", g, sent, x.loads, len(list), rows)
 	}
 	for q := range r.pairs {
-		if sh.spus[first+q] == nil {
+		if v := sh.spus[first+q]; v == nil || state[q].pairs == 0 {
 			continue
+		} else if !v.made {
+			sh.make(first+q, v)
 		}
 		_, loads := sh.appended(first+q, 4, arrReceived, 0, got[q], func(j int64) int64 { return when[q][j] })
 		if _, want := r.net.stored(0, state[q].pairs); loads != want {

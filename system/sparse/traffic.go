@@ -93,7 +93,6 @@ func (w RingTraffic) Run(ctx context.Context, m *Machine) (*RingResult, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		more := false
 		for b := range k {
 			// No direction can run dry within a window. How many wait is counted here: a
 			// count in memory would wait for each draw.
@@ -118,9 +117,11 @@ func (w RingTraffic) Run(ctx context.Context, m *Machine) (*RingResult, error) {
 					break // all go one way
 				}
 			}
-			more = more || g.backlog(b) > 0
+			if g.backlog(b) > 0 {
+				n.waits[0] |= 1 << b
+			}
 		}
-		if !more && g.inFlight == 0 {
+		if n.waits[0] == 0 && g.inFlight == 0 {
 			break
 		}
 		n.ring(0, t, t+n.window)
