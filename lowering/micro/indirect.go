@@ -144,7 +144,7 @@ func (p *Program) indirectSink(l *loopInfo, x *nearStream) *nearStream {
 	if b.own {
 		x.kind = se.Update
 	}
-	x.ops, x.depth = b.ops, x.value.depth
+	x.ops, x.depth, x.old = b.ops, x.value.depth, s.Old
 	return x
 }
 

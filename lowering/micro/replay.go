@@ -19,6 +19,7 @@ const (
 	aside               // it is not needed while streams have the address
 	instead             // a load of the window is in its place
 	extra               // only streams need it
+	took                // an update at the L3 has been made in its place, and stays made
 )
 
 // mark says what became of a micro-op of a loop with streams.
@@ -232,7 +233,14 @@ func (t *thread) Restore(r se.Restored) error {
 			return err
 		}
 		if t.near != nil && t.near.group == x.Group {
+			if t.near.asked == t.near.done {
+				t.left = t.near
+			}
 			t.near = nil
+			t.cursor.AskAlso(nil)
+		}
+		if t.instead != nil && t.insteadOf == x.Group {
+			t.wait, t.redo, t.instead = nil, t.instead, nil
 		}
 	}
 	kept := &log{until: l.until, snapshots: l.snapshots, open: l.open}
@@ -260,7 +268,7 @@ func (t *thread) Restore(r se.Restored) error {
 				continue
 			}
 			o = &l.data.Ops[e.op]
-		case e.fate == extra:
+		case e.fate == extra, e.fate == took:
 			continue
 		case e.fate == gone:
 			if e.iter < x.From || e.iter < x.At && !e.reduces {

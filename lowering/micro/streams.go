@@ -64,14 +64,19 @@ type nearLoop struct {
 	several bool                    // instances of it in the region may be under way at once
 	free    bool                    // no order is needed
 	racy    bool                    // streams make updates whose order among threads is the machine's
+	bound   bool                    // and the core takes nothing of some
 	gone    bool                    // and nothing of an iteration is left for the core
 	drop    map[*stream.Stream]bool // whose micro-ops vanish
 	loads   map[*stream.Stream]int  // whose elements the core takes from streams
 	// closures are values that the core takes from streams, which compute them.
 	closures map[*stream.Stream]int
-	fences   [2]uop.Op
-	input    uop.Op // of a configuration
-	sync     uop.Op
+	// atomics are the accesses that an update at the L3 makes whose old value the core takes;
+	// asks are those of them that are relaxed loads.
+	atomics map[*stream.Stream]int
+	asks    []bool
+	fences  [2]uop.Op
+	input   uop.Op // of a configuration
+	sync    uop.Op
 }
 
 // nearStream is a stream of it.
@@ -89,6 +94,7 @@ type nearStream struct {
 	depth  int
 	near   int // of a Reduce
 	toCore bool
+	old    bool // what the element was is sent to the core
 	config int
 	load   [2]uop.Op // of the core, scalar and SIMD
 	final  uop.Op
@@ -104,6 +110,11 @@ type nearState struct {
 	offload bool
 	group   uint32
 	ordered bool // streams are at the L3 and in order with the core
+	// Of an update whose old value the core takes: the iteration of the last one, and what it
+	// found.
+	g     *se.Group
+	asked int64
+	found scalar.Value
 	// computed is what closures that the micro-ops at hand load would be computed by.
 	computed [][]uop.Op
 	before   []chaseStart // of a loop that chases pointers: its results
@@ -160,12 +171,15 @@ func (p *Program) nearLoops(values map[string]uop.Reg) error {
 		}
 	}
 	for i, l := range p.loops {
-		if !l.inner || len(l.body) == 0 {
+		if !p.runs(l) || len(l.body) == 0 {
 			continue
 		}
-		near := &nearLoop{info: l, drop: map[*stream.Stream]bool{}, loads: map[*stream.Stream]int{}, closures: map[*stream.Stream]int{}, report: StreamLoop{Var: l.src.Var}}
-		p.near[i] = near
+		near := &nearLoop{info: l, drop: map[*stream.Stream]bool{}, loads: map[*stream.Stream]int{}, closures: map[*stream.Stream]int{}, atomics: map[*stream.Stream]int{}, report: StreamLoop{Var: l.src.Var}}
 		p.chooseStreams(near)
+		if !l.inner && len(near.atomics) == 0 {
+			continue
+		}
+		p.near[i] = near
 		if len(near.streams)+len(near.ahead) == 0 && near.chase == nil {
 			continue
 		}
@@ -219,7 +233,7 @@ func (p *Program) chooseStreams(near *nearLoop) {
 	}
 	sid := map[*stream.Stream]int{}
 	written := map[string]bool{}
-	for _, i := range l.body {
+	for _, i := range p.inside(l) {
 		if s := p.streams[i].s; s.Kind == stream.Store || s.Kind == stream.RMW {
 			written[s.Array] = true
 		}
@@ -239,7 +253,14 @@ func (p *Program) chooseStreams(near *nearLoop) {
 	racy := slices.ContainsFunc(l.body, func(i int) bool { return p.streams[i].s.Racy })
 	needed := p.settle(l, sinks, free || racy)
 	for _, i := range l.body {
-		if s := p.streams[i].s; s.Racy && sinks[s] == nil {
+		if x := sinks[p.streams[i].s]; x != nil && x.old {
+			for _, part := range p.opt.Streams.Plan.Of(x.tm.s).Parts {
+				near.atomics[part] = -1 // its place follows
+			}
+		}
+	}
+	for _, i := range l.body {
+		if s := p.streams[i].s; s.Racy && sinks[s] == nil && len(near.atomics) == 0 {
 			near.report.Why = "atomic operations stay in the core"
 			return
 		}
@@ -274,7 +295,7 @@ func (p *Program) chooseStreams(near *nearLoop) {
 	for _, i := range l.body {
 		tm := p.streams[i]
 		s := tm.s
-		if s.Kind != stream.Load || len(near.streams) == nearstream.MaxStreams || own[i] != nil || sinks[s] != nil {
+		if _, part := near.atomics[s]; part || s.Kind != stream.Load || len(near.streams) == nearstream.MaxStreams || own[i] != nil || sinks[s] != nil {
 			continue
 		}
 		var where *nearStream
@@ -335,6 +356,7 @@ func (p *Program) chooseStreams(near *nearLoop) {
 		}
 		if !fits { // then nothing leaves the core
 			near.streams, near.ahead, near.drop, near.loads, near.closures = nil, nil, map[*stream.Stream]bool{}, map[*stream.Stream]int{}, map[*stream.Stream]int{}
+			clear(near.atomics)
 			near.report.Why = "it has more streams than a core's engine"
 			return
 		}
@@ -344,6 +366,9 @@ func (p *Program) chooseStreams(near *nearLoop) {
 		x.inputs = inputs
 		if x.kind == se.Load {
 			near.closures[p.streams[i].s] = len(near.streams)
+		}
+		if x.old {
+			p.takes(near, x, len(near.streams))
 		}
 		near.streams = append(near.streams, *x)
 		near.report.Offloaded++
@@ -367,8 +392,9 @@ func (p *Program) chooseStreams(near *nearLoop) {
 		}
 	}
 	near.racy = slices.ContainsFunc(near.streams, func(x nearStream) bool { return x.tm.s.Racy })
+	near.bound = slices.ContainsFunc(near.streams, func(x nearStream) bool { return x.tm.s.Racy && !x.old })
 	near.free = free
-	near.gone = p.opt.Streams.Decouple && near.free && len(near.ahead) == 0 && len(near.loads)+len(near.closures) == 0 && len(near.streams) > 0 &&
+	near.gone = p.opt.Streams.Decouple && near.free && len(near.ahead) == 0 && len(near.loads)+len(near.closures)+len(near.atomics) == 0 && len(near.streams) > 0 &&
 		!slices.ContainsFunc(l.body, func(i int) bool { return !near.drop[p.streams[i].s] && !p.streams[i].hoisted })
 	p.several(near)
 	if len(near.streams)+len(near.ahead) == 0 && near.report.Why == "" {
@@ -405,7 +431,7 @@ func (p *Program) sink(l *loopInfo, i int) *nearStream {
 	tm := p.streams[i]
 	s := tm.s
 	plan := p.opt.Streams.Plan.Of(s)
-	if plan == nil || plan.Place != nearstream.Near || s.Old {
+	if plan == nil || plan.Place != nearstream.Near || s.Old && (!s.Racy || plan.Address != nearstream.Indirect) {
 		return nil
 	}
 	x := &nearStream{name: s.Name, tm: tm, index: i, config: plan.ConfigBytes(p.opt.Streams.Plan)}
@@ -456,6 +482,9 @@ func (p *Program) settle(l *loopInfo, sinks map[*stream.Stream]*nearStream, prom
 				continue
 			}
 			for _, j := range l.body {
+				if o := p.streams[j].s; sinks[o] != nil && sinks[o].old && p.opt.Streams.Plan.Of(o) == p.opt.Streams.Plan.Of(s) {
+					continue // it is a part of the update
+				}
 				if o := p.streams[j].s; sinks[o] != nil && sinks[o].kind != se.Load && o.Array != "" && p.together(o.Array, s.Array) && (promised || p.collide(o, s)) {
 					delete(sinks, o)
 				}
@@ -472,13 +501,14 @@ func (p *Program) settle(l *loopInfo, sinks map[*stream.Stream]*nearStream, prom
 // with the core, all whose array, or that of an operand, something else in the loop
 // accesses. Otherwise the engines see an alias when there is one.
 func (p *Program) unshared(l *loopInfo, sinks map[*stream.Stream]*nearStream, promised bool) {
+	all := p.inside(l)
 	for _, i := range l.body {
 		x := sinks[p.streams[i].s]
 		if x == nil {
 			continue
 		}
 		for _, in := range x.inputs {
-			for _, j := range l.body {
+			for _, j := range all {
 				o := p.streams[j].s
 				if o.Kind != stream.Store && o.Kind != stream.RMW || !p.together(o.Array, p.streams[in].s.Array) || in < j && p.updated(in, sinks[o]) {
 					continue
@@ -489,7 +519,7 @@ func (p *Program) unshared(l *loopInfo, sinks map[*stream.Stream]*nearStream, pr
 			}
 		}
 		if x.kind == se.Load {
-			for _, j := range l.body {
+			for _, j := range all {
 				if o := p.streams[j].s; (o.Kind == stream.Store || o.Kind == stream.RMW) && p.together(o.Array, x.tm.s.Array) {
 					delete(sinks, p.streams[i].s)
 				}
@@ -500,7 +530,7 @@ func (p *Program) unshared(l *loopInfo, sinks map[*stream.Stream]*nearStream, pr
 		}
 		mine := p.opt.Streams.Plan.Of(x.tm.s)
 		after := false
-		for _, j := range l.body {
+		for _, j := range all {
 			o := p.streams[j].s
 			after = after || j == i
 			if j == i || o.Array == "" || !p.together(o.Array, x.tm.s.Array) {
@@ -571,7 +601,7 @@ func (p *Program) needed(l *loopInfo, sinks map[*stream.Stream]*nearStream) map[
 		}
 	}
 	p.graph.Walk(func(loops []*stream.Loop, s *stream.Stream) {
-		if len(loops) > 0 && slices.Contains(loops, l.src) {
+		if len(loops) > 0 && loops[len(loops)-1] == l.src {
 			return
 		}
 		all(s)
@@ -607,7 +637,7 @@ func (t *thread) beginStreams(id int, n, v int64) {
 		t.counts[id].kept++
 		return
 	}
-	g := &se.Group{Loop: uint32(id), N: n, Lanes: lanes, Range: int64(p.opt.Streams.Range) * lanes, SyncFree: l.free, Decoupled: l.gone, Bound: l.racy, Fine: p.opt.Streams.Rival == Meeting}
+	g := &se.Group{Loop: uint32(id), N: n, Lanes: lanes, Range: int64(p.opt.Streams.Range) * lanes, SyncFree: l.free, Decoupled: l.gone, Bound: l.bound, Fine: p.opt.Streams.Rival == Meeting}
 	g.Window = g.Range
 	if p.opt.Streams.Adaptive {
 		for k := int64(0); k < t.counts[id].configured && 4*g.Range <= min(n, int64(p.opt.Streams.Ahead)*lanes); k++ {
@@ -637,7 +667,7 @@ func (t *thread) beginStreams(id int, n, v int64) {
 			if !s.value.takes() && !s.cond.takes() {
 				x.Inputs = nil
 			}
-			x.Performed = t.follow(s)
+			x.Performed, x.Old, x.ToCore = t.follow(s), s.old, s.old
 			x.Bytes = s.tm.bytes
 		} else if s.kind != se.Reduce {
 			x.Bytes = s.tm.bytes
@@ -664,7 +694,8 @@ func (t *thread) beginStreams(id int, n, v int64) {
 	t.counts[id].configured++
 	t.groups = append(t.groups, g)
 	t.made++
-	t.near = &nearState{id: id, l: l, n: n, span: g.Range, offload: len(g.Streams) > 0, group: t.made, ordered: len(g.Streams) > 0 && !l.free && !l.racy}
+	t.near = &nearState{id: id, l: l, n: n, span: g.Range, offload: len(g.Streams) > 0, group: t.made, ordered: len(g.Streams) > 0 && !l.free && !l.bound, g: g, asked: -1}
+	t.cursor.AskAlso(l.asks)
 	if t.near.ordered {
 		t.ordered()
 	}
@@ -797,10 +828,13 @@ func (t *thread) endStreams(then func(t *thread) error) error {
 		}
 		if s.l.racy {
 			t.near = nil
-			t.wait = func([]byte) error {
+			t.waits(s, func([]byte) error {
 				t.out.Ops = append(t.out.Ops, s.l.fences[1])
+				if t.log != nil {
+					t.log.until = t.handed + uint64(len(t.out.Ops)-t.done)
+				}
 				return goOn(t, then)
-			}
+			}, func() error { return goOn(t, then) })
 			return nil
 		}
 		t.out.Ops = append(t.out.Ops, s.l.fences[1])
@@ -852,6 +886,11 @@ func (t *thread) stream(from int) {
 				t.out.Ops = append(t.out.Ops, o)
 				continue
 			}
+		}
+		if s.l.takesBy(o.PC) {
+			t.marked(took, nil, nil)
+			t.out.Ops = append(t.out.Ops, o)
+			continue
 		}
 		if k, ok := s.l.loads[owner]; ok && owner != nil {
 			if o.Kind != uop.Load && o.Kind != uop.Gather {

@@ -128,6 +128,9 @@ func (b *termBuilder) ref(name string) *term {
 	switch {
 	case u == b.of && u.s.Kind == stream.Reduce:
 		return &term{kind: ownTerm}
+	case b.of.s != nil && b.of.s.Racy && u.s.Relaxed && u.s.If == nil && u.s.Array == b.of.s.Array && p.opt.Streams.Plan.Of(u.s) == p.opt.Streams.Plan.Of(b.of.s):
+		b.own = true // a part of the update
+		return &term{kind: ownTerm}
 	case u.hoisted:
 		return b.fail() // loaded in front of the loop, by the core
 	case u.s.Kind == stream.Load && u.s.Value == nil && !u.s.Racy && (p.affine(u) || p.indirect(b.l, u) != nil):

@@ -56,7 +56,14 @@ type thread struct {
 	// Instances of a decoupled loop that may not have ended, and which loop.
 	unfinished []uint32
 	lately     *nearLoop
-	begun      int // micro-ops that were there when it was configured
+	// Of waits for what streams have: what the thread does instead if they end before their
+	// time, and of which loop; what it does next for that reason; and the loop whose update of the
+	// iteration at hand has been made all the same.
+	instead   func() error
+	insteadOf uint32
+	redo      func() error
+	left      *nearState
+	begun     int // micro-ops that were there when it was configured
 	// Of what can be taken back: micro-ops that were handed out, what streams have made of
 	// those in out, and a log of both, nil while no stream is at the L3 in order with the core.
 	handed uint64
@@ -95,7 +102,7 @@ func newThread(p *Program, id int) (*thread, error) {
 	c.AskRacy()
 	stops := make([]bool, len(p.loops))
 	for i, l := range p.loops {
-		stops[i] = l.plain
+		stops[i] = l.plain || p.near[i] != nil && len(p.near[i].atomics) > 0
 	}
 	c.StopAt(stops)
 	t.cursor = c
@@ -130,7 +137,7 @@ func (t *thread) Next(b *uop.Batch, n int) (uop.Status, error) {
 					}
 					return uop.More, nil
 				}
-				if err := t.step(); err != nil {
+				if err := t.goesOn(); err != nil {
 					return uop.Done, err
 				}
 			}
@@ -161,7 +168,7 @@ func (t *thread) Resolve(old []byte) error {
 		return fmt.Errorf("micro: thread %d does not wait", t.id)
 	}
 	f := t.wait
-	t.wait = nil
+	t.wait, t.instead = nil, nil
 	return f(old)
 }
 
@@ -236,6 +243,7 @@ func (t *thread) event(e *stream.Event) error {
 		}
 		t.beginAt(l, 0, e.Elem)
 	case stream.Next:
+		t.left = nil
 		t.iterate(top, e.Value)
 	case stream.Leave:
 		t.flush(top, true)
@@ -515,6 +523,9 @@ func (t *thread) ask(e *stream.Event) error {
 	c := &tm.one
 	t.now++
 	asked := *e
+	if done, err := t.taken(tm, &asked); done || err != nil {
+		return err
+	}
 	if t.near != nil && t.near.l.drop[tm.s] {
 		return t.elsewhere(tm, &asked)
 	}

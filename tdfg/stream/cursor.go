@@ -42,6 +42,7 @@ type Cursor struct {
 	ask    bool // racy streams wait for an answer
 	asking bool // the next span has asked
 	stops  []bool
+	also   []bool // relaxed streams that wait, too
 }
 
 // frame is a body that is being executed.
@@ -182,7 +183,7 @@ func (c *Cursor) spans(buf []Event, f *frame) (n int) {
 			if p := &m.plans[sp.access]; uint64(e.Elem) < uint64(len(p.data)) {
 				e.Old = p.data[e.Elem]
 			}
-			if info.stream.Racy && !info.stream.Relaxed && info.stream.Kind != Store && c.ask && !c.asking {
+			if info.stream.Racy && (!info.stream.Relaxed || int(sp.stream) < len(c.also) && c.also[sp.stream]) && info.stream.Kind != Store && c.ask && !c.asking {
 				if c.question(e, sp, info, seg, f) {
 					return n + 1
 				}
@@ -270,6 +271,10 @@ func (c *Cursor) Restore(s *State) {
 // event of the kind Ask: its value is open until [Cursor.Answer]. Value is then the operand of an RMW, and
 // Old what a compare-and-swap expects.
 func (c *Cursor) AskRacy() { c.ask = true }
+
+// AskAlso makes the cursor stop in front of the relaxed loads of a list of streams, too,
+// from now on.
+func (c *Cursor) AskAlso(streams []bool) { c.also = streams }
 
 // question executes a racy stream to see what it would do, and takes it back. It reports
 // false where its condition does not hold.

@@ -21,6 +21,7 @@ type active struct {
 	ranged    []int64            // iterations of indirect streams whose addresses are known
 	spans     []span             // those addresses
 	prefix    []prefix           // done from the first one on
+	taking    []*taking          // of updates whose old value the core takes
 
 	// Of what restores the precise state.
 	partial  []map[int64]uint64 // values of reductions at the ends of ranges
@@ -41,7 +42,7 @@ type active struct {
 func (c *Core) begin(now event.Time, g *Group) {
 	n := len(g.Streams)
 	a := &active{c: c, g: g, done: make([]int64, n), final: make([]uint64, n), ended: make([]bool, n), data: make([]map[int64]uint64, n),
-		partial: make([]map[int64]uint64, n), received: make([]int64, n), faulty: -1, ranged: make([]int64, n), prefix: make([]prefix, n), taken: map[int]*head{}}
+		partial: make([]map[int64]uint64, n), received: make([]int64, n), faulty: -1, ranged: make([]int64, n), prefix: make([]prefix, n), taking: make([]*taking, n), taken: map[int]*head{}}
 	for len(c.loops) > 0 && c.loops[0].g.id+oldGroups <= g.id {
 		if !c.loops[0].over() {
 			c.fail(fmt.Errorf("se: core %d: more than %d loops have streams at the L3", c.id, oldGroups))
@@ -50,10 +51,11 @@ func (c *Core) begin(now event.Time, g *Group) {
 		c.loops = c.loops[1:]
 	}
 	c.loops = append(c.loops, a)
-	g.broken = c.spec.Broken
+	g.broken, g.active = c.spec.Broken, a
 	c.Counters.Offloaded++
 	for sid := range g.Streams {
 		a.data[sid], a.partial[sid] = map[int64]uint64{}, map[int64]uint64{}
+		a.taking[sid] = &taking{bank: map[int64]int{}, owing: map[int64]bool{}}
 		if g.Fine {
 			continue
 		}
@@ -75,7 +77,7 @@ func (c *Core) begin(now event.Time, g *Group) {
 	a.credit()
 	a.seen = a.progress
 	if !g.SyncFree && !g.Bound {
-		c.engine.At(now+timeoutCycles, c.watching, uint64(g.id))
+		c.engine.At(now+a.patience(), c.watching, uint64(g.id))
 	}
 	if gap := c.inject.gap(); gap > 0 {
 		c.engine.At(now+gap, c.switching, uint64(g.id))
@@ -117,7 +119,7 @@ func (a *active) credit() {
 		c.Counters.Ranges++
 		if c.spec.Broken == EarlyCommit && !g.SyncFree {
 			for sid := range g.Streams {
-				if g.Streams[sid].writes() {
+				if s := &g.Streams[sid]; s.writes() && !s.Old {
 					a.commit(sid, first, min(first+g.Range, g.N))
 				}
 			}
@@ -158,6 +160,12 @@ func (a *active) step(n int64) {
 		a.told++
 		for sid := range g.Streams {
 			switch s := &g.Streams[sid]; {
+			case s.Old && g.SyncFree:
+				for i := first; i < end; i++ {
+					delete(a.data[sid], i)
+				}
+			case s.Old:
+				a.commitOld(sid, first, end)
 			case g.SyncFree && s.Kind != Load:
 			case s.writes():
 				if c.spec.Broken != EarlyCommit {
@@ -184,7 +192,10 @@ func (a *active) receive(m *Message) {
 		for i, v := range m.Values {
 			a.data[m.Stream][m.First+int64(i)] = v
 		}
-		a.received[m.Stream] += int64(len(m.Values))
+		a.received[m.Stream] += m.End - m.First
+		if a.g.Streams[m.Stream].Old {
+			a.arrived(m)
+		}
 	case MsgDone:
 		before := a.least()
 		a.finished(m.Stream, m.First, m.End)

@@ -36,6 +36,7 @@ type write struct {
 	needed, have int
 	data         mem.Bytes
 	has          bool     // the data, and how many copies are to vanish
+	locks        bool     // the line stays here until it is unlocked
 	also         []*write // that were performed with it
 }
 
@@ -81,6 +82,21 @@ func (a *agent) change(line mem.Line, change func(b *mem.Bytes), done func(now e
 	}
 	a.own(line, x, w)
 }
+
+// lock takes a line, and calls back with its bytes: the bank lets all other accesses to it
+// wait until it is unlocked.
+func (a *agent) lock(line mem.Line, got func(b *mem.Bytes)) {
+	x := a.line(line)
+	w := &write{change: got, done: func(event.Time) {}, needed: -1, locks: true}
+	if x.write != nil || len(x.waiting) > 0 || len(x.reads) > 0 {
+		x.waiting = append(x.waiting, w)
+		return
+	}
+	a.own(line, x, w)
+}
+
+// unlock gives a locked line back, with what has been written into its bytes.
+func (a *agent) unlock(line mem.Line) { a.back(line, a.lines[line].write) }
 
 func (a *agent) own(line mem.Line, x *access, w *write) {
 	x.write = w
@@ -137,12 +153,20 @@ func (a *agent) perform(line mem.Line, x *access) {
 		return
 	}
 	w.change(&w.data)
-	for len(x.waiting) > 0 && x.waiting[0].change != nil { // while the line is here
+	if w.locks {
+		return
+	}
+	for len(x.waiting) > 0 && x.waiting[0].change != nil && !x.waiting[0].locks { // while the line is here
 		also := x.waiting[0]
 		x.waiting = x.waiting[1:]
 		also.change(&w.data)
 		w.also = append(w.also, also)
 	}
+	a.back(line, w)
+}
+
+// back gives a line back.
+func (a *agent) back(line mem.Line, w *write) {
 	a.send(mem.Message{Kind: mem.MsgUnblock, To: a.home, Line: line})
 	a.send(mem.Message{Kind: mem.MsgPut, HasData: true, Dirty: true, To: a.home, Line: line, Data: w.data})
 }

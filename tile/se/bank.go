@@ -13,10 +13,14 @@ type BankCounters struct {
 	Writes     uint64 `json:"writes" desc:"lines written by streams"`
 	Computed   uint64 `json:"computed" desc:"iterations computed"`
 	Operations uint64 `json:"operations" desc:"operations of them"`
-	Reordered  uint64 `json:"reordered" desc:"requests of indirect streams that came before earlier ones"`
-	Migrations uint64 `json:"migrations" desc:"streams that went on at another bank"`
-	BusySCM    uint64 `json:"busy_scm" unit:"Cycle" desc:"cycles of issue that computations took in the tile's contexts"`
-	BusyPE     uint64 `json:"busy_pe" unit:"Cycle" desc:"cycles that the scalar PE computed"`
+	Atomics    uint64 `json:"atomics" desc:"atomic updates whose old value the core takes"`
+	Conflicts  uint64 `json:"conflicts" desc:"of these, that waited for a line that another stream had locked"`
+	// ConflictCycles is how long those waited that got the line in the end.
+	ConflictCycles uint64 `json:"conflict_cycles" unit:"Cycle" desc:"cycles that they waited, in all"`
+	Reordered      uint64 `json:"reordered" desc:"requests of indirect streams that came before earlier ones"`
+	Migrations     uint64 `json:"migrations" desc:"streams that went on at another bank"`
+	BusySCM        uint64 `json:"busy_scm" unit:"Cycle" desc:"cycles of issue that computations took in the tile's contexts"`
+	BusyPE         uint64 `json:"busy_pe" unit:"Cycle" desc:"cycles that the scalar PE computed"`
 }
 
 // head is a stream where it is at present.
@@ -90,6 +94,9 @@ type Bank struct {
 	slots   map[part]*slot
 	commits map[part]int64 // that have come before what they let write
 	chains  map[key]*chain
+	locks   map[mem.Line]*lock
+	made    map[key][]made          // updates of streams, by iteration
+	early   map[key][][2]int64      // commits of them that have overtaken others
 	trail   map[key]int             // where streams that chase pointers have gone
 	left    map[part][2]int64       // iterations of ranges that are not written, and all of them here
 	cut     map[key]int64           // iteration before which a stream ends, in the middle of a range
@@ -107,7 +114,7 @@ type Bank struct {
 
 // NewBank returns the engine of a bank. bankOf finds the bank of a line.
 func NewBank(e *event.Engine, spec *Spec, bank int, coherent mem.Network, net Network, bankOf func(mem.Line) int, fail func(error)) *Bank {
-	b := &Bank{engine: e, spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, fail), credits: map[part]int64{}, slots: map[part]*slot{}, commits: map[part]int64{}, left: map[part][2]int64{}, cut: map[key]int64{}, ended: map[int]map[uint32]bool{}, taken: map[key]*Message{}, chains: map[key]*chain{}, trail: map[key]int{}}
+	b := &Bank{engine: e, spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, fail), credits: map[part]int64{}, slots: map[part]*slot{}, commits: map[part]int64{}, left: map[part][2]int64{}, cut: map[key]int64{}, ended: map[int]map[uint32]bool{}, taken: map[key]*Message{}, chains: map[key]*chain{}, locks: map[mem.Line]*lock{}, made: map[key][]made{}, early: map[key][][2]int64{}, trail: map[key]int{}}
 	b.tick = e.Handle(func(now event.Time, _ uint64) {
 		b.ticking = false
 		b.issue(now)
@@ -123,7 +130,7 @@ func NewBank(e *event.Engine, spec *Spec, bank int, coherent mem.Network, net Ne
 
 // Pending tells whether any stream is here, or anything of one.
 func (b *Bank) Pending() bool {
-	return len(b.heads) > 0 || len(b.slots) > 0 || len(b.credits) > 0 || len(b.agent.lines) > 0 || len(b.commits) > 0 || len(b.taken) > 0
+	return len(b.heads) > 0 || len(b.slots) > 0 || len(b.credits) > 0 || len(b.agent.lines) > 0 || len(b.locks) > 0 || len(b.commits) > 0 || len(b.taken) > 0
 }
 
 // Receive handles a message of the coherence protocol.
@@ -198,6 +205,10 @@ func (b *Bank) ReceiveStream(now event.Time, m *Message) {
 	case MsgRequest:
 		b.request(now, k, m)
 	case MsgCommit:
+		if m.head.g.Streams[m.Stream].Old {
+			b.release(k, m.head.g, m.First, m.End)
+			break
+		}
 		b.here(m.head.g, m.Stream, m.First)
 		if m.head.g.Streams[m.Stream].Indirect {
 			b.allow(k, m)
@@ -593,6 +604,9 @@ func (c *BankCounters) Add(o *BankCounters) {
 	c.Writes += o.Writes
 	c.Computed += o.Computed
 	c.Operations += o.Operations
+	c.Atomics += o.Atomics
+	c.Conflicts += o.Conflicts
+	c.ConflictCycles += o.ConflictCycles
 	c.Reordered += o.Reordered
 	c.Migrations += o.Migrations
 	c.BusySCM += o.BusySCM

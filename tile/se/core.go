@@ -20,6 +20,8 @@ type Spec struct {
 	Requests int  // lines of a stream under way
 	Window   int  // micro-ops that a core has under way
 	Banks    int  // of the L3
+	// MultiReader lets updates of several streams that change nothing share a line.
+	MultiReader bool
 	// SendRanges lets banks make the ranges of affine streams, too, and send them to the
 	// engine of the core.
 	SendRanges bool

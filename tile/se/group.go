@@ -47,9 +47,12 @@ type Stream struct {
 	Walk     Walk // of a Chase
 	// Performed is told what an indirect update writes when it writes it.
 	Performed func(addr, v uint64)
-	ToCore    bool      // elements are sent to the core
-	Config    int       // bytes of the message that configures it
-	PC        [2]uint32 // of its loads in the core, scalar and SIMD
+	// Old says that the core takes what the element of an indirect update was: the bank
+	// changes it before the core commits, and locks its line until then.
+	Old    bool
+	ToCore bool      // elements are sent to the core
+	Config int       // bytes of the message that configures it
+	PC     [2]uint32 // of its loads in the core, scalar and SIMD
 
 	receivers []int
 	followers []int // indirect streams
@@ -77,6 +80,7 @@ type Group struct {
 
 	id     uint32
 	broken Broken
+	active *active // in the engine of its core
 }
 
 // prepare finds who takes elements of each stream.

@@ -47,7 +47,7 @@ func (b *Bank) found(h *head, first, end int64, values []uint64) {
 // follows reports whether an indirect stream can go on.
 func (b *Bank) follows(h *head) bool {
 	s := &h.g.Streams[h.sid]
-	if s.sink() && !h.g.SyncFree && h.next >= h.limit {
+	if s.sink() && !s.Old && !h.g.SyncFree && h.next >= h.limit {
 		return false
 	}
 	first, _ := h.g.chunk(h.sid, h.next)
@@ -79,6 +79,8 @@ func (b *Bank) follow(now event.Time, h *head) {
 			h.issued[to] = i
 		}
 		b.net.SendStream(m)
+	} else if s.Old {
+		b.net.SendStream(&Message{Kind: MsgData, From: b.bank, To: h.core, Core: h.core, Group: g.id, Stream: h.sid, First: i, End: i + 1})
 	} else if s.sink() {
 		b.done(p.key, i, i+1)
 	} else {
@@ -132,6 +134,14 @@ func (b *Bank) load(m *Message, s *Stream) {
 
 // update changes an element, while the bank has its line for itself.
 func (b *Bank) update(now event.Time, k key, m *Message, s *Stream) {
+	switch {
+	case s.Old && m.head.g.SyncFree:
+		b.swap(now, k, m, s)
+		return
+	case s.Old:
+		b.attempt(now, k, m, s)
+		return
+	}
 	if s.Kind == Update {
 		b.Counters.Reads++
 	}

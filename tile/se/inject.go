@@ -39,6 +39,10 @@ const (
 	NoHistory      Broken = "an alias is not remembered"
 	PauseEarly     Broken = "streams are taken back before they have come to the end of their credit"
 	PauseLate      Broken = "streams go on one range after where they were taken back"
+	NoLock         Broken = "an update does not wait for a line that another stream has locked"
+	NoRelease      Broken = "a line is not unlocked when its updates have been committed"
+	ReaderWrites   Broken = "an update that changes its element shares the line with those that do not"
+	KeepLocks      Broken = "lines stay locked when streams end before their time"
 )
 
 // injector is what is injected into the streams of a core.

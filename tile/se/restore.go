@@ -164,9 +164,10 @@ func (a *active) leave() bool {
 		if a.tied() {
 			a.at = a.reducedTo(a.at)
 		}
+		a.leaveOld()
 		if first := a.told * g.Range; first < a.at && broken != NoPartCommit {
 			for sid := range g.Streams {
-				if g.Streams[sid].writes() {
+				if s := &g.Streams[sid]; s.writes() && !s.Old {
 					a.commit(sid, first, a.at)
 				}
 			}
@@ -179,7 +180,7 @@ func (a *active) leave() bool {
 	for sid := range g.Streams {
 		switch s := &g.Streams[sid]; s.Kind {
 		case Store, Update:
-			if a.done[sid] < a.at && broken != NoDoneWait && broken != NoPartCommit {
+			if a.done[sid] < max(a.at, a.taking[sid].told) && broken != NoDoneWait && broken != NoPartCommit {
 				return false
 			}
 		case Reduce:
@@ -213,6 +214,12 @@ func (a *active) leave() bool {
 				banks = append(banks, bank)
 			}
 			i = end
+		}
+	}
+	if slices.ContainsFunc(g.Streams, func(s Stream) bool { return s.Old }) { // any may have a request
+		banks = banks[:0]
+		for bank := range a.c.spec.Banks {
+			banks = append(banks, bank)
 		}
 	}
 	a.acks = len(banks)
@@ -334,6 +341,9 @@ func (b *Bank) end(m *Message) {
 	forget(b.slots, mine)
 	forget(b.commits, mine)
 	forget(b.left, mine)
+	if b.spec.Broken != KeepLocks {
+		b.forgetLocks(mine)
+	}
 	for k := range b.chains {
 		if mine(k) {
 			delete(b.chains, k)
@@ -359,6 +369,17 @@ func forget[T any](list map[part]T, mine func(key) bool) {
 // timeoutCycles is how long streams may do nothing at all before they are ended.
 const timeoutCycles = 100_000
 
+// lockedCycles is the same of streams that lock lines: they may wait for each other.
+const lockedCycles = 10_000
+
+// patience is how long nothing may happen.
+func (a *active) patience() event.Time {
+	if slices.ContainsFunc(a.g.Streams, func(s Stream) bool { return s.Old }) {
+		return lockedCycles
+	}
+	return timeoutCycles
+}
+
 // watch ends streams that have made no progress since it looked last (section IV.B).
 func (c *Core) watch(now event.Time, group uint64) {
 	a := c.of(uint32(group))
@@ -370,5 +391,5 @@ func (c *Core) watch(now event.Time, group uint64) {
 		return
 	}
 	a.seen = a.progress
-	c.engine.At(now+timeoutCycles, c.watching, group)
+	c.engine.At(now+a.patience(), c.watching, group)
 }
