@@ -667,7 +667,7 @@ func (t *thread) beginStreams(id int, n, v int64) {
 			if !s.value.takes() && !s.cond.takes() {
 				x.Inputs = nil
 			}
-			x.Performed, x.Old, x.ToCore = t.follow(s), s.old, s.old
+			x.Performed, x.Old, x.ToCore = t.follow(s), s.old, s.old || s.toCore
 			x.Bytes = s.tm.bytes
 		} else if s.kind != se.Reduce {
 			x.Bytes = s.tm.bytes

@@ -400,7 +400,7 @@ func TestStreamParameters(t *testing.T) {
 	}
 	of := map[string][]string{} // values by parameter
 	for path, values := range map[string]string{
-		"stream_fifo_bytes": "256", "slices": "8", "compute_init_cycles": "16", "scalar_pe": "true false", "issue_width": "1 4", "requests": "1 2", "range_iterations": "2 32", "affine_ranges": "l3", "range_policy": "adaptive",
+		"stream_fifo_bytes": "256", "slices": "8", "compute_init_cycles": "16", "scalar_pe": "true false", "issue_width": "1 4", "requests": "1 2", "range_iterations": "2 32", "affine_ranges": "l3", "range_policy": "adaptive", "locks": "exclusive",
 	} {
 		of[path] = strings.Fields(values)
 	}
