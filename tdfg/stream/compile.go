@@ -327,7 +327,11 @@ func (c *compiler) stream(s *Stream) {
 				}
 			})
 		}
-		value = c.expr(s.Value, self.reg)
+		to := self.reg
+		if s.Old { // what is written is still needed when the old value is there
+			to = -1
+		}
+		value = c.expr(s.Value, to)
 		info.rmw = c.rmwOf(s)
 	}
 	c.move(self.reg, value)

@@ -40,6 +40,7 @@ type attempt struct {
 type made struct {
 	iter    int64
 	addr    uint64
+	found   uint64
 	value   uint64
 	changes bool
 }
@@ -125,7 +126,7 @@ func (b *Bank) make(now event.Time, l *lock, t *attempt) bool {
 	for at > 0 && list[at-1].iter > m.First { // one that waited longer, for another line
 		at--
 	}
-	b.made[t.key] = slices.Insert(list, at, made{m.First, m.Low, v, changes})
+	b.made[t.key] = slices.Insert(list, at, made{m.First, m.Low, old, v, changes})
 	b.at(b.occupy(now, s, 1, 1), func(event.Time) {
 		if !b.dead(t.core, t.group) {
 			b.was(t.key, m, s, old)
@@ -159,6 +160,9 @@ func (b *Bank) release(k key, g *Group, first, end int64) {
 	for _, x := range list[:n] {
 		line := x.addr / mem.LineBytes
 		l := b.locks[line]
+		if word(l.data, x.addr, s.Bytes) != x.found {
+			b.fail(fmt.Errorf("se: bank %d: the element at %#x has changed since iteration %d of stream %s locked it", b.bank, x.addr, x.iter, s.Name))
+		}
 		if x.changes {
 			b.Counters.Writes++
 			put(l.data, x.addr, s.Bytes, x.value)
