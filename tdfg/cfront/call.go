@@ -2,6 +2,7 @@ package cfront
 
 import (
 	_ "embed"
+	"fmt"
 
 	"modernc.org/cc/v4"
 
@@ -39,7 +40,8 @@ func (c *converter) inline(name string, def *cc.FunctionDefinition, args []cc.Ex
 	if c.inlined++; c.inlined > maxCalls {
 		fail(at, "more than %d calls", maxCalls)
 	}
-	if c.out == nil {
+	parts := c.out == nil && c.inParts
+	if c.out == nil && !parts {
 		fail(at, "a call of %s outside of the region", name)
 	}
 	var params []*cc.ParameterDeclaration
@@ -70,6 +72,10 @@ func (c *converter) inline(name string, def *cc.FunctionDefinition, args []cc.Ex
 			continue
 		}
 		t := c.elementType(p.DeclarationSpecifiers, at)
+		if parts {
+			c.partArgument(scope, param, t, args[i], def, at)
+			continue
+		}
 		x := convert(c.expr(args[i]), t)
 		v := c.declare(param, localVar, t, at)
 		v.host = len(c.loops) == 0
@@ -94,7 +100,14 @@ func (c *converter) inline(name string, def *cc.FunctionDefinition, args []cc.Ex
 	if c.whole != nil {
 		c.early(def.CompoundStatement)
 	}
-	c.block(def.CompoundStatement, guard, c.out)
+	via := c.u.via
+	c.u.via += fmt.Sprintf(" called at %d:%d", at.Line, at.Col)
+	if parts {
+		c.parts(def.CompoundStatement)
+	} else {
+		c.block(def.CompoundStatement, guard, c.out)
+	}
+	c.u.via = via
 	c.scopes, c.guard, c.calls, c.frames = scopes, guard, c.calls[:len(c.calls)-1], frames
 	if r.value == nil {
 		return nil

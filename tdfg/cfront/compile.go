@@ -20,6 +20,11 @@ type Options struct {
 	// but one that the type of its parameter does not hold is an error, as in Defines.
 	Values map[string]int64
 
+	// Parts compiles a function of which regions are parts, its own or those of functions
+	// that it calls: the program has them in their order, and nothing of the statements
+	// between. [CompileWhole] has these too.
+	Parts bool
+
 	// Files has what the source includes beside the header, nil for nothing.
 	Files fs.FS
 
@@ -48,7 +53,7 @@ func Compile(ctx context.Context, file, source string, opt Options) (p *tdfg.Pro
 	if err != nil {
 		return nil, err
 	}
-	k := convertUnit(u, opt.Defines, opt.Values)
+	k := convertUnit(u, opt.Defines, opt.Values, opt.Parts)
 	k.body = unroll(k, k.body, nil, 1)
 	checkSize(k)
 	narrowScopes(k)
@@ -56,7 +61,7 @@ func Compile(ctx context.Context, file, source string, opt Options) (p *tdfg.Pro
 	inlineConditions(k)
 	markSymbols(k)
 	checkBounds(k)
-	c := &compiler{k: k, least: map[string]int64{}, refused: map[stmt]string{}, pieces: map[*loop][]stmt{}, mirrors: map[*loop]*loop{}}
+	c := &compiler{k: k, least: map[string]int64{}, refused: map[stmt]string{}, pieces: map[*loop][]stmt{}, mirrors: map[*loop]*loop{}, swapped: map[*loop]*loop{}}
 	for range maxAttempts {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -113,6 +118,7 @@ type compiler struct {
 	refused map[stmt]string
 	pieces  map[*loop][]stmt
 	mirrors map[*loop]*loop
+	swapped map[*loop]*loop
 }
 
 // notes lists why statements were refused, each once: unrolled loops have copies.
@@ -143,7 +149,7 @@ func (c *compiler) attempt(ctx context.Context) (p *tdfg.Program, err error) {
 	}()
 	k := c.k
 	p = &tdfg.Program{Name: k.name, Reassociate: k.reassociate}
-	pl := &planner{ctx: ctx, k: k, dims: 1, refused: c.refused, pieces: c.pieces, mirrors: c.mirrors, sizes: lattice.NewSpace()}
+	pl := &planner{ctx: ctx, k: k, dims: 1, refused: c.refused, pieces: c.pieces, mirrors: c.mirrors, swapped: c.swapped, sizes: lattice.NewSpace()}
 	for _, v := range k.vars {
 		if v.kind != paramVar || !v.symbol || v.bound != nil {
 			continue

@@ -41,6 +41,7 @@ type converter struct {
 	calls   []*returning // calls that are being replaced by bodies, outermost first
 	inlined int
 	out     *[]stmt // where the statement at hand goes, nil outside of the region
+	inParts bool    // regions are parts of the function, others stay out
 	guard   *expr   // under which it is executed
 	whole   *whole  // not nil for a whole function
 	frames  []*frame
@@ -53,36 +54,20 @@ type converter struct {
 const maxStatements = 1024
 
 // convertUnit finds the kernel of a source and converts it.
-func convertUnit(u *unit, defines, values map[string]int64) *kernel {
-	c := &converter{u: u, defines: defines, values: values, types: map[string]scalar.Type{}, funcs: map[string]*cc.FunctionDefinition{}}
+func convertUnit(u *unit, defines, values map[string]int64, parts bool) *kernel {
+	c := &converter{u: u, inParts: parts, defines: defines, values: values, types: map[string]scalar.Type{}, funcs: map[string]*cc.FunctionDefinition{}}
 	if len(u.region) == 0 {
 		fail(Pos{File: u.file}, "no region: expected #pragma bitsched region in front of the loops of the kernel")
 	}
-	if len(u.region) > 1 {
-		fail(u.region[1].pos, "a second region, expected one in a file")
-	}
 	at := u.region[0].pos
-	var def *cc.FunctionDefinition
-	for n := u.ast.TranslationUnit; n != nil; n = n.TranslationUnit {
-		d := n.ExternalDeclaration
-		switch {
-		case d == nil:
-		case d.FunctionDefinition != nil:
-			f := d.FunctionDefinition
-			c.funcs[f.Declarator.Name()] = f
-			body := f.CompoundStatement
-			if !u.own(f.Declarator) {
-				continue
-			}
-			if first, last := c.u.pos(body.Token), c.u.pos(body.Token2); !before(at, first) && before(at, last) {
-				def = f
-			}
-		case d.Declaration != nil:
-			c.global(d.Declaration)
-		}
-	}
-	if def == nil {
+	def := c.functions(!parts)
+	switch {
+	case !parts && len(u.region) > 1:
+		fail(u.region[1].pos, "a second region, expected one in a function that arrays compute alone: with run --config there may be several, with other statements between")
+	case !parts && (def == nil || !c.hasRegion(def.CompoundStatement)):
 		fail(at, "a region outside of a function")
+	case def == nil:
+		fail(at, "no function that is neither static nor main, expected one with sizes and arrays for parameters")
 	}
 	c.k = &kernel{name: def.Declarator.Name(), pos: u.pos(def.Declarator), reassociate: u.region[0].reassociate, taken: map[string]bool{}}
 	c.scopes = []map[string]any{{}}
@@ -93,7 +78,27 @@ func convertUnit(u *unit, defines, values map[string]int64) *kernel {
 			fail(c.k.pos, "-D %s=%d: %s has no parameter %s of an integer type", name, defines[name], c.k.name, name)
 		}
 	}
-	c.function(def.CompoundStatement, at)
+	if !parts {
+		c.function(def.CompoundStatement, at)
+		return c.k
+	}
+	for _, r := range u.region {
+		if r.reassociate != c.k.reassociate {
+			fail(r.pos, "a region that is unlike another in the clause reassociate, expected it at all or at none")
+		}
+	}
+	c.parts(def.CompoundStatement)
+	used := map[*array]bool{}
+	walkStmts(c.k.body, nil, func(s stmt, _ []*loop) {
+		if a, ok := s.(*assign); ok {
+			for _, x := range []*expr{a.target, a.value, a.guard} {
+				x.walk(func(y *expr) { used[y.array] = true })
+			}
+		}
+	})
+	for _, a := range c.k.arrays {
+		a.declared = a.declared && used[a]
+	}
 	return c.k
 }
 

@@ -20,6 +20,7 @@ type emitter struct {
 	regions  []*region
 	graphs   []*tdfg.Region // of the regions
 	open     *region
+	of       int // of the function that the nest at hand is in, see Pos
 
 	// Of the nest at hand.
 	nest   *nest
@@ -46,6 +47,9 @@ func (e *emitter) emit(items []item, hosts []*loop) []tdfg.Stmt {
 			body = append(body, &tdfg.Loop{Var: l.v.name, Lo: l.lo, Hi: l.hi, Step: l.step, Body: inner})
 			continue
 		}
+		if part := placeOf(it.nest.stmt).part; part != e.of {
+			e.open, e.of = nil, part // other statements are between
+		}
 		if e.open != nil && !e.try(it.nest, e.open) {
 			e.open = nil
 		}
@@ -69,7 +73,7 @@ func (e *emitter) emit(items []item, hosts []*loop) []tdfg.Stmt {
 func (e *emitter) places(n *nest) {
 	at := &e.graphs[len(e.graphs)-1].At
 	note := func(x *expr) {
-		if s := x.pos.String(); x.kind == elemExpr && x.pos.Line > 0 && !slices.Contains(*at, s) {
+		if s := x.pos.place(); x.kind == elemExpr && x.pos.Line > 0 && !slices.Contains(*at, s) {
 			*at = append(*at, s)
 		}
 	}

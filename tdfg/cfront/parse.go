@@ -116,7 +116,7 @@ func brackets(file, source, text string) error {
 	}
 	if at, here := unbalanced(source, true); here != "" {
 		before := source[:at]
-		return errorAt(Pos{file, 1 + strings.Count(before, "\n"), at - strings.LastIndexByte(before, '\n')}, "%s", here)
+		return errorAt(Pos{File: file, Line: 1 + strings.Count(before, "\n"), Col: at - strings.LastIndexByte(before, '\n')}, "%s", here)
 	}
 	return errorAt(Pos{File: file}, "after the preprocessor: %s", msg)
 }
@@ -125,10 +125,15 @@ func brackets(file, source, text string) error {
 type unit struct {
 	file   string
 	source string
+	local  fs.FS // files that it includes, nil for none
 	ast    *cc.AST
 	region []pragma
 	omp    []ompPragma
 	err    *Error // the first wrong pragma
+
+	// Of places: the calls that are being replaced by bodies, and the region at hand.
+	via  string
+	part int
 }
 
 // ompPragma is a pragma of OpenMP, or s_sync_free, and the statement that it is in
@@ -153,7 +158,7 @@ func parse(file, source string, local fs.FS) (u *unit, err error) {
 		return nil, errorAt(Pos{File: file}, "more than %d bytes, expected at most so many", MaxSource)
 	}
 	if i := strings.IndexByte(source, 0); i >= 0 {
-		return nil, errorAt(Pos{file, 1 + strings.Count(source[:i], "\n"), 1}, "a zero byte, expected C")
+		return nil, errorAt(Pos{File: file, Line: 1 + strings.Count(source[:i], "\n"), Col: 1}, "a zero byte, expected C")
 	}
 	if !utf8.ValidString(source) {
 		return nil, errorAt(Pos{File: file}, "not UTF-8, expected C")
@@ -172,7 +177,7 @@ func parse(file, source string, local fs.FS) (u *unit, err error) {
 			u, err = nil, errorAt(Pos{File: file}, "not C as the parser knows it: expected a function of C99")
 		}
 	}()
-	u = &unit{file: file, source: source}
+	u = &unit{file: file, source: source, local: local}
 	abi, err := cc.NewABI("linux", "amd64")
 	if err != nil {
 		return nil, fmt.Errorf("cfront: %w", err)
@@ -312,13 +317,26 @@ func (u *unit) openMP(tokens []cc.Token) {
 		return
 	}
 	// The statement begins behind lines that have none.
-	lines := strings.Split(u.source, "\n")
+	source := u.source
+	if p.pos.File != u.file && u.local != nil {
+		name, err := filepath.Rel(filepath.Dir(u.file), p.pos.File)
+		var data []byte
+		if err == nil {
+			data, err = fs.ReadFile(u.local, filepath.ToSlash(name))
+		}
+		if err != nil {
+			u.wrong(p.pos, "a pragma of OpenMP in a file that cannot be read again: "+err.Error())
+			return
+		}
+		source = string(data)
+	}
+	lines := strings.Split(source, "\n")
 	for i := p.pos.Line; i < len(lines); i++ {
 		text := strings.TrimLeft(lines[i], " \t")
 		if text == "" || text[0] == '#' || strings.HasPrefix(text, "//") || strings.HasSuffix(lines[i-1], "\\") {
 			continue
 		}
-		p.next = Pos{u.file, i + 1, len(lines[i]) - len(text) + 1}
+		p.next = Pos{File: p.pos.File, Line: i + 1, Col: len(lines[i]) - len(text) + 1}
 		break
 	}
 	u.omp = append(u.omp, p)
@@ -338,13 +356,13 @@ func (u *unit) own(n cc.Node) bool { return n.Position().Filename == filepath.Ba
 func (u *unit) pos(n cc.Node) Pos {
 	p := n.Position()
 	if !p.IsValid() {
-		return Pos{File: u.file}
+		return Pos{File: u.file, via: u.via, part: u.part}
 	}
 	file := u.file
 	if name, ok := strings.CutPrefix(p.Filename, localDir+"/"); ok {
 		file = filepath.Join(filepath.Dir(u.file), name)
 	}
-	return Pos{file, p.Line, p.Column}
+	return Pos{file, p.Line, p.Column, u.via, u.part}
 }
 
 var (
@@ -368,5 +386,5 @@ func (u *unit) clean(err error) error {
 	if strings.HasPrefix(msg, "include file not found") {
 		msg += ", expected bitsched.h, " + strings.Join(slices.Sorted(maps.Keys(standard)), ", ") + " or a file beside " + u.file
 	}
-	return errorAt(Pos{u.file, line, col}, "%s", msg)
+	return errorAt(Pos{File: u.file, Line: line, Col: col}, "%s", msg)
 }

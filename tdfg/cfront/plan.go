@@ -58,6 +58,7 @@ type planner struct {
 	refused map[stmt]string // why a statement does not become tensors
 	pieces  map[*loop][]stmt
 	mirrors map[*loop]*loop
+	swapped map[*loop]*loop
 	nests   []*nest                 // of tensors, so far
 	views   []*array                // that nests have asked for, and numbers of iterations
 	ownIota bool                    // each loop has numbers of its own, not those of its name
@@ -121,6 +122,9 @@ func (p *planner) planStmt(s stmt, hosts []*loop) []item {
 		host = p.mirrors[l]
 	}
 	items := p.plan(host.body, append(slices.Clip(hosts), host))
+	if turned := p.interchange(l, hosts, mark, max(1, deepest(items))); turned != nil {
+		return turned
+	}
 	if anyTensors(items) || !streamable(l) {
 		return []item{{host: host, body: items}}
 	}
@@ -411,6 +415,74 @@ func (p *planner) offsets(n *nest, assigns []*assign) {
 			}
 		}
 	}
+}
+
+// interchange plans a loop and the one that is all of its body the other way round: the
+// inner one becomes a loop of the host, and the outer one, whose iterations need nothing
+// of each other, a dimension of tensors. It returns nil where that cannot be, or where nests have
+// no more dimensions than so many. mark is the number of nests before the loop.
+func (p *planner) interchange(l *loop, hosts []*loop, mark, most int) []item {
+	if len(l.body) != 1 {
+		return nil
+	}
+	inner, ok := l.body[0].(*loop)
+	if !ok || inner.step < 0 || l.while != nil || inner.while != nil || usesLoops(inner.lo, []*loop{l}) || usesLoops(inner.hi, []*loop{l}) || !p.independent(l, hosts) {
+		return nil
+	}
+	outer := p.swapped[l]
+	if outer == nil {
+		o, i := *inner, *l
+		i.body, o.body = inner.body, []stmt{&i}
+		p.swapped[l], outer = &o, &o
+	}
+	adopt(inner, outer.body[0].(*loop))
+	nests := slices.Clone(p.nests)
+	p.nests = p.nests[:mark]
+	items := p.plan(outer.body, append(slices.Clip(hosts), outer))
+	views := slices.ContainsFunc(p.nests[mark:], func(n *nest) bool {
+		return slices.ContainsFunc(n.arrays, func(a *array) bool { return a.of != nil })
+	})
+	if deepest(items) > most && !views { // of views it is not known whether all is inside of the array
+		return []item{{host: outer, body: items}}
+	}
+	p.nests = nests
+	adopt(outer.body[0].(*loop), inner)
+	return nil
+}
+
+// deepest returns the most dimensions that nests of tensors have.
+func deepest(items []item) (most int) {
+	for _, i := range items {
+		if i.nest != nil && !i.nest.stream {
+			most = max(most, len(i.nest.loops))
+		}
+		most = max(most, deepest(i.body))
+	}
+	return most
+}
+
+// independent reports whether iterations of a loop access no element in common that one of
+// them writes, and hand on no variable.
+func (p *planner) independent(l *loop, hosts []*loop) bool {
+	var early, late []access // copies, whose loops but this one are others
+	free := true
+	walkStmts([]stmt{l}, nil, func(s stmt, loops []*loop) {
+		a, ok := s.(*assign)
+		if !ok {
+			return
+		}
+		if a.target.kind == varExpr && slices.Contains(outliving(a.target.v, loops), l) {
+			free = false
+		}
+		others := slices.Clone(loops)
+		for i := range others[1:] {
+			c := *others[i+1]
+			others[i+1] = &c
+		}
+		early = append(early, accesses(a, slices.Clone(loops), 0, scalar.NoOp)...)
+		late = append(late, accesses(a, others, 0, scalar.NoOp)...)
+	})
+	return free && !p.backward(p.space(hosts), early, late)
 }
 
 // distribute takes a loop apart: statements, or groups of them, each in a loop of

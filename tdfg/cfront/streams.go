@@ -357,7 +357,7 @@ func (st *streamer) at(p Pos) string {
 	if !st.whole || p.Line == 0 {
 		return ""
 	}
-	return p.String()
+	return p.place()
 }
 
 // reads reports whether x has the element target, and no other that is loaded under a

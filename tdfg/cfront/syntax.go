@@ -15,7 +15,14 @@ import (
 type Pos struct {
 	File      string
 	Line, Col int
+
+	via  string // calls that it is in the body of, "" for none
+	part int    // region that it is in, where a function has several
 }
+
+// place is where a statement is, with the calls that led there: a function has its own
+// statements for each call.
+func (p Pos) place() string { return p.String() + p.via }
 
 func (p Pos) String() string { return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col) }
 

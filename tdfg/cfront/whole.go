@@ -48,36 +48,7 @@ type whole struct {
 // wholeUnit converts the function.
 func (c *converter) wholeUnit() *kernel {
 	u := c.u
-	var def *cc.FunctionDefinition
-	var at Pos
-	if len(u.region) > 0 {
-		at = u.region[0].pos
-	}
-	for n := u.ast.TranslationUnit; n != nil; n = n.TranslationUnit {
-		d := n.ExternalDeclaration
-		switch {
-		case d == nil:
-		case d.FunctionDefinition != nil:
-			f := d.FunctionDefinition
-			c.funcs[f.Declarator.Name()] = f
-			if !u.own(f.Declarator) {
-				continue
-			}
-			first, last := u.pos(f.CompoundStatement.Token), u.pos(f.CompoundStatement.Token2)
-			switch {
-			case len(u.region) > 0:
-				if !before(at, first) && before(at, last) {
-					def = f
-				}
-			case !static(f.DeclarationSpecifiers) && f.Declarator.Name() != "main":
-				def = f
-			}
-		case d.Declaration != nil:
-			c.structures(d.Declaration.DeclarationSpecifiers)
-			c.global(d.Declaration)
-			c.typedefs(d.Declaration)
-		}
-	}
+	def := c.functions(false)
 	if def == nil {
 		fail(Pos{File: u.file}, "no function that is neither static nor main, expected one with sizes and arrays for parameters")
 	}
