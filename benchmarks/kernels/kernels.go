@@ -3,11 +3,12 @@ package kernels
 import (
 	"embed"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 )
 
-//go:embed c/*.c
+//go:embed c/*.c c/*.h
 var sources embed.FS
 
 // Kernel is a workload.
@@ -28,6 +29,11 @@ type Kernel struct {
 	// Whole says that the kernel is a whole function with threads, and has no region for
 	// arrays to compute. It has Check then, and no Data and Reference.
 	Whole bool
+
+	// Parts says that the function has regions, with other statements between: arrays compute
+	// these. Files has what the source includes, nil for nothing.
+	Parts bool
+	Files fs.FS
 
 	arrays  []array
 	scalars []string // parameters of type float
@@ -165,7 +171,7 @@ func (k *Kernel) read() {
 
 // Get returns the kernel of that name.
 func Get(name string) (*Kernel, error) {
-	list := append(All(), NearStream()...)
+	list := slices.Concat(All(), NearStream(), PointNet())
 	i := slices.IndexFunc(list, func(k *Kernel) bool { return k.Name == name })
 	if i < 0 {
 		names := make([]string, len(list))

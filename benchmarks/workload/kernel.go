@@ -23,6 +23,13 @@ type Kernel struct {
 	Source  string          // in C
 	Program *tdfg.Program   // nil until Compile
 	Whole   *stream.Graph   // nil until CompileWhole
+
+	// Parts are the regions of a function that has other statements too, after CompileWhole:
+	// arrays may compute them, threads the rest. NoParts says why there are none, where the
+	// function has regions.
+	Parts   *tdfg.Program
+	NoParts error
+
 	// Reassociate says, after CompileWhole, that sums of floats may be of any order.
 	Reassociate bool
 	Files       fs.FS // what Source includes, nil for nothing
@@ -53,7 +60,7 @@ func Builtin(name string, paper bool) (*Kernel, error) {
 	if err != nil {
 		return nil, usage("no kernel %q, expected one of %s, or a file (with a . or / in its name)", name, strings.Join(Names(), ", "))
 	}
-	k := &Kernel{Builtin: w, File: w.File, Source: w.Source, Sizes: maps.Clone(w.Small), paper: paper}
+	k := &Kernel{Builtin: w, File: w.File, Source: w.Source, Files: w.Files, Sizes: maps.Clone(w.Small), paper: paper}
 	if paper {
 		k.Sizes = maps.Clone(w.Paper)
 	}

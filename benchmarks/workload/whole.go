@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/cfront"
@@ -15,8 +16,7 @@ import (
 // CompileWhole compiles the whole function of the kernel as streams, of which not all
 // need to be tensors; sizes get their values as in Compile. One that is tensors too has
 // the same sizes and arguments as for Compile, so that results can be compared.
-func (k *Kernel) CompileWhole(ctx context.Context, values map[string]int64, files []File, some bool) error {
-	var err error
+func (k *Kernel) CompileWhole(ctx context.Context, values map[string]int64, files []File, some bool) (err error) {
 	if k.Builtin == nil || !k.Builtin.Whole {
 		err = k.Compile(ctx, values, files, some)
 		if _, wrong := err.(*UsageError); err == nil || wrong || ctx.Err() != nil || k.Builtin != nil {
@@ -28,8 +28,24 @@ func (k *Kernel) CompileWhole(ctx context.Context, values map[string]int64, file
 		k.Sizes = map[string]int64{}
 	}
 	// What is not a symbol may be a parameter that is only computed with.
+	defer func() {
+		if err == nil {
+			err = k.parts(ctx)
+		}
+	}()
 	if k.Whole, err = k.streams(ctx, nil, values); err != nil {
-		return err
+		// Products of sizes are sizes where these have values.
+		all := maps.Clone(k.Sizes)
+		maps.Copy(all, values)
+		bound, other := k.streams(ctx, all, nil)
+		if other != nil || len(all) == 0 {
+			return err
+		}
+		if err := k.given(values); err != nil {
+			return err
+		}
+		maps.Copy(k.Sizes, values)
+		k.Whole, values, err = bound, nil, nil
 	}
 	sizes := maps.Clone(values)
 	if sizes == nil {
@@ -62,6 +78,31 @@ func (k *Kernel) CompileWhole(ctx context.Context, values map[string]int64, file
 	}
 	k.infer(sizes, files)
 	return k.define(sizes, some)
+}
+
+// given checks that a kernel that comes with the program has the sizes.
+func (k *Kernel) given(values map[string]int64) error {
+	if k.Builtin == nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if k.Builtin.Small[name] == 0 {
+			return usage("-D %s=%d: %s has no size %s, expected one of %s", name, values[name], k.Builtin.Name, name, strings.Join(slices.Sorted(maps.Keys(k.Builtin.Small)), ", "))
+		}
+		if values[name] < 1 || values[name] > MaxSize {
+			return usage("-D %s=%d, expected 1 to %d", name, values[name], int64(MaxSize))
+		}
+	}
+	return nil
+}
+
+// parts compiles the regions of a function that has other statements too.
+func (k *Kernel) parts(ctx context.Context) error {
+	k.Parts, k.NoParts = cfront.Compile(ctx, k.File, k.Source, cfront.Options{Defines: k.Sizes, Files: k.Files, Parts: true})
+	if k.Parts != nil && len(k.Parts.Body) == 0 {
+		k.Parts = nil
+	}
+	return ctx.Err()
 }
 
 func (k *Kernel) streams(ctx context.Context, defines, values map[string]int64) (*stream.Graph, error) {

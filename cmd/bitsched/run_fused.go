@@ -32,12 +32,18 @@ func regionsIn(config string) bool { return config == fused.Auto || fused.Find(c
 // fusedRun returns how a function runs, and is compared, with regions in memory.
 func (a *app) fusedRun(ctx context.Context, k *workload.Kernel, m *memory.Memory, p *multicore.Program, before stream.Memory, opt multicore.Options, f *runFlags) (func() (*configRun, error), func() (*multicore.Verdict, error)) {
 	q := &fused.Program{Program: p, Sizes: k.Sizes, Arrays: m.Clone()}
-	if k.Program.Body != nil {
+	switch {
+	case k.Program.Body != nil:
 		q.Tensors = k.Program
+	case k.Parts != nil:
+		q.Tensors = k.Parts
 	}
 	options := fused.Options{Options: opt, Decide: f.decide, Latencies: f.config.latencies, Overlap: f.config.overlap, BankLowering: f.config.inBanks}
 	var report *fused.Report
 	run := func() (*configRun, error) {
+		if k.NoParts != nil {
+			return nil, fmt.Errorf("--config %s: %w", opt.Config, k.NoParts)
+		}
 		var err error
 		if opt.Config == fused.Auto {
 			again := *q

@@ -22,7 +22,7 @@ type Options struct {
 
 	// Parts compiles a function of which regions are parts, its own or those of functions
 	// that it calls: the program has them in their order, and nothing of the statements
-	// between. [CompileWhole] has these too.
+	// between. [CompileWhole] has these too. A function without regions is an empty program.
 	Parts bool
 
 	// Files has what the source includes beside the header, nil for nothing.
@@ -52,6 +52,9 @@ func Compile(ctx context.Context, file, source string, opt Options) (p *tdfg.Pro
 	u, err := parse(file, source, opt.Files)
 	if err != nil {
 		return nil, err
+	}
+	if opt.Parts && len(u.region) == 0 {
+		return &tdfg.Program{}, nil
 	}
 	k := convertUnit(u, opt.Defines, opt.Values, opt.Parts)
 	k.body = unroll(k, k.body, nil, 1)

@@ -1,0 +1,114 @@
+#include "bitsched.h"
+
+/* The stages of PointNet++ (Qi et al., NIPS 2017), as Infinity Stream divides it (section 8,
+   table 4). Coordinates of points lie apart; rows of features are as long as the first layer
+   takes. */
+
+/* Furthest point sampling: C of P points, each the one that is furthest from those before,
+   the first of equals; the first point is the first centroid. One thread, SIMD: a round has
+   too little work to share out. */
+static void sample(int P, int C, const float x[P], const float y[P], const float z[P], float dist[P], float cx[C], float cy[C], float cz[C])
+{
+	for (int p = 0; p < P; p++)
+		dist[p] = INFINITY;
+	int next = 0;
+	for (int c = 0; c < C; c++) {
+		float px = x[next], py = y[next], pz = z[next];
+		cx[c] = px;
+		cy[c] = py;
+		cz[c] = pz;
+		float most = -1;
+#pragma omp simd reduction(max: most)
+		for (int p = 0; p < P; p++) {
+			float dx = x[p] - px, dy = y[p] - py, dz = z[p] - pz;
+			float d = dx * dx + dy * dy + dz * dz;
+			d = d < dist[p] ? d : dist[p];
+			dist[p] = d;
+			most = d > most ? d : most;
+		}
+		int at = P;
+#pragma omp simd reduction(min: at)
+		for (int p = 0; p < P; p++)
+			if (dist[p] == most)
+				at = p < at ? p : at;
+		next = at;
+	}
+}
+
+/* Ball query: the first N points that are nearer than r to each of C centroids; the first of
+   them again where there are fewer. */
+static void query(int P, int C, int N, float r, const float x[P], const float y[P], const float z[P], const float cx[C], const float cy[C], const float cz[C], int32_t near[C * N])
+{
+	float limit = r * r;
+#pragma omp parallel for
+	for (int c = 0; c < C; c++) {
+		float px = cx[c], py = cy[c], pz = cz[c];
+		float dist[P];
+		for (int p = 0; p < P; p++) {
+			float dx = x[p] - px, dy = y[p] - py, dz = z[p] - pz;
+			dist[p] = dx * dx + dy * dy + dz * dz;
+		}
+		int found = 0;
+		for (int p = 0; p < P && found < N; p++)
+			if (dist[p] < limit) {
+				near[c * N + found] = p;
+				found++;
+			}
+		for (int i = found; i < N; i++)
+			near[c * N + i] = near[c * N];
+	}
+}
+
+/* The features of neighbours: a row for each. */
+static void gather(int P, int M, int D, const float F[P][D], const int32_t near[M], float G[M][D])
+{
+#pragma omp parallel for
+	for (int m = 0; m < M; m++) {
+		int p = near[m];
+		for (int d = 0; d < D; d++)
+			G[m][d] = F[p][d];
+	}
+}
+
+/* A layer of a perceptron on M rows: Y = max(X * W, 0), by outer products. Threads share out
+   rows; arrays compute all rows at once, and k after k. */
+static void layer(int M, int K, int N, const float X[M][K], const float W[K][N], float Y[M][N])
+{
+#pragma bitsched region
+#pragma omp parallel for
+	for (int m = 0; m < M; m++) {
+		for (int n = 0; n < N; n++)
+			Y[m][n] = 0;
+		for (int k = 0; k < K; k++)
+			for (int n = 0; n < N; n++)
+				Y[m][n] += X[m][k] * W[k][n];
+		for (int n = 0; n < N; n++)
+			Y[m][n] = fmaxf(Y[m][n], 0);
+	}
+}
+
+/* The greatest of each feature of N neighbours, for C centroids: a part of rows of O. */
+static void aggregate(int C, int N, int D, int O, int at, const float Y[C * N][D], float out[C][O])
+{
+#pragma omp parallel for
+	for (int c = 0; c < C; c++) {
+		for (int d = 0; d < D; d++)
+			out[c][at + d] = Y[c * N][d];
+		for (int i = 1; i < N; i++)
+			for (int d = 0; d < D; d++)
+				out[c][at + d] = fmaxf(out[c][at + d], Y[c * N + i][d]);
+	}
+}
+
+/* A fully-connected layer of one vector, with a row of W for each of N results. */
+static void connect(int K, int N, int relu, const float x[1][K], const float W[N][K], float y[1][N])
+{
+#pragma omp parallel for
+	for (int n = 0; n < N; n++) {
+		float sum = 0;
+#pragma omp simd reduction(+: sum)
+		for (int k = 0; k < K; k++)
+			sum += W[n][k] * x[0][k];
+		y[0][n] = relu > 0 ? fmaxf(sum, 0) : sum;
+	}
+}
