@@ -34,6 +34,7 @@ type configFlags struct {
 	svg        string
 	latencies  string
 	overlap    bool
+	timeline   bool
 	inBanks    bool
 
 	injected *multicore.Inject
@@ -63,6 +64,7 @@ func (f *configFlags) add(cmd *cobra.Command) {
 	fl.Float64Var(&f.sample, "sample", 0, "with --config, simulate windows in time that are so large a `share` of it, and execute what is between them without; 0 for all in time")
 	fl.StringSliceVar(&f.inject, "inject", nil, "with --config, end streams on purpose, to see that the state stays precise: `alias|fault|switch[:rate]`, the probability that an access of a core seems to be aliased (0.001 if there is no rate), that a page of a range is missing (0.01), that a core gets another context in a cycle (0.0001); the same for a --seed")
 	fl.StringVar(&f.svg, "svg", "", "with --config, draw what cycles went into and the traffic by class, a bar for each run, in an SVG `file`")
+	fl.BoolVar(&f.timeline, "timeline", false, "with --config, print what each stage of the function took and where it ran: a call of another function, or a statement")
 	fl.StringVar(&f.latencies, "latencies", latenciesArrays, "with --config in-l3, inf-s, `cycles` of operations in arrays: those of the programs that they execute (arrays), or the formulas of the authors' simulator (paper)")
 	fl.BoolVar(&f.overlap, "overlap-jit", false, "with --config in-l3, inf-s, thread 0 lowers a region while arrays are fetched for it and the region before is executed")
 	fl.BoolVar(&f.inBanks, "bank-lowering", false, "with --config in-l3, inf-s, banks find the commands that concern them, and thread 0 does not")
@@ -84,7 +86,7 @@ var arraysOnly = []string{"fidelity", "clock", "timing-only", "every", "optimize
 // check refuses what does not go together.
 func (f *configFlags) check(cmd *cobra.Command) error {
 	if len(f.configs) == 0 {
-		for _, flag := range []string{"core", "omp-threads", "caches", "max-cycles", "check-races", "sample", "inject", "svg", "latencies", "overlap-jit", "bank-lowering"} {
+		for _, flag := range []string{"core", "omp-threads", "caches", "max-cycles", "check-races", "sample", "inject", "svg", "latencies", "overlap-jit", "bank-lowering", "timeline"} {
 			if cmd.Flags().Changed(flag) {
 				return usageError(cmd, "--%s without --config, expected --config %s", flag, strings.Join(configs, "|"))
 			}
@@ -421,7 +423,15 @@ func readings(m *tile.Machine) (list []reading) {
 
 // text is the report for a person: of one run all, of several a table.
 func (r *configResult) text(f *runFlags) string {
+	if !f.config.timeline {
+		for _, x := range r.Runs {
+			x.Stages = nil
+		}
+	}
 	text := r.Runs[0].text(r, f)
+	if r.Runs[0].Stages != nil {
+		text += r.timeline()
+	}
 	if len(r.Runs) > 1 {
 		text = r.table()
 	}
@@ -459,7 +469,43 @@ func (r *configResult) table() string {
 	s.add("kernel", "%s, %s", r.Kernel, r.k.SizeText())
 	s.add("machine", "%s, %s, %s caches", first.Machine, count(first.Threads, "thread"), first.Caches)
 	s.add("traffic", "bytes x hops, the first row's = 1: of messages for streams, of coherence, of data")
-	return s.String() + "\n" + renderTable(t) + "\n" + r.regions() + r.kept() + r.verdict()
+	return s.String() + "\n" + renderTable(t) + "\n" + r.timeline() + r.regions() + r.kept() + r.verdict()
+}
+
+// timeline has the stages of the runs side by side: cycles, share of the first run, and where
+// they were executed.
+func (r *configResult) timeline() string {
+	first := r.Runs[0].Stages
+	if len(first) == 0 {
+		return ""
+	}
+	t := benchmarks.Table{Columns: []benchmarks.Column{{Name: "stage", Left: true}, {Name: "at", Left: true}}}
+	for i, x := range r.Runs {
+		t.Columns = append(t.Columns, benchmarks.Column{Name: x.Config})
+		if i == 0 {
+			t.Columns = append(t.Columns, benchmarks.Column{Name: "share"})
+		}
+		t.Columns = append(t.Columns, benchmarks.Column{Name: "in", Left: true})
+	}
+	for i := range first {
+		row := []string{first[i].Name, first[i].At}
+		if row[0] == "" {
+			row[0] = "statement"
+		}
+		for j, x := range r.Runs {
+			s := multicore.Stage{}
+			if i < len(x.Stages) { // those of a run that was stopped too
+				s = x.Stages[i]
+			}
+			row = append(row, fmt.Sprint(s.Cycles))
+			if j == 0 {
+				row = append(row, percent(float64(s.Cycles)/float64(max(1, x.Cycles))))
+			}
+			row = append(row, s.Place)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return "\nstages, from where thread 0 begins one to where it begins the next\n\n" + renderTable(t) + "\n"
 }
 
 // verdict says which run is the fastest, what it gains over the first, and what of the

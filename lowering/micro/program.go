@@ -63,6 +63,11 @@ type Program struct {
 
 	loopUnit, streamUnit []seat // of the statements of units; nil without
 
+	parts                  []Stage // of the function
+	loopStage, streamStage []int   // of parts, -1 for none
+	reached                func(stage int)
+	stage                  int // the last one that thread 0 has reached
+
 	near    []*nearLoop // by loop; nil for those that have loops inside
 	pcsNear se.PCs
 }
@@ -112,6 +117,7 @@ func New(g *stream.Graph, mem stream.Memory, args stream.Args, opt Options) (*Pr
 		return nil, err
 	}
 	p.seats()
+	p.stages()
 	p.team = newTeam(p)
 	for i := range opt.Threads {
 		t, err := newThread(p, i)

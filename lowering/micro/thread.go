@@ -228,6 +228,9 @@ func (t *thread) event(e *stream.Event) error {
 	if len(t.depth) > 0 {
 		top = t.depth[len(t.depth)-1]
 	}
+	if t.id == 0 && t.loop == nil && t.p.reached != nil {
+		t.p.pass(e)
+	}
 	if t.id == 0 && t.loop == nil && t.p.opt.Units != nil {
 		if done, err := t.outside(e); done || err != nil {
 			return err

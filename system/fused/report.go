@@ -71,6 +71,16 @@ type Cycles struct {
 func (x *run) finish() {
 	r := x.report
 	r.Cycles.Core = r.Report.Cycles - r.Cycles.Regions
+	for u, v := range x.units {
+		if r.Regions[u].InMemory == 0 {
+			continue
+		}
+		for i, s := range x.code.Stages() {
+			if i < len(r.Report.Stages) && s.Has(v.stmts[0]) {
+				r.Report.Stages[i].Place = multicore.InArrays
+			}
+		}
+	}
 	if x.session != nil {
 		r.Arrays, r.group = x.session.Report(), x.session.Group
 	}

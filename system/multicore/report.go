@@ -45,6 +45,7 @@ type Report struct {
 	// that, Cycles and MicroOps of all.
 	Sample  *Sampled      `json:"sample,omitempty"`
 	Streams *StreamReport `json:"streams"`
+	Stages  []Stage       `json:"stages,omitempty"` // in the order of the program; none in samples
 
 	Host Host `json:"host"`
 
@@ -165,6 +166,7 @@ func (r *runner) report() *Report {
 	}
 	r.memory(t)
 	t.Bounds = r.bounds(t)
+	t.Stages = r.stageReport(t)
 	if t.Sample = r.sampler.report(t.Cycles); t.Sample != nil {
 		t.Cycles = r.sampler.cycles(t.Cycles)
 		t.Seconds = float64(t.Cycles) / t.ClockGHz / 1e9

@@ -114,6 +114,7 @@ func Run(ctx context.Context, p *Program, opt Options) (*Report, error) {
 	}
 	m.Intercept = opt.Intercept
 	r := &runner{p: p, opt: &opt, spec: spec, code: code, m: m, start: time.Now()}
+	r.watch()
 	r.load()
 	r.sampler = newSampler(r)
 	opt.Trace.attach(r)
@@ -148,6 +149,10 @@ type runner struct {
 	start time.Time
 
 	sampler *sampler // nil: none
+
+	stages []int64 // cycles of each
+	stage  int     // that thread 0 is in, -1 before the first
+	since  int64   // which cycle
 	shown   time.Time
 }
 

@@ -101,7 +101,7 @@ func (c *converter) inline(name string, def *cc.FunctionDefinition, args []cc.Ex
 		c.early(def.CompoundStatement)
 	}
 	via := c.u.via
-	c.u.via += fmt.Sprintf(" called at %d:%d", at.Line, at.Col)
+	c.u.via = fmt.Sprintf(", in %s called at %d:%d", name, at.Line, at.Col) + via
 	if parts {
 		c.parts(def.CompoundStatement)
 	} else {
