@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"io/fs"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,7 +23,11 @@ import (
 // whole compiles a kernel and executes it, one statement after the other.
 func whole(t testing.TB, k *kernels.Kernel, sizes map[string]int64, m *memory.Memory) *stream.Graph {
 	t.Helper()
-	g, err := cfront.CompileWhole(context.Background(), k.File, k.Source, cfront.Options{})
+	opt := cfront.Options{Files: k.Files}
+	if k.Parts {
+		opt.Defines, sizes = sizes, nil
+	}
+	g, err := cfront.CompileWhole(context.Background(), k.File, k.Source, opt)
 	require.NoError(t, err)
 	mem := stream.Memory{}
 	for name, a := range m.Arrays {
@@ -33,11 +38,11 @@ func whole(t testing.TB, k *kernels.Kernel, sizes map[string]int64, m *memory.Me
 	return g
 }
 
-// TestNearStream executes the workloads of Near-Stream Computing and compares them with
-// their definitions, and all bits with what a C compiler makes of the same file.
+// TestNearStream executes the workloads of Near-Stream Computing, and PointNet++, and compares
+// them with their definitions, and all bits with what a C compiler makes of the same file.
 func TestNearStream(t *testing.T) {
 	require.Len(t, kernels.NearStream(), 14)
-	for _, k := range kernels.NearStream() {
+	for _, k := range append(kernels.NearStream(), kernels.PointNet()...) {
 		t.Run(k.Name, func(t *testing.T) {
 			t.Parallel()
 			for seed := range uint64(3) {
@@ -121,10 +126,20 @@ func compiled(t *testing.T, k *kernels.Kernel, g *stream.Graph, before, after *m
 			call.WriteString("(void *)" + name)
 		}
 	}
-	out := ctest.Run(t, map[string]string{
+	files := map[string]string{
 		"bitsched.h": cfront.Header, k.File: k.Source,
 		"main.c": fmt.Sprintf("#include <stdio.h>\n#include <stdlib.h>\n#include \"%s\"\nint main(void)\n{\n%s%s\t%s(%s);\n%s\treturn 0;\n}\n", k.File, head.String(), links.String(), k.Name, call.String(), tail.String()),
-	}, input.Bytes())
+	}
+	if k.Files != nil {
+		list, err := fs.Glob(k.Files, "*.h")
+		require.NoError(t, err)
+		for _, name := range list {
+			text, err := fs.ReadFile(k.Files, name)
+			require.NoError(t, err)
+			files[name] = string(text)
+		}
+	}
+	out := ctest.Run(t, files, input.Bytes())
 	for _, p := range order {
 		for i, v := range p.elems {
 			var word [8]byte

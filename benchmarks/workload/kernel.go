@@ -79,6 +79,9 @@ func FromSource(file, source string, files fs.FS) *Kernel {
 // some, values may be of sizes that the kernel does not have.
 func (k *Kernel) Compile(ctx context.Context, values map[string]int64, files []File, some bool) error {
 	if k.Builtin != nil && k.Builtin.Whole {
+		if k.Builtin.Parts {
+			return usage("%s is a function of which regions are parts, and more than arrays compute: expected run --config base, in-l3 or inf-s", k.Builtin.Name)
+		}
 		return usage("%s is a whole function with threads, and has no region that arrays compute: expected run --config base", k.Builtin.Name)
 	}
 	var notes []cfront.Note

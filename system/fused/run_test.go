@@ -3,6 +3,7 @@ package fused_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,9 +33,15 @@ func runKernel(t testing.TB, k *workload.Kernel, opt fused.Options) (*fused.Repo
 	begins := m.Clone()
 	arrays, args := k.Streams(m)
 	p := &fused.Program{Program: &multicore.Program{Graph: k.Whole, Memory: arrays, Args: args, Reassociate: k.Reassociate}, Tensors: k.Program, Sizes: k.Sizes, Arrays: begins}
+	if k.Parts != nil {
+		p.Tensors = k.Parts
+	}
 	r, err := fused.Run(ctx, p, opt)
 	if err != nil {
 		return r, err
+	}
+	if k.Builtin != nil && k.Builtin.Whole {
+		require.NoError(t, k.Builtin.Check(k.Sizes, begins, m))
 	}
 	v, err := fused.Check(ctx, p, before, r, opt)
 	if err == nil {
@@ -59,6 +66,91 @@ func TestWorkloads(t *testing.T) {
 					t.Logf("%+v", x)
 				}
 			})
+		}
+	}
+}
+
+// pieces has regions with other statements between, two of them of one function.
+const pieces = `#include "bitsched.h"
+static void smooth(int N, int by, const float X[N], float Y[N])
+{
+#pragma bitsched region
+#pragma omp parallel for
+	for (int i = 1; i < N - 1; i++)
+		Y[i] = by * (X[i - 1] + X[i + 1]);
+}
+void pieces(int N, float A[N], float B[N], int32_t I[N], float s[1])
+{
+	inf_array(A, N);
+	inf_array(B, N);
+	inf_array(I, N);
+	inf_array(s, 1);
+	smooth(N, 2, A, B);
+	for (int i = 0; i < 64; i++)
+		B[I[i]] += A[i];
+	smooth(N, 3, B, A);
+	float sum = 0;
+	for (int i = 0; i < 64; i++)
+		sum += A[i];
+	s[0] = sum;
+#pragma bitsched region
+#pragma omp parallel for
+	for (int i = 0; i < N; i++)
+		B[i] = A[i] * B[i];
+}
+`
+
+// TestParts has regions that are parts of a function: of the stages of the function, three
+// are in arrays, and threads change what they read and read what they wrote.
+func TestParts(t *testing.T) {
+	k := workload.FromSource("pieces.c", pieces, nil)
+	require.NoError(t, k.CompileWhole(context.Background(), map[string]int64{"N": 8192}, nil, false))
+	require.NoError(t, k.NoParts)
+	for _, config := range []string{"in-l3", "inf-s", "inf-s-nojit"} {
+		r, err := runKernel(t, k, fused.Options{Options: multicore.Options{Config: config, Machine: small(t), Threads: 4}})
+		require.NoError(t, err)
+		require.Len(t, r.Regions, 3)
+		var names, places []string
+		all := int64(0)
+		for i, s := range r.Report.Stages {
+			names, places = append(names, s.Name+" "+s.At), append(places, s.Place)
+			all += s.Cycles
+			require.GreaterOrEqual(t, s.Cycles, int64(0), "stage %d", i)
+		}
+		require.Equal(t, []string{"smooth 15:2", " 17:5", "smooth 18:2", " 21:10", " 22:2", " 26:10"}, names)
+		require.Equal(t, []string{"arrays", "arrays", "arrays"}, []string{places[0], places[2], places[5]})
+		require.NotContains(t, []string{places[1], places[3]}, "arrays")
+		require.InEpsilon(t, r.Report.Cycles, all, 0.05, "stages are all of the run")
+	}
+}
+
+// TestPointNet runs both classifiers in each configuration, compared with their definition.
+func TestPointNet(t *testing.T) {
+	sizes := map[string]int64{"P": 64, "D": 16, "K1": 16, "K2": 4, "A3": 16, "B3": 16, "C3": 16, "F1": 16, "F2": 4, "F3": 3, "N3": 4}
+	for name, sets := range map[string]string{"pointnet_ssg": "12", "pointnet_msg": "456789"} {
+		all := maps.Clone(sizes)
+		for _, s := range sets {
+			for _, d := range "ABC" {
+				all[string(d)+string(s)] = 16
+			}
+			all["N"+string(s)] = 2 + int64(s)%2
+		}
+		configs := []string{"in-l3", "inf-s"}
+		if testing.Short() {
+			configs = configs[:1]
+		}
+		for _, config := range configs {
+			r := execute(t, name, all, fused.Options{Options: multicore.Options{Config: config, Machine: small(t), Threads: 4}})
+			layers := 0
+			for _, s := range r.Report.Stages {
+				if s.Name == "layer" {
+					layers++
+					require.Equal(t, multicore.InArrays, s.Place)
+				} else {
+					require.NotEqual(t, multicore.InArrays, s.Place)
+				}
+			}
+			require.Equal(t, 3*(len(sets)+1), layers)
 		}
 	}
 }

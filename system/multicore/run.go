@@ -153,7 +153,7 @@ type runner struct {
 	stages []int64 // cycles of each
 	stage  int     // that thread 0 is in, -1 before the first
 	since  int64   // which cycle
-	shown   time.Time
+	shown  time.Time
 }
 
 // load puts the segments of the program into memory.

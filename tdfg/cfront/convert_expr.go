@@ -204,7 +204,7 @@ func (c *converter) primary(n *cc.PrimaryExpression, at Pos) *expr {
 		if name == "INFINITY" {
 			return &expr{kind: constExpr, typ: scalar.FP32, pos: at, value: scalar.FromFloat(scalar.FP32, math.Inf(1))}
 		}
-		fail(at, "%s is not declared", name)
+		c.undeclared(at, name)
 	case cc.PrimaryExpressionInt:
 		return c.integer(n.Token.SrcStr(), at)
 	case cc.PrimaryExpressionFloat:
@@ -316,7 +316,7 @@ func (c *converter) element(n *cc.PostfixExpression, at Pos) *expr {
 	a, ok := c.lookup(name).(*array)
 	switch {
 	case !ok && name != "" && c.lookup(name) == nil:
-		fail(at, "%s is not declared", name)
+		c.undeclared(at, name)
 	case !ok && name != "":
 		fail(at, "%s is not an array", name)
 	case !ok:
@@ -473,4 +473,12 @@ func (c *converter) cast(n *cc.CastExpression, at Pos) *expr {
 		return truth(x)
 	}
 	return convert(x, t)
+}
+
+// undeclared refuses a name.
+func (c *converter) undeclared(at Pos, name string) {
+	if c.inParts {
+		fail(at, "%s is not declared, or is computed outside of the region: expected a parameter, or what stays the same and follows from these", name)
+	}
+	fail(at, "%s is not declared", name)
 }

@@ -1,6 +1,9 @@
 package cfront
 
 import (
+	"strconv"
+	"strings"
+
 	"modernc.org/cc/v4"
 
 	"github.com/bitsched/bitsched/tdfg/scalar"
@@ -126,13 +129,11 @@ func (c *converter) outer(d *cc.Declaration) {
 // here, and nothing else.
 func (c *converter) plain(n cc.ExpressionNode) bool {
 	for _, t := range cc.NodeTokens(n) {
-		switch t.Ch {
-		case rune(cc.IDENTIFIER):
-			if v, ok := c.lookup(t.SrcStr()).(*variable); !ok || !v.typ.Int() {
-				return false
-			}
-		case rune(cc.PPNUMBER), '+', '-', '*', '(', ')':
-		default:
+		text := t.SrcStr()
+		if v, ok := c.lookup(text).(*variable); ok && v.typ.Int() || strings.Contains("+-*()", text) {
+			continue
+		}
+		if _, err := strconv.ParseInt(text, 0, 64); err != nil {
 			return false
 		}
 	}
