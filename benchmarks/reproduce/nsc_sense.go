@@ -3,13 +3,9 @@ package reproduce
 import (
 	"context"
 	"fmt"
-	"math"
-	"slices"
+	"strings"
 
-	"github.com/bitsched/bitsched/benchmarks/kernels"
-	"github.com/bitsched/bitsched/sram/cost"
 	"github.com/bitsched/bitsched/system/multicore"
-	"github.com/bitsched/bitsched/tile"
 )
 
 // nscSenseEntries are the figures of Near-Stream Computing that change one thing of the
@@ -71,44 +67,27 @@ type sense struct {
 }
 
 func nearSense(ctx context.Context, env *Env, x sense) (*Measured, error) {
-	m := &Measured{Notes: []string{"every run is compared with the definition of its workload"}}
-	table := Table{Title: "Cycles and traffic as the machine is, and with " + fmt.Sprint(x.set), Head: []string{"workload", "cycles", "changed", "traffic", "changed"}}
-	log, saved, n := 0.0, 0.0, 0.0
-	list := kernels.NearStream()
-	for i, w := range list {
-		if x.only != nil && !slices.Contains(x.only, w.Name) {
-			continue
-		}
-		env.progress(w.Name, i, len(list))
-		k, args, err := nearWorkload(ctx, env, w.Name, sixtyfourth)
-		if err != nil {
-			return nil, err
-		}
-		r, err := nearRun(ctx, env, k, args, nearMachine(env), x.config)
-		if err != nil {
-			return nil, fmt.Errorf("reproduce: %s: %w", w.Name, err)
-		}
-		other, err := nearRun(ctx, env, k, args, nearMachine(env), x.config, x.set...)
-		if err != nil {
-			return nil, fmt.Errorf("reproduce: %s: %w", w.Name, err)
-		}
-		speedup := float64(other.Cycles) / float64(r.Cycles)
-		log += math.Log(speedup)
-		saved += 1 - ratioOf(r, other)
-		n++
-		if x.each != "" {
-			m.Add(fmt.Sprintf(x.each, w.Name), "%", 100*(speedup-1))
-		}
-		table.Rows = append(table.Rows, []string{w.Name, fmt.Sprint(r.Cycles), fmt.Sprintf("%.3f", speedup), fmt.Sprint(r.Streams.Total()), fmt.Sprintf("%.3f", ratioOf(other, r))})
+	a, err := nearAll(ctx, env, x.only, nearRun{config: x.config}, nearRun{x.config, x.set})
+	if err != nil {
+		return nil, err
 	}
-	mean := math.Exp(log / n)
+	m := a.measured(env)
+	table := Table{Title: "Cycles and traffic as the machine is, and with " + strings.Join(x.set, " "), Head: []string{"workload", "cycles", "changed", "speedup", "traffic, changed = 1"}}
+	for _, name := range a.names {
+		table.Rows = append(table.Rows, []string{name, a.cycles(name, 0), a.cycles(name, 1), a.cell(name, 1, 0, "%.3f", faster), a.cell(name, 1, 0, "%.3f", moved)})
+		if p, q := a.parts[name][0], a.parts[name][1]; p != nil && q != nil && x.each != "" {
+			m.Add(fmt.Sprintf(x.each, name), "%", 100*(faster(q, p)-1))
+		}
+	}
+	mean, ok := a.speedup(0, 1)
 	if x.cost {
-		m.Add(x.value, "%", 100*(1-1/mean))
+		m.add(x.value, "%", 100*(1-1/mean), ok)
 	} else {
-		m.Add(x.value, "%", 100*(mean-1))
+		m.add(x.value, "%", 100*(mean-1), ok)
 	}
 	if x.traffic != "" {
-		m.Add(x.traffic, "%", 100*saved/n)
+		v, ok := a.saved(1, 0, traffic)
+		m.add(x.traffic, "%", v, ok)
 	}
 	m.Tables = []Table{table}
 	return m, nil
@@ -118,71 +97,32 @@ func nearSense(ctx context.Context, env *Env, x sense) (*Measured, error) {
 const energyTable = "chip-22nm"
 
 func nearSmallCores(ctx context.Context, env *Env) (*Measured, error) {
-	table, err := cost.Load(energyTable)
+	small := func(config string) nearRun { return nearRun{config, []string{"core", "io4"}} }
+	a, err := nearAll(ctx, env, nil, small(multicore.Base), small("ns"), nearRun{config: multicore.Base}, nearRun{config: "ns"}, nearRun{config: "ns-decouple"})
 	if err != nil {
 		return nil, err
 	}
-	m := &Measured{Notes: []string{
-		"every run is compared with the definition of its workload",
-		"energy is dynamic, by " + energyTable + ", in which a micro-op takes the same in all cores and no value is confirmed; an operation on an element beside a bank takes as much as a micro-op, also where the core's has 16 elements",
-	}}
+	m := a.measured(env)
+	m.Notes = append(m.Notes, "energy is dynamic, by "+energyTable+", in which a micro-op takes the same in all cores and no value is confirmed; an operation on an element beside a bank takes as much as a micro-op, also where the core's has 16 elements")
 	cycles := Table{Title: "Cycles of base with IO4, and the speedup of ns", Head: []string{"workload", "base", "ns"}}
 	energies := Table{Title: "Energy with OOO8, base = 1", Head: []string{"workload", "base, uJ", "ns", "ns-decouple"}}
-	log, logNS, logDecouple := 0.0, 0.0, 0.0
 	known := true
-	list := kernels.NearStream()
-	n := float64(len(list))
-	for i, w := range list {
-		env.progress(w.Name, i, len(list))
-		k, args, err := nearWorkload(ctx, env, w.Name, sixtyfourth)
-		if err != nil {
-			return nil, err
-		}
-		run := func(config, core string) (*multicore.Report, error) {
-			r, err := nearRun(ctx, env, k, args, nearMachine(env), config, "core", core)
-			if err != nil {
-				return nil, fmt.Errorf("reproduce: %s in %s on %s: %w", w.Name, config, core, err)
-			}
-			return r, nil
-		}
-		base, err := run(multicore.Base, "io4")
-		if err != nil {
-			return nil, err
-		}
-		ns, err := run("ns", "io4")
-		if err != nil {
-			return nil, err
-		}
-		speedup := float64(base.Cycles) / float64(ns.Cycles)
-		log += math.Log(speedup) / n
-		cycles.Rows = append(cycles.Rows, []string{w.Name, fmt.Sprint(base.Cycles), fmt.Sprintf("%.2f", speedup)})
-
-		var of [3]float64
-		for j, config := range []string{multicore.Base, "ns", "ns-decouple"} {
-			r, err := run(config, "ooo8")
-			if err != nil {
-				return nil, err
-			}
-			machine, err := tile.LoadMachine(nearMachine(env))
-			if err != nil {
-				return nil, err
-			}
-			e := r.Energy(machine, table)
-			if known = known && e.Total != nil && len(e.LeftOut) == 0 && e.Unit == "pJ"; known {
-				of[j] = *e.Total
-			}
-		}
-		if known {
-			logNS += math.Log(of[0]/of[1]) / n
-			logDecouple += math.Log(of[0]/of[2]) / n
-			energies.Rows = append(energies.Rows, []string{w.Name, fmt.Sprintf("%.1f", of[0]/1e6), fmt.Sprintf("%.2f", of[1]/of[0]), fmt.Sprintf("%.2f", of[2]/of[0])})
+	energy := func(x, y *nearPart) float64 { return y.Energy / x.Energy }
+	for _, name := range a.names {
+		cycles.Rows = append(cycles.Rows, []string{name, a.cycles(name, 0), a.cell(name, 0, 1, "%.2f", faster)})
+		energies.Rows = append(energies.Rows, []string{name, a.cell(name, 2, 2, "%.1f", func(p, _ *nearPart) float64 { return p.Energy / 1e6 }), a.cell(name, 2, 3, "%.2f", energy), a.cell(name, 2, 4, "%.2f", energy)})
+		for _, p := range a.parts[name][2:] {
+			known = known && (p == nil || p.Energy > 0 && len(p.Missing) == 0)
 		}
 	}
-	m.Add("ns over base with IO4", "x", math.Exp(log))
+	v, ok := a.speedup(1, 0)
+	m.add("ns over base with IO4", "x", v, ok)
 	m.Tables = []Table{cycles}
 	if known {
-		m.Add("energy of base over ns with OOO8", "x", math.Exp(logNS))
-		m.Add("energy of base over ns-decouple with OOO8", "x", math.Exp(logDecouple))
+		for j, config := range []string{"ns", "ns-decouple"} {
+			v, ok := a.ratio(2, 3+j, func(p *nearPart) float64 { return p.Energy })
+			m.add(fmt.Sprintf("energy of base over %s with OOO8", config), "x", v, ok)
+		}
 		m.Tables = append(m.Tables, energies)
 	}
 	return m, nil

@@ -3,14 +3,8 @@ package reproduce
 import (
 	"context"
 	"fmt"
-	"math"
-	"slices"
 
-	"github.com/bitsched/bitsched/benchmarks/kernels"
-	"github.com/bitsched/bitsched/benchmarks/workload"
 	"github.com/bitsched/bitsched/system/multicore"
-	"github.com/bitsched/bitsched/tdfg/memory"
-	"github.com/bitsched/bitsched/tile"
 )
 
 // nscTimeEntries are the figures that run workloads in time.
@@ -49,102 +43,57 @@ var sixtyfourth = map[string]map[string]int64{
 
 // nearTime runs the workloads in time.
 func nearTime(ctx context.Context, env *Env) (*Measured, error) {
-	name := nearMachine(env)
-	m := &Measured{}
+	var runs []nearRun
+	for _, config := range nearConfigs {
+		runs = append(runs, nearRun{config: config})
+	}
+	a, err := nearAll(ctx, env, nil, runs...)
+	if err != nil {
+		return nil, err
+	}
+	m := a.measured(env)
+	base, ns := a.at(multicore.Base), a.at("ns")
 	times := Table{Title: "Cycles of base, and speedups over it", Head: append([]string{"workload", "base"}, nearConfigs[1:]...)}
-	moved := Table{Title: "Traffic, base = 1 (bytes x hops), and what of it is offloaded in ns, %", Head: append(append([]string{"workload"}, nearConfigs[1:]...), "of ns offloaded", "range-sync", "micro-ops left", "loops at the L3")}
-	log := map[string]float64{}
-	var saved, savedDecouple, savedInst, sync, left float64
-	list := kernels.NearStream()
-	n := float64(len(list))
-	for i, w := range list {
-		env.progress(w.Name, i, len(list))
-		k, args, err := nearWorkload(ctx, env, w.Name, sixtyfourth)
-		if err != nil {
-			return nil, err
+	bytes := Table{Title: "Traffic, base = 1 (bytes x hops), and what of it is offloaded in ns, %", Head: append(append([]string{"workload"}, nearConfigs[1:]...), "of ns offloaded", "range-sync", "micro-ops left", "loops at the L3")}
+	share := func(of func(p *nearPart) uint64) func(_, p *nearPart) float64 {
+		return func(_, p *nearPart) float64 { return 100 * float64(of(p)) / float64(max(1, p.Traffic)) }
+	}
+	sync := share(func(p *nearPart) uint64 { return p.Sync })
+	left := func(x, y *nearPart) float64 { return 100 * (1 - float64(y.MicroOps)/float64(x.MicroOps)) }
+	for _, name := range a.names {
+		row, traffic := []string{name, a.cycles(name, base)}, []string{name}
+		for j := range runs[1:] {
+			row = append(row, a.cell(name, base, j+1, "%.2f", faster))
+			traffic = append(traffic, a.cell(name, base, j+1, "%.2f", moved))
 		}
-		reports := map[string]*multicore.Report{}
-		for _, config := range nearConfigs {
-			if reports[config], err = nearRun(ctx, env, k, args, name, config); err != nil {
-				return nil, fmt.Errorf("reproduce: %s in %s: %w", w.Name, config, err)
-			}
-		}
-		base := reports[multicore.Base]
-		row, traffic := []string{w.Name, fmt.Sprint(base.Cycles)}, []string{w.Name}
-		for _, config := range nearConfigs[1:] {
-			r := reports[config]
-			speedup := float64(base.Cycles) / float64(r.Cycles)
-			log[config] += math.Log(speedup) / n
-			row = append(row, fmt.Sprintf("%.2f", speedup))
-			traffic = append(traffic, fmt.Sprintf("%.2f", ratioOf(r, base)))
-		}
-		ns := reports["ns"].Streams
-		coordination := uint64(0)
-		for _, c := range ns.Messages {
-			if slices.Contains([]string{"credit", "commit", "done", "range", "end", "ended"}, c.Name) {
-				coordination += c.ByteHops
-			}
-		}
-		of := func(part uint64) float64 { return 100 * float64(part) / float64(max(1, ns.Total())) }
-		saved += 100 * (1 - ratioOf(reports["ns"], base)) / n
-		savedDecouple += 100 * (1 - ratioOf(reports["ns-decouple"], base)) / n
-		savedInst += 100 * (1 - ratioOf(reports["inst"], base)) / n
-		sync += of(coordination) / n
-		gone := 100 * (1 - float64(reports["ns"].MicroOps)/float64(base.MicroOps))
-		left += gone / n
-		traffic = append(traffic, fmt.Sprintf("%.0f", of(ns.Offloaded)), fmt.Sprintf("%.0f", of(coordination)), fmt.Sprintf("%.0f", gone), fmt.Sprint(ns.Core.Offloaded))
 		times.Rows = append(times.Rows, row)
-		moved.Rows = append(moved.Rows, traffic)
+		bytes.Rows = append(bytes.Rows, append(traffic, a.cell(name, ns, ns, "%.0f", share(func(p *nearPart) uint64 { return p.Offloaded })), a.cell(name, ns, ns, "%.0f", sync),
+			a.cell(name, base, ns, "%.0f", left), a.cell(name, ns, ns, "%.0f", func(_, p *nearPart) float64 { return float64(p.Loops) })))
 	}
-	m.Add("ns over base", "x", math.Exp(log["ns"]))
-	m.Add("ns over ns-no-comp", "x", math.Exp(log["ns"]-log["ns-no-comp"]))
-	m.Add("ns over inst", "x", math.Exp(log["ns"]-log["inst"]))
-	m.Add("ns-decouple over base", "x", math.Exp(log["ns-decouple"]))
-	m.Add("ns-decouple over single", "x", math.Exp(log["ns-decouple"]-log["single"]))
-	m.Add("traffic that ns saves", "%", saved)
-	m.Add("traffic that ns-decouple saves", "%", savedDecouple)
-	m.Add("traffic that inst saves", "%", savedInst)
-	m.Add("range-sync in the traffic of ns", "%", sync)
-	m.Add("micro-ops that leave the core in ns", "%", left)
-	m.Tables = []Table{times, moved}
-	m.Notes = []string{
-		"every run is compared with the definition of its workload, and loads of cores with the program's values",
-		"streams at the L3 are those of innermost loops, one row at a time; atomics whose old value is taken, indirect reductions and loops with other loops inside stay in the core (docs/streams.md), where the paper offloads them; so do indirect updates in inst and single",
-		"micro-ops that leave the core include those of cores that wait: a faster run waits less",
+	for _, x := range []struct{ name, of, over string }{
+		{"ns over base", "ns", multicore.Base}, {"ns over ns-no-comp", "ns", "ns-no-comp"}, {"ns over inst", "ns", "inst"}, {"ns-decouple over base", "ns-decouple", multicore.Base}, {"ns-decouple over single", "ns-decouple", "single"},
+	} {
+		v, ok := a.speedup(a.at(x.of), a.at(x.over))
+		m.add(x.name, "x", v, ok)
 	}
-	return m, nil
-}
-
-// nearMachine is the machine for a size.
-func nearMachine(env *Env) string {
-	if env.Size == Small {
-		return "nsc-small"
+	for _, config := range []string{"ns", "ns-decouple", "inst"} {
+		v, ok := a.saved(base, a.at(config), traffic)
+		m.add(fmt.Sprintf("traffic that %s saves", config), "%", v, ok)
 	}
-	return "nsc"
-}
-
-func ratioOf(r, base *multicore.Report) float64 {
-	return float64(r.Streams.Total()) / float64(max(1, base.Streams.Total()))
-}
-
-// nearRun is one run, checked, on a machine with some parameters changed: names and values in
-// turn.
-func nearRun(ctx context.Context, env *Env, k *workload.Kernel, args *memory.Memory, machine, config string, set ...string) (*multicore.Report, error) {
-	m, err := tile.LoadMachine(machine)
-	if err != nil {
-		return nil, err
-	}
-	for i := 0; i < len(set); i += 2 {
-		if err := m.Set(set[i], set[i+1]); err != nil {
-			return nil, err
+	mean := func(i, j int, of func(x, y *nearPart) float64) (v float64, ok bool) {
+		names := a.both(i, j)
+		for _, name := range names {
+			v += of(a.parts[name][i], a.parts[name][j]) / float64(len(names))
 		}
+		return v, len(names) > 0
 	}
-	after := args.Clone()
-	mem, a := k.Streams(after)
-	p := &multicore.Program{Graph: k.Whole, Memory: mem, Args: a, Reassociate: k.Reassociate}
-	r, err := multicore.Run(ctx, p, multicore.Options{Machine: m, Threads: m.Banks(), Config: config, Warm: true, Seed: env.Seed})
-	if err != nil {
-		return nil, err
-	}
-	return r, k.Builtin.Check(k.Sizes, args, after)
+	v, ok := mean(ns, ns, sync)
+	m.add("range-sync in the traffic of ns", "%", v, ok)
+	v, ok = mean(base, ns, left)
+	m.add("micro-ops that leave the core in ns", "%", v, ok)
+	m.Tables = []Table{times, bytes}
+	m.Notes = append(m.Notes,
+		"streams at the L3 are those of innermost loops, one row at a time (docs/streams.md)",
+		"micro-ops that leave the core include those of cores that wait: a faster run waits less")
+	return m, nil
 }

@@ -20,6 +20,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/bitsched/bitsched/benchmarks/results"
 )
@@ -64,6 +65,11 @@ type Env struct {
 	Data    string // folder with published inputs; "" = none
 	Threads int
 	Seed    uint64
+	// Sample is the share of the time that runs of whole machines simulate, 0 for all of it;
+	// Budget is how long one may take on the host, 0 for any time. Entries that have no such
+	// runs do not depend on them.
+	Sample float64
+	Budget time.Duration
 
 	// Progress says what is being done, and how much of it; may be nil.
 	Progress func(what string, done, total int)
@@ -263,7 +269,7 @@ func (e *Entry) Make(ctx context.Context, env *Env, store *results.Store, versio
 	if err != nil {
 		return nil, err
 	}
-	key := results.Key("reproduce", e.ID, env.Size, env.Seed, inputs, version)
+	key := results.Key("reproduce", e.ID, env.Size, env.Seed, env.Sample, inputs, version)
 	r := &Report{ID: e.ID, Title: e.Title, Paper: e.Paper, Size: env.Size, Measured: &Measured{}}
 	if store != nil && !fresh {
 		if r.Kept, err = store.Get(key, r.Measured); err != nil {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,6 +28,8 @@ type reproduceFlags struct {
 	data         string
 	results      string
 	fresh        bool
+	sample       float64
+	budget       time.Duration
 	seed         uint64
 	threads      int
 	json         bool
@@ -86,6 +89,8 @@ func (a *app) reproduceCommand() *cobra.Command {
 	fl.StringVar(&f.data, "data", os.Getenv(dataEnv), "`folder` with published inputs (default $"+dataEnv+")")
 	fl.StringVar(&f.results, "results", "", "keep results in this `folder` (default in the user's cache)")
 	fl.BoolVar(&f.fresh, "fresh", false, "measure again what is kept")
+	fl.Float64Var(&f.sample, "sample", 0, "simulate windows in time that are so large a `share` of runs of nsc figures; 0 for all in time")
+	fl.DurationVar(&f.budget, "budget", 0, "give up a run of nsc figures that takes longer than this `time`, and go on with the next, 0 for never")
 	fl.Uint64Var(&f.seed, "seed", 1, "`seed` of the random choices")
 	fl.IntVar(&f.threads, "threads", 0, "`number` of threads (0 = all cores); does not change the result")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
@@ -129,6 +134,12 @@ func (a *app) reproduce(cmd *cobra.Command, names []string, f reproduceFlags) er
 				entries = append(entries, e)
 			}
 		}
+	}
+	if f.sample < 0 || f.sample >= 1 {
+		return usageError(cmd, "--sample %g, expected at least 0 and less than 1", f.sample)
+	}
+	if f.budget < 0 {
+		return usageError(cmd, "--budget %s, expected a time that is not negative", f.budget)
 	}
 	if f.csv == "-" && f.json {
 		return usageError(cmd, "--json and --csv - both want stdout")
@@ -177,7 +188,7 @@ func (a *app) reproduce(cmd *cobra.Command, names []string, f reproduceFlags) er
 		r.Size = reproduce.PaperSizes
 	}
 	for i, e := range entries {
-		env := &reproduce.Env{Size: r.Size, Data: f.data, Threads: n, Seed: f.seed, Progress: func(what string, done, total int) {
+		env := &reproduce.Env{Size: r.Size, Data: f.data, Threads: n, Seed: f.seed, Sample: f.sample, Budget: f.budget, Progress: func(what string, done, total int) {
 			line.report(masim.Progress{Phase: fmt.Sprintf("%d/%d %s: %s", i+1, len(entries), e.ID, what), Done: done, Total: total, Best: -1})
 		}}
 		made, err := e.Make(s.ctx, env, store, version, f.fresh)
