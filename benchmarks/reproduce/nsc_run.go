@@ -71,21 +71,18 @@ func nearAll(ctx context.Context, env *Env, only []string, runs ...nearRun) (*ne
 		}
 	}
 	done := false
-	for i, name := range all.names {
-		var k *workload.Kernel
-		var args *memory.Memory
-		for j, r := range runs {
-			env.progress(name+" in "+r.text(), i, len(all.names))
+	for j, r := range runs { // so that means are there as early as possible
+		for i, name := range all.names {
+			env.progress(name+" in "+r.text(), j*len(all.names)+i, len(runs)*len(all.names))
 			p := &nearPart{}
 			limited, cancel := ctx, context.CancelFunc(func() {})
 			if env.Budget > 0 {
 				limited, cancel = context.WithTimeoutCause(ctx, env.Budget, errBudget)
 			}
-			err := env.kept(p, func() (err error) {
-				if k == nil {
-					if k, args, err = nearWorkload(ctx, env, name, sixtyfourth); err != nil {
-						return err
-					}
+			err := env.kept(p, func() error {
+				k, args, err := nearWorkload(ctx, env, name, sixtyfourth)
+				if err != nil {
+					return err
 				}
 				return p.run(limited, env, k, args, r, table)
 			}, "nsc", name, r.config, r.set, env.Sample)

@@ -7,6 +7,7 @@ import (
 	"github.com/bitsched/bitsched/tile/core"
 	"github.com/bitsched/bitsched/tile/event"
 	"github.com/bitsched/bitsched/tile/mem"
+	"github.com/bitsched/bitsched/tile/se"
 )
 
 // forward is a machine whose threads are executed without time.
@@ -16,17 +17,41 @@ type forward struct {
 	caches []mem.PrivateCounters // as they were
 	homes  []mem.HomeCounters
 	tlbs   []mem.TLBCounters
+
+	// Of stream engines: their own engine, and what takes them back into time.
+	events  *event.Engine
+	timed   []func()
+	cores   []se.CoreCounters
+	banks   []se.BankCounters
+	traffic se.NetworkCounters
 }
 
 // Send implements mem.Network.
 func (f *forward) Send(m *mem.Message) { f.queue = append(f.queue, *m) }
 
-// settle delivers all messages. Controllers of memory answer at once.
-func (f *forward) settle() {
-	now := f.m.Engine.Now()
+// settle delivers all messages, and lets streams go on as far as they can. Controllers of
+// memory answer at once. It returns the time of streams.
+func (f *forward) settle() event.Time {
+	for {
+		f.deliver()
+		next := f.events.Next()
+		if next == event.Forever || f.m.err != nil {
+			return f.events.Now()
+		}
+		if err := f.events.Run(context.Background(), next); err != nil {
+			f.m.fail(err)
+		}
+	}
+}
+
+func (f *forward) deliver() {
 	for head := 0; head < len(f.queue); head++ {
 		m := f.queue[head]
 		if m.To.Kind != mem.Controller {
+			now := f.m.Engine.Now()
+			if m.To.Kind == mem.Core && m.To.Index >= mem.MaxCores {
+				now = f.events.Now()
+			}
 			f.m.receiver(m.To).Receive(now, &m)
 			continue
 		}
@@ -47,6 +72,9 @@ func (m *Machine) Pause(ctx context.Context) error {
 	for _, c := range m.Cores {
 		c.Pause(true)
 	}
+	for _, s := range m.StreamCores {
+		s.Rest(true)
+	}
 	if err := m.Engine.Run(ctx, event.Forever); err != nil {
 		return err
 	}
@@ -58,7 +86,7 @@ func (m *Machine) Pause(ctx context.Context) error {
 			return fmt.Errorf("machine: the caches of core %d still have something under way, and nothing happens any more", i)
 		}
 	}
-	f := &forward{m: m}
+	f := &forward{m: m, events: event.New(), traffic: m.StreamTraffic}
 	for _, c := range m.Caches {
 		f.caches = append(f.caches, c.Counters)
 		c.SetNetwork(f)
@@ -74,17 +102,48 @@ func (m *Machine) Pause(ctx context.Context) error {
 		f.tlbs = append(f.tlbs, t.Counters)
 	}
 	m.forward = f
+	return f.still()
+}
+
+// still takes stream engines out of time.
+func (f *forward) still() error {
+	m, net := f.m, &near{m: f.m, engine: f.events}
+	for i, s := range m.StreamCores {
+		if what := m.Cores[i].Stuck(); what != "" {
+			return fmt.Errorf("machine: core %d %s, and nothing happens any more: %s", i, what, s.Waits())
+		}
+		f.cores = append(f.cores, s.Counters)
+		f.timed = append(f.timed, s.Still(f.events, net, f.warm(i)))
+	}
+	for _, b := range m.StreamBanks {
+		f.banks = append(f.banks, b.Counters)
+		timed, err := b.Still(f.events, f, net)
+		if err != nil {
+			return err
+		}
+		f.timed = append(f.timed, timed)
+	}
 	return nil
 }
 
+// warm makes accesses to the caches of a core at once.
+func (f *forward) warm(core int) se.Warm {
+	m, caches := f.m, f.m.Caches[core]
+	return func(pc uint32, line mem.Line, write bool) *mem.Bytes {
+		return caches.Warm(m.Engine.Now(), pc, m.spec.Pages.physical(line), write, func() { f.settle() })
+	}
+}
+
 // Forward executes about n micro-ops of the thread of a core without time, between Pause
-// and Resume. Values, caches with the directory, TLBs and predictors are as after an
+// and Resume. Values, caches with the directory, TLBs, predictors and streams are as after an
 // execution in time, in the order in which threads are forwarded; counters stay.
 func (m *Machine) Forward(core int, n uint64) (core.Forwarded, error) {
-	caches := m.Caches[core]
-	done, err := m.Cores[core].Forward(n, func(pc uint32, line mem.Line, write bool) *mem.Bytes {
-		return caches.Warm(m.Engine.Now(), pc, m.spec.Pages.physical(line), write, m.forward.settle)
-	})
+	f := m.forward
+	access := f.warm(core)
+	if m.StreamCores != nil {
+		access = m.StreamCores[core].Access
+	}
+	done, err := m.Cores[core].Forward(n, access, f.settle)
 	if err == nil {
 		err = m.err
 	}
@@ -93,17 +152,29 @@ func (m *Machine) Forward(core int, n uint64) (core.Forwarded, error) {
 
 // Resume lets cores go on in time.
 func (m *Machine) Resume() {
+	f := m.forward
 	for i, c := range m.Caches {
-		c.Counters = m.forward.caches[i]
+		c.Counters = f.caches[i]
 		c.SetNetwork(m.net)
 	}
 	for i, h := range m.Homes {
-		h.Counters = m.forward.homes[i]
+		h.Counters = f.homes[i]
 		h.SetNetwork(m.net, false)
 	}
 	for i, t := range m.TLBs {
-		t.Counters = m.forward.tlbs[i]
+		t.Counters = f.tlbs[i]
 	}
+	for _, timed := range f.timed {
+		timed()
+	}
+	for i, s := range m.StreamCores {
+		s.Counters = f.cores[i]
+		s.Rest(false)
+	}
+	for i, b := range m.StreamBanks {
+		b.Counters = f.banks[i]
+	}
+	m.StreamTraffic = f.traffic
 	m.forward = nil
 	for _, c := range m.Cores {
 		c.Pause(false)

@@ -156,7 +156,7 @@ func build(spec *Spec, delay func(*mem.Message) event.Time) (*Machine, error) {
 	} else {
 		d := mem.NewDirect(m.Engine, delay, m.receiver)
 		net, m.Network = d, &d.Counters
-		streams, tensors = &near{m: m}, &tensorNet{m: m}
+		streams, tensors = &near{m: m, engine: m.Engine}, &tensorNet{m: m}
 	}
 	if spec.Streams != nil {
 		spec.Streams.Banks = spec.Banks
@@ -168,7 +168,7 @@ func build(spec *Spec, delay func(*mem.Message) event.Time) (*Machine, error) {
 	protocol := mem.MESI()
 	m.bank = share(uint64(spec.Interleave), uint64(spec.Banks))
 	homeOf := func(line mem.Line) mem.Place { return mem.Place{Kind: mem.Bank, Index: m.bank(line)} }
-	bankOf := func(line mem.Line) int { return int(homeOf(line).Index) }
+	bankOf := func(line mem.Line) int { return int(m.bank(spec.Pages.physical(line))) } // of a line of the program
 	controllers, lines := uint64(len(spec.Memory.Controllers)), uint64(spec.Memory.Interleave)
 	controller := share(lines, controllers)
 	controllerOf := func(line mem.Line) mem.Place { return mem.Place{Kind: mem.Controller, Index: controller(line)} }
@@ -187,31 +187,36 @@ func build(spec *Spec, delay func(*mem.Message) event.Time) (*Machine, error) {
 			tlb = streamTLB{t}
 		}
 		c := core.New(m.Engine, &spec.Core, i, tlb, m.fail)
-		var p *mem.Private
-		switch {
-		case spec.Streams != nil:
-			s := se.NewCore(m.Engine, spec.Streams, i, streams, bankOf, c, m.fail)
+		var above mem.Client = c // what is above the caches
+		var s *se.Core
+		if spec.Streams != nil {
+			s = se.NewCore(m.Engine, spec.Streams, i, streams, bankOf, c, m.fail)
 			m.StreamCores = append(m.StreamCores, s)
 			c.OnCommit = func(now event.Time, op *uop.Op, _ []byte) { s.Commit(now, op) }
 			c.Hold = s.Hold
-			p = mem.NewPrivate(m.Engine, &spec.Private, protocol, i, net, homeOf, s, m.fail)
-			s.Connect(p, c)
-			c.Connect(m.port(i, s))
-		case spec.Pages != nil:
-			t := &translated{Core: c, pages: spec.Pages}
-			p = mem.NewPrivate(m.Engine, &spec.Private, protocol, i, net, homeOf, t, m.fail)
-			t.caches = p
-			c.Connect(t)
-		default:
-			p = mem.NewPrivate(m.Engine, &spec.Private, protocol, i, net, homeOf, c, m.fail)
-			c.Connect(m.port(i, p))
+			above = s
 		}
+		var below core.Memory
+		var p *mem.Private
+		if spec.Pages != nil {
+			t := &translated{Client: above, pages: spec.Pages}
+			p = mem.NewPrivate(m.Engine, &spec.Private, protocol, i, net, homeOf, t, m.fail)
+			t.caches, below = p, t
+		} else {
+			p = mem.NewPrivate(m.Engine, &spec.Private, protocol, i, net, homeOf, above, m.fail)
+			below = p
+		}
+		if s != nil {
+			s.Connect(below, c)
+			below = s
+		}
+		c.Connect(m.port(i, below))
 		m.Cores, m.Caches = append(m.Cores, c), append(m.Caches, p)
 	}
 	for i := range spec.Banks {
 		m.Homes = append(m.Homes, mem.NewHome(m.Engine, &spec.Home, protocol, i, spec.Banks, spec.Interleave, net, controllerOf, m.fail))
 		if spec.Streams != nil {
-			m.StreamBanks = append(m.StreamBanks, se.NewBank(m.Engine, spec.Streams, i, net, streams, bankOf, m.fail))
+			m.StreamBanks = append(m.StreamBanks, se.NewBank(m.Engine, spec.Streams, i, net, streams, bankOf, spec.Pages.physical, m.fail))
 		}
 	}
 	for range spec.Memory.Controllers {

@@ -49,7 +49,7 @@ func newMesh(m *Machine, spec *Spec) (*mesh, error) {
 		}
 	})
 	// Not at once: whoever receives may send, and the network is busy delivering.
-	n.streams, n.tensors = near{m: m}, tensorNet{m: m}
+	n.streams, n.tensors = near{m: m, engine: m.Engine}, tensorNet{m: m}
 	net.OnDelivery = func(d noc.Delivery) {
 		if d.Tag >= tensorTag {
 			n.tensors.arrive(0, d.Dst, d.Tag-tensorTag)

@@ -3,7 +3,6 @@ package machine
 import (
 	"math/bits"
 
-	"github.com/bitsched/bitsched/tile/core"
 	"github.com/bitsched/bitsched/tile/event"
 	"github.com/bitsched/bitsched/tile/mem"
 )
@@ -81,9 +80,9 @@ func (p *Pages) physical(line mem.Line) mem.Line {
 	return p.frame(line/frameLines)*frameLines + line%frameLines
 }
 
-// translated is between a core and its caches, which know lines by other names.
+// translated is between caches and what is above them, which knows lines by other names.
 type translated struct {
-	*core.Core
+	mem.Client
 	caches *mem.Private
 	pages  *Pages
 }
@@ -104,10 +103,10 @@ func (t *translated) Write(line mem.Line) *mem.Bytes {
 }
 
 // Owned implements mem.Client.
-func (t *translated) Owned(now event.Time, line mem.Line) { t.Core.Owned(now, t.virtual(line)) }
+func (t *translated) Owned(now event.Time, line mem.Line) { t.Client.Owned(now, t.virtual(line)) }
 
 // Lost implements mem.Client.
-func (t *translated) Lost(now event.Time, line mem.Line) { t.Core.Lost(now, t.virtual(line)) }
+func (t *translated) Lost(now event.Time, line mem.Line) { t.Client.Lost(now, t.virtual(line)) }
 
 func (t *translated) virtual(line mem.Line) mem.Line {
 	return t.pages.page(line/frameLines)*frameLines + line%frameLines

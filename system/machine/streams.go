@@ -9,6 +9,7 @@ import (
 // near keeps the messages of stream engines that are under way.
 type near struct {
 	m       *Machine
+	engine  *event.Engine
 	pool    []*se.Message
 	free    []uint64
 	handler event.Handler
@@ -33,7 +34,7 @@ func (n *near) keep(m *se.Message) uint64 {
 func (n *near) arrive(delay event.Time, i uint64) {
 	if !n.known {
 		n.known = true
-		n.handler = n.m.Engine.Handle(func(now event.Time, i uint64) {
+		n.handler = n.engine.Handle(func(now event.Time, i uint64) {
 			m := n.pool[i]
 			n.pool[i] = nil
 			n.free = append(n.free, i)
@@ -44,7 +45,7 @@ func (n *near) arrive(delay event.Time, i uint64) {
 			}
 		})
 	}
-	n.m.Engine.After(delay, n.handler, i)
+	n.engine.After(delay, n.handler, i)
 }
 
 // count counts a message.

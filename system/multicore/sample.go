@@ -81,10 +81,18 @@ func (s *sampler) begin(now event.Time) {
 // threads: the load, a comparison and a branch.
 const loopOps = 3
 
-// work is what a core has executed but for loops that wait for other threads.
+// work is what a core has executed but for loops that wait for other threads, and what
+// streams have of its loops that have vanished.
 func (s *sampler) work(core int) int64 {
 	n := &s.r.m.Cores[core].Counters
-	return int64(n.Committed) - loopOps*int64(n.Awaited)
+	return int64(n.Committed) - loopOps*int64(n.Awaited) + s.progress(core)
+}
+
+func (s *sampler) progress(core int) int64 {
+	if s.r.m.StreamCores == nil {
+		return 0
+	}
+	return s.r.m.StreamCores[core].Progress
 }
 
 // since is what a core has executed since the work was noted.
@@ -151,13 +159,13 @@ func (s *sampler) forward(ctx context.Context, quota, done []float64) (whole boo
 			if quota[i] > 0 && done[i] > most*quota[i]+turn {
 				continue
 			}
-			n := uint64(max(1, turn*quota[i]/greatest))
+			n, before := uint64(max(1, turn*quota[i]/greatest)), s.progress(i)
 			f, err := s.r.m.Forward(i, n)
 			if err != nil {
 				return false, err
 			}
 			s.forwarded += f.MicroOps
-			w := f.MicroOps - min(f.MicroOps, loopOps*f.Awaited)
+			w := f.MicroOps - min(f.MicroOps, loopOps*f.Awaited) + uint64(s.progress(i)-before)
 			done[i] += float64(w)
 			progress = progress || w > 0 || !f.Spins && f.MicroOps > 0
 			changed = changed || w > turn/2 && quota[i] == 0

@@ -61,10 +61,8 @@ func (c *Configuration) apply(spec *machine.Spec, opt *Options) error {
 	switch {
 	case c.level == micro.NoStreams:
 		return nil
-	case spec.Pages != nil:
-		return fmt.Errorf("multicore: configuration %s with memory.placement %s, expected arrays that are contiguous: streams have one translation for each large page", c.Name, m.Memory.Placement)
-	case opt.Sample != nil:
-		return fmt.Errorf("multicore: configuration %s with samples, expected a run of all: what streams have under way is not gone on with", c.Name)
+	case opt.Sample != nil && opt.Inject != nil:
+		return fmt.Errorf("multicore: samples with streams that are ended on purpose, expected one of them: what is injected follows the time")
 	}
 	spec.Private.L1.Prefetcher, spec.Private.L2.Prefetcher = "", ""
 	l3 := &m.Streams.L3

@@ -438,3 +438,40 @@ func TestLongStream(t *testing.T) {
 	require.NoError(t, sameMemory(p, want))
 	require.Greater(t, r.Cycles, int64(2_100_000))
 }
+
+// TestRandomSamples executes random functions in samples, so that windows begin and end
+// anywhere in loops with streams, and with pages of 4 kB anywhere in memory, and compares with
+// their sequential meaning; BITSCHED_STREAMS=10000 runs more.
+func TestRandomSamples(t *testing.T) {
+	programs := 20
+	if n, err := strconv.Atoi(os.Getenv("BITSCHED_STREAMS")); err == nil {
+		programs = n
+	}
+	forwarded, ended := uint64(0), uint64(0)
+	for seed := uint64(first()); seed < uint64(first()+programs); seed++ {
+		r := rand.New(rand.NewPCG(seed, 8))
+		text := randomC(r)
+		c := multicore.Configurations[1+r.IntN(len(multicore.Configurations)-1)]
+		p, want := compiled(t, text, 500+int64(r.IntN(2000)), seed)
+		m := small(t, []string{"io4", "ooo4", "ooo8"}[r.IntN(3)])
+		if r.IntN(2) == 0 {
+			m.Streams.L2.Slices = m.Streams.L3.RangeIterations
+		}
+		if r.IntN(2) == 0 {
+			require.NoError(t, m.Set("memory.placement", "random-4k"))
+		}
+		sample := &multicore.Sampling{Share: []float64{0.02, 0.1, 0.5}[r.IntN(3)], Window: 50 + int64(r.IntN(800))}
+		if r.IntN(4) == 0 {
+			sample = nil
+		}
+		report, err := multicore.Run(context.Background(), p, multicore.Options{Machine: m, Threads: 1, Config: c.Name, Warm: r.IntN(2) == 0, Seed: seed, Sample: sample, MaxCycles: 1 << 22})
+		require.NoError(t, err, "seed %d, %s, %+v\n%s", seed, c.Name, sample, text)
+		require.NoError(t, sameMemory(p, want), "seed %d, %s, %+v\n%s", seed, c.Name, sample, text)
+		if report.Sample != nil {
+			forwarded += report.Sample.Forwarded
+		}
+		ended += report.Streams.Core.Ended[se.Alias]
+	}
+	t.Log(forwarded, ended)
+	require.Positive(t, forwarded)
+}

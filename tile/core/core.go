@@ -143,6 +143,7 @@ type Core struct {
 	blocked  bool // the thread waits for a blocking micro-op
 	paused   bool // nothing more is fetched from the thread
 	halted   bool // the same, between Squash and Resume
+	squashed bool // since Forward looked last
 	ahead    uop.Batch
 	waits    awaited // of Forward
 	done     bool    // the thread has nothing more
@@ -285,6 +286,14 @@ func (c *Core) Start(thread uop.Thread) {
 // Done tells whether the thread has ended and all that it stored is performed.
 func (c *Core) Done() bool {
 	return c.done && !c.halted && c.at == len(c.batch.Ops) && c.head == c.tail && c.frontLen == 0 && c.sHead == c.sTail
+}
+
+// Stuck says what a paused core waits for, "" if nothing is left of what it has fetched.
+func (c *Core) Stuck() string {
+	if c.at == len(c.batch.Ops) && c.head == c.tail && c.frontLen == 0 && c.sHead == c.sTail {
+		return ""
+	}
+	return c.Waits()
 }
 
 // After calls a function when that many further micro-ops have been committed.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/bitsched/bitsched/tile/event"
 	"github.com/bitsched/bitsched/tile/mem"
 	"github.com/bitsched/bitsched/tile/uop"
 )
@@ -47,8 +48,10 @@ const spinOps = 3
 
 // Forward executes about n micro-ops of the thread without time, while the core is paused:
 // branches train the predictor, accesses go to access, which returns the bytes of a line.
-// It stops early at a load that the thread waits for, to see what other threads do.
-func (c *Core) Forward(n uint64, access func(pc uint32, line mem.Line, write bool) *mem.Bytes) (f Forwarded, err error) {
+// What follows from a micro-op elsewhere is made by settle, which returns the time that it
+// goes by, and may take back those that come behind it: then the thread hands them out again. Forward stops early at a load that
+// the thread waits for, to see what other threads do.
+func (c *Core) Forward(n uint64, access func(pc uint32, line mem.Line, write bool) *mem.Bytes, settle func() event.Time) (f Forwarded, err error) {
 	for f.MicroOps < n && c.more {
 		b := &c.ahead
 		b.Reset()
@@ -56,12 +59,13 @@ func (c *Core) Forward(n uint64, access func(pc uint32, line mem.Line, write boo
 		if err != nil {
 			return f, err
 		}
-		f.MicroOps += uint64(len(b.Ops))
-		var found []byte
-		for i := range b.Ops {
-			if found, err = c.execute(b, &b.Ops[i], access); err != nil {
-				return f, err
-			}
+		done, found, err := c.executeAll(b, access, settle)
+		f.MicroOps += uint64(done)
+		if err != nil {
+			return f, err
+		}
+		if done < len(b.Ops) || c.squashed {
+			continue
 		}
 		switch status {
 		case uop.Done:
@@ -81,6 +85,36 @@ func (c *Core) Forward(n uint64, access func(pc uint32, line mem.Line, write boo
 		}
 	}
 	return f, nil
+}
+
+// executeAll executes the micro-ops of a batch until they are taken back, and returns how many
+// those were, and what a blocking one has found.
+func (c *Core) executeAll(b *uop.Batch, access func(pc uint32, line mem.Line, write bool) *mem.Bytes, settle func() event.Time) (n int, found []byte, err error) {
+	c.squashed = false
+	now := settle()
+	for i := range b.Ops {
+		op := &b.Ops[i]
+		if c.Hold != nil {
+			for held := 0; c.Hold(now, op, b.Bytes(op)); held++ {
+				if now = settle(); c.squashed {
+					return i, nil, nil
+				}
+				if held == 2 {
+					return i, nil, fmt.Errorf("core %d: a micro-op may not commit, and nothing more happens, between samples", c.id)
+				}
+			}
+		}
+		if found, err = c.execute(b, op, access); err != nil {
+			return i, nil, err
+		}
+		if c.OnCommit != nil {
+			c.OnCommit(now, op, nil)
+			if now = settle(); c.squashed {
+				return i + 1, nil, nil
+			}
+		}
+	}
+	return len(b.Ops), found, nil
 }
 
 // execute executes a micro-op of a batch, and returns what a blocking one has found.

@@ -43,13 +43,16 @@ func (c *Core) Squash(event.Time) bool {
 	c.frontHead, c.frontLen, c.redirect = 0, 0, false
 	c.unused = append(c.unused, c.batches...)
 	c.batches, c.batch, c.at = c.batches[:0], &batch{}, 0
-	c.blocked, c.halted = false, true
+	c.blocked, c.halted, c.squashed = false, true, true
 	return true
 }
 
 // Resume lets the core fetch again, what its thread has from now on.
 func (c *Core) Resume(now event.Time) {
 	c.halted, c.more, c.done = false, true, false
+	if c.paused { // time does not pass
+		return
+	}
 	c.resumeAt = now + event.Time(c.spec.Redirect)
 	c.wake(now + 1)
 }

@@ -30,6 +30,7 @@ type active struct {
 	faulty   int64  // range that cannot be credited; -1: none
 	progress uint64 // messages and iterations; seen: when it was looked last
 	seen     uint64
+	watch    event.ID
 	leaving  bool
 	at       int64         // iteration before which streams end
 	acks     int           // of banks that are missing; -1: they have not been asked
@@ -76,9 +77,7 @@ func (c *Core) begin(now event.Time, g *Group) {
 	}
 	a.credit()
 	a.seen = a.progress
-	if !g.SyncFree && !g.Bound {
-		c.engine.At(now+a.patience(), c.watching, uint64(g.id))
-	}
+	a.lookAfter(now)
 	if gap := c.inject.gap(); gap > 0 {
 		c.engine.At(now+gap, c.switching, uint64(g.id))
 	}
@@ -187,6 +186,9 @@ func (a *active) step(n int64) {
 // receive takes what banks send.
 func (a *active) receive(m *Message) {
 	a.progress++
+	if a.g.Decoupled && m.Kind == MsgDone {
+		a.c.Progress += m.End - m.First
+	}
 	switch m.Kind {
 	case MsgData:
 		for i, v := range m.Values {

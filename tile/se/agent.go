@@ -16,7 +16,8 @@ type agent struct {
 	net   mem.Network
 	self  mem.Place
 	home  mem.Place
-	lines map[mem.Line]*access
+	lines map[mem.Line]*access // by where they lie
+	place func(mem.Line) mem.Line
 	fail  func(error)
 	out   mem.Message
 }
@@ -40,8 +41,8 @@ type write struct {
 	also         []*write // that were performed with it
 }
 
-func newAgent(net mem.Network, bank int, fail func(error)) *agent {
-	return &agent{net: net, self: mem.Place{Kind: mem.Core, Index: int16(mem.MaxCores + bank)}, home: mem.Place{Kind: mem.Bank, Index: int16(bank)}, lines: map[mem.Line]*access{}, fail: fail}
+func newAgent(net mem.Network, bank int, place func(mem.Line) mem.Line, fail func(error)) *agent {
+	return &agent{net: net, self: mem.Place{Kind: mem.Core, Index: int16(mem.MaxCores + bank)}, home: mem.Place{Kind: mem.Bank, Index: int16(bank)}, lines: map[mem.Line]*access{}, place: place, fail: fail}
 }
 
 func (a *agent) send(m mem.Message) {
@@ -61,6 +62,7 @@ func (a *agent) line(line mem.Line) *access {
 
 // read calls back with the bytes of a line.
 func (a *agent) read(line mem.Line, done func(now event.Time, b *mem.Bytes)) {
+	line = a.place(line)
 	x := a.line(line)
 	if x.write != nil || len(x.waiting) > 0 {
 		x.waiting = append(x.waiting, &write{read: done})
@@ -74,6 +76,7 @@ func (a *agent) read(line mem.Line, done func(now event.Time, b *mem.Bytes)) {
 
 // change writes a line, and calls back when that is performed.
 func (a *agent) change(line mem.Line, change func(b *mem.Bytes), done func(now event.Time)) {
+	line = a.place(line)
 	x := a.line(line)
 	w := &write{change: change, done: done, needed: -1}
 	if x.write != nil || len(x.waiting) > 0 || len(x.reads) > 0 {

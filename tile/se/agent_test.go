@@ -94,7 +94,7 @@ func TestAgentCoherence(t *testing.T) {
 		}
 		for i := range banks {
 			homes = append(homes, mem.NewHome(e, home, protocol, i, banks, 1, net, func(mem.Line) mem.Place { return mem.Place{Kind: mem.Controller} }, fail))
-			b := NewBank(e, &Spec{}, i, net, nil, nil, fail)
+			b := NewBank(e, &Spec{}, i, net, nil, nil, func(line mem.Line) mem.Line { return line }, fail)
 			engines = append(engines, b)
 			n := 2 * writes
 			left += n

@@ -81,7 +81,7 @@ type slot struct {
 type Bank struct {
 	Counters BankCounters
 
-	engine  *event.Engine
+	bankTimer
 	spec    *Spec
 	net     Network
 	bank    int
@@ -102,29 +102,19 @@ type Bank struct {
 	cut     map[key]int64           // iteration before which a stream ends, in the middle of a range
 	ended   map[int]map[uint32]bool // by core: loops whose streams have been ended
 	taken   map[key]*Message        // streams that are to be taken back when they come
-	tick    event.Handler
 	ticking bool
 	next    event.Time // issue
 	scm     event.Time // from when on the contexts take a computation
 	pe      event.Time
-	later   event.Handler
 	work    []func(now event.Time)
 	free    []int32
 }
 
-// NewBank returns the engine of a bank. bankOf finds the bank of a line.
-func NewBank(e *event.Engine, spec *Spec, bank int, coherent mem.Network, net Network, bankOf func(mem.Line) int, fail func(error)) *Bank {
-	b := &Bank{engine: e, spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, fail), credits: map[part]int64{}, slots: map[part]*slot{}, commits: map[part]int64{}, left: map[part][2]int64{}, cut: map[key]int64{}, ended: map[int]map[uint32]bool{}, taken: map[key]*Message{}, chains: map[key]*chain{}, locks: map[mem.Line]*lock{}, made: map[key][]made{}, early: map[key][][2]int64{}, trail: map[key]int{}}
-	b.tick = e.Handle(func(now event.Time, _ uint64) {
-		b.ticking = false
-		b.issue(now)
-	})
-	b.later = e.Handle(func(now event.Time, i uint64) {
-		f := b.work[i]
-		b.work[i] = nil
-		b.free = append(b.free, int32(i))
-		f(now)
-	})
+// NewBank returns the engine of a bank. bankOf finds the bank of a line of the program, place
+// where that lies in memory.
+func NewBank(e *event.Engine, spec *Spec, bank int, coherent mem.Network, net Network, bankOf func(mem.Line) int, place func(mem.Line) mem.Line, fail func(error)) *Bank {
+	b := &Bank{spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, place, fail), credits: map[part]int64{}, slots: map[part]*slot{}, commits: map[part]int64{}, left: map[part][2]int64{}, cut: map[key]int64{}, ended: map[int]map[uint32]bool{}, taken: map[key]*Message{}, chains: map[key]*chain{}, locks: map[mem.Line]*lock{}, made: map[key][]made{}, early: map[key][][2]int64{}, trail: map[key]int{}}
+	b.bankTimer = b.timer(e)
 	return b
 }
 

@@ -111,16 +111,25 @@ type CoreCounters struct {
 	Ended [NumReasons]uint64 `json:"ended" parts:"alias,fault,switch,timeout" desc:"times that streams were ended and the precise state restored, by reason"`
 }
 
+// Caches are those of the core.
+type Caches interface {
+	Load(now event.Time, pc uint32, line mem.Line, id uint64) (*mem.Bytes, int)
+	Own(now event.Time, pc uint32, line mem.Line) bool
+	Write(line mem.Line) *mem.Bytes
+}
+
 // Core is the stream engine of a core, SE_core. It stands between the core and its caches.
 type Core struct {
 	Counters CoreCounters
+	// Progress is how much of vanished loops has been done, by streams that compute.
+	Progress int64
 
-	engine *event.Engine
+	coreTimer
 	spec   *Spec
 	id     int
 	net    Network
 	bankOf func(mem.Line) int
-	caches *mem.Private
+	caches Caches
 	client mem.Client
 	source Source
 	pcs    PCs
@@ -141,13 +150,10 @@ type Core struct {
 	zones    []zone
 	ending   *ending // nil: none
 	inject   *injector
-	goOn     event.Handler
-	watching event.Handler
-	// switching is the next change of the context.
-	switching event.Handler
-	waiting   []wait
-	reply     event.Handler
-	replying  bool
+	waiting  []wait
+	replying bool
+	resting  bool // nothing is looked after
+	warm     Warm // of an engine that is out of time, nil in time
 }
 
 // wait is a load of the core that has no answer yet.
@@ -158,13 +164,8 @@ type wait struct {
 
 // NewCore returns the engine of a core; client is the core.
 func NewCore(e *event.Engine, spec *Spec, id int, net Network, bankOf func(mem.Line) int, client mem.Client, fail func(error)) *Core {
-	c := &Core{engine: e, spec: spec, id: id, net: net, bankOf: bankOf, client: client, fail: fail}
-	c.reply = e.Handle(func(now event.Time, _ uint64) {
-		c.replying = false
-		c.answer(now)
-	})
-	c.goOn = e.Handle(func(now event.Time, _ uint64) { c.restore(now) })
-	c.watching, c.switching = e.Handle(c.watch), e.Handle(c.switches)
+	c := &Core{spec: spec, id: id, net: net, bankOf: bankOf, client: client, fail: fail}
+	c.coreTimer = c.timer(e)
 	if spec.Inject != nil {
 		c.inject = newInjector(*spec.Inject, id)
 	}
@@ -180,7 +181,7 @@ func (c *Core) soon(now event.Time) {
 }
 
 // Connect gives the engine the caches of its core, and the core itself.
-func (c *Core) Connect(caches *mem.Private, core Processor) { c.caches, c.core = caches, core }
+func (c *Core) Connect(caches Caches, core Processor) { c.caches, c.core = caches, core }
 
 // Run lets the engine take part in a program.
 func (c *Core) Run(source Source, pcs PCs) { c.source, c.pcs = source, pcs }

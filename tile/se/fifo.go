@@ -66,6 +66,13 @@ func (f *fifo) fetch(now event.Time) {
 			a.lines = append(a.lines, entry{line: line, last: end - 1})
 			e := &a.lines[len(a.lines)-1]
 			f.c.Counters.Prefetched++
+			if warm := f.c.warm; warm != nil {
+				if b := warm(s.PC[0], line, s.Kind != Load); s.Kind == Load {
+					e.data, e.here = *b, true
+				}
+				e.stale = s.Kind != Load
+				continue
+			}
 			if s.Kind != Load { // to be written; nothing is kept here
 				f.c.caches.Own(now, s.PC[0], line)
 				e.stale = true

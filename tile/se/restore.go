@@ -390,6 +390,12 @@ func (c *Core) watch(now event.Time, group uint64) {
 		c.end(now, Timeout)
 		return
 	}
-	a.seen = a.progress
-	c.engine.At(now+a.patience(), c.watching, group)
+	a.lookAfter(now)
+}
+
+// lookAfter lets the engine look later whether streams that may be ended make progress.
+func (a *active) lookAfter(now event.Time) {
+	if a.seen = a.progress; !a.g.SyncFree && !a.g.Bound && !a.c.resting {
+		a.watch = a.c.engine.At(now+a.patience(), a.c.watching, uint64(a.g.id))
+	}
 }

@@ -1,0 +1,111 @@
+package se
+
+import (
+	"fmt"
+
+	"github.com/bitsched/bitsched/tile/event"
+	"github.com/bitsched/bitsched/tile/mem"
+)
+
+// Between samples the engines go on out of time: on an event engine of their own, whose time
+// nobody counts, with messages that arrive at once.
+
+// coreTimer is the time of the engine of a core, and its handlers there.
+type coreTimer struct {
+	engine                           *event.Engine
+	reply, goOn, watching, switching event.Handler
+}
+
+func (c *Core) timer(e *event.Engine) coreTimer {
+	return coreTimer{
+		engine: e,
+		reply: e.Handle(func(now event.Time, _ uint64) {
+			c.replying = false
+			c.answer(now)
+		}),
+		goOn:      e.Handle(func(now event.Time, _ uint64) { c.restore(now) }),
+		watching:  e.Handle(c.watch),
+		switching: e.Handle(c.switches),
+	}
+}
+
+// bankTimer is the time of the engine of a bank, and its handlers there.
+type bankTimer struct {
+	engine      *event.Engine
+	tick, later event.Handler
+}
+
+func (b *Bank) timer(e *event.Engine) bankTimer {
+	return bankTimer{
+		engine: e,
+		tick: e.Handle(func(now event.Time, _ uint64) {
+			b.ticking = false
+			b.issue(now)
+		}),
+		later: e.Handle(func(now event.Time, i uint64) {
+			f := b.work[i]
+			b.work[i] = nil
+			b.free = append(b.free, int32(i))
+			f(now)
+		}),
+	}
+}
+
+// Rest lets the engine not look whether streams make progress, so that it comes to rest, or
+// look again.
+func (c *Core) Rest(on bool) {
+	c.resting = on
+	for _, a := range c.loops {
+		switch {
+		case on:
+			c.engine.Cancel(a.watch)
+		case !a.over():
+			a.lookAfter(c.engine.Now())
+		}
+	}
+}
+
+// Warm makes an access to the caches of a core at once.
+type Warm func(pc uint32, line mem.Line, write bool) *mem.Bytes
+
+// Still takes the engine out of time while nothing is under way, to an event engine and a
+// network whose messages take no time.
+func (c *Core) Still(e *event.Engine, net Network, warm Warm) (timed func()) {
+	was, over := c.coreTimer, c.net
+	c.coreTimer, c.net, c.warm = c.timer(e), net, warm
+	return func() { c.coreTimer, c.net, c.warm = was, over, nil }
+}
+
+// Access is an access of the core out of time.
+func (c *Core) Access(pc uint32, line mem.Line, write bool) *mem.Bytes {
+	if line >= Window/mem.LineBytes {
+		b := c.serve(line)
+		if b == nil {
+			c.fail(fmt.Errorf("se: core %d: a load of what streams do not have, between samples: %s", c.id, c.Waits()))
+			b = &mem.Bytes{}
+		}
+		return b
+	}
+	if c.fifo != nil && write {
+		c.fifo.flush(line)
+	} else if c.fifo != nil {
+		if b, _ := c.fifo.load(pc, line, 0); b != nil {
+			return b
+		}
+	}
+	return c.warm(pc, line, write)
+}
+
+// Still takes the engine out of time, as that of a core.
+func (b *Bank) Still(e *event.Engine, coherent mem.Network, net Network) (timed func(), err error) {
+	if len(b.agent.lines) > 0 {
+		return nil, fmt.Errorf("se: bank %d: its lines are still under way, and nothing happens any more", b.bank)
+	}
+	was, over, lines := b.bankTimer, b.net, b.agent.net
+	b.bankTimer, b.net, b.agent.net = b.timer(e), net, coherent
+	b.next, b.scm, b.pe = 0, 0, 0
+	return func() {
+		b.bankTimer, b.net, b.agent.net = was, over, lines
+		b.next, b.scm, b.pe = 0, 0, 0
+	}, nil
+}
