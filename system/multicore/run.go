@@ -184,13 +184,14 @@ func (r *runner) run(ctx context.Context) error {
 	watch := watchdog{}
 	for r.m.Engine.Next() != event.Forever {
 		until := r.m.Engine.Now() + progressCycles
-		if r.opt.MaxCycles > 0 {
+		over := r.done() // what is left are timers
+		if r.opt.MaxCycles > 0 && !over {
 			until = min(until, r.opt.MaxCycles)
 		}
 		if t := r.opt.Trace; t != nil {
 			until = min(until, t.from+t.Slice)
 		}
-		if s := r.sampler; s != nil {
+		if s := r.sampler; s != nil && !over {
 			until = min(until, s.next)
 		}
 		if err := r.m.Continue(ctx, until); err != nil {

@@ -32,7 +32,7 @@ func TestSample(t *testing.T) {
 	opt.Sample = &Sampling{Share: 0.1, Window: 10000}
 	r, err := Run(context.Background(), p, opt)
 	require.NoError(t, err)
-	v, err := Check(context.Background(), p, before, opt)
+	v, err := Check(context.Background(), p, clone(before), opt)
 	require.NoError(t, err)
 	require.Empty(t, v.First)
 	require.Equal(t, v.Elements, v.Equal)
@@ -43,6 +43,26 @@ func TestSample(t *testing.T) {
 	require.Positive(t, s.Bound)
 	require.InDelta(t, full.Cycles, r.Cycles, max(s.Bound, 0.05)*float64(full.Cycles), "%+v", s)
 	t.Logf("%d cycles, %d by %+v", full.Cycles, r.Cycles, s)
+	for _, config := range []string{"ns", "inst"} {
+		p, opt := long()
+		opt.Config = config
+		full, err := Run(context.Background(), p, opt)
+		require.NoError(t, err)
+		p, opt = long()
+		opt.Config, opt.Sample = config, &Sampling{Share: 0.1, Window: 10000}
+		r, err := Run(context.Background(), p, opt)
+		require.NoError(t, err, config)
+		v, err := Check(context.Background(), p, clone(before), opt)
+		require.NoError(t, err)
+		require.Empty(t, v.First, config)
+		require.Positive(t, r.Sample.Forwarded, config)
+		require.InDelta(t, full.Cycles, r.Cycles, 0.05*float64(full.Cycles), "%s, %+v", config, r.Sample)
+		t.Logf("%s: %d cycles, %d by %+v", config, full.Cycles, r.Cycles, r.Sample)
+	}
+	p, opt = long()
+	opt.Config, opt.Sample, opt.Inject = "ns", &Sampling{Share: 0.1}, &Inject{}
+	_, err = Run(context.Background(), p, opt)
+	require.ErrorContains(t, err, "multicore: samples with streams that are ended on purpose, expected one of them")
 
 	for _, bad := range []Sampling{{Share: 0}, {Share: 1}, {Share: 0.5, Window: -1}} {
 		p, opt := scale(t)

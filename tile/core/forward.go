@@ -95,7 +95,7 @@ func (c *Core) executeAll(b *uop.Batch, access func(pc uint32, line mem.Line, wr
 	for i := range b.Ops {
 		op := &b.Ops[i]
 		if c.Hold != nil {
-			for held := 0; c.Hold(now, op, b.Bytes(op)); held++ {
+			for held := 0; c.Hold(now, op, b.Data[op.Data:][:op.DataBytes()]); held++ {
 				if now = settle(); c.squashed {
 					return i, nil, nil
 				}
