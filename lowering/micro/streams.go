@@ -120,6 +120,13 @@ type nearState struct {
 	before   []chaseStart // of a loop that chases pointers: its results
 }
 
+// Locks reports whether streams keep lines until the core has committed.
+func (p *Program) Locks() bool {
+	return slices.ContainsFunc(p.near, func(l *nearLoop) bool {
+		return l != nil && slices.ContainsFunc(l.streams, func(s nearStream) bool { return s.old })
+	})
+}
+
 // PCs are those that stream engines know.
 func (p *Program) PCs() se.PCs { return p.pcsNear }
 

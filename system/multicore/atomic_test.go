@@ -185,3 +185,11 @@ func TestLocks(t *testing.T) {
 		}
 	}
 }
+
+// TestSampleLocks: lines that streams keep from others stay so between windows, where nothing
+// can wait.
+func TestSampleLocks(t *testing.T) {
+	p, _ := compiled(t, fmt.Sprintf(lockC, "700"), 1000, 1)
+	_, err := multicore.Run(context.Background(), p, multicore.Options{Machine: small(t, "ooo8"), Threads: 1, Config: "ns", Sample: &multicore.Sampling{Share: 0.1}})
+	require.ErrorContains(t, err, "multicore: samples of loops whose atomic operations take old values at the L3, expected a run of all")
+}

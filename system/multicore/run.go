@@ -99,6 +99,9 @@ func Run(ctx context.Context, p *Program, opt Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if opt.Sample != nil && code.Locks() {
+		return nil, fmt.Errorf("multicore: samples of loops whose atomic operations take old values at the L3, expected a run of all: lines stay locked between windows")
+	}
 	m, err := machine.New(spec)
 	if err != nil {
 		return nil, err

@@ -76,7 +76,6 @@ func (c *Core) begin(now event.Time, g *Group) {
 		a.step(g.N)
 	}
 	a.credit()
-	a.seen = a.progress
 	a.lookAfter(now)
 	if gap := c.inject.gap(); gap > 0 {
 		c.engine.At(now+gap, c.switching, uint64(g.id))
