@@ -182,7 +182,7 @@ func build(spec *Spec, delay func(*mem.Message) event.Time) (*Machine, error) {
 	for i := range spec.Cores {
 		var tlb core.Translator
 		if spec.TLB != nil {
-			t := mem.NewTLB(spec.TLB)
+			t := mem.NewTLB(spec.TLB, m.Engine.Memory())
 			m.TLBs = append(m.TLBs, t)
 			tlb = streamTLB{t}
 		}

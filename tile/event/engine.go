@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/bitsched/bitsched/internal/hugepage"
 	"github.com/bitsched/bitsched/tile/stats"
 )
 
@@ -116,6 +117,7 @@ type Engine struct {
 	names    map[string]*Component
 	unnamed  Component // whose handlers are those of nobody
 	hooks    []*Hooks
+	memory   hugepage.Slab
 	registry *stats.Registry
 }
 
@@ -148,6 +150,9 @@ func (e *Engine) Handle(f Func) Handler { return e.unnamed.HandleIn(Act, f) }
 func (e *Engine) Ahead(h Handler, far, near func(arg uint64)) {
 	e.handlers[h].far, e.handlers[h].near = far, near
 }
+
+// Memory is where parts of the model have large tables without pointers.
+func (e *Engine) Memory() *hugepage.Slab { return &e.memory }
 
 // Now is the cycle of the event that is executed, or the last one that was reached.
 func (e *Engine) Now() Time { return e.now }

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"unsafe"
 
+	"github.com/bitsched/bitsched/internal/hugepage"
 	"github.com/bitsched/bitsched/internal/prefetch"
 )
 
@@ -100,11 +101,19 @@ type array struct {
 	random, sequence uint64
 }
 
-func newArray(s ArraySpec, banks, interleave int, seed uint64) *array {
+// newArray returns an empty array, whose tables lie in a slab.
+func newArray(memory *hugepage.Slab, s ArraySpec, banks, interleave int, seed uint64) *array {
+	a := newTags(memory, s, banks, interleave, seed)
+	a.data = hugepage.Make[Bytes](memory, len(a.ways))
+	return a
+}
+
+// newTags returns an array without data.
+func newTags(memory *hugepage.Slab, s ArraySpec, banks, interleave int, seed uint64) *array {
 	n := s.Bytes / LineBytes
-	a := &array{ways: make([]way, n), data: make([]Bytes, n), assoc: s.Ways, limit: s.Ways, sets: uint64(n / s.Ways), banks: uint64(banks), interleave: uint64(interleave),
+	a := &array{ways: hugepage.Make[way](memory, n), assoc: s.Ways, limit: s.Ways, sets: uint64(n / s.Ways), banks: uint64(banks), interleave: uint64(interleave),
 		words: (s.Ways + 7) / 8, brrip: s.Policy == BRRIP, near: uint64(s.NearShare * (1 << 32)), random: seed}
-	a.marks = make([]uint64, int(a.sets)*a.words)
+	a.marks = hugepage.Make[uint64](memory, int(a.sets)*a.words)
 	if a.sets&(a.sets-1) == 0 {
 		a.mask = a.sets - 1
 	}
@@ -115,7 +124,7 @@ func newArray(s ArraySpec, banks, interleave int, seed uint64) *array {
 	case s.Policy == TreePLRU:
 		a.tree = make([]uint64, a.sets)
 	case !a.brrip:
-		a.used = make([]uint64, n)
+		a.used = hugepage.Make[uint64](memory, n)
 	}
 	return a
 }

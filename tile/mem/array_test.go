@@ -5,13 +5,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/bitsched/bitsched/internal/hugepage"
 )
 
 // TestTreePLRU compares with the rule written down as a recursion: the victim lies in the
 // half, and the half of the half, that was not used last.
 func TestTreePLRU(t *testing.T) {
 	for _, ways := range []int{1, 2, 8, 16} {
-		a := newArray(ArraySpec{Bytes: 4 * ways * LineBytes, Ways: ways, Policy: TreePLRU}, 1, 1, 1)
+		a := newArray(new(hugepage.Slab), ArraySpec{Bytes: 4 * ways * LineBytes, Ways: ways, Policy: TreePLRU}, 1, 1, 1)
 		last := map[[3]int]int{} // of a set, from a way on, so many: the half that was used last
 		used := func(set, way int) {
 			for from, n := 0, ways; n > 1; n /= 2 {

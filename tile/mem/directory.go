@@ -3,6 +3,7 @@ package mem
 import (
 	"unsafe"
 
+	"github.com/bitsched/bitsched/internal/hugepage"
 	"github.com/bitsched/bitsched/internal/prefetch"
 	"github.com/bitsched/bitsched/tile/event"
 )
@@ -14,6 +15,7 @@ type directory struct {
 	slots  []entry
 	shift  uint8 // of hashes
 	n      int   // entries
+	memory *hugepage.Slab
 	queues []queue
 	unused int32 // list of queues
 }
@@ -44,15 +46,15 @@ const (
 	leastSlots = 64
 )
 
-func newDirectory() directory {
-	d := directory{unused: noQueue}
+func newDirectory(memory *hugepage.Slab) directory {
+	d := directory{unused: noQueue, memory: memory}
 	d.resize(leastSlots)
 	return d
 }
 
 func (d *directory) resize(n int) {
 	old := d.slots
-	d.slots = make([]entry, n)
+	d.slots = hugepage.Make[entry](d.memory, n)
 	d.shift = 64
 	for ; n > 1; n /= 2 {
 		d.shift--

@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/bitsched/bitsched/internal/hugepage"
 )
 
 // TestDirectory holds a directory that grows and shrinks against a map.
 func TestDirectory(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
-	d := newDirectory()
+	d := newDirectory(new(hugepage.Slab))
 	want := map[Line]uint64{}
 	waiting := map[Line][]int16{}
 	for step := range 60_000 {

@@ -95,7 +95,7 @@ type leaving struct {
 // share lines out by interleave lines. memory finds the controller of a line.
 func NewHome(e *event.Engine, spec *HomeSpec, protocol *Protocol, index, banks, interleave int, net Network, memory func(Line) Place, fail func(error)) *Home {
 	h := &Home{engine: e, spec: spec, protocol: protocol, net: net, memory: memory, self: Place{Bank, int16(index)}, fail: fail,
-		l3: newArray(spec.ArraySpec, banks, interleave, 1<<32+uint64(index)), entries: newDirectory(), leaving: map[Line]*leaving{}}
+		l3: newArray(e.Memory(), spec.ArraySpec, banks, interleave, 1<<32+uint64(index)), entries: newDirectory(e.Memory()), leaving: map[Line]*leaving{}}
 	h.lookup = e.Handle(func(now event.Time, i uint64) {
 		h.request(now, &h.pool[i]) // it stays as it is if the pool grows meanwhile
 		h.poolFree = append(h.poolFree, int32(i))

@@ -3,6 +3,7 @@ package mem
 import (
 	"math"
 
+	"github.com/bitsched/bitsched/internal/hugepage"
 	"github.com/bitsched/bitsched/tile/event"
 	"github.com/bitsched/bitsched/tile/mem/dram"
 )
@@ -12,6 +13,7 @@ type Store struct {
 	pages map[uint64]*[pageLines]Bytes
 	last  *[pageLines]Bytes
 	at    uint64
+	slab  hugepage.Slab // of the pages
 }
 
 const pageLines = 64
@@ -25,7 +27,7 @@ func (s *Store) Line(line Line) *Bytes {
 	if n != s.at {
 		p := s.pages[n]
 		if p == nil {
-			p = new([pageLines]Bytes)
+			p = &hugepage.Make[[pageLines]Bytes](&s.slab, 1)[0]
 			s.pages[n] = p
 		}
 		s.last, s.at = p, n

@@ -190,7 +190,7 @@ type givenBack struct {
 func NewPrivate(e *event.Engine, spec *PrivateSpec, protocol *Protocol, core int, net Network, home func(Line) Place, client Client, fail func(error)) *Private {
 	seed := uint64(core)<<8 + 1
 	p := &Private{engine: e, spec: spec, protocol: protocol, net: net, home: home, self: Place{Core, int16(core)}, client: client, fail: fail,
-		l1: newArray(spec.L1.ArraySpec, 1, 1, seed), l2: newArray(spec.L2.ArraySpec, 1, 1, seed+1)}
+		l1: newArray(e.Memory(), spec.L1.ArraySpec, 1, 1, seed), l2: newArray(e.Memory(), spec.L2.ArraySpec, 1, 1, seed+1)}
 	if f := Prefetchers[spec.L1.Prefetcher]; f != nil {
 		p.prefetch1 = f(&spec.L1)
 	}

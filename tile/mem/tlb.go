@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 
+	"github.com/bitsched/bitsched/internal/hugepage"
 	"github.com/bitsched/bitsched/tile/event"
 )
 
@@ -56,10 +57,10 @@ type TLB struct {
 	walkers  []event.Time
 }
 
-// NewTLB returns empty TLBs.
-func NewTLB(spec *TLBSpec) *TLB {
+// NewTLB returns empty TLBs, whose tables lie in a slab.
+func NewTLB(spec *TLBSpec, memory *hugepage.Slab) *TLB {
 	size := func(entries, ways int) *array {
-		return newArray(ArraySpec{Bytes: entries * LineBytes, Ways: ways, Policy: LRU}, 1, 1, 0)
+		return newTags(memory, ArraySpec{Bytes: entries * LineBytes, Ways: ways, Policy: LRU}, 1, 1, 0)
 	}
 	return &TLB{spec: spec, l1: size(spec.L1Entries, spec.L1Ways), l2: size(spec.L2Entries, spec.L2Ways), last: ^uint64(0),
 		shift: uint8(bits.TrailingZeros64(uint64(spec.PageBytes))), walkers: make([]event.Time, spec.Walkers)}

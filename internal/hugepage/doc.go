@@ -1,0 +1,8 @@
+// Package hugepage hands out memory for tables that a program looks up at random and that
+// are larger than what the TLB of the host reaches with small pages: arrays of caches,
+// directories, contents of memory.
+//
+// A [Slab] puts the tables of a model next to each other, and asks the operating system to
+// back them by huge pages, where it has such a call. It is no allocator: what it handed out
+// is free when all of its chunk is. It changes no result.
+package hugepage

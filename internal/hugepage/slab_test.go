@@ -1,0 +1,36 @@
+package hugepage
+
+import (
+	"testing"
+	"unsafe"
+)
+
+// TestMake takes tables of several sizes from a slab: each begins with a line, is zero, has
+// the length asked for, and shares no byte with another one.
+func TestMake(t *testing.T) {
+	var s Slab
+	var tables [][]uint32
+	for _, n := range []int{0, 1, 15, 16, 17, 1000, least, huge, 3, most / 4, 1} {
+		x := Make[uint32](&s, n)
+		if len(x) != n || cap(x) != n {
+			t.Fatalf("%d values, expected %d", len(x), n)
+		}
+		if n > 0 && uintptr(unsafe.Pointer(&x[0]))%line != 0 {
+			t.Fatalf("table of %d begins within a line", n)
+		}
+		for i, v := range x {
+			if v != 0 {
+				t.Fatalf("value %d of %d is %d, expected 0", i, n, v)
+			}
+			x[i] = uint32(len(tables) + 1)
+		}
+		tables = append(tables, x)
+	}
+	for k, x := range tables {
+		for i, v := range x {
+			if v != uint32(k+1) {
+				t.Fatalf("value %d of table %d was written by table %d", i, k, v-1)
+			}
+		}
+	}
+}
