@@ -303,6 +303,9 @@ func (m *Machine) Continue(ctx context.Context, until event.Time) error {
 	if m.err != nil {
 		return m.err
 	}
+	if n, ok := m.net.(*mesh); ok {
+		n.attached.Network() // comes to the cycle of the engine
+	}
 	if until == event.Forever && m.Engine.Next() == event.Forever {
 		var stuck []string
 		if m.Tensor != nil && m.Tensor.Waits() != "" {

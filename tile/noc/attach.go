@@ -7,9 +7,10 @@ import (
 	"github.com/bitsched/bitsched/tile/stats"
 )
 
-// Attached is a network inside a discrete-event engine. The network runs ahead to
-// each cycle in which a packet may be delivered and costs the engine no event while
-// it is empty.
+// Attached is a network inside a discrete-event engine. It costs the engine no event while
+// it is empty. A flit that leaves the last router is known some cycles before it arrives, so
+// that the network stays that many cycles behind the engine and executes them in a row, with
+// its state in the caches of the host.
 type Attached struct {
 	net   *Network
 	e     *event.Engine
@@ -24,8 +25,7 @@ func Attach(e *event.Engine, n *Network) *Attached { return AttachAs(e, "noc", n
 
 // AttachAs lets an engine run a network, which must be at cycle 0, as the component of
 // a name, with its counters. OnDelivery is called in events of the cycle of the delivery,
-// in the phase Deliver, or in an Inject before it; the Delivery gives cycles of the
-// network, which are those of the engine if its clock stands at 0.
+// in the phase Deliver; the Delivery gives cycles of the network, which are those of the engine if its clock stands at 0.
 func AttachAs(e *event.Engine, name string, n *Network) *Attached {
 	a := &Attached{net: n, e: e, due: Never, epoch: e.Now() - n.now}
 	c := e.Component(name)
@@ -42,28 +42,35 @@ func AttachAs(e *event.Engine, name string, n *Network) *Attached {
 	c.Check(n.Check)
 	a.tick = c.HandleIn(event.Deliver, func(now event.Time, _ uint64) {
 		a.due = Never
-		a.net.prefetch()
-		a.net.AdvanceTo(now - a.epoch)
-		a.schedule()
+		if t := now - a.epoch; t < n.now+int64(n.flight) {
+			n.tellAll(t)
+		} else {
+			n.prefetch()
+			n.AdvanceTo(t)
+		}
+		a.wakeAt(n.NextEvent())
 	})
 	return a
 }
 
 // Inject puts a packet into the queue of its source in the current cycle of the
-// engine. Deliveries of this cycle that have not been told yet are told before.
+// engine.
 func (a *Attached) Inject(p Packet) error {
-	a.net.AdvanceTo(a.e.Now() - a.epoch)
-	err := a.net.Inject(p)
-	a.schedule()
+	least, err := a.net.injectAt(a.e.Now()-a.epoch, p)
+	if err == nil {
+		a.wakeAt(least)
+	}
 	return err
 }
 
-// Network is the network, for its counters.
-func (a *Attached) Network() *Network { return a.net }
+// Network is the network in the current cycle of the engine, for its counters.
+func (a *Attached) Network() *Network {
+	a.net.AdvanceTo(a.e.Now() - a.epoch)
+	return a.net
+}
 
-// schedule makes the engine wake the network when something may be delivered.
-func (a *Attached) schedule() {
-	next := a.net.NextEvent()
+// wakeAt makes the engine wake the network at a cycle, or before.
+func (a *Attached) wakeAt(next int64) {
 	if next >= a.due {
 		return
 	}

@@ -260,12 +260,14 @@ type Network struct {
 	stirred       bool    // something asks that did not in the last cycle
 	activeSources []uint64
 	slots         []slot
-	pending       int   // arrivals in slots
-	soonest       int64 // no packet is delivered before, if this is later than now
-	flight        int   // cycles from the allocation of the switch to the arrival
-	back          int   // cycles of a credit
-	leaving       *slot // of the flits that routers send in this cycle
-	returning     *slot // of the credits that they give back
+	later         []int32 // packets of cycles that are not reached yet, in order
+	told          int64   // deliveries up to this cycle have been told
+	pending       int     // arrivals in slots
+	soonest       int64   // no packet is delivered before, if this is later than now
+	flight        int     // cycles from the allocation of the switch to the arrival
+	back          int     // cycles of a credit
+	leaving       *slot   // of the flits that routers send in this cycle
+	returning     *slot   // of the credits that they give back
 	portOf        [inVCs]uint8
 	channels      [ports]uint64 // of a port
 	turned        [inVCs]input  // the channel behind, within its port
@@ -304,6 +306,7 @@ func New(cfg Config) (*Network, error) {
 		asking:        newOutputs(nodes),
 		grants:        make([]grant, nodes*ports),
 		activeSources: make([]uint64, (nodes+63)/64),
+		told:          -1,
 	}
 	slots := 1 << bits.Len(uint(max(n.flight, n.back)))
 	n.slots = make([]slot, slots)
@@ -393,27 +396,34 @@ func (n *Network) Idle() bool { return n.counters.Injected == n.counters.Complet
 // multicast must fit into a buffer, or its tree could block itself: see the
 // package comment.
 func (n *Network) Inject(p Packet) error {
+	_, err := n.injectAt(n.now, p)
+	return err
+}
+
+// injectAt puts a packet into the queue of its source in a cycle, which may not be reached
+// yet; they come in order. No delivery of it is before the cycle that it returns.
+func (n *Network) injectAt(at int64, p Packet) (least int64, err error) {
 	nodes := n.cfg.Nodes()
 	switch {
 	case p.Src < 0 || p.Src >= nodes:
-		return fmt.Errorf("noc: source %d, expected 0 to %d", p.Src, nodes-1)
+		return 0, fmt.Errorf("noc: source %d, expected 0 to %d", p.Src, nodes-1)
 	case p.Flits < 1 || p.Flits > math.MaxInt32/2:
-		return fmt.Errorf("noc: packet of %d flits, expected at least 1", p.Flits)
+		return 0, fmt.Errorf("noc: packet of %d flits, expected at least 1", p.Flits)
 	case p.Dsts == nil && (p.Dst < 0 || p.Dst >= nodes):
-		return fmt.Errorf("noc: destination %d, expected 0 to %d", p.Dst, nodes-1)
+		return 0, fmt.Errorf("noc: destination %d, expected 0 to %d", p.Dst, nodes-1)
 	case p.Dsts != nil && len(p.Dsts) == 0:
-		return fmt.Errorf("noc: multicast to no node")
+		return 0, fmt.Errorf("noc: multicast to no node")
 	case len(p.Dsts) > 1 && p.Flits > n.cfg.Depth:
-		return fmt.Errorf("noc: multicast of %d flits, expected at most the %d of a buffer", p.Flits, n.cfg.Depth)
+		return 0, fmt.Errorf("noc: multicast of %d flits, expected at most the %d of a buffer", p.Flits, n.cfg.Depth)
 	}
 	for _, d := range p.Dsts {
 		if d < 0 || d >= nodes {
-			return fmt.Errorf("noc: destination %d, expected 0 to %d", d, nodes-1)
+			return 0, fmt.Errorf("noc: destination %d, expected 0 to %d", d, nodes-1)
 		}
 	}
 	id := n.newPacket()
 	k := &n.packets[id]
-	*k = packet{injected: n.now, tag: p.Tag, src: int32(p.Src), dst: int32(p.Dst), flits: int32(p.Flits), next: -1, tree: -1, waiting: 1}
+	*k = packet{injected: at, tag: p.Tag, src: int32(p.Src), dst: int32(p.Dst), flits: int32(p.Flits), next: -1, tree: -1, waiting: 1}
 	if len(p.Dsts) == 1 {
 		k.dst = int32(p.Dsts[0])
 	} else if len(p.Dsts) > 1 {
@@ -424,11 +434,23 @@ func (n *Network) Inject(p Packet) error {
 	if k.tree >= 0 {
 		to = p.Src // none is nearer
 	}
-	least := n.now + n.cfg.ZeroLoadLatency(p.Src, to, p.Flits)
+	least = at + n.cfg.ZeroLoadLatency(p.Src, to, p.Flits)
 	if n.Idle() || least < n.soonest {
 		n.soonest = least
 	}
-	s := &n.sources[p.Src]
+	n.counters.Injected++
+	if at > n.now {
+		n.later = append(n.later, id)
+	} else {
+		n.enqueue(id)
+	}
+	return least, nil
+}
+
+// enqueue puts a packet into the queue of its source.
+func (n *Network) enqueue(id int32) {
+	src := n.packets[id].src
+	s := &n.sources[src]
 	if s.first < 0 {
 		s.first = id
 		s.sent = 0
@@ -436,9 +458,19 @@ func (n *Network) Inject(p Packet) error {
 		n.packets[s.last].next = id
 	}
 	s.last = id
-	n.activeSources[p.Src>>6] |= 1 << (p.Src & 63)
-	n.counters.Injected++
-	return nil
+	n.activeSources[src>>6] |= 1 << (src & 63)
+}
+
+// release enqueues the packets of the current cycle that came before it was reached.
+func (n *Network) release() {
+	k := 0
+	for k < len(n.later) && n.packets[n.later[k]].injected <= n.now {
+		n.enqueue(n.later[k])
+		k++
+	}
+	if k > 0 {
+		n.later = append(n.later[:0], n.later[k:]...)
+	}
 }
 
 // Rest puts the arbiters of an idle network into the state of a new one, so that what
@@ -494,13 +526,16 @@ func (n *Network) NextEvent() int64 {
 	if n.soonest > n.now+int64(n.flight) {
 		return n.soonest
 	}
+	if len(n.later) > 0 {
+		next = n.packets[n.later[0]].injected + int64(n.flight)
+	}
 	if n.busy() {
 		next = n.now + int64(n.flight)
 	}
 	if n.pending > 0 {
 		for d := 1; d < len(n.slots); d++ {
 			s := n.slotAt(d)
-			if s.flits[ejected].n > 0 {
+			if s.flits[ejected].n > 0 && n.now+int64(d) > n.told {
 				return min(next, n.now+int64(d))
 			}
 			if s.moving() > 0 || s.credits.n > 0 {
@@ -579,27 +614,29 @@ func (n *Network) slotAt(delay int) *slot {
 // changes nothing.
 func (n *Network) AdvanceTo(t int64) {
 	for n.now < t {
+		n.release()
 		if !n.busy() {
 			n.bufferHeads(n.slotAt(0))
-			if n.pending == 0 {
-				n.now = t
-				return
+			until := t
+			if len(n.later) > 0 {
+				until = min(t, n.packets[n.later[0]].injected)
 			}
-			d := 1
-			for s := n.slotAt(d); s.len() == 0; s = n.slotAt(d) {
+			d := int64(1)
+			for n.pending > 0 && n.slotAt(int(d)).len() == 0 {
 				d++
 			}
-			if n.now+int64(d) > t {
-				n.now = t
-				return
+			if n.pending == 0 || n.now+d > until {
+				n.now = until
+				continue
 			}
-			n.now += int64(d)
+			n.now += d
 		} else {
 			n.evaluate()
 			n.now++
 		}
 		n.arrive()
 	}
+	n.release()
 }
 
 // evaluate lets sources and routers send in the current cycle. They do not see
@@ -727,14 +764,32 @@ func (n *Network) eject(a flitArrival) {
 	if n.onEject != nil {
 		n.onEject(node, a.at.vc()-local*n.vcs, a.flit)
 	}
+	if n.now > n.told {
+		n.tell(a, n.now)
+	}
+}
+
+// tellAll tells the deliveries of a cycle that is not reached yet, but whose flits are
+// known to arrive: they have left the last router.
+func (n *Network) tellAll(t int64) {
+	gone := &n.slotAt(int(t - n.now)).flits[ejected]
+	for _, a := range gone.items[:gone.n] {
+		n.tell(a, t)
+	}
+	n.told = t
+}
+
+// tell tells a delivery at a cycle, if it is the last flit.
+func (n *Network) tell(a flitArrival, at int64) {
 	if !a.flit.tail() {
 		return
 	}
+	node := a.at.node()
 	id := a.flit.packet()
 	k := &n.packets[id]
 	k.waiting--
 	n.counters.Delivered++
-	d := Delivery{Tag: k.tag, Src: int(k.src), Dst: node, Flits: int(k.flits), Injected: k.injected, At: n.now, Last: k.waiting == 0}
+	d := Delivery{Tag: k.tag, Src: int(k.src), Dst: node, Flits: int(k.flits), Injected: k.injected, At: at, Last: k.waiting == 0}
 	if d.Last {
 		n.freePacket(id)
 	}
