@@ -304,7 +304,7 @@ func (m *Machine) Continue(ctx context.Context, until event.Time) error {
 		return m.err
 	}
 	if n, ok := m.net.(*mesh); ok {
-		n.attached.Network() // comes to the cycle of the engine
+		n.attached.Current() // comes to the cycle of the engine
 	}
 	if until == event.Forever && m.Engine.Next() == event.Forever {
 		var stuck []string

@@ -63,8 +63,12 @@ func (a *Attached) Inject(p Packet) error {
 	return err
 }
 
-// Network is the network in the current cycle of the engine, for its counters.
-func (a *Attached) Network() *Network {
+// Network is the network, some cycles behind the engine.
+func (a *Attached) Network() *Network { return a.net }
+
+// Current is the network in the current cycle of the engine, for its counters. It must not
+// be called in OnDelivery.
+func (a *Attached) Current() *Network {
 	a.net.AdvanceTo(a.e.Now() - a.epoch)
 	return a.net
 }

@@ -772,11 +772,11 @@ func (n *Network) eject(a flitArrival) {
 // tellAll tells the deliveries of a cycle that is not reached yet, but whose flits are
 // known to arrive: they have left the last router.
 func (n *Network) tellAll(t int64) {
+	n.told = t
 	gone := &n.slotAt(int(t - n.now)).flits[ejected]
 	for _, a := range gone.items[:gone.n] {
 		n.tell(a, t)
 	}
-	n.told = t
 }
 
 // tell tells a delivery at a cycle, if it is the last flit.

@@ -129,7 +129,7 @@ func (c *Chip) started(number int32) {
 func (c *Chip) send(number int32) {
 	s := &c.shifts[number]
 	s.sent = c.engine.Now()
-	c.mesh.Network().Rest()
+	c.mesh.Current().Rest()
 	for i := 0; i < len(s.flows); {
 		f := &s.flows[i]
 		j := i + 1
@@ -234,7 +234,7 @@ func BankName(bank int) string { return fmt.Sprintf("tensor.bank[%d]", bank) }
 func (c *Chip) Engine() *event.Engine { return c.engine }
 
 // Links returns what has gone over each link of the mesh.
-func (c *Chip) Links() []noc.Link { return c.mesh.Network().Links() }
+func (c *Chip) Links() []noc.Link { return c.mesh.Current().Links() }
 
 // ByteHops is the bytes of packets times the links between routers that they took.
-func (c *Chip) ByteHops() int64 { return int64(c.mesh.Network().ByteHops()) }
+func (c *Chip) ByteHops() int64 { return int64(c.mesh.Current().ByteHops()) }
