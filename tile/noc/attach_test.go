@@ -45,7 +45,7 @@ func TestAttachedIsTheNetwork(t *testing.T) {
 		other.AdvanceTo(at + 50_000)
 		require.True(t, other.Idle())
 		require.NoError(t, e.Run(context.Background(), event.Forever))
-		require.True(t, a.Network().Idle())
+		require.True(t, a.Current().Idle())
 		require.Equal(t, want, got)
 		require.Equal(t, other.Counters(), n.Counters())
 		if seed%2 == 1 {
