@@ -11,6 +11,7 @@ import (
 	"github.com/bitsched/bitsched/tdfg/cfront"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tdfg/stream"
+	"github.com/bitsched/bitsched/tile/uop"
 )
 
 // formsC has a result that does not depend on the order of threads.
@@ -110,5 +111,55 @@ func TestForms(t *testing.T) {
 		m := newMachine(p)
 		m.run(t, p, seed)
 		m.compare(t, p, g, want)
+	}
+}
+
+// TestExtremes has minima and maxima that the source chooses, as gcc 12 has them with
+// -fopenmp-simd: SIMD (vmaxps, vpminsd) where a reduction is said to be one, scalar code
+// where the order would decide what becomes of NaN. SIMD code has a load for 16 elements.
+func TestExtremes(t *testing.T) {
+	for _, c := range []struct {
+		pragma, body string
+		lanes        int
+	}{
+		{"#pragma omp simd reduction(max: most)", "most = x > most ? x : most;", 16},
+		{"#pragma omp simd reduction(max: most)", "most = most < x ? x : most;", 16},
+		{"#pragma omp simd reduction(min: most)", "most = most < x ? most : x;", 16},
+		{"#pragma omp simd reduction(min: at)", "if (x == 3) at = i < at ? i : at;", 16},
+		{"", "most = x > most ? x : most;", 1},
+		{"#pragma omp simd reduction(max: most)", "most = x > most ? x : 7;", 1},
+		{"#pragma omp simd reduction(max: most)", "most = x > 7 ? x : most;", 1},
+	} {
+		g, err := cfront.CompileWhole(context.Background(), "f.c", `#include "bitsched.h"
+void f(int n, const float A[n], float B[1], int C[1])
+{
+	inf_array(A, n); inf_array(B, 1); inf_array(C, 1);
+	float most = 1;
+	int at = n;
+`+c.pragma+`
+	for (int i = 0; i < n; i++) {
+		float x = A[i];
+		`+c.body+`
+	}
+	B[0] = most;
+	C[0] = at;
+}
+`, cfront.Options{})
+		require.NoError(t, err)
+		const n = 256
+		mem := stream.Memory{"A": nil, "B": {0}, "C": {0}}
+		for i := range n {
+			mem["A"] = append(mem["A"], scalar.FromFloat(scalar.FP32, float64(i*37%101)))
+		}
+		args := stream.Args{Symbols: map[string]int64{"n": n}}
+		want := clone(mem)
+		_, err = g.Run(context.Background(), want, args)
+		require.NoError(t, err)
+		p, err := micro.New(g, mem, args, micro.Options{Threads: 1, Vector: 64})
+		require.NoError(t, err)
+		m := newMachine(p)
+		m.run(t, p, 1)
+		m.compare(t, p, g, want)
+		require.Equal(t, n/c.lanes, m.counts[uop.Load], c.body)
 	}
 }

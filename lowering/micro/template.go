@@ -224,6 +224,10 @@ func (p *Program) within(t *template, l *loopInfo) bool {
 // reduction finds op and identity of a reduce whose value is op(itself, x).
 func (p *Program) reduction(t *template) {
 	x := t.s.Value
+	if op := extreme(t.s); op != scalar.NoOp {
+		t.op, t.reduces = op, true
+		return
+	}
 	if x == nil || x.Kind != stream.ApplyExpr || len(x.Args) != 2 {
 		return
 	}
@@ -238,6 +242,46 @@ func (p *Program) reduction(t *template) {
 			}
 		}
 	}
+}
+
+// extreme returns the operation of a reduction that chooses the lesser or the greater of its
+// value and another, as x > most ? x : most. Compilers take it for one where the source says so
+// (omp simd reduction): else the order decides what becomes of NaN.
+func extreme(s *stream.Stream) scalar.Op {
+	x := s.Value
+	if !s.Reassociate || x == nil || x.Kind != stream.ApplyExpr || x.Op != scalar.Select {
+		return scalar.NoOp
+	}
+	cond, old, other := x.Args[0], x.Args[2], x.Args[1]
+	self := func(y *stream.Expr) bool { return y.Kind == stream.RefExpr && y.Name == s.Name }
+	if self(old) && !cond.Uses(s.Name) && other.Kind == stream.ApplyExpr && (other.Op == scalar.Min || other.Op == scalar.Max) {
+		if a, b := other.Args[0], other.Args[1]; self(a) && !b.Uses(s.Name) || self(b) && !a.Uses(s.Name) {
+			return other.Op // under a condition
+		}
+	}
+	if cond.Kind != stream.ApplyExpr || len(cond.Args) != 2 {
+		return scalar.NoOp
+	}
+	less := cond.Op == scalar.Lt || cond.Op == scalar.Le
+	if !less && cond.Op != scalar.Gt && cond.Op != scalar.Ge {
+		return scalar.NoOp
+	}
+	if self(other) {
+		old, other, less = other, old, !less
+	}
+	if !self(old) || other.Uses(s.Name) {
+		return scalar.NoOp
+	}
+	switch {
+	case cond.Args[0].String() == old.String() && cond.Args[1].String() == other.String():
+		less = !less
+	case cond.Args[0].String() != other.String() || cond.Args[1].String() != old.String():
+		return scalar.NoOp
+	}
+	if less {
+		return scalar.Min
+	}
+	return scalar.Max
 }
 
 // combines finds out how threads bring the values of a reduction together.

@@ -225,7 +225,7 @@ func (st *streamer) loop(l *loop) {
 	}
 	reduces := make([]*stream.Stream, len(carried))
 	for i, v := range carried {
-		reduces[i] = &stream.Stream{Name: st.name(v.name), Kind: stream.Reduce, Over: l.v.name, Init: st.variable(v), Reassociate: l.simd[v.source()] && v.typ.Float()}
+		reduces[i] = &stream.Stream{Name: st.name(v.name), Kind: stream.Reduce, Over: l.v.name, Init: st.variable(v), Reassociate: l.simd[v.source()]}
 		if l.parallel != nil {
 			reduces[i].Combine = l.reduces[v.source()]
 		}

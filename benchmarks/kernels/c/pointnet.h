@@ -22,7 +22,8 @@ static void sample(int P, int C, const float x[P], const float y[P], const float
 		for (int p = 0; p < P; p++) {
 			float dx = x[p] - px, dy = y[p] - py, dz = z[p] - pz;
 			float d = dx * dx + dy * dy + dz * dz;
-			d = d < dist[p] ? d : dist[p];
+			float before = dist[p];
+			d = d < before ? d : before;
 			dist[p] = d;
 			most = d > most ? d : most;
 		}
