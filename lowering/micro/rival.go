@@ -16,17 +16,31 @@ const (
 	Chained       // functions of one line, one after another, as by Livia; no value comes back but the last one
 )
 
-// rivals leaves what a rival cannot do to the core.
+// rivals leaves what a rival cannot do to the core. Both send indirect stores and updates whose
+// old value nobody takes as tasks, one for each element: the core knows where that is. A loop
+// with tasks has no chains.
 func (p *Program) rivals(sinks map[*stream.Stream]*nearStream) {
+	rival := p.opt.Streams.Rival
+	if rival == NoRival {
+		return
+	}
+	tasks := false
 	for s, x := range sinks {
-		fits := true
-		switch p.opt.Streams.Rival {
+		x.task = x.where != nil && !x.old && (x.kind == se.Store || x.kind == se.Update)
+		tasks = tasks || x.task
+		affine := x.where == nil && !s.Racy
+		switch rival {
 		case Meeting:
-			fits = x.where == nil && (x.kind == se.Store || x.kind == se.Update)
+			affine = affine && (x.kind == se.Store || x.kind == se.Update)
 		case Chained:
-			fits = x.where == nil && (x.kind == se.Reduce && len(x.inputs) == 1 || x.kind != se.Reduce && x.kind != se.Load && len(x.inputs) == 0)
+			affine = affine && (x.kind == se.Reduce && len(x.inputs) == 1 || x.kind != se.Reduce && x.kind != se.Load && len(x.inputs) == 0)
 		}
-		if !fits || p.opt.Streams.Rival != NoRival && s.Racy {
+		if !affine && !x.task {
+			delete(sinks, s)
+		}
+	}
+	for s, x := range sinks {
+		if rival == Chained && tasks && !x.task {
 			delete(sinks, s)
 		}
 	}

@@ -84,6 +84,7 @@ type nearStream struct {
 	name   string
 	kind   se.Kind
 	tm     *template // whose element it is
+	from   *template // of a task: what the core loads for its address
 	index  int       // of the template
 	inputs []int
 	value  *term       // what is computed
@@ -95,6 +96,7 @@ type nearStream struct {
 	near   int // of a Reduce
 	toCore bool
 	old    bool // what the element was is sent to the core
+	task   bool // the core sends each element of an indirect one; inputs are what it loads for that
 	config int
 	load   [2]uop.Op // of the core, scalar and SIMD
 	final  uop.Op
@@ -276,7 +278,11 @@ func (p *Program) chooseStreams(near *nearLoop) {
 	take := map[int]bool{}
 	for _, s := range sinks {
 		for _, in := range s.inputs {
-			take[in] = true
+			if s.task {
+				needed[p.streams[in].s.Name] = true
+			} else {
+				take[in] = true
+			}
 		}
 	}
 	for _, i := range slices.Backward(l.body) { // and what addresses follow from
@@ -355,6 +361,9 @@ func (p *Program) chooseStreams(near *nearLoop) {
 		inputs := make([]int, 0, len(x.inputs))
 		for _, in := range x.inputs {
 			k, ok := sid[p.streams[in].s]
+			if x.task {
+				x.from, k, ok = p.streams[in], len(near.streams), true
+			}
 			if o := own[in]; o != nil {
 				k, ok = places[o]
 			}
@@ -517,7 +526,7 @@ func (p *Program) unshared(l *loopInfo, sinks map[*stream.Stream]*nearStream, pr
 		for _, in := range x.inputs {
 			for _, j := range all {
 				o := p.streams[j].s
-				if o.Kind != stream.Store && o.Kind != stream.RMW || !p.together(o.Array, p.streams[in].s.Array) || in < j && p.updated(in, sinks[o]) {
+				if o.Kind != stream.Store && o.Kind != stream.RMW || !p.together(o.Array, p.streams[in].s.Array) || in < j && p.updated(in, sinks[o]) && p.opt.Streams.Rival != Meeting {
 					continue
 				}
 				if promised || p.collide(p.streams[in].s, o) {
@@ -644,7 +653,8 @@ func (t *thread) beginStreams(id int, n, v int64) {
 		t.counts[id].kept++
 		return
 	}
-	g := &se.Group{Loop: uint32(id), N: n, Lanes: lanes, Range: int64(p.opt.Streams.Range) * lanes, SyncFree: l.free, Decoupled: l.gone, Bound: l.bound, Fine: p.opt.Streams.Rival == Meeting}
+	g := &se.Group{Loop: uint32(id), N: n, Lanes: lanes, Range: int64(p.opt.Streams.Range) * lanes, SyncFree: l.free, Decoupled: l.gone, Bound: l.bound,
+		Fine: p.opt.Streams.Rival == Meeting || slices.ContainsFunc(l.streams, func(x nearStream) bool { return x.task })}
 	g.Window = g.Range
 	if p.opt.Streams.Adaptive {
 		for k := int64(0); k < t.counts[id].configured && 4*g.Range <= min(n, int64(p.opt.Streams.Ahead)*lanes); k++ {
@@ -687,7 +697,10 @@ func (t *thread) beginStreams(id int, n, v int64) {
 			x.Func = t.bind(s, v, l.info)
 		}
 		x.PC = [2]uint32{s.tm.one.access.PC, s.tm.many.access.PC}
-		if s.kind == se.Store {
+		switch {
+		case s.task:
+			x.Task, x.PC = true, [2]uint32{s.from.one.access.PC, s.from.many.access.PC}
+		case s.kind == se.Store:
 			x.PC = [2]uint32{s.tm.one.store.PC, s.tm.many.store.PC}
 		}
 		return x

@@ -87,3 +87,61 @@ func TestRivalMutants(t *testing.T) {
 	})
 	assert.GreaterOrEqual(t, count, 70)
 }
+
+// taskC has indirect stores, whose order matters, updates under a condition, and atomics.
+const taskC = `#include "bitsched.h"
+void f(int N, const int32_t A[N], int32_t B[N], int32_t C[N], int64_t D[N])
+{
+	inf_array(A, N); inf_array(B, N); inf_array(C, N); inf_array(D, N);
+	for (int i = 0; i < N; i++)
+		B[((uint32_t)A[i] >> 3) % (uint32_t)N] = i;
+	for (int i = 0; i < N; i++)
+		if (A[i] & 1)
+			C[((uint32_t)A[i] >> 5) % (uint32_t)N] += A[i];
+	#pragma omp parallel for
+	for (int i = 0; i < N; i++) {
+		#pragma omp atomic
+		D[((uint32_t)A[i] >> 7) % (uint32_t)N] += 5;
+	}
+}
+`
+
+// TestRivalTasks: rivals send indirect stores and updates one by one, and losing, changing or
+// misdirecting a task is noticed.
+func TestRivalTasks(t *testing.T) {
+	const n = 600
+	for _, config := range []string{"inst", "single"} {
+		run := func(f func(m *se.Message) bool) (*multicore.Report, error) {
+			p, want := compiled(t, taskC, n, 1)
+			r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: small(t, "ooo8"), Threads: 1, Config: config, Warm: true, Intercept: f, MaxCycles: 1 << 20})
+			if err == nil {
+				err = sameMemory(p, want)
+			}
+			return r, err
+		}
+		r, err := run(nil)
+		require.NoError(t, err)
+		p, _ := compiled(t, taskC, n, 1)
+		odd := 0
+		for _, v := range p.Memory["A"] {
+			odd += int(v & 1)
+		}
+		sent := map[string]uint64{}
+		for _, m := range r.Streams.Messages {
+			sent[m.Name] = m.Messages
+		}
+		assert.Equal(t, []uint64{uint64(2*n + odd), uint64(2*n + odd), 0, 0}, []uint64{sent["offload"], sent["done"], sent["request"], sent["forward"]}, config)
+		assert.EqualValues(t, 2*n+odd, r.Streams.Bank.Computed, config)
+		if config == "single" {
+			continue // the same messages
+		}
+		count := breakMessages(t, func(f func(m *se.Message) bool) error { _, err := run(f); return err }, []mutant{
+			{"lost", []se.MessageKind{se.MsgOffload, se.MsgDone}, func(*se.Message) bool { return false }},
+			{"to another bank", []se.MessageKind{se.MsgOffload}, func(m *se.Message) bool { m.To ^= 5; return true }},
+			{"for the next element", []se.MessageKind{se.MsgOffload}, func(m *se.Message) bool { m.Low += 8; return true }},
+			{"of another iteration", []se.MessageKind{se.MsgOffload}, func(m *se.Message) bool { m.First++; m.End++; return true }},
+			{"without its order", []se.MessageKind{se.MsgOffload}, func(m *se.Message) bool { m.Last -= 2; return true }},
+		})
+		assert.Positive(t, count)
+	}
+}

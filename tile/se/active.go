@@ -32,18 +32,19 @@ type active struct {
 	seen     uint64
 	watch    event.ID
 	leaving  bool
-	at       int64         // iteration before which streams end
-	acks     int           // of banks that are missing; -1: they have not been asked
-	taken    map[int]*head // streams that have been taken back
-	gone     bool          // streams have ended before their time
-	loaded   uint64        // results of a Chase that the core has loaded, as a set
+	at       int64          // iteration before which streams end
+	acks     int            // of banks that are missing; -1: they have not been asked
+	taken    map[int]*head  // streams that have been taken back
+	gone     bool           // streams have ended before their time
+	tasks    map[int]*tasks // by stream
+	loaded   uint64         // results of a Chase that the core has loaded, as a set
 }
 
 // begin configures the streams of a loop at the banks of their first elements.
 func (c *Core) begin(now event.Time, g *Group) {
 	n := len(g.Streams)
 	a := &active{c: c, g: g, done: make([]int64, n), final: make([]uint64, n), ended: make([]bool, n), data: make([]map[int64]uint64, n),
-		partial: make([]map[int64]uint64, n), received: make([]int64, n), faulty: -1, ranged: make([]int64, n), prefix: make([]prefix, n), taking: make([]*taking, n), taken: map[int]*head{}}
+		partial: make([]map[int64]uint64, n), received: make([]int64, n), faulty: -1, ranged: make([]int64, n), prefix: make([]prefix, n), taking: make([]*taking, n), taken: map[int]*head{}, tasks: map[int]*tasks{}}
 	for len(c.loops) > 0 && c.loops[0].g.id+oldGroups <= g.id {
 		if !c.loops[0].over() {
 			c.fail(fmt.Errorf("se: core %d: more than %d loops have streams at the L3", c.id, oldGroups))
@@ -146,7 +147,11 @@ func (a *active) step(n int64) {
 	c.Counters.Iterations += uint64(n)
 	for sid := range g.Streams {
 		if g.Fine && g.Streams[sid].writes() {
-			a.offload(sid, a.committed-n, a.committed)
+			if g.Streams[sid].Task {
+				a.task(sid, a.committed-n, a.committed)
+			} else {
+				a.offload(sid, a.committed-n, a.committed)
+			}
 		}
 	}
 	if a.committed > g.N {

@@ -196,6 +196,9 @@ func (c *Core) Hold(now event.Time, op *uop.Op, data []byte) bool {
 	if !op.Kind.Memory() || op.Addr >= Window {
 		return false
 	}
+	if op.Kind == uop.Load || op.Kind == uop.Gather {
+		c.note(op, data)
+	}
 	writes := op.Kind == uop.Store || op.Kind == uop.Scatter
 	if writes && c.spec.Broken == NoStoreCheck || !writes && c.spec.Broken == NoLoadCheck {
 		return false

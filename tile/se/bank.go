@@ -180,6 +180,10 @@ func (b *Bank) ReceiveStream(now event.Time, m *Message) {
 		}
 		b.allow(k, m)
 	case MsgOffload:
+		if m.head.g.Streams[m.Stream].Task {
+			b.request(now, k, m)
+			break
+		}
 		b.gather(now, k, m)
 	case MsgFetch:
 		b.fetched(m)

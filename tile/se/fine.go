@@ -1,16 +1,19 @@
 package se
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"github.com/bitsched/bitsched/tile/event"
 	"github.com/bitsched/bitsched/tile/mem"
+	"github.com/bitsched/bitsched/tile/uop"
 )
 
 // The rival that computes iteration by iteration, as Omni-Compute does (sections II.C and VI):
 // for each of its iterations the core sends what is to be computed to the bank where operands
 // and result meet with the least way; that one fetches operands, computes, and sends the
-// result to the bank of its address. There are no streams at banks.
+// result to the bank of its address. There are no streams at banks. An indirect store or update
+// is a task for the bank of its element; Livia, too, sends those one by one.
 
 // offload sends one iteration of the core of a stream that writes, by lines of the result.
 func (a *active) offload(sid int, first, end int64) {
@@ -20,6 +23,75 @@ func (a *active) offload(sid int, first, end int64) {
 		last = min(last, end)
 		a.send(&Message{Kind: MsgOffload, To: a.meet(sid, i), Stream: sid, First: i, End: last, head: &head{core: a.c.id, sid: sid, g: g}})
 		i = last
+	}
+}
+
+// tasks is what the core has loaded for the tasks of a stream, and the last iteration that each
+// bank got.
+type tasks struct {
+	loaded []uint64
+	bytes  int // of an element
+	issued map[int]int64
+}
+
+// note keeps what the core loads for tasks; data is that of the micro-op, which commits.
+func (c *Core) note(op *uop.Op, data []byte) {
+	for _, a := range c.loops {
+		if !a.g.Fine || a.committed == a.g.N {
+			continue
+		}
+		for sid := range a.g.Streams {
+			if s := &a.g.Streams[sid]; s.Task && (s.PC[0] == op.PC || s.PC[1] == op.PC) {
+				a.noteOf(sid, op, data)
+			}
+		}
+		return
+	}
+}
+
+func (a *active) noteOf(sid int, op *uop.Op, data []byte) {
+	t := a.tasks[sid]
+	if t == nil {
+		t = &tasks{issued: map[int]int64{}}
+		a.tasks[sid] = t
+	}
+	n := max(1, int(op.Lanes))
+	if op.Kind.Lanes() {
+		data = data[8*n:]
+	}
+	t.bytes, t.loaded = len(data)/n, t.loaded[:0]
+	for i := range n {
+		var v [8]byte
+		copy(v[:], data[i*t.bytes:(i+1)*t.bytes])
+		t.loaded = append(t.loaded, binary.LittleEndian.Uint64(v[:]))
+	}
+}
+
+// task sends what is to be done to elements of an indirect stream, each to its bank, where
+// tasks are taken in their order.
+func (a *active) task(sid int, first, end int64) {
+	c, s, t := a.c, &a.g.Streams[sid], a.tasks[sid]
+	if t == nil || int64(len(t.loaded)) != end-first {
+		c.fail(fmt.Errorf("se: core %d: tasks of stream %s without what their addresses follow from", c.id, s.Name))
+		return
+	}
+	for i := first; i < end; i++ {
+		v := t.loaded[i-first : i-first+1]
+		addr, ok := s.At.Eval(0, v, i)
+		if !ok {
+			a.finished(sid, i, i+1)
+			continue
+		}
+		to := c.bankOf(addr / mem.LineBytes)
+		m := &Message{Kind: MsgOffload, To: to, Stream: sid, First: i, End: i + 1, Low: addr, Last: -1, head: &head{core: c.id, sid: sid, g: a.g}, bytes: t.bytes}
+		if len(s.Inputs) > 0 {
+			m.Values = []uint64{v[0]}
+		}
+		if last, ok := t.issued[to]; ok {
+			m.Last = last
+		}
+		t.issued[to] = i
+		a.send(m)
 	}
 }
 

@@ -49,7 +49,10 @@ type Stream struct {
 	Performed func(addr, v uint64)
 	// Old says that the core takes what the element of an indirect update was: the bank
 	// changes it before the core commits, and locks its line until then.
-	Old    bool
+	Old bool
+	// Task says that the core sends each element of an indirect stream that writes, when it has
+	// committed the load with PC that its address follows from. It has no Near.
+	Task   bool
 	ToCore bool      // elements are sent to the core
 	Config int       // bytes of the message that configures it
 	PC     [2]uint32 // of its loads in the core, scalar and SIMD
@@ -87,7 +90,9 @@ type Group struct {
 func (g *Group) prepare(id uint32) {
 	g.id = id
 	for i := range g.Streams {
-		if s := &g.Streams[i]; s.Indirect {
+		if s := &g.Streams[i]; s.Task {
+			continue
+		} else if s.Indirect {
 			g.Streams[s.Near].followers = append(g.Streams[s.Near].followers, i)
 			continue
 		}

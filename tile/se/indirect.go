@@ -94,8 +94,8 @@ func (b *Bank) follow(now event.Time, h *head) {
 
 // request takes a request of an indirect stream, those that write in their order.
 func (b *Bank) request(now event.Time, k key, m *Message) {
-	if m.head.g.id != m.Group || b.bankOf(m.Low/mem.LineBytes) != b.bank {
-		b.fail(fmt.Errorf("se: bank %d: a request of stream %s of other streams, or for an address at another bank", b.bank, m.head.g.Streams[m.Stream].Name))
+	if m.head.g.id != m.Group || m.First >= m.head.g.N || b.bankOf(m.Low/mem.LineBytes) != b.bank {
+		b.fail(fmt.Errorf("se: bank %d: a request of stream %s of other streams, behind their end, or for an address at another bank", b.bank, m.head.g.Streams[m.Stream].Name))
 		return
 	}
 	s := &m.head.g.Streams[m.Stream]

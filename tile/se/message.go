@@ -92,6 +92,9 @@ func (m *Message) Bytes() int {
 	case MsgDone:
 		return headerBytes + 8*len(m.Values)
 	case MsgOffload: // what is computed, and the addresses of operands and result
+		if s := &m.head.g.Streams[m.Stream]; s.Task {
+			return headerBytes + 8 + addressBytes + len(m.Values)*m.bytes + 2*countBytes
+		}
 		return headerBytes + 8*(2+len(m.head.g.Streams[m.Stream].Inputs))
 	case MsgWrite:
 		return headerBytes + len(m.Values)*m.bytes
