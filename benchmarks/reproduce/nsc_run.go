@@ -42,7 +42,10 @@ type nearPart struct {
 	Loops     uint64  // configured at the L3
 	Energy    float64 // pJ, of what the table knows
 	Missing   []string
-	Bound     float64 // of the cycles, of a run in samples; -1: too few windows, 0: all is in time
+	// Atomics are those at the L3 whose old value the core takes, Conflicts those of them that
+	// waited for a line, and Contention the cycles that they did.
+	Atomics, Conflicts, Contention uint64
+	Bound                          float64 // of the cycles, of a run in samples; -1: too few windows, 0: all is in time
 }
 
 // errBudget says that a run has taken longer than it may.
@@ -140,6 +143,8 @@ func (p *nearPart) run(ctx context.Context, env *Env, k *workload.Kernel, args *
 		return err
 	}
 	*p = nearPart{Cycles: r.Cycles, MicroOps: r.MicroOps, Traffic: r.Streams.Total(), Offloaded: r.Streams.Offloaded, Loops: r.Streams.Core.Offloaded}
+	b := &r.Streams.Bank
+	p.Atomics, p.Conflicts, p.Contention = b.Atomics, b.Conflicts, b.ConflictCycles
 	for _, c := range r.Streams.Messages {
 		if slices.Contains([]string{"credit", "commit", "done", "range", "end", "ended"}, c.Name) {
 			p.Sync += c.ByteHops

@@ -3,6 +3,7 @@ package reproduce
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bitsched/bitsched/system/multicore"
@@ -32,6 +33,15 @@ var nscSenseEntries = []*Entry{
 		},
 	},
 	{
+		ID: "nsc:fig14", Title: "Reorder buffers of stream computing contexts", Paper: "Near-Stream Computing, Fig. 14",
+		Doc: "the workloads in ns-decouple whose contexts have 8 to 128 entries of reorder buffers in a tile, over 64, warm; the paper prints no figures, but which workloads are bounded by few entries",
+		Claims: []Claim{
+			{Name: "workloads of graphs and pointers that 16 entries cost less than 5 %", Section: "VII.C", Unit: "%", Paper: 100, Tolerance: 10, Points: true},
+			{Name: "workloads with SIMD that 16 entries cost more than 5 %", Section: "VII.C", Unit: "%", Paper: 100, Tolerance: 10, Points: true},
+		},
+		Run: nearContexts,
+	},
+	{
 		ID: "nsc:fig15", Title: "Ranges of affine streams made in the core", Paper: "Near-Stream Computing, Fig. 15",
 		Doc: "four affine workloads in ns, where the engine of the core makes ranges of affine streams, over ns where banks make and send them, warm",
 		Claims: []Claim{
@@ -42,6 +52,16 @@ var nscSenseEntries = []*Entry{
 			return nearSense(ctx, env, sense{config: "ns", value: "speedup by ranges made in the core", traffic: "traffic that ranges made in the core save", set: []string{"streams.l3.affine_ranges", "l3"},
 				only: []string{"pathfinder", "srad", "hotspot", "hotspot3D"}})
 		},
+	},
+	{
+		ID: "nsc:fig16", Title: "Locks of atomics: exclusive, or of many readers and one writer", Paper: "Near-Stream Computing, Fig. 16",
+		Doc: "bfs_push and sssp in ns with locks of many readers and one writer over exclusive ones, warm; contention is the cycles that atomics wait for a line, conflicts are atomics that wait",
+		Claims: []Claim{
+			{Name: "speedup of ns by locks of many readers", Section: "VII.D", Unit: "x", Paper: 1.29, Tolerance: 0.2},
+			{Name: "contention that locks of many readers remove", Section: "IV.C", Unit: "%", Paper: 97, Tolerance: 10, Points: true},
+			{Name: "conflict rate with locks of many readers", Section: "IV.C", Unit: "%", Paper: 0.6, Tolerance: 0.5},
+		},
+		Run: nearLocks,
 	},
 	{
 		ID: "nsc:fig17", Title: "Scalar PE of stream engines", Paper: "Near-Stream Computing, Fig. 17",
@@ -90,6 +110,72 @@ func nearSense(ctx context.Context, env *Env, x sense) (*Measured, error) {
 		m.add(x.traffic, "%", v, ok)
 	}
 	m.Tables = []Table{table}
+	return m, nil
+}
+
+// contextROBs are the entries of fig. 14; the machine has 64.
+var contextROBs = []string{"8", "16", "32", "128"}
+
+func nearContexts(ctx context.Context, env *Env) (*Measured, error) {
+	runs := []nearRun{{config: "ns-decouple"}}
+	head := []string{"workload", "cycles with 64"}
+	for _, n := range contextROBs {
+		runs = append(runs, nearRun{"ns-decouple", []string{"cores.ooo8.scc_rob", n}})
+		head = append(head, n)
+	}
+	a, err := nearAll(ctx, env, nil, runs...)
+	if err != nil {
+		return nil, err
+	}
+	m := a.measured(env)
+	t := Table{Title: "Performance with so many entries, with 64 = 1", Head: head}
+	var n, held [2]float64 // SIMD, and graphs and pointers
+	for _, name := range a.names {
+		row := []string{name, a.cycles(name, 0)}
+		for j := range contextROBs {
+			row = append(row, a.cell(name, 0, j+1, "%.3f", faster))
+		}
+		t.Rows = append(t.Rows, row)
+		if p, q := a.parts[name][0], a.parts[name][2]; p != nil && q != nil {
+			kind, lost := 0, 1-faster(p, q) > 0.05
+			if !slices.Contains(withSIMD, name) {
+				kind, lost = 1, !lost
+			}
+			if n[kind]++; lost {
+				held[kind]++
+			}
+		}
+	}
+	m.add("workloads with SIMD that 16 entries cost more than 5 %", "%", 100*held[0]/n[0], n[0] > 0)
+	m.add("workloads of graphs and pointers that 16 entries cost less than 5 %", "%", 100*held[1]/n[1], n[1] > 0)
+	m.Tables = []Table{t}
+	return m, nil
+}
+
+// withSIMD are the workloads whose computations are vectorised.
+var withSIMD = []string{"pathfinder", "srad", "hotspot", "hotspot3D", "histogram", "scluster", "svm"}
+
+func nearLocks(ctx context.Context, env *Env) (*Measured, error) {
+	a, err := nearAll(ctx, env, []string{"bfs_push", "sssp"}, nearRun{config: "ns"}, nearRun{"ns", []string{"streams.l3.locks", "exclusive"}})
+	if err != nil {
+		return nil, err
+	}
+	m := a.measured(env)
+	t := Table{Title: "Atomics at the L3 with both locks", Head: []string{"workload", "cycles, many readers", "exclusive", "speedup", "atomics", "that wait", "exclusive: that wait", "cycles of waiting", "exclusive"}}
+	var atomics, waits, cycles, exclusive uint64
+	for _, name := range a.names {
+		p, q := a.parts[name][0], a.parts[name][1]
+		if p == nil || q == nil {
+			continue
+		}
+		atomics, waits, cycles, exclusive = atomics+p.Atomics, waits+p.Conflicts, cycles+p.Contention, exclusive+q.Contention
+		t.Rows = append(t.Rows, []string{name, a.cycles(name, 0), a.cycles(name, 1), a.cell(name, 1, 0, "%.3f", faster), fmt.Sprint(p.Atomics), fmt.Sprint(p.Conflicts), fmt.Sprint(q.Conflicts), fmt.Sprint(p.Contention), fmt.Sprint(q.Contention)})
+	}
+	v, ok := a.speedup(0, 1)
+	m.add("speedup of ns by locks of many readers", "x", v, ok)
+	m.add("contention that locks of many readers remove", "%", 100*(1-float64(cycles)/float64(max(1, exclusive))), exclusive > 0)
+	m.add("conflict rate with locks of many readers", "%", 100*float64(waits)/float64(max(1, atomics)), atomics > 0)
+	m.Tables = []Table{t}
 	return m, nil
 }
 

@@ -400,7 +400,7 @@ func TestStreamParameters(t *testing.T) {
 	}
 	of := map[string][]string{} // values by parameter
 	for path, values := range map[string]string{
-		"stream_fifo_bytes": "256", "slices": "8", "compute_init_cycles": "16", "scalar_pe": "true false", "issue_width": "1 4", "requests": "1 2", "range_iterations": "2 32", "affine_ranges": "l3", "range_policy": "adaptive",
+		"stream_fifo_bytes": "256", "scc_rob": "8 0", "slices": "8", "compute_init_cycles": "16", "scalar_pe": "true false", "issue_width": "1 4", "requests": "1 2", "range_iterations": "2 32", "affine_ranges": "l3", "range_policy": "adaptive",
 	} {
 		of[path] = strings.Fields(values)
 	}
@@ -409,7 +409,7 @@ func TestStreamParameters(t *testing.T) {
 			continue
 		}
 		name := p.Path[strings.LastIndex(p.Path, ".")+1:]
-		if name == "locks" { // TestLocks
+		if name == "locks" || name == "sccs" { // TestLocks, TestContextsOfIO4
 			continue
 		}
 		require.NotEmpty(t, of[name], p.Path)
@@ -426,6 +426,19 @@ func TestStreamParameters(t *testing.T) {
 		}
 		require.True(t, changed, p.Path)
 	}
+}
+
+// TestContextsOfIO4: contexts without a reorder buffer execute one instance each.
+func TestContextsOfIO4(t *testing.T) {
+	cycles := func(n string) int64 {
+		p, _, _, _ := nearProgram(t, "hotspot")
+		m := machine(t, "nsc-small", "io4")
+		require.NoError(t, m.Set("streams.core.sccs", n))
+		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: m, Threads: 4, Config: "ns", Warm: true})
+		require.NoError(t, err)
+		return r.Cycles
+	}
+	require.Greater(t, cycles("1"), cycles("2"))
 }
 
 // TestLongStream has a core wait for longer than the patience of the watchdog, for a sum that

@@ -104,7 +104,7 @@ type Bank struct {
 	taken   map[key]*Message        // streams that are to be taken back when they come
 	ticking bool
 	next    event.Time // issue
-	scm     event.Time // from when on the contexts take a computation
+	scm     contexts
 	pe      event.Time
 	work    []func(now event.Time)
 	free    []int32
@@ -114,7 +114,7 @@ type Bank struct {
 // where that lies in memory.
 func NewBank(e *event.Engine, spec *Spec, bank int, coherent mem.Network, net Network, bankOf func(mem.Line) int, place func(mem.Line) mem.Line, fail func(error)) *Bank {
 	b := &Bank{spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, place, fail), credits: map[part]int64{}, slots: map[part]*slot{}, commits: map[part]int64{}, left: map[part][2]int64{}, cut: map[key]int64{}, ended: map[int]map[uint32]bool{}, taken: map[key]*Message{}, chains: map[key]*chain{}, locks: map[mem.Line]*lock{}, made: map[key][]made{}, early: map[key][][2]int64{}, trail: map[key]int{}}
-	b.bankTimer = b.timer(e)
+	b.bankTimer, b.scm.spec = b.timer(e), spec
 	return b
 }
 
@@ -438,7 +438,7 @@ func (b *Bank) compute(now event.Time, p part, x *slot) {
 
 // occupy takes the scalar PE or the tile's contexts for some iterations of a computation, and
 // returns when it has been done.
-func (b *Bank) occupy(now event.Time, s *Stream, n, lanes int64) event.Time {
+func (b *Bank) occupy(now event.Time, s *Stream, n, lanes int64) (at event.Time) {
 	f := s.Func
 	ops, groups := int64(f.Ops()), (n+max(1, lanes)-1)/max(1, lanes)
 	if s.Kind == Reduce {
@@ -449,14 +449,19 @@ func (b *Bank) occupy(now event.Time, s *Stream, n, lanes int64) event.Time {
 		b.pe = max(now, b.pe) + groups
 		return b.pe
 	}
-	begin := max(now+event.Time(b.spec.Init), b.scm)
-	busy := (ops*groups + int64(b.spec.Width) - 1) / int64(b.spec.Width)
-	b.Counters.BusySCM += uint64(busy)
-	b.scm = begin + busy
-	if s.Kind == Reduce {
-		return begin + event.Time(f.Latency())*groups
+	b.Counters.BusySCM += uint64((ops*groups + int64(b.spec.Width) - 1) / int64(b.spec.Width))
+	operands := len(s.Inputs)
+	if s.Kind == Update || s.Kind == Load {
+		operands++
 	}
-	return begin + busy + event.Time(f.Latency())
+	for at = now; groups > 0; groups-- {
+		if s.Kind == Reduce { // a chain: what the next one waits for is not fetched again
+			at = b.scm.take(max(now, at-event.Time(b.spec.Init)), int(ops), operands, max(0, f.Latency()-1))
+		} else {
+			at = b.scm.take(now, int(ops), operands, f.Latency())
+		}
+	}
+	return at
 }
 
 // computed has the results of a chunk.

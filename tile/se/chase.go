@@ -104,11 +104,8 @@ func (b *Bank) steps(now event.Time, ops int) event.Time {
 		b.pe = max(now, b.pe) + 1
 		return b.pe
 	}
-	begin := max(now+event.Time(b.spec.Init), b.scm)
-	busy := event.Time((ops + b.spec.Width - 1) / b.spec.Width)
-	b.Counters.BusySCM += uint64(busy)
-	b.scm = begin + busy
-	return begin + event.Time(ops)
+	b.Counters.BusySCM += uint64((ops + b.spec.Width - 1) / b.spec.Width)
+	return b.scm.take(now, ops, 1, ops-(ops+b.spec.Width-1)/b.spec.Width)
 }
 
 // creditChase lets a credit go after a stream that has gone on, or lets that go on.

@@ -10,16 +10,19 @@ import (
 
 // Spec is the stream engines of a machine, alike for all tiles. Times are cycles.
 type Spec struct {
-	Streams  int  // of a core, at once
-	FIFO     int  // bytes of a core's engine
-	Ranges   int  // that are credited and not done, at most
-	Init     int  // from the engine of a bank to the contexts of its tile
-	Width    int  // operations that these begin in a cycle
-	ScalarPE bool // the engine computes scalars itself
-	Issue    int  // chunks of streams in a cycle
-	Requests int  // lines of a stream under way
-	Window   int  // micro-ops that a core has under way
-	Banks    int  // of the L3
+	Streams  int // of a core, at once
+	FIFO     int // bytes of a core's engine
+	Ranges   int // that are credited and not done, at most
+	Init     int // from the engine of a bank to the contexts of its tile
+	Width    int // operations that these begin in a cycle
+	Contexts int // of a tile
+	// ContextROB is the entries of the reorder buffers of all of them; 0: they execute in order.
+	ContextROB int
+	ScalarPE   bool // the engine computes scalars itself
+	Issue      int  // chunks of streams in a cycle
+	Requests   int  // lines of a stream under way
+	Window     int  // micro-ops that a core has under way
+	Banks      int  // of the L3
 	// MultiReader lets updates of several streams that change nothing share a line.
 	MultiReader bool
 	// SendRanges lets banks make the ranges of affine streams, too, and send them to the

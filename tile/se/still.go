@@ -103,9 +103,12 @@ func (b *Bank) Still(e *event.Engine, coherent mem.Network, net Network) (timed 
 	}
 	was, over, lines := b.bankTimer, b.net, b.agent.net
 	b.bankTimer, b.net, b.agent.net = b.timer(e), net, coherent
-	b.next, b.scm, b.pe = 0, 0, 0
+	b.idle()
 	return func() {
 		b.bankTimer, b.net, b.agent.net = was, over, lines
-		b.next, b.scm, b.pe = 0, 0, 0
+		b.idle()
 	}, nil
 }
+
+// idle forgets the times of what has been computed.
+func (b *Bank) idle() { b.next, b.pe, b.scm = 0, 0, contexts{spec: b.spec} }
