@@ -124,6 +124,13 @@ func decide(ctx context.Context, a, b *Graph, opt EquivalenceOptions, words *wor
 	stopped := func(err error) (Equivalence, error) {
 		return m.answer(Undecided), fmt.Errorf("xmg: equivalence: %d of %d outputs undecided: %w", len(m.open), a.NumOutputs(), err)
 	}
+	// What is alike goes first, without a simulation.
+	if err := m.sweep(ctx, &classes{of: make([]int32, len(m.g.nodes))}, opt); errors.Is(err, errWork) {
+		return m.answer(Undecided), nil
+	} else if err != nil {
+		return stopped(err)
+	}
+	m.classes = nil
 	for limit := int64(firstConflicts); len(m.open) > 0; limit *= conflictsGrowth {
 		// The algebra takes a while only where it gets somewhere: before the first
 		// sweep of circuits as they are, after it of mapped ones.
@@ -147,7 +154,11 @@ func decide(ctx context.Context, a, b *Graph, opt EquivalenceOptions, words *wor
 				continue
 			}
 		}
-		err := m.round(ctx, min(limit, opt.Conflicts), opt)
+		step := opt
+		step.effort.conflicts = min(limit, opt.Conflicts)
+		err := m.sweep(ctx, m.classes, step)
+		m.first = 0
+		m.stats.Rounds++
 		switch {
 		case m.pattern != nil:
 			return m.different(a, b)
@@ -201,7 +212,9 @@ const (
 // of both.
 type miter struct {
 	g       *Graph
+	first   int      // nodes of the circuit that was put in first, until a round has been
 	classes *classes // of an earlier round; nil = none
+	exact   bool     // they are of all patterns
 	open    []int
 	pattern []bool // for which an output differs; nil = none known
 	stats   EquivalenceStats
@@ -212,6 +225,7 @@ func newMiter(a, b *Graph) *miter {
 	// The finer circuit first: it has more for the nodes of the other to equal.
 	var lits [2][]Lit
 	for _, side := range [2]int{0, 1} {
+		m.first = len(m.g.nodes)
 		g := [2]*Graph{a, b}[side^btoi(a.NumGates() < b.NumGates())]
 		lit := make([]Lit, len(g.nodes))
 		for id := range lit {
@@ -231,6 +245,7 @@ func newMiter(a, b *Graph) *miter {
 			m.g.AddOutput("", y)
 		}
 	}
+	m.first = m.g.liveBefore(m.first)
 	m.g = m.g.Sweep()
 	return m
 }
@@ -242,20 +257,18 @@ func btoi(b bool) int {
 	return 0
 }
 
-// round sweeps the graph and keeps what is then open.
-func (m *miter) round(ctx context.Context, conflicts int64, opt EquivalenceOptions) error {
-	effort := opt.effort
-	effort.conflicts = conflicts
-	s := newFraig(ctx, m.g, effort)
-	s.classes = m.classes
+// sweep sweeps the graph and keeps what is then open. Without classes it makes them.
+func (m *miter) sweep(ctx context.Context, from *classes, opt EquivalenceOptions) error {
+	s := newFraig(ctx, m.g, opt.effort)
+	s.classes, s.exact = from, m.exact
 	s.progress = opt.Progress
 	s.seen = m.compare
+	s.first = m.first
 	if opt.Work > 0 {
 		s.maxWork = max(1, opt.Work-m.stats.Work)
 	}
 	err := s.run()
-	m.stats.Rounds++
-	m.stats.ByTable += s.byTable
+	m.stats.ByTable += s.byTable + s.byCut
 	m.stats.BySAT += s.bySAT
 	m.stats.Refuted += s.refuted
 	m.stats.GivenUp += s.givenUp
@@ -274,7 +287,8 @@ func (m *miter) round(ctx context.Context, conflicts int64, opt EquivalenceOptio
 		}
 	}
 	m.open = open
-	m.g, m.classes = s.reduced(outputs)
+	m.g, m.classes, m.first = s.reduced(outputs)
+	m.exact = s.exact
 	return nil
 }
 

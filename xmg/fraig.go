@@ -43,12 +43,16 @@ type fraig struct {
 	patterns int64 // simulated
 	maxWork  int64 // 0 = none
 	rest     bool  // when it must stop, it takes over the rest as it is
+	// Nodes before first are of one circuit, and others are compared with them, not they
+	// with each other; 0 = all with all.
+	first int
+	alike *alike
 
 	known     []uint8  // by input: 2 | its value in a pattern found, or 0 if that does not matter
 	pending   [][2]int // nodes that the patterns told apart that are not simulated yet
 	simulated int64    // work when patterns were last simulated
 
-	byTable, bySAT, refuted, givenUp int
+	byCut, byTable, bySAT, refuted, givenUp int
 }
 
 // sweepEffort bounds what a sweep does.
@@ -277,6 +281,9 @@ func (s *fraig) run() error {
 		s.relink(0)
 	}
 	for id := s.g.FirstGate(); id < len(s.g.nodes); id++ {
+		if id == s.first {
+			s.alike = newAlike(s.out)
+		}
 		if id%256 == 0 {
 			if s.progress != nil {
 				s.progress(Progress{"proving gates equal", id, len(s.g.nodes)})
@@ -296,6 +303,18 @@ func (s *fraig) run() error {
 		}
 		s.added(l.Node())
 		s.lit[id] = l
+		switch {
+		case id < s.first:
+			s.keep(id)
+			continue
+		case s.alike != nil:
+			if n, ok := s.alike.find(l.Node()); ok {
+				s.byCut++
+				s.lit[id] = Lit(n) << 1
+				s.alias[l.Node()] = s.lit[id]
+				continue
+			}
+		}
 		if err := s.merge(id, l); err != nil || s.ended {
 			return err
 		}
@@ -349,9 +368,14 @@ func (s *fraig) merge(id int, l Lit) error {
 			tried++
 		}
 	}
+	s.keep(id)
+	return nil
+}
+
+// keep leaves a node as one that others are compared with.
+func (s *fraig) keep(id int) {
 	s.own[id] = true
 	s.link(uint32(id))
-	return nil
 }
 
 // stopped tells why the sweep must stop, if it must.
@@ -364,7 +388,11 @@ func (s *fraig) stopped() error {
 
 // work is what was done so far, in values of gates computed.
 func (s *fraig) work() int64 {
-	return s.patterns/64*int64(len(s.g.nodes)) + s.window.work + s.prover.work()
+	work := s.patterns/64*int64(len(s.g.nodes)) + s.window.work + s.prover.work()
+	if s.alike != nil {
+		work += s.alike.work
+	}
+	return work
 }
 
 // prove decides whether two literals of out are equal, the one of node id of g
@@ -471,8 +499,9 @@ func (s *fraig) near(value bool) uint64 {
 	return x
 }
 
-// reduced returns the part of out that some outputs depend on, and its classes.
-func (s *fraig) reduced(outputs []Output) (*Graph, *classes) {
+// reduced returns the part of out that some outputs depend on, its classes, and how many
+// nodes of the first circuit there are.
+func (s *fraig) reduced(outputs []Output) (*Graph, *classes, int) {
 	whole := *s.out
 	whole.outputs = outputs
 	live := whole.liveGates()
@@ -502,7 +531,7 @@ func (s *fraig) reduced(outputs []Output) (*Graph, *classes) {
 	}
 	slices.Sort(c.members)
 	c.refine(make([]uint64, len(g.nodes))) // splits none, but numbers those that are left
-	return g, c
+	return g, c, whole.liveBefore(s.first)
 }
 
 // splitMix is the SplitMix64 generator.

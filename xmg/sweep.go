@@ -52,6 +52,16 @@ func (g *Graph) liveGates() []bool {
 	return live
 }
 
+// liveBefore returns how many nodes there are before one when those that no output depends
+// on are gone.
+func (g *Graph) liveBefore(id int) int {
+	n := min(id, g.FirstGate())
+	for _, live := range g.liveGates()[:max(0, id-g.FirstGate())] {
+		n += btoi(live)
+	}
+	return n
+}
+
 // emptyCopy returns a graph with the name and the inputs of g, no gates and no
 // outputs, and room for some gates.
 func (g *Graph) emptyCopy(gates int) *Graph {
