@@ -11,6 +11,7 @@ import (
 	"github.com/bitsched/bitsched/tdfg/lattice"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tdfg/stream"
+	"github.com/bitsched/bitsched/tile/tc"
 )
 
 // nearStep executes a step near the memory: by requests for elements of the
@@ -42,7 +43,8 @@ func (r *runner) nearData(ctx context.Context, p *lowering.Plan, s *lowering.Ste
 	return fmt.Errorf("%s is not executed near the memory", s.Kind)
 }
 
-// final reduces the first elements of the groups of a reduction in order.
+// final reduces the first elements of the groups of a reduction: those at a bank by halves
+// where each bank does so for itself, and then from bank to bank in order.
 func (r *runner) final(g *tdfg.Graph, s *lowering.Step, n *tdfg.Node, values map[string]int64) error {
 	box, group, err := r.groups(g, n, values)
 	if err != nil || box.Empty() {
@@ -55,10 +57,13 @@ func (r *runner) final(g *tdfg.Graph, s *lowering.Step, n *tdfg.Node, values map
 		q := make([]int64, len(box))
 		for pt, more := part.First(), true; more; more = part.Next(pt) {
 			copy(q, pt)
-			q[d] = lo / group * group
-			acc := r.at(s.Src, q)
-			for q[d] += group; q[d] < hi; q[d] += group {
-				acc = scalar.Eval(n.Op, n.Type, acc, r.at(s.Src, q))
+			var acc scalar.Value
+			for k, bank := range r.banksAlong(q, d, lo/group*group, hi, group) {
+				v := r.halves(s, n, q, bank)
+				if k > 0 {
+					v = scalar.Eval(n.Op, n.Type, acc, v)
+				}
+				acc = v
 			}
 			t, b := r.grid().Locate(pt)
 			r.data.write(s.Dst, t, b, acc)
@@ -66,6 +71,47 @@ func (r *runner) final(g *tdfg.Graph, s *lowering.Step, n *tdfg.Node, values map
 	})
 	r.report.NearOps += ((hi-1)/group - lo/group) * out.Size()
 	return nil
+}
+
+// alongBank is groups of a reduction at one bank.
+type alongBank struct {
+	bank   int
+	points []int64 // where they begin along the dimension
+}
+
+// banksAlong returns the groups of a reduction through a point, by bank where these reduce for
+// themselves, else each by itself.
+func (r *runner) banksAlong(point []int64, dim int, lo, hi, group int64) (list []alongBank) {
+	q := slices.Clone(point)
+	for q[dim] = lo; q[dim] < hi; q[dim] += group {
+		b := r.bankOf(q)
+		if n := len(list); n > 0 && r.opt.ByBank && list[n-1].bank == b {
+			list[n-1].points = append(list[n-1].points, q[dim])
+			continue
+		}
+		list = append(list, alongBank{b, []int64{q[dim]}})
+	}
+	return list
+}
+
+// halves reduces the groups at a bank: the second half of the greatest power of two is added
+// to the first, and so on.
+func (r *runner) halves(s *lowering.Step, n *tdfg.Node, point []int64, b alongBank) scalar.Value {
+	values := make([]scalar.Value, len(b.points))
+	for i, x := range b.points {
+		point[n.Dim] = x
+		values[i] = r.at(s.Src, point)
+	}
+	half := 1
+	for half < len(values) {
+		half *= 2
+	}
+	for half /= 2; half > 0; half /= 2 {
+		for i := 0; i+half < len(values) && i < half; i++ {
+			values[i] = scalar.Eval(n.Op, n.Type, values[i], values[i+half])
+		}
+	}
+	return values[0]
 }
 
 // eachTile calls f for the part of a box in each tile that has one, shared out among
@@ -304,11 +350,10 @@ func (r *runner) runStreams(ctx context.Context, p *lowering.Plan, s *lowering.S
 	if err != nil {
 		return nil, err
 	}
-	ops := int64(0)
 	for _, c := range run.Streams {
-		ops += max(c.Ops, c.Executed)
 		r.report.NearOps += c.Ops
 	}
+	ops := r.simdOps(st.Graph, run)
 	if err := r.emit(ctx, &Work{Kind: Streamed, Name: n.Stream.Graph.Name, Ops: ops, Walks: r.streamWalks(p, st.Graph, values, ops)}); err != nil {
 		return nil, err
 	}
@@ -388,8 +433,11 @@ func (r *runner) nearWork(ctx context.Context, g *tdfg.Graph, s *lowering.Step, 
 		if err != nil || box.Empty() {
 			return err
 		}
-		if err := r.emit(ctx, &Work{Kind: Finals, Walks: r.finalWalks(s, n, box, group)}); err != nil {
-			return err
+		inside, between := r.finalWalks(s, n, box, group)
+		for _, w := range [][]tc.Walk{inside, between} {
+			if err := r.emit(ctx, &Work{Kind: Finals, Walks: w}); err != nil {
+				return err
+			}
 		}
 		along := box[n.Dim]
 		r.report.FinalOps += ((along.Hi-1)/group - along.Lo/group) * (box.Size() / along.Len())

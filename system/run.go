@@ -68,6 +68,10 @@ type Options struct {
 	// takes cycles; otherwise streams near the memory do them, as in the paper.
 	Finals bool
 
+	// ByBank has each bank reduce what it has of a last step for itself before a stream goes
+	// from bank to bank with what they have come to. Otherwise it goes from tile to tile.
+	ByBank bool
+
 	// MaxLive is the most elements of tensors that a region near the memory may have
 	// at a time; 0 sets no bound. It is
 	// that of their buffers.
@@ -389,7 +393,7 @@ func (r *runner) region(ctx context.Context, g *tdfg.Graph, values map[string]in
 	if err := r.emit(ctx, &Work{Kind: RegionBegins, Name: g.Name}); err != nil {
 		return err
 	}
-	if err := r.enter(ctx, plan); err != nil {
+	if err := r.enter(ctx, plan, values); err != nil {
 		return err
 	}
 	cmds, err := r.lower(ctx, plan, values)
@@ -459,7 +463,7 @@ func (r *runner) entry(name string) int { return slices.Index(r.names, name) }
 
 // enter brings the arrays that a plan has rows for into the cells, transposed, and
 // those that its streams use in memory, or that are in its way, back.
-func (r *runner) enter(ctx context.Context, p *lowering.Plan) error {
+func (r *runner) enter(ctx context.Context, p *lowering.Plan, values map[string]int64) error {
 	for _, a := range r.arrays {
 		i := r.entry(a.Name)
 		if i < 0 {
@@ -482,7 +486,7 @@ func (r *runner) enter(ctx context.Context, p *lowering.Plan) error {
 			if err := r.makeRoom(ctx, p); err != nil {
 				return err
 			}
-			if err := r.load(ctx, a, q); err != nil {
+			if err := r.load(ctx, a, q, r.fresh(p.Graph, j, values)); err != nil {
 				return err
 			}
 		}
@@ -510,7 +514,7 @@ func streamed(g *tdfg.Graph, name string) bool {
 }
 
 // load brings an array from memory to rows of the cells.
-func (r *runner) load(ctx context.Context, a *tdfg.Array, at lowering.Register) error {
+func (r *runner) load(ctx context.Context, a *tdfg.Array, at lowering.Register, f *fresh) error {
 	lie, mem, err := r.lie(a)
 	if err != nil {
 		return err
@@ -520,7 +524,7 @@ func (r *runner) load(ctx context.Context, a *tdfg.Array, at lowering.Register) 
 		return internal(fmt.Errorf("array %s: %w", a.Name, err))
 	}
 	r.names = append(r.names, a.Name)
-	w := &Work{Kind: Transferred, Name: a.Name, Load: true}
+	w := &Work{Kind: Transferred, Name: a.Name, Load: true, Fresh: f}
 	if err := r.extent(a, i, mem, w); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tile"
+	"github.com/bitsched/bitsched/tile/tc"
 	"github.com/bitsched/bitsched/tile/tensor"
 )
 
@@ -185,8 +186,8 @@ func (s *Session) Put(array string, from, end int64) {
 func (s *Session) Has(array string) bool { return s.r.entry(array) >= 0 }
 
 // Lines returns the lines of memory with elements of an array in the table, by the bank that
-// has them: nil where it is not there.
-func (s *Session) Lines(array string, w *Work) [][]uint64 {
+// has them, those first that the region writes as a whole: nil where it is not there.
+func (s *Session) Lines(array string, w *Work) []tc.Lines {
 	r := s.r
 	i := r.entry(array)
 	if i < 0 {
@@ -194,19 +195,29 @@ func (s *Session) Lines(array string, w *Work) [][]uint64 {
 	}
 	e, per := &r.table.Entries()[i], r.opt.Machine.ArraysPerBank()
 	line := uint64(r.opt.Machine.L3.LineBytes)
-	banks := make([][]uint64, r.opt.Machine.Banks())
+	banks, whole := make([][]uint64, r.opt.Machine.Banks()), make([][]uint64, r.opt.Machine.Banks())
 	for _, run := range w.lines() {
 		for l := run.Address / line; l*line < run.Address+uint64(run.Bytes); l++ {
 			lo, hi := max(l*line, e.Base), min((l+1)*line, e.End)
 			for at := lo; at < hi; at += uint64(e.Size) { // the first element that the array has
 				if t, _, ok := r.table.Has(i, int64(at-e.Base)/int64(e.Size)); ok {
-					banks[t/per] = append(banks[t/per], l)
+					if hi-lo == line && w.Fresh.all(int64(lo-e.Base)/int64(e.Size), int64(hi-e.Base)/int64(e.Size)) {
+						whole[t/per] = append(whole[t/per], l)
+					} else {
+						banks[t/per] = append(banks[t/per], l)
+					}
 					break
 				}
 			}
 		}
 	}
-	return banks
+	list := make([]tc.Lines, 0, len(banks))
+	for b := range banks {
+		if n := len(whole[b]); n+len(banks[b]) > 0 {
+			list = append(list, tc.Lines{Bank: b, Lines: append(whole[b], banks[b]...), Whole: n})
+		}
+	}
+	return list
 }
 
 // Worth is Eq. 2 of the paper for a graph, with its terms.
@@ -274,3 +285,6 @@ func Local(t tile.Timing, p *lowering.Plan, k *lowering.Command) (cycles int64, 
 // Group is how many neighbours a reduction along a dimension takes together where the graph
 // leaves it open.
 func (s *Session) Group(dim int) int { return s.r.group(dim) }
+
+// Bank returns the bank that has a point of the lattice.
+func (s *Session) Bank(point []int64) int { return s.r.bankOf(point) }

@@ -9,29 +9,40 @@ import (
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/lattice"
 	"github.com/bitsched/bitsched/tdfg/stream"
+	"github.com/bitsched/bitsched/tile"
 	"github.com/bitsched/bitsched/tile/tc"
 )
 
-// walks are those of streams near the memory, those with the same stops together.
-type walks struct {
-	list  []tc.Walk
-	index map[string]int
+// visit is what a walk does at a bank: elements of so many bitlines go through the H-tree, and
+// operations.
+type visit struct {
+	bank        int
+	bits, lines int64 // of words, and bitlines that have them
+	ops, chain  int64 // SIMD operations, and how many of them one after another
 }
 
-// add adds a walk. Stops at one bank that follow each other are one.
-func (w *walks) add(stops []tc.Stop, bytes int64) {
-	joined := stops[:0]
-	for _, s := range stops {
-		if n := len(joined); n > 0 && joined[n-1].Bank == s.Bank {
-			joined[n-1].Ops += s.Ops
-			joined[n-1].Rows += s.Rows
+// walks are those of streams near the memory, those with the same stops together.
+type walks struct {
+	visits [][]visit
+	bytes  []int64
+	index  map[string]int
+}
+
+// add adds a walk. Visits of one bank that follow each other are one.
+func (w *walks) add(visits []visit, bytes int64) {
+	joined := visits[:0]
+	for _, s := range visits {
+		if n := len(joined); n > 0 && joined[n-1].bank == s.bank {
+			joined[n-1].ops += s.ops
+			joined[n-1].lines += s.lines
+			joined[n-1].chain += s.chain
 			continue
 		}
 		joined = append(joined, s)
 	}
 	var key []int
 	for _, s := range joined {
-		key = append(key, s.Bank)
+		key = append(key, s.bank)
 	}
 	if w.index == nil {
 		w.index = map[string]int{}
@@ -39,16 +50,41 @@ func (w *walks) add(stops []tc.Stop, bytes int64) {
 	name := fmt.Sprint(key)
 	i, ok := w.index[name]
 	if !ok {
-		w.index[name] = len(w.list)
-		w.list = append(w.list, tc.Walk{Stops: slices.Clone(joined), Bytes: int(bytes)})
+		w.index[name] = len(w.visits)
+		w.visits, w.bytes = append(w.visits, slices.Clone(joined)), append(w.bytes, bytes)
 		return
 	}
 	for k, s := range joined {
-		w.list[i].Stops[k].Ops += s.Ops
-		w.list[i].Stops[k].Rows += s.Rows
+		at := &w.visits[i][k]
+		at.ops += s.ops
+		at.lines += s.lines
+		at.chain = max(at.chain, s.chain)
 	}
-	w.list[i].Bytes += int(bytes)
+	w.bytes[i] += bytes
 }
+
+// list returns the walks with their cycles.
+func (w *walks) list(t tile.Timing) (list []tc.Walk) {
+	for i, visits := range w.visits {
+		x := tc.Walk{Bytes: int(w.bytes[i])}
+		for _, s := range visits {
+			stop := tc.Stop{Bank: s.bank, Ops: s.ops, Chain: s.chain}
+			if s.lines > 0 {
+				stop.Tree = t.HTree(int(s.bits), int(s.lines))
+			}
+			x.Stops = append(x.Stops, stop)
+		}
+		list = append(list, x)
+	}
+	return list
+}
+
+// lanes is how many elements of a size the SIMD units beside a bank compute at once.
+func (r *runner) lanes(bytes int) int64 {
+	return int64(max(1, r.opt.Machine.CoreVariant().SIMDBits/(8*bytes)))
+}
+
+func vectors(n, lanes int64) int64 { return (n + lanes - 1) / lanes }
 
 // parts calls f for the parts of a box in single tiles.
 func (r *runner) parts(box lattice.Box, f func(part lattice.Box)) {
@@ -77,35 +113,45 @@ func (r *runner) bankOf(point []int64) int {
 	return t / r.opt.Machine.ArraysPerBank()
 }
 
-// finalWalks returns the walks of the last step of a reduction: from tile to tile in the
-// order of the operands, with what they have come to, and to the tile of the result.
-func (r *runner) finalWalks(s *lowering.Step, n *tdfg.Node, box lattice.Box, group int64) []tc.Walk {
+// finalWalks returns the walks of the last step of a reduction. First each bank reduces what it
+// has, by halves if banks reduce for themselves; then a stream goes from bank to bank with
+// what they have come to, and to the tile of the result.
+func (r *runner) finalWalks(s *lowering.Step, n *tdfg.Node, box lattice.Box, group int64) (inside, between []tc.Walk) {
 	d := n.Dim
 	lo, hi := box[d].Lo, box[d].Hi
-	var w walks
+	var first, then walks
+	lanes := r.lanes(n.Type.Bytes())
 	r.parts(box.With(d, lattice.Range{Lo: lo, Hi: lo + 1}), func(part lattice.Box) {
 		q := slices.Clone(part.First())
 		size := part.Size()
-		var stops []tc.Stop
-		for q[d] = lo / group * group; q[d] < hi; q[d] += group {
-			stop := tc.Stop{Bank: r.bankOf(q), Rows: int64(s.Src.Bits), Ops: size}
-			if len(stops) == 0 {
-				stop.Ops = 0 // the first operand is where it begins
+		var stops []visit
+		for _, b := range r.banksAlong(q, d, lo/group*group, hi, group) {
+			count := int64(len(b.points))
+			v := visit{bank: b.bank, bits: int64(s.Src.Bits), lines: count * size}
+			for half := int64(1); half < count; half *= 2 {
+				v.ops += vectors(size*min(half, count-half), lanes)
+				v.chain++
+			}
+			first.add([]visit{v}, 0)
+			stop := visit{bank: b.bank}
+			if len(stops) > 0 {
+				stop.ops, stop.chain = vectors(size, lanes), 1
 			}
 			stops = append(stops, stop)
 		}
 		q[d] = lo
-		stops = append(stops, tc.Stop{Bank: r.bankOf(q), Rows: int64(s.Dst.Bits)})
-		w.add(stops, size*int64(n.Type.Bytes()))
+		stops = append(stops, visit{bank: r.bankOf(q), bits: int64(s.Dst.Bits), lines: size})
+		then.add(stops, size*int64(n.Type.Bytes()))
 	})
-	return w.list
+	t := tile.NewTiming(r.opt.Machine)
+	return first.list(t), then.list(t)
 }
 
 // streamWalks returns the walks of streams of a region that do so many operations: one at
 // each bank with elements of transposed arrays that they touch, in turn where an iteration
 // needs what others did. nil where no array is transposed.
 func (r *runner) streamWalks(p *lowering.Plan, g *stream.Graph, values map[string]int64, ops int64) []tc.Walk {
-	type share struct{ elems, tiles, bits int64 }
+	type share struct{ elems, bits int64 }
 	shares := make([]share, r.opt.Machine.Banks())
 	total := int64(0)
 	for i := range g.Arrays {
@@ -117,28 +163,73 @@ func (r *runner) streamWalks(p *lowering.Plan, g *stream.Graph, values map[strin
 		r.parts(r.touched(g, name, values, false).Intersect(all), func(part lattice.Box) {
 			s := &shares[r.bankOf(part.First())]
 			s.elems += part.Size()
-			s.tiles++
-			s.bits += int64(reg.Bits)
+			s.bits = max(s.bits, int64(reg.Bits))
 			total += part.Size()
 		})
 	}
 	if total == 0 {
 		return nil
 	}
-	var stops []tc.Stop
+	var all walks
+	var stops []visit
 	for b, s := range shares {
 		if s.elems > 0 {
-			stops = append(stops, tc.Stop{Bank: b, Rows: s.bits, Ops: (ops*s.elems + total - 1) / total})
+			stops = append(stops, visit{bank: b, bits: s.bits, lines: s.elems, ops: vectors(ops*s.elems, total)})
 		}
 	}
 	if inTurn(g) {
-		return []tc.Walk{{Stops: stops, Bytes: 8}}
+		all.add(stops, 8)
+	} else {
+		for _, s := range stops {
+			all.add([]visit{s}, 8)
+		}
 	}
-	var list []tc.Walk
-	for _, s := range stops {
-		list = append(list, tc.Walk{Stops: []tc.Stop{s}, Bytes: 8})
+	return all.list(tile.NewTiming(r.opt.Machine))
+}
+
+// simdOps returns how many operations streams did that engines execute: one for as many
+// iterations of an innermost loop as there are lanes where these are neighbours in all that
+// the stream accesses, else one each. A reduction is one for each iteration unless its
+// operands may come in any order.
+func (r *runner) simdOps(g *stream.Graph, run *stream.Result) (ops int64) {
+	lanes := map[*stream.Stream]int64{}
+	g.Walk(func(loops []*stream.Loop, s *stream.Stream) {
+		lanes[s] = 1
+		if len(loops) == 0 {
+			return
+		}
+		l := loops[len(loops)-1]
+		if l.While != nil || l.Open || l.Stride() != 1 || s.Kind == stream.Reduce && !s.Reassociate {
+			return
+		}
+		varies := map[string]bool{l.Var: true}
+		bytes := 1
+		for _, st := range l.Body {
+			if x, ok := st.(*stream.Stream); ok {
+				varies[x.Name] = x.Kind != stream.Load || slices.ContainsFunc(x.Index, func(e lattice.Expr) bool {
+					return slices.ContainsFunc(e.Symbols(), func(sym string) bool { return varies[sym] })
+				})
+				if a := g.Array(x.Array); a != nil {
+					bytes = max(bytes, a.Type.Bytes())
+				}
+			}
+		}
+		for d, x := range s.Index {
+			for _, sym := range x.Symbols() {
+				if varies[sym] && (sym != l.Var || d > 0 || x.Coef(sym) != 1) {
+					return
+				}
+			}
+		}
+		if s.Kind == stream.RMW && s.Array != "" && (len(s.Index) == 0 || s.Index[0].Coef(l.Var) == 0) {
+			return // all iterations change one element
+		}
+		lanes[s] = r.lanes(bytes)
+	})
+	for _, c := range run.Streams {
+		ops += vectors(max(c.Ops, c.Executed), lanes[c.Stream])
 	}
-	return list
+	return ops
 }
 
 // inTurn reports whether an iteration of streams may need what others did.

@@ -20,7 +20,7 @@ type Work struct {
 
 	JIT tile.JITWork // Lowered: what the lowering took
 
-	// Of what is done near the memory: where, and how many operations in all. Clocks of the
+	// Of what is done near the memory: where, and how many SIMD operations in all. Clocks of the
 	// part in memory give it no time.
 	Walks []tc.Walk
 	Ops   int64
@@ -31,6 +31,7 @@ type Work struct {
 	Moved   int64        // bytes that go to or from the cells; others of the lines do not
 	Runs    []tensor.Run // the lines, where they are not all behind Address
 	Load    bool         // to the arrays, not from them
+	Fresh   *fresh       // elements that the region writes and does not read
 }
 
 // WorkKind is what a piece of work is.

@@ -57,7 +57,7 @@ func Check(ctx context.Context, p *Program, before stream.Memory, r *Report, opt
 			for k := range g.Nodes {
 				sums = sums || g.Nodes[k].Kind == tdfg.Reduce && g.Nodes[k].Type.Float()
 			}
-			return interp.RunGraph(ctx, g, values, m, interp.Options{Group: r.group})
+			return interp.RunGraph(ctx, g, values, m, interp.Options{Group: r.group, Bank: r.bank})
 		})
 		for name, a := range m.Arrays {
 			copy(replay.Memory[name], a.Elems)

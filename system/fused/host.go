@@ -148,16 +148,16 @@ func (x *run) atHomes(ops int64) []tc.Walk {
 	counts, total := make([]int64, x.machine.Banks()), int64(0)
 	for _, q := range x.ranges {
 		if s, ok := x.borrowed[q.name]; ok {
-			for b, l := range x.homes(&q, s) {
-				counts[b] += int64(len(l))
-				total += int64(len(l))
+			for _, l := range x.homes(&q, s) {
+				counts[l.Bank] += int64(len(l.Lines))
+				total += int64(len(l.Lines))
 			}
 		}
 	}
 	var stops []tc.Stop
 	for b, n := range counts {
 		if n > 0 {
-			stops = append(stops, tc.Stop{Bank: b, Rows: n, Ops: (ops*n + total - 1) / total})
+			stops = append(stops, tc.Stop{Bank: b, Tree: n, Ops: (ops*n + total - 1) / total})
 		}
 	}
 	if stops == nil {

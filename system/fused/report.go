@@ -27,6 +27,7 @@ type Report struct {
 
 	choices []bool // whether a unit was in memory, each time that one was reached
 	group   func(dim int) int
+	bank    func(point []int64) int
 }
 
 // RegionReport is a unit of the function: one region, or several that threads could not
@@ -83,6 +84,9 @@ func (x *run) finish() {
 	}
 	if x.session != nil {
 		r.Arrays, r.group = x.session.Report(), x.session.Group
+		if x.config.streams {
+			r.bank = x.session.Bank
+		}
 	}
 	if x.m == nil || x.m.Tensor == nil {
 		return

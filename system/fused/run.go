@@ -196,7 +196,7 @@ func (x *run) Tensor() *tc.Spec {
 	}
 	return &tc.Spec{
 		CacheBytes: m.Tensor.CommandCacheBytes, CommandBytes: commandBytes, Preprocess: preprocessCycles, Requests: m.Streams.L3.Requests, LineCycles: line,
-		WalkInit: m.Streams.L3.ComputeInitCycles, WalkOps: max(1, int(m.Streams.L3.OpsPerCycle)), HeaderBytes: m.NoC.HeaderBytes, PacketBytes: m.NoC.PacketBytes, TreeBytes: m.HTree.BandwidthBytes,
+		WalkInit: m.Streams.L3.ComputeInitCycles, WalkOps: max(1, int(m.Streams.L3.OpsPerCycle)), WalkLatency: m.CoreVariant().FPSIMDUnit().Cycles, HeaderBytes: m.NoC.HeaderBytes, PacketBytes: m.NoC.PacketBytes, TreeBytes: m.HTree.BandwidthBytes,
 	}
 }
 
@@ -229,7 +229,7 @@ func (x *run) Attach(ctx context.Context, m *machine.Machine, code *micro.Progra
 	x.mem.Place(bases)
 	slices.SortFunc(x.ranges, func(a, b place) int { return int(int64(a.from) - int64(b.from)) })
 	var err error
-	x.session, err = system.NewSession(ctx, x.p.Tensors, x.p.Sizes, x.mem, system.Options{Machine: x.machine, Fidelity: system.Word, Finals: !x.config.streams}, x)
+	x.session, err = system.NewSession(ctx, x.p.Tensors, x.p.Sizes, x.mem, system.Options{Machine: x.machine, Fidelity: system.Word, Finals: !x.config.streams, ByBank: x.config.streams}, x)
 	if err != nil {
 		return err
 	}
@@ -692,32 +692,24 @@ func (x *run) of(line uint64) *place {
 }
 
 // fetch brings lines to banks.
-func (x *run) fetch(banks [][]uint64) error {
-	return x.await(func(done func(event.Time)) { x.m.Tensor.Fetch(list(banks), done) })
+func (x *run) fetch(lines []tc.Lines) error {
+	return x.await(func(done func(event.Time)) { x.m.Tensor.Fetch(lines, done) })
 }
 
-func (x *run) giveBack(banks [][]uint64) error {
-	return x.await(func(done func(event.Time)) { x.m.Tensor.Return(list(banks), done) })
-}
-
-func list(banks [][]uint64) (lines []tc.Lines) {
-	for b, l := range banks {
-		if len(l) > 0 {
-			lines = append(lines, tc.Lines{Bank: b, Lines: l})
-		}
-	}
-	return lines
+func (x *run) giveBack(lines []tc.Lines) error {
+	return x.await(func(done func(event.Time)) { x.m.Tensor.Return(lines, done) })
 }
 
 // homes shares the lines of some elements out to the banks that are their homes.
-func (x *run) homes(q *place, s span64) [][]uint64 {
-	banks := make([][]uint64, x.machine.Banks())
+func (x *run) homes(q *place, s span64) []tc.Lines {
+	banks := make([]tc.Lines, x.machine.Banks())
 	first, last := (q.from+uint64(s.from)*uint64(q.bytes))/lineBytes, (q.from+uint64(s.to)*uint64(q.bytes)-1)/lineBytes
 	for l := first; l <= last; l++ {
 		b := x.m.BankOf(l)
-		banks[b] = append(banks[b], l)
+		banks[b].Bank = b
+		banks[b].Lines = append(banks[b].Lines, l)
 	}
-	return banks
+	return slices.DeleteFunc(banks, func(l tc.Lines) bool { return len(l.Lines) == 0 })
 }
 
 func (x *run) place(name string) *place {

@@ -235,6 +235,14 @@ func TestMutants(t *testing.T) {
 	require.GreaterOrEqual(t, len(seen), 7)
 }
 
+// TestWhole: lines that a region writes as a whole do not come from memory. C of the outer
+// product is set to 0 first.
+func TestWhole(t *testing.T) {
+	r := execute(t, "mm_outer", map[string]int64{"M": 64, "N": 64, "K": 4}, fused.Options{Options: multicore.Options{Config: "inf-s", Machine: small(t), Threads: 2}})
+	require.EqualValues(t, 64*64*4/64, r.Tensor.Whole)
+	require.EqualValues(t, (64*64+2*64*4)*4/64, r.Tensor.Fetched)
+}
+
 // TestOverlap has lowering that arrays do not wait for: as much in all, and less time.
 func TestOverlap(t *testing.T) {
 	opt := fused.Options{Options: multicore.Options{Config: "inf-s", Machine: small(t), Threads: 2}}

@@ -22,6 +22,11 @@ type Options struct {
 	// order of additions of floating-point numbers. nil stands for DefaultGroup.
 	Group func(dim int) int
 
+	// Bank returns where a point of the lattice lies. A Final reduces groups that follow each
+	// other at one place by halves, and then goes on from place to place in order. nil: each
+	// group has a place of its own.
+	Bank func(point []int64) int
+
 	// Stats counts what is executed, if it is not nil.
 	Stats *Stats
 
@@ -444,15 +449,51 @@ func (x *executor) final(ctx context.Context, n *tdfg.Node, a view) (view, error
 			return v, stop.err
 		}
 		copy(q, p)
-		q[n.Dim] = groups.Lo
-		acc := a.get(q)
-		for q[n.Dim]++; q[n.Dim] < groups.Hi; q[n.Dim]++ {
-			acc = scalar.Eval(n.Op, n.Type, acc, a.get(q))
-		}
-		v.data[i] = acc
+		v.data[i] = x.inOrder(n, a, q, groups)
 		i++
 	}
 	return v, nil
+}
+
+// inOrder reduces the groups of one result, from place to place.
+func (x *executor) inOrder(n *tdfg.Node, a view, q []int64, groups lattice.Range) (acc scalar.Value) {
+	combine := func(l, r scalar.Value) scalar.Value { return scalar.Eval(n.Op, n.Type, l, r) }
+	first := true
+	var there []scalar.Value // at one place
+	at := 0
+	leave := func() {
+		for len(there) > 1 {
+			half := 1
+			for 2*half < len(there) {
+				half *= 2
+			}
+			for j := half; j < len(there); j++ {
+				there[j-half] = combine(there[j-half], there[j])
+			}
+			there = there[:half]
+		}
+		if first {
+			acc, first = there[0], false
+		} else {
+			acc = combine(acc, there[0])
+		}
+		there = there[:0]
+	}
+	for k := groups.Lo; k < groups.Hi; k++ {
+		q[n.Dim] = k
+		value := a.get(q)
+		bank := len(there)
+		if x.opt.Bank != nil {
+			q[n.Dim] = k * a.group
+			bank = x.opt.Bank(q)
+		}
+		if len(there) > 0 && (x.opt.Bank == nil || bank != at) {
+			leave()
+		}
+		there, at = append(there, value), bank
+	}
+	leave()
+	return acc
 }
 
 func floorDiv(a, b int64) int64 {

@@ -512,3 +512,25 @@ func TestViews(t *testing.T) {
 	}
 	require.Greater(t, views, 400)
 }
+
+// TestBank adds six groups at three places: those at a place by halves, then the places in
+// order. Numbers differ so much that other orders have other sums.
+func TestBank(t *testing.T) {
+	s := tdfg.Scope{Dims: 1, Space: lattice.NewSpace(), Arrays: []*tdfg.Array{{Name: "A", Type: scalar.FP32, Size: []lattice.Expr{lattice.Const(6)}, Axes: []int{0}}}}
+	b := tdfg.NewBuilder("sum", s)
+	b.Store(b.Reduce(scalar.Add, b.Tensor(0, s.ArrayRect(0)), 0, 0), 0)
+	g, err := b.Finish()
+	require.NoError(t, err)
+	m := memory.New()
+	require.NoError(t, m.Allocate(g.Arrays, nil))
+	x := []float32{1e8, 3, -1e8, 5, 7, 16777216}
+	for i, v := range x {
+		m.Arrays["A"].Elems[i] = uint64(math.Float32bits(v))
+	}
+	opt := interp.Options{Group: func(int) int { return 1 }, Bank: func(p []int64) int { return []int{0, 0, 0, 4, 4, 5}[p[0]] }}
+	require.NoError(t, interp.RunGraph(context.Background(), g, nil, m, opt))
+	sum := ((x[0] + x[2]) + x[1]) + (x[3] + x[4])
+	sum += x[5]
+	require.Equal(t, sum, math.Float32frombits(uint32(m.Arrays["A"].Elems[0])))
+	require.NotEqual(t, x[0]+x[1]+x[2]+x[3]+x[4]+x[5], sum)
+}

@@ -281,9 +281,9 @@ func (h *Home) serve(now event.Time, i int, m *Message) {
 	h.step(now, i, kind, m)
 }
 
-// hasCopy tells whether the core that asks to write has the data.
+// hasCopy tells whether the core that asks to write has the data, or needs none.
 func (h *Home) hasCopy(e *entry, m *Message) bool {
-	return m.Upgrade && e.sharers>>uint(m.Asks)&1 != 0
+	return m.Whole || m.Upgrade && e.sharers>>uint(m.Asks)&1 != 0
 }
 
 // fetch asks memory for a line.

@@ -55,6 +55,7 @@ type Message struct {
 	HasData bool // Data counts, and the message is as long as a line
 	Dirty   bool // the data differs from memory's
 	Upgrade bool // GetM of a core that has the data
+	Whole   bool // GetM of one that writes all of the line, and needs no data
 	From    Place
 	To      Place
 	Asks    int16 // the core that asked

@@ -61,6 +61,9 @@ type access struct {
 	w            *work
 }
 
+// garbage is what cells hold of a line whose bytes did not come.
+const garbage = 0xa5
+
 // work is a bank's part of a job.
 type work struct {
 	j    *job
@@ -104,7 +107,7 @@ func (b *Bank) ReceiveTensor(now event.Time, m *Message) {
 			b.walk(now, m.walk)
 			return
 		}
-		w := &work{j: m.job, left: len(m.job.lines[b.id])}
+		w := &work{j: m.job, left: len(m.job.lines[b.id].Lines)}
 		b.jobs = append(b.jobs, w)
 		b.ask()
 	case MsgCommand:
@@ -231,8 +234,11 @@ func (b *Bank) check() {
 func (b *Bank) walk(now event.Time, w *walk) {
 	s := b.c.spec
 	stop := &w.Stops[w.at]
-	at := max(now+event.Time(s.WalkInit), b.ops) + event.Time(stop.Rows) + event.Time((stop.Ops+int64(s.WalkOps)-1)/int64(s.WalkOps))
-	b.ops = at
+	b.ops = max(now+event.Time(s.WalkInit), b.ops) + event.Time(stop.Tree) + event.Time((stop.Ops+int64(s.WalkOps)-1)/int64(s.WalkOps))
+	at := b.ops
+	if stop.Chain > 0 { // the last results of each come later than the engine is free
+		at = max(at, b.ops+event.Time(s.WalkLatency-1), now+event.Time(s.WalkInit)+event.Time(stop.Tree)+event.Time(stop.Chain*int64(s.WalkLatency)))
+	}
 	b.walks++
 	b.walking[b.walks] = w
 	b.c.engine.At(at, b.step, b.walks)
@@ -252,11 +258,11 @@ func (b *Bank) ask() {
 	for b.asked < b.c.spec.Requests && len(b.jobs) > 0 {
 		w := b.jobs[0]
 		lines := w.j.lines[b.id]
-		if w.next == len(lines) {
+		if w.next == len(lines.Lines) {
 			b.jobs = b.jobs[1:]
 			continue
 		}
-		line := lines[w.next]
+		line, whole := lines.Lines[w.next], w.next < lines.Whole
 		w.next++
 		a := &access{back: w.j.back, w: w, needed: -1}
 		data, owned := b.lines[line], b.lines[line] != nil
@@ -273,7 +279,7 @@ func (b *Bank) ask() {
 			b.send(mem.Message{Kind: mem.MsgPut, HasData: true, Dirty: true, To: b.homeOf(line), Line: line, Data: a.data})
 			continue
 		}
-		b.send(mem.Message{Kind: mem.MsgGetM, To: b.homeOf(line), Asks: b.self.Index, Line: line})
+		b.send(mem.Message{Kind: mem.MsgGetM, To: b.homeOf(line), Asks: b.self.Index, Line: line, Whole: whole})
 	}
 }
 
@@ -307,6 +313,13 @@ func (b *Bank) Receive(now event.Time, m *mem.Message) {
 	switch m.Kind {
 	case mem.MsgDataM:
 		a.data, a.has, a.needed = m.Data, true, int(m.Acks)
+		b.arrived(now, m.Line, a)
+	case mem.MsgAckM:
+		b.c.Counters.Whole++
+		for i := range a.data { // what the region does not write is seen to be wrong
+			a.data[i] = garbage
+		}
+		a.has, a.needed = true, int(m.Acks)
 		b.arrived(now, m.Line, a)
 	case mem.MsgInvAck:
 		a.have++

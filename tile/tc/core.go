@@ -16,7 +16,8 @@ type Spec struct {
 	Requests     int // lines that a bank has asked for and not got, at most
 	LineCycles   int // of the transpose unit for a line
 	WalkInit     int // from the engine of a bank to its computation
-	WalkOps      int // operations of a walk in a cycle, at a bank
+	WalkOps      int // SIMD operations of walks in a cycle, at a bank
+	WalkLatency  int // of one that the next one needs
 	HeaderBytes  int
 	PacketBytes  int // of elements in a packet
 	TreeBytes    int // that an H-tree carries in a cycle
@@ -29,7 +30,7 @@ func (s *Spec) Validate() error {
 		return fmt.Errorf("tc: command cache of %d bytes, expected at least one command of %d", s.CacheBytes, s.CommandBytes)
 	case s.Requests < 1 || s.LineCycles < 1 || s.WalkOps < 1 || s.TreeBytes < 1 || s.PacketBytes < 1:
 		return fmt.Errorf("tc: %d requests, %d cycles a line, %d operations a cycle, packets of %d and H-trees of %d bytes, expected at least 1 each", s.Requests, s.LineCycles, s.WalkOps, s.PacketBytes, s.TreeBytes)
-	case s.Preprocess < 0 || s.WalkInit < 0 || s.HeaderBytes < 0:
+	case s.Preprocess < 0 || s.WalkInit < 0 || s.WalkLatency < 0 || s.HeaderBytes < 0:
 		return fmt.Errorf("tc: %d cycles before a command, %d before a walk, headers of %d bytes, expected at least 0", s.Preprocess, s.WalkInit, s.HeaderBytes)
 	}
 	return nil
@@ -51,6 +52,7 @@ type Host interface {
 type Lines struct {
 	Bank  int
 	Lines []mem.Line
+	Whole int // the first so many are written as a whole before anything reads them: their bytes need not come
 }
 
 // Command is what banks do: a part for each, or, as a sync, wait for each other.
@@ -79,9 +81,10 @@ type Walk struct {
 
 // Stop is what a walk does at a bank.
 type Stop struct {
-	Bank int
-	Rows int64 // wordlines that are read or written for elements
-	Ops  int64
+	Bank  int
+	Tree  int64 // cycles that the H-tree takes for elements
+	Ops   int64 // SIMD operations
+	Chain int64 // of these, one after another since each needs the one before
 }
 
 type walk struct {
@@ -92,8 +95,8 @@ type walk struct {
 // job is lines that banks are fetching or returning.
 type job struct {
 	back  bool
-	lines map[int][]mem.Line
-	left  int // banks
+	lines map[int]Lines // by bank
+	left  int           // banks
 	done  func(now event.Time)
 }
 
@@ -102,6 +105,7 @@ type Counters struct {
 	Commands     uint64 `json:"commands" desc:"commands that banks executed"`
 	Syncs        uint64 `json:"syncs" desc:"barriers"`
 	Fetched      uint64 `json:"lines_fetched" desc:"lines that came to arrays"`
+	Whole        uint64 `json:"lines_whole" desc:"of these, without their bytes: a region writes all of them before it reads any"`
 	Returned     uint64 `json:"lines_returned" desc:"lines that went back"`
 	Requests     uint64 `json:"requests" desc:"normal requests to transposed data"`
 	Blocked      uint64 `json:"blocked" desc:"of these, while a region ran"`
@@ -110,7 +114,7 @@ type Counters struct {
 	CommandStall uint64 `json:"command_stall" unit:"Cycle" desc:"that banks waited for the masks of a command"`
 	CacheFull    uint64 `json:"cache_full" desc:"times that TC_core waited for a place in a command cache"`
 	Walks        uint64 `json:"walks" desc:"streams that went from bank to bank"`
-	WalkOps      uint64 `json:"walk_ops" desc:"operations of these"`
+	WalkOps      uint64 `json:"walk_ops" desc:"SIMD operations of these"`
 }
 
 // Core is the tensor controller of the core of thread 0, with those of all banks.
@@ -188,11 +192,11 @@ func (c *Core) Fetch(lines []Lines, done func(now event.Time)) { c.prepare(lines
 func (c *Core) Return(lines []Lines, done func(now event.Time)) { c.prepare(lines, true, done) }
 
 func (c *Core) prepare(lines []Lines, back bool, done func(now event.Time)) {
-	j := &job{back: back, lines: map[int][]mem.Line{}, done: done}
+	j := &job{back: back, lines: map[int]Lines{}, done: done}
 	var to []int
 	for _, l := range lines {
 		if len(l.Lines) > 0 {
-			j.lines[l.Bank] = l.Lines
+			j.lines[l.Bank] = l
 			to = append(to, l.Bank)
 		}
 	}

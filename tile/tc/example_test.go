@@ -31,7 +31,7 @@ func (w *wires) SendTensor(m *tc.Message) {
 func (w *wires) Send(*mem.Message) {}
 
 func spec() *tc.Spec {
-	return &tc.Spec{CacheBytes: 64, CommandBytes: 32, Requests: 4, LineCycles: 1, WalkOps: 1, PacketBytes: 64, TreeBytes: 64}
+	return &tc.Spec{CacheBytes: 64, CommandBytes: 32, Requests: 4, LineCycles: 1, WalkOps: 1, WalkLatency: 3, PacketBytes: 64, TreeBytes: 64}
 }
 
 func controllers(banks int, cycles event.Time, fail func(error)) *wires {

@@ -79,9 +79,13 @@ func TestBarriers(t *testing.T) {
 func TestWalk(t *testing.T) {
 	w := controllers(3, 7, func(err error) { t.Error(err) })
 	end := event.Time(-1)
-	w.core.Walk([]tc.Walk{{Stops: []tc.Stop{{Bank: 0, Rows: 32, Ops: 4}, {Bank: 2, Rows: 8, Ops: 1}}, Bytes: 8}}, func(now event.Time) { end = now })
+	w.core.Walk([]tc.Walk{{Stops: []tc.Stop{{Bank: 0, Tree: 32, Ops: 4}, {Bank: 2, Tree: 8, Ops: 1}}, Bytes: 8}}, func(now event.Time) { end = now })
 	run(t, w)
 	require.EqualValues(t, 7+36+7+9+7, end)
+	w = controllers(1, 7, func(err error) { t.Error(err) }) // five operations of which three wait for each other
+	w.core.Walk([]tc.Walk{{Stops: []tc.Stop{{Bank: 0, Tree: 32, Ops: 5, Chain: 3}}}}, func(now event.Time) { end = now })
+	run(t, w)
+	require.EqualValues(t, 7+32+3*3+7, end)
 }
 
 // TestLost loses a message of each kind: nothing goes on, and the report says what
