@@ -81,7 +81,7 @@ func (p *planner) compute(id tdfg.NodeID) error {
 				return err
 			}
 		}
-		if v.array < 0 {
+		if v.held = true; v.array < 0 {
 			mine = append(mine, v)
 		}
 		s.Dst = Register{v.reg.Row, m.bits}

@@ -65,6 +65,7 @@ type Step struct {
 	Src, Dst, Tmp Register
 	Args          []Operand
 	Slot          int
+	Array         int // of a SpillStep or ReloadStep: 1 and the number of the array whose rows make way; 0: a value on all bitlines
 
 	// Exact says that a CopyStep writes a part of an array, and bitlines outside the
 	// domain must keep what they hold.
@@ -245,6 +246,9 @@ func (p *planner) emit(s Step) { p.plan.Steps = append(p.plan.Steps, s) }
 func (p *planner) node(id tdfg.NodeID) error {
 	defer p.letGo()
 	n := &p.g.Nodes[id]
+	if err := p.arraysBack(id); err != nil {
+		return err
+	}
 	switch {
 	case n.Kind == tdfg.Stream:
 		return p.stream(id)

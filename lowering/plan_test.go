@@ -112,15 +112,23 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestPlanSpills has rows for two registers beside the arrays, and a third value: the one
-// whose next use is furthest, the absolute, makes way (Belady, 1966).
-func TestPlanSpills(t *testing.T) {
+// TestPlanUnborn: arrays that are written as a whole and not read lend their rows to others.
+func TestPlanUnborn(t *testing.T) {
 	p := planOf(t, "A B C D E", 40+2*8+7+2, "%0 = tensor A [0,16)\n%1 = tensor B [0,16)\n%2 = cmp neg %0\n%3 = cmp abs %0\n%4 = cmp sub %2 %3\n"+
 		"%5 = cmp not %1\n%6 = cmp sub %5 %2\n%7 = cmp sub %3 %0\nstore %4 C\nstore %6 D\nstore %7 E\n")
-	require.Equal(t, []string{"neg r0:8 to r40:8", "abs r0:8 to r48:8", "sub r40:8 r48:8 to r16:8", "spill r48:8 to r0:0", "not r8:8 to r48:8",
-		"sub r48:8 r40:8 to r24:8", "reload r0:0 to r40:8", "sub r40:8 r0:8 to r32:8"}, steps(p))
-	require.Equal(t, 1, p.Slots)
+	require.Equal(t, []string{"neg r0:8 to r40:8", "abs r0:8 to r48:8", "sub r40:8 r48:8 to r16:8", "not r8:8 to r24:8", "sub r24:8 r40:8 to r24:8", "sub r48:8 r0:8 to r32:8"}, steps(p))
+	require.Zero(t, p.Slots)
 	require.Equal(t, 40+16+1, p.Peak)
+}
+
+// TestPlanSpills has rows for two registers beside the arrays, and a third value: the one
+// whose next use is furthest, the negated, makes way (Belady, 1966).
+func TestPlanSpills(t *testing.T) {
+	p := planOf(t, "A B", 16+2*8+7+2, "%0 = tensor A [0,16)\n%1 = tensor B [0,16)\n%2 = cmp neg %0\n%3 = cmp abs %0\n%4 = cmp sub %2 %3\n"+
+		"%5 = cmp not %1\n%6 = cmp sub %5 %2\n%7 = cmp sub %3 %6\n%8 = cmp sub %4 %0\n%9 = cmp sub %8 %1\nstore %7 A\nstore %9 B\n")
+	require.Equal(t, []string{"not r8:8 to r16:8", "neg r0:8 to r24:8", "sub r16:8 r24:8 to r16:8", "spill r24:8 to r0:0", "abs r0:8 to r24:8", "sub r24:8 r16:8 to r16:8",
+		"spill r16:8 to r0:0", "reload r0:0 to r16:8", "sub r16:8 r24:8 to r16:8", "sub r16:8 r0:8 to r16:8", "sub r16:8 r8:8 to r8:8", "reload r0:0 to r16:8", "copy r16:8 to r0:8"}, steps(p))
+	require.Equal(t, 2, p.Slots)
 }
 
 // TestPlanErrors has rows that arrays cannot have.

@@ -19,7 +19,7 @@ func (p *planner) target(id tdfg.NodeID, s *Step) *value {
 			continue
 		}
 		v := p.arrays[o.Array]
-		if !g.Nodes[id].Domain.Equal(g.ArrayRect(o.Array)) || p.stored(o.Array) > 1 || p.readLater(o.Array) {
+		if v.spilled || !g.Nodes[id].Domain.Equal(g.ArrayRect(o.Array)) || p.stored(o.Array) > 1 || p.readLater(o.Array) {
 			return nil
 		}
 		here := 0
@@ -78,7 +78,18 @@ func (p *planner) storeEarly(id tdfg.NodeID) {
 		if first < i || v.live > 0 || p.readLater(o.Array) || l.bits != v.reg.Bits {
 			continue
 		}
+		if v.spilled && l.val.reg != v.reg { // its rows are others' now: at the end
+			continue
+		}
 		p.done[i] = true
+		if v.spilled { // it is there already
+			v.spilled = false
+			p.loc[id] = location{v, l.bits}
+			v.live += l.val.live - 1
+			v.nodes = append(v.nodes, id)
+			p.values = slices.DeleteFunc(p.values, func(w *value) bool { return w == l.val })
+			return
+		}
 		p.emit(Step{Kind: CopyStep, Node: id, Output: i, Src: Register{l.val.reg.Row, l.bits}, Dst: v.reg, Exact: !g.Nodes[id].Domain.Equal(g.ArrayRect(o.Array))})
 		p.loc[id] = location{v, l.bits}
 		v.live += l.val.live - 1
@@ -158,8 +169,8 @@ func (p *planner) streamTarget(id tdfg.NodeID) *value {
 	for i, o := range p.g.Outputs {
 		if o.Node == id && o.Array >= 0 && p.g.Arrays[o.Array].Name == st.Result {
 			v := p.arrays[o.Array]
-			if v != nil && v.live == 0 && !p.readLater(o.Array) && p.stored(o.Array) == 1 {
-				p.done[i] = true
+			if v != nil && !v.spilled && v.live == 0 && !p.readLater(o.Array) && p.stored(o.Array) == 1 {
+				p.done[i], v.held = true, true
 				return v
 			}
 		}
@@ -171,6 +182,11 @@ func (p *planner) streamTarget(id tdfg.NodeID) *value {
 // array that some of them write is moved out of its way first.
 func (p *planner) outputs() error {
 	g := p.g
+	for _, v := range p.arrays {
+		if err := p.back(v); err != nil {
+			return err
+		}
+	}
 	src := make([]Register, len(g.Outputs))
 	for i, o := range g.Outputs {
 		l := p.loc[o.Node]

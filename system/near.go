@@ -424,9 +424,9 @@ func (r *runner) nearWork(ctx context.Context, g *tdfg.Graph, s *lowering.Step, 
 	r.report.NearSteps++
 	switch s.Kind {
 	case lowering.SpillStep:
-		return r.emit(ctx, &Work{Kind: Transferred, Name: "spill", Bytes: r.spillBytes(s.Src), Moved: r.spillBytes(s.Src)})
+		return r.emit(ctx, &Work{Kind: Transferred, Name: "spill", Bytes: r.spillBytes(g, s, s.Src), Moved: r.spillBytes(g, s, s.Src)})
 	case lowering.ReloadStep:
-		return r.emit(ctx, &Work{Kind: Transferred, Name: "spill", Bytes: r.spillBytes(s.Dst), Moved: r.spillBytes(s.Dst), Load: true})
+		return r.emit(ctx, &Work{Kind: Transferred, Name: "spill", Bytes: r.spillBytes(g, s, s.Dst), Moved: r.spillBytes(g, s, s.Dst), Load: true})
 	case lowering.FinalStep:
 		n := &g.Nodes[s.Node]
 		box, group, err := r.groups(g, n, values)
@@ -446,8 +446,16 @@ func (r *runner) nearWork(ctx context.Context, g *tdfg.Graph, s *lowering.Step, 
 }
 
 // spillBytes returns the bytes of a word of all bitlines, which goes to memory (section 6
-// leaves that as future work).
-func (r *runner) spillBytes(reg lowering.Register) int64 {
+// leaves that as future work), or of the elements of an array.
+func (r *runner) spillBytes(g *tdfg.Graph, s *lowering.Step, reg lowering.Register) int64 {
+	if s.Array > 0 {
+		n := int64(reg.Bits+7) / 8
+		for _, size := range g.Arrays[s.Array-1].Bind(r.sizes).Size {
+			k, _ := size.Const()
+			n *= k
+		}
+		return n
+	}
 	return int64(r.grid().Tiles() * r.grid().Bitlines() * reg.Bits / 8)
 }
 

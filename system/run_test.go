@@ -94,13 +94,13 @@ func TestRandomGraphs(t *testing.T) {
 // compares every element with the interpreter's.
 func TestSpills(t *testing.T) {
 	ctx := context.Background()
-	spilled := 0
+	spilled, arrays := 0, 0
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		typ := []scalar.Type{scalar.Int8, scalar.Int16}[seed%2]
 		machine := small(t)
 		g := tdfgtest.Graph(r, tdfgtest.Options{Type: typ, Nodes: 24, Open: true, Align: 8})
-		machine.Array.Rows = (len(g.Arrays)+2)*typ.Bits() + []int{8, 16, 24}[seed%3] // two words beside the arrays, and scratch
+		machine.Array.Rows = (len(g.Arrays)+2)*typ.Bits() + []int{0, 8, 16, 24}[seed%4] // two words beside the arrays, and scratch
 		p := &tdfg.Program{Name: "random", Arrays: g.Arrays, Scalars: []tdfg.Scalar{{Param: g.Params[0], Input: true}}, Body: []tdfg.Stmt{&tdfg.Region{Graph: g}}}
 		before := memory.New()
 		require.NoError(t, before.Allocate(g.Arrays, nil))
@@ -133,8 +133,15 @@ func TestSpills(t *testing.T) {
 			for _, s := range plan.Steps {
 				if s.Kind == lowering.SpillStep || s.Kind == lowering.ReloadStep {
 					steps++
-					bytes += int64(rep.Arrays*64) * int64((s.Src.Bits+s.Dst.Bits)/8)
-					loaded += int64(rep.Arrays*64) * int64(s.Dst.Bits/8) // a spill has no destination
+					elems := int64(rep.Arrays * 64)
+					if s.Array > 0 {
+						box, err := g.ArrayRect(s.Array - 1).Box(nil)
+						require.NoError(t, err)
+						elems = box.Size()
+						arrays++
+					}
+					bytes += elems * int64((s.Src.Bits+s.Dst.Bits)/8)
+					loaded += elems * int64(s.Dst.Bits/8) // a spill has no destination
 				}
 			}
 			require.Equal(t, steps, rep.NearSteps)
@@ -144,4 +151,5 @@ func TestSpills(t *testing.T) {
 		}
 	}
 	require.Greater(t, spilled, 5)
+	require.Greater(t, arrays, 5)
 }
