@@ -333,7 +333,7 @@ func (r *runner) plan(ctx context.Context, g *tdfg.Graph, rows map[string]int) e
 		return internal(err)
 	}
 	why.Region = g.Name
-	if errors.Is(err, lowering.ErrRegisters) {
+	if why.Kind == NoRows {
 		why.Enough = enough(ctx, g, target, wl)
 	}
 	r.near[g] = why
