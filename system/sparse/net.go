@@ -67,18 +67,32 @@ func (q *fifo) pop() { q.head++ }
 
 // push adds a pair behind those that are ready no later.
 func (q *fifo) push(f flit) {
-	if q.size() == len(q.buf) {
-		q.grow()
-	}
-	at := q.tail
-	q.tail++
-	ready := f.ready()
-	if ready < q.last && at != q.head {
-		q.insert(f)
+	if f.ready() < q.last || q.tail-q.head == uint32(len(q.buf)) {
+		q.place(f)
 		return
 	}
-	q.last = ready
-	q.buf[int(at)&(len(q.buf)-1)] = f
+	q.last = f.ready()
+	q.buf[int(q.tail)&(len(q.buf)-1)] = f
+	q.tail++
+}
+
+// place is push where there is no room, or others may be ready later.
+func (q *fifo) place(f flit) {
+	switch {
+	case q.head == q.tail: // from the beginning, so that what is used of the buffer is little
+		q.head, q.tail, q.last = 0, 0, 0
+	case q.size() == len(q.buf):
+		q.grow()
+	}
+	if len(q.buf) == 0 {
+		q.grow()
+	}
+	if f.ready() >= q.last {
+		q.push(f)
+		return
+	}
+	q.tail++
+	q.insert(f)
 }
 
 // insert moves those that are ready later than f, for whom there is a place at the end.
@@ -206,7 +220,8 @@ type network struct {
 	moved    []bool
 	idle     []int64
 
-	lineH     []int64 // by layer, then tsv by column
+	touched   []uint32 // by layer: keeps loads ahead of their use from being removed
+	lineH     []int64  // by layer, then tsv by column
 	tsvH      []int64
 	vaultDone []int64 // in units of 1/1000 link cycles
 	merged    []arrival
@@ -220,7 +235,7 @@ func newNetwork(r *runner) *network {
 		port: m.Links.Port, window: int64(m.Links.Credit), rowFill: m.Words() / 2, threads: r.threads,
 		stations: make([]station, m.Banks()), reserved: make([]int32, m.Banks()), columns: make([]column, o.Banks), rings: make([]ringState, o.Layers), logic: make([][]arrival, o.Banks),
 		full: make([]uint64, o.Layers), fuller: make([]uint64, o.Layers), raised: make([]bool, o.Layers+o.Banks), latest: make([]int64, o.Layers+o.Banks),
-		moved: make([]bool, o.Layers+o.Banks), idle: make([]int64, o.Layers), lineH: make([]int64, o.Layers), tsvH: make([]int64, o.Banks),
+		moved: make([]bool, o.Layers+o.Banks), idle: make([]int64, o.Layers), touched: make([]uint32, o.Layers), lineH: make([]int64, o.Layers), tsvH: make([]int64, o.Banks),
 		vaultDone: make([]int64, o.Vaults),
 		ports:     make([]uint64, o.Layers), direct: make([]uint64, o.Layers), waits: make([]uint64, o.Layers), climbs: [2][]uint64{make([]uint64, o.Layers), make([]uint64, o.Layers)},
 	}
@@ -495,6 +510,8 @@ func (n *network) lines(l int, t0, t1 int64, next senders) {
 	r := n.r
 	soon := int64(math.MaxInt64)
 	var hops int64
+	var touched uint32
+	idx := r.p.Idx
 	for banks := n.ports[l]; banks != 0; banks &= banks - 1 {
 		b := bits.TrailingZeros64(banks)
 		g := l*n.banks + b
@@ -512,6 +529,7 @@ func (n *network) lines(l int, t0, t1 int64, next senders) {
 			switch {
 			case blocked>>p.way&1 != 0:
 				soon = min(soon, t1)
+				continue
 			case key <= a:
 				ready |= 1 << q
 			case key < t1:
@@ -519,6 +537,12 @@ func (n *network) lines(l int, t0, t1 int64, next senders) {
 				cycles |= 1 << ((key - t0) & 63)
 			default:
 				soon = min(soon, key)
+				continue
+			}
+			// What these SPUs go on with is loaded for all at once: each alone would wait.
+			touched += uint32(r.spus[first+q].state)
+			if p.next < int64(len(idx)) {
+				touched += idx[p.next]
 			}
 		}
 		for a < t1 {
@@ -573,6 +597,7 @@ func (n *network) lines(l int, t0, t1 int64, next senders) {
 	}
 	n.idle[l] = soon
 	n.lineH[l] += hops
+	n.touched[l] = touched
 }
 
 // Bits of what a bank's SPUs must not send now: a bit for each layer, and these.
@@ -998,6 +1023,9 @@ func (n *network) take(l int, st *station, f flit) {
 	}
 	s.last = at
 	n.latest[l] = max(n.latest[l], at+n.rowLink) // the last row is stored
+	if len(s.pairs) == cap(s.pairs) { // append would copy five times as much
+		s.pairs = slices.Grow(s.pairs, max(32, min(len(s.pairs), int(n.cap)-len(s.pairs))))
+	}
 	s.pairs = append(s.pairs, f.pair)
 	if n.r.log != nil {
 		n.r.log.arrived(l*n.banks+f.bank(), f)

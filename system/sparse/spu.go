@@ -39,6 +39,7 @@ type spu struct {
 // ports of all SPUs of a bank in each window.
 type port struct {
 	flit        // ready when it may leave
+	next  int64 // the nonzero that the SPU reads next
 	way   uint8 // where it goes: a layer, [wayBank] or [wayLogic]
 	clean bool  // a clean indicator
 }
@@ -49,13 +50,13 @@ func (r *runner) post(s int, u *spu, idx, val uint32, to home) {
 	if to.bank == r.homes[s].bank {
 		way = wayBank
 	}
-	r.ports[s] = port{flit: newFlit(idx, val, r.link(u.cycles), s, to.layer, to.col), way: way}
+	r.ports[s] = port{flit: newFlit(idx, val, r.link(u.cycles), s, to.layer, to.col), next: u.k, way: way}
 	u.state |= stPending
 }
 
 // postDown puts a pair for the logic layer there.
 func (r *runner) postDown(s int, u *spu, idx, val uint32) {
-	r.ports[s] = port{flit: newFlit(idx, val, r.link(u.cycles), s, toLogicLayer, r.homes[s].col), way: wayLogic}
+	r.ports[s] = port{flit: newFlit(idx, val, r.link(u.cycles), s, toLogicLayer, r.homes[s].col), next: u.k, way: wayLogic}
 	u.down++
 	u.state |= stPending
 }

@@ -110,7 +110,10 @@ func (w RingTraffic) Run(ctx context.Context, m *Machine) (*RingResult, error) {
 				if dst == b {
 					continue
 				}
-				d, _ := n.way(b, dst)
+				d := 0
+				if n.both {
+					d, _ = n.way(b, dst)
+				}
 				g.queue[d][b].push(newFlit(0, 0, 0, b, 0, uint8(dst)))
 				w0, w1 = w0+1-d, w1+d
 				if max(w0, w1) > 64*int(n.window) && n.both {
