@@ -1023,7 +1023,7 @@ func (n *network) take(l int, st *station, f flit) {
 	}
 	s.last = at
 	n.latest[l] = max(n.latest[l], at+n.rowLink) // the last row is stored
-	if len(s.pairs) == cap(s.pairs) { // append would copy five times as much
+	if len(s.pairs) == cap(s.pairs) {            // append would copy five times as much
 		s.pairs = slices.Grow(s.pairs, max(32, min(len(s.pairs), int(n.cap)-len(s.pairs))))
 	}
 	s.pairs = append(s.pairs, f.pair)
