@@ -31,12 +31,25 @@ var streamSizes = map[string]map[string]int64{
 	"sssp": {"V": 1100, "E": 3000, "D": 64, "source": 1}, "bin_tree": {"N": 100, "Q": 200}, "hash_join": {"N": 100, "B": 64, "Q": 200},
 }
 
+// graphs are those of sources that were compiled: runs of many configurations have the same.
+var graphs = map[string]*stream.Graph{}
+
+func graphOf(t testing.TB, file, source string) *stream.Graph {
+	g := graphs[source]
+	if g == nil {
+		var err error
+		g, err = cfront.CompileWhole(context.Background(), file, source, cfront.Options{})
+		require.NoError(t, err, source)
+		graphs[source] = g
+	}
+	return g
+}
+
 // nearProgram is a workload of Near-Stream Computing with its arguments.
 func nearProgram(t testing.TB, name string) (*multicore.Program, *kernels.Kernel, *memory.Memory, *memory.Memory) {
 	k, err := kernels.Get(name)
 	require.NoError(t, err)
-	g, err := cfront.CompileWhole(context.Background(), k.File, k.Source, cfront.Options{})
-	require.NoError(t, err)
+	g := graphOf(t, k.File, k.Source)
 	before, err := k.Arguments(context.Background(), streamSizes[name], 5)
 	require.NoError(t, err)
 	m := before.Clone()
@@ -97,8 +110,7 @@ void f(int N, const int32_t A[N], const int32_t B[N], int32_t C[N], int64_t D[N]
 // compiled is a function in C on random arguments of n elements, and what it computes
 // sequentially.
 func compiled(t testing.TB, text string, n int64, seed uint64) (p *multicore.Program, want stream.Memory) {
-	g, err := cfront.CompileWhole(context.Background(), "f.c", text, cfront.Options{})
-	require.NoError(t, err, text)
+	g := graphOf(t, "f.c", text)
 	args := stream.Args{Symbols: map[string]int64{"N": n}}
 	r := rand.New(rand.NewPCG(seed, 9))
 	mem := stream.Memory{}
@@ -119,7 +131,7 @@ func compiled(t testing.TB, text string, n int64, seed uint64) (p *multicore.Pro
 		}
 		mem[a.Name], want[a.Name] = list, append([]scalar.Value(nil), list...)
 	}
-	_, err = g.Run(context.Background(), want, args)
+	_, err := g.Run(context.Background(), want, args)
 	require.NoError(t, err)
 	return &multicore.Program{Graph: g, Memory: mem, Args: args}, want
 }
