@@ -50,6 +50,13 @@ func (e *evaluator) setArray(g int32, b uint8) {
 		}
 		k := e.findUse(v, t)
 		e.useArray[k] = b
+		if e.undoing {
+			continue
+		}
+		if e.exact() {
+			from = min(from, e.sinceFlip(v, k, a, b, min(from, e.dirtyFrom)))
+			continue
+		}
 		// The next use of v in a and in b changes from their last uses on.
 		seenA, seenB := false, false
 		start := e.in.useStart[v]
@@ -73,6 +80,15 @@ func (e *evaluator) setArray(g int32, b uint8) {
 	e.dirty(from, t)
 }
 
+// firstUse is the first use in an array among those of a value that are reordered.
+type firstUse struct {
+	value int32
+	k     int32 // index of the value's first use of all that are reordered
+	time  int32 // before
+	array uint8
+	due   uint8 // array of use k, before
+}
+
 // setOrder replaces the gates from time lo on by a permutation of themselves.
 func (e *evaluator) setOrder(lo int32, gates []int32) {
 	order := e.plan.order
@@ -88,6 +104,8 @@ func (e *evaluator) setOrder(lo int32, gates []int32) {
 	}
 	hi := lo + int32(len(gates))
 	from := lo
+	exact := e.exact()
+	e.firsts = e.firsts[:0]
 	// passed is free between runs: it points to each value's first use in the span.
 	for _, g := range gates {
 		for _, v := range e.in.fanin[g] {
@@ -101,7 +119,13 @@ func (e *evaluator) setOrder(lo int32, gates []int32) {
 			if v != 0 && e.passed[v] < 0 {
 				k := e.findUse(v, t)
 				e.passed[v] = k
-				from = min(from, e.earlier(v, e.lastBefore(v, k, lo, hi)))
+				switch {
+				case e.undoing:
+				case exact:
+					e.noteFirsts(v, k, lo, hi)
+				default:
+					from = min(from, e.earlier(v, e.lastBefore(v, k, lo, hi)))
+				}
 			}
 		}
 	}
@@ -117,6 +141,9 @@ func (e *evaluator) setOrder(lo int32, gates []int32) {
 				e.passed[v] = k + 1
 			}
 		}
+	}
+	for _, u := range e.firsts {
+		from = min(from, e.sinceReorder(u, min(from, e.dirtyFrom)))
 	}
 	e.dirty(from, hi-1)
 }

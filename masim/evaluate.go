@@ -13,15 +13,21 @@ import (
 type plan struct {
 	order []int32 // gates by time
 	array []uint8 // by gate
+
+	// stores are the arrays that what is evicted goes to, as a set; nothing is computed there. Without
+	// any it goes where most room is. Which one of them it is depends on the value alone: so after a
+	// change the schedule is soon the same again, and need not be evaluated further.
+	stores uint64
 }
 
 func (p *plan) clone() *plan {
-	return &plan{order: append([]int32(nil), p.order...), array: append([]uint8(nil), p.array...)}
+	return &plan{order: append([]int32(nil), p.order...), array: append([]uint8(nil), p.array...), stores: p.stores}
 }
 
 func (p *plan) set(q *plan) {
 	copy(p.order, q.order)
 	copy(p.array, q.array)
+	p.stores = q.stores
 }
 
 // infeasible is the cost of a plan that the rows do not suffice for.
@@ -33,6 +39,8 @@ type event struct {
 	time  int32
 	value int32
 	cost  int32
+
+	parked bool // evicted to an array that does not need it
 }
 
 // costs are what the evaluator adds up; without any, a copy costs 1.
@@ -59,8 +67,9 @@ type snapshot struct {
 
 // segment is the part of a run between two snapshots.
 type segment struct {
-	start  snapshot
-	copies []event
+	start   snapshot
+	copies  []event
+	evicted evictions
 }
 
 // evaluator counts the copies that a plan needs. It runs the gates in order and
@@ -101,7 +110,9 @@ type evaluator struct {
 	total    int       // its cost
 	events   int       // its copies and recomputations
 
-	trial       []segment // of a run that is not yet accepted
+	evicted     *evictions // of the segment that is run; nil = they are not noted
+	undoing     bool       // changes lead back to the last accepted plan
+	trial       []segment  // of a run that is not yet accepted
 	trialCount  int
 	trialStart  int32 // index of its first segment
 	trialTotal  int
@@ -109,12 +120,16 @@ type evaluator struct {
 
 	dirtyFrom, dirtyTo int32 // times that the changes since the last accept affect
 
+	firsts []firstUse // of the change of order that is made
+
 	pins []int32 // values that stay while others are brought
 
-	ctx     context.Context // ends whole runs; nil = nothing does
-	most    int             // cost beyond which a whole run need not go on; 0 = none
-	limit   int             // cost beyond which a trial ends as infeasible, at some time of the schedule; 0 = none
-	scanned int64           // values looked at since the context was
+	ctx      context.Context // ends whole runs; nil = nothing does
+	most     int             // cost beyond which a whole run need not go on; 0 = none
+	before   []uint64        // by value: arrays that hold it in the last accepted run, while due compares
+	expected int             // cost that a trial may have with what is certain to come, see due; 0 = any
+	limit    int             // cost beyond which a trial ends as infeasible, at some time of the schedule; 0 = none
+	scanned  int64           // values looked at since the context was
 
 	work   int64 // steps simulated, a measure of time that does not depend on the machine
 	onStep func(value, array, from int32)
@@ -151,6 +166,7 @@ func newEvaluator(in *instance, pl *plan, keep bool) *evaluator {
 			e.stride *= 2
 		}
 		n := (in.gates + e.stride - 1) / e.stride
+		e.before = make([]uint64, in.values)
 		e.segments = make([]segment, n)
 		e.trial = make([]segment, n)
 	}
@@ -236,15 +252,25 @@ func (e *evaluator) run(k int32) int {
 	gates, stride := e.in.gates, e.stride
 	e.trialStart, e.trialCount = k, 0
 	delta, events := 0, 0
+	after := 0 // snapshots after the change
 	for ; k < int32(len(e.segments)); k++ {
 		t := k * stride
 		if t > e.dirtyTo && e.hash == e.segments[k].start.hash {
 			break
 		}
+		if t > e.dirtyTo && e.expected > 0 {
+			if after&(after-1) == 0 && e.total+delta+e.due(k) > e.expected {
+				e.work += int64((k - e.trialStart + 1) * stride)
+				return infeasible
+			}
+			after++
+		}
 		seg := &e.trial[e.trialCount]
 		e.trialCount++
 		e.save(&seg.start)
 		seg.copies = seg.copies[:0]
+		seg.evicted.reset(e.in.arrays)
+		e.evicted = &seg.evicted
 		end := min(t+stride, gates)
 		for ; t < end; t++ {
 			n := e.step(t, &seg.copies)
@@ -266,6 +292,30 @@ func (e *evaluator) run(k int32) int {
 	e.work += int64((k-e.trialStart)*stride) + int64(stride)
 	e.trialTotal, e.trialEvents = e.total+delta, e.events+events
 	return e.trialTotal
+}
+
+// due returns how many more copies are certain to come after snapshot k than in the last accepted
+// run: of values in arrays where they are needed again and are not.
+func (e *evaluator) due(k int32) int {
+	more := 0
+	for _, r := range e.segments[k].start.resident {
+		v, a := int32(r>>32), int(r&0xFF)
+		e.before[v] |= 1 << a
+		if e.held[v]>>a&1 == 0 && e.nextIn(v, a) != never {
+			more++
+		}
+	}
+	for a := range e.val {
+		for s, v := range e.val[a][:e.count[a]] {
+			if e.before[v]>>a&1 == 0 && e.next[a][s] != never {
+				more--
+			}
+		}
+	}
+	for _, r := range e.segments[k].start.resident {
+		e.before[r>>32] = 0
+	}
+	return more
 }
 
 // accept makes the run of the last try the one that later ones compare with.
@@ -398,7 +448,7 @@ func (e *evaluator) step(t int32, log *[]event) int {
 		}
 		cost = int(e.costs.recompute)
 		if log != nil {
-			*log = append(*log, event{t, in.first + g, int32(cost)})
+			*log = append(*log, event{time: t, value: in.first + g, cost: int32(cost)})
 		}
 	}
 	a := int(e.plan.array[g])
@@ -495,7 +545,7 @@ func (e *evaluator) copyTo(v int32, from, to int, t int32, log *[]event) int {
 // arrive puts v into array to, from another array or computed.
 func (e *evaluator) arrive(v int32, from, to int, t int32, cost int, log *[]event) {
 	if log != nil {
-		*log = append(*log, event{t, v, int32(cost)})
+		*log = append(*log, event{time: t, value: v, cost: int32(cost)})
 	}
 	if e.onStep != nil {
 		e.onStep(v, int32(to), int32(from))
@@ -567,6 +617,9 @@ func (e *evaluator) makeRoom(a int, t int32, pinned []int32, log *[]event) int {
 	if victim < 0 {
 		return -1
 	}
+	if e.evicted != nil {
+		e.evicted.note(victim, a, best, best <= 1/end)
+	}
 	if !move {
 		e.drop(victim, a)
 		return 0
@@ -576,8 +629,32 @@ func (e *evaluator) makeRoom(a int, t int32, pinned []int32, log *[]event) int {
 		return -1
 	}
 	cost := e.copyTo(victim, a, to, t, log)
+	if log != nil {
+		(*log)[len(*log)-1].parked = e.nextIn(victim, to) == never
+	}
 	e.drop(victim, a)
 	return cost
+}
+
+// store returns a store with room for v, which leaves array a; -1 if there is none.
+func (e *evaluator) store(v int32, a int) int {
+	m := e.plan.stores &^ (1 << a)
+	n := bits.OnesCount64(m)
+	if n == 0 {
+		return -1
+	}
+	after := m // the stores from one of choice on
+	for range int(v) % n {
+		after &= after - 1
+	}
+	for _, part := range [...]uint64{after, m &^ after} {
+		for ; part != 0; part &= part - 1 {
+			if b := bits.TrailingZeros64(part); e.count[b] < e.in.room[b] {
+				return b
+			}
+		}
+	}
+	return -1
 }
 
 // refuge returns an array for the only copy of v, which leaves array a: where it
@@ -587,6 +664,9 @@ func (e *evaluator) refuge(v int32, a int) int {
 	in := e.in
 	if _, b := e.nextAny(v); b >= 0 && b != a && e.count[b] < in.room[b] {
 		return b
+	}
+	if to := e.store(v, a); to >= 0 {
+		return to
 	}
 	to, room := -1, int32(0)
 	for b := range e.val {
@@ -600,6 +680,9 @@ func (e *evaluator) refuge(v int32, a int) int {
 	}
 	if to >= 0 {
 		return to
+	}
+	if e.evicted != nil {
+		e.evicted.any = true
 	}
 	// All full: the duplicate that is needed again last goes, ties to the smallest.
 	victim, latest := int32(-1), int32(-1)

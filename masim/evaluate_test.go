@@ -132,6 +132,83 @@ func TestTryEqualsReset(t *testing.T) {
 	require.Greater(t, removed, 10)
 }
 
+// The same without gates computed again, where changes are followed back by what was evicted: wide plans
+// and narrow ones, with stores and without, and arrays all of which are full.
+func TestTryFollowsEvictions(t *testing.T) {
+	later, full := 0, 0
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 6))
+		g := randomGraph(r, 3+r.IntN(20), 200+r.IntN(800), 5)
+		if seed%3 == 0 {
+			g = scattered(r, 8+r.IntN(8), 150+r.IntN(300))
+		}
+		n := 3 + r.IntN(4)
+		in := newInstance(Problem{g, sram.Geometry{Arrays: n, Rows: 256, Cols: 1}}, n)
+		live := int(newFrontier(in, in.graphOrder(), 0, nil).peak())
+		rows := max(live*(10+r.IntN(4))/(10*n), 4) + 2 + r.IntN(4) + in.p.Graph.NumInputs()/n
+		in = newInstance(Problem{g, sram.Geometry{Arrays: n, Rows: rows, Cols: 1}}, n)
+		home := uint8(in.fullArrays())
+		if int(home) >= n-1 {
+			continue
+		}
+		var arrays []uint8
+		for a := home; int(a) < min(n, int(home)+2+r.IntN(4)); a++ {
+			arrays = append(arrays, a)
+		}
+		pl := fileOrder(in, int(home))
+		for i := range pl.array {
+			if seed%2 == 0 {
+				pl.array[i] = arrays[r.IntN(len(arrays))]
+			}
+		}
+		s := newSearch(t.Context(), in, pl, arrays, nil, r)
+		if s.cost == infeasible {
+			continue
+		}
+		for i := range 300 {
+			if !s.propose() {
+				continue
+			}
+			if s.ev.dirtyFrom > 64 {
+				later++
+			}
+			got := s.ev.try()
+			require.Equal(t, newEvaluator(in, s.ev.plan.clone(), false).reset(), got, "seed %d move %d", seed, i)
+			if got != infeasible && (r.IntN(2) == 0 || got <= s.cost) {
+				s.commit(got)
+			} else {
+				s.undo()
+				s.ev.reject()
+			}
+		}
+		for i := range s.ev.segments {
+			if s.ev.segments[i].evicted.any {
+				full++
+			}
+		}
+	}
+	require.Greater(t, later, 1000)
+	t.Logf("%d later, %d segments with all arrays full", later, full)
+	require.Greater(t, full, 5)
+}
+
+// scattered is a graph whose gates read values of any age.
+func scattered(r *rand.Rand, inputs, gates int) *xmg.Graph {
+	g := xmg.New("scattered")
+	var lits []xmg.Lit
+	for range inputs {
+		lits = append(lits, g.AddInput(""))
+	}
+	for len(lits) < inputs+gates {
+		n := len(lits)
+		if l := g.Maj(lits[r.IntN(n)], lits[r.IntN(n)].Not(), lits[r.IntN(n)]); l.Node() == g.NumNodes()-1 {
+			lits = append(lits, l)
+		}
+	}
+	g.AddOutput("y", lits[len(lits)-1])
+	return g
+}
+
 // requireUsers compares the users of values with the fanins of gates.
 func requireUsers(t *testing.T, in *instance) {
 	t.Helper()

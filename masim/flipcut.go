@@ -1,10 +1,48 @@
 package masim
 
+// parking is the first time a value is evicted to an array that does not need it.
+type parking struct {
+	stamp int32
+	time  int32
+}
+
+// findParked notes the values that the current schedule parks.
+func (s *search) findParked() {
+	if s.parked == nil {
+		s.parked = make([]parking, s.in.values)
+	}
+	for i := range s.ev.segments {
+		for _, c := range s.ev.segments[i].copies {
+			if p := &s.parked[c.value]; c.parked && p.stamp != s.stamp {
+				*p = parking{s.stamp, c.time}
+			}
+		}
+	}
+}
+
+// flipParked moves to another array gates whose values are evicted before they are read: computed
+// there, they need not be copied there. What is cheapest to move along moves too, as in flipCut.
+func (s *search) flipParked() {
+	var g int32 = -1
+	for range 8 {
+		if e := s.copyEvent(); e.parked && e.value >= s.in.first {
+			g = e.value - s.in.first
+			break
+		}
+	}
+	if g < 0 {
+		return
+	}
+	s.flipWindow(g, s.otherArray(g), true)
+}
+
 // flipCut moves gate g to array b, and with it those gates of a window of time
 // that are cheapest to move along: the arrays of the window's gates become a
 // minimum cut of the values that are read in both arrays, all else staying.
 // Gates lean a little to b, so that some moves take many gates.
-func (s *search) flipCut(g int32, b uint8) {
+func (s *search) flipCut(g int32, b uint8) { s.flipWindow(g, b, false) }
+
+func (s *search) flipWindow(g int32, b uint8, parked bool) {
 	in, ev, net := s.in, s.ev, &s.net
 	array, order := ev.plan.array, ev.plan.order
 	a := array[g]
@@ -17,6 +55,9 @@ func (s *search) flipCut(g int32, b uint8) {
 	weight := int32(1) << s.r.IntN(8) // of a copy, where the lean of a gate is 1
 
 	s.stamp++
+	if parked {
+		s.findParked()
+	}
 	stamp := s.stamp
 	nodes := int32(2)
 	s.queue = s.queue[:0] // the values that matter
@@ -46,10 +87,18 @@ func (s *search) flipCut(g int32, b uint8) {
 	values := nodes
 	net.reset(int(nodes) + 2*len(s.queue))
 	for i, v := range s.queue {
+		if x := v - in.first; parked && x >= 0 && s.parked[v].stamp == stamp && s.mark[x] == stamp && array[x] == a {
+			if k := in.useStart[v]; k == in.useEnd[v] || ev.useTime[k] >= s.parked[v].time {
+				net.arc(s.node[v], sink, weight)
+			}
+			continue
+		}
 		s.addValue(v, values+2*int32(i), a, b, weight)
 	}
 	for _, x := range s.span {
-		net.arc(s.node[in.first+x], sink, 1)
+		if !parked {
+			net.arc(s.node[in.first+x], sink, 1)
+		}
 	}
 	net.arc(s.node[in.first+g], sink, noCut)
 	before := net.work

@@ -25,12 +25,13 @@ type search struct {
 	front *frontier // proposes orders; shares the order and positions of ev
 	net   flowNet
 
-	mark  []int32
-	node  []int32 // by value: node of net
-	seen  []int32 // by value: stamp
-	stamp int32
-	queue []int32
-	span  []int32
+	mark   []int32
+	parked []parking // by value
+	node   []int32   // by value: node of net
+	seen   []int32   // by value: stamp
+	stamp  int32
+	queue  []int32
+	span   []int32
 
 	undoGates  []int32 // gates whose array was changed, in order
 	undoArrays []uint8
@@ -49,7 +50,16 @@ func newSearch(ctx context.Context, in *instance, pl *plan, arrays []uint8, c *c
 	s.seen = make([]int32, in.values)
 	s.front = newFrontier(in, pl.order, int(arrays[0]), r)
 	s.front.order, s.front.pos = pl.order, s.ev.pos
-	s.cost = s.ev.reset()
+	if c == nil {
+		pl.stores = uint64(1)<<in.arrays - 1
+		for _, a := range arrays {
+			pl.stores &^= 1 << a
+		}
+	}
+	if s.cost = s.ev.reset(); s.cost == infeasible && pl.stores != 0 {
+		pl.stores = 0
+		s.cost = s.ev.reset()
+	}
 	s.best = s.cost
 	s.bestPl = pl.clone()
 	if in.gates > in.base {
@@ -61,6 +71,10 @@ func newSearch(ctx context.Context, in *instance, pl *plan, arrays []uint8, c *c
 // detour is how many times the first temperature a trial may be dearer on the way than in the
 // end to be simulated to its end: few of those that are turn out well.
 const detour = 8
+
+// doubt is by how many copies a trial may turn out cheaper than it looks where its changes are over: next
+// to none does by more.
+const doubt = 1
 
 // anneal runs until `work` more steps have been simulated, cooling from one
 // temperature (in copies) to another, and keeps the best plan.
@@ -86,6 +100,9 @@ func (s *search) anneal(ctx context.Context, work int64, hot, cold float64, tick
 		}
 		most := s.cost + int(-temperature*math.Log(1-s.r.Float64()))
 		s.ev.limit = most + int(detour*hot)
+		if s.ev.costs == nil {
+			s.ev.expected = most + doubt
+		}
 		c := s.ev.try()
 		if c <= most {
 			s.commit(c)
@@ -111,6 +128,8 @@ func (s *search) commit(c int) {
 
 // undo takes the last proposed move back.
 func (s *search) undo() {
+	s.ev.undoing = true
+	defer func() { s.ev.undoing = false }()
 	for i := len(s.undoClones) - 1; i >= 0; i-- {
 		s.undoClone(s.undoClones[i])
 	}
@@ -171,6 +190,10 @@ func (s *search) propose() bool {
 		s.flipCut(g, s.otherArray(g))
 	case moveReorder:
 		s.reorderCut(t)
+	case moveParked:
+		if s.ev.events > 0 {
+			s.flipParked()
+		}
 	}
 	return len(s.undoGates) > 0 || len(s.undoOrder) > 0
 }
@@ -185,6 +208,7 @@ const (
 	moveSlack          // a gate to a time that needs no other to move
 	moveReorder        // a window along a cut of live values
 	moveFlipCut        // a gate and what is cheapest to move along, to another array
+	moveParked         // gates whose values are evicted at once, to where that takes them
 	moveKinds
 )
 
@@ -376,7 +400,7 @@ func (s *search) reorder(lo int32) {
 // width returns the width of a window to cut: a power of two from 8 to 4096,
 // wide ones as rarely as their cuts take longer.
 func (s *search) width() int32 {
-	const even = 256
+	const even = 64
 	for {
 		if w := int32(8) << s.r.IntN(10); w <= even || s.r.IntN(int(w)) < even {
 			return w
