@@ -28,11 +28,11 @@ func (q *Problem) LowerBound() Bound {
 		bytes := int64(0)
 		for t := range 2 {
 			if (!q.tensors[t].static || q.Options.Cold && q.consts == nil) && !q.Options.Resident[t] {
-				bytes += bytesOf(q.touched(t), q.tensors[t].bits)
+				bytes += bytesOf(q.tensors[t].touched, q.tensors[t].bits)
 			}
 		}
 		take(ceilDiv(bytes*1000, q.offMilli), "%d bytes from off-chip memory", bytes)
-		out := bytesOf(q.touched(Dst), int64(q.outBits))
+		out := bytesOf(q.tensors[Dst].touched, int64(q.outBits))
 		if !q.Options.Resident[Dst] {
 			take(ceilDiv(out*1000, q.offMilli), "%d bytes to off-chip memory", out)
 		}
@@ -40,7 +40,7 @@ func (q *Problem) LowerBound() Bound {
 	if q.Platform.Executor != platform.SIMDExecutor {
 		// Every result leaves through a link of the outermost level, at most all of them at once.
 		i := q.levels - 1
-		b := bytesOf(q.touched(Dst), int64(q.accBits))
+		b := bytesOf(q.tensors[Dst].touched, int64(q.accBits))
 		take(ceilDiv(b*1000, q.milli[i]), "%d bytes of results over the link of level %s", b, q.Platform.Levels[i].Name)
 	}
 	return best

@@ -11,10 +11,16 @@ func (q *Problem) SizesBound(m *Mapping) (int64, Violation) {
 		x.Factor[SlotTile][l] = 1
 		x.Factor[SlotWave][l] = uint32(ceilDiv(int64(q.extent[l]), x.Below(l, SlotWave)))
 	}
+	return q.sizesBound(&x, 0)
+}
+
+// sizesBound is SizesBound of a mapping whose waves are complete; of a quotient, classes
+// from open on have no sizes yet.
+func (q *Problem) sizesBound(x *Mapping, open int) (int64, Violation) {
 	x.Double, x.DoubleTile, x.Keep = false, false, [3]bool{}
-	var s shape
+	s := shape{open: open}
 	var p price
-	if v := q.shape(&x, &s); v != Legal {
+	if v := q.shape(x, &s); v != Legal {
 		return 0, v
 	}
 	if v := q.price(&s, &p); v != Legal {
@@ -30,7 +36,7 @@ func (q *Problem) SizesBound(m *Mapping) (int64, Violation) {
 	b := q.times(&s, &p)
 	if !q.Options.Cold { // static operands may lie in the buffer
 		for o := range 2 {
-			if q.tensors[m.Tensor(o)].static {
+			if q.tensors[x.Tensor(o)].static {
 				p.load[o][q.levels] = 0
 			}
 		}
@@ -41,12 +47,12 @@ func (q *Problem) SizesBound(m *Mapping) (int64, Violation) {
 	p.load[Src1][q.levels], p.load[Src2][q.levels] = 0, 0
 	least = max(least, b.links(q, &p))
 	if q.buffer > 0 {
-		out := min(bytesOf(q.touched(Dst), int64(q.outBits)), b.times[Dst]*through[Dst])
+		out := min(bytesOf(q.tensors[Dst].touched, int64(q.outBits)), b.times[Dst]*through[Dst])
 		bytes := int64(0)
 		for o := range 2 {
-			t := m.Tensor(o)
+			t := x.Tensor(o)
 			if (!q.tensors[t].static || q.Options.Cold) && !q.Options.Resident[t] {
-				bytes += min(bytesOf(q.touched(t), q.tensors[t].bits), b.times[o]*through[o])
+				bytes += min(bytesOf(q.tensors[t].touched, q.tensors[t].bits), b.times[o]*through[o])
 			}
 		}
 		if !q.Options.Resident[Dst] {

@@ -81,6 +81,7 @@ type shape struct {
 	tileLoop uint16
 	timeRed  int64 // factors of reductions in time
 	termsDim int64 // products a unit adds into one place
+	open     int   // of a quotient: the first class without sizes
 }
 
 // price is the cycles of the steps of a mapping.
@@ -195,6 +196,10 @@ func (q *Problem) shape(m *Mapping, s *shape) Violation {
 		if red {
 			s.timeRed *= w * t
 		}
+		if q.relaxed {
+			s.leastTiles(q, l)
+			continue
+		}
 		if n*t < int64(q.extent[l]) {
 			return BadProduct
 		}
@@ -228,6 +233,22 @@ func (q *Problem) shape(m *Mapping, s *shape) Violation {
 		}
 	}
 	return Legal
+}
+
+// leastTiles sets the iterations of a class that lie in tiles at least: what is above
+// them goes round no more often than it does.
+func (s *shape) leastTiles(q *Problem, l int) {
+	whole, above := int64(q.extent[l]), int64(s.m.Factor[SlotTile][l])
+	if l >= s.open {
+		whole = 1
+	}
+	s.tileChip[l] = ceilDiv(whole, above)
+	above *= int64(s.m.Factor[SlotWave][l])
+	for i := q.levels - 1; i >= 0; i-- {
+		s.tile[i][l] = ceilDiv(whole, above)
+		above *= int64(s.m.Factor[SlotLevel+i][l])
+	}
+	s.tileUnit[l] = ceilDiv(whole, above)
 }
 
 // unitLoop reports whether a dimension of size 1 may be taken for one that a loop of

@@ -53,6 +53,8 @@ type Problem struct {
 	consts *constants // weights as instructions; nil: none
 	each   [numEvents]float64
 
+	relaxed, smooth bool // a quotient, and with the shortest shifts
+
 	good []int64 // units without faults in the groups above the first level, most first; nil: all
 	row  []int   // of an array, by row of the plan; nil: itself
 	cols int64   // of an array without faults, in one run
@@ -65,6 +67,8 @@ type tensorInfo struct {
 	dims    []dimInfo
 	static  bool
 	shared  [][]int // dimensions that have loops in common, as on a diagonal; nil: none have
+	halo    *halo   // of a quotient: of some classes, the others are dims
+	touched int64   // elements that the nest needs at least
 }
 
 // dimInfo is an index: a sum of loops.
@@ -112,6 +116,7 @@ func New(ctx context.Context, op *dnn.Operator, p *platform.Platform, o Options)
 	q.outBits = op.Tensors[0].Type.Bits
 	for t := range op.Tensors {
 		q.tensors[t] = newTensorInfo(op, t)
+		q.tensors[t].touched = q.touched(t)
 	}
 	q.tensors[Dst].bits = int64(q.accBits)
 	q.setLevels()
@@ -312,6 +317,9 @@ func gcd(a, b int64) int64 {
 // lies: distinct ones, and none beyond the tensor.
 func (t *tensorInfo) elements(e *[MaxLoops]int64) int64 {
 	n := int64(1)
+	if t.halo != nil {
+		n = t.halo.elements(e)
+	}
 	if t.shared != nil {
 		for _, group := range t.shared {
 			box, loops, seen := int64(1), int64(1), uint16(0)

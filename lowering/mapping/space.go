@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"github.com/bitsched/bitsched/lowering/mapping/platform"
 	"math/rand/v2"
 )
 
@@ -399,3 +400,44 @@ func (q *Problem) WhyEmpty() string {
 	}
 	return "no legal mapping was found"
 }
+
+// Takes reports whether a unit has room for dimensions and accumulators of such sizes, by slot,
+// whatever its rows hold beside them.
+func (q *Problem) Takes(function int, swap bool, sizes []uint32) bool {
+	f := &q.functions[function]
+	cols, rows, all := int64(1), int64(1), int64(1)
+	for d := range f.dims {
+		n := int64(sizes[d])
+		if n > int64(f.maxSize[d]) {
+			return false
+		}
+		if f.colDims[d] {
+			cols *= n
+		}
+		if f.rowDims[d] {
+			rows *= n
+		}
+		if !f.Reduction(d) {
+			all *= n
+		}
+	}
+	switch {
+	case q.mac != nil:
+		return cols <= q.cols
+	case q.Platform.Crossbar != nil:
+		c := q.Platform.Crossbar
+		return rows <= int64(c.Rows) && cols*q.cells(q.tensors[operand(Src1, swap)].bits) <= int64(c.Cols)
+	}
+	u := q.Platform.SIMD
+	return all <= int64(u.Lanes) && q.accRegisters()*int64(sizes[SlotInner]) < int64(u.Registers)
+}
+
+// Reduces reports whether a dimension of a function is a reduction.
+func (q *Problem) Reduces(function, dim int) bool {
+	f := &q.functions[function]
+	return dim < f.dims && f.Reduction(dim)
+}
+
+// LinearOrders reports whether the order of loops decides nothing but how often each operand is
+// taken: nothing is loaded beside computing.
+func (q *Problem) LinearOrders() bool { return q.Platform.Executor == platform.SIMDExecutor }

@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/bitsched/bitsched/lowering/mapping/dnn"
@@ -90,6 +91,20 @@ func (q *Problem) shiftCycles(dist int64) int64 {
 	return int64(a.ShiftCycles) * int64(max(1, bits.OnesCount64(uint64(dist))))
 }
 
+// padded returns how many parallel places the columns of a unit might be padded to.
+func (q *Problem) padded(s *shape) int64 {
+	most := q.cols
+	for d := range s.f.dims {
+		switch {
+		case s.f.Reduction(d) && s.f.colDims[d]:
+			most /= s.size[d]
+		case !s.f.Reduction(d) && !s.f.colDims[d]:
+			return math.MaxInt64
+		}
+	}
+	return most
+}
+
 // throttled returns the cycles of work with a number of activations in each of the
 // active units of the first level.
 func (q *Problem) throttled(t timing, active int64) int64 {
@@ -150,7 +165,11 @@ func (q *Problem) priceArray(s *shape, p *price) Violation {
 		if s.f.Reduction(d) && s.f.colDims[d] {
 			for n := s.size[d]; n > 1; {
 				stay := upper(n)
-				p.finish[Reduce] += q.rowTime(int64(width), q.shiftCycles(m*stay), active)
+				dist := m * stay
+				if q.smooth {
+					dist = 1<<leastOnes(m, q.padded(s)) - 1
+				}
+				p.finish[Reduce] += q.rowTime(int64(width), q.shiftCycles(dist), active)
 				width = q.widen(width, &r, active, p)
 				p.finish[Reduce] += q.throttled(t.addTime[width], active)
 				n = stay

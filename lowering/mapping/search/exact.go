@@ -21,11 +21,18 @@ const maxNodes = 4_000_000
 // empty walks the tree and reports whether nothing is left of it.
 func (r *run) empty(v *moves, nodes int64) bool {
 	t := &tree{run: r, v: v, nodes: nodes}
+	z := r.q.Quotient()
 	for f := range r.q.Functions() {
 		for _, swap := range r.q.Orders(f) {
 			t.m = mapping.Unit()
 			t.m.Function, t.m.Swap = uint8(f), swap
-			if !t.sizes(0, 0) {
+			done := false
+			if z != nil {
+				done = t.emptyClasses(z)
+			} else {
+				done = t.sizes(0, 0)
+			}
+			if !done {
 				return false
 			}
 		}
