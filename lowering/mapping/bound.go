@@ -49,49 +49,40 @@ func (q *Problem) LowerBound() Bound {
 // ComputeBound is the bound of products alone, spread over all units.
 func (q *Problem) ComputeBound() Bound {
 	best := Bound{0, "nothing to do"}
+	macs := float64(q.Op.MACs())
 	take := func(cycles int64, format string, args ...any) {
 		if cycles > best.Cycles {
 			best = Bound{cycles, fmt.Sprintf(format, args...)}
 		}
 	}
 	units := float64(q.Platform.Units())
-	macs := float64(q.Op.MACs())
 	switch {
 	case q.mac != nil:
-		t, a := q.mac, q.Platform.Array
-		mac := timing{t.mulTime.cycles + t.addTime[t.width].cycles, t.mulTime.activations + t.addTime[t.width].activations}
-		// Activations of one unit come at least as seldom as all units of a group share them.
-		perGroup := float64(q.throttled(mac, 1))
-		if h := a.Throttle; h != nil {
-			perGroup = max(perGroup, float64(mac.activations)*float64(q.fanOut[0])*float64(h.WindowCycles)/float64(h.Activations))
-		}
-		bitlines := units * float64(a.Cols)
+		bitlines := units * float64(q.Platform.Array.Cols)
 		operands := int64(math.MaxInt64)
 		for i := range q.functions {
 			if !q.functions[i].program && q.functions[i].ok[0] {
-				operands = int64(math.Ceil(macs * perGroup / bitlines))
+				operands = int64(math.Ceil(q.ProductCycles(macs)))
 			}
 		}
 		if q.consts == nil {
-			take(operands, "%.0f products with their sums of %d cycles on %.0f bitlines", macs, int64(perGroup), bitlines)
+			take(operands, "%.0f products with their sums of %d cycles on %.0f bitlines", macs, int64(q.productTime()), bitlines)
 			break
 		}
 		sums, digits := q.digitBound()
 		if n := int64(math.Ceil(sums / bitlines)); n < operands {
 			take(n, "%.0f sums of digits of weights on %.0f bitlines", digits, bitlines)
 		} else {
-			take(operands, "%.0f products with their sums of %d cycles on %.0f bitlines", macs, int64(perGroup), bitlines)
+			take(operands, "%.0f products with their sums of %d cycles on %.0f bitlines", macs, int64(q.productTime()), bitlines)
 		}
 	case q.Platform.Executor == platform.CrossbarExecutor:
-		c := q.Platform.Crossbar
 		least := int64(math.MaxInt64)
 		var why string
 		for swap := range 2 {
-			cell := q.cells(q.tensors[swap].bits)
-			perStep := float64(c.Rows) * float64(int64(c.Cols)/cell)
-			n := int64(math.Ceil(macs/perStep/units)) * q.mvmCycles(q.tensors[1-swap].bits)
+			perStep, step := q.crossbarStep(swap)
+			n := int64(math.Ceil(macs/perStep/units)) * step
 			if n < least {
-				least, why = n, fmt.Sprintf("%.0f products, %.0f a step of %d cycles on each of %.0f crossbars", macs, perStep, q.mvmCycles(q.tensors[1-swap].bits), units)
+				least, why = n, fmt.Sprintf("%.0f products, %.0f a step of %d cycles on each of %.0f crossbars", macs, perStep, step, units)
 			}
 		}
 		take(least, "%s", why)
@@ -100,6 +91,44 @@ func (q *Problem) ComputeBound() Bound {
 		take(int64(math.Ceil(macs/units/float64(s.Lanes)))*int64(s.MACCycles), "%.0f products on %.0f lanes, %d cycles each", macs, units*float64(s.Lanes), s.MACCycles)
 	}
 	return best
+}
+
+// ProductCycles returns the cycles of so many products as operands, if all places of all units
+// are busy all the time.
+func (q *Problem) ProductCycles(products float64) float64 {
+	units := float64(q.Platform.Units())
+	switch {
+	case q.mac != nil:
+		return products * q.productTime() / (units * float64(q.Platform.Array.Cols))
+	case q.Platform.Executor == platform.CrossbarExecutor:
+		least := math.Inf(1)
+		for swap := range 2 {
+			perStep, step := q.crossbarStep(swap)
+			least = min(least, products/perStep/units*float64(step))
+		}
+		return least
+	}
+	s := q.Platform.SIMD
+	return products / units / float64(s.Lanes) * float64(s.MACCycles)
+}
+
+// productTime is the cycles of a product with its sum on a bitline, at least. Activations of one unit
+// come at least as seldom as all units of a group share them.
+func (q *Problem) productTime() float64 {
+	t := q.mac
+	mac := timing{t.mulTime.cycles + t.addTime[t.width].cycles, t.mulTime.activations + t.addTime[t.width].activations}
+	took := float64(q.throttled(mac, 1))
+	if h := q.Platform.Array.Throttle; h != nil {
+		took = max(took, float64(mac.activations)*float64(q.fanOut[0])*float64(h.WindowCycles)/float64(h.Activations))
+	}
+	return took
+}
+
+// crossbarStep returns the products of a step of a crossbar at most, and its cycles, by order
+// of operands.
+func (q *Problem) crossbarStep(swap int) (products float64, cycles int64) {
+	c := q.Platform.Crossbar
+	return float64(c.Rows) * float64(int64(c.Cols)/q.cells(q.tensors[swap].bits)), q.mvmCycles(q.tensors[1-swap].bits)
 }
 
 // touched returns the elements of a tensor that the nest needs at least: those that it

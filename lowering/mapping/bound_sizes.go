@@ -11,13 +11,13 @@ func (q *Problem) SizesBound(m *Mapping) (int64, Violation) {
 		x.Factor[SlotTile][l] = 1
 		x.Factor[SlotWave][l] = uint32(ceilDiv(int64(q.extent[l]), x.Below(l, SlotWave)))
 	}
+	x.Double, x.DoubleTile, x.Keep = false, false, [3]bool{}
 	return q.sizesBound(&x, 0)
 }
 
-// sizesBound is SizesBound of a mapping whose waves are complete; of a quotient, classes
-// from open on have no sizes yet.
+// sizesBound is SizesBound of a mapping whose waves are complete, without flags; of a
+// quotient, classes from open on have no sizes yet.
 func (q *Problem) sizesBound(x *Mapping, open int) (int64, Violation) {
-	x.Double, x.DoubleTile, x.Keep = false, false, [3]bool{}
 	s := shape{open: open}
 	var p price
 	if v := q.shape(x, &s); v != Legal {
@@ -120,6 +120,62 @@ func (q *Problem) ScheduleBound(m *Mapping) (int64, Violation) {
 		out = 0
 	}
 	return least + ceilDiv(all*1000, q.offMilli) + events*q.offLatency + out*q.offTime(p.tileDrain), Legal
+}
+
+// OrderBound is cycles below which no mapping with the factors and orders of m is, whatever
+// its flags: work of units, and first loads and last drains, which nothing can hide. Its sizes are legal.
+func (q *Problem) OrderBound(m *Mapping, open int) int64 {
+	s := shape{open: open}
+	var p price
+	if q.shape(m, &s) != Legal || q.price(&s, &p) != Legal {
+		return 0
+	}
+	b := q.times(&s, &p)
+	for o := range 3 {
+		b.unit -= b.times[o] * p.write[o]
+	}
+	finish := int64(0)
+	for _, n := range p.finish {
+		finish += n
+	}
+	b.unit -= b.times[Dst] * finish
+	for o := range 3 {
+		if b.times[o] == 0 {
+			continue // loaded already
+		}
+		// From the outermost loop to the innermost that indexes the tensor.
+		n, all := int64(1), int64(1)
+		indexed := q.tensors[m.Tensor(o)].indexed
+		for _, nest := range [2]struct {
+			order *[MaxLoops]uint8
+			slot  int
+		}{{&m.Tile, SlotTile}, {&m.Wave, SlotWave}} {
+			for i := range q.loops {
+				l := nest.order[i]
+				if f := int64(m.Factor[nest.slot][l]); f > 1 {
+					all *= f
+					if indexed>>l&1 == 1 {
+						n = all
+					}
+				}
+			}
+		}
+		b.unit += n * p.write[o]
+		if o == Dst {
+			b.unit += n * finish
+		}
+	}
+	if !q.Options.Cold {
+		for o := range 2 {
+			if q.tensors[m.Tensor(o)].static {
+				p.load[o][q.levels] = 0
+			}
+		}
+	}
+	p.drain[q.levels] = 0
+	start, _ := q.loadTime(&p, b.startMask)
+	drain, _ := q.drainTime(&p)
+	return b.unit + start + drain
 }
 
 // counted is how often things happen at least.

@@ -153,37 +153,35 @@ func (z *Quotient) open(from int) int { return len(z.Classes) + from }
 func (z *Quotient) Whole(class int) int64 { return z.whole[class] }
 
 // Bound returns cycles below which no mapping is whose loops of each class have the
-// products of factors that m has; or the rule that all of them break. Those of classes from a number on
-// may be larger.
+// products of factors that m has; or the rule that all of them break. Those of classes from open on
+// may be larger. Flags of m are off.
 func (z *Quotient) Bound(m *Mapping, open int) (int64, Violation) {
-	x := *m
-	return z.relaxed.sizesBound(&x, open)
+	return z.relaxed.sizesBound(m, open)
 }
 
 // OpenBound is Bound where the classes from one on have no sizes in units yet, only levels, and
 // all of them together go round at least a number of times.
 func (z *Quotient) OpenBound(m *Mapping, from int, times int64) (int64, Violation) {
-	x := *m
+	was := m.Factor[SlotWave]
 	for c := from; c < len(z.Classes); c++ {
-		x.Factor[SlotWave][c] = 1
+		m.Factor[SlotWave][c] = 1
 	}
-	x.Factor[SlotWave][z.open(from)] = uint32(min(times, math.MaxUint32))
-	return z.relaxed.sizesBound(&x, from)
+	m.Factor[SlotWave][z.open(from)] = uint32(min(times, math.MaxUint32))
+	b, v := z.relaxed.sizesBound(m, from)
+	m.Factor[SlotWave] = was
+	return b, v
 }
 
-// OrderBound is Bound with the best order of classes, where it depends on nothing else:
-// on lanes.
+// OrderBound is Bound with the best order of classes, where tiles have none.
 func (z *Quotient) OrderBound(m *Mapping, orders func(func(order [MaxLoops]uint8) bool)) int64 {
 	least := int64(math.MaxInt64)
-	var c Cost
-	x := *m
+	was := m.Wave
 	orders(func(order [MaxLoops]uint8) bool {
-		x.Wave = order
-		if z.relaxed.Estimate(&x, &c) == Legal {
-			least = min(least, c.Cycles)
-		}
+		m.Wave = order
+		least = min(least, z.relaxed.OrderBound(m, len(z.Classes)))
 		return true
 	})
+	m.Wave = was
 	return least
 }
 

@@ -46,7 +46,7 @@ const maxOptions = 400_000
 // nothing is left of it.
 func (t *tree) emptyClasses(z *mapping.Quotient) bool {
 	c := &classTree{tree: t, z: z, m: mapping.Unit()}
-	c.m.Function, c.m.Swap = t.m.Function, t.m.Swap
+	c.m.Function, c.m.Swap, c.m.Keep = t.m.Function, t.m.Swap, [3]bool{}
 	for _, loops := range z.Classes {
 		table, ok := c.list(loops)
 		if !ok {
@@ -74,7 +74,10 @@ func (t *tree) emptyClasses(z *mapping.Quotient) bool {
 // list returns the options of loops, by levels.
 func (c *classTree) list(loops []int) ([]located, bool) {
 	all := []option{unitOption()}
+	whole := 1.0
+	macs := float64(c.q.Op.MACs())
 	for _, l := range loops {
+		whole *= float64(c.q.Extent(l))
 		var own []option
 		for _, f := range c.cut(l) {
 			o := option{f: f, t: 1}
@@ -89,7 +92,8 @@ func (c *classTree) list(loops []int) ([]located, bool) {
 		for i := range all {
 			for k := range own {
 				o, ok := c.joined(&all[i], &own[k])
-				if !ok {
+				// What is padded takes as long as what is not.
+				if !ok || c.q.ProductCycles(macs*o.places()/whole)*(1-1e-9) >= float64(c.res.Score) {
 					continue
 				}
 				if _, old := seen[o]; !old {
@@ -102,6 +106,9 @@ func (c *classTree) list(loops []int) ([]located, bool) {
 			}
 		}
 		all = next
+	}
+	if c.q.LinearOrders() {
+		all = undominated(all)
 	}
 	slices.SortFunc(all, func(a, b option) int {
 		x := slices.Compare(b.f[mapping.SlotLevel:], a.f[mapping.SlotLevel:])
@@ -123,6 +130,50 @@ func (c *classTree) list(loops []int) ([]located, bool) {
 	}
 	slices.SortStableFunc(out, func(a, b located) int { return cmp.Compare(b.units, a.units) })
 	return out, true
+}
+
+// undominated leaves out options that are nowhere less than another: where no windows are
+// loaded, cycles follow from the products of factors alone and grow with each of them.
+func undominated(all []option) []option {
+	slices.SortFunc(all, func(a, b option) int {
+		return cmp.Or(cmp.Compare(a.sum(), b.sum()), cmp.Compare(a.t, b.t), slices.Compare(a.f[:], b.f[:]))
+	})
+	out := all[:0:0]
+	for i := range all {
+		if !slices.ContainsFunc(out, func(o option) bool { return o.below(&all[i]) }) {
+			out = append(out, all[i])
+		}
+	}
+	return out
+}
+
+func (o *option) sum() (n uint64) {
+	for _, x := range o.f {
+		n += uint64(x)
+	}
+	return n + uint64(o.t)
+}
+
+// places is iterations with what is padded.
+func (o *option) places() float64 {
+	n := float64(o.t)
+	for _, x := range o.f {
+		n *= float64(x)
+	}
+	return n
+}
+
+// below reports whether nothing of o is above x.
+func (o *option) below(x *option) bool {
+	if o.t > x.t {
+		return false
+	}
+	for s := range o.f {
+		if o.f[s] > x.f[s] {
+			return false
+		}
+	}
+	return true
 }
 
 // rounds is the least whole number that is not below a quotient of whole numbers.
@@ -370,7 +421,7 @@ func (c *classTree) fits(i int) bool {
 
 // leaf has the products of all classes and looks at the loops that have them.
 func (c *classTree) leaf() bool {
-	if c.q.LinearOrders() && c.z.OrderBound(&c.m, c.orders) >= c.res.Score {
+	if !c.q.Tiles() && c.z.OrderBound(&c.m, c.orders) >= c.res.Score {
 		c.res.Bounded++
 		return true
 	}

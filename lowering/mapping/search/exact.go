@@ -202,6 +202,14 @@ func (t *tree) orders(m *mapping.Mapping) bool {
 			}
 			n := *m
 			n.Wave, n.Tile = wave, tile
+			if t.nodes--; t.nodes < 0 {
+				ok = false
+				return false
+			}
+			if t.q.OrderBound(&n, 0) >= t.res.Score {
+				t.res.Bounded++
+				return true
+			}
 			t.price(&n)
 			return true
 		})
