@@ -266,7 +266,7 @@ func bar(ctx context.Context, o Options, op *dnn.Operator, p *platform.Platform,
 		if err != nil {
 			return nil, err
 		}
-		return opt.Search(ctx, q, search.Options{Evals: o.Evals, Seed: o.Seed, Threads: 1})
+		return opt.Search(ctx, q, search.Options{Evals: o.Evals, Seed: o.Seed, Threads: 1, Prove: ga})
 	}
 	r, err := run("bitsched")
 	if err != nil {
@@ -385,7 +385,7 @@ func Optimisers(ctx context.Context, o Options, rivals []string, five bool) ([]R
 			if err != nil {
 				return nil, err
 			}
-			return opt.Search(ctx, q, search.Options{Evals: evals, Seed: seed, Threads: 1})
+			return opt.Search(ctx, q, search.Options{Evals: evals, Seed: seed, Threads: 1, Prove: true})
 		}
 		ours, err := run("bitsched", o.Seed, o.Evals)
 		if err != nil {
@@ -475,7 +475,7 @@ func Optimum(ctx context.Context, o Options) ([]Space, error) {
 			if err != nil {
 				return nil, err
 			}
-			return opt.Search(ctx, q, search.Options{Evals: o.Evals, Seed: seed, Threads: 1})
+			return opt.Search(ctx, q, search.Options{Evals: o.Evals, Seed: seed, Threads: 1, Prove: true})
 		}
 		all, err := run("exhaustive", 0)
 		if err != nil {
@@ -537,7 +537,7 @@ func Convergence(ctx context.Context, o Options, op *dnn.Operator, optimizers []
 		if err != nil {
 			return err
 		}
-		r, err := opt.Search(ctx, q, search.Options{Evals: o.Evals, Seed: c.Seed, Threads: 1})
+		r, err := opt.Search(ctx, q, search.Options{Evals: o.Evals, Seed: c.Seed, Threads: 1, Prove: true})
 		if err != nil {
 			return err
 		}

@@ -287,7 +287,7 @@ func (f *mapFlags) options(cmd *cobra.Command, net *dnn.Network, p *platform.Pla
 	if f.evals == 0 {
 		f.evals = evalsOf(f.effort)
 	}
-	o = plan.Options{Objective: f.objective, Pipeline: f.pipeline && (f.objective == "" || f.objective == "latency"), Optimizer: f.optimizer, Evals: f.evals, Seed: f.seed, Cold: f.cold, Paper: f.space == "paper", Execute: f.execute, Every: f.every, Nonlinear: f.nonlinear == "memory"}
+	o = plan.Options{Objective: f.objective, Pipeline: f.pipeline && (f.objective == "" || f.objective == "latency"), Optimizer: f.optimizer, Evals: f.evals, Prove: f.effort == "high", Seed: f.seed, Cold: f.cold, Paper: f.space == "paper", Execute: f.execute, Every: f.every, Nonlinear: f.nonlinear == "memory"}
 	if f.mixed >= 0 {
 		o.Precisions, o.Mixed, o.Pipeline = true, f.mixed/100, false
 	}

@@ -204,13 +204,13 @@ func (q *Problem) anywhere() word { return word{base: q.Platform.Array.Rows - 1,
 // out evenly among streams.
 func (q *Problem) least(s *shape, column int) int64 {
 	v := q.costOf(costKey{column, s.spatial[0]})
-	return q.passes(s.m) * ceilDiv(v.sum, q.streams(s.m))
+	return q.passes(&s.m) * ceilDiv(v.sum, q.streams(&s.m))
 }
 
 // constantCycles returns the cycles of all products: in each wave those of the stream that
 // takes longest.
 func (q *Problem) constantCycles(s *shape, column int) int64 {
-	m, c := s.m, q.consts
+	m, c := &s.m, q.consts
 	key := tilingKey{cost: costKey{column, s.spatial[0]}}
 	v := q.costOf(key.cost)
 	if q.streams(m) == 1 {

@@ -67,7 +67,7 @@ const maxWaves = 1 << 40
 
 // shape is what follows from the factors, whatever the order of loops.
 type shape struct {
-	m        *Mapping
+	m        Mapping
 	f        *functionInfo
 	size     [3]int64 // of the dimensions
 	inner    int64    // accumulators beside each other
@@ -131,7 +131,7 @@ func (q *Problem) shape(m *Mapping, s *shape) Violation {
 	if int(m.Function) >= len(q.functions) {
 		return BadBinding
 	}
-	s.m, s.f = m, &q.functions[m.Function]
+	s.m, s.f = *m, &q.functions[m.Function]
 	swap := 0
 	if m.Swap {
 		swap = 1

@@ -29,6 +29,9 @@ type Options struct {
 	Objective string // latency, energy or edp; "" is latency
 	// Pipeline runs the layers of a network on crossbars in segments of pipelines.
 	Pipeline bool
+	// Prove tries to prove mappings optimal where the tree of sizes is large too, which is
+	// done for one operator anyway.
+	Prove bool
 	// Joint plans a network as a whole: layouts, what stays in the buffer, and, with further
 	// platforms, where each layer runs.
 	Joint     bool
@@ -268,7 +271,7 @@ func (rep *Report) searchOne(ctx, run context.Context, opt search.Optimizer, l *
 		}
 		l.Mapping = *m
 	} else {
-		r, err := opt.Search(ctx, q, search.Options{Evals: o.Evals, Seed: o.Seed, Threads: threads, Progress: progress, Score: search.Objective(q, o.Objective)})
+		r, err := opt.Search(ctx, q, search.Options{Evals: o.Evals, Seed: o.Seed, Threads: threads, Progress: progress, Prove: o.Prove || len(rep.Layers) == 1, Score: search.Objective(q, o.Objective)})
 		if err != nil && (r == nil || !r.Found) {
 			if ctx.Err() == nil {
 				return fmt.Errorf("layer %s: %w", l.Name, err)

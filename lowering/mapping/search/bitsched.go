@@ -21,6 +21,7 @@ func (bitsched) Doc() string {
 func (bitsched) Search(ctx context.Context, q *mapping.Problem, o Options) (*Result, error) {
 	v := newMoves(q)
 	small := o.Score == nil && v.treeSize() <= maxTree
+	prove := small || o.Score == nil && o.Prove
 	first := o
 	if small {
 		first.Evals = max(4, o.evals()/5) // something to cut the tree with
@@ -36,12 +37,19 @@ func (bitsched) Search(ctx context.Context, q *mapping.Problem, o Options) (*Res
 	}
 	r := newRun(ctx, q, o, o.evals()-res.Evaluations, 0)
 	r.res, r.base = *res, res.Refused
-	if small {
-		r.res.Proved = r.empty(v, min(maxNodes, maxNodes/defaultEvals*o.evals()))
+	d := &descent{run: r, v: v}
+	if prove && !small && r.left > 4 {
+		// Most of the rest makes the best so good that much of the tree is cut off.
+		tree := r.left / 4
+		r.left -= tree
+		d.from(r.res.Mapping, r.res.Score)
+		r.left += tree
+	}
+	if prove && !r.res.Stopped {
+		r.res.Proved = r.empty(v, max(minNodes, maxNodes/defaultEvals*o.evals()))
 	}
 	if !r.res.Proved && r.left > 0 && ctx.Err() == nil {
 		// Too large: what is left goes to descents from the best.
-		d := &descent{run: r, v: v}
 		d.from(r.res.Mapping, r.res.Score)
 	}
 	return r.finish()

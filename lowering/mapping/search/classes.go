@@ -34,7 +34,16 @@ type classTree struct {
 	members []map[option][][]loopFactors
 	orders  func(f func([mapping.MaxLoops]uint8) bool)
 	pads    []int // slots where more columns than needed may help
+	first   int64 // nodes that were left at the start
+	patient bool  // it was worth going on
+	part    int   // of the first class's levels that is looked at
 }
+
+// A tree of which less than enough is done after patience nodes is given up: it would not end.
+const (
+	patience = 1_000_000
+	enough   = 0.6
+)
 
 // loopFactors are the factors of a loop below waves.
 type loopFactors [mapping.SlotWave]uint32
@@ -55,6 +64,7 @@ func (t *tree) emptyClasses(z *mapping.Quotient) bool {
 		c.tables = append(c.tables, table)
 		c.members = append(c.members, map[option][][]loopFactors{})
 	}
+	c.first = c.nodes
 	c.chosen = make([]*located, len(z.Classes))
 	for s := range mapping.SlotLevel {
 		if t.q.PaddingHelps(int(t.m.Function), s) {
@@ -259,6 +269,11 @@ func (c *classTree) cut(l int) []loopFactors {
 // node counts a bound that is looked at, and reports whether there may be another.
 func (c *classTree) node() bool {
 	c.nodes--
+	if !c.patient && c.first-c.nodes >= patience {
+		if c.patient = true; float64(c.part) < enough*float64(len(c.tables[0])) {
+			return false
+		}
+	}
 	return c.nodes >= 0 && (c.nodes%4096 != 0 || c.ctx.Err() == nil)
 }
 
@@ -282,6 +297,9 @@ func (c *classTree) levels(i int) bool {
 	}
 	for k := range c.tables[i] {
 		p := &c.tables[i][k]
+		if i == 0 {
+			c.part = k
+		}
 		fits := true
 		for s, x := range p.level {
 			at := mapping.SlotLevel + s

@@ -14,9 +14,12 @@ type tree struct {
 	m     mapping.Mapping
 }
 
-// maxNodes bounds the sizes and schedules that are looked at, at the default number of
-// evaluations.
-const maxNodes = 4_000_000
+// maxNodes bounds the bounds that are looked at, at the default number of evaluations, and
+// minNodes those at any number.
+const (
+	maxNodes = 8_000_000
+	minNodes = 400_000
+)
 
 // empty walks the tree and reports whether nothing is left of it.
 func (r *run) empty(v *moves, nodes int64) bool {

@@ -20,6 +20,9 @@ type Options struct {
 	Seed     uint64
 	Threads  int
 	Progress func(Progress)
+	// Prove walks large trees too, as far as the bounds go that Evals allow: so long that it is not
+	// for each of many layers.
+	Prove bool
 	// Score is what is minimised; nil: cycles.
 	Score func(m *mapping.Mapping, c *mapping.Cost) int64
 	// Key tells kinds of mappings apart, of each of which the best is kept; nil: none are.
