@@ -182,6 +182,7 @@ var Fig6Networks = []string{"resnet18", "resnet50", "resnext50", "vgg16", "mobil
 func Fig6(ctx context.Context, o Options) ([]NetworkBar, []NetworkMean, error) {
 	names := o.platforms()
 	bars := make([]NetworkBar, len(names)*len(Fig6Networks))
+	found := &plan.Found{}
 	err := jobs(ctx, &o, "fig6", bars, func(i int) string { return names[i/len(Fig6Networks)] + " " + Fig6Networks[i%len(Fig6Networks)] }, func(i int) error {
 		p, err := platform.Load(names[i/len(Fig6Networks)])
 		if err != nil {
@@ -191,7 +192,7 @@ func Fig6(ctx context.Context, o Options) ([]NetworkBar, []NetworkMean, error) {
 		if err != nil {
 			return err
 		}
-		rep, err := plan.Map(ctx, ctx, net, p, plan.Options{Evals: o.Evals, Seed: o.Seed, Threads: 1, Execute: "none", Cold: p.Executor == platform.ArrayExecutor, Pipeline: true})
+		rep, err := plan.Map(ctx, ctx, net, p, plan.Options{Evals: o.Evals, Seed: o.Seed, Threads: 1, Execute: "none", Cold: p.Executor == platform.ArrayExecutor, Pipeline: true, Found: found})
 		if err != nil {
 			return err
 		}

@@ -49,7 +49,7 @@ var mapStudies = [][2]string{
 	{"why", "the paper's sentences on where improvements come from, each tested on breakdowns"},
 	{"ablation", "parts of the space taken out one by one"},
 	{"optimisers", "a race with equal evaluations, several seeds"},
-	{"fronts", "a race for fronts of cycles, energy and units, with their hypervolume"},
+	{"fronts", "a race for fronts of cycles, energy and units, with their hypervolume; of platforms that list energies only"},
 	{"optimum", "distance to the exhaustive optimum of small spaces"},
 	{"convergence", "the best so far by evaluations"},
 	{"sensitivity", "each value that the paper leaves open, over its range"},

@@ -3,7 +3,9 @@ package mapping
 import (
 	"context"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,6 +36,40 @@ func goesOn(q *Problem, m *Mapping) (yes bool) {
 		return !yes
 	})
 	return yes
+}
+
+// mutantsOf changes each factor, order, flag and operand of a mapping.
+func mutantsOf(q *Problem, m *Mapping) (mutants []Mapping) {
+	change := func(f func(x *Mapping)) {
+		x := *m
+		f(&x)
+		mutants = append(mutants, x)
+	}
+	for l := range q.loops {
+		for s := range NumSlots {
+			for _, d := range []int{-1, 1, 2} {
+				if int(m.Factor[s][l])+d >= 0 {
+					change(func(x *Mapping) { x.Factor[s][l] = uint32(int(m.Factor[s][l]) + d) })
+				}
+			}
+		}
+		for k := range q.loops {
+			change(func(x *Mapping) { x.Wave[l] = m.Wave[k] })
+			change(func(x *Mapping) { x.Tile[l] = m.Tile[k] })
+			change(func(x *Mapping) { x.Wave[l], x.Wave[k] = m.Wave[k], m.Wave[l] })
+			change(func(x *Mapping) { x.Tile[l], x.Tile[k] = m.Tile[k], m.Tile[l] })
+		}
+	}
+	for o := range 3 {
+		change(func(x *Mapping) { x.Keep[o] = !x.Keep[o] })
+	}
+	change(func(x *Mapping) { x.Double = !x.Double })
+	change(func(x *Mapping) { x.DoubleTile = !x.DoubleTile })
+	change(func(x *Mapping) { x.Swap = !x.Swap })
+	for f := range len(q.functions) + 1 {
+		change(func(x *Mapping) { x.Function = uint8(f) })
+	}
+	return mutants
 }
 
 // TestEveryMutant changes, on every platform, each factor, order, flag and operand of a mapping, and
@@ -110,36 +146,7 @@ func TestEveryMutant(t *testing.T) {
 				}
 				return size >= 8
 			})
-			var mutants []Mapping
-			change := func(f func(x *Mapping)) {
-				x := m
-				f(&x)
-				mutants = append(mutants, x)
-			}
-			for l := range q.loops {
-				for s := range NumSlots {
-					for _, d := range []int{-1, 1, 2} {
-						if int(m.Factor[s][l])+d >= 0 {
-							change(func(x *Mapping) { x.Factor[s][l] = uint32(int(m.Factor[s][l]) + d) })
-						}
-					}
-				}
-				for k := range q.loops {
-					change(func(x *Mapping) { x.Wave[l] = m.Wave[k] })
-					change(func(x *Mapping) { x.Tile[l] = m.Tile[k] })
-					change(func(x *Mapping) { x.Wave[l], x.Wave[k] = m.Wave[k], m.Wave[l] })
-					change(func(x *Mapping) { x.Tile[l], x.Tile[k] = m.Tile[k], m.Tile[l] })
-				}
-			}
-			for o := range 3 {
-				change(func(x *Mapping) { x.Keep[o] = !x.Keep[o] })
-			}
-			change(func(x *Mapping) { x.Double = !x.Double })
-			change(func(x *Mapping) { x.DoubleTile = !x.DoubleTile })
-			change(func(x *Mapping) { x.Swap = !x.Swap })
-			for f := range len(p.Functions) + 1 {
-				change(func(x *Mapping) { x.Function = uint8(f) })
-			}
+			mutants := mutantsOf(q, &m)
 			refused, same := 0, 0
 			for i := range mutants {
 				is, err := run(&mutants[i], nil)
@@ -267,4 +274,155 @@ func TestEveryMutant(t *testing.T) {
 			require.True(t, caught > 0 || opt.Weights != nil)
 		})
 	}
+}
+
+// TestMutantsOfPaddedMappings changes mappings with ragged tiles and loads beside computing, and what is executed of them.
+// Each mutant of a mapping is refused, or computes the same as the nest on random and directed data. Of what is
+// executed, a word or digit that no output shows is of no element: it is the same whatever the data. MUTANTS draws more of them.
+func TestMutantsOfPaddedMappings(t *testing.T) {
+	ctx := context.Background()
+	rounds := 1
+	if n, err := strconv.Atoi(os.Getenv("MUTANTS")); err == nil {
+		rounds = n
+	}
+	for _, name := range []string{"logic-sram", "mvm-reram", "mvm-reram-groups", "pnm-hbm", "core-avx2"} {
+		refused, same, seen, padding := 0, 0, 0, 0
+		r := rand.New(rand.NewPCG(13, 14))
+		for round := range rounds {
+			work, err := dnn.Parse([]string{"conv:N=1,K=3,H=3,W=2,C=3,R=2,S=1,pad=1", "gemm:M=3,K=7,N=3", "conv:N=1,K=2,H=1,W=5,C=5,R=1,S=3,stride=2"}[round%3], dnn.DefaultBits)
+			require.NoError(t, err)
+			q, err := New(ctx, work, load(t, name), Options{})
+			require.NoError(t, err)
+			data := [][][]int32{randomValues(work, r), randomValues(work, r), directed(work, 0), directed(work, 1)}
+			var want [][]int64
+			for i := range data {
+				v, err := work.Run(ctx, 1, data[i]...)
+				require.NoError(t, err)
+				want = append(want, v)
+			}
+			m := raggedMapping(t, q, r)
+			run := func(m *Mapping, tamper func(part any)) (is bool, refused error) {
+				for i := range data {
+					got, err := q.Execute(ctx, m, ExecuteOptions{Threads: 1, tamper: tamper}, data[i]...)
+					if err != nil {
+						return true, err
+					}
+					if !slices.Equal(want[i], got.Output) {
+						return true, nil
+					}
+				}
+				return false, nil
+			}
+			is, err := run(&m, nil)
+			require.NoError(t, err)
+			require.False(t, is, "%s", q.String(&m))
+			for _, x := range mutantsOf(q, &m) {
+				is, err := run(&x, nil)
+				if err != nil {
+					refused++
+					continue
+				}
+				require.False(t, is, "%s: taken for legal, and computes something else\n%s", name, q.String(&x))
+				same++
+			}
+			// Words of banks and digits in cells: those that are not seen are of no element, and the same
+			// whatever the data.
+			var first []uint64
+			varies := map[int]bool{}
+			bit := func(c *matrixCells, at, b int) uint64 { // a digit as if no column were turned over
+				turned := uint64(0)
+				if c.flip[at/(len(c.plane)/len(c.flip))] {
+					turned = 1
+				}
+				return c.plane[at]>>b&1 ^ turned
+			}
+			rows := 0
+			if q.Platform.Crossbar != nil {
+				rows = 1
+				for d := range q.functions[m.Function].dims {
+					if f := &q.functions[m.Function]; f.Reduction(d) || f.diagonal(d) {
+						for l := range q.loops {
+							rows *= int(m.Factor[d][l])
+						}
+					}
+				}
+			}
+			each := func(c *matrixCells, f func(at, b int)) { // digits on wordlines that are used
+				words := len(c.plane) / len(c.flip) / q.Platform.Crossbar.CellBits
+				for at := range c.plane {
+					for b := range max(0, min(64, rows-64*(at%words))) {
+						f(at, b)
+					}
+				}
+			}
+			values := func(part any) (out []uint64) {
+				switch x := part.(type) {
+				case []int32:
+					for _, w := range x {
+						out = append(out, uint64(w))
+					}
+				case *matrixCells:
+					each(x, func(at, b int) { out = append(out, bit(x, at, b)) })
+				}
+				return out
+			}
+			for _, v := range data {
+				_, err := q.Execute(ctx, &m, ExecuteOptions{Threads: 1, tamper: func(part any) {
+					now := values(part)
+					if first == nil {
+						first = now
+					}
+					for i, w := range now {
+						if w != first[i] {
+							varies[i] = true
+						}
+					}
+				}}, v...)
+				require.NoError(t, err)
+			}
+			for i := range first {
+				is, _ := run(&m, func(part any) {
+					switch x := part.(type) {
+					case []int32:
+						x[i] ^= 1
+					case *matrixCells:
+						n := 0
+						each(x, func(at, b int) {
+							if n == i {
+								x.plane[at] ^= 1 << b
+							}
+							n++
+						})
+					}
+				})
+				if is {
+					seen++
+					continue
+				}
+				require.False(t, varies[i], "%s: place %d holds elements, and no output shows that it is another\n%s", name, i, q.String(&m))
+				padding++
+			}
+		}
+		t.Logf("%s: %d mutants refused, %d others that compute the same; of words and digits %d seen, %d are padding", name, refused, same, seen, padding)
+		require.Positive(t, refused)
+		require.Positive(t, same)
+	}
+}
+
+// raggedMapping draws a mapping with padding in space and in time, with loads beside computing.
+func raggedMapping(t *testing.T, q *Problem, r *rand.Rand) Mapping {
+	for range 200000 {
+		m, ok := q.Random(r, 30)
+		ragged := 0
+		for l := range q.loops {
+			if q.ragged(&m, l) {
+				ragged++
+			}
+		}
+		if ok && ragged > 0 && m.Double && (!q.Tiles() || m.DoubleTile) && goesOn(q, &m) {
+			return m
+		}
+	}
+	require.Fail(t, "no ragged mapping was drawn")
+	return Mapping{}
 }

@@ -201,16 +201,28 @@ func (x *pipeliner) searchLayer(k int, op *dnn.Operator, parts []*platform.Platf
 		}
 		x.problems[k][v] = q
 	}
-	whole := x.problems[k][3]
 	if op.Weights() == 0 {
 		return nil // both operands change: it is programmed each time, alone
 	}
+	c, err := shared(x.rep.Options.Found, x.rep.key("stage", op), func() (*choices, error) { return x.searchChoices(k, op, parts) })
+	if err != nil {
+		return err
+	}
+	x.found[k], x.base[k] = c.found, c.base
+	return nil
+}
+
+// choices are what a layer may be in a pipeline, searched and of the template.
+type choices struct{ found, base []choice }
+
+func (x *pipeliner) searchChoices(k int, op *dnn.Operator, parts []*platform.Platform) (*choices, error) {
+	whole, out := x.problems[k][3], &choices{}
 	seen := map[int64]choice{}
 	o := x.rep.Options
 	for _, p := range parts {
 		q, err := mapping.New(x.run, op, p, x.options(op, 3))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		r, err := x.opt.Search(x.ctx, q, search.Options{
 			Evals: max(300, o.Evals/4), Seed: o.Seed, Threads: 1,
@@ -226,7 +238,7 @@ func (x *pipeliner) searchLayer(k int, op *dnn.Operator, parts []*platform.Platf
 			if x.ctx.Err() != nil {
 				break
 			}
-			return err
+			return nil, err
 		}
 		for _, kept := range r.Kinds {
 			var c mapping.Cost
@@ -240,17 +252,17 @@ func (x *pipeliner) searchLayer(k int, op *dnn.Operator, parts []*platform.Platf
 		}
 	}
 	for _, c := range seen {
-		x.found[k] = append(x.found[k], c)
+		out.found = append(out.found, c)
 	}
 	if m, err := search.Baseline(whole).Apply(whole); err == nil && stationary(whole, m) {
 		var c mapping.Cost
 		if whole.Cost(m, &c) == mapping.Legal {
-			x.base[k] = []choice{{c.Units, c.Cycles, m}}
-			x.found[k] = append(x.found[k], x.base[k]...)
+			out.base = []choice{{c.Units, c.Cycles, m}}
+			out.found = append(out.found, out.base...)
 		}
 	}
-	x.found[k] = front(x.found[k])
-	return nil
+	out.found = front(out.found)
+	return out, nil
 }
 
 // priced are the choices of a layer with its input or result off chip, each with what the

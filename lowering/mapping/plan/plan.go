@@ -44,6 +44,8 @@ type Options struct {
 	// Nonlinear executes and times requantising, ReLU, sums and pools of largest elements in arrays
 	// too, of layers that run one after another.
 	Nonlinear bool
+	// Found keeps what was searched for other networks with the same options; nil: nothing is kept.
+	Found *Found
 	// Mappings are used in the place of a search, by the number of the node.
 	Mappings map[int]*mapping.Mapping
 	Progress func(Progress)
@@ -245,11 +247,17 @@ func (rep *Report) searchAll(ctx, run context.Context, opt search.Optimizer, fir
 	var done, evals atomic.Int64
 	return rep.each(len(first), "searching", func(i int) error {
 		l := &rep.Layers[first[i]]
-		err := rep.searchOne(ctx, run, opt, l, inner, func(p search.Progress) {
-			if o.Progress != nil {
-				o.Progress(Progress{Phase: "searching", Layer: l.Name, Done: int(done.Load()), Total: len(first), Best: p.Best, Bound: l.Bound.Cycles, Evaluations: evals.Load() + p.Evaluations})
-			}
+		x, err := shared(o.Found, rep.key("layer", l.Op), func() (*Layer, error) {
+			x := &Layer{Node: l.Node, Name: l.Name, Op: l.Op, Same: l.Same}
+			return x, rep.searchOne(ctx, run, opt, x, inner, func(p search.Progress) {
+				if o.Progress != nil {
+					o.Progress(Progress{Phase: "searching", Layer: l.Name, Done: int(done.Load()), Total: len(first), Best: p.Best, Bound: x.Bound.Cycles, Evaluations: evals.Load() + p.Evaluations})
+				}
+			})
 		})
+		node, name := l.Node, l.Name
+		*l = *x
+		l.Node, l.Name = node, name
 		if l.Search != nil {
 			evals.Add(l.Search.Evaluations)
 		}
