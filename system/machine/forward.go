@@ -86,8 +86,13 @@ func (m *Machine) Pause(ctx context.Context) error {
 			return fmt.Errorf("machine: the caches of core %d still have something under way, and nothing happens any more", i)
 		}
 	}
+	if m.paused == nil {
+		m.paused = make([]mem.PrivateCounters, len(m.Caches))
+	}
 	f := &forward{m: m, events: event.New(), traffic: m.StreamTraffic}
-	for _, c := range m.Caches {
+	for i, c := range m.Caches {
+		c.Paused(&m.paused[i])
+		m.paused[i] = c.Counters
 		f.caches = append(f.caches, c.Counters)
 		c.SetNetwork(f)
 	}

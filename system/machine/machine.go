@@ -119,8 +119,9 @@ type Machine struct {
 	spec    *Spec
 	err     error
 	net     mem.Network
-	forward *forward             // nil while time passes
-	bank    func(mem.Line) int16 // that is the home of a line
+	paused  []mem.PrivateCounters // at the last Pause
+	forward *forward              // nil while time passes
+	bank    func(mem.Line) int16  // that is the home of a line
 }
 
 // share finds which of n parts has a line, where each has so many lines in turn.

@@ -3,6 +3,7 @@ package multicore
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/bitsched/bitsched/tile/event"
@@ -14,7 +15,8 @@ import (
 // warming: Wunderlich et al., SMARTS, ISCA 2003). What is between two windows takes
 // the time of its work at the mean of their rates, so that a trend is followed. At the beginning, where caches
 // are cold, windows are nearer to each other: first as far apart as a window is long, then
-// twice as far, and so on.
+// twice as far, and so on. Each distance is drawn from half to one and a half times that, so
+// that windows do not keep step with the program.
 type Sampling struct {
 	Share  float64 // of the time that is simulated, more than 0 and less than 1
 	Window int64   // cycles; 0: DefaultWindow
@@ -22,6 +24,13 @@ type Sampling struct {
 
 // DefaultWindow is long against what is under way at once, barriers and refreshes of DRAM.
 const DefaultWindow = 20_000
+
+// The parts of a window.
+const (
+	fill = iota
+	first
+	second
+)
 
 // warmShare is the part of a window that passes before rates are measured: pipelines and
 // queues fill.
@@ -36,23 +45,31 @@ type Sampled struct {
 	DetailedCycles int64   `json:"detailed_cycles"` // what ratios and counters are of
 	Forwarded      uint64  `json:"forwarded"`       // micro-ops that took no time
 	Skipped        float64 `json:"skipped"`         // share of the cycles
-	// Bound is half of the 95 % confidence interval of the cycles, as a share of them,
-	// from how successive windows differ in cycles by work; -1: too few windows.
+	// Bound is how far the cycles may be off, as a share of them: half of the 95 % confidence
+	// interval from how successive windows differ in cycles by work, and Drift; -1: too few
+	// windows.
 	Bound float64 `json:"bound"`
+	// Drift is by how much the rate of the second half of a window differs from that of the
+	// first, in the mean: what execution without time left behind changes within a window,
+	// and may go on to do so after its end.
+	Drift float64 `json:"drift"`
 }
 
 // sampler is the sampling of a run.
 type sampler struct {
-	r       *runner
-	spec    Sampling
-	next    event.Time // of the next step
-	measure bool       // rates are being measured
-	from    event.Time
-	base    []int64 // work of each core then
+	r      *runner
+	spec   Sampling
+	next   event.Time // of the next step
+	part   int        // of the window: fill, first and second half of what is measured
+	middle float64    // work of the first half
+	random *rand.Rand // of distances
+	from   event.Time
+	base   []int64 // work of each core then
 
 	ended     float64 // cycles that only ended windows
 	forwarded uint64
 	rates     []float64 // work by cycles, of windows
+	drifts    []float64 // of windows
 	spans     []span
 }
 
@@ -64,7 +81,7 @@ func newSampler(r *runner) *sampler {
 	if r.opt.Sample == nil {
 		return nil
 	}
-	s := &sampler{r: r, spec: *r.opt.Sample, base: make([]int64, len(r.m.Cores))}
+	s := &sampler{r: r, spec: *r.opt.Sample, base: make([]int64, len(r.m.Cores)), random: rand.New(rand.NewPCG(r.opt.Seed, 0))}
 	if s.spec.Window == 0 {
 		s.spec.Window = DefaultWindow
 	}
@@ -74,7 +91,7 @@ func newSampler(r *runner) *sampler {
 
 // begin begins a window.
 func (s *sampler) begin(now event.Time) {
-	s.measure, s.next = false, now+s.spec.Window/warmShare
+	s.part, s.next = fill, now+s.spec.Window/warmShare
 }
 
 // loopOps is how many micro-ops a loop executes for each load that waits for other
@@ -100,15 +117,23 @@ func (s *sampler) since(core int) float64 { return float64(max(0, s.work(core)-s
 
 // step goes on at the end of a part of a window.
 func (s *sampler) step(ctx context.Context, now event.Time) error {
-	if !s.measure {
-		s.measure, s.from, s.next = true, now, now+s.spec.Window-s.spec.Window/warmShare
+	half := (s.spec.Window - s.spec.Window/warmShare + 1) / 2
+	switch s.part {
+	case fill:
+		s.part, s.from, s.next = first, now, now+half
 		for i := range s.base {
 			s.base[i] = s.work(i)
 		}
 		return nil
+	case first:
+		s.part, s.middle, s.next = second, 0, now+half
+		for i := range s.base {
+			s.middle += s.since(i)
+		}
+		return nil
 	}
 	period := float64(now - s.from)
-	span := float64(s.spec.Window) * min(1/s.spec.Share-1, math.Pow(2, float64(len(s.rates))))
+	span := float64(s.spec.Window) * min(1/s.spec.Share-1, math.Pow(2, float64(len(s.rates)))) * (0.5 + s.random.Float64())
 	quota, total := make([]float64, len(s.base)), 0.0
 	for i := range quota {
 		w := s.since(i)
@@ -121,6 +146,7 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 		return nil
 	}
 	s.rates = append(s.rates, total/period)
+	s.drifts = append(s.drifts, 2*(total-2*s.middle)/total)
 	if err := s.r.m.Pause(ctx); err != nil {
 		return err
 	}
@@ -234,7 +260,9 @@ func (s *sampler) report(detailed int64) *Sampled {
 	case len(s.rates) < 3:
 		t.Bound = -1
 	default:
-		t.Bound = student(float64(len(s.rates)-1)) * math.Sqrt(s.variance()) / estimate
+		v, share := s.variance(), ratio(s.skipped(), estimate)
+		t.Drift = s.drift()
+		t.Bound = student(s.freedom())*math.Sqrt(v)/estimate + math.Abs(t.Drift)*share
 	}
 	return t
 }
@@ -249,6 +277,27 @@ func (s *sampler) variance() (v float64) {
 		v += d * d / 2
 	}
 	return v
+}
+
+// freedom are the degrees of freedom of the variance: windows after which much is executed
+// count for more than others.
+func (s *sampler) freedom() float64 {
+	total, squares := 0.0, 0.0
+	for i, x := range s.spans {
+		c := x.cycles + x.work*s.after(i)
+		total, squares = total+c, squares+c*c
+	}
+	return max(1, min(total*total/squares, float64(len(s.rates)))-1)
+}
+
+// drift is the mean one of windows, by what is executed after each.
+func (s *sampler) drift() float64 {
+	total, all := 0.0, 0.0
+	for i, x := range s.spans {
+		c := x.cycles + x.work*s.after(i)
+		total, all = total+c*s.drifts[i], all+c
+	}
+	return ratio(total, all)
 }
 
 // student is the quantile 0.975 of Student's t for so many degrees of freedom (Abramowitz

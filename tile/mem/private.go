@@ -136,6 +136,7 @@ type Private struct {
 
 	prefetch1, prefetch2 Prefetcher
 	candidates           []Line
+	timely, owed         float64 // share of prefetches that Warm makes, and what is left of it
 	ports                ports
 	wanted               []access // look-ups of the prefetcher of the L1
 	probe                event.Handler
@@ -190,7 +191,7 @@ type givenBack struct {
 func NewPrivate(e *event.Engine, spec *PrivateSpec, protocol *Protocol, core int, net Network, home func(Line) Place, client Client, fail func(error)) *Private {
 	seed := uint64(core)<<8 + 1
 	p := &Private{engine: e, spec: spec, protocol: protocol, net: net, home: home, self: Place{Core, int16(core)}, client: client, fail: fail,
-		l1: newArray(e.Memory(), spec.L1.ArraySpec, 1, 1, seed), l2: newArray(e.Memory(), spec.L2.ArraySpec, 1, 1, seed+1)}
+		l1: newArray(e.Memory(), spec.L1.ArraySpec, 1, 1, seed), l2: newArray(e.Memory(), spec.L2.ArraySpec, 1, 1, seed+1), timely: 1}
 	if f := Prefetchers[spec.L1.Prefetcher]; f != nil {
 		p.prefetch1 = f(&spec.L1)
 	}

@@ -9,10 +9,23 @@ func (p *Private) SetNetwork(n Network) { p.net = n }
 // answer at once.
 func (h *Home) SetNetwork(n Network, instant bool) { h.net, h.instant = n, instant }
 
+// Paused sets how many of the prefetches of Warm are made: as many of the lines that the L2
+// was asked for in time, since it had these counters, as a prefetch brought before they were
+// used. The others come when they are used, and BRRIP takes lines that were hit for lines that
+// are used again.
+func (p *Private) Paused(since *PrivateCounters) {
+	now, then := &p.Counters.L2, &since.L2
+	used := now.PrefetchesUsed - then.PrefetchesUsed
+	missed := now.LoadMisses - then.LoadMisses + now.WriteMisses - then.WriteMisses
+	if used+missed > 0 {
+		p.timely = float64(used) / float64(used+missed)
+	}
+}
+
 // Warm makes an access at once, while nothing is under way, by the transitions of the
 // protocol: settle delivers all messages. It returns the bytes of the copy in the L1,
 // which the caller may write if it said so. Prefetchers see the access; what they ask for
-// comes to the L2.
+// comes to the L2, as far as it would come in time.
 func (p *Private) Warm(now event.Time, pc uint32, line Line, write bool, settle func()) *Bytes {
 	kind := Load
 	if write {
@@ -64,7 +77,11 @@ func (p *Private) train(now event.Time, f Prefetcher, pc uint32, line Line, foun
 	}
 	p.candidates = f.Observe(pc, line, found, write, p.candidates[:0])
 	for _, c := range p.candidates {
-		if p.state(c) == I {
+		if p.state(c) != I {
+			continue
+		}
+		if p.owed += p.timely; p.owed >= 1 {
+			p.owed--
 			p.ask(now, c, I, Load, true)
 			settle()
 		}
