@@ -72,6 +72,7 @@ type sparseInput struct {
 	locality   float64
 	order      string
 	seed       uint64
+	weights    bool // entries are weights of edges
 }
 
 func (f *sparseInput) add(fl *pflag.FlagSet) {
@@ -88,7 +89,7 @@ func (f *sparseInput) add(fl *pflag.FlagSet) {
 
 // options are those of the readers.
 func (f *sparseInput) options(cmd *cobra.Command) (o matrix.Options, err error) {
-	o = matrix.Options{Undirected: f.undirected, OneBased: f.oneBased}
+	o = matrix.Options{Undirected: f.undirected, OneBased: f.oneBased, Weights: f.weights}
 	switch f.loops {
 	case "":
 	case "drop":

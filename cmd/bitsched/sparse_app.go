@@ -259,6 +259,7 @@ func (a *app) sparseApp(cmd *cobra.Command, app, text string, f *sparseAppFlags)
 	}
 	line := a.newProgress()
 	defer line.clear()
+	f.input.weights = app == "sssp"
 	m, info, err := a.loadMatrix(cmd, text, &f.input, line)
 	if err != nil {
 		return err

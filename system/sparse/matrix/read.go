@@ -23,6 +23,7 @@ type Options struct {
 	DropLoops  bool       // drop entries on the diagonal
 	Duplicates Duplicates // what to do with entries that are there twice
 	OneBased   bool       // the vertices of a list of edges are counted from 1
+	Weights    bool       // entries are weights of edges: one below 0 is an error
 	Progress   func(entries int64)
 }
 

@@ -16,6 +16,28 @@ import (
 
 const head = "%%MatrixMarket matrix coordinate "
 
+// TestWeights refuses what is no weight of an edge, at its line.
+func TestWeights(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{head + "real general\n5 5 2\n1 2 0\n3 4 -2\n", "f:4: weight -2 on edge (3, 4), expected 0 or more"},
+		{head + "integer symmetric\n5 5 1\n4 3 -7\n", "f:3: weight -7 on edge (4, 3), expected 0 or more"},
+		{head + "real skew-symmetric\n5 5 1\n4 3 7\n", "f:3: weight -7 on edge (3, 4), expected 0 or more"},
+		{head + "integer general\n5 5 1\n4 3 3000000000\n", "f:3: weight 3000000000 on edge (4, 3), expected 0 to 2147483647"},
+		{"# weights\n0 1 2\n3 9 -0.5\n", "f:3: weight -0.5 on edge (3, 9), expected 0 or more"},
+		{"0 1 -0\n1 2 0\n", ""},
+		{head + "pattern general\n5 5 1\n4 3\n", ""},
+	} {
+		_, _, err := Read(strings.NewReader(c.text), "f", Options{Weights: true})
+		if c.want == "" {
+			require.NoError(t, err, c.text)
+			continue
+		}
+		require.EqualError(t, err, c.want)
+		_, _, err = Read(strings.NewReader(c.text), "f", Options{})
+		require.NoError(t, err, "entries that are no weights may be below 0")
+	}
+}
+
 // TestErrors has what each mistake is reported as.
 func TestErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{

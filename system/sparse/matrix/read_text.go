@@ -121,6 +121,21 @@ func (l *lines) value(word []byte, kind Kind) (uint32, error) {
 	return math.Float32bits(float32(v)), nil
 }
 
+// weight refuses what is no weight of an edge, which is named as the line has it.
+func (l *lines) weight(word []byte, v uint32, kind Kind, from, to int64) error {
+	w := float64(math.Float32frombits(v))
+	if kind == Integer {
+		w = float64(int32(v))
+	}
+	switch {
+	case w < 0 && kind == Integer && bytes.IndexByte(word, '-') < 0:
+		return l.fail("weight %s on edge (%d, %d), expected 0 to %d", word, from, to, math.MaxInt32)
+	case w < 0:
+		return l.fail("weight %v on edge (%d, %d), expected 0 or more", w, from, to)
+	}
+	return nil
+}
+
 // readMarket reads a file in MatrixMarket's form.
 func readMarket(l *lines, o Options) (*Matrix, Info, error) {
 	info := Info{Format: "matrixmarket"}
@@ -179,6 +194,11 @@ func readMarket(l *lines, o Options) (*Matrix, Info, error) {
 		if o.Progress != nil && seen%chunk == 0 {
 			o.Progress(seen)
 		}
+		if o.Weights && h.kind != Pattern {
+			if err = l.weight(third, v, h.kind, r, c); err != nil {
+				return nil, info, err
+			}
+		}
 		if r == c && o.DropLoops {
 			info.Loops++
 			continue
@@ -187,6 +207,11 @@ func readMarket(l *lines, o Options) (*Matrix, Info, error) {
 		if r != c && (h.symmetric || o.Undirected) {
 			if h.skew {
 				v = negate(v, h.kind)
+				if o.Weights && h.kind != Pattern {
+					if err = l.weight([]byte("-"), v, h.kind, c, r); err != nil {
+						return nil, info, err
+					}
+				}
 			}
 			e.add(uint32(c-1), uint32(r-1), v)
 			info.Mirrored++
@@ -352,6 +377,11 @@ func readEdges(l *lines, o Options) (*Matrix, Info, error) {
 			var err error
 			if w, err = l.value(third, Real); err != nil {
 				return nil, info, err
+			}
+			if o.Weights {
+				if err = l.weight(third, w, Real, u, v); err != nil {
+					return nil, info, err
+				}
 			}
 		}
 		seen++
