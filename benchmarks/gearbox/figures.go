@@ -524,7 +524,7 @@ func (l *Lab) stacks(ctx context.Context, e *Entry) error {
 				return err
 			}
 			l.say("%s on %d stacks", name, k)
-			res, err := sparse.RunStacks(ctx, "pagerank", m, o, cfg, k)
+			res, err := sparse.RunStacks(ctx, "pagerank", m, o, cfg, k, nil)
 			if err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,6 +35,8 @@ type sparseAppFlags struct {
 	network  string
 	flip     string
 	stacks   int
+	shard    string
+	exchange string
 	check    bool
 	threads  int
 	cost     costFlags
@@ -139,6 +142,8 @@ See bitsched sparse --help for what MATRIX may be, docs/sparse.md for the model.
 	}
 	if app.Name == "bfs" || app.Name == "sssp" || app.Name == "pagerank" || app.Name == "cc" {
 		fl.IntVar(&f.stacks, "stacks", 0, "execute on several `stacks`, 1 to 16, each with a block of the columns; by default on one that has all")
+		fl.StringVar(&f.shard, "shard", "", "execute the I-th of N stacks, as in `I/N`, the others being other processes'")
+		fl.StringVar(&f.exchange, "exchange", "", "`folder` through which the processes of --shard pass what their stacks give, a file for each iteration")
 	}
 	fl.StringVar(&f.flip, "flip", "", "run again with a flipped bit in this `share` of the bytes of rows and pairs, and compare; or month: 1.86375e-8")
 	f.stack.add(fl)
@@ -279,8 +284,8 @@ func (a *app) sparseApp(cmd *cobra.Command, app, text string, f *sparseAppFlags)
 		if cfg.Bound {
 			return usageError(cmd, "--network bound with --target sram, expected cycle")
 		}
-		if f.stacks != 0 || f.flip != "" {
-			return usageError(cmd, "--stacks or --flip with --target sram, expected the stack")
+		if f.stacks != 0 || f.shard != "" || f.exchange != "" || f.flip != "" {
+			return usageError(cmd, "--stacks, --shard, --exchange or --flip with --target sram, expected the stack")
 		}
 		if f.svg != "" || f.stats != "" || f.trace != "" {
 			return usageError(cmd, "--svg, --stats or --trace with --target sram, expected the stack")
@@ -289,7 +294,7 @@ func (a *app) sparseApp(cmd *cobra.Command, app, text string, f *sparseAppFlags)
 	default:
 		return usageError(cmd, "--target %q, expected stack or sram", f.target)
 	}
-	if f.stacks != 0 {
+	if f.stacks != 0 || f.shard != "" || f.exchange != "" {
 		return a.sparseStacks(cmd, s, app, text, m, f, cfg, variants, report)
 	}
 	if f.flip != "" {
@@ -371,7 +376,19 @@ func (a *app) sparseApp(cmd *cobra.Command, app, text string, f *sparseAppFlags)
 
 // sparseStacks executes an application on several stacks.
 func (a *app) sparseStacks(cmd *cobra.Command, s *search, app, text string, m *matrix.Matrix, f *sparseAppFlags, cfg sparse.Config, variants []sparse.Variant, report func(masim.Progress)) error {
+	part, parts, err := parseShard(cmd, f.shard)
+	if err != nil {
+		return err
+	}
+	if f.stacks == 0 {
+		f.stacks = parts
+	}
+	var exchange *sparse.Exchange
 	switch {
+	case (f.shard == "") != (f.exchange == ""):
+		return usageError(cmd, "--shard without --exchange, or the other way round, expected both")
+	case parts != 0 && parts != f.stacks:
+		return usageError(cmd, "--shard %s of --stacks %d, expected as many", f.shard, f.stacks)
 	case f.stacks < 1 || f.stacks > 16:
 		return usageError(cmd, "--stacks %d, expected 1 to 16", f.stacks)
 	case f.flip != "" || f.svg != "" || f.stats != "" || f.trace != "":
@@ -379,10 +396,16 @@ func (a *app) sparseStacks(cmd *cobra.Command, s *search, app, text string, m *m
 	case len(variants) != 1 || variants[0].Rows:
 		return usageError(cmd, "--variant %s with --stacks, expected one of v1, hypo, v2 and v3", strings.Join(f.variant, ","))
 	}
+	if f.exchange != "" {
+		if err := a.checkWritable(filepath.Join(f.exchange, "iteration")); err != nil {
+			return err
+		}
+		exchange = &sparse.Exchange{Dir: f.exchange, Stack: part - 1, Write: a.writeFile}
+	}
 	cfg.Variant = variants[0]
 	cfg.Progress = iterationProgress(report, "")
 	return a.sparseElsewhere(s, text, m, f.json, func() (*elsewhere, error) {
-		res, err := sparse.RunStacks(s.ctx, app, m, f.o, cfg, f.stacks)
+		res, err := sparse.RunStacks(s.ctx, app, m, f.o, cfg, f.stacks, exchange)
 		if err != nil {
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package sparse
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"math"
 
@@ -49,12 +50,15 @@ type cluster struct {
 	ring  Semiring
 	cfg   Config
 	res   *StacksResult
+	x     *Exchange // nil: all stacks are here
+	key   [sha256.Size]byte
 }
 
 // RunStacks executes bfs, sssp, pagerank or cc on several stacks: each has a block of
 // the columns and multiplies by it, results go down its logic layer and over links to
-// the stacks that own their rows, whose vault cores reduce and apply them.
-func RunStacks(ctx context.Context, app string, m *matrix.Matrix, o AppOptions, cfg Config, stacks int) (*StacksResult, error) {
+// the stacks that own their rows, whose vault cores reduce and apply them. With an
+// exchange, all but one of the stacks are executed by other processes.
+func RunStacks(ctx context.Context, app string, m *matrix.Matrix, o AppOptions, cfg Config, stacks int, x *Exchange) (*StacksResult, error) {
 	a, err := LookupApp(app)
 	if err != nil {
 		return nil, err
@@ -85,7 +89,17 @@ func RunStacks(ctx context.Context, app string, m *matrix.Matrix, o AppOptions, 
 	for k := range stacks + 1 {
 		c.first = append(c.first, int(int64(m.Cols)*int64(k)/int64(stacks)))
 	}
+	c.jobs = make([]*job, stacks)
+	if c.x = x; x != nil {
+		if x.Stack < 0 || x.Stack >= stacks {
+			return nil, fmt.Errorf("stack %d of %d", x.Stack, stacks)
+		}
+		c.key = c.keyOf(app, o)
+	}
 	for k := range stacks {
+		if x != nil && x.Stack != k {
+			continue
+		}
 		lo, hi := c.first[k], c.first[k+1]
 		block := &matrix.Matrix{Rows: m.Rows, Cols: hi - lo, Kind: m.Kind, Ptr: make([]int64, hi-lo+1), Idx: m.Idx[m.Ptr[lo]:m.Ptr[hi]]}
 		for i := range block.Ptr {
@@ -103,7 +117,7 @@ func RunStacks(ctx context.Context, app string, m *matrix.Matrix, o AppOptions, 
 		}
 		j := &job{runner: r, o: o, m: block, res: &Result{}}
 		j.words()
-		c.jobs = append(c.jobs, j)
+		c.jobs[k] = j
 	}
 	if app == "pagerank" {
 		err = c.ranks(o)
@@ -122,9 +136,67 @@ func RunStacks(ctx context.Context, app string, m *matrix.Matrix, o AppOptions, 
 	return c.res, nil
 }
 
+// execute multiplies the block of stack k by a frontier: by all columns, or by those
+// that are active.
+func (c *cluster) execute(k int, x []uint32, active []bool) (*product, error) {
+	j := c.jobs[k]
+	j.clearFront()
+	j.longFront = j.longFront[:0]
+	n := 0
+	for i := range j.m.Cols {
+		if v := c.first[k] + i; active == nil || active[v] {
+			j.activate(j.p.ColTo[i], x[v])
+			n++
+		}
+	}
+	p := &product{}
+	if n == 0 {
+		return p, nil
+	}
+	out, err := j.single(true)
+	if err != nil {
+		return nil, fmt.Errorf("stack %d: %w", k, err)
+	}
+	if j.shadow != nil && j.shadow.err != nil {
+		return nil, j.shadow.err
+	}
+	it := &j.iters[len(j.iters)-1]
+	p.cycles, p.nonzeros = it.Cycles(), it.Nonzeros
+	for i, v := range j.original(out) {
+		if v == c.ring.Clean {
+			continue
+		}
+		if c.ring.ID { // columns of the block are numbered from 0
+			v += uint32(c.first[k])
+		}
+		p.idx, p.val = append(p.idx, uint32(i)), append(p.val, v)
+	}
+	return p, nil
+}
+
+// products are what all stacks give.
+func (c *cluster) products(x []uint32, active []bool) ([]*product, error) {
+	if c.x != nil {
+		return c.x.products(c, x, active)
+	}
+	list := make([]*product, len(c.jobs))
+	for k := range list {
+		p, err := c.execute(k, x, active)
+		if err != nil {
+			return nil, err
+		}
+		list[k] = p
+	}
+	return list, nil
+}
+
 // multiply is the product of the matrix and a frontier: of all columns, or of those
 // that are active.
 func (c *cluster) multiply(x []uint32, active []bool) ([]uint32, error) {
+	list, err := c.products(x, active)
+	if err != nil {
+		return nil, err
+	}
 	sum := make([]uint32, c.m.Rows)
 	fill(sum, c.ring.Clean)
 	stacks := len(c.jobs)
@@ -132,42 +204,16 @@ func (c *cluster) multiply(x []uint32, active []bool) ([]uint32, error) {
 	var slowest float64
 	most, nonzeros := int64(0), int64(0)
 	received := make([]int64, stacks)
-	for k, j := range c.jobs {
+	for k, p := range list {
 		sent[k] = make([]int64, stacks)
-		j.clearFront()
-		j.longFront = j.longFront[:0]
-		n := 0
-		for i := range j.m.Cols {
-			if v := c.first[k] + i; active == nil || active[v] {
-				j.activate(j.p.ColTo[i], x[v])
-				n++
-			}
-		}
-		if n == 0 {
-			continue
-		}
-		out, err := j.single(true)
-		if err != nil {
-			return nil, fmt.Errorf("stack %d: %w", k, err)
-		}
-		if j.shadow != nil && j.shadow.err != nil {
-			return nil, j.shadow.err
-		}
-		it := &j.iters[len(j.iters)-1]
-		slowest = max(slowest, float64(it.Cycles())/(j.runner.m.linkMHz()*1e6))
-		nonzeros += it.Nonzeros
+		slowest = max(slowest, float64(p.cycles)/(c.cfg.Machine.linkMHz()*1e6))
+		nonzeros += p.nonzeros
 		owner := 0
-		for i, v := range j.original(out) {
-			if i >= c.first[owner+1] {
+		for at, i := range p.idx {
+			for int(i) >= c.first[owner+1] {
 				owner++
 			}
-			if v == c.ring.Clean {
-				continue
-			}
-			if c.ring.ID { // columns of the block are numbered from 0
-				v += uint32(c.first[k])
-			}
-			sum[i] = acc(c.ring.Acc, c.ring.Clean, sum[i], v)
+			sum[i] = acc(c.ring.Acc, c.ring.Clean, sum[i], p.val[at])
 			sent[k][owner]++
 			received[owner]++
 		}

@@ -24,7 +24,7 @@ func TestStacks(t *testing.T) {
 			want, err := Run(context.Background(), app, m, o, cfg, nil)
 			require.NoError(t, err)
 			for _, stacks := range []int{1, 3, 6} {
-				res, err := RunStacks(context.Background(), app, m, o, cfg, stacks)
+				res, err := RunStacks(context.Background(), app, m, o, cfg, stacks, nil)
 				require.NoError(t, err)
 				if want.Type == U32 {
 					require.Equal(t, want.Digest, res.Digest, app)
@@ -46,7 +46,7 @@ func TestStacks(t *testing.T) {
 	sent[0][4] = 0
 	require.InEpsilon(t, 24e6/(60e9*8/9*.8), c.exchange(sent), 1e-12)
 	for _, k := range []int{0, 17} {
-		_, err := RunStacks(context.Background(), "bfs", m, DefaultAppOptions(), config(small(1, 3, 2), "v3"), k)
+		_, err := RunStacks(context.Background(), "bfs", m, DefaultAppOptions(), config(small(1, 3, 2), "v3"), k, nil)
 		require.ErrorContains(t, err, "expected 1 to 16")
 	}
 }

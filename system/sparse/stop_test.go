@@ -56,12 +56,12 @@ func TestStopped(t *testing.T) {
 
 		ctx, stop = stoppable(t)
 		cfg.Progress = at
-		stacks, err := RunStacks(ctx, "pagerank", m, o, cfg, 2)
+		stacks, err := RunStacks(ctx, "pagerank", m, o, cfg, 2, nil)
 		require.NoError(t, err)
 		require.Equal(t, "enough", stacks.Stopped)
 		short.Iterations = stacks.Iterations
 		cfg.Progress = nil
-		stacksWhole, err := RunStacks(context.Background(), "pagerank", m, short, cfg, 2)
+		stacksWhole, err := RunStacks(context.Background(), "pagerank", m, short, cfg, 2, nil)
 		require.NoError(t, err)
 		want(stacks.Iterations, [2]float64{stacksWhole.Products, float64(stacksWhole.Nonzeros)}, [2]float64{stacks.Products, float64(stacks.Nonzeros)})
 	}
