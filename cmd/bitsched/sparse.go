@@ -265,9 +265,12 @@ func parseVariants(cmd *cobra.Command, list []string) (vs []sparse.Variant, err 
 
 // sparseError gives an error of package sparse the exit code that it stands for.
 func sparseError(err error) error {
+	var file *matrix.Error
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &file):
+		return err
 	case errors.Is(err, sparse.ErrCheck):
 		return fmt.Errorf("%w: %s", errCheck, strings.TrimPrefix(err.Error(), sparse.ErrCheck.Error()+": "))
 	}
