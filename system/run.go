@@ -177,6 +177,9 @@ type runner struct {
 	streams map[tdfg.NodeID]*nearRun
 	same    map[*tdfg.Graph][]tdfg.NodeID // the first node with the same streams
 
+	windows []*runner       // of graphs that are executed in parts
+	stored  map[string]bool // arrays on bitlines that were written there
+
 	host Surroundings // that give work its time, of a session; nil otherwise
 
 	edit func([]lowering.Command) []lowering.Command // changes commands in tests; nil
@@ -191,7 +194,7 @@ func newRunner(p *tdfg.Program, sizes map[string]int64, m *memory.Memory, opt Op
 	r := &runner{
 		opt: opt, p: p, sizes: sizes, m: m, plans: map[*tdfg.Graph]*lowering.Plan{}, nearPlans: map[*tdfg.Graph]*lowering.NearPlan{},
 		alone: map[*lowering.Plan]bool{}, near: map[*tdfg.Graph]*Reason{}, same: map[*tdfg.Graph][]tdfg.NodeID{},
-		commands: newLRU[[]lowering.Command](keptCommands), reasons: linkedhashset.New(), slots: map[int]saved{}, repeats: map[*lowering.Plan]*repeat{}, report: &Report{Host: Host{Threads: 1}},
+		commands: newLRU[[]lowering.Command](keptCommands), reasons: linkedhashset.New(), stored: map[string]bool{}, slots: map[int]saved{}, repeats: map[*lowering.Plan]*repeat{}, report: &Report{Host: Host{Threads: 1}},
 	}
 	return r
 }
@@ -431,6 +434,11 @@ func (r *runner) region(ctx context.Context, g *tdfg.Graph, values map[string]in
 	if err := r.outdated(plan); err != nil {
 		return err
 	}
+	for _, o := range g.Outputs {
+		if o.Array >= 0 {
+			r.stored[g.Arrays[o.Array].Name] = true
+		}
+	}
 	// What streams have written to arrays in memory others read as it was until now.
 	for _, o := range g.Outputs {
 		if w, ok := r.written[o.Node]; ok && o.Array >= 0 && plan.Arrays[o.Array].Bits == 0 {
@@ -524,6 +532,7 @@ func (r *runner) load(ctx context.Context, a *tdfg.Array, at lowering.Register, 
 		return internal(fmt.Errorf("array %s: %w", a.Name, err))
 	}
 	r.names = append(r.names, a.Name)
+	delete(r.stored, a.Name)
 	w := &Work{Kind: Transferred, Name: a.Name, Load: true, Fresh: f}
 	if err := r.extent(a, i, mem, w); err != nil {
 		return err
@@ -560,7 +569,7 @@ func (r *runner) leave(ctx context.Context, a *tdfg.Array) error {
 	if err != nil {
 		return err
 	}
-	w := &Work{Kind: Transferred, Name: a.Name}
+	w := &Work{Kind: Transferred, Name: a.Name, Clean: !r.stored[a.Name]}
 	if err := r.extent(a, i, mem, w); err != nil {
 		return err
 	}

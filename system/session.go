@@ -124,6 +124,9 @@ func (s *Session) Viewed(array string) bool {
 // their numbers from from to end.
 func (s *Session) Each(array string, from, end int64, f func(elem int64, v scalar.Value)) error {
 	r := s.r
+	if r.data == nil { // nothing is laid out
+		return nil
+	}
 	for _, a := range r.arrays {
 		if a.Iota || a.Name != array && (a.View == nil || a.View.Of != array) {
 			continue
@@ -214,7 +217,7 @@ func (s *Session) Lines(array string, w *Work) []tc.Lines {
 	list := make([]tc.Lines, 0, len(banks))
 	for b := range banks {
 		if n := len(whole[b]); n+len(banks[b]) > 0 {
-			list = append(list, tc.Lines{Bank: b, Lines: append(whole[b], banks[b]...), Whole: n})
+			list = append(list, tc.Lines{Bank: b, Lines: append(whole[b], banks[b]...), Whole: n, Clean: w.Clean})
 		}
 	}
 	return list
@@ -264,8 +267,11 @@ func (r *runner) decision(p *lowering.Plan, values map[string]int64) Decision {
 // Report returns what the arrays did. Its cycles are the host's to fill in.
 func (s *Session) Report() *Report {
 	r := s.r
-	if r.data != nil {
-		r.report.Compared = r.data.compared()
+	r.report.Compared = 0
+	for _, x := range append([]*runner{r}, r.windows...) {
+		if x.data != nil {
+			r.report.Compared += x.data.compared()
+		}
 	}
 	return r.report
 }

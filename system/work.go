@@ -31,6 +31,7 @@ type Work struct {
 	Moved   int64        // bytes that go to or from the cells; others of the lines do not
 	Runs    []tensor.Run // the lines, where they are not all behind Address
 	Load    bool         // to the arrays, not from them
+	Clean   bool         // memory has the same bytes, unless a cache had newer ones
 	Fresh   *fresh       // elements that the region writes and does not read
 }
 

@@ -36,6 +36,7 @@ type configFlags struct {
 	overlap    bool
 	timeline   bool
 	inBanks    bool
+	parts      bool
 
 	injected *multicore.Inject
 }
@@ -68,6 +69,7 @@ func (f *configFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.latencies, "latencies", latenciesArrays, "with --config in-l3, inf-s, `cycles` of operations in arrays: those of the programs that they execute (arrays), or the formulas of the authors' simulator (paper)")
 	fl.BoolVar(&f.overlap, "overlap-jit", false, "with --config in-l3, inf-s, thread 0 lowers a region while arrays are fetched for it and the region before is executed")
 	fl.BoolVar(&f.inBanks, "bank-lowering", false, "with --config in-l3, inf-s, banks find the commands that concern them, and thread 0 does not")
+	fl.BoolVar(&f.parts, "parts", false, "with --config in-l3, inf-s, a region whose data exceed the arrays that compute is executed in parts, one after another; otherwise it stays on cores")
 	complete(cmd, "latencies", latenciesArrays, latenciesPaper)
 	complete(cmd, "config", configs...)
 	complete(cmd, "core", tile.CoreNames()...)
@@ -86,7 +88,7 @@ var arraysOnly = []string{"fidelity", "clock", "timing-only", "every", "optimize
 // check refuses what does not go together.
 func (f *configFlags) check(cmd *cobra.Command) error {
 	if len(f.configs) == 0 {
-		for _, flag := range []string{"core", "omp-threads", "caches", "max-cycles", "check-races", "sample", "inject", "svg", "latencies", "overlap-jit", "bank-lowering", "timeline"} {
+		for _, flag := range []string{"core", "omp-threads", "caches", "max-cycles", "check-races", "sample", "inject", "svg", "latencies", "overlap-jit", "bank-lowering", "parts", "timeline"} {
 			if cmd.Flags().Changed(flag) {
 				return usageError(cmd, "--%s without --config, expected --config %s", flag, strings.Join(configs, "|"))
 			}
@@ -114,8 +116,8 @@ func (f *configFlags) check(cmd *cobra.Command) error {
 	if f.latencies != latenciesArrays && f.latencies != latenciesPaper {
 		return usageError(cmd, "--latencies %q, expected %s or %s", f.latencies, latenciesArrays, latenciesPaper)
 	}
-	if other := f.latencies != latenciesArrays || f.overlap || f.inBanks; other && !f.fused() {
-		return usageError(cmd, "--latencies, --overlap-jit or --bank-lowering without regions in memory, expected --config in-l3, inf-s or inf-s-nojit")
+	if other := f.latencies != latenciesArrays || f.overlap || f.inBanks || f.parts; other && !f.fused() {
+		return usageError(cmd, "--latencies, --overlap-jit, --bank-lowering or --parts without regions in memory, expected --config in-l3, inf-s or inf-s-nojit")
 	}
 	if f.caches != cachesCold && f.caches != cachesWarm {
 		return usageError(cmd, "--caches %q, expected %s or %s", f.caches, cachesCold, cachesWarm)

@@ -52,7 +52,8 @@ func (x *run) Newest(line mem.Line, b *mem.Bytes) {
 			put(e, elems[e])
 		}
 	}
-	if err := x.session.Each(q.name, from, to, put); err != nil {
+	first := x.first[q.name]
+	if err := x.session.Each(q.name, from-first, to-first, func(e int64, v scalar.Value) { put(e+first, v) }); err != nil {
 		x.fail(err)
 	}
 }

@@ -19,6 +19,7 @@ type Report struct {
 	Cycles    Cycles            `json:"breakdown"`
 	WriteBack int64             `json:"write_back"`      // cycles behind the kernel, until all arrays were back
 	Flushed   int64             `json:"flushed_lines"`   // of reserved ways
+	Parts     int64             `json:"parts"`           // that regions larger than the arrays were executed in
 	Refetched int64             `json:"refetched_lines"` // of arrays on bitlines that cores had asked for
 	Releases  []Release         `json:"releases"`
 	Arrays    *system.Report    `json:"arrays"` // nil where nothing was laid out

@@ -66,7 +66,10 @@ type Options struct {
 	// region before is executed. BankLowering has the banks find the commands that concern
 	// them (step 3 of section 4.2): thread 0 does not, and all banks get all commands.
 	Overlap, BankLowering bool
-	Latencies             string // of operations: "" or "arrays": those of the programs that arrays execute; "paper": the formulas of the authors' simulator
+	// Parts executes a region whose data exceed the arrays that compute in parts, one after
+	// another; otherwise it stays on cores.
+	Parts     bool
+	Latencies string // of operations: "" or "arrays": those of the programs that arrays execute; "paper": the formulas of the authors' simulator
 	// InterceptTensor breaks messages of tensor controllers, for tests.
 	InterceptTensor func(m *tc.Message) bool
 	// Skip leaves out a part of what keeps values right, for tests that must see it missing:
@@ -91,7 +94,7 @@ func Run(ctx context.Context, p *Program, opt Options) (*Report, error) {
 	case opt.Latencies != "" && opt.Latencies != "arrays" && opt.Latencies != "paper":
 		return nil, fmt.Errorf("fused: latencies %q, expected arrays or paper", opt.Latencies)
 	}
-	x := &run{config: c, p: p, opt: opt, machine: opt.Machine, timing: tile.NewTiming(opt.Machine), lost: map[string]map[uint64]bool{}, pending: map[string]span64{}, borrowed: map[string]span64{}}
+	x := &run{config: c, p: p, opt: opt, machine: opt.Machine, timing: tile.NewTiming(opt.Machine), lost: map[string]map[uint64]bool{}, parts: map[*tdfg.Graph]*system.Parts{}, pending: map[string]span64{}, borrowed: map[string]span64{}}
 	x.report = &Report{Config: c.Name, Decide: opt.Decide, Latencies: opt.Latencies}
 	if p.Tensors != nil {
 		x.units = align(p.Tensors, p.Graph)
@@ -129,8 +132,10 @@ type run struct {
 	m       *machine.Machine
 	code    *micro.Program
 	session *system.Session
-	mem     *memory.Memory // of the session
-	ranges  []place        // of arrays, by address
+	mem     *memory.Memory                // of the session
+	ranges  []place                       // of arrays, by address
+	parts   map[*tdfg.Graph]*system.Parts // of graphs that are too large as a whole
+	first   map[string]int64              // where the windows of a part begin in arrays, in elements
 
 	unit     int // that is being executed
 	values   map[string]int64
@@ -306,7 +311,15 @@ func (x *run) judge() {
 	for i, u := range x.units {
 		r := &x.report.Regions[i]
 		for _, g := range u.regions {
-			if why := x.session.Why(g); why != nil && r.Why == "" {
+			why := x.session.Why(g)
+			if why == nil {
+				continue
+			}
+			parts, err := x.session.Parts(g)
+			switch {
+			case err == nil && x.opt.Parts:
+				x.parts[g] = parts
+			case r.Why == "":
 				r.Why = why.Text()
 			}
 		}
@@ -376,7 +389,7 @@ func (x *run) begin(u int, around map[string]int64) (bool, error) {
 func (x *run) near(u *unit, values map[string]int64) (step string, err error) {
 	p := tdfg.Program{Body: u.graphs}
 	err = p.Each(x.ctx, values, func(g *tdfg.Graph, values map[string]int64) error {
-		if step != "" {
+		if step != "" || x.parts[g] != nil { // parts have no such steps
 			return nil
 		}
 		step, err = x.session.Near(g, values)
@@ -391,6 +404,13 @@ func (x *run) decide(r *RegionReport, u *unit, values map[string]int64) bool {
 	p := tdfg.Program{Body: u.graphs}
 	err := p.Each(x.ctx, values, func(g *tdfg.Graph, values map[string]int64) error {
 		d := x.session.Worth(g, values)
+		if parts := x.parts[g]; parts != nil {
+			var err error
+			if d, err = parts.Worth(x.ctx, values); err != nil {
+				r.Why = err.Error()
+				return err
+			}
+		}
 		sum.Elements += d.Elements
 		sum.Latencies += d.Latencies
 		sum.Nodes += d.Nodes
@@ -556,7 +576,7 @@ func (x *run) region() error {
 	if err := x.during(&c.DRAM, x.refresh); err != nil {
 		return err
 	}
-	if err := x.session.Run(x.ctx, x.units[x.unit].graphs, x.values); err != nil {
+	if err := x.graphs(); err != nil {
 		return err
 	}
 	x.written()
@@ -573,6 +593,33 @@ func (x *run) region() error {
 	}
 	x.m.Tensor.Answer(now)
 	return nil
+}
+
+// graphs executes those of the unit.
+func (x *run) graphs() error {
+	p := tdfg.Program{Body: x.units[x.unit].graphs}
+	if !slices.ContainsFunc(x.units[x.unit].regions, func(g *tdfg.Graph) bool { return x.parts[g] != nil }) {
+		return x.session.Run(x.ctx, p.Body, x.values)
+	}
+	whole := x.session
+	if err := whole.Release(x.ctx); err != nil { // parts need all bitlines
+		return err
+	}
+	return p.Each(x.ctx, x.values, func(g *tdfg.Graph, values map[string]int64) error {
+		if x.parts[g] == nil {
+			return fmt.Errorf("fused: graph %s is whole, and others of its unit are in parts", g.Name)
+		}
+		return x.parts[g].Each(x.ctx, values, func(part *system.Part) error {
+			x.session, x.first = part.Session, part.First
+			err := part.Session.Run(x.ctx, part.Body, nil)
+			if err == nil {
+				err = part.Session.Release(x.ctx)
+			}
+			x.session, x.first = whole, nil
+			x.report.Parts++
+			return err
+		})
+	})
 }
 
 // written notes which elements threads have not seen.
@@ -740,7 +787,7 @@ const leastAccesses = 1024
 func (x *run) tick(now event.Time) {
 	x.timed = false
 	over := !slices.ContainsFunc(x.m.Cores, func(c *core.Core) bool { return !c.Done() })
-	if over || x.busy || !x.session.Transposed() {
+	if over || x.busy || !x.session.Transposed() && !x.reserved {
 		if x.busy {
 			x.rearm()
 		}

@@ -243,6 +243,63 @@ func TestWhole(t *testing.T) {
 	require.EqualValues(t, (64*64+2*64*4)*4/64, r.Tensor.Fetched)
 }
 
+// tiny is a machine of few bitlines: 16,384.
+func tiny(t testing.TB) *tile.Machine {
+	m, err := tile.LoadMachine("infinity-stream-slice")
+	require.NoError(t, err)
+	m.L3.ArraysPerWay = 1
+	return m
+}
+
+// TestParts has arrays larger than all bitlines: regions are executed in parts, with all bits
+// those of the whole. A part reads what lies around it, and the last one is shorter.
+func TestParts(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		sizes map[string]int64
+		parts int64
+	}{
+		{"vec_add", map[string]int64{"N": 40000}, 3},
+		{"stencil1d", map[string]int64{"N": 40960, "T": 2}, 12},
+		{"stencil2d", map[string]int64{"N": 256, "M": 160, "T": 1}, 6},
+		{"mm_outer", map[string]int64{"M": 256, "N": 128, "K": 2}, 6},
+		{"stencil3d", map[string]int64{"L": 16, "N": 64, "M": 33, "T": 1}, 0},
+	} {
+		for _, config := range []string{"in-l3", "inf-s"} {
+			opt := fused.Options{Options: multicore.Options{Config: config, Machine: tiny(t), Threads: 4}, Parts: true}
+			r := execute(t, c.name, c.sizes, opt)
+			for _, u := range r.Regions {
+				require.Equal(t, u.Reached, u.InMemory, "%s in %s: %s", c.name, config, u.Why)
+			}
+			if c.parts > 0 {
+				require.Equal(t, c.parts, r.Parts, c.name)
+			}
+			opt.Parts = false
+			require.Zero(t, execute(t, c.name, c.sizes, opt).Parts)
+		}
+	}
+}
+
+// inPlace reads what an earlier part would have written, which parts may not.
+const inPlace = `#include "bitsched.h"
+void inPlace(int N, float A[N])
+{
+	inf_array(A, N);
+#pragma bitsched region
+	for (int i = 0; i < N - 1; i++)
+		A[i] = A[i] + A[i + 1];
+}
+`
+
+func TestNoParts(t *testing.T) {
+	k := workload.FromSource("in_place.c", inPlace, nil)
+	require.NoError(t, k.CompileWhole(context.Background(), map[string]int64{"N": 40960}, nil, false))
+	r, err := runKernel(t, k, fused.Options{Options: multicore.Options{Config: "inf-s", Machine: tiny(t), Threads: 2}, Parts: true})
+	require.NoError(t, err)
+	require.Zero(t, r.Parts)
+	require.Contains(t, r.Regions[0].Why, "other parts write")
+}
+
 // TestOverlap has lowering that arrays do not wait for: as much in all, and less time.
 func TestOverlap(t *testing.T) {
 	opt := fused.Options{Options: multicore.Options{Config: "inf-s", Machine: small(t), Threads: 2}}

@@ -37,6 +37,7 @@ type Bank struct {
 
 	// Lines.
 	lines     map[mem.Line]*mem.Bytes // that it owns
+	copied    map[mem.Line]bool       // of these, whose home or memory has the same bytes
 	access    map[mem.Line]*access    // under way
 	jobs      []*work
 	asked     int
@@ -73,7 +74,7 @@ type work struct {
 
 func newBank(c *Core, id int, net mem.Network, home func(mem.Line) int) *Bank {
 	b := &Bank{c: c, id: id, self: mem.Place{Kind: mem.Core, Index: int16(2*mem.MaxCores + id)}, net: net, home: home, sentTo: make([]int, len(c.room)),
-		lines: map[mem.Line]*mem.Bytes{}, access: map[mem.Line]*access{}, walking: map[uint64]*walk{}}
+		lines: map[mem.Line]*mem.Bytes{}, copied: map[mem.Line]bool{}, access: map[mem.Line]*access{}, walking: map[uint64]*walk{}}
 	b.end = c.engine.Handle(func(now event.Time, _ uint64) { b.done(now) })
 	b.try = c.engine.Handle(func(now event.Time, _ uint64) {
 		b.busy = false
@@ -276,6 +277,10 @@ func (b *Bank) ask() {
 			a.data = *data
 			b.c.Host.Newest(line, &a.data)
 			delete(b.lines, line)
+			if lines.Clean && b.copied[line] {
+				b.send(mem.Message{Kind: mem.MsgPut, To: b.homeOf(line), Line: line})
+				continue
+			}
 			b.send(mem.Message{Kind: mem.MsgPut, HasData: true, Dirty: true, To: b.homeOf(line), Line: line, Data: a.data})
 			continue
 		}
@@ -312,9 +317,11 @@ func (b *Bank) Receive(now event.Time, m *mem.Message) {
 	a := b.access[m.Line]
 	switch m.Kind {
 	case mem.MsgDataM:
+		b.copied[m.Line] = m.From.Kind == mem.Bank
 		a.data, a.has, a.needed = m.Data, true, int(m.Acks)
 		b.arrived(now, m.Line, a)
 	case mem.MsgAckM:
+		b.copied[m.Line] = false
 		b.c.Counters.Whole++
 		for i := range a.data { // what the region does not write is seen to be wrong
 			a.data[i] = garbage

@@ -52,7 +52,8 @@ type Host interface {
 type Lines struct {
 	Bank  int
 	Lines []mem.Line
-	Whole int // the first so many are written as a whole before anything reads them: their bytes need not come
+	Clean bool // going back: they hold what they did when they came
+	Whole int  // the first so many are written as a whole before anything reads them: their bytes need not come
 }
 
 // Command is what banks do: a part for each, or, as a sync, wait for each other.
