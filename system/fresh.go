@@ -19,8 +19,11 @@ type fresh struct {
 // fresh returns those of an array of a graph, nil where there are none.
 func (r *runner) fresh(g *tdfg.Graph, array int, values map[string]int64) *fresh {
 	a := g.Arrays[array]
-	if r.host == nil || a.View != nil || a.Iota || len(r.views[a.Name].aliased()) > 0 || streamed(g, a.Name) {
+	if r.host == nil || a.View != nil || a.Iota || streamed(g, a.Name) {
 		return nil
+	}
+	if v := r.views[a.Name]; v != nil && slices.ContainsFunc(v.others, func(b string) bool { return g.ArrayIndex(b) >= 0 && uses(g, g.ArrayIndex(b)) || r.entry(b) >= 0 }) {
+		return nil // the region has its elements under another name
 	}
 	f := &fresh{axes: a.Axes}
 	for _, o := range g.Outputs {
@@ -69,12 +72,9 @@ func (f *fresh) all(from, to int64) bool {
 	return true
 }
 
-// aliased are the other names of elements of an array.
-func (a *aliases) aliased() []string {
-	if a == nil {
-		return nil
-	}
-	return a.others
+// uses reports whether a graph reads or writes an array on bitlines.
+func uses(g *tdfg.Graph, array int) bool {
+	return writes(g, array) || slices.ContainsFunc(g.Nodes, func(n tdfg.Node) bool { return n.Kind == tdfg.Tensor && n.Array == array })
 }
 
 // needed tells which nodes have values that outputs of a graph depend on: not those that only

@@ -54,8 +54,7 @@ func (s *Session) Parts(g *tdfg.Graph) (*Parts, error) {
 		if a.View != nil || a.Iota {
 			return refuse("array %s is a view", a.Name)
 		}
-		used := slices.ContainsFunc(g.Nodes, func(n tdfg.Node) bool { return n.Kind == tdfg.Tensor && n.Array == i }) || writes(g, i)
-		if !used {
+		if !uses(g, i) {
 			p.fixed[i] = true
 			continue
 		}
