@@ -92,8 +92,9 @@ func kronecker(w *workspace) ([]edge, error) {
 	return list, nil
 }
 
-// rows adds a graph in compressed rows: of the edges from each vertex, or to it.
-func rows(w *workspace, list []edge, to bool) {
+// rows adds a graph in compressed rows, of the edges from each vertex, or to it: their other
+// ends are an array of some name.
+func rows(w *workspace, list []edge, to bool, name string) {
 	v := w.n("V")
 	row, col := make([]int32, v+1), make([]int32, 0, len(list))
 	if to {
@@ -111,7 +112,7 @@ func rows(w *workspace, list []edge, to bool) {
 		row[i+1] += row[i]
 	}
 	add(w, "row", row)
-	add(w, "col", col)
+	add(w, name, col)
 }
 
 func makeBFSPush(w *workspace) error {
@@ -119,7 +120,7 @@ func makeBFSPush(w *workspace) error {
 	if err != nil {
 		return err
 	}
-	rows(w, list, false)
+	rows(w, list, false, "col")
 	for _, name := range []string{"parent", "queue", "next"} {
 		add(w, name, make([]int32, w.n("V")))
 	}
@@ -132,7 +133,7 @@ func makeBFSPull(w *workspace) error {
 	if err != nil {
 		return err
 	}
-	rows(w, list, true)
+	rows(w, list, true, "col")
 	add(w, "parent", make([]int32, w.n("V")))
 	add(w, "front", make([]uint8, w.n("V")))
 	add(w, "next", make([]uint8, w.n("V")))
@@ -190,7 +191,7 @@ func makePageRankPush(w *workspace) error {
 	if err != nil {
 		return err
 	}
-	rows(w, list, false)
+	rows(w, list, false, "col")
 	add(w, "score", make([]float32, w.n("V")))
 	add(w, "sum", make([]float32, w.n("V")))
 	return nil
@@ -201,7 +202,7 @@ func makePageRankPull(w *workspace) error {
 	if err != nil {
 		return err
 	}
-	rows(w, list, true)
+	rows(w, list, true, "col")
 	degree := make([]int32, w.n("V"))
 	for _, e := range list {
 		degree[e.from]++
@@ -259,8 +260,8 @@ func makeSSSP(w *workspace) error {
 	if err != nil {
 		return err
 	}
-	rows(w, list, false)
-	add(w, "weight", random(w, len(list), func(r *rand.Rand) int32 { return 1 + r.Int32N(255) }))
+	rows(w, list, false, "edges.to")
+	add(w, "edges.weight", random(w, len(list), func(r *rand.Rand) int32 { return 1 + r.Int32N(255) }))
 	for _, name := range []string{"dist", "queued", "piled", "queue", "next", "pile", "rest"} {
 		add(w, name, make([]int32, w.n("V")))
 	}
@@ -289,7 +290,7 @@ func (h *nearest) Pop() any {
 
 // checkSSSP compares distances with those of Dijkstra's algorithm.
 func checkSSSP(before, after *workspace) error {
-	row, col, weight := get[int32](before, "row"), get[int32](before, "col"), get[int32](before, "weight")
+	row, col, weight := get[int32](before, "row"), get[int32](before, "edges.to"), get[int32](before, "edges.weight")
 	dist := make([]int32, before.n("V"))
 	for i := range dist {
 		dist[i] = far

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/bitsched/bitsched/lowering/nearstream"
+	"github.com/bitsched/bitsched/tdfg/lattice"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tdfg/stream"
 	"github.com/bitsched/bitsched/tile/se"
@@ -138,7 +139,7 @@ func (p *Program) indirectSink(l *loopInfo, x *nearStream) *nearStream {
 	if s.If != nil && x.where.cond == nil {
 		x.cond = b.expr(s.If)
 	}
-	if b.failed || len(x.inputs) != 1 {
+	if b.failed || !p.members(x) {
 		return nil
 	}
 	if b.own {
@@ -199,4 +200,22 @@ func (t *thread) elsewhere(tm *template, asked *stream.Event) error {
 	}
 	data[asked.Elem] = old
 	return nil
+}
+
+// members takes what an indirect sink takes beside the first operand as members of the same
+// structure, which come with it in the request; false if they are none.
+func (p *Program) members(x *nearStream) bool {
+	first := p.streams[x.inputs[0]]
+	a := &p.arrays[first.array]
+	for _, in := range x.inputs[1:] {
+		tm := p.streams[in]
+		b := &p.arrays[tm.array]
+		same := slices.EqualFunc(tm.s.Index, first.s.Index, func(x, y lattice.Expr) bool { return x.String() == y.String() })
+		if !same || !p.together(tm.s.Array, first.s.Array) || tm.s.If != nil || tm.bytes != first.bytes || a.inner != 1 || b.inner != 1 || lineBytes%a.stride != 0 {
+			return false
+		}
+		x.fields = append(x.fields, int(b.base)-int(a.base))
+	}
+	x.inputs = x.inputs[:1]
+	return true
 }

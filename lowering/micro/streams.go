@@ -89,6 +89,7 @@ type nearStream struct {
 	inputs []int
 	value  *term       // what is computed
 	where  *nearStream // of an indirect stream: its address, and whether there is an access
+	fields []int       // of an indirect stream: see [se.Stream]
 	cond   *term       // under which it is written; nil: always
 	result *template   // of a load whose core takes what follows from it: that
 	ops    int
@@ -684,7 +685,7 @@ func (t *thread) beginStreams(id int, n, v int64) {
 			if !s.value.takes() && !s.cond.takes() {
 				x.Inputs = nil
 			}
-			x.Performed, x.Old, x.ToCore = t.follow(s), s.old, s.old || s.toCore
+			x.Fields, x.Performed, x.Old, x.ToCore = s.fields, t.follow(s), s.old, s.old || s.toCore
 			x.Bytes = s.tm.bytes
 		} else if s.kind != se.Reduce {
 			x.Bytes = s.tm.bytes

@@ -70,7 +70,8 @@ type slot struct {
 	armed     bool // the stream has come by
 	computing bool
 	ready     bool
-	base      []uint64 // of an indirect stream: what its addresses follow from
+	base      []uint64   // of an indirect stream: what its addresses follow from
+	fields    [][]uint64 // and members beside it
 	out       []uint64
 	kept      []bool // elements that are not written; nil for none
 	h         *head  // the stream, of a Reduce and a Load
@@ -307,7 +308,7 @@ func (b *Bank) step(now event.Time, h *head) {
 				values[i-first] = word(data, g.address(h.sid, i), s.Bytes)
 			}
 			b.send(h, first, end, values)
-			b.found(h, first, end, values)
+			b.found(h, first, end, values, data)
 			b.wake(now)
 		})
 	default:

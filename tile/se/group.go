@@ -44,7 +44,8 @@ type Stream struct {
 	// access.
 	Indirect bool
 	At       Function
-	Walk     Walk // of a Chase
+	Fields   []int // members of the structure whose element addresses follow from that it takes, too, as bytes from that element; each is as long
+	Walk     Walk  // of a Chase
 	// Performed is told what an indirect update writes when it writes it.
 	Performed func(addr, v uint64)
 	// Old says that the core takes what the element of an indirect update was: the bank

@@ -20,13 +20,20 @@ type chain struct {
 }
 
 // found has elements of a stream for those that follow it.
-func (b *Bank) found(h *head, first, end int64, values []uint64) {
+func (b *Bank) found(h *head, first, end int64, values []uint64, data *mem.Bytes) {
 	g := h.g
 	for _, sid := range g.Streams[h.sid].followers {
 		s := &g.Streams[sid]
 		p := part{key{h.core, g.id, sid}, first}
 		x := b.slot(p, g)
 		x.base, x.ready = values, true
+		for _, at := range s.Fields {
+			list := make([]uint64, end-first)
+			for i := first; i < end; i++ {
+				list[i-first] = word(data, g.address(h.sid, i)+uint64(at), g.Streams[h.sid].Bytes)
+			}
+			x.fields = append(x.fields, list)
+		}
 		if g.SyncFree {
 			continue
 		}
@@ -61,13 +68,17 @@ func (b *Bank) follow(now event.Time, h *head) {
 	i := h.next
 	first, end := g.chunk(h.sid, i)
 	p := part{key{h.core, g.id, h.sid}, first}
-	v := b.slots[p].base[i-first]
+	x := b.slots[p]
+	v := x.base[i-first]
 	h.next++
 	if addr, ok := s.At.Eval(0, []uint64{v}, i); ok {
 		to := b.bankOf(addr / mem.LineBytes)
 		m := &Message{Kind: MsgRequest, From: b.bank, To: to, Core: h.core, Group: g.id, Stream: h.sid, First: i, End: i + 1, Low: addr, Last: -1, head: h, bytes: g.at(h.sid).Bytes}
 		if len(s.Inputs) > 0 {
 			m.Values = []uint64{v}
+			for _, list := range x.fields {
+				m.Values = append(m.Values, list[i-first])
+			}
 		}
 		if s.sink() {
 			if h.issued == nil {

@@ -1,5 +1,9 @@
 #include "bitsched.h"
 
+typedef struct edge {
+	int32_t to, weight;
+} edge;
+
 /* Appends what a thread has found to a queue. */
 static void flush(int n, const int32_t *found, int32_t *queue, int32_t *tail)
 {
@@ -10,7 +14,7 @@ static void flush(int n, const int32_t *found, int32_t *queue, int32_t *tail)
 
 /* All edges from a queue of vertices: what comes nearer goes to the next queue if it is
    nearer than limit, and to the pile if not, each vertex once. */
-static int relax(int V, int E, int size, int limit, const int32_t row[V + 1], const int32_t col[E], const int32_t weight[E],
+static int relax(int V, int E, int size, int limit, const int32_t row[V + 1], const edge edges[E],
 	int32_t dist[V], int32_t queued[V], int32_t piled[V], const int32_t queue[V], int32_t next[V], int32_t pile[V], int32_t *tail, int32_t *top)
 {
 #pragma omp parallel for
@@ -26,7 +30,7 @@ static int relax(int V, int E, int size, int limit, const int32_t row[V + 1], co
 			int u = queue[i], first = row[u], last = row[u + 1];
 			int from = __atomic_load_n(&dist[u], __ATOMIC_RELAXED);
 			for (int e = first; e < last; e++) {
-				int v = col[e], d = from + weight[e];
+				int v = edges[e].to, d = from + edges[e].weight;
 				if (d < inf_fetch_min(&dist[v], d)) {
 					if (d < limit) {
 						if (__atomic_exchange_n(&queued[v], 1, __ATOMIC_RELAXED) == 0) {
@@ -56,14 +60,13 @@ static int relax(int V, int E, int size, int limit, const int32_t row[V + 1], co
 
 /* Shortest ways from a source (GAP), by delta stepping with a near queue and a far pile:
    vertices that are less than limit away are gone through until none comes nearer, then
-   limit grows by D. row and col are the edges from each vertex, with weights of at
+   limit grows by D. row and edges are the edges from each vertex, with weights of at
    least 1; dist is 2^30 where there is no way. */
-void sssp(int V, int E, int D, int source, const int32_t row[V + 1], const int32_t col[E], const int32_t weight[E],
+void sssp(int V, int E, int D, int source, const int32_t row[V + 1], const edge edges[E],
 	int32_t dist[V], int32_t queued[V], int32_t piled[V], int32_t queue[V], int32_t next[V], int32_t pile[V], int32_t rest[V], int32_t tail[1], int32_t top[1])
 {
 	inf_array(row, V + 1);
-	inf_array(col, E);
-	inf_array(weight, E);
+	inf_array(edges, E);
 	inf_array(dist, V);
 	inf_array(queued, V);
 	inf_array(piled, V);
@@ -85,9 +88,9 @@ void sssp(int V, int E, int D, int source, const int32_t row[V + 1], const int32
 	int size = 1, limit = D;
 	while (size > 0) {
 		while (size > 0) {
-			size = relax(V, E, size, limit, row, col, weight, dist, queued, piled, queue, next, pile, tail, top);
+			size = relax(V, E, size, limit, row, edges, dist, queued, piled, queue, next, pile, tail, top);
 			if (size > 0)
-				size = relax(V, E, size, limit, row, col, weight, dist, queued, piled, next, queue, pile, tail, top);
+				size = relax(V, E, size, limit, row, edges, dist, queued, piled, next, queue, pile, tail, top);
 		}
 		/* The pile is gone through until some of it is near. */
 		while (size == 0 && top[0] > 0) {
