@@ -146,6 +146,20 @@ func (t *thread) waits(s *nearState, f func([]byte) error, instead func() error)
 
 // goesOn makes the micro-ops that come next.
 func (t *thread) goesOn() error {
+	if len(t.parts) > 0 {
+		x := &t.parts[0]
+		if len(x.out.Ops) > 0 {
+			t.out, t.marks, t.wait = x.out, x.marks, x.wait
+			x.out, x.marks, x.wait = uop.Batch{}, nil, nil
+			return nil
+		}
+		then := x.then
+		t.parts = t.parts[1:]
+		if then == nil {
+			return nil
+		}
+		return then()
+	}
 	if f := t.redo; f != nil {
 		t.redo = nil
 		return f()

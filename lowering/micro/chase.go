@@ -386,6 +386,10 @@ func (t *thread) beginChase(l *loopState) {
 	if t.eval(l.info.while) == 0 || len(t.unfinished) > 0 {
 		return
 	}
+	if t.counts[l.id].aliased > 0 {
+		t.counts[l.id].kept++
+		return
+	}
 	c := near.chase
 	w := &walk{c: c, t: t, function: &function{slots: map[int32]scalar.Value{}, step: l.info.src.Stride(), made: make([]scalar.Value, c.ids), known: make([]bool, c.ids)}}
 	w.start = make([]uint64, walkValues+len(c.state))
@@ -421,13 +425,19 @@ func (t *thread) beginChase(l *loopState) {
 			inputs(int32(i))
 		}
 	}
-	g := &se.Group{Loop: uint32(l.id), N: 1, Lanes: 1, Range: int64(t.p.opt.Streams.Range), SyncFree: near.free, Bound: true, Places: c.places, Results: len(c.results)}
+	g := &se.Group{Loop: uint32(l.id), N: 1, Lanes: 1, Range: int64(t.p.opt.Streams.Range), SyncFree: near.free, Places: c.places, Results: len(c.results)}
 	g.Streams = []se.Stream{{Name: t.p.streams[l.info.body[0]].s.Name, Kind: se.Chase, Walk: w, Config: c.config}}
 	t.groups = append(t.groups, g)
 	t.made++
 	t.counts[l.id].configured++
-	t.word(c.begin, se.Begin(t.made), 0)
+	s.group, s.g, s.ordered = t.made, g, !near.free
 	t.near = s
+	if s.ordered {
+		t.ordered()
+		t.remember()
+	}
+	t.marked(extra, nil, nil)
+	t.word(c.begin, se.Begin(t.made), 0)
 	t.begun = len(t.out.Ops)
 }
 
@@ -447,15 +457,37 @@ func (t *thread) endChase(s *nearState) {
 	for k, r := range c.results {
 		v := t.val[r.index]
 		if !r.sum {
+			t.marked(extra, nil, nil)
 			t.word(r.load, se.Final(t.made, k), v)
 			t.set(r.index, v, r.load.Dst)
 			continue
 		}
 		mask := t.p.streams[r.index].typ.Mask()
+		t.marked(extra, nil, nil)
 		t.word(r.load, se.Final(t.made, k), (v-s.before[k].v)&mask)
 		o := r.add
 		o.Src = [3]uop.Reg{r.load.Dst, s.before[k].r}
+		t.marked(extra, nil, nil)
 		t.out.Ops = append(t.out.Ops, o)
 		t.set(r.index, v, o.Dst)
 	}
+}
+
+// walkedOps is how many micro-ops of one loop that chases pointers are kept for the case that it
+// ends before its time. One that has more goes on to its end whatever happens.
+const walkedOps = 1 << 16
+
+// chased takes micro-ops of a loop that chases pointers out of the core.
+func (t *thread) chased(from int) {
+	s := t.near
+	if s.ordered && !s.g.Bound {
+		for i := range t.out.Ops[from:] {
+			t.marked(gone, &t.out.Ops[from+i], nil)
+			t.marks[len(t.marks)-1].at = from
+		}
+		if s.steps += int64(len(t.out.Ops) - from); s.steps > walkedOps {
+			s.g.Bound = true
+		}
+	}
+	t.out.Ops = t.out.Ops[:from]
 }

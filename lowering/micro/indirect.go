@@ -192,6 +192,9 @@ func (t *thread) follow(s *nearStream) func(addr, v uint64) {
 // elsewhere takes the step of an update that a stream makes in the time of the machine: what
 // the cursor does to the element is taken back.
 func (t *thread) elsewhere(tm *template, asked *stream.Event) error {
+	if s := t.near; s.ordered {
+		t.marks = append(t.marks, mark{at: len(t.out.Ops), fate: redone, group: s.group, iter: s.done, tm: tm, asked: *asked})
+	}
 	data := t.p.memory[tm.s.Array]
 	old := data[asked.Elem]
 	t.cursor.Answer(asked, old)

@@ -19,6 +19,7 @@ const (
 	aside               // it is not needed while streams have the address
 	instead             // a load of the window is in its place
 	extra               // only streams need it
+	redone              // an update has left the core whose place in the order of threads the machine decides
 	took                // an update at the L3 has been made in its place, and stays made
 )
 
@@ -33,6 +34,8 @@ type mark struct {
 	// reduces says that a reduction needs it: its value is restored at the beginning of a
 	// range, and what is written may not be loaded again.
 	reduces bool
+	tm      *template // of an update that is redone
+	asked   stream.Event
 }
 
 // snapshot is the values of what a loop reduces before an iteration.
@@ -125,7 +128,7 @@ func (l *log) take(t *thread, n int) {
 		l.entries = append(l.entries, e)
 	}
 	for i := t.done; i < t.done+n; i++ {
-		for ; k < len(t.marks) && t.marks[k].at == i && (t.marks[k].fate == gone || t.marks[k].fate == aside); k++ {
+		for ; k < len(t.marks) && t.marks[k].at == i && (t.marks[k].fate == gone || t.marks[k].fate == aside || t.marks[k].fate == redone); k++ {
 			add(t.marks[k], -1)
 		}
 		if k < len(t.marks) && t.marks[k].at == i {
@@ -171,7 +174,7 @@ func (l *log) trim(passed uint64) {
 		if e.seq >= passed {
 			return true
 		}
-		if e.fate != gone {
+		if e.fate != gone && e.fate != redone {
 			return false
 		}
 		from, open := l.from(e.group)
@@ -245,6 +248,7 @@ func (t *thread) Restore(r se.Restored) error {
 	}
 	kept := &log{until: l.until, snapshots: l.snapshots, open: l.open}
 	last := -1 // blocking, of those that are handed out
+	var parts []part
 	for i := range l.entries {
 		e := &l.entries[i]
 		x := loop[e.group]
@@ -253,7 +257,7 @@ func (t *thread) Restore(r se.Restored) error {
 		switch {
 		case e.fate == asIs || x == nil:
 			if e.seq < r.Committed {
-				if e.fate == gone && x == nil { // of another loop: it may be restored later
+				if (e.fate == gone || e.fate == redone) && x == nil { // of another loop: it may be restored later
 					t.marks = append(t.marks, e.mark)
 					t.marks[len(t.marks)-1].at = len(t.out.Ops)
 				}
@@ -269,6 +273,16 @@ func (t *thread) Restore(r se.Restored) error {
 			}
 			o = &l.data.Ops[e.op]
 		case e.fate == extra, e.fate == took:
+			continue
+		case e.fate == redone:
+			if e.iter >= x.At {
+				tm, asked := e.tm, e.asked
+				if last >= 0 {
+					t.out.Ops[last].Flags &^= uop.Blocking
+				}
+				parts = append(parts, part{out: t.out, marks: t.marks, then: func() error { return t.makeUp(tm, asked) }})
+				t.out, t.marks, last = uop.Batch{}, nil, -1
+			}
 			continue
 		case e.fate == gone:
 			if e.iter < x.From || e.iter < x.At && !e.reduces {
@@ -294,11 +308,29 @@ func (t *thread) Restore(r se.Restored) error {
 	if last >= 0 && t.wait == nil { // it was answered; now it only takes its time
 		t.out.Ops[last].Flags &^= uop.Blocking
 	}
+	if len(parts) > 0 {
+		t.parts = append(parts, part{out: t.out, marks: t.marks, wait: t.wait})
+		t.out, t.marks, t.wait = uop.Batch{}, nil, nil
+	}
 	t.handed, t.passed, t.log = r.Committed, r.Committed, kept
 	if t.near == nil || !t.near.ordered {
 		kept.until = t.handed + uint64(len(t.out.Ops))
 	}
 	return nil
+}
+
+// part is micro-ops that come again, and what the thread does behind them.
+type part struct {
+	out   uop.Batch
+	marks []mark
+	wait  func([]byte) error
+	then  func() error
+}
+
+// makeUp makes an update in the core that was to be made at the L3.
+func (t *thread) makeUp(tm *template, asked stream.Event) error {
+	asked.What = stream.Step // the cursor has gone past it
+	return t.perform(tm, &asked, tm.one.access)
 }
 
 // restored loads what a loop has reduced so far.

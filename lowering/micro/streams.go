@@ -64,7 +64,6 @@ type nearLoop struct {
 	several bool                    // instances of it in the region may be under way at once
 	free    bool                    // no order is needed
 	racy    bool                    // streams make updates whose order among threads is the machine's
-	bound   bool                    // and the core takes nothing of some
 	gone    bool                    // and nothing of an iteration is left for the core
 	drop    map[*stream.Stream]bool // whose micro-ops vanish
 	loads   map[*stream.Stream]int  // whose elements the core takes from streams
@@ -409,7 +408,6 @@ func (p *Program) chooseStreams(near *nearLoop) {
 		}
 	}
 	near.racy = slices.ContainsFunc(near.streams, func(x nearStream) bool { return x.tm.s.Racy })
-	near.bound = slices.ContainsFunc(near.streams, func(x nearStream) bool { return x.tm.s.Racy && !x.old })
 	near.free = free
 	near.gone = p.opt.Streams.Decouple && near.free && len(near.ahead) == 0 && len(near.loads)+len(near.closures)+len(near.atomics) == 0 && len(near.streams) > 0 &&
 		!slices.ContainsFunc(l.body, func(i int) bool { return !near.drop[p.streams[i].s] && !p.streams[i].hoisted })
@@ -654,7 +652,7 @@ func (t *thread) beginStreams(id int, n, v int64) {
 		t.counts[id].kept++
 		return
 	}
-	g := &se.Group{Loop: uint32(id), N: n, Lanes: lanes, Range: int64(p.opt.Streams.Range) * lanes, SyncFree: l.free, Decoupled: l.gone, Bound: l.bound,
+	g := &se.Group{Loop: uint32(id), N: n, Lanes: lanes, Range: int64(p.opt.Streams.Range) * lanes, SyncFree: l.free, Decoupled: l.gone,
 		Fine: p.opt.Streams.Rival == Meeting || slices.ContainsFunc(l.streams, func(x nearStream) bool { return x.task })}
 	g.Window = g.Range
 	if p.opt.Streams.Adaptive {
@@ -715,7 +713,7 @@ func (t *thread) beginStreams(id int, n, v int64) {
 	t.counts[id].configured++
 	t.groups = append(t.groups, g)
 	t.made++
-	t.near = &nearState{id: id, l: l, n: n, span: g.Range, offload: len(g.Streams) > 0, group: t.made, ordered: len(g.Streams) > 0 && !l.free && !l.bound, g: g, asked: -1}
+	t.near = &nearState{id: id, l: l, n: n, span: g.Range, offload: len(g.Streams) > 0, group: t.made, ordered: len(g.Streams) > 0 && !l.free, g: g, asked: -1}
 	t.cursor.AskAlso(l.asks)
 	if t.near.ordered {
 		t.ordered()
@@ -822,6 +820,9 @@ func (t *thread) endStreams(then func(t *thread) error) error {
 	}
 	if s.l.chase != nil {
 		t.endChase(s)
+		if t.log != nil {
+			t.log.until = t.handed + uint64(len(t.out.Ops)-t.done)
+		}
 	}
 	if s.l.several {
 		t.unfinished, t.lately = append(t.unfinished, s.group), s.l
@@ -882,7 +883,7 @@ func (t *thread) stream(from int) {
 	}
 	p := t.p
 	if s.l.chase != nil {
-		t.out.Ops = t.out.Ops[:from]
+		t.chased(from)
 		return
 	}
 	if s.l.gone {

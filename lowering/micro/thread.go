@@ -62,6 +62,7 @@ type thread struct {
 	instead   func() error
 	insteadOf uint32
 	redo      func() error
+	parts     []part // that come again before
 	left      *nearState
 	begun     int // micro-ops that were there when it was configured
 	// Of what can be taken back: micro-ops that were handed out, what streams have made of
@@ -131,7 +132,7 @@ func (t *thread) Next(b *uop.Batch, n int) (uop.Status, error) {
 			t.done = 0
 			t.marks = t.marks[:0]
 			for len(t.out.Ops) == 0 && t.wait == nil {
-				if t.over {
+				if t.over && len(t.parts) == 0 && t.redo == nil {
 					if len(b.Ops) == 0 {
 						return uop.Done, nil
 					}
@@ -536,18 +537,22 @@ func (t *thread) ask(e *stream.Event) error {
 		t.branch(c.cond)
 	}
 	o := c.access
-	address := t.indexed(tm)
-	o.Src[0] = address
+	o.Src[0] = t.indexed(tm)
 	if tm.s.Kind == stream.RMW {
 		o.Src[2] = t.value(c.operand)
 	}
+	return t.perform(tm, &asked, o)
+}
+
+// perform makes a racy access in the core, and waits for what it finds.
+func (t *thread) perform(tm *template, e *stream.Event, o uop.Op) error {
 	if tm.swaps {
 		now := t.p.memory[tm.s.Array][e.Elem] & tm.elem.Mask()
-		load := c.retry.load
+		load := tm.one.retry.load
 		load.Flags |= uop.Racy
-		load.Src[0] = address
+		load.Src[0] = o.Src[0]
 		t.access(load, tm, e.Elem, now)
-		return t.attempt(tm, asked, now, o.Src)
+		return t.attempt(tm, *e, now, o.Src)
 	}
 	o.Flags |= uop.Blocking | uop.Racy
 	v := e.Value
@@ -561,7 +566,7 @@ func (t *thread) ask(e *stream.Event) error {
 	if o.RMW == uop.CompareSwap {
 		t.expect(tm, e.Old)
 	}
-	t.wait = func(old []byte) error { return t.answered(tm, &asked, old) }
+	t.wait = func(old []byte) error { return t.answered(tm, e, old) }
 	return nil
 }
 
@@ -577,8 +582,24 @@ func (t *thread) answered(tm *template, asked *stream.Event, old []byte) error {
 	if len(old) != tm.bytes {
 		return fmt.Errorf("micro: %d bytes for stream %s, expected %d", len(old), tm.s.Name, tm.bytes)
 	}
+	if asked.What != stream.Ask { // the cursor has gone past it: only the element becomes what it does in the core
+		t.p.memory[tm.s.Array][asked.Elem] = tm.becomes(word(old), asked)
+		return nil
+	}
 	t.cursor.Answer(asked, word(old))
 	return t.settled(tm)
+}
+
+// becomes is what an atomic update makes of an element.
+func (tm *template) becomes(old scalar.Value, asked *stream.Event) scalar.Value {
+	v := asked.Value
+	switch {
+	case tm.rmw == uop.CompareSwap && !tm.swaps && old != asked.Old:
+		return old
+	case tm.op != scalar.NoOp:
+		v = scalar.Eval(tm.op, tm.elem, old, v)
+	}
+	return v & tm.elem.Mask()
 }
 
 // settled takes the step of a racy stream, whose access has been made.
@@ -617,6 +638,9 @@ func (t *thread) attempt(tm *template, asked stream.Event, now scalar.Value, src
 		}
 		t.out.Ops = append(t.out.Ops, b)
 		if next == now { // and will be, whatever other threads do
+			if asked.What != stream.Ask {
+				return nil
+			}
 			return t.settled(tm)
 		}
 	}

@@ -195,3 +195,75 @@ func TestSampleLocks(t *testing.T) {
 	_, err := multicore.Run(context.Background(), p, multicore.Options{Machine: small(t, "ooo8"), Threads: 1, Config: "ns", Sample: &multicore.Sampling{Share: 0.1}})
 	require.ErrorContains(t, err, "multicore: samples of loops whose atomic operations take old values at the L3, expected a run of all")
 }
+
+// TestInjectedWorkloads ends the streams of workloads with atomic updates and pointer chases
+// before their time, on several threads, and compares with their definitions.
+func TestInjectedWorkloads(t *testing.T) {
+	var ended [se.NumReasons]uint64
+	for _, name := range []string{"pr_push", "bfs_push", "sssp", "bin_tree", "hash_join"} {
+		for i, config := range []string{"ns", "ns", "ns", "ns-no-sync", "ns-decouple"} {
+			if name == "sssp" && i != 1 { // it takes long
+				continue
+			}
+			p, k, before, after := nearProgram(t, name)
+			inject := &se.Inject{Alias: 0.02, Fault: 0.02, Switch: 0.0003}
+			if i > 0 {
+				inject = &se.Inject{Fault: 0.05, Switch: []float64{0.0001, 0.003}[i%2]}
+			}
+			r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: small(t, "ooo8"), Threads: 4, Config: config, Warm: true, Seed: uint64(i), Inject: inject, MaxCycles: 1 << 23})
+			require.NoError(t, err, "%s in %s, %d", name, config, i)
+			require.NoError(t, k.Check(streamSizes[name], before, after), "%s in %s, %d", name, config, i)
+			t.Log(name, config, r.Cycles, r.Streams.Core.Ended)
+			for k, n := range r.Streams.Core.Ended {
+				ended[k] += n
+			}
+		}
+	}
+	for _, k := range []se.Reason{se.Alias, se.Fault, se.Switch} {
+		assert.Positive(t, ended[k], k)
+	}
+}
+
+// redoneC makes atomic updates whose old value nobody takes, by an operation that cores have
+// and by one that they do not.
+const redoneC = `#include "bitsched.h"
+void f(int N, const int32_t A[N], int32_t B[N], float C[N])
+{
+	inf_array(A, N); inf_array(B, N); inf_array(C, N);
+	#pragma omp parallel for
+	for (int i = 0; i < N; i++) {
+		#pragma omp atomic
+		B[((uint32_t)A[i] >> 4) % (uint32_t)N] += A[i];
+	}
+	#pragma omp parallel for
+	for (int i = 0; i < N; i++) {
+		#pragma omp atomic
+		C[((uint32_t)A[i] >> 9) % (uint32_t)N] += 1;
+	}
+}
+`
+
+// TestRedoneMutants ends the streams of atomic updates before their time, which cores then
+// make in their place, and leaves parts of that out.
+func TestRedoneMutants(t *testing.T) {
+	run := func(seed uint64, broken se.Broken) error {
+		p, want := compiled(t, redoneC, 1000, 1)
+		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: small(t, "ooo8"), Threads: 4, Config: "ns", Warm: true, Seed: seed, Broken: broken, Inject: &se.Inject{Switch: 0.002, Fault: 0.02}, MaxCycles: 1 << 20})
+		if err != nil {
+			return err
+		}
+		require.Positive(t, r.Streams.Core.Ended[se.Switch]+r.Streams.Core.Ended[se.Fault])
+		return sameMemory(p, want)
+	}
+	for seed := range uint64(5) {
+		require.NoError(t, run(seed, ""))
+	}
+	for _, b := range []se.Broken{se.RestoreLate, se.RestoreEarly, se.ForgetLoop, se.NoEnd, se.NoSquash, se.NoPartCommit} {
+		var err error
+		for seed := uint64(0); seed < 5 && err == nil; seed++ {
+			err = run(seed, b)
+		}
+		assert.Error(t, err, b)
+		t.Logf("%s: %.100v", b, err)
+	}
+}

@@ -47,11 +47,11 @@ func TestChase(t *testing.T) {
 	}
 	breakMessages(t, func(f func(m *se.Message) bool) error {
 		p, want := compiled(t, chaseC, 1000, 1)
-		_, err := multicore.Run(context.Background(), p, multicore.Options{Machine: small(t, "ooo8"), Threads: 1, Config: "ns", Warm: true, Intercept: f, MaxCycles: 1 << 20})
+		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: small(t, "ooo8"), Threads: 1, Config: "ns", Warm: true, Intercept: f, MaxCycles: 1 << 20})
 		if err == nil {
 			err = sameMemory(p, want)
 		}
-		return err
+		return orEnded(r, err)
 	}, []mutant{
 		{"lost", []se.MessageKind{se.MsgConfigure, se.MsgMigrate, se.MsgFinal}, func(*se.Message) bool { return false }},
 		{"wrong", []se.MessageKind{se.MsgFinal}, wrongElement},

@@ -37,7 +37,7 @@ type active struct {
 	taken    map[int]*head  // streams that have been taken back
 	gone     bool           // streams have ended before their time
 	tasks    map[int]*tasks // by stream
-	loaded   uint64         // results of a Chase that the core has loaded, as a set
+	loaded   uint64         // results of a Chase that the core has loaded and committed, as a set
 }
 
 // begin configures the streams of a loop at the banks of their first elements.
@@ -69,14 +69,14 @@ func (c *Core) begin(now event.Time, g *Group) {
 		}
 		a.send(&Message{Kind: MsgConfigure, To: c.bankOf(g.line(sid, 0)), Stream: sid, head: h})
 	}
-	if g.Streams[0].Kind == Chase {
+	if g.chases() {
 		a.committed = g.N
-		return
+	} else {
+		if g.Decoupled {
+			a.step(g.N)
+		}
+		a.credit()
 	}
-	if g.Decoupled {
-		a.step(g.N)
-	}
-	a.credit()
 	a.lookAfter(now)
 	if gap := c.inject.gap(); gap > 0 {
 		c.engine.At(now+gap, c.switching, uint64(g.id))
@@ -92,6 +92,9 @@ func (a *active) send(m *Message) {
 // their ranges, which are made here, are apart.
 func (a *active) credit() {
 	c, g := a.c, a.g
+	if g.chases() { // it reports where it is, and is credited there
+		return
+	}
 	least := a.least()
 	for c.ending == nil && a.credited < g.ranges() && (a.credited == 0 || a.credited*g.Range < least+int64(c.spec.Ranges)*g.Window && (a.credited+1)*g.Range <= least+max(g.Range, int64(c.spec.Ranges)*g.Window)) {
 		first := a.credited * g.Range
@@ -269,7 +272,6 @@ func (a *active) serve(sid int, at int64) *mem.Bytes {
 			return nil
 		}
 		put(&b, 0, 8, a.final[at%int64(len(a.final))])
-		a.loaded |= 1 << at
 		return &b
 	}
 	// The core's iteration of that number that is near those it commits.

@@ -140,7 +140,7 @@ func (a *active) crossed() *active {
 func (c *Core) alias(now event.Time, loops ...*active) {
 	for _, a := range loops {
 		if a.g.Bound {
-			c.fail(fmt.Errorf("se: core %d: streams whose order the machine decides are aliased with others or with the core", c.id))
+			c.fail(fmt.Errorf("se: core %d: streams that are not ended before their time are aliased with others or with the core", c.id))
 			return
 		}
 	}

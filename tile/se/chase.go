@@ -43,7 +43,11 @@ func (b *Bank) chase(now event.Time, h *head) {
 			}
 			if ops > 0 {
 				b.Counters.Operations += uint64(ops)
-				b.at(b.steps(now, ops), func(now event.Time) { b.chase(now, h) })
+				b.at(b.steps(now, ops), func(now event.Time) {
+					if !b.dead(h.core, g.id) {
+						b.chase(now, h)
+					}
+				})
 				return
 			}
 		}
@@ -75,6 +79,9 @@ func (b *Bank) chase(now event.Time, h *head) {
 		}
 		b.Counters.Reads++
 		b.agent.read(line, func(now event.Time, data *mem.Bytes) {
+			if b.dead(h.core, g.id) {
+				return
+			}
 			copied := *data
 			h.lineAt, h.data = line, &copied
 			b.took(h)
@@ -160,7 +167,7 @@ func (c *Core) room(g *Group) bool {
 	used := 0
 	for _, a := range c.loops {
 		over := a.over()
-		if a.g.id+oldGroups <= c.ids+1 && (!over || a.loaded&(1<<a.g.Results-1) != 1<<a.g.Results-1) {
+		if a.g.id+oldGroups <= c.ids+1 && !a.gone && (!over || a.loaded&(1<<a.g.Results-1) != 1<<a.g.Results-1) {
 			return false
 		}
 		if over {
@@ -169,6 +176,21 @@ func (c *Core) room(g *Group) bool {
 		used += a.g.places()
 	}
 	return used == 0 || used+g.places() <= c.spec.Streams
+}
+
+// chases reports whether the group is a loop that chases pointers.
+func (g *Group) chases() bool { return len(g.Streams) > 0 && g.Streams[0].Kind == Chase }
+
+// took notes a result of a loop that chases pointers which the core has committed.
+func (c *Core) took(now event.Time, addr uint64) {
+	n := (addr - Window) / mem.LineBytes
+	if n/windowSlots%windowStreams != finalStream {
+		return
+	}
+	if a := c.of(uint32(n / (windowSlots * windowStreams))); a != nil && a.g.chases() {
+		a.loaded |= 1 << (n % windowSlots)
+		c.soon(now) // there may be room now
+	}
 }
 
 // places is how many streams of the core a loop takes.

@@ -195,6 +195,8 @@ func (c *Core) Commit(now event.Time, op *uop.Op) {
 		c.passed()
 	}
 	switch k := op.PC - c.pcs.Step; {
+	case op.Kind == uop.Load && op.Addr >= Window:
+		c.took(now, op.Addr)
 	case op.PC == c.pcs.Configure:
 		c.configure(now)
 	case k < 2*c.pcs.Loops:
@@ -210,7 +212,8 @@ func (c *Core) passed() {
 	c.open = c.open[:0]
 	for _, a := range c.loops {
 		if !a.over() && !a.g.SyncFree && !a.g.Bound {
-			c.open = append(c.open, RestoredLoop{Group: a.g.id, At: a.committed, From: a.reducedTo(a.committed)})
+			at := a.reached()
+			c.open = append(c.open, RestoredLoop{Group: a.g.id, At: at, From: a.reducedTo(at)})
 		}
 	}
 	c.source.Passed(c.commits, c.open)

@@ -76,8 +76,8 @@ type Group struct {
 	// SyncFree says that no two streams are aliased, so that what is computed is written at
 	// once; Decoupled, that the core has no iterations of the loop (section V).
 	SyncFree, Decoupled bool
-	// Bound says that the streams cannot be ended before their time: the program learns
-	// from the machine in which order they have written.
+	// Bound says that the streams are not ended before their time: the program does not keep
+	// what the core would do in their place.
 	Bound bool
 	// Fine says that the core sends each of its iterations to the bank where operands meet.
 	Fine bool

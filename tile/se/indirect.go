@@ -184,6 +184,10 @@ type span struct {
 func (a *active) ranges(m *Message) {
 	a.ranged[m.Stream] += m.End - m.First
 	if a.g.Streams[m.Stream].Kind == Chase && m.End > m.First { // where it is, or was
+		if !a.g.Bound && a.c.inject.fault() {
+			a.c.end(a.c.engine.Now(), Fault)
+			return
+		}
 		a.send(&Message{Kind: MsgCredit, To: m.From, Stream: m.Stream, First: m.First, End: m.End + int64(a.c.spec.Ranges)*a.g.Range, head: &head{g: a.g}})
 	}
 	if s := &a.g.Streams[m.Stream]; !s.Indirect && s.Kind != Chase { // it is compared as any affine range, when it is credited

@@ -160,7 +160,7 @@ func (c *Core) restore(now event.Time) {
 func (a *active) leave() bool {
 	g, broken := a.g, a.c.spec.Broken
 	if !a.leaving { // the part of a range, too
-		a.leaving, a.at, a.acks = true, a.committed, -1
+		a.leaving, a.at, a.acks = true, a.reached(), -1
 		if a.tied() {
 			a.at = a.reducedTo(a.at)
 		}
@@ -216,7 +216,7 @@ func (a *active) leave() bool {
 			i = end
 		}
 	}
-	if slices.ContainsFunc(g.Streams, func(s Stream) bool { return s.Old }) { // any may have a request
+	if g.chases() || slices.ContainsFunc(g.Streams, func(s Stream) bool { return s.Old }) { // any may have a request, or the stream
 		banks = banks[:0]
 		for bank := range a.c.spec.Banks {
 			banks = append(banks, bank)
@@ -239,6 +239,15 @@ func (a *active) tied() bool {
 
 // everyStream is the stream of a message that concerns all of a loop.
 const everyStream = -1
+
+// reached is how many iterations are part of the precise state: none of a loop that chases
+// pointers before it has ended.
+func (a *active) reached() int64 {
+	if a.g.chases() {
+		return 0
+	}
+	return a.committed
+}
 
 // reducedTo is the end of the last range of which a reduction has told its value, among the
 // iterations before one.
@@ -266,6 +275,9 @@ func (a *active) pause() bool {
 		if s.sink() && a.done[sid] < at || s.ToCore && a.received[sid] < at || s.Kind == Reduce && at == g.N && !a.ended[sid] {
 			return false
 		}
+	}
+	if g.chases() {
+		return a.over()
 	}
 	if g.Fine {
 		a.faulty = -1
