@@ -202,7 +202,7 @@ func TestInjectedWorkloads(t *testing.T) {
 	var ended [se.NumReasons]uint64
 	for _, name := range []string{"pr_push", "bfs_push", "sssp", "bin_tree", "hash_join"} {
 		for i, config := range []string{"ns", "ns", "ns", "ns-no-sync", "ns-decouple"} {
-			if name == "sssp" && i != 1 { // it takes long
+			if i == 0 && name == "pr_push" || i != 1 && name == "sssp" || i == 2 {
 				continue
 			}
 			p, k, before, after := nearProgram(t, name)
@@ -255,7 +255,7 @@ func TestRedoneMutants(t *testing.T) {
 		require.Positive(t, r.Streams.Core.Ended[se.Switch]+r.Streams.Core.Ended[se.Fault])
 		return sameMemory(p, want)
 	}
-	for seed := range uint64(5) {
+	for seed := range uint64(2) {
 		require.NoError(t, run(seed, ""))
 	}
 	for _, b := range []se.Broken{se.RestoreLate, se.RestoreEarly, se.ForgetLoop, se.NoEnd, se.NoSquash, se.NoPartCommit} {
