@@ -27,6 +27,7 @@ var infinityEntries = []*Entry{
 		},
 		Run: tileStudy,
 	},
+	areaEntry,
 	{
 		ID: "noc:mesh", Title: "Latency of an 8x8 mesh under synthetic traffic", Paper: "BookSim 2, reference points",
 		Doc:    "mean packet latency at each point of the reference, deviations up to a load of 0.3 and beyond it",

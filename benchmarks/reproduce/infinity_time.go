@@ -71,6 +71,7 @@ var infinityTimeEntries = []*Entry{
 		},
 		Run: infsFig18,
 	},
+	pointNetEntry,
 }
 
 // infsConfigs are the configurations of fig. 11.
@@ -108,6 +109,9 @@ func runInfinity(ctx context.Context, env *Env, k *workload.Kernel, args *memory
 	mem, a := k.Streams(after)
 	before, _ := k.Streams(args.Clone())
 	p := &fused.Program{Program: &multicore.Program{Graph: k.Whole, Memory: mem, Args: a, Reassociate: k.Reassociate}, Tensors: k.Program, Sizes: k.Sizes, Arrays: args}
+	if k.Parts != nil {
+		p.Tensors = k.Parts
+	}
 	o := fused.Options{Options: multicore.Options{Machine: m, Threads: m.Banks(), Config: config, Seed: env.Seed}}
 	change(&o)
 	r := &infsRun{}

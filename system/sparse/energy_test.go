@@ -35,7 +35,7 @@ func TestPriceChip(t *testing.T) {
 	require.InEpsilon(t, sum, e.Total, 1e-12)
 	require.InDelta(t, 1, shares, 1e-12)
 	require.InEpsilon(t, 2*100*10400e-12, joules["DRAM, lines of 64 bytes"], 1e-12)
-	require.InEpsilon(t, 3.6e-12*float64(res.FlitHops), joules["mesh, bytes x links"], 1e-12)
+	require.InEpsilon(t, 4.8e-12*float64(res.FlitHops), joules["mesh, bytes x links"], 1e-12)
 	require.InEpsilon(t, 16384*1.5e-3*res.Seconds, joules["leakage, arrays x ns"], 1e-12)
 	require.Equal(t, []string{"step 6 in bitlines", "cores and stream engines"}, e.LeftOut)
 	require.Contains(t, e.Unconfirmed, "noc.energy")

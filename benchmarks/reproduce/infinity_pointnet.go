@@ -1,0 +1,184 @@
+package reproduce
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bitsched/bitsched/benchmarks/workload"
+	"github.com/bitsched/bitsched/system/fused"
+	"github.com/bitsched/bitsched/system/multicore"
+	"github.com/bitsched/bitsched/tdfg/memory"
+)
+
+// pointNetEntry is PointNet++ by stages.
+var pointNetEntry = &Entry{
+	ID: "infs:fig19", Title: "PointNet++ by stage and place", Paper: "Infinity Stream, Fig. 19 and Table 4",
+	Doc: "the classifiers of single-scale (SSG) and multi-scale grouping (MSG) from C, all stages one after the other, cold, on 64 OOO8 cores; layers of perceptrons are regions, and Eq. 2 decides about each in in-l3 and " +
+		"inf-s; the last column has all of them in arrays. Cycles of a stage are from where thread 0 begins it to where it begins the next. Small: sizes in the note, on infinity-stream-small, whose caches are a sixteenth " +
+		"while it has as many cores, so that arrays are worth less. Authors' program: each set abstraction alone, on random neighbours, with square layers",
+	Claims: []Claim{
+		{Name: "SSG: MLP in base", Section: "8", Unit: "%", Paper: 48, Tolerance: 0.2},
+		{Name: "SSG: sampling in base", Section: "8", Unit: "%", Paper: 46, Tolerance: 0.2},
+		{Name: "SSG: sampling, near-l3 over base", Section: "8", Unit: "x", Paper: 3.1, Tolerance: 0.2},
+		{Name: "SSG: near-l3 over base", Section: "8", Unit: "x", Paper: 1.31, Tolerance: 0.2},
+		{Name: "SSG: in-l3 over base", Section: "8", Unit: "x", Paper: 1.10, Tolerance: 0.2},
+		{Name: "SSG: inf-s over base", Section: "8", Unit: "x", Paper: 1.69, Tolerance: 0.2},
+		{Name: "MSG: near-l3 over base", Section: "8", Unit: "x", Paper: 1.12, Tolerance: 0.2},
+		{Name: "MSG: in-l3 over base", Section: "8", Unit: "x", Paper: 1.37, Tolerance: 0.2},
+		{Name: "MSG: inf-s over base", Section: "8", Unit: "x", Paper: 1.93, Tolerance: 0.2},
+	},
+	Run: infsFig19,
+}
+
+// pointNetSmall are sizes whose first layer fills a quarter of the arrays of a machine of a
+// sixteenth, as those of table 4 do.
+var pointNetSmall = map[string]map[string]int64{
+	"pointnet_ssg": {"P": 512, "D": 32, "K1": 64, "N1": 32, "A1": 32, "B1": 32, "C1": 64, "K2": 32, "N2": 32, "A2": 64, "B2": 64, "C2": 64, "N3": 32, "A3": 64, "B3": 64, "C3": 128, "F1": 64, "F2": 32},
+	"pointnet_msg": {
+		"P": 512, "D": 32, "K1": 64, "N4": 16, "A4": 16, "B4": 16, "C4": 32, "N5": 32, "A5": 32, "B5": 32, "C5": 32, "N6": 64, "A6": 32, "B6": 32, "C6": 32,
+		"K2": 32, "N7": 16, "A7": 32, "B7": 32, "C7": 32, "N8": 32, "A8": 32, "B8": 32, "C8": 64, "N9": 64, "A9": 32, "B9": 32, "C9": 64,
+		"N3": 32, "A3": 64, "B3": 64, "C3": 128, "F1": 64, "F2": 32,
+	},
+}
+
+// pointNetRuns are the columns of the figure.
+var pointNetRuns = []struct {
+	title, config string
+	decide        bool
+}{
+	{"base", multicore.Base, false}, {"near-l3", "near-l3", false}, {"in-l3", "in-l3", true}, {"inf-s", "inf-s", true}, {"inf-s, all layers", "inf-s", false},
+}
+
+// pointNetPart is what the figure needs of a run.
+type pointNetPart struct {
+	Cycles int64
+	Stages []multicore.Stage
+}
+
+func infsFig19(ctx context.Context, env *Env) (*Measured, error) {
+	m := &Measured{}
+	for i, name := range []string{"pointnet_ssg", "pointnet_msg"} {
+		title := strings.ToUpper(name[len("pointnet_"):])
+		var k *workload.Kernel
+		var args *memory.Memory
+		runs := map[string]*pointNetPart{}
+		for _, c := range pointNetRuns {
+			env.progress(name+" in "+c.title, i, 2)
+			p := &pointNetPart{}
+			err := env.kept(p, func() (err error) {
+				if k == nil {
+					if k, args, err = nearWorkload(ctx, env, name, pointNetSmall); err != nil {
+						return err
+					}
+				}
+				r, err := runInfinity(ctx, env, k, args, infsMachine(env), c.config, func(o *fused.Options) { o.Decide = c.decide })
+				if err == nil {
+					p.Cycles, p.Stages = r.Cycles, r.Stages
+				}
+				return err
+			}, "infs:fig19", name, c.config, c.decide)
+			switch {
+			case ctx.Err() != nil && len(m.Tables) == 0 && len(runs) == 0:
+				return nil, context.Cause(ctx)
+			case ctx.Err() != nil:
+				m.Failed = append(m.Failed, fmt.Sprintf("stopped before %s in %s was complete", name, c.title))
+			case err != nil:
+				m.Failed = append(m.Failed, fmt.Sprintf("%s in %s: %s", name, c.title, err))
+			default:
+				runs[c.title] = p
+			}
+			if ctx.Err() != nil {
+				break
+			}
+		}
+		m.pointNet(title, runs)
+		if ctx.Err() != nil {
+			break
+		}
+		m.Notes = append(m.Notes, fmt.Sprintf("%s: %s", title, sizeNote(k, env, name)))
+	}
+	m.Notes = append(m.Notes, "streams of near-l3 and inf-s are not split into strands: one goes from bank to bank, where theirs are in all banks at once")
+	return m, nil
+}
+
+// sizeNote says of which sizes a network is.
+func sizeNote(k *workload.Kernel, env *Env, name string) string {
+	if k != nil {
+		return k.SizeText()
+	}
+	if env.Size == PaperSizes {
+		return "sizes of table 4"
+	}
+	return "kept runs of " + name
+}
+
+// pointNet adds what runs of a network came to: the stages, those of one name together.
+func (m *Measured) pointNet(title string, runs map[string]*pointNetPart) {
+	t := Table{Title: "Cycles of " + title + " by stage, and where", Head: []string{"stage"}}
+	var stages []string
+	sums := map[string]map[string]int64{}
+	places := map[string]map[string][]string{}
+	var total []string
+	for _, c := range pointNetRuns {
+		p := runs[c.title]
+		if p == nil {
+			continue
+		}
+		t.Head = append(t.Head, c.title, "in")
+		total = append(total, fmt.Sprint(p.Cycles), "")
+		sums[c.title], places[c.title] = map[string]int64{}, map[string][]string{}
+		for _, s := range p.Stages {
+			if !slices.Contains(stages, s.Name) {
+				stages = append(stages, s.Name)
+			}
+			sums[c.title][s.Name] += s.Cycles
+			places[c.title][s.Name] = append(places[c.title][s.Name], s.Place)
+		}
+	}
+	for _, s := range stages {
+		row := []string{s}
+		for _, c := range pointNetRuns {
+			if runs[c.title] != nil {
+				row = append(row, fmt.Sprint(sums[c.title][s]), placesText(places[c.title][s]))
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	t.Rows = append(t.Rows, append([]string{"all"}, total...))
+	m.Tables = append(m.Tables, t)
+	base := runs["base"]
+	if base == nil {
+		return
+	}
+	m.Add(title+": MLP in base", "%", 100*float64(sums["base"]["layer"])/float64(base.Cycles))
+	m.Add(title+": sampling in base", "%", 100*float64(sums["base"]["sample"])/float64(base.Cycles))
+	for _, c := range pointNetRuns[1:] {
+		if p := runs[c.title]; p != nil {
+			m.Add(title+": "+c.title+" over base", "x", float64(base.Cycles)/float64(p.Cycles))
+			if n := sums[c.title]["sample"]; n > 0 {
+				m.Add(title+": sampling, "+c.title+" over base", "x", float64(sums["base"]["sample"])/float64(n))
+			}
+		}
+	}
+}
+
+// placesText counts places, as in "3 arrays, 6 cores".
+func placesText(list []string) string {
+	var names []string
+	n := map[string]int{}
+	for _, p := range list {
+		if n[p]++; n[p] == 1 {
+			names = append(names, p)
+		}
+	}
+	slices.Sort(names)
+	if len(names) == 1 {
+		return names[0]
+	}
+	for i, p := range names {
+		names[i] = fmt.Sprintf("%d %s", n[p], p)
+	}
+	return strings.Join(names, ", ")
+}
