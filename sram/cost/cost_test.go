@@ -216,7 +216,7 @@ func TestErrors(t *testing.T) {
 	}
 	_, err := Load("nothing")
 	require.ErrorIs(t, err, ErrUnknown)
-	require.ErrorContains(t, err, "masim, mve, neural-cache")
+	require.ErrorContains(t, err, "masim, mve, near-stream, neural-cache")
 	_, err = Load("./nothing.yaml")
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
