@@ -233,8 +233,12 @@ func (x *run) Attach(ctx context.Context, m *machine.Machine, code *micro.Progra
 	}
 	x.mem.Place(bases)
 	slices.SortFunc(x.ranges, func(a, b place) int { return int(int64(a.from) - int64(b.from)) })
-	var err error
-	x.session, err = system.NewSession(ctx, x.p.Tensors, x.p.Sizes, x.mem, system.Options{Machine: x.machine, Fidelity: system.Word, Finals: !x.config.streams, ByBank: x.config.streams}, x)
+	opt := system.Options{Machine: x.machine, Fidelity: system.Word, Finals: !x.config.streams, ByBank: x.config.streams}
+	program, err := x.fit(ctx, opt)
+	if err != nil {
+		return err
+	}
+	x.session, err = system.NewSession(ctx, program, x.p.Sizes, x.mem, opt, x)
 	if err != nil {
 		return err
 	}
