@@ -178,7 +178,7 @@ func TestUnseen(t *testing.T) {
 		for _, name := range []string{"bitsched", "ares"} {
 			opt, err := Lookup(name)
 			require.NoError(t, err)
-			res, err := opt.Search(ctx, q, Options{Evals: evals, Seed: seed})
+			res, err := opt.Search(ctx, q, Options{Evals: evals, Seed: seed, Prove: true})
 			if err != nil {
 				kinds[name+": "+err.Error()[:min(90, len(err.Error()))]]++
 				continue
