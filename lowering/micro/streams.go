@@ -654,7 +654,7 @@ func (t *thread) beginStreams(id int, n, v int64) {
 	}
 	g := &se.Group{Loop: uint32(id), N: n, Lanes: lanes, Range: int64(p.opt.Streams.Range) * lanes, SyncFree: l.free, Decoupled: l.gone,
 		Fine: p.opt.Streams.Rival == Meeting || slices.ContainsFunc(l.streams, func(x nearStream) bool { return x.task })}
-	g.Window = g.Range
+	g.Window = g.Range * t.slice(l, lanes)
 	if p.opt.Streams.Adaptive {
 		for k := int64(0); k < t.counts[id].configured && 4*g.Range <= min(n, int64(p.opt.Streams.Ahead)*lanes); k++ {
 			g.Range *= 2
@@ -732,6 +732,26 @@ func (t *thread) beginStreams(id int, n, v int64) {
 	t.out.Ops = append(t.out.Ops, o)
 	t.syncRange()
 	t.begun = len(t.out.Ops)
+}
+
+// slice is how many iterations of the core the lines last that a stream may have under way, of a
+// loop whose streams are affine: what has to be under way is bytes. With room for less than a
+// range there is one range at a time.
+func (t *thread) slice(l *nearLoop, lanes int64) int64 {
+	widest := int64(1)
+	for k := range l.streams {
+		s := &l.streams[k]
+		if s.where != nil || t.p.opt.Streams.Ahead < t.p.opt.Streams.Range {
+			return 1
+		}
+		if s.kind == se.Reduce {
+			continue
+		}
+		v := l.info.src.Stride()
+		at := int64(t.elementAt(s.tm, l.info, v) - t.elementAt(s.tm, l.info, 0))
+		widest = max(widest, at, -at)
+	}
+	return max(1, lineBytes/widest/lanes)
 }
 
 // syncRange waits until streams may begin a range.

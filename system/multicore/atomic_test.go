@@ -76,7 +76,7 @@ func TestRandomAtomics(t *testing.T) {
 		p, want := compiled(t, text, 600+int64(r.IntN(200)), seed)
 		m := small(t, []string{"io4", "ooo4", "ooo8"}[r.IntN(3)])
 		if r.IntN(2) == 0 {
-			m.Streams.L2.Slices = m.Streams.L3.RangeIterations
+			m.Streams.L2.Slices = 1
 		}
 		if r.IntN(2) == 0 {
 			m.Streams.L3.Locks = "exclusive"

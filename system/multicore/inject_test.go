@@ -33,7 +33,7 @@ func TestRandomInjections(t *testing.T) {
 		p, want := compiled(t, text, 200+int64(r.IntN(300)), seed)
 		m := machine(t, "nsc-small", []string{"io4", "ooo4", "ooo8"}[r.IntN(3)])
 		if r.IntN(2) == 0 {
-			m.Streams.L2.Slices = m.Streams.L3.RangeIterations // one range at a time
+			m.Streams.L2.Slices = 1 // one range at a time
 		}
 		if r.IntN(3) == 0 {
 			m.Streams.L3.RangePolicy = "adaptive"
@@ -114,6 +114,9 @@ func TestRestoreMutants(t *testing.T) {
 	}
 	for _, d := range []int{1, 7, 9, 17, 20, 23, 24, 25, 28, 31} {
 		programs = append(programs, program{fmt.Sprintf(nearC, d), "ns", se.Inject{}, 32})
+	}
+	for d := 1; d < 17; d++ { // about a range apart
+		programs = append(programs, program{fmt.Sprintf(nearC, d), "ns", se.Inject{}, 1})
 	}
 	for seed := range uint64(14) {
 		r := rand.New(rand.NewPCG(seed, 7))

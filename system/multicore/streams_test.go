@@ -326,7 +326,7 @@ func TestRandomStreams(t *testing.T) {
 			p, want := compiled(t, text, n, seed)
 			m := small(t, []string{"io4", "ooo4", "ooo8"}[r.IntN(3)])
 			if r.IntN(2) == 0 {
-				m.Streams.L2.Slices = m.Streams.L3.RangeIterations // one range at a time
+				m.Streams.L2.Slices = 1 // one range at a time
 			}
 			report, err := multicore.Run(context.Background(), p, multicore.Options{Machine: m, Threads: 1, Config: c.Name, Warm: r.IntN(2) == 0})
 			require.NoError(t, err, "seed %d, %s\n%s", seed, c.Name, text)
@@ -480,7 +480,7 @@ func TestRandomSamples(t *testing.T) {
 		p, want := compiled(t, text, 500+int64(r.IntN(2000)), seed)
 		m := small(t, []string{"io4", "ooo4", "ooo8"}[r.IntN(3)])
 		if r.IntN(2) == 0 {
-			m.Streams.L2.Slices = m.Streams.L3.RangeIterations
+			m.Streams.L2.Slices = 1
 		}
 		if r.IntN(2) == 0 {
 			require.NoError(t, m.Set("memory.placement", "random-4k"))
