@@ -27,7 +27,7 @@ func TestWarmPrefetches(t *testing.T) {
 	for _, c := range []struct {
 		used, loads, writes uint64
 		want                int
-	}{{0, 0, 0, accesses}, {25, 50, 25, accesses / 4}, {0, 9, 0, 0}, {7, 0, 0, accesses}} {
+	}{{0, 0, 0, accesses}, {25, 50, 25, accesses / 4}, {0, 9, 0, 0}, {7, 0, 0, accesses}, {2, 3, 0, accesses * 2 / 5}} {
 		net := sent{}
 		spec := &PrivateSpec{L1: CacheSpec{ArraySpec: ArraySpec{Bytes: 4096, Ways: 4, Policy: LRU}, MSHRs: 4}, L2: CacheSpec{ArraySpec: ArraySpec{Bytes: 8192, Ways: 4, Policy: LRU}, MSHRs: 4}}
 		p := NewPrivate(event.New(), spec, MESI(), 0, net, func(Line) Place { return Place{Bank, 0} }, nil, func(err error) { t.Fatal(err) })
