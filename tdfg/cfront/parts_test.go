@@ -170,5 +170,21 @@ void k(int M, int K, int N, const float X[M][K], const float W[K][N], float Y[M]
 	require.NoError(t, err)
 	l, ok = p.Body[0].(*tdfg.Loop)
 	require.True(t, ok)
+	require.Equal(t, "m", l.Var) // And those whose exchange would have an element read before it is written, though
+	// iterations of the outer loop need nothing of each other in one of the inner.
+	p, err = compile(`#include "bitsched.h"
+void k(int M, int K, int N, float Z[M][K][N])
+{
+	inf_array(Z, M, K, N);
+#pragma bitsched region
+	for (int m = 1; m < M; m++)
+		for (int k = 1; k < K - 1; k++)
+			for (int n = 0; n < N; n++)
+				Z[m][k][n] = Z[m-1][k+1][n] + Z[m][k-1][n];
+}
+`, map[string]int64{"M": 32, "K": 32, "N": 32})
+	require.NoError(t, err)
+	l, ok = p.Body[0].(*tdfg.Loop)
+	require.True(t, ok)
 	require.Equal(t, "m", l.Var)
 }
