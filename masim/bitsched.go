@@ -2,6 +2,7 @@ package masim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -110,6 +111,9 @@ func runBitsched(ctx context.Context, p Problem, o Options) (*Result, error) {
 	}
 	if b.best == infeasible {
 		r, err := spread(ctx, p, o)
+		if errors.Is(err, ErrInfeasible) && o.Distance == nil && o.Objective != MinRows {
+			r, err = settle(ctx, p, o, err)
+		}
 		if err == nil || !o.Rematerialize {
 			return r, err
 		}

@@ -494,3 +494,121 @@ func TestLowerBoundShared(t *testing.T) {
 		}
 	}
 }
+
+// eachSmall calls f for every graph of some inputs and gates: all fanins of two or three values, all
+// sets of outputs with at least those gates that nothing reads.
+func eachSmall(inputs, gates int, f func(g *xmg.Graph)) {
+	fanins := make([][]int, 0, gates)
+	build := func(outs uint) *xmg.Graph {
+		g := xmg.New("small")
+		lit := make([]xmg.Lit, 1, 1+inputs+gates)
+		for range inputs {
+			lit = append(lit, g.AddInput(""))
+		}
+		for i, in := range fanins {
+			l := xmg.False
+			if len(in) == 3 {
+				l = lit[in[2]]
+			}
+			if l = g.Maj(lit[in[0]], lit[in[1]].Not(), l); g.NumGates() != i+1 {
+				return nil // the same as one before, or simpler
+			}
+			lit = append(lit, l)
+		}
+		for i := range gates {
+			if outs>>i&1 != 0 {
+				g.AddOutput("", lit[1+inputs+i])
+			}
+		}
+		return g
+	}
+	var extend func()
+	extend = func() {
+		if len(fanins) == gates {
+			read := uint(0)
+			for _, in := range fanins {
+				for _, v := range in {
+					if v > inputs {
+						read |= 1 << (v - inputs - 1)
+					}
+				}
+			}
+			all := uint(1)<<gates - 1
+			for outs := range all + 1 {
+				if outs|read == all {
+					if g := build(outs); g != nil {
+						f(g)
+					}
+				}
+			}
+			return
+		}
+		n := inputs + len(fanins)
+		for a := 1; a <= n; a++ {
+			for b := a + 1; b <= n; b++ {
+				for c := b; c <= n; c++ {
+					in := []int{a, b, c}
+					if c == b {
+						in = in[:2]
+					}
+					fanins = append(fanins, in)
+					extend()
+					fanins = fanins[:len(fanins)-1]
+				}
+			}
+		}
+	}
+	extend()
+}
+
+// Of every small graph on every small machine the bound is no more than the optimum, and none is found
+// infeasible that is not: against a walk through all states of the memory.
+func TestEverySmallGraph(t *testing.T) {
+	t.Parallel()
+	graphs, problems, bounded, tight, infeasible, searched := 0, 0, 0, 0, 0, 0
+	for _, size := range [][2]int{{2, 1}, {2, 2}, {2, 3}, {3, 1}, {3, 2}, {3, 3}, {4, 1}, {4, 2}, {5, 2}} {
+		eachSmall(size[0], size[1], func(g *xmg.Graph) {
+			graphs++
+			for _, geo := range [][2]int{{1, 5}, {2, 3}, {2, 4}, {3, 2}, {3, 3}} {
+				p := Problem{g, sram.Geometry{Arrays: geo[0], Rows: geo[1], Cols: 1}}
+				if p.Validate() != nil {
+					continue
+				}
+				best, ok := bruteOptimum(p, false, 20_000)
+				if !ok {
+					continue
+				}
+				problems++
+				b := LowerBound(t.Context(), p)
+				if best < 0 {
+					infeasible++
+				}
+				if problems%32 == 0 {
+					searched++
+					r, err := runBitsched(t.Context(), p, Options{Bound: &b})
+					if best < 0 {
+						require.ErrorIs(t, err, ErrInfeasible, describe(p))
+						continue
+					}
+					require.NoError(t, err, describe(p))
+					require.GreaterOrEqual(t, r.Copies, best, describe(p))
+					_, err = Check(g, r.Program, CheckOptions{})
+					require.NoError(t, err, describe(p))
+				}
+				if best < 0 {
+					continue
+				}
+				require.LessOrEqual(t, b.Copies, best, "%s: %s", describe(p), b.Reason)
+				if best > 0 {
+					bounded++
+					if b.Copies == best {
+						tight++
+					}
+				}
+			}
+		})
+	}
+	t.Logf("%d graphs, %d problems, %d with copies, of them %d bounds tight; %d infeasible; %d searched", graphs, problems, bounded, tight, infeasible, searched)
+	require.Greater(t, bounded, 100)
+	require.Greater(t, infeasible, 100)
+}

@@ -101,13 +101,22 @@ type moment struct{ gate, live int32 }
 // complete reports whether nothing was left out.
 func (b *cutBound) complete() bool { return b.lives.more() && b.work.more() }
 
-// search bounds the copies at the moments of most live values: among some spread
-// over the graph, and others near the best of these.
+// search bounds the copies at the moments of most live values.
 func (b *cutBound) search() {
-	in := b.in
-	if b.full == in.first-1 || in.gates > cutLargest {
+	if b.full == b.in.first-1 || b.in.gates > cutLargest {
 		return // no input that could be a source
 	}
+	for _, m := range b.moments() {
+		if b.work.more() {
+			b.at(m)
+		}
+	}
+}
+
+// moments returns the end and, where no gate is computed twice, moments of many live values: among some
+// spread over the graph, and others near the best of these. Those with the most come first.
+func (b *cutBound) moments() []moment {
+	in := b.in
 	end := moment{-1, 0}
 	for _, out := range in.isOut {
 		if out {
@@ -125,7 +134,7 @@ func (b *cutBound) search() {
 	sort := func() {
 		slices.SortStableFunc(moments, func(x, y moment) int { return int(y.live - x.live) })
 	}
-	if b.once {
+	if b.once && in.gates <= cutLargest {
 		// The middle first, then ever finer, so that running out of work leaves
 		// no part out.
 		for d := int32(2); d <= cutSamples && d <= 2*in.gates; d *= 2 {
@@ -148,11 +157,7 @@ func (b *cutBound) search() {
 		}
 	}
 	sort()
-	for _, m := range moments {
-		if b.work.more() {
-			b.at(m)
-		}
-	}
+	return moments
 }
 
 // at bounds the copies at a moment.
