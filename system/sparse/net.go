@@ -7,6 +7,9 @@ import (
 	"math/bits"
 	"slices"
 	"sync"
+	"unsafe"
+
+	"github.com/bitsched/bitsched/internal/prefetch"
 )
 
 // flit is a pair on its way, with the bank of its layer that it goes to.
@@ -220,8 +223,7 @@ type network struct {
 	moved    []bool
 	idle     []int64
 
-	touched   []uint32 // by layer: keeps loads ahead of their use from being removed
-	lineH     []int64  // by layer, then tsv by column
+	lineH     []int64 // by layer, then tsv by column
 	tsvH      []int64
 	vaultDone []int64 // in units of 1/1000 link cycles
 	merged    []arrival
@@ -235,7 +237,7 @@ func newNetwork(r *runner) *network {
 		port: m.Links.Port, window: int64(m.Links.Credit), rowFill: m.Words() / 2, threads: r.threads,
 		stations: make([]station, m.Banks()), reserved: make([]int32, m.Banks()), columns: make([]column, o.Banks), rings: make([]ringState, o.Layers), logic: make([][]arrival, o.Banks),
 		full: make([]uint64, o.Layers), fuller: make([]uint64, o.Layers), raised: make([]bool, o.Layers+o.Banks), latest: make([]int64, o.Layers+o.Banks),
-		moved: make([]bool, o.Layers+o.Banks), idle: make([]int64, o.Layers), touched: make([]uint32, o.Layers), lineH: make([]int64, o.Layers), tsvH: make([]int64, o.Banks),
+		moved: make([]bool, o.Layers+o.Banks), idle: make([]int64, o.Layers), lineH: make([]int64, o.Layers), tsvH: make([]int64, o.Banks),
 		vaultDone: make([]int64, o.Vaults),
 		ports:     make([]uint64, o.Layers), direct: make([]uint64, o.Layers), waits: make([]uint64, o.Layers), climbs: [2][]uint64{make([]uint64, o.Layers), make([]uint64, o.Layers)},
 	}
@@ -510,7 +512,6 @@ func (n *network) lines(l int, t0, t1 int64, next senders) {
 	r := n.r
 	soon := int64(math.MaxInt64)
 	var hops int64
-	var touched uint32
 	idx := r.p.Idx
 	for banks := n.ports[l]; banks != 0; banks &= banks - 1 {
 		b := bits.TrailingZeros64(banks)
@@ -540,9 +541,9 @@ func (n *network) lines(l int, t0, t1 int64, next senders) {
 				continue
 			}
 			// What these SPUs go on with is loaded for all at once: each alone would wait.
-			touched += uint32(r.spus[first+q].state)
+			prefetch.Lines(unsafe.Pointer(&r.spus[first+q]), 1)
 			if p.next < int64(len(idx)) {
-				touched += idx[p.next]
+				prefetch.Lines(unsafe.Pointer(&idx[p.next]), 1)
 			}
 		}
 		for a < t1 {
@@ -597,7 +598,6 @@ func (n *network) lines(l int, t0, t1 int64, next senders) {
 	}
 	n.idle[l] = soon
 	n.lineH[l] += hops
-	n.touched[l] = touched
 }
 
 // Bits of what a bank's SPUs must not send now: a bit for each layer, and these.
