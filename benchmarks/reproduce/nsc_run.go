@@ -21,6 +21,7 @@ import (
 type nearRun struct {
 	config string
 	set    []string
+	larger bool // with a sixteenth of the arrays at the small size, as of caches, and not 1/64
 }
 
 func (r nearRun) text() string {
@@ -83,12 +84,16 @@ func nearAll(ctx context.Context, env *Env, only []string, runs ...nearRun) (*ne
 				limited, cancel = context.WithTimeoutCause(ctx, env.Budget, errBudget)
 			}
 			err := env.kept(p, func() error {
-				k, args, err := nearWorkload(ctx, env, name, sixtyfourth)
+				small := sixtyfourth
+				if r.larger {
+					small = sixteenth
+				}
+				k, args, err := nearWorkload(ctx, env, name, small)
 				if err != nil {
 					return err
 				}
 				return p.run(limited, env, k, args, r, table)
-			}, "nsc", name, r.config, r.set, env.Sample)
+			}, "nsc", name, r.config, r.set, r.larger, env.Sample)
 			stopped := context.Cause(limited)
 			cancel()
 			switch {
