@@ -9,7 +9,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/benchmarks/kernels"
 	"github.com/bitsched/bitsched/system/machine"
+	"github.com/bitsched/bitsched/system/multicore"
+	"github.com/bitsched/bitsched/tdfg/cfront"
+	"github.com/bitsched/bitsched/tdfg/scalar"
+	graph "github.com/bitsched/bitsched/tdfg/stream"
+	"github.com/bitsched/bitsched/tile"
 	"github.com/bitsched/bitsched/tile/event"
 	"github.com/bitsched/bitsched/tile/uop"
 )
@@ -74,4 +80,35 @@ func cpuTime() time.Duration {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkStreamSpeed simulates an addition of vectors from a warm L3 in base and in
+// configurations with streams. accesses/cpu-s is lines that loads and stores of cores access in the L1, and
+// that streams read and write at the L3, a second of all threads of the process.
+func BenchmarkStreamSpeed(b *testing.B) {
+	const n = 1 << 20
+	k, err := kernels.Get("vec_add")
+	require.NoError(b, err)
+	g, err := cfront.CompileWhole(context.Background(), k.File, k.Source, cfront.Options{})
+	require.NoError(b, err)
+	for _, config := range []string{"base", "ns-no-comp", "ns", "ns-decouple"} {
+		b.Run(config, func(b *testing.B) {
+			accesses, used := uint64(0), time.Duration(0)
+			for b.Loop() {
+				m, err := tile.LoadMachine("nsc")
+				require.NoError(b, err)
+				mem := graph.Memory{}
+				for _, a := range g.Arrays {
+					mem[a.Name] = make([]scalar.Value, n)
+				}
+				start := cpuTime()
+				r, err := multicore.Run(context.Background(), &multicore.Program{Graph: g, Memory: mem, Args: graph.Args{Symbols: map[string]int64{"N": n}}}, multicore.Options{Machine: m, Threads: 64, Config: config, Warm: true})
+				require.NoError(b, err)
+				used += cpuTime() - start
+				accesses += r.Levels[0].Accesses + r.Streams.Bank.Reads + r.Streams.Bank.Writes
+			}
+			b.ReportMetric(float64(accesses)/used.Seconds(), "accesses/cpu-s")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
 }
