@@ -18,6 +18,7 @@ type active struct {
 	final     []uint64
 	ended     []bool
 	data      []map[int64]uint64 // elements by iteration
+	visited   int64              // iterations of a Chase that has ended whose addresses were sent
 	ranged    []int64            // iterations of indirect streams whose addresses are known
 	spans     []span             // those addresses
 	prefix    []prefix           // done from the first one on
@@ -227,7 +228,7 @@ func (a *active) receive(m *Message) {
 	case MsgFinal:
 		a.final[m.Stream], a.ended[m.Stream] = m.Values[0], true
 		if a.g.Streams[m.Stream].Kind == Chase {
-			a.final = m.Values
+			a.final, a.visited = m.Values, m.First
 		}
 	case MsgRange:
 		a.ranges(m)
@@ -247,6 +248,9 @@ func (a *active) over() bool {
 	for sid := range a.g.Streams {
 		s := &a.g.Streams[sid]
 		if s.sink() && a.done[sid] < a.g.N || (s.Kind == Reduce || s.Kind == Chase) && !a.ended[sid] {
+			return false
+		}
+		if s.Kind == Chase && a.ranged[sid] < a.visited { // reports of addresses that its end has overtaken
 			return false
 		}
 	}

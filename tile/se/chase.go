@@ -56,7 +56,7 @@ func (b *Bank) chase(now event.Time, h *head) {
 		}
 		if h.ended {
 			b.leave(h)
-			b.net.SendStream(&Message{Kind: MsgFinal, From: b.bank, To: h.core, Core: h.core, Group: g.id, Stream: h.sid, Values: s.Walk.Result(h.state)})
+			b.net.SendStream(&Message{Kind: MsgFinal, From: b.bank, To: h.core, Core: h.core, Group: g.id, Stream: h.sid, First: h.told, Values: s.Walk.Result(h.state)})
 			return
 		}
 		line := h.addr / mem.LineBytes
