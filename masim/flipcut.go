@@ -36,12 +36,16 @@ func (s *search) flipParked() {
 	s.flipWindow(g, s.otherArray(g), true)
 }
 
-// flipCut moves gate g to array b, and with it those gates of a window of time
+// flipCut is flipWindow without regard to what is evicted.
+func (s *search) flipCut(g int32, b uint8) { s.flipWindow(g, b, false) }
+
+// flipWindow moves gate g to array b, and with it those gates of a window of time
 // that are cheapest to move along: the arrays of the window's gates become a
 // minimum cut of the values that are read in both arrays, all else staying.
 // Gates lean a little to b, so that some moves take many gates.
-func (s *search) flipCut(g int32, b uint8) { s.flipWindow(g, b, false) }
-
+//
+// Where parked is set only those gates lean whose values the schedule evicts before it reads them: a
+// copy less each. Of values that it evicts later the place of the gate makes no difference.
 func (s *search) flipWindow(g int32, b uint8, parked bool) {
 	in, ev, net := s.in, s.ev, &s.net
 	array, order := ev.plan.array, ev.plan.order
