@@ -70,6 +70,13 @@ func (c *Configuration) apply(spec *machine.Spec, opt *Options) error {
 		Streams: m.Streams.Core.Streams, FIFO: m.CoreVariant().StreamFIFOBytes, Ranges: max(1, m.Streams.L2.Slices/l3.RangeIterations), Init: l3.ComputeInitCycles, Width: m.CoreVariant().Units.IntALU.Count, Contexts: m.Streams.Core.SCCs, ContextROB: m.CoreVariant().SCCROB, ScalarPE: l3.ScalarPE,
 		Issue: l3.IssueWidth, Requests: l3.Requests, Window: spec.Core.ROB, Broken: opt.Broken, SendRanges: l3.AffineRanges == "l3", MultiReader: l3.Locks == "multi-reader",
 	}
+	tlb := *spec.TLB
+	tlb.L1Entries, tlb.L1Ways = 1, 1 // that of the access before
+	tlb.L2Entries, tlb.L2Ways, tlb.L2Latency = m.TLB.Streams.Entries, m.TLB.Streams.Ways, m.TLB.Streams.LatencyCycles
+	if err := tlb.Validate(); err != nil {
+		return err
+	}
+	spec.Streams.TLB = &tlb
 	if opt.Inject != nil {
 		inject := *opt.Inject
 		inject.Seed = opt.Seed

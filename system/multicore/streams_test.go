@@ -412,7 +412,7 @@ func TestStreamParameters(t *testing.T) {
 	}
 	of := map[string][]string{} // values by parameter
 	for path, values := range map[string]string{
-		"stream_fifo_bytes": "256", "scc_rob": "8 0", "slices": "8", "compute_init_cycles": "16", "scalar_pe": "true false", "issue_width": "1 4", "requests": "1 2", "range_iterations": "2 32", "affine_ranges": "l3", "range_policy": "adaptive",
+		"stream_fifo_bytes": "256", "scc_rob": "8 0", "slices": "8", "compute_init_cycles": "16", "latency_cycles": "0 64", "scalar_pe": "true false", "issue_width": "1 4", "requests": "1 2", "range_iterations": "2 32", "affine_ranges": "l3", "range_policy": "adaptive",
 	} {
 		of[path] = strings.Fields(values)
 	}
@@ -421,7 +421,7 @@ func TestStreamParameters(t *testing.T) {
 			continue
 		}
 		name := p.Path[strings.LastIndex(p.Path, ".")+1:]
-		if name == "locks" || name == "sccs" { // TestLocks, TestContextsOfIO4
+		if name == "locks" || p.Path == "tlb.streams.entries" || p.Path == "tlb.streams.ways" || name == "sccs" { // TestLocks, TestContextsOfIO4
 			continue
 		}
 		require.NotEmpty(t, of[name], p.Path)
@@ -499,4 +499,32 @@ func TestRandomSamples(t *testing.T) {
 	}
 	t.Log(forwarded, ended)
 	require.Positive(t, forwarded)
+}
+
+// TestStreamTLB goes twice through arrays of small pages: with few entries, or few in a set, the
+// banks walk page tables in the second round, too.
+func TestStreamTLB(t *testing.T) {
+	const twiceC = "#include \"bitsched.h\"\nvoid f(int N, const int32_t A[N], int32_t B[N])\n{\n" +
+		"\tinf_array(A, N); inf_array(B, N);\n\tfor (int t = 0; t < 2; t++)\n\t\tfor (int i = 0; i < N; i++)\n\t\t\tB[i] += A[i];\n}\n"
+	run := func(set ...string) (cycles int64, translations, walks uint64) {
+		m := machine(t, "nsc-small", "ooo8")
+		require.NoError(t, m.Set("memory.placement", "random-4k"))
+		for i := 0; i < len(set); i += 2 {
+			require.NoError(t, m.Set(set[i], set[i+1]))
+		}
+		p, want := compiled(t, twiceC, 20_000, 1)
+		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: m, Threads: 1, Config: "ns", Warm: true})
+		require.NoError(t, err)
+		require.NoError(t, sameMemory(p, want))
+		return r.Cycles, r.Streams.Bank.Translations, r.Streams.Bank.Walks
+	}
+	normal, all, once := run()
+	_, _, few := run("tlb.streams.ways", "1", "tlb.streams.entries", "4")
+	_, _, sets := run("tlb.streams.ways", "4", "tlb.streams.entries", "4")
+	t.Log(all, once, few, sets)
+	require.EqualValues(t, 2*once, all) // the second round finds what the first one did not
+	require.Greater(t, few, once)
+	require.NotEqual(t, few, sets)
+	fast, _, _ := run("tlb.streams.latency_cycles", "0")
+	require.Less(t, fast, normal)
 }

@@ -66,6 +66,9 @@ func NewTLB(spec *TLBSpec, memory *hugepage.Slab) *TLB {
 		shift: uint8(bits.TrailingZeros64(uint64(spec.PageBytes))), walkers: make([]event.Time, spec.Walkers)}
 }
 
+// Idle forgets the times of walks.
+func (t *TLB) Idle() { clear(t.walkers) }
+
 // Translate gives the cycles that a translation takes beyond those of a hit in the
 // first TLB.
 func (t *TLB) Translate(now event.Time, addr uint64) int {

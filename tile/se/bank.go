@@ -17,10 +17,13 @@ type BankCounters struct {
 	Conflicts  uint64 `json:"conflicts" desc:"of these, that waited for a line that another stream had locked"`
 	// ConflictCycles is how long those waited that got the line in the end.
 	ConflictCycles uint64 `json:"conflict_cycles" unit:"Cycle" desc:"cycles that they waited, in all"`
-	Reordered      uint64 `json:"reordered" desc:"requests of indirect streams that came before earlier ones"`
-	Migrations     uint64 `json:"migrations" desc:"streams that went on at another bank"`
-	BusySCM        uint64 `json:"busy_scm" unit:"Cycle" desc:"cycles of issue that computations took in the tile's contexts"`
-	BusyPE         uint64 `json:"busy_pe" unit:"Cycle" desc:"cycles that the scalar PE computed"`
+	// Translations are the accesses to the TLB of the bank: one for each page of a stream there.
+	Translations uint64 `json:"translations" desc:"pages that streams at the bank came to"`
+	Walks        uint64 `json:"walks" desc:"of these, that the TLB of the bank did not have"`
+	Reordered    uint64 `json:"reordered" desc:"requests of indirect streams that came before earlier ones"`
+	Migrations   uint64 `json:"migrations" desc:"streams that went on at another bank"`
+	BusySCM      uint64 `json:"busy_scm" unit:"Cycle" desc:"cycles of issue that computations took in the tile's contexts"`
+	BusyPE       uint64 `json:"busy_pe" unit:"Cycle" desc:"cycles that the scalar PE computed"`
 }
 
 // head is a stream where it is at present.
@@ -31,7 +34,9 @@ type head struct {
 	limit     int64  // credited
 	value     uint64 // of a Reduce
 	asked     int    // lines that it waits for
-	armed     bool   // a Reduce waits for its operands
+	page      uint64 // whose translation it has, and 1; 0: none
+	known     event.Time
+	armed     bool // a Reduce waits for its operands
 	// Of a Chase: its values, the access that it waits for, the line that it has, whether its
 	// loop has ended, and what it has visited since it told the core.
 	state     []uint64
@@ -89,6 +94,7 @@ type Bank struct {
 	bankOf  func(mem.Line) int
 	fail    func(error)
 	agent   *agent
+	tlb     *mem.TLB // nil: translations take no time
 	heads   []*head
 	turn    int
 	credits map[part]int64 // that their streams have not come to: from an iteration to another
@@ -115,6 +121,9 @@ type Bank struct {
 // where that lies in memory.
 func NewBank(e *event.Engine, spec *Spec, bank int, coherent mem.Network, net Network, bankOf func(mem.Line) int, place func(mem.Line) mem.Line, fail func(error)) *Bank {
 	b := &Bank{spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, place, fail), credits: map[part]int64{}, slots: map[part]*slot{}, commits: map[part]int64{}, left: map[part][2]int64{}, cut: map[key]int64{}, ended: map[int]map[uint32]bool{}, taken: map[key]*Message{}, chains: map[key]*chain{}, locks: map[mem.Line]*lock{}, made: map[key][]made{}, early: map[key][][2]int64{}, trail: map[key]int{}}
+	if spec.TLB != nil {
+		b.tlb = mem.NewTLB(spec.TLB, e.Memory())
+	}
 	b.bankTimer, b.scm.spec = b.timer(e), spec
 	return b
 }
@@ -298,7 +307,7 @@ func (b *Bank) step(now event.Time, h *head) {
 	case s.Kind == Load && s.Func == nil:
 		b.Counters.Reads++
 		h.asked++
-		b.agent.read(g.line(h.sid, first), func(now event.Time, data *mem.Bytes) {
+		b.read(now, h, g.address(h.sid, first), func(now event.Time, data *mem.Bytes) {
 			if b.dead(h.core, g.id) {
 				return
 			}
@@ -318,7 +327,7 @@ func (b *Bank) step(now event.Time, h *head) {
 		if s.Kind == Update || s.Kind == Load {
 			b.Counters.Reads++
 			x.wantOwn = true
-			b.agent.read(g.line(h.sid, first), func(now event.Time, data *mem.Bytes) {
+			b.read(now, h, g.address(h.sid, first), func(now event.Time, data *mem.Bytes) {
 				if b.dead(h.core, g.id) {
 					return
 				}
@@ -362,7 +371,7 @@ func (b *Bank) move(now event.Time, h *head) {
 // moved is the stream as it goes to another bank.
 func (h *head) moved() *head {
 	c := *h
-	c.asked, c.armed, c.data = 0, false, nil
+	c.asked, c.armed, c.data, c.page, c.known = 0, false, nil, 0, 0
 	return &c
 }
 
@@ -607,6 +616,8 @@ func (c *BankCounters) Add(o *BankCounters) {
 	c.Atomics += o.Atomics
 	c.Conflicts += o.Conflicts
 	c.ConflictCycles += o.ConflictCycles
+	c.Translations += o.Translations
+	c.Walks += o.Walks
 	c.Reordered += o.Reordered
 	c.Migrations += o.Migrations
 	c.BusySCM += o.BusySCM

@@ -78,7 +78,7 @@ func (b *Bank) chase(now event.Time, h *head) {
 			continue
 		}
 		b.Counters.Reads++
-		b.agent.read(line, func(now event.Time, data *mem.Bytes) {
+		b.read(now, h, h.addr, func(now event.Time, data *mem.Bytes) {
 			if b.dead(h.core, g.id) {
 				return
 			}

@@ -25,6 +25,7 @@ type Spec struct {
 	Banks      int  // of the L3
 	// MultiReader lets updates of several streams that change nothing share a line.
 	MultiReader bool
+	TLB         *mem.TLBSpec // of a bank; nil: translation takes no time
 	// SendRanges lets banks make the ranges of affine streams, too, and send them to the
 	// engine of the core.
 	SendRanges bool

@@ -89,7 +89,7 @@ func (b *Bank) follow(now event.Time, h *head) {
 			}
 			h.issued[to] = i
 		}
-		b.net.SendStream(m)
+		b.access(now, h, addr, func() { b.net.SendStream(m) })
 	} else if s.Old {
 		b.net.SendStream(&Message{Kind: MsgData, From: b.bank, To: h.core, Core: h.core, Group: g.id, Stream: h.sid, First: i, End: i + 1})
 	} else if s.sink() {

@@ -111,4 +111,12 @@ func (b *Bank) Still(e *event.Engine, coherent mem.Network, net Network) (timed 
 }
 
 // idle forgets the times of what has been computed.
-func (b *Bank) idle() { b.next, b.pe, b.scm = 0, 0, contexts{spec: b.spec} }
+func (b *Bank) idle() {
+	b.next, b.pe, b.scm = 0, 0, contexts{spec: b.spec}
+	for _, h := range b.heads {
+		h.known = 0
+	}
+	if b.tlb != nil {
+		b.tlb.Idle()
+	}
+}
