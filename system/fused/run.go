@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/lowering/micro"
 	"github.com/bitsched/bitsched/system"
 	"github.com/bitsched/bitsched/system/machine"
@@ -324,7 +325,9 @@ func (x *run) judge() {
 			case err == nil && x.opt.Parts:
 				x.parts[g] = parts
 			case r.Why == "":
-				r.Why = why.Text()
+				if r.Why = why.Text(); x.opt.Parts && errors.Is(why.Err, lowering.ErrTooLarge) {
+					r.Why += "; " + err.Error()
+				}
 			}
 		}
 	}

@@ -314,6 +314,9 @@ func TestNoParts(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, r.Parts)
 	require.Contains(t, r.Regions[0].Why, "other parts write")
+	r = execute(t, "mm_inner", map[string]int64{"M": 256, "N": 128, "K": 4}, fused.Options{Options: multicore.Options{Config: "inf-s", Machine: tiny(t), Threads: 2}, Parts: true})
+	require.Zero(t, r.Parts)
+	require.Contains(t, r.Regions[0].Why, "not in parts: ")
 }
 
 // TestOverlap has lowering that arrays do not wait for: as much in all, and less time.
