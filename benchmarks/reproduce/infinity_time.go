@@ -81,7 +81,7 @@ var infsConfigs = []string{multicore.Base, "near-l3", "in-l3", "inf-s", "inf-s-n
 // bitlines, caches and bandwidth are as full as there. Where time is linear in a size on all
 // configurations, that one is smaller.
 var infsSmall = map[string]map[string]int64{
-	"stencil1d": {"N": 256 << 10, "T": 10}, "stencil2d": {"N": 512, "M": 512, "T": 10}, "stencil3d": {"L": 16, "N": 128, "M": 128, "T": 10}, "dwt2d": {"N": 256, "M": 256},
+	"stencil1d": {"N": 256 << 10, "T": 5}, "stencil2d": {"N": 512, "M": 512, "T": 5}, "stencil3d": {"L": 16, "N": 128, "M": 128, "T": 5}, "dwt2d": {"N": 256, "M": 256},
 	"gauss_elim": {"N": 512}, "conv2d": {"N": 512, "M": 512}, "conv3d": {"I": 16, "O": 64, "H": 64, "W": 64}, "mm_inner": {"M": 512, "N": 512, "K": 128}, "mm_outer": {"M": 512, "N": 512, "K": 128},
 	"kmeans_inner": {"N": 2048, "K": 128, "D": 64}, "kmeans_outer": {"N": 2048, "K": 128, "D": 64},
 	"gather_mlp_inner": {"M": 2048, "N": 128, "K": 64, "R": 2048}, "gather_mlp_outer": {"M": 2048, "N": 128, "K": 64, "R": 2048},

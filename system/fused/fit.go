@@ -28,6 +28,7 @@ func (x *run) fit(ctx context.Context, opt system.Options) (*tdfg.Program, error
 		operations int64
 	}
 	var list []candidate
+	whys := map[int]string{}
 	for i, u := range x.units {
 		one := only(all, []*unit{u})
 		made, err := system.PrepareRun(ctx, one, x.p.Sizes, opt)
@@ -35,9 +36,7 @@ func (x *run) fit(ctx context.Context, opt system.Options) (*tdfg.Program, error
 			return nil, err
 		}
 		if g := planless(made, u); g != nil {
-			if x.report.Regions[i].Why == "" {
-				x.report.Regions[i].Why = made.Near[g].Text()
-			}
+			whys[i] = made.Near[g].Text()
 			continue
 		}
 		c := candidate{unit: u, at: i}
@@ -52,6 +51,14 @@ func (x *run) fit(ctx context.Context, opt system.Options) (*tdfg.Program, error
 			return nil, err
 		}
 		list = append(list, c)
+	}
+	if x.opt.Parts && len(list) == 0 { // as a whole none fits
+		return all, nil
+	}
+	for i, why := range whys {
+		if x.report.Regions[i].Why == "" {
+			x.report.Regions[i].Why = why
+		}
 	}
 	slices.SortStableFunc(list, func(a, b candidate) int { return int(min(1, max(-1, b.operations-a.operations))) })
 	var chosen []*unit
