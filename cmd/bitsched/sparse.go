@@ -279,7 +279,7 @@ func sparseError(err error) error {
 
 // spareMemory makes the collector keep less beside what is in use: matrices are most of
 // the memory, and there are few of them.
-func spareMemory() { debug.SetGCPercent(25) }
+func spareMemory() { debug.SetGCPercent(10) }
 
 // freeMemory hands memory of what is done back before the next large thing.
 func freeMemory() { debug.FreeOSMemory() }
