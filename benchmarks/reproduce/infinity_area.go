@@ -25,26 +25,45 @@ var areaEntry = &Entry{
 // nearTileBytes is the L3 of a tile of Near-Stream Computing (table V).
 const nearTileBytes = 1 << 20
 
+// engineMemories are the memories of the stream engines of a tile, in table near-stream.
+var engineMemories = [3]string{"stream buffer of SE_core", "buffer of SE_L3, 64 kB", "configuration of streams in SE_L3, 48 kB"}
+
+// publishedAreas are the tables of costs that have areas.
+type publishedAreas map[string]*cost.Table
+
+func loadAreas() (publishedAreas, error) {
+	areas := publishedAreas{}
+	for _, name := range []string{"cacti-22nm-8kb", "magicache", "near-stream", "infinity-stream"} {
+		t, err := cost.Load(name)
+		if err != nil {
+			return nil, err
+		}
+		areas[name] = t
+	}
+	return areas, nil
+}
+
+// named is what a table has under a name.
+func (areas publishedAreas) named(table, name string) float64 {
+	for _, v := range areas[table].Values {
+		if v.Name == name && v.Value != nil {
+			return *v.Value
+		}
+	}
+	panic("reproduce: " + table + " has no " + name) // the tables are part of the program
+}
+
 func infsArea(_ context.Context, _ *Env) (*Measured, error) {
 	machine, err := tile.LoadMachine("infinity-stream-base")
 	if err != nil {
 		return nil, err
 	}
-	tables := map[string]*cost.Table{}
-	for _, name := range []string{"cacti-22nm-8kb", "magicache", "near-stream", "infinity-stream"} {
-		if tables[name], err = cost.Load(name); err != nil {
-			return nil, err
-		}
+	areas, err := loadAreas()
+	if err != nil {
+		return nil, err
 	}
-	other := func(table, name string) float64 {
-		for _, v := range tables[table].Values {
-			if v.Name == name && v.Value != nil {
-				return *v.Value
-			}
-		}
-		panic("reproduce: " + table + " has no " + name) // the tables are part of the program
-	}
-	array, share := *tables["cacti-22nm-8kb"].Get("array.area").Value, *tables["magicache"].Get("array.overhead").Value
+	other := areas.named
+	array, share := *areas["cacti-22nm-8kb"].Get("array.area").Value, *areas["magicache"].Get("array.overhead").Value
 	m := &Measured{}
 	t := Table{Title: "Areas at 22 nm, mm2", Head: []string{"part", "count", "each", "all", "source"}}
 	add := func(name string, count int, each float64, source string) float64 {
@@ -54,7 +73,7 @@ func infsArea(_ context.Context, _ *Env) (*Measured, error) {
 	add("arrays of the L3 that compute", machine.Arrays(), array, "CACTI 7")
 	logic := add("compute logic of an array", machine.Arrays(), array*share/100, fmt.Sprintf("MagiCache, %.3g %% of an array at 40 nm", share))
 	each := 0.0
-	for _, name := range []string{"stream buffer of SE_core", "buffer of SE_L3, 64 kB", "configuration of streams in SE_L3, 48 kB"} {
+	for _, name := range engineMemories {
 		each += other("near-stream", name)
 		add(name, machine.Banks(), other("near-stream", name), "Near-Stream Computing")
 	}

@@ -2,10 +2,8 @@ package reproduce
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	"github.com/bitsched/bitsched/sram/cost"
 	"github.com/bitsched/bitsched/tile"
 )
 
@@ -26,15 +24,8 @@ var nscAreaEntries = []*Entry{{
 // configurationBytes is the memory of an SE_L3 for configurations (section VII.A).
 const configurationBytes = 48 << 10
 
-// saidAreas are the memories of the engines of a tile as the paper prints them, mm2.
-var saidAreas = [3]float64{0.09, 0.195, 0.11}
-
 func nearArea(context.Context, *Env) (*Measured, error) {
-	arrays, err := cost.Load("cacti-22nm-8kb")
-	if err != nil {
-		return nil, err
-	}
-	chip, err := cost.Load("infinity-stream")
+	areas, err := loadAreas()
 	if err != nil {
 		return nil, err
 	}
@@ -46,10 +37,10 @@ func nearArea(context.Context, *Env) (*Measured, error) {
 	if err != nil {
 		return nil, err
 	}
+	arrays := areas["cacti-22nm-8kb"]
 	array := arrays.Get("array.area")
-	if array == nil || array.Value == nil || arrays.Array == nil || len(chip.Values) < 3 {
-		return nil, errors.New("reproduce: tables of costs without the areas of an array and of a chip")
-	}
+	logic, support := areas.named("infinity-stream", "in-memory compute logic of the chip"), areas.named("infinity-stream", "near-memory support of the chip")
+	share := areas.named("infinity-stream", "both, of the whole chip")
 	bytes := func(m *tile.Machine) int { // of a bank
 		return m.L3.Ways * m.L3.ArraysPerWay * m.Array.Rows * m.Array.Cols / 8
 	}
@@ -57,12 +48,11 @@ func nearArea(context.Context, *Env) (*Measured, error) {
 	tiles := float64(machine.Banks())
 	m := &Measured{Notes: []string{
 		fmt.Sprintf("an array of 8 kB takes %g mm2 (%s); arrays have no tags, no ports beyond the one, and no wires between them, which the paper's memories have", *array.Value, array.Source),
-		fmt.Sprintf("the chip of Infinity Stream is %g and %g mm2, which are %g %% of it, without these, and without the arrays of its L3 beyond %d kB a bank", *chip.Values[0].Value, *chip.Values[1].Value, *chip.Values[2].Value, bytes(machine)>>10),
+		fmt.Sprintf("the chip of Infinity Stream is %g and %g mm2, which are %g %% of it, without these, and without the arrays of its L3 beyond %d kB a bank", logic, support, share, bytes(machine)>>10),
 		"what engines have beside memories, and cores of IO4 (2.5 %), have no source",
 	}}
 	t := Table{Title: "Memories of stream engines", Head: []string{"memory", "a tile, kB", "of arrays, mm2", "of the chip with OOO8, %"}}
-	inference := *chip.Values[0].Value + *chip.Values[1].Value
-	mm2 := inference/(*chip.Values[2].Value/100) - inference - perByte*tiles*float64(bytes(other)-bytes(machine))
+	mm2 := (logic+support)/(share/100) - (logic + support) - perByte*tiles*float64(bytes(other)-bytes(machine))
 	total := 0.0
 	for i, part := range []struct {
 		name  string
@@ -70,7 +60,7 @@ func nearArea(context.Context, *Env) (*Measured, error) {
 	}{{"buffer of SE_core", machine.CoreVariant().StreamFIFOBytes}, {"buffer of SE_L3", machine.Streams.L3.BufferBytes}, {"configuration of SE_L3", configurationBytes}} {
 		own := perByte * float64(part.bytes)
 		m.Add(part.name, "mm2", own)
-		total += saidAreas[i]
+		total += areas.named("near-stream", engineMemories[i])
 		t.Rows = append(t.Rows, []string{part.name, fmt.Sprint(part.bytes >> 10), fmt.Sprintf("%.4f", own), fmt.Sprintf("%.3f", 100*own*tiles/mm2)})
 	}
 	m.Add("share of engines in the chip with OOO8", "%", 100*total*tiles/mm2)
