@@ -20,6 +20,7 @@ var tileParts = []struct {
 	{"move within tiles", figure.Style{Colour: "#7fd1b9", Hatch: figure.Dots}, func(t *TileTime) int64 { return t.Move }},
 	{"move between tiles", figure.Style{Colour: "#c44500", Hatch: figure.FallingLines}, func(t *TileTime) int64 { return t.Inter }},
 	{"last steps of reductions, near the memory", figure.Style{Colour: "#f3d9a4", Hatch: figure.LevelLines}, func(t *TileTime) int64 { return t.Final }},
+	{"cores, and streams near the memory", figure.Style{Colour: "#5b6770", Hatch: figure.Checks}, func(t *TileTime) int64 { return t.Rest }},
 	{"sync, with the wait for packets", figure.Style{Colour: "#8a4f7d"}, func(t *TileTime) int64 { return t.Sync }},
 }
 

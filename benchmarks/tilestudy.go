@@ -40,6 +40,10 @@ type TileTime struct {
 	// memory, and Final the cycles that a study takes them for.
 	FinalOps int64 `json:"final_ops"`
 	Final    int64 `json:"final"`
+
+	// Rest is the time of whole kernels on cores and in streams near the memory; a study of
+	// what is in memory has none.
+	Rest int64 `json:"rest,omitempty"`
 }
 
 // Time returns the cycles of a shape, last steps of reductions included.
@@ -55,11 +59,46 @@ var ErrNoTiles = errors.New("no shapes of tiles to choose from")
 // reductions to them. progress is told how many of all shapes are
 // done; it may be nil.
 func StudyTiles(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *tile.Machine, threads int, progress func(done, total int)) (*TileStudy, error) {
-	prepared, err := system.Prepare(ctx, p, sizes, m, nil)
+	s, shapes, chosen, err := tileStudy(ctx, p, sizes, m)
 	if err != nil {
 		return nil, err
 	}
-	s := &TileStudy{Kernel: p.Name}
+	s.Tiles = make([]TileTime, len(shapes))
+	if err := s.time(ctx, p, sizes, m, shapes, threads, progress); err != nil {
+		return nil, err
+	}
+	if s.Tiles[0].Total == 0 {
+		return nil, fmt.Errorf("benchmarks: %s: %w: nothing is executed in memory", p.Name, ErrNoTiles)
+	}
+	s.find(chosen)
+	return s, nil
+}
+
+// RunTiles is StudyTiles of whole kernels: run returns what one takes with tiles of a shape.
+func RunTiles(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *tile.Machine, run func(t lowering.Shape) (*TileTime, error)) (*TileStudy, error) {
+	s, shapes, chosen, err := tileStudy(ctx, p, sizes, m)
+	if err != nil {
+		return nil, err
+	}
+	for _, shape := range shapes {
+		t, err := run(shape)
+		if err != nil {
+			return nil, fmt.Errorf("benchmarks: %s with tiles %s: %w", p.Name, shape, err)
+		}
+		t.Tile = shape.String()
+		s.Tiles = append(s.Tiles, *t)
+	}
+	s.find(chosen)
+	return s, nil
+}
+
+// tileStudy begins a study: the shapes, and which one the heuristics choose.
+func tileStudy(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *tile.Machine) (s *TileStudy, shapes []lowering.Shape, chosen lowering.Shape, err error) {
+	prepared, err := system.Prepare(ctx, p, sizes, m, nil)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	s = &TileStudy{Kernel: p.Name}
 	for i, sym := range p.Sizes {
 		if i > 0 {
 			s.Sizes += " "
@@ -72,41 +111,35 @@ func StudyTiles(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m 
 		}
 	}
 	if len(p.Regions()) == 0 {
-		return nil, fmt.Errorf("benchmarks: %s: %w: nothing to execute", p.Name, ErrNoTiles)
+		return nil, nil, nil, fmt.Errorf("benchmarks: %s: %w: nothing to execute", p.Name, ErrNoTiles)
 	}
 	if prepared.Grid == nil || len(prepared.Plans) == 0 {
-		return nil, fmt.Errorf("benchmarks: %s: %w: nothing is in memory: %s", p.Name, ErrNoTiles, s.Near[0])
+		return nil, nil, nil, fmt.Errorf("benchmarks: %s: %w: nothing is in memory: %s", p.Name, ErrNoTiles, s.Near[0])
 	}
 	grid := prepared.Grid
 	if s.Dims = grid.Dims(); s.Dims < 2 {
-		return nil, fmt.Errorf("benchmarks: %s: %w: one dimension", p.Name, ErrNoTiles)
+		return nil, nil, nil, fmt.Errorf("benchmarks: %s: %w: one dimension", p.Name, ErrNoTiles)
 	}
 	bound := make([]int64, s.Dims)
 	for d, r := range grid.Bound() {
 		bound[d] = r.Hi
 	}
-	shapes, err := lowering.Shapes(bound, prepared.Limits)
-	if err != nil {
-		return nil, err
-	}
-	s.Tiles = make([]TileTime, len(shapes))
-	if err := s.time(ctx, p, sizes, m, shapes, threads, progress); err != nil {
-		return nil, err
-	}
-	if s.Tiles[0].Total == 0 {
-		return nil, fmt.Errorf("benchmarks: %s: %w: nothing is executed in memory", p.Name, ErrNoTiles)
-	}
-	s.Plain = len(shapes) - 1
+	shapes, err = lowering.Shapes(bound, prepared.Limits)
+	return s, shapes, grid.Tile(), err
+}
+
+// find finds the shapes that are chosen, best, and no tiling.
+func (s *TileStudy) find(chosen lowering.Shape) {
+	s.Plain = len(s.Tiles) - 1
 	for i := range s.Tiles {
 		t := &s.Tiles[i]
-		if t.Tile == grid.Tile().String() {
+		if t.Tile == chosen.String() {
 			s.Chosen = i
 		}
 		if t.Time() < s.Tiles[s.Best].Time() {
 			s.Best = i
 		}
 	}
-	return s, nil
 }
 
 // time fills in the times of all shapes.

@@ -32,6 +32,11 @@ const MaxCells = 8 << 30
 // Banks returns the number of banks of the L3, one a tile.
 func (m *Machine) Banks() int { return m.Mesh.Cols * m.Mesh.Rows }
 
+// Links returns the number of links between routers, both directions of each counted.
+func (m *Machine) Links() int {
+	return 2 * (m.Mesh.Cols*(m.Mesh.Rows-1) + m.Mesh.Rows*(m.Mesh.Cols-1))
+}
+
 // ArraysPerBank returns the number of arrays of a bank that compute.
 func (m *Machine) ArraysPerBank() int { return m.L3.ComputeWays * m.L3.ArraysPerWay }
 

@@ -148,6 +148,19 @@ func (m *Measured) pointNet(title string, runs map[string]*pointNetPart) {
 	}
 	t.Rows = append(t.Rows, append([]string{"all"}, total...))
 	m.Tables = append(m.Tables, t)
+	var tracks []track
+	for _, c := range pointNetRuns {
+		if p := runs[c.title]; p != nil {
+			one := track{name: c.title}
+			for _, s := range p.Stages {
+				one.spans = append(one.spans, span{s.Name, s.Place, s.Cycles})
+			}
+			tracks = append(tracks, one)
+		}
+	}
+	if svg := timeline("PointNet++ "+title+" in time", "Stages of each configuration, and below them where they ran.", tracks); svg != nil {
+		m.Figures = append(m.Figures, Figure{strings.ToLower(title) + ".svg", svg})
+	}
 	base := runs["base"]
 	if base == nil {
 		return

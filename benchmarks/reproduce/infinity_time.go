@@ -2,6 +2,7 @@ package reproduce
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -28,20 +29,42 @@ var infinityTimeEntries = []*Entry{
 		Run: infsFig2,
 	},
 	{
-		ID: "infs:fig11", Title: "Speedup of near-memory, in-memory and fused computing", Paper: "Infinity Stream, Fig. 11, 12 and 14",
-		Doc: "the 13 workloads, cold, on 64 OOO8 cores (small: 4); of those with several designs the best one for each configuration; means of speedups are geometric. Small: a sixteenth of the elements on " +
-			"infinity-stream-slice, a sixteenth of the tiles and of the memory controllers with all that is in them; each run compared with the sequential program and the interpreter of graphs. Claims are under latencies of the programs that arrays execute, and jit.reading " +
-			"host-fitted; the column paper has the formulas of the authors' simulator",
+		ID: "infs:fig11", Title: "Speedup of near-memory, in-memory and fused computing", Paper: "Infinity Stream, Fig. 11",
+		Doc: infsDoc,
 		Claims: []Claim{
 			{Name: "near-l3 over base", Section: "8", Unit: "x", Paper: 2.0, Tolerance: 0.2},
 			{Name: "in-l3 over near-l3", Section: "8", Unit: "x", Paper: 2.1, Tolerance: 0.2},
 			{Name: "inf-s over near-l3", Section: "8", Unit: "x", Paper: 2.6, Tolerance: 0.2},
 			{Name: "inf-s over in-l3", Section: "8", Unit: "x", Paper: 1.24, Tolerance: 0.2},
 			{Name: "inf-s over base", Section: "8", Unit: "x", Paper: 5.1, Tolerance: 0.2},
+			{Name: "inf-s over base, the most", Section: "1", Unit: "x", Paper: 8.9, Tolerance: 0.2},
 			{Name: "inf-s-nojit over inf-s", Section: "8", Unit: "x", Paper: 1.19, Tolerance: 0.2},
+		},
+		Run: infsFig11,
+	},
+	{
+		ID: "infs:fig12", Title: "Traffic of near-memory, in-memory and fused computing", Paper: "Infinity Stream, Fig. 12",
+		Doc: "as infs:fig11 and with its runs: bytes of whole flits times links, of messages for what is offloaded, of coherence and of data; utilisation is of all links between routers",
+		Claims: []Claim{
 			{Name: "traffic that near-l3 saves", Section: "8", Unit: "%", Paper: 29, Tolerance: 10, Points: true},
 			{Name: "traffic that inf-s saves", Section: "8", Unit: "%", Paper: 90, Tolerance: 10, Points: true},
+			{Name: "traffic of near-l3 that inf-s saves", Section: "1", Unit: "%", Paper: 75, Tolerance: 10, Points: true},
 			{Name: "traffic of kmeans in near-l3 over base", Section: "8", Unit: "x", Paper: 2.6, Tolerance: 0.2},
+		},
+		Run: infsFig12,
+	},
+	{
+		ID: "infs:fig13", Title: "What moves in fused computing, and where", Paper: "Infinity Stream, Fig. 13",
+		Doc: "as infs:fig11 and with its runs of inf-s: bytes that shifts move within tiles and between tiles of a bank, and bytes times links of the mesh; the paper prints no figure, but that most of what moves does so within tiles",
+		Claims: []Claim{
+			{Name: "moved within tiles", Section: "8", Unit: "%", Paper: 50, Tolerance: 0, Points: true, Better: 1, Reading: "most is more than half"},
+		},
+		Run: infsFig13,
+	},
+	{
+		ID: "infs:fig14", Title: "Where the cycles of fused computing go", Paper: "Infinity Stream, Fig. 14",
+		Doc: "as infs:fig11 and with its runs of inf-s. In memory is all but cores, final reduce and near; move is within and between tiles, and barriers. Times of lowering are of whole kernels, those that have none included",
+		Claims: []Claim{
 			{Name: "cycles of inf-s in memory", Section: "8", Unit: "%", Paper: 88, Tolerance: 10, Points: true},
 			{Name: "DRAM", Section: "8", Unit: "%", Paper: 26, Tolerance: 0.2},
 			{Name: "compute", Section: "8", Unit: "%", Paper: 32, Tolerance: 0.2},
@@ -50,9 +73,11 @@ var infinityTimeEntries = []*Entry{
 			{Name: "JIT", Section: "8", Unit: "%", Paper: 11, Tolerance: 0.2},
 			{Name: "JIT of gauss_elim", Section: "8", Unit: "%", Paper: 51, Tolerance: 0.2},
 			{Name: "JIT of stencil3d", Section: "8", Unit: "%", Paper: 50, Tolerance: 0.2},
+			{Name: "JIT, mean", Section: "8", Unit: "us", Paper: 220, Tolerance: 0.2, Only: PaperSizes},
+			{Name: "JIT of gauss_elim, time", Section: "8", Unit: "us", Paper: 1616, Tolerance: 0.2, Only: PaperSizes},
 			{Name: "operations in bitlines", Section: "8", Unit: "%", Paper: 99, Tolerance: 10, Points: true},
 		},
-		Run: infsFig11,
+		Run: infsFig14,
 	},
 	{
 		ID: "infs:fig15", Title: "Inner and outer products on each paradigm", Paper: "Infinity Stream, Fig. 15",
@@ -73,6 +98,10 @@ var infinityTimeEntries = []*Entry{
 	},
 	pointNetEntry,
 }
+
+const infsDoc = "the 13 workloads, cold, on 64 OOO8 cores (small: 4); of those with several designs the best one for each configuration; means of speedups are geometric. Small: a sixteenth of the elements on " +
+	"infinity-stream-slice, a sixteenth of the tiles and of the memory controllers with all that is in them; each run compared with the sequential program and the interpreter of graphs. Claims are under latencies of the programs that arrays execute, and jit.reading " +
+	"host-fitted; the columns of the paper's latencies have the formulas of the authors' simulator. With --sample, base and near-l3 are simulated in windows"
 
 // infsConfigs are the configurations of fig. 11.
 var infsConfigs = []string{multicore.Base, "near-l3", "in-l3", "inf-s", "inf-s-nojit"}
@@ -113,6 +142,9 @@ func runInfinity(ctx context.Context, env *Env, k *workload.Kernel, args *memory
 		p.Tensors = k.Parts
 	}
 	o := fused.Options{Options: multicore.Options{Machine: m, Threads: m.Banks(), Config: config, Seed: env.Seed}}
+	if env.Sample > 0 && fused.Find(config) == nil {
+		o.Sample = &multicore.Sampling{Share: env.Sample}
+	}
 	change(&o)
 	r := &infsRun{}
 	if fused.Find(config) == nil {
@@ -144,14 +176,23 @@ func infsMachine(env *Env) string {
 }
 
 // infsPart is what the figures need of a run. It is kept on its own, so that work that
-// was stopped goes on, and figures share runs.
+// was stopped goes on, and figures share runs. Of a run in samples, traffic and energy are
+// those of the windows times what there is of micro-ops beside them.
 type infsPart struct {
-	Cycles  int64
-	Traffic uint64 // bytes x hops
-	Shares  [11]float64
-	Energy  float64  // pJ, of what the table knows
-	Missing []string // lines that it does not know
+	Cycles                   int64
+	Bound                    float64 // of the cycles, of a run in samples; -1: too few windows, 0: all is in time
+	Offloaded, Control, Data float64 // bytes x hops
+	Between                  float64 // of these, elements that tiles send to those of other banks
+	Links                    float64 // utilisation, a share
+	Shares                   [11]float64
+	Within, Across           int64    // bytes that shifts move within tiles, and between tiles of a bank
+	JIT                      float64  // us of the machine
+	Energy                   float64  // pJ, of what the table knows
+	Missing                  []string // lines that it does not know
 }
+
+// traffic is all of it.
+func (p *infsPart) traffic() float64 { return p.Offloaded + p.Control + p.Data }
 
 // infsEnergy is the table of energies.
 const infsEnergy = "chip-22nm"
@@ -172,19 +213,24 @@ func infsAll(ctx context.Context, env *Env, designs [][]string, configs []string
 			for _, config := range configs {
 				env.progress(name+" in "+config, i, len(designs))
 				p := &infsPart{}
+				limited, cancel := env.limit(ctx)
 				err := env.kept(p, func() (err error) {
 					if k == nil {
 						if k, args, err = nearWorkload(ctx, env, name, infsSmall); err != nil {
 							return err
 						}
 					}
-					return p.run(ctx, env, k, args, config, latencies, table)
-				}, "infs", name, config, latencies)
+					return p.run(limited, env, k, args, config, latencies, table)
+				}, "infs", name, config, latencies, env.Sample)
+				late := errors.Is(context.Cause(limited), errBudget)
+				cancel()
 				switch {
 				case ctx.Err() != nil && !done:
 					return nil, context.Cause(ctx)
 				case ctx.Err() != nil:
 					return append(failed, fmt.Sprintf("stopped before %s in %s was complete", name, config)), nil
+				case err != nil && late:
+					failed = append(failed, fmt.Sprintf("%s in %s: %s of %s", name, config, errBudget, env.Budget))
 				case err != nil:
 					failed = append(failed, fmt.Sprintf("%s in %s: %s", name, config, err))
 				default:
@@ -206,10 +252,26 @@ func (p *infsPart) run(ctx context.Context, env *Env, k *workload.Kernel, args *
 	if err != nil {
 		return err
 	}
-	p.Cycles, p.Traffic = r.Cycles, r.Streams.Total()
+	scale := 1.0
+	if t := r.Sample; t != nil && t.Forwarded > 0 {
+		p.Bound = t.Bound
+		scale = float64(r.MicroOps) / float64(max(1, r.MicroOps-t.Forwarded))
+	}
+	p.Cycles = r.Cycles
+	p.Offloaded, p.Control, p.Data = scale*float64(r.Streams.Offloaded), scale*float64(r.Streams.Control), scale*float64(r.Streams.Data)
+	p.Links = p.traffic() / float64(m.Links()*m.NoC.LinkBytes) / float64(max(1, r.Cycles))
 	energies := []*cost.ChipEnergy{r.Energy(m, table)}
 	if r.arrays != nil {
 		p.Shares = parts(r)
+		for _, c := range r.arrays.Messages {
+			if c.Name == "data" {
+				p.Between = float64(c.ByteHops)
+			}
+		}
+		if a := r.arrays.Arrays; a != nil {
+			p.Within, p.Across = a.IntraBytes, a.InterBytes
+		}
+		p.JIT = float64(r.arrays.Cycles.JIT+r.arrays.Cycles.Hidden) / m.ClockGHz / 1e3
 		energies = append(energies, r.arrays.Energy(m, table))
 	}
 	for _, e := range energies {
@@ -217,7 +279,7 @@ func (p *infsPart) run(ctx context.Context, env *Env, k *workload.Kernel, args *
 			continue
 		}
 		if e.Total != nil {
-			p.Energy += *e.Total
+			p.Energy += scale * *e.Total
 		}
 		p.Missing = append(p.Missing, e.LeftOut...)
 	}
@@ -277,7 +339,7 @@ func (b *best) over(names []string, config, other string) float64 {
 
 // traffic is that of a workload over base.
 func (b *best) traffic(workload, config string) float64 {
-	return float64(b.of(workload, config).Traffic) / float64(max(1, b.of(workload, multicore.Base).Traffic))
+	return b.of(workload, config).traffic() / max(1, b.of(workload, multicore.Base).traffic())
 }
 
 // saved is the mean share of the traffic of base that a configuration has not, in percent.
@@ -308,57 +370,183 @@ func infsFig11(ctx context.Context, env *Env) (*Measured, error) {
 		m.Failed = append(m.Failed, f+" (paper's latencies)")
 	}
 	times := Table{Title: "Cycles of base, and speedups over it", Head: append(append([]string{"workload", "base"}, infsConfigs[1:]...), "in-l3, paper's latencies", "inf-s, paper's latencies", "outer products in")}
-	moved := Table{Title: "Traffic, base = 1 (bytes x hops)", Head: append([]string{"workload"}, infsConfigs[1:]...)}
-	went := Table{Title: "Where the cycles of inf-s went, %", Head: []string{"workload", "cores", "drain, flush", "DRAM", "JIT", "compute", "move", "between tiles", "sync", "final reduce", "near", "operations in bitlines"}}
 	for _, w := range b.names {
 		base := b.of(w, multicore.Base)
-		cycles := "-"
-		if base != nil {
-			cycles = fmt.Sprint(base.Cycles)
-		}
-		row, traffic := []string{w, cycles}, []string{w}
+		row := []string{w, base.cyclesText()}
 		var outer []string
 		for _, config := range infsConfigs {
 			if strings.HasSuffix(b.which[[2]string{w, config}], "_outer") {
 				outer = append(outer, config)
 			}
-			if config == multicore.Base {
-				continue
-			}
-			row = append(row, b.speedup(w, config, base))
-			if b.of(w, config) == nil || base == nil {
-				traffic = append(traffic, "-")
-			} else {
-				traffic = append(traffic, fmt.Sprintf("%.2f", b.traffic(w, config)))
+			if config != multicore.Base {
+				row = append(row, b.speedup(w, config, base))
 			}
 		}
 		for _, config := range []string{"in-l3", "inf-s"} {
 			row = append(row, paper.speedup(w, config, base))
 		}
-		times.Rows, moved.Rows = append(times.Rows, append(row, strings.Join(outer, ", "))), append(moved.Rows, traffic)
-		if r := b.of(w, "inf-s"); r != nil {
-			went.Rows = append(went.Rows, append([]string{w}, percents(r.Shares)...))
-		}
+		times.Rows = append(times.Rows, append(row, strings.Join(outer, ", ")))
 	}
+	m.Tables = []Table{times}
+	m.draw("speedup.svg", &times, "speedup over base", "Speedups over base, by configuration.", false, infsConfigs[1:]...)
 	names := b.whole(infsConfigs)
 	if len(names) == 0 {
 		return m, nil
 	}
-	var mean [len(infsPart{}.Shares)]float64
-	for _, w := range names {
-		for i, p := range b.of(w, "inf-s").Shares {
-			mean[i] += p / float64(len(names))
-		}
-	}
-	went.Rows = append(went.Rows, append([]string{"mean"}, percents(mean)...))
 	m.Add("near-l3 over base", "x", b.over(names, "near-l3", multicore.Base))
 	m.Add("in-l3 over near-l3", "x", b.over(names, "in-l3", "near-l3"))
 	m.Add("inf-s over near-l3", "x", b.over(names, "inf-s", "near-l3"))
 	m.Add("inf-s over base", "x", b.over(names, "inf-s", multicore.Base))
 	m.Add("inf-s-nojit over inf-s", "x", b.over(names, "inf-s-nojit", "inf-s"))
 	m.Add("inf-s over in-l3", "x", b.over(names, "inf-s", "in-l3"))
+	most := 0.0
+	for _, w := range names {
+		most = max(most, b.over([]string{w}, "inf-s", multicore.Base))
+	}
+	m.Add("inf-s over base, the most", "x", most)
+	m.Notes = append(b.notes(env, names), "near-l3 is ns-decouple on this machine")
+	return m, nil
+}
+
+// notes say which workloads means are of, and how runs are checked.
+func (b *best) notes(env *Env, names []string) []string {
+	list := []string{b.meansOf(names), "loads of cores found the program's values; small sizes are compared with the sequential program, and units in memory with the interpreter of graphs, bit by bit"}
+	if env.Sample > 0 {
+		list = append(list, fmt.Sprintf("of base and near-l3, windows of %g of the time are simulated; ± is half of the 95 %% confidence interval by how windows differ, ±? of too few windows", env.Sample))
+	}
+	return list
+}
+
+// cyclesText are the cycles of a run, with its bound if it was in samples.
+func (p *infsPart) cyclesText() string {
+	switch {
+	case p == nil:
+		return "-"
+	case p.Bound < 0:
+		return fmt.Sprintf("%d ±?", p.Cycles)
+	case p.Bound > 0:
+		return fmt.Sprintf("%d ±%.1f%%", p.Cycles, 100*p.Bound)
+	}
+	return fmt.Sprint(p.Cycles)
+}
+
+func infsFig12(ctx context.Context, env *Env) (*Measured, error) {
+	var b best
+	m := &Measured{}
+	configs := infsConfigs[:4]
+	var err error
+	if m.Failed, err = infsAll(ctx, env, infsDesigns, configs, "", b.add); err != nil {
+		return nil, err
+	}
+	kinds := []string{"offloaded", "control", "data"}
+	t := Table{Title: "Traffic of base, and that of others over it (bytes x hops)", Head: append([]string{"workload", "base, kB x hops"}, configs[1:]...)}
+	parts := Table{Title: "Traffic by what it is for, all of base = 1", Head: append([]string{"workload, configuration"}, kinds...)}
+	links := Table{Title: "Utilisation of the links, %", Head: append([]string{"workload"}, configs...)}
+	for _, w := range b.names {
+		base := b.of(w, multicore.Base)
+		if base == nil {
+			continue
+		}
+		row, use := []string{w, fmt.Sprintf("%.0f", base.traffic()/1e3)}, []string{w}
+		for _, config := range configs {
+			p := b.of(w, config)
+			if p == nil {
+				row, use = append(row, "-"), append(use, "-")
+				continue
+			}
+			if config != multicore.Base {
+				row = append(row, fmt.Sprintf("%.2f", b.traffic(w, config)))
+			}
+			use = append(use, fmt.Sprintf("%.1f", 100*p.Links))
+			of := []string{w + " " + config}
+			for _, v := range []float64{p.Offloaded, p.Control, p.Data} {
+				of = append(of, fmt.Sprintf("%.3f", v/max(1, base.traffic())))
+			}
+			parts.Rows = append(parts.Rows, of)
+		}
+		t.Rows, links.Rows = append(t.Rows, row), append(links.Rows, use)
+	}
+	m.Tables = []Table{t, parts, links}
+	m.draw("traffic.svg", &parts, "traffic, base = 1", "Bytes times links, by what the messages are for.", true)
+	m.draw("links.svg", &links, "utilisation, %", "Bytes times links over what all links could carry.", false)
+	names := b.whole(configs)
+	if len(names) == 0 {
+		return m, nil
+	}
 	m.Add("traffic that near-l3 saves", "%", b.saved(names, "near-l3"))
 	m.Add("traffic that inf-s saves", "%", b.saved(names, "inf-s"))
+	over := 0.0
+	for _, w := range names {
+		over += b.of(w, "inf-s").traffic() / max(1, b.of(w, "near-l3").traffic()) / float64(len(names))
+	}
+	m.Add("traffic of near-l3 that inf-s saves", "%", 100*(1-over))
+	if slices.Contains(names, "kmeans") {
+		m.Add("traffic of kmeans in near-l3 over base", "x", b.traffic("kmeans", "near-l3"))
+	}
+	m.Notes = b.notes(env, names)
+	return m, nil
+}
+
+// fused runs the workloads in inf-s.
+func (b *best) fused(ctx context.Context, env *Env) (m *Measured, names []string, err error) {
+	m = &Measured{}
+	if m.Failed, err = infsAll(ctx, env, infsDesigns, []string{"inf-s"}, "", b.add); err != nil {
+		return nil, nil, err
+	}
+	names = b.whole([]string{"inf-s"})
+	m.Notes = b.notes(env, names)
+	return m, names, nil
+}
+
+func infsFig13(ctx context.Context, env *Env) (*Measured, error) {
+	var b best
+	m, names, err := b.fused(ctx, env)
+	if err != nil || len(names) == 0 {
+		return m, err
+	}
+	kinds := []string{"mesh, control", "mesh, data", "mesh, offloaded", "mesh, between tiles", "between tiles of a bank", "within tiles"}
+	t := Table{Title: "What moves in inf-s, %", Head: append([]string{"workload", "all, MB"}, kinds...)}
+	within := 0.0
+	for _, w := range names {
+		p := b.of(w, "inf-s")
+		list := []float64{p.Control, p.Data, p.Offloaded - p.Between, p.Between, float64(p.Across), float64(p.Within)}
+		sum := 0.0
+		for _, v := range list {
+			sum += v
+		}
+		row := []string{w, fmt.Sprintf("%.2f", sum/1e6)}
+		for _, v := range list {
+			row = append(row, fmt.Sprintf("%.1f", 100*v/max(1, sum)))
+		}
+		t.Rows = append(t.Rows, row)
+		within += 100 * float64(p.Within) / max(1, sum) / float64(len(names))
+	}
+	m.Add("moved within tiles", "%", within)
+	m.Tables = []Table{t}
+	m.draw("moves.svg", &t, "share of what moves, %", "Bytes of shifts, and bytes times links on the mesh.", true, kinds...)
+	m.Notes = append(m.Notes, "elements between tiles count once as bytes, and those for other banks again on the mesh, by links")
+	return m, nil
+}
+
+func infsFig14(ctx context.Context, env *Env) (*Measured, error) {
+	var b best
+	m, names, err := b.fused(ctx, env)
+	if err != nil || len(names) == 0 {
+		return m, err
+	}
+	kinds := []string{"cores", "drain, flush", "DRAM", "JIT", "compute", "move", "between tiles", "sync", "final reduce", "near"}
+	t := Table{Title: "Where the cycles of inf-s went, %", Head: append(append([]string{"workload"}, kinds...), "operations in bitlines", "JIT, us")}
+	var mean [len(infsPart{}.Shares)]float64
+	jit := 0.0
+	for _, w := range names {
+		p := b.of(w, "inf-s")
+		t.Rows = append(t.Rows, append(append([]string{w}, percents(p.Shares)...), fmt.Sprintf("%.1f", p.JIT)))
+		for i, v := range p.Shares {
+			mean[i] += v / float64(len(names))
+		}
+		jit += p.JIT / float64(len(names))
+	}
+	t.Rows = append(t.Rows, append(append([]string{"mean"}, percents(mean)...), fmt.Sprintf("%.1f", jit)))
 	// 26, 11, 32 and 19 % make up the paper's 88 %.
 	m.Add("cycles of inf-s in memory", "%", 100-mean[0]-mean[8]-mean[9])
 	m.Add("DRAM", "%", mean[2])
@@ -367,21 +555,15 @@ func infsFig11(ctx context.Context, env *Env) (*Measured, error) {
 	m.Add("move", "%", mean[5]+mean[6]+mean[7])
 	m.Add("final reduce", "%", mean[8])
 	m.Add("operations in bitlines", "%", mean[10])
+	m.Add("JIT, mean", "us", jit)
 	for _, w := range []string{"gauss_elim", "stencil3d"} {
-		if r := b.of(w, "inf-s"); r != nil {
-			m.Add("JIT of "+w, "%", r.Shares[3])
+		if p := b.of(w, "inf-s"); p != nil {
+			m.Add("JIT of "+w, "%", p.Shares[3])
+			m.Add("JIT of "+w+", time", "us", p.JIT)
 		}
 	}
-	if slices.Contains(names, "kmeans") {
-		m.Add("traffic of kmeans in near-l3 over base", "x", b.traffic("kmeans", "near-l3"))
-	}
-	m.Tables = []Table{times, moved, went}
-	m.Notes = []string{
-		b.meansOf(names),
-		"loads of cores found the program's values; small sizes are compared with the sequential program, and units in memory with the interpreter of graphs, bit by bit",
-		"near-l3 is ns-decouple on this machine: streams are not split into strands over banks, which the paper's are",
-		"move is within and between tiles, and barriers; in memory is all but cores, final reduce and near",
-	}
+	m.Tables = []Table{t}
+	m.draw("cycles.svg", &t, "share of the cycles, %", "What thread 0 waited for.", true, kinds...)
 	return m, nil
 }
 
@@ -440,6 +622,7 @@ func infsFig15(ctx context.Context, env *Env) (*Measured, error) {
 		m.Add("outer in inf-s over inner in base", "x", math.Exp(log/float64(n)))
 	}
 	m.Tables = []Table{t}
+	m.draw("products.svg", &t, "speedup over the inner product in base", "Speedups over the inner product in base.", false)
 	m.Notes = []string{
 		fmt.Sprintf("the mean is of %d workloads of %d", n, len(designs)),
 		"loads of cores found the program's values; small sizes are compared with the sequential program, and units in memory with the interpreter of graphs, bit by bit",
@@ -559,6 +742,9 @@ func infsFig2(ctx context.Context, env *Env) (*Measured, error) {
 			m.Add("sizes of "+name+" that are fastest in memory", "%", 100*float64(fastest)/float64(sizes))
 		}
 		m.Tables = append(m.Tables, t)
+		if svg := t.lines("elements", "cycles", "Both axes are logarithmic; fewer cycles are better.", t.Head[1:6]...); svg != nil {
+			m.Figures = append(m.Figures, Figure{name + ".svg", svg})
+		}
 	}
 	return m, nil
 }

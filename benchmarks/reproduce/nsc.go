@@ -238,5 +238,7 @@ func nearPotential(ctx context.Context, env *Env) (*Measured, error) {
 	m.Add("traffic that computing near the L3 saves", "%", near)
 	m.Add("the same, of pure data", "%", data)
 	m.Tables = []Table{ops, moved}
+	m.draw("micro-ops.svg", &ops, "micro-ops, %", "Micro-ops by whether they belong to streams.", true, "load and reduce", "store and RMW", "other")
+	m.draw("traffic.svg", &moved, "bytes x links, no private caches = 1", "Bytes of data times links of three abstract systems.", false, "ideal private caches", "near the L3", "without addresses")
 	return m, nil
 }

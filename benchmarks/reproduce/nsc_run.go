@@ -52,6 +52,14 @@ type nearPart struct {
 // errBudget says that a run has taken longer than it may.
 var errBudget = errors.New("not ended within the budget")
 
+// limit bounds a run by the budget.
+func (e *Env) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	if e.Budget > 0 {
+		return context.WithTimeoutCause(ctx, e.Budget, errBudget)
+	}
+	return ctx, func() {}
+}
+
 // nearParts are the runs of the workloads, as far as they have ended.
 type nearParts struct {
 	names  []string
@@ -79,10 +87,7 @@ func nearAll(ctx context.Context, env *Env, only []string, runs ...nearRun) (*ne
 		for i, name := range all.names {
 			env.progress(name+" in "+r.text(), j*len(all.names)+i, len(runs)*len(all.names))
 			p := &nearPart{}
-			limited, cancel := ctx, context.CancelFunc(func() {})
-			if env.Budget > 0 {
-				limited, cancel = context.WithTimeoutCause(ctx, env.Budget, errBudget)
-			}
+			limited, cancel := env.limit(ctx)
 			err := env.kept(p, func() error {
 				small := sixtyfourth
 				if r.larger {

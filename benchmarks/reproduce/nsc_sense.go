@@ -111,6 +111,7 @@ func nearSense(ctx context.Context, env *Env, x sense) (*Measured, error) {
 		m.add(x.traffic, "%", v, ok)
 	}
 	m.Tables = []Table{table}
+	m.draw("speedup.svg", &table, "speedup over the changed machine", "The machine as it is over the one with "+strings.Join(x.set, " ")+".", false, "speedup", "traffic, changed = 1")
 	return m, nil
 }
 
@@ -150,6 +151,7 @@ func nearContexts(ctx context.Context, env *Env) (*Measured, error) {
 	m.add("workloads with SIMD that 16 entries cost more than 5 %", "%", 100*held[0]/n[0], n[0] > 0)
 	m.add("workloads of graphs and pointers that 16 entries cost less than 5 %", "%", 100*held[1]/n[1], n[1] > 0)
 	m.Tables = []Table{t}
+	m.draw("entries.svg", &t, "performance, 64 entries = 1", "Contexts with so many entries of reorder buffers in a tile.", false, contextROBs...)
 	return m, nil
 }
 
@@ -162,7 +164,7 @@ func nearLocks(ctx context.Context, env *Env) (*Measured, error) {
 		return nil, err
 	}
 	m := a.measured(env)
-	t := Table{Title: "Atomics at the L3 with both locks", Head: []string{"workload", "cycles, many readers", "exclusive", "speedup", "atomics", "that wait", "exclusive: that wait", "cycles of waiting", "exclusive"}}
+	t := Table{Title: "Atomics at the L3 with both locks", Head: []string{"workload", "cycles, many readers", "exclusive", "speedup", "atomics", "that wait", "exclusive: that wait", "cycles of waiting", "exclusive: cycles of waiting"}}
 	var atomics, waits, cycles, exclusive uint64
 	for _, name := range a.names {
 		p, q := a.parts[name][0], a.parts[name][1]
@@ -177,6 +179,7 @@ func nearLocks(ctx context.Context, env *Env) (*Measured, error) {
 	m.add("contention that locks of many readers remove", "%", 100*(1-float64(cycles)/float64(max(1, exclusive))), exclusive > 0)
 	m.add("conflict rate with locks of many readers", "%", 100*float64(waits)/float64(max(1, atomics)), atomics > 0)
 	m.Tables = []Table{t}
+	m.draw("waiting.svg", &t, "cycles of waiting", "Cycles that atomics wait for a line, with locks of many readers and exclusive ones.", false, "cycles of waiting", "exclusive: cycles of waiting")
 	return m, nil
 }
 
@@ -205,12 +208,14 @@ func nearSmallCores(ctx context.Context, env *Env) (*Measured, error) {
 	v, ok := a.speedup(1, 0)
 	m.add("ns over base with IO4", "x", v, ok)
 	m.Tables = []Table{cycles}
+	m.draw("speedup.svg", &cycles, "speedup over base", "Near-stream computing with IO4 cores over base with IO4 cores.", false, "ns")
 	if known {
 		for j, config := range []string{"ns", "ns-decouple"} {
 			v, ok := a.ratio(2, 3+j, func(p *nearPart) float64 { return p.Energy })
 			m.add(fmt.Sprintf("energy of base over %s with OOO8", config), "x", v, ok)
 		}
 		m.Tables = append(m.Tables, energies)
+		m.draw("energy.svg", &energies, "energy, base = 1", "Energy with OOO8 cores.", false, "ns", "ns-decouple")
 	}
 	return m, nil
 }

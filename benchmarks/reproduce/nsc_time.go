@@ -92,6 +92,8 @@ func nearTime(ctx context.Context, env *Env) (*Measured, error) {
 	v, ok = mean(base, ns, left)
 	m.add("micro-ops that leave the core in ns", "%", v, ok)
 	m.Tables = []Table{times, bytes}
+	m.draw("speedup.svg", &times, "speedup over base", "Speedups over base, by configuration.", false, nearConfigs[1:]...)
+	m.draw("traffic.svg", &bytes, "traffic, base = 1", "Bytes times links, by configuration.", false, nearConfigs[1:]...)
 	m.Notes = append(m.Notes,
 		"streams at the L3 are those of innermost loops, one row at a time (docs/streams.md)",
 		"micro-ops that leave the core include those of cores that wait: a faster run waits less")

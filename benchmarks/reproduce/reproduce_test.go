@@ -207,13 +207,13 @@ func TestBest(t *testing.T) {
 	for _, r := range []struct {
 		workload, kernel, config string
 		cycles                   int64
-		traffic                  uint64
+		traffic                  float64
 	}{
 		{"a", "a", "base", 800, 100}, {"a", "a", "inf-s", 100, 10},
 		{"b", "b", "base", 100, 80}, {"b", "b2", "base", 400, 100}, {"b", "b", "inf-s", 90, 100}, {"b", "b2", "inf-s", 50, 40},
 		{"c", "c", "base", 1000, 100},
 	} {
-		b.add(r.workload, r.kernel, r.config, &infsPart{Cycles: r.cycles, Traffic: r.traffic})
+		b.add(r.workload, r.kernel, r.config, &infsPart{Cycles: r.cycles, Data: r.traffic})
 	}
 	names := b.whole([]string{"base", "inf-s"})
 	require.Equal(t, []string{"a", "b"}, names)

@@ -58,7 +58,7 @@ inputs, the seed and this program. What is there is printed and not measured aga
 are named, left out of means on both sides, and tried again by the next call.`
 
 const reproduceExample = `  bitsched reproduce
-  bitsched reproduce infs:fig16 --small
+  bitsched reproduce infs:tiles --small
   bitsched reproduce masim:all --paper-sizes --data inputs --svg figures
   bitsched reproduce all --small --data inputs --plan papers.yaml
   bitsched sweep papers.yaml --nats embedded && bitsched report papers.results -o papers.html`
@@ -89,8 +89,8 @@ func (a *app) reproduceCommand() *cobra.Command {
 	fl.StringVar(&f.data, "data", os.Getenv(dataEnv), "`folder` with published inputs (default $"+dataEnv+")")
 	fl.StringVar(&f.results, "results", "", "keep results in this `folder` (default in the user's cache)")
 	fl.BoolVar(&f.fresh, "fresh", false, "measure again what is kept")
-	fl.Float64Var(&f.sample, "sample", 0, "simulate windows in time that are so large a `share` of runs of nsc figures; 0 for all in time")
-	fl.DurationVar(&f.budget, "budget", 0, "give up a run of nsc figures that takes longer than this `time`, and go on with the next, 0 for never")
+	fl.Float64Var(&f.sample, "sample", 0, "simulate windows in time that are so large a `share` of runs of nsc figures, and of base and near-l3 of infs:fig11 to fig18; 0 for all in time")
+	fl.DurationVar(&f.budget, "budget", 0, "give up a run of nsc and infs figures that takes longer than this `time`, and go on with the next, 0 for never")
 	fl.Uint64Var(&f.seed, "seed", 1, "`seed` of the random choices")
 	fl.IntVar(&f.threads, "threads", 0, "`number` of threads (0 = all cores); does not change the result")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")

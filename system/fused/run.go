@@ -70,7 +70,8 @@ type Options struct {
 	// Parts executes a region whose data exceed the arrays that compute in parts, one after
 	// another; otherwise it stays on cores.
 	Parts     bool
-	Latencies string // of operations: "" or "arrays": those of the programs that arrays execute; "paper": the formulas of the authors' simulator
+	Tile      lowering.Shape // of arrays on bitlines; nil chooses one by the heuristics of section 4.1
+	Latencies string         // of operations: "" or "arrays": those of the programs that arrays execute; "paper": the formulas of the authors' simulator
 	// InterceptTensor breaks messages of tensor controllers, for tests.
 	InterceptTensor func(m *tc.Message) bool
 	// Skip leaves out a part of what keeps values right, for tests that must see it missing:
@@ -234,7 +235,7 @@ func (x *run) Attach(ctx context.Context, m *machine.Machine, code *micro.Progra
 	}
 	x.mem.Place(bases)
 	slices.SortFunc(x.ranges, func(a, b place) int { return int(int64(a.from) - int64(b.from)) })
-	opt := system.Options{Machine: x.machine, Fidelity: system.Word, Finals: !x.config.streams, ByBank: x.config.streams}
+	opt := system.Options{Machine: x.machine, Fidelity: system.Word, Tile: x.opt.Tile, Finals: !x.config.streams, ByBank: x.config.streams}
 	program, err := x.fit(ctx, opt)
 	if err != nil {
 		return err

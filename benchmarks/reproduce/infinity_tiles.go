@@ -1,0 +1,176 @@
+package reproduce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+
+	"github.com/bitsched/bitsched/benchmarks"
+	"github.com/bitsched/bitsched/benchmarks/workload"
+	"github.com/bitsched/bitsched/lowering"
+	"github.com/bitsched/bitsched/system"
+	"github.com/bitsched/bitsched/system/fused"
+	"github.com/bitsched/bitsched/tdfg/memory"
+	"github.com/bitsched/bitsched/tile"
+)
+
+// infinityTileEntries are the figures on shapes of tiles: whole kernels in time, and what is
+// in memory alone, which can be counted from commands.
+var infinityTileEntries = []*Entry{
+	{
+		ID: "infs:fig16", Title: "Cycles by shape of tiles in two dimensions", Paper: "Infinity Stream, Fig. 16",
+		Doc: "whole kernels in inf-s, cold, with every valid shape of tiles: those on a lattice of two dimensions drawn, means of all of two and three. Small: sizes as of infs:fig11 with fewer iterations, each run compared with the " +
+			"sequential program",
+		Claims: tileClaims,
+		Run:    func(ctx context.Context, env *Env) (*Measured, error) { return tilesInTime(ctx, env, 2) },
+	},
+	{
+		ID: "infs:fig17", Title: "Speedup by shape of tiles in three dimensions", Paper: "Infinity Stream, Fig. 17",
+		Doc: "as infs:fig16 and with its runs, those on a lattice of three dimensions; the paper prints no figure of these alone",
+		Run: func(ctx context.Context, env *Env) (*Measured, error) { return tilesInTime(ctx, env, 3) },
+	},
+	{
+		ID: "infs:tiles", Title: "Tile sizes: heuristic against the best, of what is in memory", Paper: "Infinity Stream, section 8, by counting",
+		Doc: "cycles of every workload of two and three dimensions with every valid shape of tiles, what is in memory and last steps of reductions at one " +
+			"operation a bank and cycle; the paper's are of the whole kernel, as those of infs:fig16",
+		Claims: tileClaims,
+		Run:    tileStudy,
+	},
+}
+
+var tileClaims = []Claim{
+	{Name: "chosen over best, mean", Section: "8", Unit: "%", Paper: 2, Tolerance: 2, Points: true, Better: -1},
+	{Name: "chosen over no tiling, mean", Section: "8", Unit: "%", Paper: 34, Tolerance: 20, Points: true, Better: 1},
+}
+
+// infsTileSmall are the sizes of infsSmall that have fewer iterations for shapes of tiles.
+var infsTileSmall = func() map[string]map[string]int64 {
+	sizes := maps.Clone(infsSmall)
+	maps.Copy(sizes, map[string]map[string]int64{
+		"stencil2d": {"N": 512, "M": 512, "T": 2}, "stencil3d": {"L": 16, "N": 128, "M": 128, "T": 2}, "gauss_elim": {"N": 256}, "conv3d": {"I": 4, "O": 64, "H": 64, "W": 64},
+		"mm_outer": {"M": 512, "N": 512, "K": 32}, "kmeans_outer": {"N": 2048, "K": 128, "D": 16}, "gather_mlp_outer": {"M": 2048, "N": 128, "K": 16, "R": 2048},
+	})
+	return sizes
+}()
+
+// tilesInTime runs workloads with every shape, and draws those of so many dimensions.
+func tilesInTime(ctx context.Context, env *Env, dims int) (*Measured, error) {
+	m := &Measured{}
+	machine, err := tile.LoadMachine(infsMachine(env))
+	if err != nil {
+		return nil, err
+	}
+	var studies, drawn []*benchmarks.TileStudy
+	for i, list := range infsDesigns {
+		for _, name := range list {
+			var s benchmarks.TileStudy
+			limited, cancel := env.limit(ctx)
+			err := env.kept(&s, func() error {
+				k, args, err := nearWorkload(ctx, env, name, infsTileSmall)
+				if err != nil {
+					return err
+				}
+				made, err := benchmarks.RunTiles(limited, k.Program, k.Sizes, machine, func(t lowering.Shape) (*benchmarks.TileTime, error) {
+					env.progress(fmt.Sprintf("%s with tiles %s", name, t), i, len(infsDesigns))
+					return runTile(limited, env, k, args, t)
+				})
+				if err != nil {
+					return err
+				}
+				made.Kernel, made.Sizes = name, k.SizeText()
+				s = *made
+				return nil
+			}, "infs:tiles", name)
+			late := errors.Is(context.Cause(limited), errBudget)
+			cancel()
+			switch {
+			case errors.Is(err, benchmarks.ErrNoTiles):
+			case ctx.Err() != nil && len(studies) == 0:
+				return nil, context.Cause(ctx)
+			case ctx.Err() != nil:
+				m.Failed = append(m.Failed, fmt.Sprintf("stopped before %s was complete", name))
+			case err != nil && late:
+				m.Failed = append(m.Failed, fmt.Sprintf("%s: %s of %s", name, errBudget, env.Budget))
+			case err != nil:
+				m.Failed = append(m.Failed, fmt.Sprintf("%s: %s", name, err))
+			default:
+				studies = append(studies, &s)
+				if s.Dims == dims {
+					drawn = append(drawn, &s)
+				}
+			}
+			if ctx.Err() != nil {
+				break
+			}
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	title := fmt.Sprintf("Cycles of inf-s by shape of tiles, %d dimensions", dims)
+	m.tiles("tiles.svg", title, studies, drawn)
+	m.Notes = []string{"loads of cores found the program's values; small sizes are compared with the sequential program, and units in memory with the interpreter of graphs, bit by bit"}
+	return m, nil
+}
+
+// tiles adds studies: means of all, and a table and a figure of some.
+func (m *Measured) tiles(file, title string, all, drawn []*benchmarks.TileStudy) {
+	t := Table{Title: title, Head: []string{"kernel", "sizes", "shapes", "chosen", "best", "over the best, %", "over no tiling, times"}}
+	for _, s := range drawn {
+		t.Rows = append(t.Rows, []string{s.Kernel, s.Sizes, strconv.Itoa(len(s.Tiles)), s.Tiles[s.Chosen].Tile, s.Tiles[s.Best].Tile,
+			fmt.Sprintf("%.2f", 100*s.Excess()), fmt.Sprintf("%.2f", s.Speedup())})
+	}
+	if len(all) > 0 {
+		excess, speedup := benchmarks.TileMeans(all)
+		m.Add("chosen over best, mean", "%", 100*excess)
+		m.Add("chosen over no tiling, mean", "%", 100*(speedup-1))
+	}
+	m.Tables = []Table{t}
+	if svg := benchmarks.TileFigure(title, drawn); svg != nil {
+		m.Figures = []Figure{{file, svg}}
+	}
+}
+
+// runTile is a kernel in inf-s with tiles of a shape.
+func runTile(ctx context.Context, env *Env, k *workload.Kernel, args *memory.Memory, t lowering.Shape) (*benchmarks.TileTime, error) {
+	r, err := runInfinity(ctx, env, k, args, infsMachine(env), "inf-s", func(o *fused.Options) { o.Tile = t })
+	if err != nil {
+		return nil, err
+	}
+	c := &r.arrays.Cycles
+	return &benchmarks.TileTime{
+		Arrays: r.arrays.Arrays.Arrays, Commands: r.arrays.Arrays.Commands, ByteHops: int64(r.Streams.Total()), FinalOps: r.arrays.Arrays.FinalOps, Final: c.Final, Rest: c.Core + c.Near,
+		Cycles: system.Cycles{Total: r.Cycles - c.Final, DRAM: c.DRAM + c.Return, JIT: c.JIT, Move: c.Move, Inter: c.Between, Compute: c.Compute, Sync: c.Sync + c.Drain + c.Flush},
+	}, nil
+}
+
+// tileStudy counts the cycles of what is in memory.
+func tileStudy(ctx context.Context, env *Env) (*Measured, error) {
+	m := &Measured{}
+	var studies []*benchmarks.TileStudy
+	names := workload.Names()
+	for i, name := range names {
+		env.progress(name, i, len(names))
+		k, err := workload.Builtin(name, env.Size == PaperSizes)
+		if err != nil {
+			return nil, err
+		}
+		if err := k.Compile(ctx, nil, nil, false); err != nil {
+			return nil, err
+		}
+		s, err := benchmarks.StudyTiles(ctx, k.Program, k.Sizes, tile.Default(), env.Threads, nil)
+		if errors.Is(err, benchmarks.ErrNoTiles) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.Sizes = k.SizeText()
+		studies = append(studies, s)
+	}
+	m.tiles("tiles.svg", "Cycles by shape of tiles", studies, studies)
+	m.Notes = []string{"cycles are counted from the commands; nothing is executed, since they do not depend on data"}
+	return m, nil
+}
