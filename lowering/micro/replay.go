@@ -82,7 +82,10 @@ func (t *thread) marked(f fate, o *uop.Op, owner *stream.Stream) {
 func (l *nearLoop) reduces(s *stream.Stream) bool {
 	for k := range l.streams {
 		x := &l.streams[k]
-		if x.kind == se.Reduce && (x.tm.s == s || slices.ContainsFunc(x.inputs, func(in int) bool { return l.streams[in].tm.s == s })) {
+		if x.kind == se.Reduce && (x.tm.s == s || slices.ContainsFunc(x.inputs, func(in int) bool {
+			y := &l.streams[in]
+			return y.tm.s == s || x.join != scalar.NoOp && y.where != nil && l.streams[y.near].tm.s == s
+		})) {
 			return true
 		}
 	}
@@ -341,7 +344,7 @@ func (t *thread) restored(l *log, x *se.RestoredLoop) error {
 	}
 	near := l.snapshots[k].loop
 	if x.Aliased {
-		t.counts[slices.Index(t.p.near, near)].aliased++
+		t.counts[slices.IndexFunc(t.p.near, func(n *nearLoop) bool { return n != nil && n.info == near.info })].aliased++
 	}
 	for sid := range near.streams {
 		s := &near.streams[sid]

@@ -35,6 +35,7 @@ type Streams struct {
 	Ahead    int
 	// Rival leaves to the core what another way of near-data computing cannot do.
 	Rival Rival
+	Banks int // of the L3
 	// Private is the bytes of a core's own caches: indirect streams whose elements fit there
 	// stay in the core (section IV.B).
 	Private int64
@@ -59,6 +60,8 @@ type nearLoop struct {
 	info    *loopInfo
 	streams []nearStream            // at the L3
 	ahead   []nearStream            // in the core
+	less    *nearLoop               // for instances that are too short for reductions over banks; nil if there are none
+	whole   bool                    // no reductions over banks
 	chase   *chaseLoop              // all of it, instead of streams
 	region  *stream.Loop            // around it, in which nothing is written that it reads; nil: none
 	several bool                    // instances of it in the region may be under way at once
@@ -94,12 +97,18 @@ type nearStream struct {
 	ops    int
 	depth  int
 	near   int // of a Reduce
-	toCore bool
-	old    bool // what the element was is sent to the core
-	task   bool // the core sends each element of an indirect one; inputs are what it loads for that
-	config int
-	load   [2]uop.Op // of the core, scalar and SIMD
-	final  uop.Op
+	// Of a reduction over an indirect load, which is over: the operation that joins its parts,
+	// and what they begin with.
+	join    scalar.Op
+	zero    scalar.Value
+	over    int
+	carries bool // the requests of an indirect load have what addresses follow from, for a reduction
+	toCore  bool
+	old     bool // what the element was is sent to the core
+	task    bool // the core sends each element of an indirect one; inputs are what it loads for that
+	config  int
+	load    [2]uop.Op // of the core, scalar and SIMD
+	final   uop.Op
 }
 
 // nearState is a loop whose streams are configured.
@@ -183,43 +192,56 @@ func (p *Program) nearLoops(values map[string]uop.Reg) error {
 		if !p.runs(l) || len(l.body) == 0 {
 			continue
 		}
-		near := &nearLoop{info: l, drop: map[*stream.Stream]bool{}, loads: map[*stream.Stream]int{}, closures: map[*stream.Stream]int{}, atomics: map[*stream.Stream]int{}, report: StreamLoop{Var: l.src.Var}}
-		p.chooseStreams(near)
-		if !l.inner && len(near.atomics) == 0 {
-			continue
+		if p.near[i], err = p.nearLoop(l, false, reg, values); err != nil {
+			return err
 		}
-		p.near[i] = near
-		if len(near.streams)+len(near.ahead) == 0 && near.chase == nil {
-			continue
-		}
-		near.fences = [2]uop.Op{{PC: p.pc(), Kind: uop.Fence, Lanes: 1}, {PC: p.pc(), Kind: uop.Fence, Lanes: 1}}
-		near.input = uop.Op{PC: p.pc(), Kind: uop.IntALU, Lanes: 1, Dst: reg}
-		near.sync = uop.Op{PC: p.pc(), Kind: uop.Load, Lanes: 1, Dst: reg, Size: 8}
-		for k := range near.streams {
-			s := &near.streams[k]
-			s.final = uop.Op{PC: p.pc(), Kind: uop.Load, Lanes: 1, Dst: reg, Size: 8}
-			if s.kind == se.Reduce {
-				s.final.Dst = values[s.tm.s.Name]
-			}
-			s.load = [2]uop.Op{s.tm.one.access, s.tm.many.access}
-			if s.result != nil {
-				s.load[0].Dst, s.load[1].Dst = s.result.one.move.Dst, s.result.many.dst
-			}
-			for w := range s.load {
-				s.load[w].PC, s.load[w].Src = p.pc(), [3]uop.Reg{}
-			}
-		}
-		if c := near.chase; c != nil {
-			if err := p.chaseOps(c, values, near.sync.Dst); err != nil {
+		if n := p.near[i]; n != nil && n.scatters() {
+			if n.less, err = p.nearLoop(l, true, reg, values); err != nil {
 				return err
 			}
-			near.report.Streams, near.report.Offloaded, near.report.Vanishes = c.places, c.places, true
-			continue
 		}
-		near.report.Streams = len(near.streams) + len(near.ahead)
-		near.report.Vanishes = near.gone
 	}
 	return nil
+}
+
+// nearLoop decides which streams a loop has, with reductions over banks or without; nil if it
+// is none that could have streams.
+func (p *Program) nearLoop(l *loopInfo, whole bool, reg uop.Reg, values map[string]uop.Reg) (*nearLoop, error) {
+	near := &nearLoop{info: l, whole: whole, drop: map[*stream.Stream]bool{}, loads: map[*stream.Stream]int{}, closures: map[*stream.Stream]int{}, atomics: map[*stream.Stream]int{}, report: StreamLoop{Var: l.src.Var}}
+	p.chooseStreams(near)
+	if !l.inner && len(near.atomics) == 0 {
+		return nil, nil
+	}
+	if len(near.streams)+len(near.ahead) == 0 && near.chase == nil {
+		return near, nil
+	}
+	near.fences = [2]uop.Op{{PC: p.pc(), Kind: uop.Fence, Lanes: 1}, {PC: p.pc(), Kind: uop.Fence, Lanes: 1}}
+	near.input = uop.Op{PC: p.pc(), Kind: uop.IntALU, Lanes: 1, Dst: reg}
+	near.sync = uop.Op{PC: p.pc(), Kind: uop.Load, Lanes: 1, Dst: reg, Size: 8}
+	for k := range near.streams {
+		s := &near.streams[k]
+		s.final = uop.Op{PC: p.pc(), Kind: uop.Load, Lanes: 1, Dst: reg, Size: 8}
+		if s.kind == se.Reduce {
+			s.final.Dst = values[s.tm.s.Name]
+		}
+		s.load = [2]uop.Op{s.tm.one.access, s.tm.many.access}
+		if s.result != nil {
+			s.load[0].Dst, s.load[1].Dst = s.result.one.move.Dst, s.result.many.dst
+		}
+		for w := range s.load {
+			s.load[w].PC, s.load[w].Src = p.pc(), [3]uop.Reg{}
+		}
+	}
+	if c := near.chase; c != nil {
+		if err := p.chaseOps(c, values, near.sync.Dst); err != nil {
+			return nil, err
+		}
+		near.report.Streams, near.report.Offloaded, near.report.Vanishes = c.places, c.places, true
+		return near, nil
+	}
+	near.report.Streams = len(near.streams) + len(near.ahead)
+	near.report.Vanishes = near.gone
+	return near, nil
 }
 
 // chooseStreams finds the streams of a loop and what they compute.
@@ -251,7 +273,7 @@ func (p *Program) chooseStreams(near *nearLoop) {
 	sinks := map[*stream.Stream]*nearStream{}
 	if level == Compute {
 		for _, i := range l.body {
-			if s := p.sink(l, i); s != nil {
+			if s := p.sink(l, i); s != nil && !(near.whole && s.join != scalar.NoOp) {
 				sinks[p.streams[i].s] = s
 			}
 		}
@@ -379,6 +401,10 @@ func (p *Program) chooseStreams(near *nearLoop) {
 		if x.kind == se.Reduce || x.where != nil {
 			x.near = inputs[0]
 		}
+		if x.join != scalar.NoOp {
+			x.near = sid[p.streams[x.over].s]
+			near.streams[x.near].carries = near.streams[x.near].carries || len(inputs) > 1
+		}
 		x.inputs = inputs
 		if x.kind == se.Load {
 			near.closures[p.streams[i].s] = len(near.streams)
@@ -450,8 +476,11 @@ func (p *Program) sink(l *loopInfo, i int) *nearStream {
 		return nil
 	}
 	x := &nearStream{name: s.Name, tm: tm, index: i, config: plan.ConfigBytes(p.opt.Streams.Plan)}
-	if plan.Address == nearstream.Indirect && s.Array != "" {
+	switch {
+	case plan.Address == nearstream.Indirect && s.Array != "":
 		return p.indirectSink(l, x)
+	case plan.Address == nearstream.Indirect && s.Kind == stream.Reduce && tm.carried:
+		return p.scattered(l, x, plan)
 	}
 	if plan.Address != nearstream.Affine {
 		return nil
@@ -642,6 +671,12 @@ func (t *thread) beginStreams(id int, n, v int64) {
 	if l == nil || len(l.streams)+len(l.ahead) == 0 || t.near != nil || n <= 0 {
 		return
 	}
+	if l.less != nil && n < scatterShare*int64(p.opt.Streams.Banks) {
+		if l = l.less; len(l.streams)+len(l.ahead) == 0 {
+			t.counts[id].short++
+			return
+		}
+	}
 	lanes := int64(l.info.lanes)
 	steps := n/lanes + n%lanes
 	if len(l.streams) > 0 && (steps < 2*int64(p.opt.Streams.Range) || !t.inside(l, v, v+(n-1)*l.info.src.Stride())) {
@@ -680,7 +715,7 @@ func (t *thread) beginStreams(id int, n, v int64) {
 		}
 		if s.where != nil {
 			x.Indirect, x.At = true, t.addresses(s, v, l.info)
-			if !s.value.takes() && !s.cond.takes() {
+			if !s.value.takes() && !s.cond.takes() && !s.carries {
 				x.Inputs = nil
 			}
 			x.Fields, x.Performed, x.Old, x.ToCore = s.fields, t.follow(s), s.old, s.old || s.toCore
@@ -691,6 +726,9 @@ func (t *thread) beginStreams(id int, n, v int64) {
 			x.Stride = int64(t.elementAt(s.tm, l.info, v+l.info.src.Stride()) - x.Base)
 		} else {
 			x.Init = t.val[s.index]
+		}
+		if s.join != scalar.NoOp {
+			s.joins(&x)
 		}
 		if s.value != nil {
 			x.Func = t.bind(s, v, l.info)

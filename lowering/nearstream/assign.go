@@ -274,7 +274,7 @@ func operation(p *node) (scalar.Op, bool) {
 		x, y := n.args[1], n.args[2]
 		c := n.args[0]
 		if c.kind == opNode && c.expr.Op.Compares() && (x == p || y == p) && (slices.Contains(c.args, x) && slices.Contains(c.args, y)) {
-			return scalar.Min, true // or a maximum, which is as associative
+			return extreme(c, x, y)
 		}
 		switch p {
 		case y:
@@ -294,6 +294,22 @@ func operation(p *node) (scalar.Op, bool) {
 		}
 	}
 	return scalar.NoOp, false
+}
+
+// extreme finds the minimum or maximum that a selection by a comparison of its operands is.
+func extreme(c, x, y *node) (scalar.Op, bool) {
+	less := scalar.Min
+	switch c.expr.Op {
+	case scalar.Lt, scalar.Le:
+	case scalar.Gt, scalar.Ge:
+		less = scalar.Max
+	default:
+		return scalar.NoOp, false
+	}
+	if c.args[0] == y && c.args[1] == x {
+		less = scalar.Min + scalar.Max - less
+	}
+	return less, true
 }
 
 // reduction makes a stream of a value that is reduced over streams, or says in the value's
@@ -350,6 +366,7 @@ func (b *body) reduction(p *node) (*Stream, []*node) {
 		why = "takes " + from[indirect].Name + ", whose bank depends on data, and another stream"
 	case indirect >= 0:
 		op, ok := operation(p)
+		s.Join = op
 		switch {
 		case !ok:
 			why = "is reduced over banks in no order, and its computation is not one operation on the value so far"

@@ -72,6 +72,9 @@ type Stream struct {
 	Invariants int
 	// Ops are the operations that are computed with it.
 	Ops []*stream.Expr
+	// Join is the operation on the value so far of a reduction over an indirect stream, so that
+	// banks can reduce in parts; NoOp for others.
+	Join scalar.Op
 	// Element is what it reads or writes, Result what it sends to the core in each iteration;
 	// Invalid for nothing. Final says that the core takes a value after the loop.
 	Element, Result scalar.Type

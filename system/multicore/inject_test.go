@@ -33,6 +33,9 @@ func TestRandomInjections(t *testing.T) {
 		p, want := compiled(t, text, 200+int64(r.IntN(300)), seed)
 		m := machine(t, "nsc-small", []string{"io4", "ooo4", "ooo8"}[r.IntN(3)])
 		if r.IntN(2) == 0 {
+			m = small(t, "ooo8")
+		}
+		if r.IntN(2) == 0 {
 			m.Streams.L2.Slices = 1 // one range at a time
 		}
 		if r.IntN(3) == 0 {

@@ -97,7 +97,7 @@ func (c *Configuration) streams(p *Program, m *tile.Machine) (*micro.Streams, er
 	if err != nil {
 		return nil, err
 	}
-	return &micro.Streams{Plan: plan, Level: c.level, Range: m.Streams.L3.RangeIterations, SyncFree: c.free, Decouple: c.decouple, Rival: c.rival, Adaptive: m.Streams.L3.RangePolicy == "adaptive", Ahead: m.Streams.L2.Slices, Private: int64(m.L2.Bytes)}, nil
+	return &micro.Streams{Plan: plan, Level: c.level, Range: m.Streams.L3.RangeIterations, SyncFree: c.free, Decouple: c.decouple, Rival: c.rival, Adaptive: m.Streams.L3.RangePolicy == "adaptive", Ahead: m.Streams.L2.Slices, Banks: m.Banks(), Private: int64(m.L2.Bytes)}, nil
 }
 
 // StreamReport is what streams did.

@@ -275,7 +275,24 @@ func randomC(r *rand.Rand) string {
 				r.IntN(9), r.IntN(60), n, at, to, at, at)
 		}
 		for k := range 1 + r.IntN(3) {
-			switch r.IntN(8) {
+			switch r.IntN(9) {
+			case 8: // over banks, where nothing else is taken
+				if len(whole) == 0 {
+					continue
+				}
+				from := whole[r.IntN(len(whole))]
+				x := fmt.Sprintf("A%d[((uint32_t)A%d[i] >> %d) %% (uint32_t)N]", r.IntN(arrays), from, r.IntN(3))
+				if r.IntN(2) == 0 {
+					x = fmt.Sprintf("((int32_t)%s * (int32_t)A%d[i] + i)", x, from)
+				}
+				switch r.IntN(3) {
+				case 0:
+					fmt.Fprintf(&b, "s%d = s%d %s (int32_t)%s;\n", n, n, []string{"+", "^", "*", "|"}[r.IntN(4)], x)
+				case 1:
+					fmt.Fprintf(&b, "int32_t m%d%d = %s; s%d = m%d%d %s s%d ? m%d%d : s%d;\n", n, k, x, n, n, k, []string{"<", ">", "<="}[r.IntN(3)], n, n, k, n)
+				case 2:
+					fmt.Fprintf(&b, "if (A%d[i] & 1) s%d += (int32_t)%s;\n", from, n, x)
+				}
 			case 5, 6:
 				if len(whole) == 0 {
 					continue
@@ -357,7 +374,7 @@ func TestMessageCounts(t *testing.T) {
 		count[m.Name] = m.Messages
 	}
 	assert.Equal(t, map[string]uint64{
-		"configure": 3, "migrate": 3 * (n/bank - 1), "credit": 3 * n / rng, "forward": 2 * n / line, "data": 0, "commit": n / rng, "done": n / rng, "final": 0, "range": 0, "request": 0, "end": 0, "ended": 0, "offload": 0, "fetch": 0, "write": 0,
+		"configure": 3, "migrate": 3 * (n/bank - 1), "credit": 3 * n / rng, "forward": 2 * n / line, "data": 0, "commit": n / rng, "done": n / rng, "final": 0, "range": 0, "request": 0, "end": 0, "ended": 0, "offload": 0, "fetch": 0, "write": 0, "visited": 0, "collect": 0,
 	}, count)
 	b := r.Streams.Bank
 	assert.Equal(t, []uint64{2 * n / line, n / line, n, n}, []uint64{b.Reads, b.Writes, b.Computed, b.Operations})

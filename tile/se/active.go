@@ -33,19 +33,22 @@ type active struct {
 	seen     uint64
 	watch    event.ID
 	leaving  bool
-	at       int64          // iteration before which streams end
-	acks     int            // of banks that are missing; -1: they have not been asked
-	taken    map[int]*head  // streams that have been taken back
-	gone     bool           // streams have ended before their time
-	tasks    map[int]*tasks // by stream
-	loaded   uint64         // results of a Chase that the core has loaded and committed, as a set
+	at       int64            // iteration before which streams end
+	acks     int              // of banks that are missing; -1: they have not been asked
+	taken    map[int]*head    // streams that have been taken back
+	gone     bool             // streams have ended before their time
+	tasks    map[int]*tasks   // by stream
+	visits   map[int]*head    // by stream: the banks to which one has come that is reduced there
+	joins    map[int]*joining // by stream: of reductions over banks
+	recalled map[int]bool     // streams that are taken back for these
+	loaded   uint64           // results of a Chase that the core has loaded and committed, as a set
 }
 
 // begin configures the streams of a loop at the banks of their first elements.
 func (c *Core) begin(now event.Time, g *Group) {
 	n := len(g.Streams)
 	a := &active{c: c, g: g, done: make([]int64, n), final: make([]uint64, n), ended: make([]bool, n), data: make([]map[int64]uint64, n),
-		partial: make([]map[int64]uint64, n), received: make([]int64, n), faulty: -1, ranged: make([]int64, n), prefix: make([]prefix, n), taking: make([]*taking, n), taken: map[int]*head{}, tasks: map[int]*tasks{}}
+		partial: make([]map[int64]uint64, n), received: make([]int64, n), faulty: -1, ranged: make([]int64, n), prefix: make([]prefix, n), taking: make([]*taking, n), taken: map[int]*head{}, tasks: map[int]*tasks{}, visits: map[int]*head{}, joins: map[int]*joining{}, recalled: map[int]bool{}}
 	for len(c.loops) > 0 && c.loops[0].g.id+oldGroups <= g.id {
 		if !c.loops[0].over() {
 			c.fail(fmt.Errorf("se: core %d: more than %d loops have streams at the L3", c.id, oldGroups))
@@ -59,6 +62,10 @@ func (c *Core) begin(now event.Time, g *Group) {
 	for sid := range g.Streams {
 		a.data[sid], a.partial[sid] = map[int64]uint64{}, map[int64]uint64{}
 		a.taking[sid] = &taking{bank: map[int64]int{}, owing: map[int64]bool{}}
+		if g.Streams[sid].Scattered { // it comes with the stream that it follows
+			a.joins[sid] = &joining{init: g.Streams[sid].Init}
+			continue
+		}
 		if g.Fine {
 			continue
 		}
@@ -128,7 +135,7 @@ func (a *active) credit() {
 			}
 		}
 		for sid := range g.Streams {
-			if g.Fine || g.Streams[sid].Indirect { // it goes on with the one that it follows
+			if g.Fine || g.Streams[sid].Indirect || g.Streams[sid].Scattered { // it goes on with the one that it follows
 				continue
 			}
 			a.send(&Message{Kind: MsgCredit, To: c.bankOf(g.line(sid, first)), Stream: sid, First: first, End: min(first+g.Range, g.N)})
@@ -189,6 +196,7 @@ func (a *active) step(n int64) {
 	}
 	a.close(before)
 	a.credit()
+	a.conclude()
 }
 
 // receive takes what banks send.
@@ -217,15 +225,30 @@ func (a *active) receive(m *Message) {
 		}
 		a.close(before)
 		a.credit()
+	case MsgVisited:
+		a.visits[m.Stream] = m.head
+		a.conclude()
 	case MsgEnded:
+		if m.head != nil && a.recalled[m.Stream] {
+			a.visits[m.Stream] = m.head
+			break
+		}
 		if !a.leaving || a.acks <= 0 {
 			a.c.fail(fmt.Errorf("se: core %d: bank %d has ended streams that it was not asked for", a.c.id, m.From))
 		}
 		a.acks--
 		if m.head != nil {
 			a.taken[m.Stream] = m.head
+			if len(m.head.g.Streams[m.Stream].reducers) > 0 {
+				a.visits[m.Stream] = m.head
+			}
 		}
 	case MsgFinal:
+		if a.g.Streams[m.Stream].Scattered {
+			a.joined(m)
+			a.conclude()
+			break
+		}
 		a.final[m.Stream], a.ended[m.Stream] = m.Values[0], true
 		if a.g.Streams[m.Stream].Kind == Chase {
 			a.final, a.visited = m.Values, m.First

@@ -104,6 +104,7 @@ type Bank struct {
 	locks   map[mem.Line]*lock
 	made    map[key][]made          // updates of streams, by iteration
 	early   map[key][][2]int64      // commits of them that have overtaken others
+	tallies map[key]*tally          // parts of reductions over indirect streams
 	trail   map[key]int             // where streams that chase pointers have gone
 	left    map[part][2]int64       // iterations of ranges that are not written, and all of them here
 	cut     map[key]int64           // iteration before which a stream ends, in the middle of a range
@@ -120,7 +121,7 @@ type Bank struct {
 // NewBank returns the engine of a bank. bankOf finds the bank of a line of the program, place
 // where that lies in memory.
 func NewBank(e *event.Engine, spec *Spec, bank int, coherent mem.Network, net Network, bankOf func(mem.Line) int, place func(mem.Line) mem.Line, fail func(error)) *Bank {
-	b := &Bank{spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, place, fail), credits: map[part]int64{}, slots: map[part]*slot{}, commits: map[part]int64{}, left: map[part][2]int64{}, cut: map[key]int64{}, ended: map[int]map[uint32]bool{}, taken: map[key]*Message{}, chains: map[key]*chain{}, locks: map[mem.Line]*lock{}, made: map[key][]made{}, early: map[key][][2]int64{}, trail: map[key]int{}}
+	b := &Bank{spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, place, fail), credits: map[part]int64{}, slots: map[part]*slot{}, commits: map[part]int64{}, left: map[part][2]int64{}, cut: map[key]int64{}, ended: map[int]map[uint32]bool{}, taken: map[key]*Message{}, chains: map[key]*chain{}, locks: map[mem.Line]*lock{}, made: map[key][]made{}, early: map[key][][2]int64{}, trail: map[key]int{}, tallies: map[key]*tally{}}
 	if spec.TLB != nil {
 		b.tlb = mem.NewTLB(spec.TLB, e.Memory())
 	}
@@ -130,7 +131,7 @@ func NewBank(e *event.Engine, spec *Spec, bank int, coherent mem.Network, net Ne
 
 // Pending tells whether any stream is here, or anything of one.
 func (b *Bank) Pending() bool {
-	return len(b.heads) > 0 || len(b.slots) > 0 || len(b.credits) > 0 || len(b.agent.lines) > 0 || len(b.locks) > 0 || len(b.commits) > 0 || len(b.taken) > 0
+	return len(b.heads) > 0 || len(b.slots) > 0 || len(b.credits) > 0 || len(b.agent.lines) > 0 || len(b.locks) > 0 || len(b.commits) > 0 || len(b.taken) > 0 || len(b.tallies) > 0
 }
 
 // Receive handles a message of the coherence protocol.
@@ -208,6 +209,8 @@ func (b *Bank) ReceiveStream(now event.Time, m *Message) {
 		b.operand(now, k, m)
 	case MsgRequest:
 		b.request(now, k, m)
+	case MsgCollect:
+		b.collect(k, m)
 	case MsgCommit:
 		if m.head.g.Streams[m.Stream].Old {
 			b.release(k, m.head.g, m.First, m.End)

@@ -53,13 +53,20 @@ type Stream struct {
 	Old bool
 	// Task says that the core sends each element of an indirect stream that writes, when it has
 	// committed the load with PC that its address follows from. It has no Near.
-	Task   bool
-	ToCore bool      // elements are sent to the core
-	Config int       // bytes of the message that configures it
-	PC     [2]uint32 // of its loads in the core, scalar and SIMD
+	Task bool
+	// Scattered says that a Reduce has a part in each bank to which the indirect load Near comes:
+	// they begin with Zero, and Join makes one of two. Its inputs are Near, and what the
+	// addresses of that follow from.
+	Scattered bool
+	Zero      uint64
+	Join      func(a, b uint64) uint64
+	ToCore    bool      // elements are sent to the core
+	Config    int       // bytes of the message that configures it
+	PC        [2]uint32 // of its loads in the core, scalar and SIMD
 
 	receivers []int
 	followers []int // indirect streams
+	reducers  []int // reductions over the banks of an indirect load
 }
 
 // Group is the streams of a loop, configured together: an instance of the loop.
@@ -93,6 +100,9 @@ func (g *Group) prepare(id uint32) {
 	for i := range g.Streams {
 		if s := &g.Streams[i]; s.Task {
 			continue
+		} else if s.Scattered {
+			g.Streams[s.Near].reducers = append(g.Streams[s.Near].reducers, i)
+			continue
 		} else if s.Indirect {
 			g.Streams[s.Near].followers = append(g.Streams[s.Near].followers, i)
 			continue
@@ -106,8 +116,8 @@ func (g *Group) prepare(id uint32) {
 // at is the stream at whose elements one is.
 func (g *Group) at(sid int) *Stream {
 	s := &g.Streams[sid]
-	if s.Kind == Reduce || s.Indirect {
-		return &g.Streams[s.Near]
+	for s.Kind == Reduce || s.Indirect {
+		s = &g.Streams[s.Near]
 	}
 	return s
 }

@@ -80,10 +80,13 @@ func (b *Bank) follow(now event.Time, h *head) {
 				m.Values = append(m.Values, list[i-first])
 			}
 		}
+		if h.issued == nil {
+			h.issued = map[int]int64{}
+		}
+		if len(s.reducers) > 0 {
+			h.issued[to]++
+		}
 		if s.sink() {
-			if h.issued == nil {
-				h.issued = map[int]int64{}
-			}
 			if last, ok := h.issued[to]; ok {
 				m.Last = last
 			}
@@ -96,9 +99,19 @@ func (b *Bank) follow(now event.Time, h *head) {
 		b.done(p.key, i, i+1)
 	} else {
 		b.forward(h, i, i+1, []uint64{0})
+		if len(s.reducers) > 0 {
+			if h.issued == nil {
+				h.issued = map[int]int64{}
+			}
+			h.issued[b.bank]++
+			b.reduce(now, h, i, 0, v)
+		}
 	}
 	if h.next == end {
 		delete(b.slots, p)
+		if len(s.reducers) > 0 {
+			b.issuedRange(h, end)
+		}
 		b.move(now, h)
 	}
 }
@@ -138,8 +151,16 @@ func (b *Bank) request(now event.Time, k key, m *Message) {
 // load reads an element and gives it to those that take it.
 func (b *Bank) load(m *Message, s *Stream) {
 	b.Counters.Reads++
-	b.agent.read(m.Low/mem.LineBytes, func(_ event.Time, data *mem.Bytes) {
-		b.send(m.head, m.First, m.End, []uint64{word(data, m.Low, s.Bytes)})
+	b.agent.read(m.Low/mem.LineBytes, func(now event.Time, data *mem.Bytes) {
+		v := word(data, m.Low, s.Bytes)
+		b.send(m.head, m.First, m.End, []uint64{v})
+		if len(s.reducers) > 0 && !b.dead(m.Core, m.Group) {
+			var base uint64
+			if len(m.Values) > 0 {
+				base = m.Values[0]
+			}
+			b.reduce(now, m.head, m.First, v, base)
+		}
 	})
 }
 

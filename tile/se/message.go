@@ -20,10 +20,12 @@ const (
 	MsgOffload                      // an iteration that is computed where its operands meet
 	MsgFetch                        // its operands are asked for
 	MsgWrite                        // and its result is written
+	MsgVisited                      // the banks that have parts of a reduction
+	MsgCollect                      // one of them is asked for its part
 	NumMessages
 )
 
-var messageNames = [NumMessages]string{"configure", "migrate", "credit", "forward", "data", "commit", "done", "final", "range", "request", "end", "ended", "offload", "fetch", "write"}
+var messageNames = [NumMessages]string{"configure", "migrate", "credit", "forward", "data", "commit", "done", "final", "range", "request", "end", "ended", "offload", "fetch", "write", "visited", "collect"}
 
 func (k MessageKind) String() string {
 	if k < NumMessages {
@@ -71,6 +73,9 @@ func (m *Message) Bytes() int {
 			n += 8 // the value so far
 		}
 		n += m.head.packed
+		for _, r := range m.head.g.Streams[m.Stream].reducers { // what is reduced over its elements
+			n += m.head.g.Streams[r].Config
+		}
 		if m.head.high > 0 { // what it has visited
 			n += 2 * addressBytes
 		}
@@ -89,6 +94,14 @@ func (m *Message) Bytes() int {
 		return n
 	case MsgCommit:
 		return headerBytes + countBytes
+	case MsgEnded:
+		if m.head != nil { // it goes on elsewhere
+			return headerBytes + len(m.head.issued)*(countBytes+bankBytes)
+		}
+	case MsgVisited:
+		return headerBytes + len(m.head.issued)*(countBytes+bankBytes)
+	case MsgCollect: // before which iteration, and of how many elements
+		return headerBytes + 2*countBytes
 	case MsgDone:
 		return headerBytes + 8*len(m.Values)
 	case MsgOffload: // what is computed, and the addresses of operands and result
@@ -105,7 +118,7 @@ func (m *Message) Bytes() int {
 // ToCore reports whether the engine of a core gets a message, and not that of a bank.
 func (m *Message) ToCore() bool {
 	switch m.Kind {
-	case MsgData, MsgDone, MsgFinal, MsgRange, MsgEnded:
+	case MsgData, MsgDone, MsgFinal, MsgRange, MsgEnded, MsgVisited:
 		return true
 	}
 	return false
@@ -118,7 +131,7 @@ type Network interface {
 
 // NetworkCounters count the traffic of stream engines.
 type NetworkCounters struct {
-	Messages [NumMessages]uint64 `parts:"configure,migrate,credit,forward,data,commit,done,final,range,request,end,ended,offload,fetch,write" desc:"messages of stream engines by kind"`
-	Bytes    [NumMessages]uint64 `unit:"Byte" parts:"configure,migrate,credit,forward,data,commit,done,final,range,request,end,ended,offload,fetch,write" desc:"bytes of them"`
-	ByteHops [NumMessages]uint64 `unit:"Byte" parts:"configure,migrate,credit,forward,data,commit,done,final,range,request,end,ended,offload,fetch,write" desc:"bytes of whole flits times links between routers"`
+	Messages [NumMessages]uint64 `parts:"configure,migrate,credit,forward,data,commit,done,final,range,request,end,ended,offload,fetch,write,visited,collect" desc:"messages of stream engines by kind"`
+	Bytes    [NumMessages]uint64 `unit:"Byte" parts:"configure,migrate,credit,forward,data,commit,done,final,range,request,end,ended,offload,fetch,write,visited,collect" desc:"bytes of them"`
+	ByteHops [NumMessages]uint64 `unit:"Byte" parts:"configure,migrate,credit,forward,data,commit,done,final,range,request,end,ended,offload,fetch,write,visited,collect" desc:"bytes of whole flits times links between routers"`
 }

@@ -177,6 +177,14 @@ func (a *active) leave() bool {
 		return a.acks == 0
 	}
 	from := a.reducedTo(a.at)
+	if g.scatters() {
+		if !a.recall(from) {
+			return false
+		}
+		for sid, x := range a.joins {
+			a.final[sid] = x.value
+		}
+	}
 	for sid := range g.Streams {
 		switch s := &g.Streams[sid]; s.Kind {
 		case Store, Update:
@@ -184,6 +192,9 @@ func (a *active) leave() bool {
 				return false
 			}
 		case Reduce:
+			if s.Scattered {
+				break
+			}
 			if a.done[sid] < from {
 				return false
 			}
@@ -287,24 +298,34 @@ func (a *active) pause() bool {
 		return true // they have ended by themselves
 	}
 	if !a.leaving {
-		a.leaving, a.acks = true, len(g.Streams)
+		a.leaving, a.acks = true, len(g.Streams)-len(a.joins)
 		for sid := range g.Streams {
+			if g.Streams[sid].Scattered {
+				continue
+			}
 			a.send(&Message{Kind: MsgEnd, To: a.c.bankOf(g.line(sid, at)), Stream: sid, head: &head{g: g}, First: at})
 		}
 	}
-	if a.acks > 0 {
+	if a.acks > 0 || !a.gather(at) {
 		return false
 	}
 	a.leaving, a.faulty = false, -1
+	for sid, x := range a.joins { // banks begin with new parts
+		a.joins[sid] = &joining{init: x.value}
+		delete(a.visits, g.Streams[sid].Near)
+	}
 	if a.c.spec.Broken == PauseLate {
 		at = min(at+g.Range, g.N-1)
 	}
 	for sid := range g.Streams {
+		if g.Streams[sid].Scattered {
+			continue
+		}
 		h := &head{core: a.c.id, sid: sid, g: g, next: at, limit: at, value: g.Streams[sid].Init}
 		if v, ok := a.partial[sid][at]; ok {
 			h.value = v
 		}
-		if t := a.taken[sid]; t != nil {
+		if t := a.taken[sid]; t != nil && len(g.Streams[sid].reducers) == 0 {
 			h.issued = t.issued
 		}
 		a.send(&Message{Kind: MsgConfigure, To: a.c.bankOf(g.line(sid, at)), Stream: sid, head: h})
