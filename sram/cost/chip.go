@@ -61,7 +61,7 @@ func (t *Table) Chip(c ChipCounts) *ChipEnergy {
 		u.one("H-tree", "rows between tiles", c.Tree, "htree"),
 		u.one("network", "bytes x links", c.ByteHops, "noc"),
 		u.one("DRAM", ofLines, c.Lines, "dram"),
-		u.chipLeakage(c, e.Unit),
+		u.leaks("leakage", "arrays x ns", float64(c.Arrays)*c.Nanoseconds, "leakage.power", e.Unit),
 		u.one("near memory", "operations", c.Near, "near"),
 	}
 	e.sum(u)
@@ -74,12 +74,19 @@ func (t *Table) Chip(c ChipCounts) *ChipEnergy {
 // CoreCounts are what a run on cores takes energy for.
 type CoreCounts struct {
 	MicroOps float64
-	L1, L2   float64 // accesses
+	Adds     float64 // of lanes of 32 bits, and other cheap operations
+	Products float64 // of the same, and quotients
+	L1       float64 // words of 64 bits
+	L2       float64 // accesses
 	L3       float64 // lines read or written in banks
 	RowBytes int     // of a row of an array of the L3
 	ByteHops float64
 	Lines    float64 // from and to DRAM
 	Near     float64 // operations of streams beside the banks
+
+	Cores          int     // that leak, idle ones too
+	Private, Banks float64 // arrays that L1 and L2, and the L3, are made of
+	Nanoseconds    float64
 }
 
 // Cores applies the table to the counts of a run on cores. What the table has no value
@@ -90,16 +97,24 @@ func (t *Table) Cores(c CoreCounts) *ChipEnergy {
 	rows := math.Ceil(LineBytes / float64(max(1, c.RowBytes)))
 	e.Lines = []EnergyLine{
 		u.one("cores", "micro-ops", c.MicroOps, "core"),
-		u.one("L1", "accesses", c.L1, "l1"),
+		u.one("lanes, sums", "operations of 32 bits", c.Adds, "lane-add"),
+		u.one("lanes, products", "operations of 32 bits", c.Products, "lane-multiply"),
+		u.one("L1", "words of 64 bits", c.L1, "l1"),
 		u.one("L2", "accesses", c.L2, "l2"),
 		u.instructions("L3", "rows of arrays read", Kinds{LatchReads: int(c.L3 * rows)}),
 		u.one("network", "bytes x links", c.ByteHops, "noc"),
 		u.one("DRAM", ofLines, c.Lines, "dram"),
 		u.one("streams at the L3", "operations", c.Near, "near"),
+		u.leaks(LeakageOfCores, "cores x ns", float64(c.Cores)*c.Nanoseconds, "core.power", e.Unit),
+		u.leaks("leakage of L1, L2", "arrays x ns", c.Private*c.Nanoseconds, "leakage.power", e.Unit),
+		u.leaks("leakage of the L3", "arrays x ns", c.Banks*c.Nanoseconds, "leakage.power", e.Unit),
 	}
 	e.sum(u)
 	return e
 }
+
+// LeakageOfCores is the name of its line.
+const LeakageOfCores = "leakage of cores"
 
 // sum adds up what is known.
 func (e *ChipEnergy) sum(u *user) {
@@ -177,15 +192,16 @@ func (u *user) one(name, of string, count float64, op string) EnergyLine {
 	return l
 }
 
-func (u *user) chipLeakage(c ChipCounts, unit string) EnergyLine {
-	l := EnergyLine{Name: "leakage", Count: float64(c.Arrays) * c.Nanoseconds, Of: "arrays x ns"}
+// leaks is a line of a power over a time.
+func (u *user) leaks(name, of string, count float64, what, unit string) EnergyLine {
+	l := EnergyLine{Name: name, Count: count, Of: of}
 	if l.Count == 0 {
 		return l
 	}
-	v := u.get("leakage.power")
+	v := u.get(what)
 	switch {
 	case v == nil || v.Value == nil:
-		l.How = "no leakage.power"
+		l.How = "no " + what
 	case unit != "pJ":
 		l.How = "no energy in pJ"
 	default:

@@ -83,3 +83,28 @@ func TestChipOfNothing(t *testing.T) {
 	other.Rows = 512
 	require.Contains(t, table.Chip(other).Note, "not scaled")
 }
+
+// TestCores prices each line of a run on cores by hand.
+func TestCores(t *testing.T) {
+	text := "name: n\ntitle: t\nvalues:\n"
+	for i, what := range []string{"core.energy", "lane-add.energy", "lane-multiply.energy", "l1.energy", "l2.energy", "read.energy", "noc.energy", "dram.energy", "near.energy", "core.power", "leakage.power"} {
+		unit := "pJ"
+		if strings.HasSuffix(what, ".power") {
+			unit = "mW"
+		}
+		text += "  - {what: " + what + ", value: " + string(rune('1'+i%9)) + ", unit: " + unit + ", source: s, where: w, confirmed: true}\n"
+	}
+	table, err := Parse(strings.NewReader(text), "f.yaml")
+	require.NoError(t, err)
+	e := table.Cores(CoreCounts{MicroOps: 10, Adds: 20, Products: 30, L1: 40, L2: 50, L3: 60, RowBytes: 32, ByteHops: 70, Lines: 80, Near: 90, Cores: 2, Private: 3.5, Banks: 5, Nanoseconds: 100})
+	// A line of 64 bytes is two rows.
+	want := []float64{10, 2 * 20, 3 * 30, 4 * 40, 5 * 50, 6 * 2 * 60, 7 * 70, 8 * 80, 9 * 90, 1 * 200, 2 * 350, 2 * 500}
+	require.Len(t, e.Lines, len(want))
+	total := 0.0
+	for i, l := range e.Lines {
+		require.InEpsilon(t, want[i], *l.Energy, 1e-12, l.Name)
+		total += want[i]
+	}
+	require.InEpsilon(t, total, *e.Total, 1e-12)
+	require.Empty(t, e.LeftOut)
+}

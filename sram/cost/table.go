@@ -79,14 +79,17 @@ var quantities = map[string][]string{
 	"host.energy": energyUnits, "host.time": timeUnits,
 	"dram.energy": energyUnits, "noc.energy": energyUnits,
 	"core.energy": energyUnits, // of a micro-op of a core, its L1 left out
-	"l1.energy":   energyUnits, // of an access to the L1
+	"l1.energy":   energyUnits, // of a word of 64 bits of the L1
 	"l2.energy":   energyUnits, // of an access to the L2
 	"near.energy": energyUnits, // of an operation on elements near the memory
+	// Of a lane of 32 bits of a vector unit, on top of the micro-op.
+	"lane-add.energy": energyUnits, "lane-multiply.energy": energyUnits,
 	// Of a stack of DRAM: a row that is loaded or stored, an operation on a word,
 	// a comparison, a pair shifted out of a row, and a pair over a segment of each link.
 	"row.energy": energyUnits, "alu.energy": energyUnits, "logic.energy": energyUnits, "shift.energy": energyUnits,
 	"line.energy": energyUnits, "ring.energy": energyUnits, "tsv.energy": energyUnits,
 	"leakage.power":  {"mW"},         // of an array
+	"core.power":     {"mW"},         // leakage of a core without its caches
 	"array.area":     {"um2", "mm2"}, // of an array
 	"array.overhead": {"%"},          // of compute logic, on top of array.area
 }

@@ -102,12 +102,12 @@ func (x *run) finish() {
 }
 
 // Energy returns what arrays take by a table of costs, beside that of the report of the
-// cores, which has the network and DRAM of both. nil where nothing was laid out.
+// cores, which has the network, DRAM and leakage of both. nil where nothing was laid out.
 func (r *Report) Energy(m *tile.Machine, t *cost.Table) *cost.ChipEnergy {
 	if r.Arrays == nil {
 		return nil
 	}
 	a := *r.Arrays
-	a.ByteHops, a.DRAMBytes, a.Cycles.Total = 0, 0, r.Report.Cycles
+	a.ByteHops, a.DRAMBytes, a.Arrays = 0, 0, 0
 	return a.Energy(m, t)
 }

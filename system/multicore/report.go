@@ -49,6 +49,7 @@ type Report struct {
 
 	Host Host `json:"host"`
 
+	simd  [uop.NumKinds]uint64 // micro-ops of more than one lane
 	stats *stats.Snapshot
 }
 
@@ -133,7 +134,7 @@ func (r *runner) report() *Report {
 		all.Add(&n)
 	}
 	t.Seconds = float64(t.Cycles) / t.ClockGHz / 1e9
-	t.MicroOps = all.Committed
+	t.MicroOps, t.simd = all.Committed, all.SIMD
 	total := uint64(t.Cycles) * uint64(opt.Threads)
 	t.IPC = ratio(float64(t.MicroOps), float64(total))
 	t.Imbalance = ratio(float64(busiest)*float64(opt.Threads), float64(t.MicroOps))

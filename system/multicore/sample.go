@@ -55,6 +55,12 @@ type Sampled struct {
 	Drift float64 `json:"drift"`
 }
 
+// Scale is by how much counters of windows are multiplied for those of the whole run, which
+// committed so many micro-ops.
+func (s *Sampled) Scale(microOps uint64) float64 {
+	return float64(microOps) / float64(max(1, microOps-s.Forwarded))
+}
+
 // sampler is the sampling of a run.
 type sampler struct {
 	r      *runner
