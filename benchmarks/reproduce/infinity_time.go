@@ -12,6 +12,7 @@ import (
 	"github.com/bitsched/bitsched/sram/cost"
 	"github.com/bitsched/bitsched/system/fused"
 	"github.com/bitsched/bitsched/system/multicore"
+	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tile"
 )
@@ -100,6 +101,7 @@ var infinityTimeEntries = []*Entry{
 		Run: infsFig18,
 	},
 	pointNetEntry,
+	ownEntry,
 }
 
 const infsDoc = "the 13 workloads, cold, on 64 OOO8 cores (small: 4); of those with several designs the best one for each configuration; means of speedups are geometric. Small: a sixteenth of the elements on " +
@@ -140,17 +142,23 @@ func runInfinity(ctx context.Context, env *Env, k *workload.Kernel, args *memory
 	after := args.Clone()
 	mem, a := k.Streams(after)
 	before, _ := k.Streams(args.Clone())
-	p := &fused.Program{Program: &multicore.Program{Graph: k.Whole, Memory: mem, Args: a, Reassociate: k.Reassociate}, Tensors: k.Program, Sizes: k.Sizes, Arrays: args}
-	if k.Parts != nil {
-		p.Tensors = k.Parts
-	}
+	p := &fused.Program{Program: &multicore.Program{Graph: k.Whole, Memory: mem, Args: a, Reassociate: k.Reassociate}, Tensors: tensors(k), Sizes: k.Sizes, Arrays: args}
 	o := fused.Options{Options: multicore.Options{Machine: m, Threads: m.Banks(), Config: config, Seed: env.Seed}}
 	if env.Sample > 0 && fused.Find(config) == nil {
 		o.Sample = &multicore.Sampling{Share: env.Sample}
 	}
 	change(&o)
 	r := &infsRun{}
-	if fused.Find(config) == nil {
+	if config == fused.Auto {
+		p, r.arrays, err = fused.RunAuto(ctx, func() *fused.Program {
+			again := args.Clone()
+			mem, a := k.Streams(again.Clone())
+			return &fused.Program{Program: &multicore.Program{Graph: k.Whole, Memory: mem, Args: a, Reassociate: k.Reassociate}, Tensors: tensors(k), Sizes: k.Sizes, Arrays: again}
+		}, o)
+		if r.arrays != nil {
+			r.Report = r.arrays.Report
+		}
+	} else if fused.Find(config) == nil {
 		r.Report, err = multicore.Run(ctx, p.Program, o.Options)
 	} else if r.arrays, err = fused.Run(ctx, p, o); r.arrays != nil {
 		r.Report = r.arrays.Report
@@ -168,6 +176,17 @@ func runInfinity(ctx context.Context, env *Env, k *workload.Kernel, args *memory
 		err = fmt.Errorf("reproduce: the machine and the sequential program differ: %s", v.First)
 	}
 	return r, err
+}
+
+// tensors are the regions of a kernel.
+func tensors(k *workload.Kernel) *tdfg.Program {
+	switch {
+	case k.Program.Body != nil:
+		return k.Program
+	case k.Parts != nil:
+		return k.Parts
+	}
+	return nil
 }
 
 // infsMachine is the one of a size.

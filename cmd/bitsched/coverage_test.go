@@ -21,7 +21,7 @@ func TestCoverage(t *testing.T) {
 		"floyd": {0, nil}, // in place, in an order: tdfg --why has the other one
 	} {
 		a, stdout, stderr := testApp()
-		file := filepath.Join("..", "..", "tdfg", "cfront", "testdata", "coverage", name+".c")
+		file := filepath.Join("..", "..", "benchmarks", "known", "c", name+".c")
 		require.Zero(t, a.run(append([]string{"run", file, "-D", "N=32", "--json"}, c.args...)), "%s: %s", name, stderr)
 		var r struct {
 			Share  float64 `json:"in_arrays"`

@@ -190,11 +190,11 @@ func (x *run) execute(w *system.Work) error {
 		k := &w.Commands[i]
 		switch k.Kind {
 		case lowering.Sync:
-			list = append(list, tc.Command{Sync: true})
+			list = append(list, tc.Command{Name: "sync", Sync: true})
 			continue
 		case lowering.ShiftInter:
 			parts, flows := system.Sends(x.machine, x.timing, k)
-			out := tc.Command{Multicast: k.Copies > 1}
+			out := tc.Command{Name: "move between tiles", Multicast: k.Copies > 1}
 			longest := int64(0)
 			for _, p := range parts {
 				q := tc.Part{Bank: p.Bank, Cycles: p.Cycles, Tree: p.Tree}
@@ -214,12 +214,14 @@ func (x *run) execute(w *system.Work) error {
 		if computes && x.opt.Latencies == "paper" && k.Kind == lowering.Compute {
 			n = paperLatency(&w.Plan.Steps[k.Step])
 		}
+		out := tc.Command{}
 		if computes {
 			compute += n
+			out.Name = "compute"
 		} else {
 			move += n
+			out.Name = "move"
 		}
-		out := tc.Command{}
 		banks = lowering.Banks(banks[:0], k.Tiles, per)
 		for _, b := range banks {
 			out.Parts = append(out.Parts, tc.Part{Bank: b, Cycles: n})
@@ -232,6 +234,7 @@ func (x *run) execute(w *system.Work) error {
 	from := x.m.Engine.Now()
 	err := x.await(func(done func(event.Time)) { x.m.Tensor.Execute(list, done) })
 	took := x.m.Engine.Now() - from
+	x.traced("commands", from)
 	c.Compute += compute
 	c.Move += move
 	c.Between += between

@@ -69,6 +69,28 @@ type Cycles struct {
 	Near    int64 `json:"near"`         // streams of regions
 }
 
+// part names a part of the cycles, for a trace.
+func (r *Report) part(p *int64) string {
+	c := &r.Cycles
+	switch p {
+	case &c.Drain:
+		return "drain"
+	case &c.Flush:
+		return "flush ways"
+	case &c.DRAM:
+		return "load"
+	case &c.JIT:
+		return "JIT"
+	case &c.Final:
+		return "reduce"
+	case &c.Near:
+		return "streams"
+	case &c.Return, &r.WriteBack:
+		return "write back"
+	}
+	return ""
+}
+
 // finish completes the report.
 func (x *run) finish() {
 	r := x.report

@@ -224,6 +224,11 @@ func (x *run) Attach(ctx context.Context, m *machine.Machine, code *micro.Progra
 	x.ctx, x.m, x.code = ctx, m, code
 	m.Tensor.Host = x
 	m.InterceptTensor = x.opt.InterceptTensor
+	if x.opt.Trace != nil {
+		m.Tensor.Observe = func(bank int, what string, from, to event.Time) {
+			x.opt.Trace.Span(multicore.TensorBanksAre+bank, what, from, to)
+		}
+	}
 	if x.p.Tensors == nil {
 		return nil
 	}
@@ -555,7 +560,13 @@ func (x *run) during(part *int64, f func() error) error {
 	from := x.m.Engine.Now()
 	err := f()
 	*part += x.m.Engine.Now() - from
+	x.traced(x.report.part(part), from)
 	return err
+}
+
+// traced records what thread 0 has waited for since a cycle.
+func (x *run) traced(what string, from event.Time) {
+	x.opt.Trace.Span(multicore.TensorTrack, what, from, x.m.Engine.Now())
 }
 
 // Called implements tc.Host: thread 0 waits for the unit.
@@ -590,6 +601,7 @@ func (x *run) region() error {
 	x.written()
 	x.m.Tensor.Run(false)
 	now := x.m.Engine.Now()
+	x.opt.Trace.Span(multicore.RegionTrack, r.Name, from, now)
 	r.InMemory++
 	r.Cycles += now - from
 	c.Regions += now - from

@@ -1,7 +1,9 @@
 package fused_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"testing"
@@ -67,6 +69,50 @@ func TestWorkloads(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestTrace adds up what a trace shows of regions in memory: what thread 0 waited for is the
+// breakdown of the report, and commands of a bank follow each other.
+func TestTrace(t *testing.T) {
+	trace := &multicore.Trace{}
+	r := execute(t, "kmeans_outer", nil, fused.Options{Options: multicore.Options{Config: "inf-s", Machine: small(t), Threads: 8, Trace: trace}})
+	var b bytes.Buffer
+	require.NoError(t, trace.Write(&b))
+	var doc struct {
+		TraceEvents []struct {
+			Ph, Name string
+			Tid      int
+			Ts, Dur  int64
+		} `json:"traceEvents"`
+	}
+	require.NoError(t, json.Unmarshal(b.Bytes(), &doc))
+	sums, banks := map[string]int64{}, map[string]int64{}
+	regions := int64(0)
+	end := map[int]int64{}
+	for _, e := range doc.TraceEvents {
+		switch track := e.Tid - 1; {
+		case e.Ph != "X":
+		case track == multicore.RegionTrack:
+			regions += e.Dur
+		case track == multicore.TensorTrack:
+			sums[e.Name] += e.Dur
+		case track >= multicore.TensorBanksAre:
+			banks[e.Name] += e.Dur
+			if e.Name == "compute" || e.Name == "move" || e.Name == "move between tiles" {
+				require.GreaterOrEqual(t, e.Ts, end[track], "bank %d", track-multicore.TensorBanksAre)
+				end[track] = e.Ts + e.Dur
+			}
+		}
+	}
+	c := &r.Cycles
+	require.Equal(t, c.Regions, regions)
+	for name, want := range map[string]int64{"drain": c.Drain, "flush ways": c.Flush, "load": c.DRAM, "JIT": c.JIT, "streams": c.Near, "reduce": c.Final, "write back": c.Return + r.WriteBack} {
+		require.Equal(t, want, sums[name], name)
+	}
+	require.GreaterOrEqual(t, c.Compute+c.Move+c.Between+c.Sync, sums["commands"])
+	for _, name := range []string{"load", "compute", "move", "sync", "stream", "write back"} {
+		require.Positive(t, banks[name], name)
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 
 // Trace records what cores, banks and channels did in each slice of a run: a core is
 // shown with what most of the slice was spent on, a bank and a channel with how many
-// lines it served.
+// lines it served. Of regions in memory it has what thread 0 waited for, and what the
+// tensor controller of each bank did.
 type Trace struct {
 	// Slice is how many cycles are shown as one; 0: DefaultSlice.
 	Slice int64
@@ -23,10 +24,14 @@ type Trace struct {
 	open    []openState
 }
 
-// Tracks: cores, then banks, then channels.
+// Tracks: cores, then banks, then channels, then regions in memory: which one, what TC_core
+// waits for, and the tensor controllers of banks.
 const (
-	bankTrack    = 1000
-	channelTrack = 10_000
+	bankTrack      = 1000
+	channelTrack   = 10_000
+	RegionTrack    = 20_000
+	TensorTrack    = 20_001
+	TensorBanksAre = 21_000 // that of bank 0
 )
 
 // DefaultSlice is fine enough for barriers.
@@ -118,6 +123,13 @@ func (t *Trace) end(core int, now int64) {
 	}
 }
 
+// Span records what was done on a track, from one cycle to another. t may be nil.
+func (t *Trace) Span(track int, name string, from, to int64) {
+	if t != nil && to > from {
+		t.add(track, name, from, to)
+	}
+}
+
 func (t *Trace) add(track int, name string, from, to int64) {
 	if len(t.events) == traceevent.Limit {
 		t.dropped++
@@ -151,6 +163,12 @@ func (t *Trace) Write(w io.Writer) error {
 	}
 	return traceevent.Write(w, name, func(track int32) string {
 		switch {
+		case track >= TensorBanksAre:
+			return fmt.Sprintf("tensor controller %02d", track-TensorBanksAre)
+		case track == TensorTrack:
+			return "tensor controller of thread 0"
+		case track == RegionTrack:
+			return "regions in memory"
 		case track >= channelTrack:
 			return fmt.Sprintf("channel %02d", track-channelTrack)
 		case track >= bankTrack:

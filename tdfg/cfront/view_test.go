@@ -240,7 +240,7 @@ func TestStridesNoted(t *testing.T) {
 // TestCoverage compares well-known kernels with what gcc makes of them. Their arguments are
 // eighths, so that sums of any order are exact; softmax is compared where it runs.
 func TestCoverage(t *testing.T) {
-	files, err := filepath.Glob("testdata/coverage/*.c")
+	files, err := filepath.Glob("../../benchmarks/known/c/*.c")
 	require.NoError(t, err)
 	require.Len(t, files, 11)
 	var list []compiled

@@ -30,6 +30,7 @@ type Bank struct {
 	expected int // packets, by the counts of others
 	received int
 	atSync   bool
+	waiting  event.Time // since when, at a sync
 	ops      event.Time // when the engine for walks is free
 	walking  map[uint64]*walk
 	walks    uint64
@@ -70,6 +71,7 @@ type work struct {
 	j    *job
 	next int
 	left int
+	from event.Time
 }
 
 func newBank(c *Core, id int, net mem.Network, home func(mem.Line) int) *Bank {
@@ -108,7 +110,7 @@ func (b *Bank) ReceiveTensor(now event.Time, m *Message) {
 			b.walk(now, m.walk)
 			return
 		}
-		w := &work{j: m.job, left: len(m.job.lines[b.id].Lines)}
+		w := &work{j: m.job, left: len(m.job.lines[b.id].Lines), from: now}
 		b.jobs = append(b.jobs, w)
 		b.ask()
 	case MsgCommand:
@@ -134,6 +136,7 @@ func (b *Bank) ReceiveTensor(now event.Time, m *Message) {
 			b.c.fail(fmt.Errorf("tc: bank %d: the barrier is cleared with %d packets of %d landed", b.id, b.received, b.expected))
 			return
 		}
+		b.c.observe(b.id, "sync", b.waiting, now)
 		b.atSync, b.received, b.expected, b.told = false, 0, 0, 0
 		b.queue = b.queue[1:]
 		b.next(now)
@@ -204,6 +207,7 @@ func (b *Bank) start(now event.Time, t *task) {
 // done ends a command.
 func (b *Bank) done(now event.Time) {
 	b.busy = false
+	b.c.observe(b.id, b.queue[0].command.Name, b.started, now)
 	b.queue = b.queue[1:]
 	b.toCore(MsgFree, 1)
 	b.next(now)
@@ -211,7 +215,7 @@ func (b *Bank) done(now event.Time) {
 
 // sync begins to wait at a barrier.
 func (b *Bank) sync() {
-	b.atSync = true
+	b.atSync, b.waiting = true, b.c.engine.Now()
 	for to, n := range b.sentTo {
 		if n > 0 {
 			b.c.message(&Message{Kind: MsgCount, From: b.id, To: []int{to}, Count: n})
@@ -240,6 +244,7 @@ func (b *Bank) walk(now event.Time, w *walk) {
 	if stop.Chain > 0 { // the last results of each come later than the engine is free
 		at = max(at, b.ops+event.Time(s.WalkLatency-1), now+event.Time(s.WalkInit)+event.Time(stop.Tree)+event.Time(stop.Chain*int64(s.WalkLatency)))
 	}
+	b.c.observe(b.id, "stream", now, at)
 	b.walks++
 	b.walking[b.walks] = w
 	b.c.engine.At(at, b.step, b.walks)
@@ -301,6 +306,11 @@ func (b *Bank) send(m mem.Message) {
 // skip counts a line for which there is nothing to do.
 func (b *Bank) skip(w *work) {
 	if w.left--; w.left == 0 {
+		what := "load"
+		if w.j.back {
+			what = "write back"
+		}
+		b.c.observe(b.id, what, w.from, b.c.engine.Now())
 		b.c.message(&Message{Kind: MsgPrepared, From: b.id, To: []int{b.c.spec.Node}, job: w.j})
 	}
 }

@@ -58,6 +58,7 @@ type Lines struct {
 
 // Command is what banks do: a part for each, or, as a sync, wait for each other.
 type Command struct {
+	Name      string // for Observe
 	Sync      bool
 	Multicast bool // what a bank sends to several banks is the same
 	Parts     []Part
@@ -124,6 +125,9 @@ type Core struct {
 	Traffic  NetworkCounters
 	Banks    []*Bank
 	Host     Host
+	// Observe, if it is not nil, is told what a bank did, from one cycle to another: the name
+	// of a command, load, write back, stream or sync.
+	Observe func(bank int, what string, from, to event.Time)
 
 	engine *event.Engine
 	spec   *Spec
@@ -177,6 +181,12 @@ func New(e *event.Engine, spec *Spec, banks int, net Network, coherence mem.Netw
 		c.issue(now)
 	})
 	return c, nil
+}
+
+func (c *Core) observe(bank int, what string, from, to event.Time) {
+	if c.Observe != nil && to > from {
+		c.Observe(bank, what, from, to)
+	}
 }
 
 func (c *Core) message(m *Message) {

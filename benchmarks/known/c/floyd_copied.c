@@ -8,6 +8,7 @@ void k(int N, int D[N][N], int row[N], int col[N])
 			row[j] = D[k][j];
 		for (int i = 0; i < N; i++)
 			col[i] = D[i][k];
+#pragma omp parallel for
 		for (int i = 0; i < N; i++)
 			for (int j = 0; j < N; j++)
 				D[i][j] = D[i][j] < col[i] + row[j] ? D[i][j] : col[i] + row[j];
