@@ -25,7 +25,7 @@ type BuildOptions struct {
 	Patterns int  // that the program is executed on; 0 means DefaultPatterns
 	Prove    bool // also prove the program equal to the circuit for all inputs
 	// Budget is the time until ctx will end, for phases to share; 0 means that it is
-	// not known.
+	// not known. With Prove a third of it is for the proof.
 	Budget time.Duration
 }
 
@@ -63,6 +63,9 @@ const (
 	synthesisShare = 3
 	boundShare     = 6
 )
+
+// errShare is the cause of the end of what comes before a proof.
+var errShare = errors.New("its share of the budget")
 
 // leastPatterns are run in any case.
 const leastPatterns = 64
@@ -120,15 +123,21 @@ func Build(ctx context.Context, n *netlist.Network, o BuildOptions) (*Built, err
 	if o.Scheduler.Run == nil {
 		o.Scheduler = Schedulers[0]
 	}
-	if err := b.synthesize(ctx, o); err != nil {
+	search := ctx
+	if o.Prove && o.Budget > 0 {
+		var cancel context.CancelFunc
+		search, cancel = context.WithTimeoutCause(ctx, o.Budget*2/3, errShare)
+		defer cancel()
+	}
+	if err := b.synthesize(search, o); err != nil {
 		return nil, err
 	}
 	b.Problem = Problem{Graph: b.Graph, Geometry: o.Geometry}
 	if err := b.Problem.Validate(); err != nil {
 		return nil, err
 	}
-	b.bound(ctx, &o)
-	if err := b.schedule(ctx, o); err != nil {
+	b.bound(search, &o)
+	if err := b.schedule(search, o); err != nil {
 		return nil, err
 	}
 	if err := b.verify(ctx, o); err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/bitsched/bitsched/masim"
 	"github.com/bitsched/bitsched/netlist"
@@ -23,13 +24,14 @@ type proofReport struct {
 }
 
 // prove compares what a program computes with the circuit as it was read, for
-// all inputs. Ctrl-C stops the proof.
-func (a *app) prove(n *netlist.Network, prog *sram.Program, line *progressLine) (*proofReport, error) {
+// all inputs. Ctrl-C stops the proof, and so does the budget, which counts from the start
+// of the program; 0 is none.
+func (a *app) prove(n *netlist.Network, prog *sram.Program, budget time.Duration, line *progressLine) (*proofReport, error) {
 	g, err := xmg.FromNetwork(context.Background(), n, xmg.Options{NoMap: true, Progress: a.graphProgress(line)})
 	if err != nil {
 		return nil, err
 	}
-	s := a.startStoppable(0, line, "stopping the proof")
+	s := a.startStoppable(budget, line, "stopping the proof")
 	defer s.end()
 	e, err := masim.Prove(s.ctx, g, prog, xmg.EquivalenceOptions{Progress: a.graphProgress(line)})
 	stopped := s.stopped()

@@ -52,6 +52,7 @@ follows which gate's value lies in which row and checks every rule of the
 machine, and an execution on the model of the arrays compares every bitline
 with the circuit. With --prove it is also proved, for all inputs, that the
 program computes the circuit; if that cannot be decided, the exit code is 1.
+A third of a --budget is then kept for the proof.
 
 The result depends on the circuit, the flags and the seed only, not on the
 number of threads; a --budget that cuts the search short makes it depend on the
@@ -313,7 +314,7 @@ func (a *app) schedule(cmd *cobra.Command, file string, f scheduleFlags) error {
 	}
 	stopped := ""
 	if built.Stopped {
-		stopped = s.stopped()
+		stopped = cmp.Or(s.stopped(), errBudget.Error())
 	}
 	proof := newProofReport(built.Graph, built.Proof, s.stopped())
 	unproved := proof.check("the program", file)

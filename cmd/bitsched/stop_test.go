@@ -131,6 +131,51 @@ func TestStopSynthesis(t *testing.T) {
 	}
 }
 
+// A proof that would take hours ends where the budget or an interrupt meets it, in each of
+// its phases and in each command that proves: with exit code 1, what stopped it, and no file.
+func TestStopProof(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	for _, args := range [][]string{
+		{"gen", "multiplier", "--width", "16", "-o", path("tree.v")},
+		{"gen", "mul-full", "--width", "16", "-o", path("halves.v")}, // of three shorter ones: undecided
+		{"schedule", path("halves.v"), "--rows", "128", "--effort", "fast", "-o", path("halves.bsp")},
+		{"gen", "multiplier", "--width", "8", "--and", "-o", path("ands.aig")},
+	} {
+		a, _, errs := testApp()
+		if code := a.run(args); code != exitOK {
+			t.Fatalf("%v: exit code %d, %s", args, code, errs)
+		}
+	}
+	cec := []string{"cec", path("tree.v"), path("halves.v")}
+	verify := []string{"verify", path("tree.v"), path("halves.bsp"), "--prove", "--patterns", "64"}
+	schedule := []string{"schedule", path("ands.aig"), "--rows", "128", "--effort", "fast", "--prove", "-o", path("out.bsp")}
+	for _, c := range []struct {
+		args  []string
+		phase string
+		at    int
+	}{
+		{cec, "proving", 1}, {cec, "proving gates equal", 1}, {cec, "proving gates equal", 8},
+		{verify, "proving gates equal", 1}, {verify, "proving gates equal", 8},
+		{schedule, "proving gates equal", 1},
+	} {
+		for _, interrupt := range []bool{false, true} {
+			s := stoppedRun{c.phase, c.at, interrupt}
+			code, stdout, stderr, took := s.run(c.args)
+			want := "stopped by budget"
+			if interrupt {
+				want = "interrupt"
+			}
+			if took == 0 || code != exitCheck && !(interrupt && code == exitAborted) || !strings.Contains(stdout+stderr, want) {
+				t.Errorf("%v, %+v: stopped %v, exit code %d, %s%s, expected %q", c.args, s, took > 0, code, stdout, stderr, want)
+			}
+		}
+	}
+	if _, err := os.Stat(path("out.bsp")); !os.IsNotExist(err) {
+		t.Errorf("a program that was not proved is there: %v", err)
+	}
+}
+
 // Whatever phase an interrupt meets, run --config ends with exit code 130, says so in one
 // line, and prints what is known: nothing before the machine runs, then the part of the
 // run, the run without a comparison, and of several runs those that ended.

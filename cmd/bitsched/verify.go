@@ -20,6 +20,7 @@ import (
 type verifyFlags struct {
 	patterns   int
 	prove      bool
+	budget     time.Duration
 	exhaustive bool
 	seed       uint64
 	threads    int
@@ -42,7 +43,7 @@ and XOR gates: the replay then is against the gates that the program itself
 computes, and that these are the circuit is proved as by --prove; --prove=false
 leaves that out. A program that keeps the rules of no schedule of the circuit
 passes only with such a proof, or if all input patterns were run, since some of
-them are no proof.
+them are no proof. A --budget bounds the proof, and nothing else.
 
 --stuck runs the program again with a cell that is stuck at a value, and tests
 the rows that it uses by writing zeros and ones to them and reading these back.
@@ -95,6 +96,7 @@ func (a *app) verifyCommand() *cobra.Command {
 	fl.SortFlags = false
 	fl.IntVar(&f.patterns, "patterns", masim.DefaultPatterns, "input `patterns` to run: directed ones, then random ones")
 	fl.BoolVar(&f.prove, "prove", false, proveUsage)
+	fl.DurationVar(&f.budget, "budget", 0, "give up the proof after this `time` from the start, for example 60s (0 = when all is tried)")
 	fl.BoolVar(&f.exhaustive, "exhaustive", false, fmt.Sprintf("run all patterns (at most %d inputs)", masim.MaxExhaustive))
 	fl.Uint64Var(&f.seed, "seed", 1, "`seed` of the random patterns")
 	fl.IntVar(&f.threads, "threads", 0, "`number` of threads (0 = all cores); does not change the result")
@@ -167,6 +169,8 @@ func (a *app) verify(cmd *cobra.Command, file, progFile string, f verifyFlags) e
 		return err
 	case f.patterns < 1:
 		return usageError(cmd, "--patterns %d, expected at least 1", f.patterns)
+	case f.budget < 0:
+		return usageError(cmd, "--budget %v, expected a time that is not negative", f.budget)
 	case file == "-" && progFile == "-":
 		return usageError(cmd, "FILE and PROG are both -, expected at most one to be read from stdin")
 	}
@@ -232,7 +236,7 @@ func (a *app) verify(cmd *cobra.Command, file, progFile string, f verifyFlags) e
 	}
 	var proof *proofReport
 	if prove && (f.prove || !verdict.Exhaustive) && r.Refused == "" && verdict.Equal() {
-		if proof, err = a.prove(n, prog, line); err != nil {
+		if proof, err = a.prove(n, prog, f.budget, line); err != nil {
 			return err
 		}
 	}
