@@ -149,16 +149,7 @@ func runInfinity(ctx context.Context, env *Env, k *workload.Kernel, args *memory
 	}
 	change(&o)
 	r := &infsRun{}
-	if config == fused.Auto {
-		p, r.arrays, err = fused.RunAuto(ctx, func() *fused.Program {
-			again := args.Clone()
-			mem, a := k.Streams(again.Clone())
-			return &fused.Program{Program: &multicore.Program{Graph: k.Whole, Memory: mem, Args: a, Reassociate: k.Reassociate}, Tensors: tensors(k), Sizes: k.Sizes, Arrays: again}
-		}, o)
-		if r.arrays != nil {
-			r.Report = r.arrays.Report
-		}
-	} else if fused.Find(config) == nil {
+	if fused.Find(config) == nil {
 		r.Report, err = multicore.Run(ctx, p.Program, o.Options)
 	} else if r.arrays, err = fused.Run(ctx, p, o); r.arrays != nil {
 		r.Report = r.arrays.Report

@@ -51,7 +51,7 @@ func configNames() (names []string) {
 	for _, c := range fused.Configurations {
 		names = append(names, c.Name)
 	}
-	return append(names, fused.Auto)
+	return append(names, fused.Oracle)
 }
 
 func (f *configFlags) add(cmd *cobra.Command) {
@@ -436,6 +436,8 @@ func (r *configResult) text(f *runFlags) string {
 	}
 	if len(r.Runs) > 1 {
 		text = r.table()
+	} else {
+		text += r.choices()
 	}
 	if r.Explained != nil {
 		text += "\n" + explanation(r.Explained)
@@ -471,7 +473,7 @@ func (r *configResult) table() string {
 	s.add("kernel", "%s, %s", r.Kernel, r.k.SizeText())
 	s.add("machine", "%s, %s, %s caches", first.Machine, count(first.Threads, "thread"), first.Caches)
 	s.add("traffic", "bytes x hops, the first row's = 1: of messages for streams, of coherence, of data")
-	return s.String() + "\n" + renderTable(t) + "\n" + r.timeline() + r.regions() + r.kept() + r.verdict()
+	return s.String() + "\n" + renderTable(t) + "\n" + r.timeline() + r.regions() + r.choices() + r.kept() + r.verdict()
 }
 
 // timeline has the stages of the runs side by side: cycles, share of the first run, and where

@@ -27,7 +27,7 @@ func (f *configFlags) fused() bool {
 }
 
 // regionsIn reports whether a configuration may have regions in memory.
-func regionsIn(config string) bool { return config == fused.Auto || fused.Find(config) != nil }
+func regionsIn(config string) bool { return config == fused.Oracle || fused.Find(config) != nil }
 
 // fusedRun returns how a function runs, and is compared, with regions in memory.
 func (a *app) fusedRun(ctx context.Context, k *workload.Kernel, m *memory.Memory, p *multicore.Program, before stream.Memory, opt multicore.Options, f *runFlags) (func() (*configRun, error), func() (*multicore.Verdict, error)) {
@@ -45,9 +45,9 @@ func (a *app) fusedRun(ctx context.Context, k *workload.Kernel, m *memory.Memory
 			return nil, fmt.Errorf("--config %s: %w", opt.Config, k.NoParts)
 		}
 		var err error
-		if opt.Config == fused.Auto {
+		if opt.Config == fused.Oracle {
 			again := *q
-			q, report, err = fused.RunAuto(ctx, func() *fused.Program {
+			q, report, err = fused.RunOracle(ctx, func() *fused.Program {
 				one, cores := again, *p
 				cores.Memory, cores.Args = k.Streams(again.Arrays.Clone())
 				one.Program = &cores
@@ -115,6 +115,45 @@ func (r *configResult) regions() string {
 	return text
 }
 
+// choices has what auto expected of each part of the function, and what it took, of the last run of it.
+func (r *configResult) choices() string {
+	var list []*fused.Choice
+	cycles := map[string]int64{}
+	for _, x := range r.Runs {
+		cycles[x.Config] = x.Cycles
+		if x.InMemory != nil && x.Config == fused.Auto {
+			list = x.InMemory.Choices
+		}
+	}
+	if list == nil {
+		return ""
+	}
+	t := benchmarks.Table{Columns: []benchmarks.Column{{Name: "part", Left: true}, {Name: "reached"}, {Name: "at", Left: true}, {Name: "first by closed form"}, {Name: "times"}, {Name: "predicted"}, {Name: "measured"}, {Name: "off"}}}
+	for _, q := range list {
+		for i, p := range q.Places {
+			if p.First == 0 && p.Times == 0 {
+				continue
+			}
+			row := []string{"", "", p.Place, fmt.Sprintf("%.0f", p.First), fmt.Sprint(p.Times), "", "", ""}
+			if i == 0 {
+				row[0], row[1] = q.Name, fmt.Sprint(q.Reached)
+			}
+			if p.Times > 0 {
+				row[5], row[6], row[7] = fmt.Sprintf("%.0f", p.Predicted), fmt.Sprint(p.Cycles), fmt.Sprintf("%+.0f %%", 100*(p.Predicted/float64(max(1, p.Cycles))-1))
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	if len(t.Rows) == 0 {
+		return ""
+	}
+	text := "\nauto: cycles of thread 0 that were expected of each part before it began, and that it took\n\n" + renderTable(t) + "\n"
+	if best, ok := cycles[fused.Oracle]; ok {
+		text += fmt.Sprintf("auto takes %.1f %% more cycles than the oracle, which tries all units on cores, in memory and mixed\n", 100*(float64(cycles[fused.Auto])/float64(max(1, best))-1))
+	}
+	return text
+}
+
 func regionRow(config string, q *fused.RegionReport) []string {
 	d := &q.Decision
 	eq, why := "memory", q.Why
@@ -127,7 +166,7 @@ func regionRow(config string, q *fused.RegionReport) []string {
 	switch {
 	case why == "" && q.Near > 0:
 		why = "it needs streams near the memory"
-	case why == "" && q.Against > 0 && config == fused.Auto:
+	case why == "" && q.Against > 0 && (config == fused.Auto || config == fused.Oracle):
 		why = fmt.Sprintf("threads were faster, %d cycles", q.OnCores)
 	case why == "" && q.Against > 0:
 		why = fmt.Sprintf("Eq. 2, %d times", q.Against)

@@ -39,6 +39,9 @@ type Streams struct {
 	// Private is the bytes of a core's own caches: indirect streams whose elements fit there
 	// stay in the core (section IV.B).
 	Private int64
+	// Keep, if it is not nil, says whether loops stay in the core from now on, with all of their
+	// streams, though they could have some.
+	Keep func() bool
 }
 
 // StreamLoop says what became of an innermost loop.
@@ -663,12 +666,15 @@ func (p *Program) needed(l *loopInfo, sinks map[*stream.Stream]*nearStream) map[
 	return need
 }
 
+// keeps reports whether loops stay in the core at present.
+func (p *Program) keeps() bool { return p.opt.Streams.Keep != nil && p.opt.Streams.Keep() }
+
 // beginStreams configures the streams of an instance of a loop of n iterations, from the
 // one whose variable is v on.
 func (t *thread) beginStreams(id int, n, v int64) {
 	p := t.p
 	l := p.near[id]
-	if l == nil || len(l.streams)+len(l.ahead) == 0 || t.near != nil || n <= 0 {
+	if l == nil || len(l.streams)+len(l.ahead) == 0 || t.near != nil || n <= 0 || p.keeps() {
 		return
 	}
 	if l.less != nil && n < scatterShare*int64(p.opt.Streams.Banks) {

@@ -26,6 +26,8 @@ type Report struct {
 	Tensor    tc.Counters       `json:"tensor"`
 	Messages  []multicore.Class `json:"tensor_messages"`
 
+	Choices []*Choice `json:"choices,omitempty"` // of auto: what was expected of each part
+
 	choices []bool // whether a unit was in memory, each time that one was reached
 	group   func(dim int) int
 	bank    func(point []int64) int

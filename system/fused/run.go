@@ -29,6 +29,7 @@ type Configuration struct {
 	cores   string // of multicore, for what stays with threads
 	streams bool   // steps of regions near the memory
 	lowered bool   // before the run
+	predict bool   // where each part of the function runs
 }
 
 // Configurations are those of Infinity Stream (section 7) with arrays.
@@ -36,6 +37,7 @@ var Configurations = []Configuration{
 	{Name: "in-l3", Doc: "regions in memory, lowered at run time; nothing near the memory: what is not in memory runs on cores", cores: multicore.Base},
 	{Name: "inf-s", Doc: "regions in memory, with their streams near it; loops on cores have streams at the L3", cores: "ns-decouple", streams: true},
 	{Name: "inf-s-nojit", Doc: "the same, lowered before the run", cores: "ns-decouple", streams: true, lowered: true},
+	{Name: Auto, Doc: "inf-s, where each region and each other loop runs on cores, with streams at the L3, or in memory, as closed forms and what it took before let expect", cores: "ns-decouple", streams: true, predict: true},
 }
 
 // Find returns the configuration of a name, nil if there is none.
@@ -104,6 +106,10 @@ func Run(ctx context.Context, p *Program, opt Options) (*Report, error) {
 	}
 	cores := opt.Options
 	cores.Config, cores.Offload = c.cores, x
+	if c.predict && opt.Choose == nil {
+		x.predictor = newPredictor(x)
+		cores.Keeps = func() bool { return x.predictor.mode == OnCores }
+	}
 	var err error
 	x.report.Report, err = multicore.Run(ctx, p.Program, cores)
 	if x.stop != nil {
@@ -138,6 +144,9 @@ type run struct {
 	ranges  []place                       // of arrays, by address
 	parts   map[*tdfg.Graph]*system.Parts // of graphs that are too large as a whole
 	first   map[string]int64              // where the windows of a part begin in arrays, in elements
+
+	interleave int        // bytes that lie in a bank of the L3 together
+	predictor  *predictor // nil: of a configuration that does not choose
 
 	unit     int // that is being executed
 	values   map[string]int64
@@ -209,12 +218,17 @@ func (x *run) Tensor() *tc.Spec {
 
 // Units implements multicore.Offload.
 func (x *run) Units() *micro.Units {
-	if len(x.units) == 0 {
-		return nil
-	}
-	u := &micro.Units{Begin: x.begin, End: x.end, Passed: func(u int) { x.report.Regions[u].OnCores += x.m.Engine.Now() - x.reached }}
+	u := &micro.Units{Begin: x.begin, End: x.end, Passed: x.passed}
 	for _, v := range x.units {
 		u.List = append(u.List, v.stmts)
+	}
+	if x.predictor != nil {
+		for _, q := range x.predictor.parts[len(x.units):] {
+			u.List = append(u.List, q.stmts)
+		}
+	}
+	if len(u.List) == 0 {
+		return nil
 	}
 	return u
 }
@@ -222,6 +236,7 @@ func (x *run) Units() *micro.Units {
 // Attach implements multicore.Offload.
 func (x *run) Attach(ctx context.Context, m *machine.Machine, code *micro.Program) error {
 	x.ctx, x.m, x.code = ctx, m, code
+	x.interleave = m.Interleave()
 	m.Tensor.Host = x
 	m.InterceptTensor = x.opt.InterceptTensor
 	if x.opt.Trace != nil {
@@ -364,10 +379,19 @@ func (x *run) expose() {
 	})
 }
 
-// begin decides about a unit.
+// passed notes what threads took for a part.
+func (x *run) passed(u int) {
+	n := x.m.Engine.Now() - x.reached
+	if u < len(x.units) {
+		x.report.Regions[u].OnCores += n
+	}
+	if p := x.predictor; p != nil {
+		p.took(p.parts[u], n, 0)
+	}
+}
+
+// begin decides about a unit, or, with places to choose from, about any part.
 func (x *run) begin(u int, around map[string]int64) (bool, error) {
-	r := &x.report.Regions[u]
-	r.Reached++
 	values := map[string]int64{}
 	for name, v := range x.p.Sizes {
 		values[name] = v
@@ -375,6 +399,20 @@ func (x *run) begin(u int, around map[string]int64) (bool, error) {
 	for name, v := range around {
 		values[name] = v
 	}
+	place := InMemory
+	if p := x.predictor; p != nil {
+		var err error
+		if place, err = p.choose(p.parts[u], values); err != nil {
+			return false, err
+		}
+		p.enter(p.parts[u])
+	}
+	if u >= len(x.units) {
+		x.reached = x.m.Engine.Now()
+		return false, nil
+	}
+	r := &x.report.Regions[u]
+	r.Reached++
 	there := r.Why == ""
 	if there && !x.config.streams {
 		near, err := x.near(x.units[u], values)
@@ -387,7 +425,7 @@ func (x *run) begin(u int, around map[string]int64) (bool, error) {
 		}
 	}
 	if there {
-		there = x.decide(r, x.units[u], values)
+		there = x.decide(r, x.units[u], values, place)
 	}
 	x.report.choices = append(x.report.choices, there)
 	x.reached = x.m.Engine.Now()
@@ -412,7 +450,7 @@ func (x *run) near(u *unit, values map[string]int64) (step string, err error) {
 }
 
 // decide evaluates Eq. 2, of all graphs of a unit together.
-func (x *run) decide(r *RegionReport, u *unit, values map[string]int64) bool {
+func (x *run) decide(r *RegionReport, u *unit, values map[string]int64, place Place) bool {
 	var sum system.Decision
 	p := tdfg.Program{Body: u.graphs}
 	err := p.Each(x.ctx, values, func(g *tdfg.Graph, values map[string]int64) error {
@@ -443,7 +481,7 @@ func (x *run) decide(r *RegionReport, u *unit, values map[string]int64) bool {
 	if x.opt.Choose != nil {
 		against = !x.opt.Choose[slices.Index(x.units, u)]
 	}
-	if err != nil || against {
+	if err != nil || against || place != InMemory {
 		r.Against++
 		return false
 	}
@@ -604,6 +642,9 @@ func (x *run) region() error {
 	x.opt.Trace.Span(multicore.RegionTrack, r.Name, from, now)
 	r.InMemory++
 	r.Cycles += now - from
+	if p := x.predictor; p != nil {
+		p.took(p.parts[x.unit], now-from, p.done()-p.once)
+	}
 	c.Regions += now - from
 	x.lastRegion, x.requests = now, x.m.Tensor.Counters.Requests
 	x.seen[0], x.seen[1] = x.misses()

@@ -143,5 +143,8 @@ func (m *Machine) Quiet() bool {
 // BankOf is the bank that is the home of a line.
 func (m *Machine) BankOf(line mem.Line) int { return int(m.bank(line)) }
 
+// Interleave is the bytes that lie in a bank together.
+func (m *Machine) Interleave() int { return m.spec.Interleave * mem.LineBytes }
+
 // Fail ends the run with an error.
 func (m *Machine) Fail(err error) { m.fail(err) }

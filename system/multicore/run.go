@@ -36,6 +36,9 @@ type Options struct {
 	Inject *Inject
 	// Offload executes parts of the program elsewhere; nil: threads execute all of it.
 	Offload Offload
+	// Keeps, if it is not nil, says whether loops stay in the cores at present, on a machine that has
+	// both prefetchers and the streams of Config.
+	Keeps func() bool
 	// Intercept breaks messages of streams, for tests; see machine.Machine.
 	Intercept func(m *se.Message) bool
 	// Broken leaves a part of the protocol of streams out, for tests.
@@ -87,7 +90,7 @@ func Run(ctx context.Context, p *Program, opt Options) (*Report, error) {
 	if err := config.apply(spec, &opt); err != nil {
 		return nil, err
 	}
-	streams, err := config.streams(p, opt.Machine)
+	streams, err := config.streams(p, opt.Machine, &opt)
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,9 @@ func (c *Configuration) apply(spec *machine.Spec, opt *Options) error {
 	case opt.Sample != nil && opt.Inject != nil:
 		return fmt.Errorf("multicore: samples with streams that are ended on purpose, expected one of them: what is injected follows the time")
 	}
-	spec.Private.L1.Prefetcher, spec.Private.L2.Prefetcher = "", ""
+	if opt.Keeps == nil {
+		spec.Private.L1.Prefetcher, spec.Private.L2.Prefetcher = "", ""
+	}
 	l3 := &m.Streams.L3
 	spec.Streams = &se.Spec{
 		Streams: m.Streams.Core.Streams, FIFO: m.CoreVariant().StreamFIFOBytes, Ranges: max(1, m.Streams.L2.Slices/l3.RangeIterations), Init: l3.ComputeInitCycles, Width: m.CoreVariant().Units.IntALU.Count, Contexts: m.Streams.Core.SCCs, ContextROB: m.CoreVariant().SCCROB, ScalarPE: l3.ScalarPE,
@@ -89,7 +91,7 @@ func (c *Configuration) apply(spec *machine.Spec, opt *Options) error {
 }
 
 // streams are those of the program's loops in a configuration.
-func (c *Configuration) streams(p *Program, m *tile.Machine) (*micro.Streams, error) {
+func (c *Configuration) streams(p *Program, m *tile.Machine, opt *Options) (*micro.Streams, error) {
 	if c.level == micro.NoStreams {
 		return nil, nil
 	}
@@ -97,7 +99,7 @@ func (c *Configuration) streams(p *Program, m *tile.Machine) (*micro.Streams, er
 	if err != nil {
 		return nil, err
 	}
-	return &micro.Streams{Plan: plan, Level: c.level, Range: m.Streams.L3.RangeIterations, SyncFree: c.free, Decouple: c.decouple, Rival: c.rival, Adaptive: m.Streams.L3.RangePolicy == "adaptive", Ahead: m.Streams.L2.Slices, Banks: m.Banks(), Private: int64(m.L2.Bytes)}, nil
+	return &micro.Streams{Plan: plan, Level: c.level, Range: m.Streams.L3.RangeIterations, SyncFree: c.free, Decouple: c.decouple, Rival: c.rival, Adaptive: m.Streams.L3.RangePolicy == "adaptive", Ahead: m.Streams.L2.Slices, Banks: m.Banks(), Private: int64(m.L2.Bytes), Keep: opt.Keeps}, nil
 }
 
 // StreamReport is what streams did.

@@ -135,6 +135,7 @@ type Private struct {
 	given  []givenBack
 
 	prefetch1, prefetch2 Prefetcher
+	off                  bool // neither is asked
 	candidates           []Line
 	timely, owed         float64 // share of prefetches that Warm makes, and what is left of it
 	ports                ports
@@ -832,9 +833,12 @@ func (p *Private) evict(now event.Time, line Line, state State, data *Bytes) {
 	}
 }
 
+// Prefetching turns prefetchers on, as they are at first, or off.
+func (p *Private) Prefetching(on bool) { p.off = !on }
+
 // observe1 lets the prefetcher of the L1 see an access.
 func (p *Private) observe1(now event.Time, pc uint32, line Line, found, write bool) {
-	if p.prefetch1 == nil {
+	if p.prefetch1 == nil || p.off {
 		return
 	}
 	p.candidates = p.prefetch1.Observe(pc, line, found, write, p.candidates[:0])
@@ -938,7 +942,7 @@ func (p *ports) take(now event.Time) event.Time {
 
 // observe2 lets the prefetcher of the L2 see a look-up.
 func (p *Private) observe2(now event.Time, pc uint32, line Line, found, write bool) {
-	if p.prefetch2 == nil {
+	if p.prefetch2 == nil || p.off {
 		return
 	}
 	p.candidates = p.prefetch2.Observe(pc, line, found, write, p.candidates[:0])

@@ -2,15 +2,15 @@ package fused
 
 import "context"
 
-// Auto is the configuration that chooses where each unit runs.
-const Auto = "auto"
+// Oracle is the configuration that knows where each unit runs best: it tries.
+const Oracle = "oracle"
 
-// RunAuto chooses for each unit of a program where it runs, by simulated time: it runs the
+// RunOracle chooses for each unit of a program where it runs, by simulated time: it runs the
 // program with all units on cores, with all that can be in memory, and with each where thread
 // 0 needed less time for it, and once more on cores that prefetch and have no streams. It
 // returns the fastest of the runs. program returns the program with its memory as it begins, and
 // is that of the run which is returned.
-func RunAuto(ctx context.Context, program func() *Program, opt Options) (p *Program, r *Report, err error) {
+func RunOracle(ctx context.Context, program func() *Program, opt Options) (p *Program, r *Report, err error) {
 	opt.Config = "inf-s"
 	opt.Decide = false
 	try := func(choose []bool) (*Report, error) {
@@ -45,6 +45,6 @@ func RunAuto(ctx context.Context, program func() *Program, opt Options) (p *Prog
 	if _, err = try(make([]bool, len(choose))); err != nil {
 		return p, r, err
 	}
-	r.Config = Auto
+	r.Config = Oracle
 	return p, r, err
 }
