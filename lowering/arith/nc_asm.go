@@ -157,6 +157,23 @@ func (a *asm) reduceNot(op sram.Opcode, d bit, w word) {
 	a.fn(op-opAnd+opNand, d, x, w[last])
 }
 
+// ends writes whether any bit of w is one to some, and to all, by op, whether all are
+// or not (and or nand). A full adder tells as much of its three operands as its two
+// results do: they are all ones, or all zeros, where the operands are. The carry holds
+// the last bit of w, and gets next. len(w)+1 cycles; w has three bits or more.
+func (a *asm) ends(op sram.Opcode, some, all bit, w word, next bit) {
+	last := len(w) - 1
+	sum := a.row()
+	a.add(sum, w[0], w[1])
+	for _, b := range w[2:last] {
+		a.add(sum, sum, b)
+	}
+	a.add(all, next, next)
+	a.fn(opOr, some, sum, all)
+	a.fn(op, all, sum, all)
+	a.free(sum)
+}
+
 // isConst reports whether all bits of w are constants.
 func isConst(w word) bool {
 	for _, b := range w {

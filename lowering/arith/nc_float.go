@@ -24,12 +24,12 @@ func split(f *Format, x word) unpacked {
 	return unpacked{man: x[:f.Man], exp: x[f.Man : f.Man+f.Exp], sign: x[f.Man+f.Exp]}
 }
 
-// classify finds the flags of a number in Exp-1 cycles for each of the exponent's
-// and Man-1 for the fraction's.
+// classify finds the flags of a number in Exp+2 cycles for the exponent's and Man-1 for
+// the fraction's.
 func (a *asm) classify(u *unpacked, fraction bool) {
 	u.hidden, u.special = a.row(), a.row()
-	a.reduce(opOr, u.hidden, u.exp)
-	a.reduce(opAnd, u.special, u.exp)
+	a.loadCarry(u.exp[len(u.exp)-1])
+	a.ends(opAnd, u.hidden, u.special, u.exp, zero)
 	if fraction {
 		u.fraction = a.row()
 		a.reduce(opOr, u.fraction, u.man)

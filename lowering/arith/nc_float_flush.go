@@ -9,18 +9,16 @@ func (a *asm) mulFlush(f *Format, d word, u, v unpacked) {
 	product := append(append(word{}, d[:p-2]...), a.rows(p+2)...)
 	a.fn(opXor, d[f.Man+n], u.sign, v.sign)
 	u.hidden, v.hidden = a.row(), a.row()
-	a.reduce(opOr, u.hidden, u.exp)
-	a.reduce(opOr, v.hidden, v.exp)
 	uReal, vReal, finite, null := a.row(), a.row(), a.row(), a.row()
-	a.reduceNot(opAnd, uReal, u.exp)
-	a.reduceNot(opAnd, vReal, v.exp)
+	a.loadCarry(u.exp[n-1])
+	a.ends(opNand, u.hidden, uReal, u.exp, v.exp[n-1])
+	a.ends(opNand, v.hidden, vReal, v.exp, one1)
 	a.fn(opAnd, finite, uReal, vReal)
 	a.fn(opNand, null, u.hidden, v.hidden)
 
 	// E, the exponent of a product of 1 or more and less than 2, as a signed number
 	// of Exp+2 bits. The sum of the exponents and 1 is 2^(Exp-1) more.
 	exp := a.rows(n + 2)
-	a.loadCarry(one1)
 	for i := range n {
 		a.add(exp[i], u.exp[i], v.exp[i])
 	}

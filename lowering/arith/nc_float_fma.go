@@ -82,10 +82,10 @@ func (m *fused) flags(d word) {
 	m.product = append(append(word{}, d[:below]...), m.rows(2*p-below)...)
 	m.u.hidden, m.v.hidden, m.c.hidden = m.row(), m.product[2*p-1], m.row()
 	m.uReal, m.vReal, m.cReal, m.special = m.row(), m.row(), m.row(), m.row()
-	for i, x := range []*unpacked{&m.u, &m.v, &m.c} {
-		m.reduce(opOr, x.hidden, x.exp)
-		m.reduceNot(opAnd, []bit{m.uReal, m.vReal, m.cReal}[i], x.exp)
-	}
+	m.loadCarry(m.u.exp[n-1])
+	m.ends(opNand, m.u.hidden, m.uReal, m.u.exp, m.v.exp[n-1])
+	m.ends(opNand, m.v.hidden, m.vReal, m.v.exp, m.c.exp[n-1])
+	m.ends(opNand, m.c.hidden, m.cReal, m.c.exp, one1)
 	m.finite, m.sign, m.differ, m.plain, m.nan = m.row(), m.row(), m.row(), m.row(), m.row()
 	m.fn(opAnd, m.finite, m.uReal, m.vReal)
 	m.fn(opXor, m.sign, m.u.sign, m.v.sign)
@@ -100,7 +100,6 @@ func (m *fused) flags(d word) {
 	low := m.sum[n]
 	m.effective(opXnor, m.sum[0], &m.u)
 	m.effective(opXnor, low, &m.v)
-	m.loadCarry(one1)
 	m.add(m.sum[0], m.sum[0], low)
 	for i := 1; i < n; i++ {
 		m.add(m.sum[i], m.u.exp[i], m.v.exp[i])

@@ -9,8 +9,11 @@ import "math/bits"
 // The exponent that the second bit of the product has, E, is known before the
 // product. Where it is negative, the product begins base places further down; then
 // it moves up in one normalisation, no further than what E leaves. Where the
-// result is infinite, NaN or too small, the product begins down there and stays,
-// which makes the fraction zero.
+// result is infinite, NaN or too small, the last stage makes the fraction zero.
+//
+// A move is an addition of one where it happens and the carry is set, which leaves
+// it set. Elsewhere the carry gathers the disjunction of what is copied: it tells of
+// leading zeros, and of bits that are dropped because they do not move.
 type gradual struct {
 	*asm
 	f    *Format
@@ -26,26 +29,17 @@ type gradual struct {
 	uReal, vReal bit  // the operand is neither; in the end, where one is: u, v is neither NaN nor zero
 	exp          word // E + 2^(Exp-1) in Exp+1 bits
 	product      word
-	both         bit  // the two bits of E that the first two stages obey
+	low, high    bit  // E is negative, or not
 	notInf       bit  // the result is finite
-	high         bit  // it is, and E is not negative
 	good         bit  // it is, and is not zero because of E
 	unbounded    bit  // E is beyond what the stages move
+	may          bit  // E lets the first stage move
+	zeros        bit  // no bit is set among those that the first stage looks at
+	upper, next  bit  // any is among those that the second does; when the first has moved, or none if it is then
 	w            word // the product in place: bit i in w[i+base-p]
 	notMoved     word // bit k: stage k does not move
 	sticky       bit  // any bit is set that was dropped
-	ahead        ahead
-}
-
-// ahead is what is known of the first two stages before them. What moves in the
-// first has only zeros where the second drops bits, unless the base is more than
-// both move. So what is dropped is known, and these bits need not be moved.
-type ahead struct {
-	moves, stays bit // sticky, for what moves in the second stage only, and in none
-	down         bit // the complement of sticky for what moves in the first stage, if it began low
-	upper        bit // no bit is set among those that the second stage looks at
-	lower        bit // any bit is set among those that the first looks at beside them
-	next         bit // as upper, when the first has moved; none if the second cannot move then
+	inCarry      bool // sticky is to be written from the carry
 }
 
 // mulGradual multiplies with subnormal operands and results.
@@ -64,10 +58,11 @@ func (a *asm) mulGradual(f *Format, d word, u, v unpacked) {
 	g.multiplier()
 	g.significands()
 	g.decide()
-	g.place()
-	for k := g.stages - 1; k >= 0; k-- {
+	g.begin()
+	for k := g.stages - 1; k > 0; k-- {
 		g.stage(k)
 	}
+	g.lastStage()
 	nan := g.uReal
 	a.fn(opAnd, nan, g.uReal, g.vReal)
 	a.fn(opNor, nan, nan, g.finite)
@@ -76,20 +71,20 @@ func (a *asm) mulGradual(f *Format, d word, u, v unpacked) {
 	a.free(g.uReal, g.vReal, g.finite)
 }
 
-// flags looks at the exponents of the operands: 4(Exp-1)+1 cycles.
+// flags looks at the exponents of the operands, and sets the carry: 2Exp+4 cycles.
 func (g *gradual) flags() {
 	g.u.hidden, g.v.hidden = g.row(), g.product[2*g.p-1]
 	g.uReal, g.vReal = g.row(), g.row()
-	g.reduce(opOr, g.u.hidden, g.u.exp)
-	g.reduce(opOr, g.v.hidden, g.v.exp)
-	g.reduceNot(opAnd, g.uReal, g.u.exp)
-	g.reduceNot(opAnd, g.vReal, g.v.exp)
+	top := g.f.Exp - 1
+	g.loadCarry(g.u.exp[top])
+	g.ends(opNand, g.u.hidden, g.uReal, g.u.exp, g.v.exp[top])
+	g.ends(opNand, g.v.hidden, g.vReal, g.v.exp, one1)
 	g.finite = g.row()
 	g.fn(opAnd, g.finite, g.uReal, g.vReal)
 }
 
 // exponents adds the exponents, 0 counting as 1, and 1, which is E + 2^(Exp-1). It
-// leaves finite in the carry. Exp+4 cycles.
+// leaves finite in the carry. Exp+3 cycles.
 func (g *gradual) exponents() {
 	n := g.f.Exp
 	g.exp = g.rows(n + 1)
@@ -97,7 +92,6 @@ func (g *gradual) exponents() {
 	// The lowest bit is zero where the hidden one is.
 	g.fn(opXnor, g.exp[0], g.u.exp[0], g.u.hidden)
 	g.fn(opXnor, y, g.v.exp[0], g.v.hidden)
-	g.loadCarry(one1)
 	g.add(g.exp[0], g.exp[0], y)
 	for i := 1; i < n; i++ {
 		g.add(g.exp[i], g.u.exp[i], g.v.exp[i])
@@ -116,30 +110,30 @@ func (g *gradual) multiplier() {
 	g.fn(opOr, g.product[g.p], g.product[g.p], g.v.man[0])
 }
 
-// significands multiplies the significands. The carry is left set, and nothing
-// changes it before pack.
+// significands multiplies the significands. The carry is set where E is negative.
 func (g *gradual) significands() {
+	n := g.f.Exp
+	g.low, g.high = g.row(), g.row()
+	g.fn(opNor, g.low, g.exp[n], g.exp[n-1])
+	g.fn(opOr, g.high, g.exp[n], g.exp[n-1])
 	by := g.v.significand()
 	by[0] = g.product[g.p]
-	g.mulUpon(g.product, g.u.significand(), by, one1)
+	g.mulUpon(g.product, g.u.significand(), by, g.low)
 }
 
 // decide classifies the results by E and, where E is the greatest but one, by the
-// top bit of the product. About Exp+10 cycles.
+// top bit of the product. About Exp+8 cycles.
 func (g *gradual) decide() {
 	exp, n := g.exp, g.f.Exp
 	a, b := exp[g.stages-1], exp[g.stages-2]
 	mid := exp[g.stages : n-1]
-	both := g.row()
-	g.fn(opAnd, both, a, b)
 	ones := g.row() // in mid
 	if len(mid) > 0 {
 		g.reduce(opAnd, ones, mid)
 	}
 
 	// E is at least -base where it is negative.
-	t, notLow := g.row(), g.row()
-	g.fn(opOr, notLow, exp[n], exp[n-1])
+	t := g.row()
 	var in word
 	if len(mid) > 0 {
 		in = append(in, ones)
@@ -155,18 +149,17 @@ func (g *gradual) decide() {
 	if len(in) > 0 {
 		fits = t
 		g.reduce(opAnd, t, in)
-		g.fn(opOr, t, t, notLow)
+		g.fn(opOr, t, t, g.high)
 	}
 
 	// Infinite: E, or E+1 where the product has its top bit, is all ones or more.
 	over := g.row()
 	g.fn(opOr, over, exp[0], g.product[2*g.p-1])
-	all := append(word{}, exp[1:n-1]...)
-	if g.stages > 2 {
-		all = append(append(word{}, exp[1:g.stages-2]...), both)
-		if len(mid) > 0 {
-			all = append(all, ones)
-		}
+	all := append(word{}, exp[1:g.stages]...)
+	if len(mid) > 0 {
+		all = append(all, ones)
+	} else {
+		all = exp[1 : n-1]
 	}
 	for _, x := range all {
 		g.fn(opAnd, over, over, x)
@@ -174,9 +167,7 @@ func (g *gradual) decide() {
 	g.fn(opOr, over, over, exp[n-1])
 	g.fn(opNand, over, over, exp[n])
 	g.fn(opAnd, over, over, g.finite)
-	g.notInf = over
-	g.high, g.good = notLow, t
-	g.fn(opAnd, g.high, notLow, g.notInf)
+	g.notInf, g.good = over, t
 	g.fn(opAnd, g.good, fits, g.notInf)
 
 	g.unbounded = ones
@@ -185,47 +176,67 @@ func (g *gradual) decide() {
 	} else {
 		g.reduce(opOr, ones, append(word{exp[n]}, mid...))
 	}
-	g.both = both
 }
 
-// place moves the product down by base where high is not set, with what is then
-// below all that may come up gathered in sticky. The guard bit of a result that is
-// not good becomes zero; the bits above it follow in the first stage.
-func (g *gradual) place() {
-	p := g.p
+// begin moves the product down by base where E is negative, with what is then
+// below all that may come up gathered in sticky. The copies tell of leading zeros
+// where it is not.
+func (g *gradual) begin() {
+	p, q := g.p, g.second
 	g.w = append(zeros(g.base-p), g.product...)
-	low := bit(zero)
-	if g.base > 3*g.second {
-		sticky := g.orOf(zero, g.product[:p-1])
-		g.testU(sticky)
-		g.fn(opNor, sticky, sticky, g.product[p-1])
-		g.fn(opNor, sticky, sticky, g.high)
-		g.sticky = sticky
-		g.tagNot(g.high)
-	} else {
-		g.lookAhead()
-	}
-	for i, b := range g.product[p:] {
-		if i+p-g.base == p-1 { // the guard bit
-			g.fnm(opAnd, g.w[i], b, g.good)
-			continue
+	g.sticky = g.orOf(g.product[:p-1])
+	g.testU(g.sticky)
+	g.fn(opOr, g.sticky, g.sticky, g.product[p-1])
+	g.fn(opAnd, g.sticky, g.sticky, g.low)
+
+	g.tag(g.low)
+	var group word // whether a bit is set in the top q, the next, and those below
+	for i := 2*p - 1; i >= p; i-- {
+		looks := len(group) < 3 && (len(group) < 2 || p >= 3*q)
+		switch d := i - g.base; {
+		case d < p-g.base:
+			panic("arith: a product begins below its window")
+		case g.at(d) == zero:
+			g.w[d+g.base-p] = g.row()
+			g.fn(opAnd, g.at(d), g.product[i], g.low)
+			if looks {
+				g.carry(g.product[i], one1)
+			}
+		case looks:
+			g.addm(g.at(d), g.product[i], one1)
+		default:
+			g.copym(g.at(d), g.product[i])
 		}
-		g.moveBit(g.w, i, b, &low)
+		if looks && (2*p-i)%q == 0 {
+			t := g.row()
+			g.add(t, g.low, g.low)
+			group = append(group, t)
+		}
 	}
-	// The bits of E that say how far it rises again: less 2^stages-base. A result
-	// that is not good does not move in the first stage.
-	a, b, both := g.exp[g.stages-1], g.exp[g.stages-2], g.both
-	switch g.base / g.second {
+
+	// The bits of E that say how far it rises again: less 2^stages-base.
+	a, b := g.exp[g.stages-1], g.exp[g.stages-2]
+	g.may = g.row()
+	g.fn(opOr, g.may, a, g.unbounded)
+	switch g.base / q {
 	case 2:
-		g.copym(a, zero)
+		g.copym(g.may, zero)
 	case 3:
-		g.fnm(opXor, b, a, both)
-		g.fnm(opAnd, a, both, g.good)
+		g.fnm(opAnd, g.may, a, b)
+		g.fnm(opXor, b, a, g.may)
 	default:
-		g.fnm(opAnd, a, a, g.good)
+		g.copym(g.may, a)
 	}
 	g.copym(g.unbounded, zero)
-	g.free(low, both)
+
+	// There are none to find where E is negative.
+	g.zeros, g.upper, g.next = group[1], group[0], none
+	g.fn(opOr, g.zeros, group[0], group[1])
+	g.fn(opNand, g.zeros, g.zeros, g.high)
+	g.fn(opNand, g.upper, g.upper, g.high)
+	if len(group) > 2 {
+		g.next = group[2]
+	}
 	g.notMoved = g.rows(g.stages)
 }
 
@@ -238,68 +249,11 @@ func (g *gradual) testU(any bit) {
 	g.free(g.u.hidden)
 }
 
-// orOf writes the disjunction of x and w to a new row.
-func (g *gradual) orOf(x bit, w word) bit {
-	if x != zero {
-		w = append(word{x}, w...)
-	}
+// orOf writes the disjunction of w to a new row.
+func (g *gradual) orOf(w word) bit {
 	t := g.row()
-	if len(w) == 0 {
-		g.copy(t, zero)
-	} else {
-		g.reduce(opOr, t, w)
-	}
+	g.reduce(opOr, t, w)
 	return t
-}
-
-// orNot writes the complement of the disjunction of w to a new row.
-func (g *gradual) orNot(w word) bit {
-	t := g.row()
-	if len(w) == 1 {
-		g.not(t, w[0])
-	} else {
-		g.reduceNot(opOr, t, w)
-	}
-	return t
-}
-
-// lookAhead gathers what the first two stages need to know of the product, which
-// share much of it. It leaves the tag set where the product begins low.
-func (g *gradual) lookAhead() {
-	w, p, s, q, b := g.product, g.p, 2*g.second, g.second, g.base
-	h := &g.ahead
-	h.moves = g.orOf(zero, w[:p-s])
-	h.stays = g.orOf(h.moves, w[p-s:p-q])
-	sticky := g.orOf(h.stays, w[p-q:p-1])
-	g.testU(sticky)
-	h.down = sticky
-	g.fn(opNor, h.down, sticky, w[p-1])
-
-	h.lower, h.upper = g.orOf(zero, w[2*p-s:2*p-q]), g.orNot(w[2*p-q:])
-	h.next = none
-	if p == 3*q {
-		h.next = g.orNot(w[p : p+q])
-	}
-	// What begins low drops other bits of the product, and moves unless it is not
-	// good.
-	g.tagNot(g.high)
-	if h.next != none {
-		g.fnm(opNand, h.moves, h.down, h.next)
-	} else {
-		g.fnm(opNand, h.moves, h.down, h.down)
-		for _, x := range w[p : p+b-s] {
-			g.fnm(opOr, h.moves, h.moves, x)
-		}
-	}
-	if b == p {
-		g.fnm(opOr, h.stays, h.moves, h.lower)
-	} else {
-		g.copym(h.stays, h.moves)
-		for _, x := range w[p-s+b : p-q+b] {
-			g.fnm(opOr, h.stays, h.stays, x)
-		}
-	}
-	g.copym(h.upper, g.good)
 }
 
 // at is bit i of the product in place; below, it is zero.
@@ -310,56 +264,33 @@ func (g *gradual) at(i int) bit {
 	return zero
 }
 
-// gather writes the disjunction of x and the bits from i up to j to a new row.
-func (g *gradual) gather(x bit, i, j int) bit {
-	var w word
-	for ; i < j; i++ {
-		if b := g.at(i); b != zero {
-			w = append(w, b)
-		}
-	}
-	return g.orOf(x, w)
-}
-
 // stage moves up by 2^k where the top 2^k bits are zero and E leaves room. What no
 // later stage can bring up to the guard bit is gathered in sticky.
 func (g *gradual) stage(k int) {
-	p, n, s := g.p, 2*g.p, 1<<k
-	from := p - s // the lowest bit that may come up
-	first, h := k == g.stages-1, &g.ahead
-	known := g.base <= 3*g.second && k >= g.stages-2
-	stay, may := g.notMoved[k], g.row()
-	var t bit
-	if !known {
-		t = g.gather(g.sticky, p-2*s, p-s)
-	}
-	if known || s > 1 {
+	p, n, s, q := g.p, 2*g.p, 1<<k, g.second
+	first, second := k == g.stages-1, k == g.stages-2
+	// What moves in the first stage has only zeros where the second drops bits, unless
+	// the base is more than both move. So these bits need not be moved.
+	short := g.base <= 3*q
+	stay := g.notMoved[k]
+	last, from := n-1, p-s // the lowest bit that may come up
+	may, seen := g.may, g.zeros
+	if !first {
+		may, seen = g.row(), g.upper
 		g.fn(opOr, may, g.exp[k], g.unbounded)
 	}
-	switch {
-	case known && first:
-		from = p - g.second
-		if p == 3*g.second { // a guard bit if it moves in both
+	if !first && !second {
+		seen = g.row()
+		g.top(seen, s)
+	}
+	g.fn(opNand, stay, seen, may)
+	if first {
+		if short {
+			from = p - q
+		}
+		if p == 3*q { // a guard bit if it moves in both
 			from--
 		}
-		g.fn(opNand, h.lower, h.lower, g.high)
-		g.fn(opAnd, h.lower, h.lower, h.upper)
-		g.fn(opNand, stay, h.lower, may)
-	case known:
-		g.fn(opNand, stay, h.upper, may)
-	case first:
-		g.reduce(opOr, stay, g.w[len(g.w)-s:])
-		g.fn(opNand, stay, stay, g.high)
-		g.fn(opNand, stay, stay, may)
-	case s == 1:
-		g.fn(opNor, may, g.exp[k], g.unbounded)
-		g.fn(opOr, stay, may, g.at(n-1))
-	default:
-		g.reduceNot(opOr, stay, g.w[len(g.w)-s:])
-		g.fn(opNand, stay, stay, may)
-	}
-	last := n - 1
-	if first {
 		g.zeroAndMove(stay, may, s)
 		last = n - g.base - 1
 	}
@@ -367,40 +298,73 @@ func (g *gradual) stage(k int) {
 	// E bounds what comes if it did so far; it does not where it would have let it
 	// move and a one was in the way.
 	g.copym(may, g.unbounded)
-	g.free(g.unbounded)
+	g.free(g.unbounded, seen)
 	g.unbounded = may
 
-	for i := last; i >= from; i-- {
-		g.copym(g.at(i), g.at(i-s))
-	}
-	switch {
-	case !known:
-		g.copym(t, g.sticky)
-		g.free(g.sticky)
-		g.sticky = t
-	case first:
-		// What moves in both leaves no guard bit, so that sticky does not matter.
-		g.fnm(opNor, h.stays, h.down, g.high)
-		if h.next != none {
-			g.copym(h.upper, h.next)
-		} else {
-			g.copym(h.upper, zero)
+	moved, all := g.row(), []bit{stay} // the stages that must not have moved, for sticky
+	if s < 4 && !first && !second {    // as many cycles to look at them
+		t := g.row()
+		g.spill()
+		g.reduce(opOr, t, append(word{g.sticky}, g.w[p-2*s+g.base-p:p-s+g.base-p]...))
+		for i := last; i >= from; i-- {
+			g.copym(g.at(i), g.at(i-s))
 		}
-		g.free(h.down, h.lower, h.next)
-	default:
-		g.copym(h.stays, h.moves)
-		g.free(h.moves, h.upper)
-		g.sticky = h.stays
+		g.copym(t, g.sticky)
+		g.free(g.sticky, moved)
+		g.sticky = t
+		return
 	}
+	if second && short {
+		all = append(all, g.notMoved[k+1])
+		g.fn(opNand, moved, stay, all[1])
+	} else {
+		g.writeTag(moved)
+	}
+	if g.inCarry {
+		g.add(g.sticky, moved, moved)
+	} else {
+		g.loadCarry(moved)
+	}
+	for i := p - 1; i > last; i-- {
+		g.carry(g.at(i-s), one1)
+	}
+	for i := last; i >= from; i-- {
+		if x := g.at(i - s); i < p && x != zero {
+			g.addm(g.at(i), x, one1)
+		} else {
+			g.copym(g.at(i), x)
+		}
+	}
+	for _, x := range all {
+		g.carry(x, zero)
+	}
+	g.carry(g.sticky, one1)
+	g.inCarry = true
+	g.free(moved)
 	if first {
-		g.free(g.high)
+		if g.next != none {
+			g.fnm(opNand, g.upper, g.next, g.high)
+		} else { // what moves has a one among the bits that the second stage looks at
+			g.copym(g.upper, g.low)
+		}
+		g.free(g.next, g.high, g.low)
+	}
+}
+
+// top writes whether the top s bits are all zero.
+func (g *gradual) top(d bit, s int) { g.reduceNot(opOr, d, g.w[len(g.w)-s:]) }
+
+// spill writes sticky if it is in the carry only.
+func (g *gradual) spill() {
+	if g.inCarry {
+		g.writeCarry(g.sticky)
+		g.inCarry = false
 	}
 }
 
 // zeroAndMove moves the top bits of the product in the first stage: where E is
 // negative those that are zero then, but for what comes up from below them. They
-// are zeroed in the same go. The top one becomes one where the result is not good.
-// Where E is negative, may says what moves.
+// are zeroed in the same go. Where E is negative, may says what moves.
 func (g *gradual) zeroAndMove(stay, may bit, s int) {
 	n := 2 * g.p
 	g.tagOf(opNand, stay, g.high)
@@ -409,15 +373,25 @@ func (g *gradual) zeroAndMove(stay, may bit, s int) {
 		if i-s < n-g.base {
 			m = may
 		}
-		if i < n-1 {
-			g.fnm(opAnd, g.at(i), g.at(i-s), m)
-			continue
-		}
-		t := g.row()
-		g.fn(opNand, t, g.at(i-s), m)
-		g.fnm(opNand, g.at(i), t, g.good)
-		g.free(t)
+		g.fnm(opAnd, g.at(i), g.at(i-s), m)
 	}
+}
+
+// lastStage moves up by one place, and makes zero what is not good.
+func (g *gradual) lastStage() {
+	p, n := g.p, 2*g.p
+	stay, t := g.notMoved[0], g.row()
+	g.spill()
+	g.fn(opNor, t, g.exp[0], g.unbounded)
+	g.fn(opOr, stay, t, g.at(n-1))
+	g.fn(opOr, t, g.sticky, g.at(p-2))
+	g.tagOf(opNand, stay, g.good)
+	for i := n - 1; i >= p-1; i-- {
+		g.fnm(opAnd, g.at(i), g.at(i-1), g.good)
+	}
+	g.copym(t, g.sticky)
+	g.free(g.sticky)
+	g.sticky = t
 }
 
 // pack rounds to even and writes the result but its sign. A NaN has a fraction of
@@ -426,13 +400,11 @@ func (g *gradual) zeroAndMove(stay, may bit, s int) {
 func (g *gradual) pack(d word, nan bit) {
 	f, p := g.f, g.p
 	exp := d[f.Man : f.Man+f.Exp]
-	top := g.at(2*p - 1)
-	// A result that is not good has a one on top, which is added below.
-	g.fn(opXor, exp[0], g.good, g.notInf)
-	for _, b := range exp[1:] {
-		g.not(b, g.good)
+	for _, b := range exp {
+		g.not(b, g.notInf)
 	}
-	g.tagOf(opAnd, top, g.good)
+	g.tag(g.at(2*p - 1))
+	g.loadCarry(one1)
 	e := append(append(word{}, g.exp[:f.Exp-1]...), g.exp[f.Exp])
 	for i := range exp {
 		m := bit(one1)
@@ -441,7 +413,7 @@ func (g *gradual) pack(d word, nan bit) {
 		}
 		g.addm(exp[i], e[i], m)
 	}
-	// No more was moved than E: the carry is set.
+	// No more was moved than E: the carry is set where the guard bit may be.
 	g.carry(g.sticky, g.at(p))
 	g.carry(g.at(p-1), zero)
 	g.roundUp(f, d, g.w[g.base:], nan)
