@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/bitsched/bitsched/benchmarks/workload"
+	"github.com/bitsched/bitsched/lowering/arith"
 	"github.com/bitsched/bitsched/sram/cost"
 	"github.com/bitsched/bitsched/system/fused"
 	"github.com/bitsched/bitsched/system/multicore"
@@ -19,6 +20,15 @@ import (
 
 // infinityTimeEntries are the figures of Infinity Stream that run kernels in time.
 var infinityTimeEntries = []*Entry{
+	{
+		ID: "infs:eq1", Title: "Peak of additions in memory", Paper: "Infinity Stream, Eq. 1",
+		Doc: "additions of 32-bit integers a cycle that all ways of the 64-core machine come to, over those of cores with a vector each; claims are of the program that arrays execute, the table has the paper's formula (a cycle a bit) too. Both sizes are the same",
+		Claims: []Claim{
+			{Name: "additions a cycle", Section: "2.2", Unit: "", Paper: 131072, Tolerance: 0.2},
+			{Name: "over the cores", Section: "2.2", Unit: "x", Paper: 128, Tolerance: 0.2},
+		},
+		Run: infsEq1,
+	},
 	{
 		ID: "infs:fig2", Title: "Microbenchmarks: cores, near memory and in memory", Paper: "Infinity Stream, Fig. 2",
 		Doc: "vec_add and array_sum from 16k to 4M elements (small: to 256k), on 1 and 64 threads, warm: arrays lie in the L3. In memory, the cycles in arrays are those of compute, moves, barriers and last " +
@@ -606,6 +616,7 @@ func infsFig14(ctx context.Context, env *Env) (*Measured, error) {
 			m.Add("JIT of "+w+", time", "us", p.JIT)
 		}
 	}
+	m.Notes = append(m.Notes, "operations in bitlines are of those in regions in memory: what cores compute is not counted")
 	m.Tables = []Table{t}
 	m.draw("cycles.svg", &t, "share of the cycles, %", "What thread 0 waited for.", true, kinds...)
 	return m, nil
@@ -761,6 +772,31 @@ func lowPower() (float64, error) {
 		}
 	}
 	return 0, fmt.Errorf("reproduce: %s has no leakage of cores of low-operating-power devices", infsEnergy)
+}
+
+func infsEq1(ctx context.Context, _ *Env) (*Measured, error) {
+	m, err := tile.LoadMachine("infinity-stream-base")
+	if err != nil {
+		return nil, err
+	}
+	add, err := arith.Build(ctx, arith.Spec{Op: "int32.add", Tech: m.Array.Technology})
+	if err != nil {
+		return nil, err
+	}
+	cores := float64(m.Banks() * m.CoreVariant().SIMDBits / 32)
+	t := Table{Title: "Additions of 32-bit integers a cycle", Head: []string{"by", "cycles of one", "in memory", "a vector on each core", "times"}}
+	peak := float64(m.Bitlines()) / float64(add.Latency())
+	for _, x := range []struct {
+		name   string
+		cycles int
+	}{{"the paper's formula", 32}, {"the program", add.Latency()}} {
+		v := float64(m.Bitlines()) / float64(x.cycles)
+		t.Rows = append(t.Rows, []string{x.name, fmt.Sprint(x.cycles), fmt.Sprintf("%.0f", v), fmt.Sprint(cores), fmt.Sprintf("%.1f", v/cores)})
+	}
+	r := &Measured{Tables: []Table{t}, Notes: []string{"nothing is executed here: bitsched verify int32.add compares the program with the processor"}}
+	r.Add("additions a cycle", "", peak)
+	r.Add("over the cores", "x", peak/cores)
+	return r, nil
 }
 
 // fig2Threads are those of the figure.

@@ -98,8 +98,11 @@ func (x *run) Consume(_ context.Context, w *system.Work) error {
 			return nil // see Fetch
 		}
 		part := &c.Return
-		if x.ended {
+		switch {
+		case x.ended:
 			part = &x.report.WriteBack
+		case x.releasing:
+			part = &c.Behind
 		}
 		return x.during(part, func() error { return x.giveBack(lines) })
 	case system.Executed:

@@ -61,6 +61,7 @@ type Cycles struct {
 	Flush   int64 `json:"flush"`        // of reserved ways
 	DRAM    int64 `json:"dram"`         // arrays to bitlines
 	Return  int64 `json:"return"`       // arrays to their homes, since others needed rows
+	Behind  int64 `json:"released"`     // the same, after their delayed release: threads go on meanwhile, unless they need a region
 	JIT     int64 `json:"jit"`          // lowering that arrays wait for
 	Hidden  int64 `json:"jit_hidden"`   // and lowering that they do not
 	Compute int64 `json:"compute"`      // in arrays
@@ -87,7 +88,7 @@ func (r *Report) part(p *int64) string {
 		return "reduce"
 	case &c.Near:
 		return "streams"
-	case &c.Return, &r.WriteBack:
+	case &c.Return, &c.Behind, &r.WriteBack:
 		return "write back"
 	}
 	return ""

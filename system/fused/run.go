@@ -175,6 +175,7 @@ type run struct {
 	requests   uint64
 	timer      event.Handler
 	timed      bool
+	releasing  bool
 	seen       [2]uint64 // accesses and misses of banks when the last region ended
 	ended      bool
 }
@@ -875,7 +876,10 @@ func (x *run) tick(now event.Time) {
 
 // release brings all arrays back.
 func (x *run) release() error {
-	if err := x.session.Release(x.ctx); err != nil {
+	x.releasing = true
+	err := x.session.Release(x.ctx)
+	x.releasing = false
+	if err != nil {
 		return err
 	}
 	clear(x.lost)
