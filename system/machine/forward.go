@@ -14,6 +14,7 @@ import (
 type forward struct {
 	m      *Machine
 	queue  []mem.Message
+	at     mem.Message           // that is delivered
 	caches []mem.PrivateCounters // as they were
 	homes  []mem.HomeCounters
 	tlbs   []mem.TLBCounters
@@ -46,13 +47,14 @@ func (f *forward) settle() event.Time {
 
 func (f *forward) deliver() {
 	for head := 0; head < len(f.queue); head++ {
-		m := f.queue[head]
+		f.at = f.queue[head] // which may move
+		m := &f.at
 		if m.To.Kind != mem.Controller {
 			now := f.m.Engine.Now()
 			if m.To.Kind == mem.Core && m.To.Index >= mem.MaxCores {
 				now = f.events.Now()
 			}
-			f.m.receiver(m.To).Receive(now, &m)
+			f.m.receiver(m.To).Receive(now, m)
 			continue
 		}
 		answer := mem.Message{Kind: mem.MsgWriteAck, From: m.To, To: m.From, Line: m.Line}
@@ -139,6 +141,17 @@ func (f *forward) warm(core int) se.Warm {
 	}
 }
 
+// ahead brings what an access of a core will look at into the caches of the host.
+func (f *forward) ahead(core int) func(line mem.Line, near bool) {
+	m, caches := f.m, f.m.Caches[core]
+	return func(line mem.Line, near bool) {
+		line = m.spec.Pages.physical(line)
+		if caches.Ahead(line, near) {
+			m.Homes[m.bank(line)].Ahead(line, near)
+		}
+	}
+}
+
 // Forward executes about n micro-ops of the thread of a core without time, between Pause
 // and Resume. Values, caches with the directory, TLBs, predictors and streams are as after an
 // execution in time, in the order in which threads are forwarded; counters stay.
@@ -148,7 +161,7 @@ func (m *Machine) Forward(core int, n uint64) (core.Forwarded, error) {
 	if m.StreamCores != nil {
 		access = m.StreamCores[core].Access
 	}
-	done, err := m.Cores[core].Forward(n, access, f.settle)
+	done, err := m.Cores[core].Forward(n, access, f.ahead(core), f.settle)
 	if err == nil {
 		err = m.err
 	}

@@ -50,8 +50,10 @@ const spinOps = 3
 // branches train the predictor, accesses go to access, which returns the bytes of a line.
 // What follows from a micro-op elsewhere is made by settle, which returns the time that it
 // goes by, and may take back those that come behind it: then the thread hands them out again. Forward stops early at a load that
-// the thread waits for, to see what other threads do.
-func (c *Core) Forward(n uint64, access func(pc uint32, line mem.Line, write bool) *mem.Bytes, settle func() event.Time) (f Forwarded, err error) {
+// the thread waits for, to see what other threads do. ahead is told of lines twice before they
+// are accessed, first at some and then at less distance, to bring into the caches of the host what
+// it will look at.
+func (c *Core) Forward(n uint64, access func(pc uint32, line mem.Line, write bool) *mem.Bytes, ahead func(line mem.Line, near bool), settle func() event.Time) (f Forwarded, err error) {
 	for f.MicroOps < n && c.more {
 		b := &c.ahead
 		b.Reset()
@@ -59,7 +61,7 @@ func (c *Core) Forward(n uint64, access func(pc uint32, line mem.Line, write boo
 		if err != nil {
 			return f, err
 		}
-		done, found, err := c.executeAll(b, access, settle)
+		done, found, err := c.executeAll(b, access, ahead, settle)
 		f.MicroOps += uint64(done)
 		if err != nil {
 			return f, err
@@ -87,13 +89,34 @@ func (c *Core) Forward(n uint64, access func(pc uint32, line mem.Line, write boo
 	return f, nil
 }
 
+// How many micro-ops before it is executed the host is told of one.
+const (
+	farOps  = 24
+	nearOps = 12
+)
+
 // executeAll executes the micro-ops of a batch until they are taken back, and returns how many
 // those were, and what a blocking one has found.
-func (c *Core) executeAll(b *uop.Batch, access func(pc uint32, line mem.Line, write bool) *mem.Bytes, settle func() event.Time) (n int, found []byte, err error) {
+func (c *Core) executeAll(b *uop.Batch, access func(pc uint32, line mem.Line, write bool) *mem.Bytes, ahead func(line mem.Line, near bool), settle func() event.Time) (n int, found []byte, err error) {
 	c.squashed = false
 	now := settle()
+	foresee := func(i int, near bool) {
+		if i < len(b.Ops) {
+			if op := &b.Ops[i]; op.Kind.Memory() && !op.Kind.Lanes() {
+				ahead(op.Addr/mem.LineBytes, near)
+			}
+		}
+	}
+	for i := range min(farOps, len(b.Ops)) {
+		foresee(i, false)
+	}
+	for i := range min(nearOps, len(b.Ops)) {
+		foresee(i, true)
+	}
 	for i := range b.Ops {
 		op := &b.Ops[i]
+		foresee(i+farOps, false)
+		foresee(i+nearOps, true)
 		if c.Hold != nil {
 			for held := 0; c.Hold(now, op, b.Data[op.Data:][:op.DataBytes()]); held++ {
 				if now = settle(); c.squashed {

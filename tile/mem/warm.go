@@ -1,6 +1,11 @@
 package mem
 
-import "github.com/bitsched/bitsched/tile/event"
+import (
+	"unsafe"
+
+	"github.com/bitsched/bitsched/internal/prefetch"
+	"github.com/bitsched/bitsched/tile/event"
+)
 
 // SetNetwork lets messages go another way, while nothing is under way.
 func (p *Private) SetNetwork(n Network) { p.net = n }
@@ -56,6 +61,29 @@ func (p *Private) Warm(now event.Time, pc uint32, line Line, write bool, settle 
 	data := &p.l1.data[i]
 	p.train(now, p.prefetch1, pc, line, found, write, settle)
 	return data
+}
+
+// Ahead brings what Warm will look at into the caches of the host: tags first, and bytes when it
+// is near. It tells whether the L1 has not got the line.
+func (p *Private) Ahead(line Line, near bool) bool {
+	switch {
+	case p.l1.find(line) >= 0:
+		return false
+	case near:
+		p.prefetchData(line)
+	default:
+		p.l2.prefetch(line)
+	}
+	return true
+}
+
+// Ahead is the same of a home.
+func (h *Home) Ahead(line Line, near bool) {
+	if !near {
+		h.prefetch(line)
+	} else if i := h.l3.find(line); i >= 0 {
+		prefetch.Lines(unsafe.Pointer(&h.l3.data[i]), 1)
+	}
 }
 
 // bring lets an access to a line be served by the L1 or the L2.
