@@ -80,6 +80,7 @@ type loopInfo struct {
 	entry   [2]uop.Op // whether there are iterations at all
 	check   bool      // it is not known before
 	plain   bool      // SIMD code of whole groups of iterations at once
+	ops     int64     // of such a group
 	guard   *node     // under which the loop is reached
 	while   *node
 	begins  []int    // reductions over the loop
@@ -213,6 +214,9 @@ func (p *Program) templates() error {
 		before = t
 	}
 	p.making = nil
+	for _, l := range p.loops {
+		l.ops = p.groupOps(l)
+	}
 	return p.nearLoops(values)
 }
 

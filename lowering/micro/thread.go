@@ -43,6 +43,8 @@ type thread struct {
 	reg     []uop.Reg
 	now     uint32
 	stores  []waiting
+	single  bool   // groups are made one by one, since others are skipped
+	written []byte // by a group that is skipped
 
 	unit   int  // whose statements others execute, -1 for none
 	called bool // they have been asked
@@ -132,6 +134,9 @@ func (t *thread) Next(b *uop.Batch, n int) (uop.Status, error) {
 			t.done = 0
 			t.marks = t.marks[:0]
 			for len(t.out.Ops) == 0 && t.wait == nil {
+				if t.single && len(b.Ops) > 0 {
+					return uop.More, nil
+				}
 				if t.over && len(t.parts) == 0 && t.redo == nil {
 					if len(b.Ops) == 0 {
 						return uop.Done, nil
@@ -182,7 +187,7 @@ func (t *thread) run() error {
 					from := len(t.out.Ops)
 					t.group(l)
 					t.stream(from)
-					if len(t.out.Ops) >= 4*bufferEvents {
+					if t.single || len(t.out.Ops) >= 4*bufferEvents {
 						return nil
 					}
 				}
@@ -769,6 +774,96 @@ func (t *thread) group(l *loopState) {
 		t.set(i, t.cursor.Value(i), t.p.streams[i].many.dst)
 	}
 	t.overhead(&l.info.vstep, true)
+}
+
+// Skip implements uop.Skipper: what it leaves out are groups of iterations of plain loops
+// behind the first one.
+func (t *thread) Skip(n uint64, read func(addr, bytes uint64), write func(addr uint64, data []byte)) uint64 {
+	if t.single = read != nil; !t.single {
+		return 0
+	}
+	if t.done < len(t.out.Ops) || t.wait != nil || t.next < t.count || len(t.depth) == 0 || t.p.opt.Streams != nil {
+		return 0
+	}
+	l := t.depth[len(t.depth)-1]
+	if !l.info.plain || l.pending > 0 || !l.hoisted {
+		return 0
+	}
+	lanes := int64(l.info.lanes)
+	groups := min(int64(n)/l.info.ops, t.cursor.Left()/lanes)
+	if groups < 1 || !t.cursor.Group(groups*lanes) {
+		return 0
+	}
+	each := groups * lanes
+	stores := t.stores[:0]
+	for k, i := range l.info.body {
+		tm := t.p.streams[i]
+		if tm.array < 0 || tm.hoisted {
+			continue
+		}
+		elem, stride, data := t.cursor.At(k)
+		if tm.s.Kind != stream.Store {
+			t.runs(tm, elem, stride, each, func(elem, n int64) {
+				a := t.address(tm.array, elem)
+				read(a, t.address(tm.array, elem+n-1)+uint64(tm.bytes)-a)
+			})
+		}
+		if tm.s.Kind == stream.Store || tm.s.Kind == stream.RMW {
+			stores = append(stores, waiting{-1, tm, data, elem, stride})
+		}
+	}
+	t.cursor.Go(each)
+	for _, w := range stores {
+		t.runs(w.tm, w.elem, w.stride, each, func(elem, n int64) {
+			t.written = t.written[:0]
+			for j := range n {
+				t.written = append(t.written, 0, 0, 0, 0, 0, 0, 0, 0)[:int(j+1)*w.tm.bytes]
+				put(t.written[int(j)*w.tm.bytes:], w.data[elem+j], w.tm.bytes)
+			}
+			write(t.address(w.tm.array, elem), t.written)
+		})
+	}
+	t.stores = stores
+	for _, i := range l.info.body {
+		t.set(i, t.cursor.Value(i), t.p.streams[i].many.dst)
+	}
+	return uint64(groups * l.info.ops)
+}
+
+// runs calls f for the parts of n elements, a stride apart, that lie side by side.
+func (t *thread) runs(tm *template, elem, stride, n int64, f func(elem, n int64)) {
+	if a := &t.p.arrays[tm.array]; stride == 1 && a.inner == 0 && a.stride == uint64(tm.bytes) {
+		f(elem, n)
+		return
+	}
+	for i := range n {
+		f(elem+i*stride, 1)
+		if stride == 0 {
+			return
+		}
+	}
+}
+
+// groupOps is how many micro-ops a group of iterations of a loop is.
+func (p *Program) groupOps(l *loopInfo) int64 {
+	n := len(l.vstep)
+	for _, i := range l.body {
+		tm := p.streams[i]
+		if tm.hoisted {
+			continue
+		}
+		if tm.array >= 0 && tm.s.Kind != stream.Store {
+			n++
+		}
+		n += len(tm.many.ops)
+		if tm.ordered {
+			n += 2 * l.lanes
+		}
+		if tm.s.Kind == stream.Store || tm.s.Kind == stream.RMW {
+			n++
+		}
+	}
+	return int64(n)
 }
 
 // waiting is a store whose bytes are not there yet.

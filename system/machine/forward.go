@@ -3,6 +3,7 @@ package machine
 import (
 	"context"
 	"fmt"
+	"math/bits"
 
 	"github.com/bitsched/bitsched/tile/core"
 	"github.com/bitsched/bitsched/tile/event"
@@ -18,6 +19,9 @@ type forward struct {
 	caches []mem.PrivateCounters // as they were
 	homes  []mem.HomeCounters
 	tlbs   []mem.TLBCounters
+	seen   map[mem.Line]uint64 // lines that were skipped, by 64
+	page   mem.Line            // the last of them
+	lines  uint64              // of it
 
 	// Of stream engines: their own engine, and what takes them back into time.
 	events  *event.Engine
@@ -152,16 +156,58 @@ func (f *forward) ahead(core int) func(line mem.Line, near bool) {
 	}
 }
 
+// read lets the bank that is the home of a line have it if nobody has, as after a read.
+func (f *forward) read(addr, bytes uint64) {
+	for line := addr / mem.LineBytes; line*mem.LineBytes < addr+bytes; line++ {
+		if page := line / 64; page != f.page || f.seen == nil {
+			if f.seen == nil {
+				f.seen = map[mem.Line]uint64{}
+			} else {
+				f.seen[f.page] = f.lines
+			}
+			f.page, f.lines = page, f.seen[page]
+		}
+		if f.lines>>(line%64)&1 != 0 {
+			continue
+		}
+		f.lines |= 1 << (line % 64)
+		at := f.m.spec.Pages.physical(line)
+		if h := f.m.Homes[f.m.bank(at)]; !h.Knows(at) {
+			h.Preload(at, f.m.Memory.Line(at))
+			f.deliver()
+		}
+	}
+}
+
+// write changes all copies of bytes, which stay where they are.
+func (f *forward) write(addr uint64, data []byte) {
+	f.read(addr, uint64(len(data)))
+	for len(data) > 0 {
+		line, from := f.m.spec.Pages.physical(addr/mem.LineBytes), addr%mem.LineBytes
+		n := copy(f.m.Memory.Line(line)[from:], data)
+		for cores := f.m.Homes[f.m.bank(line)].Poke(line, from, data[:n]); cores != 0; cores &= cores - 1 {
+			f.m.Caches[bits.TrailingZeros64(cores)].Poke(line, from, data[:n])
+		}
+		data, addr = data[n:], addr+uint64(n)
+	}
+}
+
 // Forward executes about n micro-ops of the thread of a core without time, between Pause
 // and Resume. Values, caches with the directory, TLBs, predictors and streams are as after an
-// execution in time, in the order in which threads are forwarded; counters stay.
-func (m *Machine) Forward(core int, n uint64) (core.Forwarded, error) {
+// execution in time, in the order in which threads are forwarded; counters stay. With skip, caches of
+// cores, TLBs and predictors stay as they are where the thread can skip micro-ops: only values change, and
+// banks of the L3 have what was touched.
+func (m *Machine) Forward(core int, n uint64, skip bool) (core.Forwarded, error) {
 	f := m.forward
 	access := f.warm(core)
 	if m.StreamCores != nil {
 		access = m.StreamCores[core].Access
 	}
-	done, err := m.Cores[core].Forward(n, access, f.ahead(core), f.settle)
+	read, write := f.read, f.write
+	if !skip || m.StreamCores != nil {
+		read, write = nil, nil
+	}
+	done, err := m.Cores[core].Forward(n, access, f.ahead(core), f.settle, read, write)
 	if err == nil {
 		err = m.err
 	}

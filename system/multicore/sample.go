@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bitsched/bitsched/tile/event"
+	"github.com/bitsched/bitsched/tile/mem"
 )
 
 // Sampling lets parts of a run take no time: after a window in time, threads are executed
@@ -44,6 +45,7 @@ type Sampled struct {
 	Windows        int     `json:"windows"`
 	DetailedCycles int64   `json:"detailed_cycles"` // what ratios and counters are of
 	Forwarded      uint64  `json:"forwarded"`       // micro-ops that took no time
+	Passed         uint64  `json:"passed"`          // of these, passed by caches of cores, TLBs and predictors
 	Skipped        float64 `json:"skipped"`         // share of the cycles
 	// Bound is how far the cycles may be off, as a share of them: half of the 95 % confidence
 	// interval from how successive windows differ in cycles by work, and Drift; -1: too few
@@ -70,10 +72,13 @@ type sampler struct {
 	middle float64    // work of the first half
 	random *rand.Rand // of distances
 	from   event.Time
-	base   []int64 // work of each core then
+	base   []int64   // work of each core then
+	misses []int64   // of its L1
+	warm   []float64 // work that is to be seen by its caches before the next window
 
 	ended     float64 // cycles that only ended windows
 	forwarded uint64
+	passed    uint64    // of these, only their values
 	rates     []float64 // work by cycles, of windows
 	drifts    []float64 // of windows
 	spans     []span
@@ -87,7 +92,7 @@ func newSampler(r *runner) *sampler {
 	if r.opt.Sample == nil {
 		return nil
 	}
-	s := &sampler{r: r, spec: *r.opt.Sample, base: make([]int64, len(r.m.Cores)), random: rand.New(rand.NewPCG(r.opt.Seed, 0))}
+	s := &sampler{r: r, spec: *r.opt.Sample, base: make([]int64, len(r.m.Cores)), misses: make([]int64, len(r.m.Cores)), warm: make([]float64, len(r.m.Cores)), random: rand.New(rand.NewPCG(r.opt.Seed, 0))}
 	if s.spec.Window == 0 {
 		s.spec.Window = DefaultWindow
 	}
@@ -121,6 +126,15 @@ func (s *sampler) progress(core int) int64 {
 // since is what a core has executed since the work was noted.
 func (s *sampler) since(core int) float64 { return float64(max(0, s.work(core)-s.base[core])) }
 
+// warmFills is how often the lines that the L1 misses in front of a window could fill the L2.
+const warmFills = 2
+
+// missed is how many accesses have missed the L1 of a core.
+func (s *sampler) missed(core int) int64 {
+	n := &s.r.m.Caches[core].Counters.L1
+	return int64(n.LoadMisses + n.WriteMisses)
+}
+
 // step goes on at the end of a part of a window.
 func (s *sampler) step(ctx context.Context, now event.Time) error {
 	half := (s.spec.Window - s.spec.Window/warmShare + 1) / 2
@@ -128,7 +142,7 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 	case fill:
 		s.part, s.from, s.next = first, now, now+half
 		for i := range s.base {
-			s.base[i] = s.work(i)
+			s.base[i], s.misses[i] = s.work(i), s.missed(i)
 		}
 		return nil
 	case first:
@@ -146,6 +160,7 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 		quota[i] = w * span / period
 		total += w
 		s.base[i] = s.work(i)
+		s.warm[i] = w * warmFills * float64(s.r.spec.Private.L2.Bytes/mem.LineBytes) / max(1, float64(s.missed(i)-s.misses[i]))
 	}
 	if total == 0 {
 		s.begin(now)
@@ -192,11 +207,12 @@ func (s *sampler) forward(ctx context.Context, quota, done []float64) (whole boo
 				continue
 			}
 			n, before := uint64(max(1, turn*quota[i]/greatest)), s.progress(i)
-			f, err := s.r.m.Forward(i, n)
+			f, err := s.r.m.Forward(i, n, done[i] < quota[i]-s.warm[i])
 			if err != nil {
 				return false, err
 			}
 			s.forwarded += f.MicroOps
+			s.passed += f.Skipped
 			w := f.MicroOps - min(f.MicroOps, loopOps*f.Awaited) + uint64(s.progress(i)-before)
 			done[i] += float64(w)
 			progress = progress || w > 0 || !f.Spins && f.MicroOps > 0
@@ -260,7 +276,7 @@ func (s *sampler) report(detailed int64) *Sampled {
 		return nil
 	}
 	estimate := float64(s.cycles(detailed))
-	t := &Sampled{Windows: len(s.rates), DetailedCycles: detailed, Forwarded: s.forwarded, Skipped: ratio(s.skipped(), estimate)}
+	t := &Sampled{Windows: len(s.rates), DetailedCycles: detailed, Forwarded: s.forwarded, Passed: s.passed, Skipped: ratio(s.skipped(), estimate)}
 	switch {
 	case s.forwarded == 0:
 	case len(s.rates) < 3:

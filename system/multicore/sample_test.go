@@ -6,7 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/tdfg/cfront"
 	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tdfg/stream"
 )
 
 // TestSample compares a run in samples with the whole one: memory equal, loops that wait
@@ -112,4 +114,52 @@ func TestEstimate(t *testing.T) {
 	require.Equal(t, span{cycles: 200}, s.spanOf(false, 100, even, []float64{20, 1, 1, 1}), "one works, the others wait for it")
 	require.Equal(t, span{cycles: most * 100}, s.spanOf(false, 100, even, []float64{100, 1, 1, 1}))
 	require.Equal(t, span{work: 10}, s.spanOf(false, 100, []float64{10, 1}, []float64{1, 9}), "one that hardly worked in the window")
+}
+
+const sweepC = `#include "bitsched.h"
+void sweep(int n, int rounds, int32_t A[restrict n], int32_t B[restrict n])
+{
+	for (int t = 0; t < rounds; t++) {
+#pragma omp parallel for
+		for (int i = 1; i < n - 1; i++)
+			B[i] = A[i - 1] + A[i + 1];
+#pragma omp parallel for
+		for (int i = 0; i < n; i++)
+			A[i] = A[i] - B[n - 1 - i];
+	}
+}
+`
+
+// TestSkip compares a run most of whose micro-ops are skipped with the whole one: arrays that
+// threads write again and again while others have copies, forwards and backwards.
+func TestSkip(t *testing.T) {
+	const n, rounds = 1600, 300
+	long := func() (*Program, Options) {
+		g, err := cfront.CompileWhole(context.Background(), "sweep.c", sweepC, cfront.Options{})
+		require.NoError(t, err)
+		m := stream.Memory{}
+		for _, a := range g.Arrays {
+			for i := range n {
+				m[a.Name] = append(m[a.Name], scalar.FromInt(a.Type, int64(i%1000)))
+			}
+		}
+		_, opt := scale(t)
+		return &Program{Graph: g, Memory: m, Args: stream.Args{Symbols: map[string]int64{"n": n, "rounds": rounds}}}, opt
+	}
+	p, opt := long()
+	before := clone(p.Memory)
+	full, err := Run(context.Background(), p, opt)
+	require.NoError(t, err)
+	p, opt = long()
+	opt.Sample = &Sampling{Share: 0.05, Window: 8000}
+	r, err := Run(context.Background(), p, opt)
+	require.NoError(t, err)
+	v, err := Check(context.Background(), p, before, opt)
+	require.NoError(t, err)
+	require.Empty(t, v.First)
+	s := r.Sample
+	t.Logf("%d cycles, %d by %+v", full.Cycles, r.Cycles, s)
+	require.Greater(t, 4*s.Passed, s.Forwarded)
+	require.Greater(t, s.Windows, 8)
+	require.InDelta(t, full.Cycles, r.Cycles, s.Bound*float64(full.Cycles))
 }

@@ -451,6 +451,12 @@ func (c *Cursor) Group(n int64) bool {
 	return true
 }
 
+// Left returns how many iterations of the innermost loop have not begun.
+func (c *Cursor) Left() int64 {
+	f := &c.frames[len(c.frames)-1]
+	return f.n - f.it
+}
+
 // At returns the element that stream k of the loop's body accesses in the next iteration,
 // how far apart those of iterations are, and the elements of its array.
 func (c *Cursor) At(k int) (elem, stride int64, data []scalar.Value) {

@@ -32,6 +32,7 @@ func (c *Core) Halt(on bool) {
 // Forwarded is what Forward has executed.
 type Forwarded struct {
 	MicroOps uint64
+	Skipped  uint64 // of these, passed by all models
 	Awaited  uint64 // loads that the thread waited for, as Counters.Awaited
 	Spins    bool   // all it did was to find once more what it had found
 }
@@ -50,11 +51,23 @@ const spinOps = 3
 // branches train the predictor, accesses go to access, which returns the bytes of a line.
 // What follows from a micro-op elsewhere is made by settle, which returns the time that it
 // goes by, and may take back those that come behind it: then the thread hands them out again. Forward stops early at a load that
-// the thread waits for, to see what other threads do. ahead is told of lines twice before they
+// the thread waits for, to see what other threads do. With read and write, what the thread can
+// skip is not executed, but they are told of it. ahead is told of lines twice before they
 // are accessed, first at some and then at less distance, to bring into the caches of the host what
 // it will look at.
-func (c *Core) Forward(n uint64, access func(pc uint32, line mem.Line, write bool) *mem.Bytes, ahead func(line mem.Line, near bool), settle func() event.Time) (f Forwarded, err error) {
+func (c *Core) Forward(n uint64, access func(pc uint32, line mem.Line, write bool) *mem.Bytes, ahead func(line mem.Line, near bool), settle func() event.Time,
+	read func(addr, bytes uint64), write func(addr uint64, data []byte)) (f Forwarded, err error) {
+	skipper, skips := c.thread.(uop.Skipper)
+	if skips {
+		defer skipper.Skip(0, nil, nil)
+	}
 	for f.MicroOps < n && c.more {
+		if skips && read != nil {
+			if k := skipper.Skip(n-f.MicroOps, read, write); k > 0 {
+				f.MicroOps, f.Skipped = f.MicroOps+k, f.Skipped+k
+				continue
+			}
+		}
 		b := &c.ahead
 		b.Reset()
 		status, err := c.thread.Next(b, batchSize)

@@ -86,6 +86,36 @@ func (h *Home) Ahead(line Line, near bool) {
 	}
 }
 
+// Knows tells whether the bank or a core has a line.
+func (h *Home) Knows(line Line) bool {
+	return h.entries.slots[h.entries.place(line)].line == line || h.l3.find(line) >= 0
+}
+
+// Poke changes bytes of the bank's copy of a line, and returns the cores that have others, a
+// bit each.
+func (h *Home) Poke(line Line, from uint64, data []byte) (cores uint64) {
+	if i := h.l3.find(line); i >= 0 {
+		copy(h.l3.data[i][from:], data)
+	}
+	if e := &h.entries.slots[h.entries.place(line)]; e.line == line {
+		cores = e.sharers
+		if e.owner >= 0 {
+			cores |= 1 << uint(e.owner)
+		}
+	}
+	return cores
+}
+
+// Poke changes bytes of the copies of a line.
+func (p *Private) Poke(line Line, from uint64, data []byte) {
+	if i := p.l1.find(line); i >= 0 {
+		copy(p.l1.data[i][from:], data)
+	}
+	if i := p.l2.find(line); i >= 0 {
+		copy(p.l2.data[i][from:], data)
+	}
+}
+
 // bring lets an access to a line be served by the L1 or the L2.
 func (p *Private) bring(now event.Time, line Line, kind Event, settle func()) {
 	for {

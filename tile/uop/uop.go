@@ -175,6 +175,15 @@ type Thread interface {
 	Resolve(old []byte) error
 }
 
+// Skipper is a thread that can execute micro-ops without making them.
+type Skipper interface {
+	Thread
+	// Skip executes at most n micro-ops and returns how many, 0 where the next ones have to be
+	// made by Next, which then makes few, until read is nil. It is told of the bytes that they
+	// read, and write of those that they write, with what they are then.
+	Skip(n uint64, read func(addr, bytes uint64), write func(addr uint64, data []byte)) uint64
+}
+
 // Program is a parallel program in memory.
 type Program interface {
 	// Threads are those that run at once; thread 0 is there from the beginning.
