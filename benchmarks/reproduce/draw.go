@@ -171,6 +171,9 @@ type span struct {
 	cycles      int64
 }
 
+// placeStyles are those of the strip, which no series has.
+var placeStyles = []figure.Style{{Colour: "#1f2933"}, {Colour: "#8a97a5", Hatch: figure.RisingLines}, {Colour: "#dde3e9"}}
+
 // timeline draws tracks one below another, on a scale of cycles: what was done, and in a
 // strip below it where. It returns nil if there is nothing to draw.
 func timeline(title, desc string, tracks []track) []byte {
@@ -207,7 +210,7 @@ func timeline(title, desc string, tracks []track) []byte {
 	for i, n := range append(slices.Clone(names), where...) {
 		s := figure.Series(i)
 		if i >= len(names) {
-			s.Hatch = figure.Plain
+			s = placeStyles[(i-len(names))%len(placeStyles)]
 			n = "in: " + n
 		}
 		style[n] = s
