@@ -211,44 +211,41 @@ func types(head string) string {
 // gccCounts are the micro-ops that gcc 12 -O3 makes of the workloads: instructions, and
 // one more for each that computes with an operand in memory, counted one by one by
 // TestGccCounts with BITSCHED_GCC_COUNTS=all or the name of one, whose instructions are
-// listed then. within is how near ours come; why says what
-// is beyond a fifth.
+// listed then.
 var gccCounts = []struct {
 	kernel string
 	sizes  map[string]int64
 	count  int
-	within float64
-	why    string
 }{
-	{"vec_add", map[string]int64{"N": 4096}, 1824, 0.20, ""},
-	{"array_sum", map[string]int64{"N": 4096}, 1311, 0.20, ""},
-	{"stencil1d", map[string]int64{"N": 2048, "T": 3}, 7475, 0.20, ""},
-	{"stencil2d", map[string]int64{"N": 10, "M": 514, "T": 2}, 20115, 0.20, ""},
-	{"stencil3d", map[string]int64{"L": 4, "N": 6, "M": 514, "T": 2}, 27748, 0.20, ""},
-	{"dwt2d", map[string]int64{"N": 16, "M": 32}, 25530, 0.20, ""},
-	{"gauss_elim", map[string]int64{"N": 64}, 207399, 0.20, ""},
-	{"conv2d", map[string]int64{"N": 8, "M": 514}, 6162, 0.20, ""},
-	{"conv3d", map[string]int64{"I": 2, "O": 2, "H": 5, "W": 258}, 17794, 0.20, ""},
-	{"mm_inner", map[string]int64{"M": 8, "N": 8, "K": 256}, 9139, 0.20, ""},
-	{"mm_outer", map[string]int64{"M": 8, "N": 256, "K": 8}, 10599, 0.20, ""},
-	{"kmeans_inner", map[string]int64{"N": 16, "K": 16, "D": 128}, 27102, 0.20, ""},
-	{"kmeans_outer", map[string]int64{"N": 64, "K": 16, "D": 16}, 106736, 0.70, "gcc makes vectors of 32 bytes out of single loads of elements that lie rows apart"},
-	{"gather_mlp_inner", map[string]int64{"M": 16, "N": 16, "K": 128, "R": 10}, 24605, 0.20, ""},
-	{"gather_mlp_outer", map[string]int64{"M": 16, "N": 128, "K": 32, "R": 10}, 58957, 0.20, ""},
-	{"pathfinder", map[string]int64{"N": 4096, "T": 4}, 11916, 0.20, ""},
-	{"srad", map[string]int64{"N": 8, "M": 514, "T": 1}, 23834, 0.20, ""},
-	{"hotspot", map[string]int64{"N": 8, "M": 514, "T": 2}, 14514, 0.20, ""},
-	{"hotspot3D", map[string]int64{"L": 4, "N": 6, "M": 258, "T": 2}, 32583, 0.20, ""},
-	{"histogram", map[string]int64{"N": 16384, "Q": 4}, 155529, 0.20, ""},
-	{"scluster", map[string]int64{"N": 1024, "T": 2}, 97991, 0.20, ""},
-	{"svm", map[string]int64{"N": 1024, "T": 2}, 168043, 0.20, ""},
-	{"bfs_push", map[string]int64{"V": 1024, "E": 14000, "source": 1}, 146741, 0.20, ""},
-	{"bfs_pull", map[string]int64{"V": 1024, "E": 14000, "source": 1}, 76509, 0.20, ""},
-	{"pr_push", map[string]int64{"V": 1024, "E": 14000, "T": 1}, 129360, 0.20, ""},
-	{"pr_pull", map[string]int64{"V": 1024, "E": 14000, "T": 1}, 69716, 0.20, ""},
-	{"sssp", map[string]int64{"V": 512, "E": 5000, "D": 64, "source": 1}, 122989, 0.20, ""},
-	{"bin_tree", map[string]int64{"N": 1024, "Q": 1000}, 124962, 0.20, ""},
-	{"hash_join", map[string]int64{"N": 1024, "B": 1024, "Q": 4000}, 75349, 0.20, ""},
+	{"vec_add", map[string]int64{"N": 4096}, 1824},
+	{"array_sum", map[string]int64{"N": 4096}, 1311},
+	{"stencil1d", map[string]int64{"N": 2048, "T": 3}, 7475},
+	{"stencil2d", map[string]int64{"N": 10, "M": 514, "T": 2}, 20115},
+	{"stencil3d", map[string]int64{"L": 4, "N": 6, "M": 514, "T": 2}, 27748},
+	{"dwt2d", map[string]int64{"N": 16, "M": 32}, 25530},
+	{"gauss_elim", map[string]int64{"N": 64}, 207399},
+	{"conv2d", map[string]int64{"N": 8, "M": 514}, 6162},
+	{"conv3d", map[string]int64{"I": 2, "O": 2, "H": 5, "W": 258}, 17794},
+	{"mm_inner", map[string]int64{"M": 8, "N": 8, "K": 256}, 9139},
+	{"mm_outer", map[string]int64{"M": 8, "N": 256, "K": 8}, 10599},
+	{"kmeans_inner", map[string]int64{"N": 16, "K": 16, "D": 128}, 27102},
+	{"kmeans_outer", map[string]int64{"N": 64, "K": 16, "D": 16}, 82906},
+	{"gather_mlp_inner", map[string]int64{"M": 16, "N": 16, "K": 128, "R": 10}, 24605},
+	{"gather_mlp_outer", map[string]int64{"M": 16, "N": 128, "K": 32, "R": 10}, 58957},
+	{"pathfinder", map[string]int64{"N": 4096, "T": 4}, 11916},
+	{"srad", map[string]int64{"N": 8, "M": 514, "T": 1}, 23834},
+	{"hotspot", map[string]int64{"N": 8, "M": 514, "T": 2}, 14514},
+	{"hotspot3D", map[string]int64{"L": 4, "N": 6, "M": 258, "T": 2}, 32583},
+	{"histogram", map[string]int64{"N": 16384, "Q": 4}, 155529},
+	{"scluster", map[string]int64{"N": 1024, "T": 2}, 97991},
+	{"svm", map[string]int64{"N": 1024, "T": 2}, 168043},
+	{"bfs_push", map[string]int64{"V": 1024, "E": 14000, "source": 1}, 146741},
+	{"bfs_pull", map[string]int64{"V": 1024, "E": 14000, "source": 1}, 76509},
+	{"pr_push", map[string]int64{"V": 1024, "E": 14000, "T": 1}, 129360},
+	{"pr_pull", map[string]int64{"V": 1024, "E": 14000, "T": 1}, 69716},
+	{"sssp", map[string]int64{"V": 512, "E": 5000, "D": 64, "source": 1}, 122989},
+	{"bin_tree", map[string]int64{"N": 1024, "Q": 1000}, 124962},
+	{"hash_join", map[string]int64{"N": 1024, "B": 1024, "Q": 4000}, 75349},
 }
 
 // TestGccCounts compares the numbers of micro-ops with those of gcc's code for the same
@@ -279,9 +276,9 @@ func TestGccCounts(t *testing.T) {
 			}
 		}
 		far := float64(ops)/float64(c.count) - 1
-		t.Logf("%-18s %7d micro-ops, gcc %7d: %+.0f %% %s %q", c.kernel, ops, c.count, 100*far, c.why, p.Why())
-		if math.Abs(far) > c.within {
-			t.Errorf("%s: %.0f %% from gcc, expected at most %.0f", c.kernel, 100*far, 100*c.within)
+		t.Logf("%-18s %7d micro-ops, gcc %7d: %+.0f %% %q", c.kernel, ops, c.count, 100*far, p.Why())
+		if math.Abs(far) > 0.2 {
+			t.Errorf("%s: %.0f %% from gcc, expected at most 20", c.kernel, 100*far)
 		}
 	}
 }

@@ -59,6 +59,7 @@ type template struct {
 	op      scalar.Op // of a reduction
 	reduces bool
 	ordered bool // SIMD code adds lane by lane
+	pieces  *pieces
 
 	// Among threads: what brings values together, and what the threads after the first
 	// begin with.
@@ -165,6 +166,9 @@ func (p *Program) templates() error {
 				most = max(most, p.streams[i].bytes, p.streams[i].typ.Bytes())
 			}
 			l.lanes = max(1, p.opt.Vector/most)
+			if err := p.assemble(l, most); err != nil {
+				return err
+			}
 			l.plain = l.lanes > 1 && p.program.Plain(l.src)
 		}
 		for _, list := range []*[3]uop.Op{&l.step, &l.vstep} {
@@ -325,8 +329,8 @@ func (p *Program) scalarWhy(l *loopInfo) string {
 		t := p.streams[i]
 		s := t.s
 		switch {
-		case s.Array != "" && len(s.Index) > 1 && slices.ContainsFunc(s.Index[1:], func(x lattice.Expr) bool { return x.Coef(v) != 0 }):
-			return "elements of stream " + s.Name + " lie rows apart" // gathers would take longer
+		case s.Kind != stream.Load && rowsApart(s, v):
+			return rowsApartWhy(s)
 		case s.Racy || s.Kind == stream.RMW && s.Old:
 			return "stream " + s.Name + " is atomic"
 		case p.calls(t):

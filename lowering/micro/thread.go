@@ -749,7 +749,13 @@ func (t *thread) group(l *loopState) {
 		var data []scalar.Value
 		if tm.array >= 0 {
 			elem, stride, data = t.cursor.At(k)
-			if tm.s.Kind != stream.Store {
+			if tm.pieces != nil {
+				o := tm.many.access
+				t.assembled(tm, lanes, o.Dst, o.Src[0], func(i int) (int64, scalar.Value) {
+					at := elem + int64(i)*stride
+					return at, data[at]
+				})
+			} else if tm.s.Kind != stream.Store {
 				t.run1(tm, tm.many.access, tm.many.gather, elem, stride, lanes)
 				t.fill(t.out.Ops[len(t.out.Ops)-1], tm, data, elem, stride, lanes)
 			}
@@ -852,7 +858,10 @@ func (p *Program) groupOps(l *loopInfo) int64 {
 		if tm.hoisted {
 			continue
 		}
-		if tm.array >= 0 && tm.s.Kind != stream.Store {
+		switch c := tm.pieces; {
+		case c != nil:
+			n += len(c.loads) + len(c.inserts) + len(c.rows)
+		case tm.array >= 0 && tm.s.Kind != stream.Store:
 			n++
 		}
 		n += len(tm.many.ops)
@@ -924,6 +933,15 @@ func (t *thread) lanes(tm *template, group [][]stream.Event, k int, together, ap
 		}
 	}
 	if n == 0 {
+		return
+	}
+	if tm.pieces != nil {
+		i := -1
+		t.assembled(tm, n, together.Dst, together.Src[0], func(int) (int64, scalar.Value) {
+			for i++; group[i][k].Skipped; i++ {
+			}
+			return group[i][k].Elem, value(&group[i][k])
+		})
 		return
 	}
 	o := together

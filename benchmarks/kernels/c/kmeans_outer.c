@@ -2,7 +2,7 @@
 
 /* One round of k-means: the nearest of K centres C for each of N points P of D
    dimensions, by outer products, then the means of the points S of each centre. */
-void kmeans_outer(int N, int K, int D, const float P[N][D], float C[K][D], float dist[N][K], float best[N], int32_t nearest[N], float S[K][D], int32_t count[K])
+void kmeans_outer(int N, int K, int D, const float P[restrict N][D], float C[restrict K][D], float dist[restrict N][K], float best[restrict N], int32_t nearest[restrict N], float S[restrict K][D], int32_t count[restrict K])
 {
 	inf_array(P, N, D);
 	inf_array(C, K, D);
