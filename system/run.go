@@ -80,6 +80,10 @@ type Options struct {
 	// Progress is told how many regions have been executed, now and then. May be nil.
 	Progress func(regions int64)
 
+	// Cells are those of a chip that others have arrays of; this run has some from FirstArray on. nil:
+	// it has a chip of its own. Of word fidelity.
+	Cells      *Cells
+	FirstArray int
 	// Seed is that of what cells hold before something is written to them. Results do not
 	// depend on it.
 	Seed uint64
@@ -294,7 +298,11 @@ func (r *runner) prepare(ctx context.Context) error {
 		return nil
 	}
 	if r.opt.Fidelity == Word {
-		r.data, err = newWord(m, tiles, r.opt.Threads, r.opt.Check, r.opt.Seed)
+		var w *word
+		if w, err = newWord(m, tiles, r.opt.Threads, r.opt.Check, r.opt.Seed); err == nil {
+			w.shared, w.first = r.opt.Cells, r.opt.FirstArray
+			r.data = w
+		}
 	} else {
 		r.data, err = newGate(m, tiles, r.opt.Threads, r.opt.Seed)
 	}

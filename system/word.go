@@ -26,6 +26,8 @@ type word struct {
 
 	mu       sync.RWMutex // of what follows
 	planes   map[int][]scalar.Value
+	shared   *Cells // of a chip that others have arrays of, too; nil: of its own
+	first    int    // array of these
 	underway []*flight
 	checked  int64 // elements compared with the bits of programs
 	failure  error
@@ -54,13 +56,46 @@ func (w *word) plane(row int) []scalar.Value {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if p = w.planes[row]; p == nil {
+	if p = w.planes[row]; p == nil && w.shared != nil {
+		p = w.shared.plane(row, w.seed)[w.first*w.cols : (w.first+w.tiles)*w.cols]
+		w.planes[row] = p
+	} else if p == nil {
 		p = make([]scalar.Value, w.tiles*w.cols)
 		r := rand.New(rand.NewPCG(w.seed, uint64(row)))
 		for i := range p {
 			p[i] = r.Uint64()
 		}
 		w.planes[row] = p
+	}
+	return p
+}
+
+// Cells are the elements of all arrays of a chip that sessions of several programs share: each has
+// some of the arrays.
+type Cells struct {
+	arrays, cols int
+
+	mu     sync.Mutex
+	planes map[int][]scalar.Value
+}
+
+// NewCells returns those of so many arrays of a machine.
+func NewCells(m *tile.Machine, arrays int) *Cells {
+	return &Cells{arrays: arrays, cols: m.Array.Cols, planes: map[int][]scalar.Value{}}
+}
+
+// plane returns the elements that begin at a row, of all arrays: garbage at first.
+func (c *Cells) plane(row int, seed uint64) []scalar.Value {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.planes[row]
+	if p == nil {
+		p = make([]scalar.Value, c.arrays*c.cols)
+		r := rand.New(rand.NewPCG(seed, uint64(row)))
+		for i := range p {
+			p[i] = r.Uint64()
+		}
+		c.planes[row] = p
 	}
 	return p
 }

@@ -29,6 +29,8 @@ type Options struct {
 	Place map[string]uint64
 	// Streams of loops; nil for none.
 	Streams *Streams
+	// From is the lowest address that arrays may have; 0: of the program's choice.
+	From uint64
 	// Units are parts of the program that others may execute; nil for none.
 	Units *Units
 }
@@ -158,7 +160,7 @@ func (p *Program) Address(array string, elem int64) uint64 {
 
 // place gives arrays their addresses.
 func (p *Program) place() error {
-	next := uint64(firstAddress)
+	next := max(uint64(firstAddress), (p.opt.From+pageBytes-1)/pageBytes*pageBytes)
 	bases := map[string]uint64{}
 	segment := map[string]int{}
 	locate := func(name string, bytes uint64) uint64 {

@@ -3,6 +3,7 @@ package fused
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -21,6 +22,7 @@ func run1(line uint64) tensor.Run { return tensor.Run{Address: line * lineBytes,
 func (x *run) Got(line mem.Line, b *mem.Bytes) {
 	q := x.of(line)
 	if q == nil {
+		x.fail(fmt.Errorf("fused: line %#x has come to bitlines, and is of no array of the program", line))
 		return
 	}
 	elems := x.mem.Arrays[q.name].Elems
@@ -144,7 +146,7 @@ func (x *run) lower(w *system.Work) error {
 }
 
 func (x *run) walk(walks []tc.Walk) error {
-	return x.await(func(done func(event.Time)) { x.m.Tensor.Walk(walks, done) })
+	return x.await(func(done func(event.Time)) { x.tensor.Walk(walks, done) })
 }
 
 // atHomes returns the walk of streams over the lines that they have borrowed.
@@ -235,7 +237,7 @@ func (x *run) execute(w *system.Work) error {
 		list = everywhere(list)
 	}
 	from := x.m.Engine.Now()
-	err := x.await(func(done func(event.Time)) { x.m.Tensor.Execute(list, done) })
+	err := x.await(func(done func(event.Time)) { x.tensor.Execute(list, done) })
 	took := x.m.Engine.Now() - from
 	x.traced("commands", from)
 	c.Compute += compute

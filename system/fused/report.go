@@ -114,11 +114,11 @@ func (x *run) finish() {
 			r.bank = x.session.Bank
 		}
 	}
-	if x.m == nil || x.m.Tensor == nil {
+	if x.tensor == nil {
 		return
 	}
-	r.Tensor = x.m.Tensor.Counters
-	t := &x.m.Tensor.Traffic
+	r.Tensor = x.tensor.Counters
+	t := &x.tensor.Traffic
 	for k := range tc.NumMessages {
 		if t.Messages[k] > 0 {
 			r.Messages = append(r.Messages, multicore.Class{Name: k.String(), Messages: t.Messages[k], Bytes: t.Bytes[k], ByteHops: t.ByteHops[k]})

@@ -78,17 +78,33 @@ type Options struct {
 	InterceptTensor func(m *tc.Message) bool
 	// Skip leaves out a part of what keeps values right, for tests that must see it missing:
 	// refresh (lines that cores changed come to bitlines again), newest (a core gets what
-	// bitlines hold) or settle (threads see what arrays computed).
+	// bitlines hold), settle (threads see what arrays computed) or partition (programs have arrays of
+	// their own).
 	Skip map[string]bool
 }
 
 // Run executes a program. Errors are those of multicore.Run.
 func Run(ctx context.Context, p *Program, opt Options) (*Report, error) {
+	list, err := Together(ctx, []*Program{p}, opt)
+	if list == nil {
+		return nil, err
+	}
+	return list[0], err
+}
+
+// Together executes programs at the same time on one machine: each on as many cores as opt says, in
+// their order, and with its share of the ways that compute, which no other has. The reports are in
+// that order, too. Errors are those of multicore.RunTogether.
+func Together(ctx context.Context, programs []*Program, opt Options) ([]*Report, error) {
 	c := Find(opt.Config)
 	if c == nil {
 		return nil, fmt.Errorf("fused: configuration %q, expected one of %d", opt.Config, len(Configurations))
 	}
 	switch {
+	case len(programs) > 1 && opt.Machine.L3.ComputeWays < len(programs):
+		return nil, fmt.Errorf("fused: %d programs, expected at most one for each of %d ways that compute", len(programs), opt.Machine.L3.ComputeWays)
+	case len(programs) > 1 && (opt.Parts || c.predict):
+		return nil, fmt.Errorf("fused: several programs with configuration %s or regions in parts, expected in-l3, inf-s or inf-s-nojit, as a whole", Auto)
 	case opt.Sample != nil:
 		return nil, fmt.Errorf("fused: configuration %s with samples, expected a run of all", c.Name)
 	case opt.Machine.Memory.Placement == "random-4k":
@@ -98,31 +114,57 @@ func Run(ctx context.Context, p *Program, opt Options) (*Report, error) {
 	case opt.Latencies != "" && opt.Latencies != "arrays" && opt.Latencies != "paper":
 		return nil, fmt.Errorf("fused: latencies %q, expected arrays or paper", opt.Latencies)
 	}
+	var jobs []multicore.Job
+	var all []*run
+	var share *shared
+	if len(programs) > 1 {
+		share = newShared(opt.Machine, len(programs))
+	}
+	for i, p := range programs {
+		x := newRun(c, p, opt)
+		if share != nil {
+			share.enter(x, i)
+		}
+		cores := opt.Options
+		cores.Config, cores.Offload = c.cores, x
+		if x.predictor != nil {
+			cores.Keeps = func() bool { return x.predictor.mode == OnCores }
+		}
+		all = append(all, x)
+		jobs = append(jobs, multicore.Job{Program: p.Program, Options: cores})
+	}
+	made, err := multicore.RunTogether(ctx, jobs)
+	for _, x := range all {
+		if x.stop != nil {
+			x.stop()
+		}
+	}
+	if made == nil {
+		if err == nil {
+			err = errors.New("fused: no report")
+		}
+		return nil, err
+	}
+	var reports []*Report
+	for i, x := range all {
+		x.report.Report = made[i]
+		x.finish()
+		reports = append(reports, x.report)
+	}
+	return reports, err
+}
+
+func newRun(c *Configuration, p *Program, opt Options) *run {
 	x := &run{config: c, p: p, opt: opt, machine: opt.Machine, timing: tile.NewTiming(opt.Machine), lost: map[string]map[uint64]bool{}, parts: map[*tdfg.Graph]*system.Parts{}, pending: map[string]span64{}, borrowed: map[string]span64{}}
 	x.report = &Report{Config: c.Name, Decide: opt.Decide, Latencies: opt.Latencies}
 	if p.Tensors != nil {
 		x.units = align(p.Tensors, p.Graph)
 		x.scalars()
 	}
-	cores := opt.Options
-	cores.Config, cores.Offload = c.cores, x
 	if c.predict && opt.Choose == nil {
 		x.predictor = newPredictor(x)
-		cores.Keeps = func() bool { return x.predictor.mode == OnCores }
 	}
-	var err error
-	x.report.Report, err = multicore.Run(ctx, p.Program, cores)
-	if x.stop != nil {
-		x.stop()
-	}
-	if x.report.Report == nil {
-		if err == nil {
-			err = errors.New("fused: no report")
-		}
-		return nil, err
-	}
-	x.finish()
-	return x.report, err
+	return x
 }
 
 // run is a run. It is what multicore offloads to, what the controllers ask for the bytes
@@ -138,7 +180,11 @@ type run struct {
 
 	ctx     context.Context
 	m       *machine.Machine
+	tensor  *tc.Core
+	node    int // the first core
 	code    *micro.Program
+	share   *shared // with other programs; nil: there are none
+	array   int     // the first one of its own
 	session *system.Session
 	mem     *memory.Memory                // of the session
 	ranges  []place                       // of arrays, by address
@@ -235,13 +281,14 @@ func (x *run) Units() *micro.Units {
 }
 
 // Attach implements multicore.Offload.
-func (x *run) Attach(ctx context.Context, m *machine.Machine, code *micro.Program) error {
-	x.ctx, x.m, x.code = ctx, m, code
+func (x *run) Attach(ctx context.Context, m *machine.Machine, t *tc.Core, code *micro.Program) error {
+	x.ctx, x.m, x.tensor, x.code = ctx, m, t, code
 	x.interleave = m.Interleave()
-	m.Tensor.Host = x
+	t.Host = x
 	m.InterceptTensor = x.opt.InterceptTensor
+	x.share.begin(m)
 	if x.opt.Trace != nil {
-		m.Tensor.Observe = func(bank int, what string, from, to event.Time) {
+		t.Observe = func(bank int, what string, from, to event.Time) {
 			x.opt.Trace.Span(multicore.TensorBanksAre+bank, what, from, to)
 		}
 	}
@@ -257,6 +304,9 @@ func (x *run) Attach(ctx context.Context, m *machine.Machine, code *micro.Progra
 	x.mem.Place(bases)
 	slices.SortFunc(x.ranges, func(a, b place) int { return int(int64(a.from) - int64(b.from)) })
 	opt := system.Options{Machine: x.machine, Fidelity: system.Word, Tile: x.opt.Tile, Finals: !x.config.streams, ByBank: x.config.streams}
+	if x.share != nil {
+		opt.Cells, opt.FirstArray = x.share.cells, x.array
+	}
 	program, err := x.fit(ctx, opt)
 	if err != nil {
 		return err
@@ -273,7 +323,7 @@ func (x *run) Attach(ctx context.Context, m *machine.Machine, code *micro.Progra
 
 // Progress implements multicore.Offload.
 func (x *run) Progress() uint64 {
-	return x.work + x.m.Tensor.Counters.Commands + x.m.Tensor.Counters.Fetched
+	return x.work + x.tensor.Counters.Commands + x.tensor.Counters.Fetched
 }
 
 // scalars finds values that units would need from threads, or threads from units, and that
@@ -622,12 +672,12 @@ func (x *run) region() error {
 	r, c := &x.report.Regions[x.unit], &x.report.Cycles
 	from := x.m.Engine.Now()
 	for i := 1; i < x.opt.Threads; i++ {
-		x.m.Cores[i].Halt(true)
+		x.m.Cores[x.node+i].Halt(true)
 	}
 	if err := x.during(&c.Drain, x.drain); err != nil {
 		return err
 	}
-	x.m.Tensor.Run(true)
+	x.tensor.Run(true)
 	if err := x.during(&c.Flush, x.reserve); err != nil {
 		return err
 	}
@@ -638,7 +688,7 @@ func (x *run) region() error {
 		return err
 	}
 	x.written()
-	x.m.Tensor.Run(false)
+	x.tensor.Run(false)
 	now := x.m.Engine.Now()
 	x.opt.Trace.Span(multicore.RegionTrack, r.Name, from, now)
 	r.InMemory++
@@ -647,13 +697,13 @@ func (x *run) region() error {
 		p.took(p.parts[x.unit], now-from, p.done()-p.once)
 	}
 	c.Regions += now - from
-	x.lastRegion, x.requests = now, x.m.Tensor.Counters.Requests
+	x.lastRegion, x.requests = now, x.tensor.Counters.Requests
 	x.seen[0], x.seen[1] = x.misses()
 	x.rearm()
 	for i := 1; i < x.opt.Threads; i++ {
-		x.m.Cores[i].Halt(false)
+		x.m.Cores[x.node+i].Halt(false)
 	}
-	x.m.Tensor.Answer(now)
+	x.tensor.Answer(now)
 	return nil
 }
 
@@ -707,9 +757,18 @@ func (x *run) written() {
 	clear(x.borrowed)
 }
 
+// quiet reports whether no request of a core of the program is under way, and without others
+// nothing at a bank.
+func (x *run) quiet() bool {
+	if x.share == nil {
+		return x.m.Quiet()
+	}
+	return x.m.QuietCores(x.node, x.node+x.opt.Threads)
+}
+
 // drain waits until no request of a core is under way.
 func (x *run) drain() error {
-	for !x.m.Quiet() {
+	for !x.quiet() {
 		if err := x.pass(4); err != nil {
 			return err
 		}
@@ -719,7 +778,8 @@ func (x *run) drain() error {
 
 // reserve takes the ways that compute from the L3.
 func (x *run) reserve() error {
-	if x.reserved {
+	if x.reserved || x.share != nil {
+		x.reserved = true
 		return nil
 	}
 	x.reserved = true
@@ -802,11 +862,11 @@ func (x *run) of(line uint64) *place {
 
 // fetch brings lines to banks.
 func (x *run) fetch(lines []tc.Lines) error {
-	return x.await(func(done func(event.Time)) { x.m.Tensor.Fetch(lines, done) })
+	return x.await(func(done func(event.Time)) { x.tensor.Fetch(lines, done) })
 }
 
 func (x *run) giveBack(lines []tc.Lines) error {
-	return x.await(func(done func(event.Time)) { x.m.Tensor.Return(lines, done) })
+	return x.await(func(done func(event.Time)) { x.tensor.Return(lines, done) })
 }
 
 // homes shares the lines of some elements out to the banks that are their homes.
@@ -848,7 +908,7 @@ const leastAccesses = 1024
 // tick releases arrays that are not used any more (section 5.2, delayed release).
 func (x *run) tick(now event.Time) {
 	x.timed = false
-	over := !slices.ContainsFunc(x.m.Cores, func(c *core.Core) bool { return !c.Done() })
+	over := !slices.ContainsFunc(x.m.Cores[x.node:x.node+x.opt.Threads], func(c *core.Core) bool { return !c.Done() })
 	if over || x.busy || !x.session.Transposed() && !x.reserved {
 		if x.busy {
 			x.rearm()
@@ -860,7 +920,7 @@ func (x *run) tick(now event.Time) {
 	accesses, misses = accesses-x.seen[0], misses-x.seen[1]
 	why := ""
 	switch {
-	case x.m.Tensor.Counters.Requests-x.requests >= uint64(lot.ReleaseRequests):
+	case x.tensor.Counters.Requests-x.requests >= uint64(lot.ReleaseRequests):
 		why = "requests"
 	case accesses >= leastAccesses && float64(misses) > lot.ReleaseMissRate*float64(accesses):
 		why = "miss rate"
@@ -883,8 +943,10 @@ func (x *run) release() error {
 		return err
 	}
 	clear(x.lost)
-	for _, h := range x.m.Homes {
-		h.Reserve(x.machine.L3.Ways)
+	if x.share == nil { // the ways of several programs stay theirs
+		for _, h := range x.m.Homes {
+			h.Reserve(x.machine.L3.Ways)
+		}
 	}
 	x.reserved = false
 	if x.queued {

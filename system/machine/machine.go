@@ -33,8 +33,9 @@ type Spec struct {
 	Pages *Pages `yaml:"pages,omitempty" json:"pages,omitempty"`
 	// Streams are the stream engines of cores and banks; nil: there are none.
 	Streams *se.Spec `yaml:"streams,omitempty" json:"streams,omitempty"`
-	// Tensor is the tensor controllers of thread 0's core and of banks; nil: there are none.
-	Tensor *tc.Spec `yaml:"tensor,omitempty" json:"tensor,omitempty"`
+	// Tensors are the tensor controllers of thread 0's core and of banks, for each program; nil:
+	// there are none.
+	Tensors []*tc.Spec `yaml:"tensors,omitempty" json:"tensors,omitempty"`
 	// Mesh has a core, a bank and, where Memory says so, a controller at each node;
 	// nil: messages take no time.
 	Mesh *noc.Config `yaml:"mesh" json:"mesh"`
@@ -109,7 +110,7 @@ type Machine struct {
 	StreamCores   []*se.Core
 	StreamBanks   []*se.Bank
 	StreamTraffic se.NetworkCounters
-	Tensor        *tc.Core // nil without tensor controllers
+	Tensors       []*tc.Core // of each program; nil without tensor controllers
 	// InterceptTensor is Intercept for messages of tensor controllers.
 	InterceptTensor func(m *tc.Message) bool
 	// Intercept, if it is set, sees each message of streams before it is sent, may change
@@ -173,11 +174,15 @@ func build(spec *Spec, delay func(*mem.Message) event.Time) (*Machine, error) {
 	controllers, lines := uint64(len(spec.Memory.Controllers)), uint64(spec.Memory.Interleave)
 	controller := share(lines, controllers)
 	controllerOf := func(line mem.Line) mem.Place { return mem.Place{Kind: mem.Controller, Index: controller(line)} }
-	if spec.Tensor != nil {
-		var err error
-		if m.Tensor, err = tc.New(m.Engine, spec.Tensor, spec.Banks, tensors, net, bankOf, m.fail); err != nil {
+	for i, s := range spec.Tensors {
+		c, err := tc.New(m.Engine, s, spec.Banks, tensors, net, bankOf, m.fail)
+		if err != nil {
 			return nil, err
 		}
+		if i > 0 {
+			c.Beside(m.Tensors[0])
+		}
+		m.Tensors = append(m.Tensors, c)
 	}
 	local := func(line mem.Line) mem.Line { return line/(lines*controllers)*lines + line%lines }
 	for i := range spec.Cores {
@@ -241,7 +246,7 @@ func (m *Machine) receiver(p mem.Place) mem.Receiver {
 	switch p.Kind {
 	case mem.Core:
 		if p.Index >= 2*mem.MaxCores {
-			return m.Tensor.Banks[p.Index-2*mem.MaxCores]
+			return m.Tensors[p.Index/mem.MaxCores-2].Banks[p.Index%mem.MaxCores]
 		}
 		if p.Index >= mem.MaxCores { // the stream engine of a bank
 			return m.StreamBanks[p.Index-mem.MaxCores]
@@ -309,8 +314,10 @@ func (m *Machine) Continue(ctx context.Context, until event.Time) error {
 	}
 	if until == event.Forever && m.Engine.Next() == event.Forever {
 		var stuck []string
-		if m.Tensor != nil && m.Tensor.Waits() != "" {
-			stuck = append(stuck, m.Tensor.Waits())
+		for _, t := range m.Tensors {
+			if t.Waits() != "" {
+				stuck = append(stuck, t.Waits())
+			}
 		}
 		for i, c := range m.Cores {
 			if !c.Done() {

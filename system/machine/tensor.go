@@ -52,14 +52,14 @@ func (n *tensorNet) arrive(delay event.Time, node int, i uint64) {
 				n.pool[i].m = nil
 				n.free = append(n.free, i)
 			}
-			n.m.Tensor.Banks[arg&(1<<nodeBits-1)].ReceiveTensor(now, m)
+			m.Of().Banks[arg&(1<<nodeBits-1)].ReceiveTensor(now, m)
 		})
 	}
 	n.m.Engine.After(delay, n.handler, i<<nodeBits|uint64(node))
 }
 
 func (n *tensorNet) count(m *tc.Message) {
-	t := &n.m.Tensor.Traffic
+	t := &m.Of().Traffic
 	t.Messages[m.Kind]++
 	t.Bytes[m.Kind] += uint64(m.Bytes())
 }
@@ -95,7 +95,7 @@ func (n *mesh) SendTensor(m *tc.Message) {
 		return
 	}
 	flits := n.spec.Flits(m.Bytes())
-	n.m.Tensor.Traffic.ByteHops[m.Kind] += uint64(flits * n.spec.LinkBytes * n.spec.TreeLinks(m.From, far))
+	m.Of().Traffic.ByteHops[m.Kind] += uint64(flits * n.spec.LinkBytes * n.spec.TreeLinks(m.From, far))
 	p := noc.Packet{Src: m.From, Dst: far[0], Flits: flits, Tag: tensorTag | i}
 	if len(far) > 1 {
 		p.Dsts = slices.Clone(far)
@@ -111,12 +111,14 @@ type port struct {
 	tensor *tc.Core
 }
 
-// port returns what a core has in front of it: that of thread 0 has the register.
+// port returns what a core has in front of it: that of thread 0 of a program has the register.
 func (m *Machine) port(number int, caches core.Memory) core.Memory {
-	if m.Tensor == nil || number != m.spec.Tensor.Node {
-		return caches
+	for i, s := range m.spec.Tensors {
+		if number == s.Node {
+			return &port{caches, m.Tensors[i]}
+		}
 	}
-	return &port{caches, m.Tensor}
+	return caches
 }
 
 // Own implements core.Memory.
@@ -138,6 +140,11 @@ func (p *port) Write(line mem.Line) *mem.Bytes {
 // Quiet reports whether no request of a core is under way, nor anything at a bank.
 func (m *Machine) Quiet() bool {
 	return !slices.ContainsFunc(m.Caches, (*mem.Private).Pending) && !slices.ContainsFunc(m.Homes, (*mem.Home).Pending)
+}
+
+// QuietCores reports whether no request of some cores is under way.
+func (m *Machine) QuietCores(first, end int) bool {
+	return !slices.ContainsFunc(m.Caches[first:end], (*mem.Private).Pending)
 }
 
 // BankOf is the bank that is the home of a line.

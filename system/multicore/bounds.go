@@ -28,7 +28,7 @@ func (r *runner) bounds(t *Report) []Bound {
 		missed += h.Counters.Misses
 	}
 	memory := ratio(float64(missed), float64(asked))
-	for i, c := range r.m.Cores[:r.opt.Threads] {
+	for i, c := range r.cores() {
 		n := &c.Counters
 		issue = max(issue, float64(n.Committed)/float64(min(core.Fetch, core.Dispatch, core.Issue, core.Commit)))
 		for _, u := range core.Units {
@@ -56,7 +56,7 @@ func (r *runner) bounds(t *Report) []Bound {
 				units, unit = busy, "micro-ops of units "+u.Name
 			}
 		}
-		p := &r.m.Caches[i].Counters
+		p := &r.m.Caches[r.first+i].Counters
 		ports = max(ports, float64(n.Kinds[uop.Load]+n.Kinds[uop.Gather])/float64(core.LoadPorts), float64(n.Kinds[uop.Store]+n.Kinds[uop.Scatter])/float64(core.StorePorts))
 		// A miss register is busy from the miss to the answer of the L2, of the L3 or of
 		// the memory at the least; those of lines that others have are taken as the L3's.

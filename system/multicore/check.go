@@ -170,7 +170,7 @@ const batch = 256
 // Execute executes the threads of a program in turn, without a machine: its memory is what
 // they make of it. What units are executed elsewhere is theirs to say.
 func (p *Program) Execute(ctx context.Context, opt Options, units *micro.Units) error {
-	code, err := p.micro(opt.Machine, &opt, nil, units)
+	code, err := p.micro(opt.Machine, &opt, firstAddress, nil, units)
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func begin(t *testing.T) *runner {
 func runnerOf(t *testing.T, p *Program, opt Options) *runner {
 	spec, err := machine.Of(opt.Machine)
 	require.NoError(t, err)
-	code, err := p.micro(opt.Machine, &opt, nil, nil)
+	code, err := p.micro(opt.Machine, &opt, firstAddress, nil, nil)
 	require.NoError(t, err)
 	m, err := machine.New(spec)
 	require.NoError(t, err)
@@ -69,12 +69,12 @@ func TestStaleMemory(t *testing.T) {
 	ctx := context.Background()
 	r := begin(t)
 	r.m.Memory.Write(r.code.Address("A", 700), []byte{1, 2, 3, 4})
-	err := r.run(ctx)
+	err := runAll(ctx, []*runner{r})
 	require.ErrorIs(t, err, ErrInternal)
 	require.ErrorContains(t, err, "found other bytes")
 
 	r = begin(t)
-	require.NoError(t, r.run(ctx))
+	require.NoError(t, runAll(ctx, []*runner{r}))
 	require.NoError(t, r.collect())
 	r.p.Memory["B"][1234] ^= 1
 	err = r.collect()

@@ -23,13 +23,13 @@ type Program struct {
 const maxSIMD = 64
 
 // micro makes the micro-ops of the program for a machine.
-func (p *Program) micro(m *tile.Machine, opt *Options, streams *micro.Streams, units *micro.Units) (*micro.Program, error) {
-	place, err := p.place(m, opt.Threads)
+func (p *Program) micro(m *tile.Machine, opt *Options, from uint64, streams *micro.Streams, units *micro.Units) (*micro.Program, error) {
+	place, err := p.place(m, opt.Threads, from)
 	if err != nil {
 		return nil, err
 	}
 	return micro.New(p.Graph, p.Memory, p.Args, micro.Options{
-		Units:   units,
+		Units: units, From: from,
 		Threads: opt.Threads, Vector: min(maxSIMD, m.CoreVariant().SIMDBits/8), Reassociate: p.Reassociate, Place: place, Streams: streams,
 		Fanout: fanout(m), ForkCycles: m.Threads.ForkCycles,
 	})
@@ -61,10 +61,10 @@ const (
 	stagger = 85 * 64
 )
 
-// place gives arrays, and arrays of structures, addresses one after another: each at a
+// place gives arrays, and arrays of structures, addresses one after another from one on: each at a
 // page of its own (aligned; random-4k says where pages lie in physical memory), or at a
 // page and some lines further for each (staggered).
-func (p *Program) place(m *tile.Machine, threads int) (map[string]uint64, error) {
+func (p *Program) place(m *tile.Machine, threads int, from uint64) (map[string]uint64, error) {
 	place := map[string]uint64{}
 	var names []string
 	bytes := map[string]uint64{}
@@ -97,7 +97,7 @@ func (p *Program) place(m *tile.Machine, threads int) (map[string]uint64, error)
 			bytes[name] = size
 		}
 	}
-	page, next := uint64(m.Memory.PageBytes), uint64(firstAddress)
+	page, next := uint64(m.Memory.PageBytes), from
 	for i, name := range names {
 		base := (next + page - 1) / page * page
 		if m.Memory.Placement == "staggered" {

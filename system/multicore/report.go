@@ -127,7 +127,7 @@ func (r *runner) report() *Report {
 	}
 	var all core.Counters
 	busiest := uint64(0)
-	for _, c := range m.Cores[:opt.Threads] {
+	for _, c := range r.cores() {
 		n := c.Counters
 		t.Cycles = max(t.Cycles, int64(n.Cycles))
 		busiest = max(busiest, n.Committed)
@@ -148,7 +148,7 @@ func (r *runner) report() *Report {
 	// A core that has ended before the last one counts as idle; its own count of that
 	// goes on until something wakes it, and is not used.
 	ran := uint64(0)
-	for _, c := range m.Cores[:opt.Threads] {
+	for _, c := range r.cores() {
 		ran += c.Counters.Cycles
 	}
 	busy := ran - min(ran, stalls)
@@ -183,7 +183,7 @@ func (r *runner) caches(t *Report) {
 	kilo := float64(t.MicroOps) / 1000
 	l1, l2, l3 := Level{Name: "L1"}, Level{Name: "L2"}, Level{Name: "L3"}
 	var wait [3]uint64
-	for i, c := range r.m.Caches[:r.opt.Threads] {
+	for i, c := range r.m.Caches[r.first : r.first+r.opt.Threads] {
 		for k, x := range []struct {
 			level *Level
 			n     *mem.LevelCounters
@@ -194,7 +194,7 @@ func (r *runner) caches(t *Report) {
 			x.level.Used += x.n.PrefetchesUsed
 			wait[k] += x.n.MissLatency
 		}
-		if i < len(r.m.TLBs) {
+		if i += r.first; i < len(r.m.TLBs) {
 			n := &r.m.TLBs[i].Counters
 			t.TLB.Accesses += n.Accesses
 			t.TLB.Misses += n.L1Misses
@@ -245,7 +245,7 @@ func (r *runner) memory(t *Report) {
 func (r *runner) snapshot() *stats.Snapshot {
 	all := stats.New()
 	m := r.m
-	for i := range r.opt.Threads {
+	for i := r.first; i < r.first+r.opt.Threads; i++ {
 		all.Register(fmt.Sprintf("system.cores[%d]", i), &m.Cores[i].Counters)
 		all.Register(fmt.Sprintf("system.caches[%d]", i), &m.Caches[i].Counters)
 		if i < len(m.TLBs) {

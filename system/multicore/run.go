@@ -17,6 +17,7 @@ import (
 	"github.com/bitsched/bitsched/tile/event"
 	"github.com/bitsched/bitsched/tile/mem"
 	"github.com/bitsched/bitsched/tile/se"
+	"github.com/bitsched/bitsched/tile/tc"
 	"github.com/bitsched/bitsched/tile/uop"
 )
 
@@ -71,9 +72,61 @@ const progressCycles = 1 << 14
 // Run executes a program. If the error is that of the context, ErrMaxCycles or
 // ErrDeadlock, the report says what was done so far.
 func Run(ctx context.Context, p *Program, opt Options) (*Report, error) {
-	if opt.Threads < 1 || opt.Threads > opt.Machine.Banks() {
-		return nil, fmt.Errorf("multicore: %d threads, expected 1 to %d, one for each core of %s", opt.Threads, opt.Machine.Banks(), opt.Machine.Name)
+	list, err := RunTogether(ctx, []Job{{p, opt}})
+	if list == nil {
+		return nil, err
 	}
+	return list[0], err
+}
+
+// Job is a program that runs beside others, on as many cores as it has threads.
+type Job struct {
+	Program *Program
+	Options Options
+}
+
+// RunTogether executes programs at the same time on one machine, on neighbouring cores in their
+// order. All have the machine, the configuration and the seed of the first. The reports are theirs
+// as far as cores and their caches go; what is behind these is of all. Errors are those of Run.
+func RunTogether(ctx context.Context, jobs []Job) ([]*Report, error) {
+	all, err := newRunners(ctx, slices.Clone(jobs))
+	if err != nil {
+		return nil, err
+	}
+	m := all[0].m
+	err = runAll(ctx, all)
+	all[0].opt.Trace.finish(m.Engine.Now())
+	var reports []*Report
+	for _, r := range all {
+		reports = append(reports, r.report())
+	}
+	for _, r := range all {
+		if err == nil && r.opt.Offload != nil {
+			if err = r.opt.Offload.Finish(); err == nil {
+				err = r.failed(ctx, m.Continue(ctx, event.Forever))
+			}
+		}
+	}
+	for _, r := range all {
+		if err == nil {
+			err = r.collect()
+		}
+	}
+	switch {
+	case err == nil:
+	case errors.Is(err, ErrMaxCycles), errors.Is(err, ErrDeadlock), ctx.Err() != nil:
+		for _, t := range reports {
+			t.Stopped = err.Error()
+		}
+	default:
+		return nil, err
+	}
+	return reports, err
+}
+
+// newRunners builds a machine with its programs.
+func newRunners(ctx context.Context, jobs []Job) (all []*runner, err error) {
+	opt := &jobs[0].Options
 	spec, err := machine.Of(opt.Machine)
 	if err != nil {
 		return nil, err
@@ -87,62 +140,70 @@ func Run(ctx context.Context, p *Program, opt Options) (*Report, error) {
 			return nil, err
 		}
 	}
-	if err := config.apply(spec, &opt); err != nil {
-		return nil, err
-	}
-	streams, err := config.streams(p, opt.Machine, &opt)
-	if err != nil {
-		return nil, err
-	}
-	var units *micro.Units
-	if opt.Offload != nil {
-		spec.Tensor, units = opt.Offload.Tensor(), opt.Offload.Units()
-	}
-	code, err := p.micro(opt.Machine, &opt, streams, units)
-	if err != nil {
-		return nil, err
-	}
-	if opt.Sample != nil && code.Locks() {
-		return nil, fmt.Errorf("multicore: samples of loops whose atomic operations take old values at the L3, expected a run of all: lines stay locked between windows")
+	first, from := 0, uint64(firstAddress)
+	for i := range jobs {
+		r := &runner{p: jobs[i].Program, opt: &jobs[i].Options, spec: spec, first: first, start: time.Now()}
+		o := r.opt
+		switch {
+		case o.Threads < 1 || o.Threads > opt.Machine.Banks():
+			return nil, fmt.Errorf("multicore: %d threads, expected 1 to %d, one for each core of %s", o.Threads, opt.Machine.Banks(), opt.Machine.Name)
+		case first+o.Threads > opt.Machine.Banks():
+			return nil, fmt.Errorf("multicore: %d threads of programs together, expected at most %d, one for each core of %s", first+o.Threads, opt.Machine.Banks(), opt.Machine.Name)
+		case len(jobs) > 1 && (o.Sample != nil || o.Trace != nil || o.Inject != nil):
+			return nil, fmt.Errorf("multicore: several programs with samples, a trace, or streams that are ended on purpose, expected none of them")
+		}
+		if i == 0 {
+			if err := config.apply(spec, opt); err != nil {
+				return nil, err
+			}
+		}
+		streams, err := config.streams(r.p, opt.Machine, o)
+		if err != nil {
+			return nil, err
+		}
+		var units *micro.Units
+		if o.Offload != nil {
+			t := o.Offload.Tensor()
+			t.Node, t.Owner = first, len(spec.Tensors)
+			spec.Tensors, units = append(spec.Tensors, t), o.Offload.Units()
+		}
+		if r.code, err = r.p.micro(opt.Machine, o, from, streams, units); err != nil {
+			return nil, err
+		}
+		if o.Sample != nil && r.code.Locks() {
+			return nil, fmt.Errorf("multicore: samples of loops whose atomic operations take old values at the L3, expected a run of all: lines stay locked between windows")
+		}
+		if s := o.Sample; s != nil && (!(s.Share > 0 && s.Share < 1) || s.Window < 0 || o.Trace != nil) {
+			return nil, fmt.Errorf("multicore: samples of %g of the time in windows of %d cycles, expected a share between 0 and 1 and no trace", s.Share, s.Window)
+		}
+		for _, s := range r.code.Segments() {
+			from = max(from, s.Addr+uint64(len(s.Data)))
+		}
+		first += o.Threads
+		all = append(all, r)
 	}
 	m, err := machine.New(spec)
 	if err != nil {
 		return nil, err
 	}
-	if opt.Offload != nil {
-		m.Tensor.Register(code.UnitAddress()/mem.LineBytes, m.Cores[spec.Tensor.Node].Owned)
-		if err := opt.Offload.Attach(ctx, m, code); err != nil {
-			return nil, err
-		}
-	}
-	if s := opt.Sample; s != nil && (!(s.Share > 0 && s.Share < 1) || s.Window < 0 || opt.Trace != nil) {
-		return nil, fmt.Errorf("multicore: samples of %g of the time in windows of %d cycles, expected a share between 0 and 1 and no trace", s.Share, s.Window)
-	}
 	m.Intercept = opt.Intercept
-	r := &runner{p: p, opt: &opt, spec: spec, code: code, m: m, start: time.Now()}
-	r.watch()
-	r.load()
-	r.sampler = newSampler(r)
-	opt.Trace.attach(r)
-	err = r.run(ctx)
-	opt.Trace.finish(m.Engine.Now())
-	report := r.report()
-	if err == nil && opt.Offload != nil {
-		if err = opt.Offload.Finish(); err == nil {
-			err = r.failed(ctx, r.m.Continue(ctx, event.Forever))
+	owner := 0
+	for _, r := range all {
+		r.m = m
+		if o := r.opt.Offload; o != nil {
+			r.tensor = m.Tensors[owner]
+			owner++
+			r.tensor.Register(r.code.UnitAddress()/mem.LineBytes, m.Cores[r.first].Owned)
+			if err := o.Attach(ctx, m, r.tensor, r.code); err != nil {
+				return nil, err
+			}
 		}
+		r.watch()
+		r.load()
+		r.sampler = newSampler(r)
+		r.opt.Trace.attach(r)
 	}
-	if err == nil {
-		err = r.collect()
-	}
-	switch {
-	case err == nil:
-	case errors.Is(err, ErrMaxCycles), errors.Is(err, ErrDeadlock), ctx.Err() != nil:
-		report.Stopped = err.Error()
-	default:
-		return nil, err
-	}
-	return report, err
+	return all, nil
 }
 
 // runner is a run.
@@ -153,6 +214,9 @@ type runner struct {
 	code  *micro.Program
 	m     *machine.Machine
 	start time.Time
+	first int // core
+
+	tensor *tc.Core // nil: none
 
 	sampler *sampler // nil: none
 
@@ -177,20 +241,26 @@ func (r *runner) load() {
 	}
 }
 
-// run lets the machine run to the end of the program.
-func (r *runner) run(ctx context.Context) error {
-	threads := r.code.Threads()
-	for i, t := range threads {
-		if r.m.StreamCores != nil {
-			r.m.StreamCores[i].Run(r.code.Source(i), r.code.PCs())
+// cores are those of the program.
+func (r *runner) cores() []*core.Core { return r.m.Cores[r.first : r.first+r.opt.Threads] }
+
+// runAll lets the machine run to the end of all programs.
+func runAll(ctx context.Context, all []*runner) error {
+	watches := make([]watchdog, len(all))
+	for _, r := range all {
+		for i, t := range r.code.Threads() {
+			if r.m.StreamCores != nil {
+				r.m.StreamCores[r.first+i].Run(r.code.Source(i), r.code.PCs())
+			}
+			r.cores()[i].Start(t)
 		}
-		r.m.Cores[i].Start(t)
+		r.shown = r.start
 	}
-	r.shown = r.start
-	watch := watchdog{}
+	done := func() bool { return !slices.ContainsFunc(all, func(r *runner) bool { return !r.done() }) }
+	r := all[0]
 	for r.m.Engine.Next() != event.Forever {
 		until := r.m.Engine.Now() + progressCycles
-		over := r.done() // what is left are timers
+		over := done() // what is left are timers
 		if r.opt.MaxCycles > 0 && !over {
 			until = min(until, r.opt.MaxCycles)
 		}
@@ -206,8 +276,10 @@ func (r *runner) run(ctx context.Context) error {
 		if t := r.opt.Trace; t != nil && until == t.from+t.Slice {
 			t.step(until)
 		}
-		if watch.stuck(r) {
-			return fmt.Errorf("%w: since cycle %d threads only wait: %s", ErrDeadlock, watch.since, r.waits())
+		for i, r := range all {
+			if watches[i].stuck(r) {
+				return fmt.Errorf("%w: since cycle %d threads only wait: %s", ErrDeadlock, watches[i].since, r.waits())
+			}
 		}
 		if s := r.sampler; s != nil && r.m.Engine.Now() == s.next && !r.done() {
 			if err := s.step(ctx, s.next); err != nil {
@@ -215,7 +287,7 @@ func (r *runner) run(ctx context.Context) error {
 			}
 		}
 		r.show()
-		if r.opt.MaxCycles > 0 && r.m.Engine.Now() >= r.opt.MaxCycles && !r.done() {
+		if r.opt.MaxCycles > 0 && r.m.Engine.Now() >= r.opt.MaxCycles && !done() {
 			return fmt.Errorf("%w in %d cycles: %s", ErrMaxCycles, r.opt.MaxCycles, r.waits())
 		}
 	}
@@ -248,7 +320,7 @@ func (w *watchdog) stuck(r *runner) bool {
 	if r.opt.Offload != nil {
 		work = r.opt.Offload.Progress()
 	}
-	for _, c := range r.m.Cores {
+	for _, c := range r.cores() {
 		n := &c.Counters
 		work += n.Committed - n.Kinds[uop.IntALU] - n.Kinds[uop.Branch] - n.Awaited
 	}
@@ -257,14 +329,14 @@ func (w *watchdog) stuck(r *runner) bool {
 	}
 	if work != w.work || w.done == nil {
 		w.work, w.since, w.done = work, now, w.done[:0]
-		for _, c := range r.m.Cores {
+		for _, c := range r.cores() {
 			w.done = append(w.done, c.Counters.Committed)
 		}
 	}
 	if now-w.since <= patience || r.done() {
 		return false
 	}
-	for i, c := range r.m.Cores {
+	for i, c := range r.cores() {
 		if !c.Done() && !c.Awaits() && c.Counters.Committed != w.done[i] {
 			return false
 		}
@@ -283,14 +355,14 @@ func (r *runner) failed(ctx context.Context, err error) error {
 }
 
 func (r *runner) done() bool {
-	return !slices.ContainsFunc(r.m.Cores, func(c *core.Core) bool { return !c.Done() })
+	return !slices.ContainsFunc(r.cores(), func(c *core.Core) bool { return !c.Done() })
 }
 
 // waits says what the first cores wait for that are not done.
 func (r *runner) waits() (what string) {
 	text := ""
-	if r.m.Tensor != nil {
-		if text = r.m.Tensor.Waits(); text != "" {
+	if r.tensor != nil {
+		if text = r.tensor.Waits(); text != "" {
 			text += "; "
 		}
 		defer func() { what = text + what }()
@@ -300,13 +372,13 @@ func (r *runner) waits() (what string) {
 
 func (r *runner) waitsOfCores() string {
 	text, more := "", 0
-	for i, c := range r.m.Cores {
+	for i, c := range r.cores() {
 		switch {
 		case c.Done():
 		case text == "":
-			text = fmt.Sprintf("core %d %s%s", i, c.Waits(), r.element(c))
+			text = fmt.Sprintf("core %d %s%s", r.first+i, c.Waits(), r.element(c))
 			if r.m.StreamCores != nil {
-				if what := r.m.StreamCores[i].Waits(); what != "" {
+				if what := r.m.StreamCores[r.first+i].Waits(); what != "" {
 					text += ", " + what
 				}
 			}
@@ -335,7 +407,7 @@ func (r *runner) element(c *core.Core) string {
 }
 
 func (r *runner) microOps() (n uint64) {
-	for _, c := range r.m.Cores {
+	for _, c := range r.cores() {
 		n += c.Counters.Committed
 	}
 	if r.sampler != nil {

@@ -84,7 +84,7 @@ func TestSample(t *testing.T) {
 	opt.Sample = &Sampling{Share: 0.1, Window: 10000}
 	r2 := runnerOf(t, p, opt)
 	r2.m.Memory.Write(r2.code.Address("A", 50*scaleN), []byte{1, 2, 3, 4})
-	err = r2.run(context.Background())
+	err = runAll(context.Background(), []*runner{r2})
 	require.ErrorIs(t, err, ErrInternal)
 	require.ErrorContains(t, err, "found other bytes")
 }

@@ -52,7 +52,7 @@ type sample struct {
 }
 
 func (r *runner) sample() (s sample) {
-	for _, c := range r.m.Cores[:r.opt.Threads] {
+	for _, c := range r.cores() {
 		s.cores = append(s.cores, c.Counters)
 	}
 	for _, h := range r.m.Homes {

@@ -16,13 +16,13 @@ type Bank struct {
 	net  mem.Network
 	home func(mem.Line) int
 	out  mem.Message
+	*common
 
 	// Commands.
 	queue    []task
 	busy     bool
 	started  event.Time // the command before
 	end, try event.Handler
-	treeFree event.Time
 	land     event.Handler
 	sentTo   []int
 	sent     int
@@ -31,20 +31,28 @@ type Bank struct {
 	received int
 	atSync   bool
 	waiting  event.Time // since when, at a sync
-	ops      event.Time // when the engine for walks is free
 	walking  map[uint64]*walk
 	walks    uint64
 	step     event.Handler
 
 	// Lines.
-	lines     map[mem.Line]*mem.Bytes // that it owns
-	copied    map[mem.Line]bool       // of these, whose home or memory has the same bytes
-	access    map[mem.Line]*access    // under way
-	jobs      []*work
-	asked     int
-	transpose event.Time
-	fetched   event.Handler
-	blocked   []mem.Message
+	lines   map[mem.Line]*mem.Bytes // that it owns
+	copied  map[mem.Line]bool       // of these, whose home or memory has the same bytes
+	access  map[mem.Line]*access    // under way
+	jobs    []*work
+	asked   int
+	fetched event.Handler
+	blocked []mem.Message
+}
+
+// common is what the controllers of programs share at a bank: each has its own command cache, and
+// one executes a command at a time.
+type common struct {
+	runs      *Bank      // a command; nil: none does
+	held      []*Bank    // whose next command could begin, in order
+	treeFree  event.Time // when the H-tree is free
+	ops       event.Time // the engine for walks
+	transpose event.Time // the transpose unit
 }
 
 // task is a command that a bank has got.
@@ -75,7 +83,7 @@ type work struct {
 }
 
 func newBank(c *Core, id int, net mem.Network, home func(mem.Line) int) *Bank {
-	b := &Bank{c: c, id: id, self: mem.Place{Kind: mem.Core, Index: int16(2*mem.MaxCores + id)}, net: net, home: home, sentTo: make([]int, len(c.room)),
+	b := &Bank{c: c, id: id, self: mem.Place{Kind: mem.Core, Index: int16((2+c.spec.Owner)*mem.MaxCores + id)}, net: net, home: home, sentTo: make([]int, len(c.room)), common: &common{},
 		lines: map[mem.Line]*mem.Bytes{}, copied: map[mem.Line]bool{}, access: map[mem.Line]*access{}, walking: map[uint64]*walk{}}
 	b.end = c.engine.Handle(func(now event.Time, _ uint64) { b.done(now) })
 	b.try = c.engine.Handle(func(now event.Time, _ uint64) {
@@ -173,6 +181,11 @@ func (b *Bank) next(now event.Time) {
 // start executes a command.
 func (b *Bank) start(now event.Time, t *task) {
 	p := t.part
+	if b.runs != nil {
+		b.held = append(b.held, b)
+		b.busy = true
+		return
+	}
 	if p.Tree > 0 {
 		if b.treeFree > now {
 			b.c.Counters.TreeWait += uint64(b.treeFree - now)
@@ -182,7 +195,7 @@ func (b *Bank) start(now event.Time, t *task) {
 		}
 		b.treeFree = now + event.Time(p.Tree)
 	}
-	b.busy, b.started = true, now
+	b.busy, b.started, b.runs = true, now, b
 	b.c.Counters.Commands++
 	for i := 0; i < len(p.Flows); {
 		j := i + 1
@@ -210,6 +223,13 @@ func (b *Bank) done(now event.Time) {
 	b.c.observe(b.id, b.queue[0].command.Name, b.started, now)
 	b.queue = b.queue[1:]
 	b.toCore(MsgFree, 1)
+	b.runs = nil
+	for b.runs == nil && len(b.held) > 0 { // those of another program come first
+		other := b.held[0]
+		b.held = b.held[1:]
+		other.busy = false
+		other.next(now)
+	}
 	b.next(now)
 }
 

@@ -10,6 +10,7 @@ import (
 // Spec is the tensor controllers of a machine. Times are cycles.
 type Spec struct {
 	Node         int // of TC_core
+	Owner        int // of the arrays: number of the program
 	CacheBytes   int // of commands, at each bank
 	CommandBytes int // of a command, with its patterns
 	Preprocess   int // from the arrival of a command until its masks are there
@@ -189,7 +190,16 @@ func (c *Core) observe(bank int, what string, from, to event.Time) {
 	}
 }
 
+// Beside has the controllers share banks with those of another program: H-trees, transpose units,
+// engines, and who executes commands.
+func (c *Core) Beside(other *Core) {
+	for i, b := range c.Banks {
+		b.common = other.Banks[i].common
+	}
+}
+
 func (c *Core) message(m *Message) {
+	m.of = c
 	m.bytes += c.spec.HeaderBytes
 	if len(m.To) > 0 {
 		c.net.SendTensor(m)

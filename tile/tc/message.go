@@ -40,10 +40,14 @@ type Message struct {
 	part    []int32 // of the command, by destination
 	walk    *walk
 	bytes   int
+	of      *Core
 }
 
 // Bytes is the length of a message.
 func (m *Message) Bytes() int { return m.bytes }
+
+// Of returns the controllers whose message it is.
+func (m *Message) Of() *Core { return m.of }
 
 // Moves reports whether a message carries elements, not only control.
 func (m *Message) Moves() bool { return m.Kind == MsgData || m.Kind == MsgWalk }
