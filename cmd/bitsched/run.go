@@ -101,7 +101,8 @@ const runExample = `  bitsched run vec_add -D N=65536
   bitsched run vec_add -D N=65536 --config base --machine nsc --core ooo8 --omp-threads 64
   bitsched run vec_add -D N=65536 --config base,ns-core,ns --machine nsc --caches warm
   bitsched run vec_add -D N=65536 --config ns --machine nsc --inject alias:0.001,fault,switch
-  bitsched run stencil2d -D N=256 -D M=256 --config base,near-l3,in-l3,inf-s --machine infinity-stream-small`
+  bitsched run stencil2d -D N=256 -D M=256 --config base,near-l3,in-l3,inf-s --machine infinity-stream-small
+  bitsched run stencil1d --with mm_outer --config base,inf-s --machine infinity-stream-small`
 
 func (a *app) runCommand() *cobra.Command {
 	var f runFlags
@@ -115,6 +116,9 @@ func (a *app) runCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.config.check(cmd); err != nil {
 				return err
+			}
+			if f.config.with != "" {
+				return a.runWith(cmd, args[0], f)
 			}
 			if len(f.config.configs) > 0 {
 				return a.runConfigs(cmd, args[0], f)

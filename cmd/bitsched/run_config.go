@@ -23,20 +23,22 @@ import (
 // configFlags are the flags of run that say on which configuration a whole function
 // runs, and how.
 type configFlags struct {
-	configs    []string
-	cores      []string
-	ompThreads int
-	caches     string
-	maxCycles  int64
-	races      bool
-	sample     float64
-	inject     []string
-	svg        string
-	latencies  string
-	overlap    bool
-	timeline   bool
-	inBanks    bool
-	parts      bool
+	configs     []string
+	cores       []string
+	ompThreads  int
+	caches      string
+	maxCycles   int64
+	races       bool
+	sample      float64
+	inject      []string
+	svg         string
+	latencies   string
+	overlap     bool
+	timeline    bool
+	inBanks     bool
+	parts       bool
+	with        string
+	withDefines []string
 
 	injected *multicore.Inject
 }
@@ -70,6 +72,8 @@ func (f *configFlags) add(cmd *cobra.Command) {
 	fl.BoolVar(&f.overlap, "overlap-jit", false, "with --config in-l3, inf-s, thread 0 lowers a region while arrays are fetched for it and the region before is executed")
 	fl.BoolVar(&f.inBanks, "bank-lowering", false, "with --config in-l3, inf-s, banks find the commands that concern them, and thread 0 does not")
 	fl.BoolVar(&f.parts, "parts", false, "with --config in-l3, inf-s, a region whose data exceed the arrays that compute is executed in parts, one after another; otherwise it stays on cores")
+	fl.StringVar(&f.with, "with", "", "with --config, run another `kernel` at the same time on the other half of the cores, with half of the arrays that compute: both are compared, and what they lose by each other is printed")
+	fl.StringArrayVar(&f.withDefines, "with-define", nil, "value of a size of the kernel of --with: `NAME=VALUE`")
 	complete(cmd, "latencies", latenciesArrays, latenciesPaper)
 	complete(cmd, "config", configs...)
 	complete(cmd, "core", tile.CoreNames()...)
@@ -88,7 +92,7 @@ var arraysOnly = []string{"fidelity", "clock", "timing-only", "every", "optimize
 // check refuses what does not go together.
 func (f *configFlags) check(cmd *cobra.Command) error {
 	if len(f.configs) == 0 {
-		for _, flag := range []string{"core", "omp-threads", "caches", "max-cycles", "check-races", "sample", "inject", "svg", "latencies", "overlap-jit", "bank-lowering", "parts", "timeline"} {
+		for _, flag := range []string{"core", "omp-threads", "caches", "max-cycles", "check-races", "sample", "inject", "svg", "latencies", "overlap-jit", "bank-lowering", "parts", "timeline", "with", "with-define"} {
 			if cmd.Flags().Changed(flag) {
 				return usageError(cmd, "--%s without --config, expected --config %s", flag, strings.Join(configs, "|"))
 			}
@@ -137,6 +141,9 @@ func (f *configFlags) check(cmd *cobra.Command) error {
 	}
 	if f.svg == "-" {
 		return usageError(cmd, "--svg -, expected a file")
+	}
+	if len(f.withDefines) > 0 && f.with == "" {
+		return usageError(cmd, "--with-define without --with, expected --with KERNEL")
 	}
 	if f.maxCycles < 0 {
 		return usageError(cmd, "--max-cycles %d, expected 0 (no limit) or more", f.maxCycles)
