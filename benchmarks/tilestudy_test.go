@@ -77,6 +77,25 @@ func TestStudyTiles(t *testing.T) {
 }
 
 // TestStudyTilesErrors studies what has no choice, or is stopped.
+// TestRunTiles has times of whole kernels from a function of the shape.
+func TestRunTiles(t *testing.T) {
+	ctx := context.Background()
+	p, m, sizes := studiedProgram(t), tile.Default(), map[string]int64{"N": 200, "M": 176}
+	s, err := RunTiles(ctx, p, sizes, m, func(shape lowering.Shape) (*TileTime, error) {
+		return &TileTime{Cycles: system.Cycles{Total: 1000 - shape[0]}, Final: 8 * shape[0]}, nil
+	})
+	require.NoError(t, err)
+	require.Len(t, s.Tiles, 9)
+	require.Equal(t, "1x256", s.Tiles[s.Best].Tile)
+	require.Equal(t, "256x1", s.Tiles[s.Plain].Tile)
+	counted, err := StudyTiles(ctx, p, sizes, m, 3, nil)
+	require.NoError(t, err)
+	require.Equal(t, counted.Chosen, s.Chosen)
+	require.InDelta(t, (1000.0+7*256)/float64(s.Tiles[s.Chosen].Time()), s.Speedup(), 1e-9)
+	_, err = RunTiles(ctx, p, sizes, m, func(lowering.Shape) (*TileTime, error) { return nil, errors.New("no") })
+	require.ErrorContains(t, err, "benchmarks: blur with tiles 1x256: no")
+}
+
 func TestStudyTilesErrors(t *testing.T) {
 	p, m := studiedProgram(t), tile.Default()
 	_, err := StudyTiles(context.Background(), p, map[string]int64{"N": 200, "M": 170}, m, 2, nil)

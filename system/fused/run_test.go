@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bitsched/bitsched/benchmarks/workload"
+	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/system/fused"
 	"github.com/bitsched/bitsched/system/multicore"
 	"github.com/bitsched/bitsched/tile"
@@ -71,6 +72,21 @@ func TestWorkloads(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestTile runs a region with tiles of a given shape, and of one that no array has.
+func TestTile(t *testing.T) {
+	opt := fused.Options{Options: multicore.Options{Config: "inf-s", Machine: small(t), Threads: 8}}
+	sizes := map[string]int64{"N": 64, "M": 64, "T": 1}
+	require.Equal(t, "16x16", execute(t, "stencil2d", sizes, opt).Arrays.Tile)
+	opt.Tile = lowering.Shape{64, 4}
+	require.Equal(t, "64x4", execute(t, "stencil2d", sizes, opt).Arrays.Tile)
+	opt.Tile = lowering.Shape{64, 2}
+	k, err := workload.Builtin("stencil2d", false)
+	require.NoError(t, err)
+	require.NoError(t, k.CompileWhole(context.Background(), sizes, nil, true))
+	_, err = runKernel(t, k, opt)
+	require.ErrorContains(t, err, "tiles of 64x2 have 128 elements, expected 256")
 }
 
 // TestTrace adds up what a trace shows of regions in memory: what thread 0 waited for is the
