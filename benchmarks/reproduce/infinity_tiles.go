@@ -152,7 +152,7 @@ func runTile(ctx context.Context, env *Env, k *workload.Kernel, args *memory.Mem
 	c := &r.arrays.Cycles
 	return &benchmarks.TileTime{
 		Arrays: r.arrays.Arrays.Arrays, Commands: r.arrays.Arrays.Commands, ByteHops: int64(r.Streams.Total()), FinalOps: r.arrays.Arrays.FinalOps, Final: c.Final, Rest: c.Core + c.Near,
-		Cycles: system.Cycles{Total: r.Cycles - c.Final, DRAM: c.DRAM + c.Return, JIT: c.JIT, Move: c.Move, Inter: c.Between, Compute: c.Compute, Sync: c.Sync + c.Drain + c.Flush},
+		Cycles: system.Cycles{Total: r.Cycles - c.Final, DRAM: c.DRAM + c.Spill + c.Return, JIT: c.JIT, Move: c.Move, Inter: c.Between, Compute: c.Compute, Sync: c.Sync + c.Drain + c.Flush},
 	}, nil
 }
 

@@ -634,7 +634,7 @@ func percents(shares [11]float64) (text []string) {
 // those on bitlines, in percent.
 func parts(r *infsRun) (p [11]float64) {
 	c, all := &r.arrays.Cycles, float64(r.Cycles)
-	for i, n := range []int64{c.Core, c.Drain + c.Flush, c.DRAM + c.Return, c.JIT, c.Compute, c.Move, c.Between, c.Sync, c.Final, c.Near} {
+	for i, n := range []int64{c.Core, c.Drain + c.Flush, c.DRAM + c.Spill + c.Return, c.JIT, c.Compute, c.Move, c.Between, c.Sync, c.Final, c.Near} {
 		p[i] = 100 * float64(n) / all
 	}
 	if a := r.arrays.Arrays; a != nil && a.Operations > 0 {

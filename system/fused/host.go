@@ -95,7 +95,11 @@ func (x *run) Consume(_ context.Context, w *system.Work) error {
 		lines := x.session.Lines(w.Name, w)
 		switch {
 		case lines == nil: // a spilled word, or lines that are read to be written in part
-			return x.during(&c.DRAM, func() error { return x.pass(int64(float64(w.Bytes)/x.machine.DRAMBytesPerCycle()) + 1) })
+			part := &c.DRAM
+			if w.Name == "spill" {
+				part = &c.Spill
+			}
+			return x.during(part, func() error { return x.pass(int64(float64(w.Bytes)/x.machine.DRAMBytesPerCycle()) + 1) })
 		case w.Load:
 			return nil // see Fetch
 		}

@@ -124,7 +124,7 @@ func TestTrace(t *testing.T) {
 	}
 	c := &r.Cycles
 	require.Equal(t, c.Regions, regions)
-	for name, want := range map[string]int64{"drain": c.Drain, "flush ways": c.Flush, "load": c.DRAM, "JIT": c.JIT, "streams": c.Near, "reduce": c.Final, "write back": c.Return + c.Behind + r.WriteBack} {
+	for name, want := range map[string]int64{"drain": c.Drain, "flush ways": c.Flush, "load": c.DRAM, "spill": c.Spill, "JIT": c.JIT, "streams": c.Near, "reduce": c.Final, "write back": c.Return + c.Behind + r.WriteBack} {
 		require.Equal(t, want, sums[name], name)
 	}
 	require.GreaterOrEqual(t, c.Compute+c.Move+c.Between+c.Sync, sums["commands"])
