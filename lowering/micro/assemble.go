@@ -48,7 +48,9 @@ func (p *Program) assemble(l *loopInfo, bytes int) error {
 		l.why = rowsApartWhy(apart[0].s)
 		return nil
 	}
+	defer func() { p.making = nil }()
 	for _, t := range apart {
+		p.making = t.s
 		t.pieces = &pieces{}
 		var regs []uop.Reg
 		for range l.lanes {
