@@ -82,6 +82,7 @@ type loopInfo struct {
 	check   bool      // it is not known before
 	plain   bool      // SIMD code of whole groups of iterations at once
 	ops     int64     // of such a group
+	rest    int64     // of an iteration that is in no group, about
 	guard   *node     // under which the loop is reached
 	while   *node
 	begins  []int    // reductions over the loop

@@ -378,6 +378,7 @@ func (t *thread) flush(l *loopState, leaves bool) {
 		if l.pending == l.info.lanes {
 			t.vector(l)
 		}
+		from, n := len(t.out.Ops), l.pending
 		for i := range l.pending {
 			t.begin(l, l.vars[i])
 			l.it = 1 // what is hoisted is there
@@ -389,6 +390,9 @@ func (t *thread) flush(l *loopState, leaves bool) {
 				t.scalar(&l.group[i][j])
 			}
 			t.overhead(&l.info.step, i < l.pending-1)
+		}
+		if n > 0 {
+			l.info.rest = int64(len(t.out.Ops)-from) / int64(n)
 		}
 		l.pending, l.it = 0, 0
 		if leaves {
@@ -783,7 +787,7 @@ func (t *thread) group(l *loopState) {
 }
 
 // Skip implements uop.Skipper: what it leaves out are groups of iterations of plain loops
-// behind the first one.
+// behind the first one, and those that are left behind them.
 func (t *thread) Skip(n uint64, read func(addr, bytes uint64), write func(addr uint64, data []byte)) uint64 {
 	if t.single = read != nil; !t.single {
 		return 0
@@ -796,11 +800,15 @@ func (t *thread) Skip(n uint64, read func(addr, bytes uint64), write func(addr u
 		return 0
 	}
 	lanes := int64(l.info.lanes)
-	groups := min(int64(n)/l.info.ops, t.cursor.Left()/lanes)
-	if groups < 1 || !t.cursor.Group(groups*lanes) {
+	left := t.cursor.Left()
+	groups := min(int64(n)/l.info.ops, left/lanes)
+	each, ops := groups*lanes, groups*l.info.ops
+	if left < lanes && l.info.rest > 0 { // what is left is scalar code
+		each, ops = left, left*l.info.rest
+	}
+	if each < 1 || ops > int64(n) || !t.cursor.Group(each) {
 		return 0
 	}
-	each := groups * lanes
 	stores := t.stores[:0]
 	for k, i := range l.info.body {
 		tm := t.p.streams[i]
@@ -833,7 +841,7 @@ func (t *thread) Skip(n uint64, read func(addr, bytes uint64), write func(addr u
 	for _, i := range l.info.body {
 		t.set(i, t.cursor.Value(i), t.p.streams[i].many.dst)
 	}
-	return uint64(groups * l.info.ops)
+	return uint64(ops)
 }
 
 // runs calls f for the parts of n elements, a stride apart, that lie side by side.
