@@ -18,9 +18,9 @@ func (q *Problem) SizesBound(m *Mapping) (int64, Violation) {
 // sizesBound is SizesBound of a mapping whose waves are complete, without flags; of a
 // quotient, classes from open on have no sizes yet.
 func (q *Problem) sizesBound(x *Mapping, open int) (int64, Violation) {
-	s := shape{open: open}
+	s := shape{m: x, open: open}
 	var p price
-	if v := q.shape(x, &s); v != Legal {
+	if v := q.shape(&s); v != Legal {
 		return 0, v
 	}
 	if v := q.price(&s, &p); v != Legal {
@@ -66,9 +66,9 @@ func (q *Problem) sizesBound(x *Mapping, open int) (int64, Violation) {
 // ScheduleBound is SizesBound with the factors of waves and tiles and the flags given:
 // only orders are open.
 func (q *Problem) ScheduleBound(m *Mapping) (int64, Violation) {
-	var s shape
+	s := shape{m: m}
 	var p price
-	if v := q.shape(m, &s); v != Legal {
+	if v := q.shape(&s); v != Legal {
 		return 0, v
 	}
 	if v := q.price(&s, &p); v != Legal {
@@ -125,9 +125,9 @@ func (q *Problem) ScheduleBound(m *Mapping) (int64, Violation) {
 // OrderBound is cycles below which no mapping with the factors and orders of m is, whatever
 // its flags: work of units, and first loads and last drains, which nothing can hide. Its sizes are legal.
 func (q *Problem) OrderBound(m *Mapping, open int) int64 {
-	s := shape{open: open}
+	s := shape{m: m, open: open}
 	var p price
-	if q.shape(m, &s) != Legal || q.price(&s, &p) != Legal {
+	if q.shape(&s) != Legal || q.price(&s, &p) != Legal {
 		return 0
 	}
 	b := q.times(&s, &p)

@@ -40,8 +40,8 @@ type sumRound struct {
 // newArrayCode places the programs of a mapping; to run makes them ready for that, and not only
 // for being timed.
 func (q *Problem) newArrayCode(m *Mapping, run bool) (*arrayCode, error) {
-	c := &arrayCode{m: 1, k2: 1}
-	if v := q.shape(m, &c.shape); v != Legal {
+	c := &arrayCode{m: 1, k2: 1, shape: shape{m: m}}
+	if v := q.shape(&c.shape); v != Legal {
 		return nil, &IllegalError{v, v.String()}
 	}
 	s := &c.shape

@@ -204,13 +204,13 @@ func (q *Problem) anywhere() word { return word{base: q.Platform.Array.Rows - 1,
 // out evenly among streams.
 func (q *Problem) least(s *shape, column int) int64 {
 	v := q.costOf(costKey{column, s.spatial[0]})
-	return q.passes(&s.m) * ceilDiv(v.sum, q.streams(&s.m))
+	return q.passes(s.m) * ceilDiv(v.sum, q.streams(s.m))
 }
 
 // constantCycles returns the cycles of all products: in each wave those of the stream that
 // takes longest.
 func (q *Problem) constantCycles(s *shape, column int) int64 {
-	m, c := &s.m, q.consts
+	m, c := s.m, q.consts
 	key := tilingKey{cost: costKey{column, s.spatial[0]}}
 	v := q.costOf(key.cost)
 	if q.streams(m) == 1 {
@@ -306,8 +306,8 @@ func (q *Problem) Instructed(m *Mapping) bool { return q.functions[m.Function].p
 
 // Instructions counts, nil where weights of a mapping are operands.
 func (q *Problem) Instructions(m *Mapping) *Instructions {
-	var s shape
-	if q.shape(m, &s) != Legal || !s.f.Program() {
+	s := shape{m: m}
+	if q.shape(&s) != Legal || !s.f.Program() {
 		return nil
 	}
 	r := q.rows(&s)

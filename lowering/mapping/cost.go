@@ -67,11 +67,10 @@ const maxWaves = 1 << 40
 
 // shape is what follows from the factors, whatever the order of loops.
 type shape struct {
-	m        Mapping
+	m        *Mapping
 	f        *functionInfo
-	size     [3]int64 // of the dimensions
-	inner    int64    // accumulators beside each other
-	tileDim  [MaxLoops]int64
+	size     [3]int64                            // of the dimensions
+	inner    int64                               // accumulators beside each other
 	tileUnit [MaxLoops]int64                     // dimensions and inner
 	tile     [platform.MaxLevels][MaxLoops]int64 // with levels up to one
 	tileChip [MaxLoops]int64                     // with waves
@@ -80,7 +79,6 @@ type shape struct {
 	waveLoop uint16                              // loops with factors in time
 	tileLoop uint16
 	timeRed  int64 // factors of reductions in time
-	termsDim int64 // products a unit adds into one place
 	open     int   // of a quotient: the first class without sizes
 }
 
@@ -109,9 +107,9 @@ func (q *Problem) Cost(m *Mapping, c *Cost) Violation { return q.cost(m, c, true
 func (q *Problem) Estimate(m *Mapping, c *Cost) Violation { return q.cost(m, c, false) }
 
 func (q *Problem) cost(m *Mapping, c *Cost, exact bool) Violation {
-	var s shape
+	s := shape{m: m}
 	var p price
-	if v := q.shape(m, &s); v != Legal {
+	if v := q.shape(&s); v != Legal {
 		return v
 	}
 	if v := q.price(&s, &p); v != Legal {
@@ -127,11 +125,12 @@ func (q *Problem) cost(m *Mapping, c *Cost, exact bool) Violation {
 }
 
 // shape works out sizes and looks at what they must keep.
-func (q *Problem) shape(m *Mapping, s *shape) Violation {
+func (q *Problem) shape(s *shape) Violation {
+	m := s.m
 	if int(m.Function) >= len(q.functions) {
 		return BadBinding
 	}
-	s.m, s.f = *m, &q.functions[m.Function]
+	s.f = &q.functions[m.Function]
 	swap := 0
 	if m.Swap {
 		swap = 1
@@ -139,72 +138,61 @@ func (q *Problem) shape(m *Mapping, s *shape) Violation {
 	if !s.f.ok[swap] {
 		return BadBinding
 	}
+	legal := &s.f.legal[swap]
+	var n [MaxLoops]int64 // of each loop, up to a slot
+	for l := range n {
+		n[l] = 1
+	}
+	bad, bound, split := uint16(0), uint16(0), uint16(0)
 	for sl := range NumSlots {
-		used := uint16(0)
+		row := &m.Factor[sl]
+		used, all, red := uint16(0), int64(1), int64(1)
 		for l := range q.loops {
-			if m.Factor[sl][l] > 1 {
-				used |= 1 << l
+			x := int64(row[l])
+			if x == 1 {
+				continue
+			}
+			used |= 1 << l
+			all *= x
+			n[l] *= x
+			if q.reduction>>l&1 == 1 {
+				red *= x
 			}
 		}
-		if used&^s.f.legal[swap][sl] != 0 {
-			return BadBinding
-		}
-		if sl == SlotWave {
-			s.waveLoop = used
-		} else if sl == SlotTile {
+		bad |= used &^ legal[sl]
+		switch {
+		case sl < SlotInner:
+			s.size[sl] = all
+			split |= bound & used
+			bound |= used
+		case sl == SlotInner:
+			s.inner, s.tileUnit = all, n
+		case sl < SlotWave:
+			i := sl - SlotLevel
+			s.spatial[i], s.reduce[i], s.tile[i] = all, red, n
+		case sl == SlotWave:
+			s.waveLoop, s.timeRed, s.tileChip = used, red, n
+		default:
 			s.tileLoop = used
+			s.timeRed *= red
 		}
 	}
-	s.size, s.inner, s.timeRed, s.termsDim = [3]int64{1, 1, 1}, 1, 1, 1
-	for i := range s.spatial {
-		s.spatial[i], s.reduce[i] = 1, 1
+	if bad != 0 {
+		return BadBinding
 	}
-	for l := range q.loops {
-		n := int64(1)
-		dims := 0
-		red := q.reduction>>l&1 == 1
-		for d := range s.f.dims {
-			x := int64(m.Factor[SlotDim+d][l])
-			n *= x
-			s.size[d] *= x
-			if x > 1 {
-				dims++
+	if q.Options.Paper && split != 0 {
+		return BadSplit
+	}
+	if q.relaxed {
+		s.leastTiles(q)
+	} else {
+		for l := range q.loops {
+			if n[l] < int64(q.extent[l]) {
+				return BadProduct
 			}
-			if red {
-				s.termsDim *= x
+			if s.tileChip[l] > 1<<31 || m.Factor[SlotTile][l] > 1<<31 {
+				return BadLength
 			}
-		}
-		if q.Options.Paper && dims > 1 {
-			return BadSplit
-		}
-		s.tileDim[l] = n
-		n *= int64(m.Factor[SlotInner][l])
-		s.inner *= int64(m.Factor[SlotInner][l])
-		s.tileUnit[l] = n
-		for i := range q.levels {
-			x := int64(m.Factor[SlotLevel+i][l])
-			n *= x
-			s.spatial[i] *= x
-			if red {
-				s.reduce[i] *= x
-			}
-			s.tile[i][l] = n
-		}
-		w, t := int64(m.Factor[SlotWave][l]), int64(m.Factor[SlotTile][l])
-		n *= w
-		s.tileChip[l] = n
-		if red {
-			s.timeRed *= w * t
-		}
-		if q.relaxed {
-			s.leastTiles(q, l)
-			continue
-		}
-		if n*t < int64(q.extent[l]) {
-			return BadProduct
-		}
-		if n > 1<<31 || t > 1<<31 {
-			return BadLength
 		}
 	}
 	for d := range s.f.dims {
@@ -235,20 +223,22 @@ func (q *Problem) shape(m *Mapping, s *shape) Violation {
 	return Legal
 }
 
-// leastTiles sets the iterations of a class that lie in tiles at least: what is above
+// leastTiles sets the iterations of classes that lie in tiles at least: what is above
 // them goes round no more often than it does.
-func (s *shape) leastTiles(q *Problem, l int) {
-	whole, above := int64(q.extent[l]), int64(s.m.Factor[SlotTile][l])
-	if l >= s.open {
-		whole = 1
+func (s *shape) leastTiles(q *Problem) {
+	for l := range q.loops {
+		whole, above := int64(q.extent[l]), int64(s.m.Factor[SlotTile][l])
+		if l >= s.open {
+			whole = 1
+		}
+		s.tileChip[l] = ceilDiv(whole, above)
+		above *= int64(s.m.Factor[SlotWave][l])
+		for i := q.levels - 1; i >= 0; i-- {
+			s.tile[i][l] = ceilDiv(whole, above)
+			above *= int64(s.m.Factor[SlotLevel+i][l])
+		}
+		s.tileUnit[l] = ceilDiv(whole, above)
 	}
-	s.tileChip[l] = ceilDiv(whole, above)
-	above *= int64(s.m.Factor[SlotWave][l])
-	for i := q.levels - 1; i >= 0; i-- {
-		s.tile[i][l] = ceilDiv(whole, above)
-		above *= int64(s.m.Factor[SlotLevel+i][l])
-	}
-	s.tileUnit[l] = ceilDiv(whole, above)
 }
 
 // unitLoop reports whether a dimension of size 1 may be taken for one that a loop of
@@ -803,8 +793,8 @@ func (t *summer) offChip(prev, next int, count, cycles, passing int64) {
 // Kept returns the bytes of the buffer that the tiles of a legal mapping take, beside
 // tensors that lie there all the time.
 func (q *Problem) Kept(m *Mapping) int64 {
-	var s shape
-	if q.buffer == 0 || q.shape(m, &s) != Legal {
+	s := shape{m: m}
+	if q.buffer == 0 || q.shape(&s) != Legal {
 		return 0
 	}
 	n := int64(0)

@@ -38,8 +38,8 @@ func (e *Energy) Unknown() []string {
 // rows of arrays, steps, converted samples and programming of crossbars, commands of
 // lanes, bytes on the link into every group of each level, bytes off chip.
 func (q *Problem) events(m *Mapping, c *Cost, add func(event int, n float64)) {
-	var s shape
-	if q.shape(m, &s) != Legal {
+	s := shape{m: m}
+	if q.shape(&s) != Legal {
 		return
 	}
 	units := float64(c.Units)

@@ -48,8 +48,8 @@ func (q *Problem) Check(m *Mapping) error {
 	if m.Swap {
 		swap = 1
 	}
-	var s shape
-	_ = q.shape(m, &s)
+	s := shape{m: m}
+	_ = q.shape(&s)
 	switch v {
 	case BadBinding:
 		if !f.ok[swap] && f.program {

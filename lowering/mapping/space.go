@@ -1,8 +1,10 @@
 package mapping
 
 import (
-	"github.com/bitsched/bitsched/lowering/mapping/platform"
+	"math"
 	"math/rand/v2"
+
+	"github.com/bitsched/bitsched/lowering/mapping/platform"
 )
 
 // Functions returns the number of compute functions.
@@ -430,6 +432,57 @@ func (q *Problem) Takes(function int, swap bool, sizes []uint32) bool {
 	}
 	u := q.Platform.SIMD
 	return all <= int64(u.Lanes) && q.accRegisters()*int64(sizes[SlotInner]) < int64(u.Registers)
+}
+
+// Most returns a factor of a loop in a slot above which no mapping is legal, whatever the loop has
+// in other slots: a level has so many groups, a unit so many places side by side.
+func (q *Problem) Most(m *Mapping, loop, slot int) uint32 {
+	others := func(n uint64, slot int) uint64 {
+		for l := range q.loops {
+			if l != loop {
+				n /= uint64(m.Factor[slot][l]) // rounded down each time: as by the product
+			}
+		}
+		return n
+	}
+	if slot >= SlotLevel && slot < SlotWave {
+		return uint32(others(uint64(q.fanOut[slot-SlotLevel]), slot))
+	}
+	f := &q.functions[m.Function]
+	if slot == SlotInner && q.Platform.Executor == platform.SIMDExecutor {
+		return uint32(others(uint64((int64(q.Platform.SIMD.Registers)-1)/q.accRegisters()), slot))
+	}
+	if slot >= f.dims {
+		return math.MaxUint32
+	}
+	n := others(uint64(f.maxSize[slot]), slot)
+	side, places := f.colDims, uint64(0)
+	switch {
+	case q.mac != nil:
+		places = uint64(q.cols)
+		if f.rowDims[slot] && f.Reduction(slot) && !f.program {
+			n = min(n, others(uint64(int64(q.mac.usable-q.mac.scratch)/(q.tensors[0].bits+q.tensors[1].bits)), slot))
+		}
+	case q.Platform.Crossbar != nil:
+		places = uint64(int64(q.Platform.Crossbar.Cols) / q.cells(q.tensors[m.Tensor(Src1)].bits))
+		if f.rowDims[slot] {
+			n = min(n, others(uint64(q.Platform.Crossbar.Rows), slot))
+		}
+	default:
+		places = uint64(q.Platform.SIMD.Lanes)
+		for d := range f.dims {
+			side[d] = !f.Reduction(d)
+		}
+	}
+	if side[slot] {
+		for d := range f.dims {
+			if side[d] {
+				places = others(places, d)
+			}
+		}
+		n = min(n, places)
+	}
+	return uint32(n)
 }
 
 // Reduces reports whether a dimension of a function is a reduction.

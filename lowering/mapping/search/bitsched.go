@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/bitsched/bitsched/lowering/mapping"
 )
@@ -175,7 +176,7 @@ func (d *descent) promising() []mapping.Mapping {
 		for step := 0; step < steps && d.ctx.Err() == nil; step++ {
 			n := m
 			s := d.v.slots[d.rng.IntN(len(d.v.slots))]
-			loops := loopsOf(d.v.legal(&n, s))
+			loops := d.v.loopsOf(&n, s)
 			if s == mapping.SlotTile || len(loops) == 0 {
 				continue
 			}
@@ -235,7 +236,7 @@ func (d *descent) greedy(m mapping.Mapping) mapping.Mapping {
 		}
 		for {
 			bl, bf, best := -1, uint32(0), 1.0
-			for _, l := range loopsOf(d.v.legal(&m, s)) {
+			for _, l := range d.v.loopsOf(&m, s) {
 				if m.Factor[s][l] > 1 {
 					continue
 				}
@@ -274,7 +275,7 @@ func (d *descent) kick(m *mapping.Mapping) {
 			m.Keep[o] = !m.Keep[o]
 		default:
 			s := d.v.slots[d.rng.IntN(len(d.v.slots))]
-			if loops := loopsOf(d.v.legal(m, s)); len(loops) > 0 {
+			if loops := d.v.loopsOf(m, s); len(loops) > 0 {
 				l := loops[d.rng.IntN(len(loops))]
 				vals := d.v.few(m, l, s)
 				d.v.set(m, l, s, vals[d.rng.IntN(len(vals))])
@@ -305,7 +306,7 @@ func (d *descent) descend(m mapping.Mapping, s int64) (mapping.Mapping, int64) {
 		m, s = d.polish(m, s)
 		for _, at := range d.rng.Perm(len(d.v.slots)) {
 			slot := d.v.slots[at]
-			for _, l := range loopsOf(d.v.legal(&m, slot)) {
+			for _, l := range d.v.loopsOf(&m, slot) {
 				if d.over() {
 					return m, s
 				}
@@ -371,7 +372,7 @@ func (d *descent) factor(m mapping.Mapping, s int64, l, slot int) (mapping.Mappi
 				}
 				d.raise(&n, l, t, try)
 			}
-			for _, k := range loopsOf(d.v.legal(&m, slot)) {
+			for _, k := range d.v.loopsOf(&m, slot) {
 				if k != l {
 					d.raise(&n, k, slot, try)
 				}
@@ -386,7 +387,9 @@ func (d *descent) raise(m *mapping.Mapping, l, slot int, try func(*mapping.Mappi
 	vals := d.v.few(m, l, slot)
 	done := 0
 	n := &d.raised
-	for i := len(vals) - 1; i >= 0 && vals[i] > m.Factor[slot][l] && done < 1; i-- {
+	most := d.q.Most(m, l, slot)
+	i := sort.Search(len(vals), func(i int) bool { return vals[i] > most }) - 1
+	for ; i >= 0 && vals[i] > m.Factor[slot][l] && done < 1; i-- {
 		*n = *m
 		d.v.set(n, l, slot, vals[i])
 		if try(n) {

@@ -220,7 +220,7 @@ func weight(q *mapping.Problem, m *mapping.Mapping, l, s int) int {
 // largest is the size that a dimension takes in a unit when all others are 1.
 func largest(q *mapping.Problem, m *mapping.Mapping, v *moves, d int) float64 {
 	most := uint32(1)
-	for _, l := range loopsOf(v.legal(m, d)) {
+	for _, l := range v.loopsOf(m, d) {
 		for _, f := range v.of(q.Extent(l)) {
 			x := *m
 			x.Keep = [3]bool{}

@@ -47,7 +47,7 @@ func (gamma) Search(ctx context.Context, q *mapping.Problem, o Options) (*Result
 				m.Wave[i], m.Wave[j] = m.Wave[j], m.Wave[i]
 			case 1: // grow
 				s := v.slots[r.rng.IntN(len(v.slots))]
-				if loops := loopsOf(v.legal(&m, s)); len(loops) > 0 {
+				if loops := v.loopsOf(&m, s); len(loops) > 0 {
 					l := loops[r.rng.IntN(len(loops))]
 					m.Factor[s][l] = v.left(&m, l, s)
 				}

@@ -28,11 +28,13 @@ func canonical(n uint32) []uint32 {
 type moves struct {
 	q      *mapping.Problem
 	values map[uint32][]uint32
-	slots  []int // with factors that are chosen: all but waves
+	powers map[uint32][]uint32          // values with powers of two
+	loops  [1 << mapping.MaxLoops][]int // of a mask
+	slots  []int                        // with factors that are chosen: all but waves
 }
 
 func newMoves(q *mapping.Problem) *moves {
-	v := &moves{q: q, values: map[uint32][]uint32{}}
+	v := &moves{q: q, values: map[uint32][]uint32{}, powers: map[uint32][]uint32{}}
 	for s := range mapping.SlotWave {
 		any := uint16(0)
 		for f := range q.Functions() {
@@ -77,15 +79,18 @@ func (v *moves) choices(m *mapping.Mapping, l, s int) []uint32 {
 // few are choices for descents: of the padded ones only powers of two.
 func (v *moves) few(m *mapping.Mapping, l, s int) []uint32 {
 	left := v.left(m, l, s)
-	out := v.of(left)
 	if !v.q.PaddingHelps(int(m.Function), s) {
-		return out
+		return v.of(left)
 	}
-	out = slices.Clone(out)
-	for f := uint32(2); f <= left; f *= 2 {
-		if at, ok := slices.BinarySearch(out, f); !ok {
-			out = slices.Insert(out, at, f)
+	out, ok := v.powers[left]
+	if !ok {
+		out = slices.Clone(v.of(left))
+		for f := uint32(2); f <= left; f *= 2 {
+			if at, ok := slices.BinarySearch(out, f); !ok {
+				out = slices.Insert(out, at, f)
+			}
 		}
+		v.powers[left] = out
 	}
 	return out
 }
@@ -188,10 +193,15 @@ func orders(classes [][]uint8, f func(order [mapping.MaxLoops]uint8) bool) {
 	walk(0)
 }
 
-func loopsOf(mask uint16) []int {
-	var out []int
-	for ; mask != 0; mask &= mask - 1 {
-		out = append(out, bits.TrailingZeros16(mask))
+// loopsOf lists the loops that may have a factor in a slot.
+func (v *moves) loopsOf(m *mapping.Mapping, s int) []int {
+	mask := v.legal(m, s)
+	out := v.loops[mask]
+	if out == nil {
+		for rest := mask; rest != 0; rest &= rest - 1 {
+			out = append(out, bits.TrailingZeros16(rest))
+		}
+		v.loops[mask] = out
 	}
 	return out
 }

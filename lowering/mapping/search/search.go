@@ -140,11 +140,14 @@ func (r *run) price(m *mapping.Mapping) int64 {
 		r.q.Cost(m, &r.cost)
 	}
 	s := r.cost.Cycles
-	if r.o.Score != nil {
-		s = r.o.Score(m, &r.cost)
-	}
-	if r.o.Key != nil && s < illegal {
-		r.keep(Kept{r.o.Key(m, &r.cost), *m, r.cost, s})
+	if r.o.Score != nil || r.o.Key != nil {
+		k := *m // m itself stays on its stack
+		if r.o.Score != nil {
+			s = r.o.Score(&k, &r.cost)
+		}
+		if r.o.Key != nil && s < illegal {
+			r.keep(Kept{r.o.Key(&k, &r.cost), k, r.cost, s})
+		}
 	}
 	if !r.res.Found || s < r.res.Score {
 		r.res.Found, r.res.Mapping, r.res.Cost, r.res.Score = true, *m, r.cost, s
