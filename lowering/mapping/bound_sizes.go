@@ -1,6 +1,10 @@
 package mapping
 
-import "github.com/bitsched/bitsched/lowering/mapping/platform"
+import (
+	"math"
+
+	"github.com/bitsched/bitsched/lowering/mapping/platform"
+)
 
 // SizesBound returns cycles below which no mapping with the factors of m in dimensions
 // and levels can be, whatever goes round in waves or tiles, in which order and with
@@ -12,13 +16,13 @@ func (q *Problem) SizesBound(m *Mapping) (int64, Violation) {
 		x.Factor[SlotWave][l] = uint32(ceilDiv(int64(q.extent[l]), x.Below(l, SlotWave)))
 	}
 	x.Double, x.DoubleTile, x.Keep = false, false, [3]bool{}
-	return q.sizesBound(&x, 0)
+	return q.sizesBound(&x, 0, true)
 }
 
 // sizesBound is SizesBound of a mapping whose waves are complete, without flags; of a
-// quotient, classes from open on have no sizes yet.
-func (q *Problem) sizesBound(x *Mapping, open int) (int64, Violation) {
-	s := shape{m: x, open: open}
+// quotient, classes from open on have no sizes in units yet, and some have none in levels unless leveled.
+func (q *Problem) sizesBound(x *Mapping, open int, leveled bool) (int64, Violation) {
+	s := shape{m: x, open: open, leveled: leveled}
 	var p price
 	if v := q.shape(&s); v != Legal {
 		return 0, v
@@ -44,7 +48,12 @@ func (q *Problem) sizesBound(x *Mapping, open int) (int64, Violation) {
 	start, _ := q.loadTime(&p, b.startMask)
 	drain, _ := q.drainTime(&p)
 	least := b.unit + start + drain
-	p.load[Src1][q.levels], p.load[Src2][q.levels] = 0, 0
+	p.load[Src1][q.levels], p.load[Src2][q.levels], p.drain[q.levels] = 0, 0, 0
+	if q.relaxed && open <= q.loops/2 {
+		least = max(least+b.reduced(q, &s, &p), start+b.drained(q, &s, &p))
+	} else {
+		least += b.exposed(q, &p)
+	}
 	least = max(least, b.links(q, &p))
 	if q.buffer > 0 {
 		out := min(bytesOf(q.tensors[Dst].touched, int64(q.outBits)), b.times[Dst]*through[Dst])
@@ -82,7 +91,7 @@ func (q *Problem) ScheduleBound(m *Mapping) (int64, Violation) {
 	least := b.unit
 	start, _ := q.loadTime(&p, b.startMask)
 	if m.Double {
-		least += start + drain
+		least += start + drain + b.exposed(q, &p)
 		least = max(least, b.links(q, &p))
 	} else {
 		least += max(b.links(q, &p)+b.latencies(q), start) + b.times[Dst]*drain
@@ -160,6 +169,7 @@ func (q *Problem) OrderBound(m *Mapping, open int) int64 {
 				}
 			}
 		}
+		b.times[o] = n
 		b.unit += n * p.write[o]
 		if o == Dst {
 			b.unit += n * finish
@@ -175,12 +185,14 @@ func (q *Problem) OrderBound(m *Mapping, open int) int64 {
 	p.drain[q.levels] = 0
 	start, _ := q.loadTime(&p, b.startMask)
 	drain, _ := q.drainTime(&p)
-	return b.unit + start + drain
+	p.load[Src1][q.levels], p.load[Src2][q.levels] = 0, 0
+	return b.unit + start + drain + b.exposed(q, &p)
 }
 
 // counted is how often things happen at least.
 type counted struct {
 	unit      int64    // cycles of a unit
+	waves     int64    // all of them
 	times     [3]int64 // that an operand is taken, or a result leaves
 	startMask uint8
 }
@@ -197,6 +209,10 @@ func (q *Problem) times(s *shape, p *price) counted {
 		finish += p.finish[i]
 	}
 	b.unit = p.bankWrite + p.constants + waves*unit
+	b.waves = waves
+	if q.relaxed && s.open <= q.loops/2 { // classes without sizes may go round more often
+		b.waves = math.MaxInt64
+	}
 	for o := range 3 {
 		x := &q.tensors[s.m.Tensor(o)]
 		n := int64(1)
@@ -229,6 +245,90 @@ func (b *counted) links(q *Problem, p *price) int64 {
 		least = max(least, ceilDiv((b.times[Src1]*p.load[Src1][q.levels]+b.times[Src2]*p.load[Src2][q.levels])*1000, q.offMilli))
 	}
 	return least
+}
+
+// results returns the cycles that a number of copies of all results take on the link of a level at
+// least, each in as many bits as the sum of a unit has: groups that work on other results have links of their own.
+func (q *Problem) results(s *shape, p *price, level int, copies int64) int64 {
+	width := int64(q.accBits)
+	if q.mac != nil {
+		width = p.column
+	}
+	groups := int64(1)
+	for i := level + 1; i < q.levels; i++ {
+		if s.leveled {
+			groups *= s.spatial[i] / s.reduce[i]
+		} else {
+			groups *= int64(q.fanOut[i]) / s.reduce[i]
+		}
+	}
+	return int64(float64(q.tensors[Dst].touched) * float64(width*copies) * 125 / float64(groups) / float64(q.milli[level]) * (1 - 1e-9))
+}
+
+// reduced returns what sums over units take on links beyond what work of units without all sizes has.
+func (b *counted) reduced(q *Problem, s *shape, p *price) int64 {
+	all := int64(0)
+	for i := range q.levels {
+		if s.reduce[i] > 1 && q.Platform.Executor != platform.SIMDExecutor {
+			all += q.results(s, p, i, s.reduce[i]-1)
+		}
+	}
+	return max(0, all-b.times[Dst]*p.summing)
+}
+
+// drained returns the cycles of drains, and of the waves that do not lie beside one, where not all sizes are known.
+func (b *counted) drained(q *Problem, s *shape, p *price) int64 {
+	if q.Platform.Executor == platform.SIMDExecutor {
+		return 0
+	}
+	n := int64(0)
+	for i := range q.levels {
+		n = max(n, q.results(s, p, i, 1))
+	}
+	if s.timeRed > 1 { // the wave beside which a result leaves is not the one that finishes the next
+		unit, finish := int64(0), b.reduced(q, s, p)
+		for i := range NumParts {
+			unit += p.unit[i]
+			finish += b.times[Dst] * p.finish[i]
+		}
+		n += b.times[Dst]*(s.timeRed-1)*unit + finish
+	}
+	return n
+}
+
+// exposed returns cycles of links that no work of units hides, beside those of the first load and
+// the last drain: a load or a drain lies beside one wave at most.
+func (b *counted) exposed(q *Problem, p *price) int64 {
+	if q.Platform.Executor == platform.SIMDExecutor {
+		return 0
+	}
+	wave := int64(0) // the work of one, at most
+	for i := range NumParts {
+		wave += p.unit[i] + p.finish[i]
+	}
+	for o := range 3 {
+		wave += p.write[o]
+	}
+	over := func(cycles int64) int64 { return max(0, cycles-wave) }
+	drain, _ := q.linkTime(&p.drain, true)
+	most := (b.times[Dst] - 1) * over(drain)
+	var alone, n [2]int64
+	for o := range 2 {
+		if n[o] = max(0, b.times[o]-1); n[o] > 0 {
+			t, _ := q.loadTime(p, 1<<o)
+			alone[o] = over(t)
+		}
+	}
+	most = max(most, n[Src1]*alone[Src1], n[Src2]*alone[Src2])
+	// Both at once as seldom, or as often, as can be.
+	if both := min(n[Src1], n[Src2]); both > 0 {
+		t, _ := q.loadTime(p, 3)
+		together := func(both int64) int64 {
+			return both*over(t) + (n[Src1]-both)*alone[Src1] + (n[Src2]-both)*alone[Src2]
+		}
+		most = max(most, min(together(both), together(max(0, n[Src1]+n[Src2]-b.waves+1))))
+	}
+	return most
 }
 
 // latencies are those of the loads that do not overlap.

@@ -79,7 +79,8 @@ type shape struct {
 	waveLoop uint16                              // loops with factors in time
 	tileLoop uint16
 	timeRed  int64 // factors of reductions in time
-	open     int   // of a quotient: the first class without sizes
+	open     int   // of a quotient: the first class without sizes in units
+	leveled  bool  // all have sizes in levels
 }
 
 // price is the cycles of the steps of a mapping.
@@ -89,6 +90,7 @@ type price struct {
 	finish    [NumParts]int64                  // of a result, in the unit
 	load      [3][platform.MaxLevels + 1]int64 // bytes by level, off chip at the end
 	drain     [platform.MaxLevels + 1]int64
+	summing   int64    // cycles of sums over units on links, of finish
 	tileLoad  [3]int64 // bytes from off chip
 	tileDrain int64
 	bankWrite int64 // once, at the start

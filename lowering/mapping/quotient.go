@@ -154,20 +154,20 @@ func (z *Quotient) Whole(class int) int64 { return z.whole[class] }
 
 // Bound returns cycles below which no mapping is whose loops of each class have the
 // products of factors that m has; or the rule that all of them break. Those of classes from open on
-// may be larger. Flags of m are off.
-func (z *Quotient) Bound(m *Mapping, open int) (int64, Violation) {
-	return z.relaxed.sizesBound(m, open)
+// may be larger, in units, and where not all have factors in levels, there too. Flags of m are off.
+func (z *Quotient) Bound(m *Mapping, open int, leveled bool) (int64, Violation) {
+	return z.relaxed.sizesBound(m, open, leveled)
 }
 
 // OpenBound is Bound where the classes from one on have no sizes in units yet, only levels, and
 // all of them together go round at least a number of times.
-func (z *Quotient) OpenBound(m *Mapping, from int, times int64) (int64, Violation) {
+func (z *Quotient) OpenBound(m *Mapping, from int, leveled bool, times int64) (int64, Violation) {
 	was := m.Factor[SlotWave]
 	for c := from; c < len(z.Classes); c++ {
 		m.Factor[SlotWave][c] = 1
 	}
 	m.Factor[SlotWave][z.open(from)] = uint32(min(times, math.MaxUint32))
-	b, v := z.relaxed.sizesBound(m, from)
+	b, v := z.relaxed.sizesBound(m, from, leveled)
 	m.Factor[SlotWave] = was
 	return b, v
 }

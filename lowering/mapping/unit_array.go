@@ -183,7 +183,9 @@ func (q *Problem) priceArray(s *shape, p *price) Violation {
 		for n := s.reduce[i]; n > 1; {
 			stay, send := halves(n)
 			b := bytesOf(out, int64(width)) * groups * send
-			p.finish[Reduce] += ceilDiv(b*1000, q.milli[i]) + q.latency[i]
+			link := ceilDiv(b*1000, q.milli[i])
+			p.summing += link
+			p.finish[Reduce] += link + q.latency[i]
 			p.finish[Reduce] += q.rowTime(int64(width), int64(a.RowWriteCycles), active)
 			width = q.widen(width, &r, active, p)
 			p.finish[Reduce] += q.throttled(t.addTime[width], active)

@@ -51,7 +51,9 @@ func (q *Problem) priceStreamed(s *shape, p *price, out int64) {
 		groups *= s.spatial[i] / s.reduce[i]
 		if n := s.reduce[i]; n > 1 {
 			b := bytesOf(out, int64(q.accBits)) * groups * (n - 1)
-			p.finish[Reduce] += ceilDiv(b*1000, q.milli[i]) + q.latency[i]
+			link := ceilDiv(b*1000, q.milli[i])
+			p.summing += link
+			p.finish[Reduce] += link + q.latency[i]
 		}
 	}
 }

@@ -320,7 +320,7 @@ func (c *classTree) levels(i int) bool {
 		}
 		c.chosen[i] = p
 		c.m.Factor[mapping.SlotWave][i] = p.options[0].t
-		b, v := c.z.Bound(&c.m, 0)
+		b, v := c.z.Bound(&c.m, 0, i == n-1)
 		if c.hopeless(b, v) {
 			continue
 		}
@@ -344,7 +344,7 @@ func (c *classTree) levels(i int) bool {
 				}
 				units *= float64(left / used * used)
 			}
-			if b, v := c.z.OpenBound(&c.m, 0, rounds(whole/units/float64(room))); c.hopeless(b, v) {
+			if b, v := c.z.OpenBound(&c.m, 0, i == n-1, rounds(whole/units/float64(room))); c.hopeless(b, v) {
 				continue
 			}
 		}
@@ -375,7 +375,7 @@ func (c *classTree) units(i int) bool {
 			if !c.node() {
 				return false
 			}
-			if b, v := c.z.Bound(&c.m, i); c.hopeless(b, v) {
+			if b, v := c.z.Bound(&c.m, i, true); c.hopeless(b, v) {
 				hi = at
 			} else {
 				lo = at + 1
@@ -395,7 +395,7 @@ func (c *classTree) units(i int) bool {
 		if !c.node() {
 			return false
 		}
-		if b, v := c.z.Bound(&c.m, i+1); c.hopeless(b, v) {
+		if b, v := c.z.Bound(&c.m, i+1, true); c.hopeless(b, v) {
 			continue
 		}
 		if last {
@@ -410,7 +410,7 @@ func (c *classTree) units(i int) bool {
 				whole *= float64(c.z.Whole(j))
 				units *= float64(c.chosen[j].units)
 			}
-			if b, v := c.z.OpenBound(&c.m, i+1, rounds(whole/units/float64(room))); c.hopeless(b, v) {
+			if b, v := c.z.OpenBound(&c.m, i+1, true, rounds(whole/units/float64(room))); c.hopeless(b, v) {
 				continue
 			}
 		}

@@ -121,7 +121,7 @@ func TestQuotientBounds(t *testing.T) {
 				require.Equal(t, mapping.Legal, v, "%d", seed)
 				require.LessOrEqual(t, b, most, "%d", seed)
 			}
-			b, v := z.Bound(&x, classes)
+			b, v := z.Bound(&x, classes, true)
 			atMost(b, v, sizes)
 			for open := classes - 1; open >= 0; open-- {
 				y := x
@@ -136,13 +136,15 @@ func TestQuotientBounds(t *testing.T) {
 						whole /= float64(y.Factor[s][c])
 					}
 				}
-				some, v := z.Bound(&y, open)
-				atMost(some, v, b)
-				some, v = z.OpenBound(&y, open, times)
-				atMost(some, v, b)
-				if room, ok := z.Room(&y, open); ok {
-					some, v = z.OpenBound(&y, open, rounds(whole/float64(room)))
+				for _, leveled := range []bool{false, true} {
+					some, v := z.Bound(&y, open, leveled)
 					atMost(some, v, b)
+					some, v = z.OpenBound(&y, open, leveled, times)
+					atMost(some, v, b)
+					if room, ok := z.Room(&y, open); ok {
+						some, v = z.OpenBound(&y, open, leveled, rounds(whole/float64(room)))
+						atMost(some, v, b)
+					}
 				}
 			}
 		}
