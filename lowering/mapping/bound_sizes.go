@@ -52,7 +52,7 @@ func (q *Problem) sizesBound(x *Mapping, open int, leveled bool) (int64, Violati
 	if q.relaxed && open <= q.loops/2 {
 		least = max(least+b.reduced(q, &s, &p), start+b.drained(q, &s, &p))
 	} else {
-		least += b.exposed(q, &p)
+		least += b.exposed(q, &p, 0)
 	}
 	least = max(least, b.links(q, &p))
 	if q.buffer > 0 {
@@ -74,7 +74,40 @@ func (q *Problem) sizesBound(x *Mapping, open int, leveled bool) (int64, Violati
 
 // ScheduleBound is SizesBound with the factors of waves and tiles and the flags given:
 // only orders are open.
-func (q *Problem) ScheduleBound(m *Mapping) (int64, Violation) {
+func (q *Problem) ScheduleBound(m *Mapping) (int64, Violation) { return q.scheduleBound(m, false) }
+
+// TilesBound is ScheduleBound with the flags open too: without those that m has, as if all loads and drains
+// were double and off-chip memory had no end of bandwidth.
+func (q *Problem) TilesBound(m *Mapping) int64 {
+	s := shape{m: m}
+	var p price
+	if q.shape(&s) != Legal || q.price(&s, &p) != Legal {
+		return 0
+	}
+	p.load[Src1][q.levels], p.load[Src2][q.levels], p.drain[q.levels] = 0, 0, 0
+	b := q.times(&s, &p)
+	start, _ := q.loadTime(&p, b.startMask)
+	drain, _ := q.drainTime(&p)
+	least := b.unit + start + drain
+	least += b.between(q, &s, &p, func(x *tensorInfo) int64 { return q.tilesOf(m, x) })
+	return least + b.exposed(q, &p, 0)
+}
+
+// tilesOf returns the tiles of the buffer that a tensor comes in at least.
+func (q *Problem) tilesOf(m *Mapping, x *tensorInfo) int64 {
+	n := int64(1)
+	for l := range q.loops {
+		if x.indexed>>l&1 == 1 {
+			n *= int64(m.Factor[SlotTile][l])
+		}
+	}
+	return n
+}
+
+// OrderedBound is ScheduleBound with the orders of m.
+func (q *Problem) OrderedBound(m *Mapping) (int64, Violation) { return q.scheduleBound(m, true) }
+
+func (q *Problem) scheduleBound(m *Mapping, ordered bool) (int64, Violation) {
 	s := shape{m: m}
 	var p price
 	if v := q.shape(&s); v != Legal {
@@ -87,12 +120,27 @@ func (q *Problem) ScheduleBound(m *Mapping) (int64, Violation) {
 		return 0, BadBuffer
 	}
 	b := q.times(&s, &p)
+	if ordered {
+		b.order(q, m, &p)
+	}
 	drain, _ := q.drainTime(&p)
 	least := b.unit
 	start, _ := q.loadTime(&p, b.startMask)
+	tiles := func(x *tensorInfo) int64 { // that a tensor comes in
+		if ordered {
+			n, _ := turns(q, m, x.indexed, SlotTile, 1)
+			return n
+		}
+		return q.tilesOf(m, x)
+	}
 	if m.Double {
-		least += start + drain + b.exposed(q, &p)
-		least = max(least, b.links(q, &p))
+		first := int64(0)
+		if ordered {
+			first = q.firstLoads(m, &p)
+		}
+		links := b.links(q, &p)
+		least += start + drain + b.between(q, &s, &p, tiles) + b.exposed(q, &p, first)
+		least = max(least, links)
 	} else {
 		least += max(b.links(q, &p)+b.latencies(q), start) + b.times[Dst]*drain
 	}
@@ -102,12 +150,7 @@ func (q *Problem) ScheduleBound(m *Mapping) (int64, Violation) {
 	first, all, events := int64(0), int64(0), int64(0)
 	for o := range 2 {
 		x := &q.tensors[m.Tensor(o)]
-		n := int64(1)
-		for l := range q.loops {
-			if x.indexed>>l&1 == 1 {
-				n *= int64(m.Factor[SlotTile][l])
-			}
-		}
+		n := tiles(x)
 		if p.tileLoad[o] == 0 || x.static && !q.Options.Cold && n == 1 || !m.Keep[o] || q.Options.Resident[m.Tensor(o)] {
 			continue // nothing is loaded: the weights are instructions, or it is there
 		}
@@ -115,12 +158,7 @@ func (q *Problem) ScheduleBound(m *Mapping) (int64, Violation) {
 		first += p.tileLoad[o]
 		all += n * p.tileLoad[o]
 	}
-	out := int64(1)
-	for l := range q.loops {
-		if q.tensors[Dst].indexed>>l&1 == 1 {
-			out *= int64(m.Factor[SlotTile][l])
-		}
-	}
+	out := tiles(&q.tensors[Dst])
 	if m.DoubleTile && s.tileLoop != 0 {
 		least += q.offTime(first) + q.offTime(p.tileDrain)
 		return max(least, ceilDiv((all+out*p.tileDrain)*1000, q.offMilli)), Legal
@@ -140,41 +178,7 @@ func (q *Problem) OrderBound(m *Mapping, open int) int64 {
 		return 0
 	}
 	b := q.times(&s, &p)
-	for o := range 3 {
-		b.unit -= b.times[o] * p.write[o]
-	}
-	finish := int64(0)
-	for _, n := range p.finish {
-		finish += n
-	}
-	b.unit -= b.times[Dst] * finish
-	for o := range 3 {
-		if b.times[o] == 0 {
-			continue // loaded already
-		}
-		// From the outermost loop to the innermost that indexes the tensor.
-		n, all := int64(1), int64(1)
-		indexed := q.tensors[m.Tensor(o)].indexed
-		for _, nest := range [2]struct {
-			order *[MaxLoops]uint8
-			slot  int
-		}{{&m.Tile, SlotTile}, {&m.Wave, SlotWave}} {
-			for i := range q.loops {
-				l := nest.order[i]
-				if f := int64(m.Factor[nest.slot][l]); f > 1 {
-					all *= f
-					if indexed>>l&1 == 1 {
-						n = all
-					}
-				}
-			}
-		}
-		b.times[o] = n
-		b.unit += n * p.write[o]
-		if o == Dst {
-			b.unit += n * finish
-		}
-	}
+	b.order(q, m, &p)
 	if !q.Options.Cold {
 		for o := range 2 {
 			if q.tensors[m.Tensor(o)].static {
@@ -186,7 +190,51 @@ func (q *Problem) OrderBound(m *Mapping, open int) int64 {
 	start, _ := q.loadTime(&p, b.startMask)
 	drain, _ := q.drainTime(&p)
 	p.load[Src1][q.levels], p.load[Src2][q.levels] = 0, 0
-	return b.unit + start + drain + b.exposed(q, &p)
+	return b.unit + start + drain + b.exposed(q, &p, 0)
+}
+
+// turns returns how often a tensor changes in a nest, from the outermost loop to the innermost that
+// indexes it, and the iterations of all, within a number of those outside of it.
+func turns(q *Problem, m *Mapping, indexed uint16, slot int, outside int64) (n, all int64) {
+	n, all = 1, outside
+	order := &m.Wave
+	if slot == SlotTile {
+		order = &m.Tile
+	}
+	for i := range q.loops {
+		l := order[i]
+		if f := int64(m.Factor[slot][l]); f > 1 {
+			all *= f
+			if indexed>>l&1 == 1 {
+				n = all
+			}
+		}
+	}
+	return n, all
+}
+
+// order counts what happens in the orders of m.
+func (b *counted) order(q *Problem, m *Mapping, p *price) {
+	finish := int64(0)
+	for _, n := range p.finish {
+		finish += n
+	}
+	for o := range 3 {
+		if b.times[o] == 0 {
+			continue // loaded already
+		}
+		each := p.write[o]
+		if o == Dst {
+			each += finish
+		}
+		indexed := q.tensors[m.Tensor(o)].indexed
+		n, tiles := turns(q, m, indexed, SlotTile, 1)
+		if k, _ := turns(q, m, indexed, SlotWave, tiles); k > 1 {
+			n = k
+		}
+		b.unit += (n - b.times[o]) * each
+		b.times[o] = n
+	}
 }
 
 // counted is how often things happen at least.
@@ -297,8 +345,9 @@ func (b *counted) drained(q *Problem, s *shape, p *price) int64 {
 }
 
 // exposed returns cycles of links that no work of units hides, beside those of the first load and
-// the last drain: a load or a drain lies beside one wave at most.
-func (b *counted) exposed(q *Problem, p *price) int64 {
+// the last drain: a load or a drain lies beside one wave at most. First are those of loads beside waves before
+// which nothing leaves.
+func (b *counted) exposed(q *Problem, p *price, first int64) int64 {
 	if q.Platform.Executor == platform.SIMDExecutor {
 		return 0
 	}
@@ -311,7 +360,7 @@ func (b *counted) exposed(q *Problem, p *price) int64 {
 	}
 	over := func(cycles int64) int64 { return max(0, cycles-wave) }
 	drain, _ := q.linkTime(&p.drain, true)
-	most := (b.times[Dst] - 1) * over(drain)
+	most := first + (b.times[Dst]-1)*over(drain)
 	var alone, n [2]int64
 	for o := range 2 {
 		if n[o] = max(0, b.times[o]-1); n[o] > 0 {
@@ -329,6 +378,60 @@ func (b *counted) exposed(q *Problem, p *price) int64 {
 		most = max(most, min(together(both), together(max(0, n[Src1]+n[Src2]-b.waves+1))))
 	}
 	return most
+}
+
+// between returns what is loaded and drained between tiles, beside no work, and leaves it out of what is counted.
+func (b *counted) between(q *Problem, s *shape, p *price, tiles func(*tensorInfo) int64) int64 {
+	if s.tileLoop == 0 || q.Platform.Executor == platform.SIMDExecutor {
+		return 0
+	}
+	ends := int64(1)
+	for l := range q.loops {
+		ends *= int64(s.m.Factor[SlotTile][l])
+	}
+	ends--
+	var n [3]int64
+	for o := range 3 {
+		x := &q.tensors[s.m.Tensor(o)]
+		if n[o] = tiles(x) - 1; x.indexed&s.waveLoop != 0 {
+			n[o] = ends // it begins anew with each tile
+		}
+		n[o] = max(0, min(n[o], b.times[o]-1))
+		b.times[o] -= n[o]
+	}
+	drain, _ := q.linkTime(&p.drain, true)
+	one, _ := q.loadTime(p, 1)
+	two, _ := q.loadTime(p, 2)
+	both, _ := q.loadTime(p, 3)
+	together := func(k int64) int64 { return k*both + (n[Src1]-k)*one + (n[Src2]-k)*two }
+	return n[Dst]*drain + min(together(min(n[Src1], n[Src2])), together(max(0, n[Src1]+n[Src2]-ends)))
+}
+
+// firstLoads returns what the first wave of each tile waits for the operands of the second.
+func (q *Problem) firstLoads(m *Mapping, p *price) int64 {
+	mask, tiles := uint8(0), int64(1)
+	for i := range q.loops {
+		l := m.Wave[i]
+		tiles *= int64(m.Factor[SlotTile][l])
+		if m.Factor[SlotWave][l] > 1 { // the innermost is the last
+			mask = 0
+			for o := range 3 {
+				mask |= uint8(q.tensors[m.Tensor(o)].indexed>>l&1) << o
+			}
+		}
+	}
+	wave := int64(0)
+	for i := range NumParts {
+		wave += p.unit[i]
+		if mask>>Dst&1 == 1 {
+			wave += p.finish[i]
+		}
+	}
+	for o := range 3 {
+		wave += p.write[o] * int64(mask>>o&1)
+	}
+	load, _ := q.loadTime(p, mask)
+	return tiles * max(0, load-wave)
 }
 
 // latencies are those of the loads that do not overlap.

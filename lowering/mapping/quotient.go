@@ -185,6 +185,23 @@ func (z *Quotient) OrderBound(m *Mapping, orders func(func(order [MaxLoops]uint8
 	return least
 }
 
+// Alike reports whether the loops of a class are alike but for their extents: each alone in the indices
+// that have it.
+func (z *Quotient) Alike(class int) bool {
+	for _, l := range z.Classes[class] {
+		for t := range z.smooth.tensors {
+			for _, d := range z.smooth.tensors[t].dims {
+				if len(d.terms) > 1 || d.insert > 1 || z.smooth.tensors[t].shared != nil {
+					if slices.ContainsFunc(d.terms, func(x term) bool { return x.loop == l }) {
+						return false
+					}
+				}
+			}
+		}
+	}
+	return true
+}
+
 // Smooth is SizesBound as if each distance that columns are moved over were the shortest that
 // padding might give.
 func (z *Quotient) Smooth(m *Mapping) (int64, Violation) { return z.smooth.SizesBound(m) }

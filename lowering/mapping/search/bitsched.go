@@ -41,7 +41,7 @@ func (bitsched) Search(ctx context.Context, q *mapping.Problem, o Options) (*Res
 	d := &descent{run: r, v: v}
 	if prove && !small && r.left > 4 {
 		// Most of the rest makes the best so good that much of the tree is cut off.
-		tree := r.left / 4
+		tree := r.left * 3 / 4
 		r.left -= tree
 		d.from(r.res.Mapping, r.res.Score)
 		r.left += tree

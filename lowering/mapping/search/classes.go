@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"math/bits"
 	"slices"
@@ -459,6 +460,9 @@ func (c *classTree) loops(i int) bool {
 	ways, ok := c.members[i][o]
 	if !ok {
 		ways = c.split(c.z.Classes[i], &o)
+		if c.z.Alike(i) {
+			ways = c.different(c.z.Classes[i], ways)
+		}
 		c.members[i][o] = ways
 	}
 	for _, w := range ways {
@@ -510,6 +514,34 @@ func (c *classTree) split(loops []int, o *option) [][]loopFactors {
 	}
 	walk(0, *o)
 	return out
+}
+
+// different leaves out ways to cut loops that are alike which load as much as another at all times: those
+// with other loops in the same places, and without padding all that go round as often.
+func (c *classTree) different(loops []int, ways [][]loopFactors) [][]loopFactors {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(ways, func(w []loopFactors) bool {
+		var rounds, places []string
+		padded := false
+		for k, l := range loops {
+			t := c.rounds(l, &w[k])
+			n := uint64(t)
+			for _, x := range w[k] {
+				n *= uint64(x)
+			}
+			padded = padded || n != uint64(c.q.Extent(l))
+			rounds = append(rounds, fmt.Sprint(t))
+			places = append(places, fmt.Sprint(c.q.Extent(l), w[k]))
+		}
+		if !padded {
+			places = rounds
+		}
+		slices.Sort(places)
+		key := fmt.Sprint(places)
+		old := seen[key]
+		seen[key] = true
+		return old
+	})
 }
 
 // sized has the factors of all loops. Where more columns than needed may make shifts

@@ -170,6 +170,17 @@ func (t *tree) tiles(m *mapping.Mapping, l int) bool {
 			doubles = 4
 		}
 	}
+	if tiled {
+		if t.nodes--; t.nodes < 0 {
+			return false
+		}
+		n := *m
+		n.Double, n.DoubleTile, n.Keep = false, false, [3]bool{}
+		if t.q.TilesBound(&n) >= t.res.Score {
+			t.res.Bounded++
+			return true
+		}
+	}
 	for d := range doubles {
 		for k := range keeps {
 			n := *m
@@ -209,7 +220,7 @@ func (t *tree) orders(m *mapping.Mapping) bool {
 				ok = false
 				return false
 			}
-			if t.q.OrderBound(&n, 0) >= t.res.Score {
+			if b, _ := t.q.OrderedBound(&n); b >= t.res.Score {
 				t.res.Bounded++
 				return true
 			}

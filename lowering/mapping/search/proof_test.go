@@ -90,6 +90,15 @@ func TestQuotientBounds(t *testing.T) {
 			if !ok {
 				continue
 			}
+			var c mapping.Cost
+			require.Equal(t, mapping.Legal, q.Cost(&m, &c), "%d", seed)
+			schedule, _ := q.ScheduleBound(&m)
+			ordered, _ := q.OrderedBound(&m)
+			n := m
+			n.Double, n.DoubleTile, n.Keep = false, false, [3]bool{}
+			require.LessOrEqual(t, q.TilesBound(&n), schedule, "%d", seed)
+			require.LessOrEqual(t, schedule, ordered, "%d", seed)
+			require.LessOrEqual(t, ordered, c.Cycles, "%d", seed)
 			for l := range q.Loops() {
 				m.Factor[mapping.SlotTile][l] = 1
 			}
@@ -102,9 +111,11 @@ func TestQuotientBounds(t *testing.T) {
 			for range 6 {
 				m.Double = !m.Double
 				r.Shuffle(q.Loops(), func(i, j int) { m.Wave[i], m.Wave[j] = m.Wave[j], m.Wave[i] })
-				var c mapping.Cost
 				if q.Cost(&m, &c) == mapping.Legal {
 					require.LessOrEqual(t, q.OrderBound(&m, 0), c.Cycles, "%d", seed)
+					b, v := q.OrderedBound(&m)
+					require.Equal(t, mapping.Legal, v, "%d", seed)
+					require.LessOrEqual(t, b, c.Cycles, "%d", seed)
 				}
 			}
 			x := mapping.Unit()
