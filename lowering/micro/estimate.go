@@ -25,6 +25,14 @@ type Estimate struct {
 	Configured, Streamed, Left, Rest float64
 	// Back is the lines of streams that the core writes, too: they go there and back.
 	Back float64
+	// Chain is the operations of floats, and ChainInts those of integers, that wait for the one before:
+	// of reductions whose order counts.
+	Chain, ChainInts float64
+	// Carried is the iterations that read an element which the one before has written.
+	Carried float64
+	// Of the lines that streams leave to the core, those to write, and Turns that of the lines that a
+	// reduction at the L3 goes along with.
+	RestStores, RestShared, Turns float64
 	// Hot is the lines that all threads ask the busiest bank for, where so many bytes lie together.
 	Hot float64
 }
@@ -79,6 +87,7 @@ type use struct {
 	moves   bool // with the variable of the loop around
 	near    bool // a stream at the L3 accesses it
 	stores  bool
+	loaded  bool // before it is written
 }
 
 // body walks statements that a thread executes so many times.
@@ -164,6 +173,23 @@ func (e *estimator) loop(l *stream.Loop, times, all float64, parallel bool) {
 		if !moved {
 			e.Left += ops
 		}
+		if t.s.Kind == stream.Reduce {
+			links := times * mine
+			if lanes > 1 && !t.ordered {
+				links = times * steps
+			}
+			if t.typ.Float() {
+				e.Chain += links
+			} else {
+				e.ChainInts += links
+			}
+			if moved {
+				e.Turns += times * mine * float64(max(1, t.bytes)) / lineBytes
+			}
+		}
+		if e.carried(t, info) {
+			e.Carried += times * mine
+		}
 		e.use(t, near != nil && e.streamed(near, t))
 	}
 }
@@ -176,10 +202,25 @@ func (e *estimator) streamed(l *nearLoop, t *template) bool {
 	return l.drop[t.s] || loads || slices.ContainsFunc(l.streams, func(s nearStream) bool { return s.tm == t })
 }
 
+// carried reports whether a stream writes an element that does not move, and that the iteration after
+// reads.
+func (e *estimator) carried(t *template, l *loopInfo) bool {
+	if t.array < 0 || t.s.Kind != stream.Store && t.s.Kind != stream.RMW || e.chases(t.s) || slices.ContainsFunc(t.s.Index, func(x lattice.Expr) bool { return x.Coef(l.src.Var) != 0 }) {
+		return false
+	}
+	return t.s.Kind == stream.RMW || slices.ContainsFunc(l.body, func(i int) bool {
+		s := e.p.streams[i].s
+		return s.Kind == stream.Load && s.Array == t.s.Array && slices.EqualFunc(s.Index, t.s.Index, lattice.Expr.Equal)
+	})
+}
+
 // ops returns the micro-ops of a stream that is executed so many times, by SIMD of so many lanes.
 func (e *estimator) ops(t *template, lanes, times float64) float64 {
 	if lanes > 1 {
 		n := float64(len(t.many.cond) + len(t.many.ops))
+		if t.ordered {
+			n += 2 * lanes // each lane is brought down, and added
+		}
 		e.Vector += n * times / lanes
 		if t.array >= 0 {
 			access := 1.0
@@ -244,7 +285,7 @@ func (e *estimator) use(t *template, near bool) {
 		return
 	}
 	a := &e.p.graph.Arrays[t.array]
-	u := use{array: a, name: a.Name, bytes: float64(t.bytes), size: float64(t.bytes) * float64(len(e.p.memory[a.Name])), loops: slices.Clone(e.loops), near: near, stores: t.s.Kind == stream.Store || t.s.Kind == stream.RMW}
+	u := use{array: a, name: a.Name, bytes: float64(t.bytes), size: float64(t.bytes) * float64(len(e.p.memory[a.Name])), loops: slices.Clone(e.loops), near: near, stores: t.s.Kind == stream.Store || t.s.Kind == stream.RMW, loaded: t.s.Kind == stream.RMW}
 	chases := e.chases(t.s)
 	for _, l := range e.loops {
 		stride, step := 0.0, float64(t.bytes)
@@ -322,20 +363,35 @@ func (e *estimator) misses() {
 	hot := map[string]float64{}
 	for _, l := range order {
 		every := func(*use) bool { return true }
-		e.nest(nests[l], float64(e.L2), every, func(u *use, lines, shared float64) {
+		for _, u := range nests[l] {
+			u.loaded = u.loaded || u.stores && slices.ContainsFunc(nests[l], func(v *use) bool { return !v.stores && v.name == u.name && slices.Equal(v.strides, u.strides) })
+		}
+		e.nest(nests[l], float64(e.L2), false, every, func(u *use, lines, shared float64) {
 			e.Lines += lines
-			if u.stores {
+			if u.loaded { // they are its own by then, if no other thread has them
+				e.Stores += shared
+				e.Shared += shared
+			} else if u.stores {
 				e.Stores += lines
 				e.Shared += shared
 			}
 			hot[u.name] += lines * u.threads() / max(1, min(float64(e.Banks), math.Ceil(u.size/float64(max(1, e.Interleave)))))
 		})
-		e.nest(nests[l], float64(e.L1), every, func(u *use, lines, _ float64) {
-			if u.stores {
+		e.nest(nests[l], float64(e.L1), false, every, func(u *use, lines, _ float64) {
+			if u.stores && !u.loaded {
 				e.Stores1 += lines
 			}
 		})
-		e.nest(nests[l], float64(e.L2), func(u *use) bool { return !u.near }, func(_ *use, lines, _ float64) { e.Rest += lines })
+		e.nest(nests[l], float64(e.L2), true, func(u *use) bool { return !u.near }, func(u *use, lines, shared float64) {
+			e.Rest += lines
+			if u.loaded {
+				e.RestStores += shared
+				e.RestShared += shared
+			} else if u.stores {
+				e.RestStores += lines
+				e.RestShared += shared
+			}
+		})
 		for _, u := range nests[l] {
 			if !u.near {
 				continue
@@ -365,8 +421,9 @@ func (u *use) threads() float64 {
 	return n
 }
 
-// nest finds the lines that accesses of a nest ask for beyond so many bytes of caches.
-func (e *estimator) nest(uses []*use, private float64, of func(*use) bool, found func(u *use, lines, shared float64)) {
+// nest finds the lines that accesses of a nest ask for beyond so many bytes of caches. Of the rest,
+// beside streams, caches do not keep what these access, too.
+func (e *estimator) nest(uses []*use, private float64, rest bool, of func(*use) bool, found func(u *use, lines, shared float64)) {
 	deepest := 0
 	for _, u := range uses {
 		deepest = max(deepest, len(u.loops))
@@ -396,7 +453,7 @@ func (e *estimator) nest(uses []*use, private float64, of func(*use) bool, found
 		if !of(u) {
 			continue
 		}
-		if kept && !u.moves {
+		if kept && !u.moves && !(!u.near && rest && slices.ContainsFunc(e.uses, func(v use) bool { return v.near && v.name == u.name })) {
 			if around > 0 {
 				n := around * u.lines(0, false)
 				found(u, n, n)

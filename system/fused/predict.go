@@ -358,8 +358,9 @@ func (p *predictor) setup(q *part, k Place, where map[string]Place, reserved boo
 		switch {
 		case !ok:
 			cold += bytes
-		case at == InMemory:
-			cycles += p.fetching(bytes, false)
+		case at == InMemory: // homes ask the banks that have lines, and stores wait for each
+			hop := float64(p.x.timing.Latency(p.distance(), p.x.timing.ControlFlits()))
+			cycles += p.fetching(bytes, false) + bytes/lineBytes/float64(p.x.opt.Threads)*2*hop/float64(m.CoreVariant().StoresInFlight)
 		case at == q.home(k):
 			continue
 		}
@@ -479,7 +480,8 @@ func (p *predictor) forms(q *part, values map[string]int64) error {
 // threads returns the closed forms of cores: the greatest of what their parts take. With streams,
 // these take lines at the L3 as often as loops access them.
 func (p *predictor) threads(e *micro.Estimate) (form [numPlaces]float64) {
-	m, t := p.x.machine, p.x.timing
+	x := p.x
+	m, t := x.machine, x.timing
 	c := m.CoreVariant()
 	hop := float64(t.Latency(p.distance(), t.ControlFlits()))
 	trip := float64(m.L2.LatencyCycles+m.L3.LatencyCycles) + 2*hop // of a miss of the L2
@@ -498,10 +500,13 @@ func (p *predictor) threads(e *micro.Estimate) (form [numPlaces]float64) {
 	}
 	misses := trip / float64(min(c.MaxRequests, m.L1D.MSHRs))
 	stores := (e.Stores*trip + e.Shared*2*hop + max(0, e.Stores1-e.Stores)*float64(m.L2.LatencyCycles)) / float64(c.StoresInFlight)
-	form[OnCores] = max(e.MicroOps/rate, vectors, e.Lines*misses, stores, e.Hot*float64(t.Flits())) + forks
+	chain := e.Chain*float64(c.Units.FPALU.Cycles) + e.ChainInts*float64(c.Units.IntALU.Cycles) + e.Carried*float64(c.Units.FPALU.Cycles+m.L1D.LatencyCycles+c.ForwardCycles)
+	form[OnCores] = max(e.MicroOps/rate, vectors, chain, e.Lines*misses, stores, e.Hot*float64(t.Flits())) + forks
 	form[AtL3] = form[OnCores] // without prefetchers
 	if e.Configured > 0 {
-		form[AtL3] = max(e.Left/rate, e.Rest*misses, e.Streamed*trip/float64(m.Streams.L3.Requests), e.Back*(trip+2*hop)/float64(c.StoresInFlight)) + e.Configured*hop + forks
+		written := (e.RestStores*trip + e.RestShared*2*hop) / float64(c.StoresInFlight)
+		turns := chain + e.Turns*(float64(m.Streams.L3.ComputeInitCycles)+hop*lineBytes/float64(x.interleave))
+		form[AtL3] = max(e.Left/rate, e.Rest*misses, written, turns, e.Streamed*trip/float64(m.Streams.L3.Requests), e.Back*(trip+2*hop)/float64(c.StoresInFlight)) + e.Configured*hop + forks
 	}
 	return form
 }
