@@ -48,8 +48,8 @@ type Sampled struct {
 	Passed         uint64  `json:"passed"`          // of these, passed by caches of cores, TLBs and predictors
 	Skipped        float64 `json:"skipped"`         // share of the cycles
 	// Bound is how far the cycles may be off, as a share of them: half of the 95 % confidence
-	// interval from how successive windows differ in cycles by work, and Drift; -1: too few
-	// windows.
+	// interval from how successive windows differ in cycles by work, Drift, and the cycles in
+	// which a few threads worked at rates of a window in which all did; -1: too few windows.
 	Bound float64 `json:"bound"`
 	// Drift is by how much the rate of the second half of a window differs from that of the
 	// first, in the mean: what execution without time left behind changes within a window,
@@ -176,69 +176,73 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 	for i := range done { // while the window came to its end
 		done[i] = s.since(i)
 	}
-	whole, err := s.forward(ctx, quota, done)
+	alone, err := s.forward(ctx, quota, done, span)
 	if err != nil {
 		return err
 	}
 	s.r.m.Resume()
-	s.spans = append(s.spans, s.spanOf(whole, span, quota, done))
+	alone.work += sum(done)
+	s.spans = append(s.spans, alone)
 	s.ended += float64(end - now)
 	s.begin(end)
 	return nil
 }
 
-// most is how much more than its part a thread may do in a span. Threads that wait for one
+// limit is how much more than its part a thread may do in a span. Threads that wait for one
 // that has done so are in another phase of the program than in the window.
-const most = 4
+const limit = 4
 
-// forward executes threads in turns until they have done their parts together (whole), none
+// forward executes threads in turns until they have done their parts together, none
 // can go on, or one that did nothing in the window begins to work. Those that wait for each
-// other cannot keep their rates.
-func (s *sampler) forward(ctx context.Context, quota, done []float64) (whole bool, err error) {
+// other cannot keep their rates. It returns the cycles, at the rates of the window, in which the others
+// waited for less than a quarter of the threads, and less the work of these, and ends where they
+// have done so for as long as a window. What is shorter than a turn
+// of all is of barriers, which the rates of windows have in them.
+func (s *sampler) forward(ctx context.Context, quota, done []float64, cycles float64) (alone span, err error) {
 	greatest := slices.Max(quota)
+	streak := 0
 	for sum(done) < sum(quota) {
 		if err := ctx.Err(); err != nil {
-			return false, err
+			return alone, err
 		}
 		s.r.show()
 		progress, changed := false, false
+		made, whole, most := 0.0, 0.0, 0.0 // work of this turn, if all can go on, and the greatest share of its part a thread did
 		for i := range s.r.opt.Threads {
-			if quota[i] > 0 && done[i] > most*quota[i]+turn {
+			part := max(1, turn*quota[i]/greatest)
+			whole += part
+			if quota[i] > 0 && done[i] > limit*quota[i]+turn {
 				continue
 			}
-			n, before := uint64(max(1, turn*quota[i]/greatest)), s.progress(i)
+			n, before := uint64(part), s.progress(i)
 			f, err := s.r.m.Forward(i, n, done[i] < quota[i]-s.warm[i])
 			if err != nil {
-				return false, err
+				return alone, err
 			}
 			s.forwarded += f.MicroOps
 			s.passed += f.Skipped
 			w := f.MicroOps - min(f.MicroOps, loopOps*f.Awaited) + uint64(s.progress(i)-before)
 			done[i] += float64(w)
+			made, most = made+float64(w), max(most, min(1, float64(w)/part))
 			progress = progress || w > 0 || !f.Spins && f.MicroOps > 0
 			changed = changed || w > turn/2 && quota[i] == 0
 		}
 		if !progress || changed {
-			return false, nil
+			return alone, nil
+		}
+		if 4*made < whole && most > 0.5 {
+			if streak++; streak > 1 {
+				alone.cycles += most * turn / greatest * cycles
+				alone.work -= made
+				if alone.cycles >= float64(s.spec.Window) {
+					return alone, nil
+				}
+			}
+		} else {
+			streak = 0
 		}
 	}
-	return true, nil
-}
-
-// spanOf is what was executed after a window: its work, or, of a span in which threads
-// waited for one that did far more of its part than all together did of theirs, the time
-// that this one took.
-func (s *sampler) spanOf(whole bool, cycles float64, quota, done []float64) span {
-	share, busy := 0.0, slices.Max(quota)/4
-	for i, q := range quota {
-		if q > busy { // the rates of others say nothing
-			share = max(share, done[i]/q)
-		}
-	}
-	if whole || share < 2*sum(done)/sum(quota) {
-		return span{work: sum(done)}
-	}
-	return span{cycles: min(share, most) * cycles}
+	return alone, nil
 }
 
 func sum(list []float64) (total float64) {
@@ -248,11 +252,21 @@ func sum(list []float64) (total float64) {
 	return total
 }
 
+// phases are how many times the rates of windows differ in whose phases not the same threads work.
+const phases = 8
+
 // after is the cycles by work of what follows a window: those of both windows around it,
-// together, since one of them may be little else than a barrier.
+// together, since one of them may be little else than a barrier. A window of another phase says
+// nothing: spans end with phases.
 func (s *sampler) after(i int) float64 {
-	return 2 / (s.rates[i] + s.rates[min(i+1, len(s.rates)-1)])
+	now, next := s.rates[i], s.rates[min(i+1, len(s.rates)-1)]
+	if differ(now, next) {
+		return 1 / now
+	}
+	return 2 / (now + next)
 }
+
+func differ(a, b float64) bool { return a > phases*b || b > phases*a }
 
 // skipped is the time that was not simulated.
 func (s *sampler) skipped() (cycles float64) {
@@ -284,17 +298,28 @@ func (s *sampler) report(detailed int64) *Sampled {
 	default:
 		v, share := s.variance(), ratio(s.skipped(), estimate)
 		t.Drift = s.drift()
-		t.Bound = student(s.freedom())*math.Sqrt(v)/estimate + math.Abs(t.Drift)*share
+		t.Bound = student(s.freedom())*math.Sqrt(v)/estimate + math.Abs(t.Drift)*share + s.alone()/estimate
 	}
 	return t
 }
 
+// alone is the cycles of spans that have no window of their phase.
+func (s *sampler) alone() (cycles float64) {
+	for _, x := range s.spans {
+		cycles += x.cycles
+	}
+	return cycles
+}
+
 // variance is that of the time that was not simulated: windows differ by chance as
 // successive ones do (each difference has twice the variance), and each counts for what is
-// executed after it.
+// executed after it. What windows of different phases differ by is not chance.
 func (s *sampler) variance() (v float64) {
 	for i, x := range s.spans {
 		j := min(i, len(s.rates)-2)
+		if differ(s.rates[j], s.rates[j+1]) {
+			continue
+		}
 		d := 2 * (s.rates[j+1] - s.rates[j]) / (s.rates[j+1] + s.rates[j]) * (x.cycles + x.work*s.after(i))
 		v += d * d / 2
 	}

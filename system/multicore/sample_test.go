@@ -104,16 +104,12 @@ func TestEstimate(t *testing.T) {
 	rest := func(d, cycles float64) float64 { return d * d * cycles * cycles / 2 }
 	require.InDelta(t, rest(2.0/3, 10)+rest(-3/2.5, 7)+rest(-3/2.5, 5), s.variance(), 1e-9)
 
+	other := &sampler{rates: []float64{20, 1, 30}, spans: []span{{work: 60}, {work: 5}, {work: 30}}}
+	require.InDelta(t, 3+5+1, other.skipped(), 1e-9, "phases of one thread and of all")
+
 	s.drifts = []float64{0.1, -0.2, 0.3}
 	require.InDelta(t, (0.1*10-0.2*7+0.3*5)/22, s.drift(), 1e-9)
 	require.InDelta(t, 22*22/(100+49+25.0)-1, s.freedom(), 1e-9)
-
-	even := []float64{10, 10, 10, 10}
-	require.Equal(t, span{work: 38}, s.spanOf(true, 100, even, []float64{10, 10, 10, 8}), "a whole span")
-	require.Equal(t, span{work: 20}, s.spanOf(false, 100, even, []float64{5, 5, 5, 5}), "all wait")
-	require.Equal(t, span{cycles: 200}, s.spanOf(false, 100, even, []float64{20, 1, 1, 1}), "one works, the others wait for it")
-	require.Equal(t, span{cycles: most * 100}, s.spanOf(false, 100, even, []float64{100, 1, 1, 1}))
-	require.Equal(t, span{work: 10}, s.spanOf(false, 100, []float64{10, 1}, []float64{1, 9}), "one that hardly worked in the window")
 }
 
 const sweepC = `#include "bitsched.h"
