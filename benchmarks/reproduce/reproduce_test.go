@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bitsched/bitsched/benchmarks/results"
+	"github.com/bitsched/bitsched/system/fused"
 )
 
 func TestEntriesAreComplete(t *testing.T) {
@@ -221,4 +222,31 @@ func TestBest(t *testing.T) {
 	require.InDelta(t, 70, b.saved(names, "inf-s"), 1e-9)       // of 90 and 50 %
 	require.Equal(t, "b2", b.which[[2]string{"b", "inf-s"}])
 	require.Equal(t, "-", b.speedup("c", "inf-s", b.of("c", "base")))
+}
+
+// TestRegionRows says where regions ran, and why not in memory.
+func TestRegionRows(t *testing.T) {
+	of := func(r ...fused.RegionReport) *ownPart { return &ownPart{Regions: r} }
+	rows := regionRows("k", map[string]*ownPart{
+		"inf-s": of(fused.RegionReport{Name: "k.1", Reached: 2, InMemory: 2}, fused.RegionReport{Name: "k.2", Reached: 4, Why: "no room"}),
+		"in-l3": of(fused.RegionReport{Name: "k.1", Reached: 2, Near: 2}, fused.RegionReport{Name: "k.2", Reached: 4, Why: "no room"}),
+		"auto":  of(fused.RegionReport{Name: "k.1", Reached: 2, InMemory: 1, Against: 1}),
+	})
+	require.Equal(t, [][]string{
+		{"k", "k.1", "0 of 2", "2 of 2", "1 of 2", "in-l3: it needs streams near the memory; auto: threads were faster"},
+		{"k", "k.2", "0 of 4", "0 of 4", "-", "in-l3: no room; inf-s: no room"},
+	}, rows)
+	require.Empty(t, regionRows("k", map[string]*ownPart{"base": of()}))
+}
+
+// TestSmallEntries makes an entry of Infinity Stream that takes no time.
+func TestSmallEntries(t *testing.T) {
+	e, err := Find("infs:eq1")
+	require.NoError(t, err)
+	r, err := e[0].Make(t.Context(), &Env{Size: Small, Seed: 1}, nil, "", false)
+	require.NoError(t, err)
+	for _, c := range r.Comparisons {
+		require.Equal(t, Reproduced, c.Verdict, c.Name)
+	}
+	require.Equal(t, "128.0", r.Tables[0].Rows[0][4])
 }

@@ -58,6 +58,7 @@ inputs, the seed and this program. What is there is printed and not measured aga
 are named, left out of means on both sides, and tried again by the next call.`
 
 const reproduceExample = `  bitsched reproduce
+  bitsched reproduce infs:own --svg figures
   bitsched reproduce infs:tiles --small
   bitsched reproduce masim:all --paper-sizes --data inputs --svg figures
   bitsched reproduce all --small --data inputs --plan papers.yaml
