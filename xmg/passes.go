@@ -16,6 +16,7 @@ type pass struct {
 	work int64  // for each gate, in units of about a microsecond
 	// first is set where the first run is worth its time however large the graph.
 	first bool
+	most  int // gates: larger graphs stay as they are; 0 = no bound
 	run   func(passContext, *Graph) (*Graph, error)
 }
 
@@ -29,58 +30,61 @@ type passContext struct {
 
 // passes are all there are.
 var passes = []pass{
-	{"map", "cover with cuts of four leaves and rewrite, in turns", 30, true, func(c passContext, g *Graph) (*Graph, error) {
+	{"map", "cover with cuts of four leaves and rewrite, in turns", 30, true, 0, func(c passContext, g *Graph) (*Graph, error) {
 		return Map(c, g, Options{Progress: c.progress})
 	}},
-	{"cover", "choose a cut of four leaves for each gate, for the least area", 3, false, func(c passContext, g *Graph) (*Graph, error) {
+	{"cover", "choose a cut of four leaves for each gate, for the least area", 3, false, 0, func(c passContext, g *Graph) (*Graph, error) {
 		return cover(c, g, c.progress, &cutStore{})
 	}},
-	{"rewrite", "replace small cones where that saves gates", 6, false, func(c passContext, g *Graph) (*Graph, error) {
+	{"rewrite", "replace small cones where that saves gates", 6, false, 0, func(c passContext, g *Graph) (*Graph, error) {
 		return rewrite(c, g, c.progress, &cutStore{}, false)
 	}},
-	{"ties", "rewrite also where that saves nothing, so that other passes find more", 6, false, func(c passContext, g *Graph) (*Graph, error) {
+	{"ties", "rewrite also where that saves nothing, so that other passes find more", 6, false, 0, func(c passContext, g *Graph) (*Graph, error) {
 		return rewrite(c, g, c.progress, &cutStore{}, true)
 	}},
-	{"reduce", "merge gates that are proved equal or constant", 40, false, func(c passContext, g *Graph) (*Graph, error) {
+	{"reduce", "merge gates that are proved equal or constant", 40, false, 0, func(c passContext, g *Graph) (*Graph, error) {
 		return Reduce(c, g, ReduceOptions{Work: reduceWork * int64(g.NumGates()), Progress: c.progress})
 	}},
-	{"exclusive", "make ORs of terms that exclude each other XORs", 20, false, func(c passContext, g *Graph) (*Graph, error) {
+	{"exclusive", "make ORs of terms that exclude each other XORs", 20, false, 0, func(c passContext, g *Graph) (*Graph, error) {
 		return Exclusive(c, g, Options{Progress: c.progress})
 	}},
-	{"decoded", "remake tables, ORs of minterms, in Reed-Muller form", 20, false, func(c passContext, g *Graph) (*Graph, error) {
+	{"decoded", "remake tables, ORs of minterms, in Reed-Muller form", 20, false, 0, func(c passContext, g *Graph) (*Graph, error) {
 		return Decoded(c, g, Options{Progress: c.progress})
 	}},
-	{"rewrite6", "rewrite with cuts of six leaves, other recipes each time", 25, false, func(c passContext, g *Graph) (*Graph, error) {
+	{"rewrite6", "rewrite with cuts of six leaves, other recipes each time", 25, false, 0, func(c passContext, g *Graph) (*Graph, error) {
 		return Rewrite6(c, g, c.seed, Options{Progress: c.progress})
 	}},
-	{"ands", "make all gates ANDs and rewrite these with cuts of six leaves", 25, false, func(c passContext, g *Graph) (*Graph, error) {
+	{"ands", "make all gates ANDs and rewrite these with cuts of six leaves", 25, false, 0, func(c passContext, g *Graph) (*Graph, error) {
 		return RewriteAnds(c, g, c.seed, Options{Progress: c.progress})
 	}},
-	{"collapse", "make sums of products of the outputs and divide these by what they share", 25, false, func(c passContext, g *Graph) (*Graph, error) {
+	{"collapse", "make sums of products of the outputs and divide these by what they share", 25, false, 0, func(c passContext, g *Graph) (*Graph, error) {
 		return collapse(c, g, Options{Progress: c.progress})
 	}},
-	{"diagram", "build all outputs as one decision diagram, if that is small", 25, false, func(c passContext, g *Graph) (*Graph, error) {
+	{"diagram", "build all outputs as one decision diagram, if that is small", 25, false, 0, func(c passContext, g *Graph) (*Graph, error) {
 		return asDiagram(c, g, Options{Progress: c.progress})
 	}},
-	{"balance", "make all gates ANDs and their trees as low as they can be", 2, false, func(c passContext, g *Graph) (*Graph, error) {
+	{"balance", "make all gates ANDs and their trees as low as they can be", 2, false, 0, func(c passContext, g *Graph) (*Graph, error) {
 		return BalanceAnds(c, g, Options{Progress: c.progress})
 	}},
-	{"resub-ands", "make all gates ANDs and express each by two others of a cut of eight leaves", 25, false, func(c passContext, g *Graph) (*Graph, error) {
+	{"resub-ands", "make all gates ANDs and express each by two others of a cut of eight leaves", 25, false, 0, func(c passContext, g *Graph) (*Graph, error) {
 		return ResubstituteAnds(c, g, Options{Progress: c.progress})
 	}},
-	{"selections", "choose which operands multiplexers are made by, so that they share gates", 2, false, func(c passContext, g *Graph) (*Graph, error) {
+	{"selections", "choose which operands multiplexers are made by, so that they share gates", 2, false, 0, func(c passContext, g *Graph) (*Graph, error) {
 		return ShareSelections(c, g, Options{Progress: c.progress})
 	}},
-	{"exact", "build cones of five leaves anew from minimum gates, found by SAT", 100, false, func(c passContext, g *Graph) (*Graph, error) {
+	{"exact", "build cones of five leaves anew from minimum gates, found by SAT", 100, false, 0, func(c passContext, g *Graph) (*Graph, error) {
 		return ExactRewrite(c, g, ExactOptions{Seed: c.seed, Progress: c.progress})
 	}},
-	{"resub", "express gates by others, equal wherever an output can tell", 200, false, func(c passContext, g *Graph) (*Graph, error) {
+	{"resub", "express gates by others, equal wherever an output can tell", 200, false, 0, func(c passContext, g *Graph) (*Graph, error) {
 		return Resubstitute(c, g, ResubOptions{Seed: c.seed, Progress: c.progress})
 	}},
-	{"anneal", "search at random, smaller or not, wherever an output cannot tell", 2000, false, func(c passContext, g *Graph) (*Graph, error) {
+	{"anneal", "search at random, smaller or not, wherever an output cannot tell", 2000, false, 0, func(c passContext, g *Graph) (*Graph, error) {
 		return Anneal(c, g, AnnealOptions{Seed: c.seed, Work: c.annealing(g), Progress: c.progress, wide: c.wide})
 	}},
-	{"anneal-long", "anneal ten times as long", 20_000, false, func(c passContext, g *Graph) (*Graph, error) {
+	{"trial", "anneal small graphs for a short time, for a choice to see what comes of them", 250, false, 1500, func(c passContext, g *Graph) (*Graph, error) {
+		return Anneal(c, g, AnnealOptions{Seed: c.seed, Work: c.annealing(g) / 8, Progress: c.progress, wide: c.wide})
+	}},
+	{"anneal-long", "anneal ten times as long", 20_000, false, 0, func(c passContext, g *Graph) (*Graph, error) {
 		return Anneal(c, g, AnnealOptions{Seed: c.seed, Work: 10 * c.annealing(g), Progress: c.progress, wide: c.wide})
 	}},
 }
@@ -146,7 +150,9 @@ const wideInputs = 32
 // but rewritings without end drift so far from the circuit that the proof takes
 // longer than they do. Circuits of bad structure are better taken apart first: into
 // ANDs that are few and well shared, or, if that is short, into what the outputs are
-// as sums of products. What is best is tried. A remade table (decoded) is the hardest to prove,
+// as sums of products. What is best is tried, and of small circuits what is best once
+// they are annealed for a moment. Long annealing is for what a short one has made smaller:
+// sums and products mostly are as small as they get. A remade table (decoded) is the hardest to prove,
 // which is why no effort has it.
 var efforts = [...]struct {
 	script   Script
@@ -157,14 +163,14 @@ var efforts = [...]struct {
 		[map exclusive map | (rewrite6)*5 exclusive | balance resub-ands ands map exclusive map]
 		reduce (rewrite6)*3`), 16e6, 1},
 	Normal: {mustParse(`reduce
-		[map exclusive map (rewrite6)*8
-			| (rewrite6)*8 exclusive (rewrite6)*4 reduce
-			| diagram selections map exclusive (rewrite6)*8 selections
-			| (ands)*2 map exclusive map (rewrite6)*8
-			| (balance resub-ands ands)*3 map exclusive map (rewrite6)*8
-			| collapse (balance resub-ands ands)*3 map exclusive (rewrite6)*8]
+		[map exclusive map (rewrite6)*8 trial
+			| (rewrite6)*8 exclusive (rewrite6)*4 reduce trial
+			| diagram selections map exclusive (rewrite6)*8 selections trial
+			| (ands)*2 map exclusive map (rewrite6)*8 trial
+			| (balance resub-ands ands)*3 map exclusive map (rewrite6)*8 trial
+			| collapse (balance resub-ands ands)*3 map exclusive (rewrite6)*8 trial]
 		map exclusive (rewrite6)*5 reduce exact
-		(anneal rewrite6)*8`), 60e6, 1},
+		(anneal rewrite6)*8 & (anneal-long)*6`), 60e6, 1},
 	High: {mustParse(`reduce
 		[map exclusive map (rewrite6)*8
 			| (rewrite6)*8 exclusive (rewrite6)*4 reduce

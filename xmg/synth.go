@@ -120,7 +120,12 @@ func (s *synthesis) costOf(g *Graph) float64 {
 
 // run runs the steps of a script one after another.
 func (s *synthesis) run(sc Script) error {
+	last := s.cost // before the step before
 	for _, st := range sc {
+		if st.onGain && s.cost >= last {
+			continue
+		}
+		last = s.cost
 		var err error
 		switch {
 		case st.pass != nil:
@@ -190,6 +195,9 @@ func (s *synthesis) pass(p *pass) error {
 		return fmt.Errorf("xmg: synthesis: %w", err)
 	}
 	before := s.cur.g.NumGates()
+	if p.most > 0 && before > p.most {
+		return nil
+	}
 	work := p.work * int64(before)
 	again := slices.ContainsFunc(s.report.Passes, func(r PassReport) bool { return r.Pass == p.name })
 	if work > s.room && (again || !p.first) {
@@ -245,11 +253,15 @@ type Step struct {
 	group  Script   // what is repeated, or the first alternative
 	most   int      // times that the group is run at most
 	others []Script // further alternatives
+	onGain bool     // it is left out where the step before it gained nothing
 }
 
 func (sc Script) String() string {
 	var words []string
 	for _, st := range sc {
+		if st.onGain {
+			words = append(words, "&")
+		}
 		switch {
 		case st.pass != nil:
 			words = append(words, st.pass.name)
@@ -274,11 +286,12 @@ const maxRepeat = 1000
 // ParseScript reads a script: names of passes, apart by spaces or semicolons,
 // and groups in parentheses; a group is followed by `*`, to repeat it while it
 // gains, or `*N`, to repeat it N times at most. Of alternatives in brackets, apart
-// by bars, each is run on the same graph, and the best result is taken.
+// by bars, each is run on the same graph, and the best result is taken. What follows an
+// ampersand is run where the step before it gained.
 //
-//	[map | exclusive map] (rewrite resub)* anneal
+//	[map | exclusive map] (rewrite resub)* anneal & anneal-long
 func ParseScript(text string) (Script, error) {
-	r := strings.NewReplacer("(", " ( ", ")", " ) ", "[", " [ ", "]", " ] ", "|", " | ", ";", " ", "*", " *")
+	r := strings.NewReplacer("(", " ( ", ")", " ) ", "[", " [ ", "]", " ] ", "|", " | ", "&", " & ", ";", " ", "*", " *")
 	words := strings.Fields(r.Replace(text))
 	sc, rest, err := parseSteps(words, 0)
 	if err != nil {
@@ -302,6 +315,12 @@ func parseSteps(words []string, depth int) (sc Script, rest []string, err error)
 	for len(words) > 0 {
 		w := words[0]
 		var st Step
+		if w == "&" {
+			if st.onGain, words = true, words[1:]; len(sc) == 0 || len(words) == 0 || strings.Contains(")]|*&", words[0][:1]) {
+				return nil, nil, errors.New("xmg: script: & without a step on either side, expected the names of passes")
+			}
+			w = words[0]
+		}
 		switch {
 		case strings.Contains(")]|*", w[:1]):
 			return sc, words, nil

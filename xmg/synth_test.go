@@ -122,6 +122,7 @@ func TestParseScript(t *testing.T) {
 		"[map|ties cover] rewrite":   "[map | ties cover] rewrite",
 		"[(map)*2 | [ties|cover]]":   "[(map)*2 | [ties | cover]]",
 		"[map]":                      "[map]",
+		"(map)*2&ties cover & map":   "(map)*2 & ties cover & map",
 	} {
 		sc, err := ParseScript(text)
 		require.NoError(t, err, text)
@@ -137,6 +138,10 @@ func TestParseScript(t *testing.T) {
 		"[map|]":      "xmg: script: a group is empty, expected names of passes",
 		"map|ties":    `xmg: script: "|" without a group before it, expected the name of a pass`,
 		"map *":       `xmg: script: "*" without a group before it, expected the name of a pass`,
+		"& map":       "xmg: script: & without a step on either side, expected the names of passes",
+		"map &":       "xmg: script: & without a step on either side, expected the names of passes",
+		"(map & )*":   "xmg: script: & without a step on either side, expected the names of passes",
+		"map & & map": "xmg: script: & without a step on either side, expected the names of passes",
 		"(map)*0":     `xmg: script: "*0" after a group, expected * or *1 to *1000`,
 		"(map)*2x":    `xmg: script: "*2x" after a group, expected * or *1 to *1000`,
 		"(map)*-1":    `xmg: script: "*-1" after a group, expected * or *1 to *1000`,
@@ -180,6 +185,40 @@ func TestChoice(t *testing.T) {
 		require.GreaterOrEqual(t, n, 2, "both alternatives start from the same graph")
 		require.Less(t, report.Passes[len(report.Passes)-1].Before, covered.NumGates())
 	}
+}
+
+// What follows an ampersand is run where the step before it gained, and only there; a
+// pass for small graphs leaves large ones alone.
+func TestOnGain(t *testing.T) {
+	t.Parallel()
+	g := randomGraph(rand.New(rand.NewPCG(5, 8)), 6, 300, 8).Sweep()
+	run := func(g *Graph, script string) (*Graph, int) {
+		h, report, err := Synthesize(context.Background(), g, SynthOptions{Script: script})
+		require.NoError(t, err)
+		return h, len(report.Passes)
+	}
+	covered, n := run(g, "cover & reduce")
+	require.Less(t, covered.NumGates(), g.NumGates())
+	require.Equal(t, 2, n)
+	settled, _ := run(g, "(cover)*")
+	_, n = run(settled, "cover & reduce cover")
+	require.Equal(t, 2, n, "cover, no reduce, cover")
+
+	_, n = run(g, "trial")
+	require.Equal(t, 1, n)
+	p, err := lookupPass("trial")
+	require.NoError(t, err)
+	large := New("large")
+	for range p.most + 2 {
+		large.AddInput("")
+	}
+	l := MakeLit(1, false)
+	for i := range p.most + 1 {
+		l = large.And(l, MakeLit(i+2, false))
+	}
+	large.AddOutput("", l)
+	_, n = run(large, "trial")
+	require.Zero(t, n)
 }
 
 func TestScriptOrder(t *testing.T) {

@@ -35,7 +35,8 @@ is written; what could not be proved is not written.
 
 An effort is a script of passes; --script runs another one, as names of passes
 and groups in parentheses: (...)* repeats a group while it gains, (...)*3 three
-times at most. --passes lists the passes and the scripts of the efforts.
+times at most; A & B runs B only where A gained. --passes lists the passes and the
+scripts of the efforts.
 
 With --objective energy the result is the one that is estimated to take the
 least energy on arrays of --rows, computes and copies together, since a smaller
