@@ -437,6 +437,9 @@ func TestAuto(t *testing.T) {
 				require.Equal(t, p.Times > 0, p.Cycles > 0, "%s of %s", q.Name, c.name)
 				if p.Times > 0 {
 					require.Positive(t, p.Predicted)
+					if p.Cycles > 4000 {
+						require.InEpsilon(t, p.Cycles, p.Predicted, 0.4, "%s of %s", q.Name, c.name)
+					}
 				}
 			}
 			require.Equal(t, q.Reached, times, "%s of %s", q.Name, c.name)
