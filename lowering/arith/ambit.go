@@ -569,6 +569,9 @@ func (m *ambitMaker) atHand(l uint32) uint32 {
 // three are equal to it. It takes eight commands, and seven where r is in the cells of
 // the majority before it, as along the carries of an addition.
 func (m *ambitMaker) adder(i, j int) {
+	if m.borrower(i, j) {
+		return
+	}
 	g := m.l.gates[i]
 	parity := uint32(0)
 	src := g.src
@@ -584,13 +587,11 @@ func (m *ambitMaker) adder(i, j int) {
 		}
 	}
 	own := src[0]&1 ^ src[1]&1 ^ src[2]&1
-	if n := src[0]&1 + src[1]&1 + src[2]&1; n >= 2 { // as few complements as possible
-		for n := range src {
-			src[n] ^= 1
-		}
-		negated, own = 1, own^1
-	}
 	sum := uint32(1+m.l.inputs+i)<<1 | parity ^ own
+	flipped := [3]uint32{src[0] ^ 1, src[1] ^ 1, src[2] ^ 1}
+	if m.complements(flipped, sum^1) < m.complements(src, sum) {
+		src, negated, sum = flipped, 1, sum^1
+	}
 	m.used(g)
 	carry := nothing
 	if j >= 0 {
@@ -683,6 +684,100 @@ func (m *ambitMaker) adder(i, j int) {
 			m.store(cellT0)
 		}
 	}
+}
+
+// borrower makes the parity of p, q and r and the majority of ~p, q and r, where the
+// gates are these up to complements that are at hand, and reports whether it did. With
+// r in DCC1 and T3, ~r in T2, q and ~q in T0 and DCC0, p and ~p in T1 and DCC1,
+//
+//	y = maj(p, q, ~r) in T0, T1, T2
+//	m = maj(~p, y, r) in DCC1, T0, T3 and T1
+//	s = maj(~q, m, y) in DCC0, T1, T2
+//
+// which superopt found. It takes six commands where r is in the cells of the majority
+// before it, as along the borrows of a subtraction, and seven where it is in a row.
+func (m *ambitMaker) borrower(i, j int) bool {
+	g := m.l.gates[i]
+	parity := g.src[0]&1 ^ g.src[1]&1 ^ g.src[2]&1
+	var p, q, sum, negated uint32
+	r := nothing
+	least := 8
+	if slices.ContainsFunc(g.src[:], func(l uint32) bool { return m.cell[cellDCC1]>>1 == l>>1 || m.cell[cellT1]>>1 == l>>1 }) {
+		least = 7
+	}
+	for flip := range uint32(2) {
+		src := g.src
+		if j >= 0 {
+			src = m.l.gates[j].src
+		}
+		for _, o := range orders {
+			l := [3]uint32{src[o[0]] ^ flip ^ 1, src[o[1]] ^ flip, src[o[2]] ^ flip}
+			if j < 0 { // complements are free
+				l = [3]uint32{m.atHand(l[0]), m.atHand(l[1]), m.atHand(l[2])}
+			}
+			cost := 6
+			if m.cell[cellDCC1] != l[2] || m.cell[cellT3] != l[2] {
+				cost++
+				if _, ok := m.findRow(l[2]); !ok {
+					continue
+				}
+			}
+			_, ok0 := m.findRow(l[0])
+			_, ok1 := m.findRow(l[1])
+			y := uint32(1+m.l.inputs+i)<<1 | parity ^ l[0]&1 ^ l[1]&1 ^ l[2]&1
+			if v := y >> 1; m.uses[v] > 0 && m.fixed[v] >= 0 && m.want[v] != y {
+				cost++
+			}
+			if ok0 && ok1 && cost < least {
+				least, p, q, r, sum, negated = cost, l[0], l[1], l[2], y, flip
+			}
+		}
+	}
+	if r == nothing {
+		return false
+	}
+	m.used(g)
+	carry := nothing
+	if j >= 0 {
+		carry = uint32(1+m.l.inputs+j)<<1 | negated
+		m.used(m.l.gates[j])
+	}
+	m.saveAll()
+	if m.cell[cellDCC1] != r || m.cell[cellT3] != r {
+		from, _ := m.findRow(r)
+		m.read(from, 15)
+	}
+	m.read(cellPlace(invertedAddress[cellDCC1]), 2)
+	for _, x := range [2]struct {
+		l  uint32
+		to int
+	}{{p, 9}, {q, 8}} {
+		from, _ := m.findRow(x.l)
+		m.read(from, x.to)
+	}
+	m.triple(12)
+	m.read(cellPlace(15), 1)
+	m.cell = [numCells]uint32{cellT0: carry, cellT3: carry, cellDCC1: carry, cellT1: sum, cellT2: sum, cellDCC0: sum}
+	m.finish(14, sum)
+	if carry != nothing && m.uses[carry>>1] > 0 && m.fixed[carry>>1] >= 0 {
+		m.store(cellDCC1)
+	}
+	return true
+}
+
+// complements returns about how many commands complements take where a full adder
+// has these operands and this sum.
+func (m *ambitMaker) complements(src [3]uint32, sum uint32) int {
+	n := 0
+	for _, l := range src {
+		if _, ok := m.findRow(l); !ok && !slices.Contains(m.cell[:], l) {
+			n++
+		}
+	}
+	if v := sum >> 1; m.uses[v] > 0 && m.fixed[v] >= 0 && m.want[v] != sum {
+		n++
+	}
+	return n
 }
 
 // justStored reports whether the last command stored the literal.

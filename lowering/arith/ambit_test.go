@@ -21,6 +21,7 @@ func TestAmbitCommands(t *testing.T) {
 	}
 	for _, n := range []int{1, 2, 8, 16, 32, 64} {
 		require.LessOrEqual(t, commands(fmt.Sprintf("int%d.add", n)), 8*n+1)
+		require.LessOrEqual(t, commands(fmt.Sprintf("int%d.sub", n)), 6*n+1)
 		if n >= 8 {
 			require.LessOrEqual(t, commands(fmt.Sprintf("uint%d.mulw", n)), 11*n*n-5*n-1)
 			require.LessOrEqual(t, commands(fmt.Sprintf("int%d.mulw", n)), 11*n*n-5*n-1)
