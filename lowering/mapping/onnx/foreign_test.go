@@ -136,3 +136,92 @@ func TestForeignModelsRefused(t *testing.T) {
 	f.node("MaxPool", "hollow", []string{"y"}, []string{"z"}, attrOf("kernel_shape", 2, 2), attrOf("pads", 2, 0, 0, 0))
 	require.ErrorContains(t, read(f, 17, "z"), "node hollow: pads along dimension 0 hold whole windows of span 2")
 }
+
+// typed is an initializer of zeros of another type.
+func typed(name string, kind int64, bytes int, dims ...int) msg {
+	var t msg
+	n := 1
+	for _, d := range dims {
+		t.int(1, int64(d))
+		n *= d
+	}
+	t.int(2, kind)
+	t.str(8, name)
+	t.bytes(9, make([]byte, n*bytes))
+	return t
+}
+
+// Integer operators, halves, attention by Split, things that nobody uses; products by hand.
+func TestForeignOperators(t *testing.T) {
+	in := func(f *file, name string, shape ...int) { f.graph.bytes(11, valueOf(name, shape)) }
+	for _, c := range []struct {
+		name          string
+		make          func(f *file)
+		macs, weights int64
+		out           []int
+	}{
+		{"ConvInteger", func(f *file) {
+			in(f, "x", 1, 3, 8, 8)
+			f.graph.bytes(5, typed("w", 3, 1, 4, 3, 3, 3))
+			f.graph.bytes(5, typed("xz", 2, 1))
+			f.node("ConvInteger", "", []string{"x", "w", "xz"}, []string{"a"}, attrOf("pads", 1, 1, 1, 1))
+			f.node("Cast", "", []string{"a"}, []string{"y"}, attrInt1("to", 1))
+		}, 4 * 64 * 27, 108, []int{1, 4, 8, 8}},
+		{"QLinearConv and QLinearMatMul", func(f *file) {
+			in(f, "x", 1, 3, 8, 8)
+			f.graph.bytes(5, typed("w", 3, 1, 4, 3, 3, 3))
+			f.graph.bytes(5, typed("v", 3, 1, 8, 5))
+			f.graph.bytes(5, initReal("s", nil, 0.5))
+			f.graph.bytes(5, typed("z", 3, 1))
+			f.node("QLinearConv", "", []string{"x", "s", "z", "w", "s", "z", "s", "z"}, []string{"a"}, attrOf("pads", 1, 1, 1, 1))
+			f.node("QLinearMatMul", "", []string{"a", "s", "z", "v", "s", "z", "s", "z"}, []string{"y"})
+		}, 4*64*27 + 4*8*8*5, 108 + 40, []int{1, 4, 8, 5}},
+		{"dynamic quantisation", func(f *file) {
+			in(f, "x", 2, 6)
+			f.graph.bytes(5, typed("w", 3, 1, 6, 5))
+			f.node("DynamicQuantizeLinear", "", []string{"x"}, []string{"q", "s", "z"})
+			f.node("MatMulInteger", "", []string{"q", "w", "z"}, []string{"y"})
+		}, 60, 30, []int{2, 5}},
+		{"halves, an initializer that is an input too, one that nobody uses", func(f *file) {
+			in(f, "x", 1, 2, 6)
+			in(f, "w", 4, 2, 3)
+			f.graph.bytes(5, typed("w", 10, 2, 4, 2, 3))
+			f.graph.bytes(5, typed("nobody", 16, 2, 7, 7))
+			f.node("Conv", "", []string{"x", "w"}, []string{"y"}, attrStr("auto_pad", "NOTSET"))
+		}, 4 * 4 * 6, 24, []int{1, 4, 4}},
+		{"attention by Split", func(f *file) {
+			in(f, "x", 1, 5, 8)
+			f.graph.bytes(5, initRaw("w", 8, 24))
+			f.graph.bytes(5, initInt64("heads", 1, 5, 2, 4))
+			f.graph.bytes(5, initInt64("flat", 1, 5, 8))
+			f.node("MatMul", "", []string{"x", "w"}, []string{"qkv"})
+			f.node("Split", "", []string{"qkv"}, []string{"q", "k", "v"}, attrInt1("axis", -1), attrInt1("num_outputs", 3))
+			for _, s := range []string{"q", "k", "v"} {
+				f.node("Reshape", "", []string{s, "heads"}, []string{s + "r"})
+			}
+			f.node("Transpose", "", []string{"qr"}, []string{"qt"}, attrOf("perm", 0, 2, 1, 3))
+			f.node("Transpose", "", []string{"kr"}, []string{"kt"}, attrOf("perm", 0, 2, 3, 1))
+			f.node("Transpose", "", []string{"vr"}, []string{"vt"}, attrOf("perm", 0, 2, 1, 3))
+			f.node("MatMul", "", []string{"qt", "kt"}, []string{"s"})
+			f.node("Softmax", "", []string{"s"}, []string{"p"}, attrInt1("axis", -1))
+			f.node("MatMul", "", []string{"p", "vt"}, []string{"o"})
+			f.node("Transpose", "", []string{"o"}, []string{"ot"}, attrOf("perm", 0, 2, 1, 3))
+			f.node("Reshape", "", []string{"ot", "flat"}, []string{"y"})
+		}, 5*8*24 + 2*2*5*5*4, 192, []int{1, 5, 8}},
+	} {
+		f := &file{}
+		c.make(f)
+		n, err := Read(f.withOpset(18, "y"), "foreign.onnx", Options{Bits: dnn.DefaultBits})
+		require.NoError(t, err, c.name)
+		require.Equal(t, c.macs, n.Totals().MACs, c.name)
+		require.Equal(t, c.weights, n.Totals().Weights, c.name)
+		require.Equal(t, c.out, n.Nodes[len(n.Nodes)-1].Shape, c.name)
+	}
+	for _, op := range []string{"GRU", "RNN", "Loop", "Scan", "TopK", "NonMaxSuppression", "GridSample", "RoiAlign", "Attention", "ScatterND", "CumSum", "Tile", "StringNormalizer"} {
+		f := small()
+		f.node(op, "odd", []string{"y", "y", "y"}, []string{"z"})
+		_, err := Read(f.withOpset(24, "z"), "foreign.onnx", Options{Bits: dnn.DefaultBits})
+		require.ErrorContains(t, err, "odd", op)
+		require.NotContains(t, err.Error(), "\n")
+	}
+}
