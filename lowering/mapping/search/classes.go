@@ -33,6 +33,7 @@ type classTree struct {
 	m       mapping.Mapping // a loop for each class
 	chosen  []*located
 	members []map[option][][]loopFactors
+	cuts    map[int][]option // of a loop
 	orders  func(f func([mapping.MaxLoops]uint8) bool)
 	pads    []int // slots where more columns than needed may help
 	first   int64 // nodes that were left at the start
@@ -55,7 +56,7 @@ const maxOptions = 400_000
 // emptyClasses walks the space of a function and an order of its operands and reports whether
 // nothing is left of it.
 func (t *tree) emptyClasses(z *mapping.Quotient) bool {
-	c := &classTree{tree: t, z: z, m: mapping.Unit()}
+	c := &classTree{tree: t, z: z, m: mapping.Unit(), cuts: map[int][]option{}}
 	c.m.Function, c.m.Swap, c.m.Keep = t.m.Function, t.m.Swap, [3]bool{}
 	for _, loops := range z.Classes {
 		table, ok := c.list(loops)
@@ -91,10 +92,9 @@ func (c *classTree) list(loops []int) ([]located, bool) {
 		whole *= float64(c.q.Extent(l))
 		var own []option
 		for _, f := range c.cut(l) {
-			o := option{f: f, t: 1}
-			o.t = c.rounds(l, &f)
-			own = append(own, o)
+			own = append(own, option{f: f, t: c.rounds(l, &f)})
 		}
+		c.cuts[l] = own
 		seen := make(map[option]struct{}, len(all)*2)
 		next := all[:0:0]
 		if c.nodes -= int64(len(all)) * int64(len(own)) / 8; c.nodes < 0 {
@@ -495,21 +495,21 @@ func (c *classTree) split(loops []int, o *option) [][]loopFactors {
 			}
 			return
 		}
-		for _, f := range c.cut(loops[k]) {
-			t := c.rounds(loops[k], &f)
-			if left.t%t != 0 {
+	cuts:
+		for i := range c.cuts[loops[k]] {
+			x := &c.cuts[loops[k]][i]
+			if left.t%x.t != 0 {
 				continue
 			}
-			next := option{t: left.t / t}
-			ok := true
-			for s := range f {
-				ok = ok && left.f[s]%f[s] == 0
-				next.f[s] = left.f[s] / f[s]
+			next := option{t: left.t / x.t}
+			for s, f := range x.f {
+				if left.f[s]%f != 0 {
+					continue cuts
+				}
+				next.f[s] = left.f[s] / f
 			}
-			if ok {
-				now[k] = f
-				walk(k+1, next)
-			}
+			now[k] = x.f
+			walk(k+1, next)
 		}
 	}
 	walk(0, *o)
