@@ -68,24 +68,8 @@ func tilesInTime(ctx context.Context, env *Env, dims int) (*Measured, error) {
 	var studies, drawn []*benchmarks.TileStudy
 	for i, list := range infsDesigns {
 		for _, name := range list {
-			var s benchmarks.TileStudy
 			limited, cancel := env.limit(ctx)
-			err := env.kept(&s, func() error {
-				k, args, err := nearWorkload(ctx, env, name, infsTileSmall)
-				if err != nil {
-					return err
-				}
-				made, err := benchmarks.RunTiles(limited, k.Program, k.Sizes, machine, func(t lowering.Shape) (*benchmarks.TileTime, error) {
-					env.progress(fmt.Sprintf("%s with tiles %s", name, t), i, len(infsDesigns))
-					return runTile(limited, env, k, args, t)
-				})
-				if err != nil {
-					return err
-				}
-				made.Kernel, made.Sizes = name, k.SizeText()
-				s = *made
-				return nil
-			}, "infs:tiles", name)
+			s, err := tilesOf(limited, env, name, machine, i)
 			late := errors.Is(context.Cause(limited), errBudget)
 			cancel()
 			switch {
@@ -99,9 +83,9 @@ func tilesInTime(ctx context.Context, env *Env, dims int) (*Measured, error) {
 			case err != nil:
 				m.Failed = append(m.Failed, fmt.Sprintf("%s: %s", name, err))
 			default:
-				studies = append(studies, &s)
+				studies = append(studies, s)
 				if s.Dims == dims {
-					drawn = append(drawn, &s)
+					drawn = append(drawn, s)
 				}
 			}
 			if ctx.Err() != nil {
@@ -123,6 +107,30 @@ func tilesInTime(ctx context.Context, env *Env, dims int) (*Measured, error) {
 	m.tiles("tiles.svg", title, studies, drawn)
 	m.Notes = []string{"loads of cores found the program's values; small sizes are compared with the sequential program, and units in memory with the interpreter of graphs, bit by bit"}
 	return m, nil
+}
+
+// tilesOf runs a workload with every shape; each run is kept on its own.
+func tilesOf(ctx context.Context, env *Env, name string, machine *tile.Machine, done int) (*benchmarks.TileStudy, error) {
+	k, args, err := nearWorkload(ctx, env, name, infsTileSmall)
+	if err != nil {
+		return nil, err
+	}
+	s, err := benchmarks.RunTiles(ctx, k.Program, k.Sizes, machine, func(shape lowering.Shape) (*benchmarks.TileTime, error) {
+		env.progress(fmt.Sprintf("%s with tiles %s", name, shape), done, len(infsDesigns))
+		var t benchmarks.TileTime
+		err := env.kept(&t, func() error {
+			made, err := runTile(ctx, env, k, args, shape)
+			if err == nil {
+				t = *made
+			}
+			return err
+		}, "infs:tiles", name, shape.String())
+		return &t, err
+	})
+	if err == nil {
+		s.Kernel, s.Sizes = name, k.SizeText()
+	}
+	return s, err
 }
 
 // tiles adds studies: means of all, and a table and a figure of some.
