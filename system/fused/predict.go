@@ -92,9 +92,9 @@ const (
 	doubt      = 4
 	trialShare = 0.015
 	leastGain  = 0.03
-	settled    = 2    // times in turn after which caches have what they can keep
-	recent     = 0.25 // weight of the last time from then on
-	leastCost  = 0.25 // of a trial, of what the part takes
+	settled    = 2     // times in turn after which caches have what they can keep
+	recent     = 0.125 // weight of the last time from then on
+	leastCost  = 0.25  // of a trial, of what the part takes
 )
 
 // dramShare is how much of the bandwidth of the memory streams of several arrays get: 15 of 25.6 GB/s
@@ -240,8 +240,8 @@ func (p *predictor) choose(q *part, values map[string]int64) (Place, error) {
 	// A place that was not tried may be better than it looks.
 	try, gain := best, 0.0
 	for k := range numPlaces {
-		if k == best || !q.untried(k) || math.IsInf(q.form[k], 1) {
-			continue
+		if k == best || !q.untried(k) || math.IsInf(q.form[k], 1) || h.times < settled {
+			continue // the first times are not what a place takes
 		}
 		hope := total[best] - (setup[k] + left*each[k]/doubt)
 		cost := setup[k] + max(each[k], (1+leastCost)*each[best]) - each[best]

@@ -24,8 +24,8 @@ func TestHistory(t *testing.T) {
 	q.form[InMemory] = 50_000
 	p.took(q, 150_000, 0)
 	require.Equal(t, 3.0, p.ratio(q, InMemory))
-	p.took(q, 550_000, 0) // once: a quarter of it counts
-	require.Equal(t, 5.0, p.ratio(q, InMemory))
+	p.took(q, 550_000, 0) // once: an eighth of it counts
+	require.Equal(t, 4.0, p.ratio(q, InMemory))
 	require.EqualValues(t, 3, q.report.Places[InMemory].Times)
 	require.EqualValues(t, 1_040_000, q.report.Places[InMemory].Cycles)
 }
