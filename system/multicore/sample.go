@@ -14,7 +14,8 @@ import (
 // with values, caches, TLBs and predictors, but without time, as far as they would come in
 // (1/Share-1) windows at the rates that they had (systematic sampling with functional
 // warming: Wunderlich et al., SMARTS, ISCA 2003). What is between two windows takes
-// the time of its work at the mean of their rates, so that a trend is followed. At the beginning, where caches
+// the time of its work at the mean of their rates, so that a trend is followed. Far from the next
+// window, loops that threads can skip pass all but memory. At the beginning, where caches
 // are cold, windows are nearer to each other: first as far apart as a window is long, then
 // twice as far, and so on. Each distance is drawn from half to one and a half times that, so
 // that windows do not keep step with the program.
