@@ -79,7 +79,7 @@ func TestProofs(t *testing.T) {
 // say, nor is that above what any order and flag costs; nor is it with fewer classes known.
 func TestQuotientBounds(t *testing.T) {
 	bounds := 0
-	drawnProblems(t, 60, 77, func(seed uint64, r *rand.Rand, q *mapping.Problem) {
+	drawnProblems(t, 300, 77, func(seed uint64, r *rand.Rand, q *mapping.Problem) {
 		z := q.Quotient()
 		if z == nil {
 			return
