@@ -87,21 +87,7 @@ func TestEveryMutant(t *testing.T) {
 			}
 			r := rand.New(rand.NewPCG(11, 12))
 			data := [][][]int32{randomValues(work, r), randomValues(work, r), randomValues(work, r), directed(work, 0), directed(work, 1)}
-			for i := range 12 { // large sums of either sign
-				v := randomValues(work, r)
-				for n, t := range work.Operands() {
-					lo, hi := t.Type.Range()
-					for k := range v[n] {
-						switch {
-						case i < 4:
-							v[n][k] = int32([]int64{lo, hi}[i>>n&1])
-						case r.IntN(3) > 0:
-							v[n][k] = int32([]int64{lo, hi}[r.IntN(2)])
-						}
-					}
-				}
-				data = append(data, v)
-			}
+			data = append(data, largeSums(work, r)...)
 			var opt Options
 			p := load(t, name)
 			if p.Programs() {
@@ -274,6 +260,26 @@ func TestEveryMutant(t *testing.T) {
 			require.True(t, caught > 0 || opt.Weights != nil)
 		})
 	}
+}
+
+// largeSums is data whose sums are large, of either sign.
+func largeSums(work *dnn.Operator, r *rand.Rand) (out [][][]int32) {
+	for i := range 12 {
+		v := randomValues(work, r)
+		for n, t := range work.Operands() {
+			lo, hi := t.Type.Range()
+			for k := range v[n] {
+				switch {
+				case i < 4:
+					v[n][k] = int32([]int64{lo, hi}[i>>n&1])
+				case r.IntN(3) > 0:
+					v[n][k] = int32([]int64{lo, hi}[r.IntN(2)])
+				}
+			}
+		}
+		out = append(out, v)
+	}
+	return out
 }
 
 // TestMutantsOfPaddedMappings changes mappings with ragged tiles and loads beside computing, and what is executed of them.
