@@ -12,7 +12,7 @@ var nscTimeEntries = []*Entry{
 	{
 		ID: "nsc:fig9", Title: "Speedup and traffic of near-stream computing", Paper: "Near-Stream Computing, Fig. 9, 11 and 12",
 		Doc: "the 14 workloads in the configurations of Fig. 9, warm, on 64 OOO8 cores, each run compared with the definition of its workload; means of speedups are " +
-			"geometric; the small size has about 1/64 of the arrays on a machine whose caches are 1/16",
+			"geometric; the small size has about a sixteenth of the arrays, on a machine whose caches are a sixteenth",
 		Claims: []Claim{
 			{Name: "ns over base", Section: "VII.A", Unit: "x", Paper: 3.19, Tolerance: 0.2},
 			{Name: "ns over ns-no-comp", Section: "VII.A", Unit: "x", Paper: 1.69, Tolerance: 0.2},
