@@ -473,15 +473,10 @@ func (b *best) notes(env *Env, names []string) []string {
 
 // cyclesText are the cycles of a run, with its bound if it was in samples.
 func (p *infsPart) cyclesText() string {
-	switch {
-	case p == nil:
+	if p == nil {
 		return "-"
-	case p.Bound < 0:
-		return fmt.Sprintf("%d ±?", p.Cycles)
-	case p.Bound > 0:
-		return fmt.Sprintf("%d ±%.1f%%", p.Cycles, 100*p.Bound)
 	}
-	return fmt.Sprint(p.Cycles)
+	return boundedCycles(p.Cycles, p.Bound)
 }
 
 func infsFig12(ctx context.Context, env *Env) (*Measured, error) {

@@ -228,15 +228,22 @@ func moved(x, y *nearPart) float64 { return float64(y.Traffic) / float64(max(1, 
 // cycles of a run, with its bound if it was in samples.
 func (a *nearParts) cycles(name string, i int) string {
 	p := a.parts[name][i]
-	switch {
-	case p == nil:
+	if p == nil {
 		return "-"
-	case p.Bound < 0:
-		return fmt.Sprintf("%d ±?", p.Cycles)
-	case p.Bound > 0:
-		return fmt.Sprintf("%d ±%.1f%%", p.Cycles, 100*p.Bound)
 	}
-	return fmt.Sprint(p.Cycles)
+	return boundedCycles(p.Cycles, p.Bound)
+}
+
+// boundedCycles are cycles of a run with the share that they may be off by: -1 if that is
+// not known, 0 if all was in time.
+func boundedCycles(cycles int64, bound float64) string {
+	switch {
+	case bound < 0:
+		return fmt.Sprintf("%d ±?", cycles)
+	case bound > 0:
+		return fmt.Sprintf("%d ±%.1f%%", cycles, 100*bound)
+	}
+	return fmt.Sprint(cycles)
 }
 
 // measured begins the result of a figure.

@@ -44,11 +44,6 @@ type ambitCommand struct {
 }
 
 const (
-	fromA = 16 + iota
-	fromB
-	fromZero
-	fromOne
-
 	toSum     = 16
 	toNowhere = 17
 )
