@@ -93,8 +93,7 @@ func (e *evaluator) sinceFlip(v, k int32, a, b uint8, most int32) int32 {
 		if k > start {
 			before = e.useTime[k-1]
 		}
-		from = e.evicts(v, before, from)
-		from = e.idles(v, k, 0, before, from)
+		from = e.idles(v, k, 0, before, from) // where v itself goes, evictions since its last use in b tell
 	}
 	return from
 }
