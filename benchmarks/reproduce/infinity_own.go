@@ -61,7 +61,7 @@ func infsOwn(ctx context.Context, env *Env) (*Measured, error) {
 			p := &ownPart{}
 			limited, cancel := env.limit(ctx)
 			err := env.kept(p, func() (err error) {
-				if k == nil {
+				if args == nil { // a run that ended while they were made leaves none
 					if k, err = known.Kernel(name); err != nil {
 						return err
 					}

@@ -13,7 +13,6 @@ import (
 	"github.com/bitsched/bitsched/sram/cost"
 	"github.com/bitsched/bitsched/system/fused"
 	"github.com/bitsched/bitsched/system/multicore"
-	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tile"
 )
@@ -152,7 +151,7 @@ func runInfinity(ctx context.Context, env *Env, k *workload.Kernel, args *memory
 	after := args.Clone()
 	mem, a := k.Streams(after)
 	before, _ := k.Streams(args.Clone())
-	p := &fused.Program{Program: &multicore.Program{Graph: k.Whole, Memory: mem, Args: a, Reassociate: k.Reassociate}, Tensors: tensors(k), Sizes: k.Sizes, Arrays: args}
+	p := &fused.Program{Program: &multicore.Program{Graph: k.Whole, Memory: mem, Args: a, Reassociate: k.Reassociate}, Tensors: k.Regions(), Sizes: k.Sizes, Arrays: args}
 	o := fused.Options{Options: multicore.Options{Machine: m, Threads: m.Banks(), Config: config, Seed: env.Seed}}
 	if env.Sample > 0 && fused.Find(config) == nil {
 		o.Sample = &multicore.Sampling{Share: env.Sample}
@@ -177,17 +176,6 @@ func runInfinity(ctx context.Context, env *Env, k *workload.Kernel, args *memory
 		err = fmt.Errorf("reproduce: the machine and the sequential program differ: %s", v.First)
 	}
 	return r, err
-}
-
-// tensors are the regions of a kernel.
-func tensors(k *workload.Kernel) *tdfg.Program {
-	switch {
-	case k.Program.Body != nil:
-		return k.Program
-	case k.Parts != nil:
-		return k.Parts
-	}
-	return nil
 }
 
 // infsMachine is the one of a size.

@@ -105,6 +105,15 @@ func (k *Kernel) parts(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// Regions are the parts that arrays may compute, after CompileWhole: of a kernel of tensors all of
+// it; nil if there are none.
+func (k *Kernel) Regions() *tdfg.Program {
+	if k.Program.Body != nil {
+		return k.Program
+	}
+	return k.Parts
+}
+
 func (k *Kernel) streams(ctx context.Context, defines, values map[string]int64) (*stream.Graph, error) {
 	return cfront.CompileWhole(ctx, k.File, k.Source, cfront.Options{Defines: defines, Values: values, Files: k.Files, Reassociates: &k.Reassociate})
 }

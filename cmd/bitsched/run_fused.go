@@ -31,13 +31,7 @@ func regionsIn(config string) bool { return config == fused.Oracle || fused.Find
 
 // fusedRun returns how a function runs, and is compared, with regions in memory.
 func (a *app) fusedRun(ctx context.Context, k *workload.Kernel, m *memory.Memory, p *multicore.Program, before stream.Memory, opt multicore.Options, f *runFlags) (func() (*configRun, error), func() (*multicore.Verdict, error)) {
-	q := &fused.Program{Program: p, Sizes: k.Sizes, Arrays: m.Clone()}
-	switch {
-	case k.Program.Body != nil:
-		q.Tensors = k.Program
-	case k.Parts != nil:
-		q.Tensors = k.Parts
-	}
+	q := &fused.Program{Program: p, Tensors: k.Regions(), Sizes: k.Sizes, Arrays: m.Clone()}
 	options := fused.Options{Options: opt, Decide: f.decide, Latencies: f.config.latencies, Overlap: f.config.overlap, BankLowering: f.config.inBanks, Parts: f.config.parts}
 	var report *fused.Report
 	run := func() (*configRun, error) {

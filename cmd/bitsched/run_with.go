@@ -146,13 +146,7 @@ func (a *app) runShared(ctx context.Context, line *progressLine, r *sharedResult
 		q := &r.Programs[i]
 		b, _ := q.k.Streams(q.mem.Clone())
 		arrays, args := q.k.Streams(q.mem.Clone())
-		p := &fused.Program{Program: &multicore.Program{Graph: q.k.Whole, Memory: arrays, Args: args, Reassociate: q.k.Reassociate}, Sizes: q.k.Sizes, Arrays: q.mem.Clone()}
-		switch {
-		case q.k.Program.Body != nil:
-			p.Tensors = q.k.Program
-		case q.k.Parts != nil:
-			p.Tensors = q.k.Parts
-		}
+		p := &fused.Program{Program: &multicore.Program{Graph: q.k.Whole, Memory: arrays, Args: args, Reassociate: q.k.Reassociate}, Tensors: q.k.Regions(), Sizes: q.k.Sizes, Arrays: q.mem.Clone()}
 		programs, before = append(programs, p), append(before, b)
 	}
 	compare := func(i int) (*multicore.Verdict, error) {
