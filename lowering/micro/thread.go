@@ -130,9 +130,7 @@ func (t *thread) Next(b *uop.Batch, n int) (uop.Status, error) {
 			if t.wait != nil {
 				return uop.Wait, nil
 			}
-			t.out.Reset()
-			t.done = 0
-			t.marks = t.marks[:0]
+			t.emptied()
 			for len(t.out.Ops) == 0 && t.wait == nil {
 				if t.single && len(b.Ops) > 0 {
 					return uop.More, nil
@@ -173,9 +171,19 @@ func (t *thread) Resolve(old []byte) error {
 	if t.wait == nil {
 		return fmt.Errorf("micro: thread %d does not wait", t.id)
 	}
+	if t.done == len(t.out.Ops) { // a thread that waits for long makes room for each turn
+		t.emptied()
+	}
 	f := t.wait
 	t.wait, t.instead = nil, nil
 	return f(old)
+}
+
+// emptied begins a new batch: all micro-ops of the last one have been handed out.
+func (t *thread) emptied() {
+	t.out.Reset()
+	t.done = 0
+	t.marks = t.marks[:0]
 }
 
 // run makes micro-ops of the next steps of the program.
