@@ -121,7 +121,8 @@ func goldenRuns() (list []goldenRun) {
 		goldenRun{name: "stream-again", machine: "nsc", core: "ooo8", tiles: 2, threads: 4, bytes: 96 << 10, spec: func(s *machine.Spec) {
 			s.Memory.DRAM, s.Memory.Fixed = nil, &mem.FixedSpec{Latency: 160, Bus: 5}
 			s.Core.LoadSelect, s.Core.EarlyLQ, s.Core.StoreBuffer, s.Core.SharedPorts, s.Core.StorePorts = "slot", true, 16, true, 2
-		}})
+		}},
+		goldenRun{name: "mix", machine: "nsc", core: "ooo8", tiles: 2, threads: 4, bytes: 64 << 10, spec: func(s *machine.Spec) { s.Private.L1.Sharers = 2 }})
 	return list
 }
 

@@ -48,7 +48,7 @@ func Champsim(name, memory, prefetch string, lat int) (*machine.Spec, error) {
 				unit("shuffle", 1), unit("branch", 1)},
 		},
 		Private: mem.PrivateSpec{
-			L1:        mem.CacheSpec{ArraySpec: mem.ArraySpec{Bytes: 32 << 10, Ways: 8, Policy: mem.LRU}, Latency: 2, MSHRs: 16, Lookups: 4},
+			L1:        mem.CacheSpec{ArraySpec: mem.ArraySpec{Bytes: 32 << 10, Ways: 8, Policy: mem.LRU}, Latency: 2, MSHRs: 16, Lookups: 4, Sharers: 2},
 			L2:        mem.CacheSpec{ArraySpec: mem.ArraySpec{Bytes: 256 << 10, Ways: 16, Policy: mem.LRU}, Latency: 16, MSHRs: 32},
 			HitReturn: 1, MissReturn: 2, Release: 1,
 		},

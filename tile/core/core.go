@@ -882,15 +882,25 @@ func (c *Core) performed(now event.Time, s *slot, at event.Time) {
 
 // Performed implements mem.Client.
 func (c *Core) Performed(now, filled event.Time, id uint64, line *mem.Bytes) {
+	c.serve(now, id, line, filled+event.Time(c.spec.FillUse-1))
+}
+
+// Found implements mem.Client.
+func (c *Core) Found(looked event.Time, id uint64, line *mem.Bytes) {
+	c.serve(c.engine.Now(), id, line, looked+event.Time(c.spec.HitUse-1))
+}
+
+// serve gives a load the bytes of a part; with the last one it is finished at a cycle.
+func (c *Core) serve(now event.Time, id uint64, line *mem.Bytes, at event.Time) {
 	s := c.find(id >> 8 * evKinds)
 	if s == nil {
 		return // it was replayed
 	}
 	i := int(uint8(id))
-	addr, at, size := c.part(s, i)
-	c.take(s, i, at, line[addr%mem.LineBytes:][:size])
+	addr, from, size := c.part(s, i)
+	c.take(s, i, from, line[addr%mem.LineBytes:][:size])
 	if s.parts == 0 {
-		c.performed(now, s, filled+event.Time(c.spec.FillUse-1))
+		c.performed(now, s, at)
 	}
 }
 

@@ -13,6 +13,13 @@ type Prefetcher interface {
 	Observe(pc uint32, line Line, found, write bool, lines []Line) []Line
 }
 
+// Paced is a prefetcher that hands out the lines of the newest access one a cycle.
+type Paced interface {
+	Prefetcher
+	// Next returns a line and the access that it is for, false if there is none.
+	Next() (line Line, pc uint32, ok bool)
+}
+
 // Prefetchers are those that a cache may have.
 var Prefetchers = map[string]func(s *CacheSpec) Prefetcher{
 	"ip_stride": func(*CacheSpec) Prefetcher { return &ipStride{} },

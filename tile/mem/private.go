@@ -29,6 +29,11 @@ type CacheSpec struct {
 	// more than the latency, and there are as many stages as fit the latency. Those of
 	// the prefetcher come after those of the core, from a queue. 0: no limit.
 	Lookups int `yaml:"lookups,omitempty" json:"lookups,omitempty"`
+	// Sharers are the parts above that look lines up in the L1, 0 as 1: the core alone. In
+	// a cycle loads, and requests to write, begin at most so many of the look-ups that
+	// are free as there are for each of them, at least one, writes first; what is left is
+	// the prefetcher's, also where loads wait.
+	Sharers int `yaml:"sharers,omitempty" json:"sharers,omitempty"`
 	// Prefetcher is the name of one of Prefetchers, or empty.
 	Prefetcher string      `yaml:"prefetcher,omitempty" json:"prefetcher,omitempty"`
 	Bingo      *BingoSpec  `yaml:"bingo,omitempty" json:"bingo,omitempty"`   // nil: DefaultBingo
@@ -68,6 +73,10 @@ func (s *CacheSpec) Validate(name string) error {
 		return fmt.Errorf("mem: %s with %d MSHRs, expected 1 to 4096", name, s.MSHRs)
 	case s.Lookups < 0 || s.Lookups > 64:
 		return fmt.Errorf("mem: %s with %d look-ups a cycle, expected 0 to 64", name, s.Lookups)
+	case s.Sharers < 0 || s.Sharers > 64:
+		return fmt.Errorf("mem: %s with %d parts that look lines up, expected 0 to 64", name, s.Sharers)
+	case s.Sharers > 1 && (s.Lookups == 0 || s.Latency == 0):
+		return fmt.Errorf("mem: %s with %d parts that share %d look-ups a cycle of %d cycles, expected at least one of each", name, s.Sharers, s.Lookups, s.Latency)
 	case s.Prefetcher != "" && Prefetchers[s.Prefetcher] == nil:
 		return fmt.Errorf("mem: %s with prefetcher %q, expected none or %s", name, s.Prefetcher, prefetcherNames())
 	}
@@ -79,6 +88,8 @@ type Client interface {
 	// Performed tells that a load that has missed is performed now: these are the
 	// bytes of the copy that serves it. They are in the L1 at the time filled.
 	Performed(now, filled event.Time, id uint64, line *Bytes)
+	// Found tells that a load that has waited for a look-up hits now.
+	Found(now event.Time, id uint64, line *Bytes)
 	// Owned tells that the line may be written now.
 	Owned(now event.Time, line Line)
 	// Lost tells that the line leaves the core.
@@ -138,10 +149,12 @@ type Private struct {
 	off                  bool // neither is asked
 	candidates           []Line
 	timely, owed         float64 // share of prefetches that Warm makes, and what is left of it
+	paced1, paced2       Paced   // the same prefetchers, if they hand out a line a cycle
 	ports                ports
+	reads, writes        []access // that wait for a look-up of a shared L1
 	wanted               []access // look-ups of the prefetcher of the L1
-	probe                event.Handler
-	probing              bool
+	probe, probe2        event.Handler
+	probing, probing2    bool
 
 	lookup  event.Handler
 	release event.Handler
@@ -151,11 +164,12 @@ type Private struct {
 
 // access is a load, or a request to write.
 type access struct {
-	line Line
-	pc   uint32
-	id   uint64
-	own  bool
-	pref bool
+	line  Line
+	pc    uint32
+	id    uint64
+	since event.Time // in the queue of a shared L1
+	own   bool
+	pref  bool
 }
 
 // miss is a line that the L1 waits for.
@@ -195,17 +209,21 @@ func NewPrivate(e *event.Engine, spec *PrivateSpec, protocol *Protocol, core int
 		l1: newArray(e.Memory(), spec.L1.ArraySpec, 1, 1, seed), l2: newArray(e.Memory(), spec.L2.ArraySpec, 1, 1, seed+1), timely: 1}
 	if f := Prefetchers[spec.L1.Prefetcher]; f != nil {
 		p.prefetch1 = f(&spec.L1)
+		p.paced1, _ = p.prefetch1.(Paced)
 	}
 	if f := Prefetchers[spec.L2.Prefetcher]; f != nil {
 		p.prefetch2 = f(&spec.L2)
+		p.paced2, _ = p.prefetch2.(Paced)
 	}
 	p.lookup = e.Handle(func(now event.Time, line uint64) { p.below(now, line) })
 	e.Ahead(p.lookup, p.prefetchLine, p.prefetchData)
 	p.ports = ports{width: spec.L1.Lookups, depth: spec.L1.Latency}
 	p.probe = e.Handle(func(now event.Time, _ uint64) {
-		p.probing = false
-		p.probeAll(now)
+		if p.probing = p.probeAll(now); p.probing {
+			e.At(now+1, p.probe, 0)
+		}
 	})
+	p.probe2 = e.Handle(func(now event.Time, _ uint64) { p.pace2(now) })
 	p.release = e.Handle(func(now event.Time, _ uint64) {
 		p.busy--
 		p.unstall(now)
@@ -243,26 +261,45 @@ func (p *Private) Near(m *Message) {
 // cycles it waits for a port, or nil if there is none; then the client is told later,
 // by id.
 func (p *Private) Load(now event.Time, pc uint32, line Line, id uint64) (*Bytes, int) {
-	p.Counters.L1.Loads++
+	if p.shared() {
+		p.reads = append(p.reads, access{line: line, pc: pc, id: id, since: now})
+		p.poll(now)
+		return nil, 0
+	}
 	delay := p.ports.take(now)
+	return p.read(now, delay, pc, line, id), int(delay)
+}
+
+// read looks a load up after a delay, and returns the bytes if it hits.
+func (p *Private) read(now, delay event.Time, pc uint32, line Line, id uint64) *Bytes {
+	p.Counters.L1.Loads++
 	i := p.l1.find(line)
 	if i >= 0 && p.protocol.serves(p.l1.state(i), Load) {
 		p.used(p.l1, i, &p.Counters.L1)
 		p.observe1(now, pc, line, true, false)
-		return &p.l1.data[i], int(delay)
+		return &p.l1.data[i]
 	}
 	p.Counters.L1.LoadMisses++
 	if p.miss(now+delay, access{line: line, pc: pc, id: id}) {
 		p.observe1(now, pc, line, false, false)
 	}
-	return nil, 0
+	return nil
 }
 
 // Own asks to write a line, and tells whether it may be written now; if not, the
 // client is told when it may.
 func (p *Private) Own(now event.Time, pc uint32, line Line) bool {
+	if p.shared() {
+		p.writes = append(p.writes, access{line: line, pc: pc, own: true, since: now})
+		p.poll(now)
+		return false
+	}
+	return p.own(now, p.ports.take(now), pc, line)
+}
+
+// own looks a request to write up after a delay, and tells whether it hits.
+func (p *Private) own(now, delay event.Time, pc uint32, line Line) bool {
 	p.Counters.L1.Writes++
-	delay := p.ports.take(now)
 	i := p.l1.find(line)
 	if i >= 0 && p.protocol.serves(p.l1.state(i), Write) {
 		p.used(p.l1, i, &p.Counters.L1)
@@ -290,7 +327,7 @@ func (p *Private) Write(line Line) *Bytes {
 
 // Pending tells whether anything is under way.
 func (p *Private) Pending() bool {
-	return len(p.misses) > 0 || len(p.stall) > 0 || len(p.asked) > 0 || len(p.given) > 0
+	return len(p.misses) > 0 || len(p.stall) > 0 || len(p.asked) > 0 || len(p.given) > 0 || len(p.reads) > 0 || len(p.writes) > 0
 }
 
 // used notes a use of a line of one level.
@@ -846,36 +883,90 @@ func (p *Private) observe1(now event.Time, pc uint32, line Line, found, write bo
 		for _, c := range p.candidates {
 			p.prefetch(now, access{line: c, pc: pc, pref: true})
 		}
-		return
+		p.candidates = p.candidates[:0]
 	}
 	for _, c := range p.candidates {
-		if len(p.wanted) < maxWanted {
-			p.wanted = append(p.wanted, access{line: c, pc: pc, pref: true})
-		}
+		p.want(access{line: c, pc: pc, pref: true})
 	}
-	if len(p.wanted) > 0 && !p.probing {
-		p.probing = true
-		p.engine.At(now+1, p.probe, 0)
+	if len(p.wanted) > 0 || p.paced1 != nil {
+		p.poll(now)
 	}
 }
 
 // maxWanted is how many look-ups of a prefetcher wait at most.
 const maxWanted = 64
 
-// probeAll looks up what the prefetcher wants in the ports that the core has left
-// free in the last cycle.
-func (p *Private) probeAll(now event.Time) {
-	done := 0
-	for done < len(p.wanted) && p.ports.free(now-1) {
-		p.ports.use(now - 1)
-		p.prefetch(now, p.wanted[done])
-		done++
+func (p *Private) want(a access) {
+	if len(p.wanted) < maxWanted {
+		p.wanted = append(p.wanted, a)
 	}
-	p.wanted = append(p.wanted[:0], p.wanted[done:]...)
-	if len(p.wanted) > 0 {
+}
+
+// shared tells whether loads and requests to write wait in queues.
+func (p *Private) shared() bool { return p.spec.L1.Sharers > 1 }
+
+// poll looks in the next cycle at what waits for a look-up in this one.
+func (p *Private) poll(now event.Time) {
+	if !p.probing {
 		p.probing = true
 		p.engine.At(now+1, p.probe, 0)
 	}
+}
+
+// probeAll begins the look-ups of the last cycle that were not begun in it: of a shared L1
+// those of the core, and those that the prefetcher wants, as far as the core has left room. It
+// tells whether there may be more.
+func (p *Private) probeAll(now event.Time) (more bool) {
+	last := now - 1
+	if p.shared() {
+		share := max(1, p.ports.room(last)/p.spec.L1.Sharers)
+		p.writes = p.begin(p.writes, last, share, func(a access) {
+			if p.own(last, 0, a.pc, a.line) {
+				p.client.Owned(now, a.line)
+			}
+		})
+		for ; share > 0 && len(p.reads) > 0 && p.reads[0].since <= last && p.ports.free(last); share-- {
+			p.ports.use(last)
+			p.readFirst(last)
+		}
+	}
+	p.wanted = p.begin(p.wanted, last, maxWanted, func(a access) { p.prefetch(now, a) })
+	if p.paced1 != nil && !p.off && len(p.wanted) < maxWanted {
+		var a access
+		if a.line, a.pc, more = p.paced1.Next(); more {
+			a.pref, a.since = true, now+event.Time(p.spec.L1.Latency)
+			p.want(a)
+		}
+	}
+	return more || len(p.writes)+len(p.reads)+len(p.wanted) > 0
+}
+
+// readFirst looks up the load that has waited longest, and with it all that wait for its line.
+func (p *Private) readFirst(at event.Time) {
+	a := p.reads[0]
+	b := p.read(at, 0, a.pc, a.line, a.id)
+	left := p.reads[:0]
+	for i, o := range p.reads {
+		switch {
+		case o.line != a.line || o.since > at:
+			left = append(left, o)
+		case b != nil:
+			p.client.Found(at, o.id, b)
+		case i > 0:
+			p.miss(at, o)
+		}
+	}
+	p.reads = left
+}
+
+// begin begins look-ups of a queue in a cycle, at most so many, and returns what is left.
+func (p *Private) begin(queue []access, at event.Time, most int, look func(a access)) []access {
+	n := 0
+	for ; n < min(most, len(queue)) && queue[n].since <= at && p.ports.free(at); n++ {
+		p.ports.use(at)
+		look(queue[n])
+	}
+	return append(queue[:0], queue[n:]...)
 }
 
 // prefetch fetches a line: into the L1 while less than half of its miss registers
@@ -909,15 +1000,19 @@ func (p *ports) count(at event.Time) int {
 }
 
 // free tells whether another look-up can begin in a cycle.
-func (p *ports) free(at event.Time) bool {
+func (p *ports) free(at event.Time) bool { return p.width == 0 || p.room(at) > 0 }
+
+// room is how many more look-ups can begin in a cycle.
+func (p *ports) room(at event.Time) int {
 	n := p.count(at)
 	if n >= p.width {
-		return false
+		return 0
 	}
+	all := n
 	for k := 1; k <= p.depth; k++ {
-		n += p.count(at - event.Time(k))
+		all += p.count(at - event.Time(k))
 	}
-	return n < p.width*p.depth
+	return max(0, min(p.width-n, p.width*p.depth-all))
 }
 
 func (p *ports) use(at event.Time) {
@@ -948,6 +1043,23 @@ func (p *Private) observe2(now event.Time, pc uint32, line Line, found, write bo
 	p.candidates = p.prefetch2.Observe(pc, line, found, write, p.candidates[:0])
 	for _, c := range p.candidates {
 		p.fetchL2(now, c)
+	}
+	if p.paced2 != nil && !p.probing2 {
+		p.probing2 = true
+		p.engine.At(now+1, p.probe2, 0)
+	}
+}
+
+// pace2 fetches the line of this cycle of a prefetcher that hands out one a cycle.
+func (p *Private) pace2(now event.Time) {
+	p.probing2 = false
+	if p.off {
+		return
+	}
+	if line, _, ok := p.paced2.Next(); ok {
+		p.fetchL2(now, line)
+		p.probing2 = true
+		p.engine.At(now+1, p.probe2, 0)
 	}
 }
 

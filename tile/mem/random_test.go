@@ -58,6 +58,7 @@ func (t *tester) fail(err error) {
 // testShape is how large things are in a random test.
 type testShape struct {
 	cores, banks, lines, accesses, delay, every int
+	shared                                      bool // look-ups of the L1 wait in queues
 }
 
 func newTester(protocol *Protocol, seed uint64, shape testShape) *tester {
@@ -82,6 +83,9 @@ func newTester(protocol *Protocol, seed uint64, shape testShape) *tester {
 	spec := &PrivateSpec{
 		L1: CacheSpec{ArraySpec: ArraySpec{Bytes: 2 * LineBytes, Ways: 1, Policy: LRU}, MSHRs: 2},
 		L2: CacheSpec{ArraySpec: ArraySpec{Bytes: 4 * LineBytes, Ways: 2, Policy: LRU}, Latency: 3, MSHRs: 2, Prefetcher: "ip_stride"},
+	}
+	if shape.shared {
+		spec.L1.Latency, spec.L1.Lookups, spec.L1.Sharers, spec.L1.Prefetcher = 1, 1, 2, "ip_stride"
 	}
 	home := &HomeSpec{ArraySpec: ArraySpec{Bytes: 4 * LineBytes, Ways: 2, Policy: BRRIP, NearShare: 0.03}, Latency: 4, MSHRs: 3}
 	homeOf := func(line Line) Place { return Place{Bank, int16(line % uint64(shape.banks))} }
@@ -170,6 +174,9 @@ func (c *testCore) Owned(now event.Time, line Line) {
 	c.finish()
 }
 
+// Found implements Client.
+func (c *testCore) Found(now event.Time, id uint64, line *Bytes) { c.Performed(now, now, id, line) }
+
 // Lost implements Client.
 func (c *testCore) Lost(event.Time, Line) {}
 
@@ -246,7 +253,7 @@ func TestRandomCoherence(t *testing.T) {
 			if seed%4 == 1 {
 				cores, lines = 3, 40
 			}
-			x := newTester(MESI(), seed, testShape{cores: cores, banks: 4, lines: lines, accesses: accesses, delay: 60, every: 8})
+			x := newTester(MESI(), seed, testShape{cores: cores, banks: 4, lines: lines, accesses: accesses, delay: 60, every: 8, shared: seed%4 == 2})
 			require.NoError(t, x.run())
 			require.GreaterOrEqual(t, x.done, accesses)
 			t.Logf("%d accesses in %d cycles, %d messages", x.done, x.engine.Now(), x.net.Counters.Messages)

@@ -134,6 +134,11 @@ func (p *Private) train(now event.Time, f Prefetcher, pc uint32, line Line, foun
 		return
 	}
 	p.candidates = f.Observe(pc, line, found, write, p.candidates[:0])
+	if paced, ok := f.(Paced); ok {
+		for next, _, ok := paced.Next(); ok; next, _, ok = paced.Next() {
+			p.candidates = append(p.candidates, next)
+		}
+	}
 	for _, c := range p.candidates {
 		if p.state(c) != I {
 			continue

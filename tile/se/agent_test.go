@@ -20,6 +20,7 @@ type writer struct {
 }
 
 func (w *writer) Performed(event.Time, event.Time, uint64, *mem.Bytes) {}
+func (w *writer) Found(event.Time, uint64, *mem.Bytes)                 {}
 func (w *writer) Lost(event.Time, mem.Line)                            {}
 func (w *writer) Owned(now event.Time, line mem.Line) {
 	if line == w.line && w.done != nil {

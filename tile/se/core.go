@@ -373,6 +373,15 @@ func (c *Core) Performed(now, filled event.Time, id uint64, line *mem.Bytes) {
 	c.client.Performed(now, filled, id, line)
 }
 
+// Found implements mem.Client.
+func (c *Core) Found(now event.Time, id uint64, line *mem.Bytes) {
+	if id&aheadID != 0 {
+		c.fetched(now, now, id, line)
+		return
+	}
+	c.client.Found(now, id, line)
+}
+
 // fetched takes a line that streams in the core asked for.
 func (c *Core) fetched(now, filled event.Time, id uint64, line *mem.Bytes) {
 	if c.fifo.of(id) {
