@@ -38,12 +38,14 @@ func TestSharedPorts(t *testing.T) {
 		loads, writes, fetches int
 		same                   int   // loads of the line of the first
 		load, write            []int // look-ups by cycle
+		late                   bool  // a write more, a cycle later
 	}{
-		{"loads have half of the ports", 7, 0, 0, 0, []int{2, 2, 2, 1}, nil},
-		{"so have writes, and eight fill three cycles", 6, 6, 0, 0, []int{2, 2, 0, 2}, []int{2, 2, 0, 2}},
-		{"the prefetcher has what is left, also where loads wait", 8, 0, 6, 0, []int{2, 2, 0, 2, 2}, nil},
-		{"writes before the prefetcher", 4, 2, 4, 0, []int{2, 2}, []int{2}},
-		{"loads of a line are looked up once", 3, 0, 0, 4, []int{6, 1}, nil},
+		{"loads have half of the ports", 7, 0, 0, 0, []int{2, 2, 2, 1}, nil, false},
+		{"so have writes, and eight fill three cycles", 6, 6, 0, 0, []int{2, 2, 0, 2}, []int{2, 2, 0, 2}, false},
+		{"the prefetcher has what is left, also where loads wait", 8, 0, 6, 0, []int{2, 2, 0, 2, 2}, nil, false},
+		{"writes before the prefetcher", 4, 2, 4, 0, []int{2, 2}, []int{2}, false},
+		{"loads of a line are looked up once", 3, 0, 0, 4, []int{6, 1}, nil, false},
+		{"no look-up before it is asked for", 0, 1, 0, 0, nil, []int{1, 1}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := event.New()
@@ -71,8 +73,14 @@ func TestSharedPorts(t *testing.T) {
 				for k := range c.writes {
 					require.False(t, p.Own(now, 0, Line(20+k)))
 				}
+				require.True(t, p.Pending())
 			})
 			e.At(10, start, 0)
+			e.At(11, e.Handle(func(now event.Time, _ uint64) {
+				if c.late {
+					require.False(t, p.Own(now, 0, 30))
+				}
+			}), 0)
 			require.NoError(t, e.Run(context.Background(), event.Forever))
 			load, write := make([]int, len(c.load)), make([]int, len(c.write))
 			for _, at := range client.found {
@@ -81,7 +89,7 @@ func TestSharedPorts(t *testing.T) {
 			for _, at := range client.owned {
 				write[at-10]++
 			}
-			require.Equal(t, c.load, load)
+			require.Equal(t, append([]int{}, c.load...), load)
 			require.Equal(t, append([]int{}, c.write...), write)
 			require.False(t, p.Pending())
 		})
