@@ -29,13 +29,14 @@ import (
 //     times is as good as the sum of its terms, modulo 2^n.
 //
 // A full adder needs no matching: its carry gives what its sum takes away. What depends
-// on a few inputs only, products of them and digits of Booth, stays until the end and is
-// expanded by its truth table. Final adders that are no chains of majorities are made
+// on a few inputs only, products of them and digits of Booth, is the parity of some
+// products of inputs, the same ones whatever gates make it, and stays until the end. Final adders that are no chains of majorities are made
 // such by finalAdder.
 
 // Limits of the algebra.
 const (
 	maxSupport    = 8       // inputs of what is expanded by its truth table
+	maxProducts   = 64      // of inputs, whose parity a node is; else it is itself
 	maxWordBits   = 256     // outputs of a word
 	maxFormWork   = 1 << 24 // terms of parities looked at
 	maxReductions = 1 << 22 // majorities rewritten
@@ -49,10 +50,13 @@ type coefficient [maxWordBits / 64]uint64
 
 // algebra rewrites the sum of the outputs of two circuits in one graph.
 type algebra struct {
-	g       *Graph
-	bits    int // n: numbers count modulo 2^n
-	support [][]uint32
-	large   []bool // nodes of more than maxSupport inputs
+	g    *Graph
+	bits int // n: numbers count modulo 2^n
+	// Of nodes and, behind them, of products of inputs.
+	support  [][]uint32
+	products map[monomial]uint32 // by inputs
+
+	large []bool // nodes of more than maxSupport inputs
 
 	ids   map[string]int32 // of parities, by their terms
 	terms [][]uint32       // of parities: node ids, ascending; parity 0 has none
@@ -72,7 +76,8 @@ func newAlgebra(g *Graph, bits int) (*algebra, error) {
 	al := &algebra{
 		g: g, bits: bits,
 		support: make([][]uint32, len(g.nodes)), large: make([]bool, len(g.nodes)),
-		ids: map[string]int32{"": 0}, terms: [][]uint32{nil},
+		products: map[monomial]uint32{},
+		ids:      map[string]int32{"": 0}, terms: [][]uint32{nil},
 		form: make([]int32, len(g.nodes)), flip: make([]bool, len(g.nodes)),
 		sum: map[int32]coefficient{}, queued: make([]bool, len(g.nodes)),
 	}
@@ -98,11 +103,18 @@ func newAlgebra(g *Graph, bits int) (*algebra, error) {
 			if !al.large[id] {
 				al.support[id] = all
 			}
-			if g.Kind(id) == Maj {
-				al.form[id] = al.intern([]uint32{uint32(id)})
-			} else {
+			if g.Kind(id) == Xor {
 				al.form[id], al.flip[id] = al.parity(f)
+				continue
 			}
+			terms, flip, ok := []uint32(nil), false, false
+			if !al.large[id] {
+				terms, flip, ok = al.majority(f)
+			}
+			if !ok {
+				terms, flip = []uint32{uint32(id)}, false
+			}
+			al.form[id], al.flip[id] = al.intern(terms), flip
 		}
 	}
 	return al, nil
@@ -157,6 +169,79 @@ func (al *algebra) parity(f [3]Lit) (id int32, flip bool) {
 		all = difference(all, al.terms[al.form[l>>1]])
 	}
 	return al.intern(all), flip
+}
+
+// majority returns the products of inputs whose parity the majority of three literals is,
+// which depend on few inputs. ok is false if there are too many.
+func (al *algebra) majority(f [3]Lit) (terms []uint32, flip, ok bool) {
+	for k := range f { // xy ^ yz ^ xz
+		x, y := f[k], f[(k+1)%3]
+		all, both, ok := al.product(x, y)
+		if !ok {
+			return nil, false, false
+		}
+		terms, flip = difference(terms, all), flip != both
+	}
+	return terms, flip, len(terms) <= maxProducts
+}
+
+// product returns the parity that the conjunction of two literals is.
+func (al *algebra) product(x, y Lit) (terms []uint32, flip, ok bool) {
+	a, b := al.terms[al.form[x>>1]], al.terms[al.form[y>>1]]
+	notA, notB := al.flip[x>>1] != (x&1 != 0), al.flip[y>>1] != (y&1 != 0)
+	if al.work += len(a) * len(b); len(a)*len(b) > maxProducts*maxProducts {
+		return nil, false, false
+	}
+	// (A ^ notA) (B ^ notB)
+	odd := map[uint32]bool{}
+	for _, s := range a {
+		for _, t := range b {
+			id, ok := al.productNode(s, t)
+			if !ok {
+				return nil, false, false
+			}
+			odd[id] = !odd[id]
+		}
+	}
+	for id, o := range odd {
+		if o {
+			terms = append(terms, id)
+		}
+	}
+	slices.Sort(terms)
+	if notB {
+		terms = difference(terms, a)
+	}
+	if notA {
+		terms = difference(terms, b)
+	}
+	return terms, notA && notB, true
+}
+
+// productNode returns the product of two terms; ok is false if one is no product of inputs.
+func (al *algebra) productNode(s, t uint32) (id uint32, ok bool) {
+	if !al.isProduct(s) || !al.isProduct(t) {
+		return 0, false
+	}
+	all := union(al.support[s], al.support[t])
+	if len(all) == 1 {
+		return all[0], true
+	}
+	var m monomial
+	copy(m[:], all)
+	id, ok = al.products[m]
+	if !ok {
+		id = uint32(len(al.support))
+		al.products[m] = id
+		al.support = append(al.support, all)
+		al.large, al.flip, al.queued = append(al.large, false), append(al.flip, false), append(al.queued, false)
+		al.form = append(al.form, al.intern([]uint32{id}))
+	}
+	return id, true
+}
+
+func (al *algebra) isProduct(t uint32) bool {
+	return int(t) < al.g.FirstGate() || int(t) >= len(al.g.nodes)
 }
 
 // trim takes a number modulo 2^n.
@@ -322,6 +407,15 @@ func (al *algebra) expand(id int32, add func(m monomial, times int64)) {
 	var value func(id uint32) [len(words)]uint64
 	value = func(id uint32) (w [len(words)]uint64) {
 		if w, ok := values[id]; ok || id == 0 {
+			return w
+		}
+		if al.isProduct(id) {
+			for i := range w {
+				w[i] = ^uint64(0)
+				for _, v := range al.support[id] {
+					w[i] &= values[v][i]
+				}
+			}
 			return w
 		}
 		f := al.g.nodes[id]

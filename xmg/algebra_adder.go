@@ -20,7 +20,7 @@ func finalAdder(ctx context.Context, g *Graph, outputs []Lit, budget *int64) (ma
 			return nil, false, nil
 		}
 		first, wrong := s.first(), 0
-		for depth := 0; depth < adderDepths && !ok && *budget > 0; depth++ {
+		for depth := 0; depth <= fromInputs && !ok && *budget > 0; depth++ {
 			var place int
 			if ok, place, err = s.proved(ctx, budget, depth); err != nil {
 				return nil, false, err
@@ -57,7 +57,7 @@ const (
 	adderWords   = 8
 	adderSteps   = 1 << 16
 	adderChoices = 8
-	adderDepths  = 3 // of the cuts under the words
+	fromInputs   = 3 // the depth of the cut under the words that is the inputs
 	adderTries   = 100
 )
 
@@ -77,7 +77,7 @@ type adderSearch struct {
 }
 
 // newAdderSearch simulates the graph and collects pairs of literals that are fanins of
-// one majority below the outputs.
+// one gate below the outputs: of a majority or, as the highest place has no carry, of a parity.
 func newAdderSearch(g *Graph, outputs []Lit) *adderSearch {
 	rng := rand.New(rand.NewPCG(1, 2))
 	in := make([]uint64, g.NumInputs()*adderWords)
@@ -97,7 +97,7 @@ func newAdderSearch(g *Graph, outputs []Lit) *adderSearch {
 		if list := s.nodes[sig]; len(list) < adderChoices {
 			s.nodes[sig] = append(list, MakeLit(id, flip))
 		}
-		if id < g.FirstGate() || g.Kind(id) != Maj {
+		if id < g.FirstGate() {
 			continue
 		}
 		f := g.nodes[id]
@@ -289,8 +289,8 @@ func (s *adderSearch) still(l Lit) bool {
 
 // proved reports whether the outputs are those of a chain of full adders on the words
 // that were found, for all values of a cut: the words or, since parities are regrouped
-// across them, so many levels of parities below them. If not, wrong is the lowest place
-// where they are known to differ.
+// across them, so many levels of parities below them, or the inputs, since words do not take
+// all values. If not, wrong is the lowest place where they are known to differ.
 func (s *adderSearch) proved(ctx context.Context, budget *int64, depth int) (ok bool, wrong int, err error) {
 	from := s.first()
 	var words []Lit
@@ -299,7 +299,9 @@ func (s *adderSearch) proved(ctx context.Context, budget *int64, depth int) (ok 
 	}
 	cut := map[uint32]bool{}
 	for _, l := range words {
-		s.cut(uint32(l>>1), depth, cut)
+		if depth < fromInputs {
+			s.cut(uint32(l>>1), depth, cut)
+		}
 	}
 	live := s.g.cone(append(append([]Lit(nil), words...), s.outputs[from:]...), cut)
 	given, chain := New("given"), New("chain")

@@ -397,8 +397,8 @@ func reference(p product) *Graph {
 // compareWords has the algebra alone compare two circuits.
 func compareWords(t testing.TB, a, b *Graph) (pattern []bool, decided bool) {
 	w := newWordComparer(a, b)
-	for _, mapped := range []bool{false, true} {
-		pattern, decided, err := w.compare(context.Background(), mapped)
+	for form := range wordForms {
+		pattern, decided, err := w.compare(context.Background(), form)
 		require.NoError(t, err)
 		if decided {
 			return pattern, true
@@ -411,9 +411,11 @@ func compareWords(t testing.TB, a, b *Graph) (pattern []bool, decided bool) {
 func TestAlgebraProducts(t *testing.T) {
 	for _, bits := range []int{4, 7} {
 		for _, p := range allProducts(bits) {
-			pattern, decided := compareWords(t, p.build(), reference(p))
-			require.True(t, decided, "%v", p)
-			require.Nil(t, pattern, "%v", p)
+			for _, p.ands = range []bool{false, true} {
+				pattern, decided := compareWords(t, p.build(), reference(p))
+				require.True(t, decided, "%v", p)
+				require.Nil(t, pattern, "%v", p)
+			}
 		}
 	}
 	for _, p := range []product{
@@ -423,10 +425,36 @@ func TestAlgebraProducts(t *testing.T) {
 		{bits: 24, signed: true, parts: "booth", tree: "dadda", adder: "brent-kung", add: true},
 		{bits: 16, parts: "simple", tree: "wallace", adder: "sklansky", ands: true},
 		{bits: 16, signed: true, parts: "booth", tree: "wallace", adder: "ripple", ands: true},
+		{bits: 32, parts: "booth", tree: "dadda", adder: "kogge-stone", ands: true},
 	} {
 		pattern, decided := compareWords(t, p.build(), reference(p))
 		require.True(t, decided, "%v", p)
 		require.Nil(t, pattern, "%v", p)
+	}
+}
+
+// TestWholeAdders finds in products of ANDs as many majorities as they were built of, all of
+// them of the same function, and leaves what the outputs are.
+func TestWholeAdders(t *testing.T) {
+	for _, p := range allProducts(4) {
+		majorities := func(g *Graph) (n int) {
+			for id := g.FirstGate(); id < g.NumNodes(); id++ {
+				if f := g.nodes[id]; g.Kind(id) == Maj && min(f[0], f[1], f[2]) > True {
+					n++
+				}
+			}
+			return n
+		}
+		built := majorities(p.build().Sweep())
+		p.ands = true
+		given := p.build()
+		whole := given.wholeAdders().Sweep()
+		require.NoError(t, whole.Check())
+		require.Zero(t, majorities(given))
+		require.GreaterOrEqual(t, majorities(whole), built, "%v", p)
+		for in := range uint64(1) << given.NumInputs() {
+			require.Equal(t, evaluate(given, in), evaluate(whole, in), "%v at %b", p, in)
+		}
 	}
 }
 
@@ -477,6 +505,7 @@ func TestAlgebraIsSound(t *testing.T) {
 	decidedSame, decidedDifferent := 0, 0
 	for range 600 {
 		p := list[rng.IntN(len(list))]
+		p.ands = rng.IntN(2) == 0
 		a := p.build()
 		b := mutant(a, rng)
 		if rng.IntN(2) == 0 {

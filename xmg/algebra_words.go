@@ -15,6 +15,16 @@ const (
 	maxWordNodes    = 1 << 22 // words times nodes
 )
 
+// wordForm is what is made of circuits before their words are compared.
+type wordForm int
+
+const (
+	asGiven     wordForm = iota
+	wholeAdders          // see Graph.wholeAdders
+	mapped               // by Map
+	wordForms
+)
+
 // wordComparer compares two circuits word by word by algebra, see algebra.
 type wordComparer struct {
 	a, b   *Graph
@@ -25,10 +35,9 @@ func newWordComparer(a, b *Graph) *wordComparer {
 	return &wordComparer{a, b, adderBudget + adderBudgetGate*int64(a.NumGates()+b.NumGates())}
 }
 
-// compare compares all words: of the circuits as they are or, since majorities that are
-// made of ANDs come out then, mapped. decided is false if it does not get to an end; else
+// compare compares all words of a form of the circuits. decided is false if it does not get to an end; else
 // pattern is an input pattern for which they differ, nil if they are equal.
-func (w *wordComparer) compare(ctx context.Context, mapped bool) (pattern []bool, decided bool, err error) {
+func (w *wordComparer) compare(ctx context.Context, form wordForm) (pattern []bool, decided bool, err error) {
 	g := w.a.emptyCopy(w.a.NumGates() + w.b.NumGates())
 	for _, side := range []*Graph{w.a, w.b} {
 		lit := make([]Lit, len(side.nodes))
@@ -43,11 +52,6 @@ func (w *wordComparer) compare(ctx context.Context, mapped bool) (pattern []bool
 			g.AddOutput(o.Name, lit[o.Lit>>1]^o.Lit&1)
 		}
 	}
-	if mapped {
-		if g, err = Map(ctx, g, Options{}); err != nil {
-			return nil, false, err
-		}
-	}
 	n := w.a.NumOutputs()
 	// Each word looks at the whole graph.
 	words := 0
@@ -56,6 +60,14 @@ func (w *wordComparer) compare(ctx context.Context, mapped bool) (pattern []bool
 	}
 	if words*len(g.nodes) > maxWordNodes {
 		return nil, false, nil
+	}
+	switch form {
+	case wholeAdders:
+		g = g.wholeAdders()
+	case mapped:
+		if g, err = Map(ctx, g, Options{}); err != nil {
+			return nil, false, err
+		}
 	}
 	for from := 0; from < n; {
 		to := wordEnd(w.a, from)

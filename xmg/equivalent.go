@@ -134,19 +134,27 @@ func decide(ctx context.Context, a, b *Graph, opt EquivalenceOptions, words *wor
 	for limit := int64(firstConflicts); len(m.open) > 0; limit *= conflictsGrowth {
 		// The algebra takes a while only where it gets somewhere: before the first
 		// sweep of circuits as they are, after it of mapped ones.
-		if mapped := limit > firstConflicts; words != nil && limit <= firstConflicts*conflictsGrowth {
-			if !mapped {
+		if words != nil && limit <= firstConflicts*conflictsGrowth {
+			forms := []wordForm{mapped}
+			if limit == firstConflicts {
 				m.guess(a, b)
+				forms = []wordForm{asGiven, wholeAdders}
 			}
 			if m.pattern != nil {
 				return m.different(a, b)
 			}
-			pattern, decided, err := words.compare(ctx, mapped)
+			decided := false
+			for _, form := range forms {
+				var err error
+				if m.pattern, decided, err = words.compare(ctx, form); err != nil {
+					return stopped(err)
+				}
+				if decided {
+					break
+				}
+			}
 			switch {
-			case err != nil:
-				return stopped(err)
-			case pattern != nil:
-				m.pattern = pattern
+			case m.pattern != nil:
 				return m.different(a, b)
 			case decided:
 				m.stats.ByAlgebra += len(m.open)
