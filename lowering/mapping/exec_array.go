@@ -69,12 +69,14 @@ func (q *Problem) executeArray(ctx context.Context, m *Mapping, o ExecuteOptions
 	from, _ := q.Platform.GoodColumns()
 	r.first = from / 64
 	used := int(code.m*code.k2) + from
-	full := q.Platform.Array.Cols
-	if full > sram.GroupCols {
+	if cols := q.Platform.Array.Cols; cols > sram.GroupCols {
 		r.span = (used + sram.GroupCols - 1) / sram.GroupCols
 		r.cols, r.lanes = r.span*sram.GroupCols, 0
-	} else {
-		r.cols, r.lanes, r.span = full, sram.GroupCols/full, 1
+	} else { // whole words, as many units as fill a group
+		for r.cols = 64; r.cols < cols; {
+			r.cols *= 2
+		}
+		r.lanes, r.span = sram.GroupCols/r.cols, 1
 	}
 	columns := q.digits(m, q.always, append(colPar, colRed...)...)
 	words := q.digits(m, q.always, rowRed...)

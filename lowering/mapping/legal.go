@@ -23,8 +23,8 @@ func (q *Problem) Check(m *Mapping) error {
 		return fail(BadBinding, "function %d, platform %s has %d", m.Function, q.Platform.Name, len(q.functions))
 	}
 	f := &q.functions[m.Function]
-	for name, order := range map[string]*[MaxLoops]uint8{"waves": &m.Wave, "tiles": &m.Tile} {
-		seen := uint16(0)
+	for i, order := range []*[MaxLoops]uint8{&m.Wave, &m.Tile} {
+		name, seen := [2]string{"waves", "tiles"}[i], uint16(0)
 		for i := range q.loops {
 			if int(order[i]) >= q.loops || seen>>order[i]&1 == 1 {
 				return fail(BadBinding, "order of %s is no permutation of the loops", name)
@@ -37,6 +37,27 @@ func (q *Problem) Check(m *Mapping) error {
 			if m.Factor[s][l] < 1 || l >= q.loops && m.Factor[s][l] != 1 {
 				return fail(BadProduct, "factor %d of loop %d in slot %d, expected at least 1", m.Factor[s][l], l, s)
 			}
+		}
+	}
+	// What does not fit an int64 is refused before anything is worked out from it.
+	for l := range q.loops {
+		n := int64(1)
+		for s := range NumSlots {
+			f := int64(m.Factor[s][l])
+			if n > maxWaves/f {
+				return fail(BadLength, "factors of loop %s multiply to more than 2^40, its extent is %d", q.Op.Loops[l].Name, q.extent[l])
+			}
+			n *= f
+		}
+	}
+	for s := range NumSlots {
+		n := int64(1)
+		for l := range q.loops {
+			f := int64(m.Factor[s][l])
+			if n > maxWaves/f {
+				return fail(BadLength, "factors in slot %s multiply to more than 2^40", q.Slot(m, s))
+			}
+			n *= f
 		}
 	}
 	var c Cost
@@ -82,6 +103,16 @@ func (q *Problem) Check(m *Mapping) error {
 			}
 		}
 		return fail(v, "B4: a dimension of %s has no loop", f.Name)
+	case BadLength:
+		for l := range q.loops {
+			if tile, above := m.Below(l, SlotTile), int64(m.Factor[SlotTile][l]); tile > 1<<31 || above > 1<<31 {
+				return fail(v, "loop %s has tiles of %d, and %d of them, expected at most %d", q.Op.Loops[l].Name, tile, above, int64(1)<<31)
+			}
+		}
+		if f.program {
+			return fail(v, "more invocations than %d, where weights are instructions", int64(maxConstantWaves))
+		}
+		return fail(v, "more than 2^40 invocations of each unit")
 	case BadOverlap:
 		return fail(v, "double_wave and double_tile, where weights are instructions: expected neither")
 	case BadSplit:

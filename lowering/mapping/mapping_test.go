@@ -2,8 +2,11 @@ package mapping
 
 import (
 	"context"
+	"math"
+	"math/big"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -149,4 +152,56 @@ func TestRecord(t *testing.T) {
 		require.Equal(t, c.Cycles, at)
 		require.Equal(t, c.Parts, parts)
 	}
+}
+
+// TestHugeFactors: factors of any size are refused or judged rightly, never taken for others by arithmetic that wraps. The
+// oracle multiplies without bounds.
+func TestHugeFactors(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 5))
+	huge := []uint32{1 << 30, 1<<30 - 1, 1 << 16, 1<<31 + 1, math.MaxUint32, 3, 65537, 1 << 22}
+	refused := 0
+	for _, name := range []string{"logic-sram", "mvm-reram", "pnm-hbm", "logic-dram"} {
+		q, _ := constantProblem(t, "conv:N=1,K=4,H=5,W=5,C=3,R=3,S=2", name, dnn.DefaultBits, r)
+		for range 300 {
+			m, ok := q.Random(r, 100)
+			require.True(t, ok)
+			for range 1 + r.IntN(6) {
+				m.Factor[[]int{SlotWave, SlotTile, r.IntN(NumSlots)}[r.IntN(3)]][r.IntN(q.loops)] = huge[r.IntN(len(huge))]
+			}
+			err := q.Check(&m)
+			waves, below := big.NewInt(1), false
+			for l := range q.loops {
+				n := big.NewInt(1)
+				for s := range NumSlots {
+					n.Mul(n, big.NewInt(int64(m.Factor[s][l])))
+				}
+				if n.Cmp(big.NewInt(maxWaves)) > 0 {
+					require.ErrorContains(t, err, "2^40")
+				}
+				below = below || n.Cmp(big.NewInt(int64(q.extent[l]))) < 0
+				waves.Mul(waves, big.NewInt(int64(m.Factor[SlotWave][l])))
+				waves.Mul(waves, big.NewInt(int64(m.Factor[SlotTile][l])))
+			}
+			if waves.Cmp(big.NewInt(maxWaves)) > 0 {
+				require.Error(t, err)
+			}
+			if err != nil {
+				require.True(t, below || !strings.Contains(err.Error(), "below its extent"), err)
+				refused++
+				continue
+			}
+			var c Cost
+			require.Equal(t, Legal, q.Cost(&m, &c))
+			require.Equal(t, waves.Int64(), c.Waves)
+			require.GreaterOrEqual(t, c.Cycles, q.LowerBound().Cycles)
+			sum := big.NewInt(0)
+			for _, p := range c.Parts {
+				require.GreaterOrEqual(t, p, int64(0), q.String(&m))
+				sum.Add(sum, big.NewInt(p))
+			}
+			require.Equal(t, sum.Int64(), c.Cycles)
+			require.True(t, sum.IsInt64())
+		}
+	}
+	require.Positive(t, refused)
 }

@@ -329,7 +329,11 @@ func (t *tensorInfo) elements(e *[MaxLoops]int64) int64 {
 				for _, x := range d.terms {
 					if seen>>x.loop&1 == 0 {
 						seen |= 1 << x.loop
-						loops *= e[x.loop]
+						if n := e[x.loop]; loops > 1<<62/n {
+							loops = 1 << 62
+						} else {
+							loops *= n
+						}
 					}
 				}
 			}

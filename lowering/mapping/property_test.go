@@ -13,7 +13,6 @@ import (
 
 	"github.com/bitsched/bitsched/lowering/mapping/dnn"
 	"github.com/bitsched/bitsched/lowering/mapping/platform"
-	"github.com/bitsched/bitsched/sram"
 )
 
 // drawOperator draws a convolution, a product of matrices, or an affine nest that is
@@ -72,7 +71,7 @@ func drawPlatform(t *rapid.T) *platform.Platform {
 	}
 	set("buffer.bytes", 40, 200, 5000)
 	set("off_chip.bytes_per_cycle", 0.7, 5, 64)
-	set("array.cols", 64, 128, 256)
+	set("array.cols", 64, 100, 256)
 	set("array.rows", 128, 256)
 	set("crossbar.rows", 5, 16, 128)
 	set("crossbar.cols", 16, 33, 128)
@@ -442,8 +441,7 @@ func TestMutantsOfMappings(t *testing.T) {
 	require.Positive(t, same)
 }
 
-// TestMutantsOfWhatIsExecuted changes offsets of rows, instructions, digits, flip bits and words
-// of banks: each that changes the function is seen in the outputs.
+// TestMutantsOfWhatIsExecuted changes offsets of rows, digits, flip bits and words of banks: each that changes the function is seen in the outputs.
 func TestMutantsOfWhatIsExecuted(t *testing.T) {
 	ctx := context.Background()
 	r := rand.New(rand.NewPCG(3, 8))
@@ -462,66 +460,6 @@ func TestMutantsOfWhatIsExecuted(t *testing.T) {
 		}
 		return false
 	}
-	t.Run("programs", func(t *testing.T) {
-		for _, name := range []string{"logic-sram", "logic-dram"} {
-			q, err := New(ctx, work, load(t, name), Options{})
-			require.NoError(t, err)
-			m := exactMapping(t, q, r, func(m *Mapping) bool { // what only ever sees zeros cannot be seen
-				code, err := q.newArrayCode(m, true)
-				return err == nil && len(code.rounds) > 0 && code.m > 1 && code.rows.words[0] > 1 && !m.Double && goesOn(q, m)
-			})
-			require.False(t, run(q, &m, func(any) {}))
-			changed, kept := 0, 0
-			for range 40 {
-				seed := r.Uint64()
-				var before, after *sram.Kernel
-				seen := run(q, &m, func(part any) {
-					code := part.(*arrayCode)
-					k := code.mac[0][0][0]
-					x := *k.code.Kernel()
-					before = k.code.Kernel()
-					x.Instrs = slices.Clone(x.Instrs)
-					pick := rand.New(rand.NewPCG(seed, 9))
-					at := pick.IntN(len(x.Instrs))
-					switch ins := &x.Instrs[at]; pick.IntN(3) {
-					case 0: // one instruction less
-						x.Instrs = slices.Delete(x.Instrs, at, at+1)
-					case 1: // another row is written
-						if ins.Dst++; int(ins.Dst) >= x.Rows {
-							ins.Dst = 0
-						}
-					default: // an operand is another row
-						if !ins.Src[0].IsConst() {
-							ins.Src[0] = sram.Row((ins.Src[0].Row()+1)%q.mac.usable, false)
-						}
-					}
-					after = &x
-					broken, err := x.Compile()
-					if err != nil {
-						after = nil // refused
-						return
-					}
-					for i := range code.mac[0] {
-						for j := range code.mac[0][i] {
-							if code.mac[0][i][j] == k {
-								code.mac[0][i][j] = &placedKernel{broken, k.time}
-							}
-						}
-					}
-				})
-				switch {
-				case after == nil:
-				case seen:
-					changed++
-				default:
-					kept++
-					require.False(t, differ(t, before, after, r), "%s: a changed program computes something else, and no output shows it", name)
-				}
-			}
-			t.Logf("%s: %d changes seen, %d change nothing", name, changed, kept)
-			require.Greater(t, changed, 10)
-		}
-	})
 	t.Run("rows", func(t *testing.T) {
 		q, err := New(ctx, work, load(t, "logic-sram"), Options{})
 		require.NoError(t, err)
@@ -569,34 +507,4 @@ func TestMutantsOfWhatIsExecuted(t *testing.T) {
 			}
 		}), "words of a bank")
 	})
-}
-
-// differ runs two programs on the same random cells and compares what a unit keeps: the
-// sum.
-func differ(t *testing.T, a, b *sram.Kernel, r *rand.Rand) bool {
-	x, err := a.Compile()
-	require.NoError(t, err)
-	y, err := b.Compile()
-	require.NoError(t, err)
-	g := sram.NewGroups(2, a.Rows)
-	for range 4 {
-		sum := a.Inputs[0].Width
-		for i := range a.Rows {
-			for k := range g[0].Row(i) {
-				v := r.Uint64()
-				if i >= sum-2 && i < sum { // a sum that another product does not make too large
-					v = g[0].Row(sum - 3)[k]
-				}
-				g[0].Row(i)[k], g[1].Row(i)[k] = v, v
-			}
-		}
-		x.RunGroup(g[0])
-		y.RunGroup(g[1])
-		for i := range a.Inputs[0].Width { // the sum is the first input
-			if *g[0].Row(i) != *g[1].Row(i) {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -402,9 +402,6 @@ func (p *Platform) checkUnit() (string, string) {
 		}); m != "" {
 			return f, m
 		}
-		if a.Cols%64 != 0 || a.Cols > sram.GroupCols && a.Cols%sram.GroupCols != 0 || a.Cols < sram.GroupCols && sram.GroupCols%a.Cols != 0 {
-			return "array.cols", fmt.Sprintf("is %d, expected a multiple of 64 that divides %d or is a multiple of it", a.Cols, sram.GroupCols)
-		}
 		t, err := sram.LookupTechnology(a.Technology)
 		if err != nil {
 			return "array.technology", strings.Replace(err.Error(), "sram: no technology", "is", 1)

@@ -65,7 +65,7 @@ func drawPlatform(r *rand.Rand) string {
 		}
 		tech := pick(r, "neural-cache", "neural-cache", "ambit")
 		fmt.Fprintf(&b, "array: {rows: %d, cols: %d, technology: %s, row_write_cycles: %d, row_read_cycles: %d, shift_cycles: %d, shift_steps: %s}\n",
-			pick(r, 96, 160, 256, 400), pick(r, 64, 128, 512, 1024), tech, 1+r.IntN(3), 1+r.IntN(3), 1+r.IntN(3), pick(r, "one", "power_of_two"))
+			pick(r, 96, 160, 256, 400), pick(r, 64, 100, 512, 2500), tech, 1+r.IntN(3), 1+r.IntN(3), 1+r.IntN(3), pick(r, "one", "power_of_two"))
 	case "crossbar":
 		function("f", "p r", "p, r", "r", "p", `row: {r: "1"}, column: {p: B, b: "1"}`, `row: {r: "1"}`, `column: {p: B}`)
 		if r.IntN(2) == 0 {
