@@ -47,6 +47,7 @@ type Node struct {
 	Perm                      []int // of a transpose
 	Start, Step               int   // of a slice along Axis; Step 0 is 1
 	Function                  string
+	Shared                    string // of a MAC: the weights that it shares with others of the same; "": none
 }
 
 // Network is a graph of nodes, each after its inputs.
@@ -81,12 +82,15 @@ type Totals struct {
 // Totals counts operators, distinct ones, iterations and static weights.
 func (n *Network) Totals() Totals {
 	var t Totals
-	seen := map[string]bool{}
+	seen, shared := map[string]bool{}, map[string]bool{}
 	for _, i := range n.MACs() {
 		o := n.Nodes[i].Op
 		t.Operators++
 		t.MACs += o.MACs()
-		t.Weights += o.Weights()
+		if s := n.Nodes[i].Shared; s == "" || !shared[s] { // what several share is there once
+			t.Weights += o.Weights()
+			shared[s] = true
+		}
 		seen[o.Signature()] = true
 	}
 	t.Distinct = len(seen)

@@ -43,6 +43,7 @@ type fileNode struct {
 	Start    int       `yaml:"start"`
 	Step     int       `yaml:"step"`
 	Function string    `yaml:"function"`
+	Shared   string    `yaml:"shared_weights"`
 }
 
 type fileNest struct {
@@ -118,7 +119,7 @@ func ReadYAML(r io.Reader, file string, bits Bits) (*Network, error) {
 	for i := range f.Nodes {
 		x := &f.Nodes[i]
 		at := fmt.Sprintf("nodes[%d]", i)
-		node := Node{Name: x.Name, Kind: Kind(cmp.Or(x.Kind, string(MAC))), Shape: x.Shape, Window: x.Window, Stride: x.Stride, PadBefore: x.Pad, Axis: x.Axis, Perm: x.Perm, Start: x.Start, Step: x.Step, Dilation: x.Dilation, Inside: x.Inside, Function: x.Function}
+		node := Node{Name: x.Name, Kind: Kind(cmp.Or(x.Kind, string(MAC))), Shape: x.Shape, Window: x.Window, Stride: x.Stride, PadBefore: x.Pad, Axis: x.Axis, Perm: x.Perm, Start: x.Start, Step: x.Step, Dilation: x.Dilation, Inside: x.Inside, Function: x.Function, Shared: x.Shared}
 		if x.Name == "" {
 			return nil, doc.Errorf(at, "node without a name")
 		}
@@ -378,6 +379,9 @@ func (n *Network) WriteYAML(w io.Writer) error {
 		}
 		if x.Inside {
 			b.WriteString("    inside: true\n")
+		}
+		if x.Shared != "" {
+			fmt.Fprintf(&b, "    shared_weights: %q\n", x.Shared)
 		}
 		if x.Function != "" {
 			fmt.Fprintf(&b, "    function: %s\n", x.Function)

@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -57,7 +58,7 @@ func Read(data []byte, file string, o Options) (*dnn.Network, error) {
 	c := &converter{
 		g: m.graph, o: o, fail: fail, opset: m.opset,
 		net:   &dnn.Network{Name: strings.TrimSuffix(base, filepath.Ext(base)), Title: m.graph.name, Bits: o.Bits},
-		inits: map[string]*tensor{}, nodeOf: map[string]int{}, consts: map[string][]int64{}, reals: map[string][]float64{}, shapes: map[string][]int{}, given: map[string][]dim{}, named: map[string]bool{}, made: map[string]*node{}, file: file,
+		inits: map[string]*tensor{}, nodeOf: map[string]int{}, consts: map[string][]int64{}, reals: map[string][]float64{}, shapes: map[string][]int{}, given: map[string][]dim{}, named: map[string]bool{}, made: map[string]*node{}, readers: map[string]int{}, used: map[string]bool{}, file: file,
 	}
 	if err := c.convert(); err != nil {
 		return nil, err
@@ -67,22 +68,25 @@ func Read(data []byte, file string, o Options) (*dnn.Network, error) {
 
 // converter makes nodes in the order of the graph.
 type converter struct {
-	g      *graph
-	o      Options
-	fail   func(format string, args ...any) error
-	opset  int64
-	net    *dnn.Network
-	inits  map[string]*tensor
-	nodeOf map[string]int     // of a value
-	consts map[string][]int64 // small values of integers
-	reals  map[string][]float64
-	shapes map[string][]int // of values that are not nodes
-	given  map[string][]dim
-	named  map[string]bool
-	made   map[string]*node // static values by the node that makes them
-	file   string
-	float  bool
-	bias   int
+	g       *graph
+	o       Options
+	fail    func(format string, args ...any) error
+	opset   int64
+	net     *dnn.Network
+	inits   map[string]*tensor
+	nodeOf  map[string]int     // of a value
+	consts  map[string][]int64 // small values of integers
+	reals   map[string][]float64
+	shapes  map[string][]int // of values that are not nodes
+	given   map[string][]dim
+	named   map[string]bool
+	made    map[string]*node // static values by the node that makes them
+	live    []bool           // nodes that an output depends on
+	readers map[string]int   // of a value, among them
+	used    map[string]bool  // of the dimensions that options give
+	file    string
+	float   bool
+	bias    int
 }
 
 // passing are nodes that change nothing here.
@@ -133,9 +137,13 @@ func (c *converter) convert() error {
 	if err != nil {
 		return err
 	}
-	var unknown []string
+	var unknown, dead []string
 	for _, i := range order {
 		n := &c.g.nodes[i]
+		if !c.live[i] {
+			dead = append(dead, fmt.Sprintf("%s (%s)", c.label(n), n.op))
+			continue
+		}
 		if n.domain != "" && n.domain != "ai.onnx" && n.op != "QuickGelu" {
 			unknown = append(unknown, fmt.Sprintf("%s (%s of domain %s)", c.label(n), n.op, n.domain))
 			if err := c.skip(n); err != nil {
@@ -159,6 +167,12 @@ func (c *converter) convert() error {
 			return c.fail("%d nodes are not known: %s; --skip-unmapped leaves them out where the model gives their shapes", len(unknown), strings.Join(unknown[:min(len(unknown), 8)], ", "))
 		}
 		c.net.Unmapped = unknown
+	}
+	if err := c.checkDims(); err != nil {
+		return err
+	}
+	if len(dead) > 0 {
+		c.net.Notes = append(c.net.Notes, fmt.Sprintf("%d nodes lead to no output and are left out: %s", len(dead), strings.Join(dead[:min(len(dead), 8)], ", ")))
 	}
 	for _, out := range c.g.outputs {
 		if _, ok := c.nodeOf[out.name]; !ok {
@@ -252,6 +266,26 @@ func (c *converter) order() ([]int, error) {
 			}
 		}
 	}
+	// What no output depends on is not computed; without outputs all is.
+	c.live = make([]bool, len(c.g.nodes))
+	var walk []string
+	for _, o := range c.g.outputs {
+		walk = append(walk, o.name)
+	}
+	for len(walk) > 0 {
+		p, ok := producer[walk[len(walk)-1]]
+		if walk = walk[:len(walk)-1]; ok && !c.live[p] {
+			c.live[p] = true
+			walk = append(walk, c.g.nodes[p].inputs...)
+		}
+	}
+	for i := range c.g.nodes {
+		if c.live[i] = c.live[i] || len(c.g.outputs) == 0; c.live[i] {
+			for _, in := range c.g.nodes[i].inputs {
+				c.readers[in]++
+			}
+		}
+	}
 	if len(out) < len(c.g.nodes) {
 		for i, w := range waits {
 			if w > 0 {
@@ -296,7 +330,7 @@ func (c *converter) resolve(name string, dims []dim) ([]int, error) {
 				key = fmt.Sprintf("%s[%d]", name, i)
 			}
 			x, ok := c.o.Dims[key]
-			if !ok {
+			if c.used[key] = true; !ok {
 				return nil, c.fail("dimension %d of %q is open (%s), expected its value by --dim %s=NUMBER", i, name, key, key)
 			}
 			v = int64(x)
@@ -304,6 +338,21 @@ func (c *converter) resolve(name string, dims []dim) ([]int, error) {
 		values = append(values, v)
 	}
 	return c.dims(name, values)
+}
+
+// checkDims refuses sizes of dimensions that the model does not have.
+func (c *converter) checkDims() error {
+	for _, v := range slices.Concat(c.g.inputs, c.g.values, c.g.outputs) {
+		for _, d := range v.shape {
+			c.used[d.param] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.o.Dims)) {
+		if !c.used[name] {
+			return c.fail("--dim %s=%d: no dimension has this name", name, c.o.Dims[name])
+		}
+	}
+	return nil
 }
 
 // add adds the node of a value.

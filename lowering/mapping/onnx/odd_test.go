@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -238,4 +239,59 @@ func TestModelData(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "weights.bin"), raw[:8], 0o644))
 	_, err = Read(data, file, Options{Bits: dnn.DefaultBits, Data: true})
 	require.ErrorContains(t, err, "unexpected EOF")
+}
+
+// TestDeadNodes: what no output depends on is left out, known or not, and is named; weights that two
+// nodes share are there once; sizes of dimensions that the model does not have are refused.
+func TestDeadNodes(t *testing.T) {
+	f := &file{}
+	f.graph.bytes(11, valueOf("x", []int{0, 3, 8, 8}, "batch"))
+	f.graph.bytes(5, initRaw("w", 3, 3, 3, 3))
+	f.node("Conv", "one", []string{"x", "w"}, []string{"a"}, attrOf("pads", 1, 1, 1, 1))
+	f.node("Conv", "two", []string{"a", "w"}, []string{"y"}, attrOf("pads", 1, 1, 1, 1))
+	f.node("NonZero", "odd", []string{"a"}, []string{"z"})
+	f.node("Conv", "dead", []string{"a", "w"}, []string{"q"})
+	dims := map[string]int{"batch": 2}
+	n, err := Read(f.withOpset(13, "y"), "dead.onnx", Options{Bits: dnn.DefaultBits, Dims: dims})
+	require.NoError(t, err)
+	require.Equal(t, dnn.Totals{Operators: 2, Distinct: 1, MACs: 2 * 2 * 64 * 3 * 27, Weights: 81}, n.Totals())
+	require.Contains(t, strings.Join(n.Notes, "\n"), "2 nodes lead to no output and are left out: odd (NonZero), dead (Conv)")
+	_, err = Read(f.withOpset(13, "y"), "dead.onnx", Options{Bits: dnn.DefaultBits, Dims: map[string]int{"batch": 2, "bach": 3}})
+	require.ErrorContains(t, err, "--dim bach=3: no dimension has this name")
+	_, err = Read(f.withOpset(13, "z"), "dead.onnx", Options{Bits: dnn.DefaultBits, Dims: dims})
+	require.ErrorContains(t, err, "odd (NonZero)")
+	// The network as YAML counts alike.
+	var text strings.Builder
+	require.NoError(t, n.WriteYAML(&text))
+	again, err := dnn.ReadYAML(strings.NewReader(text.String()), "dead.yaml", dnn.DefaultBits)
+	require.NoError(t, err)
+	require.Equal(t, n.Totals(), again.Totals())
+}
+
+// Doubles and unsigned numbers of 64 bits in fields of their own.
+func TestWideFields(t *testing.T) {
+	f := &file{}
+	f.graph.bytes(11, valueOf("x", []int{1, 2}))
+	var w, to, packed, list msg
+	w.int(1, 2)
+	w.int(1, 2)
+	w.int(2, 11)
+	w.str(8, "w")
+	for _, v := range []float64{0.5, -1, 0.25, 0} {
+		packed = binary.LittleEndian.AppendUint64(packed, math.Float64bits(v))
+	}
+	w.bytes(10, packed)
+	f.graph.bytes(5, w)
+	to.int(1, 2)
+	to.int(2, 13)
+	to.str(8, "to")
+	list = append(list, 2, 1)
+	to.bytes(11, list)
+	f.graph.bytes(5, to)
+	f.node("MatMul", "doubles", []string{"x", "w"}, []string{"a"})
+	f.node("Reshape", "", []string{"a", "to"}, []string{"y"})
+	n, err := Read(f.withOpset(13, "y"), "wide.onnx", Options{Bits: dnn.DefaultBits, Data: true})
+	require.NoError(t, err)
+	require.Equal(t, []int32{64, -127, 32, 0}, n.Data["doubles"])
+	require.Equal(t, []int{2, 1}, n.Nodes[len(n.Nodes)-1].Shape)
 }

@@ -553,7 +553,13 @@ func (c *converter) mac(n *node, out string, op *dnn.Operator, shape []int, valu
 		_, err := c.add(out, dnn.Node{Kind: dnn.Constant, Shape: shape})
 		return err
 	}
-	at, err := c.add(out, dnn.Node{Name: c.label(n), Kind: dnn.MAC, Inputs: ins, Shape: shape, Op: op})
+	weights := ""
+	for _, v := range values {
+		if c.static(v) && c.readers[v] > 1 {
+			weights = v
+		}
+	}
+	at, err := c.add(out, dnn.Node{Name: c.label(n), Kind: dnn.MAC, Inputs: ins, Shape: shape, Op: op, Shared: weights})
 	if err != nil || !c.o.Data {
 		return err
 	}

@@ -278,10 +278,29 @@ func (r *reader) floats(to *[]float64, typ protowire.Type, v uint64, data []byte
 	return nil
 }
 
+// doubles reads floating-point numbers of 64 bits, one by one or packed.
+func (r *reader) doubles(to *[]float64, typ protowire.Type, v uint64, data []byte, at int) error {
+	if typ == protowire.Fixed64Type {
+		*to = append(*to, math.Float64frombits(v))
+		return nil
+	}
+	if len(data)%8 != 0 {
+		return r.fail(at, "%d bytes of doubles, expected a multiple of 8", len(data))
+	}
+	for ; len(data) > 0; data = data[8:] {
+		*to = append(*to, math.Float64frombits(binary.LittleEndian.Uint64(data)))
+	}
+	return nil
+}
+
 func (r *reader) tensor(b []byte, at, depth int) (tensor, error) {
 	var t tensor
 	err := r.fields(b, at, depth, func(num protowire.Number, typ protowire.Type, v uint64, data []byte, at int) error {
 		switch num {
+		case 10:
+			return r.doubles(&t.reals, typ, v, data, at)
+		case 11:
+			return r.ints(&t.int64s, typ, v, data, at)
 		case 1:
 			return r.ints(&t.dims, typ, v, data, at)
 		case 2:
