@@ -225,11 +225,7 @@ func (a *app) study(cmd *cobra.Command, s *search, name string, f *mapstudyFlags
 			platforms = mapstudy.PaperPlatforms
 		}
 		if f.work == "" && !f.sized {
-			gemm, err := dnn.Parse("table4/G1", dnn.DefaultBits)
-			if err != nil {
-				return nil, nil, err
-			}
-			ops = []*dnn.Operator{ops[1], gemm}
+			ops = []*dnn.Operator{ops[1], ops[11]} // a convolution and a GEMM
 		}
 		rows, err := mapstudy.Bindings(ctx, platforms, ops, f.sized || f.work == "")
 		if err != nil {
@@ -242,7 +238,7 @@ func (a *app) study(cmd *cobra.Command, s *search, name string, f *mapstudyFlags
 				return nil, nil, err
 			}
 			for _, c := range sized {
-				if c.Operator != ops[0].Name && c.Operator != "table4/G1" && c.Operator != "G1" {
+				if c.Operator != ops[0].Name && c.Operator != ops[1].Name {
 					rows = append(rows, c)
 				}
 			}
