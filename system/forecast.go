@@ -5,7 +5,6 @@ import (
 
 	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/tdfg"
-	"github.com/bitsched/bitsched/tdfg/lattice"
 	"github.com/bitsched/bitsched/tdfg/stream"
 	"github.com/bitsched/bitsched/tile"
 	"github.com/bitsched/bitsched/tile/tc"
@@ -40,11 +39,17 @@ func (s *Session) Forecast(g *tdfg.Graph, values map[string]int64) (*Forecast, e
 	return f, r.forecastCommands(p, cmds, values, f)
 }
 
-// Needs returns the bytes of arrays in memory, by their names, that would come to bitlines or to
-// streams before a graph is executed: those that are not there, and that it does not write as a
-// whole.
-func (s *Session) Needs(g *tdfg.Graph, values map[string]int64) map[string]int64 {
-	r, p, list := s.r, s.r.plans[g], map[string]int64{}
+// Need is what of an array in memory would come to bitlines or to streams before a graph is executed.
+type Need struct {
+	Bytes int64 // that it reads, or writes in part
+	Whole int64 // bytes of lines that it writes as a whole, and that come without theirs
+	Banks int   // that have it then
+}
+
+// Needs returns what a graph needs of arrays that are not there, by their names.
+func (s *Session) Needs(g *tdfg.Graph, values map[string]int64) map[string]Need {
+	r, p, list := s.r, s.r.plans[g], map[string]Need{}
+	m := r.opt.Machine
 	for j, q := range p.Arrays {
 		a := g.Arrays[j]
 		if q.Bits == 0 && !streamed(g, a.Name) || a.Iota || r.entry(a.Name) >= 0 {
@@ -59,10 +64,18 @@ func (s *Session) Needs(g *tdfg.Graph, values map[string]int64) map[string]int64
 			_, _, box := r.array(a.Name)
 			bytes = min(bytes, box.Size()*int64(a.Type.Bytes()))
 		}
+		n := list[name]
 		if fresh := r.fresh(g, j, values); fresh != nil {
-			bytes -= min(bytes, fresh.size()*int64(a.Type.Bytes()))
+			whole := min(bytes, fresh.size()*int64(a.Type.Bytes()))
+			n.Whole += whole
+			bytes -= whole
 		}
-		list[name] += bytes
+		n.Bytes += bytes
+		bank := int64(m.ArraysPerBank()*m.Array.Cols) * int64(a.Type.Bytes())
+		if n.Banks = m.Banks(); q.Bits > 0 { // streams have theirs at home
+			n.Banks = int(min(int64(n.Banks), (n.Bytes+n.Whole+bank-1)/bank))
+		}
+		list[name] = n
 	}
 	return list
 }
@@ -115,8 +128,10 @@ func (r *runner) forecastCommands(p *lowering.Plan, cmds []lowering.Command, val
 					walks = []tc.Walk{{Stops: []tc.Stop{{Ops: ops}}}}
 				}
 				f.Near += walkCycles(m, walks)
-			case lowering.SpillStep, lowering.ReloadStep:
+			case lowering.SpillStep:
 				f.Near += int64(float64(r.spillBytes(p.Graph, s, s.Src)) / m.DRAMBytesPerCycle())
+			case lowering.ReloadStep:
+				f.Near += int64(float64(r.spillBytes(p.Graph, s, s.Dst)) / m.DRAMBytesPerCycle())
 			}
 		case lowering.ShiftInter:
 			parts, _ := Sends(m, t, k)
@@ -156,6 +171,7 @@ func walkCycles(m *tile.Machine, walks []tc.Walk) (longest int64) {
 // streamOps returns the SIMD operations of streams by the iterations of their loops, those whose
 // bounds follow from data left out.
 func (r *runner) streamOps(g *stream.Graph, values map[string]int64) (ops int64) {
+	lanes := r.vectorised(g)
 	g.Walk(func(loops []*stream.Loop, s *stream.Stream) {
 		inside, n := map[string]int64{}, int64(1)
 		for k, v := range values {
@@ -171,10 +187,7 @@ func (r *runner) streamOps(g *stream.Graph, values map[string]int64) (ops int64)
 			n *= max(0, (hi-lo+step-1)/step)
 			inside[l.Var] = (lo + hi) / 2
 		}
-		if len(loops) > 0 && len(s.Index) > 0 && s.Kind != stream.Reduce && s.Index[0].Equal(lattice.Sym(loops[len(loops)-1].Var).Plus(s.Index[0].Offset())) {
-			n = vectors(n, r.lanes(4))
-		}
-		ops += n
+		ops += vectors(n, lanes[s])
 	})
 	return ops
 }

@@ -187,11 +187,19 @@ func (r *runner) streamWalks(p *lowering.Plan, g *stream.Graph, values map[strin
 	return all.list(tile.NewTiming(r.opt.Machine))
 }
 
-// simdOps returns how many operations streams did that engines execute: one for as many
-// iterations of an innermost loop as there are lanes where these are neighbours in all that
-// the stream accesses, else one each. A reduction is one for each iteration unless its
-// operands may come in any order.
+// simdOps returns how many operations streams did that engines execute.
 func (r *runner) simdOps(g *stream.Graph, run *stream.Result) (ops int64) {
+	lanes := r.vectorised(g)
+	for _, c := range run.Streams {
+		ops += vectors(max(c.Ops, c.Executed), lanes[c.Stream])
+	}
+	return ops
+}
+
+// vectorised returns how many iterations of an innermost loop an operation of a stream is for: as
+// many as there are lanes where these are neighbours in all that the stream accesses, else one. A
+// reduction is one for each iteration unless its operands may come in any order.
+func (r *runner) vectorised(g *stream.Graph) map[*stream.Stream]int64 {
 	lanes := map[*stream.Stream]int64{}
 	g.Walk(func(loops []*stream.Loop, s *stream.Stream) {
 		lanes[s] = 1
@@ -226,10 +234,7 @@ func (r *runner) simdOps(g *stream.Graph, run *stream.Result) (ops int64) {
 		}
 		lanes[s] = r.lanes(bytes)
 	})
-	for _, c := range run.Streams {
-		ops += vectors(max(c.Ops, c.Executed), lanes[c.Stream])
-	}
-	return ops
+	return lanes
 }
 
 // inTurn reports whether an iteration of streams may need what others did.

@@ -112,11 +112,12 @@ func (r *configResult) regions() string {
 // choices has what auto expected of each part of the function, and what it took, of the last run of it.
 func (r *configResult) choices() string {
 	var list []*fused.Choice
+	interleave := 0
 	cycles := map[string]int64{}
 	for _, x := range r.Runs {
 		cycles[x.Config] = x.Cycles
 		if x.InMemory != nil && x.Config == fused.Auto {
-			list = x.InMemory.Choices
+			list, interleave = x.InMemory.Choices, x.InMemory.Interleave
 		}
 	}
 	if list == nil {
@@ -141,7 +142,7 @@ func (r *configResult) choices() string {
 	if len(t.Rows) == 0 {
 		return ""
 	}
-	text := "\nauto: cycles of thread 0 that were expected of each part before it began, and that it took\n\n" + renderTable(t) + "\n"
+	text := fmt.Sprintf("\nauto: cycles of thread 0 that were expected of each part before it began, and that it took; banks interleave by %d bytes\n\n%s\n", interleave, renderTable(t))
 	if best, ok := cycles[fused.Oracle]; ok {
 		text += fmt.Sprintf("auto takes %.1f %% more cycles than the oracle, which tries all units on cores, in memory and mixed\n", 100*(float64(cycles[fused.Auto])/float64(max(1, best))-1))
 	}

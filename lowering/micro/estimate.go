@@ -13,16 +13,20 @@ import (
 // but Bytes is of the thread that does most, with what thread 0 does alone.
 type Estimate struct {
 	MicroOps float64            // without streams
-	Vector   float64            // of these, arithmetic of SIMD
+	Vector   float64            // of these, arithmetic of SIMD with floats
+	VectorI  float64            // and with integers
 	Lines    float64            // that it asks the L3 for, where Private bytes of its caches keep what they can
 	Stores   float64            // of these, to write
 	Stores1  float64            // lines to write that its L1 does not keep
 	Shared   float64            // lines to write that other threads have, since they are around their own
+	Ahead    float64            // of Stores, those that a prefetcher which has seen Train neighbours brings
 	Forks    float64            // parallel loops
 	Bytes    map[string]float64 // of elements that all threads access, once each, by array
+	Written  map[string]bool    // arrays
 	// With streams at the L3: instances of loops that are configured, lines that their streams
 	// read and write, micro-ops that are left, and lines that these ask for.
 	Configured, Streamed, Left, Rest float64
+	Longest                          float64 // lines of the streams that access most, of each nest
 	// Back is the lines of streams that the core writes, too: they go there and back.
 	Back float64
 	// Chain is the operations of floats, and ChainInts those of integers, that wait for the one before:
@@ -45,6 +49,7 @@ const unknownTrips = 16
 // the bytes that they have accessed since.
 type Caches struct {
 	L1, L2, Banks, Interleave int64
+	Train                     int64 // misses that follow each other until more are fetched; 0: none are
 	Again                     string
 	Others                    float64
 }
@@ -52,7 +57,7 @@ type Caches struct {
 // Estimate returns what threads do for statements of the program, for values of the sizes and of
 // the variables of the loops around. Of bounds that depend on a loop inside it takes the middle.
 func (p *Program) Estimate(stmts []stream.Stmt, values map[string]int64, caches Caches) Estimate {
-	e := &estimator{p: p, values: maps.Clone(values), Caches: caches, Estimate: Estimate{Bytes: map[string]float64{}}}
+	e := &estimator{p: p, values: maps.Clone(values), Caches: caches, Estimate: Estimate{Bytes: map[string]float64{}, Written: map[string]bool{}}}
 	e.body(stmts, 1, 1, false)
 	e.misses()
 	return e.Estimate
@@ -82,7 +87,8 @@ type use struct {
 	size    float64 // of the array, in bytes
 	loops   []trips
 	strides []float64
-	from    int64 // offset along the variable of the parallel loop, the least and the greatest
+	at      []int64 // subscripts in the middle of the loops, as far as they are known
+	from    int64   // offset along the variable of the parallel loop, the least and the greatest
 	to      int64
 	moves   bool // with the variable of the loop around
 	near    bool // a stream at the L3 accesses it
@@ -221,7 +227,11 @@ func (e *estimator) ops(t *template, lanes, times float64) float64 {
 		if t.ordered {
 			n += 2 * lanes // each lane is brought down, and added
 		}
-		e.Vector += n * times / lanes
+		if t.typ.Float() {
+			e.Vector += n * times / lanes
+		} else {
+			e.VectorI += n * times / lanes
+		}
 		if t.array >= 0 {
 			access := 1.0
 			if e.apart(t) {
@@ -287,6 +297,13 @@ func (e *estimator) use(t *template, near bool) {
 	a := &e.p.graph.Arrays[t.array]
 	u := use{array: a, name: a.Name, bytes: float64(t.bytes), size: float64(t.bytes) * float64(len(e.p.memory[a.Name])), loops: slices.Clone(e.loops), near: near, stores: t.s.Kind == stream.Store || t.s.Kind == stream.RMW, loaded: t.s.Kind == stream.RMW}
 	chases := e.chases(t.s)
+	for _, x := range t.s.Index {
+		at, err := x.Eval(e.values)
+		if err != nil {
+			at = 0
+		}
+		u.at = append(u.at, at)
+	}
 	for _, l := range e.loops {
 		stride, step := 0.0, float64(t.bytes)
 		for d, x := range t.s.Index {
@@ -312,12 +329,27 @@ func (e *estimator) use(t *template, near bool) {
 		}
 	}
 	for i := range e.uses {
-		if x := &e.uses[i]; !near && x.name == u.name && x.near == u.near && x.stores == u.stores && slices.Equal(x.strides, u.strides) && slices.EqualFunc(x.loops, u.loops, func(a, b trips) bool { return a.l == b.l }) {
+		if x := &e.uses[i]; !near && x.name == u.name && x.near == u.near && x.stores == u.stores && slices.Equal(x.strides, u.strides) && slices.EqualFunc(x.loops, u.loops, func(a, b trips) bool { return a.l == b.l }) && u.beside(x, t.s.Index) {
 			x.from, x.to = min(x.from, u.from), max(x.to, u.to)
 			return // a neighbour of an element that is accessed anyway
 		}
 	}
 	e.uses = append(e.uses, u)
+}
+
+// beside reports whether an access is of what another one of the same array passes, too: their
+// distance is less than loops go along each dimension.
+func (u *use) beside(x *use, index []lattice.Expr) bool {
+	for d := range index {
+		far := max(u.at[d]-x.at[d], x.at[d]-u.at[d])
+		if far > 0 && !slices.ContainsFunc(u.loops, func(l trips) bool {
+			c := index[d].Coef(l.l.Var) * l.l.Stride()
+			return float64(far) < l.each*float64(max(c, -c))
+		}) {
+			return false
+		}
+	}
+	return true
 }
 
 // lines returns how many lines a thread, or all of them, access in the loops from a depth on.
@@ -343,6 +375,18 @@ func (u *use) lines(from int, all bool) float64 {
 	return max(1, min(n*least/lineBytes, u.size/lineBytes))
 }
 
+// run returns how many lines a thread accesses that follow each other in memory.
+func (u *use) run() float64 {
+	bytes := u.bytes
+	for k, s := range slices.Backward(u.strides) {
+		if s = max(s, -s); s > bytes+lineBytes || u.strides[k] == -1 { // a line is left out
+			break
+		}
+		bytes += s * (u.loops[k].each - 1)
+	}
+	return max(1, bytes/lineBytes)
+}
+
 // misses finds what the accesses of each nest ask for: caches keep what the loops from some
 // depth on access, if that fits.
 func (e *estimator) misses() {
@@ -351,6 +395,7 @@ func (e *estimator) misses() {
 	for i := range e.uses {
 		u := &e.uses[i]
 		e.Bytes[u.name] = max(e.Bytes[u.name], lineBytes*u.lines(0, true))
+		e.Written[u.name] = e.Written[u.name] || u.stores
 		var l *stream.Loop
 		if len(u.loops) > 0 {
 			l = u.loops[0].l
@@ -374,6 +419,9 @@ func (e *estimator) misses() {
 			} else if u.stores {
 				e.Stores += lines
 				e.Shared += shared
+				if e.Train > 0 {
+					e.Ahead += lines * (1 - min(1, float64(e.Train+1)/u.run()))
+				}
 			}
 			hot[u.name] += lines * u.threads() / max(1, min(float64(e.Banks), math.Ceil(u.size/float64(max(1, e.Interleave)))))
 		})
@@ -392,6 +440,7 @@ func (e *estimator) misses() {
 				e.RestShared += shared
 			}
 		})
+		longest := 0.0
 		for _, u := range nests[l] {
 			if !u.near {
 				continue
@@ -402,10 +451,12 @@ func (e *estimator) misses() {
 				n *= t.each
 			}
 			e.Streamed += n
+			longest = max(longest, n)
 			if slices.ContainsFunc(nests[l], func(v *use) bool { return !v.near && v.stores && v.name == u.name }) {
 				e.Back += n
 			}
 		}
+		e.Longest += longest
 	}
 	for _, n := range hot {
 		e.Hot = max(e.Hot, n)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bitsched/bitsched/lowering/micro"
+	"github.com/bitsched/bitsched/system"
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/stream"
 	"github.com/bitsched/bitsched/tile"
@@ -59,13 +60,15 @@ type part struct {
 	// Closed forms, as of the values at hand: of a time that finds data where it needs them, and, on
 	// cores, of one that does not.
 	form, first [numPlaces]float64
-	plain       bool               // there are no streams at the L3
-	names       []string           // of arrays that it accesses, sorted
-	arrays      map[string]float64 // and bytes of each
-	fetch       map[string]float64 // of these, to bitlines where they are not there
-	lower       float64            // lowering anew, beyond what it takes from then on
-	lowers      int64              // the times that it is
-	stale       float64            // until lines that others have asked for are on bitlines again
+	cold        [numPlaces]float64     // of one that finds them in memory, but for its bandwidth
+	plain       bool                   // there are no streams at the L3
+	names       []string               // of arrays that it accesses, sorted
+	arrays      map[string]float64     // and bytes of each
+	written     map[string]bool        // of these
+	fetch       map[string]system.Need // to bitlines where they are not there
+	lower       float64                // lowering anew, beyond what it takes from then on
+	lowers      int64                  // the times that it is
+	stale       float64                // until lines that others have asked for are on bitlines again
 	report      *Choice
 }
 
@@ -81,8 +84,8 @@ type predictor struct {
 	parts []*part
 	tried [numPlaces]history // sums over parts, of the last time of each
 	where map[string]Place   // arrays that have come from memory
+	meet  int                // hops from threads to the lines that they meet at
 	mode  Place
-	first bool  // no part has been reached
 	once  int64 // cycles of fetching, flushing and lowering before the part at hand
 }
 
@@ -97,8 +100,8 @@ const (
 	leastCost  = 0.25  // of a trial, of what the part takes
 )
 
-// dramShare is how much of the bandwidth of the memory streams of several arrays get: 15 of 25.6 GB/s
-// (measured, docs/reproduction.md).
+// dramShare is how much of the bandwidth of the memory cores get that go through several arrays: 15 of
+// 25.6 GB/s (measured, docs/fused.md).
 const dramShare = 15 / 25.6
 
 // rest finds the outermost loops that are in no unit, and have none inside: those that are shared
@@ -154,7 +157,7 @@ func around(g *stream.Graph, st stream.Stmt) (list []*stream.Loop) {
 }
 
 func newPredictor(x *run) *predictor {
-	p := &predictor{x: x, where: map[string]Place{}, first: true}
+	p := &predictor{x: x, where: map[string]Place{}}
 	for i, u := range x.units {
 		p.parts = append(p.parts, &part{stmts: u.stmts, around: around(x.p.Graph, u.stmts[0]), unit: i})
 	}
@@ -203,12 +206,6 @@ func (q *part) remaining(values map[string]int64) float64 {
 
 // choose decides where a part is executed this time.
 func (p *predictor) choose(q *part, values map[string]int64) (Place, error) {
-	if p.first {
-		p.first = false
-		if err := p.plan(); err != nil {
-			return OnCores, err
-		}
-	}
 	if err := p.forms(q, values); err != nil {
 		return OnCores, err
 	}
@@ -261,9 +258,32 @@ func (p *predictor) choose(q *part, values map[string]int64) (Place, error) {
 	return try, nil
 }
 
+// share chooses the first places, and how lines are shared out to banks, before any is in one: as
+// without streams, or as where streams are at the L3, whichever all parts are expected to take less
+// with.
+func (p *predictor) share() error {
+	x := p.x
+	streams := x.interleave
+	p.meet = p.meeting()
+	wide, err := p.plan()
+	if err != nil || streams == x.machine.L3.InterleaveBytes {
+		return err
+	}
+	x.interleave = x.machine.L3.InterleaveBytes
+	p.meet = p.meeting()
+	narrow, err := p.plan()
+	if err == nil && wide < narrow {
+		x.interleave = streams
+		p.meet = p.meeting()
+		_, err = p.plan()
+	}
+	x.m.Share(x.interleave)
+	return err
+}
+
 // plan chooses the first place of each part, all together: a part that has arrays at hand where
-// the one before left them takes less.
-func (p *predictor) plan() error {
+// the one before left them takes less. It returns the cycles that are expected of all.
+func (p *predictor) plan() (float64, error) {
 	for _, q := range p.parts {
 		values := maps.Clone(p.x.p.Sizes)
 		for _, l := range q.around {
@@ -272,7 +292,7 @@ func (p *predictor) plan() error {
 			}
 		}
 		if err := p.forms(q, values); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	cycles := func() (total float64) {
@@ -325,7 +345,7 @@ func (p *predictor) plan() error {
 	for i, q := range p.parts {
 		q.place = best[i]
 	}
-	return nil
+	return least, nil
 }
 
 // setup returns the cycles of what is done once where a part is executed at a place and has its
@@ -338,7 +358,7 @@ func (p *predictor) setup(q *part, k Place, where map[string]Place, reserved boo
 	if k == InMemory {
 		for _, name := range slices.Sorted(maps.Keys(q.fetch)) {
 			if at, ok := where[name]; !ok || at != InMemory {
-				cycles += p.fetching(q.fetch[name], !ok)
+				cycles += p.loading(q.fetch[name], !ok)
 			}
 		}
 		if !reserved {
@@ -351,6 +371,7 @@ func (p *predictor) setup(q *part, k Place, where map[string]Place, reserved boo
 		return cycles + q.stale + q.lower*float64(max(0, q.lowers-q.report.Places[InMemory].Times))
 	}
 	cold, moved, all := 0.0, 0.0, 0.0
+	fits := p.fits(q, reserved)
 	for _, name := range q.names {
 		at, ok := where[name]
 		bytes := q.arrays[name]
@@ -358,18 +379,32 @@ func (p *predictor) setup(q *part, k Place, where map[string]Place, reserved boo
 		switch {
 		case !ok:
 			cold += bytes
-		case at == InMemory: // homes ask the banks that have lines, and stores wait for each
-			hop := float64(p.x.timing.Latency(p.distance(), p.x.timing.ControlFlits()))
-			cycles += p.fetching(bytes, false) + bytes/lineBytes/float64(p.x.opt.Threads)*2*hop/float64(m.CoreVariant().StoresInFlight)
+		case at == InMemory:
+			cycles += p.leaving(q, name)
+		case !fits:
+			cold += bytes
 		case at == q.home(k):
 			continue
 		}
 		moved += bytes
 	}
 	if all > 0 {
-		cycles += max(q.form[k]+(q.first[k]-q.form[k])*moved/all, cold/(dramShare*m.DRAMBytesPerCycle())) - q.form[k]
+		cycles += max(q.form[k]+(q.first[k]-q.form[k])*moved/all+(q.cold[k]-q.first[k])*cold/all, cold/(dramShare*m.DRAMBytesPerCycle())) - q.form[k]
 	}
 	return cycles
+}
+
+// fits reports whether the L3 has room for what a part accesses.
+func (p *predictor) fits(q *part, reserved bool) bool {
+	m := p.x.machine
+	ways, all := m.L3.Ways, 0.0
+	if reserved {
+		ways -= m.L3.ComputeWays
+	}
+	for _, bytes := range q.arrays {
+		all += bytes
+	}
+	return all <= float64(m.Banks()*ways*m.L3.ArraysPerWay*m.Array.Rows*m.Array.Cols/8)
 }
 
 // home is where a part leaves what it has accessed: without streams in caches of cores.
@@ -393,15 +428,37 @@ func (p *predictor) moves(q *part, k Place, place func(r *part) (at Place, known
 	if len(q.around) == 0 {
 		return 0
 	}
+	m := p.x.machine
 	for _, name := range q.names {
 		if slices.ContainsFunc(p.parts, func(r *part) bool {
 			at, known := place(r)
 			return r != q && known && (at == InMemory) != (k == InMemory) && r.arrays[name] > 0 && slices.Equal(r.around, q.around)
 		}) {
-			cycles += p.fetching(q.arrays[name], false)
+			if k == InMemory {
+				cycles += p.fetching(q.arrays[name], false, m.Banks())
+			} else {
+				cycles += p.leaving(q, name)
+			}
 		}
 	}
 	return cycles
+}
+
+// leaving is what cores wait for until an array is with them that bitlines have: homes ask the banks
+// that have its lines, and a copy stays there, so that each store asks once more.
+func (p *predictor) leaving(q *part, name string) float64 {
+	m, bytes := p.x.machine, q.arrays[name]
+	cycles := p.fetching(bytes, false, m.Banks())
+	if q.written[name] {
+		cycles += bytes / lineBytes / float64(p.x.opt.Threads) * p.trip() / float64(m.CoreVariant().StoresInFlight)
+	}
+	return cycles
+}
+
+// trip returns the cycles of a miss of the L2.
+func (p *predictor) trip() float64 {
+	m := p.x.machine
+	return float64(m.L2.LatencyCycles+m.L3.LatencyCycles) + 2*float64(p.x.timing.Latency(p.distance(), p.x.timing.ControlFlits()))
 }
 
 func (q *part) untried(k Place) bool { return q.last[k].form == 0 }
@@ -452,9 +509,13 @@ func (p *predictor) forms(q *part, values map[string]int64) error {
 	x := p.x
 	m := x.machine
 	caches := micro.Caches{L1: int64(m.L1D.Bytes), L2: int64(m.L2.Bytes), Banks: int64(m.Banks()), Interleave: int64(x.interleave)}
+	if m.Prefetch.L2 == "stride" {
+		caches.Train = int64(m.Prefetch.Stride.Train)
+	}
 	e := x.code.Estimate(q.stmts, values, caches)
-	q.arrays, q.names = e.Bytes, slices.Sorted(maps.Keys(e.Bytes))
-	q.first, q.plain = p.threads(&e), e.Configured == 0
+	q.arrays, q.written, q.names = e.Bytes, e.Written, slices.Sorted(maps.Keys(e.Bytes))
+	q.first, q.cold = p.threads(&e)
+	q.plain = e.Configured == 0
 	q.form = q.first
 	if n := len(q.around); n > 0 {
 		caches.Again = q.around[n-1].Var
@@ -468,7 +529,7 @@ func (p *predictor) forms(q *part, values map[string]int64) error {
 			}
 		}
 		again := x.code.Estimate(q.stmts, values, caches)
-		q.form = p.threads(&again)
+		q.form, _ = p.threads(&again)
 	}
 	q.form[InMemory] = math.Inf(1)
 	if q.unit < 0 || x.report.Regions[q.unit].Why != "" || x.session == nil {
@@ -478,13 +539,14 @@ func (p *predictor) forms(q *part, values map[string]int64) error {
 }
 
 // threads returns the closed forms of cores: the greatest of what their parts take. With streams,
-// these take lines at the L3 as often as loops access them.
-func (p *predictor) threads(e *micro.Estimate) (form [numPlaces]float64) {
+// these take lines at the L3 as often as loops access them. Cold are those of lines in memory, for
+// which stores wait one after another.
+func (p *predictor) threads(e *micro.Estimate) (form, cold [numPlaces]float64) {
 	x := p.x
 	m, t := x.machine, x.timing
 	c := m.CoreVariant()
 	hop := float64(t.Latency(p.distance(), t.ControlFlits()))
-	trip := float64(m.L2.LatencyCycles+m.L3.LatencyCycles) + 2*hop // of a miss of the L2
+	trip := p.trip()
 	levels, fanout := 1.0, float64(p.x.opt.Threads)
 	if m.Threads.Barrier == "tree" {
 		fanout = float64(m.Threads.Fanout)
@@ -492,23 +554,51 @@ func (p *predictor) threads(e *micro.Estimate) (form [numPlaces]float64) {
 	}
 	// At each level of the tree a thread reads the lines of those below it, which these have written,
 	// and on the way down writes others of theirs, one after another.
-	forks := e.Forks * (float64(m.Threads.ForkCycles) + 2*levels*fanout*(trip+2*hop))
+	turn := float64(m.L2.LatencyCycles+m.L3.LatencyCycles) + 4*float64(t.Latency(p.meet, t.ControlFlits()))
+	forks := e.Forks * (float64(m.Threads.ForkCycles) + 2*levels*fanout*turn)
 	rate, units := float64(c.Width)/2, c.FPSIMDUnit()
 	vectors := e.Vector / float64(units.Count)
 	if !units.Pipelined {
 		vectors *= float64(units.Cycles)
 	}
+	vectors = max(vectors, e.VectorI/float64(c.Units.IntSIMD.Count))
 	misses := trip / float64(min(c.MaxRequests, m.L1D.MSHRs))
 	stores := (e.Stores*trip + e.Shared*2*hop + max(0, e.Stores1-e.Stores)*float64(m.L2.LatencyCycles)) / float64(c.StoresInFlight)
 	chain := e.Chain*float64(c.Units.FPALU.Cycles) + e.ChainInts*float64(c.Units.IntALU.Cycles) + e.Carried*float64(c.Units.FPALU.Cycles+m.L1D.LatencyCycles+c.ForwardCycles)
-	form[OnCores] = max(e.MicroOps/rate, vectors, chain, e.Lines*misses, stores, e.Hot*float64(t.Flits())) + forks
-	form[AtL3] = form[OnCores] // without prefetchers
+	times := func(stores float64) float64 {
+		return max(e.MicroOps/rate, vectors, chain, e.Lines*misses, stores, e.Hot*float64(t.Flits())) + forks
+	}
+	d := &m.DRAM.Timing
+	memory := 2*hop + float64(d.RCD+d.CL+d.Burst)*d.ClockNs*m.ClockGHz
+	form[AtL3] = times(stores) // without prefetchers
+	cold[AtL3] = times(stores + e.Stores*memory/float64(c.StoresInFlight))
+	ahead := stores - e.Ahead*(trip-float64(m.L2.LatencyCycles))/float64(c.StoresInFlight)
+	form[OnCores] = times(ahead)
+	cold[OnCores] = times(ahead + (e.Stores-e.Ahead)*memory/float64(c.StoresInFlight))
 	if e.Configured > 0 {
 		written := (e.RestStores*trip + e.RestShared*2*hop) / float64(c.StoresInFlight)
-		turns := chain + e.Turns*(float64(m.Streams.L3.ComputeInitCycles)+hop*lineBytes/float64(x.interleave))
+		next := hop * lineBytes / float64(x.interleave) // on the way to the next bank
+		turns := max(chain+e.Turns*(float64(m.Streams.L3.ComputeInitCycles)+next), e.Longest*next)
 		form[AtL3] = max(e.Left/rate, e.Rest*misses, written, turns, e.Streamed*trip/float64(m.Streams.L3.Requests), e.Back*(trip+2*hop)/float64(c.StoresInFlight)) + e.Configured*hop + forks
+		cold[AtL3] = max(form[AtL3], e.RestStores*memory/float64(c.StoresInFlight)+forks)
 	}
-	return form
+	return form, cold
+}
+
+// meeting returns the hops from threads to the homes of the lines that they meet at, in the mean.
+func (p *predictor) meeting() int {
+	x := p.x
+	list := x.code.Segments()
+	s, mesh := &list[len(list)-1], x.machine.NoCConfig()
+	hops, n := 0, 0
+	for line := s.Addr / lineBytes; line*lineBytes < s.Addr+uint64(len(s.Data)); line++ {
+		bank := int(line * lineBytes / uint64(x.interleave) % uint64(x.machine.Banks()))
+		for i := range x.opt.Threads {
+			hops += mesh.Distance(x.node+i, bank)
+			n++
+		}
+	}
+	return int(math.Round(float64(hops) / float64(max(1, n))))
 }
 
 // distance returns the hops between two tiles, in the mean.
@@ -522,14 +612,14 @@ func (p *predictor) inMemory(q *part, values map[string]int64) error {
 	x := p.x
 	u := x.units[q.unit]
 	program := tdfg.Program{Body: u.graphs}
-	q.fetch, q.stale = map[string]float64{}, 0
+	q.fetch, q.stale = map[string]system.Need{}, 0
 	if slices.ContainsFunc(u.regions, func(g *tdfg.Graph) bool { return x.parts[g] != nil }) {
 		q.form[InMemory] = 0
 		return program.Each(x.ctx, values, func(g *tdfg.Graph, values map[string]int64) error {
 			d, err := x.parts[g].Worth(x.ctx, values)
 			q.form[InMemory] += float64(d.Latencies + d.JIT)
 			for _, a := range g.Arrays {
-				q.form[InMemory] += p.fetching(float64(x.mem.Arrays[a.Name].Bytes()), true)
+				q.form[InMemory] += p.fetching(float64(x.mem.Arrays[a.Name].Bytes()), true, x.machine.Banks())
 			}
 			return err
 		})
@@ -538,8 +628,10 @@ func (p *predictor) inMemory(q *part, values map[string]int64) error {
 	again, form, lower := q.report.Reached < always || q.report.Reached%seldom == 0, 0.0, 0.0
 	lowers := int64(1)
 	err := program.Each(x.ctx, values, func(g *tdfg.Graph, values map[string]int64) error {
-		for name, bytes := range x.session.Needs(g, values) {
-			q.fetch[name] = max(q.fetch[name], float64(bytes))
+		for name, n := range x.session.Needs(g, values) {
+			if old, ok := q.fetch[name]; !ok || n.Bytes > old.Bytes {
+				q.fetch[name] = n
+			}
 		}
 		if !again {
 			return nil
@@ -571,19 +663,32 @@ func (p *predictor) inMemory(q *part, values map[string]int64) error {
 			lost += len(lines)
 		}
 	}
-	q.stale = p.fetching(float64(lost*lineBytes), false)
+	q.stale = p.fetching(float64(lost*lineBytes), false, x.machine.Banks())
 	return err
 }
 
-// fetching returns the cycles until bytes are at the banks, from memory or from caches.
-func (p *predictor) fetching(bytes float64, cold bool) float64 {
-	m, t := p.x.machine, p.x.timing
-	trip := float64(m.L3.LatencyCycles) + 2*float64(t.Latency(p.distance(), t.ControlFlits()))
-	n := bytes / lineBytes / float64(m.Banks()) * max(1, perLine(m), trip/float64(m.Streams.L3.Requests))
+// loading returns the cycles until what is needed of an array is at the banks.
+func (p *predictor) loading(n system.Need, cold bool) float64 {
+	return p.fetching(float64(n.Bytes), cold, n.Banks) + p.asking(float64(n.Whole), 3*p.x.timing.ControlFlits(), n.Banks)
+}
+
+// fetching returns the cycles until bytes are at so many banks, from memory or from caches.
+func (p *predictor) fetching(bytes float64, cold bool, banks int) float64 {
+	t := p.x.timing
+	n := p.asking(bytes, t.Flits()+2*t.ControlFlits(), banks)
 	if cold {
-		n = max(n, bytes/(dramShare*m.DRAMBytesPerCycle()))
+		d := &p.x.machine.DRAM.Timing
+		n = max(n, bytes/(p.x.machine.DRAMBytesPerCycle()*(1-float64(d.RFC)/float64(d.REFI))))
 	}
 	return n
+}
+
+// asking returns the cycles in which banks ask for lines that are not in memory, with so many flits
+// of messages for each.
+func (p *predictor) asking(bytes float64, flits, banks int) float64 {
+	m, t := p.x.machine, p.x.timing
+	trip := float64(m.L3.LatencyCycles) + 2*float64(t.Latency(p.distance(), t.ControlFlits()))
+	return bytes / lineBytes / float64(max(1, banks)) * max(float64(flits), perLine(m), trip/float64(m.Streams.L3.Requests))
 }
 
 // perLine is the cycles of a transpose unit for a line.

@@ -26,7 +26,9 @@ type Report struct {
 	Tensor    tc.Counters       `json:"tensor"`
 	Messages  []multicore.Class `json:"tensor_messages"`
 
-	Choices []*Choice `json:"choices,omitempty"` // of auto: what was expected of each part
+	// Of auto: what was expected of each part, and the bytes that lie in a bank together.
+	Choices    []*Choice `json:"choices,omitempty"`
+	Interleave int       `json:"interleave_bytes,omitempty"`
 
 	choices []bool // whether a unit was in memory, each time that one was reached
 	group   func(dim int) int

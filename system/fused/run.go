@@ -293,7 +293,7 @@ func (x *run) Attach(ctx context.Context, m *machine.Machine, t *tc.Core, code *
 		}
 	}
 	if x.p.Tensors == nil {
-		return nil
+		return x.plan()
 	}
 	x.mem = x.p.Arrays.Clone()
 	bases := map[string]uint64{}
@@ -318,7 +318,17 @@ func (x *run) Attach(ctx context.Context, m *machine.Machine, t *tc.Core, code *
 	x.judge()
 	x.expose()
 	x.timer = m.Engine.Handle(func(now event.Time, _ uint64) { x.tick(now) })
-	return nil
+	return x.plan()
+}
+
+// plan lets a configuration that chooses places begin.
+func (x *run) plan() error {
+	if x.predictor == nil {
+		return nil
+	}
+	err := x.predictor.share()
+	x.report.Interleave = x.interleave
+	return err
 }
 
 // Progress implements multicore.Offload.
@@ -862,6 +872,9 @@ func (x *run) of(line uint64) *place {
 
 // fetch brings lines to banks.
 func (x *run) fetch(lines []tc.Lines) error {
+	for i := range lines {
+		inTurn(&lines[i], x.m.Group)
+	}
 	return x.await(func(done func(event.Time)) { x.tensor.Fetch(lines, done) })
 }
 

@@ -123,6 +123,11 @@ type Machine struct {
 	paused  []mem.PrivateCounters // at the last Pause
 	forward *forward              // nil while time passes
 	bank    func(mem.Line) int16  // that is the home of a line
+
+	interleave int                   // of lines among banks
+	controller func(mem.Line) int16  // of a line
+	local      func(mem.Line) uint64 // its number among those of its controller
+	layout     *dram.Layout          // of these; nil if memory has no banks
 }
 
 // share finds which of n parts has a line, where each has so many lines in turn.
@@ -168,12 +173,12 @@ func build(spec *Spec, delay func(*mem.Message) event.Time) (*Machine, error) {
 	}
 	m.net = net
 	protocol := mem.MESI()
-	m.bank = share(uint64(spec.Interleave), uint64(spec.Banks))
+	m.Share(spec.Interleave * mem.LineBytes)
 	homeOf := func(line mem.Line) mem.Place { return mem.Place{Kind: mem.Bank, Index: m.bank(line)} }
 	bankOf := func(line mem.Line) int { return int(m.bank(spec.Pages.physical(line))) } // of a line of the program
 	controllers, lines := uint64(len(spec.Memory.Controllers)), uint64(spec.Memory.Interleave)
-	controller := share(lines, controllers)
-	controllerOf := func(line mem.Line) mem.Place { return mem.Place{Kind: mem.Controller, Index: controller(line)} }
+	m.controller = share(lines, controllers)
+	controllerOf := func(line mem.Line) mem.Place { return mem.Place{Kind: mem.Controller, Index: m.controller(line)} }
 	for i, s := range spec.Tensors {
 		c, err := tc.New(m.Engine, s, spec.Banks, tensors, net, bankOf, m.fail)
 		if err != nil {
@@ -184,7 +189,11 @@ func build(spec *Spec, delay func(*mem.Message) event.Time) (*Machine, error) {
 		}
 		m.Tensors = append(m.Tensors, c)
 	}
-	local := func(line mem.Line) mem.Line { return line/(lines*controllers)*lines + line%lines }
+	m.local = func(line mem.Line) mem.Line { return line/(lines*controllers)*lines + line%lines }
+	if spec.Memory.Fixed == nil {
+		layout := spec.Memory.DRAM.Layout()
+		m.layout = &layout
+	}
 	for i := range spec.Cores {
 		var tlb core.Translator
 		if spec.TLB != nil {
@@ -229,7 +238,7 @@ func build(spec *Spec, delay func(*mem.Message) event.Time) (*Machine, error) {
 		if spec.Memory.Fixed != nil {
 			m.Fixed = append(m.Fixed, mem.NewFixed(m.Engine, *spec.Memory.Fixed, m.Memory, net))
 		} else {
-			m.DDR = append(m.DDR, mem.NewDDR(m.Engine, spec.Memory.DRAM, 1/spec.ClockGHz, local, m.Memory, net))
+			m.DDR = append(m.DDR, mem.NewDDR(m.Engine, spec.Memory.DRAM, 1/spec.ClockGHz, m.local, m.Memory, net))
 		}
 	}
 	return m, nil

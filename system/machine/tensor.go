@@ -151,7 +151,26 @@ func (m *Machine) QuietCores(first, end int) bool {
 func (m *Machine) BankOf(line mem.Line) int { return int(m.bank(line)) }
 
 // Interleave is the bytes that lie in a bank together.
-func (m *Machine) Interleave() int { return m.spec.Interleave * mem.LineBytes }
+func (m *Machine) Interleave() int { return m.interleave * mem.LineBytes }
+
+// Share shares lines out to banks by so many bytes, a multiple of a line, before any is in a bank.
+func (m *Machine) Share(bytes int) {
+	m.interleave = bytes / mem.LineBytes
+	m.bank = share(uint64(m.interleave), uint64(m.spec.Banks))
+	for _, h := range m.Homes {
+		h.Interleave(m.interleave)
+	}
+}
+
+// Group numbers what lines of memory that follow each other should not share: the controller of a
+// line, and the group of banks in its memory, which takes longer from one line to the next.
+func (m *Machine) Group(line mem.Line) int {
+	i := int(m.controller(line))
+	if m.layout == nil {
+		return i
+	}
+	return i*m.spec.Memory.DRAM.Groups + int(m.layout.Of(m.local(line)*mem.LineBytes).Group)
+}
 
 // Fail ends the run with an error.
 func (m *Machine) Fail(err error) { m.fail(err) }

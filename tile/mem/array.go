@@ -111,15 +111,13 @@ func newArray(memory *hugepage.Slab, s ArraySpec, banks, interleave int, seed ui
 // newTags returns an array without data.
 func newTags(memory *hugepage.Slab, s ArraySpec, banks, interleave int, seed uint64) *array {
 	n := s.Bytes / LineBytes
-	a := &array{ways: hugepage.Make[way](memory, n), assoc: s.Ways, limit: s.Ways, sets: uint64(n / s.Ways), banks: uint64(banks), interleave: uint64(interleave),
+	a := &array{ways: hugepage.Make[way](memory, n), assoc: s.Ways, limit: s.Ways, sets: uint64(n / s.Ways), banks: uint64(banks),
 		words: (s.Ways + 7) / 8, brrip: s.Policy == BRRIP, near: uint64(s.NearShare * (1 << 32)), random: seed}
 	a.marks = hugepage.Make[uint64](memory, int(a.sets)*a.words)
 	if a.sets&(a.sets-1) == 0 {
 		a.mask = a.sets - 1
 	}
-	if all := a.interleave * a.banks; a.interleave&(a.interleave-1)|all&(all-1) == 0 {
-		a.inner, a.outer, a.shifts = uint8(bits.TrailingZeros64(a.interleave)), uint8(bits.TrailingZeros64(all)), true
-	}
+	a.share(interleave)
 	switch {
 	case s.Policy == TreePLRU:
 		a.tree = make([]uint64, a.sets)
@@ -127,6 +125,14 @@ func newTags(memory *hugepage.Slab, s ArraySpec, banks, interleave int, seed uin
 		a.used = hugepage.Make[uint64](memory, n)
 	}
 	return a
+}
+
+// share lets banks have so many lines in turn.
+func (a *array) share(lines int) {
+	a.interleave, a.shifts = uint64(lines), false
+	if all := a.interleave * a.banks; a.interleave&(a.interleave-1)|all&(all-1) == 0 {
+		a.inner, a.outer, a.shifts = uint8(bits.TrailingZeros64(a.interleave)), uint8(bits.TrailingZeros64(all)), true
+	}
 }
 
 // set is the number of the set of a line.

@@ -108,6 +108,9 @@ func NewHome(e *event.Engine, spec *HomeSpec, protocol *Protocol, index, banks, 
 	return h
 }
 
+// Interleave shares lines out to banks by so many, before any is in one.
+func (h *Home) Interleave(lines int) { h.l3.share(lines) }
+
 // prefetch brings what the home knows of a line into the caches of the host.
 func (h *Home) prefetch(line Line) {
 	h.entries.prefetch(line)
