@@ -78,10 +78,17 @@ var passes = []pass{
 	{"resub", "express gates by others, equal wherever an output can tell", 200, false, 0, func(c passContext, g *Graph) (*Graph, error) {
 		return Resubstitute(c, g, ResubOptions{Seed: c.seed, Progress: c.progress})
 	}},
+	{"cares", "express gates by others, equal wherever the graph's outputs can tell, by patterns and SAT", 800, true, 0, func(c passContext, g *Graph) (*Graph, error) {
+		return ResubstituteCares(c, g, CareOptions{Rounds: 4, Work: careWork * int64(g.NumGates()), Seed: c.seed, Progress: c.progress})
+	}},
 	{"anneal", "search at random, smaller or not, wherever an output cannot tell", 2000, false, 0, func(c passContext, g *Graph) (*Graph, error) {
 		return Anneal(c, g, AnnealOptions{Seed: c.seed, Work: c.annealing(g), Progress: c.progress, wide: c.wide})
 	}},
-	{"trial", "anneal small graphs for a short time, for a choice to see what comes of them", 250, false, 1500, func(c passContext, g *Graph) (*Graph, error) {
+	{"trial", "make small graphs smaller by cares and a short annealing, for a choice to see what comes of them", 500, false, 1500, func(c passContext, g *Graph) (*Graph, error) {
+		g, err := ResubstituteCares(c, g, CareOptions{Rounds: 2, Work: careWork / 2 * int64(g.NumGates()), Seed: c.seed, Progress: c.progress})
+		if err != nil {
+			return nil, err
+		}
 		return Anneal(c, g, AnnealOptions{Seed: c.seed, Work: c.annealing(g) / 8, Progress: c.progress, wide: c.wide})
 	}},
 	{"anneal-long", "anneal ten times as long", 20_000, false, 0, func(c passContext, g *Graph) (*Graph, error) {
@@ -99,6 +106,9 @@ var passOrder = []struct{ first, second, reason string }{
 // reduceWork is the most that a reduction spends on a gate, in its units of 2 to 20 ns:
 // some times what circuits take that are not all chains of gates that look alike.
 const reduceWork = 2500
+
+// careWork is the most that a pass of cares spends on a gate, in its units of 10 ns.
+const careWork = 400_000
 
 // annealWork is what one annealing spends on a gate, in its units of 5 ns.
 const annealWork = 400_000
@@ -169,17 +179,17 @@ var efforts = [...]struct {
 			| (ands)*2 map exclusive map (rewrite6)*8 trial
 			| (balance resub-ands ands)*3 map exclusive map (rewrite6)*8 trial
 			| collapse (balance resub-ands ands)*3 map exclusive (rewrite6)*8 trial]
-		map exclusive (rewrite6)*5 reduce exact
-		(anneal rewrite6)*8 & (anneal-long)*6`), 60e6, 1},
+		map exclusive (rewrite6)*5 reduce (cares rewrite6)*8 exact
+		(anneal rewrite6)*8 & (anneal-long)*12`), 160e6, 2},
 	High: {mustParse(`reduce
-		[map exclusive map (rewrite6)*8
-			| (rewrite6)*8 exclusive (rewrite6)*4 reduce
-			| diagram selections map exclusive (rewrite6)*8 selections
-			| (ands)*2 map exclusive map (rewrite6)*8
-			| (balance resub-ands ands)*3 map exclusive map (rewrite6)*8
-			| collapse (balance resub-ands ands)*3 map exclusive (rewrite6)*8]
-		map exclusive (rewrite6)*5 reduce exact (resub)*2
-		((anneal)*10 (anneal-long)*10 map (rewrite6)*3 reduce exact)*`), 300e6, 2},
+		[map exclusive map (rewrite6)*8 trial
+			| (rewrite6)*8 exclusive (rewrite6)*4 reduce trial
+			| diagram selections map exclusive (rewrite6)*8 selections trial
+			| (ands)*2 map exclusive map (rewrite6)*8 trial
+			| (balance resub-ands ands)*3 map exclusive map (rewrite6)*8 trial
+			| collapse (balance resub-ands ands)*3 map exclusive (rewrite6)*8 trial]
+		map exclusive (rewrite6)*5 reduce (cares rewrite6)*12 exact (resub)*2
+		((anneal rewrite6)*8 & (anneal-long)*6 map (rewrite6)*3 reduce (cares)*2 exact)*`), 500e6, 2},
 }
 
 func mustParse(text string) Script {

@@ -139,6 +139,22 @@ func (s *resubSearch) begin(w *resubWindow, node int) {
 		}
 	}
 	s.work += int64(n/2 + changed*words)
+	s.divide()
+}
+
+// beginAt is begin for the last node of a window, with the patterns it is observed in.
+func (s *resubSearch) beginAt(w *resubWindow, care []uint64) {
+	s.w, s.node = w, len(w.nodes)-1
+	s.delta, s.ties, s.depth = noChange, 0, 0
+	s.cone = resize(s.cone, len(w.nodes))
+	clear(s.cone)
+	s.cone[s.node] = true
+	s.care = append(s.care[:0], care...)
+	s.divide()
+}
+
+// divide computes what a change may save, and the errors of all divisors.
+func (s *resubSearch) divide() {
 	s.freed = s.freedBy(nil)
 	s.pack()
 	s.work += int64(len(s.levels[0].err))
@@ -275,6 +291,18 @@ func (s *resubSearch) one(p *resubProblem) {
 	if len(p.edges) == 0 {
 		return
 	}
+	s.edges(p)
+	// An edge is better than a gate unless it keeps gates alive that only the
+	// node needs.
+	if s.delta <= 1+s.depth-s.freed {
+		return
+	}
+	s.majorities(p)
+	s.parities(p)
+}
+
+// edges looks for changes whose innermost part is an edge.
+func (s *resubSearch) edges(p *resubProblem) {
 	for i, e := range p.errs {
 		if e > int32(p.total/255) {
 			break
@@ -283,13 +311,6 @@ func (s *resubSearch) one(p *resubProblem) {
 			s.offer(false, p.edges[i], p.edges[i], p.edges[i])
 		}
 	}
-	// An edge is better than a gate unless it keeps gates alive that only the
-	// node needs.
-	if s.delta <= 1+s.depth-s.freed {
-		return
-	}
-	s.majorities(p)
-	s.parities(p)
 }
 
 // majorities looks for three edges of which no two have a common error.

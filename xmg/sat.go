@@ -167,12 +167,16 @@ func (p *satProver) next() uint32 {
 	return top
 }
 
-// addGate adds the clauses of a gate (Tseitin): six for MAJ, eight for XOR; the
-// solver drops what a constant fanin makes true.
+// addGate adds the clauses of a gate.
 func (p *satProver) addGate(g sat.Lit, f gate) {
 	a, b, c := p.literal(f[0]), p.literal(f[1]), p.literal(f[2])
-	s := p.solver
-	if f[0] < f[1] {
+	addGateClauses(p.solver, f[0] > f[1], g, a, b, c)
+}
+
+// addGateClauses says that g is the parity or the majority of a, b and c (Tseitin): six
+// clauses for MAJ, eight for XOR; the solver drops what a constant fanin makes true.
+func addGateClauses(s *sat.Solver, xor bool, g, a, b, c sat.Lit) {
+	if !xor {
 		for _, xy := range [...][2]sat.Lit{{a, b}, {a, c}, {b, c}} {
 			s.AddClause(xy[0].Not(), xy[1].Not(), g)
 			s.AddClause(xy[0], xy[1], g.Not())

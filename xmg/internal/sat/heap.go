@@ -18,6 +18,11 @@ func (h *heap) add() {
 	h.query = append(h.query, 0)
 }
 
+// empty takes all variables away.
+func (h *heap) empty() {
+	h.activity, h.place, h.rank, h.query, h.items = h.activity[:0], h.place[:0], h.rank[:0], h.query[:0], h.items[:0]
+}
+
 // reset makes the queue that of the given variables.
 func (h *heap) reset(vars []int32) {
 	for _, v := range h.items {

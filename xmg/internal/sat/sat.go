@@ -93,7 +93,12 @@ func (s *Solver) NewVar() int {
 		s.arena = append(s.arena, 0)
 		s.bump = 1
 	}
-	s.watches = append(s.watches, nil, nil)
+	if n := len(s.watches) + 2; n <= cap(s.watches) {
+		s.watches = s.watches[:n] // of a formula before, see Reset
+		s.watches[n-2], s.watches[n-1] = s.watches[n-2][:0], s.watches[n-1][:0]
+	} else {
+		s.watches = append(s.watches, nil, nil)
+	}
 	s.value = append(s.value, unset, unset)
 	s.level = append(s.level, 0)
 	s.reason = append(s.reason, 0)
@@ -101,6 +106,15 @@ func (s *Solver) NewVar() int {
 	s.seen = append(s.seen, false)
 	s.order.add()
 	return v
+}
+
+// Reset makes the formula empty, and keeps the memory and the counts of effort.
+func (s *Solver) Reset() {
+	s.arena, s.learned, s.watches = s.arena[:0], s.learned[:0], s.watches[:0]
+	s.value, s.level, s.reason, s.phase = s.value[:0], s.level[:0], s.reason[:0], s.phase[:0]
+	s.trail, s.limits, s.head, s.seen = s.trail[:0], s.limits[:0], 0, s.seen[:0]
+	s.order.empty()
+	s.broken, s.model, s.maxLearned = false, s.model[:0], 0
 }
 
 // NumVars returns the number of variables.
