@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/bits"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -226,7 +225,7 @@ func (v *verifier) work() {
 	}
 	ins, outs := v.n.NumInputs(), v.n.NumOutputs()
 	in, got, want := make([]uint64, ins*v.words), make([]uint64, outs*v.words), make([]uint64, outs*v.words)
-	reference := v.reference.Clone()
+	reference, ps := v.reference.Clone(), v.ps.clone()
 	bad := make([]uint64, v.words) // patterns of the block with a mismatch
 	for {
 		first := (int(v.next.Add(1)) - 1) * v.words
@@ -235,7 +234,7 @@ func (v *verifier) work() {
 		}
 		w := min(v.words, v.total-first)
 		in, got, want, bad := in[:ins*w], got[:outs*w], want[:outs*w], bad[:w]
-		v.ps.fill(in, first, w)
+		ps.fill(in, first, w)
 		run(got, in, w)
 		reference.Run(want, in, w)
 		v.compare(want, got, bad, first)
@@ -256,9 +255,17 @@ func (v *verifier) compare(want, got, bad []uint64, first int) {
 	mismatches := 0
 	var at *Mismatch
 	for i := range v.n.NumOutputs() {
+		a, b := want[i*w:][:w], got[i*w:][:w]
+		all := uint64(0)
+		for k, x := range a {
+			all |= x ^ b[k]
+		}
+		if all == 0 {
+			continue
+		}
 		before := mismatches
 		for k := range w {
-			d := want[i*w+k] ^ got[i*w+k]
+			d := a[k] ^ b[k]
 			if k == w-1 {
 				d &= last
 			}
@@ -267,9 +274,9 @@ func (v *verifier) compare(want, got, bad []uint64, first int) {
 			}
 			mismatches += bits.OnesCount64(d)
 			bad[k] |= d
-			b := bits.TrailingZeros64(d)
-			if p := 64*(first+k) + b; at == nil || p < at.Pattern {
-				at = &Mismatch{Output: i, Pattern: p, Got: got[i*w+k]>>b&1 != 0, Want: want[i*w+k]>>b&1 != 0}
+			bit := bits.TrailingZeros64(d)
+			if p := 64*(first+k) + bit; at == nil || p < at.Pattern {
+				at = &Mismatch{Output: i, Pattern: p, Got: b[k]>>bit&1 != 0, Want: a[k]>>bit&1 != 0}
 			}
 		}
 		if mismatches > before {
@@ -309,10 +316,18 @@ type patternSet struct {
 	directed   int // patterns 0 to directed-1: all 0, all 1, walking
 	walked     int // inputs that the walking ones go over
 	seed       uint64
+	turns      []uint64 // of random, kept to be used again
+}
+
+// clone returns a set of the same patterns for another goroutine.
+func (s *patternSet) clone() *patternSet {
+	c := *s
+	c.turns = make([]uint64, s.inputs)
+	return &c
 }
 
 func newPatternSet(inputs int, o VerifyOptions) (*patternSet, error) {
-	s := &patternSet{inputs: inputs, total: o.Patterns, exhaustive: o.Exhaustive, seed: o.Seed}
+	s := &patternSet{inputs: inputs, total: o.Patterns, exhaustive: o.Exhaustive, seed: o.Seed, turns: make([]uint64, inputs)}
 	if s.total < 0 {
 		return nil, fmt.Errorf("masim: verify: %d patterns, expected 1 or more, or 0 for %d", s.total, DefaultPatterns)
 	}
@@ -389,32 +404,41 @@ func (s *patternSet) random(in []uint64, word, k, w int) {
 	if word%4 == 1 || word%4 == 2 {
 		thin = 1 + int(next()%uint64(max(2, bits.Len(uint(s.inputs)))))
 	}
-	for i := range s.inputs {
-		x := splitmix(base + uint64(i))
-		for range thin {
-			base += uint64(s.inputs)
-			if word%4 == 1 {
-				x &= splitmix(base + uint64(i))
-			} else {
-				x |= splitmix(base + uint64(i))
+	inputs := uint64(s.inputs)
+	switch word % 4 {
+	case 1:
+		for i := range inputs {
+			x := splitmix(base + i)
+			for range thin {
+				base += inputs
+				x &= splitmix(base + i)
 			}
+			in[int(i)*w+k] = x
 		}
-		in[i*w+k] = x
+	case 2:
+		for i := range inputs {
+			x := splitmix(base + i)
+			for range thin {
+				base += inputs
+				x |= splitmix(base + i)
+			}
+			in[int(i)*w+k] = x
+		}
+	default:
+		for i := range inputs {
+			in[int(i)*w+k] = splitmix(base + i)
+		}
 	}
-	if word%4 != 3 || s.inputs == 0 {
+	if word%4 != 3 || inputs == 0 {
 		return
 	}
 	value, constant := next(), next() // constant: patterns whose first inputs are
-	var turns [64]int                 // input<<6 | pattern where constant ends or starts
-	for b := range turns {
-		turns[b] = int(next()%uint64(s.inputs))<<6 | b
+	clear(s.turns)                    // by input: patterns where constant ends or starts
+	for b := range 64 {
+		s.turns[next()%inputs] ^= 1 << b
 	}
-	slices.Sort(turns[:])
-	left := turns[:]
-	for i := range s.inputs {
-		for ; len(left) > 0 && left[0]>>6 == i; left = left[1:] {
-			constant ^= 1 << (left[0] & 63)
-		}
+	for i, turn := range s.turns {
+		constant ^= turn
 		in[i*w+k] = in[i*w+k]&^constant | value&constant
 	}
 }

@@ -10,40 +10,45 @@ import (
 // Simulator evaluates one network on many patterns at once, 2048 for each gate
 // before it goes to the next. It is compiled once: values share rows (a row is free
 // again after its last use), so that it takes 256 bytes for each value that is live
-// at once, not for each node, and 24 bytes a gate. It is not safe for concurrent
+// at once, not for each node, and 20 bytes a gate. It is not safe for concurrent
 // use; [Simulator.Clone] is for other goroutines.
 //
 // [Network.Simulate] does the same by definition.
 type Simulator struct {
 	net     *Network
-	steps   []simStep
+	steps   []bitrow.Step
+	luts    []simTable
 	inputs  []uint32 // row of each input
 	outputs []Lit    // row<<1 | complement
 	rows    []bitrow.Row
 }
 
-// simStep is a gate; operands are row<<1 | complement. That of a LUT is the number
-// of its entry in luts.
-type simStep struct {
-	kind Kind
-	dst  uint32
-	in   [3]uint32
-	lut  *simTable
+// simTable is a LUT, which is evaluated before a step.
+type simTable struct {
+	before int
+	bits   uint64
+	dst    uint32
+	in     []uint32 // row<<1 | complement
 }
 
-type simTable struct {
-	bits uint64
-	in   []uint32
-}
+// simOps are the operations of kinds of gates.
+var simOps = map[Kind]bitrow.Op{And: bitrow.And, Xor: bitrow.Xor, Xor3: bitrow.Xor3, Maj: bitrow.Maj, Mux: bitrow.Mux}
 
 // NewSimulator compiles n. Only gates that an output depends on are evaluated. It
 // takes time linear in n.
 func NewSimulator(n *Network) *Simulator {
 	s := &Simulator{net: n, inputs: make([]uint32, len(n.inputs))}
+	joined := n.joinedAnds()
 	fanins := func(id int) []Lit {
 		nd := &n.nodes[id]
 		switch nd.kind {
-		case And, Xor:
+		case And:
+			if k := joined[id]; k > 0 {
+				f := n.nodes[nd.fanin[k-1].Node()].fanin
+				return []Lit{f[0], f[1], nd.fanin[2-k]}
+			}
+			return nd.fanin[:2]
+		case Xor:
 			return nd.fanin[:2]
 		case Xor3, Maj, Mux:
 			return nd.fanin[:3]
@@ -91,17 +96,9 @@ func NewSimulator(n *Network) *Simulator {
 			continue
 		}
 		nd := &n.nodes[id]
-		st := simStep{kind: nd.kind}
-		operand := func(l Lit) uint32 { return row[l.Node()]<<1 | uint32(l&1) }
-		if nd.kind == LUT {
-			st.lut = &simTable{bits: n.tables[nd.fanin[0]].bits}
-			for _, f := range list {
-				st.lut.in = append(st.lut.in, operand(f))
-			}
-		} else {
-			for j, f := range list {
-				st.in[j] = operand(f)
-			}
+		operands := make([]uint32, len(list))
+		for j, f := range list {
+			operands[j] = row[f.Node()]<<1 | uint32(f&1)
 		}
 		for j, f := range list { // a row that is read last may take the result
 			if v := f.Node(); last[v] == int32(id) && v != 0 && !slices.ContainsFunc(list[:j], func(g Lit) bool { return g.Node() == v }) {
@@ -109,7 +106,20 @@ func NewSimulator(n *Network) *Simulator {
 			}
 		}
 		row[id] = take()
-		st.dst = row[id]
+		if nd.kind == LUT {
+			s.luts = append(s.luts, simTable{len(s.steps), n.tables[nd.fanin[0]].bits, row[id], operands})
+			continue
+		}
+		st := bitrow.Step{Op: simOps[nd.kind], Dst: row[id]}
+		copy(st.In[:], operands)
+		switch k := joined[id]; {
+		case k > 0 && nd.fanin[k-1]&1 != 0:
+			st.Op = bitrow.AndNot
+		case k > 0:
+			st.Op = bitrow.And3
+		case nd.kind == And: // the same operation in all steps is guessed right
+			st.Op, st.In[2] = bitrow.And3, 1
+		}
 		s.steps = append(s.steps, st)
 	}
 	for _, o := range n.outputs {
@@ -117,6 +127,46 @@ func NewSimulator(n *Network) *Simulator {
 	}
 	s.rows = make([]bitrow.Row, next)
 	return s
+}
+
+// joinedAnds says which conjunctions are computed in one step with one of their fanins, a
+// conjunction that nothing else reads: 1 or 2 for the first or second, else 0.
+func (n *Network) joinedAnds() []uint8 {
+	uses := make([]uint8, len(n.nodes)) // 0, 1 or more
+	use := func(f Lit) { uses[f.Node()] = min(uses[f.Node()]+1, 2) }
+	for id := range n.nodes {
+		nd := &n.nodes[id]
+		switch nd.kind {
+		case And, Xor:
+			use(nd.fanin[0])
+			use(nd.fanin[1])
+		case Xor3, Maj, Mux:
+			for _, f := range nd.fanin {
+				use(f)
+			}
+		case LUT:
+			for _, f := range n.tables[nd.fanin[0]].fanin[:n.tables[nd.fanin[0]].n] {
+				use(f)
+			}
+		}
+	}
+	for _, o := range n.outputs {
+		use(o.Lit)
+	}
+	joined := make([]uint8, len(n.nodes))
+	within := make([]bool, len(n.nodes))
+	for id := len(n.nodes) - 1; id > 0; id-- {
+		if n.nodes[id].kind != And || within[id] {
+			continue
+		}
+		for k, f := range n.nodes[id].fanin[:2] {
+			if v := f.Node(); n.nodes[v].kind == And && uses[v] == 1 {
+				joined[id], within[v] = uint8(k+1), true
+				break
+			}
+		}
+	}
+	return joined
 }
 
 // Clone returns a simulator that shares nothing that runs change.
@@ -153,30 +203,19 @@ func (s *Simulator) Run(out, inputs []uint64, w int) {
 }
 
 func (s *Simulator) step() {
-	rows, f := s.rows, &bitrow.Fastest
-	for i := range s.steps {
-		st := &s.steps[i]
-		a, b, c, d := &rows[st.in[0]>>1], &rows[st.in[1]>>1], &rows[st.in[2]>>1], &rows[st.dst]
-		na, nb, nc := -uint64(st.in[0]&1), -uint64(st.in[1]&1), -uint64(st.in[2]&1)
-		switch st.kind {
-		case And:
-			f.And(d, a, b, na, nb)
-		case Xor:
-			f.Xor(d, a, b, na, nb)
-		case Xor3:
-			f.Xor3(d, a, b, c, na, nb, nc)
-		case Maj:
-			f.Maj(d, a, b, c, na, nb, nc)
-		case Mux:
-			f.Mux(d, a, b, c, na, nb, nc)
-		case LUT:
-			var in [MaxLUT]uint64
-			for k := range d {
-				for j, x := range st.lut.in {
-					in[j] = rows[x>>1][k] ^ -uint64(x&1)
-				}
-				d[k] = shannon(st.lut.bits, in[:len(st.lut.in)])
+	done := 0
+	for i := range s.luts {
+		t := &s.luts[i]
+		bitrow.Run(s.rows, s.steps[done:t.before])
+		done = t.before
+		d := &s.rows[t.dst]
+		var in [MaxLUT]uint64
+		for k := range d {
+			for j, x := range t.in {
+				in[j] = s.rows[x>>1][k] ^ -uint64(x&1)
 			}
+			d[k] = shannon(t.bits, in[:len(t.in)])
 		}
 	}
+	bitrow.Run(s.rows, s.steps[done:])
 }

@@ -9,29 +9,16 @@ import (
 // A Simulator evaluates one graph on many input patterns. It is compiled once:
 // values share slots (a slot is free again after its last use), so that it
 // takes 256 bytes for each value that is live at once, not for each node, plus
-// 16 bytes a gate. It computes 2048 patterns of one gate before it goes to the next,
+// 20 bytes a gate. It computes 2048 patterns of one gate before it goes to the next,
 // by the vector instructions of the processor. A Simulator is not safe for concurrent use; take a
 // [Simulator.Clone] for each goroutine.
 type Simulator struct {
-	code      []simOp
+	code      []bitrow.Step
 	outputs   []uint32 // slot<<1 | complement
 	inputs    []uint32 // slot of each input; 0 = not used
 	slots     []bitrow.Row
 	numInputs int
 }
-
-// simOp is a gate: its fanins and its result are slots.
-type simOp struct {
-	a, b, c uint32 // slot<<1 | complement
-	dst     uint32 // slot<<2 | opcode
-}
-
-const (
-	opMaj  = iota // a b | a c | b c; a disjunction has the constant true as a
-	opAnd         // b & c
-	opXor         // a ^ b ^ c
-	opXor2        // a ^ b
-)
 
 // NewSimulator compiles g. Only gates that an output depends on are evaluated.
 func NewSimulator(g *Graph) *Simulator {
@@ -65,7 +52,7 @@ func NewSimulator(g *Graph) *Simulator {
 			next++
 		}
 	}
-	s.code = make([]simOp, 0, gates)
+	s.code = make([]bitrow.Step, 0, gates)
 	for i, l := range live {
 		if !l {
 			continue
@@ -76,15 +63,14 @@ func NewSimulator(g *Graph) *Simulator {
 		for k, l := range f {
 			in[k] = slot[l>>1]<<1 | uint32(l&1)
 		}
-		op := simOp{a: in[0], b: in[1], c: in[2]}
-		code := uint32(opMaj)
+		st := bitrow.Step{Op: bitrow.Maj, In: in}
 		switch {
 		case f[0] > f[1] && f[2] == 0:
-			code = opXor2
+			st.Op = bitrow.Xor
 		case f[0] > f[1]:
-			code = opXor
+			st.Op = bitrow.Xor3
 		case f[0] == False:
-			code = opAnd
+			st.Op, st.In = bitrow.And, [3]uint32{in[1], in[2]}
 		}
 		for _, l := range f {
 			if n := l >> 1; n != 0 && last[n] == uint32(id) {
@@ -99,8 +85,8 @@ func NewSimulator(g *Graph) *Simulator {
 			next++
 		}
 		slot[id] = to
-		op.dst = to<<2 | code
-		s.code = append(s.code, op)
+		st.Dst = to
+		s.code = append(s.code, st)
 	}
 	for _, o := range g.outputs {
 		s.outputs = append(s.outputs, slot[o.Lit>>1]<<1|uint32(o.Lit&1))
@@ -132,32 +118,13 @@ func (s *Simulator) Run(outputs, inputs []uint64, w int) {
 				copy(s.slots[slot][:], inputs[i*w+from:][:n])
 			}
 		}
-		s.runBlock()
+		bitrow.Run(s.slots, s.code)
 		for i, l := range s.outputs {
 			dst := outputs[i*w+from:][:n]
 			src, m := &s.slots[l>>1], -uint64(l&1)
 			for k := range dst {
 				dst[k] = src[k] ^ m
 			}
-		}
-	}
-}
-
-func (s *Simulator) runBlock() {
-	slots, f := s.slots, &bitrow.Fastest
-	for i := range s.code {
-		op := &s.code[i]
-		a, b, c, dst := &slots[op.a>>1], &slots[op.b>>1], &slots[op.c>>1], &slots[op.dst>>2]
-		na, nb, nc := -uint64(op.a&1), -uint64(op.b&1), -uint64(op.c&1)
-		switch op.dst & 3 {
-		case opXor:
-			f.Xor3(dst, a, b, c, na, nb, nc)
-		case opXor2:
-			f.Xor(dst, a, b, na, nb)
-		case opAnd:
-			f.And(dst, b, c, nb, nc)
-		default:
-			f.Maj(dst, a, b, c, na, nb, nc)
 		}
 	}
 }

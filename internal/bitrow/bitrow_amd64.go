@@ -7,40 +7,30 @@ import "golang.org/x/sys/cpu"
 func twins() []Set {
 	var list []Set
 	if cpu.X86.HasAVX512F {
-		list = append(list, Set{"avx512", andAVX512, xorAVX512, xor3AVX512, majAVX512, muxAVX512})
+		list = append(list, Set{"avx512", inParts(runAVX512)})
 	}
 	if cpu.X86.HasAVX2 {
-		list = append(list, Set{"avx2", andAVX2, xorAVX2, xor3AVX2, majAVX2, muxAVX2})
+		list = append(list, Set{"avx2", inParts(runAVX2)})
 	}
 	return list
 }
 
-//go:noescape
-func andAVX512(d, a, b *Row, na, nb uint64)
+// partSteps are executed at once: assembly is not interrupted, so that a collection of
+// garbage waits for it.
+const partSteps = 1 << 14
+
+func inParts(run func(steps *Step, n int, rows *Row)) func(rows []Row, steps []Step) {
+	return func(rows []Row, steps []Step) {
+		for len(steps) > 0 {
+			n := min(len(steps), partSteps)
+			run(&steps[0], n, &rows[0])
+			steps = steps[n:]
+		}
+	}
+}
 
 //go:noescape
-func xorAVX512(d, a, b *Row, na, nb uint64)
+func runAVX512(steps *Step, n int, rows *Row)
 
 //go:noescape
-func xor3AVX512(d, a, b, c *Row, na, nb, nc uint64)
-
-//go:noescape
-func majAVX512(d, a, b, c *Row, na, nb, nc uint64)
-
-//go:noescape
-func muxAVX512(d, a, b, c *Row, na, nb, nc uint64)
-
-//go:noescape
-func andAVX2(d, a, b *Row, na, nb uint64)
-
-//go:noescape
-func xorAVX2(d, a, b *Row, na, nb uint64)
-
-//go:noescape
-func xor3AVX2(d, a, b, c *Row, na, nb, nc uint64)
-
-//go:noescape
-func majAVX2(d, a, b, c *Row, na, nb, nc uint64)
-
-//go:noescape
-func muxAVX2(d, a, b, c *Row, na, nb, nc uint64)
+func runAVX2(steps *Step, n int, rows *Row)

@@ -2,49 +2,61 @@ package bitrow
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// check computes every function on random rows, also in place, and compares bit by
-// bit with its definition.
+// functions are the operations of bits, by Op.
+var functions = []func(a, b, c int) int{
+	func(a, b, _ int) int { return a * b },
+	func(a, b, _ int) int { return (a + b) % 2 },
+	func(a, b, c int) int { return (a + b + c) % 2 },
+	func(a, b, c int) int { return (a + b + c) / 2 },
+	func(a, b, c int) int { return a*b + (1-a)*c },
+	func(a, b, c int) int { return a * b * c },
+	func(a, b, c int) int { return (1 - a*b) * c },
+}
+
+// check executes random steps on random rows, one at a time and then at once, and compares
+// bit by bit with the definition of each.
 func check(t *testing.T, seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	var x [3]Row
-	var n [3]uint64
-	for i := range x {
-		for k := range x[i] {
-			x[i][k] = rng.Uint64()
+	given := make([]Row, 7)
+	for i := range given {
+		for k := range given[i] {
+			given[i][k] = rng.Uint64()
 		}
-		n[i] = -(rng.Uint64() & 1)
 	}
-	functions := []struct {
-		name string
-		want func(a, b, c int) int
-		run  func(s *Set, d, a, b, c *Row)
-	}{
-		{"and", func(a, b, _ int) int { return a * b }, func(s *Set, d, a, b, _ *Row) { s.And(d, a, b, n[0], n[1]) }},
-		{"xor", func(a, b, _ int) int { return (a + b) % 2 }, func(s *Set, d, a, b, _ *Row) { s.Xor(d, a, b, n[0], n[1]) }},
-		{"xor3", func(a, b, c int) int { return (a + b + c) % 2 }, func(s *Set, d, a, b, c *Row) { s.Xor3(d, a, b, c, n[0], n[1], n[2]) }},
-		{"maj", func(a, b, c int) int { return (a + b + c) / 2 }, func(s *Set, d, a, b, c *Row) { s.Maj(d, a, b, c, n[0], n[1], n[2]) }},
-		{"mux", func(a, b, c int) int { return a*b + (1-a)*c }, func(s *Set, d, a, b, c *Row) { s.Mux(d, a, b, c, n[0], n[1], n[2]) }},
-	}
-	for i := range Sets {
-		for _, f := range functions {
-			for over := range 4 { // into which operand, or a row of its own
-				rows := [4]Row{x[0], x[1], x[2]}
-				f.run(&Sets[i], &rows[over], &rows[0], &rows[1], &rows[2])
-				for k := range Words {
-					for b := range 64 {
-						bit := func(j int) int { return int((x[j][k]^n[j])>>b) & 1 }
-						if got := int(rows[over][k]>>b) & 1; got != f.want(bit(0), bit(1), bit(2)) {
-							require.Failf(t, "wrong bit", "%s of %s over operand %d, word %d, bit %d", f.name, Sets[i].Name, over, k, b)
-						}
-					}
-				}
+	steps := make([]Step, 20)
+	want := append([]Row(nil), given...)
+	for i := range steps {
+		st := Step{Op: Op(rng.IntN(len(functions))), Dst: rng.Uint32N(7)}
+		for k := range st.In {
+			st.In[k] = rng.Uint32N(14)
+		}
+		steps[i] = st
+		before := append([]Row(nil), want...)
+		d := &want[st.Dst]
+		for k := range d {
+			d[k] = 0
+			for b := range 64 {
+				bit := func(j int) int { return int(before[st.In[j]>>1][k]>>b^uint64(st.In[j])) & 1 }
+				d[k] |= uint64(functions[st.Op](bit(0), bit(1), bit(2))) << b
 			}
 		}
+		for _, s := range Sets {
+			s.Run(before, nil)
+			got := append([]Row(nil), before...)
+			s.Run(got, steps[i:i+1])
+			require.True(t, slices.Equal(want, got), "%s, %+v", s.Name, st)
+		}
+	}
+	for _, s := range Sets {
+		got := append([]Row(nil), given...)
+		s.Run(got, steps)
+		require.True(t, slices.Equal(want, got), s.Name)
 	}
 }
 
@@ -54,19 +66,42 @@ func TestSets(t *testing.T) {
 	}
 }
 
+// TestParts executes more steps than are executed at once: a shift through all of them.
+func TestParts(t *testing.T) {
+	for _, s := range Sets {
+		rows := make([]Row, 2)
+		steps := make([]Step, 50_001)
+		for i := range steps {
+			steps[i] = Step{Op: Xor, In: [3]uint32{0, 3, 0}} // row 0 ^= ^row 1
+		}
+		s.Run(rows, steps)
+		require.Equal(t, ^uint64(0), rows[0][5], s.Name)
+		s.Run(rows, steps[1:])
+		require.Equal(t, ^uint64(0), rows[0][5], s.Name)
+	}
+}
+
 func FuzzSets(f *testing.F) {
 	f.Add(uint64(1))
 	f.Fuzz(check)
 }
 
-func BenchmarkMaj(b *testing.B) {
-	for _, s := range Sets {
-		b.Run(s.Name, func(b *testing.B) {
-			var rows [4]Row
-			for b.Loop() {
-				s.Maj(&rows[3], &rows[0], &rows[1], &rows[2], 0, ^uint64(0), 0)
-			}
-			b.ReportMetric(float64(b.N)*64*Words/b.Elapsed().Seconds(), "bits/s")
-		})
+// BenchmarkRun executes gates of each kind on rows that fit the first cache.
+func BenchmarkRun(b *testing.B) {
+	rng := rand.New(rand.NewPCG(2, 3))
+	for op, name := range []string{"and", "xor", "xor3", "maj", "mux", "and3", "and-not"} {
+		steps := make([]Step, 1000)
+		for i := range steps {
+			steps[i] = Step{Op(op), rng.Uint32N(100), [3]uint32{rng.Uint32N(200), rng.Uint32N(200), rng.Uint32N(200)}}
+		}
+		for _, s := range Sets {
+			b.Run(name+"/"+s.Name, func(b *testing.B) {
+				rows := make([]Row, 100)
+				for b.Loop() {
+					s.Run(rows, steps)
+				}
+				b.ReportMetric(float64(b.N)*float64(len(steps))*64*Words/b.Elapsed().Seconds(), "bits/s")
+			})
+		}
 	}
 }
