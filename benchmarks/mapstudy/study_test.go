@@ -101,3 +101,42 @@ func TestRaceOfFronts(t *testing.T) {
 	require.InDelta(t, 119*20/whole, r.Worst["one"], 1e-9)
 	require.Zero(t, r.Mean["neither"])
 }
+
+// Intervals of a small operator are those of the exhaustive optimum at the ends of every range.
+func TestSensitivity(t *testing.T) {
+	ctx := context.Background()
+	op, err := dnn.Parse("gemm:M=5,K=6,N=4", dnn.DefaultBits)
+	require.NoError(t, err)
+	swings, intervals, err := Sensitivity(ctx, Options{Platforms: []string{"pnm-hbm"}, Evals: 1000, Seed: 1, Threads: 1}, []*dnn.Operator{op})
+	require.NoError(t, err)
+	p, err := platform.Load("pnm-hbm")
+	require.NoError(t, err)
+	saved := func(p *platform.Platform) float64 {
+		q, err := mapping.New(ctx, op, p, mapping.Options{})
+		require.NoError(t, err)
+		all, err := search.Lookup("exhaustive")
+		require.NoError(t, err)
+		r, err := all.Search(ctx, q, search.Options{Threads: 1})
+		require.NoError(t, err)
+		m, err := search.Baseline(q).Apply(q)
+		require.NoError(t, err)
+		var c mapping.Cost
+		require.Equal(t, mapping.Legal, q.Cost(m, &c))
+		return 100 * (1 - float64(r.Score)/float64(c.Cycles))
+	}
+	least := saved(p)
+	most := least
+	require.InDelta(t, least, intervals[0].Default, 1e-9)
+	require.NotEmpty(t, swings)
+	for _, s := range swings {
+		for v, at := range map[float64]*float64{s.Low: s.AtLow, s.High: s.AtHigh} {
+			q, err := p.With(s.Field, v)
+			require.NoError(t, err)
+			require.NotNil(t, at)
+			require.InDelta(t, saved(q), *at, 1e-9, "%s %v", s.Field, v)
+			least, most = min(least, *at), max(most, *at)
+		}
+	}
+	require.InDelta(t, least, intervals[0].Low, 1e-9)
+	require.InDelta(t, most, intervals[0].High, 1e-9)
+}
