@@ -72,18 +72,7 @@ func runBitsched(ctx context.Context, p Problem, o Options) (*Result, error) {
 	if p.Graph.NumInputs() > (maxSearchArrays-1)*p.Geometry.Rows {
 		return spread(ctx, p, o) // the inputs alone take more arrays than the search looks at
 	}
-	limits := searchArrays(p, o)
-	in := newInstance(p, limits[0])
-	if len(limits) > 1 && in.gates <= searchLimit {
-		// Fewer arrays than have room for what is live are not worth a search of their own.
-		order := in.dataflow(in.eager(in.depthFirst()))
-		home := in.fullArrays()
-		wanted := home + in.arraysFor(int64(newFrontier(in, order, min(home, in.arrays-1), nil).peak()))
-		for len(limits) > 1 && limits[0] < min(wanted, 2*fewArrays) {
-			limits = limits[1:]
-		}
-		in = newInstance(p, limits[0])
-	}
+	in := newInstance(p, min(p.Geometry.Arrays, maxSearchArrays))
 	b := &bitsched{ctx: ctx, in: in, o: o, best: infeasible}
 	if o.Objective == MinRows {
 		return b.fewestRows(ctx)
@@ -97,18 +86,8 @@ func runBitsched(ctx context.Context, p Problem, o Options) (*Result, error) {
 	default:
 		b.floor = o.leastCopies(ctx, p)
 	}
-	b.efforts(ctx)
-	for _, n := range limits[1:] {
-		if b.best <= b.floor || b.best != infeasible && (n != 2*in.arrays || b.wanted <= in.arrays || ctx.Err() != nil) {
-			break
-		}
-		more := &bitsched{ctx: ctx, in: newInstance(p, n), o: o, best: infeasible, floor: b.floor, trials: b.trials}
-		more.efforts(ctx)
-		b.trials = more.trials
-		if more.best < b.best {
-			b, in = more, more.in
-		}
-	}
+	b = b.byArrays(ctx)
+	in = b.in
 	if b.best == infeasible {
 		r, err := spread(ctx, p, o)
 		if errors.Is(err, ErrInfeasible) && o.Distance == nil && o.Objective != MinRows {
@@ -141,58 +120,174 @@ func runBitsched(ctx context.Context, p Problem, o Options) (*Result, error) {
 // fewArrays is how many arrays are tried before more are.
 const fewArrays = 8
 
-// searchArrays returns how many arrays the search may use, in ascending order: twice as
-// many each time, so that what more arrays give is never worse than what fewer do, and
-// all of them where no fewer will do. Where distances are given all are there from the
-// start.
-func searchArrays(p Problem, o Options) []int {
-	all := min(p.Geometry.Arrays, maxSearchArrays)
-	if o.Distance != nil || o.Rematerialize || o.Objective == MinRows {
-		return []int{all}
+// tightShare is the part of the work of a search that one with fewer than fewArrays arrays gets.
+const tightShare = 0.25
+
+// arrayCounts returns numbers of arrays to search with, in ascending order. They do not depend on how many
+// there are: so a search with more arrays does all that one with fewer does, and gives no more copies.
+//
+// First come those that just suffice for what is live, which leave least to choose, then eight, or as many as
+// leave eight beside those full of inputs, and twice as many each time.
+func (b *bitsched) arrayCounts() []int {
+	in := b.in
+	base := fewArrays
+	for base < in.p.Graph.NumInputs()/in.p.Geometry.Rows+fewArrays/2 {
+		base *= 2
 	}
-	n := fewArrays
-	for n < p.Graph.NumInputs()/p.Geometry.Rows+fewArrays/2 { // full of inputs
-		n *= 2
+	least := 0
+	if in.gates <= searchLimit {
+		home := in.fullArrays()
+		live := int32(math.MaxInt32)
+		for _, order := range [][]int32{in.graphOrder(), b.depthFirst(), in.dataflow(b.depthFirst())} {
+			live = min(live, newFrontier(in, order, min(home, in.arrays-1), nil).peak())
+		}
+		least = min(home+int(live)/in.p.Geometry.Rows+1, maxSearchArrays)
 	}
-	var limits []int
-	for ; n < all; n *= 2 {
-		limits = append(limits, n)
+	var counts []int
+	for _, n := range [...]int{least, least + 1, least + 3} {
+		if least > 0 && n < base {
+			counts = append(counts, n)
+		}
 	}
-	return append(limits, all)
+	for n := base; n <= maxSearchArrays; n *= 2 {
+		if n >= least {
+			counts = append(counts, n)
+		}
+	}
+	return counts
 }
 
-// efforts runs the search in rounds, each of four times the work of the one before: one round
-// for Fast effort, and for each further effort as many as its work allows, on top of what the
-// lower efforts do. So more effort never gives more copies. A round, or some in a row, that brought
-// next to nothing ends an effort, and so does a schedule near the bound; one that meets it ends the search.
+// byArrays searches with several numbers of arrays and returns the search that found the best plan, the first
+// of equals. Each effort goes through all of them, and each begins with what the one before found. Numbers
+// beyond the first eight come in only while partitions look at more arrays than there are and more of them
+// bring something, and where one does not suffice the next are tried in small steps.
+func (b *bitsched) byArrays(ctx context.Context) *bitsched {
+	all := b.in.arrays
+	if b.o.Distance != nil || b.o.Rematerialize {
+		b.efforts(ctx)
+		return b
+	}
+	var searches []*bitsched
+	best := b
+	counts := b.arrayCounts()
+	for effort := Fast; effort <= b.o.Effort; effort++ {
+		for i := 0; ; i++ {
+			var last *bitsched
+			if i > 0 {
+				last = searches[i-1]
+				if last.in.arrays >= fewArrays && last.best != infeasible && (last.wanted <= last.in.arrays || last.idle) ||
+					ctx.Err() != nil && best.best != infeasible {
+					break
+				}
+			}
+			if i == len(searches) {
+				n := all
+				for len(counts) > 0 && last != nil && counts[0] <= last.in.arrays {
+					counts = counts[1:]
+				}
+				if len(counts) > 0 {
+					n = counts[0]
+				}
+				if last != nil && last.best == infeasible {
+					n = min(n, last.in.arrays+max(1, last.in.arrays/8))
+				}
+				if n > all && best.best == infeasible {
+					n = all
+				}
+				if n > all || last != nil && n == last.in.arrays {
+					break
+				}
+				searches = append(searches, b.with(n))
+			}
+			s := searches[i]
+			if last != nil {
+				s.follow(last)
+			}
+			for trials := s.trials; s.next <= effort; s.next++ {
+				s.effort(ctx, s.next)
+				b.trials += s.trials - trials
+				trials = s.trials
+			}
+			s.idle = i > 0 && last.in.arrays >= fewArrays && float64(s.best) > (1-leastGain)*float64(best.best)
+			if s.best < best.best {
+				best = s
+			}
+			if best.best <= b.floor {
+				break
+			}
+		}
+	}
+	best.trials = b.trials
+	return best
+}
+
+// with returns a search with n arrays.
+func (b *bitsched) with(n int) *bitsched {
+	s := &bitsched{ctx: b.ctx, in: b.in, o: b.o, best: infeasible, floor: b.floor, eager: b.eager, share: 1}
+	if n != b.in.arrays {
+		s.in = newInstance(b.in.p, n)
+	}
+	if n < fewArrays {
+		s.share = tightShare
+	}
+	return s
+}
+
+// follow takes the best plans of a search with fewer arrays.
+func (b *bitsched) follow(fewer *bitsched) {
+	for i, l := range fewer.lines {
+		if l.plan == nil {
+			continue
+		}
+		pl := l.plan.clone()
+		if cost := b.wholeRun(pl); cost < b.best && (b.lines[i].plan == nil || cost < b.lines[i].cost) {
+			b.lines[i] = start{pl, cost, l.parts}
+		}
+	}
+}
+
+// efforts runs the search with all efforts up to that of the options.
 func (b *bitsched) efforts(ctx context.Context) {
+	for effort := Fast; effort <= b.o.Effort; effort++ {
+		b.effort(ctx, effort)
+	}
+}
+
+// effort runs the search in rounds, each of four times the work of the one before: one round
+// for Fast effort, and for each further effort as many as its work allows, on top of what the
+// lower efforts did. So more effort never gives more copies. A round, or some in a row, that brought
+// next to nothing ends an effort, and so does a schedule near the bound; one that meets it ends the search.
+func (b *bitsched) effort(ctx context.Context, effort Effort) {
 	gates := int64(b.in.gates)
-	work := int64(math.MaxInt64)
-	for effort, round := Fast, 0; effort <= b.o.Effort; effort++ {
-		e := effortWork[effort]
-		left := max(min(e.perGate*gates, e.most), 40*gates) // large graphs: at least some passes over all
-		idle := 0
-		for work = min(work, left); left > 0; work *= roundGrowth {
-			if ctx.Err() != nil || b.best <= b.floor {
-				return
-			}
-			if float64(b.best-b.floor) < nearBound[effort]*float64(b.best) {
-				break
-			}
-			if left < 2*work {
-				work = left // no small rest
-			}
-			before := b.best
-			b.run(ctx, round, work)
-			if before == infeasible && b.best < infeasible || float64(before-b.best) >= max(leastGain*float64(before), 1) {
-				idle = -1
-			}
-			idle++
-			left -= work
-			round++
-			if idle > patience[effort] {
-				break
-			}
+	e := effortWork[effort]
+	left := max(min(e.perGate*gates, e.most), 40*gates) // large graphs: at least some passes over all
+	if b.share > 0 {
+		left = int64(b.share * float64(left))
+	}
+	if effort == Fast {
+		b.work = left
+	}
+	idle := 0
+	for b.work = min(b.work, left); left > 0; b.work *= roundGrowth {
+		if ctx.Err() != nil || b.best <= b.floor {
+			return
+		}
+		if float64(b.best-b.floor) < nearBound[effort]*float64(b.best) {
+			return
+		}
+		if left < 2*b.work {
+			b.work = left // no small rest
+		}
+		before := b.best
+		b.run(ctx, b.round, b.work)
+		if before == infeasible && b.best < infeasible || float64(before-b.best) >= max(leastGain*float64(before), 1) {
+			idle = -1
+		}
+		idle++
+		left -= b.work
+		b.round++
+		if idle > patience[effort] {
+			return
 		}
 	}
 }
@@ -204,11 +299,16 @@ type bitsched struct {
 	costs *costs  // nil: copies are counted
 	floor int     // cost that no schedule goes below
 	eager []int32 // of depthFirst, once it is known
+	share float64 // of the work of an effort; 0 = all
+	next  Effort  // not yet done
+	work  int64   // of the next round
+	round int
 
 	lines  [2]start    // the best without a partition and with one
 	fronts []*frontier // orders, better from round to round
 
-	wanted int // arrays that partitions look at, if there are as many
+	wanted int  // arrays that partitions look at, if there are as many
+	idle   bool // next to nothing came of more arrays
 
 	floorAgain int // the same by costs, with gates computed again
 

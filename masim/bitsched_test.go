@@ -2,6 +2,7 @@ package masim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -163,21 +164,35 @@ func TestBitschedStops(t *testing.T) {
 	replay(t, p, r.Program)
 }
 
-// More arrays never give more copies.
+// More arrays never give more copies, and what fits few of them fits more.
 func TestMoreArraysNeverMoreCopies(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		kind        string
 		width, rows int
-	}{{"multiplier-array", 9, 9}, {"divider", 7, 9}} {
+		arrays      []int
+	}{
+		{"multiplier", 6, 9, []int{3, 4, 7, 8, 12}},
+		{"multiplier-array", 6, 10, []int{2, 3, 5, 8, 9}},
+		{"divider", 5, 12, []int{1, 2, 3, 6, 8}},
+		{"sqrt", 12, 20, []int{2, 3, 8}},
+		{"squarer", 7, 8, []int{3, 5, 8, 17, 33}},
+		{"adder", 12, 9, []int{2, 5, 6, 20}},
+	} {
 		least := infeasible
-		for _, arrays := range []int{8, 16} {
-			p := generated(t, c.kind, c.width, arrays, c.rows)
+		for _, n := range c.arrays {
+			p := generated(t, c.kind, c.width, n, c.rows)
 			r, err := runBitsched(context.Background(), p, Options{})
-			require.NoError(t, err)
-			require.LessOrEqual(t, r.Copies, least, "%s on %d arrays", c.kind, arrays)
+			if errors.Is(err, ErrInfeasible) {
+				require.Equal(t, infeasible, least, "%s on %d arrays: %v", c.kind, n, err)
+				continue
+			}
+			require.NoError(t, err, c.kind)
+			require.LessOrEqual(t, r.Copies, least, "%s on %d arrays", c.kind, n)
+			replay(t, p, r.Program)
 			least = r.Copies
 		}
+		require.Less(t, least, infeasible, c.kind)
 	}
 }
 
