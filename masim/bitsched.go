@@ -144,7 +144,7 @@ func (b *bitsched) arrayCounts() []int {
 		least = min(home+int(live)/in.p.Geometry.Rows+1, maxSearchArrays)
 	}
 	var counts []int
-	for _, n := range [...]int{least, least + 1, least + 3} {
+	for _, n := range [...]int{least, least + 1} {
 		if least > 0 && n < base {
 			counts = append(counts, n)
 		}
@@ -158,11 +158,12 @@ func (b *bitsched) arrayCounts() []int {
 }
 
 // byArrays searches with several numbers of arrays and returns the search that found the best plan, the first
-// of equals. Each effort goes through all of them, and each begins with what the one before found. Numbers
-// beyond the first eight come in only while partitions look at more arrays than there are and more of them
-// bring something, and where one does not suffice the next are tried in small steps.
+// of equals. Each effort goes through all of them. Numbers beyond the first eight come in only while partitions
+// look at more arrays than there are and more of them bring something, and where one does not suffice the next
+// are tried in small steps.
+//
+// No search begins with what another found: plans for few arrays beat what others begin with, and lead nowhere.
 func (b *bitsched) byArrays(ctx context.Context) *bitsched {
-	all := b.in.arrays
 	if b.o.Distance != nil || b.o.Rematerialize {
 		b.efforts(ctx)
 		return b
@@ -171,54 +172,73 @@ func (b *bitsched) byArrays(ctx context.Context) *bitsched {
 	best := b
 	counts := b.arrayCounts()
 	for effort := Fast; effort <= b.o.Effort; effort++ {
-		for i := 0; ; i++ {
+		for i := 0; best.best > b.floor && (best.best == infeasible || ctx.Err() == nil); i++ {
 			var last *bitsched
 			if i > 0 {
-				last = searches[i-1]
-				if last.in.arrays >= fewArrays && last.best != infeasible && (last.wanted <= last.in.arrays || last.idle) ||
-					ctx.Err() != nil && best.best != infeasible {
+				if last = searches[i-1]; last.enough() {
 					break
 				}
 			}
 			if i == len(searches) {
-				n := all
-				for len(counts) > 0 && last != nil && counts[0] <= last.in.arrays {
-					counts = counts[1:]
-				}
-				if len(counts) > 0 {
-					n = counts[0]
-				}
-				if last != nil && last.best == infeasible {
-					n = min(n, last.in.arrays+max(1, last.in.arrays/8))
-				}
-				if n > all && best.best == infeasible {
-					n = all
-				}
-				if n > all || last != nil && n == last.in.arrays {
+				n := b.nextCount(counts, last, best.best != infeasible)
+				if n == 0 {
 					break
 				}
 				searches = append(searches, b.with(n))
 			}
 			s := searches[i]
-			if last != nil {
-				s.follow(last)
-			}
-			for trials := s.trials; s.next <= effort; s.next++ {
+			for before := s.trials; s.next <= effort; s.next++ {
 				s.effort(ctx, s.next)
-				b.trials += s.trials - trials
-				trials = s.trials
+				b.trials += s.trials - before
+				before = s.trials
 			}
 			s.idle = i > 0 && last.in.arrays >= fewArrays && float64(s.best) > (1-leastGain)*float64(best.best)
+			if i > 0 && last != best && effort == b.o.Effort { // not needed any more
+				searches[i-1] = &bitsched{in: &instance{arrays: last.in.arrays}, best: last.best, wanted: last.wanted, idle: last.idle}
+			}
 			if s.best < best.best {
 				best = s
 			}
-			if best.best <= b.floor {
-				break
-			}
 		}
+	}
+	if best.best == infeasible && ctx.Err() != nil { // stopped where arrays are few
+		b.run(ctx, 0, 1)
+		return b
 	}
 	best.trials = b.trials
 	return best
+}
+
+// enough reports whether more arrays than those of the search need not be tried.
+func (b *bitsched) enough() bool {
+	return b.in.arrays >= fewArrays && b.best != infeasible && (b.wanted <= b.in.arrays || b.idle)
+}
+
+// nextCount returns the number of arrays to search with after the last search: the next of the counts, or
+// somewhat more than the last one has if these do not suffice. If nothing else is left, and no schedule was found, it is
+// all there are; 0 means no further search.
+func (b *bitsched) nextCount(counts []int, last *bitsched, found bool) int {
+	all, before := b.in.arrays, 0
+	if last != nil {
+		before = last.in.arrays
+	}
+	n := all
+	for _, c := range counts {
+		if c > before {
+			n = c
+			break
+		}
+	}
+	if last != nil && last.best == infeasible {
+		n = min(n, before+max(1, before/8))
+	}
+	if n > all && !found {
+		n = all
+	}
+	if n > all || n <= before {
+		return 0
+	}
+	return n
 }
 
 // with returns a search with n arrays.
@@ -231,19 +251,6 @@ func (b *bitsched) with(n int) *bitsched {
 		s.share = tightShare
 	}
 	return s
-}
-
-// follow takes the best plans of a search with fewer arrays.
-func (b *bitsched) follow(fewer *bitsched) {
-	for i, l := range fewer.lines {
-		if l.plan == nil {
-			continue
-		}
-		pl := l.plan.clone()
-		if cost := b.wholeRun(pl); cost < b.best && (b.lines[i].plan == nil || cost < b.lines[i].cost) {
-			b.lines[i] = start{pl, cost, l.parts}
-		}
-	}
 }
 
 // efforts runs the search with all efforts up to that of the options.
@@ -465,6 +472,7 @@ func (b *bitsched) run(ctx context.Context, round int, work int64) {
 			starts = append(starts, s)
 		}
 	}
+	starts = append(starts, b.placed(ctx, starts, int64(placeShare*float64(work)), seed)...)
 	if b.plan != nil && round == 0 {
 		starts = append(starts, start{b.plan, b.best, 0})
 	}

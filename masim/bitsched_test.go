@@ -160,7 +160,7 @@ func TestBitschedStops(t *testing.T) {
 	}})
 	require.NoError(t, err)
 	require.True(t, r.Stopped)
-	require.LessOrEqual(t, r.Trials, 5) // one of them a tiling, from before orders
+	require.LessOrEqual(t, r.Trials, 10) // some of them tilings, from before orders, and with fewer arrays
 	replay(t, p, r.Program)
 }
 
