@@ -33,10 +33,6 @@ func TestPlaces(t *testing.T) {
 			p.move(int32(r.IntN(int(in.gates))), uint8(home+r.IntN(c.arrays-home)))
 		}
 
-		type at struct {
-			value int32
-			array int
-		}
 		rows := make([][]int, c.arrays) // by array and step
 		for a := range rows {
 			rows[a] = make([]int, in.gates)
