@@ -296,6 +296,9 @@ type CoreStreams struct {
 	SCCs        int `yaml:"sccs" range:"0..64"` // stream computing contexts
 	Elements    int `yaml:"run_ahead_elements" range:"1..65536"`
 	AtomicAhead int `yaml:"atomic_ahead_elements" range:"1..65536"`
+	// Of streams without any progress, and of those that lock lines.
+	TimeoutCycles     int `yaml:"timeout_cycles" range:"0..1000000000"`
+	LockTimeoutCycles int `yaml:"lock_timeout_cycles" range:"0..1000000000"`
 }
 
 // L2Streams is the buffer of a core for streams that run at the L3.

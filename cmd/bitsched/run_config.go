@@ -579,7 +579,7 @@ func (r *configResult) verdict() string {
 }
 
 // computesNear reports whether streams of a loop computed or wrote at the L3.
-func computesNear(l *micro.StreamLoop) bool { return l.Offloaded > 0 && l.Instances > 0 }
+func computesNear(l *micro.StreamLoop) bool { return l.Offloaded > 0 && l.Instances+l.Nested > 0 }
 
 // nearLoops are the variables of the loops of a run that computed at the L3.
 func nearLoops(x *configRun) (list []string) {
@@ -618,7 +618,7 @@ func (r *configResult) kept() string {
 	x := r.Runs[len(r.Runs)-1]
 	var b strings.Builder
 	for _, l := range x.Streams.Loops {
-		if l.Why != "" || l.Short > 0 && l.Instances == 0 {
+		if l.Why != "" || l.Short > 0 && l.Instances+l.Nested == 0 {
 			fmt.Fprintf(&b, "%s: loop over %s stays in the core: %s\n", x.Config, l.Var, whyKept(&l))
 		}
 	}
@@ -649,6 +649,9 @@ func (x *configRun) streamsText(s *summary) {
 	s.add("streams", "%d loops configured, %d of them at the L3; %d lines fetched into FIFOs, %d loads served from there", r.Core.Groups, r.Core.Offloaded, r.Core.Prefetched, r.Core.Served)
 	for _, l := range r.Loops {
 		text := fmt.Sprintf("%s, %d of them compute or write at the L3; %d times configured, %d times too short", count(l.Streams, "stream"), l.Offloaded, l.Instances, l.Short)
+		if l.Nested > 0 {
+			text += fmt.Sprintf("; %d times configured by streams of the loop around it", l.Nested)
+		}
 		if l.Vanishes {
 			text += "; nothing of its iterations is left for the core"
 		}

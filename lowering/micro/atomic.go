@@ -14,9 +14,9 @@ import (
 // writes, not before.
 
 // runs reports whether a loop may have streams: loops that have others inside only where
-// those are reached under a condition, as what seldom comes.
+// streams configure those, or they are reached under a condition, as what seldom comes.
 func (p *Program) runs(l *loopInfo) bool {
-	if l.inner {
+	if l.inner || len(l.rowsInside) > 0 {
 		return true
 	}
 	if l.src.Open || l.src.While != nil || l.src.Parallel != nil {
@@ -149,8 +149,8 @@ func (t *thread) goesOn() error {
 	if len(t.parts) > 0 {
 		x := &t.parts[0]
 		if len(x.out.Ops) > 0 {
-			t.out, t.marks, t.wait = x.out, x.marks, x.wait
-			x.out, x.marks, x.wait = uop.Batch{}, nil, nil
+			t.out, t.marks, t.wait, t.makes = x.out, x.marks, x.wait, x.makes
+			x.out, x.marks, x.wait, x.makes = uop.Batch{}, nil, nil, nil
 			return nil
 		}
 		then := x.then

@@ -238,6 +238,7 @@ func (t *thread) Restore(r se.Restored) error {
 		if err := t.restored(l, x); err != nil {
 			return err
 		}
+		t.unfinished = slices.DeleteFunc(t.unfinished, func(g uint32) bool { return g == x.Group })
 		if t.near != nil && t.near.group == x.Group {
 			if t.near.asked == t.near.done {
 				t.left = t.near
@@ -311,13 +312,23 @@ func (t *thread) Restore(r se.Restored) error {
 	if last >= 0 && t.wait == nil { // it was answered; now it only takes its time
 		t.out.Ops[last].Flags &^= uop.Blocking
 	}
-	if len(parts) > 0 {
-		t.parts = append(parts, part{out: t.out, marks: t.marks, wait: t.wait})
-		t.out, t.marks, t.wait = uop.Batch{}, nil, nil
-	}
 	t.handed, t.passed, t.log = r.Committed, r.Committed, kept
-	if t.near == nil || !t.near.ordered {
+	if len(parts) > 0 { // loops that are configured behind them may be restored until all have come
+		kept.until = ^uint64(0)
+		t.parts = append(parts, part{out: t.out, marks: t.marks, wait: t.wait, makes: t.makes, then: t.restoredAll})
+		t.out, t.marks, t.wait, t.makes = uop.Batch{}, nil, nil, nil
+		return nil
+	}
+	if (t.near == nil || !t.near.ordered) && len(t.unfinished) == 0 {
 		kept.until = t.handed + uint64(len(t.out.Ops))
+	}
+	return nil
+}
+
+// restoredAll ends the log when all that has come again is committed.
+func (t *thread) restoredAll() error {
+	if t.log != nil && (t.near == nil || !t.near.ordered) && len(t.unfinished) == 0 {
+		t.log.until = t.handed
 	}
 	return nil
 }
@@ -327,6 +338,7 @@ type part struct {
 	out   uop.Batch
 	marks []mark
 	wait  func([]byte) error
+	makes func(scalar.Value)
 	then  func() error
 }
 

@@ -13,11 +13,14 @@ import (
 // one more than that.
 const maxInstances = 7
 
-// several lets a decoupled loop have several instances at once (section V), where those of
-// the loops around it are apart: what it writes nothing else accesses there, and each
-// instance has rows of its own, or only adds atomically; what it reads nothing writes.
+// several lets a loop have several instances at once (section V for those that vanish), where
+// those of the loops around it are apart: what it writes nothing else accesses there, and each
+// instance has rows of its own, or only adds atomically; what it reads nothing writes. Loops that
+// do not vanish are configured as soon as the core has their parameters, ahead of its
+// iterations.
 func (p *Program) several(near *nearLoop) {
-	if !near.gone || slices.ContainsFunc(near.streams, func(x nearStream) bool { return x.kind == se.Reduce }) {
+	early := p.opt.Streams.Level == Compute && p.opt.Streams.Rival == NoRival && near.info.inner && near.report.Offloaded > 0 && len(near.ahead)+len(near.atomics) == 0
+	if !near.gone && !early || slices.ContainsFunc(near.streams, func(x nearStream) bool { return x.kind == se.Reduce }) {
 		return
 	}
 	mine := map[*stream.Stream]bool{}
@@ -48,7 +51,7 @@ func (p *Program) several(near *nearLoop) {
 		if clash {
 			return
 		}
-		near.region, near.several = o, true
+		near.region, near.several, near.early = o, true, !near.gone
 	}
 }
 
@@ -72,6 +75,34 @@ func (p *Program) ownRows(s *stream.Stream, o *stream.Loop, inside []*stream.Loo
 	return false
 }
 
+// begins configures a loop of which the core has iterations, before it comes to them: a load
+// stands for it, which waits for the values that streams follow from.
+func (t *thread) begins(l *nearLoop) {
+	names := append(l.info.src.Range.Lo.Symbols(), l.info.src.Range.Hi.Symbols()...)
+	for k := range l.streams {
+		for _, x := range l.streams[k].tm.s.Index {
+			names = append(names, x.Symbols()...)
+		}
+	}
+	for k := range l.streams { // where it begins, how long it is, and what does not change in it
+		o := l.input
+		o.Src[1] = o.Dst
+		if k < len(names) {
+			if slot := t.p.names[names[k]]; int(slot) < len(t.cur) {
+				o.Src[0] = t.cur[slot]
+			}
+		}
+		t.marked(extra, nil, nil)
+		t.out.Ops = append(t.out.Ops, o)
+		t.marked(extra, nil, nil)
+		t.out.Ops = append(t.out.Ops, o)
+	}
+	o := l.sync
+	o.PC, o.Src[0] = l.begin, l.input.Dst
+	t.marked(extra, nil, nil)
+	t.word(o, se.Begin(t.made), 0)
+}
+
 // place waits until there is a place for the streams of one more instance.
 func (t *thread) place(l *nearLoop) {
 	most := max(1, min(maxInstances, nearstream.MaxStreams/len(l.streams)))
@@ -81,32 +112,49 @@ func (t *thread) place(l *nearLoop) {
 	}
 }
 
+// recent forgets instances of loops that are configured early which ended long before: later
+// ones could not have begun.
+func (t *thread) recent() {
+	if t.lately.early {
+		t.unfinished = slices.DeleteFunc(t.unfinished, func(g uint32) bool { return g+maxInstances < t.made })
+	}
+}
+
 // release waits until so many instances are left.
 func (t *thread) release(left int) {
+	if len(t.unfinished) > left {
+		t.recent()
+	}
 	for len(t.unfinished) > left {
 		t.word(t.lately.streams[0].final, se.Final(t.unfinished[0], 0), 0)
 		t.unfinished = t.unfinished[1:]
 	}
 }
 
-// drain waits for all instances, when their region ends, and goes on.
+// drain waits for all instances, when their region ends, and goes on. Where the order of updates
+// is the machine's the thread itself waits for each.
 func (t *thread) drain(then func(t *thread) error) error {
 	l := t.lately
-	for k, g := range t.unfinished {
-		o := l.streams[0].final
-		if l.racy && k == len(t.unfinished)-1 {
-			o.Flags |= uop.Blocking | uop.Racy
-		}
-		t.word(o, se.Final(g, 0), 0)
-	}
-	t.unfinished = t.unfinished[:0]
+	t.recent()
 	if !l.racy {
+		t.release(0)
+	}
+	if len(t.unfinished) == 0 {
 		t.out.Ops = append(t.out.Ops, l.fences[1])
+		if t.log != nil {
+			t.log.until = t.handed + uint64(len(t.out.Ops)-t.done)
+		}
 		return goOn(t, then)
 	}
-	t.wait = func([]byte) error {
-		t.out.Ops = append(t.out.Ops, l.fences[1])
-		return goOn(t, then)
+	g := t.unfinished[0]
+	t.unfinished = t.unfinished[1:]
+	o := l.streams[0].final
+	o.Flags |= uop.Blocking | uop.Racy
+	t.word(o, se.Final(g, 0), 0)
+	next := func() error { return t.drain(then) }
+	t.wait = func([]byte) error { return next() }
+	if l.early && !l.free {
+		t.instead, t.insteadOf = next, g
 	}
 	return nil
 }

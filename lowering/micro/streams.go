@@ -49,9 +49,11 @@ type StreamLoop struct {
 	Var       string `json:"variable"`
 	Streams   int    `json:"streams"`    // that are configured
 	Offloaded int    `json:"offloaded"`  // that compute or write at the L3
+	Rows      int    `json:"rows"`       // loops inside whose instances streams configure
 	Vanishes  bool   `json:"vanishes"`   // nothing of an iteration is left for the core
 	Why       string `json:"why"`        // there are none
 	Instances int64  `json:"configured"` // instances of the loop whose streams were configured
+	Nested    int64  `json:"nested"`     // instances that streams of the loop around it configured
 	Short     int64  `json:"short"`      // instances that were too short
 	Aliased   int64  `json:"aliased"`    // instances whose streams were ended by an alias
 	Kept      int64  `json:"kept"`       // instances that stayed in the core since there had been an alias
@@ -68,6 +70,8 @@ type nearLoop struct {
 	chase   *chaseLoop              // all of it, instead of streams
 	region  *stream.Loop            // around it, in which nothing is written that it reads; nil: none
 	several bool                    // instances of it in the region may be under way at once
+	early   bool                    // they are configured ahead of the core's iterations
+	begin   uint32                  // the PC of the load that does that
 	free    bool                    // no order is needed
 	racy    bool                    // streams make updates whose order among threads is the machine's
 	gone    bool                    // and nothing of an iteration is left for the core
@@ -112,6 +116,7 @@ type nearStream struct {
 	config  int
 	load    [2]uop.Op // of the core, scalar and SIMD
 	final   uop.Op
+	row     *row // it reduces rows
 }
 
 // nearState is a loop whose streams are configured.
@@ -154,6 +159,7 @@ func (p *Program) StreamLoops() []StreamLoop {
 		if l := p.near[i]; l != nil {
 			for _, t := range p.threads {
 				l.report.Instances += t.counts[i].configured
+				l.report.Nested += t.counts[i].nested
 				l.report.Short += t.counts[i].short
 				l.report.Aliased += t.counts[i].aliased
 				l.report.Kept += t.counts[i].kept
@@ -192,6 +198,9 @@ func (p *Program) nearLoops(values map[string]uop.Reg) error {
 		}
 	}
 	for i, l := range p.loops {
+		if o.Level != Prefetch && o.Rival == NoRival {
+			l.rowsInside = p.rowLoops(l)
+		}
 		if !p.runs(l) || len(l.body) == 0 {
 			continue
 		}
@@ -212,7 +221,7 @@ func (p *Program) nearLoops(values map[string]uop.Reg) error {
 func (p *Program) nearLoop(l *loopInfo, whole bool, reg uop.Reg, values map[string]uop.Reg) (*nearLoop, error) {
 	near := &nearLoop{info: l, whole: whole, drop: map[*stream.Stream]bool{}, loads: map[*stream.Stream]int{}, closures: map[*stream.Stream]int{}, atomics: map[*stream.Stream]int{}, report: StreamLoop{Var: l.src.Var}}
 	p.chooseStreams(near)
-	if !l.inner && len(near.atomics) == 0 {
+	if !l.inner && len(near.atomics)+len(l.rowsInside) == 0 {
 		return nil, nil
 	}
 	if len(near.streams)+len(near.ahead) == 0 && near.chase == nil {
@@ -235,6 +244,8 @@ func (p *Program) nearLoop(l *loopInfo, whole bool, reg uop.Reg, values map[stri
 			s.load[w].PC, s.load[w].Src = p.pc(), [3]uop.Reg{}
 		}
 	}
+	near.begin = p.pc()
+	p.rowOps(near, reg)
 	if c := near.chase; c != nil {
 		if err := p.chaseOps(c, values, near.sync.Dst); err != nil {
 			return nil, err
@@ -301,6 +312,9 @@ func (p *Program) chooseStreams(near *nearLoop) {
 	}
 	// Loads that operands are, and those that the core takes.
 	take := map[int]bool{}
+	for _, r := range l.rowsInside {
+		take[r.where.index] = true
+	}
 	for _, s := range sinks {
 		for _, in := range s.inputs {
 			if s.task {
@@ -371,6 +385,7 @@ func (p *Program) chooseStreams(near *nearLoop) {
 			near.drop[s] = true
 		}
 	}
+	fits := p.addRows(near, sid, needed, nearstream.MaxStreams)
 	places := map[*nearStream]int{}
 	for _, i := range l.body {
 		if x := sinks[p.streams[i].s]; x != nil {
@@ -382,7 +397,7 @@ func (p *Program) chooseStreams(near *nearLoop) {
 		if x == nil {
 			continue
 		}
-		fits := len(near.streams) < nearstream.MaxStreams
+		fits = fits && len(near.streams) < nearstream.MaxStreams
 		inputs := make([]int, 0, len(x.inputs))
 		for _, in := range x.inputs {
 			k, ok := sid[p.streams[in].s]
@@ -395,11 +410,8 @@ func (p *Program) chooseStreams(near *nearLoop) {
 			fits = fits && ok
 			inputs = append(inputs, k)
 		}
-		if !fits { // then nothing leaves the core
-			near.streams, near.ahead, near.drop, near.loads, near.closures = nil, nil, map[*stream.Stream]bool{}, map[*stream.Stream]int{}, map[*stream.Stream]int{}
-			clear(near.atomics)
-			near.report.Why = "it has more streams than a core's engine"
-			return
+		if !fits {
+			break
 		}
 		if x.kind == se.Reduce || x.where != nil {
 			x.near = inputs[0]
@@ -418,6 +430,12 @@ func (p *Program) chooseStreams(near *nearLoop) {
 		near.streams = append(near.streams, *x)
 		near.report.Offloaded++
 		near.drop[p.streams[i].s] = true
+	}
+	if !fits { // then nothing leaves the core
+		near.streams, near.ahead, near.drop, near.loads, near.closures = nil, nil, map[*stream.Stream]bool{}, map[*stream.Stream]int{}, map[*stream.Stream]int{}
+		clear(near.atomics)
+		l.rowsInside, near.report.Offloaded, near.report.Rows, near.report.Why = nil, 0, 0, "it has more streams than a core's engine"
+		return
 	}
 	if level == Compute {
 		for _, i := range l.body {
@@ -439,6 +457,7 @@ func (p *Program) chooseStreams(near *nearLoop) {
 	near.racy = slices.ContainsFunc(near.streams, func(x nearStream) bool { return x.tm.s.Racy })
 	near.free = free
 	near.gone = p.opt.Streams.Decouple && near.free && len(near.ahead) == 0 && len(near.loads)+len(near.closures)+len(near.atomics) == 0 && len(near.streams) > 0 &&
+		!slices.ContainsFunc(near.streams, func(x nearStream) bool { return x.row != nil && x.toCore }) &&
 		!slices.ContainsFunc(l.body, func(i int) bool { return !near.drop[p.streams[i].s] && !p.streams[i].hoisted })
 	p.several(near)
 	if len(near.streams)+len(near.ahead) == 0 && near.report.Why == "" {
@@ -617,6 +636,11 @@ func (p *Program) needed(l *loopInfo, sinks map[*stream.Stream]*nearStream) map[
 	for _, i := range l.body {
 		direct[p.streams[i].s.Name] = p.streams[i].s
 	}
+	if p.opt.Streams.Level == Compute {
+		for _, r := range l.rowsInside {
+			direct[r.sum.s.Name] = r.sum.s
+		}
+	}
 	var take func(name string)
 	all := func(s *stream.Stream) {
 		for _, x := range []*stream.Expr{s.Value, s.If, s.Init} {
@@ -648,7 +672,9 @@ func (p *Program) needed(l *loopInfo, sinks map[*stream.Stream]*nearStream) map[
 		}
 	}
 	p.graph.Walk(func(loops []*stream.Loop, s *stream.Stream) {
-		if len(loops) > 0 && loops[len(loops)-1] == l.src {
+		if len(loops) > 0 && (loops[len(loops)-1] == l.src || slices.ContainsFunc(l.rowsInside, func(r *row) bool {
+			return loops[len(loops)-1] == r.loop.src && (p.opt.Streams.Level == Compute || s == r.of.s)
+		})) {
 			return
 		}
 		all(s)
@@ -674,6 +700,9 @@ func (p *Program) keeps() bool { return p.opt.Streams.Keep != nil && p.opt.Strea
 func (t *thread) beginStreams(id int, n, v int64) {
 	p := t.p
 	l := p.near[id]
+	if t.near != nil && t.near.l.rowAt(p.loops[id]) != nil {
+		t.counts[id].nested++
+	}
 	if l == nil || len(l.streams)+len(l.ahead) == 0 || t.near != nil || n <= 0 || p.keeps() {
 		return
 	}
@@ -685,7 +714,14 @@ func (t *thread) beginStreams(id int, n, v int64) {
 	}
 	lanes := int64(l.info.lanes)
 	steps := n/lanes + n%lanes
-	if len(l.streams) > 0 && (steps < 2*int64(p.opt.Streams.Range) || !t.inside(l, v, v+(n-1)*l.info.src.Stride())) {
+	least := 2 * int64(p.opt.Streams.Range)
+	switch {
+	case l.racy: // in the core each takes its line from others; nor may it make some beside streams
+		least = 1
+	case l.early: // a message for each stream
+		least = int64(len(l.streams))
+	}
+	if len(l.streams) > 0 && (steps < least || !t.inside(l, v, v+(n-1)*l.info.src.Stride())) {
 		t.counts[id].short++
 		return
 	}
@@ -711,7 +747,7 @@ func (t *thread) beginStreams(id int, n, v int64) {
 		}
 		t.release(0)
 	}
-	if l.several {
+	if l.several && !l.early { // the engine itself lets others wait for room
 		t.place(l)
 	}
 	configured := func(s *nearStream) se.Stream {
@@ -721,11 +757,15 @@ func (t *thread) beginStreams(id int, n, v int64) {
 		}
 		if s.where != nil {
 			x.Indirect, x.At = true, t.addresses(s, v, l.info)
-			if !s.value.takes() && !s.cond.takes() && !s.carries {
+			if s.row != nil || !s.value.takes() && !s.cond.takes() && !s.carries {
 				x.Inputs = nil
 			}
+			x.Relaxed = s.tm.s.Racy
 			x.Fields, x.Performed, x.Old, x.ToCore = s.fields, t.follow(s), s.old, s.old || s.toCore
 			x.Bytes = s.tm.bytes
+			if s.row != nil {
+				x.Row, x.Bytes = int(s.row.n), int(s.row.n)*s.tm.bytes
+			}
 		} else if s.kind != se.Reduce {
 			x.Bytes = s.tm.bytes
 			x.Base = t.elementAt(s.tm, l.info, v)
@@ -736,7 +776,10 @@ func (t *thread) beginStreams(id int, n, v int64) {
 		if s.join != scalar.NoOp {
 			s.joins(&x)
 		}
-		if s.value != nil {
+		switch {
+		case s.row != nil && s.value != nil:
+			x.Func, x.Work = t.rowOf(s), s.row.work
+		case s.value != nil:
 			x.Func = t.bind(s, v, l.info)
 		}
 		x.PC = [2]uint32{s.tm.one.access.PC, s.tm.many.access.PC}
@@ -768,6 +811,13 @@ func (t *thread) beginStreams(id int, n, v int64) {
 			t.clean[l.region] = true
 		}
 	}
+	if l.early {
+		t.begins(l)
+		t.syncRange()
+		t.begun = len(t.out.Ops)
+		return
+	}
+	t.bringRows(l)
 	for range len(l.streams) + len(l.ahead) {
 		t.out.Ops = append(t.out.Ops, l.input, l.input) // where it begins, and how long it is
 	}
@@ -840,6 +890,11 @@ func (p *Program) bytesOf(array int) uint64 {
 
 // elementAt is the address of an access of a loop for a value of its variable.
 func (t *thread) elementAt(tm *template, l *loopInfo, v int64) uint64 {
+	return t.address(tm.array, t.elementOf(tm, l, v))
+}
+
+// elementOf is the number of the element.
+func (t *thread) elementOf(tm *template, l *loopInfo, v int64) int64 {
 	p := t.p
 	a := &p.graph.Arrays[tm.array]
 	elem, size := int64(0), int64(1)
@@ -855,7 +910,7 @@ func (t *thread) elementAt(tm *template, l *loopInfo, v int64) uint64 {
 		}
 		size *= n
 	}
-	return t.address(tm.array, elem)
+	return elem
 }
 
 // number is what a name is in a subscript at present.
@@ -890,6 +945,7 @@ func (t *thread) endStreams(then func(t *thread) error) error {
 	}
 	if s.l.several {
 		t.unfinished, t.lately = append(t.unfinished, s.group), s.l
+		t.recent()
 		t.near = nil
 		return goOn(t, then)
 	}
@@ -950,6 +1006,10 @@ func (t *thread) stream(from int) {
 		t.chased(from)
 		return
 	}
+	if r := t.inRow(); r != nil {
+		t.leftRow(r, from)
+		return
+	}
 	if s.l.gone {
 		t.vanish(from)
 		return
@@ -997,6 +1057,9 @@ func (t *thread) stream(from int) {
 				x.Data += 8 * uint32(o.Lanes)
 			}
 			x.Addr = se.Element(t.made, k, s.steps)
+			if r := s.l.streams[k].row; r != nil {
+				x.Addr += o.Addr % uint64(int(r.n)*r.of.bytes)
+			}
 			t.marked(instead, &o, nil)
 			t.out.Ops = append(t.out.Ops, x)
 			continue

@@ -90,6 +90,8 @@ type loopInfo struct {
 	slot    int32    // of the variable
 	why     string   // why it is scalar
 	reduces []int    // streams that reduce over a parallel loop
+	// rowsInside are the loops inside, where streams of this one can configure all of them.
+	rowsInside []*row
 }
 
 // templates makes the micro-ops of all streams and loops.

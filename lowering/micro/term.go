@@ -47,7 +47,8 @@ type termBuilder struct {
 	ops    int
 	own    bool // the element itself is taken
 	failed bool
-	state  map[int32]int // of a loop that chases pointers: the operands that its values are
+	state  map[int32]int    // of a loop that chases pointers: the operands that its values are
+	fixed  map[string]int64 // names that are numbers
 }
 
 func (b *termBuilder) fail() *term {
@@ -115,14 +116,28 @@ func latencyNear(k uop.Kind) int {
 func (b *termBuilder) ref(name string) *term {
 	p := b.p
 	slot := p.names[name]
+	if v, ok := b.fixed[name]; ok {
+		return &term{kind: constTerm, value: scalar.Value(v)}
+	}
 	if name == b.l.src.Var {
 		return &term{kind: varTerm}
 	}
 	if at, ok := b.state[slot]; ok {
 		return &term{kind: inTerm, in: at}
 	}
-	if int(slot) >= len(p.streams) || !slices.Contains(b.l.body, int(slot)) {
+	if int(slot) >= len(p.streams) || !p.within(p.streams[slot], b.l) {
 		return &term{kind: slotTerm, slot: slot}
+	}
+	if r := b.l.rowOf(slot); r != nil {
+		k := slices.Index(b.x.inputs, r.index)
+		if k < 0 {
+			k = len(b.x.inputs)
+			b.x.inputs = append(b.x.inputs, r.index)
+		}
+		return &term{kind: inTerm, in: k}
+	}
+	if !slices.Contains(b.l.body, int(slot)) {
+		return b.fail()
 	}
 	u := p.streams[slot]
 	switch {

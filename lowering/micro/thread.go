@@ -21,14 +21,18 @@ type thread struct {
 	count  int
 	depth  []*loopState
 
-	out   uop.Batch // that are made and not handed out yet
-	done  int       // of out, handed out
-	wait  func(old []byte) error
-	step  func() error // what comes next
-	over  bool
-	seen  int       // parallel loops
-	loop  *parallel // that it works on
-	chunk int64     // parts of it, so far
+	out  uop.Batch // that are made and not handed out yet
+	done int       // of out, handed out
+	wait func(old []byte) error
+	// What an atomic operation of the core that is waited for makes of its element, and whether
+	// the machine has said that it has been performed.
+	makes     func(old scalar.Value)
+	performed bool
+	step      func() error // what comes next
+	over      bool
+	seen      int       // parallel loops
+	loop      *parallel // that it works on
+	chunk     int64     // parts of it, so far
 
 	// Of scalar code: what slots have and in which registers, which conditions have been
 	// set in this iteration, which comparisons made; what the stream at hand has read; and
@@ -78,7 +82,7 @@ type thread struct {
 
 // loopCounts is how often streams of a loop were configured, or why not: the history that
 // decides (section IV.B of Near-Stream Computing).
-type loopCounts struct{ configured, short, aliased, kept int64 }
+type loopCounts struct{ configured, nested, short, aliased, kept int64 }
 
 // loopState is a loop that a thread is in.
 type loopState struct {
@@ -202,7 +206,7 @@ func (t *thread) run() error {
 			}
 		}
 		events := t.events
-		if t.near != nil && t.near.l.racy || len(t.unfinished) > 0 || t.id == 0 && t.loop == nil && t.p.opt.Units != nil {
+		if t.near != nil && t.near.l.racy || len(t.unfinished) > 0 && (t.lately.racy || !t.lately.early) || t.id == 0 && t.loop == nil && t.p.opt.Units != nil {
 			events = events[:1] // what is behind comes after the updates of the loop, or may need what others do now
 		}
 		n, err := t.cursor.Next(events)
@@ -264,7 +268,12 @@ func (t *thread) event(e *stream.Event) error {
 		t.iterate(top, e.Value)
 	case stream.Leave:
 		t.flush(top, true)
+		r := t.inRow()
 		t.depth = t.depth[:len(t.depth)-1]
+		if r != nil {
+			t.endRow(r, from)
+			return nil
+		}
 		return t.leaveStreams(from, top, nil)
 	case stream.Part:
 		t.flush(top, false)
@@ -583,8 +592,22 @@ func (t *thread) perform(tm *template, e *stream.Event, o uop.Op) error {
 	if o.RMW == uop.CompareSwap {
 		t.expect(tm, e.Old)
 	}
+	t.performed = false
+	if o.Kind == uop.Atomic {
+		at := &t.p.memory[tm.s.Array][e.Elem]
+		t.makes = func(old scalar.Value) { *at = tm.becomes(old, e) }
+	}
 	t.wait = func(old []byte) error { return t.answered(tm, e, old) }
 	return nil
+}
+
+// Performed implements uop.Performer: the memory of the threads follows that of the machine at
+// once, as banks may change the element again before the core has its old value.
+func (t *thread) Performed(old []byte) {
+	if f := t.makes; f != nil {
+		t.makes, t.performed = nil, true
+		f(word(old))
+	}
 }
 
 // expect adds what a compare-and-swap expects.
@@ -599,12 +622,22 @@ func (t *thread) answered(tm *template, asked *stream.Event, old []byte) error {
 	if len(old) != tm.bytes {
 		return fmt.Errorf("micro: %d bytes for stream %s, expected %d", len(old), tm.s.Name, tm.bytes)
 	}
-	if asked.What != stream.Ask { // the cursor has gone past it: only the element becomes what it does in the core
-		t.p.memory[tm.s.Array][asked.Elem] = tm.becomes(word(old), asked)
-		return nil
+	at := &t.p.memory[tm.s.Array][asked.Elem]
+	now, done := *at, t.performed
+	t.makes, t.performed = nil, false
+	switch {
+	case asked.What == stream.Ask:
+		t.cursor.Answer(asked, word(old))
+		if err := t.settled(tm); err != nil {
+			return err
+		}
+		if done {
+			*at = now
+		}
+	case !done: // the cursor has gone past it: only the element becomes what it does in the core
+		*at = tm.becomes(word(old), asked)
 	}
-	t.cursor.Answer(asked, word(old))
-	return t.settled(tm)
+	return nil
 }
 
 // becomes is what an atomic update makes of an element.
@@ -666,6 +699,13 @@ func (t *thread) attempt(tm *template, asked stream.Event, now scalar.Value, src
 	o.Src[0], o.Src[2] = src[0], compute.Dst
 	t.access(o, tm, asked.Elem, next)
 	t.expect(tm, now)
+	at := &t.p.memory[tm.s.Array][asked.Elem]
+	t.performed = false
+	t.makes = func(old scalar.Value) {
+		if old == now {
+			*at = next & tm.elem.Mask()
+		}
+	}
 	t.wait = func(old []byte) error {
 		b := c.again
 		found := word(old)
@@ -674,6 +714,7 @@ func (t *thread) attempt(tm *template, asked stream.Event, now scalar.Value, src
 		}
 		t.out.Ops = append(t.out.Ops, b)
 		if found != now {
+			t.makes, t.performed = nil, false
 			return t.attempt(tm, asked, found, src)
 		}
 		return t.answered(tm, &asked, old)

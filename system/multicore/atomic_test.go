@@ -120,7 +120,8 @@ func TestLocks(t *testing.T) {
 	run := func(size, config, locks string, broken se.Broken, inject *se.Inject, f func(m *se.Message) bool) (*multicore.Report, error) {
 		p, want := compiled(t, fmt.Sprintf(lockC, size), 1000, 1)
 		m := small(t, "ooo8")
-		m.Streams.L2.Slices = 8 // so that streams seldom wait for each other
+		m.Streams.L2.Slices = 8                   // so that streams seldom wait for each other
+		m.Streams.Core.LockTimeoutCycles = 10_000 // nor end before readers and writers have met
 		m.Streams.L3.Locks = locks
 		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: m, Threads: 4, Config: config, Warm: true, Broken: broken, Inject: inject, Intercept: f, MaxCycles: 1 << 21})
 		if err == nil {

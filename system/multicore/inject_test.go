@@ -217,3 +217,38 @@ func TestRestoreMutants(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, count, 30)
 }
+
+// TestTimeouts loses elements that the core takes: streams end after as many cycles as a
+// parameter says, another one if they lock lines, and with 0 the deadlock is found.
+func TestTimeouts(t *testing.T) {
+	const plain = "#include \"bitsched.h\"\nvoid f(int N, const int32_t A[N], const int32_t B[N], int64_t S[1])\n{\ninf_array(A, N); inf_array(B, N); inf_array(S, 1);\n" +
+		"for (int i = 0; i < N; i++) S[0] += B[(uint32_t)(S[0] + A[i]) % (uint32_t)N];\n}\n"
+	const locks = "#include \"bitsched.h\"\nvoid f(int N, const int32_t A[N], int32_t B[N], int32_t C[N])\n{\ninf_array(A, N); inf_array(B, N); inf_array(C, N);\n" +
+		"for (int i = 0; i < N; i++) C[i] = __atomic_fetch_add(&B[(uint32_t)A[i] % (uint32_t)N], i, __ATOMIC_RELAXED);\n}\n"
+	for _, x := range []struct{ text, name string }{{plain, "timeout_cycles"}, {locks, "lock_timeout_cycles"}} {
+		run := func(cycles string) (*multicore.Report, error) {
+			p, want := compiled(t, x.text, 1000, 1)
+			m := small(t, "ooo8")
+			require.NoError(t, m.Set("streams.core."+x.name, cycles))
+			lost := 0
+			r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: m, Threads: 1, Config: "ns", Warm: true, MaxCycles: 1 << 20, Intercept: func(m *se.Message) bool {
+				if m.Kind == se.MsgData {
+					lost++
+				}
+				return m.Kind != se.MsgData || lost != 3
+			}})
+			if err == nil {
+				err = sameMemory(p, want)
+			}
+			return r, err
+		}
+		short, err := run("1000")
+		require.NoError(t, err, x.name)
+		long, err := run("9000")
+		require.NoError(t, err, x.name)
+		require.EqualValues(t, 1, short.Streams.Core.Ended[se.Timeout], x.name)
+		require.InDelta(t, long.Cycles-short.Cycles, 12_000, 5000, x.name) // it looks once in that time
+		_, err = run("0")
+		require.ErrorContains(t, err, "deadlock", x.name)
+	}
+}

@@ -43,7 +43,7 @@ func (r *runner) stageReport(t *Report) (list []Stage) {
 	r.pass(t.Cycles)
 	near := map[string]bool{}
 	for i := range t.Streams.Loops {
-		if l := &t.Streams.Loops[i]; l.Offloaded > 0 && l.Instances > 0 {
+		if l := &t.Streams.Loops[i]; l.Offloaded > 0 && l.Instances+l.Nested > 0 {
 			near[l.Var] = true
 		}
 	}

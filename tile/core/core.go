@@ -1204,6 +1204,9 @@ func (c *Core) perform(now event.Time, s *slot) {
 		e = operands[size : 2*size]
 	}
 	s.op.RMW.Apply(b, got[:size], operands[:size], e)
+	if t, ok := c.thread.(uop.Performer); ok && s.blocking {
+		t.Performed(got[:size])
+	}
 	s.parts = 0
 	c.unperformed--
 	c.later(now+event.Time(c.spec.HitUse), s.event(evFinish))

@@ -18,11 +18,12 @@ type active struct {
 	final     []uint64
 	ended     []bool
 	data      []map[int64]uint64 // elements by iteration
-	visited   int64              // iterations of a Chase that has ended whose addresses were sent
-	ranged    []int64            // iterations of indirect streams whose addresses are known
-	spans     []span             // those addresses
-	prefix    []prefix           // done from the first one on
-	taking    []*taking          // of updates whose old value the core takes
+	rows      []map[int64][]uint64
+	visited   int64     // iterations of a Chase that has ended whose addresses were sent
+	ranged    []int64   // iterations of indirect streams whose addresses are known
+	spans     []span    // those addresses
+	prefix    []prefix  // done from the first one on
+	taking    []*taking // of updates whose old value the core takes
 
 	// Of what restores the precise state.
 	partial  []map[int64]uint64 // values of reductions at the ends of ranges
@@ -33,6 +34,7 @@ type active struct {
 	seen     uint64
 	watch    event.ID
 	leaving  bool
+	left     bool             // of those that are being ended: it is done
 	at       int64            // iteration before which streams end
 	acks     int              // of banks that are missing; -1: they have not been asked
 	taken    map[int]*head    // streams that have been taken back
@@ -47,7 +49,7 @@ type active struct {
 // begin configures the streams of a loop at the banks of their first elements.
 func (c *Core) begin(now event.Time, g *Group) {
 	n := len(g.Streams)
-	a := &active{c: c, g: g, done: make([]int64, n), final: make([]uint64, n), ended: make([]bool, n), data: make([]map[int64]uint64, n),
+	a := &active{c: c, g: g, done: make([]int64, n), final: make([]uint64, n), ended: make([]bool, n), data: make([]map[int64]uint64, n), rows: make([]map[int64][]uint64, n),
 		partial: make([]map[int64]uint64, n), received: make([]int64, n), faulty: -1, ranged: make([]int64, n), prefix: make([]prefix, n), taking: make([]*taking, n), taken: map[int]*head{}, tasks: map[int]*tasks{}, visits: map[int]*head{}, joins: map[int]*joining{}, recalled: map[int]bool{}}
 	for len(c.loops) > 0 && c.loops[0].g.id+oldGroups <= g.id {
 		if !c.loops[0].over() {
@@ -60,7 +62,7 @@ func (c *Core) begin(now event.Time, g *Group) {
 	g.broken, g.active = c.spec.Broken, a
 	c.Counters.Offloaded++
 	for sid := range g.Streams {
-		a.data[sid], a.partial[sid] = map[int64]uint64{}, map[int64]uint64{}
+		a.data[sid], a.partial[sid], a.rows[sid] = map[int64]uint64{}, map[int64]uint64{}, map[int64][]uint64{}
 		a.taking[sid] = &taking{bank: map[int64]int{}, owing: map[int64]bool{}}
 		if g.Streams[sid].Scattered { // it comes with the stream that it follows
 			a.joins[sid] = &joining{init: g.Streams[sid].Init}
@@ -188,6 +190,7 @@ func (a *active) step(n int64) {
 			case s.ToCore:
 				for i := first; i < end; i++ {
 					delete(a.data[sid], i)
+					delete(a.rows[sid], i)
 				}
 			case s.Kind == Reduce:
 				delete(a.partial[sid], first)
@@ -207,8 +210,15 @@ func (a *active) receive(m *Message) {
 	}
 	switch m.Kind {
 	case MsgData:
-		for i, v := range m.Values {
-			a.data[m.Stream][m.First+int64(i)] = v
+		if s := &a.g.Streams[m.Stream]; s.Row > 0 && s.Func == nil {
+			if len(m.Values) != s.Row {
+				a.c.fail(fmt.Errorf("se: core %d: %d elements of a row of %d", a.c.id, len(m.Values), s.Row))
+			}
+			a.rows[m.Stream][m.First] = m.Values
+		} else {
+			for i, v := range m.Values {
+				a.data[m.Stream][m.First+int64(i)] = v
+			}
 		}
 		a.received[m.Stream] += m.End - m.First
 		if a.g.Streams[m.Stream].Old {
@@ -313,6 +323,16 @@ func (a *active) serve(sid int, at int64) *mem.Bytes {
 		first, count = steps*g.Lanes+k-steps, 1
 	}
 	s := &g.Streams[sid]
+	if s.Row > 0 && s.Func == nil {
+		list, ok := a.rows[sid][first]
+		if !ok {
+			return nil
+		}
+		for i, v := range list {
+			put(&b, uint64(i*s.sent()), s.sent(), v)
+		}
+		return &b
+	}
 	for i := range count {
 		v, ok := a.data[sid][first+i]
 		if !ok {

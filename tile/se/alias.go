@@ -123,7 +123,7 @@ func (a *active) crossed() *active {
 		c.zones = o.zones(c.zones[:mine])
 		for i, x := range c.zones[:mine] {
 			for k, y := range c.zones[mine:] {
-				if o == a && (k <= i || x.sid == y.sid) || !x.writes && !y.writes {
+				if o == a && (k <= i || x.sid == y.sid) || !x.writes && !y.writes || x.sid == y.sid && o.g.Loop == a.g.Loop && a.g.Streams[x.sid].Relaxed {
 					continue
 				}
 				c.Counters.Checks++

@@ -201,12 +201,14 @@ func (g *Group) places() int {
 	return len(g.Streams)
 }
 
-// early configures the streams of a loop that writes nothing when the core executes the
-// load that stands for it, in the order of the program: it may be in front of others that
-// the core has not committed yet.
+// early configures the streams of a loop when the core executes the load that stands for it, in
+// the order of the program: it may be in front of others that the core has not committed yet.
 func (c *Core) early(now event.Time, group uint32) bool {
 	if group != c.ids+1 {
 		return group <= c.ids
+	}
+	if c.ending != nil { // the core gives it back, and would begin it again
+		return false
 	}
 	if c.next == nil {
 		c.next = c.source.NextGroup()

@@ -29,6 +29,9 @@ type Spec struct {
 	// SendRanges lets banks make the ranges of affine streams, too, and send them to the
 	// engine of the core.
 	SendRanges bool
+	// Timeout is how long streams may do nothing at all before they are ended, LockTimeout that of
+	// streams that lock lines: they may wait for each other. 0: for ever.
+	Timeout, LockTimeout int
 	// Distance is how many links are between two banks; nil: they do not matter.
 	Distance func(from, to int) int
 	// Inject disturbs streams; nil: nothing does.

@@ -46,11 +46,17 @@ type Stream struct {
 	At       Function
 	Fields   []int // members of the structure whose element addresses follow from that it takes, too, as bytes from that element; each is as long
 	Walk     Walk  // of a Chase
+	// Row says how many elements, side by side in one line, an indirect load has in each of
+	// its iterations: Func has them as inputs, or the core gets them. Work is operations of Func.
+	Row, Work int
 	// Performed is told what an indirect update writes when it writes it.
 	Performed func(addr, v uint64)
 	// Old says that the core takes what the element of an indirect update was: the bank
 	// changes it before the core commits, and locks its line until then.
 	Old bool
+	// Relaxed says that its updates are atomic, and those of other instances of the loop need no
+	// order with them.
+	Relaxed bool
 	// Task says that the core sends each element of an indirect stream that writes, when it has
 	// committed the load with PC that its address follows from. It has no Near.
 	Task bool
@@ -132,6 +138,9 @@ func (g *Group) address(sid int, i int64) uint64 {
 func (s *Stream) sent() int {
 	if s.Result > 0 {
 		return s.Result
+	}
+	if s.Row > 0 {
+		return s.Bytes / s.Row
 	}
 	return s.Bytes
 }

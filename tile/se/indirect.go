@@ -152,6 +152,10 @@ func (b *Bank) request(now event.Time, k key, m *Message) {
 func (b *Bank) load(m *Message, s *Stream) {
 	b.Counters.Reads++
 	b.agent.read(m.Low/mem.LineBytes, func(now event.Time, data *mem.Bytes) {
+		if s.Row > 0 {
+			b.row(now, m, s, data)
+			return
+		}
 		v := word(data, m.Low, s.Bytes)
 		b.send(m.head, m.First, m.End, []uint64{v})
 		if len(s.reducers) > 0 && !b.dead(m.Core, m.Group) {
@@ -161,6 +165,28 @@ func (b *Bank) load(m *Message, s *Stream) {
 			}
 			b.reduce(now, m.head, m.First, v, base)
 		}
+	})
+}
+
+// row reduces the elements of a row: an instance of a loop that the stream has configured
+// (section III.A).
+func (b *Bank) row(now event.Time, m *Message, s *Stream, data *mem.Bytes) {
+	if b.dead(m.Core, m.Group) {
+		return
+	}
+	in, each := make([]uint64, s.Row), s.Bytes/s.Row
+	for k := range in {
+		in[k] = word(data, m.Low+uint64(k*each), each)
+	}
+	if s.Func == nil {
+		b.send(m.head, m.First, m.End, in)
+		return
+	}
+	b.Counters.Computed++
+	b.Counters.Operations += uint64(s.Work)
+	b.at(b.occupy(now, s, 1, 1), func(event.Time) {
+		v, _ := s.Func.Eval(0, in, m.First)
+		b.send(m.head, m.First, m.End, []uint64{v})
 	})
 }
 

@@ -111,15 +111,19 @@ func (c *Core) restore(now event.Time) {
 		c.waiting = nil
 	}
 	all := true
-	for _, a := range e.loops {
+	for _, a := range e.loops { // each once: one that has been taken back has begun again
 		left := a.leave
 		if a.g.SyncFree {
 			left = a.pause
 		}
-		all = left() && all
+		a.left = a.left || left()
+		all = all && a.left
 	}
 	if !all {
 		return
+	}
+	for _, a := range e.loops {
+		a.left = false
 	}
 	c.ending = nil
 	if e.squashed {
@@ -399,18 +403,12 @@ func forget[T any](list map[part]T, mine func(key) bool) {
 	}
 }
 
-// timeoutCycles is how long streams may do nothing at all before they are ended.
-const timeoutCycles = 100_000
-
-// lockedCycles is the same of streams that lock lines: they may wait for each other.
-const lockedCycles = 10_000
-
 // patience is how long nothing may happen.
 func (a *active) patience() event.Time {
 	if slices.ContainsFunc(a.g.Streams, func(s Stream) bool { return s.Old }) {
-		return lockedCycles
+		return event.Time(a.c.spec.LockTimeout)
 	}
-	return timeoutCycles
+	return event.Time(a.c.spec.Timeout)
 }
 
 // watch ends streams that have made no progress since it looked last (section IV.B).
@@ -419,7 +417,7 @@ func (c *Core) watch(now event.Time, group uint64) {
 	if a == nil || a.over() || c.ending != nil {
 		return
 	}
-	if a.progress == a.seen {
+	if a.progress == a.seen && !slices.ContainsFunc(c.loops, func(o *active) bool { return o.g.id < a.g.id && !o.over() }) {
 		c.end(now, Timeout)
 		return
 	}
@@ -428,7 +426,7 @@ func (c *Core) watch(now event.Time, group uint64) {
 
 // lookAfter lets the engine look later whether streams that may be ended make progress.
 func (a *active) lookAfter(now event.Time) {
-	if a.seen = a.progress; !a.g.SyncFree && !a.g.Bound && !a.c.resting {
+	if a.seen = a.progress; !a.g.SyncFree && !a.g.Bound && !a.c.resting && a.patience() > 0 {
 		a.watch = a.c.engine.At(now+a.patience(), a.c.watching, uint64(a.g.id))
 	}
 }

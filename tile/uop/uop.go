@@ -175,6 +175,12 @@ type Thread interface {
 	Resolve(old []byte) error
 }
 
+// Performer is a thread that wants to know at once what an atomic operation found that it waits
+// for: Resolve comes some cycles after that.
+type Performer interface {
+	Performed(old []byte)
+}
+
 // Skipper is a thread that can execute micro-ops without making them.
 type Skipper interface {
 	Thread
