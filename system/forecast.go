@@ -5,6 +5,7 @@ import (
 
 	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tdfg/stream"
 	"github.com/bitsched/bitsched/tile"
 	"github.com/bitsched/bitsched/tile/tc"
@@ -49,7 +50,6 @@ type Need struct {
 // Needs returns what a graph needs of arrays that are not there, by their names.
 func (s *Session) Needs(g *tdfg.Graph, values map[string]int64) map[string]Need {
 	r, p, list := s.r, s.r.plans[g], map[string]Need{}
-	m := r.opt.Machine
 	for j, q := range p.Arrays {
 		a := g.Arrays[j]
 		if q.Bits == 0 && !streamed(g, a.Name) || a.Iota || r.entry(a.Name) >= 0 {
@@ -71,13 +71,37 @@ func (s *Session) Needs(g *tdfg.Graph, values map[string]int64) map[string]Need 
 			bytes -= whole
 		}
 		n.Bytes += bytes
-		bank := int64(m.ArraysPerBank()*m.Array.Cols) * int64(a.Type.Bytes())
-		if n.Banks = m.Banks(); q.Bits > 0 { // streams have theirs at home
-			n.Banks = int(min(int64(n.Banks), (n.Bytes+n.Whole+bank-1)/bank))
+		if n.Banks = r.opt.Machine.Banks(); q.Bits > 0 { // streams have theirs at home
+			n.Banks = r.banksOf(n.Bytes+n.Whole, a.Type)
 		}
 		list[name] = n
 	}
 	return list
+}
+
+// Displaces returns the arrays on bitlines that go back before a graph is executed, since they are
+// in its way.
+func (s *Session) Displaces(g *tdfg.Graph) (list []Need) {
+	r := s.r
+	for _, a := range r.arrays {
+		if r.entry(a.Name) < 0 || r.stays(a.Name, r.plans[g]) {
+			continue
+		}
+		if v := r.views[a.Name]; v != nil && !v.stored {
+			continue
+		}
+		if _, mem, err := r.lie(a); err == nil {
+			list = append(list, Need{Bytes: mem.Bytes(), Banks: r.banksOf(mem.Bytes(), a.Type)})
+		}
+	}
+	return list
+}
+
+// banksOf returns how many banks have bytes of an array on their bitlines.
+func (r *runner) banksOf(bytes int64, typ scalar.Type) int {
+	m := r.opt.Machine
+	bank := int64(m.ArraysPerBank()*m.Array.Cols) * int64(typ.Bytes())
+	return int(min(int64(m.Banks()), (bytes+bank-1)/bank))
 }
 
 // size returns how many elements are written and not read, at the most.

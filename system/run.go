@@ -481,17 +481,7 @@ func (r *runner) entry(name string) int { return slices.Index(r.names, name) }
 // those that its streams use in memory, or that are in its way, back.
 func (r *runner) enter(ctx context.Context, p *lowering.Plan, values map[string]int64) error {
 	for _, a := range r.arrays {
-		i := r.entry(a.Name)
-		if i < 0 {
-			continue
-		}
-		at := r.table.Register(i)
-		j := p.Graph.ArrayIndex(a.Name)
-		stays := j >= 0 && p.Arrays[j] == at
-		if j >= 0 && p.Arrays[j].Bits == 0 && !streamed(p.Graph, a.Name) || j < 0 {
-			stays = !r.alone[p] && !slices.ContainsFunc(p.Arrays, at.Overlaps)
-		}
-		if !stays || r.newer(a.Name, p) {
+		if r.entry(a.Name) >= 0 && (!r.stays(a.Name, p) || r.newer(a.Name, p)) {
 			if err := r.leave(ctx, a); err != nil {
 				return err
 			}
@@ -508,6 +498,16 @@ func (r *runner) enter(ctx context.Context, p *lowering.Plan, values map[string]
 		}
 	}
 	return nil
+}
+
+// stays reports whether an array that is in the cells is not in the way of a plan, nor in other rows
+// than that needs it in.
+func (r *runner) stays(name string, p *lowering.Plan) bool {
+	at, j := r.table.Register(r.entry(name)), p.Graph.ArrayIndex(name)
+	if j >= 0 && p.Arrays[j].Bits == 0 && !streamed(p.Graph, name) || j < 0 {
+		return !r.alone[p] && !slices.ContainsFunc(p.Arrays, at.Overlaps)
+	}
+	return p.Arrays[j] == at
 }
 
 // makeRoom brings an array that a plan has no rows for back to memory where the layout

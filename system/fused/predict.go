@@ -69,6 +69,7 @@ type part struct {
 	lower       float64                // lowering anew, beyond what it takes from then on
 	lowers      int64                  // the times that it is
 	stale       float64                // until lines that others have asked for are on bitlines again
+	displaced   float64                // until arrays that are in its way have left bitlines
 	report      *Choice
 }
 
@@ -368,14 +369,20 @@ func (p *predictor) setup(q *part, k Place, where map[string]Place, reserved boo
 			}
 			cycles += float64(sets) / float64(max(1, m.L3.TagsPerCycle))
 		}
-		return cycles + q.stale + q.lower*float64(max(0, q.lowers-q.report.Places[InMemory].Times))
+		return cycles + q.stale + q.displaced + q.lower*float64(max(0, q.lowers-q.report.Places[InMemory].Times))
 	}
-	cold, moved, all := 0.0, 0.0, 0.0
+	cold, moved, all, stored, written := 0.0, 0.0, 0.0, 0.0, 1.0
 	fits := p.fits(q, reserved)
 	for _, name := range q.names {
 		at, ok := where[name]
 		bytes := q.arrays[name]
 		all += bytes
+		if q.written[name] {
+			written += bytes
+			if !ok || !fits && at != InMemory {
+				stored += bytes // to memory
+			}
+		}
 		switch {
 		case !ok:
 			cold += bytes
@@ -389,7 +396,7 @@ func (p *predictor) setup(q *part, k Place, where map[string]Place, reserved boo
 		moved += bytes
 	}
 	if all > 0 {
-		cycles += max(q.form[k]+(q.first[k]-q.form[k])*moved/all+(q.cold[k]-q.first[k])*cold/all, cold/(dramShare*m.DRAMBytesPerCycle())) - q.form[k]
+		cycles += max(q.form[k]+(q.first[k]-q.form[k])*moved/all+(q.cold[k]-q.first[k])*stored/written, cold/(dramShare*m.DRAMBytesPerCycle())) - q.form[k]
 	}
 	return cycles
 }
@@ -612,7 +619,7 @@ func (p *predictor) inMemory(q *part, values map[string]int64) error {
 	x := p.x
 	u := x.units[q.unit]
 	program := tdfg.Program{Body: u.graphs}
-	q.fetch, q.stale = map[string]system.Need{}, 0
+	q.fetch, q.stale, q.displaced = map[string]system.Need{}, 0, 0
 	if slices.ContainsFunc(u.regions, func(g *tdfg.Graph) bool { return x.parts[g] != nil }) {
 		q.form[InMemory] = 0
 		return program.Each(x.ctx, values, func(g *tdfg.Graph, values map[string]int64) error {
@@ -632,6 +639,9 @@ func (p *predictor) inMemory(q *part, values map[string]int64) error {
 			if old, ok := q.fetch[name]; !ok || n.Bytes > old.Bytes {
 				q.fetch[name] = n
 			}
+		}
+		for _, n := range x.session.Displaces(g) {
+			q.displaced += p.asking(float64(n.Bytes), x.timing.ControlFlits(), x.timing.Flits(), n.Banks)
 		}
 		if !again {
 			return nil
@@ -669,13 +679,13 @@ func (p *predictor) inMemory(q *part, values map[string]int64) error {
 
 // loading returns the cycles until what is needed of an array is at the banks.
 func (p *predictor) loading(n system.Need, cold bool) float64 {
-	return p.fetching(float64(n.Bytes), cold, n.Banks) + p.asking(float64(n.Whole), 3*p.x.timing.ControlFlits(), n.Banks)
+	return p.fetching(float64(n.Bytes), cold, n.Banks) + p.asking(float64(n.Whole), p.x.timing.ControlFlits(), 2*p.x.timing.ControlFlits(), n.Banks)
 }
 
 // fetching returns the cycles until bytes are at so many banks, from memory or from caches.
 func (p *predictor) fetching(bytes float64, cold bool, banks int) float64 {
 	t := p.x.timing
-	n := p.asking(bytes, t.Flits()+2*t.ControlFlits(), banks)
+	n := p.asking(bytes, t.Flits(), 2*t.ControlFlits(), banks)
 	if cold {
 		d := &p.x.machine.DRAM.Timing
 		n = max(n, bytes/(p.x.machine.DRAMBytesPerCycle()*(1-float64(d.RFC)/float64(d.REFI))))
@@ -683,12 +693,13 @@ func (p *predictor) fetching(bytes float64, cold bool, banks int) float64 {
 	return n
 }
 
-// asking returns the cycles in which banks ask for lines that are not in memory, with so many flits
-// of messages for each.
-func (p *predictor) asking(bytes float64, flits, banks int) float64 {
+// asking returns the cycles in which banks and the homes of lines exchange these, with so many flits
+// for each to the bank and to its home, which all banks are.
+func (p *predictor) asking(bytes float64, bank, home, banks int) float64 {
 	m, t := p.x.machine, p.x.timing
 	trip := float64(m.L3.LatencyCycles) + 2*float64(t.Latency(p.distance(), t.ControlFlits()))
-	return bytes / lineBytes / float64(max(1, banks)) * max(float64(flits), perLine(m), trip/float64(m.Streams.L3.Requests))
+	n := float64(max(1, banks))
+	return bytes / lineBytes * max(float64(bank)/n+float64(home)/float64(m.Banks()), perLine(m)/n, trip/float64(m.Streams.L3.Requests)/n)
 }
 
 // perLine is the cycles of a transpose unit for a line.
