@@ -474,3 +474,18 @@ func TestOracle(t *testing.T) {
 		require.LessOrEqual(t, r.Report.Cycles, one.Report.Cycles)
 	}
 }
+
+// TestForecast compares what auto expects of parts in memory with the time that they take, where an array is written as a
+// whole, where others come, and where one has to leave first.
+func TestForecast(t *testing.T) {
+	m, err := tile.LoadMachine("infinity-stream-slice")
+	require.NoError(t, err)
+	r := execute(t, "kmeans_outer", map[string]int64{"N": 1024, "K": 32, "D": 8}, fused.Options{Options: multicore.Options{Config: fused.Auto, Machine: m, Threads: 4}})
+	require.Positive(t, r.Cycles.Return)
+	for _, q := range r.Choices {
+		memory := q.Places[2]
+		t.Logf("%s %+v", q.Name, q.Places)
+		require.Equal(t, q.Reached, memory.Times)
+		require.InEpsilon(t, memory.Cycles, memory.Predicted, 0.3, q.Name)
+	}
+}
