@@ -19,6 +19,11 @@ type shifter struct {
 	q     int                     // distance in words
 	r     uint                    // and in bits of a word
 	to    [sram.GroupWords]uint64 // bitlines that are written, in all lanes
+
+	// Word k of eight is one of sixteen, eight that follow each other and the next,
+	// shifted up by some bits, with another one shifted down.
+	upFrom, downFrom [8]uint64
+	up, down         uint64
 }
 
 // newShifter prepares an op, whose dist is 0 if it does not move anything.
@@ -32,6 +37,16 @@ func newShifter(c *Cells, op *Op) shifter {
 		return s // all bits leave their arrays
 	}
 	s.q, s.r = d/64, uint(d%64)
+	s.up, s.down = uint64(s.r), 64-uint64(s.r)
+	for k := range s.upFrom {
+		s.upFrom[k], s.downFrom[k] = uint64(8+k-s.q), uint64(7+k-s.q)
+		if s.right {
+			s.upFrom[k], s.downFrom[k] = uint64(k+s.q+1), uint64(k+s.q)
+		}
+	}
+	if s.right {
+		s.up, s.down = s.down, s.up
+	}
 	var read, all [sram.GroupWords]uint64
 	for k := range s.words {
 		read[k], all[k] = op.on.word(k), ^uint64(0)
@@ -55,9 +70,31 @@ func (s *shifter) mask(lanes uint32) (to [sram.GroupWords]uint64) {
 // rowBuffer is a row with room for a row before and behind it, whatever is there.
 type rowBuffer [3*sram.GroupWords + 1]uint64
 
+// mover moves a row of a group.
+type mover struct {
+	name string
+	move func(s *shifter, dst, src, to *[sram.GroupWords]uint64, buf *rowBuffer)
+}
+
+// movers are those of this processor, the fastest first, plain Go last.
+var movers = append(vectorMovers(), mover{"go", move})
+
 // move moves the bits of src to those of dst that are in to. All have the same
 // length; dst and src may be the same row.
 func (s *shifter) move(dst, src, to []uint64, buf *rowBuffer) {
+	const n = sram.GroupWords
+	if len(dst) == n {
+		movers[0].move(s, (*[n]uint64)(dst), (*[n]uint64)(src), (*[n]uint64)(to), buf)
+		return
+	}
+	s.moveWords(dst, src, to, buf)
+}
+
+func move(s *shifter, dst, src, to *[sram.GroupWords]uint64, buf *rowBuffer) {
+	s.moveWords(dst[:], src[:], to[:], buf)
+}
+
+func (s *shifter) moveWords(dst, src, to []uint64, buf *rowBuffer) {
 	const first = sram.GroupWords
 	n := len(dst)
 	copy(buf[first:first+n], src)
