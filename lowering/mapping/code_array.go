@@ -42,7 +42,7 @@ type sumRound struct {
 func (q *Problem) newArrayCode(m *Mapping, run bool) (*arrayCode, error) {
 	c := &arrayCode{m: 1, k2: 1, shape: shape{m: m}}
 	if v := q.shape(&c.shape); v != Legal {
-		return nil, &IllegalError{v, v.String()}
+		return nil, &IllegalError{v, v.String(), "slots"}
 	}
 	s := &c.shape
 	c.rows = q.rows(s)

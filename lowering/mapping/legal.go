@@ -7,8 +7,9 @@ import (
 
 // IllegalError says which rule a mapping breaks, and with which numbers.
 type IllegalError struct {
-	Rule Violation
-	Msg  string
+	Rule  Violation
+	Msg   string
+	Field string // of the mapping's text form, that breaks it
 }
 
 func (e *IllegalError) Error() string { return "mapping: illegal: " + e.Msg }
@@ -17,7 +18,11 @@ func (e *IllegalError) Error() string { return "mapping: illegal: " + e.Msg }
 // rule that it breaks.
 func (q *Problem) Check(m *Mapping) error {
 	fail := func(v Violation, format string, args ...any) error {
-		return &IllegalError{v, fmt.Sprintf(format, args...)}
+		return &IllegalError{v, fmt.Sprintf(format, args...), "slots"}
+	}
+	in := func(field string, err error) error {
+		err.(*IllegalError).Field = field
+		return err
 	}
 	if int(m.Function) >= len(q.functions) {
 		return fail(BadBinding, "function %d, platform %s has %d", m.Function, q.Platform.Name, len(q.functions))
@@ -55,7 +60,7 @@ func (q *Problem) Check(m *Mapping) error {
 		for l := range q.loops {
 			f := int64(m.Factor[s][l])
 			if n > maxWaves/f {
-				return fail(BadLength, "factors in slot %s multiply to more than 2^40", q.Slot(m, s))
+				return in("slots."+q.Slot(m, s), fail(BadLength, "factors in slot %s multiply to more than 2^40", q.Slot(m, s)))
 			}
 			n *= f
 		}
@@ -74,10 +79,10 @@ func (q *Problem) Check(m *Mapping) error {
 	switch v {
 	case BadBinding:
 		if !f.ok[swap] && f.program {
-			return fail(v, "B5: function %s: %s, on %s", f.Name, errNoConstants, f.Operands[Src2].Name)
+			return in("function", fail(v, "B5: function %s: %s, on %s", f.Name, errNoConstants, f.Operands[Src2].Name))
 		}
 		if !f.ok[swap] {
-			return fail(v, "function %s is the same with its sources exchanged: expected the operands in order", f.Name)
+			return in("operands", fail(v, "function %s is the same with its sources exchanged: expected the operands in order", f.Name))
 		}
 		for sl := range NumSlots {
 			for l := range q.loops {
@@ -85,9 +90,9 @@ func (q *Problem) Check(m *Mapping) error {
 					continue
 				}
 				if sl < f.dims {
-					return &IllegalError{v, q.Refuse(int(m.Function), sl, l, m.Swap).Error()}
+					return in("slots."+q.SlotName(f, sl), fail(v, "%s", q.Refuse(int(m.Function), sl, l, m.Swap)))
 				}
-				return fail(v, "loop %s has factor %d in slot %s, which does not take it", q.Op.Loops[l].Name, m.Factor[sl][l], q.SlotName(f, sl))
+				return in("slots."+q.SlotName(f, sl), fail(v, "loop %s has factor %d in slot %s, which does not take it", q.Op.Loops[l].Name, m.Factor[sl][l], q.SlotName(f, sl)))
 			}
 		}
 	case BadProduct:
@@ -99,7 +104,7 @@ func (q *Problem) Check(m *Mapping) error {
 	case BadDims:
 		for d := range f.dims {
 			if s.size[d] > int64(f.maxSize[d]) {
-				return fail(v, "dimension %s has size %d, at most %d", f.Dims[d].Name, s.size[d], f.maxSize[d])
+				return in("slots."+f.Dims[d].Name, fail(v, "dimension %s has size %d, at most %d", f.Dims[d].Name, s.size[d], f.maxSize[d]))
 			}
 		}
 		return fail(v, "B4: a dimension of %s has no loop", f.Name)
@@ -114,13 +119,13 @@ func (q *Problem) Check(m *Mapping) error {
 		}
 		return fail(v, "more than 2^40 invocations of each unit")
 	case BadOverlap:
-		return fail(v, "double_wave and double_tile, where weights are instructions: expected neither")
+		return in("double_wave", fail(v, "double_wave and double_tile, where weights are instructions: expected neither"))
 	case BadSplit:
 		return fail(v, "B3: a loop is bound to two dimensions")
 	case BadFanOut:
 		for i := range q.levels {
 			if s.spatial[i] > int64(q.fanOut[i]) {
-				return fail(v, "level %s takes %d, has %d", q.Platform.Levels[i].Name, s.spatial[i], q.fanOut[i])
+				return in("slots."+q.Platform.Levels[i].Name, fail(v, "level %s takes %d, has %d", q.Platform.Levels[i].Name, s.spatial[i], q.fanOut[i]))
 			}
 		}
 		return fail(v, "level %s takes %d in more groups than have as many units without faults", q.Platform.Levels[0].Name, s.spatial[0])

@@ -2,8 +2,11 @@ package mapping
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/bitsched/bitsched/internal/strictyaml"
@@ -69,14 +72,28 @@ func (q *Problem) Write(w io.Writer, m *Mapping) error {
 	return err
 }
 
-// Read reads a mapping for this problem; file is its name in errors. It is strict, and
-// refuses mappings of other operators and platforms. Whether the mapping is legal is
-// for [Problem.Check].
+// Read reads a mapping for this problem; file is its name in errors, which are of type
+// [*position.Error]. It is strict, refuses mappings of other operators and platforms, and
+// illegal ones, whose errors wrap an [*IllegalError].
 func (q *Problem) Read(r io.Reader, file string) (*Mapping, error) {
 	doc, err := strictyaml.Read(r, file, "a mapping")
 	if err != nil {
 		return nil, err
 	}
+	m, err := q.read(doc)
+	if err != nil {
+		return nil, err
+	}
+	err = q.Check(m)
+	if ill := (*IllegalError)(nil); errors.As(err, &ill) {
+		at := doc.Errorf(ill.Field, "illegal: %s", ill.Msg)
+		at.Err = ill
+		return nil, at
+	}
+	return m, nil // Check has no other errors
+}
+
+func (q *Problem) read(doc *strictyaml.Document) (*Mapping, error) {
 	var t textForm
 	if err := doc.Decode(&t); err != nil {
 		return nil, err
@@ -107,7 +124,8 @@ func (q *Problem) Read(r io.Reader, file string) (*Mapping, error) {
 			return nil, doc.Errorf("operands", "tensor %q on %s, expected %s", got, f.Operands[o].Name, want)
 		}
 	}
-	for name, factors := range t.Slots {
+	for _, name := range slices.Sorted(maps.Keys(t.Slots)) {
+		factors := t.Slots[name]
 		slot := -1
 		for s := range NumSlots {
 			if q.SlotName(f, s) == name && (s >= SlotInner || s < f.dims) && (s < SlotLevel+q.levels || s >= SlotWave) {
@@ -117,8 +135,8 @@ func (q *Problem) Read(r io.Reader, file string) (*Mapping, error) {
 		if slot < 0 {
 			return nil, doc.Errorf("slots."+name, "slot %q, expected a dimension of %s, inner, a level of %s, waves or tiles", name, f.Name, q.Platform.Name)
 		}
-		for loop, v := range factors {
-			l := q.Op.Loop(loop)
+		for _, loop := range slices.Sorted(maps.Keys(factors)) {
+			l, v := q.Op.Loop(loop), factors[loop]
 			if l < 0 {
 				return nil, doc.Errorf("slots."+name, "loop %q, expected one of %s", loop, q.Op)
 			}
