@@ -19,7 +19,7 @@ func (p *Program) closures(l *loopInfo, sinks map[*stream.Stream]*nearStream) {
 		s := tm.s
 		plan := p.opt.Streams.Plan.Of(s)
 		if s.Kind != stream.Reduce || s.Array != "" || tm.carried || tm.lazy || s.If != nil || s.Value == nil || sinks[s] != nil || !needed[s.Name] ||
-			plan == nil || plan.Kind != stream.Load || plan.Place != nearstream.Near || plan.Address != nearstream.Affine || plan.Result == scalar.Invalid {
+			plan == nil || plan.Kind != stream.Load || plan.Place != nearstream.Near || plan.Address != nearstream.Affine && plan.Address != nearstream.Indirect || plan.Result == scalar.Invalid {
 			continue
 		}
 		x := &nearStream{name: s.Name, kind: se.Load, index: i, result: tm, toCore: true, config: plan.ConfigBytes(p.opt.Streams.Plan)}
@@ -28,12 +28,20 @@ func (p *Program) closures(l *loopInfo, sinks map[*stream.Stream]*nearStream) {
 				x.tm = u
 			}
 		}
-		if x.tm == nil || !p.affine(x.tm) || x.tm.s.If != nil || x.tm.hoisted {
+		if x.tm == nil || x.tm.s.If != nil || x.tm.hoisted {
+			continue
+		}
+		if plan.Address == nearstream.Indirect { // its request brings what its address follows from
+			if x.where = p.indirect(l, x.tm); x.where == nil || p.opt.Streams.Rival != NoRival {
+				continue
+			}
+			x.inputs = []int{x.where.index}
+		} else if !p.affine(x.tm) {
 			continue
 		}
 		b := &termBuilder{p: p, l: l, of: x.tm, x: x, done: map[*stream.Expr]*term{}}
 		x.value = b.of1(s.Value, tm)
-		if b.failed || !b.own || len(x.inputs) > nearstream.MaxInputs || tm.typ.Bytes() >= x.tm.bytes {
+		if b.failed || !b.own || len(x.inputs) > nearstream.MaxInputs || x.where != nil && len(x.inputs) > 1 || tm.typ.Bytes() >= x.tm.bytes {
 			continue
 		}
 		x.ops, x.depth = b.ops, x.value.depth

@@ -157,6 +157,15 @@ func (b *Bank) load(m *Message, s *Stream) {
 			return
 		}
 		v := word(data, m.Low, s.Bytes)
+		if s.Func != nil { // what follows from the element is sent
+			b.Counters.Computed++
+			b.Counters.Operations += uint64(s.Func.Ops())
+			b.at(b.occupy(now, s, 1, 1), func(event.Time) {
+				v, _ := s.Func.Eval(v, m.Values, m.First)
+				b.send(m.head, m.First, m.End, []uint64{v})
+			})
+			return
+		}
 		b.send(m.head, m.First, m.End, []uint64{v})
 		if len(s.reducers) > 0 && !b.dead(m.Core, m.Group) {
 			var base uint64
