@@ -26,6 +26,7 @@ type Estimate struct {
 	// With streams at the L3: instances of loops that are configured, lines that their streams
 	// read and write, micro-ops that are left, and lines that these ask for.
 	Configured, Streamed, Left, Rest float64
+	Waits                            float64 // of Configured, those that end before the core goes on
 	Longest                          float64 // lines of the streams that access most, of each nest
 	// Back is the lines of streams that the core writes, too: they go there and back.
 	Back float64
@@ -160,6 +161,9 @@ func (e *estimator) loop(l *stream.Loop, times, all float64, parallel bool) {
 	steps := (mine-rest)/lanes + rest
 	if streams := near != nil && len(near.streams) > 0; streams && steps >= 2*float64(e.p.opt.Streams.Range) {
 		e.Configured += times
+		if !near.several {
+			e.Waits += times
+		}
 	} else {
 		near = nil
 	}

@@ -586,7 +586,7 @@ func (p *predictor) threads(e *micro.Estimate) (form, cold [numPlaces]float64) {
 		written := (e.RestStores*trip + e.RestShared*2*hop) / float64(c.StoresInFlight)
 		next := hop * lineBytes / float64(x.interleave) // on the way to the next bank
 		turns := max(chain+e.Turns*(float64(m.Streams.L3.ComputeInitCycles)+next), e.Longest*next)
-		form[AtL3] = max(e.Left/rate, e.Rest*misses, written, turns, e.Streamed*trip/float64(m.Streams.L3.Requests), e.Back*(trip+2*hop)/float64(c.StoresInFlight)) + e.Configured*hop + forks
+		form[AtL3] = max(e.Left/rate, e.Rest*misses, written, turns, e.Streamed*trip/float64(m.Streams.L3.Requests), e.Back*(trip+2*hop)/float64(c.StoresInFlight)) + e.Configured*hop + e.Waits*(trip+float64(m.Streams.L3.ComputeInitCycles)) + forks
 		cold[AtL3] = max(form[AtL3], e.RestStores*memory/float64(c.StoresInFlight)+forks)
 	}
 	return form, cold
