@@ -472,7 +472,14 @@ func (b *bitsched) run(ctx context.Context, round int, work int64) {
 			starts = append(starts, s)
 		}
 	}
-	starts = append(starts, b.placed(ctx, starts, int64(placeShare*float64(work)), seed)...)
+	forPlaces := placeFirst
+	if round > 0 {
+		forPlaces = placeShare
+	}
+	placed := b.placed(ctx, starts, int64(forPlaces*float64(work)), seed(70))
+	if starts = append(starts, placed...); round == 0 || len(placed) == 0 {
+		forPlaces = 0
+	}
 	if b.plan != nil && round == 0 {
 		starts = append(starts, start{b.plan, b.best, 0})
 	}
@@ -520,10 +527,10 @@ func (b *bitsched) run(ctx context.Context, round int, work int64) {
 	}
 	race("racing starts", raceShare, 1/float64(len(runs)), hotStart/2, coldEnd)
 	if runs = goOn(runs); len(runs) == 1 {
-		race("improving", 1-forOrders-raceShare, 1, hotStart, coldEnd)
+		race("improving", 1-forOrders-raceShare-forPlaces, 1, hotStart, coldEnd)
 		return
 	}
-	race("improving", 1-forOrders-raceShare, winnerShare, hotStart, coldEnd)
+	race("improving", 1-forOrders-raceShare-forPlaces, winnerShare, hotStart, coldEnd)
 }
 
 // run is the annealing of a start.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 // places anneals the arrays of gates, in a fixed order, on what follows from them without a simulation: a value
@@ -35,8 +36,8 @@ const (
 	placeCold   = 0.05 //
 	placeSteps  = 8    // work of a move
 	placeLeast  = 20   // moves a gate below which it is not worth beginning
-	placeShare  = 0.2  // of the work of a round
-	placeFilled = 0.9  // of an array: where less is live nothing needs to move
+	placeFirst  = 0.2  // of the work of the first round, which is mostly for simulated changes
+	placeShare  = 0.35 // of that of later ones, where it comes from theirs
 )
 
 // newPlaces takes the arrays of a plan, home to home+parts-1, which it then changes.
@@ -144,7 +145,7 @@ func (p *places) crowded() []int32 {
 		for a := range p.parts {
 			sum += p.load[a*placeSlices+s]
 		}
-		full[s] = float64(sum) > placeFilled*float64(p.room[p.parts-1])
+		full[s] = sum > p.room[p.parts-1]
 	}
 	var gates []int32
 	for g, t := range p.pos {
@@ -163,9 +164,13 @@ func (p *places) anneal(ctx context.Context, moves int64, r *rand.Rand) {
 		return
 	}
 	now := p.cost()
+	temperature := placeHot
 	for i := range moves {
-		if i%4096 == 0 && ctx.Err() != nil {
-			return
+		if i%256 == 0 {
+			if ctx.Err() != nil {
+				return
+			}
+			temperature = placeHot * math.Pow(placeCold/placeHot, float64(i)/float64(moves))
 		}
 		g := gates[r.IntN(len(gates))]
 		// The array of a neighbour, mostly.
@@ -184,7 +189,6 @@ func (p *places) anneal(ctx context.Context, moves int64, r *rand.Rand) {
 			continue
 		}
 		p.move(g, a)
-		temperature := placeHot * math.Pow(placeCold/placeHot, float64(i)/float64(moves))
 		if c := p.cost(); c <= now || r.Float64() < math.Exp((now-c)/temperature) {
 			now = c
 		} else {
@@ -193,44 +197,44 @@ func (p *places) anneal(ctx context.Context, moves int64, r *rand.Rand) {
 	}
 }
 
-// placed returns the starts that annealing of places makes of others, in about so much work: of the best that
-// computes in one array or two, and of the best with a partition. There are none where everything has room in
-// one array, and none where the work would not suffice.
-func (b *bitsched) placed(ctx context.Context, starts []start, work int64, seed func(stream int) *rand.Rand) []start {
-	in := b.in
-	var from [2]start // without a partition and with one
+// placed returns the start that annealing of places makes of another, in about so much work: of the best that
+// computes in one array or two, or of the best with a partition, whichever looks cheaper without evictions. There is none
+// where everything has room in one array, where the work would not suffice, and where what comes of it is no better than all others.
+func (b *bitsched) placed(ctx context.Context, starts []start, work int64, r *rand.Rand) []start {
+	from := [2]start{{cost: infeasible}, {cost: infeasible}} // without a partition and with one
 	for _, s := range starts {
 		if k := min(s.parts, 1); s.plan != nil && s.cost != infeasible && (from[k].plan == nil || s.cost < from[k].cost) {
 			from[k] = s
 		}
 	}
-	moves := work / placeSteps / int64(len(from))
-	made := make([]start, len(from))
-	b.each(len(from), func(i int) {
-		made[i].cost = infeasible
-		if from[i].plan == nil || from[i].cost <= b.floor {
-			return
+	var best *places
+	var pl *plan
+	for _, s := range from {
+		if s.plan == nil {
+			continue
 		}
-		pl := from[i].plan.clone()
-		lo, hi := in.arrays, 0
-		for _, a := range pl.array {
-			lo, hi = min(lo, int(a)), max(hi, int(a)+1)
+		q := s.plan.clone()
+		lo, hi := int(slices.Min(q.array)), int(slices.Max(q.array))+1
+		if hi = max(hi, min(lo+2, b.in.arrays)); hi-lo < 2 || hi-lo > maxParts {
+			continue
 		}
-		if hi-lo < 2 && hi < in.arrays {
-			hi++
+		if p := newPlaces(b.in, q, lo, hi-lo); best == nil || p.cost() < best.cost() {
+			best, pl = p, q
 		}
-		if hi-lo < 2 || hi-lo > maxParts {
-			return
-		}
-		p := newPlaces(in, pl, lo, hi-lo)
-		if n := int64(len(p.crowded())); n == 0 || moves < placeLeast*n {
-			return
-		}
-		p.anneal(ctx, moves, seed(70+i))
-		pl.stores = 0
-		ev := b.evaluator(pl)
-		ev.most = b.hopeless()
-		made[i] = start{pl, ev.reset(), hi - lo}
-	})
-	return made
+	}
+	if best == nil || b.best <= b.floor {
+		return nil
+	}
+	moves := work / placeSteps
+	if n := int64(len(best.crowded())); n == 0 || moves < placeLeast*n {
+		return nil
+	}
+	best.anneal(ctx, moves, r)
+	pl.stores = 0
+	ev := b.evaluator(pl)
+	ev.most = min(from[0].cost, from[1].cost)
+	if cost := ev.reset(); cost < ev.most {
+		return []start{{pl, cost, best.parts}}
+	}
+	return nil
 }

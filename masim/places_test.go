@@ -107,3 +107,26 @@ func TestPlaces(t *testing.T) {
 func readsValue(in *instance, g, v int32) bool {
 	return in.fanin[g][0] == v || in.fanin[g][1] == v || in.fanin[g][2] == v
 }
+
+// BenchmarkPlaces prints the copies of a partition of log2 and what annealing its places makes of it, both of the
+// program that they come to.
+func BenchmarkPlaces(b *testing.B) {
+	p := sharedProblem(b, "log2")
+	copies := func(in *instance, pl *plan) float64 {
+		prog, err := in.program(pl, nil)
+		require.NoError(b, err)
+		_, err = Check(p.Graph, prog, CheckOptions{})
+		require.NoError(b, err)
+		return float64(prog.Copies())
+	}
+	for b.Loop() {
+		in := newInstance(p, p.Geometry.Arrays)
+		s := &bitsched{ctx: context.Background(), in: in, best: infeasible}
+		seed := func(stream int) *rand.Rand { return rand.New(rand.NewPCG(1, uint64(stream))) }
+		order := s.orders(s.ctx, 5_000_000, 0, 1, seed)[0].order
+		tile := s.tiled(s.ctx, [][]int32{order}, 0, 800_000, seed(61))[0]
+		b.ReportMetric(copies(in, tile.plan), "partition-copies")
+		newPlaces(in, tile.plan, 0, tile.parts).anneal(s.ctx, 12_000_000, seed(70))
+		b.ReportMetric(copies(in, tile.plan), "copies")
+	}
+}
