@@ -78,7 +78,9 @@ var passes = []pass{
 	{"resub", "express gates by others, equal wherever an output can tell", 200, false, 0, func(c passContext, g *Graph) (*Graph, error) {
 		return Resubstitute(c, g, ResubOptions{Seed: c.seed, Progress: c.progress})
 	}},
-	{"cares", "express gates by others, equal wherever the graph's outputs can tell, by patterns and SAT", 800, true, 0, func(c passContext, g *Graph) (*Graph, error) {
+	// It has bounds of its own and takes no work from others: on circuits that it is worth
+	// most for, starts leave none.
+	{"cares", "express gates by others, equal wherever the graph's outputs can tell, by patterns and SAT", 0, true, 50_000, func(c passContext, g *Graph) (*Graph, error) {
 		return ResubstituteCares(c, g, CareOptions{Rounds: 4, Work: careWork * int64(g.NumGates()), Seed: c.seed, Progress: c.progress})
 	}},
 	{"anneal", "search at random, smaller or not, wherever an output cannot tell", 2000, false, 0, func(c passContext, g *Graph) (*Graph, error) {
@@ -108,7 +110,7 @@ var passOrder = []struct{ first, second, reason string }{
 const reduceWork = 2500
 
 // careWork is the most that a pass of cares spends on a gate, in its units of 10 ns.
-const careWork = 400_000
+const careWork = 300_000
 
 // annealWork is what one annealing spends on a gate, in its units of 5 ns.
 const annealWork = 400_000
@@ -156,14 +158,15 @@ const wideInputs = 32
 // of a divider's remainders are constant, but not in form). Then covering finds
 // the adders. Then come the passes that look at structure only, the fast ones
 // before the slow ones, and at last those that look at what outputs can tell, on
-// what is small by then. All of them profit from another run after the others;
-// but rewritings without end drift so far from the circuit that the proof takes
-// longer than they do. Circuits of bad structure are better taken apart first: into
-// ANDs that are few and well shared, or, if that is short, into what the outputs are
-// as sums of products. What is best is tried, and of small circuits what is best once
-// they are annealed for a moment. Long annealing is for what a short one has made smaller:
-// sums and products mostly are as small as they get. A remade table (decoded) is the hardest to prove,
-// which is why no effort has it.
+// what is small by then: for all inputs of the circuit first, then within windows.
+// All of them profit from another run after the others; but rewritings without end
+// drift so far from the circuit that the proof takes longer than they do. Circuits of
+// bad structure are better taken apart first: into ANDs that are few and well shared,
+// or, if that is short, into what the outputs are as sums of products. What is best is
+// tried, and of small circuits what is best once they are annealed for a moment. Long
+// annealing is for what a short one has made smaller: sums and products mostly are as
+// small as they get. A remade table (decoded) is the hardest to prove, which is why no
+// effort has it.
 var efforts = [...]struct {
 	script   Script
 	work     int64 // in units of pass.work
@@ -180,7 +183,7 @@ var efforts = [...]struct {
 			| (balance resub-ands ands)*3 map exclusive map (rewrite6)*8 trial
 			| collapse (balance resub-ands ands)*3 map exclusive (rewrite6)*8 trial]
 		map exclusive (rewrite6)*5 reduce (cares rewrite6)*8 exact
-		(anneal rewrite6)*8 & (anneal-long)*12`), 160e6, 2},
+		(anneal rewrite6)*8 & (anneal-long)*12`), 60e6, 2},
 	High: {mustParse(`reduce
 		[map exclusive map (rewrite6)*8 trial
 			| (rewrite6)*8 exclusive (rewrite6)*4 reduce trial
@@ -189,7 +192,7 @@ var efforts = [...]struct {
 			| (balance resub-ands ands)*3 map exclusive map (rewrite6)*8 trial
 			| collapse (balance resub-ands ands)*3 map exclusive (rewrite6)*8 trial]
 		map exclusive (rewrite6)*5 reduce (cares rewrite6)*12 exact (resub)*2
-		((anneal rewrite6)*8 & (anneal-long)*6 map (rewrite6)*3 reduce (cares)*2 exact)*`), 500e6, 2},
+		((anneal)*10 (anneal-long)*10 map (rewrite6)*3 reduce exact)*`), 300e6, 2},
 }
 
 func mustParse(text string) Script {
