@@ -12,7 +12,8 @@ import (
 
 // CareOptions are how far [ResubstituteCares] looks. The zero value is the default.
 type CareOptions struct {
-	// Rounds is how often all gates are looked at; 0 means once.
+	// Rounds is how often all gates are looked at, at most; 0 means once. Rounds that gain
+	// too little for their work are the last.
 	Rounds int
 	// Work bounds what is done in all, in units of about 10 ns; 0 means no bound.
 	Work int64
@@ -40,15 +41,22 @@ func ResubstituteCares(ctx context.Context, g *Graph, opt CareOptions) (*Graph, 
 	c := &carer{ctx: ctx, opt: opt, rng: rand.New(rand.NewPCG(opt.Seed, 0x51afd7ed558ccd))}
 	c.search.rng = c.rng
 	c.solver.Stop = func() bool { return ctx.Err() != nil }
+	credit := careCredit * int64(g.NumGates())
 	for range max(1, opt.Rounds) {
-		before := g.NumGates()
+		before, start := g.NumGates(), c.done()
 		g = c.round(g)
 		if ctx.Err() != nil || c.spent() {
 			break
 		}
+		gain := before - g.NumGates()
+		// What rounds gain pays for the next ones, up to one that gains nothing.
+		credit = min(credit+careWorth*int64(gain), careCredit*int64(g.NumGates())) - (c.done() - start)
+		if credit < 0 && gain < before/20 {
+			break
+		}
 		// Changes that save nothing make way for others, and take a proof each: they wait
 		// until little is left of those that save.
-		c.ties = before-g.NumGates() < before/20
+		c.ties = gain < before/20
 	}
 	return g, nil
 }
@@ -65,6 +73,8 @@ const (
 	careTieTries = 4  // and so many of these that save nothing
 	careDies     = 24 // gates that are looked at as dying with it
 	careConflict = 100
+	careCredit   = 300_000    // work for each gate that may be in vain
+	careWorth    = 10_000_000 // work that a gate saved is worth
 )
 
 // carer is the running pass.
@@ -107,9 +117,10 @@ type carer struct {
 	yes    sat.Lit
 }
 
-func (c *carer) spent() bool {
-	return c.opt.Work > 0 && 3*c.work+c.search.work/2+20*c.solver.Propagations() >= c.opt.Work
-}
+func (c *carer) spent() bool { return c.opt.Work > 0 && c.done() >= c.opt.Work }
+
+// done is the work so far, in units of about 10 ns.
+func (c *carer) done() int64 { return 3*c.work + c.search.work/2 + 20*c.solver.Propagations() }
 
 // round goes over all gates once.
 func (c *carer) round(g *Graph) *Graph {

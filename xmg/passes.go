@@ -81,13 +81,13 @@ var passes = []pass{
 	// It has bounds of its own and takes no work from others: on circuits that it is worth
 	// most for, starts leave none.
 	{"cares", "express gates by others, equal wherever the graph's outputs can tell, by patterns and SAT", 0, true, 50_000, func(c passContext, g *Graph) (*Graph, error) {
-		return ResubstituteCares(c, g, CareOptions{Rounds: 4, Work: careWork * int64(g.NumGates()), Seed: c.seed, Progress: c.progress})
+		return ResubstituteCares(c, g, CareOptions{Rounds: careRounds, Work: careWork * int64(g.NumGates()), Seed: c.seed, Progress: c.progress})
 	}},
 	{"anneal", "search at random, smaller or not, wherever an output cannot tell", 2000, false, 0, func(c passContext, g *Graph) (*Graph, error) {
 		return Anneal(c, g, AnnealOptions{Seed: c.seed, Work: c.annealing(g), Progress: c.progress, wide: c.wide})
 	}},
 	{"trial", "make small graphs smaller by cares and a short annealing, for a choice to see what comes of them", 500, false, 1500, func(c passContext, g *Graph) (*Graph, error) {
-		g, err := ResubstituteCares(c, g, CareOptions{Rounds: 2, Work: careWork / 2 * int64(g.NumGates()), Seed: c.seed, Progress: c.progress})
+		g, err := ResubstituteCares(c, g, CareOptions{Rounds: 2, Work: careWork / 20 * int64(g.NumGates()), Seed: c.seed, Progress: c.progress})
 		if err != nil {
 			return nil, err
 		}
@@ -109,8 +109,12 @@ var passOrder = []struct{ first, second, reason string }{
 // some times what circuits take that are not all chains of gates that look alike.
 const reduceWork = 2500
 
-// careWork is the most that a pass of cares spends on a gate, in its units of 10 ns.
-const careWork = 300_000
+// careRounds is how many rounds a pass of cares has at most, and careWork the most that it
+// spends on a gate, in its units of 10 ns. Few circuits take as much.
+const (
+	careRounds = 24
+	careWork   = 3_000_000
+)
 
 // annealWork is what one annealing spends on a gate, in its units of 5 ns.
 const annealWork = 400_000
@@ -182,7 +186,7 @@ var efforts = [...]struct {
 			| (ands)*2 map exclusive map (rewrite6)*8 trial
 			| (balance resub-ands ands)*3 map exclusive map (rewrite6)*8 trial
 			| collapse (balance resub-ands ands)*3 map exclusive (rewrite6)*8 trial]
-		map exclusive (rewrite6)*5 reduce (cares rewrite6)*8 exact
+		map exclusive (rewrite6)*5 reduce (cares rewrite6)*3 exact
 		(anneal rewrite6)*8 & (anneal-long)*12`), 60e6, 2},
 	High: {mustParse(`reduce
 		[map exclusive map (rewrite6)*8 trial
@@ -191,7 +195,7 @@ var efforts = [...]struct {
 			| (ands)*2 map exclusive map (rewrite6)*8 trial
 			| (balance resub-ands ands)*3 map exclusive map (rewrite6)*8 trial
 			| collapse (balance resub-ands ands)*3 map exclusive (rewrite6)*8 trial]
-		map exclusive (rewrite6)*5 reduce (cares rewrite6)*12 exact (resub)*2
+		map exclusive (rewrite6)*5 reduce (cares rewrite6)*6 exact (resub)*2
 		((anneal)*10 (anneal-long)*10 map (rewrite6)*3 reduce exact)*`), 300e6, 2},
 }
 
