@@ -182,7 +182,7 @@ func (p *Program) behind(l *loopInfo) (list []int) {
 		})
 	}
 	p.graph.Walk(func(loops []*stream.Loop, s *stream.Stream) {
-		if slices.Contains(loops, l.src) || p.idle(s) {
+		if slices.Contains(loops, l.src) {
 			return
 		}
 		for _, x := range []*stream.Expr{s.Value, s.If, s.Init} {
@@ -209,21 +209,6 @@ func (p *Program) behind(l *loopInfo) (list []int) {
 		}
 	}
 	return list
-}
-
-// idle reports whether a value is taken by nothing.
-func (p *Program) idle(s *stream.Stream) bool {
-	if s.Kind != stream.Reduce || s.Array != "" {
-		return false
-	}
-	taken := false
-	p.graph.Walk(func(_ []*stream.Loop, o *stream.Stream) {
-		taken = taken || uses(o, s.Name) || o.Init.Uses(s.Name)
-	})
-	for _, o := range p.loops {
-		taken = taken || o.src.Range.Lo.Coef(s.Name) != 0 || o.src.Range.Hi.Coef(s.Name) != 0 || o.src.While.Uses(s.Name)
-	}
-	return !taken
 }
 
 // sums reports whether a value of a loop is what it was in front of it and a sum, which
