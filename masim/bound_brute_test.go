@@ -290,7 +290,7 @@ func selecting(r *rand.Rand) Problem {
 func TestSpreadBoundSound(t *testing.T) {
 	t.Parallel()
 	known, tight, again, most := 0, 0, 0, int32(0)
-	for seed := range uint64(1000) {
+	for seed := range draws(400) {
 		p := selecting(rand.New(rand.NewPCG(seed, 23)))
 		in := newInstance(p, p.Geometry.Arrays)
 		b := newSpreadBound(t.Context(), in)
@@ -323,9 +323,9 @@ func TestSpreadBoundSound(t *testing.T) {
 		}
 	}
 	t.Logf("%d optima known, of them tight %d; %d found with gates computed again; most extra copies %d", known, tight, again, most)
-	require.Greater(t, known, 200)
-	require.Greater(t, tight, 20)
-	require.Greater(t, again, 20)
+	require.Greater(t, known, 80)
+	require.Greater(t, tight, 8)
+	require.Greater(t, again, 8)
 	require.Greater(t, most, int32(1))
 }
 

@@ -531,7 +531,7 @@ func dontStop() bool { return false }
 // came about; most choices are never tried because of it.
 func TestOutlineBounds(t *testing.T) {
 	exact, bounds, several := 0, 0, 0
-	for seed := range uint64(40) {
+	for seed := range draws(16) {
 		rng := rand.New(rand.NewPCG(seed, 11))
 		p, arrays := smallProblem(rng, 60)
 		s := newCicppState(newCicppNet(p.Graph), arrays, p.Geometry.Rows)
@@ -586,7 +586,7 @@ func TestOutlineBounds(t *testing.T) {
 	t.Logf("%d exact, %d bounds, %d of them for more than two copies", exact, bounds, several)
 	require.Greater(t, exact, 1000)
 	require.Greater(t, bounds, 1000)
-	require.Greater(t, several, 100)
+	require.Greater(t, several, 50)
 }
 
 func allHeld(s *cicppState, g int32) bool {

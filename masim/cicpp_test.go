@@ -21,9 +21,21 @@ import (
 // sharedMASIM is where the netlists of the MASIM project are, seen from here.
 const sharedMASIM = "../../shared/data/masim"
 
-// sharedProblem reads a netlist of the MASIM project on eight arrays of the
-// rows that the paper gives it.
+// sharedProblems are those that were read, by name.
+var sharedProblems sync.Map
+
+// sharedProblem is a netlist of the MASIM project on eight arrays of the rows
+// that the paper gives it, read once.
 func sharedProblem(tb testing.TB, name string) Problem {
+	tb.Helper()
+	p, ok := sharedProblems.Load(name)
+	if !ok {
+		p, _ = sharedProblems.LoadOrStore(name, readShared(tb, name))
+	}
+	return p.(Problem)
+}
+
+func readShared(tb testing.TB, name string) Problem {
 	tb.Helper()
 	f, err := os.Open(filepath.Join(sharedMASIM, "rows.txt"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -58,6 +70,28 @@ func sharedBound(tb testing.TB, name string, p Problem) *Bound {
 		return &b
 	}))
 	return once.(func() *Bound)()
+}
+
+// sharedRun is what MASIM finds for a shared problem.
+type sharedRun struct {
+	*Result
+	err error
+}
+
+// sharedRuns are what MASIM found, by name.
+var sharedRuns sync.Map
+
+// sharedMASIMRun schedules a shared problem with MASIM at Fast effort, once.
+func sharedMASIMRun(tb testing.TB, name string) *Result {
+	tb.Helper()
+	p := sharedProblem(tb, name)
+	once, _ := sharedRuns.LoadOrStore(name, sync.OnceValue(func() sharedRun {
+		r, err := runMASIM(context.Background(), p, Options{Effort: Fast, Seed: 1, Threads: 2, Bound: sharedBound(tb, name, p)})
+		return sharedRun{r, err}
+	}))
+	r := once.(func() sharedRun)()
+	require.NoError(tb, r.err, name)
+	return r.Result
 }
 
 // BenchmarkCICPP makes one complete random schedule, all ready gates and all

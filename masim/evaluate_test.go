@@ -71,18 +71,18 @@ func fileOrder(in *instance, array int) *plan {
 // those that read them.
 func TestTryEqualsReset(t *testing.T) {
 	added, removed := 0, 0
-	for seed := range uint64(40) {
+	for seed := range draws(16) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		gates, moves := 300+r.IntN(1500), 120
-		if seed >= 8 { // small, and many moves: more of them matter
+		if seed >= 6 { // small, and many moves: more of them matter
 			gates, moves = 200+r.IntN(200), 400
 		}
 		g := randomGraph(r, 3+r.IntN(20), gates, 5)
 		rows := 16 + g.NumGates()/10
 		in := newInstance(Problem{g, sram.Geometry{Arrays: 6, Rows: rows, Cols: 1}}, 6)
 		var c *costs
-		if seed%2 == 1 || seed >= 8 {
-			o := Options{Rematerialize: seed%4 == 1 || seed >= 8}
+		if seed%2 == 1 || seed >= 6 {
+			o := Options{Rematerialize: seed%4 == 1 || seed >= 6}
 			if seed%4 == 1 {
 				o.Distance = lineOf(6)
 			}
@@ -90,7 +90,7 @@ func TestTryEqualsReset(t *testing.T) {
 		}
 		pl := fileOrder(in, in.fullArrays()+1)
 		arrays := []uint8{uint8(in.fullArrays()), uint8(in.fullArrays() + 1), 5}
-		if c != nil && c.rematerial && seed >= 8 {
+		if c != nil && c.rematerial && seed >= 6 {
 			k := in.newClones(int(in.gates) / 4)
 			in = in.withClones(k.root, k.fanin)
 			pl = in.spaced(pl)
@@ -117,7 +117,7 @@ func TestTryEqualsReset(t *testing.T) {
 					removed++
 				}
 			}
-			if r.IntN(2) == 0 && got != infeasible && (seed < 8 || got <= s.cost+s.cost/50 || len(s.undoClones) > 0) {
+			if r.IntN(2) == 0 && got != infeasible && (seed < 6 || got <= s.cost+s.cost/50 || len(s.undoClones) > 0) {
 				s.commit(got)
 			} else {
 				s.undo()
@@ -128,15 +128,16 @@ func TestTryEqualsReset(t *testing.T) {
 		require.Equal(t, check(), s.ev.total)
 		requireUsers(t, in)
 	}
-	require.Greater(t, added, 50)
-	require.Greater(t, removed, 10)
+	t.Logf("%d clones added, %d removed", added, removed)
+	require.Greater(t, added, 200)
+	require.Greater(t, removed, 50)
 }
 
 // The same without gates computed again, where changes are followed back by what was evicted: wide plans
 // and narrow ones, with stores and without, and arrays all of which are full.
 func TestTryFollowsEvictions(t *testing.T) {
 	later, full := 0, 0
-	for seed := range uint64(60) {
+	for seed := range draws(60) {
 		r := rand.New(rand.NewPCG(seed, 6))
 		g := randomGraph(r, 3+r.IntN(20), 200+r.IntN(800), 5)
 		if seed%3 == 0 {
@@ -165,7 +166,7 @@ func TestTryFollowsEvictions(t *testing.T) {
 		if s.cost == infeasible {
 			continue
 		}
-		for i := range 300 {
+		for i := range 100 {
 			if !s.propose() {
 				continue
 			}
@@ -189,7 +190,7 @@ func TestTryFollowsEvictions(t *testing.T) {
 	}
 	require.Greater(t, later, 1000)
 	t.Logf("%d later, %d segments with all arrays full", later, full)
-	require.Greater(t, full, 5)
+	require.Greater(t, full, 4)
 }
 
 // scattered is a graph whose gates read values of any age.

@@ -25,9 +25,12 @@ func TestGeometries(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 13))
 	found, infeasible := 0, 0
 	for i, p := range problems {
-		for _, arrays := range []int{1, 2, 8, 64} {
-			for _, rows := range []int{8, 11, 64, 1024} {
-				for _, o := range []Options{{}, {Rematerialize: true}} {
+		for j, arrays := range []int{1, 2, 8, 64} {
+			for k, rows := range []int{8, 11, 64, 1024} {
+				for n, o := range []Options{{}, {Rematerialize: true}} {
+					if (i+j+k+n)%2 != 0 {
+						continue // each geometry with each option, on every other circuit
+					}
 					p.Geometry = sram.Geometry{Arrays: arrays, Rows: rows, Cols: 64}
 					at := fmt.Sprintf("%s, circuit %d, on %d x %d, %+v", p.Graph.Name, i, arrays, rows, o)
 					res, err := runBitsched(t.Context(), p, o)
@@ -46,6 +49,6 @@ func TestGeometries(t *testing.T) {
 		}
 	}
 	t.Logf("%d fit, %d do not", found, infeasible)
-	require.Greater(t, found, 100)
-	require.Greater(t, infeasible, 10)
+	require.Greater(t, found, 50)
+	require.Greater(t, infeasible, 5)
 }

@@ -390,8 +390,7 @@ func TestPaperTableII(t *testing.T) {
 	for _, row := range table {
 		p := sharedProblem(t, row.name)
 		b := sharedBound(t, row.name, p)
-		r, err := runMASIM(context.Background(), p, Options{Effort: Fast, Seed: 1, Threads: 2, Bound: b})
-		require.NoError(t, err)
+		r := sharedMASIMRun(t, row.name)
 		replay(t, p, r.Program)
 		require.Equal(t, r.Copies, r.Program.Copies())
 		require.LessOrEqual(t, float64(r.Copies), 1.25*float64(row.copies), row.name)

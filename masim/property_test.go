@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -12,6 +14,14 @@ import (
 	"github.com/bitsched/bitsched/sram"
 	"github.com/bitsched/bitsched/xmg"
 )
+
+// draws is how many random problems a test has: n, or BITSCHED_DRAWS times as many.
+func draws(n uint64) uint64 {
+	if times, err := strconv.ParseUint(os.Getenv("BITSCHED_DRAWS"), 10, 64); err == nil {
+		return times * n
+	}
+	return n
+}
 
 // randomProblem draws a graph and a machine of few rows.
 func randomProblem(rng *rand.Rand, maxGates int) Problem {

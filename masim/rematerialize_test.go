@@ -17,7 +17,7 @@ import (
 // again for nothing.
 func TestRematerializeNeverRaisesEnergy(t *testing.T) {
 	lower, kept := 0, 0
-	for seed := range uint64(16) {
+	for seed := range draws(8) {
 		r := rand.New(rand.NewPCG(seed, 14))
 		g := randomGraph(r, 2+r.IntN(12), 20+r.IntN(30), 4)
 		p := Problem{g, sram.Geometry{Arrays: 3 + r.IntN(5), Rows: 8 + r.IntN(6), Cols: 64}}
@@ -46,7 +46,7 @@ func TestRematerializeNeverRaisesEnergy(t *testing.T) {
 		}
 	}
 	t.Logf("%d lower, %d kept", lower, kept)
-	require.Greater(t, lower, 2)
+	require.Greater(t, lower, 1)
 	require.Positive(t, kept)
 }
 
