@@ -433,10 +433,10 @@ func TestMutantsOfInstructions(t *testing.T) {
 		padded         bool
 		step           int // long programs, and many of them
 	}{
-		{"logic-sram", "gemm:M=32,K=8,N=32", false, 1},
-		{"logic-sram", "gemm:M=31,K=7,N=29", true, 19},
-		{"logic-dram", "gemm:M=32,K=8,N=32", false, 41},
-		{"logic-dram", "gemm:M=31,K=7,N=29", true, 101},
+		{"logic-sram", "gemm:M=32,K=8,N=32", false, 3},
+		{"logic-sram", "gemm:M=31,K=7,N=29", true, 57},
+		{"logic-dram", "gemm:M=32,K=8,N=32", false, 123},
+		{"logic-dram", "gemm:M=31,K=7,N=29", true, 303},
 	} {
 		if testing.Short() && c.platform == "logic-dram" {
 			continue
