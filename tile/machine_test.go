@@ -229,6 +229,24 @@ func TestSet(t *testing.T) {
 	require.Equal(t, 20, tile.Default().L3.LatencyCycles)
 }
 
+// TestUnmodelled: a value on which nothing depends is told where no machine that comes with the program has it.
+func TestUnmodelled(t *testing.T) {
+	for _, name := range tile.MachineNames() {
+		m, err := tile.LoadMachine(name)
+		require.NoError(t, err)
+		require.Empty(t, m.Unmodelled(), name)
+	}
+	m := tile.Default()
+	m.Name = "mine"
+	require.NoError(t, m.Set("noc.controller_place", "corners")) // as in some of them
+	require.NoError(t, m.Set("l3.latency_cycles", "97"))         // figures depend on it
+	require.Empty(t, m.Unmodelled())
+	require.NoError(t, m.Set("l3.queue_entries", "97"))
+	list := m.Unmodelled()
+	require.Len(t, list, 1)
+	require.Equal(t, []string{"l3.queue_entries", "97"}, []string{list[0].Path, list[0].Value})
+}
+
 func TestRates(t *testing.T) {
 	m := tile.Default()
 	require.Equal(t, 1024.0, m.PeakOps(32), "Eq. 1: a vector of 16 words a cycle and core")

@@ -2,6 +2,7 @@ package tile
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -79,23 +80,30 @@ func NotModelled() []string { return append([]string(nil), notModelled...) }
 // Unmodelled returns the parameters on which no figure depends and whose values no machine
 // that comes with the program has: someone expects an effect of them.
 func (m *Machine) Unmodelled() (list []Parameter) {
-	known := map[string]map[string]bool{}
-	for _, name := range MachineNames() {
+	for _, p := range m.Parameters() {
+		if !p.Arrays && !p.Time && !p.Streams && !p.Regions && !in(p.Path, labels) {
+			list = append(list, p)
+		}
+	}
+	names := MachineNames()
+	for i, name := range names { // of those that come with the program one has all its own values
+		if name == m.Name {
+			names[0], names[i] = names[i], names[0]
+		}
+	}
+	for _, name := range names {
+		if len(list) == 0 {
+			break
+		}
 		k, err := builtIn(name)
 		if err != nil {
 			panic(err) // a test reads them
 		}
+		known := map[[2]string]bool{}
 		for _, p := range k.Parameters() {
-			if known[p.Path] == nil {
-				known[p.Path] = map[string]bool{}
-			}
-			known[p.Path][p.Value] = true
+			known[[2]string{p.Path, p.Value}] = true
 		}
-	}
-	for _, p := range m.Parameters() {
-		if !p.Arrays && !p.Time && !p.Streams && !p.Regions && !in(p.Path, labels) && !known[p.Path][p.Value] {
-			list = append(list, p)
-		}
+		list = slices.DeleteFunc(list, func(p Parameter) bool { return known[[2]string{p.Path, p.Value}] })
 	}
 	return list
 }
