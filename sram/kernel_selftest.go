@@ -61,13 +61,14 @@ func bothValues(ctx context.Context, k *Kernel, f Faults, cols int, seed uint64,
 	}
 	w := (cols + 63) / 64
 	in, out := make([]uint64, len(k.Inputs)*w), make([]uint64, len(k.Outputs)*w)
+	machine := fk.NewMachine()
 	for _, value := range []bool{false, true} {
 		if value {
 			for i := range in {
 				in[i] = ^uint64(0)
 			}
 		}
-		if err := fk.NewMachine().RunContext(ctx, out, in, w, seed); err != nil {
+		if err := machine.RunContext(ctx, out, in, w, seed); err != nil {
 			return err
 		}
 		for i := range k.Outputs {
