@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -47,62 +48,15 @@ func infsOwn(ctx context.Context, env *Env) (*Measured, error) {
 	}
 	logs := map[string]float64{}
 	whole := 0
-	names := known.Names()
-	for i, name := range names {
-		n, ok := ownSizes[name]
-		if !ok {
-			continue // floyd, which arrays cannot compute
+	var list []ownProgram
+	for _, name := range known.Names() {
+		if n, ok := ownSizes[name]; ok { // floyd is left out, which arrays cannot compute
+			list = append(list, ownProgram{name: name, sizes: map[string]int64{"N": n[size]}, machine: infsMachine(env)})
 		}
-		var k *workload.Kernel
-		var args *memory.Memory
-		runs := map[string]*ownPart{}
-		for _, config := range configs {
-			env.progress(name+" in "+config, i, len(names))
-			p := &ownPart{}
-			limited, cancel := env.limit(ctx)
-			err := env.kept(p, func() (err error) {
-				if args == nil { // a run that ended while they were made leaves none
-					if k, err = known.Kernel(name); err != nil {
-						return err
-					}
-					if err = k.CompileWhole(limited, map[string]int64{"N": n[size]}, nil, false); err != nil {
-						return err
-					}
-					if args, err = k.Arguments(limited, env.Seed, nil); err != nil {
-						return err
-					}
-				}
-				r, err := runInfinity(limited, env, k, args, infsMachine(env), config, func(*fused.Options) {})
-				if err != nil {
-					return err
-				}
-				p.Cycles = r.Cycles
-				if r.arrays != nil {
-					p.Regions = r.arrays.Regions
-				}
-				return nil
-			}, "infs:own", name, n[size], config, env.Sample)
-			late := errors.Is(context.Cause(limited), errBudget)
-			cancel()
-			switch {
-			case ctx.Err() != nil && len(runs) == 0 && len(t.Rows) == 0:
-				return nil, context.Cause(ctx)
-			case ctx.Err() != nil:
-				m.Failed = append(m.Failed, fmt.Sprintf("stopped before %s in %s was complete", name, config))
-			case err != nil && late:
-				m.Failed = append(m.Failed, fmt.Sprintf("%s in %s: %s of %s", name, config, errBudget, env.Budget))
-			case err != nil:
-				m.Failed = append(m.Failed, fmt.Sprintf("%s in %s: %s", name, config, err))
-			default:
-				runs[config] = p
-			}
-			if ctx.Err() != nil {
-				break
-			}
-		}
-		base := runs[multicore.Base]
-		if base != nil {
-			row, best := []string{name, fmt.Sprint(n[size]), fmt.Sprint(base.Cycles)}, multicore.Base
+	}
+	err := runOwn(ctx, env, m, "infs:own", list, configs, func(own *ownProgram, runs map[string]*ownPart) {
+		if base := runs[multicore.Base]; base != nil {
+			row, best := []string{own.name, fmt.Sprint(own.sizes["N"]), fmt.Sprint(base.Cycles)}, multicore.Base
 			for _, config := range configs[1:] {
 				p := runs[config]
 				if p == nil {
@@ -122,10 +76,10 @@ func infsOwn(ctx context.Context, env *Env) (*Measured, error) {
 				}
 			}
 		}
-		where.Rows = append(where.Rows, regionRows(name, runs)...)
-		if ctx.Err() != nil {
-			break
-		}
+		where.Rows = append(where.Rows, regionRows(own.name, runs)...)
+	})
+	if err != nil {
+		return nil, err
 	}
 	for _, config := range configs[1:] {
 		if whole > 0 {
@@ -136,6 +90,95 @@ func infsOwn(ctx context.Context, env *Env) (*Measured, error) {
 	m.draw("speedup.svg", &t, "speedup over base", "Speedups over base, by configuration.", false, configs[1:]...)
 	m.Notes = []string{"loads of cores found the program's values; small sizes are compared with the sequential program, and units in memory with the interpreter of graphs, bit by bit"}
 	return m, nil
+}
+
+// ownProgram is a kernel of benchmarks/known or a workload, with its sizes, on a machine.
+type ownProgram struct {
+	name    string
+	sizes   map[string]int64
+	machine string
+	threads int // 0: one a core
+}
+
+// sizeText is the sizes as -D has them, in the order of their names.
+func (p *ownProgram) sizeText() string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(p.sizes)) {
+		list = append(list, fmt.Sprintf("%s=%d", name, p.sizes[name]))
+	}
+	return strings.Join(list, " ")
+}
+
+func (p *ownProgram) load(ctx context.Context, seed uint64) (k *workload.Kernel, args *memory.Memory, err error) {
+	if slices.Contains(known.Names(), p.name) {
+		k, err = known.Kernel(p.name)
+	} else {
+		k, err = workload.Builtin(p.name, false)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := k.CompileWhole(ctx, maps.Clone(p.sizes), nil, false); err != nil {
+		return nil, nil, err
+	}
+	args, err = k.Arguments(ctx, seed, nil)
+	return k, args, err
+}
+
+// runOwn runs programs on configurations, each run kept on its own, and has f look at what there
+// is of a program. Runs that failed or took longer than they may are in m.Failed, and so is
+// where it was stopped, if there is a run at all.
+func runOwn(ctx context.Context, env *Env, m *Measured, entry string, list []ownProgram, configs []string, f func(own *ownProgram, runs map[string]*ownPart)) error {
+	done := false
+	for i := range list {
+		own := &list[i]
+		var k *workload.Kernel
+		var args *memory.Memory
+		runs := map[string]*ownPart{}
+		for _, config := range configs {
+			env.progress(own.name+" in "+config, i, len(list))
+			p := &ownPart{}
+			limited, cancel := env.limit(ctx)
+			err := env.kept(p, func() (err error) {
+				if args == nil { // a run that ended while they were made leaves none
+					if k, args, err = own.load(limited, env.Seed); err != nil {
+						return err
+					}
+				}
+				r, err := runInfinity(limited, env, k, args, own.machine, config, func(o *fused.Options) {
+					if own.threads > 0 {
+						o.Threads = own.threads
+					}
+				})
+				if err != nil {
+					return err
+				}
+				p.Cycles = r.Cycles
+				if r.arrays != nil {
+					p.Regions = r.arrays.Regions
+				}
+				return nil
+			}, entry, own.name, own.sizeText(), own.machine, own.threads, config, env.Sample)
+			late := errors.Is(context.Cause(limited), errBudget)
+			cancel()
+			switch {
+			case ctx.Err() != nil && !done:
+				return context.Cause(ctx)
+			case ctx.Err() != nil:
+				m.Failed = append(m.Failed, fmt.Sprintf("stopped before %s in %s was complete", own.name, config))
+				f(own, runs)
+				return nil
+			case err != nil && late:
+				m.Failed = append(m.Failed, fmt.Sprintf("%s in %s: %s of %s", own.name, config, errBudget, env.Budget))
+			case err != nil:
+				m.Failed = append(m.Failed, fmt.Sprintf("%s in %s: %s", own.name, config, err))
+			default:
+				runs[config], done = p, true
+			}
+		}
+		f(own, runs)
+	}
+	return nil
 }
 
 // regionRows say where the regions of a kernel ran.

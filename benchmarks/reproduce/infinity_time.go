@@ -111,6 +111,7 @@ var infinityTimeEntries = []*Entry{
 	},
 	pointNetEntry,
 	ownEntry,
+	autoEntry,
 }
 
 const infsDoc = "the 13 workloads, cold, on 64 OOO8 cores (small: 4); of those with several designs the best one for each configuration; means of speedups are geometric. Small: a sixteenth of the elements on " +

@@ -1,0 +1,97 @@
+package reproduce
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/bitsched/bitsched/system/fused"
+	"github.com/bitsched/bitsched/system/multicore"
+)
+
+// autoEntry is how far auto is from the best of what it may choose.
+var autoEntry = &Entry{
+	ID: "infs:auto", Title: "Places chosen by expected cycles against the best single configuration", Paper: "Infinity Stream decides by Eq. 2",
+	Doc: "22 kernels and sizes on small machines, cold, each run compared with the sequential program and the interpreter of graphs: cycles of auto beside those of base, near-l3, in-l3 and inf-s. Both sizes are the same",
+	Run: infsAuto,
+}
+
+// autoPrograms are those whose cycles are looked at. The closed forms of system/fused were
+// made on the first twelve.
+var autoPrograms = []ownProgram{
+	{name: "mm_outer", sizes: map[string]int64{"M": 128, "N": 128, "K": 32}, machine: slice},
+	{name: "mm_outer", sizes: map[string]int64{"M": 64, "N": 128, "K": 16}, machine: smallMesh},
+	{name: "mm_inner", sizes: map[string]int64{"M": 16, "N": 128, "K": 64}, machine: smallMesh},
+	{name: "gather_mlp_outer", sizes: map[string]int64{"M": 1024, "N": 32, "K": 32, "R": 1024}, machine: slice},
+	{name: "gather_mlp_outer", sizes: map[string]int64{"M": 512, "N": 32, "K": 16, "R": 512}, machine: smallMesh},
+	{name: "vec_add", sizes: map[string]int64{"N": 150000}, machine: smallMesh, threads: 16},
+	{name: "stencil2d", sizes: map[string]int64{"M": 256, "N": 256, "T": 2}, machine: smallMesh},
+	{name: "kmeans_outer", sizes: map[string]int64{"N": 2048, "K": 32, "D": 16}, machine: slice},
+	{name: "dwt2d", sizes: map[string]int64{"M": 128, "N": 128}, machine: slice},
+	{name: "sobel", sizes: map[string]int64{"N": 256}, machine: slice},
+	{name: "softmax", sizes: map[string]int64{"N": 256}, machine: slice},
+	{name: "gemm8", sizes: map[string]int64{"N": 64}, machine: slice},
+	{name: "vec_add", sizes: map[string]int64{"N": 65536}, machine: slice},
+	{name: "array_sum", sizes: map[string]int64{"N": 131072}, machine: slice},
+	{name: "stencil1d", sizes: map[string]int64{"N": 65536, "T": 2}, machine: slice},
+	{name: "stencil3d", sizes: map[string]int64{"L": 16, "M": 64, "N": 64, "T": 2}, machine: slice},
+	{name: "conv2d", sizes: map[string]int64{"M": 256, "N": 256}, machine: slice},
+	{name: "gauss_elim", sizes: map[string]int64{"N": 96}, machine: slice},
+	{name: "jacobi", sizes: map[string]int64{"N": 128}, machine: slice},
+	{name: "heat3d", sizes: map[string]int64{"N": 32}, machine: slice},
+	{name: "atax", sizes: map[string]int64{"N": 256}, machine: slice},
+	{name: "floyd_copied", sizes: map[string]int64{"N": 96}, machine: slice},
+}
+
+const (
+	slice     = "infinity-stream-slice"
+	smallMesh = "infinity-stream-small"
+)
+
+// autoDistance is how much longer than the fastest single configuration auto may take.
+const autoDistance = 0.03
+
+func infsAuto(ctx context.Context, env *Env) (*Measured, error) {
+	m := &Measured{}
+	configs := []string{multicore.Base, "near-l3", "in-l3", "inf-s", fused.Auto}
+	single := configs[:len(configs)-1]
+	t := Table{Title: "Cycles", Head: append([]string{"kernel", "sizes", "machine"}, append(slices.Clone(configs), "fastest of the others", "auto takes more, %")...)}
+	within, whole := 0, 0
+	over, overFused := 0.0, 0.0
+	err := runOwn(ctx, env, m, "infs:auto", autoPrograms, configs, func(own *ownProgram, runs map[string]*ownPart) {
+		row := []string{own.name, own.sizeText(), own.machine}
+		for _, config := range configs {
+			if p := runs[config]; p != nil {
+				row = append(row, fmt.Sprint(p.Cycles))
+			} else {
+				row = append(row, "-")
+			}
+		}
+		if len(runs) == len(configs) {
+			best := slices.MinFunc(single, func(a, b string) int { return int(runs[a].Cycles - runs[b].Cycles) })
+			auto := float64(runs[fused.Auto].Cycles)
+			more := auto/float64(runs[best].Cycles) - 1
+			row = append(row, best, fmt.Sprintf("%.1f", 100*more))
+			whole++
+			if more <= autoDistance {
+				within++
+			}
+			over += math.Log1p(more)
+			overFused += math.Log(float64(runs["inf-s"].Cycles) / auto)
+		}
+		t.Rows = append(t.Rows, row)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if whole > 0 {
+		m.Add("kernels and sizes compared", "", float64(whole))
+		m.Add("of these, auto at most 3 % slower than the fastest", "", float64(within))
+		m.Add("auto over the fastest, cycles", "x", math.Exp(over/float64(whole)))
+		m.Add("speedup of auto over inf-s with Eq. 2", "x", math.Exp(overFused/float64(whole)))
+	}
+	m.Tables = []Table{t}
+	m.Notes = []string{"means are geometric; each run is compared with the sequential program, and units in memory with the interpreter of graphs, bit by bit"}
+	return m, nil
+}
