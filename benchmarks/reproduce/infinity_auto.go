@@ -53,13 +53,17 @@ const (
 const autoDistance = 0.03
 
 func infsAuto(ctx context.Context, env *Env) (*Measured, error) {
+	return compareAuto(ctx, env, autoPrograms)
+}
+
+func compareAuto(ctx context.Context, env *Env, list []ownProgram) (*Measured, error) {
 	m := &Measured{}
 	configs := []string{multicore.Base, "near-l3", "in-l3", "inf-s", fused.Auto}
 	single := configs[:len(configs)-1]
 	t := Table{Title: "Cycles", Head: append([]string{"kernel", "sizes", "machine"}, append(slices.Clone(configs), "fastest of the others", "auto takes more, %")...)}
 	within, whole := 0, 0
 	over, overFused := 0.0, 0.0
-	err := runOwn(ctx, env, m, "infs:auto", autoPrograms, configs, func(own *ownProgram, runs map[string]*ownPart) {
+	err := runOwn(ctx, env, m, "infs:auto", list, configs, func(own *ownProgram, runs map[string]*ownPart) {
 		row := []string{own.name, own.sizeText(), own.machine}
 		for _, config := range configs {
 			if p := runs[config]; p != nil {
