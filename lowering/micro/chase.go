@@ -25,6 +25,7 @@ type chaseLoop struct {
 	config  int     // bytes
 	places  int     // streams of the core
 	begin   uop.Op
+	ended   uop.Op // waits for a loop that leaves nothing behind: what it reads may be written then
 }
 
 // chaseStep is a load or a value.
@@ -182,7 +183,7 @@ func (p *Program) behind(l *loopInfo) (list []int) {
 		})
 	}
 	p.graph.Walk(func(loops []*stream.Loop, s *stream.Stream) {
-		if slices.Contains(loops, l.src) {
+		if slices.Contains(loops, l.src) || p.idle(s) {
 			return
 		}
 		for _, x := range []*stream.Expr{s.Value, s.If, s.Init} {
@@ -209,6 +210,21 @@ func (p *Program) behind(l *loopInfo) (list []int) {
 		}
 	}
 	return list
+}
+
+// idle reports whether a value is taken by nothing.
+func (p *Program) idle(s *stream.Stream) bool {
+	if s.Kind != stream.Reduce || s.Array != "" {
+		return false
+	}
+	taken := false
+	p.graph.Walk(func(_ []*stream.Loop, o *stream.Stream) {
+		taken = taken || uses(o, s.Name) || o.Init.Uses(s.Name)
+	})
+	for _, o := range p.loops {
+		taken = taken || o.src.Range.Lo.Coef(s.Name) != 0 || o.src.Range.Hi.Coef(s.Name) != 0 || o.src.While.Uses(s.Name)
+	}
+	return !taken
 }
 
 // sums reports whether a value of a loop is what it was in front of it and a sum, which
@@ -267,13 +283,15 @@ func (p *Program) around(near *nearLoop) {
 	}
 }
 
-// chaseOps makes the micro-ops of a loop.
-func (p *Program) chaseOps(c *chaseLoop, values map[string]uop.Reg, word uop.Reg) error {
+// chaseOps makes the micro-ops of a loop. It begins behind the fence that gives order, see
+// [thread.begins].
+func (p *Program) chaseOps(c *chaseLoop, values map[string]uop.Reg, word, order uop.Reg) error {
 	reg, err := p.reg()
 	if err != nil {
 		return err
 	}
-	c.begin = uop.Op{PC: p.pc(), Kind: uop.Load, Lanes: 1, Dst: reg, Src: [3]uop.Reg{reg, word}, Size: 8}
+	c.begin = uop.Op{PC: p.pc(), Kind: uop.Load, Lanes: 1, Dst: reg, Src: [3]uop.Reg{reg, word, order}, Size: 8}
+	c.ended = uop.Op{PC: p.pc(), Kind: uop.Load, Lanes: 1, Dst: reg, Size: 8}
 	for k := range c.results {
 		r := &c.results[k]
 		r.load = uop.Op{PC: p.pc(), Kind: uop.Load, Lanes: 1, Dst: values[p.streams[r.index].s.Name], Src: [3]uop.Reg{reg}, Size: 8}
@@ -425,7 +443,7 @@ func (t *thread) beginChase(l *loopState) {
 			inputs(int32(i))
 		}
 	}
-	g := &se.Group{Loop: uint32(l.id), N: 1, Lanes: 1, Range: int64(t.p.opt.Streams.Range), SyncFree: near.free, Places: c.places, Results: len(c.results)}
+	g := &se.Group{Loop: uint32(l.id), N: 1, Lanes: 1, Range: int64(t.p.opt.Streams.Range), SyncFree: near.free, Places: c.places, Results: max(1, len(c.results))}
 	g.Streams = []se.Stream{{Name: t.p.streams[l.info.body[0]].s.Name, Kind: se.Chase, Walk: w, Config: c.config}}
 	t.groups = append(t.groups, g)
 	t.made++
@@ -453,6 +471,10 @@ func (t *thread) endChase(s *nearState) {
 	for _, i := range s.l.info.body { // registers of the loop have nothing
 		t.set(i, t.val[i], 0)
 		t.fresh[i] = false
+	}
+	if len(c.results) == 0 {
+		t.marked(extra, nil, nil)
+		t.word(c.ended, se.Final(t.made, 0), 0)
 	}
 	for k, r := range c.results {
 		v := t.val[r.index]

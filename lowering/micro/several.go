@@ -76,7 +76,8 @@ func (p *Program) ownRows(s *stream.Stream, o *stream.Loop, inside []*stream.Loo
 }
 
 // begins configures a loop of which the core has iterations, before it comes to them: a load
-// stands for it, which waits for the values that streams follow from.
+// stands for it, which waits for the values that streams follow from, and for the fence in
+// front: a fence holds no load back, and what this one begins is not taken back with its line.
 func (t *thread) begins(l *nearLoop) {
 	names := append(l.info.src.Range.Lo.Symbols(), l.info.src.Range.Hi.Symbols()...)
 	for k := range l.streams {
@@ -98,7 +99,7 @@ func (t *thread) begins(l *nearLoop) {
 		t.out.Ops = append(t.out.Ops, o)
 	}
 	o := l.sync
-	o.PC, o.Src[0] = l.begin, l.input.Dst
+	o.PC, o.Src = l.begin, [3]uop.Reg{l.input.Dst, l.fences[0].Dst}
 	t.marked(extra, nil, nil)
 	t.word(o, se.Begin(t.made), 0)
 }

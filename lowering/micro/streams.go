@@ -191,6 +191,10 @@ func (p *Program) nearLoops(values map[string]uop.Reg) error {
 	if err != nil {
 		return err
 	}
+	order, err := p.reg()
+	if err != nil {
+		return err
+	}
 	p.pcsNear = se.PCs{Configure: p.pc(), Loops: uint32(len(p.loops))}
 	for i := range 2 * len(p.loops) {
 		if pc := p.pc(); i == 0 {
@@ -204,11 +208,11 @@ func (p *Program) nearLoops(values map[string]uop.Reg) error {
 		if !p.runs(l) || len(l.body) == 0 {
 			continue
 		}
-		if p.near[i], err = p.nearLoop(l, false, reg, values); err != nil {
+		if p.near[i], err = p.nearLoop(l, false, reg, order, values); err != nil {
 			return err
 		}
 		if n := p.near[i]; n != nil && n.scatters() {
-			if n.less, err = p.nearLoop(l, true, reg, values); err != nil {
+			if n.less, err = p.nearLoop(l, true, reg, order, values); err != nil {
 				return err
 			}
 		}
@@ -217,8 +221,8 @@ func (p *Program) nearLoops(values map[string]uop.Reg) error {
 }
 
 // nearLoop decides which streams a loop has, with reductions over banks or without; nil if it
-// is none that could have streams.
-func (p *Program) nearLoop(l *loopInfo, whole bool, reg uop.Reg, values map[string]uop.Reg) (*nearLoop, error) {
+// is none that could have streams. order is what fences give to the loads that begin streams.
+func (p *Program) nearLoop(l *loopInfo, whole bool, reg, order uop.Reg, values map[string]uop.Reg) (*nearLoop, error) {
 	near := &nearLoop{info: l, whole: whole, drop: map[*stream.Stream]bool{}, loads: map[*stream.Stream]int{}, closures: map[*stream.Stream]int{}, atomics: map[*stream.Stream]int{}, report: StreamLoop{Var: l.src.Var}}
 	p.chooseStreams(near)
 	if !l.inner && len(near.atomics)+len(l.rowsInside) == 0 {
@@ -245,9 +249,12 @@ func (p *Program) nearLoop(l *loopInfo, whole bool, reg uop.Reg, values map[stri
 		}
 	}
 	near.begin = p.pc()
+	if near.several || near.chase != nil { // what begins when it is executed waits for the fence
+		near.fences[0].Dst = order
+	}
 	p.rowOps(near, reg)
 	if c := near.chase; c != nil {
-		if err := p.chaseOps(c, values, near.sync.Dst); err != nil {
+		if err := p.chaseOps(c, values, near.sync.Dst, order); err != nil {
 			return nil, err
 		}
 		near.report.Streams, near.report.Offloaded, near.report.Vanishes = c.places, c.places, true

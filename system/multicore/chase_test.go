@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bitsched/bitsched/system/multicore"
+	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tdfg/stream"
 	"github.com/bitsched/bitsched/tile/se"
 )
 
@@ -57,4 +59,76 @@ func TestChase(t *testing.T) {
 		{"wrong", []se.MessageKind{se.MsgFinal}, wrongElement},
 		{"of another group", []se.MessageKind{se.MsgFinal}, func(m *se.Message) bool { m.Group++; return true }},
 	})
+}
+
+// storedC writes the list in the core right in front of each loop that goes through it.
+const storedC = `#include "bitsched.h"
+void f(int N, int32_t next[N], const int64_t V[N], int64_t S[1])
+{
+	inf_array(next, N); inf_array(V, N); inf_array(S, 1);
+	int64_t sum = 0;
+	for (int q = 0; q < 30; q++) {
+		uint32_t p = q * 5;
+		int left = 20;
+		next[q * 5] = q * 77;
+		while (left > 0) {
+			sum += V[p];
+			p = ((uint32_t)next[p] >> 1) % (uint32_t)N;
+			left--;
+		}
+	}
+	S[0] = sum;
+}
+`
+
+// readC writes an array in the core in front of short loops at the L3 that read it, of which
+// several are under way.
+const readC = `#include "bitsched.h"
+void f(int N, const int32_t A[N], int32_t B[64], int32_t E[8][64])
+{
+	inf_array(A, N); inf_array(B, 64); inf_array(E, 8, 64);
+	for (int t = 0; t < 10; t++) {
+		for (int k = 0; k < 8; k++)
+			B[k * 8] += A[k] + t;
+		for (int u = 0; u < 8; u++)
+			for (int e = 0; e < 64; e++)
+				E[u][e] = B[e] * 3 + u;
+	}
+}
+`
+
+// TestStoresInFront has streams that begin when the core executes a load, which is long before it
+// has performed its stores in front of that: they find what those have written.
+func TestStoresInFront(t *testing.T) {
+	for _, text := range []string{storedC, readC} {
+		for _, c := range []string{"ns", "ns-no-sync"} {
+			for _, warm := range []bool{false, true} {
+				p, want := compiled(t, text, 1000, 1)
+				r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: small(t, "ooo8"), Threads: 1, Config: c, Warm: warm, MaxCycles: 1 << 20})
+				require.NoError(t, err, "%s, warm %t\n%s", c, warm, text)
+				require.NoError(t, sameMemory(p, want), "%s, warm %t\n%s", c, warm, text)
+				require.GreaterOrEqual(t, r.Streams.Core.Offloaded, uint64(30), "%s\n%s", c, text)
+				require.Zero(t, r.Streams.Core.Ended[se.Alias], "%s\n%s", c, text)
+			}
+		}
+	}
+}
+
+// TestStoresBehind closes a list to a ring behind a loop that goes through it and leaves nothing
+// behind: it must have ended before.
+func TestStoresBehind(t *testing.T) {
+	const n, text = 500, "#include \"bitsched.h\"\nvoid f(int N, int32_t next[N])\n{\ninf_array(next, N);\n" +
+		"int p = 0;\nwhile (next[p] > 0)\np = next[p];\nnext[N - 1] = 1;\n}\n"
+	for _, c := range []string{"ns", "ns-no-sync"} {
+		next := make([]scalar.Value, n)
+		for i := range next {
+			next[i] = uint64(i + 1)
+		}
+		next[n-1] = uint64(uint32(0xffffffff))
+		p := &multicore.Program{Graph: graphOf(t, "f.c", text), Memory: stream.Memory{"next": next}, Args: stream.Args{Symbols: map[string]int64{"N": n}}}
+		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: small(t, "ooo8"), Threads: 1, Config: c, Warm: true, MaxCycles: 1 << 20})
+		require.NoError(t, err, c)
+		require.EqualValues(t, 1, next[n-1], c)
+		require.EqualValues(t, 1, r.Streams.Core.Offloaded, c)
+	}
 }
