@@ -287,8 +287,13 @@ func runAll(ctx context.Context, all []*runner) error {
 			}
 		}
 		r.show()
-		if r.opt.MaxCycles > 0 && r.m.Engine.Now() >= r.opt.MaxCycles && !done() {
-			return fmt.Errorf("%w in %d cycles: %s", ErrMaxCycles, r.opt.MaxCycles, r.waits())
+		if r.opt.MaxCycles > 0 && r.m.Engine.Now() >= r.opt.MaxCycles {
+			switch bank := r.pending(); {
+			case !done():
+				return fmt.Errorf("%w in %d cycles: %s", ErrMaxCycles, r.opt.MaxCycles, r.waits())
+			case bank >= 0:
+				return fmt.Errorf("%w in %d cycles: bank %d still has streams", ErrMaxCycles, r.opt.MaxCycles, bank)
+			}
 		}
 	}
 	return r.failed(ctx, r.m.Continue(ctx, event.Forever))
@@ -358,6 +363,11 @@ func (r *runner) done() bool {
 	return !slices.ContainsFunc(r.cores(), func(c *core.Core) bool { return !c.Done() })
 }
 
+// pending is the first bank that has streams or anything of them, -1 if none has.
+func (r *runner) pending() int {
+	return slices.IndexFunc(r.m.StreamBanks, func(b *se.Bank) bool { return b.Pending() })
+}
+
 // waits says what the first cores wait for that are not done.
 func (r *runner) waits() (what string) {
 	text := ""
@@ -419,10 +429,8 @@ func (r *runner) microOps() (n uint64) {
 // collect takes the elements of arrays out of the machine, and compares them with what
 // the threads computed.
 func (r *runner) collect() error {
-	for i, b := range r.m.StreamBanks {
-		if b.Pending() {
-			return fmt.Errorf("%w: the program has ended, and bank %d still has streams", ErrInternal, i)
-		}
+	if i := r.pending(); i >= 0 {
+		return fmt.Errorf("%w: the program has ended, and bank %d still has streams", ErrInternal, i)
 	}
 	var line [mem.LineBytes]byte
 	at := ^uint64(0)
