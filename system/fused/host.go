@@ -38,7 +38,7 @@ func (x *run) Got(line mem.Line, b *mem.Bytes) {
 // Newest implements tc.Host.
 func (x *run) Newest(line mem.Line, b *mem.Bytes) {
 	q := x.of(line)
-	if q == nil || x.opt.Skip["newest"] {
+	if q == nil || x.opt.BrokenTensor == NoNewest {
 		return
 	}
 	put := func(e int64, v scalar.Value) {

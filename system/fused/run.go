@@ -76,11 +76,8 @@ type Options struct {
 	Latencies string         // of operations: "" or "arrays": those of the programs that arrays execute; "paper": the formulas of the authors' simulator
 	// InterceptTensor breaks messages of tensor controllers, for tests.
 	InterceptTensor func(m *tc.Message) bool
-	// Skip leaves out a part of what keeps values right, for tests that must see it missing:
-	// refresh (lines that cores changed come to bitlines again), newest (a core gets what
-	// bitlines hold), settle (threads see what arrays computed) or partition (programs have arrays of
-	// their own).
-	Skip map[string]bool
+	// BrokenTensor leaves a part of what keeps values right out, for tests.
+	BrokenTensor Broken
 }
 
 // Run executes a program. Errors are those of multicore.Run.
@@ -568,7 +565,7 @@ func (x *run) end(u int) (map[string]scalar.Value, error) {
 
 // settle lets threads see what units wrote, of some arrays, or all.
 func (x *run) settle(only map[string]bool) error {
-	if x.opt.Skip["settle"] && !x.ended {
+	if x.opt.BrokenTensor == NoSettle && !x.ended {
 		return nil
 	}
 	for _, q := range x.ranges {
@@ -806,7 +803,7 @@ func (x *run) reserve() error {
 
 // refresh fetches lines of arrays on bitlines that others have asked for.
 func (x *run) refresh() error {
-	if x.opt.Skip["refresh"] {
+	if x.opt.BrokenTensor == NoRefresh {
 		return nil
 	}
 	for _, q := range x.ranges {

@@ -278,9 +278,9 @@ func TestBetween(t *testing.T) {
 func TestMutants(t *testing.T) {
 	k := ownKernel(t, map[string]int64{"N": 8192, "T": 3, "U": 2})
 	opt := fused.Options{Options: multicore.Options{Config: "in-l3", Machine: small(t), Threads: 2}}
-	for _, part := range []string{"refresh", "newest", "settle"} {
+	for _, part := range []fused.Broken{fused.NoRefresh, fused.NoNewest, fused.NoSettle} {
 		broken := opt
-		broken.Skip = map[string]bool{part: true}
+		broken.BrokenTensor = part
 		_, err := runKernel(t, k, broken)
 		require.ErrorIs(t, err, multicore.ErrInternal, part)
 	}

@@ -32,7 +32,7 @@ func (s *shared) enter(x *run, number int) {
 	x.share, x.machine, x.timing = s, s.machine, tile.NewTiming(s.machine)
 	x.node = number * x.opt.Threads
 	x.array = number * s.arrays()
-	if x.opt.Skip["partition"] {
+	if x.opt.BrokenTensor == NoPartition {
 		x.array = 0
 	}
 }

@@ -75,7 +75,7 @@ func TestTogether(t *testing.T) {
 			require.GreaterOrEqual(t, float64(r[i].Report.Cycles), 0.9*float64(one.Report.Cycles), "%s, program %d", config, i)
 			require.Equal(t, one.Tensor.Commands, r[i].Tensor.Commands)
 		}
-		opt.Skip = map[string]bool{"partition": true}
+		opt.BrokenTensor = fused.NoPartition
 		_, err = together(t, kernels, opt)
 		require.ErrorIs(t, err, multicore.ErrInternal, config)
 	}
