@@ -42,6 +42,7 @@ func ResubstituteCares(ctx context.Context, g *Graph, opt CareOptions) (*Graph, 
 	c.search.rng = c.rng
 	c.solver.Stop = func() bool { return ctx.Err() != nil }
 	credit := careCredit * int64(g.NumGates())
+	vain := 0
 	for range max(1, opt.Rounds) {
 		before, start := g.NumGates(), c.done()
 		g = c.round(g)
@@ -52,6 +53,12 @@ func ResubstituteCares(ctx context.Context, g *Graph, opt CareOptions) (*Graph, 
 		// What rounds gain pays for the next ones, up to one that gains nothing.
 		credit = min(credit+careWorth*int64(gain), careCredit*int64(g.NumGates())) - (c.done() - start)
 		if credit < 0 && gain < before/20 {
+			break
+		}
+		if vain += before; gain > 0 {
+			vain = 0
+		}
+		if c.ties && vain >= careVain {
 			break
 		}
 		// Changes that save nothing make way for others, and take a proof each: they wait
@@ -73,6 +80,7 @@ const (
 	careTieTries = 4  // and so many of these that save nothing
 	careDies     = 24 // gates that are looked at as dying with it
 	careConflict = 100
+	careVain     = 4 * vainGates
 	careCredit   = 300_000    // work for each gate that may be in vain
 	careWorth    = 10_000_000 // work that a gate saved is worth
 )

@@ -3,6 +3,7 @@ package xmg
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -13,7 +14,7 @@ import (
 type pass struct {
 	name string
 	doc  string // what it does, for people who write scripts
-	work int64  // for each gate, in units of about a microsecond
+	work int64  // for each gate, in units of about a microsecond; 0 = it has a bound of its own
 	// first is set where the first run is worth its time however large the graph.
 	first bool
 	most  int // gates: larger graphs stay as they are; 0 = no bound
@@ -86,7 +87,7 @@ var passes = []pass{
 	{"anneal", "search at random, smaller or not, wherever an output cannot tell", 2000, false, 0, func(c passContext, g *Graph) (*Graph, error) {
 		return Anneal(c, g, AnnealOptions{Seed: c.seed, Work: c.annealing(g), Progress: c.progress, wide: c.wide})
 	}},
-	{"trial", "make small graphs smaller by cares and a short annealing, for a choice to see what comes of them", 500, false, 1500, func(c passContext, g *Graph) (*Graph, error) {
+	{trialPass, "make small graphs smaller by cares and a short annealing, for a choice to see what comes of them", 500, false, 1500, func(c passContext, g *Graph) (*Graph, error) {
 		g, err := ResubstituteCares(c, g, CareOptions{Rounds: 2, Work: careWork / 20 * int64(g.NumGates()), Seed: c.seed, Progress: c.progress})
 		if err != nil {
 			return nil, err
@@ -97,6 +98,9 @@ var passes = []pass{
 		return Anneal(c, g, AnnealOptions{Seed: c.seed, Work: 10 * c.annealing(g), Progress: c.progress, wide: c.wide})
 	}},
 }
+
+// trialPass is run for a choice to see what comes of a graph, and left out where that is clear.
+const trialPass = "trial"
 
 // passOrder are constraints on the scripts of the efforts: wherever both passes
 // are there, the first run of one comes before the first run of the other.
@@ -156,7 +160,7 @@ const wideInputs = 32
 
 // efforts are the script of each effort, and the work that it may do: a pass is
 // run if the work left suffices for it, or if it is the first run of one that is
-// always worth its time.
+// always worth its time. What a pass with a bound of its own saves adds to it (gainPays).
 //
 // Redundant logic goes first: it hides structure from all others (the upper bits
 // of a divider's remainders are constant, but not in form). Then covering finds
@@ -175,10 +179,11 @@ var efforts = [...]struct {
 	script   Script
 	work     int64 // in units of pass.work
 	patience int   // runs of a group in a row without a gain that end its repetition
+	vain     int   // gates that these runs look at together, which end it as well
 }{
 	Fast: {mustParse(`reduce
 		[map exclusive map | (rewrite6)*5 exclusive | balance resub-ands ands map exclusive map]
-		reduce (rewrite6)*3`), 16e6, 1},
+		reduce (rewrite6)*3`), 16e6, 1, vainGates},
 	Normal: {mustParse(`reduce
 		[map exclusive map (rewrite6)*8 trial
 			| (rewrite6)*8 exclusive (rewrite6)*4 reduce trial
@@ -187,7 +192,7 @@ var efforts = [...]struct {
 			| (balance resub-ands ands)*3 map exclusive map (rewrite6)*8 trial
 			| collapse (balance resub-ands ands)*3 map exclusive (rewrite6)*8 trial]
 		map exclusive (rewrite6)*5 reduce (cares rewrite6)*3 exact
-		(anneal rewrite6)*8 & (anneal-long)*12`), 60e6, 2},
+		(anneal rewrite6)*8 & (anneal-long)*12`), 60e6, 2, vainGates},
 	High: {mustParse(`reduce
 		[map exclusive map (rewrite6)*8 trial
 			| (rewrite6)*8 exclusive (rewrite6)*4 reduce trial
@@ -196,7 +201,7 @@ var efforts = [...]struct {
 			| (balance resub-ands ands)*3 map exclusive map (rewrite6)*8 trial
 			| collapse (balance resub-ands ands)*3 map exclusive (rewrite6)*8 trial]
 		map exclusive (rewrite6)*5 reduce (cares rewrite6)*6 exact (resub)*2
-		((anneal)*10 (anneal-long)*10 map (rewrite6)*3 reduce exact)*`), 300e6, 2},
+		((anneal)*10 (anneal-long)*10 map (rewrite6)*3 reduce exact)*`), 300e6, 2, math.MaxInt},
 }
 
 func mustParse(text string) Script {

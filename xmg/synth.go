@@ -105,7 +105,13 @@ type synthesis struct {
 	runs   uint64  // of passes so far
 	wide   bool    // what was given is, see isWide
 
-	choices int // alternatives that are being run, each inside the one before
+	choice *choice // that is being made, nil if none
+}
+
+// choice is one among alternatives.
+type choice struct {
+	least float64 // cost of the best alternative so far
+	vain  int     // gates of trials in a row that gained nothing
 }
 
 // errNotThis is of a pass that can do nothing with a graph.
@@ -129,7 +135,7 @@ func (s *synthesis) run(sc Script) error {
 		var err error
 		switch {
 		case st.pass != nil:
-			if err = s.pass(st.pass); errors.Is(err, errNotThis) && s.choices == 0 {
+			if err = s.pass(st.pass); errors.Is(err, errNotThis) && s.choice == nil {
 				err = nil
 			}
 		case st.others != nil:
@@ -147,10 +153,10 @@ func (s *synthesis) run(sc Script) error {
 // choose runs all alternatives on the same graph and goes on with what costs
 // least; of equals, with the first. One that has a pass which can do nothing ends there.
 func (s *synthesis) choose(st Step) error {
-	start := s.cur
-	s.choices++
-	defer func() { s.choices-- }()
-	pick, least := start, math.Inf(1)
+	start, outer := s.cur, s.choice
+	s.choice = &choice{least: math.Inf(1)}
+	defer func() { s.choice = outer }()
+	pick := start
 	for _, alternative := range append([]Script{st.group}, st.others...) {
 		s.cur = start
 		switch err := s.run(alternative); {
@@ -159,8 +165,8 @@ func (s *synthesis) choose(st Step) error {
 		case err != nil:
 			return err
 		}
-		if c := s.costOf(s.cur.g); c < least {
-			pick, least = s.cur, c
+		if c := s.costOf(s.cur.g); c < s.choice.least {
+			pick, s.choice.least = s.cur, c
 		}
 	}
 	s.cur = pick
@@ -169,7 +175,8 @@ func (s *synthesis) choose(st Step) error {
 
 // repeat runs a group until it gains nothing, but a limited number of times.
 func (s *synthesis) repeat(st Step) error {
-	idle := 0
+	effort := &efforts[s.opt.Effort]
+	idle, vain := 0, 0
 	for range st.most {
 		cost, runs := s.cost, s.runs
 		if err := s.run(st.group); err != nil {
@@ -179,8 +186,11 @@ func (s *synthesis) repeat(st Step) error {
 			break // no work is left for any of its passes
 		}
 		if s.cost < cost*(1-minGroupGain) {
-			idle = 0
-		} else if idle++; idle == efforts[s.opt.Effort].patience {
+			idle, vain = 0, 0
+			continue
+		}
+		idle++
+		if vain += s.best.g.NumGates(); idle == effort.patience || vain >= effort.vain {
 			break
 		}
 	}
@@ -189,6 +199,16 @@ func (s *synthesis) repeat(st Step) error {
 
 // minGroupGain is the share of the cost that a group has to gain to be run again.
 const minGroupGain = 1e-4
+
+// vainGates is how many gates are looked at without a gain before a search for chances
+// that are rare is ended, by runs of a whole graph. What gains a share p of the gates
+// in the mean gains nothing of n with probability e^(-pn): after 512 gates, p is less
+// than 0.6 % at a confidence of 95 %. A large graph shows that in one run, a small one may need several.
+const vainGates = 512
+
+// gainPays is the work that each gate adds which a pass with a bound of its own saves: where
+// it saves many, others find what they did not before, however little the starts have left them.
+const gainPays = 1000
 
 func (s *synthesis) pass(p *pass) error {
 	if err := s.ctx.Err(); err != nil {
@@ -202,6 +222,9 @@ func (s *synthesis) pass(p *pass) error {
 	again := slices.ContainsFunc(s.report.Passes, func(r PassReport) bool { return r.Pass == p.name })
 	if work > s.room && (again || !p.first) {
 		return nil // too large a graph for this pass at this effort
+	}
+	if p.name == trialPass && s.choice != nil && s.choice.vain >= vainGates && s.costOf(s.cur.g) >= s.choice.least {
+		return nil // others are as good already, and trials gain nothing
 	}
 	s.room -= work
 	s.runs++
@@ -217,6 +240,15 @@ func (s *synthesis) pass(p *pass) error {
 		}
 	}
 	s.report.Passes = append(s.report.Passes, PassReport{p.name, before, g.NumGates()})
+	gain := before - g.NumGates()
+	if p.work == 0 {
+		s.room += gainPays * int64(max(0, gain))
+	}
+	if p.name == trialPass && s.choice != nil {
+		if s.choice.vain += before; gain > 0 {
+			s.choice.vain = 0
+		}
+	}
 	from := s.cur
 	if from.from != nil && from.g.NumGates() > maxTrail {
 		from = from.from
