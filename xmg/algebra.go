@@ -62,6 +62,7 @@ type algebra struct {
 	terms [][]uint32       // of parities: node ids, ascending; parity 0 has none
 	form  []int32          // the parity that a node is, or -1 while unknown
 	flip  []bool           // a node is the complement of that
+	made  map[int32][]madeParity
 
 	sum      map[int32]coefficient // by parity
 	constant coefficient
@@ -79,7 +80,7 @@ func newAlgebra(g *Graph, bits int) (*algebra, error) {
 		products: map[monomial]uint32{},
 		ids:      map[string]int32{"": 0}, terms: [][]uint32{nil},
 		form: make([]int32, len(g.nodes)), flip: make([]bool, len(g.nodes)),
-		sum: map[int32]coefficient{}, queued: make([]bool, len(g.nodes)),
+		made: map[int32][]madeParity{}, sum: map[int32]coefficient{}, queued: make([]bool, len(g.nodes)),
 	}
 	for id := range g.nodes {
 		if al.work > maxFormWork {
@@ -168,7 +169,11 @@ func (al *algebra) parity(f [3]Lit) (id int32, flip bool) {
 		flip = flip != (l&1 != 0) != al.flip[l>>1]
 		all = difference(all, al.terms[al.form[l>>1]])
 	}
-	return al.intern(all), flip
+	id = al.intern(all)
+	if m := (madeParity{f, flip}); len(all) > 1 && len(al.made[id]) < maxMade && !slices.Contains(al.made[id], m) {
+		al.made[id] = append(al.made[id], m)
+	}
+	return id, flip
 }
 
 // majority returns the products of inputs whose parity the majority of three literals is,
@@ -298,6 +303,27 @@ func (al *algebra) addParity(id int32, flip bool, c coefficient) {
 // reduce rewrites until all terms depend on few inputs. The error is errStuck, or that
 // of the context.
 func (al *algebra) reduce(ctx context.Context) error {
+	for range maxLinearSums {
+		if err := al.reduceQueue(ctx); err != nil {
+			return err
+		}
+		if !al.linearise() {
+			break
+		}
+	}
+	if al.queue.Len() > 0 {
+		return errStuck
+	}
+	for id := range al.sum {
+		if al.parityIsLarge(id) {
+			return errStuck
+		}
+	}
+	return nil
+}
+
+// reduceQueue rewrites majorities until none is left.
+func (al *algebra) reduceQueue(ctx context.Context) error {
 	for al.queue.Len() > 0 {
 		t := heap.Pop(&al.queue).(uint32)
 		al.queued[t] = false
@@ -324,11 +350,6 @@ func (al *algebra) reduce(ctx context.Context) error {
 		}
 		id, flip := al.parity(f)
 		al.addParity(id, flip, al.trim(c.minus()))
-	}
-	for id := range al.sum {
-		if al.parityIsLarge(id) {
-			return errStuck
-		}
 	}
 	return nil
 }

@@ -180,10 +180,12 @@ var efforts = [...]struct {
 	work     int64 // in units of pass.work
 	patience int   // runs of a group in a row without a gain that end its repetition
 	vain     int   // gates that these runs look at together, which end it as well
+	// A run gains where the share of the cost that it saves is at least that of its work in worth.
+	worth int64
 }{
 	Fast: {mustParse(`reduce
 		[map exclusive map | (rewrite6)*5 exclusive | balance resub-ands ands map exclusive map]
-		reduce (rewrite6)*3`), 16e6, 1, vainGates},
+		reduce (rewrite6)*3`), 16e6, 1, vainGates, math.MaxInt64},
 	Normal: {mustParse(`reduce
 		[map exclusive map (rewrite6)*8 trial
 			| (rewrite6)*8 exclusive (rewrite6)*4 reduce trial
@@ -192,7 +194,7 @@ var efforts = [...]struct {
 			| (balance resub-ands ands)*3 map exclusive map (rewrite6)*8 trial
 			| collapse (balance resub-ands ands)*3 map exclusive (rewrite6)*8 trial]
 		map exclusive (rewrite6)*5 reduce (cares rewrite6)*3 exact
-		(anneal rewrite6)*8 & (anneal-long)*12`), 60e6, 2, vainGates},
+		(anneal rewrite6)*8 & (anneal-long)*12`), 60e6, 2, vainGates, 3e9},
 	High: {mustParse(`reduce
 		[map exclusive map (rewrite6)*8 trial
 			| (rewrite6)*8 exclusive (rewrite6)*4 reduce trial
@@ -201,7 +203,7 @@ var efforts = [...]struct {
 			| (balance resub-ands ands)*3 map exclusive map (rewrite6)*8 trial
 			| collapse (balance resub-ands ands)*3 map exclusive (rewrite6)*8 trial]
 		map exclusive (rewrite6)*5 reduce (cares rewrite6)*6 exact (resub)*2
-		((anneal)*10 (anneal-long)*10 map (rewrite6)*3 reduce exact)*`), 300e6, 2, math.MaxInt},
+		((anneal)*10 (anneal-long)*10 map (rewrite6)*3 reduce exact)*`), 300e6, 2, math.MaxInt, 30e9},
 }
 
 func mustParse(text string) Script {

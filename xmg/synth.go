@@ -102,6 +102,7 @@ type synthesis struct {
 	best   *milestone
 	cost   float64 // of best
 	room   int64   // work that is left
+	done   int64   // work so far
 	runs   uint64  // of passes so far
 	wide   bool    // what was given is, see isWide
 
@@ -178,14 +179,15 @@ func (s *synthesis) repeat(st Step) error {
 	effort := &efforts[s.opt.Effort]
 	idle, vain := 0, 0
 	for range st.most {
-		cost, runs := s.cost, s.runs
+		cost, runs, done := s.cost, s.runs, s.done
 		if err := s.run(st.group); err != nil {
 			return err
 		}
 		if s.runs == runs {
 			break // no work is left for any of its passes
 		}
-		if s.cost < cost*(1-minGroupGain) {
+		least := max(minGroupGain, float64(s.done-done)/float64(effort.worth))
+		if s.cost < cost*(1-least) {
 			idle, vain = 0, 0
 			continue
 		}
@@ -197,7 +199,8 @@ func (s *synthesis) repeat(st Step) error {
 	return nil
 }
 
-// minGroupGain is the share of the cost that a group has to gain to be run again.
+// minGroupGain is the share of the cost that a group has to gain to be run again, however
+// little it works.
 const minGroupGain = 1e-4
 
 // vainGates is how many gates are looked at without a gain before a search for chances
@@ -227,6 +230,7 @@ func (s *synthesis) pass(p *pass) error {
 		return nil // others are as good already, and trials gain nothing
 	}
 	s.room -= work
+	s.done += work
 	s.runs++
 	g, err := p.run(passContext{
 		Context: s.ctx, seed: s.opt.Seed + s.runs*0x9E3779B97F4A7C15, wide: s.wide, progress: s.progress(p.name),
