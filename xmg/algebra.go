@@ -58,11 +58,13 @@ type algebra struct {
 
 	large []bool // nodes of more than maxSupport inputs
 
-	ids   map[string]int32 // of parities, by their terms
-	terms [][]uint32       // of parities: node ids, ascending; parity 0 has none
-	form  []int32          // the parity that a node is, or -1 while unknown
-	flip  []bool           // a node is the complement of that
-	made  map[int32][]madeParity
+	ids   map[string]int32       // of parities, by their terms
+	terms [][]uint32             // of parities: node ids, ascending; parity 0 has none
+	form  []int32                // the parity that a node is, or -1 while unknown
+	flip  []bool                 // a node is the complement of that
+	made  map[int32][]madeParity // by parity, if linear
+
+	linear bool // linearise is used
 
 	sum      map[int32]coefficient // by parity
 	constant coefficient
@@ -73,9 +75,9 @@ type algebra struct {
 	reductions int
 }
 
-func newAlgebra(g *Graph, bits int) (*algebra, error) {
+func newAlgebra(g *Graph, bits int, linear bool) (*algebra, error) {
 	al := &algebra{
-		g: g, bits: bits,
+		g: g, bits: bits, linear: linear,
 		support: make([][]uint32, len(g.nodes)), large: make([]bool, len(g.nodes)),
 		products: map[monomial]uint32{},
 		ids:      map[string]int32{"": 0}, terms: [][]uint32{nil},
@@ -170,7 +172,7 @@ func (al *algebra) parity(f [3]Lit) (id int32, flip bool) {
 		all = difference(all, al.terms[al.form[l>>1]])
 	}
 	id = al.intern(all)
-	if m := (madeParity{f, flip}); len(all) > 1 && len(al.made[id]) < maxMade && !slices.Contains(al.made[id], m) {
+	if m := (madeParity{f, flip}); al.linear && len(all) > 1 && len(al.made[id]) < maxMade && !slices.Contains(al.made[id], m) {
 		al.made[id] = append(al.made[id], m)
 	}
 	return id, flip
@@ -307,7 +309,7 @@ func (al *algebra) reduce(ctx context.Context) error {
 		if err := al.reduceQueue(ctx); err != nil {
 			return err
 		}
-		if !al.linearise() {
+		if !al.linear || !al.linearise() {
 			break
 		}
 	}

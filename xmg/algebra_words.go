@@ -115,13 +115,13 @@ func (w *wordComparer) word(ctx context.Context, g *Graph, x, y []Lit) (ones []u
 	if len(x) > maxWordBits {
 		return nil, false, nil
 	}
-	ones, err = sumsDiffer(ctx, g, x, y)
+	ones, err = sumsDiffer(ctx, g, x, y, false)
 	if !errors.Is(err, errStuck) {
 		return ones, err == nil, err
 	}
 	found := false
 	for _, word := range []*[]Lit{&x, &y} {
-		if _, err := sumsDiffer(ctx, g, *word, nil); !errors.Is(err, errStuck) {
+		if _, err := sumsDiffer(ctx, g, *word, nil, false); !errors.Is(err, errStuck) {
 			continue // it is made of full adders
 		}
 		made, ok, err := finalAdder(ctx, g, *word, &w.budget)
@@ -132,10 +132,12 @@ func (w *wordComparer) word(ctx context.Context, g *Graph, x, y []Lit) (ones []u
 			*word, found = made, true
 		}
 	}
-	if !found {
-		return nil, false, nil
+	if found {
+		ones, err = sumsDiffer(ctx, g, x, y, false)
 	}
-	ones, err = sumsDiffer(ctx, g, x, y)
+	if errors.Is(err, errStuck) {
+		ones, err = sumsDiffer(ctx, g, x, y, true)
+	}
 	if errors.Is(err, errStuck) {
 		return nil, false, nil
 	}
@@ -143,9 +145,10 @@ func (w *wordComparer) word(ctx context.Context, g *Graph, x, y []Lit) (ones []u
 }
 
 // sumsDiffer rewrites the difference of two words as far as it goes; without y it only
-// tells whether x comes to an end. The error is errStuck or that of the context.
-func sumsDiffer(ctx context.Context, g *Graph, x, y []Lit) (ones []uint32, err error) {
-	al, err := newAlgebra(g, len(x))
+// tells whether x comes to an end. With linear it takes sums that are linear over a cut for
+// what they are, see linearise. The error is errStuck or that of the context.
+func sumsDiffer(ctx context.Context, g *Graph, x, y []Lit, linear bool) (ones []uint32, err error) {
+	al, err := newAlgebra(g, len(x), linear)
 	if err != nil {
 		return nil, err
 	}
