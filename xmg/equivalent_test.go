@@ -89,27 +89,35 @@ func requireWitness(t *testing.T, a, b *Graph, w *Witness) {
 func TestEquivalentRandom(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
+	type pair struct {
+		a, b *Graph
+		want Verdict
+	}
+	var pairs [150]pair
+	for seed := range pairs {
+		r := rand.New(rand.NewPCG(uint64(seed), 31))
+		inputs := 2 + r.IntN(9)
+		a, err := FromNetwork(ctx, randomNetwork(r, inputs, 20+r.IntN(250), 1+r.IntN(8), netlist.And, netlist.Xor, netlist.Mux), Options{NoMap: true})
+		require.NoError(t, err)
+		b, err := Map(ctx, a, Options{})
+		require.NoError(t, err)
+		if seed%3 == 0 && b.NumGates() > 0 {
+			b = mutate(b, r)
+		}
+		if seed%2 == 0 {
+			a, b = b, a
+		}
+		in, w := allPatterns(inputs)
+		pairs[seed] = pair{a, b, Different}
+		if equalWords(a.Simulate(in, w), b.Simulate(in, w)) {
+			pairs[seed].want = Equal
+		}
+	}
 	for name, effort := range partialSweeps {
 		verdicts := map[Verdict]int{}
 		var stats EquivalenceStats
-		for seed := range uint64(150) {
-			r := rand.New(rand.NewPCG(seed, 31))
-			inputs := 2 + r.IntN(9)
-			a, err := FromNetwork(ctx, randomNetwork(r, inputs, 20+r.IntN(250), 1+r.IntN(8), netlist.And, netlist.Xor, netlist.Mux), Options{NoMap: true})
-			require.NoError(t, err)
-			b, err := Map(ctx, a, Options{})
-			require.NoError(t, err)
-			if seed%3 == 0 && b.NumGates() > 0 {
-				b = mutate(b, r)
-			}
-			if seed%2 == 0 {
-				a, b = b, a
-			}
-			in, w := allPatterns(inputs)
-			want := Different
-			if equalWords(a.Simulate(in, w), b.Simulate(in, w)) {
-				want = Equal
-			}
+		for seed := range pairs {
+			a, b, want := pairs[seed].a, pairs[seed].b, pairs[seed].want
 			e, err := Equivalent(ctx, a, b, EquivalenceOptions{effort: effort})
 			require.NoError(t, err)
 			if (name == "tables" || name == "parts") && e.Verdict == Undecided {
@@ -169,7 +177,7 @@ func TestEquivalentEPFL(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, Equal, e.Verdict, "MASIM's %s", name)
 		r := rand.New(rand.NewPCG(1, 32))
-		for range 5 {
+		for range 2 {
 			// Where random patterns find a difference, so must Equivalent.
 			c := mutate(b, r)
 			in := randomWords(a.NumInputs() * 16)

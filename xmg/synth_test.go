@@ -13,7 +13,7 @@ import (
 // the outputs, and every result is a valid graph.
 func TestPassesKeepTheFunction(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(16) {
+	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		g := randomGraph(r, 1+r.IntN(8), r.IntN(60), r.IntN(6))
 		in, w := allPatterns(g.NumInputs())
@@ -30,7 +30,7 @@ func TestPassesKeepTheFunction(t *testing.T) {
 		for round := range 2 {
 			for _, k := range r.Perm(len(passes)) {
 				p := &passes[k]
-				if p.work > 10_000 && (seed > 3 || round > 0) {
+				if p.work > 10_000 && (seed > 1 || round > 0) {
 					continue // slow, and not different from its short form
 				}
 				h, err := p.run(passContext{Context: context.Background(), seed: seed}, cur)
@@ -48,7 +48,7 @@ func TestPassesKeepTheFunction(t *testing.T) {
 // More effort gives no larger graph, and the report adds up.
 func TestSynthesizeEfforts(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(6) {
+	for seed := range uint64(3) {
 		r := rand.New(rand.NewPCG(seed, 6))
 		g := randomGraph(r, 4+r.IntN(4), 40, 4)
 		in, w := allPatterns(g.NumInputs())
@@ -68,9 +68,11 @@ func TestSynthesizeEfforts(t *testing.T) {
 			for _, p := range report.Passes {
 				require.LessOrEqual(t, least, p.After)
 			}
-			again, _, err := Synthesize(context.Background(), g, SynthOptions{Effort: e, Seed: seed})
-			require.NoError(t, err)
-			require.Equal(t, h.nodes, again.nodes)
+			if seed == 0 {
+				again, _, err := Synthesize(context.Background(), g, SynthOptions{Effort: e, Seed: seed})
+				require.NoError(t, err)
+				require.Equal(t, h.nodes, again.nodes)
+			}
 		}
 	}
 }

@@ -44,7 +44,7 @@ func TestWideGatesAreToldApart(t *testing.T) {
 func TestIsWide(t *testing.T) {
 	equal := New("all equal")
 	var in []Lit
-	for i := range 100 {
+	for i := range 40 {
 		in = append(in, equal.AddInput(fmt.Sprint("x", i)))
 	}
 	all, none := in[0], in[0]
