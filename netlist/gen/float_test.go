@@ -12,7 +12,7 @@ import (
 	"github.com/bitsched/bitsched/netlist"
 )
 
-var floatPatterns = flag.Int("floatpatterns", 1<<13, "patterns of operands for each floating-point circuit and format")
+var floatPatterns = flag.Int("floatpatterns", 1<<12, "patterns of operands for each floating-point circuit and format")
 
 // floatCircuit is a kind with its format and what it computes on words.
 type floatCircuit struct {
