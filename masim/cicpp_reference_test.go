@@ -422,7 +422,7 @@ func requireSame(t *testing.T, r *reference, s *cicppState) {
 // reference at each step, and ends or gets stuck where that does.
 func TestRandomScheduleEqualsReference(t *testing.T) {
 	finished, moves := 0, 0
-	for seed := range uint64(60) {
+	for seed := range draws(30) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		p, arrays := smallProblem(rng, 40)
 		s := newCicppState(newCicppNet(p.Graph), arrays, p.Geometry.Rows)
@@ -458,8 +458,8 @@ func TestRandomScheduleEqualsReference(t *testing.T) {
 		}
 	}
 	t.Logf("%d schedules went through, %d values were moved", finished, moves)
-	require.Greater(t, finished, 20)
-	require.Greater(t, moves, 20)
+	require.Greater(t, finished, 10)
+	require.Greater(t, moves, 10)
 }
 
 // randomOrder draws an execution sequence.
@@ -480,7 +480,7 @@ func randomOrder(rng *rand.Rand, p Problem) []int32 {
 // Instruction generation along a given order does the same.
 func TestInstructionsEqualReference(t *testing.T) {
 	finished := 0
-	for seed := range uint64(50) {
+	for seed := range draws(25) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		p, arrays := smallProblem(rng, 40)
 		s := newCicppState(newCicppNet(p.Graph), arrays, p.Geometry.Rows)
@@ -501,7 +501,7 @@ func TestInstructionsEqualReference(t *testing.T) {
 			finished++
 		}
 	}
-	require.Greater(t, finished, 20)
+	require.Greater(t, finished, 10)
 }
 
 // What is undone leaves no trace, and a log can be done again.
