@@ -26,7 +26,7 @@ type EnergyBound struct {
 }
 
 // LowerBound returns a number of copies that no schedule of p without
-// rematerialisation can go below. It takes about a second, a few at most: every
+// rematerialisation can go below. It takes a second or two, a few at most: every
 // search counts its work, whose limit does not depend on the machine, and stops
 // within some milliseconds when ctx ends. Above 50,000 gates only the first of the
 // arguments below is tried, in linear time.
@@ -102,8 +102,8 @@ func lowerBound(ctx context.Context, p Problem, copyCost, again float64, once bo
 	case spread.best >= cut.best:
 		more = fmt.Sprintf("parts of the graph do not fit fewer than %d arrays, and those in each of these need %d values of the others or more: ", spread.arrays, spread.cross)
 	case cut.moment.gate >= 0:
-		more = fmt.Sprintf("before gate %d at least %d values are live, beside the inputs there are %d rows, and producing the others elsewhere takes ",
-			cut.moment.gate, cut.moment.live, cut.room)
+		more = fmt.Sprintf("before %v at least %d values are live, beside the inputs there are %d rows, and producing the others elsewhere takes ",
+			cut.moment, cut.moment.live, cut.room)
 	}
 	n := least / copyCost
 	if math.Abs(n-math.Round(n)) < costEpsilon {

@@ -2,6 +2,8 @@ package masim
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"slices"
 )
 
@@ -45,6 +47,11 @@ import (
 // finds a good c for each g. Where a gate cannot be live (all its users are
 // ancestors of g) there is no limit from mid to out.
 //
+// Pairs. Of two gates neither of which descends from the other one is computed
+// later. Just before that the other is computed too, with all its ancestors, so
+// that more is known of I than at the moment of either gate alone. Which is later
+// is not known: the lesser of the two bounds holds.
+//
 // With rematerialisation a gate may be computed on both sides, and need not be
 // held while it is live. There remains the moment at the end without the arcs of
 // back, H being the values ever held in h and never outside, or copied out.
@@ -57,6 +64,7 @@ type cutBound struct {
 	side  []uint8 // by node, relative to the moment
 	lives *meter  // arcs that may still be looked at for live values
 	work  *meter  // and for copies
+	pairs *meter  // and for both at moments of pairs
 
 	best   int32  // copies beyond those of inputs of full arrays
 	moment moment // that needs them
@@ -76,8 +84,10 @@ const (
 	cutSamples = 32          // moments looked at in a first pass
 	cutSpread  = 4           // best of them that neighbours are looked at of
 	cutSmall   = 1000        // gates up to which all moments are looked at
-	liveWork   = 60_000_000  // arcs looked at for live values
-	cutWork    = 100_000_000 // and for copies: roughly a second in all
+	liveWork   = 100_000_000 // arcs looked at for live values
+	cutWork    = 100_000_000 // and for copies
+	pairWork   = 100_000_000 // and for moments of pairs: one to two seconds in all
+	cutPairs   = 24          // moments of most live values whose pairs are looked at
 	cutLargest = 50_000      // gates beyond which cuts take too long
 )
 
@@ -87,37 +97,73 @@ func newCutBound(ctx context.Context, in *instance, once bool) *cutBound {
 	rows := int32(in.p.Geometry.Rows)
 	inputs := in.first - 1
 	b := &cutBound{in: in, once: once, full: inputs / rows * rows, side: make([]uint8, in.values)}
-	b.lives, b.work = newMeter(ctx, liveWork), newMeter(ctx, cutWork)
+	b.lives, b.work, b.pairs = newMeter(ctx, liveWork), newMeter(ctx, cutWork), newMeter(ctx, pairWork)
 	if inputs > b.full {
 		b.room = rows - (inputs - b.full)
 	}
 	return b
 }
 
-// moment is a gate about to be computed, -1 = the end, and the least number of
-// live values that there can be then.
-type moment struct{ gate, live int32 }
+// moment is a gate about to be computed, -1 = the end, another that was computed
+// before, -1 = none is known, and the least number of live values that there can be then.
+type moment struct{ gate, other, live int32 }
+
+// String says which moment it is. Of a pair either gate may come first.
+func (m moment) String() string {
+	if m.other >= 0 {
+		return fmt.Sprintf("the later of gates %d and %d", m.gate, m.other)
+	}
+	return fmt.Sprintf("gate %d", m.gate)
+}
 
 // complete reports whether nothing was left out.
-func (b *cutBound) complete() bool { return b.lives.more() && b.work.more() }
+func (b *cutBound) complete() bool { return b.lives.more() && b.work.more() && b.pairs.more() }
 
 // search bounds the copies at the moments of most live values.
 func (b *cutBound) search() {
 	if b.full == b.in.first-1 || b.in.gates > cutLargest {
 		return // no input that could be a source
 	}
-	for _, m := range b.moments() {
-		if b.work.more() {
-			b.at(m)
+	moments := b.moments()
+	for _, m := range moments {
+		if n := b.at(m, b.work); n > b.best {
+			b.best, b.moment = n, m
 		}
 	}
+	if !b.once {
+		return
+	}
+	for i, m := range moments[:min(len(moments), cutPairs)] {
+		for _, o := range moments[:i] {
+			if m.gate >= 0 && o.gate >= 0 {
+				b.pair(m.gate, o.gate)
+			}
+		}
+	}
+}
+
+// pair bounds the copies at the moment of the later of two gates.
+func (b *cutBound) pair(g, h int32) {
+	least := moment{g, h, math.MaxInt32}
+	copies := int32(math.MaxInt32)
+	for _, m := range [...]moment{{gate: g, other: h}, {gate: h, other: g}} {
+		if !b.pairs.more() || !b.mark(m) {
+			return
+		}
+		m.live = b.live(m, b.pairs)
+		least.live, copies = min(least.live, m.live), min(copies, b.at(m, b.pairs))
+		if copies <= b.best {
+			return
+		}
+	}
+	b.best, b.moment = copies, least
 }
 
 // moments returns the end and, where no gate is computed twice, moments of many live values: among some
 // spread over the graph, and others near the best of these. Those with the most come first.
 func (b *cutBound) moments() []moment {
 	in := b.in
-	end := moment{-1, 0}
+	end := moment{-1, -1, 0}
 	for _, out := range in.isOut {
 		if out {
 			end.live++
@@ -128,7 +174,9 @@ func (b *cutBound) moments() []moment {
 	note := func(g int32) {
 		if g >= 0 && g < in.gates && !seen[g] && b.lives.more() {
 			seen[g] = true
-			moments = append(moments, moment{g, b.live(g)})
+			m := moment{gate: g, other: -1}
+			m.live = b.live(m, b.lives)
+			moments = append(moments, m)
 		}
 	}
 	sort := func() {
@@ -160,34 +208,41 @@ func (b *cutBound) moments() []moment {
 	return moments
 }
 
-// at bounds the copies at a moment.
-func (b *cutBound) at(m moment) {
+// at returns how many copies a moment takes at least: the most that is found within
+// the work that is left, 0 if that is no more than the best known.
+func (b *cutBound) at(m moment, work *meter) (most int32) {
 	// Two cuts are known: copy no value, which leaves all that is live, and copy
 	// all inputs. At weight c a cut costs s + c*(live - room). The cut that is
 	// least at the weight where the two cost the same replaces one of them,
 	// until it is no better than both.
 	type line struct{ s, over int64 }
-	b.mark(m.gate)
+	work.spend(int64(len(b.side)))
+	if !work.more() || m.live-b.room <= b.best {
+		return 0
+	}
+	b.mark(m)
 	lo := line{0, int64(m.live - b.room)}
 	hi := line{int64(b.sources()), -int64(b.room)}
 	last := int64(0)
-	for b.work.more() && lo.over > 0 && hi.over < 0 {
+	for work.more() && lo.over > 0 && hi.over < 0 {
 		c := min((hi.s-lo.s)*cutUnit/(lo.over-hi.over), maxWeight)
-		if c < 1 || c == last || lo.s*cutUnit+c*lo.over <= int64(b.best)*cutUnit {
-			return // nothing to gain
+		if c < 1 || c == last || lo.s*cutUnit+c*lo.over <= int64(max(b.best, most))*cutUnit {
+			break // nothing to gain
 		}
 		last = c
-		flow, s, live := b.cut(int32(c))
+		flow, s, live := b.cut(int32(c), work)
 		value := int64(flow) - c*int64(b.room)
-		if most := int32((value + cutUnit - 1) / cutUnit); most > b.best {
-			b.best, b.moment = most, m
-		}
+		most = max(most, int32((value+cutUnit-1)/cutUnit))
 		if over := int64(live - b.room); over > 0 {
 			lo = line{int64(s), over}
 		} else {
 			hi = line{int64(s), over}
 		}
 	}
+	if most <= b.best {
+		return 0
+	}
+	return most
 }
 
 // sources counts the inputs of h that ancestors read.
@@ -204,32 +259,50 @@ func (b *cutBound) sources() int32 {
 	return n
 }
 
-// live returns the least number of live values just before gate g is computed:
-// the minimum over all sets of gates that can be the computed ones then.
-func (b *cutBound) live(g int32) int32 {
+// live returns the least number of live values at a moment: the minimum over all
+// sets of gates that can be the computed ones then. What is known to be computed is
+// one with the source, what is not with the sink.
+func (b *cutBound) live(m moment, work *meter) (certain int32) {
 	in, f := b.in, &b.net
-	b.mark(g)
+	b.mark(m)
 	f.reset(int(2 + 2*in.values))
 	for v := in.first; v < in.values; v++ {
-		n := 2 + 2*v
-		switch b.side[v] {
-		case after:
-			f.arc(n, sink, noCut)
+		if b.side[v] == after {
 			continue
-		case before:
-			f.arc(source, n, noCut)
 		}
+		n := 2 + 2*v
+		from, live, open := n, in.isOut[v], in.isOut[v]
+		if b.side[v] == before {
+			from = source
+			for _, u := range in.uses(v) {
+				live = live || b.side[in.first+u] == after
+				open = open || b.side[in.first+u] != before
+			}
+			if live {
+				certain++
+			}
+			if live || !open {
+				continue
+			}
+		}
+		f.arc(from, n+1, 1)
 		for _, u := range in.uses(v) {
 			n2 := 2 + 2*(in.first+u)
-			f.arc(n+1, n2, noCut)
-			f.arc(n2, n, noCut) // u is computed after v
+			switch b.side[in.first+u] {
+			case after:
+				f.arc(n+1, sink, noCut)
+			case undecided:
+				f.arc(n+1, n2, noCut)
+				if from == n {
+					f.arc(n2, n, noCut) // u is computed after v
+				}
+			}
 		}
 		if in.isOut[v] {
 			f.arc(n+1, sink, noCut)
 		}
-		f.arc(n, n+1, 1)
 	}
-	return b.flow(32, b.lives)
+	return certain + b.flow(32, work)
 }
 
 // flow returns the maximum flow of the network, pushed in steps of a size, or
@@ -246,19 +319,24 @@ func (b *cutBound) flow(size int32, m *meter) int32 {
 	}
 }
 
-// mark tells the gates computed before g from those computed after.
-func (b *cutBound) mark(g int32) {
+// mark tells the gates computed before a moment from those computed after. False if the
+// moment does not come: the other gate descends from the one that is due.
+func (b *cutBound) mark(m moment) bool {
 	in := b.in
-	if g < 0 {
+	if m.gate < 0 {
 		for v := in.first; v < in.values; v++ {
 			b.side[v] = before
 		}
-		return
+		return true
 	}
 	clear(b.side)
-	root := in.first + g
+	root, top := in.first+m.gate, in.first+m.gate
 	b.side[root] = after
-	for v := root; v >= in.first; v-- {
+	if m.other >= 0 {
+		b.side[in.first+m.other] = before
+		top = max(top, in.first+m.other)
+	}
+	for v := top; v >= in.first; v-- {
 		if v == root || b.side[v] == before {
 			for _, u := range in.fanin[v-in.first] {
 				if u >= in.first {
@@ -267,6 +345,9 @@ func (b *cutBound) mark(g int32) {
 			}
 		}
 	}
+	if b.side[root] != after {
+		return false
+	}
 	for v := root + 1; v < in.values; v++ {
 		for _, u := range in.fanin[v-in.first] {
 			if u >= in.first && b.side[u] == after {
@@ -274,11 +355,12 @@ func (b *cutBound) mark(g int32) {
 			}
 		}
 	}
+	return true
 }
 
 // cut returns the minimum cut at weight c, how many values of S it cuts and how
 // many live ones.
-func (b *cutBound) cut(c int32) (flow, s, live int32) {
+func (b *cutBound) cut(c int32, work *meter) (flow, s, live int32) {
 	in, f := b.in, &b.net
 	entry := func(v int32) int32 { return 2 + 4*v }
 	f.reset(int(2 + 4*in.values))
@@ -322,7 +404,7 @@ func (b *cutBound) cut(c int32) (flow, s, live int32) {
 			f.arc(n+1, n+2, c)
 		}
 	}
-	flow = b.flow(32*cutUnit, b.work)
+	flow = b.flow(32*cutUnit, work)
 	f.sourceSide()
 	cuts := func(n, m int32) bool { return f.level[n] >= 0 && f.level[m] < 0 }
 	for v := b.full + 1; v < in.values; v++ {
