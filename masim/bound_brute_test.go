@@ -218,7 +218,7 @@ func TestLowerBoundSound(t *testing.T) {
 
 // Each argument is sound on its own, whatever the others say.
 func TestLowerBoundArguments(t *testing.T) {
-	cuts, outputs, pairs := 0, 0, 0
+	cuts, outputs, pairs, each := 0, 0, 0, 0
 	for seed := range uint64(1200) {
 		p := tinyProblem(rand.New(rand.NewPCG(seed, 22)))
 		best, ok := bruteOptimum(p, false, 10_000)
@@ -232,6 +232,16 @@ func TestLowerBoundArguments(t *testing.T) {
 		in := newInstance(p, p.Geometry.Arrays)
 		cut := newCutBound(t.Context(), in, true)
 		cut.search()
+		for g := range in.gates {
+			for h := range g {
+				b := newCutBound(t.Context(), in, true)
+				b.pair(g, h)
+				require.LessOrEqual(t, base+int(b.best), best, "seed %d, gates %d and %d: %s", seed, g, h, describe(p))
+				if b.best > 0 {
+					each++
+				}
+			}
+		}
 		out := int32(newOutputsBound(t.Context(), in, 1, 1).least(0))
 		require.LessOrEqual(t, base+int(cut.best), best, "seed %d: %s", seed, describe(p))
 		require.LessOrEqual(t, base+int(out), best, "seed %d: %s", seed, describe(p))
@@ -245,10 +255,92 @@ func TestLowerBoundArguments(t *testing.T) {
 			outputs++
 		}
 	}
-	t.Logf("cuts are better %d times, outputs %d times; %d cuts at moments of pairs", cuts, outputs, pairs)
+	t.Logf("cuts are better %d times, outputs %d times, pairs than gates %d times; %d pairs give a bound", cuts, outputs, pairs, each)
 	require.NotZero(t, cuts)
 	require.NotZero(t, pairs)
 	require.NotZero(t, outputs)
+}
+
+// The live values at a moment are the fewest of all sets of gates that can be the computed
+// ones then, and no order of the gates has fewer at its worst: against a walk through all
+// such sets.
+func TestLiveValues(t *testing.T) {
+	moments, pairs, beyond := 0, 0, 0
+	for seed := range uint64(150) {
+		r := rand.New(rand.NewPCG(seed, 25))
+		p := Problem{randomGraph(r, 1+r.IntN(6), 3+r.IntN(8), 1+r.IntN(4)), sram.Geometry{Arrays: 1, Rows: 64, Cols: 1}}
+		in := newInstance(p, 1)
+		n := int(in.gates)
+		needs, users := make([]uint, n), make([]uint, n)
+		for g, f := range in.fanin {
+			for _, v := range f {
+				if v >= in.first {
+					needs[g] |= 1 << (v - in.first)
+					users[v-in.first] |= 1 << g
+				}
+			}
+		}
+		whole := uint(1)<<n - 1
+		lives := make([]int, whole+1) // by set; -1 = never computed alone
+		for s := range lives {
+			for g := range n {
+				if uint(s)>>g&1 == 0 {
+					continue
+				}
+				if needs[g]&^uint(s) != 0 {
+					lives[s] = -1
+					break
+				}
+				if users[g]&^uint(s) != 0 || in.isOut[in.first+int32(g)] {
+					lives[s]++
+				}
+			}
+		}
+		worst := make([]int, whole+1) // the fewest at the worst moment of the orders of a set
+		for s := 1; s < len(worst); s++ {
+			worst[s] = math.MaxInt
+			for g := range n {
+				if before := s &^ (1 << g); before != s && lives[s] >= 0 && lives[before] >= 0 && needs[g]&^uint(before) == 0 {
+					worst[s] = min(worst[s], max(worst[before], lives[s]))
+				}
+			}
+		}
+		fewest := func(g, h int) int {
+			least := math.MaxInt
+			for s, k := range lives {
+				if k >= 0 && uint(s)>>g&1 == 0 && needs[g]&^uint(s) == 0 && (h < 0 || uint(s)>>h&1 != 0) {
+					least = min(least, k)
+				}
+			}
+			return least
+		}
+		b := newCutBound(t.Context(), in, true)
+		for g := range n {
+			m := moment{gate: int32(g), other: -1}
+			alone := int(b.live(m, b.lives))
+			require.Equal(t, fewest(g, -1), alone, "seed %d, gate %d: %s", seed, g, describe(p))
+			require.LessOrEqual(t, alone, worst[whole])
+			moments++
+			for h := range n {
+				m.other = int32(h)
+				if h == g || !b.mark(m) {
+					continue
+				}
+				k := int(b.live(m, b.lives))
+				require.Equal(t, fewest(g, h), k, "seed %d, gate %d after %d: %s", seed, g, h, describe(p))
+				pairs++
+				if b.mark(moment{gate: int32(h), other: int32(g)}) {
+					later := min(k, int(b.live(moment{gate: int32(h), other: int32(g)}, b.lives)))
+					require.LessOrEqual(t, later, worst[whole])
+					if later > alone {
+						beyond++
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d moments of gates, %d of pairs, %d above the gate alone", moments, pairs, beyond)
+	require.Greater(t, beyond, 50)
 }
 
 // selecting draws a problem in which one value or two depend on all inputs and
