@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -125,7 +126,8 @@ func (b *cutBound) search() {
 		return // no input that could be a source
 	}
 	moments := b.moments()
-	for _, m := range moments {
+	spread := b.spread(moments)
+	for _, m := range spread {
 		if n := b.at(m, b.work); n > b.best {
 			b.best, b.moment = n, m
 		}
@@ -133,13 +135,85 @@ func (b *cutBound) search() {
 	if !b.once {
 		return
 	}
-	for i, m := range moments[:min(len(moments), cutPairs)] {
-		for _, o := range moments[:i] {
-			if m.gate >= 0 && o.gate >= 0 {
-				b.pair(m.gate, o.gate)
+	for _, list := range [...][]moment{spread[:min(len(spread), cutPairs/2)], moments[:min(len(moments), cutPairs)]} {
+		for i, m := range list {
+			for _, o := range list[:i] {
+				if m.gate >= 0 && o.gate >= 0 {
+					b.pair(m.gate, o.gate)
+				}
 			}
 		}
 	}
+}
+
+// spread returns moments with the first of each part of the gates before the second of
+// any, since neighbours are much alike.
+func (b *cutBound) spread(moments []moment) []moment {
+	ranks := make([][]moment, 0, len(moments))
+	var count [cutSamples + 1]int
+	for _, m := range moments {
+		part := cutSamples // the end
+		if m.gate >= 0 {
+			part = int(int64(m.gate) * cutSamples / int64(b.in.gates))
+		}
+		if count[part] == len(ranks) {
+			ranks = append(ranks, nil)
+		}
+		ranks[count[part]] = append(ranks[count[part]], m)
+		count[part]++
+	}
+	return slices.Concat(ranks...)
+}
+
+// middles returns of each part of the gates the one with the most ancestors and
+// descendants, whichever are fewer: what is live before it is most likely to be much.
+func (b *cutBound) middles() []int32 {
+	in := b.in
+	above, below := make([]int32, in.gates), make([]int32, in.gates)
+	word := make([]uint64, in.values) // by value: which of 64 gates are above it, or below, and it
+	for from := in.first; from < in.values; from += 64 {
+		to := min(from+64, in.values)
+		if b.lives.spend(int64(in.values) / 4); !b.lives.more() {
+			return nil
+		}
+		clear(word[in.first:])
+		for v := from; v < in.values; v++ {
+			w := uint64(0)
+			for _, f := range in.fanin[v-in.first] {
+				w |= word[f]
+			}
+			above[v-in.first] += int32(bits.OnesCount64(w))
+			if v < to {
+				w |= 1 << (v - from)
+			}
+			word[v] = w
+		}
+		clear(word[in.first:])
+		for v := to - 1; v >= in.first; v-- {
+			w := uint64(0)
+			for _, u := range in.uses(v) {
+				w |= word[in.first+u]
+			}
+			below[v-in.first] += int32(bits.OnesCount64(w))
+			if v >= from {
+				w |= 1 << (v - from)
+			}
+			word[v] = w
+		}
+	}
+	var middles []int32
+	for part := range int64(cutSamples) {
+		best := int32(-1)
+		for g := int32(part * int64(in.gates) / cutSamples); g < int32((part+1)*int64(in.gates)/cutSamples); g++ {
+			if best < 0 || min(above[g], below[g]) > min(above[best], below[best]) {
+				best = g
+			}
+		}
+		if best >= 0 {
+			middles = append(middles, best)
+		}
+	}
+	return middles
 }
 
 // pair bounds the copies at the moment of the later of two gates.
@@ -189,6 +263,9 @@ func (b *cutBound) moments() []moment {
 			for k := int32(1); k < d; k += 2 {
 				note(int32(int64(k) * int64(in.gates) / int64(d)))
 			}
+		}
+		for _, g := range b.middles() {
+			note(g)
 		}
 		for step := in.gates / cutSamples; step > 0; step /= 4 {
 			sort()
