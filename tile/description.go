@@ -292,10 +292,11 @@ type Streams struct {
 // CoreStreams is the stream engine of a core, SE_core. The bytes of its FIFO and what
 // a context has are those of the variant of the core.
 type CoreStreams struct {
-	Streams     int `yaml:"streams" range:"0..1024"`
-	SCCs        int `yaml:"sccs" range:"0..64"` // stream computing contexts
-	Elements    int `yaml:"run_ahead_elements" range:"1..65536"`
-	AtomicAhead int `yaml:"atomic_ahead_elements" range:"1..65536"`
+	Streams     int    `yaml:"streams" range:"0..1024"`
+	SCCs        int    `yaml:"sccs" range:"0..64"` // stream computing contexts
+	Elements    int    `yaml:"run_ahead_elements" range:"1..65536"`
+	AtomicAhead int    `yaml:"atomic_ahead_elements" range:"1..65536"`
+	Offload     string `yaml:"offload" oneof:"history computation always"` // by what the engine decides; computation: for streams that compute at the L3 always
 	// Of streams without any progress, and of those that lock lines.
 	TimeoutCycles     int `yaml:"timeout_cycles" range:"0..1000000000"`
 	LockTimeoutCycles int `yaml:"lock_timeout_cycles" range:"0..1000000000"`

@@ -635,6 +635,8 @@ func whyKept(l *micro.StreamLoop) string {
 		return "its streams compute nothing there: they fetch for the core"
 	case l.Kept > 0:
 		return "there had been an alias"
+	case l.Reused+l.Hits > 0:
+		return "the core's own caches have what it accesses"
 	}
 	return "no thread reached it"
 }
@@ -651,6 +653,9 @@ func (x *configRun) streamsText(s *summary) {
 		text := fmt.Sprintf("%s, %d of them compute or write at the L3; %d times configured, %d times too short", count(l.Streams, "stream"), l.Offloaded, l.Instances, l.Short)
 		if l.Nested > 0 {
 			text += fmt.Sprintf("; %d times configured by streams of the loop around it", l.Nested)
+		}
+		if n := l.Reused + l.Hits; n > 0 {
+			text += fmt.Sprintf("; %d times in the core: %d by reuse, %d by hits of its caches", n, l.Reused, l.Hits)
 		}
 		if l.Vanishes {
 			text += "; nothing of its iterations is left for the core"

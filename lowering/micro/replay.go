@@ -216,6 +216,9 @@ func (t *thread) Passed(committed uint64, loops []se.RestoredLoop) {
 	}
 }
 
+// Remember implements se.Source.
+func (t *thread) Remember(h *se.History) { t.history = h }
+
 // Restore implements se.Source: the micro-ops that are not committed come again. Those of
 // loops whose streams have ended come as if there were none, with what has left the core
 // and is not written; what they have reduced is taken from the engine first.

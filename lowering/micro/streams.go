@@ -39,6 +39,9 @@ type Streams struct {
 	// Private is the bytes of a core's own caches: indirect streams whose elements fit there
 	// stay in the core (section IV.B).
 	Private int64
+	// History lets engines decide by misses and reuse, too: of all loops whose streams are
+	// affine, or of those that compute nothing at the L3.
+	History, ComputeAlways bool
 	// Keep, if it is not nil, says whether loops stay in the core from now on, with all of their
 	// streams, though they could have some.
 	Keep func() bool
@@ -57,6 +60,8 @@ type StreamLoop struct {
 	Short     int64  `json:"short"`      // instances that were too short
 	Aliased   int64  `json:"aliased"`    // instances whose streams were ended by an alias
 	Kept      int64  `json:"kept"`       // instances that stayed in the core since there had been an alias
+	Reused    int64  `json:"reused"`     // instances that stayed since the core's own caches could have what they access
+	Hits      int64  `json:"hits"`       // instances that stayed since more than half of their lines hit there last time
 }
 
 // nearLoop is the streams of an innermost loop.
@@ -67,6 +72,7 @@ type nearLoop struct {
 	ahead   []nearStream            // in the core
 	less    *nearLoop               // for instances that are too short for reductions over banks; nil if there are none
 	whole   bool                    // no reductions over banks
+	inCore  *nearLoop               // streams in the core, for instances that do not leave it; nil: all do
 	chase   *chaseLoop              // all of it, instead of streams
 	region  *stream.Loop            // around it, in which nothing is written that it reads; nil: none
 	several bool                    // instances of it in the region may be under way at once
@@ -163,6 +169,8 @@ func (p *Program) StreamLoops() []StreamLoop {
 				l.report.Short += t.counts[i].short
 				l.report.Aliased += t.counts[i].aliased
 				l.report.Kept += t.counts[i].kept
+				l.report.Reused += t.counts[i].stayed[se.Reused]
+				l.report.Hits += t.counts[i].stayed[se.Hits]
 			}
 			list = append(list, l.report)
 		}
@@ -211,13 +219,28 @@ func (p *Program) nearLoops(values map[string]uop.Reg) error {
 		if p.near[i], err = p.nearLoop(l, false, reg, order, values); err != nil {
 			return err
 		}
-		if n := p.near[i]; n != nil && n.scatters() {
+		n := p.near[i]
+		if n != nil && n.scatters() {
 			if n.less, err = p.nearLoop(l, true, reg, order, values); err != nil {
+				return err
+			}
+		}
+		if n != nil && o.History && n.decides() && !(o.ComputeAlways && n.report.Offloaded > 0) {
+			level := o.Level
+			o.Level = Prefetch
+			n.inCore, err = p.nearLoop(l, true, reg, order, values)
+			if o.Level = level; err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// decides reports whether the engine decides for each instance whether it leaves the core: what
+// indirect streams and atomics access is known as a whole.
+func (l *nearLoop) decides() bool {
+	return l.info.inner && l.chase == nil && !l.racy && len(l.atomics)+len(l.info.rowsInside) == 0 && len(l.streams) > 0 && !slices.ContainsFunc(l.streams, func(s nearStream) bool { return s.where != nil })
 }
 
 // nearLoop decides which streams a loop has, with reductions over banks or without; nil if it
@@ -368,7 +391,7 @@ func (p *Program) chooseStreams(near *nearLoop) {
 		if !take[i] && !toCore {
 			continue
 		}
-		if level == Prefetch || rival != NoRival && toCore {
+		if level == Prefetch || toCore && (rival != NoRival || p.opt.Streams.History && where == nil && !take[i] && p.sharers(l, tm) > 2) {
 			near.ahead = append(near.ahead, nearStream{name: s.Name, kind: se.Load, tm: tm, index: i})
 			if !take[i] {
 				continue
@@ -486,6 +509,26 @@ func (p *Program) dense(l *loopInfo, tm *template) bool {
 	}
 	a := &p.arrays[tm.array]
 	return a.inner == 0 && a.stride == uint64(tm.bytes) && tm.s.Index[0].Coef(l.src.Var)*l.src.Stride() == 1
+}
+
+// sharers is how many loads of a loop take elements that lie less than a line from those of one:
+// of their lines only one in so many misses in the core.
+func (p *Program) sharers(l *loopInfo, tm *template) (n int) {
+	for _, i := range l.body {
+		o := p.streams[i]
+		if o.s.Kind != stream.Load || o.array != tm.array || !p.affine(o) || o.s.If != nil {
+			continue
+		}
+		near := true
+		for d, x := range o.s.Index {
+			apart, same := x.Sub(tm.s.Index[d]).Const()
+			near = near && same && (apart == 0 || d == 0 && max(apart, -apart)*int64(p.arrays[tm.array].stride) < lineBytes)
+		}
+		if near {
+			n++
+		}
+	}
+	return n
 }
 
 func (p *Program) configBytes(s *stream.Stream) int {
@@ -736,16 +779,15 @@ func (t *thread) beginStreams(id int, n, v int64) {
 		t.counts[id].kept++
 		return
 	}
-	g := &se.Group{Loop: uint32(id), N: n, Lanes: lanes, Range: int64(p.opt.Streams.Range) * lanes, SyncFree: l.free, Decoupled: l.gone,
-		Fine: p.opt.Streams.Rival == Meeting || slices.ContainsFunc(l.streams, func(x nearStream) bool { return x.task })}
-	g.Window = g.Range * t.slice(l, lanes)
-	if p.opt.Streams.Adaptive {
-		for k := int64(0); k < t.counts[id].configured && 4*g.Range <= min(n, int64(p.opt.Streams.Ahead)*lanes); k++ {
-			g.Range *= 2
+	g := t.configure(l, id, n, v)
+	if p.opt.Streams.History && t.history != nil {
+		if choice := t.history.Choose(g); choice != se.Leaves && l.inCore != nil {
+			t.counts[id].stayed[choice]++
+			if l = l.inCore; len(l.ahead) == 0 {
+				return
+			}
+			g = t.configure(l, id, n, v)
 		}
-	}
-	if p.opt.Streams.Rival == Chained { // nothing is credited on the way
-		g.Range = (n + lanes - 1) / lanes * lanes
 	}
 	if len(t.unfinished) > 0 && t.lately != l { // one loop at a time
 		if t.lately.racy {
@@ -756,6 +798,54 @@ func (t *thread) beginStreams(id int, n, v int64) {
 	}
 	if l.several && !l.early { // the engine itself lets others wait for room
 		t.place(l)
+	}
+	if l != p.near[id].inCore {
+		t.counts[id].configured++
+	}
+	t.groups = append(t.groups, g)
+	t.made++
+	t.near = &nearState{id: id, l: l, n: n, span: g.Range, offload: len(g.Streams) > 0, group: t.made, ordered: len(g.Streams) > 0 && !l.free, g: g, asked: -1}
+	t.cursor.AskAlso(l.asks)
+	if t.near.ordered {
+		t.ordered()
+	}
+	if t.near.offload && !(l.several && t.clean[l.region]) { // what the core has stored is performed before streams read it
+		t.out.Ops = append(t.out.Ops, l.fences[0])
+		if l.several {
+			t.clean[l.region] = true
+		}
+	}
+	if l.early {
+		t.begins(l)
+		t.syncRange()
+		t.begun = len(t.out.Ops)
+		return
+	}
+	t.bringRows(l)
+	for range len(l.streams) + len(l.ahead) {
+		t.out.Ops = append(t.out.Ops, l.input, l.input) // where it begins, and how long it is
+	}
+	o := l.input
+	o.PC = p.pcsNear.Configure
+	t.out.Ops = append(t.out.Ops, o)
+	t.syncRange()
+	t.begun = len(t.out.Ops)
+}
+
+// configure makes the streams of n iterations of a loop, from the one whose variable is v on.
+func (t *thread) configure(l *nearLoop, id int, n, v int64) *se.Group {
+	p := t.p
+	lanes := int64(l.info.lanes)
+	g := &se.Group{Loop: uint32(id), N: n, Lanes: lanes, Range: int64(p.opt.Streams.Range) * lanes, SyncFree: l.free, Decoupled: l.gone,
+		Fine: p.opt.Streams.Rival == Meeting || slices.ContainsFunc(l.streams, func(x nearStream) bool { return x.task })}
+	g.Window = g.Range * t.slice(l, lanes)
+	if p.opt.Streams.Adaptive {
+		for k := int64(0); k < t.counts[id].configured && 4*g.Range <= min(n, int64(p.opt.Streams.Ahead)*lanes); k++ {
+			g.Range *= 2
+		}
+	}
+	if p.opt.Streams.Rival == Chained { // nothing is credited on the way
+		g.Range = (n + lanes - 1) / lanes * lanes
 	}
 	configured := func(s *nearStream) se.Stream {
 		x := se.Stream{Name: s.name, Kind: s.kind, Inputs: s.inputs, Near: s.near, ToCore: s.toCore, Config: s.config, Bytes: s.tm.typ.Bytes()}
@@ -804,35 +894,7 @@ func (t *thread) beginStreams(id int, n, v int64) {
 	for k := range l.ahead {
 		g.Ahead = append(g.Ahead, configured(&l.ahead[k]))
 	}
-	t.counts[id].configured++
-	t.groups = append(t.groups, g)
-	t.made++
-	t.near = &nearState{id: id, l: l, n: n, span: g.Range, offload: len(g.Streams) > 0, group: t.made, ordered: len(g.Streams) > 0 && !l.free, g: g, asked: -1}
-	t.cursor.AskAlso(l.asks)
-	if t.near.ordered {
-		t.ordered()
-	}
-	if t.near.offload && !(l.several && t.clean[l.region]) { // what the core has stored is performed before streams read it
-		t.out.Ops = append(t.out.Ops, l.fences[0])
-		if l.several {
-			t.clean[l.region] = true
-		}
-	}
-	if l.early {
-		t.begins(l)
-		t.syncRange()
-		t.begun = len(t.out.Ops)
-		return
-	}
-	t.bringRows(l)
-	for range len(l.streams) + len(l.ahead) {
-		t.out.Ops = append(t.out.Ops, l.input, l.input) // where it begins, and how long it is
-	}
-	o := l.input
-	o.PC = p.pcsNear.Configure
-	t.out.Ops = append(t.out.Ops, o)
-	t.syncRange()
-	t.begun = len(t.out.Ops)
+	return g
 }
 
 // slice is how many iterations of the core the lines last that a stream may have under way, of a

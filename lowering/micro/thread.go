@@ -78,11 +78,16 @@ type thread struct {
 	marks  []mark
 	log    *log
 	counts []loopCounts
+	// history is what the engine of the core knows of loops.
+	history *se.History
 }
 
 // loopCounts is how often streams of a loop were configured, or why not: the history that
 // decides (section IV.B of Near-Stream Computing).
-type loopCounts struct{ configured, nested, short, aliased, kept int64 }
+type loopCounts struct {
+	configured, nested, short, aliased, kept int64
+	stayed                                   [se.NumChoices]int64
+}
 
 // loopState is a loop that a thread is in.
 type loopState struct {

@@ -223,6 +223,7 @@ func build(spec *Spec, delay func(*mem.Message) event.Time) (*Machine, error) {
 		}
 		if s != nil {
 			s.Connect(below, c)
+			p.Missed = s.Missed
 			below = s
 		}
 		c.Connect(m.port(i, below))

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -30,6 +31,9 @@ func TestRandomInjections(t *testing.T) {
 	for seed := uint64(first()); seed < uint64(first()+programs); seed++ {
 		r := rand.New(rand.NewPCG(seed, 6))
 		text := randomC(r)
+		if seed%3 == 0 { // later instances may stay in the core
+			text = again(text)
+		}
 		p, want := compiled(t, text, 200+int64(r.IntN(300)), seed)
 		m := machine(t, "nsc-small", []string{"io4", "ooo4", "ooo8"}[r.IntN(3)])
 		if r.IntN(2) == 0 {
@@ -58,6 +62,12 @@ func TestRandomInjections(t *testing.T) {
 	for _, k := range []se.Reason{se.Alias, se.Fault, se.Switch} {
 		require.Positive(t, ended[k], k)
 	}
+}
+
+// again is a function that does three times what one does.
+func again(text string) string {
+	text = strings.Replace(text, "inf_array(S, 4);\n", "inf_array(S, 4);\nfor (int again = 0; again < 3; again++) {\n", 1)
+	return strings.TrimSuffix(text, "}\n") + "}\n}\n"
 }
 
 // restoreC are loops whose streams are aliased with the core or with each other in some

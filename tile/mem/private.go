@@ -127,6 +127,8 @@ type LevelCounters struct {
 // line is in both, or in one of them.
 type Private struct {
 	Counters PrivateCounters
+	// Missed, if it is not nil, is told the PC of each access of the core that the L2 does not serve.
+	Missed func(pc uint32)
 
 	engine   *event.Engine
 	spec     *PrivateSpec
@@ -468,6 +470,9 @@ func (p *Private) below(now event.Time, line Line) {
 		m.below = true
 		c := &p.Counters.L2
 		here := i >= 0 && served
+		if !here && p.Missed != nil {
+			p.Missed(m.pc)
+		}
 		if m.own {
 			c.Writes++
 			if !here {

@@ -18,11 +18,12 @@ type Spec struct {
 	Contexts int // of a tile
 	// ContextROB is the entries of the reorder buffers of all of them; 0: they execute in order.
 	ContextROB int
-	ScalarPE   bool // the engine computes scalars itself
-	Issue      int  // chunks of streams in a cycle
-	Requests   int  // lines of a stream under way
-	Window     int  // micro-ops that a core has under way
-	Banks      int  // of the L3
+	ScalarPE   bool  // the engine computes scalars itself
+	Issue      int   // chunks of streams in a cycle
+	Requests   int   // lines of a stream under way
+	Window     int   // micro-ops that a core has under way
+	Banks      int   // of the L3
+	Private    int64 // bytes of the core's own caches
 	// MultiReader lets updates of several streams that change nothing share a line.
 	MultiReader bool
 	TLB         *mem.TLBSpec // of a bank; nil: translation takes no time
@@ -58,6 +59,8 @@ type Source interface {
 	// Restore lets the thread hand out again what has not been committed, without the
 	// streams of some loops.
 	Restore(r Restored) error
+	// Remember hands out what the engine knows of loops, by which the thread decides.
+	Remember(h *History)
 }
 
 // Window is where loads of the core find what streams have, at addresses that no program has.
@@ -157,6 +160,7 @@ type Core struct {
 	zones    []zone
 	ending   *ending // nil: none
 	inject   *injector
+	history  History
 	waiting  []wait
 	replying bool
 	resting  bool // nothing is looked after
@@ -191,7 +195,11 @@ func (c *Core) soon(now event.Time) {
 func (c *Core) Connect(caches Caches, core Processor) { c.caches, c.core = caches, core }
 
 // Run lets the engine take part in a program.
-func (c *Core) Run(source Source, pcs PCs) { c.source, c.pcs = source, pcs }
+func (c *Core) Run(source Source, pcs PCs) {
+	c.source, c.pcs = source, pcs
+	c.history = History{private: c.spec.Private}
+	source.Remember(&c.history)
+}
 
 // Commit sees the micro-ops that the core commits.
 func (c *Core) Commit(now event.Time, op *uop.Op) {
@@ -260,6 +268,9 @@ func (c *Core) start(now event.Time, g *Group) {
 	c.Counters.Groups++
 	if c.fifo != nil && c.fifo.asked > 0 {
 		c.left = append(c.left, c.fifo)
+	}
+	if f := c.fifo; f != nil && f.alone {
+		c.history.stayed(f.g.Loop, f.lines, f.misses)
 	}
 	c.fifo = nil
 	if len(g.Ahead) > 0 {
@@ -399,6 +410,13 @@ func (c *Core) fetched(now, filled event.Time, id uint64, line *mem.Bytes) {
 			}
 			return
 		}
+	}
+}
+
+// Missed tells that an access with a PC has missed the core's own caches.
+func (c *Core) Missed(pc uint32) {
+	if f := c.fifo; f != nil && f.alone && f.pcs[pc] {
+		f.misses++
 	}
 }
 

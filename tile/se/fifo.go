@@ -15,6 +15,10 @@ type fifo struct {
 	done    int64 // iterations that the core has committed
 	asked   int   // lines on their way
 	sid     map[uint32]int
+	// Of a loop all of whose streams are here: what the history takes.
+	alone         bool
+	pcs           map[uint32]bool
+	lines, misses uint64
 }
 
 // ahead is a stream that fetches.
@@ -38,11 +42,12 @@ type entry struct {
 const aheadID = uint64(1) << 63
 
 func newFIFO(c *Core, g *Group) *fifo {
-	f := &fifo{c: c, sid: map[uint32]int{}}
+	f := &fifo{c: c, sid: map[uint32]int{}, alone: len(g.Streams) == 0, pcs: map[uint32]bool{}}
 	f.g = &Group{Loop: g.Loop, N: g.N, Lanes: g.Lanes, Range: g.Range, Streams: g.Ahead, id: g.id}
 	n := len(g.Ahead)
 	for i := range g.Ahead {
 		f.streams = append(f.streams, ahead{room: max(1, c.spec.FIFO/n/mem.LineBytes)})
+		f.pcs[g.Ahead[i].PC[0]] = true // that lines are asked for with
 		for _, pc := range g.Ahead[i].PC {
 			if pc != 0 && g.Ahead[i].Kind == Load {
 				f.sid[pc] = i
@@ -66,6 +71,9 @@ func (f *fifo) fetch(now event.Time) {
 			a.lines = append(a.lines, entry{line: line, last: end - 1})
 			e := &a.lines[len(a.lines)-1]
 			f.c.Counters.Prefetched++
+			if f.c.warm == nil {
+				f.lines++
+			}
 			if warm := f.c.warm; warm != nil {
 				if b := warm(s.PC[0], line, s.Kind != Load); s.Kind == Load {
 					e.data, e.here = *b, true

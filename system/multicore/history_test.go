@@ -1,0 +1,90 @@
+package multicore_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/bitsched/bitsched/system/multicore"
+	"github.com/bitsched/bitsched/tile/se"
+)
+
+// sweepsC goes through one array again and again, and through eight others in turn.
+const sweepsC = `#include "bitsched.h"
+void f(int N, int32_t A[N], int32_t B[8][N])
+{
+	inf_array(A, N); inf_array(B, 8, N);
+	for (int t = 0; t < 8; t++) {
+		for (int i = 0; i < N; i++)
+			A[i] += t;
+		for (int i = 0; i < N; i++)
+			B[t][i] += t;
+	}
+}
+`
+
+// TestHistoryDecides has streams that stay in the core from the second time on, where the L2 has
+// what they access, and others that never do.
+func TestHistoryDecides(t *testing.T) {
+	for _, x := range []struct {
+		n       int64
+		offload string
+		at      [2]int64 // instances of each loop at the L3
+	}{
+		{1024, "history", [2]int64{1, 8}}, // two rows of 4 kB in an L2 of 16 kB
+		{2048, "history", [2]int64{1, 8}}, // it has room for both just so
+		{2300, "history", [2]int64{8, 8}}, // each of them fits, both do not
+		{5000, "history", [2]int64{8, 8}}, // larger than the L2
+		{1024, "always", [2]int64{8, 8}},
+		{1024, "computation", [2]int64{8, 8}},
+	} {
+		for _, config := range []string{"ns", "ns-decouple"} {
+			p, want := compiled(t, sweepsC, x.n, 1)
+			m := machine(t, "nsc-small", "ooo8")
+			require.NoError(t, m.Set("streams.core.offload", x.offload))
+			r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: m, Threads: 1, Config: config, Warm: true})
+			require.NoError(t, err)
+			require.NoError(t, sameMemory(p, want))
+			require.EqualValues(t, x.at[0]+x.at[1], r.Streams.Core.Offloaded, "%+v", x)
+			for k := range x.at {
+				l := r.Streams.Loops[k]
+				require.Equal(t, x.at[k], l.Instances, "%+v, loop %d", x, k)
+				require.Equal(t, 8-x.at[k], l.Reused+l.Hits, "%+v, loop %d", x, k)
+			}
+			if l := r.Streams.Loops[0]; x.at[0] == 1 { // two are found by their addresses, until it has been counted that lines of the second one hit
+				require.GreaterOrEqual(t, l.Reused, int64(2), "%+v", x)
+				require.GreaterOrEqual(t, l.Hits, int64(3), "%+v", x)
+			}
+		}
+	}
+}
+
+// TestNeighboursStay has loads whose lines the core's own caches would get once for three of them,
+// and one whose lines nothing else takes.
+func TestNeighboursStay(t *testing.T) {
+	const text = `#include "bitsched.h"
+void f(int N, const int32_t A[N], const int32_t B[N], int32_t C[N])
+{
+	inf_array(A, N); inf_array(B, N); inf_array(C, N);
+	for (int i = 1; i < N - 1; i++)
+		C[i] = A[i - 1] * A[i] + A[i + 1] * B[i];
+}
+`
+	run := func(offload, text string) *multicore.Report {
+		p, want := compiled(t, text, 2000, 1)
+		m := machine(t, "nsc-small", "ooo8")
+		require.NoError(t, m.Set("streams.core.offload", offload))
+		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: m, Threads: 1, Config: "ns-no-comp", Warm: true})
+		require.NoError(t, err)
+		require.NoError(t, sameMemory(p, want))
+		return r
+	}
+	data := func(r *multicore.Report) uint64 { return r.Streams.Messages[se.MsgData].Bytes }
+	four, one := data(run("always", text)), data(run("history", text))
+	require.InDelta(t, 4*2000*4, float64(four), 0.25*4*2000*4) // elements, and a header for each line
+	require.InDelta(t, four/4, one, float64(four/40))
+	two := strings.ReplaceAll(text, "A[i - 1]", "A[i]") // half of them hit, which is not more than half
+	require.Equal(t, data(run("always", two)), data(run("history", two)))
+}

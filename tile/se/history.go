@@ -1,0 +1,157 @@
+package se
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/bitsched/bitsched/tile/mem"
+)
+
+// History is what the engine of a core remembers of its loops, and decides by whether the streams
+// of an instance leave the core (section IV.B): those of an instance that is larger than the
+// core's own caches do. Of others the engine counts, while they are in the core, the lines that
+// they ask for and those that miss, and keeps where they have been. Aliases are those of the thread.
+type History struct {
+	private int64 // bytes of the core's own caches
+	touched uint64
+	loops   map[uint32]*past
+}
+
+// past is a loop.
+type past struct {
+	sweeps        []sweep // the latest one last
+	lines, misses uint64  // of the last instance that stayed in the core
+}
+
+// sweep is the bytes that each stream has gone through in an instance, or in several that lie one
+// behind the other: rows of an array.
+type sweep struct {
+	ranges []interval
+	at     uint64 // bytes that streams of the core had touched before
+}
+
+type interval struct{ low, high uint64 }
+
+// sweeps is how many of a loop are kept. The authors' simulator keeps some, too, and does not
+// publish how many.
+const sweeps = 8
+
+// Choice is what is decided of an instance.
+type Choice uint8
+
+// The choices.
+const (
+	Leaves Choice = iota // for the L3
+	Reused               // it stays: what it accesses is in the core's own caches, if it was in the core last time
+	Hits                 // it stays: more than half of the lines hit last time
+	NumChoices
+)
+
+// Choose decides whether the streams of an instance leave the core, and remembers where they go.
+// Those of loops with indirect streams do: what they may reach is known.
+func (h *History) Choose(g *Group) Choice {
+	p := h.of(g.Loop)
+	ranges := make([]interval, len(g.Streams))
+	all, largest := int64(0), int64(0)
+	indirect := false
+	for sid := range g.Streams {
+		s := &g.Streams[sid]
+		switch {
+		case s.Indirect: // each element in another line
+			indirect = true
+			h.touched += uint64(g.N) * mem.LineBytes
+		case s.Kind != Reduce && s.Kind != Chase:
+			x := g.interval(sid)
+			ranges[sid] = x
+			n := int64(x.high - x.low)
+			largest = max(largest, n)
+			all += n
+		}
+	}
+	found := int64(0) // bytes that the core's caches would still have
+	for sid, x := range ranges {
+		for _, o := range p.sweeps {
+			if y := o.ranges[sid]; x.high > 0 && y.low <= x.low && x.high <= y.high && int64(h.touched-o.at) <= h.private {
+				found += int64(x.high - x.low)
+				break
+			}
+		}
+	}
+	choice := Leaves
+	switch {
+	case indirect || largest > h.private || all == 0:
+	case p.lines > 2*p.misses:
+		choice = Hits
+	case 2*found > all:
+		choice = Reused
+	}
+	p.visit(ranges, h.touched)
+	h.touched += union(ranges)
+	return choice
+}
+
+// of finds what is known of a loop.
+func (h *History) of(loop uint32) *past {
+	if h.loops == nil {
+		h.loops = map[uint32]*past{}
+	}
+	p := h.loops[loop]
+	if p == nil {
+		p = &past{}
+		h.loops[loop] = p
+	}
+	return p
+}
+
+// stayed counts an instance that has been in the core.
+func (h *History) stayed(loop uint32, lines, misses uint64) {
+	if p := h.of(loop); lines > 0 {
+		p.lines, p.misses = lines, misses
+	}
+}
+
+// visit adds an instance: to the last sweep, if it goes on behind that.
+func (p *past) visit(ranges []interval, at uint64) {
+	if n := len(p.sweeps); n > 0 && p.sweeps[n-1].goesOn(ranges) {
+		return
+	}
+	if len(p.sweeps) == sweeps {
+		p.sweeps = append(p.sweeps[:0], p.sweeps[1:]...)
+	}
+	p.sweeps = append(p.sweeps, sweep{ranges, at})
+}
+
+// goesOn adds an instance whose streams all begin where those of the sweep end, but for less than
+// a line, or did not move.
+func (s *sweep) goesOn(ranges []interval) bool {
+	for sid, x := range ranges {
+		if y := s.ranges[sid]; x != y && (x.low < y.high || x.low >= y.high+mem.LineBytes) {
+			return false
+		}
+	}
+	moved := false
+	for sid, x := range ranges {
+		moved = moved || x != s.ranges[sid]
+		s.ranges[sid].high = max(x.high, s.ranges[sid].high)
+	}
+	return moved
+}
+
+// interval is the bytes of all elements of a stream.
+func (g *Group) interval(sid int) interval {
+	a, b := g.address(sid, 0), g.address(sid, g.N-1)
+	return interval{min(a, b), max(a, b) + uint64(g.Streams[sid].Bytes)}
+}
+
+// union is how many bytes there are in intervals, each counted once.
+func union(list []interval) (n uint64) {
+	list = slices.SortedFunc(slices.Values(list), func(a, b interval) int { return cmp.Compare(a.low, b.low) })
+	end := uint64(0)
+	for _, x := range list {
+		if x.high > end {
+			n += x.high - max(x.low, end)
+			end = x.high
+		}
+	}
+	return n
+}

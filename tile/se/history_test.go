@@ -1,0 +1,61 @@
+package se
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// loads is a group of streams that read n elements of 4 bytes each, side by side.
+func loads(loop uint32, n int64, bases ...uint64) *Group {
+	g := &Group{Loop: loop, N: n}
+	for _, at := range bases {
+		g.Streams = append(g.Streams, Stream{Kind: Load, Base: at, Stride: 4, Bytes: 4})
+	}
+	return g
+}
+
+// TestHistory has instances of loops one after another, with what section IV.B says of each by
+// hand: caches of 4 kB are 1,024 elements.
+func TestHistory(t *testing.T) {
+	type step struct {
+		g             *Group
+		lines, misses uint64 // counted in the core, if it stays
+		want          Choice
+	}
+	const a, b, c = 0x10000, 0x20000, 0x30000
+	for name, steps := range map[string][]step{
+		"the first instance leaves, later ones of the same elements stay": {{loads(1, 512, a), 0, 0, Leaves}, {loads(1, 512, a), 32, 32, Reused}, {loads(1, 512, a), 32, 0, Reused}, {loads(1, 512, a), 0, 0, Hits}},
+		"larger than the caches":                            {{loads(1, 1025, a), 0, 0, Leaves}, {loads(1, 1025, a), 0, 0, Leaves}},
+		"as large as the caches":                            {{loads(1, 1024, a), 0, 0, Leaves}, {loads(1, 1024, a), 0, 0, Reused}},
+		"two streams that fit one by one, and not together": {{loads(1, 600, a, b), 0, 0, Leaves}, {loads(1, 600, a, b), 0, 0, Leaves}},
+		"neighbours are the same bytes":                     {{loads(1, 600, a, a+4), 0, 0, Leaves}, {loads(1, 600, a, a+4), 0, 0, Reused}},
+		"other elements":                                    {{loads(1, 512, a), 0, 0, Leaves}, {loads(1, 512, b), 0, 0, Leaves}, {loads(1, 512, a), 0, 0, Reused}},
+		"a part of them":                                    {{loads(1, 512, a), 0, 0, Leaves}, {loads(1, 256, a+512), 0, 0, Reused}},
+		"less than half of them":                            {{loads(1, 256, a, b, c), 0, 0, Leaves}, {loads(1, 256, a, b+8192, c+8192), 0, 0, Leaves}},
+		"another loop in between takes their place":         {{loads(1, 512, a), 0, 0, Leaves}, {loads(2, 513, b), 0, 0, Leaves}, {loads(1, 512, a), 0, 0, Leaves}},
+		"another loop, and there is room":                   {{loads(1, 512, a), 0, 0, Leaves}, {loads(2, 512, b), 0, 0, Leaves}, {loads(1, 512, a), 0, 0, Reused}},
+		"rows of an array that fits":                        {{loads(1, 200, a), 0, 0, Leaves}, {loads(1, 200, a+800), 0, 0, Leaves}, {loads(1, 200, a+1600), 0, 0, Leaves}, {loads(1, 200, a), 0, 0, Reused}, {loads(1, 200, a+800), 0, 0, Reused}},
+		"hits":                                              {{loads(1, 512, a), 0, 0, Leaves}, {loads(1, 512, a), 32, 15, Reused}, {loads(1, 512, b), 32, 16, Hits}, {loads(1, 512, c), 0, 0, Leaves}},
+	} {
+		h := History{private: 4096}
+		for i, s := range steps {
+			got := h.Choose(s.g)
+			assert.Equal(t, s.want, got, "%s, instance %d", name, i)
+			if got != Leaves {
+				h.stayed(s.g.Loop, s.lines, s.misses)
+			}
+		}
+	}
+	h := History{private: 4096}
+	g := loads(1, 100, a)
+	g.Streams = append(g.Streams, Stream{Kind: Update, Indirect: true})
+	for range 3 {
+		assert.Equal(t, Leaves, h.Choose(g), "indirect streams")
+	}
+	assert.EqualValues(t, 3*(400+100*64), h.touched)
+	backwards := loads(1, 10, a)
+	backwards.Streams[0].Stride = -4
+	assert.Equal(t, interval{a - 36, a + 4}, backwards.interval(0))
+	assert.EqualValues(t, 30, union([]interval{{10, 20}, {40, 50}, {15, 25}, {12, 14}, {45, 50}, {20, 25}, {60, 65}}))
+}
