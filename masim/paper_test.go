@@ -3,7 +3,6 @@ package masim
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -370,36 +369,4 @@ func TestPaperPerturbation(t *testing.T) {
 	im := &improver{gen: f.s, base: b, stop: dontStop}
 	got := im.accept(perturbation{1, 3}).order
 	require.Equal(t, []int32{order[0], order[3], order[1], order[2], order[4]}, got)
-}
-
-// Table II, column MASIM. A fast run is held to the paper's figures plus a
-// quarter; the geometric mean to the paper's 228.8.
-func TestPaperTableII(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("schedules all circuits of Table II")
-	}
-	table := []struct {
-		name   string
-		copies int
-	}{
-		{"int2float", 87}, {"router", 70}, {"cavlc", 19}, {"priority", 128}, {"dec", 9}, {"adder", 256},
-		{"max", 937}, {"sin", 120}, {"sqrt", 1290}, {"multiplier", 1440}, {"div", 872}, {"log2", 3311},
-	}
-	product := 0.0
-	for _, row := range table {
-		p := sharedProblem(t, row.name)
-		b := sharedBound(t, row.name, p)
-		r := sharedMASIMRun(t, row.name)
-		replay(t, p, r.Program)
-		require.Equal(t, r.Copies, r.Program.Copies())
-		require.LessOrEqual(t, float64(r.Copies), 1.25*float64(row.copies), row.name)
-		bound := b.Copies
-		require.GreaterOrEqual(t, r.Copies, bound)
-		product += math.Log(float64(r.Copies))
-		t.Logf("%-10s %5d copies, the paper %5d", row.name, r.Copies, row.copies)
-	}
-	mean := math.Exp(product / float64(len(table)))
-	t.Logf("geometric mean %.1f, the paper 228.8", mean)
-	require.LessOrEqual(t, mean, 228.8)
 }

@@ -467,53 +467,6 @@ func TestRivalCopiesAreTransient(t *testing.T) {
 	}
 }
 
-// Table II: the rivals and the ablation of section IV-C. The netlists, rows and
-// rules are the paper's. docs/rivals.md says where the figures differ and why.
-func TestPaperRivals(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("schedules all circuits of Table II")
-	}
-	names := []string{"int2float", "router", "cavlc", "priority", "dec", "adder", "max", "sin", "sqrt", "multiplier", "div", "log2"}
-	table := []struct {
-		scheduler string
-		mean      float64 // the paper's
-		within    float64 // of it
-		copies    [12]int
-	}{
-		{"gppic", 922.4, 0.15, [...]int{252, 188, 421, 238, 18, 512, 2294, 687, 4915, 16009, 6144, 11388}},
-		{"simpler", 854.7, 0.15, [...]int{220, 170, 205, 238, 20, 512, 1726, 1574, 4639, 7303, 6013, 14702}},
-		{"star", 835.3, 0.15, [...]int{222, 169, 281, 238, 18, 512, 1725, 572, 4701, 11231, 7609, 12581}},
-		{"date24", 622.5, 0.15, [...]int{211, 176, 54, 238, 18, 512, 1723, 423, 4331, 5961, 5812, 7043}},
-		{"date24+cicpp", 258.2, 0.2, [...]int{105, 88, 24, 128, 9, 256, 1250, 132, 1307, 1736, 926, 3878}},
-		{"date24+impr", 574.7, 0.15, [...]int{179, 152, 49, 238, 18, 512, 1723, 361, 4039, 5525, 4986, 6414}},
-	}
-	problems := make([]Problem, len(names))
-	for i, n := range names {
-		problems[i] = sharedProblem(t, n)
-	}
-	for _, row := range table {
-		s, err := Lookup(row.scheduler)
-		require.NoError(t, err)
-		product := 0.0
-		for i, p := range problems {
-			r, err := s.Run(context.Background(), p, Options{Seed: 1, Threads: 2, Bound: sharedBound(t, names[i], p)})
-			require.NoError(t, err)
-			replay(t, p, r.Program)
-			require.Equal(t, r.Copies, r.Program.Copies())
-			product += math.Log(float64(r.Copies))
-			t.Logf("%-12s %-10s %5d copies, the paper %5d", row.scheduler, names[i], r.Copies, row.copies[i])
-			switch names[i] {
-			case "priority", "adder": // no choice but which gates read an input elsewhere
-				require.Equal(t, row.copies[i], r.Copies)
-			}
-		}
-		mean := math.Exp(product / float64(len(names)))
-		t.Logf("%-12s geometric mean %.1f, the paper %.1f", row.scheduler, mean, row.mean)
-		require.InEpsilon(t, row.mean, mean, row.within)
-	}
-}
-
 // clone returns a state of the same steps.
 func (s *rivalState) clone() *rivalState {
 	c := newRivalState(s.net, s.arrays, s.homes, s.naive)
