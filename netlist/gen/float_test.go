@@ -12,7 +12,10 @@ import (
 	"github.com/bitsched/bitsched/netlist"
 )
 
-var floatPatterns = flag.Int("floatpatterns", 1<<12, "patterns of operands for each floating-point circuit and format")
+var (
+	floatPatterns = flag.Int("floatpatterns", 1<<10, "patterns of operands for each floating-point circuit and format")
+	exhaustive    = flag.Int("exhaustive", 12, "inputs up to which circuits are compared on all patterns")
+)
 
 // floatCircuit is a kind with its format and what it computes on words.
 type floatCircuit struct {
@@ -245,7 +248,7 @@ func TestFloat(t *testing.T) {
 func TestFloatTiny(t *testing.T) {
 	for _, c := range floatCircuits {
 		for _, f := range tinyFormats() {
-			if c.operands*f.Bits() > 15 || c.skips(f) {
+			if c.operands*f.Bits() > *exhaustive || c.skips(f) {
 				continue
 			}
 			t.Run(c.kind+"/"+formatName(f), func(t *testing.T) {

@@ -373,7 +373,7 @@ func (s shape) String() string {
 }
 
 // check builds a shape in both forms and compares it with its oracle: on all
-// patterns if there are at most 2^16, else on random and edge ones.
+// patterns if its inputs are few ([exhaustive]), else on random and edge ones.
 func check(t *testing.T, s shape, random int) {
 	t.Helper()
 	k, err := Lookup(s.kind)
@@ -445,10 +445,13 @@ func check(t *testing.T, s shape, random int) {
 func gather(in []uint64, w, c int, ports []port) words {
 	r := words{}
 	for _, p := range ports {
-		v := new(big.Int)
+		v, low := new(big.Int), uint64(0)
 		for i := p.n - 1; i >= 0; i-- {
-			v.Lsh(v, 1)
-			v.Or(v, num(int(in[(p.at+i)*w+c/64]>>(c%64)&1)))
+			low = low<<1 | in[(p.at+i)*w+c/64]>>(c%64)&1
+			if i%64 == 0 {
+				v.Or(v.Lsh(v, 64), new(big.Int).SetUint64(low))
+				low = 0
+			}
 		}
 		r[p.name] = v
 	}
@@ -458,7 +461,7 @@ func gather(in []uint64, w, c int, ports []port) words {
 // stimuli are all patterns if inputs are few, else random ones of all
 // magnitudes mixed with edges.
 func stimuli(ports []port, inputs, random int) (in []uint64, w int) {
-	if inputs <= 16 {
+	if inputs <= *exhaustive {
 		w = max(1, 1<<inputs/64)
 		in = make([]uint64, inputs*w)
 		for i := range inputs {
@@ -575,17 +578,14 @@ func isFloat(kind string) bool {
 		slices.ContainsFunc(floatCircuits, func(c floatCircuit) bool { return c.kind == kind })
 }
 
-// TestSmall tries each kind at every width up to 9, on all patterns where they
-// are at most 2^16.
+// TestSmall tries each kind at every width up to 9, on all patterns where inputs
+// are few.
 func TestSmall(t *testing.T) {
 	for _, k := range Kinds {
 		if isFloat(k.Name) {
 			continue
 		}
 		for width := 1; width <= 9; width++ {
-			if k.size == nil && width == 8 {
-				continue // 2^16 patterns of each of many kinds take their time
-			}
 			s := shape{kind: k.Name, width: width}
 			t.Run(s.String(), func(t *testing.T) { t.Parallel(); check(t, s, 1024) })
 		}
