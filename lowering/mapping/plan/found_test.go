@@ -17,18 +17,20 @@ func TestFound(t *testing.T) {
 		p, err := platform.Load(name)
 		require.NoError(t, err)
 		found := &Found{}
-		for _, work := range []string{"resnet18", "resnet50"} {
-			net, err := dnn.Build(work, 1, dnn.DefaultBits)
-			require.NoError(t, err)
+		for _, net := range []*dnn.Network{branching(t), chain(t)} {
 			o := Options{Evals: 30, Seed: 1, Threads: 2, Execute: "none", Pipeline: true}
 			alone, err := Map(ctx, ctx, net, p, o)
 			require.NoError(t, err)
 			o.Found = found
-			for range 2 {
+			for again := range 2 {
+				before := len(found.of)
 				with, err := Map(ctx, ctx, net, p, o)
 				require.NoError(t, err)
 				require.Equal(t, alone.Cycles, with.Cycles)
 				require.Equal(t, alone.Baseline, with.Baseline)
+				if again > 0 {
+					require.Len(t, found.of, before)
+				}
 				for i := range alone.Layers {
 					require.Equal(t, alone.Layers[i].Name, with.Layers[i].Name)
 					require.Equal(t, alone.Layers[i].Mapping, with.Layers[i].Mapping)
