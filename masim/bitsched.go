@@ -35,6 +35,7 @@ const (
 	raceShare     = 0.25 // for the race of the starts; the rest for the best two
 	finalists     = 2    // that get the rest
 	tileShare     = 0.05 // for each of two lots of tilings
+	winningShare  = 0.5  // instead of it where a tiling is the best start: which one is chance
 	winnerShare   = 0.7  // of it for the better one
 	hotStart      = 0.7  // temperatures in copies
 	coldEnd       = 0.03
@@ -73,7 +74,7 @@ func runBitsched(ctx context.Context, p Problem, o Options) (*Result, error) {
 		return spread(ctx, p, o) // the inputs alone take more arrays than the search looks at
 	}
 	in := newInstance(p, min(p.Geometry.Arrays, maxSearchArrays))
-	b := &bitsched{ctx: ctx, in: in, o: o, best: infeasible}
+	b := &bitsched{ctx: ctx, in: in, o: o, best: infeasible, pool: make(map[int]*orderPool)}
 	if o.Objective == MinRows {
 		return b.fewestRows(ctx)
 	}
@@ -188,13 +189,14 @@ func (b *bitsched) byArrays(ctx context.Context) *bitsched {
 			}
 			s := searches[i]
 			for before := s.trials; s.next <= effort; s.next++ {
+				s.rivals = searches[:i]
 				s.effort(ctx, s.next)
 				b.trials += s.trials - before
 				before = s.trials
 			}
 			s.idle = i > 0 && last.in.arrays >= fewArrays && float64(s.best) > (1-leastGain)*float64(best.best)
 			if i > 0 && last != best && effort == b.o.Effort { // not needed any more
-				searches[i-1] = &bitsched{in: &instance{arrays: last.in.arrays}, best: last.best, wanted: last.wanted, idle: last.idle}
+				searches[i-1] = &bitsched{in: &instance{arrays: last.in.arrays}, best: last.best, bests: last.bests, wanted: last.wanted, idle: last.idle}
 			}
 			if s.best < best.best {
 				best = s
@@ -243,7 +245,7 @@ func (b *bitsched) nextCount(counts []int, last *bitsched, found bool) int {
 
 // with returns a search with n arrays.
 func (b *bitsched) with(n int) *bitsched {
-	s := &bitsched{ctx: b.ctx, in: b.in, o: b.o, best: infeasible, floor: b.floor, eager: b.eager, share: 1}
+	s := &bitsched{ctx: b.ctx, in: b.in, o: b.o, best: infeasible, floor: b.floor, eager: b.eager, share: 1, pool: b.pool}
 	if n != b.in.arrays {
 		s.in = newInstance(b.in.p, n)
 	}
@@ -282,6 +284,9 @@ func (b *bitsched) effort(ctx context.Context, effort Effort) {
 		if float64(b.best-b.floor) < nearBound[effort]*float64(b.best) {
 			return
 		}
+		if effort > Fast && b.behind() {
+			return
+		}
 		if left < 2*b.work {
 			b.work = left // no small rest
 		}
@@ -292,11 +297,24 @@ func (b *bitsched) effort(ctx context.Context, effort Effort) {
 		}
 		idle++
 		left -= b.work
+		b.bests = append(b.bests, b.best)
 		b.round++
 		if idle > patience[effort] {
 			return
 		}
 	}
+}
+
+// behind reports whether a search with fewer arrays had, after as many rounds, no more copies: then the room of
+// more arrays is not what is missing.
+func (b *bitsched) behind() bool {
+	n := len(b.bests)
+	for _, s := range b.rivals {
+		if len(s.bests) > 0 && n > 0 && s.bests[min(n, len(s.bests))-1] <= b.bests[n-1] {
+			return s.best != infeasible
+		}
+	}
+	return false
 }
 
 type bitsched struct {
@@ -311,8 +329,14 @@ type bitsched struct {
 	work  int64   // of the next round
 	round int
 
-	lines  [2]start    // the best without a partition and with one
-	fronts []*frontier // orders, better from round to round
+	lines [2]start // the best without a partition and with one
+	bests []int    // after each round
+
+	orderings *orderPool
+	pool      map[int]*orderPool // by the last array to compute in: those that searches share; nil = none
+
+	rivals []*bitsched // searches with fewer arrays
+	vain   [phases]int // rounds in a row that a phase brought nothing
 
 	wanted int  // arrays that partitions look at, if there are as many
 	idle   bool // next to nothing came of more arrays
@@ -456,6 +480,11 @@ func (b *bitsched) run(ctx context.Context, round int, work int64) {
 		b.offer(s.plan, s.cost)
 	}
 	ordering := int64(forOrders * float64(work))
+	if round == 0 && b.best == infeasible {
+		b.pool = nil // orders of its own, with its share of the work: it may not find a schedule at all
+	} else if b.pool != nil && b.share > 0 {
+		ordering = int64(float64(ordering) / b.share) // other searches have them too
+	}
 	fronts := b.orders(ctx, ordering, home, last, seed)
 	starts := b.starts(ctx, fronts, home, last, ordering)
 	spread := fronts[:min(2, len(fronts))]
@@ -476,7 +505,8 @@ func (b *bitsched) run(ctx context.Context, round int, work int64) {
 	if round > 0 {
 		forPlaces = placeShare
 	}
-	placed := b.placed(ctx, starts, int64(forPlaces*float64(work)), seed(70))
+	placed := b.placed(ctx, starts, int64(b.hope(placing)*forPlaces*float64(work)), seed(70))
+	b.gained(placing, len(placed) > 0)
 	if starts = append(starts, placed...); round == 0 || len(placed) == 0 {
 		forPlaces = 0
 	}
@@ -503,6 +533,9 @@ func (b *bitsched) run(ctx context.Context, round int, work int64) {
 		return
 	}
 	arrays := b.computeArrays(home, fronts, starts)
+	before := b.best
+	work = int64(b.hope(annealing) * float64(work))
+	defer func() { b.gained(annealing, b.best < before) }()
 	runs := make([]run, len(starts))
 	race := func(phase string, share, first, hot, cold float64) {
 		tick := b.ticker(phase, len(runs))
@@ -666,28 +699,51 @@ func (b *bitsched) starts(ctx context.Context, fronts []*frontier, home, last in
 	return starts
 }
 
+// orderPool has the orders for computing in some arrays. They do not depend on how many there are beside, so
+// all searches share them.
+type orderPool struct {
+	fronts []*frontier // better from round to round
+	work   []int64     // by round: the most that a search has spent on them
+}
+
 // orders improves the order of the graph and a depth-first one, for computing in
 // each of the arrays home to last: all for a third of the work, the two that
-// cost the fewest copies then for the rest. The best come first.
+// cost the fewest copies then for the rest. The best come first. What another search has improved as
+// often is taken as it is.
 func (b *bitsched) orders(ctx context.Context, work int64, home, last int, seed func(stream int) *rand.Rand) []*frontier {
-	if b.fronts == nil {
+	if shared := b.pool[last]; shared != nil {
+		b.orderings = shared
+	}
+	pool := b.orderings
+	if pool == nil {
+		pool = &orderPool{}
 		for _, order := range [][]int32{b.in.graphOrder(), b.depthFirst()} {
 			for a := home; a <= last; a++ {
-				b.fronts = append(b.fronts, newFrontier(b.in, order, a, seed(len(b.fronts))))
+				pool.fronts = append(pool.fronts, newFrontier(b.in, order, a, seed(len(pool.fronts))))
 			}
 		}
+		if b.pool != nil {
+			b.pool[last] = pool
+		}
+		b.orderings = pool
 	}
-	fronts := b.fronts
+	for len(pool.work) <= b.round {
+		pool.work = append(pool.work, 0)
+	}
+	known := pool.work[b.round] >= work*9/10
 	improve := func(fs []*frontier, work int64) {
+		if known {
+			return
+		}
 		tick := b.ticker("ordering gates", len(fs))
 		b.each(len(fs), func(i int) {
 			fs[i].improve(ctx, frontierRate*work/int64(len(fs)), tick(i))
 		})
 	}
-	improve(fronts, work/3)
+	improve(pool.fronts, work/3)
 	cost := make(map[*frontier]int)
-	for i, s := range b.starts(ctx, fronts, home, last, work/3) { // those of one order together
-		f := fronts[i/(last-home+1)]
+	for i, s := range b.starts(ctx, pool.fronts, home, last, work/3) { // those of one order together
+		f := pool.fronts[i/(last-home+1)]
 		if c, ok := cost[f]; !ok || s.cost < c {
 			cost[f] = s.cost
 		}
@@ -695,10 +751,31 @@ func (b *bitsched) orders(ctx context.Context, work int64, home, last int, seed 
 			b.offer(s.plan, s.cost) // others may not be evaluated any more
 		}
 	}
-	best := slices.Clone(fronts)
+	best := slices.Clone(pool.fronts)
 	slices.SortStableFunc(best, func(x, y *frontier) int { return cost[x] - cost[y] })
 	improve(best[:min(2, len(best))], work-work/3)
+	pool.work[b.round] = max(pool.work[b.round], work)
 	return best
+}
+
+// The phases of a round whose work depends on what came of it before.
+const (
+	placing = iota
+	annealing
+	phases
+)
+
+// hope is the part of its work that a phase gets: a quarter for each round in a row that it brought nothing.
+func (b *bitsched) hope(phase int) float64 { return math.Pow(0.25, float64(b.vain[phase])) }
+
+// gained notes whether a phase brought something. What the first round brings, which is short, says little.
+func (b *bitsched) gained(phase int, something bool) {
+	switch {
+	case something:
+		b.vain[phase] = 0
+	case b.round > 0:
+		b.vain[phase]++
+	}
 }
 
 // frontierRate is how much work of a frontier takes the time of one step.

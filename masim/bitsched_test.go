@@ -231,3 +231,71 @@ func TestNearTheBound(t *testing.T) {
 	require.Equal(t, fast.Trials, normal.Trials)
 	require.Equal(t, fast.Copies, normal.Copies)
 }
+
+// A search with more arrays ends where one with fewer had no more copies after as many rounds, or had ended with no more.
+func TestBehind(t *testing.T) {
+	for _, c := range []struct {
+		rival, own []int
+		behind     bool
+	}{
+		{nil, []int{9}, false},
+		{[]int{9}, nil, false},
+		{[]int{9, 5}, []int{8}, false},
+		{[]int{9, 5}, []int{9}, true},
+		{[]int{9, 5}, []int{8, 6}, true},
+		{[]int{9, 5}, []int{8, 4, 4}, false},
+		{[]int{9, 5}, []int{8, 4, 6}, true},
+		{[]int{infeasible}, []int{infeasible}, false},
+	} {
+		rival := &bitsched{best: infeasible, bests: c.rival}
+		if n := len(c.rival); n > 0 {
+			rival.best = c.rival[n-1]
+		}
+		b := &bitsched{bests: c.own, rivals: []*bitsched{rival}}
+		require.Equal(t, c.behind, b.behind(), "%v after %v", c.own, c.rival)
+	}
+}
+
+// Searches with different numbers of arrays take the orders that one of them has improved, unless
+// that was for less work; where the last array to compute in is another they are others.
+func TestSharedOrders(t *testing.T) {
+	p := generated(t, "multiplier", 6, 8, 20)
+	root := &bitsched{in: newInstance(p, 8), best: infeasible, pool: make(map[int]*orderPool)}
+	seed := func(stream int) *rand.Rand { return rand.New(rand.NewPCG(1, uint64(stream))) }
+	spent := func(fronts []*frontier) (sum int64) {
+		for _, f := range fronts {
+			sum += f.work
+		}
+		return sum
+	}
+	few, many := root.with(2), root.with(8)
+	first := few.orders(t.Context(), 5000, 0, 1, seed)
+	before := spent(first)
+	require.Positive(t, before)
+	require.ElementsMatch(t, first, many.orders(t.Context(), 5000, 0, 1, seed))
+	require.Equal(t, before, spent(first))
+	many.orders(t.Context(), 10_000, 0, 1, seed)
+	require.Greater(t, spent(first), before)
+	before = spent(first)
+	many.round++
+	many.orders(t.Context(), 5000, 0, 1, seed)
+	require.Greater(t, spent(first), before)
+	for _, f := range root.with(1).orders(t.Context(), 5000, 0, 0, seed) {
+		require.NotContains(t, first, f)
+	}
+}
+
+// What brings nothing gets a quarter of its work the next time, but not for the first round.
+func TestHope(t *testing.T) {
+	b := &bitsched{}
+	b.gained(placing, false)
+	require.Equal(t, 1.0, b.hope(placing))
+	b.round = 1
+	b.gained(placing, false)
+	require.Equal(t, 0.25, b.hope(placing))
+	b.gained(placing, false)
+	require.Equal(t, 0.0625, b.hope(placing))
+	require.Equal(t, 1.0, b.hope(annealing))
+	b.gained(placing, true)
+	require.Equal(t, 1.0, b.hope(placing))
+}

@@ -224,6 +224,9 @@ func (b *bitsched) tiled(ctx context.Context, orders [][]int32, home int, work i
 		best = min(best, t.best)
 	}
 	tilings = slices.DeleteFunc(tilings, func(t tiling) bool { return float64(t.best) > worthTiling*float64(best) })
+	if best < b.best { // by itself the best there is
+		work += int64((winningShare - tileShare) * float64(b.work))
+	}
 	for i := 0; work > 0 && ctx.Err() == nil; i++ {
 		try(&tilings[i%len(tilings)])
 	}
