@@ -12,11 +12,7 @@ import (
 func (g *Graph) wholeAdders() *Graph {
 	cuts := make([][]cut, len(g.nodes))
 	for id := range g.nodes {
-		c := cut{leaf: [4]uint32{uint32(id)}, sig: 1 << (id % 32), fn: inputTruth[0], n: 1}
-		if id == 0 {
-			c = cut{}
-		}
-		cuts[id] = append(cuts[id], c)
+		cuts[id] = append(cuts[id], nodeCut(id))
 		if id >= g.FirstGate() {
 			cuts[id] = append(cuts[id], g.smallCuts(id, cuts)...)
 		}
@@ -67,6 +63,14 @@ func (g *Graph) wholeAdders() *Graph {
 		out.AddOutput(o.Name, lit[o.Lit>>1]^o.Lit&1)
 	}
 	return out
+}
+
+// nodeCut is the cut of a node that has itself as a leaf.
+func nodeCut(id int) cut {
+	if id == 0 {
+		return cut{}
+	}
+	return cut{leaf: [4]uint32{uint32(id)}, sig: 1 << (id % 32), fn: inputTruth[0], n: 1}
 }
 
 // smallCutsPerNode are the cuts of at most three leaves that are kept for a node.

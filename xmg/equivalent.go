@@ -21,6 +21,7 @@ type EquivalenceOptions struct {
 	// Progress is called now and then from the calling goroutine; may be nil.
 	Progress func(Progress)
 
+	alike  bool        // one was made of the other by a pass: most is equal near by
 	effort sweepEffort // the zero value is the default; tests leave parts out
 }
 
@@ -101,6 +102,9 @@ func Equivalent(ctx context.Context, a, b *Graph, opt EquivalenceOptions) (Equiv
 	case a.NumOutputs() != b.NumOutputs():
 		return Equivalence{}, fmt.Errorf("xmg: equivalence of circuits with %d and %d outputs, expected equal numbers", a.NumOutputs(), b.NumOutputs())
 	}
+	if equal, err := equalByLandmarks(ctx, a, b); err != nil || equal {
+		return Equivalence{Verdict: Verdict(btoi(equal)), Stats: EquivalenceStats{ByAlgebra: a.NumOutputs()}}, err
+	}
 	return decide(ctx, a, b, opt, newWordComparer(a, b))
 }
 
@@ -133,10 +137,14 @@ func decide(ctx context.Context, a, b *Graph, opt EquivalenceOptions, words *wor
 	m.classes = nil
 	for limit := int64(firstConflicts); len(m.open) > 0; limit *= conflictsGrowth {
 		// The algebra takes a while only where it gets somewhere: before the first
-		// sweep of circuits as they are, after it of mapped ones.
-		if words != nil && limit <= firstConflicts*conflictsGrowth {
+		// sweep of circuits as they are, after it of mapped ones; each later if a sweep is likely to do.
+		algebra := int64(firstConflicts)
+		if opt.alike {
+			algebra *= conflictsGrowth
+		}
+		if words != nil && (limit == algebra || limit == algebra*conflictsGrowth) {
 			forms := []wordForm{mapped}
-			if limit == firstConflicts {
+			if limit == algebra {
 				m.guess(a, b)
 				forms = []wordForm{asGiven, wholeAdders}
 			}

@@ -76,7 +76,8 @@ type Graph struct {
 	nodes      []gate
 	inputNames []string
 	outputs    []Output
-	hash       []uint32 // open addressing; 0 = empty; length a power of two
+	hash       []uint32   // open addressing; 0 = empty; length a power of two
+	landmarks  *landmarks // for proofs; nil = none
 }
 
 // New returns an empty graph.

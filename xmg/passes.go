@@ -27,6 +27,7 @@ type passContext struct {
 	seed     uint64 // another one for each run
 	wide     bool   // the graph that synthesis began with was
 	progress func(Progress)
+	via      func(*Graph) // is told the graphs by way of which the result is proved, in turn
 }
 
 // passes are all there are.
@@ -51,6 +52,13 @@ var passes = []pass{
 	}},
 	{"decoded", "remake tables, ORs of minterms, in Reed-Muller form", 20, false, 0, func(c passContext, g *Graph) (*Graph, error) {
 		return Decoded(c, g, Options{Progress: c.progress})
+	}},
+	{"counts", "count bits with as few full adders as possible, and compare counts with constants on the way", 30, true, 100_000, func(c passContext, g *Graph) (*Graph, error) {
+		h, via, err := countBits(c, g, Options{Progress: c.progress})
+		for _, v := range via {
+			c.via(v)
+		}
+		return h, err
 	}},
 	{"rewrite6", "rewrite with cuts of six leaves, other recipes each time", 25, false, 0, func(c passContext, g *Graph) (*Graph, error) {
 		return Rewrite6(c, g, c.seed, Options{Progress: c.progress})
@@ -183,10 +191,10 @@ var efforts = [...]struct {
 	// A run gains where the share of the cost that it saves is at least that of its work in worth.
 	worth int64
 }{
-	Fast: {mustParse(`reduce
+	Fast: {mustParse(`reduce counts
 		[map exclusive map | (rewrite6)*5 exclusive | balance resub-ands ands map exclusive map]
 		reduce (rewrite6)*3`), 16e6, 1, vainGates, math.MaxInt64},
-	Normal: {mustParse(`reduce
+	Normal: {mustParse(`reduce counts
 		[map exclusive map (rewrite6)*8 trial
 			| (rewrite6)*8 exclusive (rewrite6)*4 reduce trial
 			| diagram selections map exclusive (rewrite6)*8 selections trial
@@ -195,7 +203,7 @@ var efforts = [...]struct {
 			| collapse (balance resub-ands ands)*3 map exclusive (rewrite6)*8 trial]
 		map exclusive (rewrite6)*5 reduce (cares rewrite6)*3 exact
 		(anneal rewrite6)*8 & (anneal-long)*12`), 60e6, 2, vainGates, 3e9},
-	High: {mustParse(`reduce
+	High: {mustParse(`reduce counts
 		[map exclusive map (rewrite6)*8 trial
 			| (rewrite6)*8 exclusive (rewrite6)*4 reduce trial
 			| diagram selections map exclusive (rewrite6)*8 selections trial

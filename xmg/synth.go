@@ -32,7 +32,7 @@ type SynthReport struct {
 	Stopped bool // the context ended before the script did
 
 	// Trail are the graphs on the way to the result, from the graph given to the
-	// result, each made of the one before by a pass. It is easier to prove each of
+	// result, each made of the one before by a pass, or on the way to what a pass made. It is easier to prove each of
 	// them equal to the next than the last to the first, see [EquivalentAlong].
 	Trail []*Graph
 }
@@ -232,8 +232,10 @@ func (s *synthesis) pass(p *pass) error {
 	s.room -= work
 	s.done += work
 	s.runs++
+	from := s.cur
 	g, err := p.run(passContext{
 		Context: s.ctx, seed: s.opt.Seed + s.runs*0x9E3779B97F4A7C15, wide: s.wide, progress: s.progress(p.name),
+		via: func(g *Graph) { from = &milestone{g, from} },
 	}, s.cur.g)
 	if err != nil {
 		return err
@@ -253,7 +255,6 @@ func (s *synthesis) pass(p *pass) error {
 			s.choice.vain = 0
 		}
 	}
-	from := s.cur
 	if from.from != nil && from.g.NumGates() > maxTrail {
 		from = from.from
 	}

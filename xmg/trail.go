@@ -20,6 +20,7 @@ func EquivalentAlong(ctx context.Context, row []*Graph, opt EquivalenceOptions) 
 	from := row[0]
 	for i, g := range row[1:] {
 		step := opt
+		step.alike = true
 		last := i+2 == len(row)
 		if !last && (opt.Conflicts == 0 || opt.Conflicts > trailConflicts) {
 			step.Conflicts = trailConflicts

@@ -197,7 +197,7 @@ func (a *app) synth(cmd *cobra.Command, file string, f synthFlags) error {
 	case err != nil:
 		return err
 	case proved < len(row)-1:
-		g, stopped = row[proved], s.stopped()
+		g, stopped = row[proved].Sweep(), s.stopped()
 	}
 	if f.output != "" {
 		line.phase("writing")
