@@ -31,7 +31,7 @@ type Options struct {
 	Shard, Shards int
 	Merge         bool
 
-	oursOnly bool // figure 5 without the searches of ARES
+	oursOnly bool // figure 5 without the searches of ARES, and without proofs
 }
 
 // PartError says that some jobs of a study are not done yet.
@@ -260,7 +260,7 @@ func bar(ctx context.Context, o Options, op *dnn.Operator, p *platform.Platform)
 		if err != nil {
 			return nil, err
 		}
-		return opt.Search(ctx, q, search.Options{Evals: o.Evals, Seed: o.Seed, Threads: 1, Prove: true})
+		return opt.Search(ctx, q, search.Options{Evals: o.Evals, Seed: o.Seed, Threads: 1, Prove: !o.oursOnly})
 	}
 	r, err := run("bitsched")
 	if err != nil {
