@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/lowering/mapping/dnn"
 )
 
@@ -80,7 +81,7 @@ func TestEveryMutant(t *testing.T) {
 	require.NoError(t, err)
 	for _, name := range []string{"logic-sram", "logic-dram", "mvm-reram", "mvm-reram-groups", "pnm-hbm", "core-avx2", "logic-sram-const"} {
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() && name == "logic-dram" {
+			if !invariants.Enabled && name == "logic-dram" {
 				t.Skip("long programs")
 			}
 			r := rand.New(rand.NewPCG(11, 12))
