@@ -427,6 +427,11 @@ func TestStreamParameters(t *testing.T) {
 		require.NoError(t, err)
 		return fmt.Sprint(r.Cycles, r.Streams.Bank)
 	}
+	type run struct {
+		program int
+		config  string
+	}
+	before := map[run]string{}
 	of := map[string][]string{} // values by parameter
 	for path, values := range map[string]string{
 		"stream_fifo_bytes": "256", "scc_rob": "8 0", "slices": "8", "compute_init_cycles": "16", "latency_cycles": "0 64", "scalar_pe": "true false", "issue_width": "1 4", "requests": "1 2", "range_iterations": "2 32", "affine_ranges": "l3", "range_policy": "adaptive",
@@ -443,13 +448,18 @@ func TestStreamParameters(t *testing.T) {
 		}
 		require.NotEmpty(t, of[name], p.Path)
 		changed := false
-		for _, program := range programs {
+		for i, program := range programs {
 			for _, c := range []string{"ns", "ns-core"} {
-				before := figures(machine(t, "nsc-small", "ooo8"), program(), c)
 				for _, v := range of[name] {
+					if changed {
+						break
+					}
+					if before[run{i, c}] == "" {
+						before[run{i, c}] = figures(machine(t, "nsc-small", "ooo8"), program(), c)
+					}
 					m := machine(t, "nsc-small", "ooo8")
 					require.NoError(t, m.Set(p.Path, v))
-					changed = changed || figures(m, program(), c) != before
+					changed = figures(m, program(), c) != before[run{i, c}]
 				}
 			}
 		}
