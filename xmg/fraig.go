@@ -74,6 +74,9 @@ var defaultEffort = sweepEffort{candidates: 3, exactInputs: 12, words: 128, wind
 // all of them for each pair that it looks at.
 const largeGraph = 1 << 17
 
+// conflictGates is how many gates of cones are looked at for each conflict that a query may run into.
+const conflictGates = 200
+
 // newFraig prepares the sweep of g.
 func newFraig(ctx context.Context, g *Graph, effort sweepEffort) *fraig {
 	s := &fraig{ctx: ctx, g: g, effort: effort, random: 1}
@@ -417,6 +420,10 @@ func (s *fraig) prove(a, b Lit, id, r int) (sat.Status, error) {
 	}
 	st, whole := sat.Sat, false
 	for _, gates := range s.effort.cones {
+		// With few conflicts, to load a deep cone would be most of the work, and seldom a proof.
+		if c := s.effort.conflicts; c > 0 && c < math.MaxInt/conflictGates {
+			gates = min(gates, int(c)*conflictGates)
+		}
 		if st, whole = s.prover.differ(a, b, s.effort.conflicts, gates); st != sat.Sat || whole {
 			break
 		}

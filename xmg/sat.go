@@ -15,7 +15,6 @@ type satProver struct {
 	vars   []int32  // by node: 1 + its variable; 0 = none
 	gates  []bool   // by node: its clauses are in the solver
 	nodes  []uint32 // by variable
-	done   int64    // propagations of earlier solvers
 
 	mark   []uint32 // by node: the last query whose cone it was in
 	stamp  uint32
@@ -38,9 +37,9 @@ func (p *satProver) added() {
 // work is the number of propagations so far.
 func (p *satProver) work() int64 {
 	if p.solver == nil {
-		return p.done
+		return 0
 	}
-	return p.done + p.solver.Propagations()
+	return p.solver.Propagations()
 }
 
 // differ asks for input values for which a and b differ: sat.Unsat means that
@@ -74,8 +73,11 @@ func (p *satProver) value(i int) (value, known bool) {
 }
 
 func (p *satProver) restart() {
-	p.done = p.work()
-	p.solver = &sat.Solver{Stop: p.stop}
+	if p.solver == nil {
+		p.solver = &sat.Solver{Stop: p.stop}
+	} else {
+		p.solver.Reset()
+	}
 	for _, n := range p.nodes {
 		p.vars[n], p.gates[n] = 0, false
 	}
