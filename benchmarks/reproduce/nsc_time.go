@@ -95,7 +95,7 @@ func nearTime(ctx context.Context, env *Env) (*Measured, error) {
 	m.draw("speedup.svg", &times, "speedup over base", "Speedups over base, by configuration.", false, nearConfigs[1:]...)
 	m.draw("traffic.svg", &bytes, "traffic, base = 1", "Bytes times links, by configuration.", false, nearConfigs[1:]...)
 	m.Notes = append(m.Notes,
-		"streams at the L3 are those of innermost loops, one row at a time (docs/streams.md)",
+		"streams at the L3 are those of innermost loops, and go on from row to row where they are linear in the loop around (docs/streams.md)",
 		"micro-ops that leave the core include those of cores that wait: a faster run waits less")
 	return m, nil
 }

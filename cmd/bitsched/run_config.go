@@ -651,6 +651,9 @@ func (x *configRun) streamsText(s *summary) {
 	s.add("streams", "%d loops configured, %d of them at the L3; %d lines fetched into FIFOs, %d loads served from there", r.Core.Groups, r.Core.Offloaded, r.Core.Prefetched, r.Core.Served)
 	for _, l := range r.Loops {
 		text := fmt.Sprintf("%s, %d of them compute or write at the L3; %d times configured, %d times too short", count(l.Streams, "stream"), l.Offloaded, l.Instances, l.Short)
+		if l.Through > 0 {
+			text += fmt.Sprintf("; %d rows more that streams went on to", l.Through)
+		}
 		if l.Nested > 0 {
 			text += fmt.Sprintf("; %d times configured by streams of the loop around it", l.Nested)
 		}

@@ -37,7 +37,7 @@ func (p *Program) several(near *nearLoop) {
 			}
 			for _, i := range near.info.body {
 				m := p.streams[i].s
-				if m.Array != "" && p.together(m.Array, s.Array) && (s.Kind != stream.Load || m.Kind != stream.Load) {
+				if m.Array != "" && p.together(m.Array, s.Array) && (s.Kind != stream.Load || m.Kind != stream.Load) && !p.disjoint(m, s) {
 					clash = true
 				}
 			}
@@ -46,6 +46,12 @@ func (p *Program) several(near *nearLoop) {
 			x := &near.streams[i]
 			if x.kind != se.Load && !x.tm.s.Racy && !p.ownRows(x.tm.s, o, all[k:]) {
 				clash = true
+			}
+			for j := range near.streams { // of another row
+				y := &near.streams[j]
+				if x.kind != se.Load && y.kind == se.Load && p.together(x.tm.s.Array, y.tm.s.Array) && p.opt.Streams.Plan.Of(x.tm.s) != p.opt.Streams.Plan.Of(y.tm.s) {
+					clash = true
+				}
 			}
 		}
 		if clash {

@@ -39,6 +39,8 @@ type Streams struct {
 	// Private is the bytes of a core's own caches: indirect streams whose elements fit there
 	// stay in the core (section IV.B).
 	Private int64
+	// Rows lets streams end at the end of each row.
+	Rows bool
 	// History lets engines decide by misses and reuse, too: of all loops whose streams are
 	// affine, or of those that compute nothing at the L3.
 	History, ComputeAlways bool
@@ -57,6 +59,7 @@ type StreamLoop struct {
 	Why       string `json:"why"`        // there are none
 	Instances int64  `json:"configured"` // instances of the loop whose streams were configured
 	Nested    int64  `json:"nested"`     // instances that streams of the loop around it configured
+	Through   int64  `json:"through"`    // instances that streams of one before went on to
 	Short     int64  `json:"short"`      // instances that were too short
 	Aliased   int64  `json:"aliased"`    // instances whose streams were ended by an alias
 	Kept      int64  `json:"kept"`       // instances that stayed in the core since there had been an alias
@@ -74,6 +77,7 @@ type nearLoop struct {
 	whole   bool                    // no reductions over banks
 	inCore  *nearLoop               // streams in the core, for instances that do not leave it; nil: all do
 	chase   *chaseLoop              // all of it, instead of streams
+	nest    *nest                   // through whose rows streams go on; nil: none
 	region  *stream.Loop            // around it, in which nothing is written that it reads; nil: none
 	several bool                    // instances of it in the region may be under way at once
 	early   bool                    // they are configured ahead of the core's iterations
@@ -129,9 +133,10 @@ type nearStream struct {
 type nearState struct {
 	id      int // of the loop
 	l       *nearLoop
-	n, done int64 // iterations
+	n, done int64 // iterations, of all rows
+	rows    int64 // that are left, with the one at hand
+	between bool  // two of them
 	steps   int64 // of the core
-	span    int64 // iterations of a range
 	offload bool
 	group   uint32
 	ordered bool // streams are at the L3 and in order with the core
@@ -166,6 +171,7 @@ func (p *Program) StreamLoops() []StreamLoop {
 			for _, t := range p.threads {
 				l.report.Instances += t.counts[i].configured
 				l.report.Nested += t.counts[i].nested
+				l.report.Through += t.counts[i].through
 				l.report.Short += t.counts[i].short
 				l.report.Aliased += t.counts[i].aliased
 				l.report.Kept += t.counts[i].kept
@@ -490,6 +496,7 @@ func (p *Program) chooseStreams(near *nearLoop) {
 		!slices.ContainsFunc(near.streams, func(x nearStream) bool { return x.row != nil && x.toCore }) &&
 		!slices.ContainsFunc(l.body, func(i int) bool { return !near.drop[p.streams[i].s] && !p.streams[i].hoisted })
 	p.several(near)
+	near.nest = p.nested(near)
 	if len(near.streams)+len(near.ahead) == 0 && near.report.Why == "" {
 		near.report.Why = "no access is affine and free of conditions"
 	}
@@ -750,6 +757,12 @@ func (p *Program) keeps() bool { return p.opt.Streams.Keep != nil && p.opt.Strea
 func (t *thread) beginStreams(id int, n, v int64) {
 	p := t.p
 	l := p.near[id]
+	if s := t.near; s != nil && s.between && s.l.info == p.loops[id] {
+		s.between = false
+		s.rows--
+		t.begun = len(t.out.Ops)
+		return
+	}
 	if t.near != nil && t.near.l.rowAt(p.loops[id]) != nil {
 		t.counts[id].nested++
 	}
@@ -763,7 +776,8 @@ func (t *thread) beginStreams(id int, n, v int64) {
 		}
 	}
 	lanes := int64(l.info.lanes)
-	steps := n/lanes + n%lanes
+	rows, strides := t.rows(l, v)
+	steps := rows * (n/lanes + n%lanes)
 	least := 2 * int64(p.opt.Streams.Range)
 	switch {
 	case l.racy: // in the core each takes its line from others; nor may it make some beside streams
@@ -779,14 +793,15 @@ func (t *thread) beginStreams(id int, n, v int64) {
 		t.counts[id].kept++
 		return
 	}
-	g := t.configure(l, id, n, v)
+	g := t.configure(l, id, n, v, rows, strides)
 	if p.opt.Streams.History && t.history != nil {
 		if choice := t.history.Choose(g); choice != se.Leaves && l.inCore != nil {
 			t.counts[id].stayed[choice]++
 			if l = l.inCore; len(l.ahead) == 0 {
 				return
 			}
-			g = t.configure(l, id, n, v)
+			rows, strides = t.rows(l, v)
+			g = t.configure(l, id, n, v, rows, strides)
 		}
 	}
 	if len(t.unfinished) > 0 && t.lately != l { // one loop at a time
@@ -801,10 +816,11 @@ func (t *thread) beginStreams(id int, n, v int64) {
 	}
 	if l != p.near[id].inCore {
 		t.counts[id].configured++
+		t.counts[id].through += rows - 1
 	}
 	t.groups = append(t.groups, g)
 	t.made++
-	t.near = &nearState{id: id, l: l, n: n, span: g.Range, offload: len(g.Streams) > 0, group: t.made, ordered: len(g.Streams) > 0 && !l.free, g: g, asked: -1}
+	t.near = &nearState{id: id, l: l, n: g.N, rows: rows, offload: len(g.Streams) > 0, group: t.made, ordered: len(g.Streams) > 0 && !l.free, g: g, asked: -1}
 	t.cursor.AskAlso(l.asks)
 	if t.near.ordered {
 		t.ordered()
@@ -832,9 +848,12 @@ func (t *thread) beginStreams(id int, n, v int64) {
 	t.begun = len(t.out.Ops)
 }
 
-// configure makes the streams of n iterations of a loop, from the one whose variable is v on.
-func (t *thread) configure(l *nearLoop, id int, n, v int64) *se.Group {
+// configure makes the streams of n iterations of a loop, from the one whose variable is v on,
+// in each of some rows.
+func (t *thread) configure(l *nearLoop, id int, n, v, rows int64, strides map[*nearStream]int64) *se.Group {
 	p := t.p
+	row := n
+	n *= rows
 	lanes := int64(l.info.lanes)
 	g := &se.Group{Loop: uint32(id), N: n, Lanes: lanes, Range: int64(p.opt.Streams.Range) * lanes, SyncFree: l.free, Decoupled: l.gone,
 		Fine: p.opt.Streams.Rival == Meeting || slices.ContainsFunc(l.streams, func(x nearStream) bool { return x.task })}
@@ -843,6 +862,9 @@ func (t *thread) configure(l *nearLoop, id int, n, v int64) *se.Group {
 		for k := int64(0); k < t.counts[id].configured && 4*g.Range <= min(n, int64(p.opt.Streams.Ahead)*lanes); k++ {
 			g.Range *= 2
 		}
+	}
+	if rows > 1 {
+		g.Row = row
 	}
 	if p.opt.Streams.Rival == Chained { // nothing is credited on the way
 		g.Range = (n + lanes - 1) / lanes * lanes
@@ -878,6 +900,12 @@ func (t *thread) configure(l *nearLoop, id int, n, v int64) *se.Group {
 			x.Func, x.Work = t.rowOf(s), s.row.work
 		case s.value != nil:
 			x.Func = t.bind(s, v, l.info)
+		}
+		if rows > 1 {
+			x.RowStride = strides[s]
+			if x.Func != nil {
+				x.Func = inRows{x.Func, row}
+			}
 		}
 		x.PC = [2]uint32{s.tm.one.access.PC, s.tm.many.access.PC}
 		switch {
@@ -920,12 +948,12 @@ func (t *thread) slice(l *nearLoop, lanes int64) int64 {
 // syncRange waits until streams may begin a range.
 func (t *thread) syncRange() {
 	s := t.near
-	if s.offload && !s.l.gone && (s.done == s.n || s.done%s.span == 0) {
+	if s.offload && !s.l.gone && s.g.Begins(s.done) {
 		t.remember()
 	}
-	if s.offload && !s.l.gone && s.done < s.n && s.done%s.span == 0 {
+	if s.offload && !s.l.gone && s.done < s.n && s.g.Begins(s.done) {
 		t.marked(extra, nil, nil)
-		t.word(s.l.sync, se.Sync(t.made, s.done/s.span), 0)
+		t.word(s.l.sync, se.Sync(t.made, s.g.RangeOf(s.done)), 0)
 	}
 }
 
@@ -1067,7 +1095,7 @@ func goOn(t *thread, then func(t *thread) error) error {
 // stream takes out of micro-ops those that have left the core, and adds what steps streams.
 func (t *thread) stream(from int) {
 	s := t.near
-	if s == nil || from == len(t.out.Ops) {
+	if s == nil || s.between || from == len(t.out.Ops) {
 		return
 	}
 	p := t.p
@@ -1185,15 +1213,7 @@ func (t *thread) beginAt(l *loopState, first, n int64) {
 	if src.Open {
 		return
 	}
-	lo := src.Range.Lo
-	if src.Stride() < 0 {
-		lo = src.Range.Hi.Plus(-1)
-	}
-	v := lo.Offset()
-	for _, name := range lo.Symbols() {
-		v += lo.Coef(name) * t.number(name, l.info, 0)
-	}
-	t.beginStreams(l.id, n, v+first*src.Stride())
+	t.beginStreams(l.id, n, t.firstOf(l.info)+first*src.Stride())
 }
 
 // leaveStreams ends the streams of a loop that is left, or of a part of it, and goes on.
@@ -1206,5 +1226,9 @@ func (t *thread) leaveStreams(from int, l *loopState, then func(t *thread) error
 		return goOn(t, then)
 	}
 	t.stream(from)
+	if t.near.rows > 1 {
+		t.near.between, t.begun = true, len(t.out.Ops)
+		return goOn(t, then)
+	}
 	return t.endStreams(then)
 }

@@ -229,6 +229,7 @@ func (m *team) part(t *thread) error {
 			if from >= r.n {
 				return m.end(t, r)
 			}
+			t.depth[len(t.depth)-1].end = min(r.n, from+size)
 			t.beginAt(t.depth[len(t.depth)-1], from, min(r.n, from+size)-from)
 			t.cursor.Take(from, min(r.n, from+size))
 			return nil
@@ -246,6 +247,7 @@ func (m *team) part(t *thread) error {
 	if from >= to {
 		return m.end(t, r)
 	}
+	t.depth[len(t.depth)-1].end = to
 	t.beginAt(t.depth[len(t.depth)-1], from, to-from)
 	t.cursor.Take(from, to)
 	return nil

@@ -85,8 +85,8 @@ type thread struct {
 // loopCounts is how often streams of a loop were configured, or why not: the history that
 // decides (section IV.B of Near-Stream Computing).
 type loopCounts struct {
-	configured, nested, short, aliased, kept int64
-	stayed                                   [se.NumChoices]int64
+	configured, nested, through, short, aliased, kept int64
+	stayed                                            [se.NumChoices]int64
 }
 
 // loopState is a loop that a thread is in.
@@ -94,6 +94,7 @@ type loopState struct {
 	info  *loopInfo
 	id    int
 	n, it int64
+	end   int64 // behind the last iteration of the thread
 	// Of a SIMD loop: the iterations that have been gone through and not been made
 	// micro-ops of.
 	group   [][]stream.Event
@@ -261,7 +262,7 @@ func (t *thread) event(e *stream.Event) error {
 	}
 	switch e.What {
 	case stream.Enter:
-		l := &loopState{info: t.p.loops[e.Stream], id: int(e.Stream), n: e.Elem}
+		l := &loopState{info: t.p.loops[e.Stream], id: int(e.Stream), n: e.Elem, end: e.Elem}
 		t.depth = append(t.depth, l)
 		t.enter(l)
 		if l.info.src.Parallel != nil && t.p.opt.Threads > 1 && t.p.team.open == nil && t.id == 0 && e.Elem > 0 {

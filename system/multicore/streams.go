@@ -101,7 +101,7 @@ func (c *Configuration) streams(p *Program, m *tile.Machine, opt *Options) (*mic
 	if err != nil {
 		return nil, err
 	}
-	return &micro.Streams{Plan: plan, Level: c.level, Range: m.Streams.L3.RangeIterations, SyncFree: c.free, Decouple: c.decouple, Rival: c.rival, Adaptive: m.Streams.L3.RangePolicy == "adaptive", Ahead: m.Streams.L2.Slices, Banks: m.Banks(), Private: int64(m.L2.Bytes), History: m.Streams.Core.Offload != "always" && c.rival == micro.NoRival && c.level != micro.Prefetch, ComputeAlways: m.Streams.Core.Offload == "computation", Keep: opt.Keeps}, nil
+	return &micro.Streams{Plan: plan, Level: c.level, Range: m.Streams.L3.RangeIterations, SyncFree: c.free, Decouple: c.decouple, Rival: c.rival, Adaptive: m.Streams.L3.RangePolicy == "adaptive", Ahead: m.Streams.L2.Slices, Banks: m.Banks(), Private: int64(m.L2.Bytes), History: m.Streams.Core.Offload != "always" && c.rival == micro.NoRival && c.level != micro.Prefetch, Rows: m.Streams.L3.AffineRanges == "l3", ComputeAlways: m.Streams.Core.Offload == "computation", Keep: opt.Keeps}, nil
 }
 
 // StreamReport is what streams did.

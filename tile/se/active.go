@@ -106,8 +106,8 @@ func (a *active) credit() {
 		return
 	}
 	least := a.least()
-	for c.ending == nil && a.credited < g.ranges() && (a.credited == 0 || a.credited*g.Range < least+int64(c.spec.Ranges)*g.Window && (a.credited+1)*g.Range <= least+max(g.Range, int64(c.spec.Ranges)*g.Window)) {
-		first := a.credited * g.Range
+	for c.ending == nil && a.credited < g.ranges() && (a.credited == 0 || g.start(a.credited) < least+int64(c.spec.Ranges)*g.Window && g.start(a.credited)+g.Range <= least+max(g.Range, int64(c.spec.Ranges)*g.Window)) {
+		first, end := g.start(a.credited), g.start(a.credited+1)
 		if a.faulty < 0 && !g.Bound && c.inject.fault() {
 			a.faulty = a.credited
 		}
@@ -132,7 +132,7 @@ func (a *active) credit() {
 		if c.spec.Broken == EarlyCommit && !g.SyncFree {
 			for sid := range g.Streams {
 				if s := &g.Streams[sid]; s.writes() && !s.Old {
-					a.commit(sid, first, min(first+g.Range, g.N))
+					a.commit(sid, first, end)
 				}
 			}
 		}
@@ -140,7 +140,7 @@ func (a *active) credit() {
 			if g.Fine || g.Streams[sid].Indirect || g.Streams[sid].Scattered { // it goes on with the one that it follows
 				continue
 			}
-			a.send(&Message{Kind: MsgCredit, To: c.bankOf(g.line(sid, first)), Stream: sid, First: first, End: min(first+g.Range, g.N)})
+			a.send(&Message{Kind: MsgCredit, To: c.bankOf(g.line(sid, first)), Stream: sid, First: first, End: end})
 		}
 	}
 }
@@ -171,8 +171,8 @@ func (a *active) step(n int64) {
 		c.fail(fmt.Errorf("se: core %d: %d iterations of a loop of %d", c.id, a.committed, g.N))
 		return
 	}
-	for a.told < g.ranges() && min((a.told+1)*g.Range, g.N) <= a.committed {
-		first, end := a.told*g.Range, min((a.told+1)*g.Range, g.N)
+	for a.told < g.ranges() && g.start(a.told+1) <= a.committed {
+		first, end := g.start(a.told), g.start(a.told+1)
 		a.told++
 		for sid := range g.Streams {
 			switch s := &g.Streams[sid]; {
@@ -297,10 +297,10 @@ func (a *active) serve(sid int, at int64) *mem.Bytes {
 	switch sid {
 	case syncStream: // the latest range of that number
 		k := at
-		for k+windowSlots <= a.committed/g.Range+windowSlots/2 {
+		for k+windowSlots <= g.RangeOf(a.committed)+windowSlots/2 {
 			k += windowSlots
 		}
-		if a.credited <= k || !a.known((k+1)*g.Range) {
+		if a.credited <= k || !a.known(g.start(k+1)) {
 			return nil
 		}
 		return &b
@@ -312,16 +312,12 @@ func (a *active) serve(sid int, at int64) *mem.Bytes {
 		return &b
 	}
 	// The core's iteration of that number that is near those it commits.
-	steps := g.N / g.Lanes
-	now := min(a.committed/g.Lanes, steps) + max(0, a.committed-steps*g.Lanes)
+	now := g.stepsTo(a.committed)
 	k := now - now%windowSlots + at
 	if k+windowSlots/2 < now {
 		k += windowSlots
 	}
-	first, count := k*g.Lanes, g.Lanes
-	if k >= steps {
-		first, count = steps*g.Lanes+k-steps, 1
-	}
+	first, count := g.step(k)
 	s := &g.Streams[sid]
 	if s.Row > 0 && s.Func == nil {
 		list, ok := a.rows[sid][first]
@@ -348,7 +344,7 @@ func (a *active) waits() string {
 	if a.over() {
 		return ""
 	}
-	text := fmt.Sprintf("streams of a loop of %d iterations, %d committed, %d credited", a.g.N, a.committed, min(a.credited*a.g.Range, a.g.N))
+	text := fmt.Sprintf("streams of a loop of %d iterations, %d committed, %d credited", a.g.N, a.committed, a.g.start(a.credited))
 	if e := a.c.ending; e != nil {
 		text += fmt.Sprintf(", ending after a %s", e.reason)
 	}

@@ -22,6 +22,22 @@ func (g *Group) hull(sid int, from, to int64) (lo, hi uint64) {
 	return min(a, b), max(a, b) + uint64(g.Streams[sid].Bytes)
 }
 
+// hulls calls f with the bytes that a stream accesses in iterations, row by row, and reports
+// whether f did so of one.
+func (g *Group) hulls(sid int, from, to int64, f func(lo, hi uint64) bool) bool {
+	for from < to {
+		end := to
+		if g.Row > 0 {
+			end = min(to, (from/g.Row+1)*g.Row)
+		}
+		if f(g.hull(sid, from, end)) {
+			return true
+		}
+		from = end
+	}
+	return false
+}
+
 // prefix is the iterations of a stream that are done without a gap: banks are done in no
 // order.
 type prefix struct {
@@ -32,14 +48,14 @@ type prefix struct {
 // finished notes iterations of one range that are done.
 func (a *active) finished(sid int, first, end int64) {
 	a.done[sid] += end - first
-	p, size := &a.prefix[sid], a.g.Range
+	p, g := &a.prefix[sid], a.g
 	if p.ranges == nil {
 		p.ranges = map[int64]int64{}
 	}
-	p.ranges[first/size] += end - first
-	for k := p.n / size; p.n < a.g.N && p.ranges[k] == min(size, a.g.N-p.n); k++ {
+	p.ranges[g.RangeOf(first)] += end - first
+	for k := g.RangeOf(p.n); p.n < g.N && p.ranges[k] == g.start(k+1)-p.n; k++ {
 		delete(p.ranges, k)
-		p.n = min(p.n+size, a.g.N)
+		p.n = g.start(k + 1)
 	}
 }
 
@@ -58,7 +74,7 @@ func (a *active) least() int64 {
 // written: a range is open as a whole, also since a reduction is computed again from its
 // beginning if streams end in the middle.
 func (a *active) opened() (from, to int64) {
-	return a.reducedTo(a.least()), min(a.credited*a.g.Range, a.g.N)
+	return a.reducedTo(a.least()), a.g.start(a.credited)
 }
 
 // closed is iterations whose elements have been written while the core may have had loads
@@ -93,8 +109,10 @@ func (a *active) zones(list []zone) []zone {
 	}
 	for sid := range a.g.Streams {
 		if s := &a.g.Streams[sid]; s.Kind != Reduce && !s.Indirect {
-			lo, hi := a.g.hull(sid, from, to)
-			list = append(list, zone{sid, lo, hi, s.writes()})
+			a.g.hulls(sid, from, to, func(lo, hi uint64) bool {
+				list = append(list, zone{sid, lo, hi, s.writes()})
+				return false
+			})
 		}
 	}
 	a.spans = slices.DeleteFunc(a.spans, func(x span) bool { return x.end <= from })
@@ -168,7 +186,7 @@ func (a *active) aliased(addr uint64, size int, writes bool) bool {
 			continue
 		}
 		a.c.Counters.Checks++
-		if lo, hi := a.g.hull(sid, from, to); addr < hi && lo < addr+uint64(size) {
+		if a.g.hulls(sid, from, to, func(lo, hi uint64) bool { return addr < hi && lo < addr+uint64(size) }) {
 			return true
 		}
 	}

@@ -297,8 +297,8 @@ func (b *Bank) step(now event.Time, h *head) {
 		return
 	}
 	first, end := g.chunk(h.sid, h.next)
-	if b.spec.SendRanges && !g.SyncFree && s.Kind != Reduce && (end == g.N || end%g.Range == 0) {
-		begin := (end - 1) / g.Range * g.Range
+	if b.spec.SendRanges && !g.SyncFree && s.Kind != Reduce && g.Begins(end) {
+		begin := g.start(g.RangeOf(end - 1))
 		lo, hi := g.hull(h.sid, begin, end)
 		b.net.SendStream(&Message{Kind: MsgRange, From: b.bank, To: h.core, Core: h.core, Group: g.id, Stream: h.sid, First: begin, End: end, Low: lo, High: hi})
 	}
@@ -517,8 +517,8 @@ func (b *Bank) computed(now event.Time, p part, x *slot) {
 	if s.Kind == Reduce {
 		delete(b.slots, p)
 		x.h.armed, x.h.next = false, x.end
-		if g := x.g; x.end == g.N || x.end%g.Range == 0 {
-			b.done(p.key, (x.end-1)/g.Range*g.Range, x.end, x.h.value)
+		if g := x.g; g.Begins(x.end) {
+			b.done(p.key, g.start(g.RangeOf(x.end-1)), x.end, x.h.value)
 		}
 		b.move(now, x.h)
 		b.wake(now)
@@ -550,7 +550,7 @@ func (b *Bank) done(k key, first, end int64, values ...uint64) {
 // commit writes what was computed for iterations, and lets the next bank go on.
 func (b *Bank) commit(_ event.Time, k key, g *Group, first, end int64) {
 	s := &g.Streams[k.sid]
-	if !g.SyncFree && end < g.N && end%g.Range != 0 {
+	if !g.SyncFree && !g.Begins(end) {
 		b.cut[k] = end // the stream ends there
 	}
 	for first < end {
@@ -585,11 +585,11 @@ func (b *Bank) commit(_ event.Time, k key, g *Group, first, end int64) {
 // is all.
 func (b *Bank) written(p part, x *slot) {
 	g := x.g
-	begin := p.first / g.Range * g.Range
+	begin := g.start(g.RangeOf(p.first))
 	r := part{p.key, begin}
 	left, ok := b.left[r]
 	if !ok {
-		last := min(begin+g.Range, g.N)
+		last := g.start(g.RangeOf(p.first) + 1)
 		if cut, ok := b.cut[p.key]; ok {
 			last = min(last, max(begin, cut))
 		}

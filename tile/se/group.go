@@ -33,12 +33,14 @@ type Stream struct {
 	Kind   Kind
 	Base   uint64
 	Stride int64
-	Bytes  int   // of an element
-	Result int   // bytes of what follows from it and is sent; 0: the element itself
-	Inputs []int // streams of the group
-	Func   Function
-	Init   uint64 // of a Reduce
-	Near   int    // of a Reduce: the stream whose element it is computed at; of an indirect one: that its addresses follow from
+	// RowStride is from an element to that of the next row, of a group that has rows.
+	RowStride int64
+	Bytes     int   // of an element
+	Result    int   // bytes of what follows from it and is sent; 0: the element itself
+	Inputs    []int // streams of the group
+	Func      Function
+	Init      uint64 // of a Reduce
+	Near      int    // of a Reduce: the stream whose element it is computed at; of an indirect one: that its addresses follow from
 	// Indirect says that addresses are those of At, whose input is the element of another
 	// stream, as is that of the function if it has one. Where the condition of At does not hold, there is no
 	// access.
@@ -79,6 +81,7 @@ type Stream struct {
 type Group struct {
 	Loop    uint32   // of the program, by the micro-ops that step it
 	N       int64    // iterations
+	Row     int64    // of them, that are a row: streams are linear in rows and in what is in each; 0: there are none
 	Lanes   int64    // iterations that one of the core's takes, but for the last ones
 	Range   int64    // iterations that are credited and committed at once
 	Window  int64    // iterations that [Spec.Ranges] counts in: a range as it is at first
@@ -131,7 +134,36 @@ func (g *Group) at(sid int) *Stream {
 // address is where an element is.
 func (g *Group) address(sid int, i int64) uint64 {
 	s := g.at(sid)
+	if g.Row > 0 {
+		return s.Base + uint64(i/g.Row*s.RowStride+i%g.Row*s.Stride)
+	}
 	return s.Base + uint64(i*s.Stride)
+}
+
+// row is the iterations of a row.
+func (g *Group) row() int64 {
+	if g.Row > 0 {
+		return g.Row
+	}
+	return g.N
+}
+
+// stepsTo is how many iterations the core has had before one of the loop.
+func (g *Group) stepsTo(i int64) int64 {
+	n := g.row()
+	left := i % n
+	return i/n*(n/g.Lanes+n%g.Lanes) + min(left/g.Lanes, n/g.Lanes) + max(0, left-n/g.Lanes*g.Lanes)
+}
+
+// step is the iterations of one of the core: lanes together, and the last ones of a row by one.
+func (g *Group) step(k int64) (first, count int64) {
+	n := g.row()
+	whole := n / g.Lanes
+	first, k = k/(whole+n%g.Lanes)*n, k%(whole+n%g.Lanes)
+	if k < whole {
+		return first + k*g.Lanes, g.Lanes
+	}
+	return first + whole*g.Lanes + k - whole, 1
 }
 
 // sent is how many bytes each value has that a stream sends.
@@ -152,8 +184,8 @@ func (g *Group) line(sid int, i int64) mem.Line { return g.address(sid, i) / mem
 // the same range.
 func (g *Group) chunk(sid int, i int64) (first, end int64) {
 	line := g.line(sid, i)
-	low := i / g.Range * g.Range
-	high := min(low+g.Range, g.N)
+	k := g.RangeOf(i)
+	low, high := g.start(k), g.start(k+1)
 	first, end = i, i+1
 	for first > low && g.line(sid, first-1) == line {
 		first--
@@ -165,7 +197,28 @@ func (g *Group) chunk(sid int, i int64) (first, end int64) {
 }
 
 // ranges is how many ranges there are.
-func (g *Group) ranges() int64 { return (g.N + g.Range - 1) / g.Range }
+func (g *Group) ranges() int64 { return g.RangeOf(g.N) }
+
+// RangeOf is the number of the range of an iteration. Each row begins with a range, so that none
+// has a part of what the core takes together.
+func (g *Group) RangeOf(i int64) int64 {
+	n := g.row()
+	each := (n + g.Range - 1) / g.Range
+	if i >= g.N {
+		return (g.N + n - 1) / n * each
+	}
+	return i/n*each + i%n/g.Range
+}
+
+// start is the first iteration of a range, N behind the last one.
+func (g *Group) start(k int64) int64 {
+	n := g.row()
+	each := (n + g.Range - 1) / g.Range
+	return min(k/each*n+k%each*g.Range, g.N)
+}
+
+// Begins reports whether a range begins with an iteration, or ended with the one before.
+func (g *Group) Begins(i int64) bool { return g.start(g.RangeOf(i)) == i }
 
 // sink reports whether a stream's progress is told to the core.
 func (s *Stream) sink() bool { return s.Kind != Load && s.Kind != Chase }

@@ -139,8 +139,9 @@ func (s *sweep) goesOn(ranges []interval) bool {
 
 // interval is the bytes of all elements of a stream.
 func (g *Group) interval(sid int) interval {
-	a, b := g.address(sid, 0), g.address(sid, g.N-1)
-	return interval{min(a, b), max(a, b) + uint64(g.Streams[sid].Bytes)}
+	n := g.row()
+	a, b, c, d := g.address(sid, 0), g.address(sid, n-1), g.address(sid, g.N-n), g.address(sid, g.N-1)
+	return interval{min(a, b, c, d), max(a, b, c, d) + uint64(g.Streams[sid].Bytes)}
 }
 
 // union is how many bytes there are in intervals, each counted once.

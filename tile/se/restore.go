@@ -169,7 +169,7 @@ func (a *active) leave() bool {
 			a.at = a.reducedTo(a.at)
 		}
 		a.leaveOld()
-		if first := a.told * g.Range; first < a.at && broken != NoPartCommit {
+		if first := g.start(a.told); first < a.at && broken != NoPartCommit {
 			for sid := range g.Streams {
 				if s := &g.Streams[sid]; s.writes() && !s.Old {
 					a.commit(sid, first, a.at)
@@ -221,7 +221,7 @@ func (a *active) leave() bool {
 	}
 	// Banks to which streams may have come, also to wait for their next credit.
 	var banks []int
-	to := min(a.credited*g.Range, g.N-1)
+	to := min(g.start(a.credited), g.N-1)
 	for sid := range g.Streams {
 		for i := min(from, to); i <= to; {
 			_, end := g.chunk(sid, i)
@@ -267,10 +267,7 @@ func (a *active) reached() int64 {
 // reducedTo is the end of the last range of which a reduction has told its value, among the
 // iterations before one.
 func (a *active) reducedTo(at int64) int64 {
-	if at == a.g.N {
-		return at
-	}
-	return at / a.g.Range * a.g.Range
+	return a.g.start(a.g.RangeOf(at))
 }
 
 // pause takes streams without an order between them from their banks, where they have come
@@ -278,7 +275,7 @@ func (a *active) reducedTo(at int64) int64 {
 // (section V). Then they go on from there. It tells whether that is all done.
 func (a *active) pause() bool {
 	g := a.g
-	at := min(a.credited*g.Range, g.N)
+	at := g.start(a.credited)
 	if g.Fine {
 		at = a.committed
 	}

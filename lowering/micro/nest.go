@@ -1,0 +1,259 @@
+package micro
+
+import (
+	"slices"
+
+	"github.com/bitsched/bitsched/lowering/nearstream"
+	"github.com/bitsched/bitsched/tdfg/lattice"
+	"github.com/bitsched/bitsched/tdfg/stream"
+	"github.com/bitsched/bitsched/tile/se"
+)
+
+// Affine streams are linear in the variables of several loops (section III.A), so that one
+// configuration is for all rows of an array: the core goes from one to the next without a wait for
+// what streams still write. Where a subscript is not linear, as that of a neighbour at the border,
+// rows are cut into parts in which it is (index-set splitting).
+
+// nest is the loop around an innermost one whose streams go on from row to row.
+type nest struct {
+	around *loopInfo
+	slot   int32
+	deps   []int // scalars of its body that subscripts follow from, in order
+}
+
+// maxRows bounds the rows of a configuration, and so the work to find out whether they are linear.
+const maxRows = 256
+
+// nested finds the loop through whose iterations the streams of a loop may go on; nil if there is
+// none: each row of theirs must be as long and begin the same, take the same values but for
+// addresses, and write elements that no other access of any row takes.
+func (p *Program) nested(near *nearLoop) *nest {
+	l := near.info
+	if p.opt.Streams.Rival != NoRival || p.opt.Streams.Rows || p.opt.Units != nil || !l.inner || l.guard != nil || len(l.body) == 0 || near.racy || len(near.atomics)+len(near.closures)+len(l.rowsInside) > 0 {
+		return nil
+	}
+	all := p.graph.Loops(p.streams[l.body[0]].s)
+	if len(all) < 2 || l.src.Parallel != nil {
+		return nil
+	}
+	o := all[len(all)-2]
+	k := slices.IndexFunc(p.loops, func(x *loopInfo) bool { return x.src == o })
+	if o.Open || o.While != nil || slices.ContainsFunc(p.loops, func(x *loopInfo) bool {
+		return x != l && len(x.body) > 0 && x.src != o && slices.Contains(p.graph.Loops(p.streams[x.body[0]].s), o)
+	}) {
+		return nil
+	}
+	n := &nest{around: p.loops[k], slot: p.names[o.Var]}
+	changes := func(name string) bool { // from row to row
+		slot := p.names[name]
+		return name == o.Var || int(slot) < len(p.streams) && p.within(p.streams[slot], n.around)
+	}
+	if slices.ContainsFunc(append(l.src.Range.Lo.Symbols(), l.src.Range.Hi.Symbols()...), changes) {
+		return nil
+	}
+	var mine []*nearStream
+	for _, list := range [][]nearStream{near.streams, near.ahead} {
+		for i := range list {
+			mine = append(mine, &list[i])
+		}
+	}
+	for _, s := range mine {
+		if s.where != nil || s.row != nil || s.task || s.kind == se.Reduce || s.tm.s.If != nil || s.value.varies(p, n.around) || s.cond.varies(p, n.around) {
+			return nil
+		}
+		for _, x := range s.tm.s.Index {
+			for _, name := range x.Symbols() {
+				if name != l.src.Var && name != o.Var && changes(name) && !p.follows(n, name) {
+					return nil
+				}
+			}
+		}
+		if s.kind != se.Load && !p.ownRows(s.tm.s, o, all[len(all)-2:]) {
+			return nil
+		}
+	}
+	slices.Sort(n.deps)
+	clash := false
+	p.graph.Walk(func(in []*stream.Loop, x *stream.Stream) {
+		if x.Array == "" || !slices.Contains(in, o) {
+			return
+		}
+		own := in[len(in)-1] == l.src
+		for _, s := range mine {
+			m := s.tm.s
+			if m == x || !p.together(m.Array, x.Array) || m.Kind == stream.Load && x.Kind == stream.Load || own && p.opt.Streams.Plan.Of(m) == p.opt.Streams.Plan.Of(x) {
+				continue
+			}
+			clash = clash || own || !p.disjoint(m, x)
+		}
+	})
+	if clash {
+		return nil
+	}
+	return n
+}
+
+// varies reports whether a computation takes what changes from row to row.
+func (x *term) varies(p *Program, o *loopInfo) bool {
+	if x == nil {
+		return false
+	}
+	if x.kind == slotTerm && (x.slot == p.names[o.src.Var] || int(x.slot) < len(p.streams) && p.within(p.streams[x.slot], o)) {
+		return true
+	}
+	return slices.ContainsFunc(x.args, func(y *term) bool { return y.varies(p, o) })
+}
+
+// follows adds a scalar, and those that it follows from, to those of a nest; false if it
+// follows from memory, or from iterations before.
+func (p *Program) follows(n *nest, name string) bool {
+	slot := int(p.names[name])
+	if slot >= len(p.streams) || !p.within(p.streams[slot], n.around) {
+		return true
+	}
+	if slices.Contains(n.deps, slot) {
+		return true
+	}
+	t := p.streams[slot]
+	if t.s.Kind != stream.Reduce || t.s.Array != "" || t.carried || t.s.If != nil || t.s.Value == nil || t.one.value == nil || !slices.Contains(n.around.body, slot) {
+		return false
+	}
+	ok := true
+	t.s.Value.Walk(func(x *stream.Expr) {
+		ok = ok && (x.Kind != stream.RefExpr || p.follows(n, x.Name)) && x.Kind != stream.ElemExpr
+	})
+	n.deps = append(n.deps, slot)
+	return ok
+}
+
+// disjoint reports whether two accesses never have an element in common, since a subscript of
+// theirs has no value in common, and whether the range of the first, which a stream makes, has
+// no other bytes: its elements lie side by side.
+func (p *Program) disjoint(m, x *stream.Stream) bool {
+	plan := p.opt.Streams.Plan.Of(m)
+	tm := p.streams[p.names[m.Name]]
+	a := &p.arrays[tm.array]
+	loops := p.graph.Loops(m)
+	if plan == nil || plan.Address != nearstream.Affine || m.Array != x.Array || a.inner != 0 || a.stride != uint64(tm.bytes) || len(loops) == 0 {
+		return false
+	}
+	if c := m.Index[0].Coef(loops[len(loops)-1].Var) * loops[len(loops)-1].Stride(); c != 1 && c != -1 {
+		return false
+	}
+	for d := range m.Index {
+		low, high, ok := p.subscript(m, d)
+		from, to, also := p.subscript(x, d)
+		if ok && also && (high < from || to < low) {
+			return true
+		}
+	}
+	return false
+}
+
+// subscript is the least and the greatest value of a subscript.
+func (p *Program) subscript(s *stream.Stream, d int) (low, high int64, ok bool) {
+	low = s.Index[d].Offset()
+	high = low
+	for _, name := range s.Index[d].Symbols() {
+		from, to := int64(0), int64(0)
+		if v, param := p.args.Symbols[name]; param {
+			from, to = v, v
+		} else {
+			loops := p.graph.Loops(s)
+			k := slices.IndexFunc(loops, func(l *stream.Loop) bool { return l.Var == name })
+			if k < 0 || loops[k].Open {
+				return 0, 0, false
+			}
+			var err error
+			bound := func(x lattice.Expr) (v int64) {
+				if err == nil {
+					v, err = x.Eval(p.args.Symbols)
+				}
+				return v
+			}
+			from, to = bound(loops[k].Range.Lo), bound(loops[k].Range.Hi)-1
+			if err != nil || to < from {
+				return 0, 0, false
+			}
+		}
+		c := s.Index[d].Coef(name)
+		low, high = low+min(c*from, c*to), high+max(c*from, c*to)
+	}
+	return low, high, true
+}
+
+// rows returns for how many rows of n iterations, from the one at hand on, the addresses of
+// all streams are linear, and how far apart they are.
+func (t *thread) rows(l *nearLoop, v int64) (rows int64, strides map[*nearStream]int64) {
+	q := l.nest
+	if q == nil || len(t.depth) < 2 || t.depth[len(t.depth)-2].info != q.around {
+		return 1, nil
+	}
+	o := t.depth[len(t.depth)-2]
+	src := q.around.src
+	at := t.number(src.Var, q.around, int64(t.val[q.slot]))
+	left := min(maxRows, o.end-(at-t.firstOf(q.around))/src.Stride())
+	var mine []*nearStream
+	for _, list := range [][]nearStream{l.streams, l.ahead} {
+		for i := range list {
+			mine = append(mine, &list[i])
+		}
+	}
+	kept := make([]uint64, 0, 1+len(q.deps))
+	kept = append(kept, t.val[q.slot])
+	for _, i := range q.deps {
+		kept = append(kept, t.val[i])
+	}
+	base := make([]uint64, len(mine))
+	for k, s := range mine {
+		base[k] = t.elementAt(s.tm, l.info, v)
+	}
+	strides = map[*nearStream]int64{}
+	for rows = 1; rows < left; rows++ {
+		t.val[q.slot] = uint64(at + rows*src.Stride())
+		for _, i := range q.deps {
+			t.val[i] = t.eval(t.p.streams[i].one.value)
+		}
+		linear := true
+		for k, s := range mine {
+			apart := int64(t.elementAt(s.tm, l.info, v) - base[k])
+			if rows == 1 {
+				strides[s] = apart
+			}
+			linear = linear && apart == rows*strides[s]
+		}
+		if !linear {
+			break
+		}
+	}
+	t.val[q.slot] = kept[0]
+	for k, i := range q.deps {
+		t.val[i] = kept[k+1]
+	}
+	return rows, strides
+}
+
+// firstOf is the variable of a loop in its first iteration.
+func (t *thread) firstOf(l *loopInfo) int64 {
+	lo := l.src.Range.Lo
+	if l.src.Stride() < 0 {
+		lo = l.src.Range.Hi.Plus(-1)
+	}
+	v := lo.Offset()
+	for _, name := range lo.Symbols() {
+		v += lo.Coef(name) * t.number(name, l, 0)
+	}
+	return v
+}
+
+// inRows is a computation of streams that go on from row to row: in each its variable begins
+// again.
+type inRows struct {
+	se.Function
+	row int64
+}
+
+// Eval implements se.Function.
+func (f inRows) Eval(own uint64, in []uint64, iteration int64) (v uint64, ok bool) {
+	return f.Function.Eval(own, in, iteration%f.row)
+}
