@@ -78,7 +78,7 @@ func TestOrdersAndEfforts(t *testing.T) {
 	for _, c := range []struct {
 		kind        string
 		width, rows int
-	}{{"multiplier", 8, 24}, {"multiplier-array", 8, 24}, {"divider", 7, 22}, {"max", 10, 36}, {"sqrt", 16, 28}, {"priority", 32, 22}} {
+	}{{"multiplier", 6, 16}, {"divider", 6, 18}, {"sqrt", 12, 22}, {"priority", 24, 18}} {
 		p := generated(t, c.kind, c.width, 8, c.rows)
 		fast, err := runBitsched(context.Background(), p, Options{})
 		require.NoError(t, err, c.kind)
@@ -172,11 +172,9 @@ func TestMoreArraysNeverMoreCopies(t *testing.T) {
 		width, rows int
 		arrays      []int
 	}{
-		{"multiplier", 6, 9, []int{3, 4, 8, 12}},
-		{"multiplier-array", 6, 10, []int{2, 3, 9}},
-		{"divider", 5, 12, []int{1, 2, 6}},
-		{"sqrt", 12, 20, []int{2, 8}},
-		{"squarer", 7, 8, []int{3, 5, 33}},
+		{"multiplier", 5, 9, []int{2, 3, 12}},
+		{"divider", 4, 12, []int{1, 2, 6}},
+		{"squarer", 6, 8, []int{3, 33}},
 		{"adder", 12, 9, []int{2, 5, 20}},
 	} {
 		least := infeasible

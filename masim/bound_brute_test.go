@@ -183,9 +183,9 @@ func describe(p Problem) string {
 func TestLowerBoundSound(t *testing.T) {
 	t.Parallel()
 	for _, again := range []bool{false, true} {
-		bound, problems, limit := LowerBound, uint64(800), 30_000
+		bound, problems, limit := LowerBound, draws(400), 30_000
 		if again {
-			bound, problems = LowerBoundRematerialized, 500
+			bound, problems = LowerBoundRematerialized, draws(250)
 		}
 		known, none, beyond, tight := 0, 0, 0, 0
 		for seed := range problems {
@@ -210,16 +210,16 @@ func TestLowerBoundSound(t *testing.T) {
 			}
 		}
 		t.Logf("again %v: %d optima known, %d infeasible; beyond inputs %d, of them tight %d", again, known, none, beyond, tight)
-		require.Greater(t, known, 300)
-		require.Greater(t, beyond, 10)
-		require.Greater(t, tight, 5)
+		require.Greater(t, known, 150)
+		require.Greater(t, beyond, 5)
+		require.Greater(t, tight, 2)
 	}
 }
 
 // Each argument is sound on its own, whatever the others say.
 func TestLowerBoundArguments(t *testing.T) {
 	cuts, outputs, pairs, each := 0, 0, 0, 0
-	for seed := range uint64(1200) {
+	for seed := range draws(600) {
 		p := tinyProblem(rand.New(rand.NewPCG(seed, 22)))
 		best, ok := bruteOptimum(p, false, 10_000)
 		if !ok || best < 0 {
@@ -497,7 +497,7 @@ func manyOutputs(r *rand.Rand) Problem {
 func TestLowerBoundEnergySound(t *testing.T) {
 	t.Parallel()
 	known, beyond, tight := 0, 0, 0
-	for seed := range uint64(1000) {
+	for seed := range draws(1000) {
 		r := rand.New(rand.NewPCG(seed, 24))
 		p := tinyProblem(r)
 		if seed%2 == 0 {
@@ -570,8 +570,7 @@ func TestLowerBoundShared(t *testing.T) {
 		optimal        bool
 	}{
 		{"int2float", 6, 41, false}, {"router", 12, 36, false}, {"cavlc", 0, 7, false}, {"priority", 128, 128, true}, {"dec", 6, 6, true},
-		{"adder", 256, 256, true}, {"max", 518, 518, true}, {"sin", 0, 29, false}, {"sqrt", 55, 153, false}, {"multiplier", 39, 182, false},
-		{"div", 61, 157, false}, {"log2", 0, 1863, false},
+		{"adder", 256, 256, true}, {"max", 518, 518, true}, {"sin", 0, 29, false}, {"sqrt", 55, 153, false},
 	} {
 		p := sharedProblem(t, c.name)
 		b := sharedBound(t, c.name, p)
@@ -579,9 +578,7 @@ func TestLowerBoundShared(t *testing.T) {
 		t.Logf("%-10s %3d of %4d: %s", c.name, got, c.found, reason)
 		require.GreaterOrEqual(t, got, c.atLeast, c.name)
 		require.LessOrEqual(t, got, c.found, c.name)
-		if p.Graph.NumGates() < 8000 { // larger ones take seconds
-			require.LessOrEqual(t, LowerBoundRematerialized(t.Context(), p).Copies, got, c.name)
-		}
+		require.LessOrEqual(t, LowerBoundRematerialized(t.Context(), p).Copies, got, c.name)
 		if c.optimal { // no gate computed again lowers the energy
 			e := LowerBoundEnergy(t.Context(), p, sram.DefaultEnergy)
 			energy, reason := e.Energy, e.Reason

@@ -323,7 +323,7 @@ func mutants(p *sram.Program, rng *rand.Rand) []mutant {
 // rule is reported, at its instruction; and no other one is.
 func TestMutations(t *testing.T) {
 	t.Parallel()
-	const most = 1200 // mutants of a program
+	const most = 300 // mutants of a program
 	type count struct{ all, refused, wrong, illegal, valid int }
 	counts := map[string]*count{}
 	for _, c := range []struct {

@@ -137,7 +137,7 @@ func TestLowerBoundStops(t *testing.T) {
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	for i, c := range sweepCircuits {
-		if i%9 != 8 {
+		if i%18 != 8 {
 			continue
 		}
 		g := sweepGraph(t, c.kind, c.width)

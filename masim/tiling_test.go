@@ -90,7 +90,7 @@ func TestFitKeepsToTheRoom(t *testing.T) {
 // where it matters less.
 func TestOrderMattersLittle(t *testing.T) {
 	t.Parallel()
-	p := generated(t, "multiplier-array", 12, 8, 12)
+	p := generated(t, "multiplier-array", 9, 8, 9)
 	least, most := infeasible, 0
 	for seed := range uint64(3) {
 		r, err := runBitsched(context.Background(), p, Options{Seed: 1})

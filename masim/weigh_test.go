@@ -18,7 +18,7 @@ import (
 func TestExtendedOptions(t *testing.T) {
 	t.Parallel()
 	again, feasible := 0, 0
-	for seed := range uint64(5) {
+	for seed := range draws(3) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		g := randomGraph(r, 2+r.IntN(10), 30+r.IntN(16), 4)
 		p := Problem{g, sram.Geometry{Arrays: 2 + r.IntN(4), Rows: 12 + r.IntN(6), Cols: 64}}
@@ -49,7 +49,7 @@ func TestExtendedOptions(t *testing.T) {
 			}
 		}
 	}
-	require.Greater(t, feasible, 3)
+	require.Greater(t, feasible, 1)
 	require.Positive(t, again, "no gate was computed again in any program")
 }
 
