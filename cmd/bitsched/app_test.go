@@ -314,7 +314,7 @@ func TestUnverifiedIsNotPrinted(t *testing.T) {
 	for name := range spoil {
 		for _, extra := range [][]string{{}, {"--json"}, {"-o", filepath.Join(dir, "p.bsp")}, {"-o", "-"}} {
 			a, stdout, stderr := testApp()
-			args := append([]string{"schedule", circuit, "--rows", "12", "--scheduler", name}, extra...)
+			args := append([]string{"schedule", circuit, "--rows", "12", "--effort", "fast", "--scheduler", name}, extra...)
 			if code := a.run(args); code != exitCheck || stdout.Len() > 0 || !strings.Contains(stderr.String(), "check failed") {
 				t.Errorf("%v: exit code %d, stdout %q, stderr %q", args, code, stdout, stderr)
 			}

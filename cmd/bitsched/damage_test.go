@@ -42,8 +42,8 @@ func TestDamage(t *testing.T) {
 		{[]string{"run", kernel, "-D", "N=32", "-D", "M=32"}, flip("B")},
 		{[]string{"run", kernel, "-D", "N=32", "-D", "M=32", "--optimize"}, flip("B")},
 		{[]string{"tdfg", "run", "vec_add"}, flip("C")},
-		{[]string{"schedule", circuit, "--rows", "64"}, func(result any) { dishonest(result.(*masim.Scheduler)) }},
-		{[]string{"synth", product}, func(result any) {
+		{[]string{"schedule", circuit, "--rows", "64", "--effort", "fast"}, func(result any) { dishonest(result.(*masim.Scheduler)) }},
+		{[]string{"synth", product, "--effort", "fast"}, func(result any) {
 			row := result.([]*xmg.Graph)
 			o := &row[len(row)-1].Outputs()[0]
 			o.Lit = o.Lit.Not()
