@@ -36,6 +36,9 @@ func finalAdder(ctx context.Context, g *Graph, outputs []Lit, budget *int64) (ma
 	made = make([]Lit, len(outputs))
 	carry := False
 	for i, b := range s.bits {
+		if i == s.first() {
+			carry = s.in
+		}
 		made[i] = g.Xor(b.u, b.v, carry)
 		carry = g.Maj(b.u, b.v, carry)
 	}
@@ -69,9 +72,11 @@ type adderSearch struct {
 	value   []uint64
 	pairs   map[signature][]addedBit
 	nodes   map[signature][]Lit
+	live    []uint32
 	used    map[uint32]bool // nodes that are in a word already
 	wrong   map[wrongBit]bool
 	bits    []addedBit
+	in      Lit // the carry into the first place
 	steps   int
 	start   int // the place from which on there may be an adder
 }
@@ -93,6 +98,7 @@ func newAdderSearch(g *Graph, outputs []Lit) *adderSearch {
 		if !live[id] || id == 0 {
 			continue
 		}
+		s.live = append(s.live, uint32(id))
 		sig, flip := s.of(Lit(id) << 1).plain()
 		if list := s.nodes[sig]; len(list) < adderChoices {
 			s.nodes[sig] = append(list, MakeLit(id, flip))
@@ -166,7 +172,7 @@ func (a signature) maj(b, c signature) signature {
 
 // find chooses the bits of both words from the lowest on.
 func (s *adderSearch) find() bool {
-	s.steps = 0
+	s.steps, s.in = 0, False
 	return s.at(0, signature{}, false) && s.first() < len(s.bits)
 }
 
@@ -269,7 +275,7 @@ func (s *adderSearch) at(i int, carry signature, begun bool) bool {
 		return true
 	}
 	if !begun && carry == (signature{}) {
-		return pair(true) || try(s.outputs[i], False) || i >= s.start && try(s.outputs[i]^1, True)
+		return pair(true) || i >= s.start && s.withCarry(i) || try(s.outputs[i], False) || i >= s.start && try(s.outputs[i]^1, True)
 	}
 	for _, again := range []bool{false, true} { // a bit that is in the word already comes last
 		for _, l := range s.nodes[plain] {
@@ -279,6 +285,42 @@ func (s *adderSearch) at(i int, carry signature, begun bool) bool {
 		}
 	}
 	return pair(true)
+}
+
+// withCarry begins the adder in place i with a carry into it: three literals of which
+// two are fanins of one gate.
+func (s *adderSearch) withCarry(i int) bool {
+	o := s.of(s.outputs[i])
+	for _, in := range s.live {
+		if Lit(in) == s.outputs[i]>>1 {
+			continue
+		}
+		c := s.of(Lit(in) << 1)
+		plain, flip := o.xor(c).plain()
+		for _, p := range s.pairs[plain] {
+			if p.u>>1 == Lit(in) || p.v>>1 == Lit(in) || s.still(p.u) || s.still(p.v) {
+				continue
+			}
+			v := p.v
+			if _, f := s.of(p.u).xor(s.of(p.v)).plain(); f != flip {
+				v ^= 1
+			}
+			for k := range 4 {
+				// Complements of two of three, so that their parity stays.
+				x, y, z := p.u^Lit(k&1), v^Lit(k&1^k>>1), Lit(in)<<1^Lit(k>>1)
+				b := addedBit{x, y}
+				if s.wrong[wrongBit{i, b}] {
+					continue
+				}
+				s.bits[i], s.in = b, z
+				if s.at(i+1, s.of(x).maj(s.of(y), s.of(z)), true) {
+					return true
+				}
+			}
+		}
+	}
+	s.in = False
+	return false
 }
 
 // still reports whether a literal has one value in all patterns.
@@ -293,7 +335,7 @@ func (s *adderSearch) still(l Lit) bool {
 // all values. If not, wrong is the lowest place where they are known to differ.
 func (s *adderSearch) proved(ctx context.Context, budget *int64, depth int) (ok bool, wrong int, err error) {
 	from := s.first()
-	var words []Lit
+	words := []Lit{s.in}
 	for _, b := range s.bits[from:] {
 		words = append(words, b.u, b.v)
 	}
@@ -319,7 +361,7 @@ func (s *adderSearch) proved(ctx context.Context, budget *int64, depth int) (ok 
 			}
 		}
 	}
-	carry := False
+	carry := lit[1][s.in>>1] ^ s.in&1
 	for i, b := range s.bits[from:] {
 		o := s.outputs[from+i]
 		given.AddOutput("", lit[0][o>>1]^o&1)
