@@ -65,6 +65,7 @@ type algebra struct {
 	made  map[int32][]madeParity // by parity, if linear
 
 	linear bool // linearise is used
+	kept   int  // what counts a multiple of 2^kept is not rewritten; 0 = all is, see carryOut
 
 	sum      map[int32]coefficient // by parity
 	constant coefficient
@@ -285,13 +286,13 @@ func (al *algebra) addParity(id int32, flip bool, c coefficient) {
 	terms := al.terms[id]
 	if len(terms) == 1 {
 		al.sum[id] = c
-		if t := terms[0]; al.large[t] && !al.queued[t] {
+		if t := terms[0]; al.large[t] && !al.queued[t] && !al.isKept(c) {
 			al.queued[t] = true
 			heap.Push(&al.queue, t)
 		}
 		return
 	}
-	if c == power(al.bits-1) {
+	if c == power(al.bits-1) && al.kept == 0 {
 		delete(al.sum, id)
 		al.work += len(terms)
 		for _, t := range terms {
@@ -330,7 +331,7 @@ func (al *algebra) reduceQueue(ctx context.Context) error {
 		t := heap.Pop(&al.queue).(uint32)
 		al.queued[t] = false
 		c, ok := al.sum[al.form[t]]
-		if !ok {
+		if !ok || al.isKept(c) {
 			continue
 		}
 		if c[0]&1 != 0 { // not a carry that counts as one
@@ -345,7 +346,10 @@ func (al *algebra) reduceQueue(ctx context.Context) error {
 			return errStuck
 		}
 		delete(al.sum, al.form[t])
-		c = c.half()
+		negative := al.kept > 0 && c.bit(al.bits-1)
+		if c = c.half(); negative { // half of 2^n more is as good, but cancels with less
+			c = c.plus(power(al.bits - 1))
+		}
 		f := al.g.nodes[t]
 		for _, l := range f {
 			al.addLit(l, c)
@@ -376,22 +380,11 @@ type monomial [maxSupport]uint32
 // not 0; ok is false if it is 0 for all.
 func (al *algebra) remainder() (ones []uint32, ok bool) {
 	poly := map[monomial]coefficient{}
-	add := func(m monomial, c coefficient) {
-		if c = al.trim(poly[m].plus(c)); c == (coefficient{}) {
-			delete(poly, m)
-		} else {
-			poly[m] = c
-		}
+	if al.constant != (coefficient{}) {
+		poly[monomial{}] = al.constant
 	}
-	add(monomial{}, al.constant)
 	for id, c := range al.sum {
-		al.expand(id, func(m monomial, times int64) {
-			k := c.times(uint64(max(times, -times)))
-			if times < 0 {
-				k = k.minus()
-			}
-			add(m, k)
-		})
+		al.addExpanded(poly, id, c)
 	}
 	// The least monomial by degree, then by inputs, whatever the order of the map.
 	var best monomial
@@ -401,6 +394,21 @@ func (al *algebra) remainder() (ones []uint32, ok bool) {
 		}
 	}
 	return best[:best.degree()], ok
+}
+
+// addExpanded adds c times a parity of few inputs to a polynomial.
+func (al *algebra) addExpanded(poly map[monomial]coefficient, id int32, c coefficient) {
+	al.expand(id, func(m monomial, times int64) {
+		k := c.times(uint64(max(times, -times)))
+		if times < 0 {
+			k = k.minus()
+		}
+		if k = al.trim(poly[m].plus(k)); k == (coefficient{}) {
+			delete(poly, m)
+		} else {
+			poly[m] = k
+		}
+	})
 }
 
 func (m *monomial) degree() int {

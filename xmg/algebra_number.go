@@ -24,6 +24,9 @@ func (c coefficient) minus() coefficient {
 	return c
 }
 
+// bit returns bit k.
+func (c coefficient) bit(k int) bool { return c[k/64]>>(k%64)&1 != 0 }
+
 // times returns c k.
 func (c coefficient) times(k uint64) coefficient {
 	var carry uint64

@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -584,37 +585,42 @@ func TestCoefficients(t *testing.T) {
 	}
 }
 
-// BenchmarkProducts compares all ways to multiply with the array of full adders, at
-// widths that SAT does not reach.
+// BenchmarkProducts compares all ways to multiply with the array of full adders: as built, of
+// ANDs, and what synthesis makes of them, which takes long at normal.
 func BenchmarkProducts(b *testing.B) {
-	for _, bits := range []int{16, 32, 64} {
-		for _, form := range []string{"built", "ands", "synth"} {
-			b.Run(fmt.Sprintf("%d/%s", bits, form), func(b *testing.B) {
-				var pairs [][2]*Graph
-				for _, p := range allProducts(bits) {
-					p.ands = form == "ands"
-					g := p.build()
-					if form == "synth" {
-						if bits > 16 {
-							b.Skip("synthesis takes long")
-						}
-						var err error
-						g, _, err = Synthesize(context.Background(), g, SynthOptions{Effort: Normal})
-						require.NoError(b, err)
-					}
-					pairs = append(pairs, [2]*Graph{g, reference(p)})
+	efforts := map[string]Effort{"fast": Fast, "normal": Normal}
+	for _, run := range []struct {
+		bits int
+		form string
+	}{
+		{8, "fast"}, {8, "normal"}, {16, "built"}, {16, "ands"}, {16, "fast"}, {32, "built"}, {32, "ands"}, {64, "built"}, {64, "ands"},
+	} {
+		b.Run(fmt.Sprintf("%d/%s", run.bits, run.form), func(b *testing.B) {
+			var pairs [][2]*Graph
+			for _, p := range allProducts(run.bits) {
+				p.ands = run.form == "ands"
+				g := p.build()
+				if effort, ok := efforts[run.form]; ok {
+					var err error
+					g, _, err = Synthesize(context.Background(), g, SynthOptions{Effort: effort})
+					require.NoError(b, err)
 				}
-				for b.Loop() {
-					decided := 0
-					for _, p := range pairs {
-						pattern, ok := compareWords(b, p[0], p[1])
-						require.Nil(b, pattern)
-						decided += btoi(ok)
-					}
-					b.ReportMetric(float64(decided), "decided")
-					b.ReportMetric(float64(len(pairs)), "pairs")
+				pairs = append(pairs, [2]*Graph{g, reference(p)})
+			}
+			for b.Loop() {
+				decided := 0
+				slowest := time.Duration(0)
+				for _, p := range pairs {
+					start := time.Now()
+					pattern, ok := compareWords(b, p[0], p[1])
+					require.Nil(b, pattern)
+					decided += btoi(ok)
+					slowest = max(slowest, time.Since(start))
 				}
-			})
-		}
+				b.ReportMetric(float64(decided), "decided")
+				b.ReportMetric(float64(len(pairs)), "pairs")
+				b.ReportMetric(slowest.Seconds(), "slowest-s")
+			}
+		})
 	}
 }

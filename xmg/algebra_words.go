@@ -22,17 +22,22 @@ const (
 	asGiven     wordForm = iota
 	wholeAdders          // see Graph.wholeAdders
 	mapped               // by Map
+	givenHigh            // as given, and see wordComparer.high
+	wholeHigh
 	wordForms
 )
 
 // wordComparer compares two circuits word by word by algebra, see algebra.
 type wordComparer struct {
-	a, b   *Graph
-	budget int64
+	a, b       *Graph
+	budget     int64    // of proofs
+	highBudget int64    // of those of the highest outputs
+	form       wordForm // at hand
 }
 
 func newWordComparer(a, b *Graph) *wordComparer {
-	return &wordComparer{a, b, adderBudget + adderBudgetGate*int64(a.NumGates()+b.NumGates())}
+	budget := adderBudget + adderBudgetGate*int64(a.NumGates()+b.NumGates())
+	return &wordComparer{a: a, b: b, budget: budget, highBudget: budget}
 }
 
 // compare compares all words of a form of the circuits. decided is false if it does not get to an end; else
@@ -61,8 +66,9 @@ func (w *wordComparer) compare(ctx context.Context, form wordForm) (pattern []bo
 	if words*len(g.nodes) > maxWordNodes {
 		return nil, false, nil
 	}
+	w.form = form
 	switch form {
-	case wholeAdders:
+	case wholeAdders, wholeHigh:
 		g = g.wholeAdders()
 	case mapped:
 		if g, err = Map(ctx, g, Options{}); err != nil {
@@ -119,29 +125,43 @@ func (w *wordComparer) word(ctx context.Context, g *Graph, x, y []Lit) (ones []u
 	if !errors.Is(err, errStuck) {
 		return ones, err == nil, err
 	}
-	found := false
-	for _, word := range []*[]Lit{&x, &y} {
-		if _, err := sumsDiffer(ctx, g, *word, nil, false); !errors.Is(err, errStuck) {
-			continue // it is made of full adders
-		}
-		made, ok, err := finalAdder(ctx, g, *word, &w.budget)
-		if err != nil {
-			return nil, false, err
-		}
-		if ok {
-			*word, found = made, true
-		}
+	madeX, okX, err := w.adders(ctx, g, x, &w.budget)
+	if err != nil {
+		return nil, false, err
 	}
-	if found {
-		ones, err = sumsDiffer(ctx, g, x, y, false)
+	madeY, okY, err := w.adders(ctx, g, y, &w.budget)
+	if err != nil {
+		return nil, false, err
 	}
-	if errors.Is(err, errStuck) {
-		ones, err = sumsDiffer(ctx, g, x, y, true)
+	if okX && okY {
+		ones, err = sumsDiffer(ctx, g, madeX, madeY, false)
+	} else {
+		ones, err = sumsDiffer(ctx, g, madeX, madeY, true)
 	}
-	if errors.Is(err, errStuck) {
+	if !errors.Is(err, errStuck) {
+		return ones, err == nil, err
+	}
+	switch {
+	case w.form < givenHigh:
 		return nil, false, nil
+	case okY:
+		return w.high(ctx, g, x, madeY)
+	case okX:
+		return w.high(ctx, g, y, madeX)
 	}
-	return ones, err == nil, err
+	return nil, false, nil
+}
+
+// adders returns a word as a sum that full adders make, as nodes of g. ok is false
+// if it is not known to be one: then it is the word as it is.
+func (w *wordComparer) adders(ctx context.Context, g *Graph, word []Lit, budget *int64) (made []Lit, ok bool, err error) {
+	if _, err := sumsDiffer(ctx, g, word, nil, false); !errors.Is(err, errStuck) {
+		return word, err == nil, err
+	}
+	if made, ok, err = finalAdder(ctx, g, word, budget); !ok {
+		made = word
+	}
+	return made, ok, err
 }
 
 // sumsDiffer rewrites the difference of two words as far as it goes; without y it only

@@ -143,7 +143,7 @@ func decide(ctx context.Context, a, b *Graph, opt EquivalenceOptions, words *wor
 			algebra *= conflictsGrowth
 		}
 		if words != nil && (limit == algebra || limit == algebra*conflictsGrowth) {
-			forms := []wordForm{mapped}
+			forms := []wordForm{mapped, wholeHigh, givenHigh}
 			if limit == algebra {
 				m.guess(a, b)
 				forms = []wordForm{asGiven, wholeAdders}
