@@ -305,12 +305,12 @@ func (b *bitsched) effort(ctx context.Context, effort Effort) {
 	}
 }
 
-// behind reports whether a search with fewer arrays had, after as many rounds, no more copies: then the room of
+// behind reports whether a search with fewer arrays had, after as many rounds, about as few copies: then the room of
 // more arrays is not what is missing.
 func (b *bitsched) behind() bool {
 	n := len(b.bests)
 	for _, s := range b.rivals {
-		if len(s.bests) > 0 && n > 0 && s.bests[min(n, len(s.bests))-1] <= b.bests[n-1] {
+		if len(s.bests) > 0 && n > 0 && float64(b.bests[n-1]) > (1-leastGain)*float64(s.bests[min(n, len(s.bests))-1]) {
 			return s.best != infeasible
 		}
 	}
@@ -505,8 +505,12 @@ func (b *bitsched) run(ctx context.Context, round int, work int64) {
 	if round > 0 {
 		forPlaces = placeShare
 	}
-	placed := b.placed(ctx, starts, int64(b.hope(placing)*forPlaces*float64(work)), seed(70))
-	b.gained(placing, len(placed) > 0)
+	places := b.hope(placement) * forPlaces * float64(work)
+	if b.pool != nil && b.share > 0 {
+		places /= b.share // the fewer arrays the better, and other searches end if they are no better
+	}
+	placed := b.placed(ctx, starts, fronts[0], home, int64(places), seed(70))
+	b.gained(placement, len(placed) > 0)
 	if starts = append(starts, placed...); round == 0 || len(placed) == 0 {
 		forPlaces = 0
 	}
@@ -760,7 +764,7 @@ func (b *bitsched) orders(ctx context.Context, work int64, home, last int, seed 
 
 // The phases of a round whose work depends on what came of it before.
 const (
-	placing = iota
+	placement = iota
 	annealing
 	phases
 )

@@ -1,6 +1,7 @@
 package masim
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -37,6 +38,7 @@ const (
 	placeSteps  = 8    // work of a move
 	placeLeast  = 20   // moves a gate below which it is not worth beginning
 	placeFirst  = 0.2  // of the work of the first round, which is mostly for simulated changes
+	placeRace   = 0.2  // of it for all starts, before the best goes on
 	placeShare  = 0.35 // of that of later ones, where it comes from theirs
 )
 
@@ -197,44 +199,74 @@ func (p *places) anneal(ctx context.Context, moves int64, r *rand.Rand) {
 	}
 }
 
-// placed returns the start that annealing of places makes of another, in about so much work: of the best that
-// computes in one array or two, or of the best with a partition, whichever looks cheaper without evictions. There is none
+// placed returns the start that annealing of places makes in about so much work: of the best start without a
+// partition or of that with one, whichever looks cheaper without evictions, and of the best order in as many arrays as its live values
+// fill, or one more, beside array home, which is left to what is evicted. All get a part of the work, the best then the rest. There is none
 // where everything has room in one array, where the work would not suffice, and where what comes of it is no better than all others.
-func (b *bitsched) placed(ctx context.Context, starts []start, work int64, r *rand.Rand) []start {
+func (b *bitsched) placed(ctx context.Context, starts []start, best *frontier, home int, work int64, r *rand.Rand) []start {
+	in := b.in
+	if b.best <= b.floor {
+		return nil
+	}
 	from := [2]start{{cost: infeasible}, {cost: infeasible}} // without a partition and with one
 	for _, s := range starts {
 		if k := min(s.parts, 1); s.plan != nil && s.cost != infeasible && (from[k].plan == nil || s.cost < from[k].cost) {
 			from[k] = s
 		}
 	}
-	var best *places
-	var pl *plan
+	var tries []*placing
+	try := func(pl *plan, first, parts int) *placing {
+		if parts < 2 || parts > maxParts || first+parts > in.arrays {
+			return nil
+		}
+		return &placing{pl, newPlaces(in, pl, first, parts), infeasible}
+	}
+	var old *placing
 	for _, s := range from {
-		if s.plan == nil {
-			continue
-		}
-		q := s.plan.clone()
-		lo, hi := int(slices.Min(q.array)), int(slices.Max(q.array))+1
-		if hi = max(hi, min(lo+2, b.in.arrays)); hi-lo < 2 || hi-lo > maxParts {
-			continue
-		}
-		if p := newPlaces(b.in, q, lo, hi-lo); best == nil || p.cost() < best.cost() {
-			best, pl = p, q
+		if s.plan != nil {
+			lo, hi := int(slices.Min(s.plan.array)), int(slices.Max(s.plan.array))+1
+			hi = max(hi, min(lo+2, in.arrays))
+			if t := try(s.plan.clone(), lo, hi-lo); t != nil && (old == nil || t.places.cost() < old.places.cost()) {
+				old = t
+			}
 		}
 	}
-	if best == nil || b.best <= b.floor {
-		return nil
-	}
+	full := int(best.peak()) / in.p.Geometry.Rows
+	tries = append(tries, old, try(in.inArray(best.order, home+1), home+1, full), try(in.inArray(best.order, home+1), home+1, full+1))
 	moves := work / placeSteps
-	if n := int64(len(best.crowded())); n == 0 || moves < placeLeast*n {
+	tries = slices.DeleteFunc(tries, func(t *placing) bool {
+		if t == nil {
+			return true
+		}
+		n := int64(len(t.places.crowded()))
+		return n == 0 || moves < placeLeast*n
+	})
+	if len(tries) == 0 {
 		return nil
 	}
-	best.anneal(ctx, moves, r)
-	pl.stores = 0
-	ev := b.evaluator(pl)
-	ev.most = min(from[0].cost, from[1].cost)
-	if cost := ev.reset(); cost < ev.most {
-		return []start{{pl, cost, best.parts}}
+	anneal := func(t *placing, moves int64) {
+		t.places.anneal(ctx, moves, r)
+		t.plan.stores = 0
+		t.cost = b.evaluator(t.plan).reset()
+	}
+	first := int64(float64(moves) * placeRace)
+	for _, t := range tries {
+		anneal(t, first/int64(len(tries)))
+	}
+	winner := slices.MinFunc(tries, func(x, y *placing) int { return cmp.Compare(x.cost, y.cost) })
+	s := start{winner.plan.clone(), winner.cost, winner.places.parts}
+	if anneal(winner, moves-first); winner.cost < s.cost {
+		s.plan, s.cost = winner.plan, winner.cost
+	}
+	if s.cost < min(from[0].cost, from[1].cost) {
+		return []start{s}
 	}
 	return nil
+}
+
+// placing is a plan whose places are annealed.
+type placing struct {
+	plan   *plan
+	places *places
+	cost   int
 }

@@ -130,3 +130,27 @@ func BenchmarkPlaces(b *testing.B) {
 		b.ReportMetric(copies(in, tile.plan), "copies")
 	}
 }
+
+// Where live values fill several arrays, what is placed costs what its simulation says, and less than the starts that it is made of.
+func TestPlaced(t *testing.T) {
+	t.Parallel()
+	p := generated(t, "multiplier-array", 24, 8, 24)
+	b := &bitsched{ctx: t.Context(), in: newInstance(p, 8), best: infeasible}
+	home := b.in.fullArrays()
+	f := newFrontier(b.in, b.in.dataflow(b.depthFirst()), home, nil)
+	require.Greater(t, int(f.peak()), 2*p.Geometry.Rows)
+	r := rand.New(rand.NewPCG(2, 40))
+	pl := b.in.inArray(f.order, home)
+	for g := range pl.array {
+		pl.array[g] += uint8(r.IntN(4))
+	}
+	from := start{pl, newEvaluator(b.in, pl.clone(), false).reset(), 4}
+	require.Less(t, from.cost, infeasible)
+	b.offer(from.plan, from.cost)
+	placed := b.placed(t.Context(), []start{from}, f, home, 4_000_000, r)
+	require.Len(t, placed, 1)
+	require.Equal(t, newEvaluator(b.in, placed[0].plan.clone(), false).reset(), placed[0].cost)
+	require.Less(t, 2*placed[0].cost, from.cost)
+	t.Logf("%d copies, %d placed", from.cost, placed[0].cost)
+	require.Empty(t, b.placed(t.Context(), []start{from}, f, home, 100, r), "no work")
+}
