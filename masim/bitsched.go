@@ -18,7 +18,7 @@ import (
 // Small graphs converge sooner and get perGate for each gate.
 var effortWork = [...]struct{ perGate, most int64 }{
 	Fast:   {20_000, 16_000_000},
-	Normal: {800_000, 380_000_000},
+	Normal: {800_000, 320_000_000},
 	High:   {8_000_000, 3_000_000_000},
 }
 
@@ -772,12 +772,12 @@ const (
 // hope is the part of its work that a phase gets: a quarter for each round in a row that it brought nothing.
 func (b *bitsched) hope(phase int) float64 { return math.Pow(0.25, float64(b.vain[phase])) }
 
-// gained notes whether a phase brought something. What the first round brings, which is short, says little.
+// gained notes whether a phase brought something. Annealing in the first round, which is short, says little.
 func (b *bitsched) gained(phase int, something bool) {
 	switch {
 	case something:
 		b.vain[phase] = 0
-	case b.round > 0:
+	case b.round > 0 || phase != annealing:
 		b.vain[phase]++
 	}
 }

@@ -285,17 +285,19 @@ func TestSharedOrders(t *testing.T) {
 	}
 }
 
-// What brings nothing gets a quarter of its work the next time, but not for the first round.
+// What brings nothing gets a quarter of its work the next time, annealing not for the first round.
 func TestHope(t *testing.T) {
 	b := &bitsched{}
-	b.gained(placement, false)
-	require.Equal(t, 1.0, b.hope(placement))
-	b.round = 1
+	b.gained(annealing, false)
+	require.Equal(t, 1.0, b.hope(annealing))
 	b.gained(placement, false)
 	require.Equal(t, 0.25, b.hope(placement))
+	b.round = 1
+	b.gained(annealing, false)
+	require.Equal(t, 0.25, b.hope(annealing))
 	b.gained(placement, false)
 	require.Equal(t, 0.0625, b.hope(placement))
-	require.Equal(t, 1.0, b.hope(annealing))
 	b.gained(placement, true)
 	require.Equal(t, 1.0, b.hope(placement))
+	require.Equal(t, 0.25, b.hope(annealing))
 }
