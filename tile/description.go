@@ -323,6 +323,7 @@ type L3Streams struct {
 	RangeIterations   int    `yaml:"range_iterations" range:"1..4096"`
 	RangePolicy       string `yaml:"range_policy" oneof:"fixed adaptive"`  // adaptive: ranges of a loop without aliases grow
 	AffineRanges      string `yaml:"affine_ranges" oneof:"core l3"`        // where ranges of affine streams are made
+	Strands           bool   `yaml:"strands"`                              // near-l3 splits streams over banks
 	Multicast         int    `yaml:"multicast" range:"1..64"`              // cores in x and y of a group
 	Locks             string `yaml:"locks" oneof:"exclusive multi-reader"` // of atomics
 	InstantEnd        bool   `yaml:"instant_end"`                          // end messages take no time and no network

@@ -99,7 +99,6 @@ func infsFig19(ctx context.Context, env *Env) (*Measured, error) {
 		}
 		m.Notes = append(m.Notes, fmt.Sprintf("%s: %s", title, sizeNote(k, env, name)))
 	}
-	m.Notes = append(m.Notes, "streams of near-l3 and inf-s are not split into strands: one goes from bank to bank, where theirs are in all banks at once")
 	return m, nil
 }
 

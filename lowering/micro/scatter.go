@@ -43,12 +43,12 @@ func (p *Program) scattered(l *loopInfo, x *nearStream, plan *nearstream.Stream)
 	return x
 }
 
-// joins are the parts of a reduction over banks: what they begin with, and what makes one of
+// joins are the parts of a reduction over banks, or in strands: what they begin with, and what makes one of
 // two.
-func (s *nearStream) joins(x *se.Stream) {
+func (s *nearStream) joins(x *se.Stream, op scalar.Op) {
 	typ := s.tm.typ
-	x.Scattered, x.Zero = true, s.zero
-	x.Join = func(a, b uint64) uint64 { return scalar.Eval(s.join, typ, a, b) }
+	x.Zero = s.zero
+	x.Join = func(a, b uint64) uint64 { return scalar.Eval(op, typ, a, b) }
 }
 
 // scatters reports whether a loop has reductions over banks.

@@ -36,6 +36,9 @@ type Streams struct {
 	// Rival leaves to the core what another way of near-data computing cannot do.
 	Rival Rival
 	Banks int // of the L3
+	// Strands is into how many parts the streams of a loop that vanishes are split at most, each of
+	// the lines that lie in a bank side by side, Interleave bytes; 0: they go from bank to bank.
+	Strands, Interleave int
 	// Private is the bytes of a core's own caches: indirect streams whose elements fit there
 	// stay in the core (section IV.B).
 	Private int64
@@ -118,6 +121,7 @@ type nearStream struct {
 	// and what they begin with.
 	join    scalar.Op
 	zero    scalar.Value
+	parts   scalar.Op // of one over affine streams: joins its strands, which begin with zero
 	over    int
 	carries bool // the requests of an indirect load have what addresses follow from, for a reduction
 	toCore  bool
@@ -571,6 +575,7 @@ func (p *Program) sink(l *loopInfo, i int) *nearStream {
 		x.kind = se.Update
 	case s.Kind == stream.Reduce && s.Array == "" && tm.carried:
 		x.kind = se.Reduce
+		p.parted(x)
 	default:
 		return nil
 	}
@@ -892,8 +897,12 @@ func (t *thread) configure(l *nearLoop, id int, n, v, rows int64, strides map[*n
 		} else {
 			x.Init = t.val[s.index]
 		}
-		if s.join != scalar.NoOp {
-			s.joins(&x)
+		switch {
+		case s.join != scalar.NoOp:
+			s.joins(&x, s.join)
+			x.Scattered = true
+		case s.parts != scalar.NoOp && p.opt.Streams.Strands > 0 && l.gone:
+			s.joins(&x, s.parts)
 		}
 		switch {
 		case s.row != nil && s.value != nil:
@@ -922,6 +931,7 @@ func (t *thread) configure(l *nearLoop, id int, n, v, rows int64, strides map[*n
 	for k := range l.ahead {
 		g.Ahead = append(g.Ahead, configured(&l.ahead[k]))
 	}
+	p.split(l, g)
 	return g
 }
 

@@ -35,9 +35,9 @@ type Configuration struct {
 // Configurations are those of Infinity Stream (section 7) with arrays.
 var Configurations = []Configuration{
 	{Name: "in-l3", Doc: "regions in memory, lowered at run time; nothing near the memory: what is not in memory runs on cores", cores: multicore.Base},
-	{Name: "inf-s", Doc: "regions in memory, with their streams near it; loops on cores have streams at the L3", cores: "ns-decouple", streams: true},
-	{Name: "inf-s-nojit", Doc: "the same, lowered before the run", cores: "ns-decouple", streams: true, lowered: true},
-	{Name: Auto, Doc: "inf-s, where each region and each other loop runs on cores, with streams at the L3, or in memory, as closed forms and what it took before let expect", cores: "ns-decouple", streams: true, predict: true},
+	{Name: "inf-s", Doc: "regions in memory, with their streams near it; loops on cores have streams at the L3", cores: "near-l3", streams: true},
+	{Name: "inf-s-nojit", Doc: "the same, lowered before the run", cores: "near-l3", streams: true, lowered: true},
+	{Name: Auto, Doc: "inf-s, where each region and each other loop runs on cores, with streams at the L3, or in memory, as closed forms and what it took before let expect", cores: "near-l3", streams: true, predict: true},
 }
 
 // Find returns the configuration of a name, nil if there is none.

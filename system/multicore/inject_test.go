@@ -26,7 +26,7 @@ func TestRandomInjections(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("BITSCHED_STREAMS")); err == nil {
 		programs = n
 	}
-	configs := []string{"ns", "ns", "ns", "ns-no-comp", "ns-no-sync", "ns-decouple"}
+	configs := []string{"ns", "ns", "ns", "ns-no-comp", "ns-no-sync", "ns-decouple", "near-l3"}
 	var ended [se.NumReasons]uint64
 	for seed := uint64(first()); seed < uint64(first()+programs); seed++ {
 		r := rand.New(rand.NewPCG(seed, 6))

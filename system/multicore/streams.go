@@ -20,6 +20,7 @@ type Configuration struct {
 	// free promises that streams are not aliased, decouple lets loops vanish.
 	free, decouple bool
 	rival          micro.Rival
+	strands        bool
 }
 
 // Base is the name of the configuration without streams.
@@ -35,7 +36,7 @@ var Configurations = []Configuration{
 	{Name: "ns", Doc: "streams compute, reduce and write at the L3, and the core lets them commit", level: micro.Compute},
 	{Name: "ns-no-sync", Doc: "the same without commits, as if all loops had #pragma s_sync_free", level: micro.Compute, free: true},
 	{Name: "ns-decouple", Doc: "and loops of which nothing is left for the core vanish", level: micro.Compute, free: true, decouple: true},
-	{Name: "near-l3", Doc: "ns-decouple, as Infinity Stream compares with; streams are not split into strands", level: micro.Compute, free: true, decouple: true},
+	{Name: "near-l3", Doc: "ns-decouple, as Infinity Stream compares with: streams of loops that vanish are split into strands over banks", level: micro.Compute, free: true, decouple: true, strands: true},
 }
 
 // FindConfiguration returns the configuration of a name.
@@ -71,8 +72,8 @@ func (c *Configuration) apply(spec *machine.Spec, opt *Options) error {
 	spec.Streams = &se.Spec{
 		Timeout: m.Streams.Core.TimeoutCycles, LockTimeout: m.Streams.Core.LockTimeoutCycles,
 		Streams: m.Streams.Core.Streams, FIFO: m.CoreVariant().StreamFIFOBytes, Ranges: max(1, m.Streams.L2.Slices/l3.RangeIterations), Init: l3.ComputeInitCycles, Width: m.CoreVariant().Units.IntALU.Count, Contexts: m.Streams.Core.SCCs, ContextROB: m.CoreVariant().SCCROB, ScalarPE: l3.ScalarPE,
-		Private: int64(m.L2.Bytes),
-		Issue:   l3.IssueWidth, Requests: l3.Requests, Window: spec.Core.ROB, Broken: opt.Broken, SendRanges: l3.AffineRanges == "l3", MultiReader: l3.Locks == "multi-reader",
+		Private: int64(m.L2.Bytes), First: int64(m.L1D.Bytes),
+		Issue: l3.IssueWidth, Requests: l3.Requests, Window: spec.Core.ROB, Broken: opt.Broken, SendRanges: l3.AffineRanges == "l3", MultiReader: l3.Locks == "multi-reader",
 	}
 	tlb := *spec.TLB
 	tlb.L1Entries, tlb.L1Ways = 1, 1 // that of the access before
@@ -101,7 +102,11 @@ func (c *Configuration) streams(p *Program, m *tile.Machine, opt *Options) (*mic
 	if err != nil {
 		return nil, err
 	}
-	return &micro.Streams{Plan: plan, Level: c.level, Range: m.Streams.L3.RangeIterations, SyncFree: c.free, Decouple: c.decouple, Rival: c.rival, Adaptive: m.Streams.L3.RangePolicy == "adaptive", Ahead: m.Streams.L2.Slices, Banks: m.Banks(), Private: int64(m.L2.Bytes), History: m.Streams.Core.Offload != "always" && c.rival == micro.NoRival && c.level != micro.Prefetch, Rows: m.Streams.L3.AffineRanges == "l3", ComputeAlways: m.Streams.Core.Offload == "computation", Keep: opt.Keeps}, nil
+	strands := 0
+	if c.strands && m.Streams.L3.Strands {
+		strands = m.Banks()
+	}
+	return &micro.Streams{Strands: strands, Interleave: streamInterleave * mem.LineBytes, Plan: plan, Level: c.level, Range: m.Streams.L3.RangeIterations, SyncFree: c.free, Decouple: c.decouple, Rival: c.rival, Adaptive: m.Streams.L3.RangePolicy == "adaptive", Ahead: m.Streams.L2.Slices, Banks: m.Banks(), Private: int64(m.L2.Bytes), History: m.Streams.Core.Offload != "always" && c.rival == micro.NoRival && c.level != micro.Prefetch, Rows: m.Streams.L3.AffineRanges == "l3", ComputeAlways: m.Streams.Core.Offload == "computation", Keep: opt.Keeps}, nil
 }
 
 // StreamReport is what streams did.

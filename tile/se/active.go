@@ -16,6 +16,9 @@ type active struct {
 	told      int64 // ranges whose commit is sent
 	done      []int64
 	final     []uint64
+	parts     [][]uint64 // of reductions in strands
+	missing   []int      // strands of reductions, and those that are there:
+	arrivals  []map[int]bool
 	ended     []bool
 	data      []map[int64]uint64 // elements by iteration
 	rows      []map[int64][]uint64
@@ -50,7 +53,7 @@ type active struct {
 func (c *Core) begin(now event.Time, g *Group) {
 	n := len(g.Streams)
 	a := &active{c: c, g: g, done: make([]int64, n), final: make([]uint64, n), ended: make([]bool, n), data: make([]map[int64]uint64, n), rows: make([]map[int64][]uint64, n),
-		partial: make([]map[int64]uint64, n), received: make([]int64, n), faulty: -1, ranged: make([]int64, n), prefix: make([]prefix, n), taking: make([]*taking, n), taken: map[int]*head{}, tasks: map[int]*tasks{}, visits: map[int]*head{}, joins: map[int]*joining{}, recalled: map[int]bool{}}
+		partial: make([]map[int64]uint64, n), received: make([]int64, n), faulty: -1, ranged: make([]int64, n), prefix: make([]prefix, n), taking: make([]*taking, n), taken: map[int]*head{}, tasks: map[int]*tasks{}, visits: map[int]*head{}, joins: map[int]*joining{}, recalled: map[int]bool{}, parts: make([][]uint64, n), missing: make([]int, n), arrivals: make([]map[int]bool, n)}
 	for len(c.loops) > 0 && c.loops[0].g.id+oldGroups <= g.id {
 		if !c.loops[0].over() {
 			c.fail(fmt.Errorf("se: core %d: more than %d loops have streams at the L3", c.id, oldGroups))
@@ -75,6 +78,10 @@ func (c *Core) begin(now event.Time, g *Group) {
 		if w := g.Streams[sid].Walk; w != nil { // it is sent to the bank of its first access
 			addr, _, _, _ := w.Next(w.Start())
 			a.send(&Message{Kind: MsgConfigure, To: c.bankOf(addr / mem.LineBytes), Stream: sid, head: h})
+			continue
+		}
+		if g.Strands > 0 {
+			a.beginStrands(sid)
 			continue
 		}
 		a.send(&Message{Kind: MsgConfigure, To: c.bankOf(g.line(sid, 0)), Stream: sid, head: h})
@@ -106,7 +113,7 @@ func (a *active) credit() {
 		return
 	}
 	least := a.least()
-	for c.ending == nil && a.credited < g.ranges() && (a.credited == 0 || g.start(a.credited) < least+int64(c.spec.Ranges)*g.Window && g.start(a.credited)+g.Range <= least+max(g.Range, int64(c.spec.Ranges)*g.Window)) {
+	for c.ending == nil && a.credited < g.ranges() && (a.credited == 0 || g.start(a.credited) < least+g.window(c.spec) && g.start(a.credited)+g.Range <= least+max(g.Range, g.window(c.spec))) {
 		first, end := g.start(a.credited), g.start(a.credited+1)
 		if a.faulty < 0 && !g.Bound && c.inject.fault() {
 			a.faulty = a.credited
@@ -248,7 +255,7 @@ func (a *active) receive(m *Message) {
 		}
 		a.acks--
 		if m.head != nil {
-			a.taken[m.Stream] = m.head
+			a.taken[a.g.number(m.Stream, m.head.strand)] = m.head
 			if len(m.head.g.Streams[m.Stream].reducers) > 0 {
 				a.visits[m.Stream] = m.head
 			}
@@ -257,6 +264,10 @@ func (a *active) receive(m *Message) {
 		if a.g.Streams[m.Stream].Scattered {
 			a.joined(m)
 			a.conclude()
+			break
+		}
+		if a.g.Strands > 0 {
+			a.finalStrand(m)
 			break
 		}
 		a.final[m.Stream], a.ended[m.Stream] = m.Values[0], true

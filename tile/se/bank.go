@@ -29,6 +29,7 @@ type BankCounters struct {
 // head is a stream where it is at present.
 type head struct {
 	core, sid int
+	strand    int
 	g         *Group
 	next      int64  // iteration
 	limit     int64  // credited
@@ -109,7 +110,7 @@ type Bank struct {
 	left    map[part][2]int64       // iterations of ranges that are not written, and all of them here
 	cut     map[key]int64           // iteration before which a stream ends, in the middle of a range
 	ended   map[int]map[uint32]bool // by core: loops whose streams have been ended
-	taken   map[key]*Message        // streams that are to be taken back when they come
+	taken   map[strand]*Message     // streams that are to be taken back when they come
 	ticking bool
 	next    event.Time // issue
 	scm     contexts
@@ -121,7 +122,7 @@ type Bank struct {
 // NewBank returns the engine of a bank. bankOf finds the bank of a line of the program, place
 // where that lies in memory.
 func NewBank(e *event.Engine, spec *Spec, bank int, coherent mem.Network, net Network, bankOf func(mem.Line) int, place func(mem.Line) mem.Line, fail func(error)) *Bank {
-	b := &Bank{spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, place, fail), credits: map[part]int64{}, slots: map[part]*slot{}, commits: map[part]int64{}, left: map[part][2]int64{}, cut: map[key]int64{}, ended: map[int]map[uint32]bool{}, taken: map[key]*Message{}, chains: map[key]*chain{}, locks: map[mem.Line]*lock{}, made: map[key][]made{}, early: map[key][][2]int64{}, trail: map[key]int{}, tallies: map[key]*tally{}}
+	b := &Bank{spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, place, fail), credits: map[part]int64{}, slots: map[part]*slot{}, commits: map[part]int64{}, left: map[part][2]int64{}, cut: map[key]int64{}, ended: map[int]map[uint32]bool{}, taken: map[strand]*Message{}, chains: map[key]*chain{}, locks: map[mem.Line]*lock{}, made: map[key][]made{}, early: map[key][][2]int64{}, trail: map[key]int{}, tallies: map[key]*tally{}}
 	if spec.TLB != nil {
 		b.tlb = mem.NewTLB(spec.TLB, e.Memory())
 	}
@@ -181,7 +182,7 @@ func (b *Bank) ReceiveStream(now event.Time, m *Message) {
 		b.here(m.head.g, m.Stream, m.head.next)
 		b.heads = append(b.heads, m.head)
 		b.credited(k, m.head)
-		if end := b.taken[k]; end != nil {
+		if end := b.taken[strand{k, m.head.strand}]; end != nil {
 			b.end(end)
 		}
 	case MsgCredit:
@@ -254,7 +255,7 @@ func (b *Bank) credited(k key, h *head) {
 			return
 		}
 		delete(b.credits, p)
-		h.limit = end
+		h.limit = h.g.after(end)
 	}
 }
 
@@ -351,7 +352,7 @@ func (b *Bank) step(now event.Time, h *head) {
 		}
 		b.compute(now, p, x)
 	}
-	h.next = end
+	h.next = g.after(end)
 	b.move(now, h)
 }
 
@@ -361,9 +362,9 @@ func (b *Bank) move(now event.Time, h *head) {
 		return
 	}
 	b.leave(h)
-	if h.next == h.g.N {
+	if h.next >= h.g.N {
 		if h.g.Streams[h.sid].Kind == Reduce {
-			b.net.SendStream(&Message{Kind: MsgFinal, From: b.bank, To: h.core, Core: h.core, Group: h.g.id, Stream: h.sid, Values: []uint64{h.value}})
+			b.reduced(now, h)
 		}
 		return
 	}
@@ -454,7 +455,7 @@ func (b *Bank) compute(now event.Time, p part, x *slot) {
 func (b *Bank) occupy(now event.Time, s *Stream, n, lanes int64) (at event.Time) {
 	f := s.Func
 	ops, groups := int64(f.Ops()), (n+max(1, lanes)-1)/max(1, lanes)
-	if s.Kind == Reduce {
+	if s.Kind == Reduce && s.Join == nil {
 		groups = n // one after the other
 	}
 	if f.Scalar() && b.spec.ScalarPE && lanes == 1 {
@@ -516,9 +517,13 @@ func (b *Bank) computed(now event.Time, p part, x *slot) {
 	x.ready = true
 	if s.Kind == Reduce {
 		delete(b.slots, p)
-		x.h.armed, x.h.next = false, x.end
+		x.h.armed, x.h.next = false, x.g.after(x.end)
 		if g := x.g; g.Begins(x.end) {
-			b.done(p.key, g.start(g.RangeOf(x.end-1)), x.end, x.h.value)
+			var values []uint64
+			if g.Strands == 0 { // a strand is taken back with its value
+				values = append(values, x.h.value)
+			}
+			b.done(p.key, g.start(g.RangeOf(x.end-1)), x.end, values...)
 		}
 		b.move(now, x.h)
 		b.wake(now)

@@ -23,6 +23,7 @@ type Spec struct {
 	Requests   int   // lines of a stream under way
 	Window     int   // micro-ops that a core has under way
 	Banks      int   // of the L3
+	First      int64 // bytes of the first of the core's own caches
 	Private    int64 // bytes of the core's own caches
 	// MultiReader lets updates of several streams that change nothing share a line.
 	MultiReader bool
@@ -197,7 +198,7 @@ func (c *Core) Connect(caches Caches, core Processor) { c.caches, c.core = cache
 // Run lets the engine take part in a program.
 func (c *Core) Run(source Source, pcs PCs) {
 	c.source, c.pcs = source, pcs
-	c.history = History{private: c.spec.Private}
+	c.history = History{private: c.spec.Private, first: c.spec.First}
 	source.Remember(&c.history)
 }
 

@@ -67,10 +67,10 @@ type Stream struct {
 	// addresses of that follow from.
 	Scattered bool
 	Zero      uint64
-	Join      func(a, b uint64) uint64
-	ToCore    bool      // elements are sent to the core
-	Config    int       // bytes of the message that configures it
-	PC        [2]uint32 // of its loads in the core, scalar and SIMD
+	Join      func(a, b uint64) uint64 // of a Reduce that is none, too, if its strands begin with Zero
+	ToCore    bool                     // elements are sent to the core
+	Config    int                      // bytes of the message that configures it
+	PC        [2]uint32                // of its loads in the core, scalar and SIMD
 
 	receivers []int
 	followers []int // indirect streams
@@ -95,6 +95,13 @@ type Group struct {
 	// Bound says that the streams are not ended before their time: the program does not keep
 	// what the core would do in their place.
 	Bound bool
+	// Strands is into how many parts each stream is split, which go on beside each other: Block
+	// iterations of each in turn, of which the first one lacks Shift. Both are multiples of Range. 0:
+	// there are none, and streams go from bank to bank.
+	Strands      int
+	Block, Shift int64
+	// Alone says that no other core has a part of the loop.
+	Alone bool
 	// Fine says that the core sends each of its iterations to the bank where operands meet.
 	Fine bool
 

@@ -13,6 +13,7 @@ import (
 // they ask for and those that miss, and keeps where they have been. Aliases are those of the thread.
 type History struct {
 	private int64 // bytes of the core's own caches
+	first   int64 // of those, the first ones
 	touched uint64
 	loops   map[uint32]*past
 }
@@ -80,6 +81,8 @@ func (h *History) Choose(g *Group) Choice {
 	choice := Leaves
 	switch {
 	case indirect || largest > h.private || all == 0:
+	case g.Alone && g.Strands > 1 && all > h.first: // banks side by side, in place of one core and its L2 (Infinity Stream, section 8)
+		h.lose(g, ranges)
 	case p.lines > 2*p.misses:
 		choice = Hits
 	case 2*found > all:
@@ -88,6 +91,24 @@ func (h *History) Choose(g *Group) Choice {
 	p.visit(ranges, h.touched)
 	h.touched += union(ranges)
 	return choice
+}
+
+// lose forgets what strands are about to write: no cache of the core has it any more.
+func (h *History) lose(g *Group, ranges []interval) {
+	for sid, x := range ranges {
+		if !g.Streams[sid].writes() {
+			continue
+		}
+		for _, p := range h.loops {
+			for _, o := range p.sweeps {
+				for k, y := range o.ranges {
+					if y.low < x.high && x.low < y.high {
+						o.ranges[k] = interval{}
+					}
+				}
+			}
+		}
+	}
 }
 
 // of finds what is known of a loop.

@@ -41,6 +41,7 @@ type Message struct {
 	Core     int // whose stream it is
 	Group    uint32
 	Stream   int
+	Strand   int // of Final and End
 
 	First, End int64    // iterations
 	Values     []uint64 // elements, or what a reduction has come to, also at the end of a range
@@ -72,6 +73,7 @@ func (m *Message) Bytes() int {
 		if m.head.g.Streams[m.Stream].Kind == Reduce {
 			n += 8 // the value so far
 		}
+		n += m.head.strandBytes()
 		n += m.head.packed
 		for _, r := range m.head.g.Streams[m.Stream].reducers { // what is reduced over its elements
 			n += m.head.g.Streams[r].Config

@@ -298,6 +298,9 @@ func (a *active) pause() bool {
 	if at == g.N {
 		return true // they have ended by themselves
 	}
+	if g.Strands > 0 {
+		return a.pauseStrands(at)
+	}
 	if !a.leaving {
 		a.leaving, a.acks = true, len(g.Streams)-len(a.joins)
 		for sid := range g.Streams {
@@ -343,14 +346,14 @@ func (b *Bank) end(m *Message) {
 	if m.Stream != everyStream {
 		k := key{m.Core, m.Group, m.Stream}
 		for i, h := range b.heads {
-			if h.core == m.Core && h.g.id == m.Group && h.sid == m.Stream {
+			if h.core == m.Core && h.g.id == m.Group && h.sid == m.Stream && h.strand == m.Strand {
 				b.heads = append(b.heads[:i:i], b.heads[i+1:]...)
-				delete(b.taken, k)
+				delete(b.taken, strand{k, m.Strand})
 				b.net.SendStream(&Message{Kind: MsgEnded, From: b.bank, To: m.Core, Core: m.Core, Group: m.Group, Stream: m.Stream, head: h})
 				return
 			}
 		}
-		b.taken[k] = m
+		b.taken[strand{k, m.Strand}] = m
 		return
 	}
 	ended := b.ended[m.Core]

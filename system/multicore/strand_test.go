@@ -1,0 +1,125 @@
+package multicore_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bitsched/bitsched/system/multicore"
+	"github.com/bitsched/bitsched/tile/se"
+)
+
+// strandC are serial loops that can be split into strands: a sum, a minimum under a condition, a
+// greatest float over elements that are updated, and one that goes through columns.
+const strandC = `#include "bitsched.h"
+void f(int N, const int32_t A[N], int32_t B[N], float C[N], const float D[N], int32_t E[N][3], int64_t S[4])
+{
+	inf_array(A, N); inf_array(B, N); inf_array(C, N); inf_array(D, N); inf_array(S, 4);
+	int64_t sum = 3;
+	int least = 1 << 30;
+	float most = -1;
+	for (int i = 1; i < N; i++) {
+		B[i] = A[i] * 3 + i;
+		sum += A[i];
+	}
+	S[0] = sum;
+#pragma omp simd reduction(min: least)
+	for (int i = 0; i < N; i++)
+		if (A[i] & 1)
+			least = B[i] < least ? B[i] : least;
+	S[1] = least;
+#pragma omp simd reduction(max: most)
+	for (int i = 3; i < N - 2; i++) {
+		float d = C[i] < D[i] ? C[i] : D[i];
+		C[i] = d;
+		most = d > most ? d : most;
+	}
+	S[2] = most > 0;
+	for (int i = 0; i < N; i++)
+		E[i][1] += A[i];
+}
+`
+
+func strands(t *testing.T, n int64, seed uint64, set []string, opt multicore.Options) (*multicore.Report, error) {
+	p, want := compiled(t, strandC, n, seed)
+	opt.Machine = machine(t, "nsc-small", "ooo8")
+	opt.Threads, opt.Config = 1, "near-l3"
+	for i := 0; i < len(set); i += 2 {
+		require.NoError(t, opt.Machine.Set(set[i], set[i+1]))
+	}
+	r, err := multicore.Run(context.Background(), p, opt)
+	if err == nil {
+		err = sameMemory(p, want)
+	}
+	return r, err
+}
+
+// TestStrands runs loops of all sizes whole and in strands, which are in all banks at once, also
+// while streams are ended at any time.
+func TestStrands(t *testing.T) {
+	all := []string{"streams.core.offload", "always"}
+	ended := [se.NumReasons]uint64{}
+	for n := int64(260); n < 6000; n += 911 {
+		split, err := strands(t, n, 1, all, multicore.Options{})
+		require.NoError(t, err, n)
+		whole, err := strands(t, n, 1, append([]string{"streams.l3.strands", "false"}, all...), multicore.Options{})
+		require.NoError(t, err, n)
+		if n > 1000 {
+			assert.Less(t, split.Cycles, whole.Cycles, n)
+		}
+		assert.Equal(t, whole.Streams.Bank.Operations, split.Streams.Bank.Operations, n)
+		r := rand.New(rand.NewPCG(uint64(n), 1))
+		for range 6 {
+			inject := &se.Inject{Fault: r.Float64() / 4, Switch: 0.01 * r.Float64()}
+			set := append([]string{"streams.l2.slices", fmt.Sprint(1 + r.IntN(32))}, all...)
+			x, err := strands(t, n, 1, set, multicore.Options{Inject: inject, Seed: r.Uint64(), Warm: true, MaxCycles: 1 << 22})
+			require.NoError(t, err, "%d, %+v", n, inject)
+			for k, c := range x.Streams.Core.Ended {
+				ended[k] += c
+			}
+		}
+	}
+	assert.Positive(t, ended[se.Fault])
+	assert.Positive(t, ended[se.Switch])
+}
+
+// TestStrandMutants loses and changes messages of strands.
+func TestStrandMutants(t *testing.T) {
+	run := func(f func(m *se.Message) bool) error {
+		r, err := strands(t, 2300, 1, []string{"streams.core.offload", "always"}, multicore.Options{Warm: true, Intercept: f, MaxCycles: 1 << 20})
+		return orEnded(r, err)
+	}
+	count := breakMessages(t, run, []mutant{
+		{"lost", []se.MessageKind{se.MsgConfigure, se.MsgCredit, se.MsgForward, se.MsgDone, se.MsgFinal}, func(*se.Message) bool { return false }},
+		{"to another bank", []se.MessageKind{se.MsgConfigure, se.MsgCredit, se.MsgForward}, func(m *se.Message) bool { m.To ^= 5; return true }},
+		{"of another strand", []se.MessageKind{se.MsgFinal}, func(m *se.Message) bool { m.Strand ^= 1; return true }},
+		{"one iteration short", []se.MessageKind{se.MsgCredit, se.MsgDone}, func(m *se.Message) bool { m.End--; return true }},
+	})
+	require.GreaterOrEqual(t, count, 30)
+}
+
+// TestStrandAlone: of a serial loop of four rounds over more than the L1 strands leave the core in
+// each, where streams that go from bank to bank stay from the second on.
+func TestStrandAlone(t *testing.T) {
+	const roundsC = "#include \"bitsched.h\"\nvoid f(int N, const int32_t A[N], int32_t B[N])\n{\n" +
+		"\tinf_array(A, N); inf_array(B, N);\n\tfor (int t = 0; t < 4; t++)\n\t\tfor (int i = 0; i < N; i++)\n\t\t\tB[i] += A[i] + t;\n}\n"
+	offloaded := func(n int64, strands string) (times, migrations uint64) {
+		p, want := compiled(t, roundsC, n, 1)
+		m := machine(t, "nsc-small", "ooo8")
+		require.NoError(t, m.Set("streams.l3.strands", strands))
+		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: m, Threads: 1, Config: "near-l3", Warm: true})
+		require.NoError(t, err)
+		require.NoError(t, sameMemory(p, want))
+		return r.Streams.Core.Offloaded, r.Streams.Bank.Migrations
+	}
+	times, migrations := offloaded(1024, "true") // 8 kB, of 2 kB and 16 kB
+	assert.EqualValues(t, 4, times)
+	assert.Zero(t, migrations) // the arrays begin where a bank's part does
+	times, migrations = offloaded(1024, "false")
+	assert.EqualValues(t, 1, times)
+	assert.EqualValues(t, 2*3, migrations)
+}
