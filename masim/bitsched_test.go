@@ -197,7 +197,7 @@ func TestMoreArraysNeverMoreCopies(t *testing.T) {
 // No schedule of the search takes fewer rows of a single array than the one that has the
 // fewest rows as its goal.
 func TestFewestRowsOfTheSearch(t *testing.T) {
-	p := generated(t, "multiplier", 32, 1, 1000)
+	p := generated(t, "multiplier", 20, 1, 1000)
 	r, err := runBitsched(context.Background(), p, Options{Objective: MinRows})
 	require.NoError(t, err)
 	report, err := Check(p.Graph, r.Program, CheckOptions{})

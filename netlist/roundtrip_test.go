@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/bitsched/bitsched/internal/invariants"
 )
 
 var writable = []Format{AIGER, AIGERASCII, BLIF, Verilog, Bench}
@@ -133,7 +135,7 @@ func requireSettles(t testing.TB, n *Network, f Format) {
 }
 
 func TestRoundTripAllPairs(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range uint64(invariants.Draws(100, 300)) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		n := randomNetwork(rng, rng.IntN(9), rng.IntN(30), rng.IntN(8))
 		for _, f := range writable {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/bitsched/bitsched/internal/invariants"
 )
 
 // naiveFaultyKernel executes one group of n bits, one bit at a time, as the
@@ -168,7 +170,7 @@ func randomFaults(rng *rand.Rand, k *Kernel, cols int) Faults {
 // groups of words and blocks that are not whole words.
 func TestFaultyKernelAgainstNaive(t *testing.T) {
 	for _, tech := range Technologies() {
-		for seed := range uint64(10) {
+		for seed := range uint64(invariants.Draws(5, 10)) {
 			rng := rand.New(rand.NewPCG(seed, 17))
 			cols := []int{256, 64, 70, 1, 1000}[seed%5]
 			k := randomKernel(rng, tech, 1+rng.IntN(6), 9, 3+rng.IntN(35))

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/bitsched/bitsched/internal/invariants"
 )
 
 // product says how a multiplier of the tests is made.
@@ -417,7 +419,10 @@ func compareWords(t testing.TB, a, b *Graph) (pattern []bool, decided bool) {
 // TestAlgebraProducts decides all ways to multiply, most of them short.
 func TestAlgebraProducts(t *testing.T) {
 	for _, bits := range []int{4, 5} {
-		for _, p := range allProducts(bits) {
+		for i, p := range allProducts(bits) {
+			if bits == 5 && i%invariants.Draws(4, 1) != 0 {
+				continue
+			}
 			for _, p.ands = range []bool{false, true} {
 				pattern, decided := compareWords(t, p.build(), reference(p))
 				require.True(t, decided, "%v", p)

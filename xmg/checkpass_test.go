@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/netlist"
 )
 
@@ -40,7 +41,7 @@ func smallGraphs(t *testing.T, n uint64, f func(g *Graph)) {
 func testPass(t *testing.T, p passFunc) {
 	t.Helper()
 	ctx := context.Background()
-	smallGraphs(t, 150, func(g *Graph) {
+	smallGraphs(t, uint64(invariants.Draws(60, 150)), func(g *Graph) {
 		m, err := p(ctx, g, Options{})
 		require.NoError(t, err)
 		require.NoError(t, m.Check())

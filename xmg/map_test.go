@@ -206,7 +206,7 @@ func TestExactPassKeepsUses(t *testing.T) {
 // Long chains are where recursion would overflow and exact area be quadratic.
 func TestLongChains(t *testing.T) {
 	t.Parallel()
-	const length = 100_000
+	const length = 40_000
 	for _, kind := range []string{"and", "xor", "alternating"} {
 		n := netlist.New(kind)
 		a, b := n.AddInput("a"), n.AddInput("b")

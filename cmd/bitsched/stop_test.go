@@ -76,7 +76,7 @@ func TestStopInEveryPhase(t *testing.T) {
 	dir := t.TempDir()
 	circuit := filepath.Join(dir, "c.aig")
 	a, _, _ := testApp()
-	if code := a.run([]string{"gen", "multiplier", "--width", "7", "--and", "-o", circuit}); code != exitOK {
+	if code := a.run([]string{"gen", "multiplier", "--width", "5", "--and", "-o", circuit}); code != exitOK {
 		t.Fatal(code)
 	}
 	r := rand.New(rand.NewPCG(1, 2))
@@ -85,7 +85,7 @@ func TestStopInEveryPhase(t *testing.T) {
 		s := stoppedRun{phase: stopPhases[i%len(stopPhases)], at: 1 + r.IntN(3)*(i/len(stopPhases)), interrupt: i%2 == 0}
 		name := fmt.Sprintf("%q, report %d, interrupt %v", s.phase, s.at, s.interrupt)
 		out := filepath.Join(dir, "out.bsp")
-		code, _, stderr, took := s.run([]string{"schedule", circuit, "--rows", "18", "--effort", "fast", "-o", out})
+		code, _, stderr, took := s.run([]string{"schedule", circuit, "--rows", "12", "--effort", "fast", "-o", out})
 		switch {
 		case code == exitAborted:
 			if _, err := os.Stat(out); !os.IsNotExist(err) {

@@ -10,3 +10,12 @@ func Pick(n, usual int) int {
 	}
 	return rand.IntN(n)
 }
+
+// Draws is how many cases a test takes: few of them, or where the checks are compiled in,
+// and so in a run of all tests that is to be thorough and not quick, more.
+func Draws(few, more int) int {
+	if Enabled {
+		return more
+	}
+	return few
+}

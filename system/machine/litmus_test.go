@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/tile/event"
 	"github.com/bitsched/bitsched/tile/mem"
 	"github.com/bitsched/bitsched/tile/uop"
@@ -192,7 +193,7 @@ func runLitmus(t *testing.T, threads [][]step, seed uint64) string {
 // TestLitmus runs each test many times: what is seen is allowed by x86-TSO, and what
 // tells it from stronger models is seen.
 func TestLitmus(t *testing.T) {
-	runs := 400
+	runs := invariants.Draws(200, 400)
 	if os.Getenv("BITSCHED_COHERENCE") == "full" {
 		runs = 20_000
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/lattice"
 	"github.com/bitsched/bitsched/tdfg/scalar"
@@ -380,7 +381,7 @@ func TestRules(t *testing.T) {
 // tryRule applies a rule to random graphs until it has found enough.
 func tryRule(t testing.TB, i int, use func(r *rule) bool, graphs int) (applied, done int) {
 	r := rand.New(rand.NewPCG(uint64(i), 7))
-	for done < graphs && applied < 60 {
+	for done < graphs && applied < invariants.Draws(30, 60) {
 		done++
 		from, gen := randomGraph(t, r, 14, append(rules()[i].kinds, tdfg.Move, tdfg.Shrink))
 		s := saturationOf(t, from, Options{Cost: weights})

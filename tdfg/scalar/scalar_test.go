@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/internal/softfloat"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 )
@@ -60,7 +61,7 @@ func TestFloat(t *testing.T) {
 			}
 			return r.Uint64() & typ.Mask()
 		}
-		for n := 0; n < 20000; n++ {
+		for n := 0; n < invariants.Draws(8000, 20000); n++ {
 			x, y, z := word(), word(), word()
 			if r.IntN(3) == 0 { // near each other
 				y = x ^ r.Uint64()&7
