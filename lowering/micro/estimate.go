@@ -159,10 +159,14 @@ func (e *estimator) loop(l *stream.Loop, times, all float64, parallel bool) {
 	lanes := float64(info.lanes)
 	rest := math.Mod(mine, lanes)
 	steps := (mine-rest)/lanes + rest
-	if streams := near != nil && len(near.streams) > 0; streams && steps >= 2*float64(e.p.opt.Streams.Range) {
-		e.Configured += times
+	rows := 1.0
+	if k := len(e.loops) - 2; near != nil && near.nest != nil && k >= 0 {
+		rows = max(1, min(maxRows, e.loops[k].each))
+	}
+	if streams := near != nil && len(near.streams) > 0; streams && steps*rows >= 2*float64(e.p.opt.Streams.Range) {
+		e.Configured += times / rows
 		if !near.several {
-			e.Waits += times
+			e.Waits += times / rows
 		}
 	} else {
 		near = nil

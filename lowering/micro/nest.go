@@ -29,7 +29,7 @@ const maxRows = 256
 // addresses, and write elements that no other access of any row takes.
 func (p *Program) nested(near *nearLoop) *nest {
 	l := near.info
-	if p.opt.Streams.Rival != NoRival || p.opt.Streams.Rows || p.opt.Units != nil || !l.inner || l.guard != nil || len(l.body) == 0 || near.racy || len(near.atomics)+len(near.closures)+len(l.rowsInside) > 0 {
+	if p.opt.Streams.Rival != NoRival || p.opt.Streams.Rows || p.opt.Units.has(l.src) || !l.inner || l.guard != nil || len(l.body) == 0 || near.racy || len(near.atomics)+len(near.closures)+len(l.rowsInside) > 0 {
 		return nil
 	}
 	all := p.graph.Loops(p.streams[l.body[0]].s)

@@ -1,6 +1,8 @@
 package micro
 
 import (
+	"slices"
+
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tdfg/stream"
 	"github.com/bitsched/bitsched/tile/uop"
@@ -19,6 +21,12 @@ type Units struct {
 	End func(unit int) (map[string]scalar.Value, error)
 	// Passed, if it is not nil, says that thread 0 has left a unit that threads executed.
 	Passed func(unit int)
+}
+
+// has reports whether a loop is itself a statement of a unit, so that each instance of it may be
+// executed elsewhere.
+func (u *Units) has(l *stream.Loop) bool {
+	return u != nil && slices.ContainsFunc(u.List, func(list []stream.Stmt) bool { return slices.Contains(list, stream.Stmt(l)) })
 }
 
 // seat is the place of a statement in a unit.
