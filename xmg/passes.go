@@ -202,7 +202,7 @@ var efforts = [...]struct {
 			| (balance resub-ands ands)*3 map exclusive map (rewrite6)*8 trial
 			| collapse (balance resub-ands ands)*3 map exclusive (rewrite6)*8 trial]
 		map exclusive (rewrite6)*5 reduce (cares rewrite6)*3 exact
-		(anneal rewrite6)*8 & (anneal-long)*12`), 60e6, 2, vainGates, 3e9},
+		(anneal rewrite6)*8 & (anneal-long)*12`), 60e6, 8, vainGates, 3e9},
 	High: {mustParse(`reduce counts
 		[map exclusive map (rewrite6)*8 trial
 			| (rewrite6)*8 exclusive (rewrite6)*4 reduce trial

@@ -40,7 +40,7 @@ func startOf(gates int) *synthesis {
 	}
 }
 
-// A repetition ends after one run of a large graph in vain, and after two of a small one;
+// A repetition ends after one run of a large graph in vain, and after more of a smaller one, up to eight;
 // a gain that is small for its work counts as none.
 func TestRepetitionEnds(t *testing.T) {
 	for _, c := range []struct {
@@ -49,7 +49,9 @@ func TestRepetitionEnds(t *testing.T) {
 		runs        int
 	}{
 		{600, 0, 1, 1},
-		{100, 0, 1, 2},
+		{300, 0, 1, 2},
+		{100, 0, 1, 6},
+		{20, 0, 1, 8},
 		{1000, 1, 1000, 9},   // 0.1 % for a second
 		{1000, 1, 10_000, 1}, // for ten seconds
 		{1000, 4, 10_000, 9}, // 0.4 % for them
