@@ -896,6 +896,9 @@ func (t *thread) configure(l *nearLoop, id int, n, v, rows int64, strides map[*n
 			x.Stride = int64(t.elementAt(s.tm, l.info, v+l.info.src.Stride()) - x.Base)
 		} else {
 			x.Init = t.val[s.index]
+			if s.tm.reduces && !s.tm.ordered && lanes > 1 && s.join == scalar.NoOp {
+				x.Tree = latencyNear(kindOf(&stream.Expr{Kind: stream.ApplyExpr, Op: s.tm.op}, s.tm.typ))
+			}
 		}
 		switch {
 		case s.join != scalar.NoOp:

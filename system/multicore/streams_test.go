@@ -555,3 +555,16 @@ func TestStreamTLB(t *testing.T) {
 	fast, _, _ := run("tlb.streams.latency_cycles", "0")
 	require.Less(t, fast, normal)
 }
+
+// TestReduceInAnyOrder: sums of floats are computed by SIMD where C lets them be of any order, and
+// one after another elsewhere: of 16 elements 2 + 8 operations in 8 units, or 16 times 2.
+func TestReduceInAnyOrder(t *testing.T) {
+	for pragma, want := range map[string]uint64{"": 4, "#pragma omp simd reduction(+: s)\n": 2} {
+		p, want16 := compiled(t, "#include \"bitsched.h\"\nvoid f(int N, const float A[N], const float B[N], float S[1])\n{\n"+
+			"inf_array(A, N); inf_array(B, N); inf_array(S, 1);\nfloat s = 0;\n"+pragma+"for (int i = 0; i < N; i++) s += A[i] * B[i];\nS[0] = s;\n}\n", 1600, 1)
+		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: machine(t, "nsc-small", "ooo8"), Threads: 1, Config: "ns", Warm: true})
+		require.NoError(t, err)
+		require.NoError(t, sameMemory(p, want16))
+		require.Equal(t, 100*want, r.Streams.Bank.BusySCM, pragma)
+	}
+}

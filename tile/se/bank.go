@@ -2,6 +2,7 @@ package se
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/bitsched/bitsched/tile/event"
 	"github.com/bitsched/bitsched/tile/mem"
@@ -455,8 +456,12 @@ func (b *Bank) compute(now event.Time, p part, x *slot) {
 func (b *Bank) occupy(now event.Time, s *Stream, n, lanes int64) (at event.Time) {
 	f := s.Func
 	ops, groups := int64(f.Ops()), (n+max(1, lanes)-1)/max(1, lanes)
-	if s.Kind == Reduce && s.Join == nil {
+	latency, chain := f.Latency(), s.Kind == Reduce && s.Tree == 0 && s.Join == nil
+	if chain {
 		groups = n // one after the other
+	} else if s.Kind == Reduce && s.Join == nil { // steps that bring a half of the lanes down and join it with the other one
+		steps := bits.Len64(uint64(min(n, lanes) - 1))
+		ops, latency = ops+2*int64(steps), latency+steps*(1+s.Tree)
 	}
 	if f.Scalar() && b.spec.ScalarPE && lanes == 1 {
 		b.Counters.BusyPE += uint64(groups)
@@ -469,10 +474,10 @@ func (b *Bank) occupy(now event.Time, s *Stream, n, lanes int64) (at event.Time)
 		operands++
 	}
 	for at = now; groups > 0; groups-- {
-		if s.Kind == Reduce { // a chain: what the next one waits for is not fetched again
-			at = b.scm.take(max(now, at-event.Time(b.spec.Init)), int(ops), operands, max(0, f.Latency()-1))
+		if chain { // what the next one waits for is not fetched again
+			at = b.scm.take(max(now, at-event.Time(b.spec.Init)), int(ops), operands, max(0, latency-1))
 		} else {
-			at = b.scm.take(now, int(ops), operands, f.Latency())
+			at = b.scm.take(now, int(ops), operands, latency)
 		}
 	}
 	return at

@@ -40,7 +40,10 @@ type Stream struct {
 	Inputs    []int // streams of the group
 	Func      Function
 	Init      uint64 // of a Reduce
-	Near      int    // of a Reduce: the stream whose element it is computed at; of an indirect one: that its addresses follow from
+	// Tree is how long it takes to join two values of a Reduce whose order is free, and which
+	// lanes compute: those of a chunk are joined in a tree. 0: one element after another.
+	Tree int
+	Near int // of a Reduce: the stream whose element it is computed at; of an indirect one: that its addresses follow from
 	// Indirect says that addresses are those of At, whose input is the element of another
 	// stream, as is that of the function if it has one. Where the condition of At does not hold, there is no
 	// access.

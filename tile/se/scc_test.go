@@ -4,6 +4,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bitsched/bitsched/tile/event"
 )
 
 // TestContexts: instances in the contexts of a tile by hand. One of 6 operations on 3 operands
@@ -30,4 +33,23 @@ func TestContexts(t *testing.T) {
 
 func newContexts(rob, n int) *contexts {
 	return &contexts{spec: &Spec{Init: 4, Width: 4, Contexts: n, ContextROB: rob}}
+}
+
+// fixed is a function of some operations and a latency.
+type fixed struct{ ops, latency int }
+
+func (f fixed) Eval(uint64, []uint64, int64) (uint64, bool) { return 0, true }
+func (f fixed) Ops() int                                    { return f.ops }
+func (f fixed) Latency() int                                { return f.latency }
+func (f fixed) Scalar() bool                                { return false }
+
+// TestReduceTree: 16 elements whose order is kept are a chain of 16 sums of 2 cycles behind the 4 to
+// the contexts; in any order they are one SIMD sum, four steps of a move and a sum, 9 operations in
+// all in 8 units.
+func TestReduceTree(t *testing.T) {
+	for tree, want := range map[int]event.Time{0: 4 + 16*2, 2: 4 + 1 + 2 + 4*(1+2) + 1} {
+		b := &Bank{spec: &Spec{Init: 4, Width: 8, ContextROB: 64}}
+		b.scm.spec = b.spec
+		require.Equal(t, want, b.occupy(0, &Stream{Kind: Reduce, Inputs: []int{0}, Func: fixed{1, 2}, Tree: tree}, 16, 16), tree)
+	}
 }
