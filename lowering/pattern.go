@@ -47,6 +47,13 @@ func (p *Pattern) push(stride, count int32) {
 	p.levels++
 }
 
+// Consecutive is the pattern of n numbers from a first one on.
+func Consecutive(first, n int) Pattern {
+	p := Pattern{start: int32(first)}
+	p.push(1, int32(n))
+	return p
+}
+
 // linearPattern is a pattern whose start and counts are linear.
 type linearPattern struct {
 	start  linear

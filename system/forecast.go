@@ -152,10 +152,16 @@ func (r *runner) forecastCommands(p *lowering.Plan, cmds []lowering.Command, val
 					walks = []tc.Walk{{Stops: []tc.Stop{{Ops: ops}}}}
 				}
 				f.Near += walkCycles(m, walks)
-			case lowering.SpillStep:
-				f.Near += int64(float64(r.spillBytes(p.Graph, s, s.Src)) / m.DRAMBytesPerCycle())
-			case lowering.ReloadStep:
-				f.Near += int64(float64(r.spillBytes(p.Graph, s, s.Dst)) / m.DRAMBytesPerCycle())
+			case lowering.SpillStep, lowering.ReloadStep:
+				reg := s.Src
+				if s.Kind == lowering.ReloadStep {
+					reg = s.Dst
+				}
+				if cmds := r.stash(p, int(k.Step)); cmds != nil {
+					f.Near += stashCycles(m, t, &cmds[0])
+				} else {
+					f.Near += int64(float64(r.spillBytes(p.Graph, s, reg)) / m.DRAMBytesPerCycle())
+				}
 			}
 		case lowering.ShiftInter:
 			parts, _ := Sends(m, t, k)

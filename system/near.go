@@ -419,14 +419,20 @@ func (r *runner) touched(g *stream.Graph, array string, values map[string]int64,
 }
 
 // nearWork hands on what is known of a step without executing it: the transfer of
-// spills, which go through DRAM, and the operations of last reductions.
-func (r *runner) nearWork(ctx context.Context, g *tdfg.Graph, s *lowering.Step, values map[string]int64) error {
+// spills that arrays have no room for, and the operations of last reductions.
+func (r *runner) nearWork(ctx context.Context, p *lowering.Plan, step int, values map[string]int64) error {
+	g, s := p.Graph, &p.Steps[step]
 	r.report.NearSteps++
 	switch s.Kind {
-	case lowering.SpillStep:
-		return r.emit(ctx, &Work{Kind: Transferred, Name: "spill", Bytes: r.spillBytes(g, s, s.Src), Moved: r.spillBytes(g, s, s.Src)})
-	case lowering.ReloadStep:
-		return r.emit(ctx, &Work{Kind: Transferred, Name: "spill", Bytes: r.spillBytes(g, s, s.Dst), Moved: r.spillBytes(g, s, s.Dst), Load: true})
+	case lowering.SpillStep, lowering.ReloadStep:
+		if cmds := r.stash(p, step); cmds != nil {
+			return r.emit(ctx, &Work{Kind: Executed, Name: "spill", Plan: p, Commands: cmds})
+		}
+		load, reg := s.Kind == lowering.ReloadStep, s.Src
+		if load {
+			reg = s.Dst
+		}
+		return r.emit(ctx, &Work{Kind: Transferred, Name: "spill", Bytes: r.spillBytes(g, s, reg), Moved: r.spillBytes(g, s, reg), Load: load})
 	case lowering.FinalStep:
 		n := &g.Nodes[s.Node]
 		box, group, err := r.groups(g, n, values)
@@ -445,8 +451,8 @@ func (r *runner) nearWork(ctx context.Context, g *tdfg.Graph, s *lowering.Step, 
 	return nil
 }
 
-// spillBytes returns the bytes of a word of all bitlines, which goes to memory (section 6
-// leaves that as future work), or of the elements of an array.
+// spillBytes returns the bytes of a word of all bitlines, which goes to memory, or of the
+// elements of an array.
 func (r *runner) spillBytes(g *tdfg.Graph, s *lowering.Step, reg lowering.Register) int64 {
 	if s.Array > 0 {
 		n := int64(reg.Bits+7) / 8

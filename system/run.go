@@ -428,7 +428,7 @@ func (r *runner) region(ctx context.Context, g *tdfg.Graph, values map[string]in
 		}
 		if n < len(cmds) {
 			s := &plan.Steps[cmds[n].Step]
-			err := r.nearWork(ctx, g, s, values)
+			err := r.nearWork(ctx, plan, int(cmds[n].Step), values)
 			if err == nil && !r.opt.TimingOnly {
 				err = r.nearStep(ctx, plan, s, values, in)
 			}

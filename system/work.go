@@ -14,7 +14,7 @@ import (
 // moments. It has no time; clocks give it one.
 type Work struct {
 	Kind     WorkKind
-	Name     string // of the region; of the array, of a transfer
+	Name     string // of the region; of the array, of a transfer; spill, of words that have no rows
 	Plan     *lowering.Plan
 	Commands []lowering.Command // Lowered and Executed; none of the latter is Near
 

@@ -186,7 +186,7 @@ func (x *configRun) regionsText(s *summary) {
 		{"drain", c.Drain, "until no request of a core was under way"}, {"flush", c.Flush, fmt.Sprintf("of reserved ways: %d lines", f.Flushed)}, {"DRAM", c.DRAM, fmt.Sprintf("%d lines to bitlines, %d of them again since cores had asked for them", f.Tensor.Fetched, f.Refetched)},
 		{"JIT", c.JIT, "lowering that arrays wait for, by formula (jit of the machine)"}, {"hidden JIT", c.Hidden, "lowering while arrays are fetched or the region before is executed"}, {"compute", c.Compute, ""}, {"move", c.Move, "within tiles"}, {"between", c.Between, fmt.Sprintf("tiles; %d packets", f.Tensor.Packets)},
 		{"sync", c.Sync, fmt.Sprintf("%d barriers, and what waited for commands, packets and H-trees", f.Tensor.Syncs)}, {"final", c.Final, "last steps of reductions, from bank to bank"}, {"near", c.Near, "streams of regions"},
-		{"spill", c.Spill, "words to DRAM and back, for which bitlines have no rows"}, {"return", c.Return, "arrays to memory, within the kernel"}, {"released", c.Behind, "arrays to memory, while threads go on"}, {"parts", f.Parts, "that regions larger than the arrays were executed in: a number, no cycles"}, {"write-back", f.WriteBack, fmt.Sprintf("behind the kernel; %d lines in all", f.Tensor.Returned)},
+		{"spill", c.Spill, "words to idle arrays or DRAM and back, for which bitlines have no rows"}, {"return", c.Return, "arrays to memory, within the kernel"}, {"released", c.Behind, "arrays to memory, while threads go on"}, {"parts", f.Parts, "that regions larger than the arrays were executed in: a number, no cycles"}, {"write-back", f.WriteBack, fmt.Sprintf("behind the kernel; %d lines in all", f.Tensor.Returned)},
 	} {
 		if p.cycles > 0 {
 			s.add("  "+p.name, "%12d  %s", p.cycles, p.what)

@@ -243,6 +243,11 @@ func (x *run) execute(w *system.Work) error {
 	from := x.m.Engine.Now()
 	err := x.await(func(done func(event.Time)) { x.tensor.Execute(list, done) })
 	took := x.m.Engine.Now() - from
+	if w.Name == "spill" {
+		x.traced("spill", from)
+		c.Spill += took
+		return err
+	}
 	x.traced("commands", from)
 	c.Compute += compute
 	c.Move += move

@@ -62,7 +62,7 @@ type Cycles struct {
 	Drain   int64 `json:"drain"`        // until no request of a core was under way
 	Flush   int64 `json:"flush"`        // of reserved ways
 	DRAM    int64 `json:"dram"`         // arrays to bitlines
-	Spill   int64 `json:"spill"`        // words to DRAM and back, for which bitlines have no rows
+	Spill   int64 `json:"spill"`        // words to idle arrays or DRAM and back, for which bitlines have no rows
 	Return  int64 `json:"return"`       // arrays to their homes, since others needed rows
 	Behind  int64 `json:"released"`     // the same, after their delayed release: threads go on meanwhile, unless they need a region
 	JIT     int64 `json:"jit"`          // lowering that arrays wait for
