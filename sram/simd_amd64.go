@@ -20,7 +20,11 @@ var simdOnes = func() (r [groupWords]uint64) {
 // kind: 0xff in byte 0 for a, in byte 1 for b, in byte 2 for a&b.
 var neuralTerms = [4]uint32{ncAnd: 0xff0000, ncOr: 0xffffff, ncXor: 0x00ffff, ncMove: 0x0000ff}
 
-var _ = [...]any{&simdMasks, &simdOnes, &neuralTerms} // read by the assembly
+// neuralMasks are, by kind, the row whose majority with two others is their function, and
+// then whether that is their parity instead.
+var neuralMasks = [8]uint32{ncOr: ^uint32(0), 4 + ncXor: 0xff}
+
+var _ = [...]any{&simdMasks, &simdOnes, &neuralTerms, &neuralMasks} // read by the assembly
 
 //go:noescape
 func execLargeAVX512(ops *microOp, n int, rows *[groupWords]uint64)
