@@ -18,7 +18,7 @@ import (
 // Small graphs converge sooner and get perGate for each gate.
 var effortWork = [...]struct{ perGate, most int64 }{
 	Fast:   {20_000, 16_000_000},
-	Normal: {800_000, 320_000_000},
+	Normal: {670_000, 320_000_000},
 	High:   {8_000_000, 3_000_000_000},
 }
 
