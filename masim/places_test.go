@@ -108,8 +108,8 @@ func readsValue(in *instance, g, v int32) bool {
 	return in.fanin[g][0] == v || in.fanin[g][1] == v || in.fanin[g][2] == v
 }
 
-// BenchmarkPlaces prints the copies of a partition of log2 and what annealing its places makes of it, both of the
-// program that they come to.
+// BenchmarkPlaces prints the copies of a partition of log2, what annealing its places makes of it, and what it makes
+// of the best order in three arrays beside the first, each of the program that they come to.
 func BenchmarkPlaces(b *testing.B) {
 	p := sharedProblem(b, "log2")
 	copies := func(in *instance, pl *plan) float64 {
@@ -123,11 +123,14 @@ func BenchmarkPlaces(b *testing.B) {
 		in := newInstance(p, p.Geometry.Arrays)
 		s := &bitsched{ctx: context.Background(), in: in, best: infeasible}
 		seed := func(stream int) *rand.Rand { return rand.New(rand.NewPCG(1, uint64(stream))) }
-		order := s.orders(s.ctx, 5_000_000, 0, 1, seed)[0].order
+		order := s.orders(s.ctx, 20_000_000, 0, 1, seed)[0].order
 		tile := s.tiled(s.ctx, [][]int32{order}, 0, 800_000, seed(61))[0]
 		b.ReportMetric(copies(in, tile.plan), "partition-copies")
 		newPlaces(in, tile.plan, 0, tile.parts).anneal(s.ctx, 12_000_000, seed(70))
 		b.ReportMetric(copies(in, tile.plan), "copies")
+		beside := in.inArray(order, 1)
+		newPlaces(in, beside, 1, 3).anneal(s.ctx, 12_000_000, seed(70))
+		b.ReportMetric(copies(in, beside), "beside-copies")
 	}
 }
 
