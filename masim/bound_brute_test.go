@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/sram"
 	"github.com/bitsched/bitsched/xmg"
 )
@@ -570,15 +571,22 @@ func TestLowerBoundShared(t *testing.T) {
 		optimal        bool
 	}{
 		{"int2float", 6, 41, false}, {"router", 12, 36, false}, {"cavlc", 0, 7, false}, {"priority", 128, 128, true}, {"dec", 6, 6, true},
-		{"adder", 256, 256, true}, {"max", 518, 518, true}, {"sin", 0, 29, false}, {"sqrt", 55, 153, false},
+		{"adder", 256, 256, true}, {"max", 518, 518, true}, {"sin", 0, 29, false}, {"sqrt", 55, 153, false}, {"multiplier", 39, 182, false},
+		{"div", 61, 157, false}, {"log2", 0, 1863, false},
 	} {
 		p := sharedProblem(t, c.name)
+		large := p.Graph.NumGates() > 8000 // takes seconds
+		if large && !invariants.Enabled {
+			continue
+		}
 		b := sharedBound(t, c.name, p)
 		got, reason := b.Copies, b.Reason
 		t.Logf("%-10s %3d of %4d: %s", c.name, got, c.found, reason)
 		require.GreaterOrEqual(t, got, c.atLeast, c.name)
 		require.LessOrEqual(t, got, c.found, c.name)
-		require.LessOrEqual(t, LowerBoundRematerialized(t.Context(), p).Copies, got, c.name)
+		if !large {
+			require.LessOrEqual(t, LowerBoundRematerialized(t.Context(), p).Copies, got, c.name)
+		}
 		if c.optimal { // no gate computed again lowers the energy
 			e := LowerBoundEnergy(t.Context(), p, sram.DefaultEnergy)
 			energy, reason := e.Energy, e.Reason

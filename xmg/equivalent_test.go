@@ -178,7 +178,7 @@ func TestEquivalentEPFL(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, Equal, e.Verdict, "MASIM's %s", name)
 		r := rand.New(rand.NewPCG(1, 32))
-		for range 2 {
+		for range invariants.Draws(1, 2) {
 			// Where random patterns find a difference, so must Equivalent.
 			c := mutate(b, r)
 			in := randomWords(a.NumInputs() * 16)
