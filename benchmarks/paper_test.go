@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/netlist"
 	"github.com/bitsched/bitsched/sram"
 	"github.com/bitsched/bitsched/xmg"
@@ -161,8 +162,8 @@ func shared(t *testing.T, p *Published, rows int) Circuit {
 //     in our text of the paper: 128, 256 and 512 here. With 512 rows the
 //     multiplier fits one array, for all but GPPIC.
 func TestPaperClaims(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes some 10 seconds")
+	if !invariants.Enabled {
+		t.Skip("takes half a minute of CPU time: go test -tags invariants")
 	}
 	if _, err := os.Stat(filepath.Join("..", "..", "shared", "data", "masim")); err != nil {
 		t.Skipf("the netlists of the paper are not there: %v", err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/sram"
 	"github.com/bitsched/bitsched/xmg"
 )
@@ -323,7 +324,7 @@ func mutants(p *sram.Program, rng *rand.Rand) []mutant {
 // rule is reported, at its instruction; and no other one is.
 func TestMutations(t *testing.T) {
 	t.Parallel()
-	const most = 300 // mutants of a program
+	most := invariants.Draws(80, 300) // mutants of a program
 	type count struct{ all, refused, wrong, illegal, valid int }
 	counts := map[string]*count{}
 	for _, c := range []struct {

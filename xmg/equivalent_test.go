@@ -94,7 +94,7 @@ func TestEquivalentRandom(t *testing.T) {
 		a, b *Graph
 		want Verdict
 	}
-	pairs := make([]pair, invariants.Draws(60, 150))
+	pairs := make([]pair, invariants.Draws(30, 150))
 	for seed := range pairs {
 		r := rand.New(rand.NewPCG(uint64(seed), 31))
 		inputs := 2 + r.IntN(9)

@@ -59,7 +59,7 @@ func TestEquivalentAlong(t *testing.T) {
 // result.
 func TestTrail(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 9))
-	g := randomGraph(r, 8, 80, 8)
+	g := randomGraph(r, 7, 30, 4)
 	h, report, err := Synthesize(context.Background(), g, SynthOptions{Effort: Normal})
 	require.NoError(t, err)
 	require.Greater(t, len(report.Trail), 2)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/masim"
 )
 
@@ -81,7 +82,7 @@ func TestStopInEveryPhase(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	stopped := map[string]int{}
-	for i := range 15 {
+	for i := range invariants.Draws(len(stopPhases)+2, 15) {
 		s := stoppedRun{phase: stopPhases[i%len(stopPhases)], at: 1 + r.IntN(3)*(i/len(stopPhases)), interrupt: i%2 == 0}
 		name := fmt.Sprintf("%q, report %d, interrupt %v", s.phase, s.at, s.interrupt)
 		out := filepath.Join(dir, "out.bsp")

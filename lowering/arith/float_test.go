@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/internal/softfloat"
 	"github.com/bitsched/bitsched/sram"
 )
@@ -134,8 +135,8 @@ func TestFloats(t *testing.T) {
 					continue
 				}
 				p := mustBuild(t, Spec{Op: o.FullName(Type{Float: f}), Tech: tech.Name, Rows: 2048})
-				patterns := 1 << 12
-				if bits := p.argBits(); bits <= 18 && f.Exp < 8 {
+				patterns := 1 << invariants.Draws(11, 12)
+				if bits := p.argBits(); bits <= invariants.Draws(14, 18) && f.Exp < 8 {
 					patterns = 1 << bits
 				}
 				require.NoError(t, p.Verify(context.Background(), patterns, 99))

@@ -12,7 +12,7 @@ import (
 // where invariants are checked.
 func TestMain(m *testing.M) {
 	if !invariants.Enabled {
-		if err := flag.Set("rapid.checks", "40"); err != nil {
+		if err := flag.Set("rapid.checks", "25"); err != nil {
 			panic(err)
 		}
 	}

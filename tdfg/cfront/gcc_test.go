@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bitsched/bitsched/internal/ctest"
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/tdfg/cfront"
 	"github.com/bitsched/bitsched/tdfg/egraph"
 	"github.com/bitsched/bitsched/tdfg/interp"
@@ -24,7 +25,7 @@ import (
 // TestRandomCompiled compares what the statements of random kernels do, by which
 // TestRandom judges, with what a C compiler makes of them.
 func TestRandomCompiled(t *testing.T) {
-	const seeds = 40
+	seeds := invariants.Draws(15, 40)
 	files := map[string]string{"bitsched.h": cfront.Header}
 	var include, main strings.Builder
 	var input bytes.Buffer

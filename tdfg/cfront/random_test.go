@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/cfront"
 	"github.com/bitsched/bitsched/tdfg/interp"
@@ -667,7 +668,7 @@ func checkRandom(t require.TestingT, p *program, kinds map[tdfg.Kind]int) (done 
 // TestRandomSeeds is TestRandom for seeds that are always the same, and looks that
 // enough of the kernels become tensors.
 func TestRandomSeeds(t *testing.T) {
-	const seeds = 100
+	seeds := invariants.Draws(50, 100)
 	compiled, parallel := 0, 0
 	kinds := map[tdfg.Kind]int{}
 	for seed := range uint64(seeds) {
