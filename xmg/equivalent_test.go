@@ -94,9 +94,11 @@ func TestEquivalentRandom(t *testing.T) {
 		a, b *Graph
 		want Verdict
 	}
+	// Few of them are among seeds 60 to 89, of which one needs all of a cone's parts.
+	first := invariants.Draws(60, 0)
 	pairs := make([]pair, invariants.Draws(30, 150))
 	for seed := range pairs {
-		r := rand.New(rand.NewPCG(uint64(seed), 31))
+		r := rand.New(rand.NewPCG(uint64(first+seed), 31))
 		inputs := 2 + r.IntN(9)
 		a, err := FromNetwork(ctx, randomNetwork(r, inputs, 20+r.IntN(250), 1+r.IntN(8), netlist.And, netlist.Xor, netlist.Mux), Options{NoMap: true})
 		require.NoError(t, err)

@@ -112,3 +112,18 @@ func TestHolds(t *testing.T) {
 		}
 	}
 }
+
+// A fused operation of fp32 rounds once: 4097 * 4097 is halfway between two of its values, and an
+// addend below what a double of that size holds decides.
+func TestFMARoundsOnce(t *testing.T) {
+	for _, c := range []struct{ x, addend, want float32 }{
+		{4097, 0x1p-40, 16785410},
+		{4097, -0x1p-40, 16785408},
+		{4099, -0x1p-40, 16801800}, // 16801801, whose even neighbour is 16801800
+		{4099, 0x1p-40, 16801802},
+	} {
+		x, y := uint64(math.Float32bits(c.x)), uint64(math.Float32bits(c.addend))
+		got := scalar.Eval(scalar.FMA, scalar.FP32, scalar.Value(x), scalar.Value(x), scalar.Value(y))
+		require.Equal(t, c.want, math.Float32frombits(uint32(got)), "%g * %g + %g", c.x, c.x, c.addend)
+	}
+}
