@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/netlist/gen"
 	"github.com/bitsched/bitsched/sram"
 	"github.com/bitsched/bitsched/xmg"
@@ -74,6 +75,9 @@ func reordered(g *xmg.Graph, r *rand.Rand) *xmg.Graph {
 // more copies.
 func TestOrdersAndEfforts(t *testing.T) {
 	t.Parallel()
+	if !invariants.Enabled {
+		t.Skip("takes long: go test -tags invariants")
+	}
 	sum, count := 0.0, 0
 	for _, c := range []struct {
 		kind        string

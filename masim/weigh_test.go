@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/sram"
 	"github.com/bitsched/bitsched/xmg"
 )
@@ -17,6 +18,9 @@ import (
 // Programs for other objectives keep the rules and compute the graph.
 func TestExtendedOptions(t *testing.T) {
 	t.Parallel()
+	if !invariants.Enabled {
+		t.Skip("takes long: go test -tags invariants")
+	}
 	again, feasible := 0, 0
 	for seed := range draws(3) {
 		r := rand.New(rand.NewPCG(seed, 9))

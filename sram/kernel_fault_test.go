@@ -169,6 +169,9 @@ func randomFaults(rng *rand.Rand, k *Kernel, cols int) Faults {
 // every technology with a simulator that goes one bit at a time, on several
 // groups of words and blocks that are not whole words.
 func TestFaultyKernelAgainstNaive(t *testing.T) {
+	if !invariants.Enabled {
+		t.Skip("takes long: go test -tags invariants")
+	}
 	for _, tech := range Technologies() {
 		for seed := range uint64(invariants.Draws(5, 10)) {
 			rng := rand.New(rand.NewPCG(seed, 17))

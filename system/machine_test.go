@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bitsched/bitsched/benchmarks/kernels"
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/lowering/arith"
 	"github.com/bitsched/bitsched/sram/cost"
 	"github.com/bitsched/bitsched/tdfg"
@@ -23,6 +24,9 @@ import (
 // changes, or the parameter is one of those that are said not to be modelled, and
 // none does.
 func TestEveryParameter(t *testing.T) {
+	if !invariants.Enabled {
+		t.Skip("takes long: go test -tags invariants")
+	}
 	ctx := context.Background()
 	var work []struct {
 		p     *tdfg.Program

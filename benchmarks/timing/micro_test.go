@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/system/machine"
 	"github.com/bitsched/bitsched/tile"
 	"github.com/bitsched/bitsched/tile/event"
@@ -78,6 +79,9 @@ func TestMicrosAreBounded(t *testing.T) {
 // TestMetamorphic: more ways, banks of DRAM, bandwidth or registers for misses, or a
 // shorter latency, never make a stream slower.
 func TestMetamorphic(t *testing.T) {
+	if !invariants.Enabled {
+		t.Skip("takes long: go test -tags invariants")
+	}
 	// With LRU and without prefetchers, which take what is there for more. What is not
 	// of the DRAM is tried with a memory of fixed latency: in DRAM, what comes sooner
 	// may close a row that others would have used.

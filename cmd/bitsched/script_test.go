@@ -18,6 +18,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/masim"
 )
 
@@ -95,6 +96,13 @@ func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
+		// Scripts that take long begin with [!invariants] skip.
+		Condition: func(name string) (bool, error) {
+			if name != "invariants" {
+				return false, fmt.Errorf("condition %q, expected invariants", name)
+			}
+			return invariants.Enabled, nil
+		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("MULT", mult)
 			l, err := net.Listen("tcp", "127.0.0.1:0")

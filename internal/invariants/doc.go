@@ -1,6 +1,6 @@
 // Package invariants says whether checks are compiled in that are too slow for users:
 // those of each intermediate representation between all stages, and the shuffling of
-// what must not matter.
+// what must not matter. Tests that take long are left to such a run, too.
 //
 //	go test -tags invariants ./...
 //

@@ -76,14 +76,14 @@ func mutantsOf(q *Problem, m *Mapping) (mutants []Mapping) {
 // of what is executed each digit, each flip bit, each word of a bank and each operand's rows. A mutant of a mapping is refused or another legal mapping
 // that computes the same; every other that changes the function is seen in the outputs.
 func TestEveryMutant(t *testing.T) {
+	if !invariants.Enabled {
+		t.Skip("takes long: go test -tags invariants")
+	}
 	ctx := context.Background()
 	work, err := dnn.Parse("conv:N=1,K=4,H=2,W=3,C=4,R=2,S=1,pad=0", dnn.DefaultBits)
 	require.NoError(t, err)
 	for _, name := range []string{"logic-sram", "logic-dram", "mvm-reram", "mvm-reram-groups", "pnm-hbm", "core-avx2", "logic-sram-const"} {
 		t.Run(name, func(t *testing.T) {
-			if !invariants.Enabled && name == "logic-dram" {
-				t.Skip("long programs")
-			}
 			r := rand.New(rand.NewPCG(11, 12))
 			data := [][][]int32{randomValues(work, r), randomValues(work, r), randomValues(work, r), directed(work, 0), directed(work, 1)}
 			data = append(data, largeSums(work, r)...)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/system/multicore"
 	"github.com/bitsched/bitsched/tdfg/cfront"
 	"github.com/bitsched/bitsched/tdfg/scalar"
@@ -104,6 +105,9 @@ func everything(t testing.TB) func() *multicore.Program {
 // depend, and none does. By default one in 27 is changed, with
 // BITSCHED_PARAMETERS=all all are, or with a prefix those that have it.
 func TestEveryParameter(t *testing.T) {
+	if !invariants.Enabled {
+		t.Skip("takes long: go test -tags invariants")
+	}
 	program := everything(t)
 	var bases []*tile.Machine
 	for _, set := range []string{

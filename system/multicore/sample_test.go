@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/tdfg/cfront"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tdfg/stream"
@@ -129,6 +130,9 @@ void sweep(int n, int rounds, int32_t A[restrict n], int32_t B[restrict n])
 // TestSkip compares a run most of whose micro-ops are skipped with the whole one: arrays that
 // threads write again and again while others have copies, forwards and backwards.
 func TestSkip(t *testing.T) {
+	if !invariants.Enabled {
+		t.Skip("takes long: go test -tags invariants")
+	}
 	const n, rounds = 1600, 300
 	long := func() (*Program, Options) {
 		g, err := cfront.CompileWhole(context.Background(), "sweep.c", sweepC, cfront.Options{})

@@ -9,6 +9,7 @@ import (
 	"github.com/crillab/gophersat/solver"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/lowering/mapping/dnn"
 	"github.com/bitsched/bitsched/lowering/mapping/platform"
 	"github.com/bitsched/bitsched/lowering/mapping/search"
@@ -172,6 +173,9 @@ func planWithin(t *testing.T, p *platform.Platform, options [][]option, tensors 
 // TestTransitionsAreOptimal compares the plan of a whole network with a pseudo-Boolean program:
 // there is one as fast, and none faster.
 func TestTransitionsAreOptimal(t *testing.T) {
+	if !invariants.Enabled {
+		t.Skip("takes long: go test -tags invariants")
+	}
 	ctx := context.Background()
 	opt, err := search.Lookup("random")
 	require.NoError(t, err)

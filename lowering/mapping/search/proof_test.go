@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/lowering/mapping"
 	"github.com/bitsched/bitsched/lowering/mapping/dnn"
 	"github.com/bitsched/bitsched/lowering/mapping/platform"
@@ -165,6 +166,9 @@ func TestQuotientBounds(t *testing.T) {
 
 // TestProvesTableIV: an operator of the paper on each platform whose tree ends soon.
 func TestProvesTableIV(t *testing.T) {
+	if !invariants.Enabled {
+		t.Skip("takes long: go test -tags invariants")
+	}
 	for _, c := range [][2]string{{"mvm-reram", "C7"}, {"logic-dram", "C2"}, {"pnm-hbm", "C9"}} {
 		p, err := platform.Load(c[0])
 		require.NoError(t, err)
