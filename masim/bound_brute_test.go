@@ -497,6 +497,9 @@ func manyOutputs(r *rand.Rand) Problem {
 // No bound exceeds the least energy.
 func TestLowerBoundEnergySound(t *testing.T) {
 	t.Parallel()
+	if !invariants.Enabled {
+		t.Skip("takes long: go test -tags invariants")
+	}
 	known, beyond, tight := 0, 0, 0
 	for seed := range draws(1000) {
 		r := rand.New(rand.NewPCG(seed, 24))

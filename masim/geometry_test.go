@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/sram"
 )
 
@@ -14,6 +15,9 @@ import (
 // the rules and computes the circuit, or none since it does not fit; and it fits
 // where a single array has a row for every value.
 func TestGeometries(t *testing.T) {
+	if !invariants.Enabled {
+		t.Skip("takes long: go test -tags invariants")
+	}
 	var problems []Problem
 	for _, kind := range []string{"adder", "max", "multiplier"} {
 		problems = append(problems, generated(t, kind, 3, 1, 1))

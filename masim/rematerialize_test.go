@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/sram"
 	"github.com/bitsched/bitsched/xmg"
 )
@@ -16,6 +17,9 @@ import (
 // whatever machine, and less on some where gates are copied; none is computed
 // again for nothing.
 func TestRematerializeNeverRaisesEnergy(t *testing.T) {
+	if !invariants.Enabled {
+		t.Skip("takes long: go test -tags invariants")
+	}
 	lower, kept := 0, 0
 	for seed := range draws(8) {
 		r := rand.New(rand.NewPCG(seed, 14))

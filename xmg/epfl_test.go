@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/netlist"
 )
 
@@ -44,6 +45,9 @@ func randomWords(n int) []uint64 {
 
 func TestEPFLMapped(t *testing.T) {
 	t.Parallel()
+	if !invariants.Enabled {
+		t.Skip("takes long: go test -tags invariants")
+	}
 	for _, c := range epflGates {
 		n := readData(t, "epfl/"+c.name+".aig")
 		g := gatesOf(t, n)

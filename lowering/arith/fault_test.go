@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/sram"
 )
 
@@ -45,6 +46,9 @@ func TestStuckCellsAreDetected(t *testing.T) {
 // and all on tiny floating-point numbers of up to two operands: all operands are
 // run, so that a fault which no result shows is proved to be masked.
 func TestStuckCellsOfEveryOperation(t *testing.T) {
+	if !invariants.Enabled {
+		t.Skip("takes long: go test -tags invariants")
+	}
 	programs := 0
 	for _, tech := range sram.Technologies() {
 		for i := range Operations {

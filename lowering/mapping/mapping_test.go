@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/lowering/mapping/dnn"
 	"github.com/bitsched/bitsched/lowering/mapping/platform"
 )
@@ -93,6 +94,9 @@ func TestLogicSRAMMixed(t *testing.T) {
 func TestLogicDRAM(t *testing.T) { testPlatform(t, "logic-dram", dnn.DefaultBits, 1) }
 
 func TestCrossbar(t *testing.T) {
+	if !invariants.Enabled {
+		t.Skip("takes long: go test -tags invariants")
+	}
 	testPlatform(t, "mvm-reram", dnn.DefaultBits, 20)
 	testPlatform(t, "mvm-reram", dnn.Bits{Activation: dnn.Type{Bits: 8}, Weight: dnn.Type{Bits: 7, Signed: true}}, 3)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bitsched/bitsched/benchmarks/workload"
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/system/fused"
 	"github.com/bitsched/bitsched/system/multicore"
@@ -333,6 +334,9 @@ func tiny(t testing.TB) *tile.Machine {
 // TestInParts has arrays larger than all bitlines: regions are executed in parts, with all bits
 // those of the whole. A part reads what lies around it, and the last one is shorter.
 func TestInParts(t *testing.T) {
+	if !invariants.Enabled {
+		t.Skip("takes long: go test -tags invariants")
+	}
 	for _, c := range []struct {
 		name  string
 		sizes map[string]int64

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/lowering/micro"
 	"github.com/bitsched/bitsched/system/multicore"
 	"github.com/bitsched/bitsched/tile/se"
@@ -113,6 +114,9 @@ void f(int N, const int32_t A[N], int32_t B[N], int32_t C[N], int32_t D[N], cons
 // messages of streams that end before their time: each must be noticed by one of some
 // programs.
 func TestRestoreMutants(t *testing.T) {
+	if !invariants.Enabled {
+		t.Skip("takes long: go test -tags invariants")
+	}
 	type program struct {
 		text   string
 		config string

@@ -15,6 +15,9 @@ import (
 // TestSample compares a run in samples with the whole one: memory equal, loops that wait
 // for each other and floats included, all micro-ops executed, and cycles as near as it says.
 func TestSample(t *testing.T) {
+	if !invariants.Enabled {
+		t.Skip("takes long: go test -tags invariants")
+	}
 	long := func() (*Program, Options) {
 		p, opt := scale(t)
 		p.Args.Symbols = map[string]int64{"n": 80 * scaleN}

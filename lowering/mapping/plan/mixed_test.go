@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/lowering/mapping/dnn"
 	"github.com/bitsched/bitsched/lowering/mapping/platform"
 )
@@ -102,6 +103,9 @@ func TestErrorBound(t *testing.T) {
 
 // Fewer bits take fewer cycles, the errors keep the budget, and what is executed is off by less.
 func TestMixedPrecision(t *testing.T) {
+	if !invariants.Enabled {
+		t.Skip("takes long: go test -tags invariants")
+	}
 	four := dnn.Type{Bits: 4, Signed: true}
 	b := dnn.NewBuilder("small", "", dnn.Bits{Activation: four, Weight: four}, 1, 4, 6, 6)
 	x := b.Conv("first", 0, 8, 3, 1, 1, 1)

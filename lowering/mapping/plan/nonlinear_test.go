@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/lowering/mapping"
 	"github.com/bitsched/bitsched/lowering/mapping/dnn"
 )
@@ -13,6 +14,9 @@ import (
 // TestNonlinear executes what is no sum of products in arrays: every element is that of the word
 // level, the cycles are those of layers and passes together, and mutants of programs are seen.
 func TestNonlinear(t *testing.T) {
+	if !invariants.Enabled {
+		t.Skip("takes long: go test -tags invariants")
+	}
 	ctx := context.Background()
 	b := dnn.NewBuilder("pools", "pools that overlap and reach into padding", dnn.DefaultBits, 1, 3, 9, 7)
 	x := b.Unary("r1", dnn.ReLU, b.Conv("c1", 0, 6, 3, 1, 1, 1))
