@@ -72,22 +72,24 @@ type Core struct {
 	IntRegisters int `yaml:"int_registers" range:"1..8192"` // physical
 	FPRegisters  int `yaml:"fp_registers" range:"1..8192"`
 
-	FrontEndCycles  int       `yaml:"front_end_cycles" range:"1..64"` // from fetch to dispatch
-	RedirectCycles  int       `yaml:"redirect_cycles" range:"0..64"`  // from the execution of a branch that was mispredicted to the fetch behind it
-	FetchToTaken    bool      `yaml:"fetch_to_taken"`                 // a taken branch ends the fetch of a cycle
-	Predictor       Predictor `yaml:"predictor"`
-	Units           Units     `yaml:"units"`
-	SIMDBits        int       `yaml:"simd_bits" range:"64..4096" power:"two"`
-	FPSIMD          string    `yaml:"fp_simd" oneof:"4-pipelined 2-unpipelined 1-a-cycle" reading:"4-pipelined 2-unpipelined 1-a-cycle"`
-	LoadPorts       int       `yaml:"load_ports" range:"1..16"`                       // loads that the L1 takes in a cycle
-	StorePorts      int       `yaml:"store_ports" range:"1..16"`                      // stores
-	MaxRequests     int       `yaml:"max_requests" range:"1..4096"`                   // to the memory system at a time
-	StoresInFlight  int       `yaml:"stores_in_flight" range:"1..4096" reading:"1 8"` // committed, on their way to the cache at a time
-	StorePrefetch   bool      `yaml:"store_prefetch" reading:"false true"`            // asks for lines of stores before they commit
-	ForwardCycles   int       `yaml:"forward_cycles" range:"1..64"`                   // from a store in the queue to a load
-	DependenceBytes int       `yaml:"dependence_bytes" range:"1..64" power:"two"`     // grain of the check of loads against stores
-	StreamFIFOBytes int       `yaml:"stream_fifo_bytes" range:"0..1048576"`           // of its stream engine
-	SCCROB          int       `yaml:"scc_rob" range:"0..4096"`                        // entries of a stream computing context
+	FrontEndCycles   int       `yaml:"front_end_cycles" range:"1..64"` // from fetch to dispatch
+	RedirectCycles   int       `yaml:"redirect_cycles" range:"0..64"`  // from the execution of a branch that was mispredicted to the fetch behind it
+	FetchToTaken     bool      `yaml:"fetch_to_taken"`                 // a taken branch ends the fetch of a cycle
+	Predictor        Predictor `yaml:"predictor"`
+	Units            Units     `yaml:"units"`
+	SIMDBits         int       `yaml:"simd_bits" range:"64..4096" power:"two"`
+	FPSIMD           string    `yaml:"fp_simd" oneof:"4-pipelined 2-unpipelined 1-a-cycle" reading:"4-pipelined 2-unpipelined 1-a-cycle"`
+	LoadPorts        int       `yaml:"load_ports" range:"1..16"`                       // loads that the L1 takes in a cycle
+	StorePorts       int       `yaml:"store_ports" range:"1..16"`                      // stores
+	StreamLoadPorts  int       `yaml:"stream_load_ports" range:"0..16"`                // loads, in configurations with streams; 0: load_ports
+	StreamStorePorts int       `yaml:"stream_store_ports" range:"0..16"`               // stores, likewise
+	MaxRequests      int       `yaml:"max_requests" range:"1..4096"`                   // to the memory system at a time
+	StoresInFlight   int       `yaml:"stores_in_flight" range:"1..4096" reading:"1 8"` // committed, on their way to the cache at a time
+	StorePrefetch    bool      `yaml:"store_prefetch" reading:"false true"`            // asks for lines of stores before they commit
+	ForwardCycles    int       `yaml:"forward_cycles" range:"1..64"`                   // from a store in the queue to a load
+	DependenceBytes  int       `yaml:"dependence_bytes" range:"1..64" power:"two"`     // grain of the check of loads against stores
+	StreamFIFOBytes  int       `yaml:"stream_fifo_bytes" range:"0..1048576"`           // of its stream engine
+	SCCROB           int       `yaml:"scc_rob" range:"0..4096"`                        // entries of a stream computing context
 }
 
 // Predictor predicts branches.

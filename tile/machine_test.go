@@ -58,7 +58,7 @@ func TestLoadMachine(t *testing.T) {
 	require.Equal(t, "mine", m.Name)
 	_, err = tile.LoadMachine("mine")
 	require.ErrorIs(t, err, tile.ErrUnknownMachine)
-	require.EqualError(t, err, `tile: no such machine: "mine", expected champsim-io4, champsim-ooo4, champsim-ooo8, infinity-stream, infinity-stream-base, infinity-stream-simulator, infinity-stream-slice, infinity-stream-small, nsc, nsc-simulator, nsc-small, or a file (with a . or / in its name)`)
+	require.EqualError(t, err, `tile: no such machine: "mine", expected champsim-io4, champsim-ooo4, champsim-ooo8, infinity-stream, infinity-stream-base, infinity-stream-simulator, infinity-stream-simulator-slice, infinity-stream-slice, infinity-stream-small, nsc, nsc-simulator, nsc-simulator-small, nsc-small, or a file (with a . or / in its name)`)
 	_, err = tile.LoadMachine("no/such.yaml")
 	require.ErrorIs(t, err, os.ErrNotExist)
 }

@@ -2,7 +2,6 @@ package reproduce
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -129,54 +128,48 @@ func (p *ownProgram) load(ctx context.Context, seed uint64) (k *workload.Kernel,
 // is of a program. Runs that failed or took longer than they may are in m.Failed, and so is
 // where it was stopped, if there is a run at all.
 func runOwn(ctx context.Context, env *Env, m *Measured, entry string, list []ownProgram, configs []string, f func(own *ownProgram, runs map[string]*ownPart)) error {
-	done := false
+	var jobs []job
+	parts := make([]ownPart, len(list)*len(configs))
 	for i := range list {
 		own := &list[i]
-		var k *workload.Kernel
-		var args *memory.Memory
-		runs := map[string]*ownPart{}
-		for _, config := range configs {
-			env.progress(own.name+" in "+config, i, len(list))
-			p := &ownPart{}
-			limited, cancel := env.limit(ctx)
-			err := env.kept(p, func() (err error) {
-				if args == nil { // a run that ended while they were made leaves none
-					if k, args, err = own.load(limited, env.Seed); err != nil {
+		for j, config := range configs {
+			p := &parts[i*len(configs)+j]
+			jobs = append(jobs, job{own.name + " in " + config, func(ctx context.Context, env *Env) error {
+				return env.kept(p, func() error {
+					k, args, err := own.load(ctx, env.Seed)
+					if err != nil {
 						return err
 					}
-				}
-				r, err := runInfinity(limited, env, k, args, own.machine, config, func(o *fused.Options) {
-					if own.threads > 0 {
-						o.Threads = own.threads
+					r, err := runInfinity(ctx, env, k, args, own.machine, config, func(o *fused.Options) {
+						if own.threads > 0 {
+							o.Threads = own.threads
+						}
+					})
+					if err != nil {
+						return err
 					}
-				})
-				if err != nil {
-					return err
-				}
-				p.Cycles = r.Cycles
-				if r.arrays != nil {
-					p.Regions = r.arrays.Regions
-				}
-				return nil
-			}, entry, own.name, own.sizeText(), own.machine, own.threads, config, env.Sample)
-			late := errors.Is(context.Cause(limited), errBudget)
-			cancel()
-			switch {
-			case ctx.Err() != nil && !done:
-				return context.Cause(ctx)
-			case ctx.Err() != nil:
-				m.Failed = append(m.Failed, fmt.Sprintf("stopped before %s in %s was complete", own.name, config))
-				f(own, runs)
-				return nil
-			case err != nil && late:
-				m.Failed = append(m.Failed, fmt.Sprintf("%s in %s: %s of %s", own.name, config, errBudget, env.Budget))
-			case err != nil:
-				m.Failed = append(m.Failed, fmt.Sprintf("%s in %s: %s", own.name, config, err))
-			default:
-				runs[config], done = p, true
+					p.Cycles = r.Cycles
+					if r.arrays != nil {
+						p.Regions = r.arrays.Regions
+					}
+					return nil
+				}, entry, own.name, own.sizeText(), own.machine, own.threads, config, env.Sample)
+			}})
+		}
+	}
+	ended, failed, err := env.runJobs(ctx, jobs)
+	if err != nil {
+		return err
+	}
+	m.Failed = append(m.Failed, failed...)
+	for i := range list {
+		runs := map[string]*ownPart{}
+		for j, config := range configs {
+			if n := i*len(configs) + j; ended[n] {
+				runs[config] = &parts[n]
 			}
 		}
-		f(own, runs)
+		f(&list[i], runs)
 	}
 	return nil
 }

@@ -6,10 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bitsched/bitsched/benchmarks/workload"
 	"github.com/bitsched/bitsched/system/fused"
 	"github.com/bitsched/bitsched/system/multicore"
-	"github.com/bitsched/bitsched/tdfg/memory"
 )
 
 // pointNetEntry is PointNet++ by stages.
@@ -55,62 +53,51 @@ var pointNetRuns = []struct {
 type pointNetPart struct {
 	Cycles int64
 	Stages []multicore.Stage
+	Sizes  string
 }
 
 func infsFig19(ctx context.Context, env *Env) (*Measured, error) {
-	m := &Measured{}
-	for i, name := range []string{"pointnet_ssg", "pointnet_msg"} {
-		title := strings.ToUpper(name[len("pointnet_"):])
-		var k *workload.Kernel
-		var args *memory.Memory
-		runs := map[string]*pointNetPart{}
-		for _, c := range pointNetRuns {
-			env.progress(name+" in "+c.title, i, 2)
-			p := &pointNetPart{}
-			err := env.kept(p, func() (err error) {
-				if k == nil {
-					if k, args, err = nearWorkload(ctx, env, name, pointNetSmall); err != nil {
+	names := []string{"pointnet_ssg", "pointnet_msg"}
+	var jobs []job
+	parts := make([]pointNetPart, len(names)*len(pointNetRuns))
+	for i, name := range names {
+		for j, c := range pointNetRuns {
+			p := &parts[i*len(pointNetRuns)+j]
+			jobs = append(jobs, job{name + " in " + c.title, func(ctx context.Context, env *Env) error {
+				return env.kept(p, func() error {
+					k, args, err := nearWorkload(ctx, env, name, pointNetSmall)
+					if err != nil {
 						return err
 					}
-				}
-				r, err := runInfinity(ctx, env, k, args, infsMachine(env), c.config, func(o *fused.Options) { o.Decide = c.decide })
-				if err == nil {
-					p.Cycles, p.Stages = r.Cycles, r.Stages
-				}
-				return err
-			}, "infs:fig19", name, c.config, c.decide)
-			switch {
-			case ctx.Err() != nil && len(m.Tables) == 0 && len(runs) == 0:
-				return nil, context.Cause(ctx)
-			case ctx.Err() != nil:
-				m.Failed = append(m.Failed, fmt.Sprintf("stopped before %s in %s was complete", name, c.title))
-			case err != nil:
-				m.Failed = append(m.Failed, fmt.Sprintf("%s in %s: %s", name, c.title, err))
-			default:
-				runs[c.title] = p
-			}
-			if ctx.Err() != nil {
-				break
+					r, err := runInfinity(ctx, env, k, args, infsMachine(env), c.config, func(o *fused.Options) { o.Decide = c.decide })
+					if err == nil {
+						p.Cycles, p.Stages, p.Sizes = r.Cycles, r.Stages, k.SizeText()
+					}
+					return err
+				}, "infs:fig19", name, c.config, c.decide, env.Readings, env.Sample)
+			}})
+		}
+	}
+	ended, failed, err := env.runJobs(ctx, jobs)
+	if err != nil {
+		return nil, err
+	}
+	m := &Measured{Failed: failed, Notes: []string{env.machineNote(infsMachine(env))}}
+	for i, name := range names {
+		title := strings.ToUpper(name[len("pointnet_"):])
+		runs := map[string]*pointNetPart{}
+		for j, c := range pointNetRuns {
+			if n := i*len(pointNetRuns) + j; ended[n] {
+				runs[c.title] = &parts[n]
 			}
 		}
 		m.pointNet(title, runs)
-		if ctx.Err() != nil {
+		for _, p := range runs { // all have the same
+			m.Notes = append(m.Notes, title+": "+p.Sizes)
 			break
 		}
-		m.Notes = append(m.Notes, fmt.Sprintf("%s: %s", title, sizeNote(k, env, name)))
 	}
 	return m, nil
-}
-
-// sizeNote says of which sizes a network is.
-func sizeNote(k *workload.Kernel, env *Env, name string) string {
-	if k != nil {
-		return k.SizeText()
-	}
-	if env.Size == PaperSizes {
-		return "sizes of table 4"
-	}
-	return "kept runs of " + name
 }
 
 // pointNet adds what runs of a network came to: the stages, those of one name together.

@@ -65,35 +65,32 @@ func tilesInTime(ctx context.Context, env *Env, dims int) (*Measured, error) {
 	if err != nil {
 		return nil, err
 	}
-	var studies, drawn []*benchmarks.TileStudy
-	for i, list := range infsDesigns {
+	var jobs []job
+	var made []*benchmarks.TileStudy
+	for _, list := range infsDesigns {
 		for _, name := range list {
-			limited, cancel := env.limit(ctx)
-			s, err := tilesOf(limited, env, name, machine, i)
-			late := errors.Is(context.Cause(limited), errBudget)
-			cancel()
-			switch {
-			case errors.Is(err, benchmarks.ErrNoTiles):
-			case ctx.Err() != nil && len(studies) == 0:
-				return nil, context.Cause(ctx)
-			case ctx.Err() != nil:
-				m.Failed = append(m.Failed, fmt.Sprintf("stopped before %s was complete", name))
-			case err != nil && late:
-				m.Failed = append(m.Failed, fmt.Sprintf("%s: %s of %s", name, errBudget, env.Budget))
-			case err != nil:
-				m.Failed = append(m.Failed, fmt.Sprintf("%s: %s", name, err))
-			default:
-				studies = append(studies, s)
-				if s.Dims == dims {
-					drawn = append(drawn, s)
+			i := len(made)
+			made = append(made, nil)
+			jobs = append(jobs, job{name, func(ctx context.Context, env *Env) (err error) {
+				if made[i], err = tilesOf(ctx, env, name, machine); errors.Is(err, benchmarks.ErrNoTiles) {
+					made[i], err = nil, nil
 				}
-			}
-			if ctx.Err() != nil {
-				break
-			}
+				return err
+			}})
 		}
-		if ctx.Err() != nil {
-			break
+	}
+	ended, failed, err := env.runJobs(ctx, jobs)
+	if err != nil {
+		return nil, err
+	}
+	m.Failed = failed
+	var studies, drawn []*benchmarks.TileStudy
+	for i, s := range made {
+		if ended[i] && s != nil {
+			studies = append(studies, s)
+			if s.Dims == dims {
+				drawn = append(drawn, s)
+			}
 		}
 	}
 	for _, s := range studies {
@@ -105,18 +102,18 @@ func tilesInTime(ctx context.Context, env *Env, dims int) (*Measured, error) {
 	}
 	title := fmt.Sprintf("Cycles of inf-s by shape of tiles, %d dimensions", dims)
 	m.tiles("tiles.svg", title, studies, drawn)
-	m.Notes = []string{"loads of cores found the program's values; small sizes are compared with the sequential program, and units in memory with the interpreter of graphs, bit by bit"}
+	m.Notes = []string{env.machineNote(infsMachine(env)), "loads of cores found the program's values; small sizes are compared with the sequential program, and units in memory with the interpreter of graphs, bit by bit"}
 	return m, nil
 }
 
 // tilesOf runs a workload with every shape; each run is kept on its own.
-func tilesOf(ctx context.Context, env *Env, name string, machine *tile.Machine, done int) (*benchmarks.TileStudy, error) {
+func tilesOf(ctx context.Context, env *Env, name string, machine *tile.Machine) (*benchmarks.TileStudy, error) {
 	k, args, err := nearWorkload(ctx, env, name, infsTileSmall)
 	if err != nil {
 		return nil, err
 	}
 	s, err := benchmarks.RunTiles(ctx, k.Program, k.Sizes, machine, func(shape lowering.Shape) (*benchmarks.TileTime, error) {
-		env.progress(fmt.Sprintf("%s with tiles %s", name, shape), done, len(infsDesigns))
+		env.progress(fmt.Sprintf("%s with tiles %s", name, shape), 0, 1)
 		var t benchmarks.TileTime
 		err := env.kept(&t, func() error {
 			made, err := runTile(ctx, env, k, args, shape)
@@ -124,7 +121,7 @@ func tilesOf(ctx context.Context, env *Env, name string, machine *tile.Machine, 
 				t = *made
 			}
 			return err
-		}, "infs:tiles", name, shape.String())
+		}, "infs:tiles", name, shape.String(), env.Readings)
 		return &t, err
 	})
 	if err == nil {

@@ -2,7 +2,6 @@ package reproduce
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -179,9 +178,14 @@ func runInfinity(ctx context.Context, env *Env, k *workload.Kernel, args *memory
 	return r, err
 }
 
-// infsMachine is the one of a size.
+// infsMachine is the one of a size, and of the readings of what is not in the paper.
 func infsMachine(env *Env) string {
-	if env.Size == Small {
+	switch {
+	case env.Readings == Simulator && env.Size == Small:
+		return "infinity-stream-simulator-slice"
+	case env.Readings == Simulator:
+		return "infinity-stream-simulator"
+	case env.Size == Small:
 		return "infinity-stream-slice"
 	}
 	return "infinity-stream-base"
@@ -237,42 +241,32 @@ func infsAll(ctx context.Context, env *Env, designs [][]string, configs []string
 	if err != nil {
 		return nil, err
 	}
-	done := false
-	for i, list := range designs {
+	var jobs []job
+	var found []func()
+	for _, list := range designs {
 		for _, name := range list {
-			var k *workload.Kernel
-			var args *memory.Memory
 			for _, config := range configs {
-				env.progress(name+" in "+config, i, len(designs))
 				p := &infsPart{}
-				limited, cancel := env.limit(ctx)
-				err := env.kept(p, func() (err error) {
-					if k == nil {
-						if k, args, err = nearWorkload(ctx, env, name, infsSmall); err != nil {
+				jobs = append(jobs, job{name + " in " + config, func(ctx context.Context, env *Env) error {
+					return env.kept(p, func() error {
+						k, args, err := nearWorkload(ctx, env, name, infsSmall)
+						if err != nil {
 							return err
 						}
-					}
-					return p.run(limited, env, k, args, config, latencies, table)
-				}, "infs", name, config, latencies, env.Sample)
-				late := errors.Is(context.Cause(limited), errBudget)
-				cancel()
-				switch {
-				case ctx.Err() != nil && !done:
-					return nil, context.Cause(ctx)
-				case ctx.Err() != nil:
-					return append(failed, fmt.Sprintf("stopped before %s in %s was complete", name, config)), nil
-				case err != nil && late:
-					failed = append(failed, fmt.Sprintf("%s in %s: %s of %s", name, config, errBudget, env.Budget))
-				case err != nil:
-					failed = append(failed, fmt.Sprintf("%s in %s: %s", name, config, err))
-				default:
-					done = true
-					f(strings.TrimSuffix(list[0], "_inner"), name, config, p)
-				}
+						return p.run(ctx, env, k, args, config, latencies, table)
+					}, "infs", name, config, latencies, env.Readings, env.Sample)
+				}})
+				found = append(found, func() { f(strings.TrimSuffix(list[0], "_inner"), name, config, p) })
 			}
 		}
 	}
-	return failed, nil
+	ended, failed, err := env.runJobs(ctx, jobs)
+	for i, ok := range ended {
+		if ok {
+			found[i]()
+		}
+	}
+	return failed, err
 }
 
 func (p *infsPart) run(ctx context.Context, env *Env, k *workload.Kernel, args *memory.Memory, config, latencies string, table *cost.Table) error {
@@ -453,7 +447,7 @@ func infsFig11(ctx context.Context, env *Env) (*Measured, error) {
 
 // notes say which workloads means are of, and how runs are checked.
 func (b *best) notes(env *Env, names []string) []string {
-	list := []string{b.meansOf(names), "loads of cores found the program's values; small sizes are compared with the sequential program, and units in memory with the interpreter of graphs, bit by bit"}
+	list := []string{env.machineNote(infsMachine(env)), b.meansOf(names), "loads of cores found the program's values; small sizes are compared with the sequential program, and units in memory with the interpreter of graphs, bit by bit"}
 	if env.Sample > 0 {
 		list = append(list, fmt.Sprintf("of base and near-l3, windows of %g of the time are simulated; ± is half of the 95 %% confidence interval by how windows differ, ±? of too few windows", env.Sample))
 	}
@@ -787,63 +781,78 @@ func infsEq1(ctx context.Context, _ *Env) (*Measured, error) {
 var fig2Threads = []int{1, 64}
 
 func infsFig2(ctx context.Context, env *Env) (*Measured, error) {
-	m := &Measured{}
 	last := int64(256 << 10)
 	if env.Size == PaperSizes {
 		last = 4 << 20
-	} else {
+	}
+	names := []string{"vec_add", "array_sum"}
+	type run struct {
+		config  string
+		threads int
+	}
+	runs := []run{{"inf-s-nojit", fig2Threads[len(fig2Threads)-1]}}
+	for _, config := range []string{multicore.Base, "near-l3"} {
+		for _, threads := range fig2Threads {
+			runs = append(runs, run{config, threads})
+		}
+	}
+	var jobs []job
+	var cycles []*fig2Cycles
+	for _, name := range names {
+		for n := int64(16 << 10); n <= last; n *= 4 {
+			for _, r := range runs {
+				c := &fig2Cycles{}
+				cycles = append(cycles, c)
+				jobs = append(jobs, job{fmt.Sprintf("%s of %d in %s on %d threads", name, n, r.config, r.threads), func(ctx context.Context, env *Env) error {
+					return env.kept(c, func() error {
+						k, args, err := nearWorkload(ctx, &Env{Size: Small, Seed: env.Seed}, name, map[string]map[string]int64{name: {"N": n}})
+						if err != nil {
+							return err
+						}
+						return c.run(ctx, env, k, args, r.config, r.threads)
+					}, "infs:fig2", name, n, r.config, r.threads)
+				}})
+			}
+		}
+	}
+	ended, failed, err := env.runJobs(ctx, jobs)
+	if err != nil {
+		return nil, err
+	}
+	m := &Measured{Failed: failed}
+	if env.Size == Small {
 		m.Notes = []string{"every run is compared with the sequential program"}
 	}
-	for _, name := range []string{"vec_add", "array_sum"} {
+	at := 0
+	for _, name := range names {
 		t := Table{Title: name + ", cycles", Head: []string{"elements", "base, 1 thread", "base, 64", "near-l3, 1 thread", "near-l3, 64", "in memory, transposed", "of which last steps"}}
 		sizes, fastest := 0, 0
 		for n := int64(16 << 10); n <= last; n *= 4 {
-			k, args, err := nearWorkload(ctx, &Env{Size: Small, Seed: env.Seed}, name, map[string]map[string]int64{name: {"N": n}})
-			if err != nil {
-				return nil, err
-			}
 			row := []string{fmt.Sprint(n)}
 			near, least := int64(0), int64(math.MaxInt64)
-			run := func(config string, threads int) (c fig2Cycles, text string, err error) {
-				env.progress(fmt.Sprintf("%s %d %s", name, n, config), 0, 1)
-				err = env.kept(&c, func() error { return c.run(ctx, env, k, args, config, threads) }, "infs:fig2", name, n, config, threads)
-				switch {
-				case ctx.Err() != nil:
-					return c, "", context.Cause(ctx)
-				case err != nil:
-					m.Failed = append(m.Failed, fmt.Sprintf("%s of %d in %s on %d threads: %s", name, n, config, threads, err))
-					return fig2Cycles{}, "-", nil
+			inside, ok := cycles[at], ended[at]
+			for j := 1; j < len(runs); j++ {
+				if near = 0; !ended[at+j] {
+					row = append(row, "-")
+					continue
 				}
-				return c, fmt.Sprint(c.All), nil
+				near = cycles[at+j].All
+				least = min(least, near)
+				row = append(row, fmt.Sprint(near))
 			}
-			for _, config := range []string{multicore.Base, "near-l3"} {
-				for _, threads := range fig2Threads {
-					c, text, err := run(config, threads)
-					if err != nil {
-						return nil, err
-					}
-					if near = c.All; near > 0 {
-						least = min(least, near)
-					}
-					row = append(row, text)
-				}
-			}
-			c, text, err := run("inf-s-nojit", fig2Threads[len(fig2Threads)-1])
-			if err != nil {
-				return nil, err
-			}
-			if c.Inside == 0 {
-				t.Rows = append(t.Rows, append(row, text, text))
+			at += len(runs)
+			if !ok {
+				t.Rows = append(t.Rows, append(row, "-", "-"))
 				continue
 			}
 			sizes++
-			if c.Inside < least {
+			if inside.Inside < least {
 				fastest++
 			}
 			if name == "vec_add" && n == 4<<20 && near > 0 {
-				m.Add("vec_add in memory over near-l3 at 4M", "x", float64(near)/float64(c.Inside))
+				m.Add("vec_add in memory over near-l3 at 4M", "x", float64(near)/float64(inside.Inside))
 			}
-			t.Rows = append(t.Rows, append(row, fmt.Sprint(c.Inside), fmt.Sprint(c.Final)))
+			t.Rows = append(t.Rows, append(row, fmt.Sprint(inside.Inside), fmt.Sprint(inside.Final)))
 		}
 		if sizes > 0 {
 			m.Add("sizes of "+name+" that are fastest in memory", "%", 100*float64(fastest)/float64(sizes))

@@ -2,7 +2,6 @@ package reproduce
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -21,7 +20,6 @@ import (
 type nearRun struct {
 	config string
 	set    []string
-	larger bool // with a sixteenth of the arrays at the small size, as of caches, and not 1/64
 }
 
 func (r nearRun) text() string {
@@ -49,17 +47,6 @@ type nearPart struct {
 	Bound                          float64 // of the cycles, of a run in samples; -1: too few windows, 0: all is in time
 }
 
-// errBudget says that a run has taken longer than it may.
-var errBudget = errors.New("not ended within the budget")
-
-// limit bounds a run by the budget.
-func (e *Env) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	if e.Budget > 0 {
-		return context.WithTimeoutCause(ctx, e.Budget, errBudget)
-	}
-	return ctx, func() {}
-}
-
 // nearParts are the runs of the workloads, as far as they have ended.
 type nearParts struct {
 	names  []string
@@ -82,50 +69,43 @@ func nearAll(ctx context.Context, env *Env, only []string, runs ...nearRun) (*ne
 			all.parts[w.Name] = make([]*nearPart, len(runs))
 		}
 	}
-	done := false
-	for j, r := range runs { // so that means are there as early as possible
-		for i, name := range all.names {
-			env.progress(name+" in "+r.text(), j*len(all.names)+i, len(runs)*len(all.names))
+	var jobs []job
+	var parts []*nearPart
+	for _, r := range runs { // so that means are there as early as possible
+		for _, name := range all.names {
 			p := &nearPart{}
-			limited, cancel := env.limit(ctx)
-			err := env.kept(p, func() error {
-				small := sixtyfourth
-				if r.larger {
-					small = sixteenth
-				}
-				k, args, err := nearWorkload(ctx, env, name, small)
-				if err != nil {
-					return err
-				}
-				return p.run(limited, env, k, args, r, table)
-			}, "nsc", name, r.config, r.set, r.larger, env.Sample)
-			stopped := context.Cause(limited)
-			cancel()
-			switch {
-			case ctx.Err() != nil && !done:
-				return nil, context.Cause(ctx)
-			case ctx.Err() != nil:
-				all.failed = append(all.failed, fmt.Sprintf("stopped before %s in %s was complete", name, r.text()))
-				return all, nil
-			case errors.Is(stopped, errBudget) && err != nil:
-				all.failed = append(all.failed, fmt.Sprintf("%s in %s: %s of %s", name, r.text(), errBudget, env.Budget))
-			case err != nil:
-				all.failed = append(all.failed, fmt.Sprintf("%s in %s: %s", name, r.text(), err))
-			default:
-				done = true
-				all.parts[name][j] = p
-			}
+			parts = append(parts, p)
+			jobs = append(jobs, job{name + " in " + r.text(), func(ctx context.Context, env *Env) error {
+				return env.kept(p, func() error {
+					k, args, err := nearWorkload(ctx, env, name, sixteenth)
+					if err != nil {
+						return err
+					}
+					return p.run(ctx, env, k, args, r, table)
+				}, "nsc", name, r.config, r.set, env.Readings, env.Rounds, env.Sample)
+			}})
 		}
 	}
-	return all, nil
+	ended, failed, err := env.runJobs(ctx, jobs)
+	for i, ok := range ended {
+		if ok {
+			all.parts[all.names[i%len(all.names)]][i/len(all.names)] = parts[i]
+		}
+	}
+	all.failed = failed
+	return all, err
 }
 
-// nearMachine is the machine for a size.
+// nearMachine is the machine for a size and for the readings of what is not in the paper.
 func nearMachine(env *Env) string {
-	if env.Size == Small {
-		return "nsc-small"
+	name := "nsc"
+	if env.Readings == Simulator {
+		name = "nsc-simulator"
 	}
-	return "nsc"
+	if env.Size == Small {
+		name += "-small"
+	}
+	return name
 }
 
 // run is one run, whose result is compared with the definition of the workload.
@@ -248,7 +228,7 @@ func boundedCycles(cycles int64, bound float64) string {
 
 // measured begins the result of a figure.
 func (a *nearParts) measured(env *Env) *Measured {
-	m := &Measured{Failed: a.failed, Notes: []string{"every run is compared with the definition of its workload, and loads of cores with the program's values"}}
+	m := &Measured{Failed: a.failed, Notes: []string{env.machineNote(nearMachine(env)), "every run is compared with the definition of its workload, and loads of cores with the program's values"}}
 	var missing []string
 	for _, name := range a.names {
 		if slices.Contains(a.parts[name], nil) {

@@ -32,20 +32,11 @@ var nscTimeEntries = []*Entry{
 // nearConfigs are the configurations of fig. 9, those first whose means are claims.
 var nearConfigs = []string{multicore.Base, "ns", "ns-decouple", "ns-no-comp", "inst", "single", "ns-no-sync", "ns-core"}
 
-// sixtyfourth are sizes of workloads with about 1/64 of the arrays of the paper, and one
-// round or two.
-var sixtyfourth = map[string]map[string]int64{
-	"pathfinder": {"N": 48 << 10, "T": 2}, "srad": {"N": 128, "M": 256, "T": 1}, "hotspot": {"N": 128, "M": 256, "T": 2},
-	"hotspot3D": {"L": 4, "N": 64, "M": 128, "T": 2}, "histogram": {"N": 192 << 10, "Q": 64}, "scluster": {"N": 12 << 10, "T": 1}, "svm": {"N": 6 << 10, "T": 1},
-	"bfs_push": {"V": 4 << 10, "E": 56_000, "source": 1}, "bfs_pull": {"V": 4 << 10, "E": 56_000, "source": 1}, "pr_push": {"V": 4 << 10, "E": 56_000, "T": 1},
-	"pr_pull": {"V": 4 << 10, "E": 56_000, "T": 1}, "sssp": {"V": 4 << 10, "E": 56_000, "D": 64, "source": 1}, "bin_tree": {"N": 2 << 10, "Q": 8 << 10}, "hash_join": {"N": 4 << 10, "B": 4 << 10, "Q": 8 << 10},
-}
-
 // nearTime runs the workloads in time.
 func nearTime(ctx context.Context, env *Env) (*Measured, error) {
 	var runs []nearRun
 	for _, config := range nearConfigs {
-		runs = append(runs, nearRun{config: config, larger: true}) // so that arrays are to caches what they are in the paper
+		runs = append(runs, nearRun{config: config})
 	}
 	a, err := nearAll(ctx, env, nil, runs...)
 	if err != nil {

@@ -59,6 +59,38 @@ const (
 	PaperSizes Size = "paper"
 )
 
+// Source is where a parameter is from that paper and simulator have different values of.
+type Source string
+
+// The sources.
+const (
+	Paper     Source = ""
+	Simulator Source = "simulator"
+)
+
+// ParseSource reads "paper" or "simulator".
+func ParseSource(text string) (Source, error) {
+	switch text {
+	case "paper":
+		return Paper, nil
+	case string(Simulator):
+		return Simulator, nil
+	}
+	return "", fmt.Errorf("%q, expected paper or simulator", text)
+}
+
+// machineNote says on which machine figures are, and of which readings.
+func (e *Env) machineNote(name string) string {
+	note := "machine " + name + ", as the paper has it"
+	if e.Readings == Simulator {
+		note = "machine " + name + ", as the authors' simulator has it"
+	}
+	if e.Rounds == Simulator {
+		note += "; iterations of workloads as many as its run scripts simulate"
+	}
+	return note
+}
+
 // Env is what runners are given.
 type Env struct {
 	Size    Size
@@ -70,6 +102,10 @@ type Env struct {
 	// runs do not depend on them.
 	Sample float64
 	Budget time.Duration
+	// Readings say which machines figures in time run on: as the papers describe them, or as
+	// the authors' simulator has them. Rounds say how many iterations of the workloads of
+	// Near-Stream Computing run: those of its table VI, or of the run scripts. "" = [Paper].
+	Readings, Rounds Source
 
 	// Progress says what is being done, and how much of it; may be nil.
 	Progress func(what string, done, total int)
@@ -269,7 +305,7 @@ func (e *Entry) Make(ctx context.Context, env *Env, store *results.Store, versio
 	if err != nil {
 		return nil, err
 	}
-	key := results.Key("reproduce", e.ID, env.Size, env.Seed, env.Sample, inputs, version)
+	key := results.Key("reproduce", e.ID, env.Size, env.Seed, env.Sample, env.Readings, env.Rounds, inputs, version)
 	r := &Report{ID: e.ID, Title: e.Title, Paper: e.Paper, Size: env.Size, Measured: &Measured{}}
 	if store != nil && !fresh {
 		if r.Kept, err = store.Get(key, r.Measured); err != nil {

@@ -30,6 +30,8 @@ type reproduceFlags struct {
 	fresh        bool
 	sample       float64
 	budget       time.Duration
+	machines     string
+	rounds       string
 	seed         uint64
 	threads      int
 	json         bool
@@ -60,6 +62,7 @@ are named, left out of means on both sides, and tried again by the next call.`
 const reproduceExample = `  bitsched reproduce
   bitsched reproduce infs:own --svg figures
   bitsched reproduce infs:tiles --small
+  bitsched reproduce nsc:fig9 --paper-sizes --machines simulator --rounds simulator
   bitsched reproduce masim:all --paper-sizes --data inputs --svg figures
   bitsched reproduce all --small --data inputs --plan papers.yaml
   bitsched sweep papers.yaml --nats embedded && bitsched report papers.results -o papers.html`
@@ -92,6 +95,8 @@ func (a *app) reproduceCommand() *cobra.Command {
 	fl.BoolVar(&f.fresh, "fresh", false, "measure again what is kept")
 	fl.Float64Var(&f.sample, "sample", 0, "simulate windows in time that are so large a `share` of runs of nsc figures, and of base and near-l3 of infs:fig11 to fig18; 0 for all in time")
 	fl.DurationVar(&f.budget, "budget", 0, "give up a run of nsc and infs figures that takes longer than this `time`, and go on with the next, 0 for never")
+	fl.StringVar(&f.machines, "machines", "paper", "where figures in time take what papers and their simulators have different values of from: the `paper`, or simulator")
+	fl.StringVar(&f.rounds, "rounds", "paper", "iterations of the workloads of nsc figures at --paper-sizes: those of the `paper`, or, with simulator, as many as its scripts run")
 	fl.Uint64Var(&f.seed, "seed", 1, "`seed` of the random choices")
 	fl.IntVar(&f.threads, "threads", 0, "`number` of threads (0 = all cores); does not change the result")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
@@ -142,6 +147,14 @@ func (a *app) reproduce(cmd *cobra.Command, names []string, f reproduceFlags) er
 	if f.budget < 0 {
 		return usageError(cmd, "--budget %s, expected a time that is not negative", f.budget)
 	}
+	machines, err := reproduce.ParseSource(f.machines)
+	if err != nil {
+		return usageError(cmd, "--machines %w", err)
+	}
+	rounds, err := reproduce.ParseSource(f.rounds)
+	if err != nil {
+		return usageError(cmd, "--rounds %w", err)
+	}
 	if f.csv == "-" && f.json {
 		return usageError(cmd, "--json and --csv - both want stdout")
 	}
@@ -189,7 +202,7 @@ func (a *app) reproduce(cmd *cobra.Command, names []string, f reproduceFlags) er
 		r.Size = reproduce.PaperSizes
 	}
 	for i, e := range entries {
-		env := &reproduce.Env{Size: r.Size, Data: f.data, Threads: n, Seed: f.seed, Sample: f.sample, Budget: f.budget, Progress: func(what string, done, total int) {
+		env := &reproduce.Env{Size: r.Size, Data: f.data, Threads: n, Seed: f.seed, Sample: f.sample, Budget: f.budget, Readings: machines, Rounds: rounds, Progress: func(what string, done, total int) {
 			line.report(masim.Progress{Phase: fmt.Sprintf("%d/%d %s: %s", i+1, len(entries), e.ID, what), Done: done, Total: total, Best: -1})
 		}}
 		made, err := e.Make(s.ctx, env, store, version, f.fresh)
@@ -239,6 +252,11 @@ func reproducePlan(w io.Writer, entries []*reproduce.Entry, f reproduceFlags) er
 		size = "paper-sizes"
 	}
 	fmt.Fprintf(b, "version: 1\ntitle: Tables and figures of the papers\ncommand: [reproduce, \"{entry}\"]\nflags:\n  %s: true\n  seed: %d\n", size, f.seed)
+	for _, x := range []struct{ flag, value string }{{"machines", f.machines}, {"rounds", f.rounds}} {
+		if x.value != "paper" {
+			fmt.Fprintf(b, "  %s: %s\n", x.flag, x.value)
+		}
+	}
 	if f.data != "" {
 		dir := f.data
 		if abs, err := filepath.Abs(f.data); err == nil && f.plan != "-" && !filepath.IsAbs(f.data) {

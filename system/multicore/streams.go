@@ -68,6 +68,13 @@ func (c *Configuration) apply(spec *machine.Spec, opt *Options) error {
 	if opt.Keeps == nil {
 		spec.Private.L1.Prefetcher, spec.Private.L2.Prefetcher = "", ""
 	}
+	core := m.CoreVariant()
+	if core.StreamLoadPorts > 0 {
+		spec.Core.LoadPorts = core.StreamLoadPorts
+	}
+	if core.StreamStorePorts > 0 {
+		spec.Core.StorePorts = core.StreamStorePorts
+	}
 	l3 := &m.Streams.L3
 	spec.Streams = &se.Spec{
 		Timeout: m.Streams.Core.TimeoutCycles, LockTimeout: m.Streams.Core.LockTimeoutCycles,
