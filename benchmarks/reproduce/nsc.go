@@ -176,8 +176,9 @@ func indirectReduce(s *nearstream.Stream) bool {
 
 // scriptRounds are iterations of workloads whose run scripts simulate fewer than table VI has
 // (gem-forge-script, BenchmarkDrivers/Rodinia.py: WORK_ITEMS of hotspot, hotspot3D, srad and
-// scluster; the 7 of 8 of pathfinder, whose rows go in pairs, are left at 8).
-var scriptRounds = map[string]map[string]int64{"hotspot": {"T": 2}, "hotspot3D": {"T": 2}, "srad": {"T": 2}, "scluster": {"T": 4}}
+// scluster; the 7 of 8 of pathfinder, whose rows go in pairs, are left at 8). For PageRank no
+// source says how many: one, as each does the same.
+var scriptRounds = map[string]map[string]int64{"hotspot": {"T": 2}, "hotspot3D": {"T": 2}, "srad": {"T": 2}, "scluster": {"T": 4}, "pr_push": {"T": 1}, "pr_pull": {"T": 1}}
 
 // nearWorkload compiles a workload and makes its arguments, at the size of env: the paper's,
 // or one of a table.
