@@ -36,11 +36,11 @@ func (e *Env) runJobs(ctx context.Context, jobs []job) (ended []bool, failed []s
 	var group errgroup.Group
 	group.SetLimit(max(1, e.Threads))
 	for i, j := range jobs {
-		if ctx.Err() != nil {
-			whys[i] = context.Cause(ctx)
-			continue
-		}
-		group.Go(func() error {
+		group.Go(func() error { // waits for a place
+			if ctx.Err() != nil {
+				whys[i] = context.Cause(ctx)
+				return nil
+			}
 			limited, cancel := ctx, context.CancelFunc(func() {})
 			if e.Budget > 0 {
 				limited, cancel = context.WithTimeoutCause(ctx, e.Budget, errBudget)
