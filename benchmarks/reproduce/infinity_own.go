@@ -36,7 +36,7 @@ type ownPart struct {
 }
 
 func infsOwn(ctx context.Context, env *Env) (*Measured, error) {
-	m := &Measured{}
+	m := &Measured{Reading: env.reading()}
 	configs := append(slices.Clone(infsConfigs), fused.Auto)
 	t := Table{Title: "Cycles of base, and speedups over it", Head: append([]string{"kernel", "N", "base"}, configs[1:]...)}
 	t.Head = append(t.Head, "fastest")

@@ -82,7 +82,7 @@ func infsFig19(ctx context.Context, env *Env) (*Measured, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Measured{Failed: failed, Notes: []string{env.machineNote(infsMachine(env))}}
+	m := &Measured{Failed: failed, Reading: env.reading(), Notes: []string{env.machineNote(infsMachine(env))}}
 	for i, name := range names {
 		title := strings.ToUpper(name[len("pointnet_"):])
 		runs := map[string]*pointNetPart{}

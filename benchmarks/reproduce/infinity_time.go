@@ -394,7 +394,7 @@ func (b *best) meansOf(names []string) string {
 
 func infsFig11(ctx context.Context, env *Env) (*Measured, error) {
 	var b, paper best
-	m := &Measured{}
+	m := &Measured{Reading: env.reading()}
 	var err error
 	if m.Failed, err = infsAll(ctx, env, infsDesigns, infsConfigs, "", b.add); err != nil {
 		return nil, err
@@ -464,7 +464,7 @@ func (p *infsPart) cyclesText() string {
 
 func infsFig12(ctx context.Context, env *Env) (*Measured, error) {
 	var b best
-	m := &Measured{}
+	m := &Measured{Reading: env.reading()}
 	configs := infsConfigs[:4]
 	var err error
 	if m.Failed, err = infsAll(ctx, env, infsDesigns, configs, "", b.add); err != nil {
@@ -521,7 +521,7 @@ func infsFig12(ctx context.Context, env *Env) (*Measured, error) {
 
 // fused runs the workloads in inf-s.
 func (b *best) fused(ctx context.Context, env *Env) (m *Measured, names []string, err error) {
-	m = &Measured{}
+	m = &Measured{Reading: env.reading()}
 	if m.Failed, err = infsAll(ctx, env, infsDesigns, []string{"inf-s"}, "", b.add); err != nil {
 		return nil, nil, err
 	}
@@ -622,7 +622,7 @@ func parts(r *infsRun) (p [11]float64) {
 }
 
 func infsFig15(ctx context.Context, env *Env) (*Measured, error) {
-	m := &Measured{}
+	m := &Measured{Reading: env.reading()}
 	configs := infsConfigs[:4]
 	t := Table{Title: "Speedups over the inner product in base", Head: append([]string{"kernel"}, configs...)}
 	cycles := map[[2]string]int64{}
@@ -665,7 +665,7 @@ func infsFig15(ctx context.Context, env *Env) (*Measured, error) {
 
 func infsFig18(ctx context.Context, env *Env) (*Measured, error) {
 	var b best
-	m := &Measured{}
+	m := &Measured{Reading: env.reading()}
 	configs := infsConfigs[:4]
 	var err error
 	if m.Failed, err = infsAll(ctx, env, infsDesigns, configs, "", b.add); err != nil {

@@ -96,6 +96,14 @@ func nearAll(ctx context.Context, env *Env, only []string, runs ...nearRun) (*ne
 	return all, err
 }
 
+// nearReading is what the figures are under, "" where all is as the paper has it.
+func nearReading(env *Env) string {
+	if env.Rounds != Simulator || env.Size != PaperSizes {
+		return env.reading()
+	}
+	return strings.TrimPrefix(env.reading()+", iterations as many as the authors' scripts run", ", ")
+}
+
 // nearMachine is the machine for a size and for the readings of what is not in the paper.
 func nearMachine(env *Env) string {
 	name := "nsc"
@@ -228,7 +236,7 @@ func boundedCycles(cycles int64, bound float64) string {
 
 // measured begins the result of a figure.
 func (a *nearParts) measured(env *Env) *Measured {
-	m := &Measured{Failed: a.failed, Notes: []string{env.machineNote(nearMachine(env)), "every run is compared with the definition of its workload, and loads of cores with the program's values"}}
+	m := &Measured{Failed: a.failed, Reading: nearReading(env), Notes: []string{env.machineNote(nearMachine(env)), "every run is compared with the definition of its workload, and loads of cores with the program's values"}}
 	var missing []string
 	for _, name := range a.names {
 		if slices.Contains(a.parts[name], nil) {

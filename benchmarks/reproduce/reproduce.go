@@ -11,6 +11,7 @@
 package reproduce
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,16 +80,17 @@ func ParseSource(text string) (Source, error) {
 	return "", fmt.Errorf("%q, expected paper or simulator", text)
 }
 
-// machineNote says on which machine figures are, and of which readings.
-func (e *Env) machineNote(name string) string {
-	note := "machine " + name + ", as the paper has it"
+// reading is what figures in time are under, "" where machines are as the paper has them.
+func (e *Env) reading() string {
 	if e.Readings == Simulator {
-		note = "machine " + name + ", as the authors' simulator has it"
+		return "machines as the authors' simulator has them"
 	}
-	if e.Rounds == Simulator {
-		note += "; iterations of workloads as many as its run scripts simulate"
-	}
-	return note
+	return ""
+}
+
+// machineNote says on which machine figures are.
+func (e *Env) machineNote(name string) string {
+	return "machine " + name + ", as the " + map[Source]string{Paper: "paper", Simulator: "authors' simulator"}[e.Readings] + " has it"
 }
 
 // Env is what runners are given.
@@ -145,7 +147,8 @@ func (e *Env) File(name string) string { return filepath.Join(e.Data, filepath.F
 
 // Measured is what a runner found.
 type Measured struct {
-	Values  []Value  `json:"values"` // those that claims name, and more
+	Values  []Value  `json:"values"`            // those that claims name, and more
+	Reading string   `json:"reading,omitempty"` // that all values are under, beside those of claims
 	Tables  []Table  `json:"tables,omitempty"`
 	Figures []Figure `json:"figures,omitempty"`
 	Notes   []string `json:"notes,omitempty"`  // what was checked, and where ours differs in kind
@@ -326,10 +329,19 @@ func (e *Entry) Make(ctx context.Context, env *Env, store *results.Store, versio
 	}
 	for _, c := range e.Claims {
 		if c.Only == "" || c.Only == env.Size {
-			r.Comparisons = append(r.Comparisons, c.compare(r.Values))
+			r.Comparisons = append(r.Comparisons, c.under(r.Reading).compare(r.Values))
 		}
 	}
 	return r, nil
+}
+
+// under is the claim with one more reading, if there is one.
+func (c Claim) under(reading string) *Claim {
+	if reading != "" && c.Reading != "" {
+		reading = c.Reading + "; " + reading
+	}
+	c.Reading = cmp.Or(reading, c.Reading)
+	return &c
 }
 
 func (c *Claim) compare(values []Value) Comparison {

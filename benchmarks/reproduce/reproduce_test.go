@@ -71,6 +71,13 @@ func TestVerdicts(t *testing.T) {
 		require.InDelta(t, c.off, *got.Deviation, 1e-9)
 		require.Equal(t, c.ours, *got.Ours)
 	}
+	for _, x := range []struct{ reading, more, want string }{{"", "", ""}, {"a", "", "a"}, {"", "b", "b"}, {"a", "b", "a; b"}} {
+		c := Claim{Name: "n", Paper: 1, Reading: x.reading}
+		got := c.under(x.more).compare([]Value{{"n", "", 1}})
+		require.Equal(t, x.want, got.Reading)
+		require.Equal(t, x.want != "", got.Verdict == UnderReading)
+		require.Equal(t, x.reading, c.Reading)
+	}
 	c := Claim{Name: "n", Paper: 1}
 	require.Equal(t, NotMeasured, c.compare(nil).Verdict)
 }
