@@ -36,9 +36,8 @@ type write struct {
 	done         func(now event.Time)
 	needed, have int
 	data         mem.Bytes
-	has          bool     // the data, and how many copies are to vanish
-	locks        bool     // the line stays here until it is unlocked
-	also         []*write // that were performed with it
+	has          bool // the data, and how many copies are to vanish
+	locks        bool // the line stays here until it is unlocked
 }
 
 func newAgent(net mem.Network, bank int, place func(mem.Line) mem.Line, fail func(error)) *agent {
@@ -128,10 +127,10 @@ func (a *agent) receive(now event.Time, m *mem.Message) {
 		a.next(m.Line, x)
 	case mem.MsgDataM:
 		w.data, w.has, w.needed = m.Data, true, int(m.Acks)
-		a.perform(m.Line, x)
+		a.perform(now, m.Line, x)
 	case mem.MsgInvAck:
 		w.have++
-		a.perform(m.Line, x)
+		a.perform(now, m.Line, x)
 	case mem.MsgFwdGetS: // the bank has not seen yet that the line is given back
 		a.send(mem.Message{Kind: mem.MsgDataS, HasData: true, To: mem.Place{Kind: mem.Core, Index: m.Asks}, Line: m.Line, Data: w.data})
 		a.send(mem.Message{Kind: mem.MsgCopyBack, HasData: true, Dirty: true, To: a.home, Line: m.Line, Data: w.data})
@@ -139,18 +138,15 @@ func (a *agent) receive(now event.Time, m *mem.Message) {
 		a.send(mem.Message{Kind: mem.MsgDataM, HasData: true, To: mem.Place{Kind: mem.Core, Index: m.Asks}, Line: m.Line, Data: w.data})
 	case mem.MsgPutAck:
 		x.write = nil
-		w.done(now)
-		for _, also := range w.also {
-			also.done(now)
-		}
 		a.next(m.Line, x)
 	default:
 		a.fail(fmt.Errorf("se: bank %d: unexpected message %s of line %#x", a.home.Index, m.Kind, m.Line))
 	}
 }
 
-// perform changes a line when it may be written, and gives it back.
-func (a *agent) perform(line mem.Line, x *access) {
+// perform changes a line when it may be written, and gives it back. It is performed then: whoever
+// asks for the line gets it from here until the bank has it.
+func (a *agent) perform(now event.Time, line mem.Line, x *access) {
 	w := x.write
 	if !w.has || w.have < w.needed {
 		return
@@ -159,13 +155,17 @@ func (a *agent) perform(line mem.Line, x *access) {
 	if w.locks {
 		return
 	}
+	performed := []*write{w}
 	for len(x.waiting) > 0 && x.waiting[0].change != nil && !x.waiting[0].locks { // while the line is here
 		also := x.waiting[0]
 		x.waiting = x.waiting[1:]
 		also.change(&w.data)
-		w.also = append(w.also, also)
+		performed = append(performed, also)
 	}
 	a.back(line, w)
+	for _, w := range performed {
+		w.done(now)
+	}
 }
 
 // back gives a line back.
