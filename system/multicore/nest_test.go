@@ -136,7 +136,7 @@ func TestRandomNests(t *testing.T) {
 	}
 	configs := []string{"ns", "ns", "ns", "ns-no-sync", "ns-decouple", "ns-no-comp", "ns-core"}
 	var ended [se.NumReasons]uint64
-	through := int64(0)
+	through, shared := int64(0), uint64(0)
 	for seed := uint64(first()); seed < uint64(first()+programs); seed++ {
 		r := rand.New(rand.NewPCG(seed, 16))
 		threads := 1 + r.IntN(3)
@@ -169,8 +169,10 @@ func TestRandomNests(t *testing.T) {
 		for _, l := range report.Streams.Loops {
 			through += l.Through
 		}
+		shared += report.Streams.Bank.Shared
 	}
-	t.Log(through, ended)
+	t.Log(through, shared, ended)
 	require.Greater(t, through, int64(2*programs))
+	require.Greater(t, shared, uint64(programs))
 	require.Positive(t, ended[se.Alias]+ended[se.Switch])
 }

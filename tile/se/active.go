@@ -71,10 +71,10 @@ func (c *Core) begin(now event.Time, g *Group) {
 			a.joins[sid] = &joining{init: g.Streams[sid].Init}
 			continue
 		}
-		if g.Fine {
+		if g.Fine || !g.leads(sid) {
 			continue
 		}
-		h := &head{core: c.id, sid: sid, g: g, value: g.Streams[sid].Init}
+		h := newHead(c.id, sid, g, 0)
 		if w := g.Streams[sid].Walk; w != nil { // it is sent to the bank of its first access
 			addr, _, _, _ := w.Next(w.Start())
 			a.send(&Message{Kind: MsgConfigure, To: c.bankOf(addr / mem.LineBytes), Stream: sid, head: h})
@@ -144,7 +144,7 @@ func (a *active) credit() {
 			}
 		}
 		for sid := range g.Streams {
-			if g.Fine || g.Streams[sid].Indirect || g.Streams[sid].Scattered { // it goes on with the one that it follows
+			if g.Fine || g.Streams[sid].Indirect || g.Streams[sid].Scattered || !g.leads(sid) { // it goes on with the one that it follows
 				continue
 			}
 			a.send(&Message{Kind: MsgCredit, To: c.bankOf(g.line(sid, first)), Stream: sid, First: first, End: end})

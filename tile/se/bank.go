@@ -12,6 +12,7 @@ import (
 type BankCounters struct {
 	Reads      uint64 `json:"reads" desc:"lines read for streams"`
 	Writes     uint64 `json:"writes" desc:"lines written by streams"`
+	Shared     uint64 `json:"shared" desc:"lines that were read for two loads or more at once"`
 	Computed   uint64 `json:"computed" desc:"iterations computed"`
 	Operations uint64 `json:"operations" desc:"operations of them"`
 	Atomics    uint64 `json:"atomics" desc:"atomic updates whose old value the core takes"`
@@ -32,11 +33,12 @@ type head struct {
 	core, sid int
 	strand    int
 	g         *Group
-	next      int64  // iteration
-	limit     int64  // credited
-	value     uint64 // of a Reduce
-	asked     int    // lines that it waits for
-	page      uint64 // whose translation it has, and 1; 0: none
+	next      int64   // iteration
+	limit     int64   // credited
+	nexts     []int64 // of members, next is the least of them
+	value     uint64  // of a Reduce
+	asked     int     // lines that it waits for
+	page      uint64  // whose translation it has, and 1; 0: none
 	known     event.Time
 	armed     bool // a Reduce waits for its operands
 	// Of a Chase: its values, the access that it waits for, the line that it has, whether its
@@ -180,7 +182,9 @@ func (b *Bank) ReceiveStream(now event.Time, m *Message) {
 			b.arrived(now, m.head)
 			break
 		}
-		b.here(m.head.g, m.Stream, m.head.next)
+		if b.bankOf(m.head.line()) != b.bank {
+			b.fail(fmt.Errorf("se: bank %d: stream %s goes on at another bank", b.bank, m.head.g.Streams[m.Stream].Name))
+		}
 		b.heads = append(b.heads, m.head)
 		b.credited(k, m.head)
 		if end := b.taken[strand{k, m.head.strand}]; end != nil {
@@ -298,6 +302,11 @@ func (b *Bank) step(now event.Time, h *head) {
 		b.follow(now, h)
 		return
 	}
+	if s.members != nil {
+		b.readLine(now, h)
+		b.move(now, h)
+		return
+	}
 	first, end := g.chunk(h.sid, h.next)
 	if b.spec.SendRanges && !g.SyncFree && s.Kind != Reduce && g.Begins(end) {
 		begin := g.start(g.RangeOf(end - 1))
@@ -321,7 +330,7 @@ func (b *Bank) step(now event.Time, h *head) {
 			for i := first; i < end; i++ {
 				values[i-first] = word(data, g.address(h.sid, i), s.Bytes)
 			}
-			b.send(h, first, end, values)
+			b.send(h, h.sid, first, end, values)
 			b.found(h, first, end, values, data)
 			b.wake(now)
 		})
@@ -341,7 +350,7 @@ func (b *Bank) step(now event.Time, h *head) {
 					x.own[i-first] = word(data, g.address(h.sid, i), s.Bytes)
 				}
 				if s.Kind == Update {
-					b.forward(h, first, end, x.own)
+					b.forward(h, h.sid, first, end, x.own)
 				}
 				b.compute(now, p, x)
 			})
@@ -359,7 +368,7 @@ func (b *Bank) step(now event.Time, h *head) {
 
 // move lets a stream go to the bank of its next element, or end.
 func (b *Bank) move(now event.Time, h *head) {
-	if h.next < h.g.N && b.bankOf(h.g.line(h.sid, h.next)) == b.bank {
+	if h.next < h.g.N && b.bankOf(h.line()) == b.bank {
 		return
 	}
 	b.leave(h)
@@ -370,7 +379,7 @@ func (b *Bank) move(now event.Time, h *head) {
 		return
 	}
 	b.Counters.Migrations++
-	b.net.SendStream(&Message{Kind: MsgMigrate, From: b.bank, To: b.bankOf(h.g.line(h.sid, h.next)), Core: h.core, Group: h.g.id, Stream: h.sid, head: h.moved()})
+	b.net.SendStream(&Message{Kind: MsgMigrate, From: b.bank, To: b.bankOf(h.line()), Core: h.core, Group: h.g.id, Stream: h.sid, head: h.moved()})
 }
 
 // moved is the stream as it goes to another bank.
@@ -380,22 +389,22 @@ func (h *head) moved() *head {
 	return &c
 }
 
-// send gives elements to the streams that take them, and to the core.
-func (b *Bank) send(h *head, first, end int64, values []uint64) {
-	b.forward(h, first, end, values)
-	if s := &h.g.Streams[h.sid]; s.ToCore {
-		b.net.SendStream(&Message{Kind: MsgData, From: b.bank, To: h.core, Core: h.core, Group: h.g.id, Stream: h.sid, First: first, End: end, Values: values, bytes: s.sent()})
+// send gives elements of a stream to those that take them, and to the core.
+func (b *Bank) send(h *head, sid int, first, end int64, values []uint64) {
+	b.forward(h, sid, first, end, values)
+	if s := &h.g.Streams[sid]; s.ToCore {
+		b.net.SendStream(&Message{Kind: MsgData, From: b.bank, To: h.core, Core: h.core, Group: h.g.id, Stream: sid, First: first, End: end, Values: values, bytes: s.sent()})
 	}
 }
 
 // forward gives elements to the streams that take them.
-func (b *Bank) forward(h *head, first, end int64, values []uint64) {
-	g, s := h.g, &h.g.Streams[h.sid]
+func (b *Bank) forward(h *head, sid int, first, end int64, values []uint64) {
+	g, s := h.g, &h.g.Streams[sid]
 	for _, r := range s.receivers {
 		for i := first; i < end; {
 			_, last := g.chunk(r, i)
 			last = min(last, end)
-			b.net.SendStream(&Message{Kind: MsgForward, From: b.bank, To: b.bankOf(g.line(r, i)), Core: h.core, Group: g.id, Stream: r, head: h, from: h.sid, First: i, End: last,
+			b.net.SendStream(&Message{Kind: MsgForward, From: b.bank, To: b.bankOf(g.line(r, i)), Core: h.core, Group: g.id, Stream: r, head: h, from: sid, First: i, End: last,
 				Values: values[i-first : last-first], bytes: s.sent()})
 			i = last
 		}
@@ -536,7 +545,7 @@ func (b *Bank) computed(now event.Time, p part, x *slot) {
 	}
 	if s.Kind == Load {
 		delete(b.slots, p)
-		b.send(x.h, p.first, x.end, x.out)
+		b.send(x.h, p.sid, p.first, x.end, x.out)
 		return
 	}
 	if x.g.Fine {
@@ -624,6 +633,7 @@ func (b *Bank) written(p part, x *slot) {
 func (c *BankCounters) Add(o *BankCounters) {
 	c.Reads += o.Reads
 	c.Writes += o.Writes
+	c.Shared += o.Shared
 	c.Computed += o.Computed
 	c.Operations += o.Operations
 	c.Atomics += o.Atomics

@@ -75,6 +75,8 @@ type Stream struct {
 	Config    int                      // bytes of the message that configures it
 	PC        [2]uint32                // of its loads in the core, scalar and SIMD
 
+	lead      int   // of loads that are one stream: the one that goes from bank to bank
+	members   []int // that it leads, itself the first; nil: it reads what it takes chunk by chunk
 	receivers []int
 	followers []int // indirect streams
 	reducers  []int // reductions over the banks of an indirect load
@@ -113,9 +115,10 @@ type Group struct {
 	active *active // in the engine of its core
 }
 
-// prepare finds who takes elements of each stream.
-func (g *Group) prepare(id uint32) {
+// prepare finds who takes elements of each stream, and which are one.
+func (g *Group) prepare(id uint32, ranges bool) {
 	g.id = id
+	defer g.coalesce(ranges)
 	for i := range g.Streams {
 		if s := &g.Streams[i]; s.Task {
 			continue

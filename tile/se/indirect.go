@@ -98,7 +98,7 @@ func (b *Bank) follow(now event.Time, h *head) {
 	} else if s.sink() {
 		b.done(p.key, i, i+1)
 	} else {
-		b.forward(h, i, i+1, []uint64{0})
+		b.forward(h, h.sid, i, i+1, []uint64{0})
 		if len(s.reducers) > 0 {
 			if h.issued == nil {
 				h.issued = map[int]int64{}
@@ -162,11 +162,11 @@ func (b *Bank) load(m *Message, s *Stream) {
 			b.Counters.Operations += uint64(s.Func.Ops())
 			b.at(b.occupy(now, s, 1, 1), func(event.Time) {
 				v, _ := s.Func.Eval(v, m.Values, m.First)
-				b.send(m.head, m.First, m.End, []uint64{v})
+				b.send(m.head, m.head.sid, m.First, m.End, []uint64{v})
 			})
 			return
 		}
-		b.send(m.head, m.First, m.End, []uint64{v})
+		b.send(m.head, m.head.sid, m.First, m.End, []uint64{v})
 		if len(s.reducers) > 0 && !b.dead(m.Core, m.Group) {
 			var base uint64
 			if len(m.Values) > 0 {
@@ -188,14 +188,14 @@ func (b *Bank) row(now event.Time, m *Message, s *Stream, data *mem.Bytes) {
 		in[k] = word(data, m.Low+uint64(k*each), each)
 	}
 	if s.Func == nil {
-		b.send(m.head, m.First, m.End, in)
+		b.send(m.head, m.head.sid, m.First, m.End, in)
 		return
 	}
 	b.Counters.Computed++
 	b.Counters.Operations += uint64(s.Work)
 	b.at(b.occupy(now, s, 1, 1), func(event.Time) {
 		v, _ := s.Func.Eval(0, in, m.First)
-		b.send(m.head, m.First, m.End, []uint64{v})
+		b.send(m.head, m.head.sid, m.First, m.End, []uint64{v})
 	})
 }
 

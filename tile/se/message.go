@@ -62,6 +62,7 @@ const (
 	countBytes   = 6
 	addressBytes = 6
 	bankBytes    = 2
+	memberBytes  = 7 // number and address of one more load of a stream (table IV, sid and base)
 )
 
 // Bytes is the length of a message. One that credits, commits or tells progress has its
@@ -75,6 +76,7 @@ func (m *Message) Bytes() int {
 		}
 		n += m.head.strandBytes()
 		n += m.head.packed
+		n += memberBytes * max(0, len(m.head.nexts)-1)
 		for _, r := range m.head.g.Streams[m.Stream].reducers { // what is reduced over its elements
 			n += m.head.g.Streams[r].Config
 		}

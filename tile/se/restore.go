@@ -302,11 +302,12 @@ func (a *active) pause() bool {
 		return a.pauseStrands(at)
 	}
 	if !a.leaving {
-		a.leaving, a.acks = true, len(g.Streams)-len(a.joins)
+		a.leaving, a.acks = true, 0
 		for sid := range g.Streams {
-			if g.Streams[sid].Scattered {
+			if g.Streams[sid].Scattered || !g.leads(sid) {
 				continue
 			}
+			a.acks++
 			a.send(&Message{Kind: MsgEnd, To: a.c.bankOf(g.line(sid, at)), Stream: sid, head: &head{g: g}, First: at})
 		}
 	}
@@ -322,10 +323,10 @@ func (a *active) pause() bool {
 		at = min(at+g.Range, g.N-1)
 	}
 	for sid := range g.Streams {
-		if g.Streams[sid].Scattered {
+		if g.Streams[sid].Scattered || !g.leads(sid) {
 			continue
 		}
-		h := &head{core: a.c.id, sid: sid, g: g, next: at, limit: at, value: g.Streams[sid].Init}
+		h := newHead(a.c.id, sid, g, at)
 		if v, ok := a.partial[sid][at]; ok {
 			h.value = v
 		}
