@@ -189,6 +189,20 @@ func TestLocks(t *testing.T) {
 	}
 }
 
+// TestLocksAnywhere locks lines of arrays whose pages lie anywhere in memory.
+func TestLocksAnywhere(t *testing.T) {
+	for seed := range uint64(3) {
+		p, want := compiled(t, "#include \"bitsched.h\"\nvoid f(int N, const int32_t A[N], int32_t B[N], int64_t S[1])\n{\ninf_array(A, N); inf_array(B, N); inf_array(S, 1);\n"+
+			"int64_t s = 8;\nfor (int i = 0; i < N; i++)\ns = s * 3 + __atomic_fetch_add(&B[((uint32_t)A[i] >> 3) % (uint32_t)N], i, __ATOMIC_RELAXED);\nS[0] = s;\n}\n", 2500, 1)
+		m := small(t, "ooo8")
+		require.NoError(t, m.Set("memory.placement", "random-4k"))
+		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: m, Threads: 1, Config: "ns", Warm: true, Seed: seed, MaxCycles: 1 << 20})
+		require.NoError(t, err)
+		require.NoError(t, sameMemory(p, want))
+		require.EqualValues(t, 2500, r.Streams.Bank.Atomics)
+	}
+}
+
 // TestSampleLocks: lines that streams keep from others stay so between windows, where nothing
 // can wait.
 func TestSampleLocks(t *testing.T) {

@@ -88,6 +88,7 @@ func (a *agent) change(line mem.Line, change func(b *mem.Bytes), done func(now e
 // lock takes a line, and calls back with its bytes: the bank lets all other accesses to it
 // wait until it is unlocked.
 func (a *agent) lock(line mem.Line, got func(b *mem.Bytes)) {
+	line = a.place(line)
 	x := a.line(line)
 	w := &write{change: got, done: func(event.Time) {}, needed: -1, locks: true}
 	if x.write != nil || len(x.waiting) > 0 || len(x.reads) > 0 {
@@ -98,7 +99,10 @@ func (a *agent) lock(line mem.Line, got func(b *mem.Bytes)) {
 }
 
 // unlock gives a locked line back, with what has been written into its bytes.
-func (a *agent) unlock(line mem.Line) { a.back(line, a.lines[line].write) }
+func (a *agent) unlock(line mem.Line) {
+	line = a.place(line)
+	a.back(line, a.lines[line].write)
+}
 
 func (a *agent) own(line mem.Line, x *access, w *write) {
 	x.write = w
