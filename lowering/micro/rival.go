@@ -17,8 +17,8 @@ const (
 )
 
 // rivals leaves what a rival cannot do to the core. Both send indirect stores and updates whose
-// old value nobody takes as tasks, one for each element: the core knows where that is. A loop
-// with tasks has no chains.
+// old value nobody takes as tasks, one for each element: the core knows where that is, and sends
+// what the address follows from, but no members beside it. A loop with tasks has no chains.
 func (p *Program) rivals(sinks map[*stream.Stream]*nearStream) {
 	rival := p.opt.Streams.Rival
 	if rival == NoRival {
@@ -26,7 +26,7 @@ func (p *Program) rivals(sinks map[*stream.Stream]*nearStream) {
 	}
 	tasks := false
 	for s, x := range sinks {
-		x.task = x.where != nil && !x.old && (x.kind == se.Store || x.kind == se.Update)
+		x.task = x.where != nil && !x.old && len(x.fields) == 0 && (x.kind == se.Store || x.kind == se.Update)
 		tasks = tasks || x.task
 		affine := x.where == nil && !s.Racy
 		switch rival {

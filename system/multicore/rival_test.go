@@ -145,3 +145,16 @@ func TestRivalTasks(t *testing.T) {
 		assert.Positive(t, count)
 	}
 }
+
+// TestTasksWithMembers has updates that take a member beside the one that their address follows
+// from: rivals send no such tasks, near-stream computing has it in the request.
+func TestTasksWithMembers(t *testing.T) {
+	for config, near := range map[string]bool{"inst": false, "single": false, "ns": true} {
+		p, want := compiled(t, "#include \"bitsched.h\"\ntypedef struct { int32_t to, weight; } edge;\nvoid f(int N, const edge G[N], int32_t D[N])\n{\ninf_array(G, N); inf_array(D, N);\n"+
+			"for (int i = 0; i < N; i++)\nD[(uint32_t)G[i].to % (uint32_t)N] += G[i].weight;\n}\n", 1000, 1)
+		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: small(t, "ooo8"), Threads: 1, Config: config, Warm: true})
+		require.NoError(t, err, config)
+		require.NoError(t, sameMemory(p, want), config)
+		require.Equal(t, near, r.Streams.Bank.Writes > 0, config)
+	}
+}
