@@ -232,6 +232,36 @@ func TestRestoreMutants(t *testing.T) {
 	require.GreaterOrEqual(t, count, 30)
 }
 
+// TestLateFinal ends streams of short loops that reduce in the middle of a range, when what they have
+// come to is on its way to the core: it is that of iterations which the core has not committed.
+func TestLateFinal(t *testing.T) {
+	const text = "#include \"bitsched.h\"\nvoid f(int N, const uint8_t X[N][32], uint8_t B[N])\n{\ninf_array(X, N, 32); inf_array(B, N);\n" +
+		"for (int i = 0; i < N; i++) {\nuint8_t d = 2;\nfor (int k = 0; k < 32; k++)\nd += X[i][k];\nB[i] = d;\n}\n}\n"
+	run := func(broken se.Broken) error {
+		p, want := compiled(t, text, 100, 1)
+		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: small(t, "ooo8"), Threads: 1, Config: "ns", Warm: true, Inject: &se.Inject{Switch: 0.02}, Broken: broken})
+		if err != nil {
+			return err
+		}
+		require.Greater(t, r.Streams.Core.Ended[se.Switch], uint64(50))
+		return sameMemory(p, want)
+	}
+	require.NoError(t, run(""))
+	require.Error(t, run(se.LateFinal))
+}
+
+// TestSwitchInEachCycle: streams without an order are paused and go on, so that a core that gets
+// another context in each cycle must come to commit something in between.
+func TestSwitchInEachCycle(t *testing.T) {
+	for _, config := range []string{"ns", "ns-no-sync", "ns-decouple", "near-l3", "inst", "single"} {
+		p, want := compiled(t, loopC, 500, 1)
+		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: small(t, "ooo8"), Threads: 1, Config: config, Warm: true, Inject: &se.Inject{Switch: 1}, MaxCycles: 1 << 20})
+		require.NoError(t, err, config)
+		require.NoError(t, sameMemory(p, want), config)
+		require.Positive(t, r.Streams.Core.Ended[se.Switch], config)
+	}
+}
+
 // TestTimeouts loses elements that the core takes: streams end after as many cycles as a
 // parameter says, another one if they lock lines, and with 0 the deadlock is found.
 func TestTimeouts(t *testing.T) {

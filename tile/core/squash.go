@@ -47,13 +47,18 @@ func (c *Core) Squash(event.Time) bool {
 	return true
 }
 
-// Resume lets the core fetch again, what its thread has from now on.
+// Resume lets the core commit again, and after Squash fetch what its thread has from now on.
 func (c *Core) Resume(now event.Time) {
-	c.halted, c.more, c.done = false, true, false
+	squashed := c.halted
+	if squashed {
+		c.halted, c.more, c.done = false, true, false
+	}
 	if c.paused { // time does not pass
 		return
 	}
-	c.resumeAt = now + event.Time(c.spec.Redirect)
+	if squashed {
+		c.resumeAt = now + event.Time(c.spec.Redirect)
+	}
 	c.wake(now + 1)
 }
 

@@ -270,6 +270,9 @@ func (a *active) receive(m *Message) {
 			a.finalStrand(m)
 			break
 		}
+		if a.leaving && a.c.spec.Broken != LateFinal { // it is of iterations that the core may not have committed
+			break
+		}
 		a.final[m.Stream], a.ended[m.Stream] = m.Values[0], true
 		if a.g.Streams[m.Stream].Kind == Chase {
 			a.final, a.visited = m.Values, m.First

@@ -161,6 +161,7 @@ type Core struct {
 	zones    []zone
 	ending   *ending // nil: none
 	inject   *injector
+	resumed  event.Time // after streams were ended or paused
 	history  History
 	waiting  []wait
 	replying bool

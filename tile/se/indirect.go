@@ -127,6 +127,10 @@ func (b *Bank) request(now event.Time, k key, m *Message) {
 		b.load(m, s)
 		return
 	}
+	if b.spec.Broken == NoOrder {
+		b.update(now, k, m, s)
+		return
+	}
 	c := b.chains[k]
 	if c == nil {
 		for old := range b.chains { // what has ended long ago

@@ -43,6 +43,8 @@ const (
 	NoRelease      Broken = "a line is not unlocked when its updates have been committed"
 	ReaderWrites   Broken = "an update that changes its element shares the line with those that do not"
 	KeepLocks      Broken = "lines stay locked when streams end before their time"
+	NoOrder        Broken = "requests of an indirect stream are taken as they come"
+	LateFinal      Broken = "what a reduction has come to is taken although its streams are being ended"
 )
 
 // injector is what is injected into the streams of a core.
@@ -72,11 +74,14 @@ func (i *injector) gap() event.Time {
 	return 1 + event.Time(min(1e12, math.Log(1-i.rand.Float64())/math.Log(1-i.Switch)))
 }
 
-// switches gives the core another context, if streams of the loop are still there.
+// switches gives the core another context, if streams of the loop are still there. One that has
+// come back has a cycle to commit in.
 func (c *Core) switches(now event.Time, group uint64) {
 	if a := c.of(uint32(group)); a == nil || a.over() {
 		return
 	}
-	c.end(now, Switch)
+	if now > c.resumed+1 {
+		c.end(now, Switch)
+	}
 	c.engine.At(now+c.inject.gap(), c.switching, group)
 }

@@ -150,6 +150,7 @@ func (c *Core) restore(now event.Time) {
 			return
 		}
 	}
+	c.resumed = now
 	c.core.Resume(now)
 	for _, a := range c.loops {
 		if !a.over() {
@@ -181,7 +182,7 @@ func (a *active) leave() bool {
 		return a.acks == 0
 	}
 	from := a.reducedTo(a.at)
-	if g.scatters() {
+	if g.Scatters() {
 		if !a.recall(from) {
 			return false
 		}

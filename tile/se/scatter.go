@@ -134,8 +134,8 @@ type joining struct {
 	value   uint64
 }
 
-// scatters reports whether there is a reduction over banks.
-func (g *Group) scatters() bool {
+// Scatters reports whether there is a reduction over banks.
+func (g *Group) Scatters() bool {
 	return slices.ContainsFunc(g.Streams, func(s Stream) bool { return s.Scattered })
 }
 
