@@ -115,7 +115,12 @@ void f(int N, const int32_t A[N], const int32_t B[N], int32_t C[N], int64_t D[N]
 // compiled is a function in C on random arguments of n elements, and what it computes
 // sequentially.
 func compiled(t testing.TB, text string, n int64, seed uint64) (p *multicore.Program, want stream.Memory) {
-	g := graphOf(t, "f.c", text)
+	p, want, err := arguments(graphOf(t, "f.c", text), n, seed)
+	require.NoError(t, err)
+	return p, want
+}
+
+func arguments(g *stream.Graph, n int64, seed uint64) (p *multicore.Program, want stream.Memory, err error) {
 	args := stream.Args{Symbols: map[string]int64{"N": n}}
 	r := rand.New(rand.NewPCG(seed, 9))
 	mem := stream.Memory{}
@@ -124,7 +129,9 @@ func compiled(t testing.TB, text string, n int64, seed uint64) (p *multicore.Pro
 		size := int64(1)
 		for _, x := range a.Size {
 			k, err := x.Eval(args.Symbols)
-			require.NoError(t, err)
+			if err != nil {
+				return nil, nil, err
+			}
 			size *= k
 		}
 		list := make([]scalar.Value, size)
@@ -136,9 +143,10 @@ func compiled(t testing.TB, text string, n int64, seed uint64) (p *multicore.Pro
 		}
 		mem[a.Name], want[a.Name] = list, append([]scalar.Value(nil), list...)
 	}
-	_, err := g.Run(context.Background(), want, args)
-	require.NoError(t, err)
-	return &multicore.Program{Graph: g, Memory: mem, Args: args}, want
+	if _, err := g.Run(context.Background(), want, args); err != nil {
+		return nil, nil, err
+	}
+	return &multicore.Program{Graph: g, Memory: mem, Args: args}, want, nil
 }
 
 func sameMemory(p *multicore.Program, want stream.Memory) error {

@@ -119,6 +119,16 @@ func (m *Message) Bytes() int {
 	return headerBytes
 }
 
+// Begins is the loop and the stream of a message that brings one to a bank, or an iteration or
+// access of one; nil for others.
+func (m *Message) Begins() (*Group, *Stream) {
+	switch m.Kind {
+	case MsgConfigure, MsgMigrate, MsgOffload, MsgRequest:
+		return m.head.g, &m.head.g.Streams[m.Stream]
+	}
+	return nil, nil
+}
+
 // ToCore reports whether the engine of a core gets a message, and not that of a bank.
 func (m *Message) ToCore() bool {
 	switch m.Kind {
