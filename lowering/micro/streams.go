@@ -116,7 +116,8 @@ type nearStream struct {
 	result *template   // of a load whose core takes what follows from it: that
 	ops    int
 	depth  int
-	near   int // of a Reduce
+	made   []se.Step // operations of value and cond, when they are asked for
+	near   int       // of a Reduce
 	// Of a reduction over an indirect load, which is over: the operation that joins its parts,
 	// and what they begin with.
 	join    scalar.Op

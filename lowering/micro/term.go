@@ -33,7 +33,8 @@ type term struct {
 	to    scalar.Type
 	args  []*term
 	id    int
-	depth int // cycles of the longest chain
+	cost  int // cycles of the operation; 0: it is free
+	depth int // of the longest chain
 }
 
 // termBuilder makes the term of a stream.
@@ -94,7 +95,8 @@ func (b *termBuilder) make(x *stream.Expr, tm *template) *term {
 	}
 	if !(x.Kind == stream.ConvertExpr && free(x, t.typ)) {
 		b.ops++
-		t.depth += latencyNear(kindOf(x, t.typ))
+		t.cost = latencyNear(kindOf(x, t.typ))
+		t.depth += t.cost
 	}
 	return t
 }
@@ -261,6 +263,45 @@ func (f *function) eval(x *term, own uint64, in []uint64, it int64) scalar.Value
 
 // Ops implements se.Function.
 func (f *function) Ops() int { return f.s.ops }
+
+// Steps implements se.Function.
+func (f *function) Steps() []se.Step { return f.s.steps() }
+
+// steps are the operations of what a stream computes, each once. Those of a row are counted by
+// SIMD registers: they are a chain.
+func (s *nearStream) steps() []se.Step {
+	if s.made != nil {
+		return s.made
+	}
+	if s.row != nil {
+		s.made = se.Chain(s.ops, s.depth)
+		return s.made
+	}
+	s.made = []se.Step{}
+	from := map[*term][]int{} // the operations that a term is, or that its operands are where it is free
+	var walk func(x *term) []int
+	walk = func(x *term) []int {
+		if list, ok := from[x]; ok {
+			return list
+		}
+		var list []int
+		for _, arg := range x.args {
+			list = append(list, walk(arg)...)
+		}
+		if x.cost > 0 {
+			s.made = append(s.made, se.Step{Latency: x.cost, Args: list})
+			list = []int{len(s.made) - 1}
+		}
+		from[x] = list
+		return list
+	}
+	for _, x := range []*term{s.cond, s.value} {
+		if x != nil {
+			walk(x)
+		}
+	}
+	return s.made
+}
 
 // Latency implements se.Function.
 func (f *function) Latency() int { return f.s.depth }

@@ -3,6 +3,7 @@ package se
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/bitsched/bitsched/tile/event"
 	"github.com/bitsched/bitsched/tile/mem"
@@ -464,30 +465,33 @@ func (b *Bank) compute(now event.Time, p part, x *slot) {
 // returns when it has been done.
 func (b *Bank) occupy(now event.Time, s *Stream, n, lanes int64) (at event.Time) {
 	f := s.Func
-	ops, groups := int64(f.Ops()), (n+max(1, lanes)-1)/max(1, lanes)
-	latency, chain := f.Latency(), s.Kind == Reduce && s.Tree == 0 && s.Join == nil
+	steps, groups := f.Steps(), (n+max(1, lanes)-1)/max(1, lanes)
+	chain := s.Kind == Reduce && s.Tree == 0 && s.Join == nil
 	if chain {
 		groups = n // one after the other
 	} else if s.Kind == Reduce && s.Join == nil { // steps that bring a half of the lanes down and join it with the other one
-		steps := bits.Len64(uint64(min(n, lanes) - 1))
-		ops, latency = ops+2*int64(steps), latency+steps*(1+s.Tree)
+		steps = slices.Clip(steps)
+		for range bits.Len64(uint64(min(n, lanes) - 1)) {
+			k := len(steps)
+			steps = append(steps, Step{Latency: 1, Args: []int{max(0, k-1)}[:min(k, 1)]}, Step{Latency: s.Tree, Args: []int{k}})
+		}
 	}
 	if f.Scalar() && b.spec.ScalarPE && lanes == 1 {
 		b.Counters.BusyPE += uint64(groups)
 		b.pe = max(now, b.pe) + groups
 		return b.pe
 	}
-	b.Counters.BusySCM += uint64((ops*groups + int64(b.spec.Width) - 1) / int64(b.spec.Width))
+	b.Counters.BusySCM += uint64((int64(len(steps))*groups + int64(b.spec.Width) - 1) / int64(b.spec.Width))
 	operands := len(s.Inputs)
 	if s.Kind == Update || s.Kind == Load {
 		operands++
 	}
 	for at = now; groups > 0; groups-- {
-		if chain { // what the next one waits for is not fetched again
-			at = b.scm.take(max(now, at-event.Time(b.spec.Init)), int(ops), operands, max(0, latency-1))
-		} else {
-			at = b.scm.take(now, int(ops), operands, latency)
+		after := now
+		if chain { // it takes the value of the one before
+			after = at
 		}
+		at = b.scm.take(now, steps, operands, after)
 	}
 	return at
 }

@@ -112,7 +112,7 @@ func (b *Bank) steps(now event.Time, ops int) event.Time {
 		return b.pe
 	}
 	b.Counters.BusySCM += uint64((ops + b.spec.Width - 1) / b.spec.Width)
-	return b.scm.take(now, ops, 1, ops-(ops+b.spec.Width-1)/b.spec.Width)
+	return b.scm.take(now, Chain(ops, ops), 1, now)
 }
 
 // creditChase lets a credit go after a stream that has gone on, or lets that go on.

@@ -20,9 +20,11 @@ type Function interface {
 	// written if not. own is the element of an Update or a Load and the value so far of a
 	// Reduce; in has one value for each input.
 	Eval(own uint64, in []uint64, iteration int64) (v uint64, ok bool)
-	// Ops is how many operations it has, Latency how long the longest chain of them takes.
+	// Ops is how many operations it has, Latency how long the longest chain of them takes, and Steps
+	// what they are, each behind its operands.
 	Ops() int
 	Latency() int
+	Steps() []Step
 	// Scalar says that the PE of the engine can do it.
 	Scalar() bool
 }

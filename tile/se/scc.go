@@ -2,52 +2,140 @@ package se
 
 import "github.com/bitsched/bitsched/tile/event"
 
-// contexts are the stream computing contexts of a tile (SCM and SCCs, section III.C): they
-// execute instances of near-stream functions in a loop, beside the core's own thread.
-type contexts struct {
-	spec  *Spec
-	next  event.Time // from when on an instance begins to issue
-	slots int        // of that cycle that are taken
-	under []instance // that have not left their reorder buffers, in order
-	used  int        // entries of these
+// Step is an operation of a function: how long it takes, and which operations before it its
+// operands are. Operands of the function and what it does not change are none.
+type Step struct {
+	Latency int
+	Args    []int
 }
 
-// instance is one execution of a function on an element, or on as many as there are lanes.
-type instance struct {
-	until   event.Time
-	entries int
+// Chain is a number of operations that take so long in all: as many one after the other as have a
+// cycle each, and the others beside them.
+func Chain(ops, latency int) []Step {
+	list := make([]Step, ops)
+	last := -1
+	for i := range list {
+		n := latency*(i+1)/ops - latency*i/ops
+		list[i].Latency = max(1, n)
+		if n == 0 {
+			continue
+		}
+		if last >= 0 {
+			list[i].Args = []int{last}
+		}
+		last = i
+	}
+	return list
 }
+
+// contexts are the stream computing contexts of a tile (SCM and SCCs, section III.C): they
+// execute instances of near-stream functions in a loop, beside the core's own thread. The
+// operations of all that they have under way share the width of the core.
+type contexts struct {
+	spec *Spec
+	list []computing
+	used [issueSlots]issued // by cycle
+	end  []event.Time       // of the steps of an instance
+}
+
+// computing is a context: the last entries of its reorder buffer in turn, by when they have left.
+type computing struct {
+	left []event.Time
+	next int
+	last event.Time // leaves in order
+}
+
+// issued is how many operations began in a cycle.
+type issued struct {
+	at event.Time
+	n  int
+}
+
+const issueSlots = 1 << 12
 
 // take executes an instance whose operands are in the engine's buffer, and returns when it
-// has ended. It has its entries of the reorder buffer while it waits for operands, which come
-// from the engine (Init), until all before it have left, too. Contexts without a reorder
-// buffer have one instance each.
-func (c *contexts) take(now event.Time, ops, operands, latency int) (end event.Time) {
-	entries, room := ops+operands+1, c.spec.ContextROB // with a load for each operand, and a store
-	if room == 0 {
-		entries, room = 1, max(1, c.spec.Contexts)
+// has ended. Each operand, operation and result has an entry of the reorder buffer from when
+// one is free until it has ended and all before it have left, so that a part of the next instance
+// is there beside it. Operands come from the engine (Init). Operations begin in any order, but not
+// before after, when a value of the instance before is there. Contexts without a reorder buffer
+// have one instance each.
+func (c *contexts) take(now event.Time, steps []Step, operands int, after event.Time) event.Time {
+	x := c.idle()
+	oldest := x.last // of those without a reorder buffer
+	enter := func() event.Time {
+		if len(x.left) > 0 {
+			oldest = x.left[x.next]
+		}
+		return max(now, oldest)
 	}
-	begin := now
-	for c.used > 0 && (c.used+entries > room || c.under[0].until <= begin) {
-		begin = max(begin, c.under[0].until)
-		c.used -= c.under[0].entries
-		c.under = c.under[1:]
+	leave := func(end event.Time) {
+		x.last = max(x.last, end)
+		if len(x.left) > 0 {
+			x.left[x.next] = x.last
+			x.next = (x.next + 1) % len(x.left)
+		}
 	}
-	issue := begin + event.Time(c.spec.Init)
-	if issue > c.next {
-		c.next, c.slots = issue, 0
+	begin := after
+	for range operands {
+		there := enter() + event.Time(c.spec.Init)
+		begin = max(begin, there)
+		leave(there)
 	}
-	c.slots += ops
-	c.next += event.Time(c.slots / c.spec.Width)
-	c.slots %= c.spec.Width
-	end = c.next + event.Time(latency)
-	if c.slots > 0 {
-		end++
+	if operands == 0 {
+		begin = max(begin, enter()+event.Time(c.spec.Init))
 	}
-	if n := len(c.under); n > 0 {
-		end = max(end, c.under[n-1].until)
+	end := begin
+	c.end = c.end[:0]
+	for _, s := range steps {
+		at := max(begin, enter())
+		for _, k := range s.Args {
+			at = max(at, c.end[k])
+		}
+		at = c.issue(at) + event.Time(s.Latency)
+		c.end = append(c.end, at)
+		end = max(end, at)
+		leave(at)
 	}
-	c.under = append(c.under, instance{end, entries})
-	c.used += entries
-	return end
+	end = max(end, enter()) // the result
+	leave(end)
+	return x.last
+}
+
+// idle is the context that has a free entry first.
+func (c *contexts) idle() *computing {
+	if c.list == nil {
+		n := max(1, c.spec.Contexts)
+		c.list = make([]computing, n)
+		for i := range c.list {
+			if c.spec.ContextROB > 0 {
+				c.list[i].left = make([]event.Time, max(1, c.spec.ContextROB/n))
+			}
+		}
+	}
+	best, free := &c.list[0], event.Time(0)
+	for i := range c.list {
+		x := &c.list[i]
+		t := x.last
+		if len(x.left) > 0 {
+			t = x.left[x.next]
+		}
+		if i == 0 || t < free {
+			best, free = x, t
+		}
+	}
+	return best
+}
+
+// issue finds the first cycle from one on in which an operation can begin.
+func (c *contexts) issue(at event.Time) event.Time {
+	for ; ; at++ {
+		u := &c.used[at%issueSlots]
+		if u.at != at {
+			*u = issued{at: at}
+		}
+		if u.n < c.spec.Width {
+			u.n++
+			return at
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package se
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -9,30 +10,130 @@ import (
 	"github.com/bitsched/bitsched/tile/event"
 )
 
-// TestContexts: instances in the contexts of a tile by hand. One of 6 operations on 3 operands
-// has 10 entries and issues in 1.5 cycles, 4 after it was taken.
+// TestContexts: instances in the contexts of a tile by hand. One is an operation of 10 cycles and two
+// of one cycle behind it, on an operand: five entries, with that of the result.
 func TestContexts(t *testing.T) {
-	at := func(rob, contexts, latency int, n int) (ends []int64) {
-		c := newContexts(rob, contexts)
+	steps := []Step{{Latency: 10}, {Latency: 1, Args: []int{0}}, {Latency: 1, Args: []int{0}}}
+	at := func(rob, number, width, n int) (ends []event.Time) {
+		c := &contexts{spec: &Spec{Init: 4, Width: width, Contexts: number, ContextROB: rob}}
 		for range n {
-			ends = append(ends, c.take(100, 6, 3, latency))
+			ends = append(ends, c.take(100, steps, 1, 100))
 		}
 		return ends
 	}
-	assert.Equal(t, []int64{100 + 4 + 2 + 10, 100 + 4 + 3 + 10, 100 + 4 + 5 + 10, 100 + 4 + 6 + 10}, at(1000, 2, 10, 4), "issue is what limits")
-	assert.Equal(t, []int64{116, 117, 116 + 4 + 2 + 10, 117 + 4 + 2 + 10}, at(20, 2, 10, 4), "room for two")
-	assert.Equal(t, []int64{116, 132, 148}, at(10, 2, 10, 3), "room for one")
-	assert.Equal(t, []int64{116, 132, 148}, at(3, 2, 10, 3), "one that does not fit has all of it")
-	assert.Equal(t, []int64{116, 117, 132, 133}, at(0, 2, 10, 4), "two contexts without a reorder buffer")
-	c := newContexts(64, 2)
-	assert.EqualValues(t, 204, c.take(100, 1, 1, 99))
-	assert.EqualValues(t, 204, c.take(101, 1, 1, 1), "they leave in order")
-	assert.EqualValues(t, 506, c.take(500, 1, 1, 1))
-	assert.Len(t, c.under, 1)
+	assert.Equal(t, []event.Time{115, 115, 115, 115}, at(1000, 1, 8, 4), "nothing limits")
+	assert.Equal(t, []event.Time{116, 118, 120}, at(1000, 1, 1, 3), "an operation a cycle: the first ones of all begin at 104, 105, 106, others at 114 to 119")
+	assert.Equal(t, []event.Time{115, 114 + 10 + 1}, at(5, 1, 4, 2), "room for one: the next one's operation enters at 114, when the first one's has left")
+	assert.Equal(t, []event.Time{115, 130, 145}, at(0, 1, 4, 3), "one instance at a time")
+	assert.Equal(t, []event.Time{115, 115, 130, 130}, at(0, 2, 4, 4), "two contexts without a reorder buffer")
+	assert.Equal(t, []event.Time{115, 115}, at(10, 2, 4, 2), "each context has half of the entries")
+	c := &contexts{spec: &Spec{Init: 4, Width: 4, Contexts: 1, ContextROB: 64}}
+	assert.EqualValues(t, 204, c.take(100, Chain(1, 100), 1, 100))
+	assert.EqualValues(t, 204, c.take(101, Chain(1, 1), 1, 101), "they leave in order")
+	assert.EqualValues(t, 505, c.take(500, Chain(1, 1), 1, 500))
+	assert.EqualValues(t, 603, c.take(500, Chain(3, 3), 1, 600), "the value before is there later")
+	assert.Equal(t, []Step{{Latency: 1}, {Latency: 2, Args: []int{0}}}, Chain(2, 3))
+	assert.Equal(t, []Step{{Latency: 1}, {Latency: 1}, {Latency: 1, Args: []int{1}}}, Chain(3, 2))
 }
 
-func newContexts(rob, n int) *contexts {
-	return &contexts{spec: &Spec{Init: 4, Width: 4, Contexts: n, ContextROB: rob}}
+// robEntry is an operand, an operation or a result in the naive model of a context.
+type robEntry struct {
+	from    event.Time // its instance is taken
+	latency int
+	args    []int // entries before
+	width   bool  // it takes a slot of issue
+	in      bool
+	began   bool
+	end     event.Time
+	left    bool
+}
+
+// TestRandomContexts compares a context with a model that goes cycle by cycle: entries leave in
+// order, enter in order, and the oldest ones that are ready begin.
+func TestRandomContexts(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		spec := &Spec{Init: r.IntN(6), Width: 1 + r.IntN(4), Contexts: 1, ContextROB: 1 + r.IntN(40)}
+		c := &contexts{spec: spec}
+		var list []*robEntry
+		var got []event.Time
+		var last []int // entry of the result
+		now := event.Time(0)
+		for range 1 + r.IntN(12) {
+			now += event.Time(r.IntN(30) * r.IntN(2))
+			operands := 1 + r.IntN(3)
+			var loads []int
+			for range operands {
+				loads = append(loads, len(list))
+				list = append(list, &robEntry{from: now, latency: spec.Init})
+			}
+			var steps []Step
+			first := len(list)
+			for k := range r.IntN(12) {
+				s := Step{Latency: 1 + r.IntN(12)}
+				e := &robEntry{from: now, latency: s.Latency, width: true, args: loads}
+				for range min(k, r.IntN(3)) {
+					s.Args = append(s.Args, r.IntN(k))
+				}
+				for _, x := range s.Args {
+					e.args = append(append([]int{}, e.args...), first+x)
+				}
+				steps, list = append(steps, s), append(list, e)
+			}
+			all := append([]int{}, loads...)
+			for k := range steps {
+				all = append(all, first+k)
+			}
+			last = append(last, len(list))
+			list = append(list, &robEntry{from: now, args: all})
+			got = append(got, c.take(now, steps, operands, now))
+		}
+		for cycle := event.Time(0); ; cycle++ {
+			inside, slots, done := 0, spec.Width, true
+			for settled := false; !settled; { // what takes no time is over in the same cycle
+				settled = true
+				inside = 0
+				for k, e := range list {
+					if e.began && e.end <= cycle && !e.left && (k == 0 || list[k-1].left) {
+						e.left, settled = true, false
+					}
+					if e.in && !e.left {
+						inside++
+					}
+				}
+				for k, e := range list {
+					if !e.in && e.from <= cycle && inside < spec.ContextROB && (k == 0 || list[k-1].in) {
+						e.in, settled = true, false
+						inside++
+					}
+					ready := e.in && !e.began && (!e.width || slots > 0)
+					for _, x := range e.args {
+						ready = ready && list[x].began && list[x].end <= cycle
+					}
+					if ready {
+						e.began, e.end, settled = true, cycle+event.Time(e.latency), false
+						if e.width {
+							slots--
+						}
+					}
+				}
+			}
+			for _, e := range list {
+				done = done && e.left
+			}
+			if done {
+				break
+			}
+			require.Less(t, cycle, event.Time(10000), seed)
+		}
+		for k, at := range last {
+			end := event.Time(0)
+			for _, e := range list[:at+1] {
+				end = max(end, e.end)
+			}
+			require.Equal(t, end, got[k], "seed %d, instance %d", seed, k)
+		}
+	}
 }
 
 // fixed is a function of some operations and a latency.
@@ -41,13 +142,13 @@ type fixed struct{ ops, latency int }
 func (f fixed) Eval(uint64, []uint64, int64) (uint64, bool) { return 0, true }
 func (f fixed) Ops() int                                    { return f.ops }
 func (f fixed) Latency() int                                { return f.latency }
+func (f fixed) Steps() []Step                               { return Chain(f.ops, f.latency) }
 func (f fixed) Scalar() bool                                { return false }
 
 // TestReduceTree: 16 elements whose order is kept are a chain of 16 sums of 2 cycles behind the 4 to
-// the contexts; in any order they are one SIMD sum, four steps of a move and a sum, 9 operations in
-// all in 8 units.
+// the contexts; in any order they are one SIMD sum, and four steps of a move and a sum.
 func TestReduceTree(t *testing.T) {
-	for tree, want := range map[int]event.Time{0: 4 + 16*2, 2: 4 + 1 + 2 + 4*(1+2) + 1} {
+	for tree, want := range map[int]event.Time{0: 4 + 16*2, 2: 4 + 2 + 4*(1+2)} {
 		b := &Bank{spec: &Spec{Init: 4, Width: 8, ContextROB: 64}}
 		b.scm.spec = b.spec
 		require.Equal(t, want, b.occupy(0, &Stream{Kind: Reduce, Inputs: []int{0}, Func: fixed{1, 2}, Tree: tree}, 16, 16), tree)
