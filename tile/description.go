@@ -323,13 +323,16 @@ type L3Streams struct {
 	Requests          int    `yaml:"requests" range:"1..4096"`     // in flight, of a stream
 	Computations      int    `yaml:"computations" range:"1..4096"` // in flight, of a bank
 	RangeIterations   int    `yaml:"range_iterations" range:"1..4096"`
-	RangePolicy       string `yaml:"range_policy" oneof:"fixed adaptive"`  // adaptive: ranges of a loop without aliases grow
-	AffineRanges      string `yaml:"affine_ranges" oneof:"core l3"`        // where ranges of affine streams are made
-	Strands           bool   `yaml:"strands"`                              // near-l3 splits streams over banks
-	Multicast         int    `yaml:"multicast" range:"1..64"`              // cores in x and y of a group
-	Locks             string `yaml:"locks" oneof:"exclusive multi-reader"` // of atomics
-	InstantEnd        bool   `yaml:"instant_end"`                          // end messages take no time and no network
-	InstantFlow       bool   `yaml:"instant_flow"`                         // messages of flow control
+	RangePolicy       string `yaml:"range_policy" oneof:"fixed adaptive"` // adaptive: ranges of a loop without aliases grow
+	AffineRanges      string `yaml:"affine_ranges" oneof:"core l3"`       // where ranges of affine streams are made
+	Strands           bool   `yaml:"strands"`                             // near-l3 splits streams over banks
+	Multicast         int    `yaml:"multicast" range:"1..64"`             // cores in x and y of a group
+	Broadcast         bool   `yaml:"broadcast"`                           // near-l3 reads a line once for streams of a group, and strands
+	// BroadcastWaitCycles is how long a stream waits for others that have no credit.
+	BroadcastWaitCycles int    `yaml:"broadcast_wait_cycles" range:"0..1048576"`
+	Locks               string `yaml:"locks" oneof:"exclusive multi-reader"` // of atomics
+	InstantEnd          bool   `yaml:"instant_end"`                          // end messages take no time and no network
+	InstantFlow         bool   `yaml:"instant_flow"`                         // messages of flow control
 }
 
 // LOT is the layout override table.

@@ -669,7 +669,7 @@ func (x *configRun) streamsText(s *summary) {
 		s.add("  loop "+l.Var, "%s", text)
 	}
 	if r.Core.Offloaded > 0 {
-		s.add("  at the L3", "%d lines read, %d written, %d operations, %d migrations; %d ranges credited", r.Bank.Reads, r.Bank.Writes, r.Bank.Operations, r.Bank.Migrations, r.Core.Ranges)
+		s.add("  at the L3", "%d lines read, for %d more streams too, %d written, %d operations, %d migrations; %d ranges credited", r.Bank.Reads, r.Bank.Spared, r.Bank.Writes, r.Bank.Operations, r.Bank.Migrations, r.Core.Ranges)
 		s.add("  contexts", "%d cycles in the contexts of tiles, %d in scalar PEs", r.Bank.BusySCM, r.Bank.BusyPE)
 	}
 	for _, e := range r.Ended {

@@ -98,10 +98,27 @@ func (x *term) varies(p *Program, o *loopInfo) bool {
 	if x == nil {
 		return false
 	}
-	if x.kind == slotTerm && (x.slot == p.names[o.src.Var] || int(x.slot) < len(p.streams) && p.within(p.streams[x.slot], o)) {
+	if x.kind == slotTerm && (x.slot == p.names[o.src.Var] || int(x.slot) < len(p.streams) && p.within(p.streams[x.slot], o) && !p.fixedIn(p.streams[x.slot], o)) {
 		return true
 	}
 	return slices.ContainsFunc(x.args, func(y *term) bool { return y.varies(p, o) })
+}
+
+// fixedIn reports whether a load finds the same in all iterations of a loop around its own.
+func (p *Program) fixedIn(u *template, o *loopInfo) bool {
+	if !u.hoisted {
+		return false
+	}
+	for _, x := range u.s.Index {
+		for _, name := range x.Symbols() {
+			if slot := p.names[name]; name == o.src.Var || int(slot) < len(p.streams) && p.within(p.streams[slot], o) {
+				return false
+			}
+		}
+	}
+	return !slices.ContainsFunc(p.streams, func(t *template) bool {
+		return t.array >= 0 && t.s.Kind != stream.Load && p.within(t, o) && p.together(t.s.Array, u.s.Array)
+	})
 }
 
 // follows adds a scalar, and those that it follows from, to those of a nest; false if it

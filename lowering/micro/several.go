@@ -19,7 +19,7 @@ const maxInstances = 7
 // do not vanish are configured as soon as the core has their parameters, ahead of its
 // iterations.
 func (p *Program) several(near *nearLoop) {
-	early := p.opt.Streams.Level == Compute && p.opt.Streams.Rival == NoRival && near.info.inner && near.report.Offloaded > 0 && len(near.ahead)+len(near.atomics) == 0
+	early := p.opt.Streams.Level == Compute && p.opt.Streams.Rival == NoRival && near.info.inner && near.report.Offloaded > 0 && len(near.ahead)+len(near.atomics) == 0 && !slices.ContainsFunc(near.streams, func(x nearStream) bool { return len(x.hoisted) > 0 })
 	if !near.gone && !early || slices.ContainsFunc(near.streams, func(x nearStream) bool { return x.kind == se.Reduce }) {
 		return
 	}

@@ -31,7 +31,7 @@ func (p *Program) parted(x *nearStream) {
 // of the first stream that is written, or else read, lie in the same bank, they are of one strand.
 func (p *Program) split(l *nearLoop, g *se.Group) {
 	o := p.opt.Streams
-	if o.Strands == 0 || g.Row > 0 || !g.SyncFree || !g.Decoupled || g.Fine || len(g.Ahead) > 0 {
+	if o.Strands == 0 || !g.SyncFree || !g.Decoupled || g.Fine || len(g.Ahead) > 0 {
 		return
 	}
 	home := -1
@@ -52,14 +52,29 @@ func (p *Program) split(l *nearLoop, g *se.Group) {
 		return
 	}
 	s := &g.Streams[home]
-	unit, step := uint64(o.Interleave), uint64(max(s.Stride, -s.Stride))
-	ranges := func(elements uint64) int64 { return int64(elements) / g.Range }
-	g.Block = max(1, ranges(unit/step)) * g.Range
-	first := unit - s.Base%unit // bytes of the first unit
-	if s.Stride < 0 {
-		first = s.Base%unit + uint64(s.Bytes)
+	element, each, bytes := s.Stride, g.Range, s.Bytes
+	if g.Row > 0 && (g.Row%g.Range != 0 || s.RowStride != g.Row*s.Stride) { // whole rows: each begins a range
+		if s.RowStride == 0 {
+			return
+		}
+		element, each, bytes = s.RowStride, g.Row, int(max(s.Stride, -s.Stride)*(g.Row-1))+s.Bytes
+		if s.Stride < 0 {
+			bytes = s.Bytes
+		}
 	}
-	g.Shift = max(0, g.Block-max(1, ranges((first+step-1)/step))*g.Range)
+	unit, step := uint64(o.Interleave), uint64(max(element, -element))
+	parts := func(elements uint64) int64 {
+		if g.Row > 0 && each == g.Row {
+			return int64(elements)
+		}
+		return int64(elements) / each
+	}
+	g.Block = max(1, parts(unit/step)) * each
+	first := unit - s.Base%unit // bytes of the first unit
+	if element < 0 {
+		first = s.Base%unit + uint64(bytes)
+	}
+	g.Shift = max(0, g.Block-max(1, parts((first+step-1)/step))*each)
 	blocks := (g.N + g.Shift + g.Block - 1) / g.Block
 	g.Strands = int(min(int64(o.Strands), blocks))
 	g.Alone = p.opt.Threads == 1 || !slices.ContainsFunc(p.graph.Loops(p.streams[l.info.body[0]].s), func(o *stream.Loop) bool { return o.Parallel != nil })

@@ -132,6 +132,11 @@ type nearStream struct {
 	load    [2]uop.Op // of the core, scalar and SIMD
 	final   uop.Op
 	row     *row // it reduces rows
+	// hoisted are loads whose element the loop does not change, which the core makes before it
+	// configures the stream, by bring.
+	hoisted []*template
+	bring   []uop.Op
+	still   bool // its element is the same in all iterations of a row
 }
 
 // nearState is a loop whose streams are configured.
@@ -259,6 +264,17 @@ func (l *nearLoop) decides() bool {
 func (p *Program) nearLoop(l *loopInfo, whole bool, reg, order uop.Reg, values map[string]uop.Reg) (*nearLoop, error) {
 	near := &nearLoop{info: l, whole: whole, drop: map[*stream.Stream]bool{}, loads: map[*stream.Stream]int{}, closures: map[*stream.Stream]int{}, atomics: map[*stream.Stream]int{}, report: StreamLoop{Var: l.src.Var}}
 	p.chooseStreams(near)
+	if near.nest == nil && slices.ContainsFunc(near.streams, func(s nearStream) bool {
+		return slices.ContainsFunc(s.hoisted, func(u *template) bool { return p.rowwise(u, l) })
+	}) { // what changes from row to row may be a stream, too
+		l.spread = true
+		rows := &nearLoop{info: l, whole: whole, drop: map[*stream.Stream]bool{}, loads: map[*stream.Stream]int{}, closures: map[*stream.Stream]int{}, atomics: map[*stream.Stream]int{}, report: StreamLoop{Var: l.src.Var}}
+		p.chooseStreams(rows)
+		l.spread = false
+		if rows.nest != nil {
+			near = rows
+		}
+	}
 	if !l.inner && len(near.atomics)+len(l.rowsInside) == 0 {
 		return nil, nil
 	}
@@ -270,6 +286,11 @@ func (p *Program) nearLoop(l *loopInfo, whole bool, reg, order uop.Reg, values m
 	near.sync = uop.Op{PC: p.pc(), Kind: uop.Load, Lanes: 1, Dst: reg, Size: 8}
 	for k := range near.streams {
 		s := &near.streams[k]
+		for _, u := range s.hoisted {
+			o := u.one.access
+			o.PC, o.Src = p.pc(), [3]uop.Reg{}
+			s.bring = append(s.bring, o)
+		}
 		s.final = uop.Op{PC: p.pc(), Kind: uop.Load, Lanes: 1, Dst: reg, Size: 8}
 		if s.kind == se.Reduce {
 			s.final.Dst = values[s.tm.s.Name]
@@ -395,7 +416,16 @@ func (p *Program) chooseStreams(near *nearLoop) {
 		if level != Prefetch && rival == NoRival {
 			where = p.indirect(l, tm)
 		}
-		if where == nil && !p.affine(tm) {
+		still := l.spread && tm.hoisted && take[i] && p.rowwise(tm, l)
+		if where == nil && !still && !p.affine(tm) {
+			continue
+		}
+		if still {
+			sid[s] = len(near.streams)
+			near.streams = append(near.streams, nearStream{name: s.Name, kind: se.Load, tm: tm, index: i, config: p.opt.Streams.Plan.StillBytes(), still: true})
+			if !needed[s.Name] {
+				near.drop[s] = true
+			}
 			continue
 		}
 		toCore := needed[s.Name] && s.If == nil && (level == Prefetch || !written[s.Array] && (where != nil || p.dense(l, tm)))
@@ -844,6 +874,7 @@ func (t *thread) beginStreams(id int, n, v int64) {
 		return
 	}
 	t.bringRows(l)
+	t.bringHoisted(l)
 	for range len(l.streams) + len(l.ahead) {
 		t.out.Ops = append(t.out.Ops, l.input, l.input) // where it begins, and how long it is
 	}
@@ -854,12 +885,28 @@ func (t *thread) beginStreams(id int, n, v int64) {
 	t.begun = len(t.out.Ops)
 }
 
+// bringHoisted loads elements that the loop does not change.
+func (t *thread) bringHoisted(l *nearLoop) {
+	for k := range l.streams {
+		s := &l.streams[k]
+		for i, u := range s.hoisted {
+			t.access(s.bring[i], u, t.elementOf(u, l.info, 0), t.val[t.p.names[u.s.Name]])
+		}
+	}
+}
+
 // configure makes the streams of n iterations of a loop, from the one whose variable is v on,
 // in each of some rows.
 func (t *thread) configure(l *nearLoop, id int, n, v, rows int64, strides map[*nearStream]int64) *se.Group {
 	p := t.p
 	row := n
 	n *= rows
+	for k := range l.streams {
+		for _, u := range l.streams[k].hoisted {
+			slot := p.names[u.s.Name]
+			t.set(int(slot), p.memory[u.s.Array][t.elementOf(u, l.info, v)], t.cur[slot])
+		}
+	}
 	lanes := int64(l.info.lanes)
 	g := &se.Group{Loop: uint32(id), N: n, Lanes: lanes, Range: int64(p.opt.Streams.Range) * lanes, SyncFree: l.free, Decoupled: l.gone,
 		Fine: p.opt.Streams.Rival == Meeting || slices.ContainsFunc(l.streams, func(x nearStream) bool { return x.task })}

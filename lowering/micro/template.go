@@ -92,6 +92,7 @@ type loopInfo struct {
 	reduces []int    // streams that reduce over a parallel loop
 	// rowsInside are the loops inside, where streams of this one can configure all of them.
 	rowsInside []*row
+	spread     bool // while streams are chosen that go through rows: what changes from row to row is an operand
 }
 
 // templates makes the micro-ops of all streams and loops.

@@ -3,6 +3,7 @@ package micro
 import (
 	"slices"
 
+	"github.com/bitsched/bitsched/tdfg/lattice"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tdfg/stream"
 	"github.com/bitsched/bitsched/tile/se"
@@ -148,6 +149,8 @@ func (b *termBuilder) ref(name string) *term {
 	case b.of.s != nil && b.of.s.Racy && u.s.Relaxed && u.s.If == nil && u.s.Array == b.of.s.Array && p.opt.Streams.Plan.Of(u.s) == p.opt.Streams.Plan.Of(b.of.s):
 		b.own = true // a part of the update
 		return &term{kind: ownTerm}
+	case u.hoisted && b.l.inner && b.state == nil && u.s.Value == nil && u.array >= 0 && p.graph.Arrays[u.array].Scope != stream.Private:
+		return b.hoisted(u, slot)
 	case u.hoisted:
 		return b.fail() // loaded in front of the loop, by the core
 	case u.s.Kind == stream.Load && u.s.Value == nil && !u.s.Racy && (p.affine(u) || p.indirect(b.l, u) != nil):
@@ -169,6 +172,30 @@ func (b *termBuilder) ref(name string) *term {
 		return b.of1(u.s.Value, u)
 	}
 	return b.fail()
+}
+
+// hoisted is an element that the loop does not change: the core loads it, and the configuration
+// brings it. Where it changes from row to row of streams that go on through rows, it is an operand.
+func (b *termBuilder) hoisted(u *template, slot int32) *term {
+	if b.l.spread && b.p.rowwise(u, b.l) {
+		k := slices.Index(b.x.inputs, int(slot))
+		if k < 0 {
+			k = len(b.x.inputs)
+			b.x.inputs = append(b.x.inputs, int(slot))
+		}
+		return &term{kind: inTerm, in: k}
+	}
+	if !slices.Contains(b.x.hoisted, u) {
+		b.x.hoisted = append(b.x.hoisted, u)
+	}
+	return &term{kind: slotTerm, slot: slot}
+}
+
+// rowwise reports whether an element that an innermost loop does not change is another one in each
+// iteration of the loop around it.
+func (p *Program) rowwise(u *template, l *loopInfo) bool {
+	all := p.graph.Loops(u.s)
+	return len(all) > 1 && l.src.Parallel == nil && slices.ContainsFunc(u.s.Index, func(x lattice.Expr) bool { return x.Coef(all[len(all)-2].Var) != 0 })
 }
 
 // where is the value of a load under its condition: it is 0 where nothing is loaded.

@@ -59,3 +59,7 @@ func (s *Stream) patternBits() int {
 	}
 	return affineBits
 }
+
+// StillBytes is how many bytes the message has that configures an affine load whose element is an
+// operand of all iterations of a row: its own pattern, and that of the stream that takes it.
+func (p *Plan) StillBytes() int { return (2*affineBits + 7) / 8 }

@@ -370,7 +370,7 @@ func (a *analysis) loop(l *stream.Loop) *Loop {
 func (a *analysis) decouple(l *Loop) {
 	b := a.bodies[l]
 	for _, s := range b.direct {
-		if s.Array != "" {
+		if s.Array != "" && !(s.Kind == stream.Load && b.access[s].kind == steadyNode) {
 			if t := a.plan.of[s]; t == nil || t.Place != Near || t.Result != scalar.Invalid {
 				return
 			}

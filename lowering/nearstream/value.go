@@ -236,6 +236,9 @@ func inside(o, l *Loop) bool {
 func (b *body) stream(s *stream.Stream) {
 	if s.Array != "" && s.Kind != stream.Store {
 		b.access[s] = b.add(&node{kind: accessNode, stream: s, typ: b.a.g.Array(s.Array).Type, text: s.Name})
+		if b.invariant(s) {
+			b.access[s].kind = steadyNode
+		}
 	}
 	for _, x := range s.Index {
 		for _, name := range x.Symbols() {
@@ -268,6 +271,30 @@ func (b *body) stream(s *stream.Stream) {
 	default:
 		b.def[s] = b.access[s]
 	}
+}
+
+// invariant reports whether a load finds the same in all iterations, so that it is made in front
+// of the loop: its address does not change, and nothing in the loop writes its array.
+func (b *body) invariant(s *stream.Stream) bool {
+	if s.Kind != stream.Load || s.Racy || s.If != nil || b.loop.barrier {
+		return false
+	}
+	for _, x := range s.Index {
+		for _, name := range x.Symbols() {
+			if b.name(name).kind != steadyNode {
+				return false
+			}
+		}
+	}
+	array, written := b.a.g.Array(s.Array), false
+	each(b.loop.Source.Body, nil, func(o *stream.Stream, _ *stream.Loop) {
+		if o.Array == "" || o.Kind == stream.Load {
+			return
+		}
+		x := b.a.g.Array(o.Array)
+		written = written || x == array || x.Field != nil && array.Field != nil && x.Field.Of == array.Field.Of
+	}, func(*stream.Loop, *stream.Loop) {})
+	return !written
 }
 
 func (b *body) add(n *node) *node {

@@ -56,7 +56,7 @@ func newMesh(m *Machine, spec *Spec) (*mesh, error) {
 			return
 		}
 		if d.Tag >= streamTag {
-			n.streams.arrive(0, d.Tag-streamTag)
+			n.streams.reached(d)
 			return
 		}
 		m.Engine.After(0, n.local, d.Tag)

@@ -1,6 +1,8 @@
 package machine
 
 import (
+	"slices"
+
 	"github.com/bitsched/bitsched/tile/event"
 	"github.com/bitsched/bitsched/tile/noc"
 	"github.com/bitsched/bitsched/tile/se"
@@ -57,8 +59,16 @@ func (n *near) count(m *se.Message) {
 
 // SendStream implements se.Network, on a machine without a mesh.
 func (n *near) SendStream(m *se.Message) {
-	if f := n.m.Intercept; f == nil || f(m) {
+	if f := n.m.Intercept; f != nil && !f(m) {
+		return
+	}
+	if m.Kind != se.MsgBroadcast {
 		n.local(m)
+		return
+	}
+	n.count(m)
+	for _, bank := range m.Banks() {
+		n.arrive(1, n.keep(m.For(bank)))
 	}
 }
 
@@ -73,6 +83,10 @@ func (n *mesh) SendStream(m *se.Message) {
 	if f := n.m.Intercept; f != nil && !f(m) {
 		return
 	}
+	if m.Kind == se.MsgBroadcast {
+		n.multicast(m)
+		return
+	}
 	if m.From == m.To {
 		n.streams.local(m)
 		return
@@ -83,4 +97,37 @@ func (n *mesh) SendStream(m *se.Message) {
 	if err := n.attached.Inject(noc.Packet{Src: m.From, Dst: m.To, Flits: flits, Tag: streamTag | n.streams.keep(m)}); err != nil {
 		n.m.fail(err)
 	}
+}
+
+// multicast sends a message of streams to several banks, along a tree.
+func (n *mesh) multicast(m *se.Message) {
+	n.streams.count(m)
+	banks := m.Banks()
+	if k := slices.Index(banks, m.From); k >= 0 {
+		n.streams.arrive(1, n.streams.keep(m.For(m.From)))
+		banks = slices.Delete(banks, k, k+1)
+	}
+	if len(banks) == 0 {
+		return
+	}
+	flits := n.spec.Flits(m.Bytes())
+	n.m.StreamTraffic.ByteHops[m.Kind] += uint64(flits * n.spec.LinkBytes * n.spec.TreeLinks(m.From, banks))
+	if err := n.attached.Inject(noc.Packet{Src: m.From, Dsts: banks, Flits: flits, Tag: streamTag | n.streams.keep(m)}); err != nil {
+		n.m.fail(err)
+	}
+}
+
+// reached delivers a message of streams that has come to a node, and to others if it is a multicast.
+func (n *near) reached(d noc.Delivery) {
+	i := d.Tag - streamTag
+	m := n.pool[i]
+	if m.Kind != se.MsgBroadcast {
+		n.arrive(0, i)
+		return
+	}
+	if d.Last {
+		n.pool[i] = nil
+		n.free = append(n.free, i)
+	}
+	n.arrive(0, n.keep(m.For(d.Dst)))
 }

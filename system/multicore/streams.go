@@ -36,7 +36,7 @@ var Configurations = []Configuration{
 	{Name: "ns", Doc: "streams compute, reduce and write at the L3, and the core lets them commit", level: micro.Compute},
 	{Name: "ns-no-sync", Doc: "the same without commits, as if all loops had #pragma s_sync_free", level: micro.Compute, free: true},
 	{Name: "ns-decouple", Doc: "and loops of which nothing is left for the core vanish", level: micro.Compute, free: true, decouple: true},
-	{Name: "near-l3", Doc: "ns-decouple, as Infinity Stream compares with: streams of loops that vanish are split into strands over banks", level: micro.Compute, free: true, decouple: true, strands: true},
+	{Name: "near-l3", Doc: "ns-decouple, as Infinity Stream compares with: streams of loops that vanish are split into strands over banks, and lines that several read are sent by multicast", level: micro.Compute, free: true, decouple: true, strands: true},
 }
 
 // FindConfiguration returns the configuration of a name.
@@ -81,6 +81,17 @@ func (c *Configuration) apply(spec *machine.Spec, opt *Options) error {
 		Streams: m.Streams.Core.Streams, FIFO: m.CoreVariant().StreamFIFOBytes, Ranges: max(1, m.Streams.L2.Slices/l3.RangeIterations), Init: l3.ComputeInitCycles, Width: m.CoreVariant().Units.IntALU.Count, Contexts: m.Streams.Core.SCCs, ContextROB: m.CoreVariant().SCCROB, ScalarPE: l3.ScalarPE,
 		Private: int64(m.L2.Bytes), First: int64(m.L1D.Bytes),
 		Issue: l3.IssueWidth, Requests: l3.Requests, Window: spec.Core.ROB, Broken: opt.Broken, SendRanges: l3.AffineRanges == "l3", MultiReader: l3.Locks == "multi-reader",
+	}
+	if c.strands && l3.Broadcast {
+		width, longest := 1, 4*mem.LineBytes // of a mesh of one node, which sends nothing
+		if spec.Mesh != nil {
+			width, longest = spec.Mesh.Width, spec.Mesh.Depth*spec.Mesh.LinkBytes
+		}
+		group := func(core int) [2]int { return [2]int{core % width / l3.Multicast, core / width / l3.Multicast} }
+		s := spec.Streams
+		s.Broadcast, s.Wait, s.Unit = true, l3.BroadcastWaitCycles, uint64(streamInterleave*mem.LineBytes)
+		s.Near = func(a, b int) bool { return group(a) == group(b) }
+		s.Targets = func(bytes int) int { return se.TargetsOf(bytes, longest) }
 	}
 	tlb := *spec.TLB
 	tlb.L1Entries, tlb.L1Ways = 1, 1 // that of the access before

@@ -12,6 +12,8 @@ import (
 // BankCounters are what the engine of a bank has done.
 type BankCounters struct {
 	Reads      uint64 `json:"reads" desc:"lines read for streams"`
+	Spared     uint64 `json:"spared" desc:"reads of lines that streams were spared which read together"`
+	Broadcasts uint64 `json:"broadcasts" desc:"multicasts of elements that several streams take"`
 	Writes     uint64 `json:"writes" desc:"lines written by streams"`
 	Shared     uint64 `json:"shared" desc:"lines that were read for two loads or more at once"`
 	Computed   uint64 `json:"computed" desc:"iterations computed"`
@@ -53,7 +55,12 @@ type head struct {
 	ended     bool
 	low, high uint64
 	told      int64
-	issued    map[int]int64 // of an indirect one that writes: the last iteration that each bank got
+	// Of a Load that reads with others: the line, and 1, at which it lets others catch up, since when,
+	// and whether it has done so in vain.
+	waited mem.Line
+	since  event.Time
+	alone  bool
+	issued map[int]int64 // of an indirect one that writes: the last iteration that each bank got
 }
 
 // key names a stream of a core.
@@ -170,6 +177,10 @@ func (b *Bank) ReceiveStream(now event.Time, m *Message) {
 		b.end(m)
 		return
 	}
+	if m.Kind == MsgBroadcast {
+		b.broadcast(now, m)
+		return
+	}
 	if b.dead(m.Core, m.Group) {
 		return // it was under way when they were ended
 	}
@@ -272,7 +283,7 @@ func (b *Bank) issue(now event.Time) {
 		for k := 0; k < len(b.heads) && !issued; k++ {
 			i := (b.turn + k) % len(b.heads)
 			h := b.heads[i]
-			if b.can(h) {
+			if b.can(h) && !b.waits(now, h) {
 				b.turn = i + 1
 				issued = true
 				b.step(now, h)
@@ -320,21 +331,13 @@ func (b *Bank) step(now event.Time, h *head) {
 	}
 	switch {
 	case s.Kind == Load && s.Func == nil:
-		b.Counters.Reads++
-		h.asked++
-		b.read(now, h, g.address(h.sid, first), func(now event.Time, data *mem.Bytes) {
-			if b.dead(h.core, g.id) {
-				return
-			}
-			h.asked--
-			values := make([]uint64, end-first)
-			for i := first; i < end; i++ {
-				values[i-first] = word(data, g.address(h.sid, i), s.Bytes)
-			}
-			b.send(h, h.sid, first, end, values)
-			b.found(h, first, end, values, data)
-			b.wake(now)
-		})
+		list := b.together(h)
+		b.readTogether(now, list)
+		for _, x := range list {
+			x.h.next = x.h.g.after(x.end)
+			b.move(now, x.h)
+		}
+		return
 	default:
 		p := part{key{h.core, g.id, h.sid}, first}
 		x := b.slot(p, g)
@@ -403,10 +406,12 @@ func (b *Bank) forward(h *head, sid int, first, end int64, values []uint64) {
 	g, s := h.g, &h.g.Streams[sid]
 	for _, r := range s.receivers {
 		for i := first; i < end; {
-			_, last := g.chunk(r, i)
-			last = min(last, end)
-			b.net.SendStream(&Message{Kind: MsgForward, From: b.bank, To: b.bankOf(g.line(r, i)), Core: h.core, Group: g.id, Stream: r, head: h, from: sid, First: i, End: last,
-				Values: values[i-first : last-first], bytes: s.sent()})
+			to, last := b.run(g, s, r, i, end)
+			v := values[i-first : last-first]
+			if s.still() {
+				v = v[:1]
+			}
+			b.net.SendStream(&Message{Kind: MsgForward, From: b.bank, To: to, Core: h.core, Group: g.id, Stream: r, head: h, from: sid, First: i, End: last, Values: v, bytes: s.sent()})
 			i = last
 		}
 	}
@@ -431,16 +436,28 @@ func (b *Bank) slot(p part, g *Group) *slot {
 // operand puts elements of another stream into the buffer.
 func (b *Bank) operand(now event.Time, k key, m *Message) {
 	g := m.head.g
-	first, _ := g.chunk(k.sid, m.First)
-	p := part{k, first}
-	x := b.slot(p, g)
-	for n, in := range g.Streams[k.sid].Inputs {
-		if in == m.from {
-			copy(x.in[n][m.First-first:], m.Values)
-			x.missing -= len(m.Values)
+	still := g.Streams[m.from].still()
+	for i := m.First; i < m.End; {
+		first, end := g.chunk(k.sid, i)
+		end = min(end, m.End)
+		p := part{k, first}
+		x := b.slot(p, g)
+		for n, in := range g.Streams[k.sid].Inputs {
+			if in != m.from {
+				continue
+			}
+			if still {
+				for j := i; j < end; j++ {
+					x.in[n][j-first] = m.Values[0]
+				}
+			} else {
+				copy(x.in[n][i-first:], m.Values[i-m.First:])
+			}
+			x.missing -= int(end - i)
 		}
+		b.compute(now, p, x)
+		i = end
 	}
-	b.compute(now, p, x)
 }
 
 // compute begins the computation of a chunk whose operands are all there, in the scalar PE
@@ -636,6 +653,8 @@ func (b *Bank) written(p part, x *slot) {
 // Add adds what another engine has done.
 func (c *BankCounters) Add(o *BankCounters) {
 	c.Reads += o.Reads
+	c.Spared += o.Spared
+	c.Broadcasts += o.Broadcasts
 	c.Writes += o.Writes
 	c.Shared += o.Shared
 	c.Computed += o.Computed

@@ -235,6 +235,9 @@ func (g *Group) start(k int64) int64 {
 // Begins reports whether a range begins with an iteration, or ended with the one before.
 func (g *Group) Begins(i int64) bool { return g.start(g.RangeOf(i)) == i }
 
+// still reports whether a load has one element for all iterations of a row.
+func (s *Stream) still() bool { return s.Kind == Load && !s.Indirect && s.Stride == 0 && s.Row == 0 }
+
 // sink reports whether a stream's progress is told to the core.
 func (s *Stream) sink() bool { return s.Kind != Load && s.Kind != Chase }
 

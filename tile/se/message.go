@@ -22,10 +22,11 @@ const (
 	MsgWrite                        // and its result is written
 	MsgVisited                      // the banks that have parts of a reduction
 	MsgCollect                      // one of them is asked for its part
+	MsgBroadcast                    // elements for streams of several engines
 	NumMessages
 )
 
-var messageNames = [NumMessages]string{"configure", "migrate", "credit", "forward", "data", "commit", "done", "final", "range", "request", "end", "ended", "offload", "fetch", "write", "visited", "collect"}
+var messageNames = [NumMessages]string{"configure", "migrate", "credit", "forward", "data", "commit", "done", "final", "range", "request", "end", "ended", "offload", "fetch", "write", "visited", "collect", "broadcast"}
 
 func (k MessageKind) String() string {
 	if k < NumMessages {
@@ -46,6 +47,7 @@ type Message struct {
 	First, End int64    // iterations
 	Values     []uint64 // elements, or what a reduction has come to, also at the end of a range
 	Low, High  uint64   // of Range: from the first byte to behind the last one; of Request: the address
+	Targets    []Target // of Broadcast
 	Last       int64    // of Request: the iteration that the bank got before; -1 for none
 
 	head  *head  // of Configure and Migrate: the stream itself
@@ -84,6 +86,8 @@ func (m *Message) Bytes() int {
 			n += 2 * addressBytes
 		}
 		return n + len(m.head.issued)*(countBytes+bankBytes)
+	case MsgBroadcast:
+		return headerBytes + len(m.Values)*m.bytes + (len(m.Targets)-1)*targetBytes
 	case MsgForward, MsgData:
 		return headerBytes + len(m.Values)*m.bytes
 	case MsgFinal:
@@ -145,7 +149,7 @@ type Network interface {
 
 // NetworkCounters count the traffic of stream engines.
 type NetworkCounters struct {
-	Messages [NumMessages]uint64 `parts:"configure,migrate,credit,forward,data,commit,done,final,range,request,end,ended,offload,fetch,write,visited,collect" desc:"messages of stream engines by kind"`
-	Bytes    [NumMessages]uint64 `unit:"Byte" parts:"configure,migrate,credit,forward,data,commit,done,final,range,request,end,ended,offload,fetch,write,visited,collect" desc:"bytes of them"`
-	ByteHops [NumMessages]uint64 `unit:"Byte" parts:"configure,migrate,credit,forward,data,commit,done,final,range,request,end,ended,offload,fetch,write,visited,collect" desc:"bytes of whole flits times links between routers"`
+	Messages [NumMessages]uint64 `parts:"configure,migrate,credit,forward,data,commit,done,final,range,request,end,ended,offload,fetch,write,visited,collect,broadcast" desc:"messages of stream engines by kind"`
+	Bytes    [NumMessages]uint64 `unit:"Byte" parts:"configure,migrate,credit,forward,data,commit,done,final,range,request,end,ended,offload,fetch,write,visited,collect,broadcast" desc:"bytes of them"`
+	ByteHops [NumMessages]uint64 `unit:"Byte" parts:"configure,migrate,credit,forward,data,commit,done,final,range,request,end,ended,offload,fetch,write,visited,collect,broadcast" desc:"bytes of whole flits times links between routers"`
 }
