@@ -35,30 +35,38 @@ func TestCompareAuto(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, m.Failed)
 	require.Len(t, m.Tables[0].Rows, 2)
-	product := 1.0
+	product, product2 := 1.0, 1.0
 	for i, own := range list {
 		k, args, err := own.load(ctx, 1)
 		require.NoError(t, err)
 		row := m.Tables[0].Rows[i]
 		require.Equal(t, []string{own.name, "N=512", slice}, row[:3])
 		var cycles []float64
-		for _, text := range row[3:8] {
+		for _, text := range row[3:11] {
 			c, err := strconv.ParseFloat(text, 64)
 			require.NoError(t, err)
 			cycles = append(cycles, c)
 		}
-		r, err := runInfinity(ctx, env, k, args, slice, fused.Auto, func(o *fused.Options) {
-			if own.threads > 0 {
-				o.Threads = own.threads
-			}
-		})
-		require.NoError(t, err)
-		require.Equal(t, float64(r.Cycles), cycles[4])
-		product *= cycles[4] / slices.Min(cycles[:4])
+		for j, config := range []string{"inf-s", fused.AutoPredicted, fused.Auto, fused.Oracle} {
+			r, err := runInfinity(ctx, env, k, args, slice, config, func(o *fused.Options) {
+				o.Decide = j == 0
+				if own.threads > 0 {
+					o.Threads = own.threads
+				}
+			})
+			require.NoError(t, err)
+			require.Equal(t, float64(r.Cycles), cycles[4+j], config)
+		}
+		require.LessOrEqual(t, cycles[6], slices.Min(cycles[:4]))
+		require.LessOrEqual(t, cycles[7], cycles[6])
+		product *= cycles[6] / slices.Min(cycles[:4])
+		product2 *= cycles[4] / cycles[6]
 	}
 	require.InEpsilon(t, 2, value(t, m, "kernels and sizes compared"), 1e-9)
 	x := value(t, m, "auto over the fastest, cycles")
 	require.InEpsilon(t, product, x*x, 1e-9)
+	x = value(t, m, "speedup of auto over inf-s with Eq. 2")
+	require.InEpsilon(t, product2, x*x, 1e-9)
 }
 
 func value(t *testing.T, m *Measured, name string) float64 {

@@ -31,8 +31,9 @@ var ownSizes = map[string][2]int64{
 
 // ownPart is a run of a kernel.
 type ownPart struct {
-	Cycles  int64
-	Regions []fused.RegionReport
+	Cycles     int64
+	Regions    []fused.RegionReport
+	Rehearsals int // of a configuration that chooses by them
 }
 
 func infsOwn(ctx context.Context, env *Env) (*Measured, error) {
@@ -140,7 +141,12 @@ func runOwn(ctx context.Context, env *Env, m *Measured, entry string, list []own
 					if err != nil {
 						return err
 					}
-					r, err := runInfinity(ctx, env, k, args, own.machine, config, func(o *fused.Options) {
+					name := config
+					if config == withEq2 {
+						name = "inf-s"
+					}
+					r, err := runInfinity(ctx, env, k, args, own.machine, name, func(o *fused.Options) {
+						o.Decide = config == withEq2
 						if own.threads > 0 {
 							o.Threads = own.threads
 						}
@@ -151,6 +157,9 @@ func runOwn(ctx context.Context, env *Env, m *Measured, entry string, list []own
 					p.Cycles = r.Cycles
 					if r.arrays != nil {
 						p.Regions = r.arrays.Regions
+						if h := r.arrays.Rehearsed; h != nil {
+							p.Rehearsals = len(h.Runs)
+						}
 					}
 					return nil
 				}, entry, own.name, own.sizeText(), own.machine, own.threads, config, env.Sample)

@@ -77,10 +77,12 @@ compared. Commands and cycles are the same.
 With --config, the whole function runs in time on a configuration of the machine: base
 is threads of OpenMP on cores with caches and prefetchers; in ns-core to ns-decouple,
 streams of loops prefetch, read or compute near the L3, and inst and single are other
-ways to compute there (docs/streams.md); in in-l3 and
-inf-s, regions of tensors are computed in memory and the rest on cores (docs/fused.md). Cycles are then those of the
-call of the function, not those in arrays, and are reported with where they went. Memory
-is compared with that of the sequential program.
+ways to compute there (docs/streams.md); in in-l3 and inf-s, regions of tensors are
+computed in memory and the rest on cores (docs/fused.md). auto simulates the function in
+base, near-l3, in-l3 and inf-s, and with parts of it at different places, and is the
+fastest of these runs, which it lists; auto-predicted decides while it runs, by closed
+forms. Cycles are then those of the call of the function, not those in arrays, and are
+reported with where they went. Memory is compared with that of the sequential program.
 
 The analytic clock gives commands their time by formulas. That of --clock event has
 banks, H-trees, the mesh and channels of DRAM wait for each other, and says what did.
@@ -102,6 +104,7 @@ const runExample = `  bitsched run vec_add -D N=65536
   bitsched run vec_add -D N=65536 --config base,ns-core,ns --machine nsc --caches warm
   bitsched run vec_add -D N=65536 --config ns --machine nsc --inject alias:0.001,fault,switch
   bitsched run stencil2d -D N=256 -D M=256 --config base,near-l3,in-l3,inf-s --machine infinity-stream-small
+  bitsched run mine.c -D N=1024 --config base,inf-s,auto --machine infinity-stream-slice
   bitsched run stencil1d --with mm_outer --config base,inf-s --machine infinity-stream-small`
 
 func (a *app) runCommand() *cobra.Command {

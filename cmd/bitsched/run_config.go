@@ -39,6 +39,7 @@ type configFlags struct {
 	parts       bool
 	with        string
 	withDefines []string
+	rehearsals  int
 
 	injected *multicore.Inject
 }
@@ -53,7 +54,7 @@ func configNames() (names []string) {
 	for _, c := range fused.Configurations {
 		names = append(names, c.Name)
 	}
-	return append(names, fused.Oracle)
+	return names
 }
 
 func (f *configFlags) add(cmd *cobra.Command) {
@@ -72,6 +73,7 @@ func (f *configFlags) add(cmd *cobra.Command) {
 	fl.BoolVar(&f.overlap, "overlap-jit", false, "with --config in-l3, inf-s, thread 0 lowers a region while arrays are fetched for it and the region before is executed")
 	fl.BoolVar(&f.inBanks, "bank-lowering", false, "with --config in-l3, inf-s, banks find the commands that concern them, and thread 0 does not")
 	fl.BoolVar(&f.parts, "parts", false, "with --config in-l3, inf-s, a region whose data exceed the arrays that compute is executed in parts, one after another; otherwise it stays on cores")
+	fl.IntVar(&f.rehearsals, "rehearsals", fused.DefaultRehearsals, "with --config auto, simulate the function so many `times` at most before a plan is chosen, --threads of them at a time")
 	fl.StringVar(&f.with, "with", "", "with --config, run another `kernel` at the same time on the other half of the cores, with half of the arrays that compute: both are compared, and what they lose by each other is printed")
 	fl.StringArrayVar(&f.withDefines, "with-define", nil, "value of a size of the kernel of --with: `NAME=VALUE`")
 	complete(cmd, "latencies", latenciesArrays, latenciesPaper)
@@ -92,7 +94,7 @@ var arraysOnly = []string{"fidelity", "clock", "timing-only", "every", "optimize
 // check refuses what does not go together.
 func (f *configFlags) check(cmd *cobra.Command) error {
 	if len(f.configs) == 0 {
-		for _, flag := range []string{"core", "omp-threads", "caches", "max-cycles", "check-races", "sample", "inject", "svg", "latencies", "overlap-jit", "bank-lowering", "parts", "timeline", "with", "with-define"} {
+		for _, flag := range []string{"core", "omp-threads", "caches", "max-cycles", "check-races", "sample", "inject", "svg", "latencies", "overlap-jit", "bank-lowering", "parts", "rehearsals", "timeline", "with", "with-define"} {
 			if cmd.Flags().Changed(flag) {
 				return usageError(cmd, "--%s without --config, expected --config %s", flag, strings.Join(configs, "|"))
 			}
@@ -144,6 +146,12 @@ func (f *configFlags) check(cmd *cobra.Command) error {
 	}
 	if len(f.withDefines) > 0 && f.with == "" {
 		return usageError(cmd, "--with-define without --with, expected --with KERNEL")
+	}
+	if f.rehearsals < 1 {
+		return usageError(cmd, "--rehearsals %d, expected 1 or more", f.rehearsals)
+	}
+	if cmd.Flags().Changed("rehearsals") && !f.rehearses() {
+		return usageError(cmd, "--rehearsals without runs to choose from, expected --config %s or %s", fused.Auto, fused.Oracle)
 	}
 	if f.maxCycles < 0 {
 		return usageError(cmd, "--max-cycles %d, expected 0 (no limit) or more", f.maxCycles)
@@ -203,6 +211,9 @@ func (a *app) runConfigs(cmd *cobra.Command, nameOrFile string, f runFlags) erro
 	}
 	if f.config.ompThreads == 0 {
 		f.config.ompThreads = machine.Banks()
+	}
+	if f.threads, err = threads(cmd, f.threads); err != nil {
+		return err
 	}
 	if len(f.config.cores) == 0 {
 		f.config.cores = []string{machine.Core}
@@ -264,6 +275,7 @@ func (a *app) runConfigs(cmd *cobra.Command, nameOrFile string, f runFlags) erro
 	r := &configResult{Kernel: k.Whole.Name, Sizes: k.Sizes, Seed: f.seed, k: k}
 	var got *memory.Memory
 	var failed error
+	rehearsals := map[string]*fused.Rehearsals{}
 	for _, config := range f.config.configs {
 		for _, core := range f.config.cores {
 			if failed != nil {
@@ -275,7 +287,9 @@ func (a *app) runConfigs(cmd *cobra.Command, nameOrFile string, f runFlags) erro
 			if several {
 				got = mem.Clone()
 			}
-			run, err := a.runConfig(s.ctx, line, k, got, config, &m, trace, f)
+			shared := rehearsals[core]
+			run, err := a.runConfig(s.ctx, line, k, got, config, &m, trace, &shared, f)
+			rehearsals[core] = shared
 			if run != nil {
 				run.Energy = run.Report.Energy(&m, table)
 				if run.InMemory != nil {
@@ -336,7 +350,7 @@ func configError(err error) error {
 }
 
 // runConfig is one run. The report of one that was stopped says how far it came.
-func (a *app) runConfig(ctx context.Context, line *progressLine, k *workload.Kernel, m *memory.Memory, config string, machine *tile.Machine, trace *multicore.Trace, f runFlags) (*configRun, error) {
+func (a *app) runConfig(ctx context.Context, line *progressLine, k *workload.Kernel, m *memory.Memory, config string, machine *tile.Machine, trace *multicore.Trace, rehearsals **fused.Rehearsals, f runFlags) (*configRun, error) {
 	arrays, args := k.Streams(m)
 	start, before := m, arrays
 	if f.check {
@@ -361,8 +375,8 @@ func (a *app) runConfig(ctx context.Context, line *progressLine, k *workload.Ker
 		return &configRun{Config: config, Report: report, Readings: readings(machine)}, err
 	}
 	compare := func() (*multicore.Verdict, error) { return multicore.Check(ctx, p, before, opt) }
-	if regionsIn(config) {
-		run, compare = a.fusedRun(ctx, k, m, p, before, opt, &f)
+	if regionsIn(config) || f.shares(config) {
+		run, compare = a.fusedRun(ctx, k, m, p, before, opt, rehearsals, &f)
 	}
 	r, err := run()
 	if err != nil || !f.check {
@@ -444,7 +458,7 @@ func (r *configResult) text(f *runFlags) string {
 	if len(r.Runs) > 1 {
 		text = r.table()
 	} else {
-		text += r.choices()
+		text += r.choices() + r.rehearsed()
 	}
 	if r.Explained != nil {
 		text += "\n" + explanation(r.Explained)
@@ -480,7 +494,7 @@ func (r *configResult) table() string {
 	s.add("kernel", "%s, %s", r.Kernel, r.k.SizeText())
 	s.add("machine", "%s, %s, %s caches", first.Machine, count(first.Threads, "thread"), first.Caches)
 	s.add("traffic", "bytes x hops, the first row's = 1: of messages for streams, of coherence, of data")
-	return s.String() + "\n" + renderTable(t) + "\n" + r.timeline() + r.regions() + r.choices() + r.kept() + r.verdict()
+	return s.String() + "\n" + renderTable(t) + "\n" + r.timeline() + r.regions() + r.choices() + r.rehearsed() + r.kept() + r.verdict()
 }
 
 // timeline has the stages of the runs side by side: cycles, share of the first run, and where

@@ -27,40 +27,56 @@ func (f *configFlags) fused() bool {
 }
 
 // regionsIn reports whether a configuration may have regions in memory.
-func regionsIn(config string) bool { return config == fused.Oracle || fused.Find(config) != nil }
+func regionsIn(config string) bool { return fused.Find(config) != nil }
 
-// fusedRun returns how a function runs, and is compared, with regions in memory.
-func (a *app) fusedRun(ctx context.Context, k *workload.Kernel, m *memory.Memory, p *multicore.Program, before stream.Memory, opt multicore.Options, f *runFlags) (func() (*configRun, error), func() (*multicore.Verdict, error)) {
+// rehearses reports whether one of the configurations takes the fastest of simulated runs.
+func (f *configFlags) rehearses() bool {
+	return slices.Contains(f.configs, fused.Auto) || slices.Contains(f.configs, fused.Oracle)
+}
+
+// fusedRun returns how a function runs, and is compared, with regions in memory, or where runs are
+// shared with auto and oracle. rehearsals are those of this function on this machine, nil before the first.
+func (a *app) fusedRun(ctx context.Context, k *workload.Kernel, m *memory.Memory, p *multicore.Program, before stream.Memory, opt multicore.Options, rehearsals **fused.Rehearsals, f *runFlags) (func() (*configRun, error), func() (*multicore.Verdict, error)) {
 	q := &fused.Program{Program: p, Tensors: k.Regions(), Sizes: k.Sizes, Arrays: m.Clone()}
-	options := fused.Options{Options: opt, Decide: f.decide, Latencies: f.config.latencies, Overlap: f.config.overlap, BankLowering: f.config.inBanks, Parts: f.config.parts}
+	options := fused.Options{Options: opt, Decide: f.decide, Latencies: f.config.latencies, Overlap: f.config.overlap, BankLowering: f.config.inBanks, Parts: f.config.parts,
+		Rehearse: fused.RehearseOptions{Most: f.config.rehearsals, Threads: f.threads, Check: f.check}}
 	var report *fused.Report
+	shared := f.shares(opt.Config)
 	run := func() (*configRun, error) {
 		if k.NoParts != nil {
 			return nil, fmt.Errorf("--config %s: %w", opt.Config, k.NoParts)
 		}
 		var err error
-		if opt.Config == fused.Oracle {
-			again := *q
-			q, report, err = fused.RunOracle(ctx, func() *fused.Program {
-				one, cores := again, *p
-				cores.Memory, cores.Args = k.Streams(again.Arrays.Clone())
-				one.Program = &cores
-				return &one
-			}, options)
-			if q != nil {
-				for name, elems := range q.Memory {
-					copy(p.Memory[name], elems)
-				}
+		if shared {
+			if *rehearsals == nil {
+				*rehearsals = fused.NewRehearsals(q, options)
 			}
+			report, err = (*rehearsals).Run(ctx, opt.Config, q)
 		} else {
 			report, err = fused.Run(ctx, q, options)
 		}
 		if report == nil {
 			return nil, err
 		}
-		return &configRun{Config: opt.Config, Report: report.Report, Readings: fusedReadings(opt.Machine, f), InMemory: report}, err
+		r := &configRun{Config: opt.Config, Report: report.Report, Readings: fusedReadings(opt.Machine, f), InMemory: report}
+		if !regionsIn(opt.Config) {
+			r.Readings, r.InMemory = readings(opt.Machine), nil
+		}
+		return r, err
 	}
-	return run, func() (*multicore.Verdict, error) { return fused.Check(ctx, q, before, report, options) }
+	return run, func() (*multicore.Verdict, error) {
+		if shared {
+			if v := (*rehearsals).Verdict(report); v != nil {
+				return v, nil
+			}
+		}
+		return fused.Check(ctx, q, before, report, options)
+	}
+}
+
+// shares reports whether a configuration is one of those that auto and oracle rehearse, or one of these.
+func (f *runFlags) shares(config string) bool {
+	return f.config.rehearses() && (fused.Rehearses(config) || config == fused.Auto || config == fused.Oracle) && !(f.decide && regionsIn(config) && fused.Rehearses(config))
 }
 
 // fusedReadings are the parameters that sources set differently, those of lowering included.
@@ -109,14 +125,81 @@ func (r *configResult) regions() string {
 	return text
 }
 
-// choices has what auto expected of each part of the function, and what it took, of the last run of it.
-func (r *configResult) choices() string {
-	var list []*fused.Choice
-	interleave := 0
+// rehearsed says what auto and oracle have chosen from, of the last run of each, and how far they are
+// from each other.
+func (r *configResult) rehearsed() (text string) {
 	cycles := map[string]int64{}
 	for _, x := range r.Runs {
 		cycles[x.Config] = x.Cycles
-		if x.InMemory != nil && x.Config == fused.Auto {
+		if x.InMemory != nil && x.InMemory.Rehearsed != nil {
+			text += rehearsalText(x.Config, x.InMemory.Rehearsed)
+		}
+	}
+	if best, ok := cycles[fused.Oracle]; ok {
+		for _, config := range []string{fused.Auto, fused.AutoPredicted} {
+			if n, ok := cycles[config]; ok {
+				text += fmt.Sprintf("%s takes %.1f %% more cycles than the oracle\n", config, 100*(float64(n)/float64(max(1, best))-1))
+			}
+		}
+	}
+	return text
+}
+
+func rehearsalText(config string, h *fused.Rehearsed) string {
+	t := benchmarks.Table{Columns: []benchmarks.Column{{Name: "rehearsal", Left: true}, {Name: "banks interleave by"}, {Name: "expected"}, {Name: "cycles"}, {Name: "", Left: true}, {Name: "on the host"}}}
+	for _, q := range h.Runs {
+		expected, note := "", ""
+		if q.Expected > 0 {
+			expected = fmt.Sprintf("%.0f", q.Expected)
+		}
+		switch {
+		case q.Chosen:
+			note = "chosen"
+		case q.Cut:
+			note = "stopped then: others take less"
+		}
+		t.Rows = append(t.Rows, []string{q.Plan, fmt.Sprint(q.Interleave), expected, fmt.Sprint(q.Cycles), note, seconds(q.Seconds)})
+	}
+	text := fmt.Sprintf("\n%s: the fastest of %s (rehearsals, %s of the host in all, which take no cycles of the run)\n\n%s\n", config, count(len(h.Runs), "simulated run"), seconds(h.Seconds), renderTable(t))
+	if h.Stopped {
+		text += "stopped before all were rehearsed: the fastest so far\n"
+	}
+	if h.Combinations > 0 {
+		what := "all combinations of a place for each part"
+		if !h.Whole {
+			what = "not all combinations of a place for each part, of which there are too many, but each part elsewhere than in the fastest run"
+		}
+		text += fmt.Sprintf("%s tries %s: %d\n", config, what, h.Combinations)
+	}
+	for _, why := range h.Left {
+		text += "not rehearsed: " + why + "\n"
+	}
+	p := benchmarks.Table{Columns: []benchmarks.Column{{Name: "part", Left: true}, {Name: "reached"}, {Name: "where", Left: true}, {Name: "cycles on cores"}, {Name: "with streams at the L3"}, {Name: "in memory"}, {Name: "chosen by", Left: true}}}
+	for _, q := range h.Parts {
+		row := []string{q.Name, fmt.Sprint(q.Reached), q.Turns, "-", "-", "-", "measured"}
+		for _, c := range q.Places {
+			i := slices.Index([]string{fused.OnCores.String(), fused.AtL3.String(), fused.InMemory.String()}, c.Place)
+			row[3+i] = fmt.Sprintf("%.0f", c.Cycles)
+			if !c.Measured {
+				row[3+i] += " expected"
+				row[6] = "measured and expected"
+			}
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	if len(p.Rows) > 0 {
+		text += "\nparts: cycles of thread 0 of all times together, as measured in the rehearsals\n\n" + renderTable(p) + "\n"
+	}
+	return text
+}
+
+// choices has what auto-predicted expected of each part of the function, and what it took, of the last
+// run of it.
+func (r *configResult) choices() string {
+	var list []*fused.Choice
+	interleave := 0
+	for _, x := range r.Runs {
+		if x.InMemory != nil && x.InMemory.Choices != nil && (x.Config == fused.AutoPredicted || x.InMemory.Rehearsed != nil) {
 			list, interleave = x.InMemory.Choices, x.InMemory.Interleave
 		}
 	}
@@ -142,11 +225,7 @@ func (r *configResult) choices() string {
 	if len(t.Rows) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("\nauto: cycles of thread 0 that were expected of each part before it began, and that it took; banks interleave by %d bytes\n\n%s\n", interleave, renderTable(t))
-	if best, ok := cycles[fused.Oracle]; ok {
-		text += fmt.Sprintf("auto takes %.1f %% more cycles than the oracle, which tries all units on cores, in memory and mixed\n", 100*(float64(cycles[fused.Auto])/float64(max(1, best))-1))
-	}
-	return text
+	return fmt.Sprintf("\nauto-predicted: cycles of thread 0 that were expected of each part before it began, and that it took; banks interleave by %d bytes\n\n%s\n", interleave, renderTable(t))
 }
 
 func regionRow(config string, q *fused.RegionReport) []string {
@@ -161,7 +240,7 @@ func regionRow(config string, q *fused.RegionReport) []string {
 	switch {
 	case why == "" && q.Near > 0:
 		why = "it needs streams near the memory"
-	case why == "" && q.Against > 0 && (config == fused.Auto || config == fused.Oracle):
+	case why == "" && q.Against > 0 && (config == fused.Auto || config == fused.AutoPredicted || config == fused.Oracle):
 		why = fmt.Sprintf("threads were faster, %d cycles", q.OnCores)
 	case why == "" && q.Against > 0:
 		why = fmt.Sprintf("Eq. 2, %d times", q.Against)

@@ -60,7 +60,7 @@ func (a *app) runWith(cmd *cobra.Command, nameOrFile string, f runFlags) error {
 		}
 	}
 	for _, c := range f.config.configs {
-		if c == fused.Auto || c == fused.Oracle {
+		if c == fused.Auto || c == fused.AutoPredicted || c == fused.Oracle {
 			return usageError(cmd, "--config %s with --with, expected one of the others: it chooses for one program", c)
 		}
 	}
@@ -126,7 +126,7 @@ func (a *app) runShared(ctx context.Context, line *progressLine, r *sharedResult
 		for _, threads := range []int{r.Threads, 2 * r.Threads} {
 			g := f
 			g.config.ompThreads, g.seed = threads, f.seed+uint64(i)
-			run, err := a.runConfig(ctx, line, q.k, q.mem.Clone(), config, machine, nil, g)
+			run, err := a.runConfig(ctx, line, q.k, q.mem.Clone(), config, machine, nil, nil, g)
 			if err != nil {
 				return nil, fmt.Errorf("%s alone: %w", q.Kernel, err)
 			}

@@ -12,6 +12,9 @@ import (
 // that are neighbours in a body outside of parallel loops, at least one of them a loop.
 type Units struct {
 	List [][]stream.Stmt
+	// Stay says of units that threads execute them each time, so that streams may go on from one
+	// instance to the next; nil: of none.
+	Stay []bool
 	// Begin decides whether a unit is executed elsewhere this time, for values of the
 	// variables of the loops around it. Thread 0 then waits at [Program.UnitAddress], by an
 	// atomic operation, until the machine lets it execute that.
@@ -26,7 +29,15 @@ type Units struct {
 // has reports whether a loop is itself a statement of a unit, so that each instance of it may be
 // executed elsewhere.
 func (u *Units) has(l *stream.Loop) bool {
-	return u != nil && slices.ContainsFunc(u.List, func(list []stream.Stmt) bool { return slices.Contains(list, stream.Stmt(l)) })
+	if u == nil {
+		return false
+	}
+	for i, list := range u.List {
+		if slices.Contains(list, stream.Stmt(l)) {
+			return u.Stay == nil || !u.Stay[i]
+		}
+	}
+	return false
 }
 
 // seat is the place of a statement in a unit.

@@ -31,6 +31,13 @@
 // by counts of packets at each barrier. Loads of cores are compared with the program, and
 // memory after the run with its sequential meaning, as for all configurations.
 //
+// # Places
+//
+// A part is a unit, or an outermost loop of the rest. A [Plan] says where each is, each time: on cores
+// with prefetchers, on cores with streams at the L3, or in memory. [Rehearsals] are simulated runs under
+// plans, of which configurations auto and oracle take the fastest; auto-predicted chooses in the run, by
+// closed forms.
+//
 // # What is not in time
 //
 // Threads that wait at a barrier do not spin while a region runs. Streams of a region are

@@ -12,9 +12,9 @@ import (
 	"github.com/bitsched/bitsched/tile"
 )
 
-// Auto is the configuration that chooses where each part of a function runs by what it expects
+// AutoPredicted is the configuration that chooses where each part of a function runs by what it expects
 // of each place: closed forms, corrected by what parts have taken in this run.
-const Auto = "auto"
+const AutoPredicted = "auto-predicted"
 
 // Place is where a part of a function is executed.
 type Place uint8
@@ -215,7 +215,7 @@ func (p *predictor) choose(q *part, values map[string]int64) (Place, error) {
 	var setup, each, total [numPlaces]float64
 	best := OnCores
 	for k := range numPlaces {
-		setup[k] = p.setup(q, k, p.where, p.x.reserved)
+		setup[k] = p.setup(q, k, p.where, p.x.reserved, q.report.Places[InMemory].Times)
 		each[k] = q.form[k]*p.ratio(q, k) + p.moves(q, k, reached)
 		total[k] = setup[k] + left*each[k]
 		if q.report.Reached == 0 && !math.IsInf(q.form[k], 1) {
@@ -286,30 +286,9 @@ func (p *predictor) share() error {
 // the one before left them takes less. It returns the cycles that are expected of all.
 func (p *predictor) plan() (float64, error) {
 	for _, q := range p.parts {
-		values := maps.Clone(p.x.p.Sizes)
-		for _, l := range q.around {
-			if v, err := l.Range.Lo.Eval(values); err == nil {
-				values[l.Var] = v
-			}
-		}
-		if err := p.forms(q, values); err != nil {
+		if err := p.forms(q, p.begins(q)); err != nil {
 			return 0, err
 		}
-	}
-	cycles := func() (total float64) {
-		where, reserved := map[string]Place{}, false
-		for _, q := range p.parts {
-			values := maps.Clone(p.x.p.Sizes)
-			for _, l := range q.around {
-				if v, err := l.Range.Lo.Eval(values); err == nil {
-					values[l.Var] = v
-				}
-			}
-			total += p.setup(q, q.place, where, reserved) + q.remaining(values)*(q.form[q.place]+p.moves(q, q.place, func(r *part) (Place, bool) { return r.place, true }))
-			q.enter(where)
-			reserved = reserved || q.place == InMemory
-		}
-		return total
 	}
 	best, least := make([]Place, len(p.parts)), math.Inf(1)
 	for start := range numPlaces {
@@ -318,7 +297,7 @@ func (p *predictor) plan() (float64, error) {
 				q.place = OnCores
 			}
 		}
-		now := cycles()
+		now := p.expected()
 		for again := true; again; {
 			again = false
 			for _, q := range p.parts {
@@ -327,7 +306,7 @@ func (p *predictor) plan() (float64, error) {
 					old := q.place
 					if q.place = k; k == old || math.IsInf(q.form[k], 1) {
 						q.place = old
-					} else if n := cycles(); n < now {
+					} else if n := p.expected(); n < now {
 						now = n
 					} else {
 						q.place = old
@@ -349,9 +328,31 @@ func (p *predictor) plan() (float64, error) {
 	return least, nil
 }
 
+// begins is the sizes, and the variables of the loops around a part in their first iterations.
+func (p *predictor) begins(q *part) map[string]int64 {
+	values := maps.Clone(p.x.p.Sizes)
+	for _, l := range q.around {
+		if v, err := l.Range.Lo.Eval(values); err == nil {
+			values[l.Var] = v
+		}
+	}
+	return values
+}
+
+// expected returns the cycles of all parts where they are.
+func (p *predictor) expected() (total float64) {
+	where, reserved := map[string]Place{}, false
+	for _, q := range p.parts {
+		total += p.setup(q, q.place, where, reserved, 0) + q.remaining(p.begins(q))*(q.form[q.place]+p.moves(q, q.place, func(r *part) (Place, bool) { return r.place, true }))
+		q.enter(where)
+		reserved = reserved || q.place == InMemory
+	}
+	return total
+}
+
 // setup returns the cycles of what is done once where a part is executed at a place and has its
-// arrays elsewhere.
-func (p *predictor) setup(q *part, k Place, where map[string]Place, reserved bool) (cycles float64) {
+// arrays elsewhere, after so many times in memory.
+func (p *predictor) setup(q *part, k Place, where map[string]Place, reserved bool, times int64) (cycles float64) {
 	if math.IsInf(q.form[k], 1) {
 		return q.form[k]
 	}
@@ -369,7 +370,7 @@ func (p *predictor) setup(q *part, k Place, where map[string]Place, reserved boo
 			}
 			cycles += float64(sets) / float64(max(1, m.L3.TagsPerCycle))
 		}
-		return cycles + q.stale + q.displaced + q.lower*float64(max(0, q.lowers-q.report.Places[InMemory].Times))
+		return cycles + q.stale + q.displaced + q.lower*float64(max(0, q.lowers-times))
 	}
 	cold, moved, all, stored, written := 0.0, 0.0, 0.0, 0.0, 1.0
 	fits := p.fits(q, reserved)
@@ -713,7 +714,7 @@ func perLine(m *tile.Machine) float64 {
 // enter lets a part begin at its place.
 func (p *predictor) enter(q *part) {
 	q.enter(p.where)
-	if q.place != InMemory {
+	if plan := p.x.opt.plan; q.place != InMemory && (plan == nil || plan.both()) {
 		p.set(q.place)
 	}
 	p.once = p.done()

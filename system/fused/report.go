@@ -26,10 +26,13 @@ type Report struct {
 	Tensor    tc.Counters       `json:"tensor"`
 	Messages  []multicore.Class `json:"tensor_messages"`
 
-	// Of auto: what was expected of each part, and the bytes that lie in a bank together.
-	Choices    []*Choice `json:"choices,omitempty"`
-	Interleave int       `json:"interleave_bytes,omitempty"`
+	// Of auto: what was expected of each part, and the bytes that lie in a bank together; and the runs
+	// that it was chosen from.
+	Choices    []*Choice  `json:"choices,omitempty"`
+	Interleave int        `json:"interleave_bytes,omitempty"`
+	Rehearsed  *Rehearsed `json:"rehearsed,omitempty"`
 
+	steps   []step // parts in the order in which thread 0 came to them, the first ones
 	choices []bool // whether a unit was in memory, each time that one was reached
 	group   func(dim int) int
 	bank    func(point []int64) int

@@ -30,6 +30,7 @@ type Configuration struct {
 	streams bool   // steps of regions near the memory
 	lowered bool   // before the run
 	predict bool   // where each part of the function runs
+	tries   bool   // simulates others, and is the fastest of them
 }
 
 // Configurations are those of Infinity Stream (section 7) with arrays.
@@ -37,7 +38,9 @@ var Configurations = []Configuration{
 	{Name: "in-l3", Doc: "regions in memory, lowered at run time; nothing near the memory: what is not in memory runs on cores", cores: multicore.Base},
 	{Name: "inf-s", Doc: "regions in memory, with their streams near it; loops on cores have streams at the L3", cores: "near-l3", streams: true},
 	{Name: "inf-s-nojit", Doc: "the same, lowered before the run", cores: "near-l3", streams: true, lowered: true},
-	{Name: Auto, Doc: "inf-s, where each region and each other loop runs on cores, with streams at the L3, or in memory, as closed forms and what it took before let expect", cores: "near-l3", streams: true, predict: true},
+	{Name: Auto, Doc: "each region and each other loop on cores, with streams at the L3, or in memory, as rehearsals show: base, near-l3, in-l3, inf-s and what follows from these are simulated, and the fastest is taken", tries: true},
+	{Name: AutoPredicted, Doc: "the same places by closed forms and by what parts took before in the run, without rehearsals", cores: "near-l3", streams: true, predict: true},
+	{Name: Oracle, Doc: "the fastest of auto's rehearsals and of each part of the function at each place, where these are few enough", tries: true},
 }
 
 // Find returns the configuration of a name, nil if there is none.
@@ -60,11 +63,9 @@ type Program struct {
 
 // Options are those of a run on cores, and what arrays need.
 type Options struct {
-	multicore.Options      // Config is one of Configurations
-	Decide            bool // by Eq. 2 of the paper; otherwise all that can be is in memory
-	// Choose, if it is not nil, has units in memory for which it is true, whatever Decide
-	// says, by their number.
-	Choose []bool
+	multicore.Options                 // Config is one of Configurations
+	Decide            bool            // by Eq. 2 of the paper; otherwise all that can be is in memory
+	Rehearse          RehearseOptions // of auto and oracle
 	// Overlap lets thread 0 lower a region while arrays are fetched for it, and while the
 	// region before is executed. BankLowering has the banks find the commands that concern
 	// them (step 3 of section 4.2): thread 0 does not, and all banks get all commands.
@@ -78,10 +79,16 @@ type Options struct {
 	InterceptTensor func(m *tc.Message) bool
 	// BrokenTensor leaves a part of what keeps values right out, for tests.
 	BrokenTensor Broken
+
+	plan     *Plan        // where parts of the function are; nil: as the configuration says
+	prepared func(x *run) // is called in place of the run
 }
 
 // Run executes a program. Errors are those of multicore.Run.
 func Run(ctx context.Context, p *Program, opt Options) (*Report, error) {
+	if c := Find(opt.Config); c != nil && c.tries {
+		return NewRehearsals(p, opt).Run(ctx, opt.Config, p)
+	}
 	list, err := Together(ctx, []*Program{p}, opt)
 	if list == nil {
 		return nil, err
@@ -94,14 +101,17 @@ func Run(ctx context.Context, p *Program, opt Options) (*Report, error) {
 // that order, too. Errors are those of multicore.RunTogether.
 func Together(ctx context.Context, programs []*Program, opt Options) ([]*Report, error) {
 	c := Find(opt.Config)
+	if opt.plan != nil {
+		c = opt.plan.configuration()
+	}
 	if c == nil {
 		return nil, fmt.Errorf("fused: configuration %q, expected one of %d", opt.Config, len(Configurations))
 	}
 	switch {
 	case len(programs) > 1 && opt.Machine.L3.ComputeWays < len(programs):
 		return nil, fmt.Errorf("fused: %d programs, expected at most one for each of %d ways that compute", len(programs), opt.Machine.L3.ComputeWays)
-	case len(programs) > 1 && (opt.Parts || c.predict):
-		return nil, fmt.Errorf("fused: several programs with configuration %s or regions in parts, expected in-l3, inf-s or inf-s-nojit, as a whole", Auto)
+	case len(programs) > 1 && (opt.Parts || c.predict || c.tries):
+		return nil, fmt.Errorf("fused: several programs with configuration %s or regions in parts, expected in-l3, inf-s or inf-s-nojit, as a whole", c.Name)
 	case opt.Sample != nil:
 		return nil, fmt.Errorf("fused: configuration %s with samples, expected a run of all", c.Name)
 	case opt.Machine.Memory.Placement == "random-4k":
@@ -124,7 +134,7 @@ func Together(ctx context.Context, programs []*Program, opt Options) ([]*Report,
 		}
 		cores := opt.Options
 		cores.Config, cores.Offload = c.cores, x
-		if x.predictor != nil {
+		if x.predictor != nil && (opt.plan == nil || opt.plan.both()) {
 			cores.Keeps = func() bool { return x.predictor.mode == OnCores }
 		}
 		all = append(all, x)
@@ -158,7 +168,7 @@ func newRun(c *Configuration, p *Program, opt Options) *run {
 		x.units = align(p.Tensors, p.Graph)
 		x.scalars()
 	}
-	if c.predict && opt.Choose == nil {
+	if c.predict || opt.plan != nil {
 		x.predictor = newPredictor(x)
 	}
 	return x
@@ -270,6 +280,11 @@ func (x *run) Units() *micro.Units {
 		for _, q := range x.predictor.parts[len(x.units):] {
 			u.List = append(u.List, q.stmts)
 		}
+		if x.opt.plan != nil {
+			for i := range u.List {
+				u.Stay = append(u.Stay, x.opt.plan.stays(i))
+			}
+		}
 	}
 	if len(u.List) == 0 {
 		return nil
@@ -289,7 +304,7 @@ func (x *run) Attach(ctx context.Context, m *machine.Machine, t *tc.Core, code *
 			x.opt.Trace.Span(multicore.TensorBanksAre+bank, what, from, to)
 		}
 	}
-	if x.p.Tensors == nil {
+	if x.p.Tensors == nil || x.opt.plan != nil && !x.opt.plan.uses(InMemory) {
 		return x.plan()
 	}
 	x.mem = x.p.Arrays.Clone()
@@ -318,12 +333,23 @@ func (x *run) Attach(ctx context.Context, m *machine.Machine, t *tc.Core, code *
 	return x.plan()
 }
 
+// errPrepared ends a run that was only prepared.
+var errPrepared = errors.New("fused: prepared")
+
 // plan lets a configuration that chooses places begin.
-func (x *run) plan() error {
-	if x.predictor == nil {
+func (x *run) plan() (err error) {
+	switch {
+	case x.opt.prepared != nil:
+		x.opt.prepared(x)
+		return errPrepared
+	case x.predictor == nil:
 		return nil
+	case x.opt.plan == nil:
+		err = x.predictor.share()
+	case x.opt.plan.Interleave != x.interleave:
+		x.interleave = x.opt.plan.Interleave
+		x.m.Share(x.interleave)
 	}
-	err := x.predictor.share()
 	x.report.Interleave = x.interleave
 	return err
 }
@@ -443,9 +469,22 @@ func (x *run) passed(u int) {
 	if u < len(x.units) {
 		x.report.Regions[u].OnCores += n
 	}
-	if p := x.predictor; p != nil {
-		p.took(p.parts[u], n, 0)
+	x.took(u, n, 0)
+}
+
+// took notes what a part took, and how much of that was done once.
+func (x *run) took(u int, cycles, once int64) {
+	p := x.predictor
+	if p == nil {
+		return
 	}
+	q := p.parts[u]
+	if x.opt.plan == nil {
+		p.took(q, cycles, once)
+		return
+	}
+	q.report.Places[q.place].Times++
+	q.report.Places[q.place].Cycles += cycles
 }
 
 // begin decides about a unit, or, with places to choose from, about any part.
@@ -459,19 +498,23 @@ func (x *run) begin(u int, around map[string]int64) (bool, error) {
 	}
 	place := InMemory
 	if p := x.predictor; p != nil {
-		var err error
-		if place, err = p.choose(p.parts[u], values); err != nil {
+		q := p.parts[u]
+		if x.opt.plan != nil {
+			q.place = x.opt.plan.at(u, q.report.Reached)
+			q.report.Reached++
+		} else if _, err := p.choose(q, values); err != nil {
 			return false, err
 		}
-		p.enter(p.parts[u])
+		place = q.place
+		p.enter(q)
 	}
 	if u >= len(x.units) {
-		x.reached = x.m.Engine.Now()
+		x.enter(u)
 		return false, nil
 	}
 	r := &x.report.Regions[u]
 	r.Reached++
-	there := r.Why == ""
+	there := r.Why == "" && x.session != nil
 	if there && !x.config.streams {
 		near, err := x.near(x.units[u], values)
 		if err != nil {
@@ -485,13 +528,32 @@ func (x *run) begin(u int, around map[string]int64) (bool, error) {
 	if there {
 		there = x.decide(r, x.units[u], values, place)
 	}
+	if p := x.predictor; p != nil && place == InMemory && !there {
+		p.parts[u].place = x.threads()
+	}
 	x.report.choices = append(x.report.choices, there)
-	x.reached = x.m.Engine.Now()
+	x.enter(u)
 	if !there {
 		return false, x.settle(nil)
 	}
 	x.unit, x.values = u, values
 	return true, nil
+}
+
+// threads is where a unit runs that cannot be in memory.
+func (x *run) threads() Place {
+	if x.config.cores == multicore.Base {
+		return OnCores
+	}
+	return AtL3
+}
+
+// enter notes that a part begins.
+func (x *run) enter(u int) {
+	x.reached = x.m.Engine.Now()
+	if p := x.predictor; p != nil && len(x.report.steps) <= maxSteps {
+		x.report.steps = append(x.report.steps, step{part: u, place: p.parts[u].place, begun: x.reached, eq2: u < len(x.units) && x.report.Regions[u].Decision.InMemory})
+	}
 }
 
 // near returns a step of a unit that is executed near the memory, "" if there is none.
@@ -535,10 +597,7 @@ func (x *run) decide(r *RegionReport, u *unit, values map[string]int64, place Pl
 	}
 	sum.InMemory = int64(sum.Core) > sum.Latencies+sum.JIT
 	r.Decision = sum
-	against := x.opt.Decide && !sum.InMemory
-	if x.opt.Choose != nil {
-		against = !x.opt.Choose[slices.Index(x.units, u)]
-	}
+	against := x.opt.Decide && !sum.InMemory && x.opt.plan == nil
 	if err != nil || against || place != InMemory {
 		r.Against++
 		return false
@@ -701,7 +760,7 @@ func (x *run) region() error {
 	r.InMemory++
 	r.Cycles += now - from
 	if p := x.predictor; p != nil {
-		p.took(p.parts[x.unit], now-from, p.done()-p.once)
+		x.took(x.unit, now-from, p.done()-p.once)
 	}
 	c.Regions += now - from
 	x.lastRegion, x.requests = now, x.tensor.Counters.Requests

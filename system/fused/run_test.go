@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -399,92 +398,12 @@ func TestOverlap(t *testing.T) {
 	require.Less(t, banks.Cycles.JIT+banks.Cycles.Hidden, plain.Cycles.JIT)
 }
 
-// TestAuto chooses by what it expects: with all bits right, within 3 % of the fastest of all other
-// configurations, of kernels of which each is fastest elsewhere.
-func TestAuto(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		sizes map[string]int64
-	}{
-		{"mm_outer", map[string]int64{"M": 32, "N": 128, "K": 8}},  // in memory
-		{"stencil2d", map[string]int64{"M": 32, "N": 256, "T": 1}}, // with streams at the L3
-		{"gauss_elim", map[string]int64{"N": 12}},                  // on cores without prefetchers
-	} {
-		opt := fused.Options{Options: multicore.Options{Machine: small(t), Threads: 16}}
-		least := int64(math.MaxInt64)
-		for _, config := range []string{"base", "near-l3", "in-l3", "inf-s"} {
-			opt.Config = config
-			n := int64(0)
-			if fused.Find(config) != nil {
-				n = execute(t, c.name, c.sizes, opt).Report.Cycles
-			} else {
-				k, err := workload.Builtin(c.name, false)
-				require.NoError(t, err)
-				require.NoError(t, k.CompileWhole(context.Background(), c.sizes, nil, true))
-				m, err := k.Arguments(context.Background(), 1, nil)
-				require.NoError(t, err)
-				arrays, args := k.Streams(m)
-				r, err := multicore.Run(context.Background(), &multicore.Program{Graph: k.Whole, Memory: arrays, Args: args, Reassociate: k.Reassociate}, opt.Options)
-				require.NoError(t, err)
-				n = r.Cycles
-			}
-			t.Logf("%s in %s: %d", c.name, config, n)
-			least = min(least, n)
-		}
-		opt.Config = fused.Auto
-		r := execute(t, c.name, c.sizes, opt)
-		require.LessOrEqual(t, float64(r.Report.Cycles), 1.03*float64(least), c.name)
-		for _, q := range r.Choices {
-			times := int64(0)
-			for _, p := range q.Places {
-				times += p.Times
-				require.Equal(t, p.Times > 0, p.Cycles > 0, "%s of %s", q.Name, c.name)
-				if p.Times > 0 {
-					require.Positive(t, p.Predicted)
-					if p.Cycles > 4000 {
-						require.InEpsilon(t, p.Cycles, p.Predicted, 0.4, "%s of %s", q.Name, c.name)
-					}
-				}
-			}
-			require.Equal(t, q.Reached, times, "%s of %s", q.Name, c.name)
-			t.Logf("%s: %+v", q.Name, q.Places)
-		}
-	}
-}
-
-// TestOracle: never slower than with all regions in memory, or all on cores.
-func TestOracle(t *testing.T) {
-	k, err := workload.Builtin("kmeans_outer", false)
-	require.NoError(t, err)
-	require.NoError(t, k.CompileWhole(context.Background(), nil, nil, false))
-	m, err := k.Arguments(context.Background(), 1, nil)
-	require.NoError(t, err)
-	program := func() *fused.Program {
-		begins, after := m.Clone(), m.Clone()
-		arrays, args := k.Streams(after)
-		return &fused.Program{Program: &multicore.Program{Graph: k.Whole, Memory: arrays, Args: args, Reassociate: k.Reassociate}, Tensors: k.Program, Sizes: k.Sizes, Arrays: begins}
-	}
-	opt := fused.Options{Options: multicore.Options{Config: "inf-s", Machine: small(t), Threads: 4}}
-	p, r, err := fused.RunOracle(context.Background(), program, opt)
-	require.NoError(t, err)
-	before, _ := k.Streams(m.Clone())
-	v, err := fused.Check(context.Background(), p, before, r, opt)
-	require.NoError(t, err)
-	require.Empty(t, v.First)
-	for _, choose := range [][]bool{nil, make([]bool, len(r.Regions))} {
-		opt.Choose = choose
-		one, err := fused.Run(context.Background(), program(), opt)
-		require.NoError(t, err)
-		require.LessOrEqual(t, r.Report.Cycles, one.Report.Cycles)
-	}
-}
-
-// TestForecast compares what auto expects of parts in memory with the time that they take, where an array is written as a
+// TestForecast compares what auto-predicted expects of parts in memory with the time that they take, where an array is written as a
 // whole, where others come, and where one has to leave first.
 func TestForecast(t *testing.T) {
 	m, err := tile.LoadMachine("infinity-stream-slice")
 	require.NoError(t, err)
-	r := execute(t, "kmeans_outer", map[string]int64{"N": 1024, "K": 32, "D": 8}, fused.Options{Options: multicore.Options{Config: fused.Auto, Machine: m, Threads: 4}})
+	r := execute(t, "kmeans_outer", map[string]int64{"N": 1024, "K": 32, "D": 8}, fused.Options{Options: multicore.Options{Config: fused.AutoPredicted, Machine: m, Threads: 4}})
 	require.Positive(t, r.Cycles.Return)
 	for _, q := range r.Choices {
 		memory := q.Places[2]
