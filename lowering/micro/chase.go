@@ -423,6 +423,7 @@ func (t *thread) beginChase(l *loopState) {
 			w.start[walkValues+c.state[int32(r.index)]] = 0
 		}
 	}
+	t.logged(near)
 	if near.region == nil || !t.clean[near.region] {
 		t.out.Ops = append(t.out.Ops, near.fences[0])
 		if near.region != nil {

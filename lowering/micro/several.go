@@ -20,7 +20,7 @@ const maxInstances = 7
 // iterations.
 func (p *Program) several(near *nearLoop) {
 	early := p.opt.Streams.Level == Compute && p.opt.Streams.Rival == NoRival && near.info.inner && near.report.Offloaded > 0 && len(near.ahead)+len(near.atomics) == 0 && !slices.ContainsFunc(near.streams, func(x nearStream) bool { return len(x.hoisted) > 0 })
-	if !near.gone && !early || slices.ContainsFunc(near.streams, func(x nearStream) bool { return x.kind == se.Reduce }) {
+	if !near.gone && !early || near.reducing() && !early || near.scatters() {
 		return
 	}
 	mine := map[*stream.Stream]bool{}
@@ -44,12 +44,15 @@ func (p *Program) several(near *nearLoop) {
 		})
 		for i := range near.streams {
 			x := &near.streams[i]
-			if x.kind != se.Load && !x.tm.s.Racy && !p.ownRows(x.tm.s, o, all[k:]) {
+			if x.kind == se.Load || x.kind == se.Reduce {
+				continue
+			}
+			if !x.tm.s.Racy && !p.ownRows(x.tm.s, o, all[k:]) {
 				clash = true
 			}
 			for j := range near.streams { // of another row
 				y := &near.streams[j]
-				if x.kind != se.Load && y.kind == se.Load && p.together(x.tm.s.Array, y.tm.s.Array) && p.opt.Streams.Plan.Of(x.tm.s) != p.opt.Streams.Plan.Of(y.tm.s) {
+				if y.kind == se.Load && p.together(x.tm.s.Array, y.tm.s.Array) && p.opt.Streams.Plan.Of(x.tm.s) != p.opt.Streams.Plan.Of(y.tm.s) {
 					clash = true
 				}
 			}
@@ -57,8 +60,14 @@ func (p *Program) several(near *nearLoop) {
 		if clash {
 			return
 		}
-		near.region, near.several, near.early = o, true, !near.gone
+		near.region, near.several, near.early = o, true, !near.gone || near.reducing()
 	}
+}
+
+// reducing reports whether instances leave the core values that follow from all iterations: it
+// takes them in order, while later instances are under way.
+func (l *nearLoop) reducing() bool {
+	return slices.ContainsFunc(l.streams, func(x nearStream) bool { return x.kind == se.Reduce })
 }
 
 // ownRows reports whether a subscript of a stream is a loop's variable and nothing else that
@@ -99,6 +108,9 @@ func (t *thread) begins(l *nearLoop) {
 				o.Src[0] = t.cur[slot]
 			}
 		}
+		if s := &l.streams[k]; s.kind == se.Reduce { // what it begins with
+			o.Src[2] = t.cur[s.index]
+		}
 		t.marked(extra, nil, nil)
 		t.out.Ops = append(t.out.Ops, o)
 		t.marked(extra, nil, nil)
@@ -108,6 +120,14 @@ func (t *thread) begins(l *nearLoop) {
 	o.PC, o.Src = l.begin, [3]uop.Reg{l.input.Dst, l.fences[0].Dst}
 	t.marked(extra, nil, nil)
 	t.word(o, se.Begin(t.made), 0)
+}
+
+// logged forgets that stores in front of a region were performed if there is no log any more of what
+// came since: what a loop begins ahead of it might have to take back.
+func (t *thread) logged(l *nearLoop) {
+	if !l.free && t.log == nil {
+		delete(t.clean, l.region)
+	}
 }
 
 // place waits until there is a place for the streams of one more instance.

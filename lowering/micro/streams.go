@@ -818,7 +818,7 @@ func (t *thread) beginStreams(id int, n, v int64) {
 	switch {
 	case l.racy: // in the core each takes its line from others; nor may it make some beside streams
 		least = 1
-	case l.early: // a message for each stream
+	case l.early && !l.reducing(): // a message for each stream
 		least = int64(len(l.streams))
 	}
 	if len(l.streams) > 0 && (steps < least || !t.inside(l, v, v+(n-1)*l.info.src.Stride())) {
@@ -856,6 +856,7 @@ func (t *thread) beginStreams(id int, n, v int64) {
 	}
 	t.groups = append(t.groups, g)
 	t.made++
+	t.logged(l)
 	t.near = &nearState{id: id, l: l, n: g.N, rows: rows, offload: len(g.Streams) > 0, group: t.made, ordered: len(g.Streams) > 0 && !l.free, g: g, asked: -1}
 	t.cursor.AskAlso(l.asks)
 	if t.near.ordered {
@@ -1101,14 +1102,8 @@ func (t *thread) endStreams(then func(t *thread) error) error {
 			t.log.until = t.handed + uint64(len(t.out.Ops)-t.done)
 		}
 	}
-	if s.l.several {
-		t.unfinished, t.lately = append(t.unfinished, s.group), s.l
-		t.recent()
-		t.near = nil
-		return goOn(t, then)
-	}
-	if s.offload {
-		waits := false
+	waits := false
+	if s.offload && (!s.l.several || s.l.reducing()) {
 		for k := range s.l.streams {
 			if x := &s.l.streams[k]; x.kind == se.Reduce {
 				v := t.val[x.index]
@@ -1118,6 +1113,14 @@ func (t *thread) endStreams(then func(t *thread) error) error {
 				waits = true
 			}
 		}
+	}
+	if s.l.several {
+		t.unfinished, t.lately = append(t.unfinished, s.group), s.l
+		t.recent()
+		t.near = nil
+		return goOn(t, then)
+	}
+	if s.offload {
 		if !waits || s.l.racy {
 			o := s.l.streams[0].final
 			if s.l.racy {

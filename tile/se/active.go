@@ -2,6 +2,7 @@ package se
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/bitsched/bitsched/tile/event"
 	"github.com/bitsched/bitsched/tile/mem"
@@ -46,7 +47,7 @@ type active struct {
 	visits   map[int]*head    // by stream: the banks to which one has come that is reduced there
 	joins    map[int]*joining // by stream: of reductions over banks
 	recalled map[int]bool     // streams that are taken back for these
-	loaded   uint64           // results of a Chase that the core has loaded and committed, as a set
+	loaded   uint64           // results that the core has loaded and committed, as a set
 }
 
 // begin configures the streams of a loop at the banks of their first elements.
@@ -60,6 +61,9 @@ func (c *Core) begin(now event.Time, g *Group) {
 			return
 		}
 		c.loops = c.loops[1:]
+	}
+	if slices.ContainsFunc(c.loops, func(o *active) bool { return !o.over() }) {
+		c.Counters.Beside++
 	}
 	c.loops = append(c.loops, a)
 	g.broken, g.active = c.spec.Broken, a

@@ -167,7 +167,7 @@ func (c *Core) room(g *Group) bool {
 	used := 0
 	for _, a := range c.loops {
 		over := a.over()
-		if a.g.id+oldGroups <= c.ids+1 && !a.gone && (!over || a.loaded&(1<<a.g.Results-1) != 1<<a.g.Results-1) {
+		if a.g.id+oldGroups <= c.ids+1 && (!over || a.loaded&a.results() != a.results()) {
 			return false
 		}
 		if over {
@@ -181,13 +181,29 @@ func (c *Core) room(g *Group) bool {
 // chases reports whether the group is a loop that chases pointers.
 func (g *Group) chases() bool { return len(g.Streams) > 0 && g.Streams[0].Kind == Chase }
 
-// took notes a result of a loop that chases pointers which the core has committed.
+// results are those of a loop that the core loads, as a set.
+func (a *active) results() (set uint64) {
+	if a.g.chases() {
+		if !a.gone {
+			set = 1<<a.g.Results - 1
+		}
+		return set
+	}
+	for sid := range a.g.Streams {
+		if a.g.Streams[sid].Kind == Reduce {
+			set |= 1 << sid
+		}
+	}
+	return set
+}
+
+// took notes a result of a loop that the core has loaded and committed.
 func (c *Core) took(now event.Time, addr uint64) {
 	n := (addr - Window) / mem.LineBytes
 	if n/windowSlots%windowStreams != finalStream {
 		return
 	}
-	if a := c.of(uint32(n / (windowSlots * windowStreams))); a != nil && a.g.chases() {
+	if a := c.of(uint32(n / (windowSlots * windowStreams))); a != nil {
 		a.loaded |= 1 << (n % windowSlots)
 		c.soon(now) // there may be room now
 	}

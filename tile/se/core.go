@@ -121,6 +121,7 @@ func Final(group uint32, sid int) uint64 { return Element(group, finalStream, in
 type CoreCounters struct {
 	Groups     uint64 `json:"groups" desc:"loops whose streams were configured"`
 	Offloaded  uint64 `json:"offloaded" desc:"of these, at the L3"`
+	Beside     uint64 `json:"beside" desc:"of these, that began while another one of the core had not ended"`
 	Iterations uint64 `json:"iterations" desc:"iterations of offloaded loops, by elements"`
 	Prefetched uint64 `json:"prefetched" desc:"lines fetched for streams in the core"`
 	Served     uint64 `json:"served" desc:"loads that the FIFO served"`
@@ -459,6 +460,7 @@ func (c *Core) Waits() string {
 func (c *CoreCounters) Add(o *CoreCounters) {
 	c.Groups += o.Groups
 	c.Offloaded += o.Offloaded
+	c.Beside += o.Beside
 	c.Iterations += o.Iterations
 	c.Prefetched += o.Prefetched
 	c.Served += o.Served
