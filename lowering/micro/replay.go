@@ -51,16 +51,33 @@ type snapshot struct {
 type log struct {
 	entries   []entry
 	data      uop.Batch // of entries, which have their own micro-ops
+	marks     []mark    // of entries that are not as they were
 	snapshots []snapshot
 	open      []se.RestoredLoop
 	until     uint64 // micro-ops that are committed when nothing of it is needed
+	room      int    // entries before it is trimmed
 }
+
+// trimmed is how many entries a log has at least when it is trimmed: few, so that they stay in the
+// caches of the host.
+const trimmed = 1 << 10
 
 // entry is a micro-op that was handed out, or that has left the core.
 type entry struct {
-	mark
-	seq uint64 // its number, or that of the next one
-	op  int    // in data, as it was handed out; -1 if it was not
+	seq  uint64 // its number, or that of the next one
+	op   int32  // in data, as it was handed out; -1 if it was not
+	mark int32  // in marks; -1 if nothing became of it
+}
+
+// asItIs is the mark of what has none.
+var asItIs mark
+
+// of is what became of an entry.
+func (l *log) of(e *entry) *mark {
+	if e.mark < 0 {
+		return &asItIs
+	}
+	return &l.marks[e.mark]
 }
 
 // marked notes what became of a micro-op that is not handed out as it is.
@@ -72,10 +89,23 @@ func (t *thread) marked(f fate, o *uop.Op, owner *stream.Stream) {
 	m := mark{at: len(t.out.Ops), fate: f, group: s.group, iter: s.done}
 	if o != nil {
 		m.op = *o
-		m.data = slices.Clone(t.out.Data[o.Data:][:o.DataBytes()])
+		m.data = t.keep(t.out.Data[o.Data:][:o.DataBytes()])
 		m.reduces = owner != nil && s.l.reduces(owner)
 	}
 	t.marks = append(t.marks, m)
+}
+
+// kept is how many bytes of marks are allocated at once.
+const kept = 4096
+
+// keep returns a copy of bytes.
+func (t *thread) keep(b []byte) []byte {
+	if len(b) > cap(t.kept)-len(t.kept) {
+		t.kept = make([]byte, 0, max(kept, len(b)))
+	}
+	n := len(t.kept)
+	t.kept = append(t.kept, b...)
+	return t.kept[n:len(t.kept):len(t.kept)]
 }
 
 // reduces reports whether a stream is a reduction at the L3, or an operand of one.
@@ -111,48 +141,53 @@ func (t *thread) remember() {
 func (t *thread) ordered() {
 	if t.log == nil {
 		t.log = &log{}
-		t.marks = t.marks[:0]
+		t.marks, t.inLog = t.marks[:0], 0
 	}
 	t.log.until = ^uint64(0)
 }
 
 // take logs micro-ops that are about to be handed out.
 func (l *log) take(t *thread, n int) {
-	k, seq := 0, t.handed
+	k, seq := t.inLog, t.handed
 	for k < len(t.marks) && t.marks[k].at < t.done {
 		k++
 	}
-	add := func(m mark, at int) {
-		e := entry{mark: m, seq: seq, op: -1}
+	add := func(m *mark, at int) {
+		e := entry{seq: seq, op: -1, mark: -1}
 		if at >= 0 {
-			e.op = len(l.data.Ops)
+			e.op = int32(len(l.data.Ops))
 			l.data.Append(&t.out, &t.out.Ops[at])
+		}
+		if m != nil {
+			e.mark = int32(len(l.marks))
+			l.marks = append(l.marks, *m)
 		}
 		l.entries = append(l.entries, e)
 	}
 	for i := t.done; i < t.done+n; i++ {
 		for ; k < len(t.marks) && t.marks[k].at == i && (t.marks[k].fate == gone || t.marks[k].fate == aside || t.marks[k].fate == redone); k++ {
-			add(t.marks[k], -1)
+			add(&t.marks[k], -1)
 		}
 		if k < len(t.marks) && t.marks[k].at == i {
-			add(t.marks[k], i)
+			add(&t.marks[k], i)
 			k++
 		} else {
-			add(mark{}, i)
+			add(nil, i)
 		}
 		seq++
 	}
 	if t.done+n == len(t.out.Ops) { // what left the core behind the last one
 		for ; k < len(t.marks); k++ {
-			add(t.marks[k], -1)
+			add(&t.marks[k], -1)
 		}
+		t.marks, k = t.marks[:0], 0
 	}
-	t.marks = t.marks[k:]
+	t.inLog = k
 	if l.until <= t.passed && t.near == nil {
 		t.log = nil
 		return
 	}
-	if len(l.entries) > 1<<13 {
+	if len(l.entries) > max(l.room, trimmed) {
 		l.trim(t.passed)
 	}
 }
@@ -177,35 +212,44 @@ func (l *log) trim(passed uint64) {
 		if e.seq >= passed {
 			return true
 		}
-		if e.fate != gone && e.fate != redone {
+		m := l.of(e)
+		if m.fate != gone && m.fate != redone {
 			return false
 		}
-		from, open := l.from(e.group)
-		return open && e.iter >= from || !open && e.group > oldest && oldest > 0
+		from, open := l.from(m.group)
+		return open && m.iter >= from || !open && m.group > oldest && oldest > 0
 	}
-	k := 0
-	for k < len(l.entries) && !needed(&l.entries[k]) {
-		k++
+	k, ops, marks := 0, 0, 0
+	for ; k < len(l.entries) && !needed(&l.entries[k]); k++ {
+		if l.entries[k].op >= 0 {
+			ops++
+		}
+		if l.entries[k].mark >= 0 {
+			marks++
+		}
 	}
-	if k < len(l.entries)/2 {
+	if l.room = 2 * len(l.entries); k < len(l.entries)/2 {
 		return
 	}
-	rest := &log{until: l.until, open: l.open}
-	for i := range l.entries[k:] {
-		e := l.entries[k+i]
-		if e.op >= 0 {
-			at := e.op
-			e.op = len(rest.data.Ops)
-			rest.data.Append(&l.data, &l.data.Ops[at])
+	// What is left of each list lies together.
+	l.entries = l.entries[:copy(l.entries, l.entries[k:])]
+	for i := range l.entries {
+		if e := &l.entries[i]; e.op >= 0 {
+			e.op -= int32(ops)
 		}
-		rest.entries = append(rest.entries, e)
-	}
-	for _, s := range l.snapshots {
-		if from, open := l.from(s.group); open && s.iter >= from || !open && s.group > oldest {
-			rest.snapshots = append(rest.snapshots, s)
+		if e := &l.entries[i]; e.mark >= 0 {
+			e.mark -= int32(marks)
 		}
 	}
-	*l = *rest
+	l.room = 2 * len(l.entries)
+	left := copy(l.marks, l.marks[marks:])
+	clear(l.marks[left:])
+	l.marks = l.marks[:left]
+	l.data.Skip(ops)
+	l.snapshots = slices.DeleteFunc(l.snapshots, func(s snapshot) bool {
+		from, open := l.from(s.group)
+		return !(open && s.iter >= from || !open && s.group > oldest)
+	})
 }
 
 // Passed implements se.Source.
@@ -235,7 +279,7 @@ func (t *thread) Restore(r se.Restored) error {
 	for i := range r.Loops {
 		loop[r.Loops[i].Group] = &r.Loops[i]
 	}
-	t.out, t.done, t.marks = uop.Batch{}, 0, nil
+	t.out, t.done, t.marks, t.inLog = uop.Batch{}, 0, nil, 0
 	for i := range r.Loops {
 		x := &r.Loops[i]
 		if err := t.restored(l, x); err != nil {
@@ -253,37 +297,37 @@ func (t *thread) Restore(r se.Restored) error {
 			t.wait, t.redo, t.instead = nil, t.instead, nil
 		}
 	}
-	kept := &log{until: l.until, snapshots: l.snapshots, open: l.open}
+	rest := &log{until: l.until, snapshots: l.snapshots, open: l.open}
 	last := -1 // blocking, of those that are handed out
 	var parts []part
 	for i := range l.entries {
 		e := &l.entries[i]
-		x := loop[e.group]
+		m := l.of(e)
+		x := loop[m.group]
 		var o *uop.Op
 		from := &l.data
 		switch {
-		case e.fate == asIs || x == nil:
+		case m.fate == asIs || x == nil:
 			if e.seq < r.Committed {
-				if (e.fate == gone || e.fate == redone) && x == nil { // of another loop: it may be restored later
-					t.marks = append(t.marks, e.mark)
+				if (m.fate == gone || m.fate == redone) && x == nil { // of another loop: it may be restored later
+					t.marks = append(t.marks, *m)
 					t.marks[len(t.marks)-1].at = len(t.out.Ops)
 				}
 				continue
 			}
-			if e.fate != asIs {
-				m := e.mark
-				m.at = len(t.out.Ops)
-				t.marks = append(t.marks, m)
+			if m.fate != asIs {
+				t.marks = append(t.marks, *m)
+				t.marks[len(t.marks)-1].at = len(t.out.Ops)
 			}
 			if e.op < 0 {
 				continue
 			}
 			o = &l.data.Ops[e.op]
-		case e.fate == extra, e.fate == took:
+		case m.fate == extra, m.fate == took:
 			continue
-		case e.fate == redone:
-			if e.iter >= x.At {
-				tm, asked := e.tm, e.asked
+		case m.fate == redone:
+			if m.iter >= x.At {
+				tm, asked := m.tm, m.asked
 				if last >= 0 {
 					t.out.Ops[last].Flags &^= uop.Blocking
 				}
@@ -291,18 +335,18 @@ func (t *thread) Restore(r se.Restored) error {
 				t.out, t.marks, last = uop.Batch{}, nil, -1
 			}
 			continue
-		case e.fate == gone:
-			if e.iter < x.From || e.iter < x.At && !e.reduces {
+		case m.fate == gone:
+			if m.iter < x.From || m.iter < x.At && !m.reduces {
 				continue
 			}
 			fallthrough
 		default:
-			if e.fate != gone && e.seq < r.Committed {
+			if m.fate != gone && e.seq < r.Committed {
 				continue
 			}
-			own := e.mark.op
+			own := m.op
 			own.Data = 0
-			o, from = &own, &uop.Batch{Data: e.data}
+			o, from = &own, &uop.Batch{Data: m.data}
 		}
 		t.out.Append(from, o)
 		if o.Flags&uop.Blocking != 0 {
@@ -315,15 +359,15 @@ func (t *thread) Restore(r se.Restored) error {
 	if last >= 0 && t.wait == nil { // it was answered; now it only takes its time
 		t.out.Ops[last].Flags &^= uop.Blocking
 	}
-	t.handed, t.passed, t.log = r.Committed, r.Committed, kept
+	t.handed, t.passed, t.log = r.Committed, r.Committed, rest
 	if len(parts) > 0 { // loops that are configured behind them may be restored until all have come
-		kept.until = ^uint64(0)
+		rest.until = ^uint64(0)
 		t.parts = append(parts, part{out: t.out, marks: t.marks, wait: t.wait, makes: t.makes, then: t.restoredAll})
 		t.out, t.marks, t.wait, t.makes = uop.Batch{}, nil, nil, nil
 		return nil
 	}
 	if (t.near == nil || !t.near.ordered) && len(t.unfinished) == 0 {
-		kept.until = t.handed + uint64(len(t.out.Ops))
+		rest.until = t.handed + uint64(len(t.out.Ops))
 	}
 	return nil
 }

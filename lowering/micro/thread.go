@@ -76,6 +76,8 @@ type thread struct {
 	handed uint64
 	passed uint64 // of these, committed
 	marks  []mark
+	inLog  int    // of these, at least, that are in the log
+	kept   []byte // data of marks
 	log    *log
 	counts []loopCounts
 	// history is what the engine of the core knows of loops.
@@ -193,7 +195,7 @@ func (t *thread) Resolve(old []byte) error {
 func (t *thread) emptied() {
 	t.out.Reset()
 	t.done = 0
-	t.marks = t.marks[:0]
+	t.marks, t.inLog = t.marks[:0], 0
 }
 
 // run makes micro-ops of the next steps of the program.

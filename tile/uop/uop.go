@@ -142,6 +142,19 @@ func (b *Batch) Append(from *Batch, o *Op) {
 	b.Ops = append(b.Ops, x)
 }
 
+// Skip drops the first n micro-ops, with their data. All must have come by Append.
+func (b *Batch) Skip(n int) {
+	bytes := uint32(0)
+	for i := range b.Ops[:n] {
+		bytes += uint32(b.Ops[i].DataBytes())
+	}
+	b.Ops = b.Ops[:copy(b.Ops, b.Ops[n:])]
+	b.Data = b.Data[:copy(b.Data, b.Data[bytes:])]
+	for i := range b.Ops {
+		b.Ops[i].Data -= bytes
+	}
+}
+
 // Bytes returns the bytes that a micro-op of the batch reads or writes, without the
 // addresses of lanes.
 func (b *Batch) Bytes(o *Op) []byte {
