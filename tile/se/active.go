@@ -308,9 +308,10 @@ func (a *active) over() bool {
 	return true
 }
 
-// serve is what a load of the window finds, nil if that is not there yet.
+// serve is what a load of the window finds until the next one, nil if that is not there yet.
 func (a *active) serve(sid int, at int64) *mem.Bytes {
-	var b mem.Bytes
+	b := &a.c.found
+	clear(b[:])
 	g := a.g
 	switch sid {
 	case syncStream: // the latest range of that number
@@ -321,13 +322,13 @@ func (a *active) serve(sid int, at int64) *mem.Bytes {
 		if a.credited <= k || !a.known(g.start(k+1)) {
 			return nil
 		}
-		return &b
+		return b
 	case finalStream:
 		if !a.over() {
 			return nil
 		}
-		put(&b, 0, 8, a.final[at%int64(len(a.final))])
-		return &b
+		put(b, 0, 8, a.final[at%int64(len(a.final))])
+		return b
 	}
 	// The core's iteration of that number that is near those it commits.
 	now := g.stepsTo(a.committed)
@@ -343,18 +344,18 @@ func (a *active) serve(sid int, at int64) *mem.Bytes {
 			return nil
 		}
 		for i, v := range list {
-			put(&b, uint64(i*s.sent()), s.sent(), v)
+			put(b, uint64(i*s.sent()), s.sent(), v)
 		}
-		return &b
+		return b
 	}
 	for i := range count {
 		v, ok := a.data[sid][first+i]
 		if !ok {
 			return nil
 		}
-		put(&b, uint64(int(i)*s.sent()), s.sent(), v)
+		put(b, uint64(int(i)*s.sent()), s.sent(), v)
 	}
-	return &b
+	return b
 }
 
 // waits says what has not ended, "" for nothing.

@@ -20,11 +20,17 @@ type agent struct {
 	place func(mem.Line) mem.Line
 	fail  func(error)
 	out   mem.Message
+	data  mem.Bytes // that those who read are shown
+	// Unused ones.
+	accesses []*access
+	writes   []*write
+	done     []*write // scratch of perform
 }
 
 // access is what is under way for a line: reads together, or one write.
 type access struct {
 	reads   []func(now event.Time, b *mem.Bytes)
+	read    []func(now event.Time, b *mem.Bytes) // that have been called: room for others
 	write   *write
 	waiting []*write // and reads behind them
 }
@@ -53,7 +59,11 @@ func (a *agent) send(m mem.Message) {
 func (a *agent) line(line mem.Line) *access {
 	x := a.lines[line]
 	if x == nil {
-		x = &access{}
+		if k := len(a.accesses); k > 0 {
+			x, a.accesses = a.accesses[k-1], a.accesses[:k-1]
+		} else {
+			x = &access{}
+		}
 		a.lines[line] = x
 	}
 	return x
@@ -77,12 +87,33 @@ func (a *agent) read(line mem.Line, done func(now event.Time, b *mem.Bytes)) {
 func (a *agent) change(line mem.Line, change func(b *mem.Bytes), done func(now event.Time)) {
 	line = a.place(line)
 	x := a.line(line)
-	w := &write{change: change, done: done, needed: -1}
+	w := a.newWrite()
+	w.change, w.done = change, done
 	if x.write != nil || len(x.waiting) > 0 || len(x.reads) > 0 {
 		x.waiting = append(x.waiting, w)
 		return
 	}
 	a.own(line, x, w)
+}
+
+// newWrite returns a write that has nothing yet.
+func (a *agent) newWrite() *write {
+	k := len(a.writes)
+	if k == 0 {
+		return &write{needed: -1}
+	}
+	w := a.writes[k-1]
+	a.writes = a.writes[:k-1]
+	return w
+}
+
+// forget keeps a write that is performed for others.
+func (a *agent) forget(w *write) {
+	if w.locks { // who has locked the line may look at its bytes
+		return
+	}
+	*w = write{needed: -1}
+	a.writes = append(a.writes, w)
 }
 
 // lock takes a line, and calls back with its bytes: the bank lets all other accesses to it
@@ -123,11 +154,13 @@ func (a *agent) receive(now event.Time, m *mem.Message) {
 			a.send(mem.Message{Kind: mem.MsgUnblock, To: a.home, Line: m.Line})
 		}
 		reads := x.reads
-		x.reads = nil
-		data := m.Data
-		for _, f := range reads {
-			f(now, &data)
+		x.reads, x.read = x.read[:0], nil
+		a.data = m.Data
+		for i, f := range reads {
+			f(now, &a.data)
+			reads[i] = nil
 		}
+		x.read = reads[:0]
 		a.next(m.Line, x)
 	case mem.MsgDataM:
 		w.data, w.has, w.needed = m.Data, true, int(m.Acks)
@@ -142,6 +175,7 @@ func (a *agent) receive(now event.Time, m *mem.Message) {
 		a.send(mem.Message{Kind: mem.MsgDataM, HasData: true, To: mem.Place{Kind: mem.Core, Index: m.Asks}, Line: m.Line, Data: w.data})
 	case mem.MsgPutAck:
 		x.write = nil
+		a.forget(w)
 		a.next(m.Line, x)
 	default:
 		a.fail(fmt.Errorf("se: bank %d: unexpected message %s of line %#x", a.home.Index, m.Kind, m.Line))
@@ -159,16 +193,20 @@ func (a *agent) perform(now event.Time, line mem.Line, x *access) {
 	if w.locks {
 		return
 	}
-	performed := []*write{w}
+	done := append(a.done[:0], w)
 	for len(x.waiting) > 0 && x.waiting[0].change != nil && !x.waiting[0].locks { // while the line is here
 		also := x.waiting[0]
 		x.waiting = x.waiting[1:]
 		also.change(&w.data)
-		performed = append(performed, also)
+		done = append(done, also)
 	}
 	a.back(line, w)
-	for _, w := range performed {
-		w.done(now)
+	a.done = done
+	for _, x := range done {
+		x.done(now)
+		if x != w {
+			a.forget(x)
+		}
 	}
 }
 
@@ -197,5 +235,6 @@ func (a *agent) next(line mem.Line, x *access) {
 	}
 	if x.write == nil && len(x.reads) == 0 && len(x.waiting) == 0 {
 		delete(a.lines, line)
+		a.accesses = append(a.accesses, x)
 	}
 }

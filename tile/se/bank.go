@@ -63,25 +63,13 @@ type head struct {
 	issued map[int]int64 // of an indirect one that writes: the last iteration that each bank got
 }
 
-// key names a stream of a core.
-type key struct {
-	core  int
-	group uint32
-	sid   int
-}
-
-// part is a chunk of a stream that computes.
-type part struct {
-	key
-	first int64
-}
-
 // slot has the operands and results of a chunk, in the stream buffer.
 type slot struct {
 	g         *Group
 	end       int64
-	missing   int // values
-	in        [][]uint64
+	missing   int        // values
+	room      []uint64   // for what comes in, and what is written
+	in        [][]uint64 // of it
 	own       []uint64
 	wantOwn   bool
 	armed     bool // the stream has come by
@@ -109,16 +97,16 @@ type Bank struct {
 	tlb     *mem.TLB // nil: translations take no time
 	heads   []*head
 	turn    int
-	credits map[part]int64 // that their streams have not come to: from an iteration to another
-	slots   map[part]*slot
-	commits map[part]int64 // that have come before what they let write
+	credits table[int64] // that their streams have not come to: from an iteration to another
+	slots   table[*slot]
+	commits table[int64] // that have come before what they let write
 	chains  map[key]*chain
 	locks   map[mem.Line]*lock
 	made    map[key][]made          // updates of streams, by iteration
 	early   map[key][][2]int64      // commits of them that have overtaken others
 	tallies map[key]*tally          // parts of reductions over indirect streams
 	trail   map[key]int             // where streams that chase pointers have gone
-	left    map[part][2]int64       // iterations of ranges that are not written, and all of them here
+	left    table[[2]int64]         // iterations of ranges that are not written, and all of them here
 	cut     map[key]int64           // iteration before which a stream ends, in the middle of a range
 	ended   map[int]map[uint32]bool // by core: loops whose streams have been ended
 	taken   map[strand]*Message     // streams that are to be taken back when they come
@@ -126,14 +114,16 @@ type Bank struct {
 	next    event.Time // issue
 	scm     contexts
 	pe      event.Time
-	work    []func(now event.Time)
+	work    []work
 	free    []int32
+	unused  []*slot
+	in      []uint64 // scratch of computed
 }
 
 // NewBank returns the engine of a bank. bankOf finds the bank of a line of the program, place
 // where that lies in memory.
 func NewBank(e *event.Engine, spec *Spec, bank int, coherent mem.Network, net Network, bankOf func(mem.Line) int, place func(mem.Line) mem.Line, fail func(error)) *Bank {
-	b := &Bank{spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, place, fail), credits: map[part]int64{}, slots: map[part]*slot{}, commits: map[part]int64{}, left: map[part][2]int64{}, cut: map[key]int64{}, ended: map[int]map[uint32]bool{}, taken: map[strand]*Message{}, chains: map[key]*chain{}, locks: map[mem.Line]*lock{}, made: map[key][]made{}, early: map[key][][2]int64{}, trail: map[key]int{}, tallies: map[key]*tally{}}
+	b := &Bank{spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, place, fail), cut: map[key]int64{}, ended: map[int]map[uint32]bool{}, taken: map[strand]*Message{}, chains: map[key]*chain{}, locks: map[mem.Line]*lock{}, made: map[key][]made{}, early: map[key][][2]int64{}, trail: map[key]int{}, tallies: map[key]*tally{}}
 	if spec.TLB != nil {
 		b.tlb = mem.NewTLB(spec.TLB, e.Memory())
 	}
@@ -143,23 +133,44 @@ func NewBank(e *event.Engine, spec *Spec, bank int, coherent mem.Network, net Ne
 
 // Pending tells whether any stream is here, or anything of one.
 func (b *Bank) Pending() bool {
-	return len(b.heads) > 0 || len(b.slots) > 0 || len(b.credits) > 0 || len(b.agent.lines) > 0 || len(b.locks) > 0 || len(b.commits) > 0 || len(b.taken) > 0 || len(b.tallies) > 0
+	return len(b.heads) > 0 || b.slots.n > 0 || b.credits.n > 0 || len(b.agent.lines) > 0 || len(b.locks) > 0 || b.commits.n > 0 || len(b.taken) > 0 || len(b.tallies) > 0
 }
 
 // Receive handles a message of the coherence protocol.
 func (b *Bank) Receive(now event.Time, m *mem.Message) { b.agent.receive(now, m) }
 
+// work is what a bank does later: it calls a function, or has computed a chunk.
+type work struct {
+	f func(now event.Time)
+	p part
+	x *slot
+}
+
 // at calls a function at a time.
-func (b *Bank) at(when event.Time, f func(now event.Time)) {
+func (b *Bank) at(when event.Time, f func(now event.Time)) { b.schedule(when, work{f: f}) }
+
+func (b *Bank) schedule(when event.Time, w work) {
 	var i int32
 	if n := len(b.free); n > 0 {
 		i, b.free = b.free[n-1], b.free[:n-1]
-		b.work[i] = f
+		b.work[i] = w
 	} else {
 		i = int32(len(b.work))
-		b.work = append(b.work, f)
+		b.work = append(b.work, w)
 	}
 	b.engine.At(when, b.later, uint64(i))
+}
+
+// do does what is scheduled.
+func (b *Bank) do(now event.Time, i uint64) {
+	w := b.work[i]
+	b.work[i] = work{}
+	b.free = append(b.free, int32(i))
+	if w.f != nil {
+		w.f(now)
+		return
+	}
+	b.computed(now, w.p, w.x)
 }
 
 // wake lets the engine issue.
@@ -172,7 +183,7 @@ func (b *Bank) wake(now event.Time) {
 
 // ReceiveStream handles a message of streams.
 func (b *Bank) ReceiveStream(now event.Time, m *Message) {
-	k := key{m.Core, m.Group, m.Stream}
+	k := newKey(m.Core, m.Group, m.Stream)
 	if m.Kind == MsgEnd {
 		b.end(m)
 		return
@@ -255,7 +266,7 @@ func (b *Bank) here(g *Group, sid int, i int64) {
 
 // allow lets a stream go on for a range, when it has come to it.
 func (b *Bank) allow(k key, m *Message) {
-	b.credits[part{k, m.First}] = m.End
+	b.credits.set(part{k, m.First}, m.End)
 	for _, h := range b.heads {
 		if h.core == m.Core && h.g.id == m.Group && h.sid == m.Stream {
 			b.credited(k, h)
@@ -266,12 +277,10 @@ func (b *Bank) allow(k key, m *Message) {
 // credited lets a stream go on by the ranges that follow those it has.
 func (b *Bank) credited(k key, h *head) {
 	for {
-		p := part{k, h.limit}
-		end, ok := b.credits[p]
+		end, ok := b.credits.take(part{k, h.limit})
 		if !ok {
 			return
 		}
-		delete(b.credits, p)
 		h.limit = h.g.after(end)
 	}
 }
@@ -339,7 +348,7 @@ func (b *Bank) step(now event.Time, h *head) {
 		}
 		return
 	default:
-		p := part{key{h.core, g.id, h.sid}, first}
+		p := part{newKey(h.core, g.id, h.sid), first}
 		x := b.slot(p, g)
 		x.armed, x.h = true, h
 		if s.Kind == Update || s.Kind == Load {
@@ -419,17 +428,30 @@ func (b *Bank) forward(h *head, sid int, first, end int64, values []uint64) {
 
 // slot finds the slot of a chunk, or takes one.
 func (b *Bank) slot(p part, g *Group) *slot {
-	x := b.slots[p]
-	if x == nil {
-		_, end := g.chunk(p.sid, p.first)
-		n := int(end - p.first)
-		inputs := len(g.Streams[p.sid].Inputs)
-		x = &slot{g: g, end: end, missing: n * inputs, in: make([][]uint64, inputs)}
-		for i := range x.in {
-			x.in[i] = make([]uint64, n)
-		}
-		b.slots[p] = x
+	x, ok := b.slots.get(p)
+	if !ok {
+		_, end := g.chunk(int(p.sid), p.first)
+		x = b.newSlot(p, g, end)
 	}
+	return x
+}
+
+// newSlot takes a slot for a chunk.
+func (b *Bank) newSlot(p part, g *Group, end int64) *slot {
+	var x *slot
+	if k := len(b.unused); k > 0 {
+		x, b.unused = b.unused[k-1], b.unused[:k-1]
+	} else {
+		x = &slot{}
+	}
+	n, inputs := int(end-p.first), len(g.Streams[p.sid].Inputs)
+	room := slices.Grow(x.room[:0], n*(inputs+1))[:n*(inputs+1)]
+	clear(room)
+	*x = slot{g: g, end: end, missing: n * inputs, in: x.in[:0], room: room}
+	for i := range inputs {
+		x.in = append(x.in, room[i*n:][:n:n])
+	}
+	b.slots.set(p, x)
 	return x
 }
 
@@ -438,10 +460,13 @@ func (b *Bank) operand(now event.Time, k key, m *Message) {
 	g := m.head.g
 	still := g.Streams[m.from].still()
 	for i := m.First; i < m.End; {
-		first, end := g.chunk(k.sid, i)
-		end = min(end, m.End)
+		first, last := g.chunk(int(k.sid), i)
+		end := min(last, m.End)
 		p := part{k, first}
-		x := b.slot(p, g)
+		x, ok := b.slots.get(p)
+		if !ok {
+			x = b.newSlot(p, g, last)
+		}
 		for n, in := range g.Streams[k.sid].Inputs {
 			if in != m.from {
 				continue
@@ -475,7 +500,7 @@ func (b *Bank) compute(now event.Time, p part, x *slot) {
 		b.Counters.Operations += uint64(int64(f.Ops()) * n)
 		at = b.occupy(now, s, n, x.g.Lanes)
 	}
-	b.at(at, func(now event.Time) { b.computed(now, p, x) })
+	b.schedule(at, work{p: p, x: x})
 }
 
 // occupy takes the scalar PE or the tile's contexts for some iterations of a computation, and
@@ -515,14 +540,19 @@ func (b *Bank) occupy(now event.Time, s *Stream, n, lanes int64) (at event.Time)
 
 // computed has the results of a chunk.
 func (b *Bank) computed(now event.Time, p part, x *slot) {
-	if b.dead(p.core, p.group) {
+	if b.dead(int(p.core), p.group) {
 		return
 	}
 	s := &x.g.Streams[p.sid]
 	n := int(x.end - p.first)
-	in := make([]uint64, len(x.in))
-	if s.Kind != Reduce {
+	in := slices.Grow(b.in[:0], len(x.in))[:len(x.in)]
+	b.in = in
+	switch {
+	case s.Kind == Reduce:
+	case s.Kind == Load || x.g.Fine: // they are sent
 		x.out = make([]uint64, n)
+	default:
+		x.out = x.room[len(x.room)-n:]
 	}
 	for i := range n {
 		for k := range in {
@@ -551,7 +581,7 @@ func (b *Bank) computed(now event.Time, p part, x *slot) {
 	}
 	x.ready = true
 	if s.Kind == Reduce {
-		delete(b.slots, p)
+		b.slots.take(p)
 		x.h.armed, x.h.next = false, x.g.after(x.end)
 		if g := x.g; g.Begins(x.end) {
 			var values []uint64
@@ -560,13 +590,16 @@ func (b *Bank) computed(now event.Time, p part, x *slot) {
 			}
 			b.done(p.key, g.start(g.RangeOf(x.end-1)), x.end, values...)
 		}
-		b.move(now, x.h)
+		h := x.h
+		b.unused = append(b.unused, x)
+		b.move(now, h)
 		b.wake(now)
 		return
 	}
 	if s.Kind == Load {
-		delete(b.slots, p)
-		b.send(x.h, p.sid, p.first, x.end, x.out)
+		b.slots.take(p)
+		b.send(x.h, int(p.sid), p.first, x.end, x.out)
+		b.unused = append(b.unused, x)
 		return
 	}
 	if x.g.Fine {
@@ -577,14 +610,13 @@ func (b *Bank) computed(now event.Time, p part, x *slot) {
 		b.commit(now, p.key, x.g, p.first, x.end)
 		return
 	}
-	if end, ok := b.commits[p]; ok {
-		delete(b.commits, p)
+	if end, ok := b.commits.take(p); ok {
 		b.commit(now, p.key, x.g, p.first, end)
 	}
 }
 
 func (b *Bank) done(k key, first, end int64, values ...uint64) {
-	b.net.SendStream(&Message{Kind: MsgDone, From: b.bank, To: k.core, Core: k.core, Group: k.group, Stream: k.sid, First: first, End: end, Values: values})
+	b.net.SendStream(&Message{Kind: MsgDone, From: b.bank, To: int(k.core), Core: int(k.core), Group: k.group, Stream: int(k.sid), First: first, End: end, Values: values})
 }
 
 // commit writes what was computed for iterations, and lets the next bank go on.
@@ -594,29 +626,33 @@ func (b *Bank) commit(_ event.Time, k key, g *Group, first, end int64) {
 		b.cut[k] = end // the stream ends there
 	}
 	for first < end {
-		if to := b.bankOf(g.line(k.sid, first)); to != b.bank {
-			b.net.SendStream(&Message{Kind: MsgCommit, From: b.bank, To: to, Core: k.core, Group: k.group, Stream: k.sid, head: &head{g: g}, First: first, End: end})
+		line := g.line(int(k.sid), first)
+		if to := b.bankOf(line); to != b.bank {
+			b.net.SendStream(&Message{Kind: MsgCommit, From: b.bank, To: to, Core: int(k.core), Group: k.group, Stream: int(k.sid), head: &head{g: g}, First: first, End: end})
 			return
 		}
 		p := part{k, first}
-		x := b.slots[p]
+		x, _ := b.slots.get(p)
 		if x == nil || !x.ready {
-			b.commits[p] = end
+			b.commits.set(p, end)
 			return
 		}
 		if x.end > end { // the rest is never written
 			x.end, x.out = end, x.out[:end-first]
 		}
-		delete(b.slots, p)
+		b.slots.take(p)
 		b.Counters.Writes++
-		b.agent.change(g.line(k.sid, first), func(data *mem.Bytes) {
+		b.agent.change(line, func(data *mem.Bytes) {
 			for i, v := range x.out {
 				if x.kept != nil && x.kept[i] {
 					continue
 				}
-				put(data, g.address(k.sid, p.first+int64(i)), s.Bytes, v)
+				put(data, g.address(int(k.sid), p.first+int64(i)), s.Bytes, v)
 			}
-		}, func(event.Time) { b.written(p, x) })
+		}, func(event.Time) {
+			b.written(p, x)
+			b.unused = append(b.unused, x)
+		})
 		first = x.end
 	}
 }
@@ -627,15 +663,15 @@ func (b *Bank) written(p part, x *slot) {
 	g := x.g
 	begin := g.start(g.RangeOf(p.first))
 	r := part{p.key, begin}
-	left, ok := b.left[r]
+	left, ok := b.left.get(r)
 	if !ok {
 		last := g.start(g.RangeOf(p.first) + 1)
 		if cut, ok := b.cut[p.key]; ok {
 			last = min(last, max(begin, cut))
 		}
 		for i := begin; i < last; {
-			_, end := g.chunk(p.sid, i)
-			if b.bankOf(g.line(p.sid, i)) == b.bank {
+			_, end := g.chunk(int(p.sid), i)
+			if b.bankOf(g.line(int(p.sid), i)) == b.bank {
 				left[0] += min(end, last) - i
 			}
 			i = end
@@ -643,11 +679,12 @@ func (b *Bank) written(p part, x *slot) {
 		left[1] = left[0]
 	}
 	left[0] -= x.end - p.first
-	b.left[r] = left
-	if left[0] == 0 {
-		delete(b.left, r)
-		b.done(p.key, begin, begin+left[1])
+	if left[0] > 0 {
+		b.left.set(r, left)
+		return
 	}
+	b.left.take(r)
+	b.done(p.key, begin, begin+left[1])
 }
 
 // Add adds what another engine has done.

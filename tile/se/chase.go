@@ -64,7 +64,7 @@ func (b *Bank) chase(now event.Time, h *head) {
 			b.leave(h)
 			h.packed = s.Walk.Pack(h.state)
 			b.Counters.Migrations++
-			k := key{h.core, g.id, h.sid}
+			k := newKey(h.core, g.id, h.sid)
 			b.trail[k] = to
 			b.net.SendStream(&Message{Kind: MsgMigrate, From: b.bank, To: to, Core: h.core, Group: g.id, Stream: h.sid, head: h.moved()})
 			return
@@ -137,11 +137,11 @@ func (b *Bank) creditChase(now event.Time, k key, m *Message) {
 // arrived takes a stream that chases pointers.
 func (b *Bank) arrived(now event.Time, h *head) {
 	for k := range b.trail { // of streams that have ended long ago
-		if k.core == h.core && int32(h.g.id-k.group) >= windowGroups {
+		if int(k.core) == h.core && int32(h.g.id-k.group) >= windowGroups {
 			delete(b.trail, k)
 		}
 	}
-	delete(b.trail, key{h.core, h.g.id, h.sid})
+	delete(b.trail, newKey(h.core, h.g.id, h.sid))
 	if h.state == nil {
 		h.state = h.g.Streams[h.sid].Walk.Start()
 		h.limit = int64(b.spec.Ranges) * h.g.Range

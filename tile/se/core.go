@@ -174,6 +174,8 @@ type Core struct {
 	resumed  event.Time // after streams were ended or paused
 	history  History
 	waiting  []wait
+	other    []wait    // room for those that go on waiting
+	found    mem.Bytes // by a load of the window
 	replying bool
 	resting  bool // nothing is looked after
 	warm     Warm // of an engine that is out of time, nil in time
@@ -329,7 +331,7 @@ func (c *Core) ReceiveStream(now event.Time, m *Message) {
 // answer serves the loads that wait.
 func (c *Core) answer(now event.Time) {
 	list := c.waiting
-	c.waiting = nil
+	c.waiting = c.other[:0]
 	for _, w := range list {
 		if b := c.serve(w.line); b != nil {
 			c.client.Performed(now, now, w.id, b)
@@ -337,6 +339,7 @@ func (c *Core) answer(now event.Time) {
 			c.waiting = append(c.waiting, w)
 		}
 	}
+	c.other = list[:0]
 }
 
 // serve is what a load of the window finds, nil if that is not there yet.

@@ -128,11 +128,8 @@ func (b *Bank) gather(now event.Time, k key, m *Message) {
 	s := &g.Streams[m.Stream]
 	n := int(m.End - m.First)
 	p := part{k, m.First}
-	x := &slot{g: g, end: m.End, armed: true, in: make([][]uint64, len(s.Inputs)), missing: n * len(s.Inputs)}
-	for i := range x.in {
-		x.in[i] = make([]uint64, n)
-	}
-	b.slots[p] = x
+	x := b.newSlot(p, g, m.End)
+	x.armed = true
 	for _, in := range s.Inputs {
 		b.fetch(m, in)
 	}
@@ -173,7 +170,7 @@ func (b *Bank) fetched(m *Message) {
 // met takes elements that were fetched.
 func (b *Bank) met(now event.Time, k key, m *Message) {
 	p := part{k, m.Last}
-	x := b.slots[p]
+	x, _ := b.slots.get(p)
 	if x == nil {
 		b.fail(fmt.Errorf("se: bank %d: elements of an iteration that is not computed here", b.bank))
 		return
@@ -193,9 +190,10 @@ func (b *Bank) met(now event.Time, k key, m *Message) {
 
 // result sends what was computed of an iteration to the bank that has it.
 func (b *Bank) result(p part, x *slot) {
-	delete(b.slots, p)
+	b.slots.take(p)
 	g := x.g
-	b.net.SendStream(&Message{Kind: MsgWrite, From: b.bank, To: b.bankOf(g.line(p.sid, p.first)), Core: p.core, Group: p.group, Stream: p.sid, First: p.first, End: x.end, Values: x.out, kept: x.kept, bytes: g.Streams[p.sid].Bytes, head: &head{g: g}})
+	b.net.SendStream(&Message{Kind: MsgWrite, From: b.bank, To: b.bankOf(g.line(int(p.sid), p.first)), Core: int(p.core), Group: p.group, Stream: int(p.sid), First: p.first, End: x.end, Values: x.out, kept: x.kept, bytes: g.Streams[p.sid].Bytes, head: &head{g: g}})
+	b.unused = append(b.unused, x)
 }
 
 // store writes what another bank has computed.

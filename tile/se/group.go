@@ -196,16 +196,17 @@ func (s *Stream) sent() int {
 func (g *Group) line(sid int, i int64) mem.Line { return g.address(sid, i) / mem.LineBytes }
 
 // chunk is the iterations around i whose elements are in the same line and which belong to
-// the same range.
+// the same range. In a range, which has no part of another row, elements are one stride apart.
 func (g *Group) chunk(sid int, i int64) (first, end int64) {
-	line := g.line(sid, i)
+	at, stride := g.address(sid, i), uint64(g.at(sid).Stride)
+	line := at / mem.LineBytes
 	k := g.RangeOf(i)
 	low, high := g.start(k), g.start(k+1)
 	first, end = i, i+1
-	for first > low && g.line(sid, first-1) == line {
+	for x := at - stride; first > low && x/mem.LineBytes == line; x -= stride {
 		first--
 	}
-	for end < high && g.line(sid, end) == line {
+	for x := at + stride; end < high && x/mem.LineBytes == line; x += stride {
 		end++
 	}
 	return first, end

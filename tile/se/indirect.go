@@ -24,7 +24,7 @@ func (b *Bank) found(h *head, first, end int64, values []uint64, data *mem.Bytes
 	g := h.g
 	for _, sid := range g.Streams[h.sid].followers {
 		s := &g.Streams[sid]
-		p := part{key{h.core, g.id, sid}, first}
+		p := part{newKey(h.core, g.id, sid), first}
 		x := b.slot(p, g)
 		x.base, x.ready = values, true
 		for _, at := range s.Fields {
@@ -58,7 +58,7 @@ func (b *Bank) follows(h *head) bool {
 		return false
 	}
 	first, _ := h.g.chunk(h.sid, h.next)
-	x := b.slots[part{key{h.core, h.g.id, h.sid}, first}]
+	x, _ := b.slots.get(part{newKey(h.core, h.g.id, h.sid), first})
 	return x != nil && x.ready
 }
 
@@ -67,8 +67,8 @@ func (b *Bank) follow(now event.Time, h *head) {
 	g, s := h.g, &h.g.Streams[h.sid]
 	i := h.next
 	first, end := g.chunk(h.sid, i)
-	p := part{key{h.core, g.id, h.sid}, first}
-	x := b.slots[p]
+	p := part{newKey(h.core, g.id, h.sid), first}
+	x, _ := b.slots.get(p)
 	v := x.base[i-first]
 	h.next++
 	if addr, ok := s.At.Eval(0, []uint64{v}, i); ok {
@@ -108,7 +108,8 @@ func (b *Bank) follow(now event.Time, h *head) {
 		}
 	}
 	if h.next == end {
-		delete(b.slots, p)
+		b.slots.take(p)
+		b.unused = append(b.unused, x)
 		if len(s.reducers) > 0 {
 			b.issuedRange(h, end)
 		}

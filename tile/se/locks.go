@@ -128,7 +128,7 @@ func (b *Bank) make(now event.Time, l *lock, t *attempt) bool {
 	}
 	b.made[t.key] = slices.Insert(list, at, made{m.First, m.Low, old, v, changes})
 	b.at(b.occupy(now, s, 1, 1), func(event.Time) {
-		if !b.dead(t.core, t.group) {
+		if !b.dead(int(t.core), t.group) {
 			b.was(t.key, m, s, old)
 		}
 	})
@@ -137,7 +137,7 @@ func (b *Bank) make(now event.Time, l *lock, t *attempt) bool {
 
 // was sends the core what an element was.
 func (b *Bank) was(k key, m *Message, s *Stream, old uint64) {
-	b.net.SendStream(&Message{Kind: MsgData, From: b.bank, To: k.core, Core: k.core, Group: k.group, Stream: k.sid, First: m.First, End: m.End, Values: []uint64{old}, bytes: s.Bytes})
+	b.net.SendStream(&Message{Kind: MsgData, From: b.bank, To: int(k.core), Core: int(k.core), Group: k.group, Stream: int(k.sid), First: m.First, End: m.End, Values: []uint64{old}, bytes: s.Bytes})
 }
 
 // release writes the updates of a stream for some iterations, and lets go of their lines.

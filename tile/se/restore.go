@@ -346,7 +346,7 @@ func (b *Bank) dead(core int, group uint32) bool { return b.ended[core][group] }
 // for credit, as soon as it is here.
 func (b *Bank) end(m *Message) {
 	if m.Stream != everyStream {
-		k := key{m.Core, m.Group, m.Stream}
+		k := newKey(m.Core, m.Group, m.Stream)
 		for i, h := range b.heads {
 			if h.core == m.Core && h.g.id == m.Group && h.sid == m.Stream && h.strand == m.Strand {
 				b.heads = append(b.heads[:i:i], b.heads[i+1:]...)
@@ -369,17 +369,19 @@ func (b *Bank) end(m *Message) {
 		}
 	}
 	ended[m.Group] = true
-	for p, x := range b.slots {
-		if b.spec.Broken == DiscardWritten && p.core == m.Core && p.group == m.Group && x.out != nil && x.g.Streams[p.sid].writes() {
-			b.commit(0, p.key, x.g, p.first, x.end)
+	mine := func(k key) bool { return int(k.core) == m.Core && k.group == m.Group }
+	if b.spec.Broken == DiscardWritten {
+		for _, p := range b.slots.of(mine) {
+			if x, _ := b.slots.get(p); x != nil && x.out != nil && x.g.Streams[p.sid].writes() {
+				b.commit(0, p.key, x.g, p.first, x.end)
+			}
 		}
 	}
 	b.heads = slices.DeleteFunc(b.heads, func(h *head) bool { return h.core == m.Core && h.g.id == m.Group })
-	mine := func(k key) bool { return k.core == m.Core && k.group == m.Group }
-	forget(b.credits, mine)
-	forget(b.slots, mine)
-	forget(b.commits, mine)
-	forget(b.left, mine)
+	b.credits.forget(mine)
+	b.slots.forget(mine)
+	b.commits.forget(mine)
+	b.left.forget(mine)
 	if b.spec.Broken != KeepLocks {
 		b.forgetLocks(mine)
 	}
@@ -394,15 +396,6 @@ func (b *Bank) end(m *Message) {
 		}
 	}
 	b.net.SendStream(&Message{Kind: MsgEnded, From: b.bank, To: m.Core, Core: m.Core, Group: m.Group, Stream: everyStream})
-}
-
-// forget deletes what belongs to some streams.
-func forget[T any](list map[part]T, mine func(key) bool) {
-	for p := range list {
-		if mine(p.key) {
-			delete(list, p)
-		}
-	}
 }
 
 // patience is how long nothing may happen.

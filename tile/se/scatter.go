@@ -50,9 +50,9 @@ func (b *Bank) reduce(now event.Time, h *head, i int64, v, base uint64) {
 		}
 		b.Counters.Computed++
 		b.Counters.Operations += uint64(s.Func.Ops())
-		k := key{h.core, g.id, sid}
+		k := newKey(h.core, g.id, sid)
 		b.at(b.occupy(now, s, 1, 1), func(event.Time) {
-			if b.dead(k.core, k.group) {
+			if b.dead(int(k.core), k.group) {
 				return
 			}
 			x := b.tally(k, s)
@@ -107,7 +107,7 @@ func (b *Bank) part(k key, g *Group, x *tally) {
 	default:
 		x.fold(&g.Streams[k.sid], m.First)
 		delete(b.tallies, k)
-		b.net.SendStream(&Message{Kind: MsgFinal, From: b.bank, To: k.core, Core: k.core, Group: k.group, Stream: k.sid, Values: []uint64{x.value}})
+		b.net.SendStream(&Message{Kind: MsgFinal, From: b.bank, To: int(k.core), Core: int(k.core), Group: k.group, Stream: int(k.sid), Values: []uint64{x.value}})
 	}
 }
 
@@ -119,7 +119,7 @@ func (b *Bank) issuedRange(h *head, end int64) {
 		return
 	}
 	for _, sid := range g.Streams[h.sid].reducers {
-		b.done(key{h.core, g.id, sid}, (end-1)/g.Range*g.Range, end)
+		b.done(newKey(h.core, g.id, sid), (end-1)/g.Range*g.Range, end)
 	}
 	if end == g.N {
 		b.net.SendStream(&Message{Kind: MsgVisited, From: b.bank, To: h.core, Core: h.core, Group: g.id, Stream: h.sid, head: h.moved()})

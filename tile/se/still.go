@@ -42,12 +42,7 @@ func (b *Bank) timer(e *event.Engine) bankTimer {
 			b.ticking = false
 			b.issue(now)
 		}),
-		later: e.Handle(func(now event.Time, i uint64) {
-			f := b.work[i]
-			b.work[i] = nil
-			b.free = append(b.free, int32(i))
-			f(now)
-		}),
+		later: e.Handle(b.do),
 	}
 }
 
