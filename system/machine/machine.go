@@ -350,8 +350,12 @@ func (t streamTLB) Translate(now event.Time, addr uint64) int {
 
 // Peek is the newest contents of a line of the program, wherever it is.
 func (m *Machine) Peek(line mem.Line) mem.Bytes {
-	line = m.spec.Pages.physical(line)
-	for _, c := range m.Caches {
+	return m.peek(m.spec.Pages.physical(line), m.Caches)
+}
+
+// peek is the contents of a line in memory, which none but some caches may have.
+func (m *Machine) peek(line mem.Line, caches []*mem.Private) mem.Bytes {
+	for _, c := range caches {
 		if b, ok := c.Peek(line); ok {
 			return b
 		}
@@ -360,6 +364,54 @@ func (m *Machine) Peek(line mem.Line) mem.Bytes {
 		return b
 	}
 	return *m.Memory.Line(line)
+}
+
+// Contents is the newest contents of lines of the program while nothing happens: it knows
+// which caches may have a line, where Peek looks into all of them.
+type Contents struct {
+	m       *Machine
+	holders [1 << holderBits]uint8 // by hash of lines: the cache that has them, from 1 on, or several; 0: none
+}
+
+const (
+	holderBits = 20
+	several    = 255
+)
+
+// Contents returns the contents of the machine as they are.
+func (m *Machine) Contents() *Contents {
+	c := &Contents{m: m}
+	for k, p := range m.Caches {
+		p.Lines(func(line mem.Line) {
+			switch at := c.at(line); *at {
+			case 0:
+				*at = uint8(min(k+1, several))
+			case uint8(k + 1):
+			default:
+				*at = several
+			}
+		})
+	}
+	return c
+}
+
+func (c *Contents) at(line mem.Line) *uint8 {
+	return &c.holders[line*0x9e3779b97f4a7c15>>(64-holderBits)]
+}
+
+// Line is what Peek returns.
+func (c *Contents) Line(line mem.Line) mem.Bytes {
+	m := c.m
+	line = m.spec.Pages.physical(line)
+	caches := m.Caches
+	switch k := int(*c.at(line)); k {
+	case 0:
+		caches = nil
+	case several:
+	default:
+		caches = caches[k-1 : k]
+	}
+	return m.peek(line, caches)
 }
 
 // Read takes bytes from the machine, wherever they are.

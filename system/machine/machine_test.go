@@ -44,10 +44,13 @@ func TestConservation(t *testing.T) {
 			threads = append(threads, s)
 		}
 		require.NoError(t, m.Run(context.Background(), threads...))
+		contents := m.Contents()
 		for addr, v := range truth {
 			var b [8]byte
 			m.Read(addr, b[:])
 			require.Equal(t, [8]byte{v}, b, "address %#x", addr)
+			line := contents.Line(addr / mem.LineBytes)
+			require.Equal(t, b[:], line[addr%mem.LineBytes:][:8], "address %#x", addr)
 		}
 		var misses, written, reads, writes, back uint64
 		for i, c := range m.Cores {

@@ -433,7 +433,7 @@ func (r *runner) collect() error {
 		return fmt.Errorf("%w: the program has ended, and bank %d still has streams", ErrInternal, i)
 	}
 	var line [mem.LineBytes]byte
-	at := ^uint64(0)
+	at, contents := ^uint64(0), r.m.Contents()
 	for i := range r.p.Graph.Arrays {
 		a := &r.p.Graph.Arrays[i]
 		data, bytes := r.p.Memory[a.Name], a.Type.Bytes()
@@ -444,7 +444,7 @@ func (r *runner) collect() error {
 		for j, v := range data {
 			addr := r.code.Address(a.Name, int64(j))
 			if l := addr / mem.LineBytes; l != at {
-				line, at = r.m.Peek(l), l
+				line, at = contents.Line(l), l
 			}
 			var got scalar.Value
 			for k := range bytes {

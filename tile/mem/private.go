@@ -1076,6 +1076,22 @@ func (p *Private) fetchL2(now event.Time, line Line) {
 	}
 }
 
+// Lines calls f with each line that Peek finds, some of them twice.
+func (p *Private) Lines(f func(Line)) {
+	for _, a := range []*array{p.l1, p.l2} {
+		for _, w := range a.ways {
+			if w.state() != I {
+				f(w.line())
+			}
+		}
+	}
+	for i := range p.given {
+		if p.given[i].state == MIa {
+			f(p.given[i].line)
+		}
+	}
+}
+
 // Peek returns the bytes of a line that the core has, or is giving back.
 func (p *Private) Peek(line Line) (b Bytes, ok bool) {
 	if p.state(line) != I {
