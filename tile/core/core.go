@@ -5,7 +5,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"unsafe"
 
+	"github.com/bitsched/bitsched/internal/prefetch"
 	"github.com/bitsched/bitsched/tile/event"
 	"github.com/bitsched/bitsched/tile/mem"
 	"github.com/bitsched/bitsched/tile/uop"
@@ -128,7 +130,6 @@ type Core struct {
 
 	engine *event.Engine
 	spec   *Spec
-	kinds  [2][uop.NumKinds]issueInfo
 	memory Memory
 	tlb    Translator
 	fail   func(error)
@@ -169,16 +170,15 @@ type Core struct {
 	ready       []uint64 // slots whose operands are there
 	numReady    int
 	nextInOrder uint64
-	producer    []uint64           // seq+1 of the last writer of a register
-	loads       int                // in the LQ
-	lqFree      []uint64           // places of the LQ
-	lqSlots     []int32            // by place: the micro-op
-	lqReady     []uint64           // loads with an address: by place, or by slot if the oldest goes first
-	lqWaiting   int                // of these
-	loaded      [filterSize]uint16 // loads in the window, by line of each part
-	unperformed int                // loads and atomics that are in the window and not performed
-	results     int                // registers in flight
-	loadDebt    int                // accesses of gathers beyond the ports of a cycle
+	producer    []uint64 // seq+1 of the last writer of a register
+	loads       int      // in the LQ
+	lqFree      []uint64 // places of the LQ
+	lqSlots     []int32  // by place: the micro-op
+	lqReady     []uint64 // loads with an address: by place, or by slot if the oldest goes first
+	lqWaiting   int      // of these
+	unperformed int      // loads and atomics that are in the window and not performed
+	results     int      // registers in flight
+	loadDebt    int      // accesses of gathers beyond the ports of a cycle
 
 	stores   []store // ring by number
 	sMask    uint64
@@ -187,15 +187,12 @@ type Core struct {
 	sCommit  uint64 // oldest that is not committed
 	sTail    uint64
 	inSQ     int
-	filter   [filterSize]uint16 // stores by granule of 8 bytes
-	lines    [filterSize]uint16 // and by line, for vectors of many granules
-	retry    []uint64           // loads that wait for a store to be performed, by number
+	retry    []uint64 // loads that wait for a store to be performed, by number
 	unitFree [][]event.Time
 
 	unitsFree event.Time // all units, at the latest
 
-	wheel    [wheelSize]struct{ first, last int32 } // lists of events
-	due      [wheelSize / 64]uint64                 // cycles of the wheel with events
+	due      [wheelSize / 64]uint64 // cycles of the wheel with events
 	events   []coreEvent
 	noEvents int32 // list of unused ones
 	ticking  event.Handler
@@ -206,6 +203,13 @@ type Core struct {
 	full     *uint64
 	active   bool
 	storesUp int // executed in this cycle
+
+	// Tables are behind all that each cycle needs.
+	kinds  [2][uop.NumKinds]issueInfo
+	wheel  [wheelSize]struct{ first, last int32 } // lists of events
+	loaded [filterSize]uint16                     // loads in the window, by line of each part
+	filter [filterSize]uint16                     // stores by granule of 8 bytes
+	lines  [filterSize]uint16                     // and by line, for vectors of many granules
 }
 
 // frontOp is a micro-op in the front end.
@@ -270,8 +274,29 @@ func New(e *event.Engine, spec *Spec, id int, tlb Translator, fail func(error)) 
 		c.tick(now)
 	})
 	c.cause = &c.Counters.Idle
+	e.Ahead(c.ticking, c.far, c.near)
 	return c
 }
+
+// far brings what each cycle needs of the core into the caches of the host: those of many cores
+// do not fit there at once.
+func (c *Core) far(uint64) {
+	prefetch.Lines(unsafe.Pointer(c), int(unsafe.Offsetof(c.kinds)/hostLine))
+}
+
+// near does so with what that says where it is.
+func (c *Core) near(uint64) {
+	prefetch.Lines(unsafe.Pointer(&c.slots[c.head&c.mask]), 2)
+	prefetch.Lines(unsafe.Pointer(&c.slots[c.tail&c.mask]), 2)
+	prefetch.Lines(unsafe.Pointer(&c.front[c.frontHead]), 1)
+	prefetch.Lines(unsafe.Pointer(&c.wheel[c.engine.Now()&(wheelSize-1)]), 1)
+	if c.at < len(c.batch.Ops) {
+		prefetch.Lines(unsafe.Pointer(&c.batch.Ops[c.at]), 2)
+	}
+}
+
+// hostLine is a line of the host's caches.
+const hostLine = 64
 
 // Connect gives the core its memory.
 func (c *Core) Connect(m Memory) { c.memory = m }

@@ -8,8 +8,9 @@ import "math"
 // without the loop predictor that LTAGE adds.
 type tage struct {
 	base    []int8
-	tables  []tageTable
-	history [tageHistory]uint8 // ring of the last branches
+	entries []tageEntry // of all tables, one behind the other
+	tables  [tageTables]tageTable
+	history [tageHistory / 64]uint64 // ring of the last branches, a bit each
 	at      int
 	clock   uint32
 	random  uint32
@@ -24,11 +25,13 @@ const (
 	tageHistory = 1024
 )
 
+// tageTable is what is known of a table beside its entries.
 type tageTable struct {
-	entries []tageEntry
-	length  int
-	// The history folded to the widths of the index and of the tag.
-	index, tag1, tag2 folded
+	// The history folded to the widths of the index and of the tag, and of one bit less.
+	index, tag1, tag2 uint32
+	length            int16
+	// Where the bit of the history that is the oldest has come to in each of them.
+	atIndex, atTag1, atTag2 uint8
 }
 
 type tageEntry struct {
@@ -37,25 +40,20 @@ type tageEntry struct {
 	useful  uint8
 }
 
-// folded is a history of some length, folded to some bits by exclusive or.
-type folded struct {
-	value, width, length uint32
-}
-
-func (f *folded) push(newest, oldest uint8) {
-	f.value = f.value<<1 | uint32(newest)
-	f.value ^= uint32(oldest) << (f.length % f.width)
-	f.value ^= f.value >> f.width
-	f.value &= 1<<f.width - 1
+// fold goes on with a history that is folded to some bits by exclusive or; oldest is the bit
+// that leaves it, where that is.
+func fold(value, newest, oldest uint32, width uint8) uint32 {
+	value = value<<1 | newest
+	value ^= oldest
+	value ^= value >> width
+	return value & (1<<width - 1)
 }
 
 func newTage() *tage {
-	t := &tage{base: make([]int8, 1<<13), random: 1}
-	for i := range tageTables {
+	t := &tage{base: make([]int8, 1<<13), entries: make([]tageEntry, tageTables<<tageBits), random: 1}
+	for i := range t.tables {
 		n := int(math.Round(tageLeast * math.Pow(float64(tageMost)/tageLeast, float64(i)/(tageTables-1))))
-		l := uint32(n)
-		t.tables = append(t.tables, tageTable{entries: make([]tageEntry, 1<<tageBits), length: n,
-			index: folded{width: tageBits, length: l}, tag1: folded{width: tageTag, length: l}, tag2: folded{width: tageTag - 1, length: l}})
+		t.tables[i] = tageTable{length: int16(n), atIndex: uint8(n % tageBits), atTag1: uint8(n % tageTag), atTag2: uint8(n % (tageTag - 1))}
 	}
 	return t
 }
@@ -66,9 +64,9 @@ func (t *tage) Predict(pc uint32, taken bool) bool {
 	provider, second := -1, -1
 	for i := range t.tables {
 		b := &t.tables[i]
-		k := (pc ^ pc>>uint(tageBits-i%5) ^ b.index.value) & (1<<tageBits - 1)
-		tags[i] = uint16((pc ^ b.tag1.value ^ b.tag2.value<<1) & (1<<tageTag - 1))
-		where[i] = &b.entries[k]
+		k := (pc ^ pc>>uint(tageBits-i%5) ^ b.index) & (1<<tageBits - 1)
+		tags[i] = uint16((pc ^ b.tag1 ^ b.tag2<<1) & (1<<tageTag - 1))
+		where[i] = &t.entries[i<<tageBits|int(k)]
 		if where[i].tag == tags[i] {
 			second, provider = provider, i
 		}
@@ -144,25 +142,25 @@ func train(c *int8, taken bool, most int8) {
 }
 
 func (t *tage) push(taken bool) {
-	newest := uint8(0)
+	newest := uint32(0)
 	if taken {
 		newest = 1
 	}
 	for i := range t.tables {
 		b := &t.tables[i]
-		oldest := t.history[(t.at-b.length)&(tageHistory-1)]
-		b.index.push(newest, oldest)
-		b.tag1.push(newest, oldest)
-		b.tag2.push(newest, oldest)
+		k := (t.at - int(b.length)) & (tageHistory - 1)
+		oldest := uint32(t.history[k>>6] >> (k & 63) & 1)
+		b.index = fold(b.index, newest, oldest<<(b.atIndex&31), tageBits)
+		b.tag1 = fold(b.tag1, newest, oldest<<(b.atTag1&31), tageTag)
+		b.tag2 = fold(b.tag2, newest, oldest<<(b.atTag2&31), tageTag-1)
 	}
-	t.history[t.at&(tageHistory-1)] = newest
+	k := t.at & (tageHistory - 1)
+	t.history[k>>6] = t.history[k>>6]&^(1<<(k&63)) | uint64(newest)<<(k&63)
 	t.at++
 	// What was useful long ago makes room.
 	if t.clock++; t.clock%(1<<18) == 0 {
-		for i := range t.tables {
-			for k := range t.tables[i].entries {
-				t.tables[i].entries[k].useful >>= 1
-			}
+		for i := range t.entries {
+			t.entries[i].useful >>= 1
 		}
 	}
 }
