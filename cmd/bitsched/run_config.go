@@ -665,6 +665,9 @@ func (x *configRun) streamsText(s *summary) {
 	s.add("streams", "%d loops configured, %d of them at the L3; %d lines fetched into FIFOs, %d loads served from there", r.Core.Groups, r.Core.Offloaded, r.Core.Prefetched, r.Core.Served)
 	for _, l := range r.Loops {
 		text := fmt.Sprintf("%s, %d of them compute or write at the L3; %d times configured, %d times too short", count(l.Streams, "stream"), l.Offloaded, l.Instances, l.Short)
+		if l.Ahead > 0 {
+			text += fmt.Sprintf("; %d of these ahead of iterations of those before", l.Ahead)
+		}
 		if l.Through > 0 {
 			text += fmt.Sprintf("; %d rows more that streams went on to", l.Through)
 		}

@@ -103,7 +103,7 @@ func (t *thread) taken(tm *template, asked *stream.Event) (bool, error) {
 	x := s.l.streams[k].load[0]
 	x.Kind, x.Lanes, x.Size, x.Dst = uop.Load, 1, uint16(tm.bytes), tm.one.access.Dst
 	x.Data = uint32(len(t.out.Data))
-	x.Addr = se.Element(t.made, k, s.steps)
+	x.Addr = se.Element(s.group, k, s.steps)
 	t.out.Data = append(t.out.Data, 0, 0, 0, 0, 0, 0, 0, 0)[:len(t.out.Data)+tm.bytes]
 	i := s.done
 	if old, ok := s.g.Known(k, i); ok {
@@ -149,8 +149,8 @@ func (t *thread) goesOn() error {
 	if len(t.parts) > 0 {
 		x := &t.parts[0]
 		if len(x.out.Ops) > 0 {
-			t.out, t.marks, t.wait, t.makes = x.out, x.marks, x.wait, x.makes
-			x.out, x.marks, x.wait, x.makes = uop.Batch{}, nil, nil, nil
+			t.out, t.marks, t.wait, t.makes, t.instead = x.out, x.marks, x.wait, x.makes, x.instead
+			x.out, x.marks, x.wait, x.makes, x.instead = uop.Batch{}, nil, nil, nil, nil
 			return nil
 		}
 		then := x.then

@@ -401,7 +401,7 @@ func (w *walk) Result(state []uint64) (list []uint64) {
 // beginChase configures a loop that chases pointers, if it has any iteration.
 func (t *thread) beginChase(l *loopState) {
 	near := t.p.near[l.id]
-	if t.eval(l.info.while) == 0 || len(t.unfinished) > 0 || t.p.keeps() {
+	if t.eval(l.info.while) == 0 || t.underWay() || t.p.keeps() {
 		return
 	}
 	if t.counts[l.id].aliased > 0 {

@@ -280,6 +280,7 @@ func (t *thread) Restore(r se.Restored) error {
 		loop[r.Loops[i].Group] = &r.Loops[i]
 	}
 	t.out, t.done, t.marks, t.inLog = uop.Batch{}, 0, nil, 0
+	t.postpone(loop)
 	for i := range r.Loops {
 		x := &r.Loops[i]
 		if err := t.restored(l, x); err != nil {
@@ -300,6 +301,13 @@ func (t *thread) Restore(r se.Restored) error {
 	rest := &log{until: l.until, snapshots: l.snapshots, open: l.open}
 	last := -1 // blocking, of those that are handed out
 	var parts []part
+	split := -1 // the last update that comes again
+	for i := range l.entries {
+		if m := l.of(&l.entries[i]); m.fate == redone && loop[m.group] != nil && m.iter >= loop[m.group].At {
+			split = i
+		}
+	}
+	var begins []*entry // of instances that have not begun, and do so behind it
 	for i := range l.entries {
 		e := &l.entries[i]
 		m := l.of(e)
@@ -308,11 +316,18 @@ func (t *thread) Restore(r se.Restored) error {
 		from := &l.data
 		switch {
 		case m.fate == asIs || x == nil:
+			if t.postponed(m) {
+				continue
+			}
 			if e.seq < r.Committed {
 				if (m.fate == gone || m.fate == redone) && x == nil { // of another loop: it may be restored later
 					t.marks = append(t.marks, *m)
 					t.marks[len(t.marks)-1].at = len(t.out.Ops)
 				}
+				continue
+			}
+			if i < split && l.begins(e) {
+				begins = append(begins, e)
 				continue
 			}
 			if m.fate != asIs {
@@ -333,6 +348,13 @@ func (t *thread) Restore(r se.Restored) error {
 				}
 				parts = append(parts, part{out: t.out, marks: t.marks, then: func() error { return t.makeUp(tm, asked) }})
 				t.out, t.marks, last = uop.Batch{}, nil, -1
+			}
+			if i == split {
+				for _, e := range begins {
+					t.marks = append(t.marks, *l.of(e))
+					t.marks[len(t.marks)-1].at = len(t.out.Ops)
+					t.out.Append(&l.data, &l.data.Ops[e.op])
+				}
 			}
 			continue
 		case m.fate == gone:
@@ -362,19 +384,25 @@ func (t *thread) Restore(r se.Restored) error {
 	t.handed, t.passed, t.log = r.Committed, r.Committed, rest
 	if len(parts) > 0 { // loops that are configured behind them may be restored until all have come
 		rest.until = ^uint64(0)
-		t.parts = append(parts, part{out: t.out, marks: t.marks, wait: t.wait, makes: t.makes, then: t.restoredAll})
-		t.out, t.marks, t.wait, t.makes = uop.Batch{}, nil, nil, nil
+		t.parts = append(parts, part{out: t.out, marks: t.marks, wait: t.wait, makes: t.makes, instead: t.instead, then: t.restoredAll})
+		t.out, t.marks, t.wait, t.makes, t.instead = uop.Batch{}, nil, nil, nil, nil
 		return nil
 	}
-	if (t.near == nil || !t.near.ordered) && len(t.unfinished) == 0 {
+	if (t.near == nil || !t.near.ordered) && !t.underWay() {
 		rest.until = t.handed + uint64(len(t.out.Ops))
 	}
 	return nil
 }
 
+// begins reports whether a micro-op begins an instance.
+func (l *log) begins(e *entry) bool {
+	m := l.of(e)
+	return m.fate == extra && e.op >= 0 && l.data.Ops[e.op].Kind == uop.Load && l.data.Ops[e.op].Addr == se.Begin(m.group)
+}
+
 // restoredAll ends the log when all that has come again is committed.
 func (t *thread) restoredAll() error {
-	if t.log != nil && (t.near == nil || !t.near.ordered) && len(t.unfinished) == 0 {
+	if t.log != nil && (t.near == nil || !t.near.ordered) && !t.underWay() {
 		t.log.until = t.handed
 	}
 	return nil
@@ -382,11 +410,12 @@ func (t *thread) restoredAll() error {
 
 // part is micro-ops that come again, and what the thread does behind them.
 type part struct {
-	out   uop.Batch
-	marks []mark
-	wait  func([]byte) error
-	makes func(scalar.Value)
-	then  func() error
+	out     uop.Batch
+	marks   []mark
+	wait    func([]byte) error
+	makes   func(scalar.Value)
+	instead func() error
+	then    func() error
 }
 
 // makeUp makes an update in the core that was to be made at the L3.

@@ -17,15 +17,22 @@ const maxInstances = 7
 // those of the loops around it are apart: what it writes nothing else accesses there, and each
 // instance has rows of its own, or only adds atomically; what it reads nothing writes. Loops that
 // do not vanish are configured as soon as the core has their parameters, ahead of its
-// iterations.
+// iterations; those whose updates the core takes old values of even ahead of the iterations of
+// instances before ([foresight]).
 func (p *Program) several(near *nearLoop) {
-	early := p.opt.Streams.Level == Compute && p.opt.Streams.Rival == NoRival && near.info.inner && near.report.Offloaded > 0 && len(near.ahead)+len(near.atomics) == 0 && !slices.ContainsFunc(near.streams, func(x nearStream) bool { return len(x.hoisted) > 0 })
+	early := p.opt.Streams.Level == Compute && p.opt.Streams.Rival == NoRival && near.report.Offloaded > 0 && len(near.ahead) == 0 && !slices.ContainsFunc(near.streams, func(x nearStream) bool { return len(x.hoisted) > 0 })
+	olds := early && len(near.atomics) > 0
+	early = early && (olds && !near.reducing() && len(near.info.rowsInside) == 0 && len(near.streams) <= nearstream.MaxStreams/2 || near.info.inner && !olds)
 	if !near.gone && !early || near.reducing() && !early || near.scatters() {
 		return
 	}
 	mine := map[*stream.Stream]bool{}
 	for _, i := range near.info.body {
-		mine[p.streams[i].s] = true
+		if s := p.streams[i].s; !olds {
+			mine[s] = true
+		} else if _, part := near.atomics[s]; part || slices.ContainsFunc(near.streams, func(x nearStream) bool { return x.tm.s == s }) {
+			mine[s] = true // the core has iterations of its own
+		}
 	}
 	all := p.graph.Loops(p.streams[near.info.body[0]].s)
 	for k := len(all) - 2; k >= 0 && all[k+1].Parallel == nil; k-- {
@@ -37,6 +44,9 @@ func (p *Program) several(near *nearLoop) {
 			}
 			for _, i := range near.info.body {
 				m := p.streams[i].s
+				if !mine[m] {
+					continue
+				}
 				if m.Array != "" && p.together(m.Array, s.Array) && (s.Kind != stream.Load || m.Kind != stream.Load) && !p.disjoint(m, s) {
 					clash = true
 				}
@@ -60,7 +70,14 @@ func (p *Program) several(near *nearLoop) {
 		if clash {
 			return
 		}
-		near.region, near.several, near.early = o, true, !near.gone || near.reducing()
+		if olds {
+			if near.sight = p.foresee(near, o); near.sight == nil {
+				return
+			}
+		}
+		if near.region, near.several, near.early = o, true, !near.gone || near.reducing(); olds {
+			return // what instances follow from is known in the loop around, and not farther
+		}
 	}
 }
 
@@ -93,7 +110,7 @@ func (p *Program) ownRows(s *stream.Stream, o *stream.Loop, inside []*stream.Loo
 // begins configures a loop of which the core has iterations, before it comes to them: a load
 // stands for it, which waits for the values that streams follow from, and for the fence in
 // front: a fence holds no load back, and what this one begins is not taken back with its line.
-func (t *thread) begins(l *nearLoop) {
+func (t *thread) begins(l *nearLoop, register func(slot int32) uop.Reg) {
 	names := append(l.info.src.Range.Lo.Symbols(), l.info.src.Range.Hi.Symbols()...)
 	for k := range l.streams {
 		for _, x := range l.streams[k].tm.s.Index {
@@ -104,9 +121,7 @@ func (t *thread) begins(l *nearLoop) {
 		o := l.input
 		o.Src[1] = o.Dst
 		if k < len(names) {
-			if slot := t.p.names[names[k]]; int(slot) < len(t.cur) {
-				o.Src[0] = t.cur[slot]
-			}
+			o.Src[0] = register(t.p.names[names[k]])
 		}
 		if s := &l.streams[k]; s.kind == se.Reduce { // what it begins with
 			o.Src[2] = t.cur[s.index]
@@ -119,7 +134,7 @@ func (t *thread) begins(l *nearLoop) {
 	o := l.sync
 	o.PC, o.Src = l.begin, [3]uop.Reg{l.input.Dst, l.fences[0].Dst}
 	t.marked(extra, nil, nil)
-	t.word(o, se.Begin(t.made), 0)
+	t.word(o, se.Begin(t.near.group), 0)
 }
 
 // logged forgets that stores in front of a region were performed if there is no log any more of what
@@ -168,7 +183,7 @@ func (t *thread) drain(then func(t *thread) error) error {
 	}
 	if len(t.unfinished) == 0 {
 		t.out.Ops = append(t.out.Ops, l.fences[1])
-		if t.log != nil {
+		if t.log != nil && len(t.planned) == 0 {
 			t.log.until = t.handed + uint64(len(t.out.Ops)-t.done)
 		}
 		return goOn(t, then)

@@ -1,6 +1,7 @@
 package micro
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/bitsched/bitsched/lowering/nearstream"
@@ -62,6 +63,7 @@ type StreamLoop struct {
 	Why       string `json:"why"`        // there are none
 	Instances int64  `json:"configured"` // instances of the loop whose streams were configured
 	Nested    int64  `json:"nested"`     // instances that streams of the loop around it configured
+	Ahead     int64  `json:"ahead"`      // instances that were configured ahead of iterations of those before
 	Through   int64  `json:"through"`    // instances that streams of one before went on to
 	Short     int64  `json:"short"`      // instances that were too short
 	Aliased   int64  `json:"aliased"`    // instances whose streams were ended by an alias
@@ -84,6 +86,7 @@ type nearLoop struct {
 	region  *stream.Loop            // around it, in which nothing is written that it reads; nil: none
 	several bool                    // instances of it in the region may be under way at once
 	early   bool                    // they are configured ahead of the core's iterations
+	sight   *foresight              // ahead of instances before, too; nil if not
 	begin   uint32                  // the PC of the load that does that
 	free    bool                    // no order is needed
 	racy    bool                    // streams make updates whose order among threads is the machine's
@@ -181,6 +184,7 @@ func (p *Program) StreamLoops() []StreamLoop {
 			for _, t := range p.threads {
 				l.report.Instances += t.counts[i].configured
 				l.report.Nested += t.counts[i].nested
+				l.report.Ahead += t.counts[i].ahead
 				l.report.Through += t.counts[i].through
 				l.report.Short += t.counts[i].short
 				l.report.Aliased += t.counts[i].aliased
@@ -790,25 +794,44 @@ func (p *Program) keeps() bool { return p.opt.Streams.Keep != nil && p.opt.Strea
 
 // beginStreams configures the streams of an instance of a loop of n iterations, from the
 // one whose variable is v on.
-func (t *thread) beginStreams(id int, n, v int64) {
+func (t *thread) beginStreams(id int, n, v int64) error {
 	p := t.p
 	l := p.near[id]
 	if s := t.near; s != nil && s.between && s.l.info == p.loops[id] {
 		s.between = false
 		s.rows--
 		t.begun = len(t.out.Ops)
-		return
+		return nil
 	}
 	if t.near != nil && t.near.l.rowAt(p.loops[id]) != nil {
 		t.counts[id].nested++
 	}
-	if l == nil || len(l.streams)+len(l.ahead) == 0 || t.near != nil || n <= 0 || p.keeps() {
-		return
+	if l == nil || len(l.streams)+len(l.ahead) == 0 || t.near != nil || n <= 0 {
+		return nil
+	}
+	if l.sight != nil && len(t.planned) > 0 {
+		s, err := t.arrive(l, n, v)
+		if err != nil {
+			return err
+		}
+		if s == nil { // later ones wait
+			delete(t.clean, l.region)
+			t.counts[id].short++
+			return nil
+		}
+		t.cursor.AskAlso(l.asks)
+		t.lookAhead(l, id)
+		t.syncRange()
+		t.begun = len(t.out.Ops)
+		return nil
+	}
+	if p.keeps() {
+		return nil
 	}
 	if l.less != nil && n < scatterShare*int64(p.opt.Streams.Banks) {
 		if l = l.less; len(l.streams)+len(l.ahead) == 0 {
 			t.counts[id].short++
-			return
+			return nil
 		}
 	}
 	lanes := int64(l.info.lanes)
@@ -822,28 +845,29 @@ func (t *thread) beginStreams(id int, n, v int64) {
 		least = int64(len(l.streams))
 	}
 	if len(l.streams) > 0 && (steps < least || !t.inside(l, v, v+(n-1)*l.info.src.Stride())) {
+		delete(t.clean, l.region)
 		t.counts[id].short++
-		return
+		return nil
 	}
 	if t.counts[id].aliased > 0 {
 		t.counts[id].kept++
-		return
+		return nil
 	}
 	g := t.configure(l, id, n, v, rows, strides)
 	if p.opt.Streams.History && t.history != nil {
 		if choice := t.history.Choose(g); choice != se.Leaves && l.inCore != nil {
 			t.counts[id].stayed[choice]++
 			if l = l.inCore; len(l.ahead) == 0 {
-				return
+				return nil
 			}
 			rows, strides = t.rows(l, v)
 			g = t.configure(l, id, n, v, rows, strides)
 		}
 	}
-	if len(t.unfinished) > 0 && t.lately != l { // one loop at a time
+	if t.underWay() && t.lately != l { // one loop at a time
 		if t.lately.racy {
 			t.counts[id].short++
-			return
+			return nil
 		}
 		t.release(0)
 	}
@@ -862,17 +886,18 @@ func (t *thread) beginStreams(id int, n, v int64) {
 	if t.near.ordered {
 		t.ordered()
 	}
-	if t.near.offload && !(l.several && t.clean[l.region]) { // what the core has stored is performed before streams read it
-		t.out.Ops = append(t.out.Ops, l.fences[0])
-		if l.several {
-			t.clean[l.region] = true
-		}
+	if t.near.offload {
+		t.fence(l)
 	}
 	if l.early {
-		t.begins(l)
+		t.begins(l, t.register)
+		if l.sight != nil {
+			t.lately = l
+			t.lookAhead(l, id)
+		}
 		t.syncRange()
 		t.begun = len(t.out.Ops)
-		return
+		return nil
 	}
 	t.bringRows(l)
 	t.bringHoisted(l)
@@ -884,6 +909,18 @@ func (t *thread) beginStreams(id int, n, v int64) {
 	t.out.Ops = append(t.out.Ops, o)
 	t.syncRange()
 	t.begun = len(t.out.Ops)
+	return nil
+}
+
+// fence lets what the core has stored be performed before streams of a loop read it.
+func (t *thread) fence(l *nearLoop) {
+	if l.several && t.clean[l.region] {
+		return
+	}
+	t.out.Ops = append(t.out.Ops, l.fences[0])
+	if l.several {
+		t.clean[l.region] = true
+	}
 }
 
 // bringHoisted loads elements that the loop does not change.
@@ -1015,7 +1052,7 @@ func (t *thread) syncRange() {
 	}
 	if s.offload && !s.l.gone && s.done < s.n && s.g.Begins(s.done) {
 		t.marked(extra, nil, nil)
-		t.word(s.l.sync, se.Sync(t.made, s.g.RangeOf(s.done)), 0)
+		t.word(s.l.sync, se.Sync(s.group, s.g.RangeOf(s.done)), 0)
 	}
 }
 
@@ -1108,7 +1145,7 @@ func (t *thread) endStreams(then func(t *thread) error) error {
 			if x := &s.l.streams[k]; x.kind == se.Reduce {
 				v := t.val[x.index]
 				t.marked(extra, nil, nil)
-				t.word(x.final, se.Final(t.made, k), v)
+				t.word(x.final, se.Final(s.group, k), v)
 				t.set(x.index, v, x.final.Dst)
 				waits = true
 			}
@@ -1127,7 +1164,7 @@ func (t *thread) endStreams(then func(t *thread) error) error {
 				o.Flags |= uop.Blocking | uop.Racy
 			}
 			t.marked(extra, nil, nil)
-			t.word(o, se.Final(t.made, 0), 0)
+			t.word(o, se.Final(s.group, 0), 0)
 		}
 		if s.l.racy {
 			t.near = nil
@@ -1188,7 +1225,7 @@ func (t *thread) stream(from int) {
 				t.marked(extra, nil, nil)
 			}
 			k := slices.IndexFunc(s.l.streams, func(x nearStream) bool { return x.load[0].PC == o.PC || x.load[1].PC == o.PC })
-			o.Addr = se.Element(t.made, k, s.steps)
+			o.Addr = se.Element(s.group, k, s.steps)
 			if s.ordered {
 				t.out.Ops = append(t.out.Ops, o)
 				continue
@@ -1217,7 +1254,7 @@ func (t *thread) stream(from int) {
 			if o.Kind == uop.Gather {
 				x.Data += 8 * uint32(o.Lanes)
 			}
-			x.Addr = se.Element(t.made, k, s.steps)
+			x.Addr = se.Element(s.group, k, s.steps)
 			if r := s.l.streams[k].row; r != nil {
 				x.Addr += o.Addr % uint64(int(r.n)*r.of.bytes)
 			}
@@ -1265,24 +1302,36 @@ func (t *thread) vanish(from int) {
 }
 
 // beginAt configures the streams of n iterations of a loop, from one on.
-func (t *thread) beginAt(l *loopState, first, n int64) {
+func (t *thread) beginAt(l *loopState, first, n int64) error {
 	src := l.info.src
 	if t.p.near == nil || t.p.near[l.id] == nil {
-		return
+		return nil
 	}
 	if t.p.near[l.id].chase != nil {
 		t.beginChase(l)
-		return
+		return nil
 	}
 	if src.Open {
-		return
+		return nil
 	}
-	t.beginStreams(l.id, n, t.firstOf(l.info)+first*src.Stride())
+	if err := t.beginStreams(l.id, n, t.firstOf(l.info)+first*src.Stride()); err != nil {
+		return err
+	}
+	if near := t.p.near[l.id]; near.sight != nil && t.near == nil && n > 0 && len(t.unfinished) > 0 && t.lately == near {
+		return t.drain(nil) // what the core makes of this instance comes behind what banks write
+	}
+	return nil
 }
 
 // leaveStreams ends the streams of a loop that is left, or of a part of it, and goes on.
 func (t *thread) leaveStreams(from int, l *loopState, then func(t *thread) error) error {
 	delete(t.clean, l.info.src)
+	if t.lately != nil && t.lately.sight != nil && t.lately.region == l.info.src {
+		t.sighted = 0
+		if len(t.planned) > 0 {
+			return fmt.Errorf("micro: thread %d leaves the loop over %s and has configured streams of a later iteration", t.id, l.info.src.Var)
+		}
+	}
 	if len(t.unfinished) > 0 && t.lately.region == l.info.src {
 		return t.drain(then)
 	}

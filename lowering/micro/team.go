@@ -230,7 +230,9 @@ func (m *team) part(t *thread) error {
 				return m.end(t, r)
 			}
 			t.depth[len(t.depth)-1].end = min(r.n, from+size)
-			t.beginAt(t.depth[len(t.depth)-1], from, min(r.n, from+size)-from)
+			if err := t.beginAt(t.depth[len(t.depth)-1], from, min(r.n, from+size)-from); err != nil {
+				return err
+			}
 			t.cursor.Take(from, min(r.n, from+size))
 			return nil
 		}
@@ -248,7 +250,9 @@ func (m *team) part(t *thread) error {
 		return m.end(t, r)
 	}
 	t.depth[len(t.depth)-1].end = to
-	t.beginAt(t.depth[len(t.depth)-1], from, to-from)
+	if err := t.beginAt(t.depth[len(t.depth)-1], from, to-from); err != nil {
+		return err
+	}
 	t.cursor.Take(from, to)
 	return nil
 }

@@ -62,6 +62,10 @@ type thread struct {
 	// Instances of a decoupled loop that may not have ended, and which loop.
 	unfinished []uint32
 	lately     *nearLoop
+	// Instances that are configured ahead, and the iteration of the loop around up to which they have
+	// been looked for.
+	planned []*planned
+	sighted int64
 	// Of waits for what streams have: what the thread does instead if they end before their
 	// time, and of which loop; what it does next for that reason; and the loop whose update of the
 	// iteration at hand has been made all the same.
@@ -87,8 +91,8 @@ type thread struct {
 // loopCounts is how often streams of a loop were configured, or why not: the history that
 // decides (section IV.B of Near-Stream Computing).
 type loopCounts struct {
-	configured, nested, through, short, aliased, kept int64
-	stayed                                            [se.NumChoices]int64
+	configured, nested, ahead, through, short, aliased, kept int64
+	stayed                                                   [se.NumChoices]int64
 }
 
 // loopState is a loop that a thread is in.
@@ -214,7 +218,7 @@ func (t *thread) run() error {
 			}
 		}
 		events := t.events
-		if t.near != nil && t.near.l.racy || len(t.unfinished) > 0 && (t.lately.racy || !t.lately.early) || t.id == 0 && t.loop == nil && t.p.opt.Units != nil {
+		if t.near != nil && t.near.l.racy || t.underWay() && (t.lately.racy || !t.lately.early) || t.id == 0 && t.loop == nil && t.p.opt.Units != nil {
 			events = events[:1] // what is behind comes after the updates of the loop, or may need what others do now
 		}
 		n, err := t.cursor.Next(events)
@@ -270,7 +274,7 @@ func (t *thread) event(e *stream.Event) error {
 		if l.info.src.Parallel != nil && t.p.opt.Threads > 1 && t.p.team.open == nil && t.id == 0 && e.Elem > 0 {
 			return t.p.team.fork(t, l)
 		}
-		t.beginAt(l, 0, e.Elem)
+		return t.beginAt(l, 0, e.Elem)
 	case stream.Next:
 		t.left = nil
 		t.iterate(top, e.Value)

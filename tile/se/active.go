@@ -47,6 +47,7 @@ type active struct {
 	visits   map[int]*head    // by stream: the banks to which one has come that is reduced there
 	joins    map[int]*joining // by stream: of reductions over banks
 	recalled map[int]bool     // streams that are taken back for these
+	held     []int            // streams whose updates come behind those of the instance before
 	loaded   uint64           // results that the core has loaded and committed, as a set
 }
 
@@ -76,6 +77,10 @@ func (c *Core) begin(now event.Time, g *Group) {
 			continue
 		}
 		if g.Fine || !g.leads(sid) {
+			continue
+		}
+		if a.behind(sid) {
+			a.held = append(a.held, sid)
 			continue
 		}
 		h := newHead(c.id, sid, g, 0)
@@ -114,6 +119,9 @@ func (a *active) send(m *Message) {
 func (a *active) credit() {
 	c, g := a.c, a.g
 	if g.chases() { // it reports where it is, and is credited there
+		return
+	}
+	if g.SyncFree && len(a.held) > 0 { // nothing that cannot go on is at a bank when streams pause
 		return
 	}
 	least := a.least()

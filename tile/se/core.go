@@ -322,6 +322,9 @@ func (c *Core) ReceiveStream(now event.Time, m *Message) {
 		return
 	}
 	a.receive(m)
+	if m.Kind == MsgData {
+		c.letGo()
+	}
 	if c.ending != nil {
 		c.soonEnd(now)
 	}

@@ -17,6 +17,7 @@ import (
 type chain struct {
 	seen int64              // the last iteration that was taken; -1 for none
 	held map[int64]*Message // that have overtaken others, by the iteration before
+	made event.Time         // the last one is computed: each changes memory behind it
 }
 
 // found has elements of a stream for those that follow it.
@@ -220,7 +221,7 @@ func (b *Bank) update(now event.Time, k key, m *Message, s *Stream) {
 	b.Counters.Writes++
 	b.Counters.Computed++
 	b.Counters.Operations += uint64(s.Func.Ops())
-	b.at(b.occupy(now, s, 1, 1), func(event.Time) {
+	b.at(b.inOrder(k, b.occupy(now, s, 1, 1)), func(event.Time) {
 		b.agent.change(m.Low/mem.LineBytes, func(data *mem.Bytes) {
 			v, ok := s.Func.Eval(word(data, m.Low, s.Bytes), m.Values, m.First)
 			if !ok {
@@ -232,6 +233,17 @@ func (b *Bank) update(now event.Time, k key, m *Message, s *Stream) {
 			}
 		}, func(event.Time) { b.done(k, m.First, m.End) })
 	})
+}
+
+// inOrder is when a stream changes memory by what is computed at a time: not before what was
+// requested before, as contexts of the tile may end in another order.
+func (b *Bank) inOrder(k key, at event.Time) event.Time {
+	c := b.chains[k]
+	if c == nil {
+		return at
+	}
+	c.made = max(c.made, at)
+	return c.made
 }
 
 // span is the addresses of some iterations of an indirect stream.

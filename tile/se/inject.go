@@ -42,6 +42,7 @@ const (
 	NoLock         Broken = "an update does not wait for a line that another stream has locked"
 	NoRelease      Broken = "a line is not unlocked when its updates have been committed"
 	ReaderWrites   Broken = "an update that changes its element shares the line with those that do not"
+	MixInstances   Broken = "updates of an instance do not wait for those of the instance before"
 	KeepLocks      Broken = "lines stay locked when streams end before their time"
 	NoOrder        Broken = "requests of an indirect stream are taken as they come"
 	LateFinal      Broken = "what a reduction has come to is taken although its streams are being ended"

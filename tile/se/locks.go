@@ -234,7 +234,7 @@ func (b *Bank) swap(now event.Time, k key, m *Message, s *Stream) {
 	b.Counters.Reads++
 	b.Counters.Computed++
 	b.Counters.Operations += uint64(s.Func.Ops())
-	b.at(b.occupy(now, s, 1, 1), func(event.Time) {
+	b.at(b.inOrder(k, b.occupy(now, s, 1, 1)), func(event.Time) {
 		b.agent.change(m.Low/mem.LineBytes, func(data *mem.Bytes) {
 			old := word(data, m.Low, s.Bytes)
 			b.was(k, m, s, old)
@@ -338,6 +338,47 @@ func (a *active) leaveOld() {
 		clear(t.owing)
 		for end := max(a.at, t.took); t.told < end; {
 			a.commitOld(sid, t.told, min(end, (t.told/a.g.Range+1)*a.g.Range))
+		}
+	}
+}
+
+// behind reports whether a stream that makes updates waits for those of the instance before: what
+// updates of one element find is in the order of the program, and they are made, and lines
+// locked, when their old values are there.
+func (a *active) behind(sid int) bool {
+	if s := &a.g.Streams[sid]; !s.Old || a.c.spec.Broken == MixInstances {
+		return false
+	}
+	var last *active
+	for _, o := range a.c.loops {
+		if o == a {
+			break
+		}
+		if o.g.Loop == a.g.Loop && !o.gone {
+			last = o
+		}
+	}
+	return last != nil && last.received[sid] < last.g.N
+}
+
+// letGo configures streams that have waited for the instance before.
+func (c *Core) letGo() {
+	if c.ending != nil {
+		return
+	}
+	for _, a := range c.loops {
+		if a.gone || len(a.held) == 0 {
+			continue
+		}
+		a.held = slices.DeleteFunc(a.held, func(sid int) bool {
+			if a.behind(sid) {
+				return false
+			}
+			a.send(&Message{Kind: MsgConfigure, To: c.bankOf(a.g.line(sid, 0)), Stream: sid, head: newHead(c.id, sid, a.g, 0)})
+			return true
+		})
+		if a.g.SyncFree {
+			a.credit()
 		}
 	}
 }

@@ -151,6 +151,7 @@ func (c *Core) restore(now event.Time) {
 		}
 	}
 	c.resumed = now
+	c.letGo()
 	c.core.Resume(now)
 	for _, a := range c.loops {
 		if !a.over() {
@@ -305,7 +306,7 @@ func (a *active) pause() bool {
 	if !a.leaving {
 		a.leaving, a.acks = true, 0
 		for sid := range g.Streams {
-			if g.Streams[sid].Scattered || !g.leads(sid) {
+			if g.Streams[sid].Scattered || !g.leads(sid) || slices.Contains(a.held, sid) {
 				continue
 			}
 			a.acks++
@@ -324,7 +325,7 @@ func (a *active) pause() bool {
 		at = min(at+g.Range, g.N-1)
 	}
 	for sid := range g.Streams {
-		if g.Streams[sid].Scattered || !g.leads(sid) {
+		if g.Streams[sid].Scattered || !g.leads(sid) || slices.Contains(a.held, sid) {
 			continue
 		}
 		h := newHead(a.c.id, sid, g, at)
