@@ -12,14 +12,15 @@ import (
 // apart: it reads each line once and sends from it what each of them takes.
 
 // coalesce finds such loads. The first of them in the direction of the loop leads, and has the
-// others as its members. Where banks send ranges each load has its own.
-func (g *Group) coalesce(ranges bool) {
+// others as its members. Where banks send ranges each load has its own; one that nobody is near
+// reads with streams of other loops where it may ([Bank.together]).
+func (g *Group) coalesce(spec *Spec) {
 	var list []int
 	for i := range g.Streams {
 		s := &g.Streams[i]
 		s.lead = i
 		s.members = nil
-		if s.Kind == Load && s.Func == nil && !s.Indirect && s.Stride != 0 && len(s.followers)+g.Strands == 0 && !g.Fine && !ranges {
+		if s.Kind == Load && s.Func == nil && !s.Indirect && s.Stride != 0 && len(s.followers)+g.Strands == 0 && !g.Fine && !spec.SendRanges {
 			s.members = []int{i}
 			list = append(list, i)
 		}
@@ -49,6 +50,9 @@ func (g *Group) coalesce(ranges bool) {
 				s.lead, s.members = x, nil
 				lead.members = append(lead.members, y)
 			}
+		}
+		if len(lead.members) == 1 && spec.Broadcast && g.SyncFree && g.Decoupled {
+			lead.members = nil
 		}
 	}
 }

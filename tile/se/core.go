@@ -278,7 +278,7 @@ func (c *Core) configure(now event.Time) {
 // start begins the streams of a loop.
 func (c *Core) start(now event.Time, g *Group) {
 	c.ids++
-	g.prepare(c.ids, c.spec.SendRanges)
+	g.prepare(c.ids, c.spec)
 	c.Counters.Groups++
 	if c.fifo != nil && c.fifo.asked > 0 {
 		c.left = append(c.left, c.fifo)

@@ -118,9 +118,9 @@ type Group struct {
 }
 
 // prepare finds who takes elements of each stream, and which are one.
-func (g *Group) prepare(id uint32, ranges bool) {
+func (g *Group) prepare(id uint32, spec *Spec) {
 	g.id = id
-	defer g.coalesce(ranges)
+	defer g.coalesce(spec)
 	for i := range g.Streams {
 		if s := &g.Streams[i]; s.Task {
 			continue
