@@ -161,7 +161,11 @@ func (e *estimator) loop(l *stream.Loop, times, all float64, parallel bool) {
 	steps := (mine-rest)/lanes + rest
 	rows := 1.0
 	if k := len(e.loops) - 2; near != nil && near.nest != nil && k >= 0 {
-		rows = max(1, min(maxRows, e.loops[k].each))
+		rows = e.loops[k].each
+		if near.nest.outer != nil {
+			rows *= e.loops[k-1].each
+		}
+		rows = max(1, min(maxRows, rows))
 	}
 	if streams := near != nil && len(near.streams) > 0; streams && steps*rows >= 2*float64(e.p.opt.Streams.Range) {
 		e.Configured += times / rows

@@ -361,7 +361,7 @@ func (t *thread) arrive(l *nearLoop, n, v int64) (*nearState, error) {
 
 // instanceOf makes the streams of one instance of a loop.
 func (t *thread) instanceOf(l *nearLoop, id int, n, v int64) *nearState {
-	g := t.configure(l, id, n, v, 1, nil)
+	g := t.configure(l, id, n, v, through{rows: 1})
 	t.counts[id].configured++
 	t.groups = append(t.groups, g)
 	t.made++

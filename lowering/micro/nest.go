@@ -9,9 +9,9 @@ import (
 	"github.com/bitsched/bitsched/tile/se"
 )
 
-// Affine streams are linear in the variables of several loops (section III.A), so that one
-// configuration is for all rows of an array: the core goes from one to the next without a wait for
-// what streams still write. Where a subscript is not linear, as that of a neighbour at the border,
+// Affine streams are linear in the variables of up to three loops (section III.A), so that one
+// configuration is for all rows of an array, and for those of several planes: the core goes from one
+// to the next without a wait for what streams still write. Where a subscript is not linear, as that of a neighbour at the border,
 // rows are cut into parts in which it is (index-set splitting).
 
 // nest is the loop around an innermost one whose streams go on from row to row.
@@ -19,6 +19,7 @@ type nest struct {
 	around *loopInfo
 	slot   int32
 	deps   []int // scalars of its body that subscripts follow from, in order
+	outer  *nest // the loop around that, through whose iterations they go on, too; nil: none
 }
 
 // maxRows bounds the rows of a configuration, and so the work to find out whether they are linear.
@@ -36,10 +37,20 @@ func (p *Program) nested(near *nearLoop) *nest {
 	if len(all) < 2 || l.src.Parallel != nil {
 		return nil
 	}
-	o := all[len(all)-2]
+	n := p.nestedIn(near, nil, all[len(all)-2:])
+	if n != nil && len(all) > 2 && all[len(all)-2].Parallel == nil && n.around.guard == nil && p.opt.Streams.Strands == 0 {
+		n.outer = p.nestedIn(near, n, all[len(all)-3:])
+	}
+	return n
+}
+
+// nestedIn makes the nest of the first of some loops, the last of which has the streams; inner is that
+// of the loops inside of it.
+func (p *Program) nestedIn(near *nearLoop, inner *nest, all []*stream.Loop) *nest {
+	l, o := near.info, all[0]
 	k := slices.IndexFunc(p.loops, func(x *loopInfo) bool { return x.src == o })
 	if o.Open || o.While != nil || slices.ContainsFunc(p.loops, func(x *loopInfo) bool {
-		return x != l && len(x.body) > 0 && x.src != o && slices.Contains(p.graph.Loops(p.streams[x.body[0]].s), o)
+		return len(x.body) > 0 && !slices.Contains(all, x.src) && slices.Contains(p.graph.Loops(p.streams[x.body[0]].s), o)
 	}) {
 		return nil
 	}
@@ -48,8 +59,10 @@ func (p *Program) nested(near *nearLoop) *nest {
 		slot := p.names[name]
 		return name == o.Var || int(slot) < len(p.streams) && p.within(p.streams[slot], n.around)
 	}
-	if slices.ContainsFunc(append(l.src.Range.Lo.Symbols(), l.src.Range.Hi.Symbols()...), changes) {
-		return nil
+	for _, x := range all[1:] {
+		if slices.ContainsFunc(append(x.Range.Lo.Symbols(), x.Range.Hi.Symbols()...), changes) {
+			return nil
+		}
 	}
 	var mine []*nearStream
 	for _, list := range [][]nearStream{near.streams, near.ahead} {
@@ -63,12 +76,12 @@ func (p *Program) nested(near *nearLoop) *nest {
 		}
 		for _, x := range s.tm.s.Index {
 			for _, name := range x.Symbols() {
-				if name != l.src.Var && name != o.Var && changes(name) && !p.follows(n, name) {
+				if !slices.ContainsFunc(all, func(x *stream.Loop) bool { return x.Var == name }) && changes(name) && !p.follows(n, inner, name) {
 					return nil
 				}
 			}
 		}
-		if s.kind != se.Load && !p.ownRows(s.tm.s, o, all[len(all)-2:]) {
+		if s.kind != se.Load && !p.ownRows(s.tm.s, o, all) {
 			return nil
 		}
 	}
@@ -121,9 +134,9 @@ func (p *Program) fixedIn(u *template, o *loopInfo) bool {
 	})
 }
 
-// follows adds a scalar, and those that it follows from, to those of a nest; false if it
-// follows from memory, or from iterations before.
-func (p *Program) follows(n *nest, name string) bool {
+// follows adds a scalar, and those that it follows from, to those of a nest, but for those of the loop
+// inside of it; false if it follows from memory, or from iterations before.
+func (p *Program) follows(n, inner *nest, name string) bool {
 	slot := int(p.names[name])
 	if slot >= len(p.streams) || !p.within(p.streams[slot], n.around) {
 		return true
@@ -132,14 +145,17 @@ func (p *Program) follows(n *nest, name string) bool {
 		return true
 	}
 	t := p.streams[slot]
-	if t.s.Kind != stream.Reduce || t.s.Array != "" || t.carried || t.s.If != nil || t.s.Value == nil || t.one.value == nil || !slices.Contains(n.around.body, slot) {
+	inside := inner != nil && slices.Contains(inner.deps, slot)
+	if t.s.Kind != stream.Reduce || t.s.Array != "" || t.carried || t.s.If != nil || t.s.Value == nil || t.one.value == nil || !inside && !slices.Contains(n.around.body, slot) {
 		return false
 	}
 	ok := true
 	t.s.Value.Walk(func(x *stream.Expr) {
-		ok = ok && (x.Kind != stream.RefExpr || p.follows(n, x.Name)) && x.Kind != stream.ElemExpr
+		ok = ok && (x.Kind != stream.RefExpr || p.follows(n, inner, x.Name)) && x.Kind != stream.ElemExpr
 	})
-	n.deps = append(n.deps, slot)
+	if !inside {
+		n.deps = append(n.deps, slot)
+	}
 	return ok
 }
 
@@ -199,55 +215,99 @@ func (p *Program) subscript(s *stream.Stream, d int) (low, high int64, ok bool) 
 	return low, high, true
 }
 
-// rows returns for how many rows of n iterations, from the one at hand on, the addresses of
-// all streams are linear, and how far apart they are.
-func (t *thread) rows(l *nearLoop, v int64) (rows int64, strides map[*nearStream]int64) {
+// through is the rows that streams go through: so many in all, so many in each plane.
+type through struct {
+	rows, plane int64
+	row         map[*nearStream]int64 // bytes from one to the next
+	planes      map[*nearStream]int64 // and from one plane to the next
+}
+
+// rows returns through how many rows, from the one at hand on, the addresses of all streams are
+// linear, and how far apart they are. v is the variable of the loop where it begins.
+func (t *thread) rows(l *nearLoop, v int64) through {
 	q := l.nest
+	x := through{rows: 1}
 	if q == nil || len(t.depth) < 2 || t.depth[len(t.depth)-2].info != q.around {
-		return 1, nil
+		return x
 	}
 	o := t.depth[len(t.depth)-2]
-	src := q.around.src
-	at := t.number(src.Var, q.around, int64(t.val[q.slot]))
-	left := min(maxRows, o.end-(at-t.firstOf(q.around))/src.Stride())
+	at := t.number(q.around.src.Var, q.around, int64(t.val[q.slot]))
+	begin := (at - t.firstOf(q.around)) / q.around.src.Stride()
 	var mine []*nearStream
 	for _, list := range [][]nearStream{l.streams, l.ahead} {
 		for i := range list {
 			mine = append(mine, &list[i])
 		}
 	}
-	kept := make([]uint64, 0, 1+len(q.deps))
-	kept = append(kept, t.val[q.slot])
-	for _, i := range q.deps {
-		kept = append(kept, t.val[i])
+	values, all := slices.Clone(t.val), []*nest{q}
+	if q.outer != nil {
+		all = append(all, q.outer)
 	}
-	base := make([]uint64, len(mine))
-	for k, s := range mine {
-		base[k] = t.elementAt(s.tm, l.info, v)
-	}
-	strides = map[*nearStream]int64{}
-	for rows = 1; rows < left; rows++ {
-		t.val[q.slot] = uint64(at + rows*src.Stride())
-		for _, i := range q.deps {
+	// go to a row: slots have what they have there.
+	to := func(n *nest, at int64) {
+		t.val[n.slot] = uint64(at)
+		for _, i := range n.deps {
 			t.val[i] = t.eval(t.p.streams[i].one.value)
 		}
-		linear := true
+	}
+	base := make([]int64, len(mine))
+	for k, s := range mine {
+		base[k] = int64(t.elementAt(s.tm, l.info, v))
+	}
+	x.row, x.plane = map[*nearStream]int64{}, 0
+	linear := func(plane, row int64) bool { // the first ones say how far apart
+		ok := true
 		for k, s := range mine {
-			apart := int64(t.elementAt(s.tm, l.info, v) - base[k])
-			if rows == 1 {
-				strides[s] = apart
+			apart := int64(t.elementAt(s.tm, l.info, v)) - base[k]
+			switch {
+			case plane == 0 && row == 1:
+				x.row[s] = apart
+			case plane == 1 && row == 0:
+				x.planes[s] = apart
 			}
-			linear = linear && apart == rows*strides[s]
+			ok = ok && apart == row*x.row[s]+plane*x.planes[s]
 		}
-		if !linear {
+		return ok
+	}
+	left := min(maxRows, o.end-begin)
+	for ; x.rows < left; x.rows++ {
+		to(q, at+x.rows*q.around.src.Stride())
+		if !linear(0, x.rows) {
 			break
 		}
 	}
-	t.val[q.slot] = kept[0]
-	for k, i := range q.deps {
-		t.val[i] = kept[k+1]
+	restore := func() {
+		for _, n := range all {
+			t.val[n.slot] = values[n.slot]
+			for _, i := range n.deps {
+				t.val[i] = values[i]
+			}
+		}
 	}
-	return rows, strides
+	defer restore()
+	if q.outer == nil || begin > 0 || x.rows < o.end || len(t.depth) < 3 || t.depth[len(t.depth)-3].info != q.outer.around {
+		return x
+	}
+	restore()
+	around := t.depth[len(t.depth)-3]
+	src := q.outer.around.src
+	first := t.number(src.Var, q.outer.around, int64(t.val[q.outer.slot]))
+	planes, most := int64(1), min(maxRows/x.rows, around.end-(first-t.firstOf(q.outer.around))/src.Stride())
+	x.planes = map[*nearStream]int64{}
+	for ok := true; ok && planes < most; {
+		to(q.outer, first+planes*src.Stride())
+		for row := int64(0); row < x.rows && ok; row++ {
+			to(q, at+row*q.around.src.Stride())
+			ok = linear(planes, row)
+		}
+		if ok {
+			planes++
+		}
+	}
+	if planes > 1 {
+		x.plane, x.rows = x.rows, x.rows*planes
+	}
+	return x
 }
 
 // firstOf is the variable of a loop in its first iteration.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bitsched/bitsched/lowering/nearstream"
+	"github.com/bitsched/bitsched/tdfg/lattice"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tdfg/stream"
 	"github.com/bitsched/bitsched/tile/se"
@@ -65,6 +66,7 @@ type StreamLoop struct {
 	Nested    int64  `json:"nested"`     // instances that streams of the loop around it configured
 	Ahead     int64  `json:"ahead"`      // instances that were configured ahead of iterations of those before
 	Through   int64  `json:"through"`    // instances that streams of one before went on to
+	Planes    int64  `json:"planes"`     // that streams of one before went on to, of several rows each
 	Short     int64  `json:"short"`      // instances that were too short
 	Aliased   int64  `json:"aliased"`    // instances whose streams were ended by an alias
 	Kept      int64  `json:"kept"`       // instances that stayed in the core since there had been an alias
@@ -186,6 +188,7 @@ func (p *Program) StreamLoops() []StreamLoop {
 				l.report.Nested += t.counts[i].nested
 				l.report.Ahead += t.counts[i].ahead
 				l.report.Through += t.counts[i].through
+				l.report.Planes += t.counts[i].planes
 				l.report.Short += t.counts[i].short
 				l.report.Aliased += t.counts[i].aliased
 				l.report.Kept += t.counts[i].kept
@@ -545,7 +548,23 @@ func (p *Program) chooseStreams(near *nearLoop) {
 // each iteration.
 func (p *Program) affine(tm *template) bool {
 	s := p.opt.Streams.Plan.Of(tm.s)
-	return s != nil && s.Address == nearstream.Affine && tm.array >= 0 && !tm.hoisted && p.graph.Arrays[tm.array].Scope != stream.Private
+	return s != nil && s.Address == nearstream.Affine && tm.array >= 0 && !tm.hoisted && p.graph.Arrays[tm.array].Scope != stream.Private && !p.late(tm)
+}
+
+// late reports whether a subscript takes a scalar that the loop itself sets, be it the same each
+// time: it is not there yet when streams are configured.
+func (p *Program) late(tm *template) bool {
+	loops := p.graph.Loops(tm.s)
+	return slices.ContainsFunc(tm.s.Index, func(x lattice.Expr) bool {
+		return slices.ContainsFunc(x.Symbols(), func(name string) bool {
+			slot := int(p.names[name])
+			if slot >= len(p.streams) || len(loops) == 0 {
+				return false
+			}
+			in := p.graph.Loops(p.streams[slot].s)
+			return len(in) > 0 && in[len(in)-1] == loops[len(loops)-1]
+		})
+	})
 }
 
 // dense reports whether a load of the core takes elements that lie side by side.
@@ -835,7 +854,8 @@ func (t *thread) beginStreams(id int, n, v int64) error {
 		}
 	}
 	lanes := int64(l.info.lanes)
-	rows, strides := t.rows(l, v)
+	through := t.rows(l, v)
+	rows := through.rows
 	steps := rows * (n/lanes + n%lanes)
 	least := 2 * int64(p.opt.Streams.Range)
 	switch {
@@ -853,15 +873,16 @@ func (t *thread) beginStreams(id int, n, v int64) error {
 		t.counts[id].kept++
 		return nil
 	}
-	g := t.configure(l, id, n, v, rows, strides)
+	g := t.configure(l, id, n, v, through)
 	if p.opt.Streams.History && t.history != nil {
 		if choice := t.history.Choose(g); choice != se.Leaves && l.inCore != nil {
 			t.counts[id].stayed[choice]++
 			if l = l.inCore; len(l.ahead) == 0 {
 				return nil
 			}
-			rows, strides = t.rows(l, v)
-			g = t.configure(l, id, n, v, rows, strides)
+			through = t.rows(l, v)
+			rows = through.rows
+			g = t.configure(l, id, n, v, through)
 		}
 	}
 	if t.underWay() && t.lately != l { // one loop at a time
@@ -877,6 +898,9 @@ func (t *thread) beginStreams(id int, n, v int64) error {
 	if l != p.near[id].inCore {
 		t.counts[id].configured++
 		t.counts[id].through += rows - 1
+		if through.plane > 0 {
+			t.counts[id].planes += rows/through.plane - 1
+		}
 	}
 	t.groups = append(t.groups, g)
 	t.made++
@@ -935,8 +959,8 @@ func (t *thread) bringHoisted(l *nearLoop) {
 
 // configure makes the streams of n iterations of a loop, from the one whose variable is v on,
 // in each of some rows.
-func (t *thread) configure(l *nearLoop, id int, n, v, rows int64, strides map[*nearStream]int64) *se.Group {
-	p := t.p
+func (t *thread) configure(l *nearLoop, id int, n, v int64, x through) *se.Group {
+	p, nest, rows := t.p, x, x.rows
 	row := n
 	n *= rows
 	for k := range l.streams {
@@ -955,7 +979,7 @@ func (t *thread) configure(l *nearLoop, id int, n, v, rows int64, strides map[*n
 		}
 	}
 	if rows > 1 {
-		g.Row = row
+		g.Row, g.Plane = row, nest.plane
 	}
 	if p.opt.Streams.Rival == Chained { // nothing is credited on the way
 		g.Range = (n + lanes - 1) / lanes * lanes
@@ -1000,7 +1024,7 @@ func (t *thread) configure(l *nearLoop, id int, n, v, rows int64, strides map[*n
 			x.Func = t.bind(s, v, l.info)
 		}
 		if rows > 1 {
-			x.RowStride = strides[s]
+			x.RowStride, x.PlaneStride = nest.row[s], nest.planes[s]
 			if x.Func != nil {
 				x.Func = inRows{x.Func, row}
 			}

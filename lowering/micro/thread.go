@@ -91,8 +91,8 @@ type thread struct {
 // loopCounts is how often streams of a loop were configured, or why not: the history that
 // decides (section IV.B of Near-Stream Computing).
 type loopCounts struct {
-	configured, nested, ahead, through, short, aliased, kept int64
-	stayed                                                   [se.NumChoices]int64
+	configured, nested, ahead, through, planes, short, aliased, kept int64
+	stayed                                                           [se.NumChoices]int64
 }
 
 // loopState is a loop that a thread is in.

@@ -46,7 +46,7 @@ func (g *Group) coalesce(spec *Spec) {
 		for _, y := range list[i+1:] {
 			s := &g.Streams[y]
 			apart := max(s.Base, lead.Base) - min(s.Base, lead.Base)
-			if s.lead == y && s.Stride == lead.Stride && s.RowStride == lead.RowStride && s.Bytes == lead.Bytes && apart < mem.LineBytes {
+			if s.lead == y && s.Stride == lead.Stride && s.RowStride == lead.RowStride && s.PlaneStride == lead.PlaneStride && s.Bytes == lead.Bytes && apart < mem.LineBytes {
 				s.lead, s.members = x, nil
 				lead.members = append(lead.members, y)
 			}

@@ -43,7 +43,7 @@ const aheadID = uint64(1) << 63
 
 func newFIFO(c *Core, g *Group) *fifo {
 	f := &fifo{c: c, sid: map[uint32]int{}, alone: len(g.Streams) == 0, pcs: map[uint32]bool{}}
-	f.g = &Group{Loop: g.Loop, N: g.N, Row: g.Row, Lanes: g.Lanes, Range: g.Range, Streams: g.Ahead, id: g.id}
+	f.g = &Group{Loop: g.Loop, N: g.N, Row: g.Row, Plane: g.Plane, Lanes: g.Lanes, Range: g.Range, Streams: g.Ahead, id: g.id}
 	n := len(g.Ahead)
 	for i := range g.Ahead {
 		f.streams = append(f.streams, ahead{room: max(1, c.spec.FIFO/n/mem.LineBytes)})

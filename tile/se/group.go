@@ -37,11 +37,13 @@ type Stream struct {
 	Stride int64
 	// RowStride is from an element to that of the next row, of a group that has rows.
 	RowStride int64
-	Bytes     int   // of an element
-	Result    int   // bytes of what follows from it and is sent; 0: the element itself
-	Inputs    []int // streams of the group
-	Func      Function
-	Init      uint64 // of a Reduce
+	// PlaneStride is from an element to that of the next plane, of a group that has planes.
+	PlaneStride int64
+	Bytes       int   // of an element
+	Result      int   // bytes of what follows from it and is sent; 0: the element itself
+	Inputs      []int // streams of the group
+	Func        Function
+	Init        uint64 // of a Reduce
 	// Tree is how long it takes to join two values of a Reduce whose order is free, and which
 	// lanes compute: those of a chunk are joined in a tree. 0: one element after another.
 	Tree int
@@ -89,6 +91,7 @@ type Group struct {
 	Loop    uint32   // of the program, by the micro-ops that step it
 	N       int64    // iterations
 	Row     int64    // of them, that are a row: streams are linear in rows and in what is in each; 0: there are none
+	Plane   int64    // rows of a plane, as streams are linear in planes, too; 0: there are none
 	Lanes   int64    // iterations that one of the core's takes, but for the last ones
 	Range   int64    // iterations that are credited and committed at once
 	Window  int64    // iterations that [Spec.Ranges] counts in: a range as it is at first
@@ -149,7 +152,11 @@ func (g *Group) at(sid int) *Stream {
 // address is where an element is.
 func (g *Group) address(sid int, i int64) uint64 {
 	s := g.at(sid)
-	if g.Row > 0 {
+	switch {
+	case g.Plane > 0:
+		row := i / g.Row
+		return s.Base + uint64(row/g.Plane*s.PlaneStride+row%g.Plane*s.RowStride+i%g.Row*s.Stride)
+	case g.Row > 0:
 		return s.Base + uint64(i/g.Row*s.RowStride+i%g.Row*s.Stride)
 	}
 	return s.Base + uint64(i*s.Stride)
