@@ -317,6 +317,7 @@ type L3Streams struct {
 	BufferBytes       int    `yaml:"buffer_bytes" range:"0..1073741824"`
 	ComputeInitCycles int    `yaml:"compute_init_cycles" range:"0..1048576" reading:"4 16"`
 	ScalarPE          bool   `yaml:"scalar_pe"` // scalars are computed in the engine
+	Vectorize         bool   `yaml:"vectorize"` // streams of SIMD loops compute as many elements at once as there are lanes
 	OpsPerCycle       int    `yaml:"ops_per_cycle" range:"1..1024"`
 	IssueWidth        int    `yaml:"issue_width" range:"1..64"`
 	MigrateWidth      int    `yaml:"migrate_width" range:"1..64"`

@@ -52,19 +52,19 @@ func (p *Program) split(l *nearLoop, g *se.Group) {
 		return
 	}
 	s := &g.Streams[home]
-	element, each, bytes := s.Stride, g.Range, s.Bytes
+	element, each, bytes, rows := s.Stride, g.Range, s.Bytes, false
 	if g.Row > 0 && (g.Row%g.Range != 0 || s.RowStride != g.Row*s.Stride) { // whole rows: each begins a range
 		if s.RowStride == 0 {
 			return
 		}
-		element, each, bytes = s.RowStride, g.Row, int(max(s.Stride, -s.Stride)*(g.Row-1))+s.Bytes
+		element, each, bytes, rows = s.RowStride, g.Row, int(max(s.Stride, -s.Stride)*(g.Row-1))+s.Bytes, true
 		if s.Stride < 0 {
 			bytes = s.Bytes
 		}
 	}
 	unit, step := uint64(o.Interleave), uint64(max(element, -element))
 	parts := func(elements uint64) int64 {
-		if g.Row > 0 && each == g.Row {
+		if rows {
 			return int64(elements)
 		}
 		return int64(elements) / each

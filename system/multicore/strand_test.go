@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -122,4 +123,28 @@ func TestStrandAlone(t *testing.T) {
 	times, migrations = offloaded(1024, "false")
 	assert.EqualValues(t, 1, times)
 	assert.EqualValues(t, 2*3, migrations)
+}
+
+// TestStrandsOfRows: rows that lie side by side are split by what lies in a bank, also where each is
+// one range, and rows that are no whole ranges by as many as lie there.
+func TestStrandsOfRows(t *testing.T) {
+	const rowsC = "#include \"bitsched.h\"\nvoid f(int N, const int32_t A[N][N], int32_t B[N][N])\n{\n\tinf_array(A, N, N); inf_array(B, N, N);\n#pragma omp parallel for\n" +
+		"\tfor (int m = 0; m < N; m++)\n\t\tfor (int n = 0; n < N - CUT; n++)\n\t\t\tB[m][n] = A[m][n] + 1;\n}\n"
+	for _, x := range []struct {
+		n, rows int64 // in 1 kB
+		cut     string
+	}{{128, 2, "0"}, {128, 2, "6"}, {64, 4, "3"}} {
+		p, want := compiled(t, strings.ReplaceAll(rowsC, "CUT", x.cut), x.n, 1)
+		m := machine(t, "nsc-small", "ooo8")
+		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: m, Threads: 2, Config: "near-l3", Warm: true})
+		require.NoError(t, err)
+		require.NoError(t, sameMemory(p, want))
+		count := map[string]uint64{}
+		for _, m := range r.Streams.Messages {
+			count[m.Name] = m.Messages
+		}
+		each := min(x.n/2/x.rows, int64(m.Banks())) // of two streams, at the banks of a thread's part
+		assert.EqualValues(t, 2*2*each, count["configure"], "%+v", x)
+		assert.Zero(t, count["migrate"], "%+v", x)
+	}
 }

@@ -498,7 +498,11 @@ func (b *Bank) compute(now event.Time, p part, x *slot) {
 	if f := s.Func; f != nil {
 		b.Counters.Computed += uint64(n)
 		b.Counters.Operations += uint64(int64(f.Ops()) * n)
-		at = b.occupy(now, s, n, x.g.Lanes)
+		lanes := x.g.Lanes
+		if b.spec.Elementwise {
+			lanes = 1
+		}
+		at = b.occupy(now, s, n, lanes)
 	}
 	b.schedule(at, work{p: p, x: x})
 }

@@ -18,13 +18,15 @@ type Spec struct {
 	Contexts int // of a tile
 	// ContextROB is the entries of the reorder buffers of all of them; 0: they execute in order.
 	ContextROB int
-	ScalarPE   bool  // the engine computes scalars itself
-	Issue      int   // chunks of streams in a cycle
-	Requests   int   // lines of a stream under way
-	Window     int   // micro-ops that a core has under way
-	Banks      int   // of the L3
-	First      int64 // bytes of the first of the core's own caches
-	Private    int64 // bytes of the core's own caches
+	ScalarPE   bool // the engine computes scalars itself
+	// Elementwise says that each element of a SIMD loop is computed for itself.
+	Elementwise bool
+	Issue       int   // chunks of streams in a cycle
+	Requests    int   // lines of a stream under way
+	Window      int   // micro-ops that a core has under way
+	Banks       int   // of the L3
+	First       int64 // bytes of the first of the core's own caches
+	Private     int64 // bytes of the core's own caches
 	// MultiReader lets updates of several streams that change nothing share a line.
 	MultiReader bool
 	TLB         *mem.TLBSpec // of a bank; nil: translation takes no time
