@@ -86,14 +86,14 @@ func (c *Core) begin(now event.Time, g *Group) {
 		h := newHead(c.id, sid, g, 0)
 		if w := g.Streams[sid].Walk; w != nil { // it is sent to the bank of its first access
 			addr, _, _, _ := w.Next(w.Start())
-			a.send(&Message{Kind: MsgConfigure, To: c.bankOf(addr / mem.LineBytes), Stream: sid, head: h})
+			a.send(Message{Kind: MsgConfigure, To: c.bankOf(addr / mem.LineBytes), Stream: sid, head: h})
 			continue
 		}
 		if g.Strands > 0 {
 			a.beginStrands(sid)
 			continue
 		}
-		a.send(&Message{Kind: MsgConfigure, To: c.bankOf(g.line(sid, 0)), Stream: sid, head: h})
+		a.send(Message{Kind: MsgConfigure, To: c.bankOf(g.line(sid, 0)), Stream: sid, head: h})
 	}
 	if g.chases() {
 		a.committed = g.N
@@ -109,9 +109,9 @@ func (c *Core) begin(now event.Time, g *Group) {
 	}
 }
 
-func (a *active) send(m *Message) {
+func (a *active) send(m Message) {
 	m.From, m.Core, m.Group = a.c.id, a.c.id, a.g.id
-	a.c.net.SendStream(m)
+	a.c.net.SendStream(a.c.messages.put(m))
 }
 
 // credit lets streams go on while there is room for what they fetch and compute, and while
@@ -159,14 +159,14 @@ func (a *active) credit() {
 			if g.Fine || g.Streams[sid].Indirect || g.Streams[sid].Scattered || !g.leads(sid) { // it goes on with the one that it follows
 				continue
 			}
-			a.send(&Message{Kind: MsgCredit, To: c.bankOf(g.line(sid, first)), Stream: sid, First: first, End: end})
+			a.send(Message{Kind: MsgCredit, To: c.bankOf(g.line(sid, first)), Stream: sid, First: first, End: end})
 		}
 	}
 }
 
 // commit lets banks write what a stream has computed for iterations.
 func (a *active) commit(sid int, first, end int64) {
-	a.send(&Message{Kind: MsgCommit, To: a.c.bankOf(a.g.line(sid, first)), Stream: sid, head: &head{g: a.g}, First: first, End: end})
+	a.send(Message{Kind: MsgCommit, To: a.c.bankOf(a.g.line(sid, first)), Stream: sid, head: a.g.itself(), First: first, End: end})
 }
 
 // step counts iterations that the core has committed, and lets what streams computed for

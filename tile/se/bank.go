@@ -88,36 +88,38 @@ type Bank struct {
 	Counters BankCounters
 
 	bankTimer
-	spec    *Spec
-	net     Network
-	bank    int
-	bankOf  func(mem.Line) int
-	fail    func(error)
-	agent   *agent
-	tlb     *mem.TLB // nil: translations take no time
-	heads   []*head
-	turn    int
-	credits table[int64] // that their streams have not come to: from an iteration to another
-	slots   table[*slot]
-	commits table[int64] // that have come before what they let write
-	chains  map[key]*chain
-	locks   map[mem.Line]*lock
-	made    map[key][]made          // updates of streams, by iteration
-	early   map[key][][2]int64      // commits of them that have overtaken others
-	tallies map[key]*tally          // parts of reductions over indirect streams
-	trail   map[key]int             // where streams that chase pointers have gone
-	left    table[[2]int64]         // iterations of ranges that are not written, and all of them here
-	cut     map[key]int64           // iteration before which a stream ends, in the middle of a range
-	ended   map[int]map[uint32]bool // by core: loops whose streams have been ended
-	taken   map[strand]*Message     // streams that are to be taken back when they come
-	ticking bool
-	next    event.Time // issue
-	scm     contexts
-	pe      event.Time
-	work    []work
-	free    []int32
-	unused  []*slot
-	in      []uint64 // scratch of computed
+	spec     *Spec
+	net      Network
+	bank     int
+	bankOf   func(mem.Line) int
+	fail     func(error)
+	agent    *agent
+	tlb      *mem.TLB // nil: translations take no time
+	heads    []*head
+	turn     int
+	credits  table[int64] // that their streams have not come to: from an iteration to another
+	slots    table[*slot]
+	commits  table[int64] // that have come before what they let write
+	chains   map[key]*chain
+	locks    map[mem.Line]*lock
+	made     map[key][]made          // updates of streams, by iteration
+	early    map[key][][2]int64      // commits of them that have overtaken others
+	tallies  map[key]*tally          // parts of reductions over indirect streams
+	trail    map[key]int             // where streams that chase pointers have gone
+	left     table[[2]int64]         // iterations of ranges that are not written, and all of them here
+	cut      map[key]int64           // iteration before which a stream ends, in the middle of a range
+	ended    map[int]map[uint32]bool // by core: loops whose streams have been ended
+	taken    map[strand]*Message     // streams that are to be taken back when they come
+	ticking  bool
+	next     event.Time // issue
+	scm      contexts
+	pe       event.Time
+	work     []work
+	free     []int32
+	unused   []*slot
+	in       []uint64 // scratch of computed
+	words    slab[uint64]
+	messages slab[Message]
 }
 
 // NewBank returns the engine of a bank. bankOf finds the bank of a line of the program, place
@@ -332,7 +334,7 @@ func (b *Bank) step(now event.Time, h *head) {
 	if b.spec.SendRanges && !g.SyncFree && s.Kind != Reduce && g.Begins(end) {
 		begin := g.start(g.RangeOf(end - 1))
 		lo, hi := g.hull(h.sid, begin, end)
-		b.net.SendStream(&Message{Kind: MsgRange, From: b.bank, To: h.core, Core: h.core, Group: g.id, Stream: h.sid, First: begin, End: end, Low: lo, High: hi})
+		b.emit(Message{Kind: MsgRange, From: b.bank, To: h.core, Core: h.core, Group: g.id, Stream: h.sid, First: begin, End: end, Low: lo, High: hi})
 	}
 	if first != h.next || end > h.limit {
 		b.fail(fmt.Errorf("se: bank %d: stream %s goes on at iteration %d, in the middle of a line", b.bank, s.Name, h.next))
@@ -358,7 +360,7 @@ func (b *Bank) step(now event.Time, h *head) {
 				if b.dead(h.core, g.id) {
 					return
 				}
-				x.own = make([]uint64, end-first)
+				x.own = b.values(int(end - first))
 				for i := first; i < end; i++ {
 					x.own[i-first] = word(data, g.address(h.sid, i), s.Bytes)
 				}
@@ -392,8 +394,14 @@ func (b *Bank) move(now event.Time, h *head) {
 		return
 	}
 	b.Counters.Migrations++
-	b.net.SendStream(&Message{Kind: MsgMigrate, From: b.bank, To: b.bankOf(h.line()), Core: h.core, Group: h.g.id, Stream: h.sid, head: h.moved()})
+	b.emit(Message{Kind: MsgMigrate, From: b.bank, To: b.bankOf(h.line()), Core: h.core, Group: h.g.id, Stream: h.sid, head: h.moved()})
 }
+
+// emit sends a message.
+func (b *Bank) emit(m Message) { b.net.SendStream(b.messages.put(m)) }
+
+// values is room for elements, all 0.
+func (b *Bank) values(n int) []uint64 { return b.words.make(n) }
 
 // moved is the stream as it goes to another bank.
 func (h *head) moved() *head {
@@ -406,7 +414,7 @@ func (h *head) moved() *head {
 func (b *Bank) send(h *head, sid int, first, end int64, values []uint64) {
 	b.forward(h, sid, first, end, values)
 	if s := &h.g.Streams[sid]; s.ToCore {
-		b.net.SendStream(&Message{Kind: MsgData, From: b.bank, To: h.core, Core: h.core, Group: h.g.id, Stream: sid, First: first, End: end, Values: values, bytes: s.sent()})
+		b.emit(Message{Kind: MsgData, From: b.bank, To: h.core, Core: h.core, Group: h.g.id, Stream: sid, First: first, End: end, Values: values, bytes: s.sent()})
 	}
 }
 
@@ -420,7 +428,7 @@ func (b *Bank) forward(h *head, sid int, first, end int64, values []uint64) {
 			if s.still() {
 				v = v[:1]
 			}
-			b.net.SendStream(&Message{Kind: MsgForward, From: b.bank, To: to, Core: h.core, Group: g.id, Stream: r, head: h, from: sid, First: i, End: last, Values: v, bytes: s.sent()})
+			b.emit(Message{Kind: MsgForward, From: b.bank, To: to, Core: h.core, Group: g.id, Stream: r, head: h, from: sid, First: i, End: last, Values: v, bytes: s.sent()})
 			i = last
 		}
 	}
@@ -554,7 +562,7 @@ func (b *Bank) computed(now event.Time, p part, x *slot) {
 	switch {
 	case s.Kind == Reduce:
 	case s.Kind == Load || x.g.Fine: // they are sent
-		x.out = make([]uint64, n)
+		x.out = b.values(n)
 	default:
 		x.out = x.room[len(x.room)-n:]
 	}
@@ -620,7 +628,7 @@ func (b *Bank) computed(now event.Time, p part, x *slot) {
 }
 
 func (b *Bank) done(k key, first, end int64, values ...uint64) {
-	b.net.SendStream(&Message{Kind: MsgDone, From: b.bank, To: int(k.core), Core: int(k.core), Group: k.group, Stream: int(k.sid), First: first, End: end, Values: values})
+	b.emit(Message{Kind: MsgDone, From: b.bank, To: int(k.core), Core: int(k.core), Group: k.group, Stream: int(k.sid), First: first, End: end, Values: values})
 }
 
 // commit writes what was computed for iterations, and lets the next bank go on.
@@ -632,7 +640,7 @@ func (b *Bank) commit(_ event.Time, k key, g *Group, first, end int64) {
 	for first < end {
 		line := g.line(int(k.sid), first)
 		if to := b.bankOf(line); to != b.bank {
-			b.net.SendStream(&Message{Kind: MsgCommit, From: b.bank, To: to, Core: int(k.core), Group: k.group, Stream: int(k.sid), head: &head{g: g}, First: first, End: end})
+			b.emit(Message{Kind: MsgCommit, From: b.bank, To: to, Core: int(k.core), Group: k.group, Stream: int(k.sid), head: g.itself(), First: first, End: end})
 			return
 		}
 		p := part{k, first}

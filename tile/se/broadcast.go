@@ -206,7 +206,7 @@ func (b *Bank) readTogether(now event.Time, list []at) {
 				continue
 			}
 			x.h.asked--
-			values := make([]uint64, x.end-x.first)
+			values := b.values(int(x.end - x.first))
 			for i := range values {
 				values[i] = word(data, g.address(x.h.sid, x.first+int64(i)), s.Bytes)
 			}

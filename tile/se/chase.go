@@ -56,7 +56,7 @@ func (b *Bank) chase(now event.Time, h *head) {
 		}
 		if h.ended {
 			b.leave(h)
-			b.net.SendStream(&Message{Kind: MsgFinal, From: b.bank, To: h.core, Core: h.core, Group: g.id, Stream: h.sid, First: h.told, Values: s.Walk.Result(h.state)})
+			b.emit(Message{Kind: MsgFinal, From: b.bank, To: h.core, Core: h.core, Group: g.id, Stream: h.sid, First: h.told, Values: s.Walk.Result(h.state)})
 			return
 		}
 		line := h.addr / mem.LineBytes
@@ -66,7 +66,7 @@ func (b *Bank) chase(now event.Time, h *head) {
 			b.Counters.Migrations++
 			k := newKey(h.core, g.id, h.sid)
 			b.trail[k] = to
-			b.net.SendStream(&Message{Kind: MsgMigrate, From: b.bank, To: to, Core: h.core, Group: g.id, Stream: h.sid, head: h.moved()})
+			b.emit(Message{Kind: MsgMigrate, From: b.bank, To: to, Core: h.core, Group: g.id, Stream: h.sid, head: h.moved()})
 			return
 		}
 		if !g.SyncFree && h.next >= h.limit {
@@ -100,7 +100,7 @@ func (b *Bank) took(h *head) {
 
 // visited reports the addresses of some iterations.
 func (b *Bank) visited(h *head) {
-	b.net.SendStream(&Message{Kind: MsgRange, From: b.bank, To: h.core, Core: h.core, Group: h.g.id, Stream: h.sid, First: h.told, End: h.next, Low: h.low, High: h.high})
+	b.emit(Message{Kind: MsgRange, From: b.bank, To: h.core, Core: h.core, Group: h.g.id, Stream: h.sid, First: h.told, End: h.next, Low: h.low, High: h.high})
 	h.told, h.low, h.high = h.next, ^uint64(0), 0
 }
 

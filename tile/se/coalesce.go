@@ -136,7 +136,7 @@ func (b *Bank) readLine(now event.Time, h *head) {
 		}
 		h.asked--
 		for _, x := range list {
-			values := make([]uint64, x.end-x.first)
+			values := b.values(int(x.end - x.first))
 			for i := range values {
 				values[i] = word(data, g.address(x.sid, x.first+int64(i)), g.Streams[x.sid].Bytes)
 			}

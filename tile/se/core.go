@@ -176,7 +176,8 @@ type Core struct {
 	resumed  event.Time // after streams were ended or paused
 	history  History
 	waiting  []wait
-	other    []wait    // room for those that go on waiting
+	other    []wait // room for those that go on waiting
+	messages slab[Message]
 	found    mem.Bytes // by a load of the window
 	replying bool
 	resting  bool // nothing is looked after

@@ -21,7 +21,7 @@ func (a *active) offload(sid int, first, end int64) {
 	for i := first; i < end; {
 		_, last := g.chunk(sid, i)
 		last = min(last, end)
-		a.send(&Message{Kind: MsgOffload, To: a.meet(sid, i), Stream: sid, First: i, End: last, head: &head{core: a.c.id, sid: sid, g: g}})
+		a.send(Message{Kind: MsgOffload, To: a.meet(sid, i), Stream: sid, First: i, End: last, head: &head{core: a.c.id, sid: sid, g: g}})
 		i = last
 	}
 }
@@ -83,7 +83,7 @@ func (a *active) task(sid int, first, end int64) {
 			continue
 		}
 		to := c.bankOf(addr / mem.LineBytes)
-		m := &Message{Kind: MsgOffload, To: to, Stream: sid, First: i, End: i + 1, Low: addr, Last: -1, head: &head{core: c.id, sid: sid, g: a.g}, bytes: t.bytes}
+		m := Message{Kind: MsgOffload, To: to, Stream: sid, First: i, End: i + 1, Low: addr, Last: -1, head: &head{core: c.id, sid: sid, g: a.g}, bytes: t.bytes}
 		if len(s.Inputs) > 0 {
 			m.Values = []uint64{v[0]}
 		}
@@ -134,7 +134,7 @@ func (b *Bank) gather(now event.Time, k key, m *Message) {
 		b.fetch(m, in)
 	}
 	if s.Kind == Update {
-		x.own = make([]uint64, n)
+		x.own = b.values(n)
 		x.missing += n
 		b.fetch(m, m.Stream)
 	}
@@ -147,7 +147,7 @@ func (b *Bank) fetch(m *Message, from int) {
 	for i := m.First; i < m.End; {
 		_, last := g.chunk(from, i)
 		last = min(last, m.End)
-		b.net.SendStream(&Message{Kind: MsgFetch, From: b.bank, To: b.bankOf(g.line(from, i)), Core: m.Core, Group: m.Group, Stream: m.Stream, First: i, End: last, Last: m.First, from: from, head: m.head})
+		b.emit(Message{Kind: MsgFetch, From: b.bank, To: b.bankOf(g.line(from, i)), Core: m.Core, Group: m.Group, Stream: m.Stream, First: i, End: last, Last: m.First, from: from, head: m.head})
 		i = last
 	}
 }
@@ -159,11 +159,11 @@ func (b *Bank) fetched(m *Message) {
 	b.here(g, m.from, m.First)
 	b.Counters.Reads++
 	b.agent.read(g.line(m.from, m.First), func(_ event.Time, data *mem.Bytes) {
-		values := make([]uint64, m.End-m.First)
+		values := b.values(int(m.End - m.First))
 		for i := range values {
 			values[i] = word(data, g.address(m.from, m.First+int64(i)), s.Bytes)
 		}
-		b.net.SendStream(&Message{Kind: MsgForward, From: b.bank, To: m.From, Core: m.Core, Group: m.Group, Stream: m.Stream, First: m.First, End: m.End, Last: m.Last, from: m.from, head: m.head, Values: values, bytes: s.Bytes})
+		b.emit(Message{Kind: MsgForward, From: b.bank, To: m.From, Core: m.Core, Group: m.Group, Stream: m.Stream, First: m.First, End: m.End, Last: m.Last, from: m.from, head: m.head, Values: values, bytes: s.Bytes})
 	})
 }
 
@@ -192,7 +192,7 @@ func (b *Bank) met(now event.Time, k key, m *Message) {
 func (b *Bank) result(p part, x *slot) {
 	b.slots.take(p)
 	g := x.g
-	b.net.SendStream(&Message{Kind: MsgWrite, From: b.bank, To: b.bankOf(g.line(int(p.sid), p.first)), Core: int(p.core), Group: p.group, Stream: int(p.sid), First: p.first, End: x.end, Values: x.out, kept: x.kept, bytes: g.Streams[p.sid].Bytes, head: &head{g: g}})
+	b.emit(Message{Kind: MsgWrite, From: b.bank, To: b.bankOf(g.line(int(p.sid), p.first)), Core: int(p.core), Group: p.group, Stream: int(p.sid), First: p.first, End: x.end, Values: x.out, kept: x.kept, bytes: g.Streams[p.sid].Bytes, head: g.itself()})
 	b.unused = append(b.unused, x)
 }
 

@@ -1,6 +1,10 @@
 package se
 
-import "github.com/bitsched/bitsched/tile/mem"
+import (
+	"encoding/binary"
+
+	"github.com/bitsched/bitsched/tile/mem"
+)
 
 // Kind is what a stream does with its element.
 type Kind uint8
@@ -117,7 +121,16 @@ type Group struct {
 
 	id     uint32
 	broken Broken
+	self   *head   // of messages that say nothing of a stream but its group
 	active *active // in the engine of its core
+}
+
+// itself is the head of a message that says nothing of a stream but its group. It does not change.
+func (g *Group) itself() *head {
+	if g.self == nil {
+		g.self = &head{g: g}
+	}
+	return g.self
 }
 
 // prepare finds who takes elements of each stream, and which are one.
@@ -252,6 +265,12 @@ func (s *Stream) sink() bool { return s.Kind != Load && s.Kind != Chase }
 // word reads an element out of a line.
 func word(b *mem.Bytes, addr uint64, bytes int) (v uint64) {
 	at := addr % mem.LineBytes
+	switch bytes {
+	case 4:
+		return uint64(binary.LittleEndian.Uint32(b[at:]))
+	case 8:
+		return binary.LittleEndian.Uint64(b[at:])
+	}
 	for k := range bytes {
 		v |= uint64(b[at+uint64(k)]) << (8 * k)
 	}
@@ -260,6 +279,14 @@ func word(b *mem.Bytes, addr uint64, bytes int) (v uint64) {
 
 func put(b *mem.Bytes, addr uint64, bytes int, v uint64) {
 	at := addr % mem.LineBytes
+	switch bytes {
+	case 4:
+		binary.LittleEndian.PutUint32(b[at:], uint32(v))
+		return
+	case 8:
+		binary.LittleEndian.PutUint64(b[at:], v)
+		return
+	}
 	for k := range bytes {
 		b[at+uint64(k)] = byte(v >> (8 * k))
 	}

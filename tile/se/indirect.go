@@ -29,7 +29,7 @@ func (b *Bank) found(h *head, first, end int64, values []uint64, data *mem.Bytes
 		x := b.slot(p, g)
 		x.base, x.ready = values, true
 		for _, at := range s.Fields {
-			list := make([]uint64, end-first)
+			list := b.values(int(end - first))
 			for i := first; i < end; i++ {
 				list[i-first] = word(data, g.address(h.sid, i)+uint64(at), g.Streams[h.sid].Bytes)
 			}
@@ -48,7 +48,7 @@ func (b *Bank) found(h *head, first, end int64, values []uint64, data *mem.Bytes
 				high, some = max(high, addr+uint64(s.Bytes)), true
 			}
 		}
-		b.net.SendStream(&Message{Kind: MsgRange, From: b.bank, To: h.core, Core: h.core, Group: g.id, Stream: sid, First: first, End: end, Low: low, High: high})
+		b.emit(Message{Kind: MsgRange, From: b.bank, To: h.core, Core: h.core, Group: g.id, Stream: sid, First: first, End: end, Low: low, High: high})
 	}
 }
 
@@ -95,7 +95,7 @@ func (b *Bank) follow(now event.Time, h *head) {
 		}
 		b.access(now, h, addr, func() { b.net.SendStream(m) })
 	} else if s.Old {
-		b.net.SendStream(&Message{Kind: MsgData, From: b.bank, To: h.core, Core: h.core, Group: g.id, Stream: h.sid, First: i, End: i + 1})
+		b.emit(Message{Kind: MsgData, From: b.bank, To: h.core, Core: h.core, Group: g.id, Stream: h.sid, First: i, End: i + 1})
 	} else if s.sink() {
 		b.done(p.key, i, i+1)
 	} else {
@@ -189,7 +189,7 @@ func (b *Bank) row(now event.Time, m *Message, s *Stream, data *mem.Bytes) {
 	if b.dead(m.Core, m.Group) {
 		return
 	}
-	in, each := make([]uint64, s.Row), s.Bytes/s.Row
+	in, each := b.values(s.Row), s.Bytes/s.Row
 	for k := range in {
 		in[k] = word(data, m.Low+uint64(k*each), each)
 	}
@@ -261,7 +261,7 @@ func (a *active) ranges(m *Message) {
 			a.c.end(a.c.engine.Now(), Fault)
 			return
 		}
-		a.send(&Message{Kind: MsgCredit, To: m.From, Stream: m.Stream, First: m.First, End: m.End + int64(a.c.spec.Ranges)*a.g.Range, head: &head{g: a.g}})
+		a.send(Message{Kind: MsgCredit, To: m.From, Stream: m.Stream, First: m.First, End: m.End + int64(a.c.spec.Ranges)*a.g.Range, head: a.g.itself()})
 	}
 	if s := &a.g.Streams[m.Stream]; !s.Indirect && s.Kind != Chase { // it is compared as any affine range, when it is credited
 		if lo, hi := a.g.hull(m.Stream, m.First, m.End); lo != m.Low || hi != m.High {

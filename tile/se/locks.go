@@ -137,7 +137,7 @@ func (b *Bank) make(now event.Time, l *lock, t *attempt) bool {
 
 // was sends the core what an element was.
 func (b *Bank) was(k key, m *Message, s *Stream, old uint64) {
-	b.net.SendStream(&Message{Kind: MsgData, From: b.bank, To: int(k.core), Core: int(k.core), Group: k.group, Stream: int(k.sid), First: m.First, End: m.End, Values: []uint64{old}, bytes: s.Bytes})
+	b.emit(Message{Kind: MsgData, From: b.bank, To: int(k.core), Core: int(k.core), Group: k.group, Stream: int(k.sid), First: m.First, End: m.End, Values: []uint64{old}, bytes: s.Bytes})
 }
 
 // release writes the updates of a stream for some iterations, and lets go of their lines.
@@ -320,7 +320,7 @@ func (a *active) commitOld(sid int, first, end int64) {
 		delete(a.data[sid], i)
 	}
 	for _, bank := range slices.Sorted(maps.Keys(banks)) {
-		a.send(&Message{Kind: MsgCommit, To: bank, Stream: sid, head: &head{g: a.g}, First: banks[bank][0], End: banks[bank][1]})
+		a.send(Message{Kind: MsgCommit, To: bank, Stream: sid, head: a.g.itself(), First: banks[bank][0], End: banks[bank][1]})
 	}
 }
 
@@ -374,7 +374,7 @@ func (c *Core) letGo() {
 			if a.behind(sid) {
 				return false
 			}
-			a.send(&Message{Kind: MsgConfigure, To: c.bankOf(a.g.line(sid, 0)), Stream: sid, head: newHead(c.id, sid, a.g, 0)})
+			a.send(Message{Kind: MsgConfigure, To: c.bankOf(a.g.line(sid, 0)), Stream: sid, head: newHead(c.id, sid, a.g, 0)})
 			return true
 		})
 		if a.g.SyncFree {

@@ -241,7 +241,7 @@ func (a *active) leave() bool {
 	}
 	a.acks = len(banks)
 	for _, bank := range banks {
-		a.send(&Message{Kind: MsgEnd, To: bank, Stream: everyStream})
+		a.send(Message{Kind: MsgEnd, To: bank, Stream: everyStream})
 	}
 	return false
 }
@@ -310,7 +310,7 @@ func (a *active) pause() bool {
 				continue
 			}
 			a.acks++
-			a.send(&Message{Kind: MsgEnd, To: a.c.bankOf(g.line(sid, at)), Stream: sid, head: &head{g: g}, First: at})
+			a.send(Message{Kind: MsgEnd, To: a.c.bankOf(g.line(sid, at)), Stream: sid, head: g.itself(), First: at})
 		}
 	}
 	if a.acks > 0 || !a.gather(at) {
@@ -335,7 +335,7 @@ func (a *active) pause() bool {
 		if t := a.taken[sid]; t != nil && len(g.Streams[sid].reducers) == 0 {
 			h.issued = t.issued
 		}
-		a.send(&Message{Kind: MsgConfigure, To: a.c.bankOf(g.line(sid, at)), Stream: sid, head: h})
+		a.send(Message{Kind: MsgConfigure, To: a.c.bankOf(g.line(sid, at)), Stream: sid, head: h})
 	}
 	return true
 }
@@ -352,7 +352,7 @@ func (b *Bank) end(m *Message) {
 			if h.core == m.Core && h.g.id == m.Group && h.sid == m.Stream && h.strand == m.Strand {
 				b.heads = append(b.heads[:i:i], b.heads[i+1:]...)
 				delete(b.taken, strand{k, m.Strand})
-				b.net.SendStream(&Message{Kind: MsgEnded, From: b.bank, To: m.Core, Core: m.Core, Group: m.Group, Stream: m.Stream, head: h})
+				b.emit(Message{Kind: MsgEnded, From: b.bank, To: m.Core, Core: m.Core, Group: m.Group, Stream: m.Stream, head: h})
 				return
 			}
 		}
@@ -396,7 +396,7 @@ func (b *Bank) end(m *Message) {
 			delete(b.cut, k)
 		}
 	}
-	b.net.SendStream(&Message{Kind: MsgEnded, From: b.bank, To: m.Core, Core: m.Core, Group: m.Group, Stream: everyStream})
+	b.emit(Message{Kind: MsgEnded, From: b.bank, To: m.Core, Core: m.Core, Group: m.Group, Stream: everyStream})
 }
 
 // patience is how long nothing may happen.

@@ -42,7 +42,7 @@ func (b *Bank) reduce(now event.Time, h *head, i int64, v, base uint64) {
 	g := h.g
 	for _, sid := range g.Streams[h.sid].reducers {
 		s := &g.Streams[sid]
-		in := make([]uint64, len(s.Inputs))
+		in := b.values(len(s.Inputs))
 		for k, from := range s.Inputs {
 			if in[k] = v; from != h.sid {
 				in[k] = base
@@ -107,7 +107,7 @@ func (b *Bank) part(k key, g *Group, x *tally) {
 	default:
 		x.fold(&g.Streams[k.sid], m.First)
 		delete(b.tallies, k)
-		b.net.SendStream(&Message{Kind: MsgFinal, From: b.bank, To: int(k.core), Core: int(k.core), Group: k.group, Stream: int(k.sid), Values: []uint64{x.value}})
+		b.emit(Message{Kind: MsgFinal, From: b.bank, To: int(k.core), Core: int(k.core), Group: k.group, Stream: int(k.sid), Values: []uint64{x.value}})
 	}
 }
 
@@ -122,7 +122,7 @@ func (b *Bank) issuedRange(h *head, end int64) {
 		b.done(newKey(h.core, g.id, sid), (end-1)/g.Range*g.Range, end)
 	}
 	if end == g.N {
-		b.net.SendStream(&Message{Kind: MsgVisited, From: b.bank, To: h.core, Core: h.core, Group: g.id, Stream: h.sid, head: h.moved()})
+		b.emit(Message{Kind: MsgVisited, From: b.bank, To: h.core, Core: h.core, Group: g.id, Stream: h.sid, head: h.moved()})
 	}
 }
 
@@ -157,7 +157,7 @@ func (a *active) gather(at int64) bool {
 			x.asked, x.value, x.missing = true, x.init, map[int]bool{}
 			for _, bank := range slices.Sorted(maps.Keys(h.issued)) {
 				x.missing[bank] = true
-				a.send(&Message{Kind: MsgCollect, To: bank, Stream: sid, First: at, Last: h.issued[bank], head: &head{g: a.g}})
+				a.send(Message{Kind: MsgCollect, To: bank, Stream: sid, First: at, Last: h.issued[bank], head: a.g.itself()})
 			}
 		}
 		all = all && len(x.missing) == 0
@@ -201,7 +201,7 @@ func (a *active) recall(at int64) bool {
 	for sid := range g.Streams {
 		if s := &g.Streams[sid]; len(s.reducers) > 0 && to < g.N && !a.recalled[sid] {
 			a.recalled[sid] = true
-			a.send(&Message{Kind: MsgEnd, To: a.c.bankOf(g.line(sid, to)), Stream: sid, head: &head{g: g}, First: to})
+			a.send(Message{Kind: MsgEnd, To: a.c.bankOf(g.line(sid, to)), Stream: sid, head: g.itself(), First: to})
 		}
 	}
 	return a.gather(at)

@@ -78,7 +78,7 @@ func (a *active) beginStrands(sid int) {
 			a.parts[sid][k] = s.Zero
 			a.missing[sid]++
 		}
-		a.send(&Message{Kind: MsgConfigure, To: a.c.bankOf(g.line(sid, first)), Stream: sid, head: h})
+		a.send(Message{Kind: MsgConfigure, To: a.c.bankOf(g.line(sid, first)), Stream: sid, head: h})
 	}
 }
 
@@ -126,7 +126,7 @@ func (a *active) pauseStrands(at int64) bool {
 			for k := range g.Strands {
 				if next := g.from(k, at); next < g.N {
 					a.acks++
-					a.send(&Message{Kind: MsgEnd, To: a.c.bankOf(g.line(sid, next)), Stream: sid, Strand: k, head: &head{g: g}, First: next})
+					a.send(Message{Kind: MsgEnd, To: a.c.bankOf(g.line(sid, next)), Stream: sid, Strand: k, head: g.itself(), First: next})
 				}
 			}
 		}
@@ -143,7 +143,7 @@ func (a *active) pauseStrands(at int64) bool {
 			}
 			delete(a.taken, g.number(sid, k))
 			h := &head{core: a.c.id, sid: sid, strand: k, g: g, next: t.next, limit: t.next, value: t.value}
-			a.send(&Message{Kind: MsgConfigure, To: a.c.bankOf(g.line(sid, t.next)), Stream: sid, head: h})
+			a.send(Message{Kind: MsgConfigure, To: a.c.bankOf(g.line(sid, t.next)), Stream: sid, head: h})
 		}
 	}
 	return true
