@@ -193,7 +193,7 @@ func (t *thread) follow(s *nearStream) func(addr, v uint64) {
 // the cursor does to the element is taken back.
 func (t *thread) elsewhere(tm *template, asked *stream.Event) error {
 	if s := t.near; s.ordered {
-		t.marks = append(t.marks, mark{at: len(t.out.Ops), fate: redone, group: s.group, iter: s.done, tm: tm, asked: *asked})
+		t.marks = append(t.marks, mark{at: len(t.out.Ops), fate: redone, group: s.group, iter: s.done, redo: &redo{tm, *asked}})
 	}
 	data := t.p.memory[tm.s.Array]
 	old := data[asked.Elem]

@@ -25,17 +25,22 @@ const (
 
 // mark says what became of a micro-op of a loop with streams.
 type mark struct {
-	at    int // where it is in the batch, or what follows it
-	fate  fate
-	group uint32
+	at    int   // where it is in the batch, or what follows it
 	iter  int64 // of the loop, by elements
 	op    uop.Op
 	data  []byte
+	group uint32
+	fate  fate
 	// reduces says that a reduction needs it: its value is restored at the beginning of a
 	// range, and what is written may not be loaded again.
 	reduces bool
-	tm      *template // of an update that is redone
-	asked   stream.Event
+	redo    *redo // of an update that is redone
+}
+
+// redo is an update, and what asked for it.
+type redo struct {
+	tm    *template
+	asked stream.Event
 }
 
 // snapshot is the values of what a loop reduces before an iteration.
@@ -342,11 +347,11 @@ func (t *thread) Restore(r se.Restored) error {
 			continue
 		case m.fate == redone:
 			if m.iter >= x.At {
-				tm, asked := m.tm, m.asked
+				again := *m.redo
 				if last >= 0 {
 					t.out.Ops[last].Flags &^= uop.Blocking
 				}
-				parts = append(parts, part{out: t.out, marks: t.marks, then: func() error { return t.makeUp(tm, asked) }})
+				parts = append(parts, part{out: t.out, marks: t.marks, then: func() error { return t.makeUp(again.tm, again.asked) }})
 				t.out, t.marks, last = uop.Batch{}, nil, -1
 			}
 			if i == split {
