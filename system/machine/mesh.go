@@ -1,6 +1,9 @@
 package machine
 
 import (
+	"unsafe"
+
+	"github.com/bitsched/bitsched/internal/prefetch"
 	"github.com/bitsched/bitsched/tile/event"
 	"github.com/bitsched/bitsched/tile/mem"
 	"github.com/bitsched/bitsched/tile/noc"
@@ -39,15 +42,7 @@ func newMesh(m *Machine, spec *Spec) (*mesh, error) {
 		n.hops[i] = uint8(n.spec.Distance(i/n.nodes, i%n.nodes))
 	}
 	n.local = m.Engine.Handle(func(now event.Time, i uint64) { n.deliver(now, int32(i)) })
-	m.Engine.Ahead(n.local, func(i uint64) {
-		if r, ok := m.receiver(n.pool[i].To).(mem.Foreseer); ok {
-			r.Far(n.pool[i])
-		}
-	}, func(i uint64) {
-		if r, ok := m.receiver(n.pool[i].To).(mem.Foreseer); ok {
-			r.Near(n.pool[i])
-		}
-	})
+	m.Engine.Ahead(n.local, n.far, n.near)
 	// Not at once: whoever receives may send, and the network is busy delivering.
 	n.streams, n.tensors = near{m: m, engine: m.Engine}, tensorNet{m: m}
 	net.OnDelivery = func(d noc.Delivery) {
@@ -59,10 +54,30 @@ func newMesh(m *Machine, spec *Spec) (*mesh, error) {
 			n.streams.reached(d)
 			return
 		}
+		prefetch.Lines(unsafe.Pointer(n.pool[d.Tag]), 1)
 		m.Engine.After(0, n.local, d.Tag)
 	}
 	n.attached = noc.Attach(m.Engine, net)
 	return n, nil
+}
+
+// far and near let caches see a message before they receive it.
+func (n *mesh) far(i uint64) {
+	switch m := n.pool[i]; {
+	case m.To.Kind == mem.Core && m.To.Index < mem.MaxCores:
+		n.m.Caches[m.To.Index].Far(m)
+	case m.To.Kind == mem.Bank:
+		n.m.Homes[m.To.Index].Far(m)
+	}
+}
+
+func (n *mesh) near(i uint64) {
+	switch m := n.pool[i]; {
+	case m.To.Kind == mem.Core && m.To.Index < mem.MaxCores:
+		n.m.Caches[m.To.Index].Near(m)
+	case m.To.Kind == mem.Bank:
+		n.m.Homes[m.To.Index].Near(m)
+	}
 }
 
 func (n *mesh) node(p mem.Place) int {

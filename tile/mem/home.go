@@ -127,14 +127,15 @@ func (h *Home) prefetchData(m *Message) {
 	}
 }
 
-// Far implements Foreseer.
+// Far and Near are told of a message before it is received, to bring what it needs into the caches
+// of the host: as the functions of [event.Engine.Ahead].
 func (h *Home) Far(m *Message) {
 	if m.Kind > MsgPut {
 		h.prefetch(m.Line)
 	}
 }
 
-// Near implements Foreseer.
+// Near is told of a message later than Far.
 func (h *Home) Near(m *Message) {
 	if m.HasData && m.Kind > MsgPut {
 		h.l3.prefetchData(m.Line)

@@ -121,13 +121,6 @@ type Receiver interface {
 	Receive(now event.Time, m *Message)
 }
 
-// Foreseer is a Receiver that can be told of a message before it receives it, to bring
-// what it needs into the caches of the host: as the functions of [event.Engine.Ahead].
-type Foreseer interface {
-	Far(m *Message)
-	Near(m *Message)
-}
-
 // Direct is a network in which each message takes the time that delay says, and
 // none waits for others.
 type Direct struct {

@@ -249,10 +249,11 @@ func (p *Private) prefetchData(line Line) {
 	}
 }
 
-// Far implements Foreseer.
+// Far and Near are told of a message before it is received, to bring what it needs into the caches
+// of the host: as the functions of [event.Engine.Ahead].
 func (p *Private) Far(m *Message) { p.prefetchLine(m.Line) }
 
-// Near implements Foreseer.
+// Near is told of a message later than Far.
 func (p *Private) Near(m *Message) {
 	if m.HasData {
 		p.prefetchData(m.Line)
