@@ -235,7 +235,10 @@ func (e *estimator) carried(t *template, l *loopInfo) bool {
 // ops returns the micro-ops of a stream that is executed so many times, by SIMD of so many lanes.
 func (e *estimator) ops(t *template, lanes, times float64) float64 {
 	if lanes > 1 {
-		n := float64(len(t.many.cond) + len(t.many.ops))
+		n := float64(len(t.many.ops))
+		if !t.same { // as the stream before
+			n += float64(len(t.many.cond))
+		}
 		if t.ordered {
 			n += 2 * lanes // each lane is brought down, and added
 		}

@@ -100,3 +100,32 @@ void f(int N, int A[2 * N][1000], int B[N][1000])
 	require.Equal(t, map[string]bool{"A": true, "B": false}, e.Written)
 	require.Zero(t, p.Estimate(g.Body, map[string]int64{"N": rows}, Caches{L1: 1 << 12, L2: 1 << 14, Banks: 16, Interleave: 1024}).Ahead)
 }
+
+// TestEstimateCondition has statements under one condition, which is evaluated once for all of them: each
+// more is a product and a store.
+func TestEstimateCondition(t *testing.T) {
+	ops := func(statements string) float64 {
+		g, err := cfront.CompileWhole(context.Background(), "f.c", `#include "bitsched.h"
+void f(const int A[1024], int B[1024], int C[1024])
+{
+	inf_array(A, 1024);
+	inf_array(B, 1024);
+	inf_array(C, 1024);
+	for (int i = 0; i < 1024; i++)
+		if (i == 3 || i == 70) {
+`+statements+`
+		}
+}
+`, cfront.Options{})
+		require.NoError(t, err)
+		memory := stream.Memory{}
+		for _, name := range []string{"A", "B", "C"} {
+			memory[name] = make([]scalar.Value, 1024)
+		}
+		p, err := New(g, memory, stream.Args{}, Options{Threads: 1, Vector: 64})
+		require.NoError(t, err)
+		return p.Estimate(g.Body, map[string]int64{}, Caches{L1: 1 << 12, L2: 1 << 20, Banks: 16, Interleave: 64}).MicroOps
+	}
+	one, both := ops("B[i] = A[i] * 5;"), ops("B[i] = A[i] * 5; C[i] = A[i] * 7;")
+	require.Equal(t, 2*1024/16.0, both-one)
+}
