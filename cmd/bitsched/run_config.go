@@ -375,7 +375,7 @@ func (a *app) runConfig(ctx context.Context, line *progressLine, k *workload.Ker
 		return &configRun{Config: config, Report: report, Readings: readings(machine)}, err
 	}
 	compare := func() (*multicore.Verdict, error) { return multicore.Check(ctx, p, before, opt) }
-	if regionsIn(config) || f.shares(config) {
+	if regionsIn(config) || f.shares(k, config) {
 		run, compare = a.fusedRun(ctx, k, m, p, before, opt, rehearsals, &f)
 	}
 	r, err := run()

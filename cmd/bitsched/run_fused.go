@@ -41,7 +41,7 @@ func (a *app) fusedRun(ctx context.Context, k *workload.Kernel, m *memory.Memory
 	options := fused.Options{Options: opt, Decide: f.decide, Latencies: f.config.latencies, Overlap: f.config.overlap, BankLowering: f.config.inBanks, Parts: f.config.parts,
 		Rehearse: fused.RehearseOptions{Most: f.config.rehearsals, Threads: f.threads, Check: f.check}}
 	var report *fused.Report
-	shared := f.shares(opt.Config)
+	shared := f.shares(k, opt.Config)
 	run := func() (*configRun, error) {
 		if k.NoParts != nil {
 			return nil, fmt.Errorf("--config %s: %w", opt.Config, k.NoParts)
@@ -75,8 +75,8 @@ func (a *app) fusedRun(ctx context.Context, k *workload.Kernel, m *memory.Memory
 }
 
 // shares reports whether a configuration is one of those that auto and oracle rehearse, or one of these.
-func (f *runFlags) shares(config string) bool {
-	return f.config.rehearses() && (fused.Rehearses(config) || config == fused.Auto || config == fused.Oracle) && !(f.decide && regionsIn(config) && fused.Rehearses(config))
+func (f *runFlags) shares(k *workload.Kernel, config string) bool {
+	return k.NoParts == nil && f.config.rehearses() && (fused.Rehearses(config) || config == fused.Auto || config == fused.Oracle) && !(f.decide && regionsIn(config) && fused.Rehearses(config))
 }
 
 // fusedReadings are the parameters that sources set differently, those of lowering included.

@@ -277,13 +277,13 @@ func (h *Rehearsals) options(pl *Plan, limit int64) Options {
 // simulate runs the program under a plan, for so many cycles at most.
 func (h *Rehearsals) simulate(ctx context.Context, pl *Plan, limit int64) *rehearsal {
 	r := &rehearsal{plan: pl, program: clone(h.program)}
-	most := h.opt.MaxCycles
-	if limit > 0 && (most == 0 || limit < most) {
-		most, r.limit = limit, limit
+	r.limit = h.opt.MaxCycles
+	if limit > 0 && (r.limit == 0 || limit < r.limit) {
+		r.limit = limit
 	}
 	from := time.Now()
 	defer func() { r.seconds = time.Since(from).Seconds() }()
-	opt := h.options(pl, most)
+	opt := h.options(pl, r.limit)
 	list, err := Together(ctx, []*Program{r.program}, opt)
 	r.err = err
 	if list == nil {
@@ -347,6 +347,9 @@ func (h *Rehearsals) wave(ctx context.Context, list []candidate, limit int64) ([
 		if !r.cut() && (h.best == nil || r.cycles() < h.best.cycles()) {
 			h.best = r
 		}
+	}
+	if h.best == nil { // the run may not take as long as any of these
+		return made, made[0].err
 	}
 	for _, r := range h.whole { // what is not the best one is not asked for again, but for configurations
 		if r != h.best && !slices.Contains(singles, r.plan.Name) {
