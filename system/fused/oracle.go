@@ -33,7 +33,7 @@ func (h *Rehearsals) oracle(ctx context.Context, r *Rehearsed) (chosen *rehearsa
 	}
 	var list []*Plan
 	if list = combinations(places, ways); list == nil {
-		list = neighbours(best, places, ways)
+		list = neighbours(h.places(best), places, ways)
 	} else {
 		r.Whole = true
 	}
@@ -91,16 +91,8 @@ func combinations(places [][]Place, ways []int) (list []*Plan) {
 	return list
 }
 
-// neighbours are plans in which one part is elsewhere than in a run.
-func neighbours(best *rehearsal, places [][]Place, ways []int) (list []*Plan) {
-	pl := &Plan{}
-	for u := range places {
-		t := turns(best.report.steps, u)
-		if t == nil {
-			t = []Turn{{Place: OnCores}}
-		}
-		pl.Parts = append(pl.Parts, t)
-	}
+// neighbours are plans in which one part is elsewhere than in another.
+func neighbours(pl *Plan, places [][]Place, ways []int) (list []*Plan) {
 	for u, p := range places {
 		for _, k := range p {
 			for _, w := range ways {

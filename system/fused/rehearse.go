@@ -21,13 +21,13 @@ const Auto = "auto"
 
 // RehearseOptions say how Auto and Oracle rehearse.
 type RehearseOptions struct {
-	Most    int  // simulated runs of Auto; 0: 8
-	Threads int  // of the host: rehearsals at a time, of which two never depend on each other; 0: one
+	Most    int  // simulated runs of Auto; 0: DefaultRehearsals
+	Threads int  // of the host: rehearsals at a time, on which nothing depends; 0: one
 	Check   bool // compare each with the sequential program, as Check does
 }
 
 // DefaultRehearsals is how many simulated runs Auto chooses from at most.
-const DefaultRehearsals = 8
+const DefaultRehearsals = 10
 
 const (
 	// hopeless is how many times the cycles of the best run a plan is expected to take that is not
@@ -41,7 +41,7 @@ const (
 	cut = 2
 	// mixGain is what a plan has to be expected to gain that is made of others.
 	mixGain = 0.005
-	// most combinations of places that Oracle tries.
+	// mostCombinations is how many plans Oracle tries at most.
 	mostCombinations = 64
 )
 
@@ -372,7 +372,7 @@ func (h *Rehearsals) auto(ctx context.Context) (*rehearsal, error) {
 	if h.rated {
 		return h.best, nil
 	}
-	h.best = nil
+	h.best, h.list, h.left = nil, nil, nil
 	most := h.opt.Rehearse.Most
 	if most == 0 {
 		most = DefaultRehearsals
@@ -430,14 +430,16 @@ func (h *Rehearsals) auto(ctx context.Context) (*rehearsal, error) {
 				next = append(next, candidate{pl, cycles[i]})
 			}
 		}
-		if other := h.best.plan; len(next) == 0 && !other.predicted { // closed forms say little about banks
-			w := h.e.plain
-			if h.best.report.Interleave == w {
-				w = h.e.wide
-			}
-			if pl := other.mixed(mixedName, w); !seen[pl.key()] {
-				seen[pl.key()] = true
-				next = append(next, candidate{pl, h.e.expect(pl)})
+		if len(next) == 0 { // closed forms say little about banks
+			for _, r := range h.sorted() {
+				w := h.e.plain
+				if r.report.Interleave == w {
+					w = h.e.wide
+				}
+				if pl := h.places(r).mixed(mixedName, w); !seen[pl.key()] && len(next) < 2 && len(h.list)+len(next) < most {
+					seen[pl.key()] = true
+					next = append(next, candidate{pl, h.e.expect(pl)})
+				}
 			}
 		}
 		if len(next) == 0 {
@@ -453,22 +455,33 @@ func (h *Rehearsals) auto(ctx context.Context) (*rehearsal, error) {
 	return h.best, nil
 }
 
-// starts are the plans that others are made of: the fastest three, and what Eq. 2 says.
-func (h *Rehearsals) starts() (plans []*Plan) {
+// sorted are the rehearsals, the fastest first.
+func (h *Rehearsals) sorted() []*rehearsal {
 	list := slices.Clone(h.list)
 	slices.SortStableFunc(list, func(a, b *rehearsal) int { return compareCycles(float64(a.cycles()), float64(b.cycles())) })
-	for _, r := range list {
-		pl := r.plan
-		if pl.predicted {
-			pl = &Plan{}
-			for u := range h.x.predictor.parts {
-				t := turns(r.report.steps, u)
-				if t == nil {
-					t = []Turn{{Place: OnCores}}
-				}
-				pl.Parts = append(pl.Parts, t)
-			}
+	return list
+}
+
+// places is the plan of a rehearsal, or, of one that has chosen in the run, where parts were.
+func (h *Rehearsals) places(r *rehearsal) *Plan {
+	if !r.plan.predicted {
+		return r.plan
+	}
+	pl := &Plan{}
+	for u := range h.x.predictor.parts {
+		t := turns(r.report.steps, u)
+		if t == nil {
+			t = []Turn{{Place: OnCores}}
 		}
+		pl.Parts = append(pl.Parts, t)
+	}
+	return pl
+}
+
+// starts are the plans that others are made of: the fastest three, and what Eq. 2 says.
+func (h *Rehearsals) starts() (plans []*Plan) {
+	for _, r := range h.sorted() {
+		pl := h.places(r)
 		if len(plans) < 3 {
 			plans = append(plans, pl)
 		}
