@@ -44,6 +44,9 @@ type Streams struct {
 	// Private is the bytes of a core's own caches: indirect streams whose elements fit there
 	// stay in the core (section IV.B).
 	Private int64
+	// Room is the bytes of the buffer of a bank that a core has: ranges are so short that each fits;
+	// 0: there is enough.
+	Room int64
 	// Rows lets streams end at the end of each row.
 	Rows bool
 	// History lets engines decide by misses and reuse, too: of all loops whose streams are
@@ -67,7 +70,7 @@ type StreamLoop struct {
 	Ahead     int64  `json:"ahead"`      // instances that were configured ahead of iterations of those before
 	Through   int64  `json:"through"`    // instances that streams of one before went on to
 	Planes    int64  `json:"planes"`     // that streams of one before went on to, of several rows each
-	Short     int64  `json:"short"`      // instances that were too short
+	Short     int64  `json:"short"`      // instances that were too short, or of which one iteration has no room at a bank
 	Aliased   int64  `json:"aliased"`    // instances whose streams were ended by an alias
 	Kept      int64  `json:"kept"`       // instances that stayed in the core since there had been an alias
 	Reused    int64  `json:"reused"`     // instances that stayed since the core's own caches could have what they access
@@ -874,6 +877,10 @@ func (t *thread) beginStreams(id int, n, v int64) error {
 		return nil
 	}
 	g := t.configure(l, id, n, v, through)
+	if g == nil {
+		t.counts[id].short++
+		return nil
+	}
 	if p.opt.Streams.History && t.history != nil {
 		if choice := t.history.Choose(g); choice != se.Leaves && l.inCore != nil {
 			t.counts[id].stayed[choice]++
@@ -1043,6 +1050,9 @@ func (t *thread) configure(l *nearLoop, id int, n, v int64, x through) *se.Group
 	}
 	for k := range l.ahead {
 		g.Ahead = append(g.Ahead, configured(&l.ahead[k]))
+	}
+	if !g.Fit(p.opt.Streams.Room) {
+		return nil
 	}
 	p.split(l, g)
 	return g

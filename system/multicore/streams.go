@@ -93,6 +93,7 @@ func (c *Configuration) apply(spec *machine.Spec, opt *Options) error {
 		s.Near = func(a, b int) bool { return group(a) == group(b) }
 		s.Targets = func(bytes int) int { return se.TargetsOf(bytes, longest) }
 	}
+	spec.Streams.Room, spec.Streams.Sharing = c.room(m), l3.Sharing == "dynamic"
 	tlb := *spec.TLB
 	tlb.L1Entries, tlb.L1Ways = 1, 1 // that of the access before
 	tlb.L2Entries, tlb.L2Ways, tlb.L2Latency = m.TLB.Streams.Entries, m.TLB.Streams.Ways, m.TLB.Streams.LatencyCycles
@@ -111,6 +112,14 @@ func (c *Configuration) apply(spec *machine.Spec, opt *Options) error {
 	return nil
 }
 
+// room is the bytes that a core has of the buffer of each bank; rivals have no such buffer.
+func (c *Configuration) room(m *tile.Machine) int64 {
+	if c.rival != micro.NoRival || m.Streams.L3.Sharing == "none" {
+		return 0
+	}
+	return int64(m.Streams.L3.BufferBytes / m.Banks())
+}
+
 // streams are those of the program's loops in a configuration.
 func (c *Configuration) streams(p *Program, m *tile.Machine, opt *Options) (*micro.Streams, error) {
 	if c.level == micro.NoStreams {
@@ -124,7 +133,7 @@ func (c *Configuration) streams(p *Program, m *tile.Machine, opt *Options) (*mic
 	if c.strands && m.Streams.L3.Strands {
 		strands = m.Banks()
 	}
-	return &micro.Streams{Strands: strands, Interleave: streamInterleave * mem.LineBytes, Plan: plan, Level: c.level, Range: m.Streams.L3.RangeIterations, SyncFree: c.free, Decouple: c.decouple, Rival: c.rival, Adaptive: m.Streams.L3.RangePolicy == "adaptive", Ahead: m.Streams.L2.Slices, Banks: m.Banks(), Private: int64(m.L2.Bytes), History: m.Streams.Core.Offload != "always" && c.rival == micro.NoRival && c.level != micro.Prefetch, Rows: m.Streams.L3.AffineRanges == "l3", ComputeAlways: m.Streams.Core.Offload == "computation", Keep: opt.Keeps}, nil
+	return &micro.Streams{Room: c.room(m), Strands: strands, Interleave: streamInterleave * mem.LineBytes, Plan: plan, Level: c.level, Range: m.Streams.L3.RangeIterations, SyncFree: c.free, Decouple: c.decouple, Rival: c.rival, Adaptive: m.Streams.L3.RangePolicy == "adaptive", Ahead: m.Streams.L2.Slices, Banks: m.Banks(), Private: int64(m.L2.Bytes), History: m.Streams.Core.Offload != "always" && c.rival == micro.NoRival && c.level != micro.Prefetch, Rows: m.Streams.L3.AffineRanges == "l3", ComputeAlways: m.Streams.Core.Offload == "computation", Keep: opt.Keeps}, nil
 }
 
 // StreamReport is what streams did.

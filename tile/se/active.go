@@ -46,6 +46,9 @@ type active struct {
 	tasks    map[int]*tasks   // by stream
 	visits   map[int]*head    // by stream: the banks to which one has come that is reduced there
 	joins    map[int]*joining // by stream: of reductions over banks
+	stays    []stay           // of ranges that are under way, in order
+	wanted   []place          // of the next range; nil: not known
+	blocked  bool             // it waits for room
 	recalled map[int]bool     // streams that are taken back for these
 	held     []int            // streams whose updates come behind those of the instance before
 	loaded   uint64           // results that the core has loaded and committed, as a set
@@ -117,6 +120,20 @@ func (a *active) send(m Message) {
 // credit lets streams go on while there is room for what they fetch and compute, and while
 // their ranges, which are made here, are apart.
 func (a *active) credit() {
+	c := a.c
+	a.creditRanges()
+	a.asksAhead()
+	for c.rooms.freed { // loops behind it may have waited for that
+		c.rooms.freed = false
+		for _, o := range c.loops {
+			if o != a && o.blocked && !o.over() {
+				o.creditRanges()
+			}
+		}
+	}
+}
+
+func (a *active) creditRanges() {
 	c, g := a.c, a.g
 	if g.chases() { // it reports where it is, and is credited there
 		return
@@ -125,6 +142,7 @@ func (a *active) credit() {
 		return
 	}
 	least := a.least()
+	a.leaves(least)
 	for c.ending == nil && a.credited < g.ranges() && (a.credited == 0 || g.start(a.credited) < least+g.window(c.spec) && g.start(a.credited)+g.Range <= least+max(g.Range, g.window(c.spec))) {
 		first, end := g.start(a.credited), g.start(a.credited+1)
 		if a.faulty < 0 && !g.Bound && c.inject.fault() {
@@ -137,6 +155,9 @@ func (a *active) credit() {
 			case !g.SyncFree && a.committed >= first:
 				c.end(c.engine.Now(), Fault)
 			}
+			return
+		}
+		if !a.enters() {
 			return
 		}
 		a.credited++

@@ -80,6 +80,7 @@ type slot struct {
 	out       []uint64
 	kept      []bool // elements that are not written; nil for none
 	h         *head  // the stream, of a Reduce and a Load
+	bytes     int64  // of the buffer
 }
 
 // Bank is the stream engine of a bank of the L3, SE_L3, with the tile's contexts that compute
@@ -99,6 +100,7 @@ type Bank struct {
 	turn     int
 	credits  table[int64] // that their streams have not come to: from an iteration to another
 	slots    table[*slot]
+	buffer   buffer
 	commits  table[int64] // that have come before what they let write
 	chains   map[key]*chain
 	locks    map[mem.Line]*lock
@@ -129,13 +131,14 @@ func NewBank(e *event.Engine, spec *Spec, bank int, coherent mem.Network, net Ne
 	if spec.TLB != nil {
 		b.tlb = mem.NewTLB(spec.TLB, e.Memory())
 	}
+	b.buffer = buffer{used: map[int]int64{}, held: map[int]int64{}, free: spec.Room * int64(spec.Banks), taken: map[int]bool{}}
 	b.bankTimer, b.scm.spec = b.timer(e), spec
 	return b
 }
 
 // Pending tells whether any stream is here, or anything of one.
 func (b *Bank) Pending() bool {
-	return len(b.heads) > 0 || b.slots.n > 0 || b.credits.n > 0 || len(b.agent.lines) > 0 || len(b.locks) > 0 || b.commits.n > 0 || len(b.taken) > 0 || len(b.tallies) > 0
+	return len(b.heads) > 0 || b.slots.n > 0 || b.credits.n > 0 || len(b.agent.lines) > 0 || len(b.locks) > 0 || b.commits.n > 0 || len(b.taken) > 0 || len(b.tallies) > 0 || b.lending()
 }
 
 // Receive handles a message of the coherence protocol.
@@ -185,6 +188,10 @@ func (b *Bank) wake(now event.Time) {
 
 // ReceiveStream handles a message of streams.
 func (b *Bank) ReceiveStream(now event.Time, m *Message) {
+	if m.Kind == MsgAsk || m.Kind == MsgReturn {
+		b.lends(m)
+		return
+	}
 	k := newKey(m.Core, m.Group, m.Stream)
 	if m.Kind == MsgEnd {
 		b.end(m)
@@ -460,7 +467,16 @@ func (b *Bank) newSlot(p part, g *Group, end int64) *slot {
 		x.in = append(x.in, room[i*n:][:n:n])
 	}
 	b.slots.set(p, x)
+	x.bytes = int64(n) * g.needs[p.sid]
+	b.enter(int(p.core), x.bytes)
 	return x
+}
+
+// drop forgets the slot of a chunk.
+func (b *Bank) drop(p part) {
+	if x, ok := b.slots.take(p); ok {
+		b.enter(int(p.core), -x.bytes)
+	}
 }
 
 // operand puts elements of another stream into the buffer.
@@ -593,7 +609,7 @@ func (b *Bank) computed(now event.Time, p part, x *slot) {
 	}
 	x.ready = true
 	if s.Kind == Reduce {
-		b.slots.take(p)
+		b.drop(p)
 		x.h.armed, x.h.next = false, x.g.after(x.end)
 		if g := x.g; g.Begins(x.end) {
 			var values []uint64
@@ -609,7 +625,7 @@ func (b *Bank) computed(now event.Time, p part, x *slot) {
 		return
 	}
 	if s.Kind == Load {
-		b.slots.take(p)
+		b.drop(p)
 		b.send(x.h, int(p.sid), p.first, x.end, x.out)
 		b.unused = append(b.unused, x)
 		return
@@ -662,6 +678,7 @@ func (b *Bank) commit(_ event.Time, k key, g *Group, first, end int64) {
 				put(data, g.address(int(k.sid), p.first+int64(i)), s.Bytes, v)
 			}
 		}, func(event.Time) {
+			b.enter(int(p.core), -x.bytes)
 			b.written(p, x)
 			b.unused = append(b.unused, x)
 		})

@@ -47,6 +47,10 @@ type Spec struct {
 	Near      func(a, b int) bool
 	Unit      uint64
 	Targets   func(bytes int) int
+	// Room is the bytes of the buffer of a bank that each core has; 0: there is enough for all. With
+	// Sharing it may use what others do not.
+	Room    int64
+	Sharing bool
 	// Inject disturbs streams; nil: nothing does.
 	Inject *Inject
 	// Broken leaves a part of the protocol out, for tests.
@@ -173,6 +177,7 @@ type Core struct {
 	zones    []zone
 	ending   *ending // nil: none
 	inject   *injector
+	rooms    rooms
 	resumed  event.Time // after streams were ended or paused
 	history  History
 	waiting  []wait
@@ -262,6 +267,7 @@ func (c *Core) step(now event.Time, loop uint32, lanes bool) {
 	for _, a := range c.loops {
 		if a.g.Loop == loop && !a.gone && a.committed < a.g.N {
 			a.step(n(a.g))
+			c.gives()
 			break
 		}
 	}
@@ -312,6 +318,11 @@ func (c *Core) of(group uint32) *active {
 
 // ReceiveStream handles a message of streams.
 func (c *Core) ReceiveStream(now event.Time, m *Message) {
+	if m.Kind == MsgGrant || m.Kind == MsgRecall {
+		c.lent(m)
+		c.soon(now)
+		return
+	}
 	a := c.of(m.Group)
 	if a != nil && a.gone {
 		return // it was under way when they ended
@@ -328,6 +339,7 @@ func (c *Core) ReceiveStream(now event.Time, m *Message) {
 	if m.Kind == MsgData {
 		c.letGo()
 	}
+	c.gives()
 	if c.ending != nil {
 		c.soonEnd(now)
 	}

@@ -120,6 +120,7 @@ type Group struct {
 	Fine bool
 
 	id     uint32
+	needs  []int64 // bytes of the buffer of a bank, by stream
 	broken Broken
 	self   *head   // of messages that say nothing of a stream but its group
 	active *active // in the engine of its core
@@ -136,6 +137,10 @@ func (g *Group) itself() *head {
 // prepare finds who takes elements of each stream, and which are one.
 func (g *Group) prepare(id uint32, spec *Spec) {
 	g.id = id
+	g.needs = make([]int64, len(g.Streams))
+	for sid := range g.Streams {
+		g.needs[sid] = g.need(sid)
+	}
 	defer g.coalesce(spec)
 	for i := range g.Streams {
 		if s := &g.Streams[i]; s.Task {

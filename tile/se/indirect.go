@@ -109,7 +109,7 @@ func (b *Bank) follow(now event.Time, h *head) {
 		}
 	}
 	if h.next == end {
-		b.slots.take(p)
+		b.drop(p)
 		b.unused = append(b.unused, x)
 		if len(s.reducers) > 0 {
 			b.issuedRange(h, end)

@@ -45,6 +45,9 @@ const (
 	MixInstances   Broken = "updates of an instance do not wait for those of the instance before"
 	KeepLocks      Broken = "lines stay locked when streams end before their time"
 	NoOrder        Broken = "requests of an indirect stream are taken as they come"
+	OverShare      Broken = "a core uses more of a bank's buffer than it has"
+	NoReturn       Broken = "a core does not give back what a bank has lent it"
+	LendTwice      Broken = "a bank lends the same room twice"
 	LateFinal      Broken = "what a reduction has come to is taken although its streams are being ended"
 )
 

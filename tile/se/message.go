@@ -23,10 +23,14 @@ const (
 	MsgVisited                      // the banks that have parts of a reduction
 	MsgCollect                      // one of them is asked for its part
 	MsgBroadcast                    // elements for streams of several engines
+	MsgAsk                          // a core wants room in the buffer of a bank
+	MsgGrant                        // it has more from now on
+	MsgRecall                       // the bank wants back what it has above its share
+	MsgReturn                       // it has less from now on
 	NumMessages
 )
 
-var messageNames = [NumMessages]string{"configure", "migrate", "credit", "forward", "data", "commit", "done", "final", "range", "request", "end", "ended", "offload", "fetch", "write", "visited", "collect", "broadcast"}
+var messageNames = [NumMessages]string{"configure", "migrate", "credit", "forward", "data", "commit", "done", "final", "range", "request", "end", "ended", "offload", "fetch", "write", "visited", "collect", "broadcast", "ask", "grant", "recall", "return"}
 
 func (k MessageKind) String() string {
 	if k < NumMessages {
@@ -48,7 +52,7 @@ type Message struct {
 	Values     []uint64 // elements, or what a reduction has come to, also at the end of a range
 	Low, High  uint64   // of Range: from the first byte to behind the last one; of Request: the address
 	Targets    []Target // of Broadcast
-	Last       int64    // of Request: the iteration that the bank got before; -1 for none
+	Last       int64    // of Request: the iteration that the bank got before, -1 for none; of Ask, Grant and Return: bytes
 
 	head  *head  // of Configure and Migrate: the stream itself
 	from  int    // of Forward: the stream whose elements these are
@@ -100,7 +104,7 @@ func (m *Message) Bytes() int {
 			n += 2 * countBytes
 		}
 		return n
-	case MsgCommit:
+	case MsgCommit, MsgAsk, MsgGrant, MsgReturn:
 		return headerBytes + countBytes
 	case MsgEnded:
 		if m.head != nil { // it goes on elsewhere
@@ -136,7 +140,7 @@ func (m *Message) Begins() (*Group, *Stream) {
 // ToCore reports whether the engine of a core gets a message, and not that of a bank.
 func (m *Message) ToCore() bool {
 	switch m.Kind {
-	case MsgData, MsgDone, MsgFinal, MsgRange, MsgEnded, MsgVisited:
+	case MsgData, MsgDone, MsgFinal, MsgRange, MsgEnded, MsgVisited, MsgGrant, MsgRecall:
 		return true
 	}
 	return false
@@ -149,7 +153,7 @@ type Network interface {
 
 // NetworkCounters count the traffic of stream engines.
 type NetworkCounters struct {
-	Messages [NumMessages]uint64 `parts:"configure,migrate,credit,forward,data,commit,done,final,range,request,end,ended,offload,fetch,write,visited,collect,broadcast" desc:"messages of stream engines by kind"`
-	Bytes    [NumMessages]uint64 `unit:"Byte" parts:"configure,migrate,credit,forward,data,commit,done,final,range,request,end,ended,offload,fetch,write,visited,collect,broadcast" desc:"bytes of them"`
-	ByteHops [NumMessages]uint64 `unit:"Byte" parts:"configure,migrate,credit,forward,data,commit,done,final,range,request,end,ended,offload,fetch,write,visited,collect,broadcast" desc:"bytes of whole flits times links between routers"`
+	Messages [NumMessages]uint64 `parts:"configure,migrate,credit,forward,data,commit,done,final,range,request,end,ended,offload,fetch,write,visited,collect,broadcast,ask,grant,recall,return" desc:"messages of stream engines by kind"`
+	Bytes    [NumMessages]uint64 `unit:"Byte" parts:"configure,migrate,credit,forward,data,commit,done,final,range,request,end,ended,offload,fetch,write,visited,collect,broadcast,ask,grant,recall,return" desc:"bytes of them"`
+	ByteHops [NumMessages]uint64 `unit:"Byte" parts:"configure,migrate,credit,forward,data,commit,done,final,range,request,end,ended,offload,fetch,write,visited,collect,broadcast,ask,grant,recall,return" desc:"bytes of whole flits times links between routers"`
 }

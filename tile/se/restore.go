@@ -131,6 +131,7 @@ func (c *Core) restore(now event.Time) {
 		for _, a := range e.loops {
 			if !a.g.SyncFree {
 				a.gone = true
+				a.leaves(a.g.N)
 				l := RestoredLoop{Group: a.g.id, At: a.at, From: a.reducedTo(a.at), Aliased: slices.Contains(e.aliased, a)}
 				switch c.spec.Broken {
 				case RestoreLate:
@@ -158,6 +159,7 @@ func (c *Core) restore(now event.Time) {
 			a.credit()
 		}
 	}
+	c.gives()
 	c.soon(now)
 }
 
@@ -380,7 +382,9 @@ func (b *Bank) end(m *Message) {
 	}
 	b.heads = slices.DeleteFunc(b.heads, func(h *head) bool { return h.core == m.Core && h.g.id == m.Group })
 	b.credits.forget(mine)
-	b.slots.forget(mine)
+	for _, p := range b.slots.of(mine) {
+		b.drop(p)
+	}
 	b.commits.forget(mine)
 	b.left.forget(mine)
 	if b.spec.Broken != KeepLocks {
