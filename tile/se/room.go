@@ -38,7 +38,8 @@ func (g *Group) need(sid int) (n int64) {
 	return max(n, int64(s.Bytes))
 }
 
-// Fit halves ranges until each has room at a bank, and reports whether it has. room is the bytes of a core's share; 0: there is enough for all.
+// Fit halves ranges until each has room at a bank, and reports whether it has. room is the bytes of
+// a core's share; 0: there is enough for all.
 func (g *Group) Fit(room int64) bool {
 	if room == 0 {
 		return true
@@ -192,14 +193,14 @@ func (a *active) asksAhead() {
 	}
 }
 
-// ask asks a bank for the room of all that may be under way there.
+// ask asks a bank for the room of all that may soon be under way there.
 func (c *Core) ask(a *active, bank int) {
 	r := &c.rooms
 	if r.asked[bank] || r.refused[bank] || r.capped[bank] {
 		return
 	}
 	want := r.used[bank]
-	limit := a.least() + a.g.window(c.spec) + a.g.Range
+	limit := a.g.start(a.credited) + a.g.window(c.spec)
 	for k := a.credited; k < a.g.ranges() && (k == a.credited || a.g.start(k) < limit); k++ {
 		for _, p := range a.places(k) {
 			if p.bank == bank {
