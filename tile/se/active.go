@@ -36,6 +36,7 @@ type active struct {
 	faulty   int64  // range that cannot be credited; -1: none
 	progress uint64 // messages and iterations; seen: when it was looked last
 	seen     uint64
+	first    bool // it was the oldest loop then
 	watch    event.ID
 	leaving  bool
 	left     bool             // of those that are being ended: it is done

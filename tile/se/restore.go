@@ -417,15 +417,22 @@ func (c *Core) watch(now event.Time, group uint64) {
 	if a == nil || a.over() || c.ending != nil {
 		return
 	}
-	if a.progress == a.seen && !slices.ContainsFunc(c.loops, func(o *active) bool { return o.g.id < a.g.id && !o.over() }) {
+	if a.progress == a.seen && a.first && a.oldest() {
 		c.end(now, Timeout)
 		return
 	}
 	a.lookAfter(now)
 }
 
+// oldest reports whether no loop of the core is under way that is in front of one: what is behind
+// may wait for it, which is no reason to end it when that is over.
+func (a *active) oldest() bool {
+	return !slices.ContainsFunc(a.c.loops, func(o *active) bool { return o.g.id < a.g.id && !o.over() })
+}
+
 // lookAfter lets the engine look later whether streams that may be ended make progress.
 func (a *active) lookAfter(now event.Time) {
+	a.first = a.oldest()
 	if a.seen = a.progress; !a.g.SyncFree && !a.g.Bound && !a.c.resting && a.patience() > 0 {
 		a.watch = a.c.engine.At(now+a.patience(), a.c.watching, uint64(a.g.id))
 	}
