@@ -175,6 +175,7 @@ func TestRehearsalsAsAlone(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, alone(t, k, config, opt), r.Report.Cycles, "%s in %s", c.name, config)
 			require.Equal(t, config, r.Config)
+			require.Nil(t, h.Verdict(r), "no comparison was asked for")
 		}
 		auto, err := h.Run(context.Background(), fused.Auto, p)
 		require.NoError(t, err)
@@ -208,6 +209,10 @@ func TestOracle(t *testing.T) {
 			require.Equal(t, 2*2*2*3, r.Rehearsed.Combinations)
 		}
 		require.Greater(t, len(r.Rehearsed.Runs), len(auto.Rehearsed.Runs))
+		for _, x := range []*fused.Report{auto, r} {
+			require.Positive(t, h.Verdict(x).Elements)
+			require.Empty(t, h.Verdict(x).First)
+		}
 		v, err := fused.Check(context.Background(), p, before, r, opt)
 		require.NoError(t, err)
 		require.Empty(t, v.First)
