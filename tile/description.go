@@ -315,7 +315,7 @@ type L2Streams struct {
 type L3Streams struct {
 	PerBank           int    `yaml:"per_bank" range:"0..1048576"`
 	BufferBytes       int    `yaml:"buffer_bytes" range:"0..1073741824"`
-	Sharing           string `yaml:"sharing" oneof:"none static dynamic"` // of the buffer, among cores; none: there is room for all
+	Sharing           string `yaml:"sharing" oneof:"none static dynamic" reading:"none static dynamic"` // of the buffer, among cores; none: there is room for all
 	ComputeInitCycles int    `yaml:"compute_init_cycles" range:"0..1048576" reading:"4 16"`
 	ScalarPE          bool   `yaml:"scalar_pe"` // scalars are computed in the engine
 	Vectorize         bool   `yaml:"vectorize"` // streams of SIMD loops compute as many elements at once as there are lanes
