@@ -884,6 +884,7 @@ func (t *thread) beginStreams(id int, n, v int64) error {
 	if p.opt.Streams.History && t.history != nil {
 		if choice := t.history.Choose(g); choice != se.Leaves && l.inCore != nil {
 			t.counts[id].stayed[choice]++
+			delete(t.clean, l.region) // later ones begin behind its iterations, which the engine would count as theirs
 			if l = l.inCore; len(l.ahead) == 0 {
 				return nil
 			}

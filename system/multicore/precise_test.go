@@ -444,6 +444,17 @@ var preciseMechanisms = []string{
 
 const endableMechanisms = 31
 
+// TestKeptAmongEarly has programs in which an instance that stays in the core is followed by ones
+// that begin ahead of the core: its iterations are not theirs.
+func TestKeptAmongEarly(t *testing.T) {
+	for _, seed := range []uint64{203972, 205206, 205946, 206995} {
+		x := precise(t, seed)
+		in := met{}
+		require.NoError(t, x.run(in, nil), "%s\n%s", x, x.text)
+		require.Positive(t, in["kept since it is reused"]+in["kept since it hits"], "seed %d", seed)
+	}
+}
+
 // TestPreciseState draws programs of all kinds, machines and disturbances, and compares memory
 // with that of the sequential program: no deadlock, and each mechanism is met often enough.
 // BITSCHED_STREAMS=10000 -v -timeout 4h runs as many, on all host cores, and says what they have met;
