@@ -455,6 +455,16 @@ func TestKeptAmongEarly(t *testing.T) {
 	}
 }
 
+// TestCreditOvertakesChase has a stream that chases pointers and comes to a bank behind the credit
+// that followed it there: it goes on, and does not wait until streams end for want of progress.
+func TestCreditOvertakesChase(t *testing.T) {
+	x := precise(t, 302556)
+	x.m.Streams.Core.TimeoutCycles, x.m.Streams.Core.LockTimeoutCycles = 0, 0
+	in := met{}
+	require.NoError(t, x.run(in, nil), "%s\n%s", x, x.text)
+	require.Positive(t, in["chase"])
+}
+
 // TestPreciseState draws programs of all kinds, machines and disturbances, and compares memory
 // with that of the sequential program: no deadlock, and each mechanism is met often enough.
 // BITSCHED_STREAMS=10000 -v -timeout 4h runs as many, on all host cores, and says what they have met;

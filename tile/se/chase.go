@@ -131,7 +131,9 @@ func (b *Bank) creditChase(now event.Time, k key, m *Message) {
 		again := *m
 		again.From, again.To = b.bank, to
 		b.net.SendStream(&again)
+		return
 	}
+	b.overtook[k] = max(b.overtook[k], m.End) // or the stream has ended here
 }
 
 // arrived takes a stream that chases pointers.
@@ -141,12 +143,20 @@ func (b *Bank) arrived(now event.Time, h *head) {
 			delete(b.trail, k)
 		}
 	}
-	delete(b.trail, newKey(h.core, h.g.id, h.sid))
+	for k := range b.overtook {
+		if int(k.core) == h.core && int32(h.g.id-k.group) >= windowGroups {
+			delete(b.overtook, k)
+		}
+	}
+	k := newKey(h.core, h.g.id, h.sid)
+	delete(b.trail, k)
 	if h.state == nil {
 		h.state = h.g.Streams[h.sid].Walk.Start()
 		h.limit = int64(b.spec.Ranges) * h.g.Range
 		h.low = ^uint64(0)
 	}
+	h.limit = max(h.limit, b.overtook[k])
+	delete(b.overtook, k)
 	b.heads = append(b.heads, h)
 	b.chase(now, h)
 }
