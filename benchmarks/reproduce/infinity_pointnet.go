@@ -13,9 +13,9 @@ import (
 // pointNetEntry is PointNet++ by stages.
 var pointNetEntry = &Entry{
 	ID: "infs:fig19", Title: "PointNet++ by stage and place", Paper: "Infinity Stream, Fig. 19 and Table 4",
-	Doc: "the classifiers of single-scale (SSG) and multi-scale grouping (MSG) from C, all stages one after the other, cold, on 64 OOO8 cores; layers of perceptrons are regions, and Eq. 2 decides about each in in-l3 and " +
-		"inf-s; the last column has all of them in arrays. Cycles of a stage are from where thread 0 begins it to where it begins the next. Small: sizes in the note, on infinity-stream-small, whose caches are a sixteenth " +
-		"while it has as many cores, so that arrays are worth less. Authors' program: each set abstraction alone, on random neighbours, with square layers",
+	Doc: "the classifiers of single-scale (SSG) and multi-scale grouping (MSG) from C, all stages one after the other, cold, on 64 OOO8 cores (small: 4); layers of perceptrons are regions, and Eq. 2 decides about each in in-l3 and " +
+		"inf-s; the last column has all of them in arrays. Cycles of a stage are from where thread 0 begins it to where it begins the next. Small: sizes in the note, on infinity-stream-slice. " +
+		"Authors' program: each set abstraction alone, on random neighbours, with square layers",
 	Claims: []Claim{
 		{Name: "SSG: MLP in base", Section: "8", Unit: "%", Paper: 48, Tolerance: 0.2},
 		{Name: "SSG: sampling in base", Section: "8", Unit: "%", Paper: 46, Tolerance: 0.2},
