@@ -90,7 +90,10 @@ func (e *Env) reading() string {
 
 // machineNote says on which machine figures are.
 func (e *Env) machineNote(name string) string {
-	return "machine " + name + ", as the " + map[Source]string{Paper: "paper", Simulator: "authors' simulator"}[e.Readings] + " has it"
+	if e.Readings == Simulator {
+		return "machine " + name + ", as the authors' simulator has it"
+	}
+	return "machine " + name + ", as the paper has it"
 }
 
 // Env is what runners are given.
