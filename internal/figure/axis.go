@@ -18,6 +18,10 @@ type Axis struct {
 // zeroRoom is between 0 and the least tick of a logarithmic scale.
 const zeroRoom = 40.0
 
+// leastLog is the least value that a logarithmic scale tells apart. Below it numbers
+// become subnormal, and math.Log is wrong for these on some processors.
+const leastLog = 1e-307
+
 // place says where a value lies on an axis of a length, 0 at its beginning.
 func (a *Axis) place(v, length float64) float64 {
 	from, to := a.Inset, length-a.Inset
@@ -29,7 +33,7 @@ func (a *Axis) place(v, length float64) float64 {
 	}
 	lo, hi := a.Ticks[0], a.Ticks[len(a.Ticks)-1]
 	if a.Log {
-		lo, hi, v = math.Log(lo), math.Log(hi), math.Log(v)
+		lo, hi, v = math.Log(lo), math.Log(hi), math.Log(max(v, leastLog))
 	}
 	if lo == hi {
 		return (from + to) / 2
@@ -144,6 +148,7 @@ func Ticks(top float64, n int) []float64 {
 // LogTicks returns round values around least to most, both above 0: powers of ten,
 // and between them 2 and 5 times these where there would be few.
 func LogTicks(least, most float64) []float64 {
+	least, most = max(least, leastLog), max(most, leastLog)
 	fits := func(steps []float64) []float64 {
 		var t []float64
 		for unit := math.Pow(10, math.Floor(math.Log10(least))); ; unit *= 10 {

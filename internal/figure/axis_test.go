@@ -27,6 +27,7 @@ func TestTicks(t *testing.T) {
 	require.Equal(t, []float64{1, 2}, LogTicks(1, 1))
 	require.Equal(t, []float64{10, 20, 50, 100, 200, 500, 1000}, LogTicks(19, 900))
 	require.Equal(t, []float64{10, 100, 1000, 10000, 100000}, LogTicks(31, 20001))
+	require.Equal(t, LogTicks(1e-307, 1e-307), LogTicks(5e-324, 1e-309), "subnormal")
 	require.InDeltaSlice(t, []float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1}, LogTicks(2.9e-6, 1), 1e-12)
 }
 
@@ -53,7 +54,7 @@ func TestPlaces(t *testing.T) {
 func TestPlot(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := func(name string, n int) []float64 {
-			return rapid.SliceOfN(rapid.OneOf(rapid.Float64Range(0, 1), rapid.Float64Range(0, 1e9), rapid.Float64Range(0, 1e-9), rapid.Just(0.0)), n, n).Draw(t, name)
+			return rapid.SliceOfN(rapid.OneOf(rapid.Float64Range(0, 1), rapid.Float64Range(0, 1e9), rapid.Float64Range(0, 1e-9), rapid.Float64Range(0, 1e-306), rapid.Just(0.0)), n, n).Draw(t, name)
 		}
 		n := rapid.IntRange(1, 12).Draw(t, "n")
 		xs, ys := values("x", n), values("y", n)
