@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -118,6 +119,10 @@ func (s *Server) look(ctx context.Context) error {
 		}
 		data[name] = text
 		page.Sections = append(page.Sections, Sweep(titleOf(p), records, total, name)...)
+	}
+	if same && only && maps.EqualFunc(data, s.data, bytes.Equal) {
+		s.states = states // a record is being written
+		return nil
 	}
 	var files []string
 	for i, p := range s.Paths {

@@ -49,7 +49,7 @@ func served(t *testing.T) (address string, put func(i int), stop func()) {
 		select {
 		case err := <-ended:
 			require.NoError(t, err)
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("the server does not end")
 		}
 	}
@@ -82,8 +82,8 @@ func TestServeSince(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, text := get(t, "GET", address+"/", "")
 		return !strings.Contains(text, `data-version="`+version+`"`)
-	}, 10*time.Second, 20*time.Millisecond)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	}, time.Minute, 20*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, "GET", address+"/events?since="+version, nil)
 	require.NoError(t, err)
@@ -134,7 +134,33 @@ func TestServe(t *testing.T) {
 	stop()
 	require.Contains(t, []string{"end", "results"}, next())
 	http.DefaultClient.CloseIdleConnections()
-	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+2 }, 5*time.Second, 20*time.Millisecond, "goroutines stay")
+	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+2 }, time.Minute, 20*time.Millisecond, "goroutines stay")
+}
+
+// TestServeUnfinished: a folder in which a record is being written has nothing new.
+func TestServeUnfinished(t *testing.T) {
+	dir := t.TempDir()
+	store, err := results.Open(dir)
+	require.NoError(t, err)
+	put := func(i int) {
+		r := *records()[i]
+		r.Key = results.Key(i)
+		require.NoError(t, store.Put(r.Key, &r))
+	}
+	put(0)
+	s := &Server{Title: "plan", Paths: []string{dir}}
+	require.NoError(t, s.look(t.Context()))
+	dirs, err := filepath.Glob(filepath.Join(dir, "[0-9a-f][0-9a-f]"))
+	require.NoError(t, err)
+	require.Len(t, dirs, 1)
+	before := s.states[0]
+	require.NoError(t, os.Chtimes(dirs[0], time.Time{}, time.Now().Add(time.Hour)))
+	require.NoError(t, s.look(t.Context()))
+	require.NotEqual(t, before, s.states[0])
+	require.Equal(t, 1, s.version)
+	put(1)
+	require.NoError(t, s.look(t.Context()))
+	require.Equal(t, 2, s.version)
 }
 
 // TestServeInBrowser watches a page while results come.
@@ -148,7 +174,7 @@ func TestServeInBrowser(t *testing.T) {
 	until := func(want string) {
 		t.Helper()
 		got := ""
-		require.Eventually(t, func() bool { got = b.eval(state); return got == want }, 10*time.Second, 50*time.Millisecond, "%s", want)
+		require.Eventually(t, func() bool { got = b.eval(state); return got == want }, time.Minute, 50*time.Millisecond, "%s", want)
 	}
 	until("2 of 24 jobs done; 2 rows; Live")
 	for i := 2; i < 7; i++ {
