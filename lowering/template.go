@@ -287,14 +287,15 @@ func (p linearPattern) after(n int64) linearPattern {
 }
 
 // match finds how many banks a command goes to, and for how long these stay the same. The inner levels of its tiles, as far as no bank lies between
-// two neighbours, are runs: each meets all banks from that of its first tile to that of
-// its last one.
+// two neighbours, are runs, and stay that: each meets all banks from that of its first
+// tile to that of its last one.
 func (m *moving) match(at, perBank int64) (banks int) {
 	c := newCourse()
 	p := m.tiles.after(at - m.base)
 	n, length := int32(0), linear{} // of a run, to its last tile
 	for ; n < p.levels && p.level[n].stride-length.v <= perBank; n++ {
 		l := &p.level[n]
+		c.above(length.add(perBank - l.stride + 1))
 		length = length.plus(l.count.add(-1).times(l.stride))
 	}
 	runs := int64(1)

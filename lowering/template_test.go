@@ -123,31 +123,40 @@ func TestTemplateBanks(t *testing.T) {
 			span += l.stride * (l.count.v + 8)
 		}
 		perBank := rapid.Int64Range(1, 12).Draw(t, "tiles of a bank")
-		at := func(n int64) []int {
-			p := m.tiles.after(n)
-			for _, l := range p.level[:p.levels] {
-				if l.count.v < 1 {
-					return nil
-				}
-			}
-			if p.start.v < 0 {
-				return nil
-			}
-			return Banks(nil, p.pattern(), int(perBank))
-		}
-		now := at(0)
-		require.Equal(t, len(now), m.match(0, perBank))
-		require.True(t, m.course.has(0))
-		for n := max(m.course.lo, -8); n <= min(m.course.hi, 8); n++ {
-			if banks := at(n); banks != nil {
-				require.Equal(t, now, banks, "after %d", n)
-				if n > 2 {
-					long++
-				}
-			}
-		}
+		long += banksStay(t, m, perBank)
 	})
 	require.Positive(t, long)
+	// Rows of 3, 2 and 1 tiles: a bank comes to lie between the last two.
+	banksStay(t, moving{tiles: linearPattern{start: linear{40, 1}, levels: 2, level: [MaxLevels]linearLevel{{1, linear{3, -1}}, {14, fixed(4)}}}}, 12)
+}
+
+// banksStay holds the course of a pattern to its banks, step by step, and returns how many
+// steps beyond the second it has.
+func banksStay(t require.TestingT, m moving, perBank int64) (long int) {
+	at := func(n int64) []int {
+		p := m.tiles.after(n)
+		for _, l := range p.level[:p.levels] {
+			if l.count.v < 1 {
+				return nil
+			}
+		}
+		if p.start.v < 0 {
+			return nil
+		}
+		return Banks(nil, p.pattern(), int(perBank))
+	}
+	now := at(0)
+	require.Equal(t, len(now), m.match(0, perBank))
+	require.True(t, m.course.has(0))
+	for n := max(m.course.lo, -8); n <= min(m.course.hi, 8); n++ {
+		if banks := at(n); banks != nil {
+			require.Equal(t, now, banks, "after %d", n)
+			if n > 2 {
+				long++
+			}
+		}
+	}
+	return long
 }
 
 // TestCourse holds what a course decides to what the numbers are, step by step.
