@@ -118,6 +118,11 @@ func Reproduced(reports []*reproduce.Report, leftOut []string) []Section {
 		if len(own.Rows) > 0 {
 			s.Parts = append(s.Parts, own)
 		}
+		for i := range r.Comparisons {
+			for _, text := range r.Comparisons[i].BoundTexts() {
+				s.Parts = append(s.Parts, Note("Bound: "+text))
+			}
+		}
 		if r.Measured != nil {
 			for _, f := range r.Figures {
 				s.Parts = append(s.Parts, &Figure{SVG: f.SVG})
@@ -141,7 +146,7 @@ func Reproduced(reports []*reproduce.Report, leftOut []string) []Section {
 	}
 	first := Section{ID: "claims", Title: "Claims", Lead: "What papers print beside what is measured here, how far they are apart, and how far they may be."}
 	facts := Facts{{"entries", strconv.Itoa(len(reports))}, {"claims", strconv.Itoa(len(overview.Rows))}}
-	for _, v := range []reproduce.Verdict{reproduce.Reproduced, reproduce.UnderReading, reproduce.BetterThan, reproduce.Differs, reproduce.NotMeasured} {
+	for _, v := range []reproduce.Verdict{reproduce.Reproduced, reproduce.UnderReading, reproduce.BetterThan, reproduce.NotReachable, reproduce.Differs, reproduce.NotMeasured} {
 		if counts[v] > 0 {
 			facts = append(facts, Fact{string(v), strconv.Itoa(counts[v])})
 		}

@@ -20,10 +20,14 @@ import (
 type nearRun struct {
 	config string
 	set    []string
+	title  string // of what is changed, "" for a list
 }
 
 func (r nearRun) text() string {
 	text := r.config
+	if r.title != "" {
+		return text + ", " + r.title
+	}
 	for i := 0; i+1 < len(r.set); i += 2 {
 		text += fmt.Sprintf(", %s %s", r.set[i], r.set[i+1])
 	}
@@ -116,16 +120,20 @@ func nearMachine(env *Env) string {
 	return name
 }
 
+// changedMachine has some parameters changed, names and values in turn.
+func changedMachine(name string, set []string) (*tile.Machine, error) {
+	m, err := tile.LoadMachine(name)
+	for i := 0; i+1 < len(set) && err == nil; i += 2 {
+		err = m.Set(set[i], set[i+1])
+	}
+	return m, err
+}
+
 // run is one run, whose result is compared with the definition of the workload.
 func (p *nearPart) run(ctx context.Context, env *Env, k *workload.Kernel, args *memory.Memory, x nearRun, table *cost.Table) error {
-	m, err := tile.LoadMachine(nearMachine(env))
+	m, err := changedMachine(nearMachine(env), x.set)
 	if err != nil {
 		return err
-	}
-	for i := 0; i+1 < len(x.set); i += 2 {
-		if err := m.Set(x.set[i], x.set[i+1]); err != nil {
-			return err
-		}
 	}
 	after := args.Clone()
 	mem, a := k.Streams(after)

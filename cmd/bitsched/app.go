@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/bitsched/bitsched/benchmarks/reproduce"
 	"github.com/bitsched/bitsched/lowering/arith"
 	"github.com/bitsched/bitsched/lowering/mapping"
 	"github.com/bitsched/bitsched/masim"
@@ -133,7 +134,7 @@ func exitCode(err error) int {
 		return exitInfeasible
 	case errors.Is(err, errInterrupt), errors.Is(err, errBudget):
 		return exitAborted
-	case errors.Is(err, system.ErrInternal), errors.Is(err, multicore.ErrInternal):
+	case errors.Is(err, system.ErrInternal), errors.Is(err, multicore.ErrInternal), errors.Is(err, reproduce.ErrBound):
 		return exitInternal
 	}
 	if mismatch := new(arith.MismatchError); errors.As(err, &mismatch) {

@@ -47,9 +47,13 @@ Without a name it lists all there are. A name is that of one, as in masim:table2
 a paper with "all" behind it, as in masim:all, or "all".
 
 Verdicts are: reproduced (within the tolerance), under reading (so, where the paper
-can be read in several ways), better (beyond it, on the good side), differs, and not
-measured (this size has no such figure). The exit code tells whether the measuring
-succeeded, not what came of it.
+can be read in several ways), better (beyond it, on the good side), differs, not
+reachable (so does a bound of what differs), and not measured (this size has no such
+figure). A bound is what a quantity cannot pass on the machine and at the sizes at
+hand: what was counted gives it, or runs with parts of the machine for nothing, which
+are for claims that differ alone. It is printed with what is left out. The exit code
+tells whether the measuring succeeded, not what came of it; a bound that was passed
+is a defect (70).
 
 Some need inputs that the papers published and this program does not ship; --data
 names a folder that has them, and those that miss theirs are said and left out.
@@ -316,7 +320,7 @@ func (a *app) deliverReproduced(r *reproduceResult, f reproduceFlags) error {
 
 func (r *reproduceResult) writeCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
-	_ = c.Write([]string{"entry", "size", "claim", "section", "unit", "paper", "ours", "deviation", "tolerance", "points", "reading", "verdict"})
+	_ = c.Write([]string{"entry", "size", "claim", "section", "unit", "paper", "ours", "deviation", "tolerance", "points", "reading", "verdict", "bound", "bound_side", "bound_with", "bound_why"})
 	for _, e := range r.Entries {
 		for _, p := range e.Comparisons {
 			number := func(v *float64) string {
@@ -325,8 +329,13 @@ func (r *reproduceResult) writeCSV(w io.Writer) error {
 				}
 				return strconv.FormatFloat(*v, 'g', -1, 64)
 			}
-			_ = c.Write([]string{e.ID, string(e.Size), p.Name, p.Section, p.Unit, number(&p.Paper), number(p.Ours), number(p.Deviation),
-				number(&p.Tolerance), strconv.FormatBool(p.Points), p.Reading, string(p.Verdict)})
+			bound := []string{"", "", "", ""}
+			if len(p.Bounds) > 0 {
+				b := &p.Bounds[0]
+				bound = []string{number(&b.Value), string(b.Side), b.With, b.Why}
+			}
+			_ = c.Write(append([]string{e.ID, string(e.Size), p.Name, p.Section, p.Unit, number(&p.Paper), number(p.Ours), number(p.Deviation),
+				number(&p.Tolerance), strconv.FormatBool(p.Points), p.Reading, string(p.Verdict)}, bound...))
 		}
 	}
 	c.Flush()
@@ -386,6 +395,16 @@ func (r *reproduceResult) text() string {
 				t.Rows = append(t.Rows, []string{p.Name, p.Section, figureText(p.Paper) + unit, ours, off, may, verdict})
 			}
 			b.WriteString(renderTable(t) + "\n\n")
+			bounded := false
+			for _, p := range e.Comparisons {
+				for _, text := range p.BoundTexts() {
+					bounded = true
+					fmt.Fprintf(&b, "bound  %s\n", text)
+				}
+			}
+			if bounded {
+				b.WriteString("\n")
+			}
 		}
 		for _, m := range e.Tables {
 			t := benchmarks.Table{Rows: m.Rows}
