@@ -53,12 +53,21 @@ func Names() []string {
 	return names
 }
 
+// WholeNames lists those that are whole functions, which threads execute.
+func WholeNames() []string {
+	var names []string
+	for _, k := range slices.Concat(kernels.NearStream(), kernels.PointNet()) {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
 // Builtin returns a kernel that comes with the program, with the sizes that Infinity
 // Stream has for it or with small ones.
 func Builtin(name string, paper bool) (*Kernel, error) {
 	w, err := kernels.Get(name)
 	if err != nil {
-		return nil, usage("no kernel %q, expected one of %s, or a file (with a . or / in its name)", name, strings.Join(Names(), ", "))
+		return nil, usage("no kernel %q, expected one of %s, or a file (with a . or / in its name)", name, strings.Join(slices.Concat(Names(), WholeNames()), ", "))
 	}
 	k := &Kernel{Builtin: w, File: w.File, Source: w.Source, Files: w.Files, Sizes: maps.Clone(w.Small), paper: paper}
 	if paper {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -52,12 +53,28 @@ func kernelHelp() string {
 	return kernelLong + wrapped(workload.Names(), len(kernelLong)-strings.LastIndexByte(kernelLong, '\n')-1) + "."
 }
 
+// wholeHelp is kernelHelp with the names of whole functions, which there are with some
+// flags.
+func wholeHelp(with string) string {
+	with = "\n" + with
+	return kernelHelp() + with + wrapped(workload.WholeNames(), len(with)-1) + "."
+}
+
 // completeKernels offers the names of workloads, and files.
 func completeKernels(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return workload.Names(), cobra.ShellCompDirectiveDefault
+}
+
+// completeWhole offers whole functions, too.
+func completeWhole(cmd *cobra.Command, args []string, text string) ([]string, cobra.ShellCompDirective) {
+	names, d := completeKernels(cmd, args, text)
+	if len(args) == 0 {
+		names = slices.Concat(names, workload.WholeNames())
+	}
+	return names, d
 }
 
 // readInput reads a text file, or stdin for "-".

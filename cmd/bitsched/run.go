@@ -112,10 +112,10 @@ func (a *app) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "run KERNEL",
 		Short:             "Execute a kernel in the arrays of a modelled chip, and count cycles",
-		Long:              runLong + kernelHelp() + runLongEnd,
+		Long:              runLong + wholeHelp("With --config also one of ") + runLongEnd,
 		Example:           runExample,
 		Args:              exactArgs("KERNEL"),
-		ValidArgsFunction: completeKernels,
+		ValidArgsFunction: completeWhole,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.config.check(cmd); err != nil {
 				return err

@@ -111,9 +111,15 @@ func (f *configFlags) check(cmd *cobra.Command) error {
 			return usageError(cmd, "--core %q, expected %s", c, strings.Join(tile.CoreNames(), ", "))
 		}
 	}
+	if cmd.Flags().Changed("html") {
+		return usageError(cmd, "--html with --config, expected it without, or --json > FILE and bitsched report FILE -o PAGE")
+	}
 	for _, flag := range arraysOnly {
 		if flag == "decide" && f.fused() {
 			continue
+		}
+		if flag == "decide" && cmd.Flags().Changed(flag) {
+			return usageError(cmd, "--decide without regions in memory, expected it with --config in-l3, inf-s or inf-s-nojit, or without --config")
 		}
 		if cmd.Flags().Changed(flag) {
 			return usageError(cmd, "--%s with --config, expected it without: it says how arrays compute", flag)

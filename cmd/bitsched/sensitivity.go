@@ -41,7 +41,7 @@ func (a *app) sensitivityCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sensitivity KERNEL...",
 		Short: "Show how much cycles depend on each assumed parameter of a machine",
-		Long:  sensitivityLong + kernelHelp(),
+		Long:  sensitivityLong + wholeHelp("It may also be one of "),
 		Example: `  bitsched sensitivity vec_add stencil2d -D N=256 -D M=256 -D T=1
   bitsched sensitivity mine.c -D N=4096 --machine nsc-small --only l1d,l2,dram.timing --json`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -50,7 +50,7 @@ func (a *app) sensitivityCommand() *cobra.Command {
 			}
 			return nil
 		},
-		ValidArgsFunction: completeKernels,
+		ValidArgsFunction: completeWhole,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.sensitivity(cmd, args, f) },
 	}
 	fl := cmd.Flags()

@@ -66,7 +66,7 @@ func (a *app) tdfgCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "tdfg [KERNEL]",
 		Short:   "Compile a kernel in C to tensor dataflow graphs",
-		Long:    tdfgLong + kernelHelp() + tdfgLongEnd,
+		Long:    tdfgLong + wholeHelp("With --streams or --why also one of ") + tdfgLongEnd,
 		Example: tdfgExample,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if f.from != "" {
@@ -74,7 +74,7 @@ func (a *app) tdfgCommand() *cobra.Command {
 			}
 			return exactArgs("KERNEL")(cmd, args)
 		},
-		ValidArgsFunction: completeKernels,
+		ValidArgsFunction: completeWhole,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.from != "" {
 				return a.tdfg(cmd, f.from, f)
