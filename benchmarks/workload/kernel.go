@@ -45,18 +45,19 @@ func (e *UsageError) Error() string { return e.msg }
 func usage(format string, args ...any) error { return &UsageError{fmt.Sprintf(format, args...)} }
 
 // Names lists the kernels that come with the program.
-func Names() []string {
-	var names []string
-	for _, k := range kernels.All() {
-		names = append(names, k.Name)
-	}
-	return names
+func Names() []string { return namesOf(kernels.All()) }
+
+// StreamNames lists those of Near-Stream Computing, whole functions that threads execute.
+func StreamNames() []string { return namesOf(kernels.NearStream()) }
+
+// WholeNames lists all whole functions, those with regions as parts of them, too.
+func WholeNames() []string {
+	return namesOf(slices.Concat(kernels.NearStream(), kernels.PointNet()))
 }
 
-// WholeNames lists those that are whole functions, which threads execute.
-func WholeNames() []string {
+func namesOf(list []*kernels.Kernel) []string {
 	var names []string
-	for _, k := range slices.Concat(kernels.NearStream(), kernels.PointNet()) {
+	for _, k := range list {
 		names = append(names, k.Name)
 	}
 	return names

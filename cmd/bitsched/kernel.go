@@ -53,11 +53,9 @@ func kernelHelp() string {
 	return kernelLong + wrapped(workload.Names(), len(kernelLong)-strings.LastIndexByte(kernelLong, '\n')-1) + "."
 }
 
-// wholeHelp is kernelHelp with the names of whole functions, which there are with some
-// flags.
-func wholeHelp(with string) string {
-	with = "\n" + with
-	return kernelHelp() + with + wrapped(workload.WholeNames(), len(with)-1) + "."
+// wholeHelp is kernelHelp with the names of whole functions, and with what they go.
+func wholeHelp(with string, names []string) string {
+	return kernelHelp() + "\n" + with + " also one of " + wrapped(names, len(with)+len(" also one of ")) + "."
 }
 
 // completeKernels offers the names of workloads, and files.

@@ -112,7 +112,7 @@ func (a *app) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "run KERNEL",
 		Short:             "Execute a kernel in the arrays of a modelled chip, and count cycles",
-		Long:              runLong + wholeHelp("With --config also one of ") + runLongEnd,
+		Long:              runLong + wholeHelp("With --config", workload.WholeNames()) + runLongEnd,
 		Example:           runExample,
 		Args:              exactArgs("KERNEL"),
 		ValidArgsFunction: completeWhole,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bitsched/bitsched/benchmarks"
 	"github.com/bitsched/bitsched/benchmarks/sensitivity"
+	"github.com/bitsched/bitsched/benchmarks/workload"
 	"github.com/bitsched/bitsched/masim"
 	"github.com/bitsched/bitsched/system/multicore"
 	"github.com/bitsched/bitsched/tile"
@@ -41,7 +42,7 @@ func (a *app) sensitivityCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sensitivity KERNEL...",
 		Short: "Show how much cycles depend on each assumed parameter of a machine",
-		Long:  sensitivityLong + wholeHelp("It may also be one of "),
+		Long:  sensitivityLong + wholeHelp("It may be", workload.WholeNames()),
 		Example: `  bitsched sensitivity vec_add stencil2d -D N=256 -D M=256 -D T=1
   bitsched sensitivity mine.c -D N=4096 --machine nsc-small --only l1d,l2,dram.timing --json`,
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -66,7 +66,7 @@ func (a *app) tdfgCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "tdfg [KERNEL]",
 		Short:   "Compile a kernel in C to tensor dataflow graphs",
-		Long:    tdfgLong + wholeHelp("With --streams or --why also one of ") + tdfgLongEnd,
+		Long:    tdfgLong + wholeHelp("With --streams or --why", workload.StreamNames()) + tdfgLongEnd,
 		Example: tdfgExample,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if f.from != "" {
