@@ -330,6 +330,8 @@ type L3Streams struct {
 	Strands           bool   `yaml:"strands"`                             // near-l3 splits streams over banks
 	Multicast         int    `yaml:"multicast" range:"1..64"`             // cores in x and y of a group
 	Broadcast         bool   `yaml:"broadcast"`                           // near-l3 reads a line once for streams of a group, and strands
+	KeepOperands      bool   `yaml:"keep_operands"`                       // a bank of near-l3 keeps operands that come again, and
+	KeepPatterns      bool   `yaml:"keep_patterns"`                       // patterns of strands that do
 	// BroadcastWaitCycles is how long a stream waits for others that have no credit.
 	BroadcastWaitCycles int    `yaml:"broadcast_wait_cycles" range:"0..1048576"`
 	Locks               string `yaml:"locks" oneof:"exclusive multi-reader"` // of atomics

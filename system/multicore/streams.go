@@ -82,6 +82,7 @@ func (c *Configuration) apply(spec *machine.Spec, opt *Options) error {
 		Private: int64(m.L2.Bytes), First: int64(m.L1D.Bytes),
 		Issue: l3.IssueWidth, Requests: l3.Requests, Window: spec.Core.ROB, Broken: opt.Broken, SendRanges: l3.AffineRanges == "l3", MultiReader: l3.Locks == "multi-reader",
 	}
+	spec.Streams.KeepOperands, spec.Streams.KeepPatterns = c.strands && l3.KeepOperands, c.strands && l3.KeepPatterns
 	if c.strands && l3.Broadcast {
 		width, longest := 1, 4*mem.LineBytes // of a mesh of one node, which sends nothing
 		if spec.Mesh != nil {

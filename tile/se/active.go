@@ -72,6 +72,7 @@ func (c *Core) begin(now event.Time, g *Group) {
 	}
 	c.loops = append(c.loops, a)
 	g.broken, g.active = c.spec.Broken, a
+	g.keepAll(c.spec, c.bankOf)
 	c.Counters.Offloaded++
 	for sid := range g.Streams {
 		a.data[sid], a.partial[sid], a.rows[sid] = map[int64]uint64{}, map[int64]uint64{}, map[int64][]uint64{}
@@ -178,7 +179,7 @@ func (a *active) creditRanges() {
 			}
 		}
 		for sid := range g.Streams {
-			if g.Fine || g.Streams[sid].Indirect || g.Streams[sid].Scattered || !g.leads(sid) { // it goes on with the one that it follows
+			if g.Fine || g.Streams[sid].Indirect || g.Streams[sid].Scattered || !g.leads(sid) || g.again(sid, first) { // it goes on with the one that it follows, or is where it is taken
 				continue
 			}
 			a.send(Message{Kind: MsgCredit, To: c.bankOf(g.line(sid, first)), Stream: sid, First: first, End: end})

@@ -27,6 +27,7 @@ type BankCounters struct {
 	Walks        uint64 `json:"walks" desc:"of these, that the TLB of the bank did not have"`
 	Reordered    uint64 `json:"reordered" desc:"requests of indirect streams that came before earlier ones"`
 	Migrations   uint64 `json:"migrations" desc:"streams that went on at another bank"`
+	Kept         uint64 `json:"kept" desc:"operands that banks had kept from a row, or a range of it, before"`
 	BusySCM      uint64 `json:"busy_scm" unit:"Cycle" desc:"cycles of issue that computations took in the tile's contexts"`
 	BusyPE       uint64 `json:"busy_pe" unit:"Cycle" desc:"cycles that the scalar PE computed"`
 }
@@ -113,6 +114,9 @@ type Bank struct {
 	cut      map[key]int64           // iteration before which a stream ends, in the middle of a range
 	ended    map[int]map[uint32]bool // by core: loops whose streams have been ended
 	taken    map[strand]*Message     // streams that are to be taken back when they come
+	kept     map[keptKey]*kept
+	told     map[key]*told // where patterns are known
+	unknown  []*Message    // strands whose pattern is not here yet
 	ticking  bool
 	next     event.Time // issue
 	scm      contexts
@@ -128,7 +132,7 @@ type Bank struct {
 // NewBank returns the engine of a bank. bankOf finds the bank of a line of the program, place
 // where that lies in memory.
 func NewBank(e *event.Engine, spec *Spec, bank int, coherent mem.Network, net Network, bankOf func(mem.Line) int, place func(mem.Line) mem.Line, fail func(error)) *Bank {
-	b := &Bank{spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, place, fail), cut: map[key]int64{}, ended: map[int]map[uint32]bool{}, taken: map[strand]*Message{}, chains: map[key]*chain{}, locks: map[mem.Line]*lock{}, made: map[key][]made{}, early: map[key][][2]int64{}, trail: map[key]int{}, overtook: map[key]int64{}, tallies: map[key]*tally{}}
+	b := &Bank{spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, place, fail), cut: map[key]int64{}, ended: map[int]map[uint32]bool{}, taken: map[strand]*Message{}, kept: map[keptKey]*kept{}, told: map[key]*told{}, chains: map[key]*chain{}, locks: map[mem.Line]*lock{}, made: map[key][]made{}, early: map[key][][2]int64{}, trail: map[key]int{}, overtook: map[key]int64{}, tallies: map[key]*tally{}}
 	if spec.TLB != nil {
 		b.tlb = mem.NewTLB(spec.TLB, e.Memory())
 	}
@@ -139,7 +143,7 @@ func NewBank(e *event.Engine, spec *Spec, bank int, coherent mem.Network, net Ne
 
 // Pending tells whether any stream is here, or anything of one.
 func (b *Bank) Pending() bool {
-	return len(b.heads) > 0 || b.slots.n > 0 || b.credits.n > 0 || len(b.agent.lines) > 0 || len(b.locks) > 0 || b.commits.n > 0 || len(b.taken) > 0 || len(b.tallies) > 0 || b.lending()
+	return len(b.heads) > 0 || b.slots.n > 0 || b.credits.n > 0 || len(b.agent.lines) > 0 || len(b.locks) > 0 || b.commits.n > 0 || len(b.taken) > 0 || len(b.tallies) > 0 || len(b.kept)+len(b.unknown) > 0 || b.lending()
 }
 
 // Receive handles a message of the coherence protocol.
@@ -218,6 +222,13 @@ func (b *Bank) ReceiveStream(now event.Time, m *Message) {
 		if b.bankOf(m.head.line()) != b.bank {
 			b.fail(fmt.Errorf("se: bank %d: stream %s goes on at another bank", b.bank, m.head.g.Streams[m.Stream].Name))
 		}
+		if x := b.toldOf(m.head); m.knows && !x.has(b.bank) { // it has overtaken the pattern, which is longer
+			b.unknown = append(b.unknown, m)
+			break
+		} else if x != nil && !x.has(b.bank) {
+			x.add(b.bank) // itself
+			defer b.knows(now)
+		}
 		b.heads = append(b.heads, m.head)
 		b.credited(k, m.head)
 		if end := b.taken[strand{k, m.head.strand}]; end != nil {
@@ -291,7 +302,7 @@ func (b *Bank) credited(k key, h *head) {
 		if !ok {
 			return
 		}
-		h.limit = h.g.after(end)
+		h.limit = h.g.reads(h.sid, h.g.after(end))
 	}
 }
 
@@ -353,7 +364,7 @@ func (b *Bank) step(now event.Time, h *head) {
 		list := b.together(h)
 		b.readTogether(now, list)
 		for _, x := range list {
-			x.h.next = x.h.g.after(x.end)
+			x.h.next = x.h.g.reads(x.h.sid, x.h.g.after(x.end))
 			b.move(now, x.h)
 		}
 		return
@@ -402,7 +413,10 @@ func (b *Bank) move(now event.Time, h *head) {
 		return
 	}
 	b.Counters.Migrations++
-	b.emit(Message{Kind: MsgMigrate, From: b.bank, To: b.bankOf(h.line()), Core: h.core, Group: h.g.id, Stream: h.sid, head: h.moved()})
+	to := b.bankOf(h.line())
+	x := b.toldOf(h)
+	b.emit(Message{Kind: MsgMigrate, From: b.bank, To: to, Core: h.core, Group: h.g.id, Stream: h.sid, head: h.moved(), knows: x.has(to)})
+	x.add(to)
 }
 
 // emit sends a message.
@@ -470,6 +484,13 @@ func (b *Bank) newSlot(p part, g *Group, end int64) *slot {
 	b.slots.set(p, x)
 	x.bytes = int64(n) * g.needs[p.sid]
 	b.enter(int(p.core), x.bytes)
+	if g.kept != nil {
+		for _, in := range g.Streams[p.sid].Inputs {
+			if g.kept[in] != 0 {
+				b.takeKept(p, x, in)
+			}
+		}
+	}
 	return x
 }
 
@@ -483,6 +504,10 @@ func (b *Bank) drop(p part) {
 // operand puts elements of another stream into the buffer.
 func (b *Bank) operand(now event.Time, k key, m *Message) {
 	g := m.head.g
+	if g.kept != nil && g.kept[m.from] != 0 {
+		b.keep(now, k, m)
+		return
+	}
 	still := g.Streams[m.from].still()
 	for i := m.First; i < m.End; {
 		first, last := g.chunk(int(k.sid), i)
@@ -733,6 +758,7 @@ func (c *BankCounters) Add(o *BankCounters) {
 	c.Walks += o.Walks
 	c.Reordered += o.Reordered
 	c.Migrations += o.Migrations
+	c.Kept += o.Kept
 	c.BusySCM += o.BusySCM
 	c.BusyPE += o.BusyPE
 }

@@ -47,6 +47,9 @@ type Spec struct {
 	Near      func(a, b int) bool
 	Unit      uint64
 	Targets   func(bytes int) int
+	// KeepOperands lets the bank where operands are taken keep those that come again, KeepPatterns lets banks
+	// keep the pattern of strands that come back.
+	KeepOperands, KeepPatterns bool
 	// Room is the bytes of the buffer of a bank that each core has; 0: there is enough for all. With
 	// Sharing it may use what others do not.
 	Room    int64

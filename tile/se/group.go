@@ -119,11 +119,13 @@ type Group struct {
 	// Fine says that the core sends each of its iterations to the bank where operands meet.
 	Fine bool
 
-	id     uint32
-	needs  []int64 // bytes of the buffer of a bank, by stream
-	broken Broken
-	self   *head   // of messages that say nothing of a stream but its group
-	active *active // in the engine of its core
+	id       uint32
+	needs    []int64 // bytes of the buffer of a bank, by stream
+	kept     []int64 // period of the iterations of a strand in which elements come again, by stream; 0: banks do not keep them
+	keptFrom int64   // iteration from which they do
+	broken   Broken
+	self     *head   // of messages that say nothing of a stream but its group
+	active   *active // in the engine of its core
 }
 
 // itself is the head of a message that says nothing of a stream but its group. It does not change.

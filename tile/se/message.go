@@ -58,6 +58,7 @@ type Message struct {
 	from  int    // of Forward: the stream whose elements these are
 	bytes int    // of values
 	kept  []bool // of Write: which values are none
+	knows bool   // of Migrate: the bank has the pattern
 }
 
 // headerBytes is what each message has beside its payload: as a coherence message.
@@ -77,6 +78,9 @@ func (m *Message) Bytes() int {
 	switch m.Kind {
 	case MsgConfigure, MsgMigrate:
 		n := headerBytes + m.head.g.Streams[m.Stream].Config
+		if m.knows {
+			n = headerBytes + countBytes
+		}
 		if m.head.g.Streams[m.Stream].Kind == Reduce {
 			n += 8 // the value so far
 		}

@@ -350,6 +350,7 @@ func (b *Bank) dead(core int, group uint32) bool { return b.ended[core][group] }
 func (b *Bank) end(m *Message) {
 	if m.Stream != everyStream {
 		k := newKey(m.Core, m.Group, m.Stream)
+		b.forgetKept(func(s strand) bool { return s == strand{k, m.Strand} })
 		for i, h := range b.heads {
 			if h.core == m.Core && h.g.id == m.Group && h.sid == m.Stream && h.strand == m.Strand {
 				b.heads = append(b.heads[:i:i], b.heads[i+1:]...)
@@ -387,6 +388,7 @@ func (b *Bank) end(m *Message) {
 	}
 	b.commits.forget(mine)
 	b.left.forget(mine)
+	b.forgetKept(func(s strand) bool { return mine(s.key) })
 	if b.spec.Broken != KeepLocks {
 		b.forgetLocks(mine)
 	}

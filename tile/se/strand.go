@@ -125,6 +125,9 @@ func (a *active) pauseStrands(at int64) bool {
 		for sid := range g.Streams {
 			for k := range g.Strands {
 				if next := g.from(k, at); next < g.N {
+					if next = g.reads(sid, next); next >= g.N {
+						continue // it has read all that banks keep
+					}
 					a.acks++
 					a.send(Message{Kind: MsgEnd, To: a.c.bankOf(g.line(sid, next)), Stream: sid, Strand: k, head: g.itself(), First: next})
 				}
@@ -135,15 +138,19 @@ func (a *active) pauseStrands(at int64) bool {
 		return false
 	}
 	a.leaving, a.faulty = false, -1
+	g.keptFrom = at // banks keep nothing of streams that are not there
 	for sid := range g.Streams {
 		for k := range g.Strands {
-			t := a.taken[g.number(sid, k)]
-			if t == nil {
+			next := g.from(k, at)
+			if next >= g.N {
 				continue
 			}
-			delete(a.taken, g.number(sid, k))
-			h := &head{core: a.c.id, sid: sid, strand: k, g: g, next: t.next, limit: t.next, value: t.value}
-			a.send(Message{Kind: MsgConfigure, To: a.c.bankOf(g.line(sid, t.next)), Stream: sid, head: h})
+			h := &head{core: a.c.id, sid: sid, strand: k, g: g, next: next, limit: next}
+			if t := a.taken[g.number(sid, k)]; t != nil {
+				delete(a.taken, g.number(sid, k))
+				h.value = t.value
+			}
+			a.send(Message{Kind: MsgConfigure, To: a.c.bankOf(g.line(sid, next)), Stream: sid, head: h})
 		}
 	}
 	return true

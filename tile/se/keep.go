@@ -1,0 +1,294 @@
+package se
+
+import (
+	"slices"
+
+	"github.com/bitsched/bitsched/tile/event"
+)
+
+// Kept operands: a load that is the same in each row, as B[k][n] in C[m][n] += A[m][k] * B[k][n], or the
+// same in all of a row, as A[m][k], is an operand of a strand again and again. Where all that takes it
+// lies in one bank, it is read and sent for the first row, or the first range of a row, and the
+// engine of that bank keeps it for the others (own choice: Infinity Stream, section 8, has an engine that
+// recognises such reuse in part). It keeps no more than may be under way of an operand that it does not keep.
+
+// inStill is the period of a load that has one element for all iterations of a row.
+const inStill = -1
+
+// keepAll finds the loads of a loop whose elements banks keep, and after how many iterations of a strand
+// they come again.
+func (g *Group) keepAll(spec *Spec, bankOf func(line uint64) int) {
+	if !spec.KeepOperands || spec.Room > 0 || g.Strands == 0 || g.Row == 0 || g.Plane > 0 || g.N <= g.Row {
+		return
+	}
+	for sid := range g.Streams {
+		s := &g.Streams[sid]
+		period := g.period(sid)
+		if period == 0 || period > int64(spec.Ranges)*g.Window || len(s.receivers) == 0 || g.changes(sid) ||
+			slices.ContainsFunc(s.receivers, func(r int) bool { return !g.stays(r, bankOf) }) {
+			continue
+		}
+		if g.kept == nil {
+			g.kept = make([]int64, len(g.Streams))
+		}
+		g.kept[sid] = period
+	}
+}
+
+// period is after how many iterations of a strand elements of a plain load come again: 0: they do not.
+func (g *Group) period(sid int) int64 {
+	s := &g.Streams[sid]
+	switch {
+	case s.Kind != Load || s.Func != nil || s.Indirect || s.ToCore || len(s.followers)+len(s.reducers) > 0:
+		return 0
+	case s.Stride == 0:
+		return inStill
+	case s.RowStride != 0 || g.Row%g.Range != 0:
+		return 0
+	case g.Block%g.Row == 0:
+		return g.Row
+	}
+	n, m := g.Row, int64(g.Strands)*g.Block
+	for m > 0 {
+		n, m = m, n%m
+	}
+	return g.Block * (g.Row / n)
+}
+
+// changes reports whether a stream of the loop writes near the elements of another one.
+func (g *Group) changes(sid int) bool {
+	x := g.interval(sid)
+	for k := range g.Streams {
+		if y := g.interval(k); g.Streams[k].writes() && x.low < y.high && y.low < x.high {
+			return true
+		}
+	}
+	return false
+}
+
+// stays reports whether each strand of a stream stays in a bank.
+func (g *Group) stays(sid int, bankOf func(line uint64) int) bool {
+	banks := make([]int, g.Strands)
+	for i := int64(0); i < g.N; {
+		_, end := g.chunk(sid, i)
+		k, _ := g.local(i)
+		switch bank := bankOf(g.line(sid, i)) + 1; banks[k] {
+		case 0:
+			banks[k] = bank
+		case bank:
+		default:
+			return false
+		}
+		i = end
+	}
+	return true
+}
+
+// local is the strand of an iteration, and which of that it is.
+func (g *Group) local(i int64) (strand int, n int64) {
+	block := (i + g.Shift) / g.Block
+	return int(block % int64(g.Strands)), block/int64(g.Strands)*g.Block + (i+g.Shift)%g.Block
+}
+
+// part is the iterations around one of a strand that have the same element of a load which does not move in a row.
+func (g *Group) part(i int64) (first, end int64) {
+	k, _ := g.local(i)
+	block := (i+g.Shift)/g.Block*g.Block - g.Shift
+	row := i - i%g.Row
+	return max(row, block, g.from(k, g.keptFrom)), min(row+g.Row, block+g.Block, g.N)
+}
+
+// again reports whether the elements of a stream in a range, which begins with an iteration, are kept
+// where they are taken.
+func (g *Group) again(sid int, first int64) bool {
+	if g.kept == nil || g.kept[sid] == 0 {
+		return false
+	}
+	if g.kept[sid] == inStill {
+		from, _ := g.part(first)
+		return first > from
+	}
+	k, n := g.local(first)
+	_, from := g.local(g.from(k, g.keptFrom))
+	return n-from >= g.kept[sid]
+}
+
+// reads is the next iteration, from one of a strand on, whose element a stream has to read.
+func (g *Group) reads(sid int, i int64) int64 {
+	for i < g.N && g.Begins(i) && g.again(sid, i) {
+		if g.kept[sid] != inStill {
+			return g.N
+		}
+		i = g.after(g.start(g.RangeOf(i) + 1))
+	}
+	return i
+}
+
+// iterations is how many a strand has from where elements are kept.
+func (g *Group) iterations(k int) (n int64) {
+	for i := g.from(k, g.keptFrom); i < g.N; {
+		end := min((i+g.Shift)/g.Block*g.Block+g.Block-g.Shift, g.N)
+		n += end - i
+		i = g.after(end)
+	}
+	return n
+}
+
+// keptKey is elements of a load that a strand of a stream takes again.
+type keptKey struct {
+	strand
+	from int
+}
+
+// kept is those that are there, by iterations of the strand in turn, or by the part of a row; and chunks that wait for others.
+type kept struct {
+	values  []uint64
+	has     []bool
+	parts   map[int64]partOfRow
+	left    int64 // iterations that have not taken theirs
+	waiting []part
+}
+
+// partOfRow is an element for iterations of a row, and how many have not taken it.
+type partOfRow struct {
+	value uint64
+	left  int64
+}
+
+// keeps is what there is of elements that are kept for a chunk.
+func (b *Bank) keeps(k key, g *Group, first int64, from int) (keptKey, *kept) {
+	n, _ := g.local(first)
+	at := keptKey{strand{k, n}, from}
+	x := b.kept[at]
+	if x == nil {
+		x = &kept{left: g.iterations(n)}
+		if period := g.kept[from]; period == inStill {
+			x.parts = map[int64]partOfRow{}
+		} else {
+			x.values, x.has = make([]uint64, period), make([]bool, period)
+		}
+		b.kept[at] = x
+	}
+	return at, x
+}
+
+// keep puts elements that come for the first time to those that are kept, and lets chunks have them that
+// wait for them.
+func (b *Bank) keep(now event.Time, k key, m *Message) {
+	g := m.head.g
+	_, x := b.keeps(k, g, m.First, m.from)
+	if x.parts != nil {
+		first, end := g.part(m.First)
+		x.parts[first] = partOfRow{m.Values[0], end - first}
+	} else {
+		for i := m.First; i < m.End; i++ {
+			_, n := g.local(i)
+			x.values[n%int64(len(x.values))], x.has[n%int64(len(x.has))] = m.Values[i-m.First], true
+		}
+	}
+	list := x.waiting
+	x.waiting = nil
+	for _, p := range list {
+		if s, ok := b.slots.get(p); ok {
+			b.takeKept(p, s, m.from)
+			b.compute(now, p, s)
+		}
+	}
+}
+
+// takeKept gives a chunk the elements of a load that are kept, if all are there; otherwise it waits.
+func (b *Bank) takeKept(p part, s *slot, from int) {
+	g := s.g
+	at, x := b.keeps(p.key, g, p.first, from)
+	n := slices.Index(g.Streams[p.sid].Inputs, from)
+	in, count := s.in[n][:s.end-p.first], s.end-p.first
+	if x.parts != nil {
+		first, _ := g.part(p.first)
+		v, ok := x.parts[first]
+		if !ok {
+			x.waiting = append(x.waiting, p)
+			return
+		}
+		for i := range in {
+			in[i] = v.value
+		}
+		if v.left -= count; v.left == 0 {
+			delete(x.parts, first)
+		} else {
+			x.parts[first] = v
+		}
+	} else {
+		_, l := g.local(p.first)
+		period := int64(len(x.values))
+		for i := range count {
+			if !x.has[(l+i)%period] {
+				x.waiting = append(x.waiting, p)
+				return
+			}
+			in[i] = x.values[(l+i)%period]
+		}
+	}
+	if g.again(from, g.start(g.RangeOf(p.first))) {
+		b.Counters.Kept += uint64(count)
+	}
+	s.missing -= int(count)
+	if x.left -= count; x.left == 0 {
+		delete(b.kept, at)
+	}
+}
+
+// forgetKept lets go of what is kept for some strands.
+func (b *Bank) forgetKept(mine func(k strand) bool) {
+	for at := range b.kept {
+		if mine(at.strand) {
+			delete(b.kept, at)
+		}
+	}
+}
+
+// Patterns: a bank keeps what it was told of a stream until its loop has ended, and to which banks it has sent strands of
+// it, a bit each. The next one that goes there brings where it is and no more.
+
+// told is the banks that one has told the pattern of a stream, and from which iteration on banks keep any.
+type told struct {
+	banks []uint64
+	from  int64
+}
+
+// toldOf is those of the stream that a head is of, nil where banks keep none.
+func (b *Bank) toldOf(h *head) *told {
+	if !b.spec.KeepPatterns || h.g.Strands == 0 {
+		return nil
+	}
+	k := newKey(h.core, h.g.id, h.sid)
+	x := b.told[k]
+	if x == nil { // loops that were configured so long ago have ended
+		for o := range b.told {
+			if o.core == k.core && o.group+oldGroups <= k.group {
+				delete(b.told, o)
+			}
+		}
+	}
+	if x == nil || x.from != h.g.keptFrom {
+		x = &told{make([]uint64, (b.spec.Banks+63)/64), h.g.keptFrom}
+		b.told[k] = x
+	}
+	return x
+}
+
+func (x *told) has(bank int) bool { return x != nil && x.banks[bank/64]>>(bank%64)&1 != 0 }
+
+func (x *told) add(bank int) {
+	if x != nil {
+		x.banks[bank/64] |= 1 << (bank % 64)
+	}
+}
+
+// knows lets strands begin whose pattern has come behind them.
+func (b *Bank) knows(now event.Time) {
+	list := b.unknown
+	b.unknown = nil
+	for _, m := range list {
+		b.ReceiveStream(now, m)
+	}
+}
