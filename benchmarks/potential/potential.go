@@ -5,6 +5,7 @@
 //
 //	ops, err := potential.MicroOps(ctx, program)
 //	traffic, err := potential.Move(ctx, program, potential.System{...})
+//	bytes, err := potential.Least(ctx, program, potential.System{...})
 //
 // It has no time, and none of the traffic of control.
 package potential
@@ -106,27 +107,37 @@ type Traffic struct {
 // Move executes the program sequentially, gives iterations of parallel loops to cores in
 // contiguous parts, and counts.
 func Move(ctx context.Context, p *Program, s System) (t Traffic, err error) {
+	m := newMover(p.Graph, p.Args.Symbols, &s, &t)
+	m.visit = func(p *place, e *stream.Event) {
+		if !e.Skipped {
+			m.step(p, e)
+		}
+	}
+	if err := m.run(ctx, p); err != nil {
+		return t, err
+	}
+	m.flush()
+	return t, nil
+}
+
+// run lets the mover see all events of the program.
+func (m *mover) run(ctx context.Context, p *Program) error {
 	program, err := stream.Compile(p.Graph)
 	if err != nil {
-		return t, err
+		return err
 	}
 	c, err := program.Start(p.Memory, p.Args, true)
 	if err != nil {
-		return t, err
+		return err
 	}
-	m := newMover(p.Graph, p.Args.Symbols, &s, &t)
 	events := make([]stream.Event, 4096)
 	for {
 		n, err := c.Next(events)
-		if err != nil {
-			return t, err
-		}
-		if n == 0 {
-			m.flush()
-			return t, nil
+		if err != nil || n == 0 {
+			return err
 		}
 		if err := ctx.Err(); err != nil {
-			return t, err
+			return err
 		}
 		for i := range events[:n] {
 			m.event(&events[i])
@@ -144,6 +155,7 @@ type mover struct {
 	depth   []level
 	core    int
 	caches  []*cache
+	visit   func(p *place, e *stream.Event) // a step of a stream, or one that is skipped
 }
 
 // layout is where the elements of an array lie: those of a member of structures in these.
@@ -246,9 +258,7 @@ func (m *mover) event(e *stream.Event) {
 		}
 		m.depth = m.depth[:len(m.depth)-1]
 	case stream.Step:
-		if !e.Skipped {
-			m.step(m.streams[e.Stream], e)
-		}
+		m.visit(m.streams[e.Stream], e)
 	}
 }
 

@@ -2,6 +2,7 @@ package potential
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -95,4 +96,67 @@ func TestChain(t *testing.T) {
 	require.Equal(t, int64(4*(lines/4*(1+2+1+2)-2)+4*2), got.NearLLC)
 	require.Equal(t, got.NearLLC-4*2, got.Addresses, "only the sum is no address")
 	require.Equal(t, int64(2*4*lines/4*(0+1+1+2)), got.NoPrivate)
+}
+
+const leastC = `#include "bitsched.h"
+void f(int n, int m, const int32_t I[n], const int32_t A[n], const int32_t B[n], int32_t C[m], int32_t D[n])
+{
+	inf_array(I, n); inf_array(A, n); inf_array(B, n); inf_array(C, m); inf_array(D, n);
+	#pragma omp parallel for
+	for (int i = 0; i < n; i++)
+		C[I[i]] += 1;
+	#pragma omp parallel for
+	for (int i = 0; i < n - 16; i++)
+		D[i] = A[i + 16] + B[i + 16];
+	#pragma omp parallel for
+	for (int i = 0; i < n - 16; i++)
+		D[i] = A[i + 16] - B[i];
+}
+`
+
+// TestLeast counts by hand: an update takes its subscript; a sum of two elements of the next
+// bank takes one of them; and the third loop takes nothing, as banks have those elements.
+func TestLeast(t *testing.T) {
+	const n = 1024
+	g, err := cfront.CompileWhole(context.Background(), "f.c", leastC, cfront.Options{})
+	require.NoError(t, err)
+	m := stream.Memory{}
+	for _, a := range g.Arrays {
+		m[a.Name] = make([]scalar.Value, n)
+	}
+	mesh := noc.DefaultConfig(2, 2)
+	want := int64(0)
+	bank := func(i int) int { return i / 16 % 4 }
+	for i := range n {
+		to := i * 7 % n
+		m["I"][i] = scalar.Value(to)
+		want += 4 * int64(mesh.Distance(bank(i), bank(to)))
+		if i >= 16 {
+			want += 4 * int64(mesh.Distance(bank(i), bank(i-16)))
+		}
+	}
+	p := &Program{Graph: g, Memory: m, Args: stream.Args{Symbols: map[string]int64{"n": n, "m": n}}}
+	sys := System{Mesh: mesh, LineBytes: 64, CacheBytes: 1 << 20}
+	got, err := Least(context.Background(), p, sys)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	mem := stream.Memory{}
+	for name, list := range m {
+		mem[name] = slices.Clone(list)
+	}
+	all, err := Move(context.Background(), &Program{Graph: g, Memory: mem, Args: p.Args}, sys)
+	require.NoError(t, err)
+	require.Less(t, got, all.NearLLC, "both elements of a sum")
+}
+
+// TestTree: an element takes as many links as its farthest bank is away, and as it has banks.
+func TestTree(t *testing.T) {
+	l := &least{mover: &mover{s: &System{Mesh: noc.DefaultConfig(4, 4), LineBytes: 64}}, trees: map[int64]*tree{}}
+	sum := int64(0)
+	for _, bank := range []int{3, 3, 0, 2, 1, 15, 14} { // of bank 0: 3 links, none, none, and as many banks as these reach
+		sum += l.grow(0, bank)
+	}
+	require.Equal(t, int64(6), sum) // to 15 are 6, and 5 banks
+	require.Equal(t, int64(0), l.grow(0, 14))
+	require.Equal(t, int64(1), l.grow(0, 13)+l.grow(0, 12)) // 7 banks
 }

@@ -191,3 +191,9 @@ func TestNearLevels(t *testing.T) {
 		}
 	}
 }
+
+// TestMostSaved takes the less of what has to move and of what did.
+func TestMostSaved(t *testing.T) {
+	a := &nearParts{names: []string{"a", "b"}, parts: map[string][]*nearPart{"a": {{Traffic: 100}, {Traffic: 40}}, "b": {{Traffic: 200}, {Traffic: 20}}}}
+	require.InDelta(t, (90+90)/2, a.mostSaved([]int64{10, 50}), 1e-9)
+}

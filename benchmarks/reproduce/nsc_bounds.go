@@ -2,11 +2,14 @@ package reproduce
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 
+	"github.com/bitsched/bitsched/benchmarks/potential"
 	"github.com/bitsched/bitsched/system/multicore"
+	"github.com/bitsched/bitsched/tile"
 )
 
 // openNear are parameters that table V of Near-Stream Computing leaves open, so far that more
@@ -117,3 +120,84 @@ func (a *nearParts) fastest(n int) (mean float64, ok bool) {
 	}
 	return math.Exp(mean), len(a.names) > 0
 }
+
+// relaxTraffic bounds the traffic that ns and ns-decouple save, where that is less than the
+// paper's: by what has to move at the least.
+func relaxTraffic(ctx context.Context, env *Env, misses []Miss) (bounds []Bound, failed []string, err error) {
+	if env.Sample > 0 { // traffic is that of windows
+		return nil, nil, nil
+	}
+	for _, config := range []string{"ns", "ns-decouple"} {
+		name := savedBy(config)
+		if !slices.Contains(misses, Miss{name, AtMost}) {
+			continue
+		}
+		a, err := nearAll(ctx, env, nil, nearRun{config: multicore.Base}, nearRun{config: config})
+		if err != nil {
+			return bounds, failed, err
+		}
+		least, why, err := nearLeast(ctx, env, a.names)
+		if err != nil {
+			return bounds, failed, err
+		}
+		if failed = append(failed, append(a.failed, why...)...); len(failed) > 0 {
+			return bounds, failed, nil
+		}
+		bounds = append(bounds, Bound{name, AtMost, a.mostSaved(least), "without headers, requests, flow control, commits, results of reductions and stores of cores, elements sent to a bank once and combined on the way",
+			"what operands of streams near the L3 and loads of cores take where the compiler has them, counted in the sequential program, or what was measured, if that is less"})
+	}
+	return bounds, failed, nil
+}
+
+// mostSaved is the mean share of the traffic of the first run that is more than the least, or
+// more than that of the second run.
+func (a *nearParts) mostSaved(least []int64) (share float64) {
+	for i, name := range a.names {
+		base, ns := a.parts[name][0], a.parts[name][1]
+		share += 100 * (1 - min(float64(least[i]), float64(ns.Traffic))/float64(max(1, base.Traffic))) / float64(len(a.names))
+	}
+	return share
+}
+
+// nearLeast is the least traffic of workloads near the L3.
+func nearLeast(ctx context.Context, env *Env, names []string) (least []int64, failed []string, err error) {
+	machine, err := tile.LoadMachine(nearMachine(env))
+	if err != nil {
+		return nil, nil, err
+	}
+	sys := potential.System{Mesh: machine.NoCConfig(), LineBytes: multicore.StreamInterleave * machine.L3.LineBytes}
+	least = make([]int64, len(names))
+	var jobs []job
+	for i, name := range names {
+		jobs = append(jobs, job{"least traffic of " + name, func(ctx context.Context, env *Env) error {
+			return env.kept(&least[i], func() error {
+				k, args, err := nearWorkload(ctx, env, name, sixteenth)
+				if err != nil {
+					return err
+				}
+				mem, a := k.Streams(args)
+				least[i], err = potential.Least(ctx, &potential.Program{Graph: k.Whole, Memory: mem, Args: a, Reassociate: k.Reassociate}, sys)
+				return err
+			}, "nsc least", name, env.Readings, env.Rounds)
+		}})
+	}
+	_, failed, err = env.runJobs(ctx, jobs)
+	return least, failed, err
+}
+
+// relaxTime bounds the claims of fig. 9.
+func relaxTime(ctx context.Context, env *Env, misses []Miss) (bounds []Bound, failed []string, err error) {
+	for _, relax := range []func() ([]Bound, []string, error){
+		func() ([]Bound, []string, error) { return relaxTraffic(ctx, env, misses) },
+		func() ([]Bound, []string, error) { return relaxRatios(ctx, env, nearRatios, misses) },
+	} {
+		b, f, err := relax()
+		if bounds, failed = append(bounds, b...), append(failed, f...); err != nil {
+			return bounds, failed, err
+		}
+	}
+	return bounds, failed, nil
+}
+
+// savedBy names the traffic that a configuration saves.
+func savedBy(config string) string { return fmt.Sprintf("traffic that %s saves", config) }

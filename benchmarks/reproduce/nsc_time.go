@@ -2,7 +2,6 @@ package reproduce
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/bitsched/bitsched/system/multicore"
 )
@@ -25,10 +24,8 @@ var nscTimeEntries = []*Entry{
 			{Name: "range-sync in the traffic of ns", Section: "VII.B", Unit: "%", Paper: 11, Tolerance: 10, Points: true},
 			{Name: "micro-ops that leave the core in ns", Section: "VII.B", Unit: "%", Paper: 46, Tolerance: 10, Points: true},
 		},
-		Run: nearTime,
-		Relax: func(ctx context.Context, env *Env, misses []Miss) ([]Bound, []string, error) {
-			return relaxRatios(ctx, env, nearRatios, misses)
-		},
+		Run:   nearTime,
+		Relax: relaxTime,
 	},
 }
 
@@ -70,7 +67,7 @@ func nearTime(ctx context.Context, env *Env) (*Measured, error) {
 	}
 	for _, config := range []string{"ns", "ns-decouple", "inst"} {
 		v, ok := a.saved(base, a.at(config), traffic)
-		m.add(fmt.Sprintf("traffic that %s saves", config), "%", v, ok)
+		m.add(savedBy(config), "%", v, ok)
 	}
 	mean := func(i, j int, of func(x, y *nearPart) float64) (v float64, ok bool) {
 		names := a.both(i, j)

@@ -51,10 +51,10 @@ func FindConfiguration(name string) (*Configuration, error) {
 	return nil, fmt.Errorf("multicore: configuration %q, expected %s", name, strings.Join(names, ", "))
 }
 
-// streamInterleave is the lines of the L3 that lie in a bank together where streams are
+// StreamInterleave is the lines of the L3 that lie in a bank together where streams are
 // offloaded: 1 kB (both papers' configurations of the authors' simulator; table V prints
 // 64 B).
-const streamInterleave = 1024 / mem.LineBytes
+const StreamInterleave = 1024 / mem.LineBytes
 
 // apply changes a machine to what a configuration says.
 func (c *Configuration) apply(spec *machine.Spec, opt *Options) error {
@@ -90,7 +90,7 @@ func (c *Configuration) apply(spec *machine.Spec, opt *Options) error {
 		}
 		group := func(core int) [2]int { return [2]int{core % width / l3.Multicast, core / width / l3.Multicast} }
 		s := spec.Streams
-		s.Broadcast, s.Wait, s.Unit = true, l3.BroadcastWaitCycles, uint64(streamInterleave*mem.LineBytes)
+		s.Broadcast, s.Wait, s.Unit = true, l3.BroadcastWaitCycles, uint64(StreamInterleave*mem.LineBytes)
 		s.Near = func(a, b int) bool { return group(a) == group(b) }
 		s.Targets = func(bytes int) int { return se.TargetsOf(bytes, longest) }
 	}
@@ -108,7 +108,7 @@ func (c *Configuration) apply(spec *machine.Spec, opt *Options) error {
 		spec.Streams.Inject = &inject
 	}
 	if c.level != micro.Prefetch {
-		spec.Interleave = streamInterleave
+		spec.Interleave = StreamInterleave
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func (c *Configuration) streams(p *Program, m *tile.Machine, opt *Options) (*mic
 	if c.strands && m.Streams.L3.Strands {
 		strands = m.Banks()
 	}
-	return &micro.Streams{Room: c.room(m), Strands: strands, Interleave: streamInterleave * mem.LineBytes, Plan: plan, Level: c.level, Range: m.Streams.L3.RangeIterations, SyncFree: c.free, Decouple: c.decouple, Rival: c.rival, Adaptive: m.Streams.L3.RangePolicy == "adaptive", Ahead: m.Streams.L2.Slices, Banks: m.Banks(), Private: int64(m.L2.Bytes), History: m.Streams.Core.Offload != "always" && c.rival == micro.NoRival && c.level != micro.Prefetch, Rows: m.Streams.L3.AffineRanges == "l3", ComputeAlways: m.Streams.Core.Offload == "computation", Keep: opt.Keeps}, nil
+	return &micro.Streams{Room: c.room(m), Strands: strands, Interleave: StreamInterleave * mem.LineBytes, Plan: plan, Level: c.level, Range: m.Streams.L3.RangeIterations, SyncFree: c.free, Decouple: c.decouple, Rival: c.rival, Adaptive: m.Streams.L3.RangePolicy == "adaptive", Ahead: m.Streams.L2.Slices, Banks: m.Banks(), Private: int64(m.L2.Bytes), History: m.Streams.Core.Offload != "always" && c.rival == micro.NoRival && c.level != micro.Prefetch, Rows: m.Streams.L3.AffineRanges == "l3", ComputeAlways: m.Streams.Core.Offload == "computation", Keep: opt.Keeps}, nil
 }
 
 // StreamReport is what streams did.
