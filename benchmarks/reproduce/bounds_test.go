@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/bitsched/bitsched/benchmarks/results"
+	"github.com/bitsched/bitsched/tile"
 )
 
 // TestBoundVerdicts has bounds on both sides of the tolerance, and those that say nothing of a
@@ -196,4 +198,60 @@ func TestNearLevels(t *testing.T) {
 func TestMostSaved(t *testing.T) {
 	a := &nearParts{names: []string{"a", "b"}, parts: map[string][]*nearPart{"a": {{Traffic: 100}, {Traffic: 40}}, "b": {{Traffic: 200}, {Traffic: 20}}}}
 	require.InDelta(t, (90+90)/2, a.mostSaved([]int64{10, 50}), 1e-9)
+}
+
+// TestInfinityBounds counts by hand: the faster design, memory and arrays at the same time, and
+// no bound where one is not known.
+func TestInfinityBounds(t *testing.T) {
+	part := func(cycles int64, read, compute float64) *infsPart {
+		p := &infsPart{Cycles: cycles, Read: read, Peak: 10}
+		p.Shares[4] = 100 * compute / float64(cycles)
+		return p
+	}
+	var b, paper best
+	for _, config := range []string{"base", "near-l3", "in-l3", "inf-s"} {
+		b.add("a", "a", config, part(1000, 2000, 100))
+	}
+	b.add("a", "a2", "inf-s", part(900, 500, 60))
+	paper.add("a", "a", "inf-s", part(1000, 2000, 100))
+	paper.add("a", "a2", "inf-s", part(900, 500, 80))
+	require.InDelta(t, 60, b.leastCycles(&paper, "a", "inf-s"), 1e-9)  // arrays of a2, by the faster latencies
+	require.InDelta(t, 200, b.leastCycles(&paper, "a", "in-l3"), 1e-9) // memory alone
+	require.Zero(t, b.leastCycles(&paper, "b", "in-l3"))
+	want := map[string]float64{"in-l3 over near-l3": 5, "inf-s over near-l3": 1000. / 60, "inf-s over in-l3": 1000. / 60, "inf-s over base": 1000. / 60, "inf-s over base, the most": 1000. / 60}
+	list := b.timeBounds(&paper, []string{"a"})
+	require.Len(t, list, len(want))
+	for _, x := range list {
+		require.InDelta(t, want[x.Name], x.Value, 1e-9, x.Name)
+		require.NoError(t, x.check(1), x.Name)
+		require.True(t, slices.ContainsFunc(infinityTimeEntries, func(e *Entry) bool {
+			return slices.ContainsFunc(e.Claims, func(c Claim) bool { return c.Name == x.Name })
+		}), x.Name)
+	}
+	b.of("a", "base").Bound = 0.5
+	require.InDelta(t, 1500./60, b.timeBounds(&paper, []string{"a"})[3].Value, 1e-9)
+	b.of("a", "near-l3").Bound = -1
+	require.Len(t, b.timeBounds(&paper, []string{"a"}), 3)
+
+	for _, config := range []string{"base", "near-l3", "in-l3", "inf-s"} {
+		b.of("a", config).Data = 10000
+	}
+	traffic, err := b.trafficBounds(&Env{Size: Small}, []string{"a"})
+	require.NoError(t, err)
+	require.Equal(t, "traffic that inf-s saves", traffic[1].Name)
+	require.InDelta(t, 95, traffic[1].Value, 1e-9) // 500 bytes over one link in the mean of 2x2
+	require.InDelta(t, 80, traffic[0].Value, 1e-9)
+	m, err := tile.LoadMachine("nsc")
+	require.NoError(t, err)
+	require.InDelta(t, 3, memoryLinks(m), 1e-9) // of a quarter of 4x4 to its corner
+
+	near, arrays := &infsPart{}, &infsPart{}
+	near.Energy[0], near.Energy[leakingCores] = 10, 30
+	arrays.Energy[0], arrays.Energy[leakingCores] = 20, 10
+	require.InDelta(t, 3, mostEnergy(near, arrays), 1e-9)
+	for _, leak := range []float64{0, 0.1, 1, 10, 1e6} {
+		require.LessOrEqual(t, (10+30*leak)/(20+10*leak), mostEnergy(near, arrays))
+	}
+	near.Energy[leakingCores], arrays.Energy[leakingCores] = 0, 0
+	require.InDelta(t, 0.5, mostEnergy(near, arrays), 1e-9)
 }

@@ -205,6 +205,8 @@ type infsPart struct {
 	Shares                   [11]float64
 	Within, Across           int64                      // bytes that shifts move within tiles, and between tiles of a bank
 	JIT                      float64                    // us of the machine
+	Read                     float64                    // bytes, from memory
+	Peak                     float64                    // bytes a cycle of memory
 	Energy                   [len(energyGroups)]float64 // pJ, of what the table knows
 	Missing                  []string                   // lines that it does not know
 }
@@ -287,6 +289,7 @@ func (p *infsPart) run(ctx context.Context, env *Env, k *workload.Kernel, args *
 		scale = t.Scale(r.MicroOps)
 	}
 	p.Cycles = r.Cycles
+	p.Read, p.Peak = scale*float64(r.Memory.Reads*uint64(m.L3.LineBytes)), r.Memory.PeakGBs/m.ClockGHz
 	p.Offloaded, p.Control, p.Data = scale*float64(r.Streams.Offloaded), scale*float64(r.Streams.Control), scale*float64(r.Streams.Data)
 	p.Links = p.traffic() / float64(m.Links()*m.NoC.LinkBytes) / float64(max(1, r.Cycles))
 	energies := []*cost.ChipEnergy{r.Energy(m, table)}
@@ -331,16 +334,18 @@ type best struct {
 	names []string
 	runs  map[[2]string]*infsPart
 	which map[[2]string]string
+	all   map[[2]string][]*infsPart // of all designs
 }
 
 func (b *best) add(workload, kernel, config string, p *infsPart) {
 	if b.runs == nil {
-		b.runs, b.which = map[[2]string]*infsPart{}, map[[2]string]string{}
+		b.runs, b.which, b.all = map[[2]string]*infsPart{}, map[[2]string]string{}, map[[2]string][]*infsPart{}
 	}
 	if !slices.Contains(b.names, workload) {
 		b.names = append(b.names, workload)
 	}
 	key := [2]string{workload, config}
+	b.all[key] = append(b.all[key], p)
 	if old := b.runs[key]; old == nil || p.Cycles < old.Cycles {
 		b.runs[key], b.which[key] = p, kernel
 	}
@@ -445,6 +450,7 @@ func infsFig11(ctx context.Context, env *Env) (*Measured, error) {
 	}
 	m.Add("inf-s over base, the most", "x", most)
 	m.Notes = append(b.notes(env, names), "near-l3 is ns-decouple on this machine")
+	m.Bounds = b.timeBounds(&paper, names)
 	return m, nil
 }
 
@@ -517,6 +523,9 @@ func infsFig12(ctx context.Context, env *Env) (*Measured, error) {
 	m.Add("traffic of near-l3 that inf-s saves", "%", 100*(1-over))
 	if slices.Contains(names, "kmeans") {
 		m.Add("traffic of kmeans in near-l3 over base", "x", b.traffic("kmeans", "near-l3"))
+	}
+	if m.Bounds, err = b.trafficBounds(env, names); err != nil {
+		return nil, err
 	}
 	m.Notes = b.notes(env, names)
 	return m, nil
@@ -720,15 +729,19 @@ func infsFig18(ctx context.Context, env *Env) (*Measured, error) {
 		return nil, err
 	}
 	for _, config := range []string{"in-l3", "inf-s"} {
-		log, other := 0.0, 0.0
+		log, other, most := 0.0, 0.0, 0.0
 		for _, w := range names {
 			p, q := b.of(w, "near-l3"), b.of(w, config)
+			most += math.Log(mostEnergy(p, q))
 			log += math.Log(p.energy() / q.energy())
 			other += math.Log((p.energy() - (1-low)*p.Energy[leakingCores]) / (q.energy() - (1-low)*q.Energy[leakingCores]))
 		}
 		n := float64(len(names))
 		m.Add("energy of near-l3 over "+config, "x", math.Exp(log/n))
 		m.Add("energy of near-l3 over "+config+lowPowerCores, "x", math.Exp(other/n))
+		for _, name := range []string{"energy of near-l3 over " + config, "energy of near-l3 over " + config + lowPowerCores} {
+			m.Bounds = append(m.Bounds, Bound{name, AtMost, math.Exp(most / n), "with whatever leakage of cores is best for each workload", "a ratio of sums is between the ratios of their parts: of leakage of cores, and of all else"})
+		}
 	}
 	m.Notes = b.notes(env, names)
 	if len(missing) > 0 {

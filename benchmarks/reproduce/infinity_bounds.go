@@ -1,0 +1,116 @@
+package reproduce
+
+import (
+	"math"
+
+	"github.com/bitsched/bitsched/system/multicore"
+	"github.com/bitsched/bitsched/tile"
+)
+
+// Bounds of figures of Infinity Stream, by what its runs counted.
+
+// leastCycles are those of the design of a workload that takes the fewest: of memory at its peak
+// for what the run reads there, and of the programs of arrays, under the faster of both latencies,
+// all else for nothing and both at the same time. 0: not known.
+func (b *best) leastCycles(paper *best, workload, config string) float64 {
+	key := [2]string{workload, config}
+	list, other := b.all[key], paper.all[key]
+	least := math.Inf(1)
+	for i, p := range list {
+		if p.Peak == 0 {
+			return 0
+		}
+		compute := 0.0
+		if len(other) == len(list) { // of each design
+			compute = min(p.computing(), other[i].computing())
+		}
+		least = min(least, max(p.Read/p.Peak, compute))
+	}
+	if len(list) == 0 {
+		return 0
+	}
+	return least
+}
+
+// computing are the cycles of the programs of arrays.
+func (p *infsPart) computing() float64 { return p.Shares[4] / 100 * float64(p.Cycles) }
+
+// timeBounds are those of speedups of what computes in memory.
+func (b *best) timeBounds(paper *best, names []string) (list []Bound) {
+	const with = " without lowering, moves, barriers, last steps, drains, streams and cores, with all that it reads from memory at the peak of DRAM and what arrays compute at the same time"
+	most := 0.0
+	for _, x := range []struct{ config, over string }{{"in-l3", "near-l3"}, {"inf-s", "near-l3"}, {"inf-s", "in-l3"}, {"inf-s", multicore.Base}} {
+		log, ok := 0.0, true
+		for _, w := range names {
+			p, least := b.of(w, x.over), b.leastCycles(paper, w, x.config)
+			if ok = ok && least > 0 && p.Bound >= 0; !ok {
+				break
+			}
+			one := float64(p.Cycles) * (1 + p.Bound) / least
+			log += math.Log(one) / float64(len(names))
+			if x.over == multicore.Base {
+				most = max(most, one)
+			}
+		}
+		if ok {
+			list = append(list, Bound{x.config + " over " + x.over, AtMost, math.Exp(log), x.config + with, "what the runs counted: neither part is faster"})
+			if x.over == multicore.Base {
+				list = append(list, Bound{"inf-s over base, the most", AtMost, most, x.config + with, "what the runs counted: neither part is faster"})
+			}
+		}
+	}
+	return list
+}
+
+// trafficBounds are those of what near-l3 and inf-s save.
+func (b *best) trafficBounds(env *Env, names []string) ([]Bound, error) {
+	if env.Sample > 0 { // traffic is that of windows
+		return nil, nil
+	}
+	m, err := tile.LoadMachine(infsMachine(env))
+	if err != nil {
+		return nil, err
+	}
+	links := memoryLinks(m)
+	least := func(w, config string) float64 { return min(links*b.of(w, config).Read, b.of(w, config).traffic()) }
+	const with = "with nothing on the mesh but what comes from memory, without headers"
+	const why = "the bytes that were read, to the bank that they are of from the nearest controller, in the mean of banks"
+	var list []Bound
+	n := float64(len(names))
+	for _, config := range []string{"near-l3", "inf-s"} {
+		saved := 0.0
+		for _, w := range names {
+			saved += 100 * (1 - least(w, config)/max(1, b.of(w, multicore.Base).traffic())) / n
+		}
+		list = append(list, Bound{savedBy(config), AtMost, saved, with, why})
+	}
+	over := 0.0
+	for _, w := range names {
+		over += least(w, "inf-s") / max(1, b.of(w, "near-l3").traffic()) / n
+	}
+	return append(list, Bound{"traffic of near-l3 that inf-s saves", AtMost, 100 * (1 - over), with, why}), nil
+}
+
+// memoryLinks is how many links a bank is away from the nearest controller, in the mean.
+func memoryLinks(m *tile.Machine) float64 {
+	mesh := m.NoCConfig()
+	sum := 0
+	for bank := range m.Banks() {
+		near := math.MaxInt
+		for i := range m.NoC.MemoryControllers {
+			near = min(near, mesh.Distance(m.Controller(i), bank))
+		}
+		sum += near
+	}
+	return float64(sum) / float64(m.Banks())
+}
+
+// mostEnergy is what the energy of one run over that of another one is at most, whatever a core
+// leaks.
+func mostEnergy(p, q *infsPart) float64 {
+	leak, other := p.Energy[leakingCores]/q.Energy[leakingCores], (p.energy()-p.Energy[leakingCores])/(q.energy()-q.Energy[leakingCores])
+	if math.IsNaN(leak) { // the table has no leakage of cores
+		return other
+	}
+	return max(leak, other)
+}
