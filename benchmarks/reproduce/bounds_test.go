@@ -44,8 +44,8 @@ func TestBoundVerdicts(t *testing.T) {
 		{Claim{Paper: 4, Tolerance: 0.25}, 2, []Bound{most(2)}, NotReachable, 2}, // as far as it goes
 	} {
 		c.claim.Name = "n"
-		out := c.claim.compare([]Value{{"n", "", c.ours}})
-		require.NoError(t, c.claim.bounded(&out, c.bounds), i)
+		out := c.claim.compare([]Value{{"n", "", c.ours, 0}})
+		require.NoError(t, c.claim.bounded(&out, c.bounds, c.ours), i)
 		require.Equal(t, c.want, out.Verdict, i)
 		require.Equal(t, c.bound != 0, len(out.Bounds) > 0, i)
 		if c.bound != 0 {
@@ -57,7 +57,7 @@ func TestBoundVerdicts(t *testing.T) {
 	}
 	c := Claim{Name: "n", Paper: 1}
 	out := c.compare(nil)
-	require.NoError(t, c.bounded(&out, []Bound{most(1)}))
+	require.NoError(t, c.bounded(&out, []Bound{most(1)}, 0))
 	require.Equal(t, NotMeasured, out.Verdict)
 }
 
@@ -70,12 +70,12 @@ func TestBrokenBounds(t *testing.T) {
 	} {
 		for _, paper := range []float64{2, 9, 0.1} {
 			c := Claim{Name: "n", Paper: paper, Tolerance: 0.1}
-			out := c.compare([]Value{{"n", "", 2}})
-			require.ErrorIs(t, c.bounded(&out, []Bound{b}), ErrBound, "%+v", b)
+			out := c.compare([]Value{{"n", "", 2, 0}})
+			require.ErrorIs(t, c.bounded(&out, []Bound{b}, 2), ErrBound, "%+v", b)
 		}
 	}
 	e := &Entry{ID: "t:x", Claims: []Claim{{Name: "n", Paper: 9}}, Run: func(context.Context, *Env) (*Measured, error) {
-		return &Measured{Values: []Value{{"n", "", 2}}, Bounds: []Bound{{"n", AtMost, 1, "with", "why"}}}, nil
+		return &Measured{Values: []Value{{"n", "", 2, 0}}, Bounds: []Bound{{"n", AtMost, 1, "with", "why"}}}, nil
 	}}
 	_, err := e.Make(t.Context(), &Env{}, nil, "", false)
 	require.ErrorIs(t, err, ErrBound)

@@ -35,32 +35,35 @@ var infinityTimeEntries = []*Entry{
 			{Name: "sizes of vec_add that are fastest in memory", Section: "2.2", Unit: "%", Paper: 100, Points: true},
 			{Name: "vec_add in memory over near-l3 at 4M", Section: "2.2", Unit: "x", Paper: 21, Tolerance: 0.2, Only: PaperSizes},
 		},
-		Run: infsFig2,
+		Timed: true,
+		Run:   infsFig2,
 	},
 	{
 		ID: "infs:fig11", Title: "Speedup of near-memory, in-memory and fused computing", Paper: "Infinity Stream, Fig. 11",
 		Doc: infsDoc,
 		Claims: []Claim{
-			{Name: "near-l3 over base", Section: "8", Unit: "x", Paper: 2.0, Tolerance: 0.2},
-			{Name: "in-l3 over near-l3", Section: "8", Unit: "x", Paper: 2.1, Tolerance: 0.2},
-			{Name: "inf-s over near-l3", Section: "8", Unit: "x", Paper: 2.6, Tolerance: 0.2},
+			{Name: "near-l3 over base", Section: "8", Unit: "x", Paper: 2.0, Tolerance: 0.2, Order: "base"},
+			{Name: "in-l3 over near-l3", Section: "8", Unit: "x", Paper: 2.1, Tolerance: 0.2, Order: "near-l3"},
+			{Name: "inf-s over near-l3", Section: "8", Unit: "x", Paper: 2.6, Tolerance: 0.2, Order: "near-l3"},
 			{Name: "inf-s over in-l3", Section: "8", Unit: "x", Paper: 1.24, Tolerance: 0.2},
-			{Name: "inf-s over base", Section: "8", Unit: "x", Paper: 5.1, Tolerance: 0.2},
+			{Name: "inf-s over base", Section: "8", Unit: "x", Paper: 5.1, Tolerance: 0.2, Order: "base"},
 			{Name: "inf-s over base, the most", Section: "1", Unit: "x", Paper: 8.9, Tolerance: 0.2},
 			{Name: "inf-s-nojit over inf-s", Section: "8", Unit: "x", Paper: 1.19, Tolerance: 0.2},
 		},
-		Run: infsFig11,
+		Timed: true,
+		Run:   infsFig11,
 	},
 	{
 		ID: "infs:fig12", Title: "Traffic of near-memory, in-memory and fused computing", Paper: "Infinity Stream, Fig. 12",
 		Doc: "as infs:fig11 and with its runs: bytes of whole flits times links, of messages for what is offloaded, of coherence and of data; utilisation is of all links between routers",
 		Claims: []Claim{
-			{Name: "traffic that near-l3 saves", Section: "8", Unit: "%", Paper: 29, Tolerance: 10, Points: true},
-			{Name: "traffic that inf-s saves", Section: "8", Unit: "%", Paper: 90, Tolerance: 10, Points: true},
+			{Name: "traffic that near-l3 saves", Section: "8", Unit: "%", Paper: 29, Tolerance: 10, Points: true, Order: "traffic"},
+			{Name: "traffic that inf-s saves", Section: "8", Unit: "%", Paper: 90, Tolerance: 10, Points: true, Order: "traffic"},
 			{Name: "traffic of near-l3 that inf-s saves", Section: "1", Unit: "%", Paper: 75, Tolerance: 10, Points: true},
 			{Name: "traffic of kmeans in near-l3 over base", Section: "8", Unit: "x", Paper: 2.6, Tolerance: 0.2},
 		},
-		Run: infsFig12,
+		Timed: true,
+		Run:   infsFig12,
 	},
 	{
 		ID: "infs:fig13", Title: "What moves in fused computing, and where", Paper: "Infinity Stream, Fig. 13",
@@ -68,25 +71,27 @@ var infinityTimeEntries = []*Entry{
 		Claims: []Claim{
 			{Name: "moved within tiles", Section: "8", Unit: "%", Paper: 50, Tolerance: 0, Points: true, Better: 1, Reading: "most is more than half"},
 		},
-		Run: infsFig13,
+		Timed: true,
+		Run:   infsFig13,
 	},
 	{
 		ID: "infs:fig14", Title: "Where the cycles of fused computing go", Paper: "Infinity Stream, Fig. 14",
 		Doc: "as infs:fig11 and with its runs of inf-s. In memory is all but cores, final reduce and near; move is within and between tiles, and barriers. Times of lowering are of whole kernels, those that have none included",
 		Claims: []Claim{
 			{Name: "cycles of inf-s in memory", Section: "8", Unit: "%", Paper: 88, Tolerance: 10, Points: true},
-			{Name: "DRAM", Section: "8", Unit: "%", Paper: 26, Tolerance: 0.2},
-			{Name: "compute", Section: "8", Unit: "%", Paper: 32, Tolerance: 0.2},
-			{Name: "move", Section: "8", Unit: "%", Paper: 19, Tolerance: 0.2},
-			{Name: "final reduce", Section: "8", Unit: "%", Paper: 4.9, Tolerance: 0.2},
-			{Name: "JIT", Section: "8", Unit: "%", Paper: 11, Tolerance: 0.2},
+			{Name: "DRAM", Section: "8", Unit: "%", Paper: 26, Tolerance: 0.2, Order: "share"},
+			{Name: "compute", Section: "8", Unit: "%", Paper: 32, Tolerance: 0.2, Order: "share"},
+			{Name: "move", Section: "8", Unit: "%", Paper: 19, Tolerance: 0.2, Order: "share"},
+			{Name: "final reduce", Section: "8", Unit: "%", Paper: 4.9, Tolerance: 0.2, Order: "share"},
+			{Name: "JIT", Section: "8", Unit: "%", Paper: 11, Tolerance: 0.2, Order: "share"},
 			{Name: "JIT of gauss_elim", Section: "8", Unit: "%", Paper: 51, Tolerance: 0.2},
 			{Name: "JIT of stencil3d", Section: "8", Unit: "%", Paper: 50, Tolerance: 0.2},
 			{Name: "JIT, mean", Section: "8", Unit: "us", Paper: 220, Tolerance: 0.2, Only: PaperSizes},
 			{Name: "JIT of gauss_elim, time", Section: "8", Unit: "us", Paper: 1616, Tolerance: 0.2, Only: PaperSizes},
 			{Name: "operations in bitlines", Section: "8", Unit: "%", Paper: 99, Tolerance: 10, Points: true},
 		},
-		Run: infsFig14,
+		Timed: true,
+		Run:   infsFig14,
 	},
 	{
 		ID: "infs:fig15", Title: "Inner and outer products on each paradigm", Paper: "Infinity Stream, Fig. 15",
@@ -94,19 +99,21 @@ var infinityTimeEntries = []*Entry{
 		Claims: []Claim{
 			{Name: "outer in inf-s over inner in base", Section: "8", Unit: "x", Paper: 4.4, Tolerance: 0.2},
 		},
-		Run: infsFig15,
+		Timed: true,
+		Run:   infsFig15,
 	},
 	{
 		ID: "infs:fig18", Title: "Energy of near-memory, in-memory and fused computing", Paper: "Infinity Stream, Fig. 18",
 		Doc: "as infs:fig11 and with its runs, by the table chip-22nm: cores, caches, network, DRAM, what arrays execute, and leakage of cores and caches of all tiles. Leakage of cores is the least certain value: the table has that of high-performance devices, and one of " +
 			"low-operating-power devices, under which claims are given again",
 		Claims: []Claim{
-			{Name: "energy of near-l3 over in-l3", Section: "8", Unit: "x", Paper: 1.5, Tolerance: 0.2},
-			{Name: "energy of near-l3 over inf-s", Section: "8", Unit: "x", Paper: 2.4, Tolerance: 0.2},
+			{Name: "energy of near-l3 over in-l3", Section: "8", Unit: "x", Paper: 1.5, Tolerance: 0.2, Order: "energy"},
+			{Name: "energy of near-l3 over inf-s", Section: "8", Unit: "x", Paper: 2.4, Tolerance: 0.2, Order: "energy"},
 			{Name: "energy of near-l3 over in-l3" + lowPowerCores, Section: "8", Unit: "x", Paper: 1.5, Tolerance: 0.2, Reading: "cores leak 0.14 W and not 1.14 W"},
 			{Name: "energy of near-l3 over inf-s" + lowPowerCores, Section: "8", Unit: "x", Paper: 2.4, Tolerance: 0.2, Reading: "cores leak 0.14 W and not 1.14 W"},
 		},
-		Run: infsFig18,
+		Timed: true,
+		Run:   infsFig18,
 	},
 	pointNetEntry,
 	ownEntry,
@@ -152,7 +159,7 @@ func runInfinity(ctx context.Context, env *Env, k *workload.Kernel, args *memory
 	mem, a := k.Streams(after)
 	before, _ := k.Streams(args.Clone())
 	p := &fused.Program{Program: &multicore.Program{Graph: k.Whole, Memory: mem, Args: a, Reassociate: k.Reassociate}, Tensors: k.Regions(), Sizes: k.Sizes, Arrays: args}
-	o := fused.Options{Options: multicore.Options{Machine: m, Threads: m.Banks(), Config: config, Seed: env.Seed}, Rehearse: fused.RehearseOptions{Check: env.Size != PaperSizes}}
+	o := fused.Options{Options: multicore.Options{Machine: m, Threads: m.Banks(), Config: config, Seed: env.Seed, Jitter: env.timing()}, Rehearse: fused.RehearseOptions{Check: env.Size != PaperSizes}}
 	if env.Sample > 0 && fused.Find(config) == nil {
 		o.Sample = &multicore.Sampling{Share: env.Sample}
 	}

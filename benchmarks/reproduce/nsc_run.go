@@ -137,7 +137,7 @@ func (p *nearPart) run(ctx context.Context, env *Env, k *workload.Kernel, args *
 	}
 	after := args.Clone()
 	mem, a := k.Streams(after)
-	opt := multicore.Options{Machine: m, Threads: m.Banks(), Config: x.config, Warm: true, Seed: env.Seed}
+	opt := multicore.Options{Machine: m, Threads: m.Banks(), Config: x.config, Warm: true, Seed: env.Seed, Jitter: env.timing()}
 	if env.Sample > 0 {
 		opt.Sample = &multicore.Sampling{Share: env.Sample}
 	}

@@ -17,10 +17,11 @@ var nscSenseEntries = []*Entry{
 		Doc: "the workloads in base and in ns on 64 IO4 cores, and the energy of base, ns and ns-decouple on OOO8 cores by the table chip-22nm, warm",
 		Claims: []Claim{
 			{Name: "ns over base with IO4", Section: "VII.A", Unit: "x", Paper: 4.28, Tolerance: 0.2},
-			{Name: "energy of base over ns with OOO8", Section: "VII.A", Unit: "x", Paper: 2.85, Tolerance: 0.2},
-			{Name: "energy of base over ns-decouple with OOO8", Section: "VII.A", Unit: "x", Paper: 3.52, Tolerance: 0.2},
+			{Name: "energy of base over ns with OOO8", Section: "VII.A", Unit: "x", Paper: 2.85, Tolerance: 0.2, Order: "energy"},
+			{Name: "energy of base over ns-decouple with OOO8", Section: "VII.A", Unit: "x", Paper: 3.52, Tolerance: 0.2, Order: "energy"},
 		},
-		Run: nearSmallCores,
+		Timed: true,
+		Run:   nearSmallCores,
 		Relax: func(ctx context.Context, env *Env, misses []Miss) ([]Bound, []string, error) {
 			return relaxRatios(ctx, env, []nearRatio{{"ns over base with IO4", "ns", multicore.Base, "io4"}}, misses)
 		},
@@ -31,6 +32,7 @@ var nscSenseEntries = []*Entry{
 		Claims: []Claim{
 			{Name: "performance that 16 cycles cost ns-decouple", Section: "VII.C", Unit: "%", Paper: 11, Tolerance: 0.5},
 		},
+		Timed: true,
 		Run: func(ctx context.Context, env *Env) (*Measured, error) {
 			return nearSense(ctx, env, sense{config: "ns-decouple", value: "performance that 16 cycles cost ns-decouple", set: []string{"streams.l3.compute_init_cycles", "16"}, cost: true})
 		},
@@ -42,7 +44,8 @@ var nscSenseEntries = []*Entry{
 			{Name: "workloads of graphs and pointers that 16 entries cost less than 5 %", Section: "VII.C", Unit: "%", Paper: 100, Tolerance: 10, Points: true},
 			{Name: "workloads with SIMD that 16 entries cost more than 5 %", Section: "VII.C", Unit: "%", Paper: 100, Tolerance: 10, Points: true},
 		},
-		Run: nearContexts,
+		Timed: true,
+		Run:   nearContexts,
 	},
 	{
 		ID: "nsc:fig15", Title: "Ranges of affine streams made in the core", Paper: "Near-Stream Computing, Fig. 15",
@@ -51,6 +54,7 @@ var nscSenseEntries = []*Entry{
 			{Name: "speedup by ranges made in the core", Section: "VII.D", Unit: "%", Paper: 5, Tolerance: 0.5},
 			{Name: "traffic that ranges made in the core save", Section: "VII.D", Unit: "%", Paper: 15, Tolerance: 10, Points: true},
 		},
+		Timed: true,
 		Run: func(ctx context.Context, env *Env) (*Measured, error) {
 			return nearSense(ctx, env, sense{config: "ns", value: "speedup by ranges made in the core", traffic: "traffic that ranges made in the core save", set: []string{"streams.l3.affine_ranges", "l3"},
 				only: []string{"pathfinder", "srad", "hotspot", "hotspot3D"}})
@@ -64,7 +68,8 @@ var nscSenseEntries = []*Entry{
 			{Name: "contention that locks of many readers remove", Section: "IV.C", Unit: "%", Paper: 97, Tolerance: 10, Points: true},
 			{Name: "conflict rate with locks of many readers", Section: "IV.C", Unit: "%", Paper: 0.6, Tolerance: 0.5},
 		},
-		Run: nearLocks,
+		Timed: true,
+		Run:   nearLocks,
 	},
 	{
 		ID: "nsc:fig17", Title: "Scalar PE of stream engines", Paper: "Near-Stream Computing, Fig. 17",
@@ -73,6 +78,7 @@ var nscSenseEntries = []*Entry{
 			{Name: speedupByPEs, Section: "VII.D", Unit: "%", Paper: 2.5, Tolerance: 0.5},
 			{Name: speedupOfJoinByPEs, Section: "VII.D", Unit: "%", Paper: 10, Tolerance: 0.5},
 		},
+		Timed: true,
 		Run: func(ctx context.Context, env *Env) (*Measured, error) {
 			return nearSense(ctx, env, sense{config: "ns-decouple", value: speedupByPEs, each: "speedup of %s by scalar PEs", set: withoutPE})
 		},

@@ -36,6 +36,7 @@ type Entry struct {
 
 	Inputs []string // files under Env.Data that it reads, with * as in a shell
 	Claims []Claim
+	Timed  bool // it depends on what is random in time
 	Run    func(ctx context.Context, env *Env) (*Measured, error)
 	// Relax runs what bounds need that do not follow from what Run does; nil: nothing. It is called
 	// for the claims that differ alone, once all of Run has ended, and returns what became of runs
@@ -54,6 +55,7 @@ type Claim struct {
 	Better    int    // -1: less than the paper's is reproduced as well; 1: more is
 	Reading   string // which reading of the paper it holds under, where there are several
 	Only      Size   // "" = both sizes
+	Order     string // claims of the same one are in the order of the paper's figures
 }
 
 // Size is how much of an entry is run.
@@ -107,6 +109,9 @@ type Env struct {
 	Data    string // folder with published inputs; "" = none
 	Threads int
 	Seed    uint64
+	// Seeds are how many seeds of what is random in time entries that have it are run with; up to
+	// 1: nothing is.
+	Seeds int
 	// Sample is the share of the time that runs of whole machines simulate, 0 for all of it;
 	// Budget is how long one may take on the host, 0 for any time. Entries that have no such
 	// runs do not depend on them.
@@ -123,6 +128,7 @@ type Env struct {
 	store   *results.Store // of [Entry.Make]; nil = none
 	version string
 	fresh   bool
+	jitter  uint64    // seed of what is random in time, 0 = nothing is
 	made    *sync.Map // keys of parts that have been measured since [Entry.Make] was called
 }
 
@@ -133,7 +139,7 @@ func (e *Env) kept(v any, measure func() error, names ...any) error {
 	if e.store == nil {
 		return measure()
 	}
-	key := results.Key("reproduce part", e.Size, e.Seed, e.version, names)
+	key := results.Key("reproduce part", e.Size, e.Seed, e.jitter, e.version, names)
 	if _, made := e.made.Load(key); made || !e.fresh {
 		if found, err := e.store.Get(key, v); found || err != nil {
 			return err
@@ -168,7 +174,7 @@ type Measured struct {
 
 // Add adds a value.
 func (m *Measured) Add(name, unit string, v float64) {
-	m.Values = append(m.Values, Value{name, unit, v})
+	m.Values = append(m.Values, Value{Name: name, Unit: unit, Value: v})
 }
 
 // Value is a measured quantity.
@@ -176,6 +182,8 @@ type Value struct {
 	Name  string  `json:"name"`
 	Unit  string  `json:"unit,omitempty"`
 	Value float64 `json:"value"`
+	// Interval is half of the 95 % confidence interval of a mean of several seeds, 0 of one.
+	Interval float64 `json:"interval,omitempty"`
 }
 
 // Table is a table for people.
@@ -212,6 +220,7 @@ type Comparison struct {
 	Paper     float64  `json:"paper"`
 	Ours      *float64 `json:"ours,omitempty"`
 	Deviation *float64 `json:"deviation,omitempty"` // ours / paper - 1, or with points ours - paper
+	Interval  float64  `json:"interval,omitempty"`  // of ours, as of a value
 	Tolerance float64  `json:"tolerance"`
 	Points    bool     `json:"points,omitempty"`
 	Reading   string   `json:"reading,omitempty"`
@@ -226,8 +235,12 @@ type Report struct {
 	Paper       string       `json:"paper"`
 	Size        Size         `json:"size"`
 	Comparisons []Comparison `json:"comparisons"`
+	Seeds       int          `json:"seeds,omitempty"`  // of what is random in time, if there are several
+	Orders      []Order      `json:"orders,omitempty"` // of claims, of several seeds
 	*Measured
 	Kept bool `json:"-"` // found in the store
+
+	first []Value // of the seed that bounds are of
 }
 
 // MissingError says which inputs an entry lacks.
@@ -321,29 +334,42 @@ func (e *Entry) Make(ctx context.Context, env *Env, store *results.Store, versio
 	if err != nil {
 		return nil, err
 	}
-	key := results.Key("reproduce", e.ID, env.Size, env.Seed, env.Sample, env.Readings, env.Rounds, inputs, version)
-	r := &Report{ID: e.ID, Title: e.Title, Paper: e.Paper, Size: env.Size, Measured: &Measured{}}
-	if store != nil && !fresh {
-		if r.Kept, err = store.Get(key, r.Measured); err != nil {
-			return nil, err
-		}
-	}
 	own := *env
 	own.store, own.version, own.fresh, own.made = store, version, fresh, &sync.Map{}
-	if !r.Kept {
-		if r.Measured, err = e.Run(ctx, &own); err != nil {
-			return nil, fmt.Errorf("reproduce: %s: %w", e.ID, err)
+	r := &Report{ID: e.ID, Title: e.Title, Paper: e.Paper, Size: env.Size}
+	if env.Seeds > 1 && e.Timed {
+		if err := e.several(ctx, &own, inputs, r); err != nil {
+			return nil, err
 		}
-		if store != nil && len(r.Failed) == 0 {
-			if err := store.Put(key, r.Measured); err != nil {
-				return nil, err
-			}
+		own.jitter = 1
+	} else {
+		if r.Measured, r.Kept, err = e.measure(ctx, &own, inputs); err != nil {
+			return nil, err
 		}
+		r.first = r.Values
 	}
 	if err := e.compare(ctx, &own, r); err != nil {
 		return nil, err
 	}
 	return r, nil
+}
+
+// measure measures the entry, or takes what the store has.
+func (e *Entry) measure(ctx context.Context, env *Env, inputs map[string]string) (m *Measured, kept bool, err error) {
+	key := results.Key("reproduce", e.ID, env.Size, env.Seed, env.jitter, env.Sample, env.Readings, env.Rounds, inputs, env.version)
+	m = &Measured{}
+	if env.store != nil && !env.fresh {
+		if kept, err = env.store.Get(key, m); kept || err != nil {
+			return m, kept, err
+		}
+	}
+	if m, err = e.Run(ctx, env); err != nil {
+		return nil, false, fmt.Errorf("reproduce: %s: %w", e.ID, err)
+	}
+	if env.store != nil && len(m.Failed) == 0 {
+		err = env.store.Put(key, m)
+	}
+	return m, false, err
 }
 
 // compare gives claims their verdicts, those that differ with bounds.
@@ -373,7 +399,11 @@ func (e *Entry) compare(ctx context.Context, env *Env, r *Report) error {
 		r.Bounds, r.Failed = append(r.Bounds, bounds...), failed
 	}
 	for i, c := range claims {
-		if err := c.bounded(&r.Comparisons[i], r.Bounds); err != nil {
+		own := 0.0
+		if j := slices.IndexFunc(r.first, func(v Value) bool { return v.Name == c.Name }); j >= 0 {
+			own = r.first[j].Value
+		}
+		if err := c.bounded(&r.Comparisons[i], r.Bounds, own); err != nil {
 			return fmt.Errorf("reproduce: %s: %w", e.ID, err)
 		}
 	}
@@ -400,7 +430,7 @@ func (c *Claim) compare(values []Value) Comparison {
 	if !c.Points {
 		d = ours/c.Paper - 1
 	}
-	out.Ours, out.Deviation = &ours, &d
+	out.Ours, out.Deviation, out.Interval = &ours, &d, values[i].Interval
 	switch {
 	case math.Abs(d) <= c.Tolerance && c.Reading != "":
 		out.Verdict = UnderReading

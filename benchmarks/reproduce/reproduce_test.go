@@ -66,14 +66,14 @@ func TestVerdicts(t *testing.T) {
 		{Claim{Paper: 0, Points: true}, 0, Reproduced, 0},
 	} {
 		c.claim.Name = "n"
-		got := c.claim.compare([]Value{{"m", "", 1}, {"n", "", c.ours}})
+		got := c.claim.compare([]Value{{"m", "", 1, 0}, {"n", "", c.ours, 0}})
 		require.Equal(t, c.want, got.Verdict, "%+v", c)
 		require.InDelta(t, c.off, *got.Deviation, 1e-9)
 		require.Equal(t, c.ours, *got.Ours)
 	}
 	for _, x := range []struct{ reading, more, want string }{{"", "", ""}, {"a", "", "a"}, {"", "b", "b"}, {"a", "b", "a; b"}} {
 		c := Claim{Name: "n", Paper: 1, Reading: x.reading}
-		got := c.under(x.more).compare([]Value{{"n", "", 1}})
+		got := c.under(x.more).compare([]Value{{"n", "", 1, 0}})
 		require.Equal(t, x.want, got.Reading)
 		require.Equal(t, x.want != "", got.Verdict == UnderReading)
 		require.Equal(t, x.reading, c.Reading)
@@ -197,7 +197,7 @@ func TestPartsAreKept(t *testing.T) {
 		r, err := e.Make(t.Context(), env, store, "1", false)
 		require.NoError(t, err)
 		require.False(t, r.Kept)
-		require.Equal(t, []Value{{"a", "", 1}, {"b", "", 2}}, r.Values)
+		require.Equal(t, []Value{{"a", "", 1, 0}, {"b", "", 2, 0}}, r.Values)
 		require.Equal(t, map[string]int{"a": 1, "b": 1}, measured)
 	}
 	_, err = e.Make(t.Context(), env, store, "2", false)

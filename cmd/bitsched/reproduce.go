@@ -33,6 +33,7 @@ type reproduceFlags struct {
 	machines     string
 	rounds       string
 	seed         uint64
+	seeds        int
 	threads      int
 	json         bool
 	csv          string
@@ -57,6 +58,11 @@ is a defect (70).
 
 Some need inputs that the papers published and this program does not ship; --data
 names a folder that has them, and those that miss theirs are said and left out.
+
+With --seeds, figures in time run with several seeds of what is random in time: when
+threads begin their parts of loops, and when DRAM is refreshed. What is printed are
+means with half of their 95 % interval (Student's t), and how claims are ordered; an
+order that is inside of the interval is a tie.
 
 Results are kept under a key of all that they depend on: the entry, its sizes, its
 inputs, the seed and this program. What is there is printed and not measured again
@@ -102,6 +108,7 @@ func (a *app) reproduceCommand() *cobra.Command {
 	fl.StringVar(&f.machines, "machines", "paper", "where figures in time take what papers and their simulators have different values of from: the `paper`, or simulator")
 	fl.StringVar(&f.rounds, "rounds", "paper", "iterations of the workloads of nsc figures at --paper-sizes: those of the `paper`, or, with simulator, as many as its scripts run")
 	fl.Uint64Var(&f.seed, "seed", 1, "`seed` of the random choices")
+	fl.IntVar(&f.seeds, "seeds", 1, "run nsc and infs figures in time with so many `seeds` of when threads begin and DRAM is refreshed, and print means, 95 % intervals and orders; with 1 nothing is random in time")
 	fl.IntVar(&f.threads, "threads", 0, "`number` of threads (0 = all cores); does not change the result")
 	fl.BoolVar(&f.json, "json", false, "print one JSON document")
 	fl.StringVar(&f.csv, "csv", "", "write a line for each claim to this `file` (- for stdout, instead of the tables)")
@@ -150,6 +157,9 @@ func (a *app) reproduce(cmd *cobra.Command, names []string, f reproduceFlags) er
 	}
 	if f.budget < 0 {
 		return usageError(cmd, "--budget %s, expected a time that is not negative", f.budget)
+	}
+	if err := reproduce.CheckSeeds(f.seeds); err != nil {
+		return usageError(cmd, "--seeds %d, %w", f.seeds, err)
 	}
 	machines, err := reproduce.ParseSource(f.machines)
 	if err != nil {
@@ -206,7 +216,7 @@ func (a *app) reproduce(cmd *cobra.Command, names []string, f reproduceFlags) er
 		r.Size = reproduce.PaperSizes
 	}
 	for i, e := range entries {
-		env := &reproduce.Env{Size: r.Size, Data: f.data, Threads: n, Seed: f.seed, Sample: f.sample, Budget: f.budget, Readings: machines, Rounds: rounds, Progress: func(what string, done, total int) {
+		env := &reproduce.Env{Size: r.Size, Data: f.data, Threads: n, Seed: f.seed, Seeds: f.seeds, Sample: f.sample, Budget: f.budget, Readings: machines, Rounds: rounds, Progress: func(what string, done, total int) {
 			line.report(masim.Progress{Phase: fmt.Sprintf("%d/%d %s: %s", i+1, len(entries), e.ID, what), Done: done, Total: total, Best: -1})
 		}}
 		made, err := e.Make(s.ctx, env, store, version, f.fresh)
@@ -260,6 +270,9 @@ func reproducePlan(w io.Writer, entries []*reproduce.Entry, f reproduceFlags) er
 		if x.value != "paper" {
 			fmt.Fprintf(b, "  %s: %s\n", x.flag, x.value)
 		}
+	}
+	if f.seeds > 1 {
+		fmt.Fprintf(b, "  seeds: %d\n", f.seeds)
 	}
 	if f.data != "" {
 		dir := f.data
@@ -320,7 +333,7 @@ func (a *app) deliverReproduced(r *reproduceResult, f reproduceFlags) error {
 
 func (r *reproduceResult) writeCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
-	_ = c.Write([]string{"entry", "size", "claim", "section", "unit", "paper", "ours", "deviation", "tolerance", "points", "reading", "verdict", "bound", "bound_side", "bound_with", "bound_why"})
+	_ = c.Write([]string{"entry", "size", "claim", "section", "unit", "paper", "ours", "deviation", "tolerance", "points", "reading", "verdict", "bound", "bound_side", "bound_with", "bound_why", "interval"})
 	for _, e := range r.Entries {
 		for _, p := range e.Comparisons {
 			number := func(v *float64) string {
@@ -330,12 +343,16 @@ func (r *reproduceResult) writeCSV(w io.Writer) error {
 				return strconv.FormatFloat(*v, 'g', -1, 64)
 			}
 			bound := []string{"", "", "", ""}
+			interval := ""
+			if p.Interval > 0 {
+				interval = number(&p.Interval)
+			}
 			if len(p.Bounds) > 0 {
 				b := &p.Bounds[0]
 				bound = []string{number(&b.Value), string(b.Side), b.With, b.Why}
 			}
 			_ = c.Write(append([]string{e.ID, string(e.Size), p.Name, p.Section, p.Unit, number(&p.Paper), number(p.Ours), number(p.Deviation),
-				number(&p.Tolerance), strconv.FormatBool(p.Points), p.Reading, string(p.Verdict)}, bound...))
+				number(&p.Tolerance), strconv.FormatBool(p.Points), p.Reading, string(p.Verdict)}, append(bound, interval)...))
 		}
 	}
 	c.Flush()
@@ -383,7 +400,7 @@ func (r *reproduceResult) text() string {
 					may = figureText(p.Tolerance) + unit
 				}
 				if p.Ours != nil {
-					ours = figureText(*p.Ours) + unit
+					ours = figureText(*p.Ours) + p.IntervalText() + unit
 					if off = fmt.Sprintf("%+.1f %%", 100**p.Deviation); p.Points {
 						off = fmt.Sprintf("%+.1f%s", *p.Deviation, unit)
 					}
@@ -395,7 +412,10 @@ func (r *reproduceResult) text() string {
 				t.Rows = append(t.Rows, []string{p.Name, p.Section, figureText(p.Paper) + unit, ours, off, may, verdict})
 			}
 			b.WriteString(renderTable(t) + "\n\n")
-			bounded := false
+			bounded := len(e.Orders) > 0
+			for _, o := range e.Orders {
+				fmt.Fprintf(&b, "order  %s\n", o.Text())
+			}
 			for _, p := range e.Comparisons {
 				for _, text := range p.BoundTexts() {
 					bounded = true

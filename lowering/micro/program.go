@@ -24,6 +24,9 @@ type Options struct {
 	// ForkCycles is how many micro-ops, one after another, thread 0 executes to start a
 	// parallel loop, beside those that tell the other threads.
 	ForkCycles int
+	// Late is how many micro-ops, one after another, a thread executes before its part of a
+	// parallel loop, by the numbers of both; nil for none.
+	Late func(thread, loop int) int
 	// Place has the address of each array, or array of structures; nil for addresses one
 	// after the other.
 	Place map[string]uint64

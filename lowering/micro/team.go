@@ -160,8 +160,19 @@ func (m *team) fork(t *thread, l *loopState) error {
 		t.word(m.reset, m.line(nextLine), 0)
 	}
 	m.begin(t)
+	m.late(t, r)
 	t.count, t.next = 0, 0
 	return m.first(t, r)
+}
+
+// late lets a thread begin its part of a parallel loop later than it could.
+func (m *team) late(t *thread, r *parallel) {
+	if m.p.opt.Late == nil {
+		return
+	}
+	for range m.p.opt.Late(t.id, r.number) {
+		t.out.Ops = append(t.out.Ops, m.call)
+	}
 }
 
 // begin lets the other threads go on with the loop that has been started.
@@ -202,6 +213,7 @@ func (t *thread) waitForWork() error {
 			t.cursor.SetValue(s, m.p.streams[s].start)
 			t.set(s, m.p.streams[s].start, t.p.home[s])
 		}
+		m.late(t, r)
 		t.count, t.next = 0, 0
 		return m.first(t, r)
 	})

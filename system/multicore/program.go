@@ -31,7 +31,7 @@ func (p *Program) micro(m *tile.Machine, opt *Options, from uint64, streams *mic
 	return micro.New(p.Graph, p.Memory, p.Args, micro.Options{
 		Units: units, From: from,
 		Threads: opt.Threads, Vector: min(maxSIMD, m.CoreVariant().SIMDBits/8), Reassociate: p.Reassociate, Place: place, Streams: streams,
-		Fanout: fanout(m), ForkCycles: m.Threads.ForkCycles,
+		Fanout: fanout(m), ForkCycles: m.Threads.ForkCycles, Late: opt.Jitter.late(),
 	})
 }
 

@@ -31,6 +31,7 @@ type Options struct {
 	Warm      bool
 	MaxCycles int64 // 0: no limit
 	Seed      uint64
+	Jitter    *Jitter   // nil: nothing is random in time
 	Trace     *Trace    // nil: none
 	Sample    *Sampling // nil: all of the run is simulated in time
 	// Inject disturbs streams on purpose; nil: nothing does. Its seed is that of the run.
@@ -132,7 +133,7 @@ func newRunners(ctx context.Context, jobs []Job) (all []*runner, err error) {
 		return nil, err
 	}
 	if spec.Pages != nil {
-		spec.Pages.Seed = opt.Seed
+		spec.Pages.Seed = opt.Seed + opt.Jitter.seed()
 	}
 	config := &Configurations[0]
 	if opt.Config != "" {
@@ -187,6 +188,7 @@ func newRunners(ctx context.Context, jobs []Job) (all []*runner, err error) {
 		return nil, err
 	}
 	m.Intercept = opt.Intercept
+	opt.Jitter.refresh(m)
 	owner := 0
 	for _, r := range all {
 		r.m = m

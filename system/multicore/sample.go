@@ -93,7 +93,7 @@ func newSampler(r *runner) *sampler {
 	if r.opt.Sample == nil {
 		return nil
 	}
-	s := &sampler{r: r, spec: *r.opt.Sample, base: make([]int64, len(r.m.Cores)), misses: make([]int64, len(r.m.Cores)), warm: make([]float64, len(r.m.Cores)), random: rand.New(rand.NewPCG(r.opt.Seed, 0))}
+	s := &sampler{r: r, spec: *r.opt.Sample, base: make([]int64, len(r.m.Cores)), misses: make([]int64, len(r.m.Cores)), warm: make([]float64, len(r.m.Cores)), random: rand.New(rand.NewPCG(r.opt.Seed, r.opt.Jitter.seed()))}
 	if s.spec.Window == 0 {
 		s.spec.Window = DefaultWindow
 	}

@@ -196,6 +196,14 @@ func (d *DDR) Channels() []dram.Counters {
 	return list
 }
 
+// Refresh sets when the first refresh of each channel is, of clocks between 1 and those of an
+// idle machine. Nothing may have arrived.
+func (d *DDR) Refresh(of func(most dram.Time) dram.Time) {
+	for _, c := range d.channels {
+		c.Channel.Refresh(of)
+	}
+}
+
 // cycle is the first one that does not begin before a clock of the DRAM; clock is
 // the last one that has begun in a cycle.
 func (d *DDR) cycle(clock dram.Time) event.Time {

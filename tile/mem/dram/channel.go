@@ -128,6 +128,10 @@ func NewChannel(spec *Spec, done func(now Time, id uint64)) *Channel {
 	return c
 }
 
+// Refresh sets when the first refresh is: of gets the clock at which it is otherwise, and returns
+// one from 1 to that. No clock may have passed.
+func (c *Channel) Refresh(of func(most Time) Time) { c.refreshAt = of(c.refreshAt) }
+
 // Counters returns the counters.
 func (c *Channel) Counters() Counters { return c.counters }
 
