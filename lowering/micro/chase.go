@@ -33,6 +33,7 @@ type chaseStep struct {
 	tm          *template
 	index       int
 	cond, value *term
+	kept        *term  // the value as it was made
 	ops         [2]int // of the condition and of the value
 }
 
@@ -53,7 +54,7 @@ func (p *Program) chase(near *nearLoop) (*chaseLoop, string) {
 	}
 	c := &chaseLoop{state: map[int32]int{}}
 	chases := false
-	streams := map[*nearstream.Stream]bool{}
+	var streams, placed []*nearstream.Stream
 	for _, i := range l.body {
 		tm := p.streams[i]
 		s := tm.s
@@ -65,10 +66,10 @@ func (p *Program) chase(near *nearLoop) (*chaseLoop, string) {
 		default:
 			return nil, open + ", and it does more than read and reduce"
 		}
-		if plan != nil && !streams[plan] {
-			streams[plan] = true
+		if plan != nil && !slices.Contains(streams, plan) {
+			streams = append(streams, plan)
 			if plan.Place == nearstream.Near {
-				c.config += plan.ConfigBytes(p.opt.Streams.Plan)
+				placed = append(placed, plan)
 			}
 		}
 		c.state[int32(i)] = len(c.state)
@@ -76,6 +77,7 @@ func (p *Program) chase(near *nearLoop) (*chaseLoop, string) {
 	if !chases {
 		return nil, open
 	}
+	c.config = nearstream.ChaseBytes(placed)
 	c.places = min(len(streams), nearstream.MaxStreams)
 	b := &termBuilder{p: p, l: l, of: &template{array: -1}, x: &nearStream{}, done: map[*stream.Expr]*term{}, state: c.state}
 	count := func(f func() *term) (*term, int) {
@@ -95,6 +97,11 @@ func (p *Program) chase(near *nearLoop) (*chaseLoop, string) {
 			st.value, st.ops[1] = count(func() *term { return b.expr(tm.s.Value) })
 		}
 		c.body = append(c.body, st)
+	}
+	for i := range c.body {
+		st := &c.body[i]
+		st.kept = st.value
+		st.cond, st.value = c.known(b, i, st.cond), c.known(b, i, st.value)
 	}
 	c.while, c.test = count(func() *term { return b.expr(l.src.While) })
 	if b.failed {
@@ -128,6 +135,30 @@ func (p *Program) chase(near *nearLoop) (*chaseLoop, string) {
 	c.liveness()
 	p.around(near)
 	return c, ""
+}
+
+// known makes of a term of a step one that takes what steps before it have computed, and not what
+// they took, so that only that goes along.
+func (c *chaseLoop) known(b *termBuilder, i int, x *term) *term {
+	if x == nil || x.kind != applyTerm && x.kind != convertTerm {
+		return x
+	}
+	for k := i - 1; k >= 0; k-- {
+		o := &c.body[k]
+		if x.follows(c.state[int32(o.index)]) { // it is another one now
+			break
+		}
+		if o.kept == x && o.cond == nil && o.tm.s.Kind == stream.Reduce && o.tm.typ.Bytes() == 8 {
+			b.ids++
+			return &term{kind: inTerm, in: c.state[int32(o.index)], id: b.ids - 1}
+		}
+	}
+	y := *x
+	y.args = slices.Clone(x.args)
+	for k, arg := range y.args {
+		y.args[k] = c.known(b, i, arg)
+	}
+	return &y
 }
 
 // liveness finds which values are needed when a step waits for its element, or, at step 0, is
@@ -320,8 +351,8 @@ const (
 	walkValues
 )
 
-// walkBytes are those of the step, of the number of iterations and of the address.
-const walkBytes = 1 + 6 + 6
+// walkBytes are those of the step: iteration and address are fields of the pattern.
+const walkBytes = 1
 
 func (w *walk) Start() []uint64 { return slices.Clone(w.start) }
 
@@ -339,6 +370,8 @@ func (w *walk) Pack(state []uint64) int {
 }
 
 func (w *walk) Steps(state []uint64) int64 { return int64(state[walkSteps]) }
+
+func (w *walk) Place(state []uint64) int { return int(state[walkStep]) }
 
 func (w *walk) value(x *term, state []uint64) scalar.Value {
 	clear(w.known)

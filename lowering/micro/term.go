@@ -210,6 +210,11 @@ func (b *termBuilder) where(u *template, x *term) *term {
 	return &term{kind: applyTerm, op: scalar.Select, typ: u.typ, args: []*term{c, x, zero}, depth: c.depth}
 }
 
+// follows reports whether a term follows from an operand.
+func (x *term) follows(in int) bool {
+	return x.kind == inTerm && x.in == in || slices.ContainsFunc(x.args, func(arg *term) bool { return arg.follows(in) })
+}
+
 // function is a term with the values that the loop does not change: what the configuration
 // brings to the bank.
 type function struct {

@@ -180,12 +180,14 @@ func (a *analysis) places(l *Loop) {
 			continue
 		}
 		s.Inputs = b.takes(s)
+		steady := map[*node]bool{}
 		for _, n := range s.nodes {
 			if !n.free() {
 				s.Ops = append(s.Ops, n.expr)
 			}
 			for _, arg := range n.args {
-				if arg.kind == steadyNode && arg.expr == nil && !isConst(arg) {
+				if arg.kind == steadyNode && arg.expr == nil && !isConst(arg) && !steady[arg] {
+					steady[arg] = true
 					s.Invariants++
 				}
 			}

@@ -2,6 +2,7 @@ package multicore_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -131,4 +132,19 @@ func TestStoresBehind(t *testing.T) {
 		require.EqualValues(t, 1, next[n-1], c)
 		require.EqualValues(t, 1, r.Streams.Core.Offloaded, c)
 	}
+}
+
+// TestMigrateBytes: a look-up in a tree takes along what it has come to: a pointer, and where in its
+// loop it is.
+func TestMigrateBytes(t *testing.T) {
+	p, k, before, after := nearProgram(t, "bin_tree")
+	r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: small(t, "ooo8"), Threads: 1, Config: "ns-decouple", Warm: true, MaxCycles: 1 << 23})
+	require.NoError(t, err)
+	require.NoError(t, k.Check(streamSizes["bin_tree"], before, after))
+	// Table IV: 162 bits of a chase, 60 of its second load, and a function (type, size, pointer)
+	// with three arguments, of which the key is a constant.
+	const config = (162 + 60 + 4 + 3 + 48 + 3*7 + 64 + 7) / 8
+	i := slices.IndexFunc(r.Streams.Messages, func(c multicore.Class) bool { return c.Name == "migrate" })
+	require.NotEqual(t, -1, i)
+	require.Equal(t, r.Streams.Messages[i].Messages*(8+config+1+8), r.Streams.Messages[i].Bytes)
 }

@@ -90,7 +90,9 @@ func (c *Core) begin(now event.Time, g *Group) {
 		}
 		h := newHead(c.id, sid, g, 0)
 		if w := g.Streams[sid].Walk; w != nil { // it is sent to the bank of its first access
-			addr, _, _, _ := w.Next(w.Start())
+			state := w.Start()
+			addr, _, _, _ := w.Next(state)
+			h.packed = w.Pack(state)
 			a.send(Message{Kind: MsgConfigure, To: c.bankOf(addr / mem.LineBytes), Stream: sid, head: h})
 			continue
 		}

@@ -46,7 +46,8 @@ type head struct {
 	known     event.Time
 	armed     bool // a Reduce waits for its operands
 	// Of a Chase: its values, the access that it waits for, the line that it has, whether its
-	// loop has ended, and what it has visited since it told the core.
+	// loop has ended, what it has visited since it told the core, and the operations, operands and
+	// first access, by iteration and place, of what is computed next.
 	state     []uint64
 	packed    int // bytes of them
 	addr      uint64
@@ -56,6 +57,10 @@ type head struct {
 	ended     bool
 	low, high uint64
 	told      int64
+	ops       int
+	operands  int
+	from      int64
+	place     int
 	// Of a Load that reads with others: the line, and 1, at which it lets others catch up, since when,
 	// and whether it has done so in vain.
 	waited mem.Line

@@ -23,8 +23,9 @@ type Walk interface {
 	Take(state []uint64, v uint64)
 	// Pack forgets values that are not needed any more, and says how many bytes the others have.
 	Pack(state []uint64) int
-	// Steps is how many iterations have been made.
+	// Steps is how many iterations have been made, Place where in one of them the access is.
 	Steps(state []uint64) int64
+	Place(state []uint64) int
 	// Result is what the loop leaves behind.
 	Result(state []uint64) []uint64
 }
@@ -41,15 +42,23 @@ func (b *Bank) chase(now event.Time, h *head) {
 				b.Counters.Computed += uint64(n - h.next)
 				h.next = n
 			}
-			if ops > 0 {
-				b.Counters.Operations += uint64(ops)
-				b.at(b.steps(now, ops), func(now event.Time) {
-					if !b.dead(h.core, g.id) {
-						b.chase(now, h)
-					}
-				})
-				return
-			}
+			b.Counters.Operations += uint64(ops)
+			h.ops += ops
+		}
+		line := h.addr / mem.LineBytes
+		if h.goesOn(line) {
+			b.took(h)
+			continue
+		}
+		ops, operands := h.ops, h.operands
+		h.ops, h.operands = 0, 0
+		if ops > 0 {
+			b.at(b.steps(now, ops, operands), func(now event.Time) {
+				if !b.dead(h.core, g.id) {
+					b.chase(now, h)
+				}
+			})
+			return
 		}
 		if !g.SyncFree && h.next >= h.told+g.Range && !h.ended {
 			b.visited(h)
@@ -59,7 +68,6 @@ func (b *Bank) chase(now event.Time, h *head) {
 			b.emit(Message{Kind: MsgFinal, From: b.bank, To: h.core, Core: h.core, Group: g.id, Stream: h.sid, First: h.told, Values: s.Walk.Result(h.state)})
 			return
 		}
-		line := h.addr / mem.LineBytes
 		if to := b.bankOf(line); to != b.bank {
 			b.leave(h)
 			h.packed = s.Walk.Pack(h.state)
@@ -91,8 +99,22 @@ func (b *Bank) chase(now event.Time, h *head) {
 	}
 }
 
+// goesOn reports whether what is computed takes the element of an access, too, and so goes on: it
+// is in the line that is at hand, and the computation has not come to the same place of the loop
+// yet. What one points to is a structure, whose members are operands of one function.
+func (h *head) goesOn(line mem.Line) bool {
+	g := h.g
+	if h.addr == 0 || h.operands == 0 || h.data == nil || h.lineAt != line || !g.SyncFree && h.next >= min(h.limit, h.told+g.Range) {
+		return false
+	}
+	return h.next == h.from || h.next == h.from+1 && g.Streams[h.sid].Walk.Place(h.state) < h.place
+}
+
 // took gives a stream the element that it waits for.
 func (b *Bank) took(h *head) {
+	if h.operands++; h.operands == 1 {
+		h.from, h.place = h.next, h.g.Streams[h.sid].Walk.Place(h.state)
+	}
 	h.low, h.high = min(h.low, h.addr), max(h.high, h.addr+uint64(h.bytes))
 	h.g.Streams[h.sid].Walk.Take(h.state, word(h.data, h.addr, h.bytes))
 	h.addr = 0
@@ -105,14 +127,14 @@ func (b *Bank) visited(h *head) {
 }
 
 // steps takes the scalar PE or the tile's contexts for operations one after another.
-func (b *Bank) steps(now event.Time, ops int) event.Time {
+func (b *Bank) steps(now event.Time, ops, operands int) event.Time {
 	if ops <= 1 && b.spec.ScalarPE {
 		b.Counters.BusyPE++
 		b.pe = max(now, b.pe) + 1
 		return b.pe
 	}
 	b.Counters.BusySCM += uint64((ops + b.spec.Width - 1) / b.spec.Width)
-	return b.scm.take(now, Chain(ops, ops), 1, now)
+	return b.scm.take(now, Chain(ops, ops), max(1, operands), now)
 }
 
 // creditChase lets a credit go after a stream that has gone on, or lets that go on.

@@ -90,7 +90,7 @@ func (m *Message) Bytes() int {
 		for _, r := range m.head.g.Streams[m.Stream].reducers { // what is reduced over its elements
 			n += m.head.g.Streams[r].Config
 		}
-		if m.head.high > 0 { // what it has visited
+		if m.head.high > 0 && !m.head.g.SyncFree { // what it has visited
 			n += 2 * addressBytes
 		}
 		return n + len(m.head.issued)*(countBytes+bankBytes)
