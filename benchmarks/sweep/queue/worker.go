@@ -96,7 +96,7 @@ func (q *queue) next(ctx context.Context) (jetstream.Msg, error) {
 				return m, nil
 			}
 		case <-ctx.Done():
-			// One that is on its way comes to another worker when its lease ends.
+			go giveBack(batch)
 			return nil, nil
 		}
 		err = batch.Error()
@@ -113,6 +113,13 @@ func (q *queue) next(ctx context.Context) (jetstream.Msg, error) {
 	}
 	_ = sleep(ctx, 200*time.Millisecond)
 	return nil, nil
+}
+
+// giveBack lets another worker have what a request brings that nobody waits for any more.
+func giveBack(batch jetstream.MessageBatch) {
+	for m := range batch.Messages() {
+		_ = m.Nak() // if it is lost, the job comes to another when its lease ends
+	}
 }
 
 // handle runs a job and puts its result into the store.
