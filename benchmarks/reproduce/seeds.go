@@ -126,55 +126,73 @@ func (e *Entry) several(ctx context.Context, env *Env, inputs map[string]string,
 	return nil
 }
 
+// of is the value of a name.
+func (m *Measured) of(name string) (v float64, ok bool) {
+	i := slices.IndexFunc(m.Values, func(v Value) bool { return v.Name == name })
+	if i < 0 {
+		return 0, false
+	}
+	return m.Values[i].Value, true
+}
+
 // valuesOf are the values of a name, of those that have it.
 func valuesOf(list []*Measured, name string) (found []float64) {
 	for _, m := range list {
-		if i := slices.IndexFunc(m.Values, func(v Value) bool { return v.Name == name }); i >= 0 {
-			found = append(found, m.Values[i].Value)
+		if v, ok := m.of(name); ok {
+			found = append(found, v)
 		}
 	}
 	return found
 }
 
-// orders are those of claims, by what differs in each seed.
+// order is how two quantities came out, or one and 1, by what differs in each seed that has both.
+// sign is -1 where the paper has less than 1; ok is false if fewer than two seeds have them.
+func order(list []*Measured, more, less string, sign float64) (o Order, ok bool) {
+	var diffs []float64
+	for _, m := range list {
+		a, ok := m.of(more)
+		b := 1.0
+		if less != "" && ok {
+			b, ok = m.of(less)
+		}
+		if ok {
+			diffs = append(diffs, a-b)
+		}
+	}
+	if len(diffs) < 2 {
+		return o, false
+	}
+	o = Order{More: more, Less: less, Ordering: Tie}
+	o.By, o.Interval = interval(diffs)
+	switch {
+	case math.Abs(o.By) <= o.Interval:
+	case o.By*sign > 0:
+		o.Ordering = AsPaper
+	default:
+		o.Ordering = OtherWay
+	}
+	return o, true
+}
+
+// orders are those of claims.
 func (e *Entry) orders(list []*Measured) (all []Order) {
-	add := func(more, less string, a, b []float64, sign float64) {
-		if len(a) < 2 || b != nil && len(a) != len(b) {
-			return
+	add := func(more, less string, sign float64) {
+		if o, ok := order(list, more, less, sign); ok {
+			all = append(all, o)
 		}
-		diffs := slices.Clone(a)
-		for i := range diffs {
-			if b == nil {
-				diffs[i]--
-			} else {
-				diffs[i] -= b[i]
-			}
-		}
-		o := Order{More: more, Less: less, Ordering: Tie}
-		o.By, o.Interval = interval(diffs)
-		switch {
-		case math.Abs(o.By) <= o.Interval:
-		case o.By*sign > 0:
-			o.Ordering = AsPaper
-		default:
-			o.Ordering = OtherWay
-		}
-		all = append(all, o)
 	}
 	for i, c := range e.Claims {
-		ours := valuesOf(list, c.Name)
 		if c.Unit == "x" && c.Paper != 1 && !slices.ContainsFunc(e.Claims[:i], func(x Claim) bool { return x.Name == c.Name }) {
-			add(c.Name, "", ours, nil, c.Paper-1)
+			add(c.Name, "", c.Paper-1)
 		}
 		for _, x := range e.Claims[:i] {
-			if c.Order == "" || x.Order != c.Order || x.Paper == c.Paper {
-				continue
+			switch {
+			case c.Order == "" || x.Order != c.Order || x.Paper == c.Paper:
+			case x.Paper > c.Paper:
+				add(x.Name, c.Name, 1)
+			default:
+				add(c.Name, x.Name, 1)
 			}
-			more, less := c, x
-			if x.Paper > c.Paper {
-				more, less = x, c
-			}
-			add(more.Name, less.Name, valuesOf(list, more.Name), valuesOf(list, less.Name), 1)
 		}
 	}
 	return all

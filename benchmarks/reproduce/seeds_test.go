@@ -112,3 +112,20 @@ func TestSeeds(t *testing.T) {
 	_, err = e.Make(t.Context(), &Env{Seeds: 3}, store, "3", false)
 	require.ErrorContains(t, err, "t:x: no")
 }
+
+// TestOrdersArePaired: what changes with a seed for both does not make a tie.
+func TestOrdersArePaired(t *testing.T) {
+	e := &Entry{Claims: []Claim{{Name: "a", Unit: "%", Paper: 1, Order: "o"}, {Name: "b", Unit: "%", Paper: 2, Order: "o"}}}
+	var list []*Measured
+	for i := range 4 {
+		list = append(list, &Measured{Values: []Value{{"a", "%", float64(10 * i), 0}, {"b", "%", float64(10*i) + 1 + 0.1*float64(i%2), 0}}})
+	}
+	orders := e.orders(list)
+	require.Len(t, orders, 1)
+	require.Equal(t, AsPaper, orders[0].Ordering)
+	require.InDelta(t, 1.05, orders[0].By, 1e-9)
+	list[0].Values, list[1].Values = list[0].Values[:1], list[1].Values[1:] // seeds without one of them
+	orders = e.orders(list)
+	require.InDelta(t, 1.05, orders[0].By, 1e-9) // of the last two
+	require.Empty(t, e.orders(list[:3]))
+}
