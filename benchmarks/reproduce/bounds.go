@@ -90,7 +90,7 @@ func (c *Comparison) miss() (m Miss, ok bool) {
 	return m, true
 }
 
-// bounded gives a claim that differs the bounds that there are of it, and its verdict. Every
+// bounded gives a claim that differs the bounds that there are of it. Every
 // bound of the quantity has to hold for ours of the seed that bounds are of; a mean of several
 // seeds that is beyond it takes its place.
 func (c *Claim) bounded(out *Comparison, bounds []Bound, own float64) error {
@@ -118,10 +118,14 @@ func (c *Claim) bounded(out *Comparison, bounds []Bound, own float64) error {
 		}
 		return cmp.Compare(a.Value, b.Value)
 	})
+	return nil
+}
+
+// reach gives a claim that differs its verdict by the tightest of its bounds.
+func (c *Claim) reach(out *Comparison) {
 	if len(out.Bounds) > 0 && out.Bounds[0].excludes(c) {
 		out.Verdict = NotReachable
 	}
-	return nil
 }
 
 // BoundTexts are the bounds of a claim as they are printed.

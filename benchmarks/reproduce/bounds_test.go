@@ -46,6 +46,7 @@ func TestBoundVerdicts(t *testing.T) {
 		c.claim.Name = "n"
 		out := c.claim.compare([]Value{{"n", "", c.ours, 0}})
 		require.NoError(t, c.claim.bounded(&out, c.bounds, c.ours), i)
+		c.claim.reach(&out)
 		require.Equal(t, c.want, out.Verdict, i)
 		require.Equal(t, c.bound != 0, len(out.Bounds) > 0, i)
 		if c.bound != 0 {
@@ -58,6 +59,7 @@ func TestBoundVerdicts(t *testing.T) {
 	c := Claim{Name: "n", Paper: 1}
 	out := c.compare(nil)
 	require.NoError(t, c.bounded(&out, []Bound{most(1)}, 0))
+	c.reach(&out)
 	require.Equal(t, NotMeasured, out.Verdict)
 }
 
@@ -79,6 +81,16 @@ func TestBrokenBounds(t *testing.T) {
 	}}
 	_, err := e.Make(t.Context(), &Env{}, nil, "", false)
 	require.ErrorIs(t, err, ErrBound)
+	for _, failed := range [][]string{nil, {"a run: broken"}} { // a part of the workloads reaches no verdict
+		whole := &Entry{ID: "t:x", Claims: e.Claims, Run: func(context.Context, *Env) (*Measured, error) {
+			return &Measured{Values: []Value{{"n", "", 2, 0}}, Bounds: []Bound{{"n", AtMost, 3, "with", "why"}}, Failed: failed}, nil
+		}}
+		r, err := whole.Make(t.Context(), &Env{}, nil, "", false)
+		require.NoError(t, err)
+		require.Equal(t, failed == nil, r.Comparisons[0].Verdict == NotReachable)
+		require.Len(t, r.Comparisons[0].Bounds, 1)
+	}
+	_, err = e.Make(t.Context(), &Env{}, nil, "", false)
 	require.ErrorContains(t, err, "t:x: a bound does not hold: n is at most 1 with with, and 2 was measured")
 }
 

@@ -406,6 +406,9 @@ func (e *Entry) compare(ctx context.Context, env *Env, r *Report) error {
 		if err := c.bounded(&r.Comparisons[i], r.Bounds, own); err != nil {
 			return fmt.Errorf("reproduce: %s: %w", e.ID, err)
 		}
+		if len(r.Failed) == 0 { // the bound is of all workloads
+			c.reach(&r.Comparisons[i])
+		}
 	}
 	return nil
 }
