@@ -72,29 +72,39 @@ func (x *nearRatio) run(config, title string, sets ...[]string) nearRun {
 }
 
 // relaxRatios bounds speedups that are less than the paper's: with relaxed machines for what is
-// faster, and the slowest reading for what it is compared with, if that is base.
+// faster. What it is compared with is as it is, or base under its slowest readings: then what is faster
+// has these, too, as there is one machine, and the greater of both speedups counts.
 func relaxRatios(ctx context.Context, env *Env, ratios []nearRatio, misses []Miss) (bounds []Bound, failed []string, err error) {
 	for _, x := range ratios {
 		if !slices.Contains(misses, Miss{x.name, AtMost}) {
 			continue
 		}
-		over := []nearRun{x.run(x.over, "")}
+		readings := [][]string{nil}
 		with := x.over + " as it is"
 		if x.over == multicore.Base {
-			over = append(over, x.run(x.over, "slow readings", slowBase))
-			with = "base with 4 misses of a core at a time and 25.6 GB/s in all, where that is slower"
+			readings = append(readings, slowBase)
+			with = "base as it is, or both with 4 misses of a core at a time and 25.6 GB/s in all, whichever gains more"
 		}
 		for _, level := range nearLevels {
-			runs := append(slices.Clone(over), x.run(x.of, ""), x.run(x.of, level.name, level.sets...))
-			a, err := nearAll(ctx, env, nil, runs...)
-			if err != nil {
-				return bounds, failed, err
+			most, known := 0.0, true
+			for _, reading := range readings {
+				title := ""
+				if reading != nil {
+					title = "slow readings"
+				}
+				relaxed := x.run(x.of, strings.TrimSuffix(level.name+", "+title, ", "), append(slices.Clone(level.sets), reading)...)
+				a, err := nearAll(ctx, env, nil, x.run(x.over, title, reading), x.run(x.of, title, reading), relaxed)
+				if err != nil {
+					return bounds, failed, err
+				}
+				if failed = append(failed, a.failed...); len(a.failed) > 0 {
+					return bounds, failed, nil
+				}
+				v, ok := a.fastest(1)
+				most, known = max(most, v), known && ok
 			}
-			if failed = append(failed, a.failed...); len(a.failed) > 0 {
-				return bounds, failed, nil
-			}
-			if v, ok := a.fastest(len(over)); ok {
-				bounds = append(bounds, Bound{x.name, AtMost, v, x.of + " " + level.with + "; " + with, "runs of each workload, the faster one of it and of the machine as it is"})
+			if known {
+				bounds = append(bounds, Bound{x.name, AtMost, most, x.of + " " + level.with + "; " + with, "runs of each workload, the faster one of it and of the machine as it is"})
 			}
 		}
 	}
@@ -222,7 +232,7 @@ func relaxPE(ctx context.Context, env *Env, misses []Miss) (bounds []Bound, fail
 			return bounds, failed, nil
 		}
 		if v, ok := a.fastest(1); ok {
-			bounds = append(bounds, Bound{x.name, AtMost, 100 * (v - 1), "with scalar PEs and 16 contexts of 4096 entries in each bank, without a way to them, over no PEs and contexts as they are", "runs of each workload, the faster one of it and of the machine as it is"})
+			bounds = append(bounds, Bound{x.name, AtMost, 100 * max(0, v-1), "with scalar PEs and 16 contexts of 4096 entries in each bank, without a way to them, over no PEs and contexts as they are", "runs of each workload, the faster one of it and of the machine as it is; none is slower by a PE that it need not use"})
 		}
 	}
 	return bounds, failed, nil
