@@ -268,14 +268,11 @@ func (a *app) runConfigs(cmd *cobra.Command, nameOrFile string, f runFlags) erro
 	}
 	if f.config.races {
 		a.phase(line, "looking for races")
-		races, err := k.Races(s.ctx, mem.Clone())
-		if err != nil {
-			return s.reasonOf(err)
-		}
-		if len(races) > 0 {
+		if err := raced(s.ctx, k, mem.Clone()); err != nil {
+			err = s.reasonOf(err)
 			s.end()
 			line.clear()
-			return fmt.Errorf("%w: %s", errCheck, strings.Join(races, "\n"))
+			return err
 		}
 	}
 	r := &configResult{Kernel: k.Whole.Name, Sizes: k.Sizes, Seed: f.seed, k: k}
@@ -304,6 +301,15 @@ func (a *app) runConfigs(cmd *cobra.Command, nameOrFile string, f runFlags) erro
 				r.Runs = append(r.Runs, run)
 			}
 			failed = err
+		}
+	}
+	if errors.Is(failed, multicore.ErrInternal) && !f.config.races {
+		// Threads that race find other values than the program.
+		a.phase(line, "looking for races")
+		if again, err := k.Arguments(s.ctx, f.seed, f.kernel.data.in); err == nil {
+			if err := raced(s.ctx, k, again); errors.Is(err, errCheck) {
+				failed = err
+			}
 		}
 	}
 	failed = s.reasonOf(failed)
@@ -344,13 +350,19 @@ func (a *app) runConfigs(cmd *cobra.Command, nameOrFile string, f runFlags) erro
 	return errors.Join(configError(failed), err)
 }
 
+// raced is an error that names the races of a function, nil if it has none.
+func raced(ctx context.Context, k *workload.Kernel, m *memory.Memory) error {
+	races, err := k.Races(ctx, m)
+	if err == nil && len(races) > 0 {
+		err = fmt.Errorf("%w: %s", errCheck, strings.Join(races, "\n"))
+	}
+	return err
+}
+
 // configError says which errors of a run are failed checks.
 func configError(err error) error {
 	if errors.Is(err, multicore.ErrDeadlock) || errors.Is(err, multicore.ErrMaxCycles) {
 		return fmt.Errorf("%w: %w", errCheck, err)
-	}
-	if errors.Is(err, multicore.ErrInternal) {
-		return fmt.Errorf("%w (a program with a race looks like this, too: --check-races names it)", err)
 	}
 	return err
 }
