@@ -172,6 +172,9 @@ func (a *app) reproduce(cmd *cobra.Command, names []string, f reproduceFlags) er
 	if f.csv == "-" && f.json {
 		return usageError(cmd, "--json and --csv - both want stdout")
 	}
+	if f.csv == "-" && f.html == "-" {
+		return usageError(cmd, "--csv - and --html - both want stdout")
+	}
 	if f.data != "" {
 		if info, err := os.Stat(f.data); err != nil || !info.IsDir() {
 			return usageError(cmd, "--data %s, expected a folder", f.data)
