@@ -321,6 +321,7 @@ type L3Streams struct {
 	Vectorize         bool   `yaml:"vectorize"` // streams of SIMD loops compute as many elements at once as there are lanes
 	OpsPerCycle       int    `yaml:"ops_per_cycle" range:"1..1024"`
 	IssueWidth        int    `yaml:"issue_width" range:"1..64"`
+	Migrate           string `yaml:"migrate" oneof:"whole changed"` // what goes to a bank that a stream was at
 	MigrateWidth      int    `yaml:"migrate_width" range:"1..64"`
 	Requests          int    `yaml:"requests" range:"1..4096"`     // in flight, of a stream
 	Computations      int    `yaml:"computations" range:"1..4096"` // in flight, of a bank

@@ -23,6 +23,7 @@ type chaseLoop struct {
 	slots   []int32 // values from outside
 	ids     int     // terms
 	config  int     // bytes
+	bare    []bool  // whether addresses follow from live values, by step
 	places  int     // streams of the core
 	begin   uop.Op
 	ended   uop.Op // waits for a loop that leaves nothing behind: what it reads may be written then
@@ -165,7 +166,7 @@ func (c *chaseLoop) known(b *termBuilder, i int, x *term) *term {
 // the condition of the loop.
 func (c *chaseLoop) liveness() {
 	n := len(c.body)
-	c.live = make([][]bool, n+1)
+	c.live, c.bare = make([][]bool, n+1), make([]bool, n+1)
 	for i := range c.live {
 		c.live[i] = make([]bool, n)
 	}
@@ -197,6 +198,12 @@ func (c *chaseLoop) liveness() {
 				before[c.state[int32(st.index)]] = false
 			}
 			copy(c.live[i], before)
+			needed := make([]bool, n)
+			use(needed, st.value)
+			c.bare[i] = true
+			for k, used := range needed {
+				c.bare[i] = c.bare[i] && (!used || before[k])
+			}
 			use(before, st.value)
 			use(before, st.cond)
 		}
@@ -371,6 +378,8 @@ func (w *walk) Pack(state []uint64) int {
 
 func (w *walk) Steps(state []uint64) int64 { return int64(state[walkSteps]) }
 
+func (w *walk) Bare(state []uint64) bool { return w.c.bare[state[walkStep]] }
+
 func (w *walk) Place(state []uint64) int { return int(state[walkStep]) }
 
 func (w *walk) value(x *term, state []uint64) scalar.Value {
@@ -478,7 +487,7 @@ func (t *thread) beginChase(l *loopState) {
 		}
 	}
 	g := &se.Group{Loop: uint32(l.id), N: 1, Lanes: 1, Range: int64(t.p.opt.Streams.Range), SyncFree: near.free, Places: c.places, Results: max(1, len(c.results))}
-	g.Streams = []se.Stream{{Name: t.p.streams[l.info.body[0]].s.Name, Kind: se.Chase, Walk: w, Config: c.config}}
+	g.Streams = []se.Stream{{Name: t.p.streams[l.info.body[0]].s.Name, Kind: se.Chase, Walk: w, Config: c.config, Varies: 8 * len(c.slots)}}
 	t.groups = append(t.groups, g)
 	t.made++
 	t.counts[l.id].configured++

@@ -263,6 +263,9 @@ func precise(t testing.TB, seed uint64) *preciseCase {
 	set(3, "streams.l3.range_policy", "adaptive")
 	set(3, "streams.l3.affine_ranges", "l3")
 	set(3, "streams.l3.locks", "exclusive")
+	if seed%3 == 0 { // draws nothing, so that programs stay what they were
+		require.NoError(t, x.m.Set("streams.l3.migrate", "changed"))
+	}
 	set(3, "streams.core.offload", "always", "computation")
 	set(8, "streams.core.timeout_cycles", "150", "400")
 	set(4, "streams.core.lock_timeout_cycles", "60", "300")

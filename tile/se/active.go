@@ -92,8 +92,9 @@ func (c *Core) begin(now event.Time, g *Group) {
 		if w := g.Streams[sid].Walk; w != nil { // it is sent to the bank of its first access
 			state := w.Start()
 			addr, _, _, _ := w.Next(state)
+			h.bare = w.Bare(state)
 			h.packed = w.Pack(state)
-			a.send(Message{Kind: MsgConfigure, To: c.bankOf(addr / mem.LineBytes), Stream: sid, head: h})
+			a.configure(c.bankOf(addr/mem.LineBytes), h)
 			continue
 		}
 		if g.Strands > 0 {
@@ -114,6 +115,13 @@ func (c *Core) begin(now event.Time, g *Group) {
 	if gap := c.inject.gap(); gap > 0 {
 		c.engine.At(now+gap, c.switching, uint64(g.id))
 	}
+}
+
+// configure sends a stream to the bank where it begins.
+func (a *active) configure(to int, h *head) {
+	a.place(h)
+	h.goes(to, a.c.spec)
+	a.send(Message{Kind: MsgConfigure, To: to, Stream: h.sid, head: h})
 }
 
 func (a *active) send(m Message) {
@@ -313,6 +321,7 @@ func (a *active) receive(m *Message) {
 		a.final[m.Stream], a.ended[m.Stream] = m.Values[0], true
 		if a.g.Streams[m.Stream].Kind == Chase {
 			a.final, a.visited = m.Values, m.First
+			a.learns(m.head)
 		}
 	case MsgRange:
 		a.ranges(m)

@@ -27,6 +27,7 @@ type BankCounters struct {
 	Walks        uint64 `json:"walks" desc:"of these, that the TLB of the bank did not have"`
 	Reordered    uint64 `json:"reordered" desc:"requests of indirect streams that came before earlier ones"`
 	Migrations   uint64 `json:"migrations" desc:"streams that went on at another bank"`
+	Remembered   uint64 `json:"remembered" desc:"streams that came to a bank which had their configuration"`
 	Kept         uint64 `json:"kept" desc:"operands that banks had kept from a row, or a range of it, before"`
 	BusySCM      uint64 `json:"busy_scm" unit:"Cycle" desc:"cycles of issue that computations took in the tile's contexts"`
 	BusyPE       uint64 `json:"busy_pe" unit:"Cycle" desc:"cycles that the scalar PE computed"`
@@ -66,7 +67,14 @@ type head struct {
 	waited mem.Line
 	since  event.Time
 	alone  bool
-	issued map[int]int64 // of an indirect one that writes: the last iteration that each bank got
+	// Of one that banks remember: its entry, counted from 1, the banks that do, the bytes that say so,
+	// and whether only what changes is sent.
+	entry   int
+	where   banks
+	telling int
+	short   bool
+	bare    bool          // the address of a Chase follows from its values
+	issued  map[int]int64 // of an indirect one that writes: the last iteration that each bank got
 }
 
 // slot has the operands and results of a chunk, in the stream buffer.
@@ -118,6 +126,7 @@ type Bank struct {
 	left     table[[2]int64]         // iterations of ranges that are not written, and all of them here
 	cut      map[key]int64           // iteration before which a stream ends, in the middle of a range
 	ended    map[int]map[uint32]bool // by core: loops whose streams have been ended
+	table    map[[2]int]configured   // by core and entry: configurations that are remembered
 	taken    map[strand]*Message     // streams that are to be taken back when they come
 	kept     map[keptKey]*kept
 	told     map[key]*told // where patterns are known
@@ -137,7 +146,7 @@ type Bank struct {
 // NewBank returns the engine of a bank. bankOf finds the bank of a line of the program, place
 // where that lies in memory.
 func NewBank(e *event.Engine, spec *Spec, bank int, coherent mem.Network, net Network, bankOf func(mem.Line) int, place func(mem.Line) mem.Line, fail func(error)) *Bank {
-	b := &Bank{spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, place, fail), cut: map[key]int64{}, ended: map[int]map[uint32]bool{}, taken: map[strand]*Message{}, kept: map[keptKey]*kept{}, told: map[key]*told{}, chains: map[key]*chain{}, locks: map[mem.Line]*lock{}, made: map[key][]made{}, early: map[key][][2]int64{}, trail: map[key]int{}, overtook: map[key]int64{}, tallies: map[key]*tally{}}
+	b := &Bank{spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, place, fail), cut: map[key]int64{}, ended: map[int]map[uint32]bool{}, table: map[[2]int]configured{}, taken: map[strand]*Message{}, kept: map[keptKey]*kept{}, told: map[key]*told{}, chains: map[key]*chain{}, locks: map[mem.Line]*lock{}, made: map[key][]made{}, early: map[key][][2]int64{}, trail: map[key]int{}, overtook: map[key]int64{}, tallies: map[key]*tally{}}
 	if spec.TLB != nil {
 		b.tlb = mem.NewTLB(spec.TLB, e.Memory())
 	}
@@ -220,6 +229,7 @@ func (b *Bank) ReceiveStream(now event.Time, m *Message) {
 	}
 	switch m.Kind {
 	case MsgConfigure, MsgMigrate:
+		b.remembers(m)
 		if m.head.g.Streams[m.Stream].Kind == Chase {
 			b.arrived(now, m.head)
 			break
@@ -763,6 +773,7 @@ func (c *BankCounters) Add(o *BankCounters) {
 	c.Walks += o.Walks
 	c.Reordered += o.Reordered
 	c.Migrations += o.Migrations
+	c.Remembered += o.Remembered
 	c.Kept += o.Kept
 	c.BusySCM += o.BusySCM
 	c.BusyPE += o.BusyPE

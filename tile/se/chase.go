@@ -26,6 +26,9 @@ type Walk interface {
 	// Steps is how many iterations have been made, Place where in one of them the access is.
 	Steps(state []uint64) int64
 	Place(state []uint64) int
+	// Bare reports whether the address of the access follows from the values that are needed
+	// after it.
+	Bare(state []uint64) bool
 	// Result is what the loop leaves behind.
 	Result(state []uint64) []uint64
 }
@@ -65,12 +68,14 @@ func (b *Bank) chase(now event.Time, h *head) {
 		}
 		if h.ended {
 			b.leave(h)
-			b.emit(Message{Kind: MsgFinal, From: b.bank, To: h.core, Core: h.core, Group: g.id, Stream: h.sid, First: h.told, Values: s.Walk.Result(h.state)})
+			b.emit(Message{Kind: MsgFinal, From: b.bank, To: h.core, Core: h.core, Group: g.id, Stream: h.sid, First: h.told, Values: s.Walk.Result(h.state), head: h})
 			return
 		}
 		if to := b.bankOf(line); to != b.bank {
 			b.leave(h)
+			h.bare = s.Walk.Bare(h.state)
 			h.packed = s.Walk.Pack(h.state)
+			h.goes(to, b.spec)
 			b.Counters.Migrations++
 			k := newKey(h.core, g.id, h.sid)
 			b.trail[k] = to

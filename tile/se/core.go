@@ -54,6 +54,8 @@ type Spec struct {
 	// Sharing it may use what others do not.
 	Room    int64
 	Sharing bool
+	// Remember lets banks remember the configuration of streams that were there.
+	Remember bool
 	// Inject disturbs streams; nil: nothing does.
 	Inject *Inject
 	// Broken leaves a part of the protocol out, for tests.
@@ -181,6 +183,8 @@ type Core struct {
 	ending   *ending // nil: none
 	inject   *injector
 	rooms    rooms
+	records  []record   // in the tables of banks
+	forgot   uint32     // the last loop when these were forgotten
 	resumed  event.Time // after streams were ended or paused
 	history  History
 	waiting  []wait

@@ -81,6 +81,7 @@ type Stream struct {
 	Join      func(a, b uint64) uint64 // of a Reduce that is none, too, if its strands begin with Zero
 	ToCore    bool                     // elements are sent to the core
 	Config    int                      // bytes of the message that configures it
+	Varies    int                      // of parameters in it, which differ among instances
 	PC        [2]uint32                // of its loads in the core, scalar and SIMD
 
 	lead      int   // of loads that are one stream: the one that goes from bank to bank

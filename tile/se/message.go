@@ -84,6 +84,13 @@ func (m *Message) Bytes() int {
 		if m.head.g.Streams[m.Stream].Kind == Reduce {
 			n += 8 // the value so far
 		}
+		if m.head.short { // in place of the configuration: iteration and parameters
+			n += countBytes + m.head.g.Streams[m.Stream].Varies - m.head.g.Streams[m.Stream].Config
+			if m.head.g.Streams[m.Stream].Kind == Chase && !m.head.bare {
+				n += addressBytes
+			}
+		}
+		n += m.head.telling
 		n += m.head.strandBytes()
 		n += m.head.packed
 		n += memberBytes * max(0, len(m.head.nexts)-1)
@@ -99,7 +106,11 @@ func (m *Message) Bytes() int {
 	case MsgForward, MsgData:
 		return headerBytes + len(m.Values)*m.bytes
 	case MsgFinal:
-		return headerBytes + 8*len(m.Values)
+		n := headerBytes + 8*len(m.Values)
+		if m.head != nil {
+			n += m.head.telling
+		}
+		return n
 	case MsgRange:
 		return headerBytes + 2*addressBytes
 	case MsgRequest:

@@ -77,6 +77,7 @@ func (c *Core) end(now event.Time, why Reason, aliased ...*active) {
 		return
 	}
 	c.Counters.Ended[why]++
+	c.forgot = c.ids
 	c.ending = e
 	c.soonEnd(now)
 }
