@@ -321,7 +321,10 @@ type L3Streams struct {
 	Vectorize         bool   `yaml:"vectorize"` // streams of SIMD loops compute as many elements at once as there are lanes
 	OpsPerCycle       int    `yaml:"ops_per_cycle" range:"1..1024"`
 	IssueWidth        int    `yaml:"issue_width" range:"1..64"`
-	Migrate           string `yaml:"migrate" oneof:"whole changed"` // what goes to a bank that a stream was at
+	Migrate           string `yaml:"migrate" oneof:"whole changed"`         // what goes to a bank that a stream was at
+	Order             string `yaml:"order" oneof:"turns ahead"`             // in which affine streams of several cores are read; ahead: the loop that is ahead of others first
+	PatienceCycles    int    `yaml:"patience_cycles" range:"0..1000000000"` // after which a stream goes first that is not; 0: never
+	QueueFlits        int    `yaml:"queue_flits" range:"0..1048576"`        // that wait for the link of a tile, with which its bank reads nothing more to be sent; 0: it always does
 	MigrateWidth      int    `yaml:"migrate_width" range:"1..64"`
 	Requests          int    `yaml:"requests" range:"1..4096"`     // in flight, of a stream
 	Computations      int    `yaml:"computations" range:"1..4096"` // in flight, of a bank

@@ -72,6 +72,12 @@ func (n *near) SendStream(m *se.Message) {
 	}
 }
 
+// Queued implements se.Network: nothing waits.
+func (n *near) Queued(int, int) int { return 0 }
+
+// Queued implements se.Network.
+func (n *mesh) Queued(node, most int) int { return n.attached.Queued(node, most) }
+
 // local sends a message within a node.
 func (n *near) local(m *se.Message) {
 	n.count(m)

@@ -66,6 +66,15 @@ func (a *Attached) Inject(p Packet) error {
 // Network is the network, some cycles behind the engine.
 func (a *Attached) Network() *Network { return a.net }
 
+// Queued is how many flits wait in a node for its link in the current cycle of the engine, or any
+// lower number than most. It must not be called in OnDelivery.
+func (a *Attached) Queued(node, most int) int {
+	if n := a.net.Queued(node); n < most { // none comes by itself
+		return n
+	}
+	return a.Current().Queued(node)
+}
+
 // Current is the network in the current cycle of the engine, for its counters. It must not
 // be called in OnDelivery.
 func (a *Attached) Current() *Network {

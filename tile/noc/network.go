@@ -194,6 +194,7 @@ type source struct {
 	sent        int32 // flits of the first
 	vc          int8  // that the first packet holds, -1 = none
 	lastVC      int8
+	queued      int32 // flits, those of cycles that are not reached yet, too
 }
 
 type (
@@ -388,6 +389,9 @@ func (n *Network) Config() Config { return n.cfg }
 // Now is the current cycle.
 func (n *Network) Now() int64 { return n.now }
 
+// Queued is how many flits wait in a node for its link.
+func (n *Network) Queued(node int) int { return int(n.sources[node].queued) }
+
 // Idle tells whether no packet is in the network or in a queue. Credits may
 // still be under way.
 func (n *Network) Idle() bool { return n.counters.Injected == n.counters.Completed }
@@ -439,6 +443,7 @@ func (n *Network) injectAt(at int64, p Packet) (least int64, err error) {
 		n.soonest = least
 	}
 	n.counters.Injected++
+	n.sources[p.Src].queued += k.flits
 	if at > n.now {
 		n.later = append(n.later, id)
 	} else {
@@ -717,6 +722,7 @@ func (n *Network) send(to *slot, node int) {
 	n.pending++
 	n.counters.InjectedFlits++
 	s.sent++
+	s.queued--
 	if tail {
 		s.first, s.sent, s.vc = k.next, 0, -1
 		if s.first < 0 {

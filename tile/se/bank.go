@@ -67,6 +67,7 @@ type head struct {
 	waited mem.Line
 	since  event.Time
 	alone  bool
+	ready  event.Time // since when it could go on
 	// Of one that banks remember: its entry, counted from 1, the banks that do, the bytes that say so,
 	// and whether only what changes is sent.
 	entry   int
@@ -132,6 +133,7 @@ type Bank struct {
 	told     map[key]*told // where patterns are known
 	unknown  []*Message    // strands whose pattern is not here yet
 	ticking  bool
+	draining bool       // it looks at the queue of the link again
 	next     event.Time // issue
 	scm      contexts
 	pe       event.Time
@@ -244,6 +246,7 @@ func (b *Bank) ReceiveStream(now event.Time, m *Message) {
 			x.add(b.bank) // itself
 			defer b.knows(now)
 		}
+		m.head.ready = now
 		b.heads = append(b.heads, m.head)
 		b.credited(k, m.head)
 		if end := b.taken[strand{k, m.head.strand}]; end != nil {
@@ -317,29 +320,11 @@ func (b *Bank) credited(k key, h *head) {
 		if !ok {
 			return
 		}
+		if h.next >= h.limit {
+			h.ready = b.engine.Now()
+		}
 		h.limit = h.g.reads(h.sid, h.g.after(end))
 	}
-}
-
-// issue lets streams in turn go on by one chunk each.
-func (b *Bank) issue(now event.Time) {
-	for range b.spec.Issue {
-		issued := false
-		for k := 0; k < len(b.heads) && !issued; k++ {
-			i := (b.turn + k) % len(b.heads)
-			h := b.heads[i]
-			if b.can(h) && !b.waits(now, h) {
-				b.turn = i + 1
-				issued = true
-				b.step(now, h)
-			}
-		}
-		if !issued {
-			return
-		}
-	}
-	b.next = now + 1
-	b.wake(now + 1)
 }
 
 // can reports whether a stream can go on.

@@ -21,12 +21,18 @@ type Spec struct {
 	ScalarPE   bool // the engine computes scalars itself
 	// Elementwise says that each element of a SIMD loop is computed for itself.
 	Elementwise bool
-	Issue       int   // chunks of streams in a cycle
-	Requests    int   // lines of a stream under way
-	Window      int   // micro-ops that a core has under way
-	Banks       int   // of the L3
-	First       int64 // bytes of the first of the core's own caches
-	Private     int64 // bytes of the core's own caches
+	Issue       int // chunks of streams in a cycle
+	Requests    int // lines of a stream under way
+	// Ahead lets the streams whose loop is ahead of others go first, but for those that could have gone
+	// on for Patience cycles (0: none does). Where Queue flits wait for the link of its node, a bank reads nothing
+	// that goes to another one (0: it always does).
+	Ahead    bool
+	Patience int
+	Queue    int
+	Window   int   // micro-ops that a core has under way
+	Banks    int   // of the L3
+	First    int64 // bytes of the first of the core's own caches
+	Private  int64 // bytes of the core's own caches
 	// MultiReader lets updates of several streams that change nothing share a line.
 	MultiReader bool
 	TLB         *mem.TLBSpec // of a bank; nil: translation takes no time

@@ -164,6 +164,8 @@ func (m *Message) ToCore() bool {
 // Network carries messages. Send keeps the message.
 type Network interface {
 	SendStream(m *Message)
+	// Queued is how many flits wait in a node for its link, or any lower number than most.
+	Queued(node, most int) int
 }
 
 // NetworkCounters count the traffic of stream engines.

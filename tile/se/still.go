@@ -31,8 +31,8 @@ func (c *Core) timer(e *event.Engine) coreTimer {
 
 // bankTimer is the time of the engine of a bank, and its handlers there.
 type bankTimer struct {
-	engine      *event.Engine
-	tick, later event.Handler
+	engine               *event.Engine
+	tick, later, drained event.Handler
 }
 
 func (b *Bank) timer(e *event.Engine) bankTimer {
@@ -43,6 +43,10 @@ func (b *Bank) timer(e *event.Engine) bankTimer {
 			b.issue(now)
 		}),
 		later: e.Handle(b.do),
+		drained: e.Handle(func(now event.Time, _ uint64) {
+			b.draining = false
+			b.wake(now)
+		}),
 	}
 }
 
