@@ -4,3 +4,6 @@ package hugepage
 
 // advise does nothing here.
 func advise([]byte) {}
+
+// collapse does nothing here.
+func collapse(uintptr) {}

@@ -12,8 +12,9 @@ const (
 // Slab has memory of which parts are handed out. The zero value has none yet. It must not be
 // used by several goroutines at a time.
 type Slab struct {
-	rest []byte
-	next int // bytes of the next chunk
+	rest   []byte
+	next   int // bytes of the next chunk
+	backed map[uintptr]bool
 }
 
 // Make returns n values of zero bits. T has no pointers: the garbage collector does not look
@@ -53,4 +54,22 @@ func chunk(n int) []byte {
 		advise(b)
 	}
 	return b
+}
+
+// Back asks for huge pages where a table lies that is not from the slab, since it has pointers,
+// and where its neighbours in the heap lie, which is to be done when these have been made too.
+func Back[T any](s *Slab, table []T) {
+	if len(table) == 0 {
+		return
+	}
+	if s.backed == nil {
+		s.backed = map[uintptr]bool{}
+	}
+	last := uintptr(unsafe.Pointer(&table[len(table)-1]))
+	for at := uintptr(unsafe.Pointer(&table[0])) &^ (huge - 1); at <= last; at += huge {
+		if !s.backed[at] {
+			s.backed[at] = true
+			collapse(at) // the heap has whole ones
+		}
+	}
 }

@@ -34,3 +34,26 @@ func TestMake(t *testing.T) {
 		}
 	}
 }
+
+// TestBack asks for huge pages for tables with pointers: where each of their parts lies is
+// asked for, once, and they stay as they are.
+func TestBack(t *testing.T) {
+	var s Slab
+	Back(&s, []*int(nil))
+	for _, n := range []int{1, 1000, 3 * huge / 8} {
+		table := make([]*int, n)
+		for i := range table {
+			table[i] = &n
+		}
+		Back(&s, table)
+		Back(&s, table)
+		for i, p := range table {
+			if p != &n {
+				t.Fatalf("value %d of %d is another one", i, n)
+			}
+			if at := uintptr(unsafe.Pointer(&table[i])) &^ (huge - 1); !s.backed[at] {
+				t.Fatalf("value %d of %d lies where no huge page was asked for", i, n)
+			}
+		}
+	}
+}

@@ -242,7 +242,24 @@ func build(spec *Spec, delay func(*mem.Message) event.Time) (*Machine, error) {
 			m.DDR = append(m.DDR, mem.NewDDR(m.Engine, spec.Memory.DRAM, 1/spec.ClockGHz, m.local, m.Memory, net))
 		}
 	}
+	m.back()
 	return m, nil
+}
+
+// back asks for huge pages of the host for what all cores of a large machine look at in turn.
+func (m *Machine) back() {
+	const few = 16 // whose state mostly fits into the TLB of the host with small pages
+	if len(m.Cores) < few {
+		return
+	}
+	s := m.Engine.Memory()
+	for i, c := range m.Cores {
+		c.Back(s)
+		m.Caches[i].Back(s)
+	}
+	if m.Mesh != nil {
+		m.Mesh.Back(s)
+	}
 }
 
 func (m *Machine) fail(err error) {

@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"unsafe"
 
+	"github.com/bitsched/bitsched/internal/hugepage"
 	"github.com/bitsched/bitsched/internal/prefetch"
 	"github.com/bitsched/bitsched/tile/event"
 	"github.com/bitsched/bitsched/tile/mem"
@@ -297,6 +298,18 @@ func (c *Core) near(uint64) {
 
 // hostLine is a line of the host's caches.
 const hostLine = 64
+
+// Back asks for huge pages of the host where the core lies. It is to be called when all of a
+// machine is built.
+func (c *Core) Back(s *hugepage.Slab) {
+	hugepage.Back(s, unsafe.Slice(c, 1))
+	hugepage.Back(s, c.slots)
+	hugepage.Back(s, c.got)
+	hugepage.Back(s, c.pieces)
+	hugepage.Back(s, c.stores)
+	hugepage.Back(s, c.front)
+	hugepage.Back(s, c.producer)
+}
 
 // Connect gives the core its memory.
 func (c *Core) Connect(m Memory) { c.memory = m }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/bitsched/bitsched/internal/hugepage"
 	"github.com/bitsched/bitsched/internal/prefetch"
 	"github.com/bitsched/bitsched/tile/event"
 )
@@ -232,6 +233,9 @@ func NewPrivate(e *event.Engine, spec *PrivateSpec, protocol *Protocol, core int
 	})
 	return p
 }
+
+// Back asks for huge pages of the host where the caches lie that are not in the slab.
+func (p *Private) Back(s *hugepage.Slab) { hugepage.Back(s, unsafe.Slice(p, 1)) }
 
 // prefetchLine brings what the caches know of a line into those of the host.
 func (p *Private) prefetchLine(line Line) {

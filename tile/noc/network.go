@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"unsafe"
 
+	"github.com/bitsched/bitsched/internal/hugepage"
 	"github.com/bitsched/bitsched/internal/prefetch"
 )
 
@@ -549,6 +550,22 @@ func (n *Network) NextEvent() int64 {
 		}
 	}
 	return next
+}
+
+// Back asks for huge pages of the host where the network lies.
+func (n *Network) Back(s *hugepage.Slab) {
+	hugepage.Back(s, unsafe.Slice(n, 1))
+	hugepage.Back(s, n.routers)
+	hugepage.Back(s, n.sources)
+	for i := range n.routers {
+		hugepage.Back(s, n.routers[i].buf)
+	}
+	for i := range n.slots {
+		for k := range n.slots[i].flits {
+			hugepage.Back(s, n.slots[i].flits[k].items)
+		}
+		hugepage.Back(s, n.slots[i].credits.items)
+	}
 }
 
 // prefetch brings the state of routers into the caches of the host, if many will move
