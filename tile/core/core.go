@@ -288,11 +288,14 @@ func (c *Core) far(uint64) {
 // near does so with what that says where it is.
 func (c *Core) near(uint64) {
 	prefetch.Lines(unsafe.Pointer(&c.slots[c.head&c.mask]), 2)
-	prefetch.Lines(unsafe.Pointer(&c.slots[c.tail&c.mask]), 2)
+	prefetch.Lines(unsafe.Pointer(&c.slots[c.tail&c.mask]), max(1, min(c.frontLen, c.spec.Dispatch)))
 	prefetch.Lines(unsafe.Pointer(&c.front[c.frontHead]), 1)
 	prefetch.Lines(unsafe.Pointer(&c.wheel[c.engine.Now()&(wheelSize-1)]), 1)
 	if c.at < len(c.batch.Ops) {
 		prefetch.Lines(unsafe.Pointer(&c.batch.Ops[c.at]), 2)
+	}
+	if c.sHead < c.sCommit {
+		prefetch.Lines(unsafe.Pointer(&c.stores[c.sHead&c.sMask]), 2)
 	}
 }
 

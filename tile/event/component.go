@@ -42,7 +42,8 @@ func (c *Component) HandleIn(p Phase, f Func) Handler {
 	if p >= phases {
 		panic(fmt.Sprintf("event: phase %d, expected Deliver, Act or Settle", p))
 	}
-	c.e.handlers = append(c.e.handlers, handler{f: f, phase: p, part: c})
+	c.e.handlers = append(c.e.handlers, handler{f: f, phase: p})
+	c.e.partOf = append(c.e.partOf, c)
 	return Handler(len(c.e.handlers) - 1)
 }
 

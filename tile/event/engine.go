@@ -80,13 +80,12 @@ type list struct{ first, last int32 }
 // occupied tells whether the cycle has events.
 func (s *slot) occupied() bool { return s[Deliver].first&s[Act].first&s[Settle].first >= 0 }
 
-// handler is a Func, when in a cycle it is called, and whose it is.
+// handler is a Func and when in a cycle it is called. It lies in one line of the host.
 type handler struct {
 	f     Func
-	phase Phase
-	part  *Component
 	far   func(arg uint64) // of Ahead
 	near  func(arg uint64)
+	phase Phase
 }
 
 // far is an event in the heap.
@@ -103,6 +102,7 @@ type Engine struct {
 	now      Time
 	seq      uint64
 	handlers []handler
+	partOf   []*Component // by handler: whose it is
 	nodes    []node
 	free     int32 // list of unused nodes
 	slots    []slot
@@ -263,7 +263,8 @@ func (e *Engine) Run(ctx context.Context, until Time) error {
 		l := &s[p]
 		i := l.first
 		n := &e.nodes[i]
-		h, arg := &e.handlers[n.handler], n.arg
+		number, arg := n.handler, n.arg
+		h := &e.handlers[number]
 		if l.first = n.next; l.first >= 0 {
 			after := &e.nodes[l.first]
 			after.prev = -1
@@ -291,7 +292,7 @@ func (e *Engine) Run(ctx context.Context, until Time) error {
 		e.stats.Executed++
 		e.phase = p
 		if len(e.hooks) > 0 {
-			e.observe(t, h.part, p, arg)
+			e.observe(t, e.partOf[number], p, arg)
 		}
 		h.f(t, arg)
 		if e.stopped {

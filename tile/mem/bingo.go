@@ -24,12 +24,13 @@ type bingo struct {
 	spec    BingoSpec
 	filter  []bingoRegion
 	active  []bingoRegion
-	where   [bingoHints]uint8 // where a region may be among the active ones
+	regions []uint64          // of the active ones, beside one another
+	where   [bingoHints]uint8 // where a region may be among them
 	history []bingoEntry
 	time    uint64
 }
 
-const bingoHints = 64
+const bingoHints = 256
 
 type bingoRegion struct {
 	region    uint64
@@ -80,11 +81,16 @@ func (b *bingo) Observe(pc uint32, line Line, _, _ bool, lines []Line) []Line {
 		rec.footprint |= 1 << offset
 		rec.used = b.time
 		b.filter = append(b.filter[:i], b.filter[i+1:]...)
-		b.active = b.keep(b.active, b.spec.Accumulation, rec, true)
+		var at int
+		if b.active, at = b.keep(b.active, b.spec.Accumulation, rec, true); at == len(b.regions) {
+			b.regions = append(b.regions, region)
+		} else {
+			b.regions[at] = region
+		}
 		return lines
 	}
 	// The first line of a region is the trigger.
-	b.filter = b.keep(b.filter, b.spec.Filter, bingoRegion{region: region, pc: pc, offset: offset, footprint: 1 << offset, used: b.time}, false)
+	b.filter, _ = b.keep(b.filter, b.spec.Filter, bingoRegion{region: region, pc: pc, offset: offset, footprint: 1 << offset, used: b.time}, false)
 	footprint := b.predict(pc, line, offset)
 	for k := uint64(0); k < n; k++ {
 		if footprint>>k&1 != 0 && uint8(k) != offset {
@@ -96,12 +102,12 @@ func (b *bingo) Observe(pc uint32, line Line, _, _ bool, lines []Line) []Line {
 
 // recorded finds an active region, nil if it is none.
 func (b *bingo) recorded(region uint64) *bingoRegion {
-	hint := &b.where[region%bingoHints]
-	if i := int(*hint); i < len(b.active) && b.active[i].region == region {
+	hint := &b.where[(region^region>>8)%bingoHints] // arrays often lie apart by a power of two
+	if i := int(*hint); i < len(b.regions) && b.regions[i] == region {
 		return &b.active[i]
 	}
-	for i := range b.active {
-		if b.active[i].region == region {
+	for i, r := range b.regions {
+		if r == region {
 			*hint = uint8(i)
 			return &b.active[i]
 		}
@@ -109,11 +115,11 @@ func (b *bingo) recorded(region uint64) *bingoRegion {
 	return nil
 }
 
-// keep adds a region to a table; the one that was not used for longest leaves it,
-// and is learned from if it was recorded.
-func (b *bingo) keep(table []bingoRegion, size int, r bingoRegion, learn bool) []bingoRegion {
+// keep adds a region to a table, and says where; the one that was not used for longest
+// leaves it, and is learned from if it was recorded.
+func (b *bingo) keep(table []bingoRegion, size int, r bingoRegion, learn bool) ([]bingoRegion, int) {
 	if len(table) < size {
-		return append(table, r)
+		return append(table, r), len(table)
 	}
 	oldest := 0
 	for i := range table {
@@ -125,7 +131,7 @@ func (b *bingo) keep(table []bingoRegion, size int, r bingoRegion, learn bool) [
 		b.learn(&table[oldest])
 	}
 	table[oldest] = r
-	return table
+	return table, oldest
 }
 
 // set is where the history of a short event is.

@@ -149,6 +149,7 @@ type Private struct {
 	given  []givenBack
 
 	prefetch1, prefetch2 Prefetcher
+	reach2               Line // how far from a miss the prefetcher of the L2 mostly looks up
 	off                  bool // neither is asked
 	candidates           []Line
 	timely, owed         float64 // share of prefetches that Warm makes, and what is left of it
@@ -216,10 +217,13 @@ func NewPrivate(e *event.Engine, spec *PrivateSpec, protocol *Protocol, core int
 	}
 	if f := Prefetchers[spec.L2.Prefetcher]; f != nil {
 		p.prefetch2 = f(&spec.L2)
+		if s, ok := p.prefetch2.(*stride); ok {
+			p.reach2 = Line(s.spec.Ahead)
+		}
 		p.paced2, _ = p.prefetch2.(Paced)
 	}
 	p.lookup = e.Handle(func(now event.Time, line uint64) { p.below(now, line) })
-	e.Ahead(p.lookup, p.prefetchLine, p.prefetchData)
+	e.Ahead(p.lookup, p.prefetchMiss, p.prefetchData)
 	p.ports = ports{width: spec.L1.Lookups, depth: spec.L1.Latency}
 	p.probe = e.Handle(func(now event.Time, _ uint64) {
 		if p.probing = p.probeAll(now); p.probing {
@@ -241,6 +245,14 @@ func (p *Private) Back(s *hugepage.Slab) { hugepage.Back(s, unsafe.Slice(p, 1)) 
 func (p *Private) prefetchLine(line Line) {
 	p.l1.prefetch(line)
 	p.l2.prefetch(line)
+}
+
+// prefetchMiss does so for a line that the L2 looks up, and its prefetcher with it another one.
+func (p *Private) prefetchMiss(line Line) {
+	p.prefetchLine(line)
+	if p.reach2 != 0 {
+		p.l2.prefetch(line + p.reach2)
+	}
 }
 
 // prefetchData brings the bytes that a fill of the L1 moves.
@@ -551,7 +563,9 @@ func (p *Private) answer(now event.Time, m *miss, i int, filled event.Time) {
 	waiters, own := m.waiters, m.own
 	// The register is given up before the client is told, who may ask for more.
 	last := len(p.misses) - 1
-	p.misses[last], *m = *m, p.misses[last]
+	if free := &p.misses[last]; m != free {
+		*m, free.waiters = *free, waiters
+	}
 	p.misses = p.misses[:last]
 	p.busy++
 	p.engine.At(filled+event.Time(p.spec.Release), p.release, 0)
@@ -1075,7 +1089,7 @@ func (p *Private) pace2(now event.Time) {
 
 // fetchL2 fetches a line into the L2 in advance, if a miss register is free.
 func (p *Private) fetchL2(now event.Time, line Line) {
-	if len(p.asked) < p.spec.L2.MSHRs && p.state(line) == I && p.findAsked(line) == nil && p.findGiven(line) == nil {
+	if len(p.asked) < p.spec.L2.MSHRs && p.l2.find(line) < 0 && p.l1.find(line) < 0 && p.findAsked(line) == nil && p.findGiven(line) == nil {
 		p.Counters.L2.Prefetches++
 		p.ask(now, line, I, Load, true)
 	}
