@@ -870,7 +870,11 @@ func (t *thread) beginStreams(id int, n, v int64) error {
 	if len(l.streams) > 0 && (steps < least || !t.inside(l, v, v+(n-1)*l.info.src.Stride())) {
 		delete(t.clean, l.region)
 		t.counts[id].short++
-		return nil
+		if l = l.inCore; l == nil || len(l.ahead) == 0 || !p.opt.Streams.History {
+			return nil
+		}
+		through = t.rows(l, v)
+		rows = through.rows
 	}
 	if t.counts[id].aliased > 0 {
 		t.counts[id].kept++
@@ -881,7 +885,7 @@ func (t *thread) beginStreams(id int, n, v int64) error {
 		t.counts[id].short++
 		return nil
 	}
-	if p.opt.Streams.History && t.history != nil {
+	if p.opt.Streams.History && t.history != nil && len(g.Streams) > 0 {
 		if choice := t.history.Choose(g); choice != se.Leaves && l.inCore != nil {
 			t.counts[id].stayed[choice]++
 			delete(t.clean, l.region) // later ones begin behind its iterations, which the engine would count as theirs

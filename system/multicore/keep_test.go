@@ -101,3 +101,31 @@ func TestKept(t *testing.T) {
 	}
 	assert.Positive(t, ended)
 }
+
+// shortC has products of rows that are shorter than two ranges.
+const shortC = `#include "bitsched.h"
+void f(int N, const float X[N][N], const float W[N][32], float Y[N][32])
+{
+	inf_array(X, N, N); inf_array(W, N, 32); inf_array(Y, N, 32);
+#pragma omp parallel for
+	for (int m = 0; m < N; m++)
+		for (int k = 0; k < N; k++)
+			for (int n = 0; n < 32; n++)
+				Y[m][n] += X[m][k] * W[k][n];
+}
+`
+
+// TestShortFetches has streams of instances that are too short to leave the core fetch for it, as
+// those that stay for another reason.
+func TestShortFetches(t *testing.T) {
+	for _, config := range []string{"ns", "near-l3"} {
+		p, want := compiled(t, shortC, 64, 3)
+		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: machine(t, "nsc-small", "ooo8"), Threads: 4, Config: config, MaxCycles: 1 << 22})
+		require.NoError(t, err, config)
+		require.NoError(t, sameMemory(p, want), config)
+		require.Len(t, r.Streams.Loops, 1)
+		assert.Equal(t, int64(64*64), r.Streams.Loops[0].Short, config)
+		assert.Zero(t, r.Streams.Core.Offloaded, config)
+		assert.GreaterOrEqual(t, r.Streams.Core.Prefetched, uint64(64*64*2), config) // two lines of each row of W
+	}
+}
