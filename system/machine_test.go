@@ -153,7 +153,7 @@ func others(value string, p tile.Parameter) []string {
 	case "false":
 		list = append(list, "true")
 	}
-	for _, one := range []string{"in", "out", "io4", "ooo4", "ooo8", "gshare", "perceptron", "lru", "tree-plru", "none", "xmg", "cacti-22nm-8kb", "rochrababgco", "corners", "edges", "exclusive", "tree", "yx", "adaptive", "l3", "always"} {
+	for _, one := range []string{"in", "out", "io4", "ooo4", "ooo8", "gshare", "perceptron", "lru", "tree-plru", "none", "xmg", "cacti-22nm-8kb", "rochrababgco", "corners", "edges", "exclusive", "tree", "yx", "adaptive", "l3", "always", "changed", "turns"} {
 		if value != one {
 			list = append(list, one)
 		}

@@ -147,7 +147,10 @@ func (t *thread) Next(b *uop.Batch, n int) (uop.Status, error) {
 				return uop.Wait, nil
 			}
 			t.emptied()
-			for len(t.out.Ops) == 0 && t.wait == nil {
+			for turns := 1; len(t.out.Ops) == 0 && t.wait == nil; turns++ {
+				if t.pauses(turns) {
+					return uop.More, nil
+				}
 				if t.single && len(b.Ops) > 0 {
 					return uop.More, nil
 				}
@@ -180,6 +183,22 @@ func (t *thread) Next(b *uop.Batch, n int) (uop.Status, error) {
 		}
 	}
 	return uop.More, nil
+}
+
+// lookedAhead is how many batches of steps an open loop makes in a cycle of the core that has
+// nothing of it.
+const lookedAhead = 4
+
+// pauses reports whether the core has to see a cycle pass: a loop that is all at the L3 may have
+// no end.
+func (t *thread) pauses(turns int) bool {
+	if turns%lookedAhead != 0 || len(t.depth) == 0 || !t.depth[len(t.depth)-1].info.src.Open {
+		return false
+	}
+	if t.log != nil {
+		t.log.take(t, 0) // what has left the core so far
+	}
+	return true
 }
 
 // Resolve implements uop.Thread.

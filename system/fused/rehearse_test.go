@@ -80,8 +80,8 @@ var autoCases = []struct {
 	{name: "dot", sizes: map[string]int64{"N": 16384}, machine: slice, threads: 4, best: "base", mixes: true},
 	{name: "transpose", sizes: map[string]int64{"N": 128}, machine: slice, threads: 4, best: "in-l3", mixes: true},
 	{name: "counts", sizes: map[string]int64{"N": 64, "M": 256}, machine: slice, threads: 4, mixes: true},
-	{name: "prefix", sizes: map[string]int64{"N": 64, "M": 256}, machine: slice, threads: 4, best: "inf-s", long: true},
-	{name: "matvec", sizes: map[string]int64{"N": 64}, machine: slice, threads: 4, long: true},
+	{name: "prefix", sizes: map[string]int64{"N": 64, "M": 256}, machine: slice, threads: 4, best: "inf-s", mixes: true, long: true},
+	{name: "matvec", sizes: map[string]int64{"N": 64}, machine: slice, threads: 4, mixes: true, long: true},
 	{name: "shrink", sizes: map[string]int64{"N": 16384, "T": 4}, machine: slice, threads: 4, best: "inf-s", long: true},
 }
 

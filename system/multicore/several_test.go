@@ -56,6 +56,42 @@ func TestManyIterations(t *testing.T) {
 	require.NoError(t, k.Check(streamSizes[k.Name], before, after))
 }
 
+// endlessC chases pointers: first along a list, then around a cycle if there is one.
+const endlessC = `#include "bitsched.h"
+void f(int N, int32_t next[N], int64_t out[1])
+{
+	inf_array(next, N);
+	inf_array(out, 1);
+	for (int i = 0; i < N; i++)
+		next[i] = %s;
+	int64_t s = 0;
+	for (int p = 0; p >= 0; p = next[p])
+		s += p;
+	out[0] = s;
+}
+`
+
+// TestEndless has pointers that form a cycle, of which the core has nothing to do: cycles pass,
+// so that a run can be stopped. One that has an end, after many steps of the program that make no
+// micro-op, is taken back as any other one.
+func TestEndless(t *testing.T) {
+	for _, config := range []string{"base", "ns", "ns-decouple", "single"} {
+		p, _, err := arguments(graphOf(t, "f.c", fmt.Sprintf(endlessC, "i + 1 < N ? i + 1 : -1")), 300, 1)
+		require.NoError(t, err)
+		require.NotNil(t, p)
+		p.Graph = graphOf(t, "f.c", fmt.Sprintf(endlessC, "(i + 1) % N"))
+		_, err = multicore.Run(context.Background(), p, multicore.Options{Machine: machine(t, "nsc-small", "ooo8"), Threads: 1, Config: config, MaxCycles: 20000})
+		require.ErrorIs(t, err, multicore.ErrMaxCycles, config)
+	}
+	for seed, inject := range []*se.Inject{nil, {Switch: 0.001}, {Fault: 0.01, Alias: 0.001}} {
+		p, want := compiled(t, fmt.Sprintf(endlessC, "i + 1 < N ? i + 1 : -1"), 3000, uint64(seed))
+		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: machine(t, "nsc-small", "ooo8"), Threads: 1, Config: "ns", Inject: inject, Seed: uint64(seed)})
+		require.NoError(t, err)
+		require.NoError(t, sameMemory(p, want))
+		require.Positive(t, r.Streams.Core.Offloaded)
+	}
+}
+
 // randomInstances is a random function of short loops inside of others, whose instances may be
 // under way at once: where they begin and end the loop around reads, and they add atomically, or
 // have rows of their own, or reduce.

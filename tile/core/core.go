@@ -1475,6 +1475,7 @@ func (c *Core) refill() bool {
 	}
 	if b.left = len(b.Ops); b.left == 0 {
 		c.unused = append(c.unused, b)
+		c.active = c.active || c.more && !c.blocked // it has more in the next cycle
 		return false
 	}
 	c.batches = append(c.batches, b)
