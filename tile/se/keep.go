@@ -251,7 +251,7 @@ func (b *Bank) forgetKept(mine func(k strand) bool) {
 
 // told is the banks that one has told the pattern of a stream, and from which iteration on banks keep any.
 type told struct {
-	banks []uint64
+	banks banks
 	from  int64
 }
 
@@ -270,17 +270,17 @@ func (b *Bank) toldOf(h *head) *told {
 		}
 	}
 	if x == nil || x.from != h.g.keptFrom {
-		x = &told{make([]uint64, (b.spec.Banks+63)/64), h.g.keptFrom}
+		x = &told{newBanks(b.spec.Banks), h.g.keptFrom}
 		b.told[k] = x
 	}
 	return x
 }
 
-func (x *told) has(bank int) bool { return x != nil && x.banks[bank/64]>>(bank%64)&1 != 0 }
+func (x *told) has(bank int) bool { return x != nil && x.banks.has(bank) }
 
 func (x *told) add(bank int) {
 	if x != nil {
-		x.banks[bank/64] |= 1 << (bank % 64)
+		x.banks.add(bank)
 	}
 }
 
