@@ -49,7 +49,7 @@ var nscEntries = []*Entry{
 // fewer rounds.
 var sixteenth = map[string]map[string]int64{
 	"pathfinder": {"N": 96 << 10, "T": 2}, "srad": {"N": 256, "M": 512, "T": 2}, "hotspot": {"N": 512, "M": 256, "T": 2},
-	"hotspot3D": {"L": 8, "N": 256, "M": 64, "T": 2}, "histogram": {"N": 768 << 10}, "scluster": {"N": 48 << 10, "T": 2}, "svm": {"N": 24 << 10, "T": 2},
+	"hotspot3D": {"L": 8, "N": 256, "M": 64, "T": 2}, "histogram": {"N": 768 << 10, "Q": 64}, "scluster": {"N": 48 << 10, "T": 2}, "svm": {"N": 24 << 10, "T": 2},
 	"bfs_push": {"V": 16 << 10, "E": 225_000}, "bfs_pull": {"V": 16 << 10, "E": 225_000}, "pr_push": {"V": 16 << 10, "E": 225_000, "T": 2},
 	"pr_pull": {"V": 16 << 10, "E": 225_000, "T": 2}, "sssp": {"V": 16 << 10, "E": 225_000}, "bin_tree": {"N": 8 << 10, "Q": 32 << 10},
 	"hash_join": {"N": 16 << 10, "B": 16 << 10, "Q": 32 << 10},
