@@ -307,25 +307,33 @@ func (s *nearStream) steps() []se.Step {
 	}
 	if s.row != nil {
 		s.made = se.Chain(s.ops, s.depth)
+		if len(s.made) > 0 {
+			s.made[0].Own = s.kind == se.Reduce
+		}
 		return s.made
 	}
 	s.made = []se.Step{}
-	from := map[*term][]int{} // the operations that a term is, or that its operands are where it is free
-	var walk func(x *term) []int
-	walk = func(x *term) []int {
-		if list, ok := from[x]; ok {
-			return list
+	type origin struct {
+		steps []int // the operations that a term is, or that its operands are where it is free
+		own   bool  // it is the value so far, too
+	}
+	from := map[*term]origin{}
+	var walk func(x *term) origin
+	walk = func(x *term) origin {
+		if o, ok := from[x]; ok {
+			return o
 		}
-		var list []int
+		o := origin{own: x.kind == ownTerm}
 		for _, arg := range x.args {
-			list = append(list, walk(arg)...)
+			a := walk(arg)
+			o.steps, o.own = append(o.steps, a.steps...), o.own || a.own
 		}
 		if x.cost > 0 {
-			s.made = append(s.made, se.Step{Latency: x.cost, Args: list})
-			list = []int{len(s.made) - 1}
+			s.made = append(s.made, se.Step{Latency: x.cost, Args: o.steps, Own: o.own && s.kind == se.Reduce})
+			o = origin{steps: []int{len(s.made) - 1}}
 		}
-		from[x] = list
-		return list
+		from[x] = o
+		return o
 	}
 	for _, x := range []*term{s.cond, s.value} {
 		if x != nil {

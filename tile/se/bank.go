@@ -582,12 +582,12 @@ func (b *Bank) occupy(now event.Time, s *Stream, n, lanes int64) (at event.Time)
 	if s.Kind == Update || s.Kind == Load {
 		operands++
 	}
+	own := now // of a chain: the value of the one before
 	for at = now; groups > 0; groups-- {
-		after := now
-		if chain { // it takes the value of the one before
-			after = at
+		value, ended := b.scm.take(now, steps, operands, own)
+		if at = ended; chain {
+			own = value
 		}
-		at = b.scm.take(now, steps, operands, after)
 	}
 	return at
 }

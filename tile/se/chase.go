@@ -139,7 +139,8 @@ func (b *Bank) steps(now event.Time, ops, operands int) event.Time {
 		return b.pe
 	}
 	b.Counters.BusySCM += uint64((ops + b.spec.Width - 1) / b.spec.Width)
-	return b.scm.take(now, Chain(ops, ops), max(1, operands), now)
+	_, ended := b.scm.take(now, Chain(ops, ops), max(1, operands), now)
+	return ended
 }
 
 // creditChase lets a credit go after a stream that has gone on, or lets that go on.

@@ -3,10 +3,12 @@ package se
 import "github.com/bitsched/bitsched/tile/event"
 
 // Step is an operation of a function: how long it takes, and which operations before it its
-// operands are. Operands of the function and what it does not change are none.
+// operands are. Operands of the function and what it does not change are none. Own says that it
+// takes the value so far of a Reduce, for which it waits where the others do not.
 type Step struct {
 	Latency int
 	Args    []int
+	Own     bool
 }
 
 // Chain is a number of operations that take so long in all: as many one after the other as have a
@@ -56,10 +58,11 @@ const issueSlots = 1 << 12
 // take executes an instance whose operands are in the engine's buffer, and returns when it
 // has ended. Each operand, operation and result has an entry of the reorder buffer from when
 // one is free until it has ended and all before it have left, so that a part of the next instance
-// is there beside it. Operands come from the engine (Init). Operations begin in any order, but not
-// before after, when a value of the instance before is there. Contexts without a reorder buffer
-// have one instance each.
-func (c *contexts) take(now event.Time, steps []Step, operands int, after event.Time) event.Time {
+// is there beside it. Operands come from the engine (Init). Operations begin in any order, those that
+// take the value of the instance before not before own, when that is there. Contexts without a reorder
+// buffer have one instance each. value is when the instance's own value is there, which another
+// one may take before this one has left.
+func (c *contexts) take(now event.Time, steps []Step, operands int, own event.Time) (value, ended event.Time) {
 	x := c.idle()
 	oldest := x.last // of those without a reorder buffer
 	enter := func() event.Time {
@@ -75,7 +78,7 @@ func (c *contexts) take(now event.Time, steps []Step, operands int, after event.
 			x.next = (x.next + 1) % len(x.left)
 		}
 	}
-	begin := after
+	begin := now
 	for range operands {
 		there := enter() + event.Time(c.spec.Init)
 		begin = max(begin, there)
@@ -84,10 +87,13 @@ func (c *contexts) take(now event.Time, steps []Step, operands int, after event.
 	if operands == 0 {
 		begin = max(begin, enter()+event.Time(c.spec.Init))
 	}
-	end := begin
+	end := max(begin, own)
 	c.end = c.end[:0]
 	for _, s := range steps {
 		at := max(begin, enter())
+		if s.Own {
+			at = max(at, own)
+		}
 		for _, k := range s.Args {
 			at = max(at, c.end[k])
 		}
@@ -96,9 +102,9 @@ func (c *contexts) take(now event.Time, steps []Step, operands int, after event.
 		end = max(end, at)
 		leave(at)
 	}
-	end = max(end, enter()) // the result
-	leave(end)
-	return x.last
+	value = end
+	leave(max(end, enter())) // the result
+	return value, x.last
 }
 
 // idle is the context that has a free entry first.

@@ -17,7 +17,8 @@ func TestContexts(t *testing.T) {
 	at := func(rob, number, width, n int) (ends []event.Time) {
 		c := &contexts{spec: &Spec{Init: 4, Width: width, Contexts: number, ContextROB: rob}}
 		for range n {
-			ends = append(ends, c.take(100, steps, 1, 100))
+			_, end := c.take(100, steps, 1, 100)
+			ends = append(ends, end)
 		}
 		return ends
 	}
@@ -28,10 +29,17 @@ func TestContexts(t *testing.T) {
 	assert.Equal(t, []event.Time{115, 115, 130, 130}, at(0, 2, 4, 4), "two contexts without a reorder buffer")
 	assert.Equal(t, []event.Time{115, 115}, at(10, 2, 4, 2), "each context has half of the entries")
 	c := &contexts{spec: &Spec{Init: 4, Width: 4, Contexts: 1, ContextROB: 64}}
-	assert.EqualValues(t, 204, c.take(100, Chain(1, 100), 1, 100))
-	assert.EqualValues(t, 204, c.take(101, Chain(1, 1), 1, 101), "they leave in order")
-	assert.EqualValues(t, 505, c.take(500, Chain(1, 1), 1, 500))
-	assert.EqualValues(t, 603, c.take(500, Chain(3, 3), 1, 600), "the value before is there later")
+	take := func(now event.Time, steps []Step, own event.Time) [2]event.Time {
+		value, ended := c.take(now, steps, 1, own)
+		return [2]event.Time{value, ended}
+	}
+	assert.Equal(t, [2]event.Time{204, 204}, take(100, Chain(1, 100), 100))
+	assert.Equal(t, [2]event.Time{106, 204}, take(101, Chain(1, 1), 101), "they leave in order")
+	assert.Equal(t, [2]event.Time{505, 505}, take(500, Chain(1, 1), 500))
+	sum := []Step{{Latency: 5}, {Latency: 2, Args: []int{0}, Own: true}}
+	assert.Equal(t, [2]event.Time{602, 602}, take(500, sum, 600), "the value before is there later, and one operation takes it")
+	assert.Equal(t, [2]event.Time{604, 604}, take(500, sum, 602), "the other one was done")
+	assert.Equal(t, [2]event.Time{711, 711}, take(700, sum, 600))
 	assert.Equal(t, []Step{{Latency: 1}, {Latency: 2, Args: []int{0}}}, Chain(2, 3))
 	assert.Equal(t, []Step{{Latency: 1}, {Latency: 1}, {Latency: 1, Args: []int{1}}}, Chain(3, 2))
 }
@@ -59,6 +67,8 @@ func TestRandomContexts(t *testing.T) {
 		var got []event.Time
 		var last []int // entry of the result
 		now := event.Time(0)
+		var before []int // entries of the instances before whose value one takes
+		own, chain := event.Time(0), r.IntN(2) > 0
 		for range 1 + r.IntN(12) {
 			now += event.Time(r.IntN(30) * r.IntN(2))
 			operands := 1 + r.IntN(3)
@@ -78,15 +88,22 @@ func TestRandomContexts(t *testing.T) {
 				for _, x := range s.Args {
 					e.args = append(append([]int{}, e.args...), first+x)
 				}
+				if s.Own = r.IntN(3) == 0; s.Own {
+					e.args = append(append([]int{}, e.args...), before...)
+				}
 				steps, list = append(steps, s), append(list, e)
 			}
-			all := append([]int{}, loads...)
+			all := append(append([]int{}, loads...), before...)
 			for k := range steps {
 				all = append(all, first+k)
 			}
 			last = append(last, len(list))
 			list = append(list, &robEntry{from: now, args: all})
-			got = append(got, c.take(now, steps, operands, now))
+			value, ended := c.take(now, steps, operands, own)
+			got = append(got, ended)
+			if chain {
+				own, before = value, all
+			}
 		}
 		for cycle := event.Time(0); ; cycle++ {
 			inside, slots, done := 0, spec.Width, true
@@ -142,8 +159,13 @@ type fixed struct{ ops, latency int }
 func (f fixed) Eval(uint64, []uint64, int64) (uint64, bool) { return 0, true }
 func (f fixed) Ops() int                                    { return f.ops }
 func (f fixed) Latency() int                                { return f.latency }
-func (f fixed) Steps() []Step                               { return Chain(f.ops, f.latency) }
-func (f fixed) Scalar() bool                                { return false }
+func (f fixed) Steps() []Step {
+	list := Chain(f.ops, f.latency)
+	list[0].Own = true
+	return list
+}
+
+func (f fixed) Scalar() bool { return false }
 
 // TestReduceTree: 16 elements whose order is kept are a chain of 16 sums of 2 cycles behind the 4 to
 // the contexts; in any order they are one SIMD sum, and four steps of a move and a sum.
