@@ -16,7 +16,7 @@ var (
 		"cores.*.units.fp_sqrt", "cores.*.units.int_div.count", "cores.*.units.fp_div.count", "cores.io4.int_registers", "cores.io4.fp_registers", "cores.*.dependence_bytes",
 		"tlb.l1.latency_cycles", "l1i", "l1d.fills_per_cycle", "l1d.queue_entries", "l2.tags_per_cycle", "l2.fills_per_cycle", "l2.queue_entries",
 		"l3.fills_per_cycle", "l3.queue_entries", "l3.directory_transactions", "prefetch.bingo.queue_entries", "prefetch.stride.filter_entries", "prefetch.stride.cross_pages",
-		"noc.controller_place", "dram.transfer_mt_s", "streams.core.streams", "streams.core.run_ahead_elements", "streams.core.atomic_ahead_elements", "streams.l2.indirect_slices", "streams.l2.segments", "streams.l3.per_bank",
+		"noc.controller_place", "dram.transfer_mt_s", "streams.core.streams", "streams.core.run_ahead_elements", "streams.core.atomic_ahead_elements", "streams.l2.indirect_slices", "streams.l3.per_bank",
 		"streams.l3.migrate_width", "streams.l3.computations", "streams.l3.instant_end", "streams.l3.instant_flow",
 	}
 	// inStreams are those that runs in time with streams depend on, and nothing else.

@@ -19,7 +19,7 @@ func (p *Program) closures(l *loopInfo, sinks map[*stream.Stream]*nearStream) {
 		s := tm.s
 		plan := p.opt.Streams.Plan.Of(s)
 		if s.Kind != stream.Reduce || s.Array != "" || tm.carried || tm.lazy || s.If != nil || s.Value == nil || sinks[s] != nil || !needed[s.Name] ||
-			plan == nil || plan.Kind != stream.Load || plan.Place != nearstream.Near || plan.Address != nearstream.Affine && plan.Address != nearstream.Indirect || plan.Result == scalar.Invalid {
+			plan == nil || plan.Kind != stream.Load || plan.Place != nearstream.Near || plan.Address != nearstream.Affine && plan.Address != nearstream.Indirect {
 			continue
 		}
 		x := &nearStream{name: s.Name, kind: se.Load, index: i, result: tm, toCore: true, config: plan.ConfigBytes(p.opt.Streams.Plan)}

@@ -155,12 +155,18 @@ func (a *active) creditRanges() {
 	}
 	least := a.least()
 	a.leaves(least)
+	if a.credited > 0 && min(g.start(a.credited)+g.segment(c.spec), g.N) > least+max(g.Range, g.window(c.spec)) {
+		return // it comes with others
+	}
+	var list []Message
+	defer func() { a.sendAll(list) }()
 	for c.ending == nil && a.credited < g.ranges() && (a.credited == 0 || g.start(a.credited) < least+g.window(c.spec) && g.start(a.credited)+g.Range <= least+max(g.Range, g.window(c.spec))) {
 		first, end := g.start(a.credited), g.start(a.credited+1)
 		if a.faulty < 0 && !g.Bound && c.inject.fault() {
 			a.faulty = a.credited
 		}
 		if a.faulty == a.credited { // nothing but the core can tell the system, when it comes there
+			list = a.sendAll(list)
 			switch {
 			case g.SyncFree && least >= first:
 				c.endFaulty(a)
@@ -176,6 +182,7 @@ func (a *active) creditRanges() {
 		if !g.SyncFree {
 			if o := a.crossed(); o != nil {
 				a.credited--
+				list = a.sendAll(list)
 				c.alias(c.engine.Now(), a, o)
 				return
 			}
@@ -192,9 +199,36 @@ func (a *active) creditRanges() {
 			if g.Fine || g.Streams[sid].Indirect || g.Streams[sid].Scattered || !g.leads(sid) || g.again(sid, first) { // it goes on with the one that it follows, or is where it is taken
 				continue
 			}
-			a.send(Message{Kind: MsgCredit, To: c.bankOf(g.line(sid, first)), Stream: sid, First: first, End: end})
+			list = a.adds(list, sid, first, end)
 		}
 	}
+}
+
+// adds lets a stream go on for a range, by the credit that it gets for those before if there is one.
+func (a *active) adds(list []Message, sid int, first, end int64) []Message {
+	g := a.g
+	k := 0
+	if g.Strands > 0 {
+		k, _ = g.local(first)
+	}
+	for i := range slices.Backward(list) {
+		if m := &list[i]; m.Stream == sid && m.Strand == k {
+			if g.after(m.End) == first {
+				m.End = end
+				return list
+			}
+			break
+		}
+	}
+	return append(list, Message{Kind: MsgCredit, To: a.c.bankOf(g.line(sid, first)), Stream: sid, Strand: k, First: first, End: end})
+}
+
+// sendAll sends messages; none are left.
+func (a *active) sendAll(list []Message) []Message {
+	for i := range list {
+		a.send(list[i])
+	}
+	return list[:0]
 }
 
 // commit lets banks write what a stream has computed for iterations.
@@ -244,8 +278,8 @@ func (a *active) step(n int64) {
 					delete(a.data[sid], i)
 					delete(a.rows[sid], i)
 				}
-			case s.Kind == Reduce:
-				delete(a.partial[sid], first)
+			case s.Kind == Reduce && g.reports(end): // that before is not needed any more
+				delete(a.partial[sid], g.reported(first))
 			}
 		}
 	}
@@ -279,7 +313,7 @@ func (a *active) receive(m *Message) {
 	case MsgDone:
 		before := a.least()
 		a.finished(m.Stream, m.First, m.End)
-		if len(m.Values) > 0 {
+		if len(m.Values) > 0 && (a.g.SyncFree || a.g.reports(m.End)) {
 			a.partial[m.Stream][m.End] = m.Values[0]
 			if a.g.SyncFree {
 				delete(a.partial[m.Stream], m.First)

@@ -45,14 +45,19 @@ type prefix struct {
 	ranges map[int64]int64 // iterations that are done of later ranges
 }
 
-// finished notes iterations of one range that are done.
+// finished notes iterations that are done.
 func (a *active) finished(sid int, first, end int64) {
 	a.done[sid] += end - first
 	p, g := &a.prefix[sid], a.g
 	if p.ranges == nil {
 		p.ranges = map[int64]int64{}
 	}
-	p.ranges[g.RangeOf(first)] += end - first
+	for first < end {
+		k := g.RangeOf(first)
+		n := min(end, g.start(k+1)) - first
+		p.ranges[k] += n
+		first += n
+	}
 	for k := g.RangeOf(p.n); p.n < g.N && p.ranges[k] == g.start(k+1)-p.n; k++ {
 		delete(p.ranges, k)
 		p.n = g.start(k + 1)

@@ -47,7 +47,7 @@ type head struct {
 	known     event.Time
 	armed     bool // a Reduce waits for its operands
 	// Of a Chase: its values, the access that it waits for, the line that it has, whether its
-	// loop has ended, what it has visited since it told the core, and the operations, operands and
+	// loop has ended, what it has visited since it told the core (as that of a Reduce), and the operations, operands and
 	// first access, by iteration and place, of what is computed next.
 	state     []uint64
 	packed    int // bytes of them
@@ -355,6 +355,10 @@ func (b *Bank) step(now event.Time, h *head) {
 		lo, hi := g.hull(h.sid, begin, end)
 		b.emit(Message{Kind: MsgRange, From: b.bank, To: h.core, Core: h.core, Group: g.id, Stream: h.sid, First: begin, End: end, Low: lo, High: hi})
 	}
+	alone := s.Kind == Load && len(s.Inputs)+g.Strands == 0 && !b.spec.SendRanges // elements come with nothing of other banks
+	for alone && end < h.limit && g.line(h.sid, end) == g.line(h.sid, first) {
+		end++
+	}
 	if first != h.next || end > h.limit {
 		b.fail(fmt.Errorf("se: bank %d: stream %s goes on at iteration %d, in the middle of a line", b.bank, s.Name, h.next))
 		return
@@ -370,7 +374,10 @@ func (b *Bank) step(now event.Time, h *head) {
 		return
 	default:
 		p := part{newKey(h.core, g.id, h.sid), first}
-		x := b.slot(p, g)
+		x, ok := b.slots.get(p)
+		if !ok {
+			x = b.newSlot(p, g, end)
+		}
 		x.armed, x.h = true, h
 		if s.Kind == Update || s.Kind == Load {
 			b.Counters.Reads++
@@ -637,12 +644,11 @@ func (b *Bank) computed(now event.Time, p part, x *slot) {
 	if s.Kind == Reduce {
 		b.drop(p)
 		x.h.armed, x.h.next = false, x.g.after(x.end)
-		if g := x.g; g.Begins(x.end) {
-			var values []uint64
-			if g.Strands == 0 { // a strand is taken back with its value
-				values = append(values, x.h.value)
-			}
-			b.done(p.key, g.start(g.RangeOf(x.end-1)), x.end, values...)
+		if g := x.g; g.Begins(x.end) && g.Strands > 0 { // it is taken back with its value
+			b.done(p.key, g.start(g.RangeOf(x.end-1)), x.end)
+		} else if g.Begins(x.end) && (g.reports(x.end) || x.end >= x.h.limit) {
+			b.done(p.key, x.h.told, x.end, x.h.value)
+			x.h.told = x.end
 		}
 		h := x.h
 		b.unused = append(b.unused, x)

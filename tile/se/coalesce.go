@@ -62,7 +62,7 @@ func (g *Group) leads(sid int) bool { return g.Streams[sid].lead == sid }
 
 // newHead is a stream that waits for credit from an iteration on.
 func newHead(core, sid int, g *Group, at int64) *head {
-	h := &head{core: core, sid: sid, g: g, next: at, limit: at, value: g.Streams[sid].Init}
+	h := &head{core: core, sid: sid, g: g, next: at, limit: at, told: at, value: g.Streams[sid].Init}
 	for range g.Streams[sid].members {
 		h.nexts = append(h.nexts, at)
 	}

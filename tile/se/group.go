@@ -121,6 +121,7 @@ type Group struct {
 	Fine bool
 
 	id       uint32
+	report   int64   // ranges after which a reduction tells its value
 	needs    []int64 // bytes of the buffer of a bank, by stream
 	kept     []int64 // period of the iterations of a strand in which elements come again, by stream; 0: banks do not keep them
 	keptFrom int64   // iteration from which they do
@@ -140,6 +141,10 @@ func (g *Group) itself() *head {
 // prepare finds who takes elements of each stream, and which are one.
 func (g *Group) prepare(id uint32, spec *Spec) {
 	g.id = id
+	g.report = 1
+	if spec.Room == 0 && g.Strands == 0 {
+		g.report = max(1, g.segment(spec)/g.Range)
+	}
 	g.needs = make([]int64, len(g.Streams))
 	for sid := range g.Streams {
 		g.needs[sid] = g.need(sid)
@@ -263,6 +268,18 @@ func (g *Group) start(k int64) int64 {
 
 // Begins reports whether a range begins with an iteration, or ended with the one before.
 func (g *Group) Begins(i int64) bool { return g.start(g.RangeOf(i)) == i }
+
+// reported is the end of the last range, up to an iteration, after which reductions tell their value.
+func (g *Group) reported(at int64) int64 {
+	if at >= g.N {
+		return g.N
+	}
+	k := g.RangeOf(at)
+	return g.start(k - k%max(1, g.report))
+}
+
+// reports says whether they do so before an iteration.
+func (g *Group) reports(at int64) bool { return g.reported(at) == at }
 
 // still reports whether a load has one element for all iterations of a row.
 func (s *Stream) still() bool { return s.Kind == Load && !s.Indirect && s.Stride == 0 && s.Row == 0 }

@@ -83,6 +83,9 @@ func (m *Message) Bytes() int {
 		}
 		if m.head.g.Streams[m.Stream].Kind == Reduce {
 			n += 8 // the value so far
+			if m.head.g.report > 1 {
+				n += countBytes // and since when it was told
+			}
 		}
 		if m.head.short { // in place of the configuration: iteration and parameters
 			n += countBytes + m.head.g.Streams[m.Stream].Varies - m.head.g.Streams[m.Stream].Config

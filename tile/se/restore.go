@@ -272,7 +272,7 @@ func (a *active) reached() int64 {
 // reducedTo is the end of the last range of which a reduction has told its value, among the
 // iterations before one.
 func (a *active) reducedTo(at int64) int64 {
-	return a.g.start(a.g.RangeOf(at))
+	return a.g.reported(at)
 }
 
 // pause takes streams without an order between them from their banks, where they have come

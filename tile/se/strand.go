@@ -44,6 +44,15 @@ func (g *Group) window(spec *Spec) int64 {
 	return int64(spec.Ranges) * g.Window * int64(max(1, g.Strands))
 }
 
+// segment is the iterations that are credited together, and of which reductions tell their value once: a
+// part of those that may be under way, and a range at least.
+func (g *Group) segment(spec *Spec) int64 {
+	if spec.Segments == 0 {
+		return g.Range
+	}
+	return max(g.Range, g.window(spec)/int64(spec.Segments))
+}
+
 // strandBytes is what a configuration says of strands: which it is, how many there are, and how
 // long a block is; and, of a reduction by SIMD, the other lanes.
 func (h *head) strandBytes() int {
