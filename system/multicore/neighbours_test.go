@@ -12,7 +12,7 @@ import (
 )
 
 // TestNeighbours: loads less than a line apart are one stream, with one configuration and one
-// credit for each range, and read each line once, but for those that two ranges share where the
+// credit for as many ranges as may begin, and read each line once, but for those that two ranges share where the
 // second one has no credit yet.
 func TestNeighbours(t *testing.T) {
 	const n, line = 1537, 64 / 4 // ranges of loops that go backwards begin where banks meet
@@ -43,7 +43,10 @@ func TestNeighbours(t *testing.T) {
 				count[k.Name] = k.Messages
 			}
 			require.EqualValues(t, x.loads+1, count[se.MsgConfigure.String()], "%s: with that of what is written", name)
-			require.EqualValues(t, uint64(x.loads+1)*s.Core.Ranges, count[se.MsgCredit.String()], name)
+			credits := count[se.MsgCredit.String()]
+			require.Zero(t, credits%uint64(x.loads+1), "%s: each stream has as many", name)
+			require.LessOrEqual(t, credits, uint64(x.loads+1)*s.Core.Ranges, name)
+			require.GreaterOrEqual(t, credits*uint64(max(1, slices/8)), uint64(x.loads+1)*s.Core.Ranges, "%s: all that may be under way at most", name)
 			require.GreaterOrEqual(t, int64(s.Bank.Reads), x.lines-x.loads, name)
 			require.LessOrEqual(t, int64(s.Bank.Reads), x.lines+2*x.loads*int64(s.Core.Ranges), name)
 			if slices > 1 {

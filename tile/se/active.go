@@ -213,7 +213,7 @@ func (a *active) adds(list []Message, sid int, first, end int64) []Message {
 	}
 	for i := range slices.Backward(list) {
 		if m := &list[i]; m.Stream == sid && m.Strand == k {
-			if g.after(m.End) == first {
+			if g.reads(sid, g.after(m.End)) == first {
 				m.End = end
 				return list
 			}

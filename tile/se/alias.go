@@ -52,6 +52,10 @@ func (a *active) finished(sid int, first, end int64) {
 	if p.ranges == nil {
 		p.ranges = map[int64]int64{}
 	}
+	if first < 0 || end > g.N {
+		a.c.fail(fmt.Errorf("se: core %d: iterations %d to %d of a loop of %d are done", a.c.id, first, end, g.N))
+		return
+	}
 	for first < end {
 		k := g.RangeOf(first)
 		n := min(end, g.start(k+1)) - first
