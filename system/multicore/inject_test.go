@@ -148,6 +148,9 @@ func TestRestoreMutants(t *testing.T) {
 		p, want := compiled(t, x.text, 500, uint64(i))
 		m := machine(t, "nsc-small", "ooo8")
 		m.Streams.L2.Slices = x.slices
+		if i%2 == 0 {
+			m.Streams.L2.Segments = 64 // reductions tell each range
+		}
 		inject := x.inject
 		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: m, Threads: 1, Config: x.config, Warm: true, Seed: uint64(i), Inject: &inject, Broken: broken, Intercept: f, MaxCycles: 1 << 18})
 		if err == nil {
