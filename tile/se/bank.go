@@ -47,7 +47,7 @@ type head struct {
 	known     event.Time
 	armed     bool // a Reduce waits for its operands
 	// Of a Chase: its values, the access that it waits for, the line that it has, whether its
-	// loop has ended, what it has visited since it told the core (as that of a Reduce), and the operations, operands and
+	// loop has ended, what it has visited since it told the core (as any affine one, of what it tells), and the operations, operands and
 	// first access, by iteration and place, of what is computed next.
 	state     []uint64
 	packed    int // bytes of them
@@ -350,18 +350,16 @@ func (b *Bank) step(now event.Time, h *head) {
 		return
 	}
 	first, end := g.chunk(h.sid, h.next)
-	if b.spec.SendRanges && !g.SyncFree && s.Kind != Reduce && g.Begins(end) {
-		begin := g.start(g.RangeOf(end - 1))
-		lo, hi := g.hull(h.sid, begin, end)
-		b.emit(Message{Kind: MsgRange, From: b.bank, To: h.core, Core: h.core, Group: g.id, Stream: h.sid, First: begin, End: end, Low: lo, High: hi})
-	}
-	alone := s.Kind == Load && len(s.Inputs)+g.Strands == 0 && !b.spec.SendRanges // elements come with nothing of other banks
+	alone := s.Kind == Load && len(s.Inputs)+g.Strands == 0 // elements come with nothing of other banks
 	for alone && end < h.limit && g.line(h.sid, end) == g.line(h.sid, first) {
 		end++
 	}
 	if first != h.next || end > h.limit {
 		b.fail(fmt.Errorf("se: bank %d: stream %s goes on at iteration %d, in the middle of a line", b.bank, s.Name, h.next))
 		return
+	}
+	if s.Kind != Reduce {
+		b.accesses(h, end)
 	}
 	switch {
 	case s.Kind == Load && s.Func == nil:
@@ -405,6 +403,24 @@ func (b *Bank) step(now event.Time, h *head) {
 	}
 	h.next = g.after(end)
 	b.move(now, h)
+}
+
+// accesses tells the core the addresses of each range up to an iteration that is complete now, one
+// range for all loads of a stream, where banks make them.
+func (b *Bank) accesses(h *head, to int64) {
+	g := h.g
+	if !b.spec.SendRanges || g.SyncFree {
+		return
+	}
+	for h.told < to {
+		end := g.start(g.RangeOf(h.told) + 1)
+		if end > to {
+			return
+		}
+		lo, hi := g.hullOf(h.sid, h.told, end)
+		b.emit(Message{Kind: MsgRange, From: b.bank, To: h.core, Core: h.core, Group: g.id, Stream: h.sid, First: h.told, End: end, Low: lo, High: hi})
+		h.told = end
+	}
 }
 
 // move lets a stream go to the bank of its next element, or end.

@@ -12,15 +12,15 @@ import (
 // apart: it reads each line once and sends from it what each of them takes.
 
 // coalesce finds such loads. The first of them in the direction of the loop leads, and has the
-// others as its members. Where banks send ranges each load has its own; one that nobody is near
-// reads with streams of other loops where it may ([Bank.together]).
+// others as its members. One that nobody is near reads with streams of other loops where it may
+// ([Bank.together]).
 func (g *Group) coalesce(spec *Spec) {
 	var list []int
 	for i := range g.Streams {
 		s := &g.Streams[i]
 		s.lead = i
 		s.members = nil
-		if s.Kind == Load && s.Func == nil && !s.Indirect && s.Stride != 0 && len(s.followers)+g.Strands == 0 && !g.Fine && !spec.SendRanges {
+		if s.Kind == Load && s.Func == nil && !s.Indirect && s.Stride != 0 && len(s.followers)+g.Strands == 0 && !g.Fine {
 			s.members = []int{i}
 			list = append(list, i)
 		}
@@ -55,6 +55,16 @@ func (g *Group) coalesce(spec *Spec) {
 			lead.members = nil
 		}
 	}
+}
+
+// hullOf is the bytes that all loads of a stream access in iterations.
+func (g *Group) hullOf(sid int, from, to int64) (lo, hi uint64) {
+	lo, hi = g.hull(sid, from, to)
+	for _, m := range g.Streams[sid].members {
+		l, h := g.hull(m, from, to)
+		lo, hi = min(lo, l), max(hi, h)
+	}
+	return lo, hi
 }
 
 // leads reports whether a stream goes from bank to bank itself.
@@ -125,6 +135,7 @@ func (b *Bank) readLine(now event.Time, h *head) {
 		}
 	}
 	h.next = slices.Min(h.nexts)
+	b.accesses(h, h.next)
 	b.Counters.Reads++
 	if len(list) > 1 {
 		b.Counters.Shared++

@@ -256,6 +256,11 @@ type span struct {
 // ranges takes a report of addresses.
 func (a *active) ranges(m *Message) {
 	a.ranged[m.Stream] += m.End - m.First
+	for _, sid := range a.g.Streams[m.Stream].members {
+		if sid != m.Stream {
+			a.ranged[sid] += m.End - m.First
+		}
+	}
 	if a.g.Streams[m.Stream].Kind == Chase && m.End > m.First { // where it is, or was
 		if !a.g.Bound && a.c.inject.fault() {
 			a.c.end(a.c.engine.Now(), Fault)
@@ -264,7 +269,7 @@ func (a *active) ranges(m *Message) {
 		a.send(Message{Kind: MsgCredit, To: m.From, Stream: m.Stream, First: m.First, End: m.End + int64(a.c.spec.Ranges)*a.g.Range, head: a.g.itself()})
 	}
 	if s := &a.g.Streams[m.Stream]; !s.Indirect && s.Kind != Chase { // it is compared as any affine range, when it is credited
-		if lo, hi := a.g.hull(m.Stream, m.First, m.End); lo != m.Low || hi != m.High {
+		if lo, hi := a.g.hullOf(m.Stream, m.First, m.End); lo != m.Low || hi != m.High {
 			a.c.fail(fmt.Errorf("se: core %d: bank %d says that stream %s accesses %#x to %#x, expected %#x to %#x", a.c.id, m.From, a.g.Streams[m.Stream].Name, m.Low, m.High, lo, hi))
 		}
 		return
