@@ -2,6 +2,7 @@ package se
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/bitsched/bitsched/tile/mem"
 )
@@ -142,7 +143,7 @@ func (g *Group) itself() *head {
 func (g *Group) prepare(id uint32, spec *Spec) {
 	g.id = id
 	g.report = 1
-	if spec.Room == 0 && g.Strands == 0 {
+	if reduces := func(s Stream) bool { return s.Kind == Reduce && !s.Scattered }; spec.Room == 0 && g.Strands == 0 && !g.tied() && slices.ContainsFunc(g.Streams, reduces) {
 		g.report = max(1, g.segment(spec)/g.Range)
 	}
 	g.needs = make([]int64, len(g.Streams))

@@ -170,7 +170,7 @@ func (a *active) leave() bool {
 	g, broken := a.g, a.c.spec.Broken
 	if !a.leaving { // the part of a range, too
 		a.leaving, a.at, a.acks = true, a.reached(), -1
-		if a.tied() {
+		if g.tied() {
 			a.at = a.reducedTo(a.at)
 		}
 		a.leaveOld()
@@ -251,9 +251,9 @@ func (a *active) leave() bool {
 
 // tied reports whether a reduction takes what elements were before an update: as it is
 // computed again from the beginning of a range, the update must not be written further.
-func (a *active) tied() bool {
-	return slices.ContainsFunc(a.g.Streams, func(s Stream) bool {
-		return s.Kind == Reduce && slices.ContainsFunc(s.Inputs, func(in int) bool { return a.g.Streams[in].writes() })
+func (g *Group) tied() bool {
+	return slices.ContainsFunc(g.Streams, func(s Stream) bool {
+		return s.Kind == Reduce && slices.ContainsFunc(s.Inputs, func(in int) bool { return g.Streams[in].writes() })
 	})
 }
 
