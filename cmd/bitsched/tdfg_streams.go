@@ -52,7 +52,7 @@ func nearReport(p *nearstream.Plan) *nearJSON {
 	for _, s := range p.Streams {
 		x := nearStreamJSON{
 			Name: s.Name, At: s.Parts[0].At, Loop: s.Loop.Source.Var, Kind: s.Kind.String(), Pattern: s.Pattern(), Dims: s.Dims, Access: p.Graph.AccessPattern(s.Parts[0]),
-			Inputs: []string{}, Atomic: s.Atomic, Ops: len(s.Ops), ScalarPE: s.Scalar(), Place: s.Place.String(), Why: s.Why, Offloaded: s.Place == nearstream.Near,
+			Inputs: []string{}, Atomic: s.Atomic, Ops: len(s.Ops), ScalarPE: s.OnPE(), Place: s.Place.String(), Why: s.Why, Offloaded: s.Place == nearstream.Near,
 		}
 		if s.Base != nil {
 			x.Base = s.Base.Name

@@ -25,6 +25,7 @@ type chaseLoop struct {
 	config  int     // bytes
 	bare    []bool  // whether addresses follow from live values, by step
 	places  int     // streams of the core
+	pe      int     // operations that the PE of an engine does at once, at most
 	begin   uop.Op
 	ended   uop.Op // waits for a loop that leaves nothing behind: what it reads may be written then
 }
@@ -110,9 +111,13 @@ func (p *Program) chase(near *nearLoop) (*chaseLoop, string) {
 	}
 	c.ids = b.ids
 	var collect func(x *term)
+	c.pe = nearstream.PEOperations
 	collect = func(x *term) {
 		if x == nil {
 			return
+		}
+		if x.cost > 1 {
+			c.pe = 0
 		}
 		if x.kind == slotTerm && !slices.Contains(c.slots, x.slot) {
 			c.slots = append(c.slots, x.slot)
@@ -487,7 +492,7 @@ func (t *thread) beginChase(l *loopState) {
 		}
 	}
 	g := &se.Group{Loop: uint32(l.id), N: 1, Lanes: 1, Range: int64(t.p.opt.Streams.Range), SyncFree: near.free, Places: c.places, Results: max(1, len(c.results))}
-	g.Streams = []se.Stream{{Name: t.p.streams[l.info.body[0]].s.Name, Kind: se.Chase, Walk: w, Config: c.config, Varies: 8 * len(c.slots)}}
+	g.Streams = []se.Stream{{Name: t.p.streams[l.info.body[0]].s.Name, Kind: se.Chase, Walk: w, PE: c.pe, Config: c.config, Varies: 8 * len(c.slots)}}
 	t.groups = append(t.groups, g)
 	t.made++
 	t.counts[l.id].configured++

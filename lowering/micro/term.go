@@ -3,6 +3,7 @@ package micro
 import (
 	"slices"
 
+	"github.com/bitsched/bitsched/lowering/nearstream"
 	"github.com/bitsched/bitsched/tdfg/lattice"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tdfg/stream"
@@ -346,5 +347,14 @@ func (s *nearStream) steps() []se.Step {
 // Latency implements se.Function.
 func (f *function) Latency() int { return f.s.depth }
 
-// Scalar implements se.Function.
-func (f *function) Scalar() bool { return f.s.ops <= 1 && f.s.depth <= 3 }
+// PE implements se.Function.
+func (f *function) PE() int {
+	s := f.s
+	switch {
+	case s.ops <= 1 && s.depth <= 3:
+		return 1
+	case s.row == nil && s.ops <= nearstream.PEOperations && !slices.ContainsFunc(s.steps(), func(x se.Step) bool { return x.Latency > 1 }):
+		return s.ops
+	}
+	return 0
+}

@@ -179,11 +179,12 @@ func (a *analysis) places(l *Loop) {
 		if s.Address == NoPattern {
 			continue
 		}
-		s.Inputs = b.takes(s)
+		s.Inputs, s.simple = b.takes(s), true
 		steady := map[*node]bool{}
 		for _, n := range s.nodes {
 			if !n.free() {
 				s.Ops = append(s.Ops, n.expr)
+				s.simple = s.simple && n.simple()
 			}
 			for _, arg := range n.args {
 				if arg.kind == steadyNode && arg.expr == nil && !isConst(arg) && !steady[arg] {

@@ -89,3 +89,28 @@ func TestTableIV(t *testing.T) {
 		assert.Equal(t, want[i], s.ConfigBits(p), s.Name)
 	}
 }
+
+// TestPE: what graphs and pointers compute is simple enough for the PE of an engine, but for the scores of
+// pr (section VII.C). Ours differs by the product of the hash of hash_join, and by the division of a
+// share among the edges, which is the other half of scores.
+func TestPE(t *testing.T) {
+	others := map[string][]string{"hash_join": {"probe"}, "pr_push": {"score", "score"}, "pr_pull": {"share"}}
+	for _, k := range kernels.NearStream() {
+		switch k.Name {
+		case "bfs_push", "bfs_pull", "pr_push", "pr_pull", "sssp", "bin_tree", "hash_join":
+		default:
+			continue
+		}
+		g, err := cfront.CompileWhole(context.Background(), k.File, k.Source, cfront.Options{})
+		require.NoError(t, err)
+		p, err := nearstream.Analyze(g)
+		require.NoError(t, err)
+		var list []string
+		for _, s := range p.Streams {
+			if s.Place == nearstream.Near && !s.OnPE() {
+				list = append(list, s.Array)
+			}
+		}
+		assert.Equal(t, others[k.Name], list, k.Name)
+	}
+}

@@ -84,11 +84,21 @@ type Stream struct {
 	Place Place
 	Why   string // why its place is not better; "" if it is Near
 	nodes []*node
+	// simple says that each operation is one of a cycle.
+	simple bool
 }
 
-// Scalar reports whether the PE of the stream engine can do the computation: at most one
-// operation, and no division or root (section IV.D: simple computations are encoded in the
-// type; others are functions that the SCM of the tile executes).
+// PEOperations is how many operations of a cycle the PE of a stream engine does for one element. The
+// paper says that the computations of graphs and pointers are simple enough for it, but for those of
+// scores, which are two of floats (section VII.C), and no number: as many as a function has inputs.
+const PEOperations = MaxInputs
+
+// OnPE reports whether the PE of the stream engine can do the computation: what a type has a name
+// for, or a few operations on integers, one in a cycle.
+func (s *Stream) OnPE() bool { return s.Scalar() || s.simple && len(s.Ops) <= PEOperations }
+
+// Scalar reports whether a type has a name for the computation: at most one operation, and no
+// division or root (section IV.D). Others are functions, whose pointer is in the configuration.
 func (s *Stream) Scalar() bool {
 	if len(s.Ops) > 1 {
 		return false

@@ -21,7 +21,7 @@ func (s *Stream) Computes() string {
 	var parts []string
 	if n := len(s.Ops); n > 0 {
 		where := "a function"
-		if s.Scalar() {
+		if s.OnPE() {
 			where = "the scalar PE"
 		}
 		parts = append(parts, fmt.Sprintf("%d op (%s)", n, where))

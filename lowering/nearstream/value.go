@@ -403,6 +403,18 @@ func (n *node) free() bool {
 	return n.expr.Kind == stream.ConvertExpr && plain(n.typ) && plain(from)
 }
 
+// simple reports whether an operation takes one cycle.
+func (n *node) simple() bool {
+	switch op := n.expr.Op; {
+	case n.expr.Kind == stream.ConvertExpr:
+		return n.free()
+	case n.args[len(n.args)-1].typ.Float():
+		return op == scalar.Select || op == scalar.Neg || op == scalar.Abs
+	default:
+		return op != scalar.Mul && op != scalar.FMA && op != scalar.Div && op != scalar.Rem
+	}
+}
+
 // leaves lists what a value is computed from.
 func (n *node) leaves() (list []*node) {
 	seen := map[*node]bool{}

@@ -580,6 +580,18 @@ func (b *Bank) compute(now event.Time, p part, x *slot) {
 	b.schedule(at, work{p: p, x: x})
 }
 
+// idlePE reports whether the scalar PE can begin before the tile's contexts could.
+func (b *Bank) idlePE(now event.Time) bool {
+	return b.spec.ScalarPE && b.pe <= now+event.Time(b.spec.Init)
+}
+
+// takePE takes the scalar PE for some cycles, and returns when they have passed.
+func (b *Bank) takePE(now event.Time, cycles int64) event.Time {
+	b.Counters.BusyPE += uint64(cycles)
+	b.pe = max(now, b.pe) + event.Time(cycles)
+	return b.pe
+}
+
 // occupy takes the scalar PE or the tile's contexts for some iterations of a computation, and
 // returns when it has been done.
 func (b *Bank) occupy(now event.Time, s *Stream, n, lanes int64) (at event.Time) {
@@ -595,10 +607,8 @@ func (b *Bank) occupy(now event.Time, s *Stream, n, lanes int64) (at event.Time)
 			steps = append(steps, Step{Latency: 1, Args: []int{max(0, k-1)}[:min(k, 1)]}, Step{Latency: s.Tree, Args: []int{k}})
 		}
 	}
-	if f.Scalar() && b.spec.ScalarPE && lanes == 1 {
-		b.Counters.BusyPE += uint64(groups)
-		b.pe = max(now, b.pe) + groups
-		return b.pe
+	if cycles := f.PE(); cycles > 0 && lanes == 1 && b.idlePE(now) {
+		return b.takePE(now, groups*int64(cycles))
 	}
 	b.Counters.BusySCM += uint64((int64(len(steps))*groups + int64(b.spec.Width) - 1) / int64(b.spec.Width))
 	operands := len(s.Inputs)

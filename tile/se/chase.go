@@ -56,7 +56,7 @@ func (b *Bank) chase(now event.Time, h *head) {
 		ops, operands := h.ops, h.operands
 		h.ops, h.operands = 0, 0
 		if ops > 0 {
-			b.at(b.steps(now, ops, operands), func(now event.Time) {
+			b.at(b.steps(now, ops, operands, s.PE), func(now event.Time) {
 				if !b.dead(h.core, g.id) {
 					b.chase(now, h)
 				}
@@ -132,11 +132,9 @@ func (b *Bank) visited(h *head) {
 }
 
 // steps takes the scalar PE or the tile's contexts for operations one after another.
-func (b *Bank) steps(now event.Time, ops, operands int) event.Time {
-	if ops <= 1 && b.spec.ScalarPE {
-		b.Counters.BusyPE++
-		b.pe = max(now, b.pe) + 1
-		return b.pe
+func (b *Bank) steps(now event.Time, ops, operands, most int) event.Time {
+	if ops <= most && b.idlePE(now) {
+		return b.takePE(now, int64(ops))
 	}
 	b.Counters.BusySCM += uint64((ops + b.spec.Width - 1) / b.spec.Width)
 	_, ended := b.scm.take(now, Chain(ops, ops), max(1, operands), now)

@@ -30,8 +30,8 @@ type Function interface {
 	Ops() int
 	Latency() int
 	Steps() []Step
-	// Scalar says that the PE of the engine can do it.
-	Scalar() bool
+	// PE is how many cycles the PE of the engine takes for it; 0: that cannot do it.
+	PE() int
 }
 
 // Stream is one stream of a group. Its element in iteration i is at Base + i*Stride.
@@ -60,6 +60,7 @@ type Stream struct {
 	At       Function
 	Fields   []int // members of the structure whose element addresses follow from that it takes, too, as bytes from that element; each is as long
 	Walk     Walk  // of a Chase
+	PE       int   // of a Chase: the most operations at once that the PE of the engine does
 	// Row says how many elements, side by side in one line, an indirect load has in each of
 	// its iterations: Func has them as inputs, or the core gets them. Work is operations of Func.
 	Row, Work int

@@ -165,7 +165,7 @@ func (f fixed) Steps() []Step {
 	return list
 }
 
-func (f fixed) Scalar() bool { return false }
+func (f fixed) PE() int { return 0 }
 
 // TestReduceTree: 16 elements whose order is kept are a chain of 16 sums of 2 cycles behind the 4 to
 // the contexts; in any order they are one SIMD sum, and four steps of a move and a sum.
@@ -175,4 +175,31 @@ func TestReduceTree(t *testing.T) {
 		b.scm.spec = b.spec
 		require.Equal(t, want, b.occupy(0, &Stream{Kind: Reduce, Inputs: []int{0}, Func: fixed{1, 2}, Tree: tree}, 16, 16), tree)
 	}
+}
+
+// onPE is a function of so many operations, which the PE does one in a cycle.
+type onPE struct{ fixed }
+
+func (f onPE) PE() int { return f.ops }
+
+// TestPE: three operations on two elements take the PE six cycles. What it could not begin within the 4
+// cycles to the contexts goes there, as do SIMD and what it cannot do.
+func TestPE(t *testing.T) {
+	b := &Bank{spec: &Spec{Init: 4, Width: 8, ContextROB: 64, ScalarPE: true}}
+	b.scm.spec = b.spec
+	s := &Stream{Kind: Update, Func: onPE{fixed{3, 3}}}
+	for _, want := range []event.Time{106, 100 + 4 + 3} {
+		require.Equal(t, want, b.occupy(100, s, 2, 1))
+	}
+	require.EqualValues(t, 6, b.Counters.BusyPE)
+	require.Equal(t, event.Time(108), b.occupy(102, s, 1, 1)-1, "it is free in 4 cycles")
+	require.Equal(t, event.Time(200+4+3), b.occupy(200, s, 16, 16), "SIMD")
+	require.Equal(t, event.Time(300+4+3), b.occupy(300, &Stream{Kind: Update, Func: fixed{3, 3}}, 1, 1))
+	b.spec.ScalarPE = false
+	require.Equal(t, event.Time(400+4+3), b.occupy(400, s, 1, 1))
+	require.EqualValues(t, 9, b.Counters.BusyPE)
+
+	b.spec.ScalarPE = true
+	require.Equal(t, event.Time(505), b.steps(500, 5, 1, 5))
+	require.Equal(t, event.Time(600+4+5), b.steps(600, 5, 1, 4), "more than it does at once")
 }
