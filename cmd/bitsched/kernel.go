@@ -108,7 +108,7 @@ type kernelFlags struct {
 
 func (f *kernelFlags) add(fl *pflag.FlagSet) {
 	f.addDefines(fl)
-	fl.BoolVar(&f.paper, "paper-sizes", false, "take the sizes that Infinity Stream has for a workload, not small ones")
+	fl.BoolVar(&f.paper, "paper-sizes", false, "take the sizes that a workload has in its paper, not small ones")
 }
 
 func (f *kernelFlags) addDefines(fl *pflag.FlagSet) {

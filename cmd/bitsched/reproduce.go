@@ -169,6 +169,9 @@ func (a *app) reproduce(cmd *cobra.Command, names []string, f reproduceFlags) er
 	if err != nil {
 		return usageError(cmd, "--rounds %w", err)
 	}
+	if f.rounds != "paper" && !f.paper {
+		return usageError(cmd, "--rounds %s, expected it with --paper-sizes: small sizes have rounds of their own", f.rounds)
+	}
 	if f.csv == "-" && f.json {
 		return usageError(cmd, "--json and --csv - both want stdout")
 	}
