@@ -3,6 +3,7 @@ package kernels
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/bitsched/bitsched/tdfg/scalar"
 )
@@ -125,46 +126,60 @@ func keys(w *workspace, n int) []uint64 {
 	return list
 }
 
-// queries draws n keys, of which those that one in every few draws are in a list.
-func queries(w *workspace, n, every int, list []uint64) []uint64 {
+// queries draws n keys, of which one in eight is in a list.
+func queries(w *workspace, n int, list []uint64) []uint64 {
 	return random(w, n, func(r *rand.Rand) uint64 {
-		if r.IntN(every) == 0 {
+		if r.IntN(8) == 0 {
 			return list[r.IntN(len(list))]
 		}
 		return r.Uint64() | 1
 	})
 }
 
+// makeBinTree makes a balanced tree whose nodes lie in any order, as the authors' program does
+// (gem-forge-transform, bst.h): one in eight queries finds its key.
 func makeBinTree(w *workspace) error {
 	n := w.n("N")
 	if n < 1 {
 		return fmt.Errorf("kernels: a tree of %d nodes, expected at least 1", n)
 	}
-	key := keys(w, n)
-	left, right := make([]int64, n), make([]int64, n)
-	left[0], right[0] = -1, -1
-	for i := 1; i < n; i++ { // in the order of their drawing, which is random
-		left[i], right[i] = -1, -1
-		for at := 0; ; {
-			next := &right[at]
-			if key[i] < key[at] {
-				next = &left[at]
-			}
-			if *next < 0 {
-				*next = int64(i)
-				break
-			}
-			at = int(*next)
-		}
+	sorted := keys(w, n)
+	slices.Sort(sorted)
+	place := append([]int{0}, w.r.Perm(n-1)...) // of nodes in the order in which they are made
+	for i := range place[1:] {
+		place[1+i]++
 	}
+	key, left, right := make([]uint64, n), make([]int64, n), make([]int64, n)
+	made := 0
+	var build func(low, high int) int64
+	build = func(low, high int) int64 {
+		if low == high {
+			return -1
+		}
+		at, middle := place[made], (low+high)/2
+		made++
+		key[at] = sorted[middle]
+		left[at] = build(low, middle)
+		right[at] = build(middle+1, high)
+		return int64(at)
+	}
+	build(0, n)
 	add(w, "nodes.key", key)
 	add(w, "nodes.left", left)
 	add(w, "nodes.right", right)
 	add(w, "nodes.value", random(w, n, func(r *rand.Rand) uint64 { return r.Uint64() }))
-	add(w, "query", queries(w, w.n("Q"), 2, key))
+	pad(w, "nodes", n, 4)
+	add(w, "query", queries(w, w.n("Q"), key))
 	add(w, "hits", make([]int64, 1))
 	add(w, "total", make([]uint64, 1))
 	return nil
+}
+
+// pad adds members without a meaning to the elements of a structure.
+func pad(w *workspace, name string, n, members int) {
+	for k := range members {
+		add(w, fmt.Sprintf("%s.pad%d", name, k), make([]uint64, n))
+	}
 }
 
 // joined counts the queries that are keys, by a map, and adds up the keys' values.
@@ -188,25 +203,28 @@ func checkBinTree(before, after *workspace) error {
 	return firstOf(differ(after, "hits", []int64{hits}), differ(after, "total", []uint64{total}))
 }
 
+// makeHashJoin makes chains of equal length of the keys from 0 on, whose entries lie in any order, as the
+// authors' program does (gem-forge-transform, omp_hash_join.c): one in eight probes finds its key.
 func makeHashJoin(w *workspace) error {
 	n, b := w.n("N"), w.n("B")
 	if n < 1 || b < 1 || b&(b-1) != 0 {
 		return fmt.Errorf("kernels: a table of %d entries with B=%d chains, expected at least 1 entry and a power of two", n, b)
 	}
-	key := keys(w, n)
-	next, first := make([]int64, n), make([]int64, b)
+	key, next, first := make([]uint64, n), make([]int64, n), make([]int64, b)
 	for i := range first {
 		first[i] = -1
 	}
-	for i, k := range key {
-		h := k * 0x9e3779b97f4a7c15 >> 32 & uint64(b-1)
-		next[i], first[h] = first[h], int64(i)
+	place := w.r.Perm(n)
+	for k := n - 1; k >= 0; k-- {
+		at, h := place[k], k&(b-1)
+		key[at], next[at], first[h] = uint64(k), first[h], int64(at)
 	}
 	add(w, "entries.key", key)
 	add(w, "entries.value", random(w, n, func(r *rand.Rand) uint64 { return r.Uint64() }))
 	add(w, "entries.next", next)
+	pad(w, "entries", n, 5)
 	add(w, "heads.first", first)
-	add(w, "probe", queries(w, w.n("Q"), 8, key))
+	add(w, "probe", random(w, w.n("Q"), func(r *rand.Rand) uint64 { return r.Uint64N(8 * uint64(n)) }))
 	add(w, "matches", make([]int64, 1))
 	add(w, "total", make([]uint64, 1))
 	return nil

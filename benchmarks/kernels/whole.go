@@ -180,7 +180,7 @@ func NearStream() []*Kernel {
 		{Name: "pr_pull", Small: sizes{"V": 128, "E": 700, "T": 2}, Paper: sizes{"V": nodes, "E": edges, "T": 4}, generator: makePageRankPull, check: checkPageRank},
 		{Name: "sssp", Small: sizes{"V": 128, "E": 700, "D": 64, "source": 1}, Paper: sizes{"V": nodes, "E": edges, "D": 64, "source": 1}, generator: makeSSSP, check: checkSSSP},
 		{Name: "bin_tree", Small: sizes{"N": 100, "Q": 200}, Paper: sizes{"N": 128 * k, "Q": queries}, generator: makeBinTree, check: checkBinTree},
-		{Name: "hash_join", Small: sizes{"N": 100, "B": 64, "Q": 200}, Paper: sizes{"N": 256 * k, "B": 256 * k, "Q": 512 * k}, generator: makeHashJoin, check: checkHashJoin},
+		{Name: "hash_join", Small: sizes{"N": 100, "B": 64, "Q": 200}, Paper: sizes{"N": 256 * k, "B": 32 * k, "Q": 512 * k}, generator: makeHashJoin, check: checkHashJoin},
 	}
 	for _, k := range list {
 		k.Whole = true

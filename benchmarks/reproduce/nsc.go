@@ -52,7 +52,7 @@ var sixteenth = map[string]map[string]int64{
 	"hotspot3D": {"L": 8, "N": 256, "M": 64, "T": 2}, "histogram": {"N": 768 << 10, "Q": 64}, "scluster": {"N": 48 << 10, "T": 2}, "svm": {"N": 24 << 10, "T": 2},
 	"bfs_push": {"V": 16 << 10, "E": 225_000}, "bfs_pull": {"V": 16 << 10, "E": 225_000}, "pr_push": {"V": 16 << 10, "E": 225_000, "T": 2},
 	"pr_pull": {"V": 16 << 10, "E": 225_000, "T": 2}, "sssp": {"V": 16 << 10, "E": 225_000}, "bin_tree": {"N": 8 << 10, "Q": 32 << 10},
-	"hash_join": {"N": 16 << 10, "B": 16 << 10, "Q": 32 << 10},
+	"hash_join": {"N": 16 << 10, "B": 2 << 10, "Q": 32 << 10},
 }
 
 const idealCache = 256 << 10

@@ -4,6 +4,7 @@ typedef struct node {
 	uint64_t key;
 	struct node *left, *right;
 	uint64_t value;
+	uint64_t pad0, pad1, pad2, pad3; /* a line each */
 } node;
 
 /* Q keys are looked up in a binary search tree of N nodes, whose root is the first one:

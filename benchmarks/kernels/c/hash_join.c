@@ -4,6 +4,7 @@ typedef struct entry {
 	uint64_t key;
 	uint64_t value;
 	struct entry *next;
+	uint64_t pad0, pad1, pad2, pad3, pad4; /* a line each */
 } entry;
 
 typedef struct bucket {
@@ -24,8 +25,7 @@ void hash_join(int N, int B, int Q, entry entries[N], bucket heads[B], const uin
 #pragma omp parallel for reduction(+: found, sum)
 	for (int q = 0; q < Q; q++) {
 		uint64_t key = probe[q];
-		uint64_t hash = (key * 0x9e3779b97f4a7c15u) >> 32;
-		for (entry *p = heads[hash & (uint64_t)(B - 1)].first; p; p = p->next)
+		for (entry *p = heads[key & (uint64_t)(B - 1)].first; p; p = p->next)
 			if (p->key == key) {
 				found++;
 				sum += p->value;
