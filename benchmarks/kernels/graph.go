@@ -134,6 +134,7 @@ func makeBFSPull(w *workspace) error {
 		return err
 	}
 	rows(w, list, true, "col")
+	add(w, "order", permutation(w, w.n("V")))
 	add(w, "parent", make([]int32, w.n("V")))
 	add(w, "front", make([]uint8, w.n("V")))
 	add(w, "next", make([]uint8, w.n("V")))
@@ -208,6 +209,7 @@ func makePageRankPull(w *workspace) error {
 		degree[e.from]++
 	}
 	add(w, "degree", degree)
+	add(w, "order", permutation(w, w.n("V")))
 	add(w, "score", make([]float32, w.n("V")))
 	add(w, "share", make([]float32, w.n("V")))
 	return nil
