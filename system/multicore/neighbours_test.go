@@ -44,9 +44,8 @@ func TestNeighbours(t *testing.T) {
 			}
 			require.EqualValues(t, x.loads+1, count[se.MsgConfigure.String()], "%s: with that of what is written", name)
 			credits := count[se.MsgCredit.String()]
-			require.Zero(t, credits%uint64(x.loads+1), "%s: each stream has as many", name)
-			require.LessOrEqual(t, credits, uint64(x.loads+1)*s.Core.Ranges, name)
-			require.GreaterOrEqual(t, credits*uint64(max(1, slices/8)), uint64(x.loads+1)*s.Core.Ranges, "%s: all that may be under way at most", name)
+			require.LessOrEqual(t, credits, uint64(x.loads+1)*s.Core.Ranges, "%s: a message for each stream at most", name)
+			require.GreaterOrEqual(t, credits*uint64(max(1, slices/8)), s.Core.Ranges, "%s: of all streams, and all that may be under way", name)
 			require.GreaterOrEqual(t, int64(s.Bank.Reads), x.lines-x.loads, name)
 			require.LessOrEqual(t, int64(s.Bank.Reads), x.lines+2*x.loads*int64(s.Core.Ranges), name)
 			if slices > 1 {

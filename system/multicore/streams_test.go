@@ -374,7 +374,7 @@ func first() int {
 }
 
 // TestMessageCounts: a sum of two arrays on one thread sends what follows from its sizes:
-// lines of 16 elements, ranges of 8 lines, of which the first four come by one credit, and banks of 16 lines.
+// lines of 16 elements, ranges of 8 lines, of which the first four come by one credit for all three streams, and banks of 16 lines.
 func TestMessageCounts(t *testing.T) {
 	const n, line, rng, bank = 2048, 16, 8 * 16, 16 * 16
 	p, want := compiled(t, "#include \"bitsched.h\"\nvoid f(int N, const int32_t A[N], const int32_t B[N], int32_t C[N])\n{\n"+
@@ -387,7 +387,7 @@ func TestMessageCounts(t *testing.T) {
 		count[m.Name] = m.Messages
 	}
 	assert.Equal(t, map[string]uint64{
-		"configure": 3, "migrate": 3 * (n/bank - 1), "credit": 3 * (n/rng - 3), "forward": 2 * n / line, "data": 0, "commit": n / rng, "done": n / rng, "final": 0, "range": 0, "request": 0, "end": 0, "ended": 0, "offload": 0, "fetch": 0, "write": 0, "visited": 0, "collect": 0, "broadcast": 0, "ask": 0, "grant": 0, "recall": 0, "return": 0,
+		"configure": 3, "migrate": 3 * (n/bank - 1), "credit": n/rng - 3, "forward": 2 * n / line, "data": 0, "commit": n / rng, "done": n / rng, "final": 0, "range": 0, "request": 0, "end": 0, "ended": 0, "offload": 0, "fetch": 0, "write": 0, "visited": 0, "collect": 0, "broadcast": 0, "ask": 0, "grant": 0, "recall": 0, "return": 0,
 	}, count)
 	b := r.Streams.Bank
 	assert.Equal(t, []uint64{2 * n / line, n / line, n, n}, []uint64{b.Reads, b.Writes, b.Computed, b.Operations})

@@ -223,12 +223,21 @@ func (a *active) adds(list []Message, sid int, first, end int64) []Message {
 	return append(list, Message{Kind: MsgCredit, To: a.c.bankOf(g.line(sid, first)), Stream: sid, Strand: k, First: first, End: end})
 }
 
-// sendAll sends messages; none are left.
+// sendAll sends credits, those for the same iterations at the same bank as one message; none are left.
 func (a *active) sendAll(list []Message) []Message {
-	for i := range list {
-		a.send(list[i])
+	for len(list) > 0 {
+		m, rest := list[0], list[:0]
+		for _, o := range list[1:] {
+			if o.To == m.To && o.First == m.First && o.End == m.End {
+				m.Others = append(m.Others, o.Stream)
+			} else {
+				rest = append(rest, o)
+			}
+		}
+		a.send(m)
+		list = rest
 	}
-	return list[:0]
+	return list
 }
 
 // commit lets banks write what a stream has computed for iterations.

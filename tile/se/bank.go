@@ -257,7 +257,10 @@ func (b *Bank) ReceiveStream(now event.Time, m *Message) {
 			b.creditChase(now, k, m)
 			break
 		}
-		b.allow(k, m)
+		b.allow(k, m.First, m.End)
+		for _, sid := range m.Others {
+			b.allow(newKey(m.Core, m.Group, sid), m.First, m.End)
+		}
 	case MsgOffload:
 		if m.head.g.Streams[m.Stream].Task {
 			b.request(now, k, m)
@@ -286,7 +289,7 @@ func (b *Bank) ReceiveStream(now event.Time, m *Message) {
 		}
 		b.here(m.head.g, m.Stream, m.First)
 		if m.head.g.Streams[m.Stream].Indirect {
-			b.allow(k, m)
+			b.allow(k, m.First, m.End)
 			break
 		}
 		b.commit(now, k, m.head.g, m.First, m.End)
@@ -304,10 +307,10 @@ func (b *Bank) here(g *Group, sid int, i int64) {
 }
 
 // allow lets a stream go on for a range, when it has come to it.
-func (b *Bank) allow(k key, m *Message) {
-	b.credits.set(part{k, m.First}, m.End)
+func (b *Bank) allow(k key, first, end int64) {
+	b.credits.set(part{k, first}, end)
 	for _, h := range b.heads {
-		if h.core == m.Core && h.g.id == m.Group && h.sid == m.Stream {
+		if newKey(h.core, h.g.id, h.sid) == k {
 			b.credited(k, h)
 		}
 	}

@@ -52,6 +52,7 @@ type Message struct {
 	Values     []uint64 // elements, or what a reduction has come to, also at the end of a range
 	Low, High  uint64   // of Range: from the first byte to behind the last one; of Request: the address
 	Targets    []Target // of Broadcast
+	Others     []int    // of Credit: more streams of the loop that it is for
 	Last       int64    // of Request: the iteration that the bank got before, -1 for none; of Ask, Grant and Return: bytes
 
 	head  *head  // of Configure and Migrate: the stream itself
@@ -122,6 +123,10 @@ func (m *Message) Bytes() int {
 			n += 2 * countBytes
 		}
 		return n
+	case MsgCredit:
+		if len(m.Others) > 0 { // a bit for each stream
+			return headerBytes + bankBytes
+		}
 	case MsgCommit, MsgAsk, MsgGrant, MsgReturn:
 		return headerBytes + countBytes
 	case MsgEnded:
