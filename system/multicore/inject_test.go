@@ -253,6 +253,24 @@ func TestLateFinal(t *testing.T) {
 	require.Error(t, run(se.LateFinal))
 }
 
+// TestReducedUpdates: a sum takes what elements were before an update. It is told range by range, also where
+// others are told less often: iterations since then are computed again from elements that must be as they were.
+func TestReducedUpdates(t *testing.T) {
+	const text = "#include \"bitsched.h\"\nvoid f(int N, int32_t A[N], const int32_t B[N], int32_t S[1])\n{\ninf_array(A, N); inf_array(B, N); inf_array(S, 1);\n" +
+		"int32_t s = 0;\nfor (int i = 0; i < N; i++) {\ns = s * 5 + A[i];\nA[i] = B[i];\n}\nS[0] = s;\n}\n"
+	ended := uint64(0)
+	for seed := range uint64(10) {
+		p, want := compiled(t, text, 1000, seed)
+		m := small(t, "ooo8")
+		m.Streams.L2.Segments = 1
+		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: m, Threads: 1, Config: "ns", Warm: true, Seed: seed, Inject: &se.Inject{Fault: 0.02, Switch: 0.0005}})
+		require.NoError(t, err, seed)
+		require.NoError(t, sameMemory(p, want), seed)
+		ended += r.Streams.Core.Ended[se.Fault] + r.Streams.Core.Ended[se.Switch]
+	}
+	require.GreaterOrEqual(t, ended, uint64(5))
+}
+
 // TestSwitchInEachCycle: streams without an order are paused and go on, so that a core that gets
 // another context in each cycle must come to commit something in between.
 func TestSwitchInEachCycle(t *testing.T) {
