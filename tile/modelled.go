@@ -21,7 +21,7 @@ var (
 	}
 	// inStreams are those that runs in time with streams depend on, and nothing else.
 	inStreams = []string{
-		"tlb.streams", "cores.*.stream_load_ports", "cores.*.stream_store_ports", "cores.*.stream_fifo_bytes", "cores.*.scc_rob", "streams.core.sccs", "streams.core.offload", "streams.core.timeout_cycles", "streams.core.lock_timeout_cycles", "streams.l2.slices", "streams.l3.compute_init_cycles", "streams.l3.scalar_pe", "streams.l3.vectorize", "streams.l3.issue_width", "streams.l3.order", "streams.l3.patience_cycles", "streams.l3.queue_flits",
+		"tlb.streams", "cores.*.stream_load_ports", "cores.*.stream_store_ports", "cores.*.stream_fifo_bytes", "cores.*.scc_rob", "streams.core.sccs", "streams.core.offload", "streams.core.timeout_cycles", "streams.core.lock_timeout_cycles", "streams.l2.slices", "streams.l2.segments", "streams.l3.compute_init_cycles", "streams.l3.scalar_pe", "streams.l3.vectorize", "streams.l3.issue_width", "streams.l3.order", "streams.l3.patience_cycles", "streams.l3.queue_flits",
 		"streams.l3.requests", "streams.l3.range_iterations", "streams.l3.range_policy", "streams.l3.affine_ranges", "streams.l3.locks", "streams.l3.strands", "streams.l3.multicast", "streams.l3.broadcast", "streams.l3.broadcast_wait_cycles", "streams.l3.keep_operands", "streams.l3.keep_patterns", "streams.l3.buffer_bytes", "streams.l3.sharing", "streams.l3.migrate",
 	}
 	// inRegions are those that runs in time with regions in memory depend on, and nothing
