@@ -447,7 +447,7 @@ func TestStreamParameters(t *testing.T) {
 	before := map[run]string{}
 	of := map[string][]string{} // values by parameter
 	for path, values := range map[string]string{
-		"stream_fifo_bytes": "256", "stream_load_ports": "1", "stream_store_ports": "1", "scc_rob": "8 0", "slices": "8", "compute_init_cycles": "16", "latency_cycles": "0 64", "scalar_pe": "true false", "vectorize": "false", "issue_width": "1 4", "requests": "1 2", "range_iterations": "2 32", "affine_ranges": "l3", "range_policy": "adaptive", "sharing": "static dynamic",
+		"stream_fifo_bytes": "256", "stream_load_ports": "1", "stream_store_ports": "1", "scc_rob": "8 0", "slices": "8", "segments": "1 64", "compute_init_cycles": "16", "latency_cycles": "0 64", "scalar_pe": "true false", "vectorize": "false", "issue_width": "1 4", "requests": "1 2", "range_iterations": "2 32", "affine_ranges": "l3", "range_policy": "adaptive", "sharing": "static dynamic",
 	} {
 		of[path] = strings.Fields(values)
 	}
