@@ -197,14 +197,14 @@ func TestNearLevels(t *testing.T) {
 		for _, core := range []string{"", "io4"} {
 			x := nearRatio{core: core}
 			for _, level := range nearLevels {
-				_, err := changedMachine(nearMachine(env), x.run("ns", level.name, level.sets...).set)
+				_, err := env.machine(nearMachine(env), x.run("ns", level.name, level.sets...).set...)
 				require.NoError(t, err)
-				m, err := changedMachine(nearMachine(env), x.run("ns", level.name, append(slices.Clone(level.sets), slowBase)...).set)
+				m, err := env.machine(nearMachine(env), x.run("ns", level.name, append(slices.Clone(level.sets), slowBase)...).set...)
 				require.NoError(t, err)
 				require.Equal(t, 4, m.L1D.MSHRs) // readings of base are those of both
 				require.Equal(t, 8, m.CoreVariant().StoresInFlight)
 			}
-			_, err := changedMachine(nearMachine(env), x.run("base", "slow", slowBase).set)
+			_, err := env.machine(nearMachine(env), x.run("base", "slow", slowBase).set...)
 			require.NoError(t, err)
 		}
 	}

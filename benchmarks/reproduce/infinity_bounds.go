@@ -67,7 +67,7 @@ func (b *best) trafficBounds(env *Env, names []string) ([]Bound, error) {
 	if env.Sample > 0 { // traffic is that of windows
 		return nil, nil
 	}
-	m, err := tile.LoadMachine(infsMachine(env))
+	m, err := env.machine(infsMachine(env))
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ var infsTileSmall = func() map[string]map[string]int64 {
 // tilesInTime runs workloads with every shape, and draws those of so many dimensions.
 func tilesInTime(ctx context.Context, env *Env, dims int) (*Measured, error) {
 	m := &Measured{Reading: env.reading()}
-	machine, err := tile.LoadMachine(infsMachine(env))
+	machine, err := env.machine(infsMachine(env))
 	if err != nil {
 		return nil, err
 	}

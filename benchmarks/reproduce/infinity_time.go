@@ -151,7 +151,7 @@ type infsRun struct {
 
 // runInfinity runs a kernel, and compares its memory with the sequential program's.
 func runInfinity(ctx context.Context, env *Env, k *workload.Kernel, args *memory.Memory, machine, config string, change func(o *fused.Options)) (*infsRun, error) {
-	m, err := tile.LoadMachine(machine)
+	m, err := env.machine(machine)
 	if err != nil {
 		return nil, err
 	}
@@ -286,7 +286,7 @@ func (p *infsPart) run(ctx context.Context, env *Env, k *workload.Kernel, args *
 	if err != nil {
 		return err
 	}
-	m, err := tile.LoadMachine(infsMachine(env))
+	m, err := env.machine(infsMachine(env))
 	if err != nil {
 		return err
 	}

@@ -92,12 +92,19 @@ func TestSources(t *testing.T) {
 	store, err := results.Open(t.TempDir())
 	require.NoError(t, err)
 	for range 2 {
-		for _, env := range []*Env{{}, {Readings: Simulator}, {Rounds: Simulator}, {Readings: Simulator, Rounds: Simulator}} {
+		for _, env := range []*Env{{}, {Readings: Simulator}, {Rounds: Simulator}, {Readings: Simulator, Rounds: Simulator}, {Set: []string{"l1d.mshrs=4"}}} {
 			_, err := e.Make(t.Context(), env, store, "1", false)
 			require.NoError(t, err)
 		}
 	}
-	require.Equal(t, 4, runs)
+	require.Equal(t, 5, runs)
+	env := Env{Readings: Simulator, Set: []string{"l1d.mshrs=4", "memory.placement=staggered"}}
+	require.NoError(t, CheckReadings(env.Set))
+	m, err := env.machine(nearMachine(&env), "l1d.mshrs", "8")
+	require.NoError(t, err)
+	require.Equal(t, 8, m.L1D.MSHRs) // what an entry changes is changed
+	require.Equal(t, "staggered", m.Memory.Placement)
+	require.Equal(t, "machines as the authors' simulator has them, l1d.mshrs=4, memory.placement=staggered", env.reading())
 	for text, want := range map[string]Source{"paper": Paper, "simulator": Simulator} {
 		got, err := ParseSource(text)
 		require.NoError(t, err)

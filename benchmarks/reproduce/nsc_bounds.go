@@ -9,7 +9,6 @@ import (
 
 	"github.com/bitsched/bitsched/benchmarks/potential"
 	"github.com/bitsched/bitsched/system/multicore"
-	"github.com/bitsched/bitsched/tile"
 )
 
 // openNear are parameters that table V of Near-Stream Computing leaves open, so far that more
@@ -171,7 +170,7 @@ func (a *nearParts) mostSaved(least []int64) (share float64) {
 
 // nearLeast is the least traffic of workloads near the L3.
 func nearLeast(ctx context.Context, env *Env, names []string) (least []int64, failed []string, err error) {
-	machine, err := tile.LoadMachine(nearMachine(env))
+	machine, err := env.machine(nearMachine(env))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/bitsched/bitsched/sram/cost"
 	"github.com/bitsched/bitsched/system/multicore"
 	"github.com/bitsched/bitsched/tdfg/memory"
-	"github.com/bitsched/bitsched/tile"
 )
 
 // nearRun is a way to run a workload: a configuration, on a machine with some parameters
@@ -120,18 +119,9 @@ func nearMachine(env *Env) string {
 	return name
 }
 
-// changedMachine has some parameters changed, names and values in turn.
-func changedMachine(name string, set []string) (*tile.Machine, error) {
-	m, err := tile.LoadMachine(name)
-	for i := 0; i+1 < len(set) && err == nil; i += 2 {
-		err = m.Set(set[i], set[i+1])
-	}
-	return m, err
-}
-
 // run is one run, whose result is compared with the definition of the workload.
 func (p *nearPart) run(ctx context.Context, env *Env, k *workload.Kernel, args *memory.Memory, x nearRun, table *cost.Table) error {
-	m, err := changedMachine(nearMachine(env), x.set)
+	m, err := env.machine(nearMachine(env), x.set...)
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/bitsched/bitsched/benchmarks/results"
+	"github.com/bitsched/bitsched/tile"
 )
 
 // Entry is a table or a figure of a paper.
@@ -87,20 +88,67 @@ func ParseSource(text string) (Source, error) {
 	return "", fmt.Errorf("%q, expected paper or simulator", text)
 }
 
+// CheckReadings returns an error unless each text is PATH=VALUE, a parameter of a machine that
+// sources set differently and a value that one of them has.
+func CheckReadings(list []string) error {
+	for i, text := range list {
+		path, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return fmt.Errorf("%q, expected PATH=VALUE, as in l1d.mshrs=4", text)
+		}
+		var paths []string
+		var found *tile.Parameter
+		for _, p := range tile.Default().Parameters() {
+			if len(p.Reading) > 0 {
+				paths = append(paths, p.Path)
+			}
+			if p.Path == path {
+				found = &p
+			}
+		}
+		switch {
+		case found == nil || len(found.Reading) == 0:
+			return fmt.Errorf("%q, expected one of %s", path, strings.Join(paths, ", "))
+		case !slices.Contains(found.Reading, value):
+			return fmt.Errorf("%s: value %q, expected %s", path, value, strings.Join(found.Reading, " or "))
+		case slices.ContainsFunc(list[:i], func(o string) bool { return strings.HasPrefix(o, path+"=") }):
+			return fmt.Errorf("%s twice, expected one value", path)
+		}
+	}
+	return nil
+}
+
 // reading is what figures in time are under, "" where machines are as the paper has them.
 func (e *Env) reading() string {
+	list := slices.Clone(e.Set)
 	if e.Readings == Simulator {
-		return "machines as the authors' simulator has them"
+		list = slices.Insert(list, 0, "machines as the authors' simulator has them")
 	}
-	return ""
+	return strings.Join(list, ", ")
+}
+
+// machine is the machine of that name with the readings of the environment, and some parameters
+// changed, names and values in turn.
+func (e *Env) machine(name string, set ...string) (*tile.Machine, error) {
+	m, err := tile.LoadMachine(name)
+	for _, text := range e.Set {
+		if path, value, _ := strings.Cut(text, "="); err == nil {
+			err = m.Set(path, value)
+		}
+	}
+	for i := 0; i+1 < len(set) && err == nil; i += 2 {
+		err = m.Set(set[i], set[i+1])
+	}
+	return m, err
 }
 
 // machineNote says on which machine figures are.
 func (e *Env) machineNote(name string) string {
+	by := "paper"
 	if e.Readings == Simulator {
-		return "machine " + name + ", as the authors' simulator has it"
+		by = "authors' simulator"
 	}
-	return "machine " + name + ", as the paper has it"
+	return strings.Join(append([]string{"machine " + name + ", as the " + by + " has it"}, e.Set...), ", ")
 }
 
 // Env is what runners are given.
@@ -121,6 +169,8 @@ type Env struct {
 	// the authors' simulator has them. Rounds say how many iterations of the workloads of
 	// Near-Stream Computing run: those of its table VI, or of the run scripts. "" = [Paper].
 	Readings, Rounds Source
+	// Set are readings of single parameters of those machines, each PATH=VALUE ([CheckReadings]).
+	Set []string
 
 	// Progress says what is being done, and how much of it; may be nil.
 	Progress func(what string, done, total int)
@@ -139,7 +189,7 @@ func (e *Env) kept(v any, measure func() error, names ...any) error {
 	if e.store == nil {
 		return measure()
 	}
-	key := results.Key("reproduce part", e.Size, e.Seed, e.jitter, e.version, names)
+	key := results.Key("reproduce part", e.Size, e.Seed, e.jitter, e.version, e.Set, names)
 	if _, made := e.made.Load(key); made || !e.fresh {
 		if found, err := e.store.Get(key, v); found || err != nil {
 			return err
@@ -356,7 +406,7 @@ func (e *Entry) Make(ctx context.Context, env *Env, store *results.Store, versio
 
 // measure measures the entry, or takes what the store has.
 func (e *Entry) measure(ctx context.Context, env *Env, inputs map[string]string) (m *Measured, kept bool, err error) {
-	key := results.Key("reproduce", e.ID, env.Size, env.Seed, env.jitter, env.Sample, env.Readings, env.Rounds, inputs, env.version)
+	key := results.Key("reproduce", e.ID, env.Size, env.Seed, env.jitter, env.Sample, env.Readings, env.Rounds, env.Set, inputs, env.version)
 	m = &Measured{}
 	if env.store != nil && !env.fresh {
 		if kept, err = env.store.Get(key, m); kept || err != nil {

@@ -32,6 +32,7 @@ type reproduceFlags struct {
 	budget       time.Duration
 	machines     string
 	rounds       string
+	readings     []string
 	seed         uint64
 	seeds        int
 	threads      int
@@ -106,6 +107,7 @@ func (a *app) reproduceCommand() *cobra.Command {
 	fl.Float64Var(&f.sample, "sample", 0, "simulate windows in time that are so large a `share` of runs of nsc figures, and of base and near-l3 of infs:fig11 to fig18; 0 for all in time")
 	fl.DurationVar(&f.budget, "budget", 0, "give up a run of nsc and infs figures that takes longer than this `time`, and go on with the next, 0 for never")
 	fl.StringVar(&f.machines, "machines", "paper", "where figures in time take what papers and their simulators have different values of from: the `paper`, or simulator")
+	fl.StringSliceVar(&f.readings, "reading", nil, "a reading of these machines, as in l1d.mshrs=4,l2.mshrs=4: a `PATH=VALUE` that bitsched machine lists under readings; claims are then under it")
 	fl.StringVar(&f.rounds, "rounds", "paper", "iterations of the workloads of nsc figures at --paper-sizes: those of the `paper`, or, with simulator, as many as its scripts run")
 	fl.Uint64Var(&f.seed, "seed", 1, "`seed` of the random choices")
 	fl.IntVar(&f.seeds, "seeds", 1, "run nsc and infs figures in time with so many `seeds` of when threads begin and DRAM is refreshed, and print means, 95 % intervals and orders; with 1 nothing is random in time")
@@ -165,6 +167,9 @@ func (a *app) reproduce(cmd *cobra.Command, names []string, f reproduceFlags) er
 	if err != nil {
 		return usageError(cmd, "--machines %w", err)
 	}
+	if err := reproduce.CheckReadings(f.readings); err != nil {
+		return usageError(cmd, "--reading %w", err)
+	}
 	rounds, err := reproduce.ParseSource(f.rounds)
 	if err != nil {
 		return usageError(cmd, "--rounds %w", err)
@@ -222,7 +227,7 @@ func (a *app) reproduce(cmd *cobra.Command, names []string, f reproduceFlags) er
 		r.Size = reproduce.PaperSizes
 	}
 	for i, e := range entries {
-		env := &reproduce.Env{Size: r.Size, Data: f.data, Threads: n, Seed: f.seed, Seeds: f.seeds, Sample: f.sample, Budget: f.budget, Readings: machines, Rounds: rounds, Progress: func(what string, done, total int) {
+		env := &reproduce.Env{Size: r.Size, Data: f.data, Threads: n, Seed: f.seed, Seeds: f.seeds, Sample: f.sample, Budget: f.budget, Readings: machines, Rounds: rounds, Set: f.readings, Progress: func(what string, done, total int) {
 			line.report(masim.Progress{Phase: fmt.Sprintf("%d/%d %s: %s", i+1, len(entries), e.ID, what), Done: done, Total: total, Best: -1})
 		}}
 		made, err := e.Make(s.ctx, env, store, version, f.fresh)
@@ -276,6 +281,9 @@ func reproducePlan(w io.Writer, entries []*reproduce.Entry, f reproduceFlags) er
 		if x.value != "paper" {
 			fmt.Fprintf(b, "  %s: %s\n", x.flag, x.value)
 		}
+	}
+	if len(f.readings) > 0 {
+		fmt.Fprintf(b, "  reading: %s\n", strconv.Quote(strings.Join(f.readings, ",")))
 	}
 	if f.seeds > 1 {
 		fmt.Fprintf(b, "  seeds: %d\n", f.seeds)
