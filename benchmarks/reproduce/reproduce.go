@@ -91,26 +91,23 @@ func ParseSource(text string) (Source, error) {
 // CheckReadings returns an error unless each text is PATH=VALUE, a parameter of a machine that
 // sources set differently and a value that one of them has.
 func CheckReadings(list []string) error {
+	var paths []string
+	values := map[string][]string{}
+	for _, p := range tile.Default().Parameters() {
+		if len(p.Reading) > 0 {
+			paths = append(paths, p.Path)
+			values[p.Path] = p.Reading
+		}
+	}
 	for i, text := range list {
 		path, value, ok := strings.Cut(text, "=")
-		if !ok {
-			return fmt.Errorf("%q, expected PATH=VALUE, as in l1d.mshrs=4", text)
-		}
-		var paths []string
-		var found *tile.Parameter
-		for _, p := range tile.Default().Parameters() {
-			if len(p.Reading) > 0 {
-				paths = append(paths, p.Path)
-			}
-			if p.Path == path {
-				found = &p
-			}
-		}
 		switch {
-		case found == nil || len(found.Reading) == 0:
+		case !ok:
+			return fmt.Errorf("%q, expected PATH=VALUE, as in l1d.mshrs=4", text)
+		case values[path] == nil:
 			return fmt.Errorf("%q, expected one of %s", path, strings.Join(paths, ", "))
-		case !slices.Contains(found.Reading, value):
-			return fmt.Errorf("%s: value %q, expected %s", path, value, strings.Join(found.Reading, " or "))
+		case !slices.Contains(values[path], value):
+			return fmt.Errorf("%s: value %q, expected %s", path, value, strings.Join(values[path], " or "))
 		case slices.ContainsFunc(list[:i], func(o string) bool { return strings.HasPrefix(o, path+"=") }):
 			return fmt.Errorf("%s twice, expected one value", path)
 		}
