@@ -107,7 +107,7 @@ func (a *app) reproduceCommand() *cobra.Command {
 	fl.Float64Var(&f.sample, "sample", 0, "simulate windows in time that are so large a `share` of runs of nsc figures, and of base and near-l3 of infs:fig11 to fig18; 0 for all in time")
 	fl.DurationVar(&f.budget, "budget", 0, "give up a run of nsc and infs figures that takes longer than this `time`, and go on with the next, 0 for never")
 	fl.StringVar(&f.machines, "machines", "paper", "where figures in time take what papers and their simulators have different values of from: the `paper`, or simulator")
-	fl.StringSliceVar(&f.readings, "reading", nil, "a reading of these machines, as in l1d.mshrs=4,l2.mshrs=4: a `PATH=VALUE` that bitsched machine lists under readings; claims are then under it")
+	fl.StringSliceVar(&f.readings, "readings", nil, "readings of these machines, as in l1d.mshrs=4,l2.mshrs=4: each a `PATH=VALUE` that bitsched machine lists under readings; claims are then under it")
 	fl.StringVar(&f.rounds, "rounds", "paper", "iterations of the workloads of nsc figures at --paper-sizes: those of the `paper`, or, with simulator, as many as its scripts run")
 	fl.Uint64Var(&f.seed, "seed", 1, "`seed` of the random choices")
 	fl.IntVar(&f.seeds, "seeds", 1, "run nsc and infs figures in time with so many `seeds` of when threads begin and DRAM is refreshed, and print means, 95 % intervals and orders; with 1 nothing is random in time")
@@ -168,7 +168,7 @@ func (a *app) reproduce(cmd *cobra.Command, names []string, f reproduceFlags) er
 		return usageError(cmd, "--machines %w", err)
 	}
 	if err := reproduce.CheckReadings(f.readings); err != nil {
-		return usageError(cmd, "--reading %w", err)
+		return usageError(cmd, "--readings %w", err)
 	}
 	rounds, err := reproduce.ParseSource(f.rounds)
 	if err != nil {
@@ -283,7 +283,7 @@ func reproducePlan(w io.Writer, entries []*reproduce.Entry, f reproduceFlags) er
 		}
 	}
 	if len(f.readings) > 0 {
-		fmt.Fprintf(b, "  reading: %s\n", strconv.Quote(strings.Join(f.readings, ",")))
+		fmt.Fprintf(b, "  readings: %s\n", strconv.Quote(strings.Join(f.readings, ",")))
 	}
 	if f.seeds > 1 {
 		fmt.Fprintf(b, "  seeds: %d\n", f.seeds)
