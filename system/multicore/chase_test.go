@@ -3,6 +3,7 @@ package multicore_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -160,4 +161,22 @@ func TestMigrateBytes(t *testing.T) {
 	t.Log(known, changed)
 	require.Greater(t, known, changed.Messages*9/10) // of these and of configurations
 	require.Less(t, changed.Bytes, whole.Bytes*6/10)
+}
+
+// TestChaseInSamples has the machine come to rest behind a window as soon as nothing is under way: a
+// timeout of streams that have ended is nothing.
+func TestChaseInSamples(t *testing.T) {
+	long := strings.NewReplacer("q < 40", "q < 400", "q * 7", "q * 2", "% 90", "% 9").Replace(chaseC)
+	run := func(sample *multicore.Sampling) *multicore.Report {
+		p, want := compiled(t, long, 1000, 1)
+		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: small(t, "ooo8"), Threads: 1, Config: "ns", Warm: true, Sample: sample})
+		require.NoError(t, err)
+		require.NoError(t, sameMemory(p, want))
+		return r
+	}
+	full, r := run(nil), run(&multicore.Sampling{Share: 0.5, Window: 4000})
+	t.Logf("%d %d %+v", full.Cycles, r.Cycles, r.Sample)
+	require.Positive(t, r.Sample.Forwarded)
+	require.Less(t, r.Sample.DetailedCycles, full.Cycles)
+	require.InEpsilon(t, full.Cycles, r.Cycles, 0.2)
 }

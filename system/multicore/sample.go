@@ -154,11 +154,11 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 		return nil
 	}
 	period := float64(now - s.from)
-	span := float64(s.spec.Window) * min(1/s.spec.Share-1, math.Pow(2, float64(len(s.rates)))) * (0.5 + s.random.Float64())
+	cycles := float64(s.spec.Window) * min(1/s.spec.Share-1, math.Pow(2, float64(len(s.rates)))) * (0.5 + s.random.Float64())
 	quota, total := make([]float64, len(s.base)), 0.0
 	for i := range quota {
 		w := s.since(i)
-		quota[i] = w * span / period
+		quota[i] = w * cycles / period
 		total += w
 		s.base[i] = s.work(i)
 		s.warm[i] = w * warmFills * float64(s.r.spec.Private.L2.Bytes/mem.LineBytes) / max(1, float64(s.missed(i)-s.misses[i]))
@@ -177,14 +177,20 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 	for i := range done { // while the window came to its end
 		done[i] = s.since(i)
 	}
-	alone, err := s.forward(ctx, quota, done, span)
-	if err != nil {
-		return err
+	var skipped span
+	if before := sum(done); before < sum(quota) {
+		alone, err := s.forward(ctx, quota, done, cycles)
+		if err != nil {
+			return err
+		}
+		if sum(done) > before { // else the time that it took to come to the end of the window stands for all of the span
+			skipped = alone
+			skipped.work += sum(done)
+			s.ended += float64(end - now)
+		}
 	}
 	s.r.m.Resume()
-	alone.work += sum(done)
-	s.spans = append(s.spans, alone)
-	s.ended += float64(end - now)
+	s.spans = append(s.spans, skipped)
 	s.begin(end)
 	return nil
 }
@@ -293,8 +299,8 @@ func (s *sampler) report(detailed int64) *Sampled {
 	estimate := float64(s.cycles(detailed))
 	t := &Sampled{Windows: len(s.rates), DetailedCycles: detailed, Forwarded: s.forwarded, Passed: s.passed, Skipped: ratio(s.skipped(), estimate)}
 	switch {
-	case s.forwarded == 0:
-	case len(s.rates) < 3:
+	case len(s.rates) == 0:
+	case len(s.rates) < 3 || s.skipped() == 0:
 		t.Bound = -1
 	default:
 		v, share := s.variance(), ratio(s.skipped(), estimate)

@@ -65,6 +65,7 @@ func (c *Core) begin(now event.Time, g *Group) {
 			c.fail(fmt.Errorf("se: core %d: more than %d loops have streams at the L3", c.id, oldGroups))
 			return
 		}
+		c.engine.Cancel(c.loops[0].watch) // else the machine would come to rest only then
 		c.loops = c.loops[1:]
 	}
 	if slices.ContainsFunc(c.loops, func(o *active) bool { return !o.over() }) {
