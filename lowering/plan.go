@@ -138,7 +138,9 @@ func inMemory(g *tdfg.Graph, o tdfg.Output) bool {
 // proportional to the nodes, times the live values where some are spilled.
 //
 // Nodes are executed in an order that needs few registers, the operand with the
-// greater need first (Sethi and Ullman, 1970). A value gets the lowest rows that
+// greater need first (Sethi and Ullman, 1970), and in two others where values are
+// spilled in that: the plan with the fewest spilled words counts. What is another value moved, which
+// stays, is moved again and not spilled, unless that leads to more. A value gets the lowest rows that
 // are free, scratch the highest. Where there are none, the value whose next use is
 // furthest is spilled to memory (Belady, 1966), which the paper leaves as future
 // work.
@@ -147,19 +149,35 @@ func NewPlan(ctx context.Context, g *tdfg.Graph, t Target, wl []int, keep []Regi
 	if err != nil {
 		return nil, err
 	}
-	p := &planner{
-		ctx: ctx, g: g, tech: tech, plan: &Plan{Graph: g, Target: t},
-		rows: make([]bool, t.Rows-tech.Reserved), loc: make([]location, len(g.Nodes)), uses: make([][]int, len(g.Nodes)),
-	}
-	for _, r := range keep {
-		for row := r.Row; row < r.Row+r.Bits; row++ {
-			p.rows[row] = true
+	var best *Plan
+	var first error
+	for i := range 2 * len(orders) { // each order first with values that are made again
+		p := &planner{
+			again: i%2 == 0, ctx: ctx, g: g, tech: tech, plan: &Plan{Graph: g, Target: t},
+			rows: make([]bool, t.Rows-tech.Reserved), loc: make([]location, len(g.Nodes)), uses: make([][]int, len(g.Nodes)),
+		}
+		for _, r := range keep {
+			for row := r.Row; row < r.Row+r.Bits; row++ {
+				p.rows[row] = true
+			}
+		}
+		err := p.run(wl, orders[i/2])
+		switch {
+		case err != nil && !errors.Is(err, ErrRegisters):
+			return nil, fmt.Errorf("lowering: %s: %w", g.Name, err)
+		case err == nil && (best == nil || p.plan.Slots < best.Slots):
+			best = p.plan
+		case err != nil && i == 0:
+			first = fmt.Errorf("lowering: %s: %w", g.Name, err)
+		}
+		if best != nil && best.Slots == 0 {
+			break
 		}
 	}
-	if err := p.run(wl); err != nil {
-		return nil, fmt.Errorf("lowering: %s: %w", g.Name, err)
+	if best == nil {
+		return nil, first
 	}
-	return p.plan, nil
+	return best, nil
 }
 
 // value is a word that some nodes are.
@@ -169,7 +187,8 @@ type value struct {
 	live    int // uses to come, of all nodes that are this value
 	nodes   []tdfg.NodeID
 	spilled bool
-	slot    int // of a copy in memory, -1 if there is none
+	again   bool // it is spilled without a copy, and made again
+	slot    int  // of a copy in memory, -1 if there is none
 	held    bool
 }
 
@@ -192,9 +211,10 @@ type planner struct {
 	values []*value // with rows, arrays apart, in the order of their making
 	at     int      // position in the order
 	done   []bool   // outputs that were stored already
+	again  bool     // values may be made again instead of being spilled
 }
 
-func (p *planner) run(wl []int) error {
+func (p *planner) run(wl []int, order orderOf) error {
 	g := p.g
 	if len(wl) != len(g.Arrays) {
 		return fmt.Errorf("rows for %d arrays, expected %d", len(wl), len(g.Arrays))
@@ -223,7 +243,7 @@ func (p *planner) run(wl []int) error {
 		p.arrays = append(p.arrays, &value{reg: r, array: i, slot: -1})
 		p.plan.Arrays = append(p.plan.Arrays, r)
 	}
-	p.sort()
+	p.sort(order)
 	p.peak()
 	for i, id := range p.order {
 		p.at = i
@@ -239,6 +259,9 @@ func (p *planner) run(wl []int) error {
 	p.at = len(p.order)
 	return p.outputs()
 }
+
+// moves are the steps of nodes that bring values of others.
+var moves = map[tdfg.Kind]StepKind{tdfg.Move: MoveStep, tdfg.Broadcast: BroadcastStep, tdfg.Final: FinalStep}
 
 func (p *planner) emit(s Step) { p.plan.Steps = append(p.plan.Steps, s) }
 
@@ -279,8 +302,7 @@ func (p *planner) node(id tdfg.NodeID) error {
 	if err != nil {
 		return err
 	}
-	kind := map[tdfg.Kind]StepKind{tdfg.Move: MoveStep, tdfg.Broadcast: BroadcastStep, tdfg.Final: FinalStep}[n.Kind]
-	p.emit(Step{Kind: kind, Node: id, Src: src, Dst: v.reg})
+	p.emit(Step{Kind: moves[n.Kind], Node: id, Src: src, Dst: v.reg})
 	p.bind(id, v, n.Type.Bits())
 	return nil
 }

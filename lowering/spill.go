@@ -20,13 +20,19 @@ func (p *planner) next(v *value) int {
 	return first
 }
 
-// spill makes room: it gives away the rows of an array that needs none yet, or moves an array
+// spill makes room: it gives away the rows of an array that needs none yet, or of a value that is
+// made again, or moves an array
 // of fewer dimensions than the graph to memory, else the value whose next use is furthest, else
 // any array. It reports whether there was one. What the step at hand uses stays.
 func (p *planner) spill() bool {
 	if v := p.furthest(p.arrays, p.unborn); v != nil {
 		p.free(v.reg)
 		v.spilled = true
+		return true
+	}
+	if v := p.furthest(p.values, p.remade); v != nil {
+		p.free(v.reg)
+		v.spilled, v.again = true, true
 		return true
 	}
 	pick := p.furthest(p.arrays, func(v *value) bool { return len(p.g.Arrays[v.array].Axes) < p.g.Dims })
@@ -42,6 +48,28 @@ func (p *planner) spill() bool {
 	p.save(pick)
 	p.free(pick.reg)
 	return true
+}
+
+// remade reports whether a value is made again where it is used next: it is another one, moved, which
+// has rows until then, and a move costs little beside the way to memory and back
+// (rematerialisation: Chaitin, 1982).
+func (p *planner) remade(v *value) bool {
+	n := &p.g.Nodes[v.nodes[0]]
+	if !p.again || n.Kind != tdfg.Move && n.Kind != tdfg.Broadcast {
+		return false
+	}
+	src := p.loc[n.Args[0]].val
+	return src != nil && src != v && p.last(src) >= p.next(v)
+}
+
+// last returns the position of the last use of a value.
+func (p *planner) last(v *value) (last int) {
+	for _, id := range v.nodes {
+		for _, u := range p.uses[id] {
+			last = max(last, u)
+		}
+	}
+	return last
 }
 
 // furthest returns the value of a list whose next use is furthest of those that can be spilled.
@@ -189,12 +217,24 @@ func (p *planner) fetch(id tdfg.NodeID) (Register, error) {
 	l := p.loc[id]
 	v := l.val
 	if v.spilled {
+		step := Step{Kind: ReloadStep, Node: v.nodes[0], Slot: v.slot}
+		if v.again {
+			arg := p.g.Nodes[step.Node].Args[0]
+			if err := p.back(p.loc[arg].val); err != nil {
+				return Register{}, err
+			}
+			src, err := p.fetch(arg)
+			if err != nil {
+				return src, err
+			}
+			step.Kind, step.Src, step.Slot = moves[p.g.Nodes[step.Node].Kind], src, 0
+		}
 		r, err := p.take(v.reg.Bits)
 		if err != nil {
 			return r, err
 		}
-		v.reg, v.spilled = r, false
-		p.emit(Step{Kind: ReloadStep, Node: v.nodes[0], Dst: r, Slot: v.slot})
+		v.reg, v.spilled, v.again, step.Dst = r, false, false, r
+		p.emit(step)
 	}
 	v.held = true
 	return Register{v.reg.Row, l.bits}, nil

@@ -71,11 +71,7 @@ func (p *planner) storeEarly(id tdfg.NodeID) {
 		if v == nil { // in memory, where streams have written it
 			continue
 		}
-		first := slices.IndexFunc(g.Outputs, func(q tdfg.Output) bool { return q.Array == o.Array })
-		for first < i && (g.Outputs[first].Array != o.Array || p.done[first]) {
-			first++
-		}
-		if first < i || v.live > 0 || p.readLater(o.Array) || l.bits != v.reg.Bits {
+		if v.live > 0 || p.readLater(o.Array) || l.bits != v.reg.Bits || p.overwrites(i) {
 			continue
 		}
 		if v.spilled && l.val.reg != v.reg { // its rows are others' now: at the end
@@ -97,6 +93,18 @@ func (p *planner) storeEarly(id tdfg.NodeID) {
 		p.drop(l.val)
 		return
 	}
+}
+
+// overwrites reports whether an output writes elements that an earlier one may write, which was not
+// stored yet.
+func (p *planner) overwrites(output int) bool {
+	o := p.g.Outputs[output]
+	for i, q := range p.g.Outputs[:output] {
+		if q.Array == o.Array && !p.done[i] && !p.g.Space.Disjoint(p.g.Nodes[q.Node].Domain, p.g.Nodes[o.Node].Domain) {
+			return true
+		}
+	}
+	return false
 }
 
 // readLater reports whether a node still to come reads an array.

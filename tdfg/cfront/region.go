@@ -194,7 +194,7 @@ func (r *region) read(array int, rect lattice.Rect) tdfg.NodeID {
 			}
 			return id
 		}
-		if !disjoint(s, w.rect, rect) {
+		if !s.Disjoint(w.rect, rect) {
 			panic(&refusal{why: "a part of " + r.scope.Arrays[array].Name + " is read that was written in parts", cut: true})
 		}
 	}
@@ -209,15 +209,6 @@ func (r *region) apart(array int) {
 			panic(&refusal{why: "parts of " + r.scope.Arrays[r.scope.Memory(array)].Name + " are used that were written at another stride", cut: true})
 		}
 	}
-}
-
-func disjoint(s *lattice.Space, a, b lattice.Rect) bool {
-	for d := range a {
-		if s.LessEqual(a[d].Hi, b[d].Lo) || s.LessEqual(b[d].Hi, a[d].Lo) {
-			return true
-		}
-	}
-	return false
 }
 
 // store makes a value the newest one of a part of an array. The value lies there, or

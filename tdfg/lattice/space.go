@@ -197,6 +197,20 @@ func (s *Space) Contains(a, b Rect) bool {
 	return true
 }
 
+// Disjoint reports whether two rectangles have no point in common for any values of the symbols,
+// as far as their bounds show.
+func (s *Space) Disjoint(a, b Rect) bool {
+	if a == nil || b == nil {
+		return false
+	}
+	for d := range a {
+		if s.LessEqual(a[d].Hi, b[d].Lo) || s.LessEqual(b[d].Hi, a[d].Lo) {
+			return true
+		}
+	}
+	return false
+}
+
 // NeverZero reports whether an expression of integers is not 0, whatever the symbols are:
 // by its bounds, by the greatest common divisor of its coefficients, or because what is
 // left of it beside multiples of one of them has bounds without such a multiple.
