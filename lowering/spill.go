@@ -54,8 +54,11 @@ func (p *planner) spill() bool {
 // has rows until then, and a move costs little beside the way to memory and back
 // (rematerialisation: Chaitin, 1982).
 func (p *planner) remade(v *value) bool {
+	if !p.again || len(v.nodes) == 0 { // a part of a computation
+		return false
+	}
 	n := &p.g.Nodes[v.nodes[0]]
-	if !p.again || n.Kind != tdfg.Move && n.Kind != tdfg.Broadcast {
+	if n.Kind != tdfg.Move && n.Kind != tdfg.Broadcast {
 		return false
 	}
 	src := p.loc[n.Args[0]].val
