@@ -24,7 +24,7 @@ func (p *Plan) Check() error {
 	if err != nil {
 		return err
 	}
-	c := &planChecker{p: p, rows: make([]tag, p.Target.Rows-tech.Reserved), slots: map[int]int{}}
+	c := &planChecker{p: p, rows: make([]tag, p.Target.Rows-tech.Reserved), slots: map[int]int{}, held: make([][]int, len(p.Arrays)), saved: map[int][]int{}}
 	for i := range c.rows {
 		c.rows[i] = tag{garbage, 0}
 	}
@@ -34,6 +34,9 @@ func (p *Plan) Check() error {
 				return fmt.Errorf("lowering: %s: array %s: %w", p.Graph.Name, p.Graph.Arrays[i].Name, err)
 			}
 		}
+	}
+	for i := range p.Arrays {
+		c.held[i] = []int{c.array(i)}
 	}
 	for i := range p.Steps {
 		if err := c.step(&p.Steps[i]); err != nil {
@@ -45,9 +48,13 @@ func (p *Plan) Check() error {
 }
 
 type planChecker struct {
-	p      *Plan
-	rows   []tag
-	slots  map[int]int // value of each
+	p     *Plan
+	rows  []tag
+	slots map[int]int // value of each
+	// held are the values whose elements the rows of an array hold, one over the other: what it had
+	// before the region, and outputs. saved are those of slots.
+	held   [][]int
+	saved  map[int][]int
 	micros int
 }
 
@@ -92,7 +99,24 @@ func (c *planChecker) write(r Register, value int) error {
 	for i := range r.Bits {
 		c.rows[r.Row+i] = tag{value, i}
 	}
+	for i, a := range c.p.Arrays {
+		switch {
+		case a.Bits == 0 || !a.Overlaps(r):
+		case a == r && slices.ContainsFunc(c.p.Graph.Outputs, func(o tdfg.Output) bool { return o.Array == i && c.output(o) == value }):
+			c.held[i] = append(c.held[i], value)
+		default:
+			c.held[i] = nil
+		}
+	}
 	return nil
+}
+
+// output returns the value of an output.
+func (c *planChecker) output(o tdfg.Output) int {
+	if c.p.Graph.Nodes[o.Node].Domain.Everywhere() {
+		return int(o.Node)
+	}
+	return c.value(o.Node)
 }
 
 // read reports rows that do not hold the low bits of one value, of these if some are
@@ -205,12 +229,20 @@ func (c *planChecker) step(s *Step) error {
 			return err
 		}
 		c.slots[s.Slot] = c.rows[s.Src.Row].value
+		if s.Array > 0 {
+			c.saved[s.Slot] = slices.Clone(c.held[s.Array-1])
+		}
 	case ReloadStep:
 		v, ok := c.slots[s.Slot]
 		if !ok {
 			return fmt.Errorf("slot %d is reloaded, and was not spilled", s.Slot)
 		}
-		return c.write(s.Dst, v)
+		if err := c.write(s.Dst, v); err != nil {
+			return err
+		}
+		if s.Array > 0 {
+			c.held[s.Array-1] = slices.Clone(c.saved[s.Slot])
+		}
 	}
 	return nil
 }
@@ -226,23 +258,36 @@ func (c *planChecker) last(s *Step) bool {
 	return false
 }
 
-// outputs reports arrays that do not hold the last output that is stored to them.
+// outputs reports arrays that do not hold what is stored to them: an output over those before
+// it which may write the same elements, and over what the array had if some stay.
 func (c *planChecker) outputs() error {
 	g := c.p.Graph
 	for i, r := range c.p.Arrays {
 		if r.Bits == 0 {
 			continue
 		}
-		want := c.array(i)
-		for _, o := range g.Outputs {
-			if o.Array == i {
-				want = c.value(o.Node)
-				if g.Nodes[o.Node].Domain.Everywhere() {
-					want = int(o.Node)
+		whole := false
+		place := func(value int) int { return slices.Index(c.held[i], value) }
+		for j, o := range g.Outputs {
+			if o.Array != i {
+				continue
+			}
+			at := place(c.output(o))
+			if at < 0 {
+				return fmt.Errorf("lowering: %s: array %s does not hold node %d at the end", g.Name, g.Arrays[i].Name, o.Node)
+			}
+			domain := g.Nodes[o.Node].Domain
+			whole = whole || domain.Everywhere() || domain.Equal(g.ArrayRect(i))
+			for _, q := range g.Outputs[:j] {
+				if q.Array == i && place(c.output(q)) > at && !g.Space.Disjoint(g.Nodes[q.Node].Domain, domain) {
+					return fmt.Errorf("lowering: %s: array %s: node %d is stored over node %d, which comes after it", g.Name, g.Arrays[i].Name, q.Node, o.Node)
 				}
 			}
 		}
-		if err := c.read(r, want); err != nil {
+		if !whole && place(c.array(i)) < 0 {
+			return fmt.Errorf("lowering: %s: array %s does not hold at the end what it had", g.Name, g.Arrays[i].Name)
+		}
+		if err := c.read(r, c.held[i]...); err != nil {
 			return fmt.Errorf("lowering: %s: array %s at the end: %w", g.Name, g.Arrays[i].Name, err)
 		}
 	}

@@ -74,7 +74,7 @@ func (p *planner) storeEarly(id tdfg.NodeID) {
 		if v.live > 0 || p.readLater(o.Array) || l.bits != v.reg.Bits || p.overwrites(i) {
 			continue
 		}
-		if v.spilled && l.val.reg != v.reg { // its rows are others' now: at the end
+		if v.spilled && (l.val.reg != v.reg || !g.Nodes[id].Domain.Equal(g.ArrayRect(o.Array))) { // its rows are others' now, or some of what it had is needed: at the end
 			continue
 		}
 		p.done[i] = true

@@ -90,11 +90,11 @@ func TestRandomGraphs(t *testing.T) {
 	require.Greater(t, ran, 200)
 }
 
-// TestSpills runs random graphs on arrays of so few rows that words are spilled, and
+// TestSpills runs random graphs on arrays of so few rows that words are spilled, or moved again, and
 // compares every element with the interpreter's.
 func TestSpills(t *testing.T) {
 	ctx := context.Background()
-	spilled, arrays, stashed := 0, 0, 0
+	spilled, again, arrays, stashed := 0, 0, 0, 0
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		typ := []scalar.Type{scalar.Int8, scalar.Int16}[seed%2]
@@ -109,10 +109,25 @@ func TestSpills(t *testing.T) {
 		prepared, err := system.Prepare(ctx, p, nil, machine, shapes[g.Dims][0])
 		require.NoError(t, err)
 		plan := prepared.Plans[g]
-		if plan == nil || plan.Slots == 0 {
+		if plan == nil {
 			continue
 		}
-		spilled++
+		moves, twice := map[tdfg.NodeID]bool{}, false
+		for _, s := range plan.Steps {
+			if s.Kind == lowering.MoveStep || s.Kind == lowering.BroadcastStep {
+				twice = twice || moves[s.Node]
+				moves[s.Node] = true
+			}
+		}
+		if plan.Slots == 0 && !twice {
+			continue
+		}
+		if twice {
+			again++
+		}
+		if plan.Slots > 0 {
+			spilled++
+		}
 		want := before.Clone()
 		require.NoError(t, interp.Run(ctx, p, nil, want, interp.Options{}))
 		for _, f := range []system.Fidelity{system.Gate, system.Word} {
@@ -172,7 +187,9 @@ func TestSpills(t *testing.T) {
 			require.Empty(t, want.Diff(got), "seed %d %v\n%s", seed, f, g)
 		}
 	}
+	t.Log(spilled, again, arrays, stashed)
 	require.Greater(t, spilled, 5)
+	require.Positive(t, again)
 	require.Greater(t, arrays, 5)
 	require.Greater(t, stashed, 5)
 }
