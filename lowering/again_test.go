@@ -19,8 +19,8 @@ func TestPlanMovesAgain(t *testing.T) {
 	require.Len(t, p.Steps, 7, "there is room for all")
 }
 
-// TestPlanStoresApart has parts of an array stored as soon as they are there, though the first of them,
-// which others read, is stored at the end.
+// TestPlanStoresApart has parts of an array stored as soon as they are there, though the first of them
+// is stored at the end, or other parts are still to be read.
 func TestPlanStoresApart(t *testing.T) {
 	p := planOf(t, "A B C", 24+8+2+1, "%0 = tensor A [0,8)\n%1 = tensor C [8,16)\n%2 = cmp abs %1\n%3 = tensor C [0,8)\n%4 = cmp neg %3\nstore %0 B\nstore %2 B\nstore %4 C\n")
 	require.Equal(t, []string{"abs r16:8 to r24:8", "copy r24:8 to r8:8", "neg r16:8 to r24:8", "copy r24:8 to r16:8", "copy r0:8 to r8:8"}, steps(p))
@@ -28,5 +28,11 @@ func TestPlanStoresApart(t *testing.T) {
 	require.NoError(t, p.Check())
 	p = planOf(t, "A B C", 256, "%0 = tensor A [0,8)\n%1 = tensor C [7,16)\n%2 = cmp abs %1\nstore %0 B\nstore %2 B\n")
 	require.Equal(t, []string{"abs r16:8 to r24:8", "copy r0:8 to r8:8", "copy r24:8 to r8:8"}, steps(p), "one of their elements is the same")
+	require.NoError(t, p.Check())
+	p = planOf(t, "A B", 256, "%0 = tensor A [8,16)\n%1 = tensor B [0,8)\n%2 = cmp neg %1\n%3 = cmp abs %0\nstore %2 A\nstore %3 B\n")
+	require.Equal(t, []string{"neg r8:8 to r16:8", "copy r16:8 to r0:8", "abs r0:8 to r16:8", "copy r16:8 to r8:8"}, steps(p), "what is read later are other elements")
+	require.NoError(t, p.Check())
+	p = planOf(t, "A B", 256, "%0 = tensor A [7,16)\n%1 = tensor B [0,8)\n%2 = cmp neg %1\n%3 = cmp abs %0\nstore %2 A\nstore %3 B\n")
+	require.Equal(t, []string{"neg r8:8 to r16:8", "abs r0:8 to r24:8", "copy r24:8 to r8:8", "copy r16:8 to r0:8"}, steps(p))
 	require.NoError(t, p.Check())
 }

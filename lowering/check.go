@@ -137,6 +137,29 @@ func (c *planChecker) read(r Register, values ...int) error {
 	return nil
 }
 
+// readNode is read of the value of a node, which an array may have beside what was stored to other
+// elements of it since.
+func (c *planChecker) readNode(r Register, id tdfg.NodeID) error {
+	value, g := c.value(id), c.p.Graph
+	err := c.read(r, value)
+	if err == nil || c.read(r) != nil {
+		return err
+	}
+	for i, a := range c.p.Arrays {
+		at := slices.Index(c.held[i], value)
+		if a.Row != r.Row || r.Bits > a.Bits || at < 0 {
+			continue
+		}
+		covered := slices.ContainsFunc(g.Outputs, func(o tdfg.Output) bool {
+			return o.Array == i && slices.Contains(c.held[i][at+1:], c.output(o)) && !g.Space.Disjoint(g.Nodes[o.Node].Domain, g.Nodes[id].Domain)
+		})
+		if !covered {
+			return nil
+		}
+	}
+	return err
+}
+
 // run follows the instructions of a program: all rows that it writes are garbage but those
 // of its result.
 func (c *planChecker) run(s *Step, into Register, value int) error {
@@ -155,10 +178,6 @@ func (c *planChecker) step(s *Step) error {
 	n := &c.p.Graph.Nodes[s.Node]
 	switch s.Kind {
 	case ComputeStep:
-		var from []int // values that operands may be: of the node's, of its constants and its micros
-		for _, a := range n.Args {
-			from = append(from, c.value(a))
-		}
 		for j, o := range s.Args {
 			if o.Const {
 				continue
@@ -170,12 +189,13 @@ func (c *planChecker) step(s *Step) error {
 				if s.Swap && j < 2 {
 					j = 1 - j
 				}
-				if err := c.read(o.Register, c.value(n.Args[j])); err != nil {
+				if err := c.readNode(o.Register, n.Args[j]); err != nil {
 					return err
 				}
 				continue
 			}
-			if v := c.rows[o.Row].value; v < len(c.p.Graph.Nodes)+len(c.p.Graph.Arrays) && !slices.Contains(from, v) {
+			// It is an operand of the node, a constant, or a part of the computation.
+			if v := c.rows[o.Row].value; v < len(c.p.Graph.Nodes)+len(c.p.Graph.Arrays) && !slices.ContainsFunc(n.Args, func(a tdfg.NodeID) bool { return c.readNode(o.Register, a) == nil }) {
 				return fmt.Errorf("register %v is read, and holds another value", o.Register)
 			}
 		}
@@ -187,17 +207,17 @@ func (c *planChecker) step(s *Step) error {
 	case FillStep:
 		return c.write(s.Dst, int(s.Node))
 	case CopyStep:
-		if err := c.read(s.Src, c.value(s.Node)); err != nil {
+		if err := c.readNode(s.Src, s.Node); err != nil {
 			return err
 		}
-		return c.write(s.Dst, c.rows[s.Src.Row].value)
+		return c.write(s.Dst, c.value(s.Node))
 	case MoveStep, BroadcastStep:
-		if err := c.read(s.Src, c.value(n.Args[0])); err != nil {
+		if err := c.readNode(s.Src, n.Args[0]); err != nil {
 			return err
 		}
 		return c.write(s.Dst, int(s.Node))
 	case ReduceStep, FinalStep:
-		if err := c.read(s.Src, c.value(n.Args[0])); err != nil {
+		if err := c.readNode(s.Src, n.Args[0]); err != nil {
 			return err
 		}
 		if s.Program != nil {
@@ -212,7 +232,7 @@ func (c *planChecker) step(s *Step) error {
 	case StreamStep:
 		for i, o := range s.Args {
 			if o.Bits > 0 {
-				if err := c.read(o.Register, c.value(n.Args[i])); err != nil {
+				if err := c.readNode(o.Register, n.Args[i]); err != nil {
 					return err
 				}
 			}
@@ -222,7 +242,7 @@ func (c *planChecker) step(s *Step) error {
 		}
 	case ResultStep:
 		if s.Src.Bits > 0 {
-			return c.read(s.Src, c.value(s.Node))
+			return c.readNode(s.Src, s.Node)
 		}
 	case SpillStep:
 		if err := c.read(s.Src); err != nil {

@@ -55,7 +55,7 @@ func (p *planner) stored(array int) int {
 	return n
 }
 
-// storeEarly stores a node to its array as soon as nothing reads that any more, and
+// storeEarly stores a node to its array as soon as nothing reads any more what it overwrites, and
 // lets the node be there from now on, so that its rows are free for others.
 func (p *planner) storeEarly(id tdfg.NodeID) {
 	g := p.g
@@ -71,7 +71,7 @@ func (p *planner) storeEarly(id tdfg.NodeID) {
 		if v == nil { // in memory, where streams have written it
 			continue
 		}
-		if v.live > 0 || p.readLater(o.Array) || l.bits != v.reg.Bits || p.overwrites(i) {
+		if p.wanted(o.Array, id) || l.bits != v.reg.Bits || p.overwrites(i) {
 			continue
 		}
 		if v.spilled && (l.val.reg != v.reg || !g.Nodes[id].Domain.Equal(g.ArrayRect(o.Array))) { // its rows are others' now, or some of what it had is needed: at the end
@@ -93,6 +93,24 @@ func (p *planner) storeEarly(id tdfg.NodeID) {
 		p.drop(l.val)
 		return
 	}
+}
+
+// wanted reports whether something to come reads elements of an array that a node has others for.
+func (p *planner) wanted(array int, id tdfg.NodeID) bool {
+	g := p.g
+	apart := func(other tdfg.NodeID) bool { return g.Space.Disjoint(g.Nodes[other].Domain, g.Nodes[id].Domain) }
+	for _, other := range p.arrays[array].nodes {
+		if uses := p.uses[other]; len(uses) > 0 && uses[len(uses)-1] > p.at && !apart(other) {
+			return true
+		}
+	}
+	for _, other := range p.order[p.at+1:] {
+		n := &g.Nodes[other]
+		if n.Kind == tdfg.Tensor && n.Array == array && !apart(other) || n.Stream != nil && n.Stream.Graph.Array(g.Arrays[array].Name) != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // overwrites reports whether an output writes elements that an earlier one may write, which was not
