@@ -35,7 +35,7 @@ func (p *planner) spill() bool {
 		v.spilled, v.again = true, true
 		return true
 	}
-	pick := p.furthest(p.arrays, func(v *value) bool { return len(p.g.Arrays[v.array].Axes) < p.g.Dims })
+	pick := p.furthest(p.arrays, func(v *value) bool { return few(p.g, v.array) })
 	if pick == nil {
 		pick = p.furthest(p.values, func(*value) bool { return true })
 	}
@@ -49,6 +49,12 @@ func (p *planner) spill() bool {
 	p.free(pick.reg)
 	return true
 }
+
+// few reports whether an array has fewer dimensions than the graph.
+func few(g *tdfg.Graph, array int) bool { return len(g.Arrays[array].Axes) < g.Dims }
+
+// Small reports whether a step spills or reloads an array of fewer dimensions than the graph.
+func (p *Plan) Small(s *Step) bool { return s.Array > 0 && few(p.Graph, s.Array-1) }
 
 // remade reports whether a value is made again where it is used next: it is another one, moved, which
 // has rows until then, and a move costs little beside the way to memory and back

@@ -134,12 +134,12 @@ func TestSpills(t *testing.T) {
 			got := before.Clone()
 			rep, err := system.Run(ctx, p, nil, got, system.Options{Machine: machine, Fidelity: f, Tile: shapes[g.Dims][0], Check: 1})
 			require.NoError(t, err)
-			// Spills go to arrays that are idle, slot after slot as long as there is room, else through
-			// DRAM, all bitlines of all arrays; what the plan has rows for is loaded, and stored again.
+			// Spills go to arrays that are idle, slot after slot as long as there is room, but for those of
+			// arrays of fewer dimensions, else through DRAM, all bitlines of all arrays; what the plan has rows for is loaded, and stored again.
 			idle := map[int]bool{}
 			free, row := machine.Arrays()-rep.Arrays, 0
 			for _, s := range plan.Steps {
-				if s.Kind == lowering.SpillStep {
+				if s.Kind == lowering.SpillStep && !(s.Array > 0 && len(g.Arrays[s.Array-1].Axes) < g.Dims) {
 					if row += s.Src.Bits; row > machine.UsableRows() {
 						free, row = free-rep.Arrays, s.Src.Bits
 					}

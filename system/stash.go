@@ -9,7 +9,8 @@ import (
 // many of those as of others, and comes back from there, by a shift between tiles; else to memory.
 // Section 6 leaves spilling as future work.
 
-// stash returns the commands of a step that spills or reloads; nil if memory has its slot. Slots
+// stash returns the commands of a step that spills or reloads; nil if memory has its slot: that of an
+// array of fewer dimensions than the lattice, too, which has few elements beside a word of all bitlines. Slots
 // of a plan lie one above the other in the arrays behind those of the lattice.
 func (r *runner) stash(p *lowering.Plan, step int) []lowering.Command {
 	m, tiles := r.opt.Machine, r.grid().Tiles()
@@ -18,6 +19,12 @@ func (r *runner) stash(p *lowering.Plan, step int) []lowering.Command {
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		if s.Kind != lowering.SpillStep {
+			continue
+		}
+		if p.Small(s) {
+			if s.Slot == slot {
+				return nil
+			}
 			continue
 		}
 		if row+s.Src.Bits > m.UsableRows() {
