@@ -100,7 +100,11 @@ func (p *planner) wanted(array int, id tdfg.NodeID) bool {
 	g := p.g
 	apart := func(other tdfg.NodeID) bool { return g.Space.Disjoint(g.Nodes[other].Domain, g.Nodes[id].Domain) }
 	for _, other := range p.arrays[array].nodes {
-		if uses := p.uses[other]; len(uses) > 0 && uses[len(uses)-1] > p.at && !apart(other) {
+		pending := slices.ContainsFunc(p.uses[other], func(u int) bool { return u > p.at && u < len(p.order) })
+		for i, o := range g.Outputs {
+			pending = pending || o.Node == other && !p.done[i]
+		}
+		if pending && !apart(other) {
 			return true
 		}
 	}

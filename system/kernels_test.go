@@ -39,6 +39,26 @@ var kernelRuns = []struct {
 	{"gather_mlp_outer", map[string]int64{"M": 32, "N": 16, "K": 32, "R": 48}, []lowering.Shape{{16, 16}}},
 }
 
+// TestKernelsFit has no region of the kernels near the memory for want of rows, and none spill.
+func TestKernelsFit(t *testing.T) {
+	ctx := context.Background()
+	for _, c := range kernelRuns {
+		k, err := kernels.Get(c.name)
+		require.NoError(t, err)
+		p, err := cfront.Compile(ctx, k.File, k.Source, cfront.Options{Defines: c.sizes})
+		require.NoError(t, err)
+		prepared, err := system.Prepare(ctx, p, c.sizes, tile.Default(), nil)
+		require.NoError(t, err)
+		for g, plan := range prepared.Plans {
+			require.NoError(t, plan.Check())
+			require.Zero(t, plan.Slots, "%s %s", c.name, g.Name)
+		}
+		for g, why := range prepared.Near {
+			require.NotEqual(t, system.NoRows, why.Kind, "%s %s", c.name, g.Name)
+		}
+	}
+}
+
 // TestKernels runs the kernels at both fidelities and compares every element with the
 // interpreter's.
 func TestKernels(t *testing.T) {
