@@ -58,7 +58,7 @@ func byProgram(g *tdfg.Graph) (order []tdfg.NodeID) {
 
 // byPressure has that node next which leaves the fewest bits of values that are still needed, the first of
 // the program among several. What is stored to an array needs none once nothing reads that any more.
-// It takes the square of the nodes.
+// It takes the square of the nodes, times outputs.
 func byPressure(g *tdfg.Graph) (order []tdfg.NodeID) {
 	left := byProgram(g)
 	uses := make([]int, len(g.Nodes)) // that are to come
@@ -69,9 +69,12 @@ func byPressure(g *tdfg.Graph) (order []tdfg.NodeID) {
 			uses[a]++
 		}
 	}
+	var stored []tdfg.NodeID
 	for _, o := range g.Outputs {
 		if store[o.Node] = o.Array + 1; o.Array < 0 {
 			uses[o.Node]++
+		} else {
+			stored = append(stored, o.Node)
 		}
 	}
 	for _, id := range left {
@@ -95,15 +98,22 @@ func byPressure(g *tdfg.Graph) (order []tdfg.NodeID) {
 		}
 		made[id] = by < 0
 	}
-	after := func(id tdfg.NodeID) (sum int) {
-		take(id, -1)
-		defer take(id, 1)
-		for k := range g.Nodes {
-			if a := tdfg.NodeID(k); made[k] && held(a) {
-				sum += bits(a)
+	rows := func(list []tdfg.NodeID) (sum int) {
+		for i, id := range list {
+			if made[id] && held(id) && !slices.Contains(list[:i], id) {
+				sum += bits(id)
 			}
 		}
 		return sum
+	}
+	// more is how many bits are needed more with a node, which changes that of its operands, its own, and
+	// those of what is to be stored.
+	more := func(id tdfg.NodeID) int {
+		list := append(append([]tdfg.NodeID{id}, g.Nodes[id].Args...), stored...)
+		before := rows(list)
+		take(id, -1)
+		defer take(id, 1)
+		return rows(list) - before
 	}
 	for len(left) > 0 {
 		pick, least := -1, 0
@@ -111,8 +121,8 @@ func byPressure(g *tdfg.Graph) (order []tdfg.NodeID) {
 			if slices.ContainsFunc(g.Nodes[id].Args, func(a tdfg.NodeID) bool { return !made[a] }) {
 				continue
 			}
-			if sum := after(id); pick < 0 || sum < least {
-				pick, least = i, sum
+			if n := more(id); pick < 0 || n < least {
+				pick, least = i, n
 			}
 		}
 		id := left[pick]
