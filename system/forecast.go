@@ -60,9 +60,16 @@ func (s *Session) Needs(g *tdfg.Graph, values map[string]int64) map[string]Need 
 			name = a.View.Of
 		}
 		bytes := r.m.Arrays[name].Bytes()
-		if a.View != nil {
-			_, _, box := r.array(a.Name)
-			bytes = min(bytes, box.Size()*int64(a.Type.Bytes()))
+		if a.View != nil { // all lines that have one of its elements come
+			n, step := int64(a.Type.Bytes()), int64(r.opt.Machine.L3.LineBytes/a.Type.Bytes())
+			for k, size := range a.Bind(r.sizes).Size {
+				v, _ := size.Const()
+				n *= v
+				if x := r.views[a.Name].lie.Step[k]; x != 0 {
+					step = min(step, max(x, -x))
+				}
+			}
+			bytes = min(bytes, n*step)
 		}
 		n := list[name]
 		if fresh := r.fresh(g, j, values); fresh != nil {

@@ -412,3 +412,16 @@ func TestForecast(t *testing.T) {
 		require.InEpsilon(t, memory.Cycles, memory.Predicted, 0.3, q.Name)
 	}
 }
+
+// TestForecastViews runs regions of views by what is expected of them: what these take where their
+// array is on bitlines, too, is not in that (docs/fused.md).
+func TestForecastViews(t *testing.T) {
+	r := execute(t, "dwt2d", map[string]int64{"N": 64, "M": 64}, fused.Options{Options: multicore.Options{Config: fused.AutoPredicted, Machine: slice(t), Threads: 4}})
+	require.Len(t, r.Choices, 2)
+	for _, q := range r.Choices {
+		memory := q.Places[2]
+		t.Logf("%s %+v", q.Name, q.Places)
+		require.Equal(t, q.Reached, memory.Times)
+		require.Positive(t, memory.Predicted)
+	}
+}
