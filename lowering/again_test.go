@@ -35,4 +35,6 @@ func TestPlanStoresApart(t *testing.T) {
 	p = planOf(t, "A B", 256, "%0 = tensor A [7,16)\n%1 = tensor B [0,8)\n%2 = cmp neg %1\n%3 = cmp abs %0\nstore %2 A\nstore %3 B\n")
 	require.Equal(t, []string{"neg r8:8 to r16:8", "abs r0:8 to r24:8", "copy r24:8 to r8:8", "copy r16:8 to r0:8"}, steps(p))
 	require.NoError(t, p.Check())
+	p = planOf(t, "A B C", 256, "%0 = tensor C [0,16)\n%1 = cmp neg %0\n%2 = cmp abs %0\n%3 = tensor B [0,16)\n%4 = cmp add %3 %2\nstore %1 A\nstore %1 B\nstore %2 A\nstore %4 C\n")
+	require.NoError(t, p.Check(), "what A holds goes to B at the end, and is not written over before")
 }
