@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/bitsched/bitsched/tdfg"
+	"github.com/bitsched/bitsched/tdfg/lattice"
 )
 
 // target returns the array that a node can be computed into at once: one that it is
@@ -19,7 +20,7 @@ func (p *planner) target(id tdfg.NodeID, s *Step) *value {
 			continue
 		}
 		v := p.arrays[o.Array]
-		if v.spilled || !g.Nodes[id].Domain.Equal(g.ArrayRect(o.Array)) || p.stored(o.Array) > 1 || p.readLater(o.Array) {
+		if v.spilled || !g.Nodes[id].Domain.Equal(g.ArrayRect(o.Array)) || p.stored(o.Array) > 1 || p.readLater(o.Array, nil) {
 			return nil
 		}
 		here := 0
@@ -98,23 +99,17 @@ func (p *planner) storeEarly(id tdfg.NodeID) {
 // wanted reports whether something to come reads elements of an array that a node has others for.
 func (p *planner) wanted(array int, id tdfg.NodeID) bool {
 	g := p.g
-	apart := func(other tdfg.NodeID) bool { return g.Space.Disjoint(g.Nodes[other].Domain, g.Nodes[id].Domain) }
+	domain := g.Nodes[id].Domain
 	for _, other := range p.arrays[array].nodes {
 		pending := slices.ContainsFunc(p.uses[other], func(u int) bool { return u > p.at && u < len(p.order) })
 		for i, o := range g.Outputs {
 			pending = pending || o.Node == other && !p.done[i]
 		}
-		if pending && !apart(other) {
+		if pending && !g.Space.Disjoint(g.Nodes[other].Domain, domain) {
 			return true
 		}
 	}
-	for _, other := range p.order[p.at+1:] {
-		n := &g.Nodes[other]
-		if n.Kind == tdfg.Tensor && n.Array == array && !apart(other) || n.Stream != nil && n.Stream.Graph.Array(g.Arrays[array].Name) != nil {
-			return true
-		}
-	}
-	return false
+	return p.readLater(array, domain)
 }
 
 // overwrites reports whether an output writes elements that an earlier one may write, which was not
@@ -129,11 +124,11 @@ func (p *planner) overwrites(output int) bool {
 	return false
 }
 
-// readLater reports whether a node still to come reads an array.
-func (p *planner) readLater(array int) bool {
+// readLater reports whether a node still to come reads elements of an array in a rectangle, nil for all.
+func (p *planner) readLater(array int, rect lattice.Rect) bool {
 	for _, id := range p.order[p.at+1:] {
 		n := &p.g.Nodes[id]
-		if n.Kind == tdfg.Tensor && n.Array == array || n.Stream != nil && n.Stream.Graph.Array(p.g.Arrays[array].Name) != nil {
+		if n.Kind == tdfg.Tensor && n.Array == array && !p.g.Space.Disjoint(n.Domain, rect) || n.Stream != nil && n.Stream.Graph.Array(p.g.Arrays[array].Name) != nil {
 			return true
 		}
 	}
@@ -199,7 +194,7 @@ func (p *planner) streamTarget(id tdfg.NodeID) *value {
 	for i, o := range p.g.Outputs {
 		if o.Node == id && o.Array >= 0 && p.g.Arrays[o.Array].Name == st.Result {
 			v := p.arrays[o.Array]
-			if v != nil && !v.spilled && v.live == 0 && !p.readLater(o.Array) && p.stored(o.Array) == 1 {
+			if v != nil && !v.spilled && v.live == 0 && !p.readLater(o.Array, nil) && p.stored(o.Array) == 1 {
 				p.done[i], v.held = true, true
 				return v
 			}

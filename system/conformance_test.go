@@ -24,10 +24,7 @@ import (
 func TestClocks(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range kernelRuns {
-		k, err := kernels.Get(c.name)
-		require.NoError(t, err)
-		p, err := cfront.Compile(ctx, k.File, k.Source, cfront.Options{Defines: c.sizes})
-		require.NoError(t, err)
+		k, p := compileRun(t, c.name, c.sizes)
 		for _, shape := range append([]lowering.Shape{nil}, c.tiles...) {
 			t.Run(fmt.Sprintf("%s/%v", c.name, shape), func(t *testing.T) {
 				var reports [2]*system.Report
@@ -35,6 +32,7 @@ func TestClocks(t *testing.T) {
 					d := k.DataExact(c.sizes, 1)
 					m := d.Memory()
 					opt := system.Options{Machine: tile.Default(), Fidelity: system.Word, Tile: shape, Clock: clock, Finals: true}
+					var err error
 					reports[clock], err = system.Run(ctx, p, c.sizes, m, opt)
 					require.NoError(t, err)
 					k.Reference(d)

@@ -61,15 +61,13 @@ func (s *Session) Needs(g *tdfg.Graph, values map[string]int64) map[string]Need 
 		}
 		bytes := r.m.Arrays[name].Bytes()
 		if a.View != nil { // all lines that have one of its elements come
-			n, step := int64(a.Type.Bytes()), int64(r.opt.Machine.L3.LineBytes/a.Type.Bytes())
-			for k, size := range a.Bind(r.sizes).Size {
-				v, _ := size.Const()
-				n *= v
-				if x := r.views[a.Name].lie.Step[k]; x != 0 {
+			step := int64(r.opt.Machine.L3.LineBytes / a.Type.Bytes())
+			for _, x := range r.views[a.Name].lie.Step {
+				if x != 0 {
 					step = min(step, max(x, -x))
 				}
 			}
-			bytes = min(bytes, n*step)
+			bytes = min(bytes, r.elements(a)*step*int64(a.Type.Bytes()))
 		}
 		n := list[name]
 		if fresh := r.fresh(g, j, values); fresh != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/bitsched/bitsched/benchmarks/kernels"
 	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/system"
+	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/cfront"
 	"github.com/bitsched/bitsched/tdfg/interp"
 	"github.com/bitsched/bitsched/tile"
@@ -39,14 +40,20 @@ var kernelRuns = []struct {
 	{"gather_mlp_outer", map[string]int64{"M": 32, "N": 16, "K": 32, "R": 48}, []lowering.Shape{{16, 16}}},
 }
 
+// compileRun compiles the kernel of a run.
+func compileRun(t testing.TB, name string, sizes map[string]int64) (*kernels.Kernel, *tdfg.Program) {
+	k, err := kernels.Get(name)
+	require.NoError(t, err)
+	p, err := cfront.Compile(context.Background(), k.File, k.Source, cfront.Options{Defines: sizes})
+	require.NoError(t, err)
+	return k, p
+}
+
 // TestKernelsFit has no region of the kernels near the memory for want of rows, and none spill.
 func TestKernelsFit(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range kernelRuns {
-		k, err := kernels.Get(c.name)
-		require.NoError(t, err)
-		p, err := cfront.Compile(ctx, k.File, k.Source, cfront.Options{Defines: c.sizes})
-		require.NoError(t, err)
+		_, p := compileRun(t, c.name, c.sizes)
 		prepared, err := system.Prepare(ctx, p, c.sizes, tile.Default(), nil)
 		require.NoError(t, err)
 		for g, plan := range prepared.Plans {
@@ -64,10 +71,7 @@ func TestKernelsFit(t *testing.T) {
 func TestKernels(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range kernelRuns {
-		k, err := kernels.Get(c.name)
-		require.NoError(t, err)
-		p, err := cfront.Compile(ctx, k.File, k.Source, cfront.Options{Defines: c.sizes})
-		require.NoError(t, err)
+		k, p := compileRun(t, c.name, c.sizes)
 		shapes := c.tiles
 		if shapes == nil {
 			shapes = []lowering.Shape{nil}

@@ -455,14 +455,19 @@ func (r *runner) nearWork(ctx context.Context, p *lowering.Plan, step int, value
 // elements of an array.
 func (r *runner) spillBytes(g *tdfg.Graph, s *lowering.Step, reg lowering.Register) int64 {
 	if s.Array > 0 {
-		n := int64(reg.Bits+7) / 8
-		for _, size := range g.Arrays[s.Array-1].Bind(r.sizes).Size {
-			k, _ := size.Const()
-			n *= k
-		}
-		return n
+		return int64(reg.Bits+7) / 8 * r.elements(g.Arrays[s.Array-1])
 	}
 	return int64(r.grid().Tiles() * r.grid().Bitlines() * reg.Bits / 8)
+}
+
+// elements returns how many an array or a view has.
+func (r *runner) elements(a *tdfg.Array) int64 {
+	n := int64(1)
+	for _, size := range a.Bind(r.sizes).Size {
+		k, _ := size.Const()
+		n *= k
+	}
+	return n
 }
 
 // groups returns the box of the reduction that a Final ends, and how many neighbours

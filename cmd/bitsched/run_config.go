@@ -722,8 +722,11 @@ func (x *configRun) streamsText(s *summary) {
 
 // sampleText says what was simulated of a run, and how far its cycles may be off.
 func sampleText(t *multicore.Sampled) string {
-	if t.Forwarded == 0 {
+	switch {
+	case t.Windows == 0:
 		return "all was simulated in time: the run is shorter than a window"
+	case t.Skipped == 0:
+		return fmt.Sprintf("all was simulated in time: what came to its end behind %s was more than what was to be skipped", count(t.Windows, "window"))
 	}
 	bound := "with too few windows for a bound"
 	if t.Bound >= 0 {

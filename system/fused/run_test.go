@@ -424,4 +424,12 @@ func TestForecastViews(t *testing.T) {
 		require.Equal(t, q.Reached, memory.Times)
 		require.Positive(t, memory.Predicted)
 	}
+	// All lines of an array come for the half of its elements that a view has.
+	r, err := runKernel(t, compiled(t, "halves", map[string]int64{"N": 65536}), fused.Options{Options: multicore.Options{Config: fused.AutoPredicted, Machine: slice(t), Threads: 4}})
+	require.NoError(t, err)
+	require.Len(t, r.Choices, 1)
+	memory := r.Choices[0].Places[2]
+	t.Logf("%+v", memory)
+	require.EqualValues(t, 1, memory.Times)
+	require.InEpsilon(t, memory.Cycles, memory.Predicted, 0.1)
 }

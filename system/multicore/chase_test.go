@@ -166,17 +166,26 @@ func TestMigrateBytes(t *testing.T) {
 // TestChaseInSamples has the machine come to rest behind a window as soon as nothing is under way: a
 // timeout of streams that have ended is nothing.
 func TestChaseInSamples(t *testing.T) {
-	long := strings.NewReplacer("q < 40", "q < 400", "q * 7", "q * 2", "% 90", "% 9").Replace(chaseC)
-	run := func(sample *multicore.Sampling) *multicore.Report {
-		p, want := compiled(t, long, 1000, 1)
+	many := strings.NewReplacer("q < 40", "q < 400", "q * 7", "q * 2", "% 90", "% 9").Replace(chaseC)
+	run := func(text string, sample *multicore.Sampling) *multicore.Report {
+		p, want := compiled(t, text, 1000, 1)
 		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: small(t, "ooo8"), Threads: 1, Config: "ns", Warm: true, Sample: sample})
 		require.NoError(t, err)
 		require.NoError(t, sameMemory(p, want))
 		return r
 	}
-	full, r := run(nil), run(&multicore.Sampling{Share: 0.5, Window: 4000})
+	full, r := run(many, nil), run(many, &multicore.Sampling{Share: 0.5, Window: 4000})
 	t.Logf("%d %d %+v", full.Cycles, r.Cycles, r.Sample)
 	require.Positive(t, r.Sample.Forwarded)
 	require.Less(t, r.Sample.DetailedCycles, full.Cycles)
+	require.InEpsilon(t, full.Cycles, r.Cycles, 0.2)
+	// Loops that take longer to come to their end than what is between two windows are all in time.
+	few := strings.NewReplacer("q < 40", "q < 80", "% 90", "% 90 + 90").Replace(chaseC)
+	full, r = run(few, nil), run(few, &multicore.Sampling{Share: 0.5, Window: 4000})
+	t.Logf("%d %d %+v", full.Cycles, r.Cycles, r.Sample)
+	require.Positive(t, r.Sample.Windows)
+	require.Zero(t, r.Sample.Skipped)
+	require.Equal(t, r.Sample.DetailedCycles, r.Cycles)
+	require.EqualValues(t, -1, r.Sample.Bound)
 	require.InEpsilon(t, full.Cycles, r.Cycles, 0.2)
 }

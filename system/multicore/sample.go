@@ -50,7 +50,7 @@ type Sampled struct {
 	Skipped        float64 `json:"skipped"`         // share of the cycles
 	// Bound is how far the cycles may be off, as a share of them: half of the 95 % confidence
 	// interval from how successive windows differ in cycles by work, Drift, and the cycles in
-	// which a few threads worked at rates of a window in which all did; -1: too few windows.
+	// which a few threads worked at rates of a window in which all did; -1: too few windows, or nothing between them.
 	Bound float64 `json:"bound"`
 	// Drift is by how much the rate of the second half of a window differs from that of the
 	// first, in the mean: what execution without time left behind changes within a window,
