@@ -366,7 +366,7 @@ type JIT struct {
 	NodeCycles    int     `yaml:"node_cycles" range:"0..1048576"`    // for a step of a plan
 	CommandCycles int     `yaml:"command_cycles" range:"0..1048576"` // for a command
 	BankCycles    int     `yaml:"bank_cycles" range:"0..1048576"`    // for each bank that a command is matched with
-	Patching      bool    `yaml:"patching"`                          // commands of the last time are patched where a loop of the host goes on
+	Patching      bool    `yaml:"patching" reading:"true false"`     // commands of the last time are patched where a loop of the host goes on
 	CheckCycles   int     `yaml:"check_cycles" range:"0..1048576"`   // of a region that is patched
 	PatchCycles   int     `yaml:"patch_cycles" range:"0..1048576"`   // for a number of a command
 	OnceCycles    int     `yaml:"once_cycles" range:"0..1048576"`    // for a command, by the reading command-once

@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/bitsched/bitsched/system/multicore"
@@ -60,6 +61,66 @@ func (b *best) timeBounds(paper *best, names []string) (list []Bound) {
 		}
 	}
 	return list
+}
+
+// jitBounds are those of the shares of lowering of single workloads in inf-s, whatever cycles a
+// region, step, command, bank, check and number takes, while lowering has no more than twice the
+// share in the mean of all workloads that it has in the run.
+func (b *best) jitBounds(names []string) (list []Bound) {
+	mean := 0.0
+	for _, w := range names {
+		mean += b.of(w, "inf-s").Shares[3] / float64(len(names))
+	}
+	for _, w := range names {
+		p := b.of(w, "inf-s")
+		if p.Lowered.Regions == 0 {
+			continue
+		}
+		// The mean, if lowering of w takes so many cycles, at least.
+		least := func(cycles float64) (sum float64) {
+			for _, other := range names {
+				q := b.of(other, "inf-s")
+				sum += share(leastRatio(p.Lowered.Counts(), q.Lowered.Counts())*cycles, q.beside()) / float64(len(names))
+			}
+			return sum
+		}
+		low, high := 0.0, 1e3*p.beside() // 99.9 % of all
+		if least(high) > 2*mean {
+			for range 100 {
+				if at := (low + high) / 2; least(at) > 2*mean {
+					high = at
+				} else {
+					low = at
+				}
+			}
+		}
+		list = append(list, Bound{"JIT of " + w, AtMost, share(high, p.beside()), fmt.Sprintf("with any cycles for a region, step, command, bank, check and patched number, while lowering takes at most %.3g %% in the mean, twice what it takes here", 2*mean),
+			"what is lowered for each workload was counted, and all else takes its cycles"})
+	}
+	return list
+}
+
+// beside are the cycles without those of lowering.
+func (p *infsPart) beside() float64 { return (1 - p.Shares[3]/100) * float64(p.Cycles) }
+
+// share is that of a part in percent.
+func share(part, rest float64) float64 {
+	if part == 0 {
+		return 0
+	}
+	return 100 * part / (part + rest)
+}
+
+// leastRatio is the least that a sum of the second counts is of one of the first counts, with the
+// same weights that are not negative.
+func leastRatio(of, other []int64) float64 {
+	least := math.Inf(1)
+	for i, n := range of {
+		if n > 0 {
+			least = min(least, float64(other[i])/float64(n))
+		}
+	}
+	return least
 }
 
 // trafficBounds are those of what near-l3 and inf-s save.

@@ -138,6 +138,7 @@ func (x *run) lower(w *system.Work) error {
 	if x.opt.BankLowering {
 		work.Banks = 0
 	}
+	x.report.Lowered.add(&work)
 	n := x.machine.JITCycles(work)
 	if x.opt.Overlap {
 		hidden := min(n, x.idle+x.m.Engine.Now()-x.begun)

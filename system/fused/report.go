@@ -22,6 +22,7 @@ type Report struct {
 	Parts     int64             `json:"parts"`           // that regions larger than the arrays were executed in
 	Refetched int64             `json:"refetched_lines"` // of arrays on bitlines that cores had asked for
 	Releases  []Release         `json:"releases"`
+	Lowered   Lowered           `json:"lowered"`
 	Arrays    *system.Report    `json:"arrays"` // nil where nothing was laid out
 	Tensor    tc.Counters       `json:"tensor"`
 	Messages  []multicore.Class `json:"tensor_messages"`
@@ -50,6 +51,33 @@ type RegionReport struct {
 	OnCores  int64           `json:"cycles_on_cores"`    // of thread 0, the times that threads executed it
 	Why      string          `json:"why,omitempty"`      // it cannot be in memory
 	Decision system.Decision `json:"decision,omitempty"` // Eq. 2 of the last time
+}
+
+// Lowered is what lowering took, summed up over all regions that were lowered: what
+// [tile.JIT] has cycles for.
+type Lowered struct {
+	Regions  int64 `json:"regions"`
+	Steps    int64 `json:"steps"`
+	Commands int64 `json:"commands"`
+	Banks    int64 `json:"banks"` // that commands were matched with on cores
+	Patched  int64 `json:"patched"`
+	Numbers  int64 `json:"numbers"` // of commands that were patched
+}
+
+// Counts are all of them, in order.
+func (l *Lowered) Counts() []int64 {
+	return []int64{l.Regions, l.Steps, l.Commands, l.Banks, l.Patched, l.Numbers}
+}
+
+func (l *Lowered) add(w *tile.JITWork) {
+	l.Regions++
+	l.Steps += int64(w.Steps)
+	l.Commands += int64(w.Commands)
+	l.Banks += int64(w.Banks)
+	if w.Patching {
+		l.Patched++
+		l.Numbers += int64(w.Numbers)
+	}
 }
 
 // Release is when all arrays went back, and why.
