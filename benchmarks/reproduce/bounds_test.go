@@ -3,7 +3,9 @@ package reproduce
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bitsched/bitsched/benchmarks/results"
+	"github.com/bitsched/bitsched/system/fused"
 	"github.com/bitsched/bitsched/tile"
 )
 
@@ -260,14 +263,101 @@ func TestInfinityBounds(t *testing.T) {
 	m, err := tile.LoadMachine("nsc")
 	require.NoError(t, err)
 	require.InDelta(t, 3, memoryLinks(m), 1e-9) // of a quarter of 4x4 to its corner
+}
 
-	near, arrays := &infsPart{}, &infsPart{}
-	near.Energy[0], near.Energy[leakingCores] = 10, 30
-	arrays.Energy[0], arrays.Energy[leakingCores] = 20, 10
-	require.InDelta(t, 3, mostEnergy(near, arrays), 1e-9)
-	for _, leak := range []float64{0, 0.1, 1, 10, 1e6} {
-		require.LessOrEqual(t, (10+30*leak)/(20+10*leak), mostEnergy(near, arrays))
+// TestEnergyBounds: no leakage of cores has a greater mean of ratios, and one has nearly that.
+func TestEnergyBounds(t *testing.T) {
+	part := func(other, leak float64) *infsPart {
+		p := &infsPart{}
+		p.Energy[0], p.Energy[leakingCores] = other, leak
+		return p
 	}
-	near.Energy[leakingCores], arrays.Energy[leakingCores] = 0, 0
-	require.InDelta(t, 0.5, mostEnergy(near, arrays), 1e-9)
+	for _, c := range []struct {
+		p, q []*infsPart
+		want float64 // 0: between leakages
+	}{
+		{[]*infsPart{part(10, 30)}, []*infsPart{part(20, 10)}, 3},
+		{[]*infsPart{part(10, 0)}, []*infsPart{part(20, 0)}, 0.5},
+		{[]*infsPart{part(40, 10)}, []*infsPart{part(20, 10)}, 2},
+		{[]*infsPart{part(10, 30), part(40, 10)}, []*infsPart{part(20, 10), part(20, 10)}, 0},
+		{[]*infsPart{part(1, 300), part(400, 1)}, []*infsPart{part(20, 1), part(2, 10)}, 0},
+	} {
+		most, found := mostEnergy(c.p, c.q), 0.0
+		if c.want > 0 {
+			require.InDelta(t, c.want, most, 1e-9)
+		}
+		for times := 0.0; times < 1e6; times = 1.003*times + 1e-5 {
+			mean := 1.0
+			for i := range c.p {
+				mean *= (c.p[i].Energy[0] + times*c.p[i].Energy[leakingCores]) / (c.q[i].Energy[0] + times*c.q[i].Energy[leakingCores])
+			}
+			found = max(found, math.Pow(mean, 1/float64(len(c.p))))
+		}
+		require.LessOrEqual(t, found, most*(1+1e-9))
+		require.GreaterOrEqual(t, found, 0.98*most)
+	}
+}
+
+// TestLoweringBounds: whatever lowering takes for each of what it does, no workload has a greater
+// share of it while the mean is at most twice that of the run.
+func TestLoweringBounds(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 1))
+	tight := 0.0
+	for range 200 {
+		var b best
+		var names []string
+		take := func() (w [6]float64) {
+			for i := range w {
+				if random.IntN(3) > 0 {
+					w[i] = math.Exp(6 * random.Float64())
+				}
+			}
+			return w
+		}
+		cycles := func(l *fused.Lowered, w [6]float64) (sum float64) {
+			for i, n := range l.Counts() {
+				sum += w[i] * float64(n)
+			}
+			return sum
+		}
+		first := take()
+		rest := map[string]float64{}
+		for i := range 2 + random.IntN(4) {
+			name := fmt.Sprint("w", i)
+			n := func() int64 { return int64(random.IntN(40)) }
+			l := fused.Lowered{Regions: 1 + n(), Steps: n(), Commands: n(), Banks: n(), Patched: n() / 20 * n(), Numbers: n()}
+			rest[name] = 1e3 + 1e6*random.Float64()
+			p := &infsPart{Lowered: l, Cycles: int64(rest[name] + cycles(&l, first))}
+			p.Shares[3] = 100 * cycles(&l, first) / (rest[name] + cycles(&l, first))
+			b.add(name, name, "inf-s", p)
+			names = append(names, name)
+		}
+		mean := func(w [6]float64) (m float64) {
+			for _, name := range names {
+				m += share(cycles(&b.of(name, "inf-s").Lowered, w), rest[name]) / float64(len(names))
+			}
+			return m
+		}
+		bounds := b.jitBounds(names)
+		require.Len(t, bounds, len(names))
+		for i, name := range names {
+			require.Equal(t, "JIT of "+name, bounds[i].Name)
+			require.NoError(t, bounds[i].check(b.of(name, "inf-s").Shares[3]))
+		}
+		limit := 2 * mean(first)
+		for range 200 {
+			w := take()
+			for mean(w) > limit {
+				for i := range w {
+					w[i] /= 2
+				}
+			}
+			for i, name := range names {
+				ours := share(cycles(&b.of(name, "inf-s").Lowered, w), rest[name])
+				require.LessOrEqual(t, ours, bounds[i].Value+0.2, name) // cycles are whole
+				tight = max(tight, ours/bounds[i].Value)
+			}
+		}
+	}
+	require.Greater(t, tight, 0.9)
 }

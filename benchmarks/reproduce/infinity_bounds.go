@@ -166,12 +166,31 @@ func memoryLinks(m *tile.Machine) float64 {
 	return float64(sum) / float64(m.Banks())
 }
 
-// mostEnergy is what the energy of one run over that of another one is at most, whatever a core
-// leaks.
-func mostEnergy(p, q *infsPart) float64 {
-	leak, other := p.Energy[leakingCores]/q.Energy[leakingCores], (p.energy()-p.Energy[leakingCores])/(q.energy()-q.Energy[leakingCores])
-	if math.IsNaN(leak) { // the table has no leakage of cores
-		return other
+// mostEnergy is what the geometric mean of the energies of some runs over those of others is at
+// most, whatever a core leaks: as much in all of them. Each factor rises or falls with that, so
+// that between two leakages it is at most the greater one of those there.
+func mostEnergy(p, q []*infsPart) float64 {
+	at := func(i int, times float64) float64 { // as many times the leakage of the table
+		leak, other := p[i].Energy[leakingCores], q[i].Energy[leakingCores]
+		switch {
+		case leak == 0 && other == 0:
+			times = 0
+		case math.IsInf(times, 1):
+			return leak / other
+		}
+		return (p[i].energy() - leak + times*leak) / (q[i].energy() - other + times*other)
 	}
-	return max(leak, other)
+	most := 0.0
+	const step, last = 1.01, 1e4
+	for low, high := 0.0, 1/last; low <= last; low, high = high, high*step {
+		if high > last {
+			high = math.Inf(1)
+		}
+		sum := 0.0
+		for i := range p {
+			sum += math.Log(max(at(i, low), at(i, high)))
+		}
+		most = max(most, math.Exp(sum/float64(len(p))))
+	}
+	return most
 }
