@@ -125,9 +125,6 @@ func leastRatio(of, other []int64) float64 {
 
 // trafficBounds are those of what near-l3 and inf-s save.
 func (b *best) trafficBounds(env *Env, names []string) ([]Bound, error) {
-	if env.Sample > 0 { // traffic is that of windows
-		return nil, nil
-	}
 	m, err := env.machine(infsMachine(env))
 	if err != nil {
 		return nil, err

@@ -165,16 +165,28 @@ func runInfinity(ctx context.Context, env *Env, k *workload.Kernel, args *memory
 	if err != nil {
 		return nil, err
 	}
+	if fused.Find(config) != nil {
+		return runOnce(ctx, env, k, args, m, config, nil, change)
+	}
+	var r *infsRun
+	err = env.inSamples(func(s *multicore.Sampling) (*multicore.Report, error) {
+		var err error
+		if r, err = runOnce(ctx, env, k, args, m, config, s, change); err != nil {
+			return nil, err
+		}
+		return r.Report, nil
+	})
+	return r, err
+}
+
+func runOnce(ctx context.Context, env *Env, k *workload.Kernel, args *memory.Memory, m *tile.Machine, config string, sample *multicore.Sampling, change func(o *fused.Options)) (r *infsRun, err error) {
 	after := args.Clone()
 	mem, a := k.Streams(after)
 	before, _ := k.Streams(args.Clone())
 	p := &fused.Program{Program: &multicore.Program{Graph: k.Whole, Memory: mem, Args: a, Reassociate: k.Reassociate}, Tensors: k.Regions(), Sizes: k.Sizes, Arrays: args}
-	o := fused.Options{Options: multicore.Options{Machine: m, Threads: m.Banks(), Config: config, Seed: env.Seed, Jitter: env.timing()}, Rehearse: fused.RehearseOptions{Check: env.Size != PaperSizes}}
-	if env.Sample > 0 && fused.Find(config) == nil {
-		o.Sample = &multicore.Sampling{Share: env.Sample}
-	}
+	o := fused.Options{Options: multicore.Options{Machine: m, Threads: m.Banks(), Config: config, Seed: env.Seed, Jitter: env.timing(), Sample: sample}, Rehearse: fused.RehearseOptions{Check: env.Size != PaperSizes}}
 	change(&o)
-	r := &infsRun{}
+	r = &infsRun{}
 	if fused.Find(config) == nil {
 		r.Report, err = multicore.Run(ctx, p.Program, o.Options)
 	} else if r.arrays, err = fused.Run(ctx, p, o); r.arrays != nil {
@@ -216,6 +228,7 @@ func infsMachine(env *Env) string {
 type infsPart struct {
 	Cycles                   int64
 	Bound                    float64 // of the cycles, of a run in samples; -1: too few windows, 0: all is in time
+	Sampled                  bool    // not all is in time
 	Offloaded, Control, Data float64 // bytes x hops
 	Between                  float64 // of these, elements that tiles send to those of other banks
 	Links                    float64 // utilisation, a share
@@ -303,7 +316,7 @@ func (p *infsPart) run(ctx context.Context, env *Env, k *workload.Kernel, args *
 	}
 	scale := 1.0
 	if t := r.Sample; t != nil && t.Forwarded > 0 {
-		p.Bound = t.Bound
+		p.Bound, p.Sampled = t.Bound, true
 		scale = t.Scale(r.MicroOps)
 	}
 	p.Cycles = r.Cycles
@@ -477,7 +490,7 @@ func infsFig11(ctx context.Context, env *Env) (*Measured, error) {
 func (b *best) notes(env *Env, names []string) []string {
 	list := []string{env.machineNote(infsMachine(env)), b.meansOf(names), "loads of cores found the program's values; small sizes are compared with the sequential program, and units in memory with the interpreter of graphs, bit by bit"}
 	if env.Sample > 0 {
-		list = append(list, fmt.Sprintf("of base and near-l3, windows of %g of the time are simulated; ± is half of the 95 %% confidence interval by how windows differ, ±? of too few windows", env.Sample))
+		list = append(list, env.sampleNote("of base and near-l3, "))
 	}
 	return list
 }
@@ -529,7 +542,14 @@ func infsFig12(ctx context.Context, env *Env) (*Measured, error) {
 	m.Tables = []Table{t, parts, links}
 	m.draw("traffic.svg", &parts, "traffic, base = 1", "Bytes times links, by what the messages are for.", true)
 	m.draw("links.svg", &links, "utilisation, %", "Bytes times links over what all links could carry.", false)
-	names := b.whole(configs)
+	all := b.whole(configs)
+	m.Notes = b.notes(env, all)
+	names := slices.DeleteFunc(slices.Clone(all), func(w string) bool { // traffic of windows is no more than a guess
+		return slices.ContainsFunc(configs, func(config string) bool { return b.of(w, config).Sampled })
+	})
+	if len(names) < len(all) {
+		m.Notes = append(m.Notes, fmt.Sprintf("claims of traffic are of the %d workloads whose runs are all in time: %s", len(names), strings.Join(names, ", ")))
+	}
 	if len(names) == 0 {
 		return m, nil
 	}
@@ -546,7 +566,6 @@ func infsFig12(ctx context.Context, env *Env) (*Measured, error) {
 	if m.Bounds, err = b.trafficBounds(env, names); err != nil {
 		return nil, err
 	}
-	m.Notes = b.notes(env, names)
 	return m, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/bitsched/bitsched/sram/cost"
 	"github.com/bitsched/bitsched/system/multicore"
 	"github.com/bitsched/bitsched/tdfg/memory"
+	"github.com/bitsched/bitsched/tile"
 )
 
 // nearRun is a way to run a workload: a configuration, on a machine with some parameters
@@ -125,18 +126,21 @@ func (p *nearPart) run(ctx context.Context, env *Env, k *workload.Kernel, args *
 	if err != nil {
 		return err
 	}
+	return env.inSamples(func(s *multicore.Sampling) (*multicore.Report, error) {
+		return p.runOnce(ctx, env, k, args, m, x, s, table)
+	})
+}
+
+func (p *nearPart) runOnce(ctx context.Context, env *Env, k *workload.Kernel, args *memory.Memory, m *tile.Machine, x nearRun, sample *multicore.Sampling, table *cost.Table) (*multicore.Report, error) {
 	after := args.Clone()
 	mem, a := k.Streams(after)
-	opt := multicore.Options{Machine: m, Threads: m.Banks(), Config: x.config, Warm: true, Seed: env.Seed, Jitter: env.timing()}
-	if env.Sample > 0 {
-		opt.Sample = &multicore.Sampling{Share: env.Sample}
-	}
+	opt := multicore.Options{Machine: m, Threads: m.Banks(), Config: x.config, Warm: true, Seed: env.Seed, Jitter: env.timing(), Sample: sample}
 	opt.Progress = func(q multicore.Progress) {
 		env.progress(fmt.Sprintf("%s in %s: %.1f M micro-ops in %.0f s,", k.Builtin.Name, x.text(), float64(q.MicroOps)/1e6, q.Seconds), int(1000*q.Share), 1000)
 	}
 	r, err := multicore.Run(ctx, &multicore.Program{Graph: k.Whole, Memory: mem, Args: a, Reassociate: k.Reassociate}, opt)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	*p = nearPart{Cycles: r.Cycles, MicroOps: r.MicroOps, Traffic: r.Streams.Total(), Offloaded: r.Streams.Offloaded, Loops: r.Streams.Core.Offloaded}
 	b := &r.Streams.Bank
@@ -146,8 +150,11 @@ func (p *nearPart) run(ctx context.Context, env *Env, k *workload.Kernel, args *
 			p.Sync += c.ByteHops
 		}
 	}
-	if r.Sample != nil {
-		p.Bound = r.Sample.Bound
+	if t := r.Sample; t != nil && t.Forwarded > 0 {
+		p.Bound = t.Bound
+		for _, n := range []*uint64{&p.Traffic, &p.Offloaded, &p.Sync, &p.Atomics, &p.Conflicts, &p.Contention} { // those of windows
+			*n = uint64(t.Scale(r.MicroOps) * float64(*n))
+		}
 	}
 	if e := r.Energy(m, table); e != nil {
 		if e.Total != nil {
@@ -155,7 +162,7 @@ func (p *nearPart) run(ctx context.Context, env *Env, k *workload.Kernel, args *
 		}
 		p.Missing = e.LeftOut
 	}
-	return k.Builtin.Check(k.Sizes, args, after)
+	return r, k.Builtin.Check(k.Sizes, args, after)
 }
 
 // at finds the run of a configuration on the machine as it is.
@@ -245,7 +252,7 @@ func (a *nearParts) measured(env *Env) *Measured {
 		m.Notes = append(m.Notes, "a mean is of the workloads that ran in both of its configurations; not in all: "+strings.Join(missing, ", "))
 	}
 	if env.Sample > 0 {
-		m.Notes = append(m.Notes, fmt.Sprintf("windows of %g of the time are simulated; ± is half of the 95 %% confidence interval by how windows differ, ±? of too few windows", env.Sample))
+		m.Notes = append(m.Notes, env.sampleNote(""))
 	}
 	return m
 }

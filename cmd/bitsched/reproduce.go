@@ -104,7 +104,7 @@ func (a *app) reproduceCommand() *cobra.Command {
 	fl.StringVar(&f.data, "data", os.Getenv(dataEnv), "`folder` with published inputs (default $"+dataEnv+")")
 	fl.StringVar(&f.results, "results", "", "keep results in this `folder` (default in the user's cache)")
 	fl.BoolVar(&f.fresh, "fresh", false, "measure again what is kept")
-	fl.Float64Var(&f.sample, "sample", 0, "simulate windows in time that are so large a `share` of runs of nsc figures, and of base and near-l3 of infs:fig11 to fig18; 0 for all in time")
+	fl.Float64Var(&f.sample, "sample", 0, "simulate windows in time that are so large a `share` of runs of nsc figures, and of base and near-l3 of infs:fig11 to fig18, and more of them in short runs whose cycles are not known well; 0 for all in time")
 	fl.DurationVar(&f.budget, "budget", 0, "give up a run of nsc and infs figures that takes longer than this `time`, and go on with the next, 0 for never")
 	fl.StringVar(&f.machines, "machines", "paper", "where figures in time take what papers and their simulators have different values of from: the `paper`, or simulator")
 	fl.StringSliceVar(&f.readings, "readings", nil, "readings of these machines, as in l1d.mshrs=4,l2.mshrs=4: each a `PATH=VALUE` that bitsched machine lists under readings; claims are then under it")
