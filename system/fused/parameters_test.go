@@ -14,6 +14,7 @@ func TestParameters(t *testing.T) {
 	sizes := map[string]int64{"N": 1024, "K": 16, "D": 16}
 	run := func(path, value string) *fused.Report {
 		m := small(t)
+		require.NoError(t, m.Set("lot.release_miss_rate", "1"))
 		if path != "" {
 			require.NoError(t, m.Set(path, value))
 		}
@@ -28,4 +29,6 @@ func TestParameters(t *testing.T) {
 	asked := run("lot.release_requests", "1")
 	require.NotEmpty(t, asked.Releases)
 	require.Equal(t, "requests", asked.Releases[0].Why)
+	missed := run("lot.release_miss_rate", "0.1")
+	require.Equal(t, "miss rate", missed.Releases[0].Why)
 }

@@ -61,13 +61,7 @@ func (f *forward) deliver() {
 			f.m.receiver(m.To).Receive(now, m)
 			continue
 		}
-		answer := mem.Message{Kind: mem.MsgWriteAck, From: m.To, To: m.From, Line: m.Line}
-		if m.Kind == mem.MsgRead {
-			answer.Kind, answer.HasData, answer.Data = mem.MsgReadData, true, *f.m.Memory.Line(m.Line)
-		} else {
-			*f.m.Memory.Line(m.Line) = m.Data
-		}
-		f.queue = append(f.queue, answer)
+		f.queue = append(f.queue, f.m.Memory.Answer(m))
 	}
 	f.queue = f.queue[:0]
 }

@@ -37,7 +37,7 @@ func (t *Report) Energy(m *tile.Machine, table *cost.Table) *cost.ChipEnergy {
 	}
 	// A bank reads a line for a request, and writes one that comes from memory or is
 	// given back.
-	c.L3 = float64(t.Levels[2].Accesses + t.Levels[2].Misses)
+	c.L3 = float64(t.Levels[2].Accesses + t.Levels[2].Misses - t.Direct)
 	if t.Streams != nil {
 		c.Near = float64(t.Streams.Bank.Operations)
 	}

@@ -36,6 +36,7 @@ type Report struct {
 	Imbalance    float64 `json:"imbalance"` // micro-ops of the busiest core by those of the mean one
 
 	Levels  []Level `json:"levels"`
+	Direct  uint64  `json:"direct"` // of the misses of the L3, lines that went from memory to arrays
 	TLB     TLB     `json:"tlb"`
 	Traffic []Class `json:"traffic"`
 	Memory  DRAM    `json:"dram"`
@@ -205,11 +206,16 @@ func (r *runner) caches(t *Report) {
 		l3.Accesses += h.Counters.Reads + h.Counters.Writes
 		l3.Misses += h.Counters.Misses
 		wait[2] += h.Counters.MissLatency
+		t.Direct += h.Counters.Direct
 	}
 	t.Levels = []Level{l1, l2, l3}
 	for k := range t.Levels {
 		l := &t.Levels[k]
-		l.MPKI, l.MissLatency = ratio(float64(l.Misses), kilo), ratio(float64(wait[k]), float64(l.Misses))
+		filled := l.Misses
+		if k == 2 {
+			filled -= t.Direct
+		}
+		l.MPKI, l.MissLatency = ratio(float64(l.Misses), kilo), ratio(float64(wait[k]), float64(filled))
 	}
 }
 

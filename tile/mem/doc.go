@@ -28,7 +28,9 @@
 //
 // The L3 does not include the private caches: lines that cores have may be missing
 // there. Copies that are equal to memory and shared are dropped in silence; lines
-// that a core owns are given back.
+// that a core owns are given back. Of a line that only memory has, a new home (a bank whose arrays
+// compute, package tc) gets the bytes from memory itself: the bank of its address is asked, notes
+// who owns the line, and never has it.
 //
 // # Values travel with time
 //

@@ -49,7 +49,8 @@ type HomeCounters struct {
 	Writes       uint64 `json:"writes" desc:"requests to write"`
 	Hits         uint64 `json:"hits" desc:"requests whose line the bank has"`
 	Misses       uint64 `json:"misses" desc:"lines that came from memory"`
-	MissLatency  uint64 `json:"miss_latency" unit:"Cycle" desc:"from miss to fill, in all"`
+	Direct       uint64 `json:"direct" desc:"of these, lines that went to their new home, and not through the bank"`
+	MissLatency  uint64 `json:"miss_latency" unit:"Cycle" desc:"from miss to fill, in all, but for those"`
 	Forwards     uint64 `json:"forwards" desc:"requests that the owner of the line served"`
 	Invalidated  uint64 `json:"invalidated" desc:"copies that had to vanish"`
 	GivenBack    uint64 `json:"given_back" desc:"lines that cores gave back"`
@@ -263,7 +264,7 @@ func (h *Home) serve(now event.Time, i int, m *Message) {
 	}
 	if needs {
 		j := h.l3.find(e.line)
-		if j < 0 && h.leaving[e.line] == nil {
+		if j < 0 && h.leaving[e.line] == nil && !m.Direct {
 			e.fetch = true
 			h.entries.first(i, m).since = now
 			h.fetch(e.line)
@@ -382,9 +383,16 @@ func (h *Home) step(now event.Time, i int, kind HomeEvent, m *Message) {
 			h.send(delay, Message{Kind: MsgDataE, HasData: true, To: core, Line: e.line, Data: *h.data(e.line)})
 		case grantWrite:
 			g := Message{Kind: MsgDataM, To: core, Line: e.line, Acks: int16(bits.OnesCount64(others))}
-			if had {
+			switch {
+			case had:
 				g.Kind = MsgAckM
-			} else {
+			case m.Direct && h.l3.find(e.line) < 0 && h.leaving[e.line] == nil:
+				// The register of the miss is that of the new home.
+				h.Counters.Misses++
+				h.Counters.Direct++
+				h.send(0, Message{Kind: MsgRead, Direct: true, To: h.memory(e.line), Asks: m.Asks, Acks: g.Acks, Line: e.line})
+				continue
+			default:
 				g.HasData, g.Data = true, *h.data(e.line)
 			}
 			h.send(delay, g)

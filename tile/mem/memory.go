@@ -122,13 +122,7 @@ func (p *pool) reply(store *Store, m *Message) int32 {
 		p.list = append(p.list, Message{})
 		p.when = append(p.when, 0)
 	}
-	r := &p.list[i]
-	*r = Message{Kind: MsgWriteAck, From: m.To, To: m.From, Line: m.Line}
-	if m.Kind == MsgRead {
-		r.Kind, r.HasData, r.Data = MsgReadData, true, *store.Line(m.Line)
-	} else {
-		*store.Line(m.Line) = m.Data
-	}
+	p.list[i] = store.Answer(m)
 	return i
 }
 

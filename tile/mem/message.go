@@ -56,12 +56,33 @@ type Message struct {
 	Dirty   bool // the data differs from memory's
 	Upgrade bool // GetM of a core that has the data
 	Whole   bool // GetM of one that writes all of the line, and needs no data
+	Direct  bool // GetM of one that becomes the new home of the line, and the Read for it: memory answers who asked
 	From    Place
 	To      Place
 	Asks    int16 // the core that asked
 	Acks    int16
 	Line    Line
 	Data    Bytes
+}
+
+// answer is what memory says to a request, with the bytes of the line if it asks for them.
+func (m *Message) answer(line *Bytes) Message {
+	switch {
+	case m.Kind != MsgRead:
+		return Message{Kind: MsgWriteAck, From: m.To, To: m.From, Line: m.Line}
+	case m.Direct:
+		return Message{Kind: MsgDataM, HasData: true, From: m.To, To: Place{Core, m.Asks}, Acks: m.Acks, Line: m.Line, Data: *line}
+	}
+	return Message{Kind: MsgReadData, HasData: true, From: m.To, To: m.From, Line: m.Line, Data: *line}
+}
+
+// Answer performs a request of memory at once, and returns what it says.
+func (s *Store) Answer(m *Message) Message {
+	line := s.Line(m.Line)
+	if m.Kind != MsgRead {
+		*line = m.Data
+	}
+	return m.answer(line)
 }
 
 // Class is what traffic is for.

@@ -59,6 +59,7 @@ func (t *tester) fail(err error) {
 type testShape struct {
 	cores, banks, lines, accesses, delay, every int
 	shared                                      bool // look-ups of the L1 wait in queues
+	direct                                      bool // every other request to write has memory answer who asks
 }
 
 func newTester(protocol *Protocol, seed uint64, shape testShape) *tester {
@@ -74,6 +75,9 @@ func newTester(protocol *Protocol, seed uint64, shape testShape) *tester {
 		case Core:
 			return t.cores[p.Index].caches
 		case Bank:
+			if shape.direct {
+				return &directHome{t, t.homes[p.Index]}
+			}
 			return t.homes[p.Index]
 		}
 		return t.memory
@@ -100,6 +104,17 @@ func newTester(protocol *Protocol, seed uint64, shape testShape) *tester {
 		t.homes = append(t.homes, NewHome(t.engine, home, protocol, i, shape.banks, 1, t.net, func(Line) Place { return Place{Controller, 0} }, t.fail))
 	}
 	return t
+}
+
+// directHome lets requests to write be those of a new home.
+type directHome struct {
+	*tester
+	home *Home
+}
+
+func (d *directHome) Receive(now event.Time, m *Message) {
+	m.Direct = m.Kind == MsgGetM && d.rng.IntN(2) == 0
+	d.home.Receive(now, m)
 }
 
 func (t *tester) truth(line Line) *Bytes {
@@ -253,9 +268,14 @@ func TestRandomCoherence(t *testing.T) {
 			if seed%4 == 1 {
 				cores, lines = 3, 40
 			}
-			x := newTester(MESI(), seed, testShape{cores: cores, banks: 4, lines: lines, accesses: accesses, delay: 60, every: 8, shared: seed%4 == 2})
+			x := newTester(MESI(), seed, testShape{cores: cores, banks: 4, lines: lines, accesses: accesses, delay: 60, every: 8, shared: seed%4 == 2, direct: seed%2 == 1})
 			require.NoError(t, x.run())
 			require.GreaterOrEqual(t, x.done, accesses)
+			direct := uint64(0)
+			for _, h := range x.homes {
+				direct += h.Counters.Direct
+			}
+			require.Equal(t, seed%2 == 1, direct > 0)
 			t.Logf("%d accesses in %d cycles, %d messages", x.done, x.engine.Now(), x.net.Counters.Messages)
 		})
 	}

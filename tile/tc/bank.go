@@ -309,7 +309,7 @@ func (b *Bank) ask() {
 			b.send(mem.Message{Kind: mem.MsgPut, HasData: true, Dirty: true, To: b.homeOf(line), Line: line, Data: a.data})
 			continue
 		}
-		b.send(mem.Message{Kind: mem.MsgGetM, To: b.homeOf(line), Asks: b.self.Index, Line: line, Whole: whole})
+		b.send(mem.Message{Kind: mem.MsgGetM, Direct: true, To: b.homeOf(line), Asks: b.self.Index, Line: line, Whole: whole})
 	}
 }
 
@@ -347,7 +347,7 @@ func (b *Bank) Receive(now event.Time, m *mem.Message) {
 	a := b.access[m.Line]
 	switch m.Kind {
 	case mem.MsgDataM:
-		b.copied[m.Line] = m.From.Kind == mem.Bank
+		b.copied[m.Line] = m.From.Kind != mem.Core
 		a.data, a.has, a.needed = m.Data, true, int(m.Acks)
 		b.arrived(now, m.Line, a)
 	case mem.MsgAckM:

@@ -10,7 +10,8 @@
 //
 // # Coherence
 //
-// A bank fetches a line as a core that writes: it becomes its owner. So the protocol does
+// A bank fetches a line as a core that writes: it becomes its owner, and its new home, to which
+// memory answers itself. So the protocol does
 // what section 5.2 asks for: private copies, dirty and clean, vanish, the directory knows
 // who has the line now, and a core that asks for it later is sent to the bank, which reads
 // it from the bitlines and hands it over ("normal accesses to transposed data"); the array
