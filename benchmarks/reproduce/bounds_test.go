@@ -299,14 +299,14 @@ func TestEnergyBounds(t *testing.T) {
 }
 
 // TestLoweringBounds: whatever lowering takes for each of what it does, no workload has a greater
-// share of it while the mean is at most twice that of the run.
+// share of it while the mean is at most a fifth, or that of the run.
 func TestLoweringBounds(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 1))
 	tight := 0.0
 	for range 200 {
 		var b best
 		var names []string
-		take := func() (w [6]float64) {
+		take := func() (w [7]float64) {
 			for i := range w {
 				if random.IntN(3) > 0 {
 					w[i] = math.Exp(6 * random.Float64())
@@ -314,8 +314,8 @@ func TestLoweringBounds(t *testing.T) {
 			}
 			return w
 		}
-		cycles := func(l *fused.Lowered, w [6]float64) (sum float64) {
-			for i, n := range l.Counts() {
+		cycles := func(l *fused.Lowered, w [7]float64) (sum float64) {
+			for i, n := range append(l.Counts(), 1) {
 				sum += w[i] * float64(n)
 			}
 			return sum
@@ -332,7 +332,7 @@ func TestLoweringBounds(t *testing.T) {
 			b.add(name, name, "inf-s", p)
 			names = append(names, name)
 		}
-		mean := func(w [6]float64) (m float64) {
+		mean := func(w [7]float64) (m float64) {
 			for _, name := range names {
 				m += share(cycles(&b.of(name, "inf-s").Lowered, w), rest[name]) / float64(len(names))
 			}
@@ -344,7 +344,7 @@ func TestLoweringBounds(t *testing.T) {
 			require.Equal(t, "JIT of "+name, bounds[i].Name)
 			require.NoError(t, bounds[i].check(b.of(name, "inf-s").Shares[3]))
 		}
-		limit := 2 * mean(first)
+		limit := max(20, mean(first))
 		for range 200 {
 			w := take()
 			for mean(w) > limit {
