@@ -203,7 +203,7 @@ type Array struct {
 	Technology string `yaml:"technology"` // one of sram.Technologies
 	CostTable  string `yaml:"cost_table"` // a table of package sram/cost, or a file
 
-	ShiftBitlines int `yaml:"shift_bitlines" range:"0..2048"` // that a row is shifted by in a cycle at most; 0: any
+	ShiftBitlines int `yaml:"shift_bitlines" range:"0..2048" reading:"0 1"` // that a row is shifted by in a cycle at most; 0: any
 }
 
 // HTree is the wiring within a bank.

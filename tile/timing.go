@@ -27,7 +27,8 @@ func (t Timing) Constant(bits int) int64 { return int64(bits) }
 // bitlines within arrays. A row is read and written in a cycle, as by a copy, and
 // goes array.shift_bitlines at a time if that is not 0. By default the distance
 // does not matter: the paper has shifts in the array (section 5.2) and no figure
-// for them; PUMEngine charges one cycle for each wordline.
+// for them; PUMEngine of its simulator charged one cycle for each wordline, and since
+// then one for each wordline and bitline of the distance (a reading).
 func (t Timing) IntraShift(bits, dist int) int64 {
 	steps := 1
 	if s := t.m.Array.ShiftBitlines; s > 0 {
