@@ -409,7 +409,7 @@ func TestForecast(t *testing.T) {
 		memory := q.Places[2]
 		t.Logf("%s %+v", q.Name, q.Places)
 		require.Equal(t, q.Reached, memory.Times)
-		require.InEpsilon(t, memory.Cycles, memory.Predicted, 0.3, q.Name)
+		require.InEpsilon(t, memory.Cycles, memory.Predicted, 1.0/3, q.Name)
 	}
 }
 

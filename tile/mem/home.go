@@ -59,7 +59,9 @@ type HomeCounters struct {
 	DirectoryMax uint64 `json:"directory_max" desc:"lines that the directory knew at once, at most"`
 }
 
-// Home is a bank and its directory.
+// Home is a bank and its directory. A line may get a new home, by a GetM that is Direct: bytes that only
+// memory has come to it from there, and if no core has to hand the line over, it owns it from when
+// the request is served, sends no Unblock, and keeps what is forwarded to it until it has the line.
 type Home struct {
 	Counters HomeCounters
 
@@ -440,6 +442,9 @@ func (h *Home) step(now event.Time, i int, kind HomeEvent, m *Message) {
 			h.Counters.Waits++
 			h.entries.wait(i, m)
 		}
+	}
+	if m.Direct && next == HBX && e.state <= HS {
+		next = HX
 	}
 	e.state = next
 }

@@ -56,7 +56,7 @@ type Message struct {
 	Dirty   bool // the data differs from memory's
 	Upgrade bool // GetM of a core that has the data
 	Whole   bool // GetM of one that writes all of the line, and needs no data
-	Direct  bool // GetM of one that becomes the new home of the line, and the Read for it: memory answers who asked
+	Direct  bool // GetM of a new home of the line, and the Read for it: see Home
 	From    Place
 	To      Place
 	Asks    int16 // the core that asked

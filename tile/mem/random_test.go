@@ -34,6 +34,9 @@ type tester struct {
 	err     error
 	check   int // writes until the copies of other cores are looked at
 	every   int
+	asked   map[copyOf][]asking // requests before their Unblock
+	kept    map[copyOf]Message  // forwarded, and early
+	early   int
 }
 
 type testCore struct {
@@ -63,7 +66,7 @@ type testShape struct {
 }
 
 func newTester(protocol *Protocol, seed uint64, shape testShape) *tester {
-	t := &tester{engine: event.New(), oracle: map[Line]*Bytes{}, rng: rand.New(rand.NewPCG(seed, 1)), lines: shape.lines, left: shape.accesses, every: shape.every}
+	t := &tester{engine: event.New(), oracle: map[Line]*Bytes{}, asked: map[copyOf][]asking{}, kept: map[copyOf]Message{}, rng: rand.New(rand.NewPCG(seed, 1)), lines: shape.lines, left: shape.accesses, every: shape.every}
 	t.net = NewDirect(t.engine, func(*Message) event.Time {
 		d := event.Time(t.rng.IntN(shape.delay))
 		if t.rng.IntN(8) == 0 {
@@ -73,11 +76,11 @@ func newTester(protocol *Protocol, seed uint64, shape testShape) *tester {
 	}, func(p Place) Receiver {
 		switch p.Kind {
 		case Core:
+			if shape.direct {
+				return &newHome{t.cores[p.Index]}
+			}
 			return t.cores[p.Index].caches
 		case Bank:
-			if shape.direct {
-				return &directHome{t, t.homes[p.Index]}
-			}
 			return t.homes[p.Index]
 		}
 		return t.memory
@@ -93,9 +96,13 @@ func newTester(protocol *Protocol, seed uint64, shape testShape) *tester {
 	}
 	home := &HomeSpec{ArraySpec: ArraySpec{Bytes: 4 * LineBytes, Ways: 2, Policy: BRRIP, NearShare: 0.03}, Latency: 4, MSHRs: 3}
 	homeOf := func(line Line) Place { return Place{Bank, int16(line % uint64(shape.banks))} }
+	var net Network = t.net
+	if shape.direct {
+		net = newHomes{t}
+	}
 	for i := range shape.cores {
 		c := &testCore{tester: t, id: i}
-		c.caches = NewPrivate(t.engine, spec, protocol, i, t.net, homeOf, c, t.fail)
+		c.caches = NewPrivate(t.engine, spec, protocol, i, net, homeOf, c, t.fail)
 		c.next = t.engine.Handle(func(now event.Time, _ uint64) { c.access(now) })
 		t.engine.At(event.Time(t.rng.IntN(10)), c.next, 0)
 		t.cores = append(t.cores, c)
@@ -106,15 +113,53 @@ func newTester(protocol *Protocol, seed uint64, shape testShape) *tester {
 	return t
 }
 
-// directHome lets requests to write be those of a new home.
-type directHome struct {
-	*tester
-	home *Home
+// newHomes is the network of cores, which ask as new homes now and then: those send no Unblock.
+type newHomes struct{ *tester }
+
+type copyOf struct {
+	line Line
+	core int16
 }
 
-func (d *directHome) Receive(now event.Time, m *Message) {
-	m.Direct = m.Kind == MsgGetM && d.rng.IntN(2) == 0
-	d.home.Receive(now, m)
+type asking struct{ direct, silent bool } // silent: what was asked for did not come from another core
+
+func (n newHomes) Send(m *Message) {
+	c := copyOf{m.Line, m.From.Index}
+	switch m.Kind {
+	case MsgGetS, MsgGetM:
+		m.Direct = m.Kind == MsgGetM && n.rng.IntN(2) == 0
+		n.asked[c] = append(n.asked[c], asking{direct: m.Direct})
+	case MsgUnblock: // of the oldest
+		a := n.asked[c][0]
+		n.asked[c] = n.asked[c][1:]
+		if kept, ok := n.kept[c]; ok {
+			delete(n.kept, c)
+			n.net.Send(&kept)
+		}
+		if a.silent {
+			return
+		}
+	}
+	n.net.Send(m)
+}
+
+// newHome keeps what is forwarded to a core that does not yet have the line.
+type newHome struct{ *testCore }
+
+func (c *newHome) Receive(now event.Time, m *Message) {
+	at := copyOf{m.Line, int16(c.id)}
+	if n := len(c.asked[at]); n > 0 && c.asked[at][n-1].direct {
+		last := &c.asked[at][n-1]
+		switch m.Kind {
+		case MsgDataM, MsgAckM:
+			last.silent = m.From.Kind != Core
+		case MsgFwdGetS, MsgFwdGetM:
+			c.early++
+			c.kept[at] = *m
+			return
+		}
+	}
+	c.caches.Receive(now, m)
 }
 
 func (t *tester) truth(line Line) *Bytes {
@@ -276,6 +321,8 @@ func TestRandomCoherence(t *testing.T) {
 				direct += h.Counters.Direct
 			}
 			require.Equal(t, seed%2 == 1, direct > 0)
+			require.Equal(t, seed%2 == 1, x.early > 0)
+			require.Empty(t, x.kept)
 			t.Logf("%d accesses in %d cycles, %d messages", x.done, x.engine.Now(), x.net.Counters.Messages)
 		})
 	}

@@ -67,8 +67,10 @@ type access struct {
 	back         bool
 	data         mem.Bytes
 	has          bool
+	from         bool // another cache, to which the home has sent the request on
 	needed, have int
 	w            *work
+	asked        []mem.Message // by others, before the line has come
 }
 
 // garbage is what cells hold of a line whose bytes did not come.
@@ -348,6 +350,7 @@ func (b *Bank) Receive(now event.Time, m *mem.Message) {
 	switch m.Kind {
 	case mem.MsgDataM:
 		b.copied[m.Line] = m.From.Kind != mem.Core
+		a.from = m.From.Kind == mem.Core
 		a.data, a.has, a.needed = m.Data, true, int(m.Acks)
 		b.arrived(now, m.Line, a)
 	case mem.MsgAckM:
@@ -386,10 +389,15 @@ func (b *Bank) arrived(now event.Time, line mem.Line, a *access) {
 		return
 	}
 	b.c.Counters.Fetched++
-	b.send(mem.Message{Kind: mem.MsgUnblock, To: b.homeOf(line), Line: line})
+	if a.from {
+		b.send(mem.Message{Kind: mem.MsgUnblock, To: b.homeOf(line), Line: line})
+	}
 	data := a.data
 	b.lines[line] = &data
 	b.c.Host.Got(line, &data)
+	for i := range a.asked {
+		b.handOver(&a.asked[i])
+	}
 	b.transpose = max(now, b.transpose) + event.Time(b.c.spec.LineCycles)
 	b.c.engine.At(b.transpose, b.fetched, line)
 }
@@ -403,6 +411,9 @@ func (b *Bank) handOver(m *mem.Message) {
 		b.c.Host.Lost(m.Line)
 	} else if a := b.access[m.Line]; a != nil && a.back { // on its way home
 		data = &a.data
+	} else if a != nil {
+		a.asked = append(a.asked, *m)
+		return
 	} else {
 		b.c.fail(fmt.Errorf("tc: bank %d: asked for line %#x, which it does not own", b.id, m.Line))
 		return
