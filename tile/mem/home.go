@@ -80,6 +80,7 @@ type Home struct {
 	leaving  map[Line]*leaving // to memory
 	next     event.Time        // look-up
 	instant  bool              // answers at once
+	together *Message          // answer to requests for several lines, nil without
 
 	lookup   event.Handler
 	deliver  event.Handler
@@ -191,7 +192,7 @@ func (h *Home) Receive(now event.Time, m *Message) {
 		}
 		at := now
 		if k := event.Time(h.spec.Lookups); k > 0 {
-			h.next = max(h.next, now*k)
+			h.next = max(h.next, now*k) + event.Time(bits.OnesCount16(m.More))
 			at = h.next / k
 			h.next++
 		}
@@ -225,8 +226,27 @@ func (h *Home) entry(line Line) int {
 	return i
 }
 
-// request serves a request of a core, or lets it wait.
+// request serves a request for one line or several. Those of the answers that are alike go together.
 func (h *Home) request(now event.Time, m *Message) {
+	if m.More == 0 {
+		h.one(now, m)
+		return
+	}
+	one, all := *m, Message{Kind: MsgAckM, To: Place{Core, m.Asks}, Line: noLine}
+	one.More = 0
+	h.together = &all
+	m.Lines(func(line Line) {
+		one.Line = line
+		h.one(now, &one)
+	})
+	h.together = nil
+	if all.Line != noLine {
+		h.send(h.spec.Return, all)
+	}
+}
+
+// one serves a request of a core, or lets it wait.
+func (h *Home) one(now event.Time, m *Message) {
 	i := h.entry(m.Line)
 	e := &h.entries.slots[i]
 	switch m.Kind {
@@ -386,6 +406,13 @@ func (h *Home) step(now event.Time, i int, kind HomeEvent, m *Message) {
 		case grantWrite:
 			g := Message{Kind: MsgDataM, To: core, Line: e.line, Acks: int16(bits.OnesCount64(others))}
 			switch {
+			case had && others == 0 && h.together != nil:
+				if h.together.Line == noLine {
+					h.together.Line = e.line
+				} else {
+					h.together.With(e.line)
+				}
+				continue
 			case had:
 				g.Kind = MsgAckM
 			case m.Direct && h.l3.find(e.line) < 0 && h.leaving[e.line] == nil:

@@ -1,6 +1,10 @@
 package mem
 
-import "github.com/bitsched/bitsched/tile/event"
+import (
+	"math/bits"
+
+	"github.com/bitsched/bitsched/tile/event"
+)
 
 // Place is who sends and receives messages.
 type Place struct {
@@ -52,11 +56,12 @@ func (k MessageKind) String() string { return name(messageNames[:], uint8(k)) }
 // Message goes from one component to another.
 type Message struct {
 	Kind    MessageKind
-	HasData bool // Data counts, and the message is as long as a line
-	Dirty   bool // the data differs from memory's
-	Upgrade bool // GetM of a core that has the data
-	Whole   bool // GetM of one that writes all of the line, and needs no data
-	Direct  bool // GetM of a new home of the line, and the Read for it: see Home
+	HasData bool   // Data counts, and the message is as long as a line
+	Dirty   bool   // the data differs from memory's
+	Upgrade bool   // GetM of a core that has the data
+	Whole   bool   // GetM of one that writes all of the line, and needs no data
+	Direct  bool   // GetM of a new home of the line, and the Read for it: see Home
+	More    uint16 // GetM that is Direct and Whole, and the AckM for it: of the lines behind Line, those that are meant, too
 	From    Place
 	To      Place
 	Asks    int16 // the core that asked
@@ -64,6 +69,20 @@ type Message struct {
 	Line    Line
 	Data    Bytes
 }
+
+// Lines calls f for the lines that a message is about.
+func (m *Message) Lines(f func(Line)) {
+	f(m.Line)
+	for more := m.More; more != 0; more &= more - 1 {
+		f(m.Line + 1 + Line(bits.TrailingZeros16(more)))
+	}
+}
+
+// Batch is how many lines a message may be about: all of a group of so many.
+const Batch = 16
+
+// With has the message be about another line of the group, too, behind its own.
+func (m *Message) With(line Line) { m.More |= 1 << (line - m.Line - 1) }
 
 // answer is what memory says to a request, with the bytes of the line if it asks for them.
 func (m *Message) answer(line *Bytes) Message {

@@ -290,8 +290,11 @@ func (b *Bank) ask() {
 			b.jobs = b.jobs[1:]
 			continue
 		}
-		line, whole := lines.Lines[w.next], w.next < lines.Whole
-		w.next++
+		line, n := lines.Lines[w.next], b.together(w)
+		if b.asked > 0 && b.asked+n > b.c.spec.Requests {
+			return
+		}
+		w.next += n
 		a := &access{back: w.j.back, w: w, needed: -1}
 		data, owned := b.lines[line], b.lines[line] != nil
 		if owned != w.j.back || b.access[line] != nil {
@@ -311,8 +314,32 @@ func (b *Bank) ask() {
 			b.send(mem.Message{Kind: mem.MsgPut, HasData: true, Dirty: true, To: b.homeOf(line), Line: line, Data: a.data})
 			continue
 		}
-		b.send(mem.Message{Kind: mem.MsgGetM, Direct: true, To: b.homeOf(line), Asks: b.self.Index, Line: line, Whole: whole})
+		m := mem.Message{Kind: mem.MsgGetM, Direct: true, To: b.homeOf(line), Asks: b.self.Index, Line: line, Whole: w.next <= lines.Whole}
+		for _, next := range lines.Lines[w.next-n+1 : w.next] {
+			m.With(next)
+			b.asked++
+			b.access[next] = &access{w: w, needed: -1}
+		}
+		b.send(m)
 	}
+}
+
+// together is how many of the lines from one on are asked for by the same message: those that are
+// written as a whole, of one group and home.
+func (b *Bank) together(w *work) int {
+	lines, there := w.j.lines[b.id], func(line mem.Line) bool { return b.lines[line] != nil || b.access[line] != nil }
+	first, to := lines.Lines[w.next], w.next+1
+	if w.j.back || there(first) {
+		return 1
+	}
+	for last := first; to < lines.Whole; to++ {
+		next := lines.Lines[to]
+		if next <= last || next/mem.Batch != first/mem.Batch || b.home(next) != b.home(first) || there(next) {
+			break
+		}
+		last = next
+	}
+	return to - w.next
 }
 
 func (b *Bank) homeOf(line mem.Line) mem.Place {
@@ -346,6 +373,15 @@ func (b *Bank) finish(w *work) {
 
 // Receive handles a message of the coherence protocol.
 func (b *Bank) Receive(now event.Time, m *mem.Message) {
+	if m.More != 0 {
+		one := *m
+		one.More = 0
+		m.Lines(func(line mem.Line) {
+			one.Line = line
+			b.Receive(now, &one)
+		})
+		return
+	}
 	a := b.access[m.Line]
 	switch m.Kind {
 	case mem.MsgDataM:

@@ -162,22 +162,31 @@ func (w *coherent) round(event.Time) {
 		}
 		list = append(list, l)
 	}
+	later := func(f func()) {
+		w.engine.After(event.Time(w.rng.IntN(400)), w.engine.Handle(func(event.Time, uint64) { f() }), 0)
+	}
+	giveBack := func() {
+		w.core.Return(list, func(event.Time) { later(func() { w.round(0) }) })
+	}
 	w.core.Fetch(list, func(event.Time) {
-		w.engine.After(event.Time(w.rng.IntN(400)), w.engine.Handle(func(event.Time, uint64) {
-			w.core.Return(list, func(event.Time) {
-				w.engine.After(event.Time(w.rng.IntN(400)), w.engine.Handle(func(now event.Time, _ uint64) { w.round(now) }), 0)
-			})
-		}), 0)
+		if w.rng.IntN(2) == 0 {
+			later(giveBack)
+			return
+		}
+		later(func() { w.core.Fetch(list, func(event.Time) { later(giveBack) }) }) // what cores took
 	})
 }
 
 func TestCoherence(t *testing.T) {
-	lost, direct := 0, uint64(0)
+	lost, direct, several := 0, uint64(0), map[mem.MessageKind]bool{}
 	for seed := range uint64(40) {
 		w := &coherent{rng: rand.New(rand.NewPCG(seed, 3)), truth: map[mem.Line]*mem.Bytes{}, owned: map[mem.Line]bool{}, garbage: map[mem.Line]bool{}, store: mem.NewStore(), rounds: 60}
 		delay := 5 + w.rng.IntN(80)
 		w.wires = &wires{engine: event.New(), cycles: 5, sent: map[tc.MessageKind]int{}}
-		w.net = mem.NewDirect(w.engine, func(*mem.Message) event.Time {
+		w.net = mem.NewDirect(w.engine, func(m *mem.Message) event.Time {
+			if m.More != 0 {
+				several[m.Kind] = true
+			}
 			d := w.rng.IntN(delay)
 			if w.rng.IntN(8) == 0 {
 				d *= 10 // some are overtaken by whole transactions
@@ -195,7 +204,7 @@ func TestCoherence(t *testing.T) {
 			return w.core.Banks[p.Index-2*mem.MaxCores]
 		})
 		banks, protocol := 2, mem.MESI()
-		home := func(l mem.Line) int { return int(l) % banks }
+		home := func(l mem.Line) int { return int(l) / 8 % banks }
 		c, err := tc.New(w.engine, spec(), 3, w.wires, w, home, w.fail)
 		require.NoError(t, err)
 		w.core, c.Host = c, w
@@ -211,7 +220,7 @@ func TestCoherence(t *testing.T) {
 			w.cores = append(w.cores, k)
 		}
 		for i := range banks {
-			w.homes = append(w.homes, mem.NewHome(w.engine, &mem.HomeSpec{ArraySpec: mem.ArraySpec{Bytes: 4 * mem.LineBytes, Ways: 2, Policy: mem.LRU}, Latency: 4, MSHRs: 3}, protocol, i, banks, 1, w.net,
+			w.homes = append(w.homes, mem.NewHome(w.engine, &mem.HomeSpec{ArraySpec: mem.ArraySpec{Bytes: 4 * mem.LineBytes, Ways: 2, Policy: mem.LRU}, Latency: 4, MSHRs: 3}, protocol, i, banks, 8, w.net,
 				func(mem.Line) mem.Place { return mem.Place{Kind: mem.Controller} }, w.fail))
 		}
 		w.memory = mem.NewFixed(w.engine, mem.FixedSpec{Latency: 20, Bus: 2}, w.store, w.net)
@@ -241,4 +250,5 @@ func TestCoherence(t *testing.T) {
 	}
 	require.Greater(t, lost, 100)
 	require.Greater(t, direct, uint64(100))
+	require.Equal(t, map[mem.MessageKind]bool{mem.MsgGetM: true, mem.MsgAckM: true}, several)
 }
