@@ -150,7 +150,8 @@ type DDR struct {
 
 type ddrChannel struct {
 	*dram.Channel
-	waiting []arrival // what has no place in the queues, in order
+	waiting []arrival // what has no place in the queues, in order, from head on
+	head    int
 	tick    event.Handler
 	at      event.Time // of the event that is scheduled, none
 	id      event.ID
@@ -237,15 +238,18 @@ func (d *DDR) advance(c *ddrChannel, last dram.Time, now event.Time) {
 	}
 }
 
+// waits tells whether anything has no place in the queues.
+func (c *ddrChannel) waits() bool { return c.head < len(c.waiting) }
+
 // ready tells whether the first that waits has a place.
 func (c *ddrChannel) ready() bool {
-	return len(c.waiting) > 0 && c.Accepts(c.waiting[0].m.Kind == MsgWrite)
+	return c.waits() && c.Accepts(c.waiting[c.head].m.Kind == MsgWrite)
 }
 
 // schedule lets the channel run at its next clock. One that is idle catches up with
 // its refreshes when something arrives.
 func (d *DDR) schedule(c *ddrChannel, now event.Time) {
-	if len(c.waiting) == 0 && !c.Pending() {
+	if !c.waits() && !c.Pending() {
 		return
 	}
 	clock := c.Clock()
@@ -265,11 +269,11 @@ func (d *DDR) schedule(c *ddrChannel, now event.Time) {
 
 // accept gives the first that waits to the channel.
 func (d *DDR) accept(c *ddrChannel, now event.Time) {
-	m := &c.waiting[0].m
+	m := &c.waiting[c.head].m
 	address := d.local(m.Line) * LineBytes
 	write := m.Kind == MsgWrite
 	i := d.pool.reply(d.store, m)
-	d.pool.when[i] = c.waiting[0].at
+	d.pool.when[i] = c.waiting[c.head].at
 	c.Add(address, d.layout.Of(address), write, uint64(i))
 	if write {
 		d.Counters.Writes++
@@ -277,5 +281,8 @@ func (d *DDR) accept(c *ddrChannel, now event.Time) {
 	} else {
 		d.Counters.Reads++
 	}
-	c.waiting = append(c.waiting[:0], c.waiting[1:]...)
+	if c.head++; 2*c.head >= len(c.waiting) { // at most half of it is behind
+		c.waiting = append(c.waiting[:0], c.waiting[c.head:]...)
+		c.head = 0
+	}
 }
