@@ -179,6 +179,7 @@ func runInfinity(ctx context.Context, env *Env, k *workload.Kernel, args *memory
 	return r, err
 }
 
+// runOnce is one run of runInfinity, in samples or nil for all in time.
 func runOnce(ctx context.Context, env *Env, k *workload.Kernel, args *memory.Memory, m *tile.Machine, config string, sample *multicore.Sampling, change func(o *fused.Options)) (r *infsRun, err error) {
 	after := args.Clone()
 	mem, a := k.Streams(after)

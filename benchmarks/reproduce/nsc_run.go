@@ -131,6 +131,7 @@ func (p *nearPart) run(ctx context.Context, env *Env, k *workload.Kernel, args *
 	})
 }
 
+// runOnce is one run of run, in samples or nil for all in time.
 func (p *nearPart) runOnce(ctx context.Context, env *Env, k *workload.Kernel, args *memory.Memory, m *tile.Machine, x nearRun, sample *multicore.Sampling, table *cost.Table) (*multicore.Report, error) {
 	after := args.Clone()
 	mem, a := k.Streams(after)
