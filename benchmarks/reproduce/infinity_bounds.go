@@ -134,23 +134,14 @@ func (b *best) trafficBounds(env *Env, names []string) ([]Bound, error) {
 		return nil, err
 	}
 	links := memoryLinks(m)
-	least := func(w, config string) float64 { return min(links*b.of(w, config).Read, b.of(w, config).traffic()) }
-	const with = "with nothing on the mesh but what comes from memory, without headers"
-	const why = "the bytes that were read, to the bank that they are of from the nearest controller, in the mean of banks"
+	least := func(p *infsPart) float64 { return min(links*p.Read, p.traffic()) }
 	var list []Bound
-	n := float64(len(names))
-	for _, config := range []string{"near-l3", "inf-s"} {
-		saved := 0.0
-		for _, w := range names {
-			saved += 100 * (1 - least(w, config)/max(1, b.of(w, multicore.Base).traffic())) / n
+	for _, x := range savings {
+		if in := b.inTime(names, x.config, x.over); len(in) > 0 {
+			list = append(list, Bound{x.name, AtMost, b.saved(in, x.config, x.over, least), "with nothing on the mesh but what comes from memory, without headers", "the bytes that were read, to the bank that they are of from the nearest controller, in the mean of banks"})
 		}
-		list = append(list, Bound{savedBy(config), AtMost, saved, with, why})
 	}
-	over := 0.0
-	for _, w := range names {
-		over += least(w, "inf-s") / max(1, b.of(w, "near-l3").traffic()) / n
-	}
-	return append(list, Bound{"traffic of near-l3 that inf-s saves", AtMost, 100 * (1 - over), with, why}), nil
+	return list, nil
 }
 
 // memoryLinks is how many links a bank is away from the nearest controller, in the mean.

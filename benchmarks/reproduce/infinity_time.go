@@ -420,10 +420,11 @@ func (b *best) traffic(workload, config string) float64 {
 	return b.of(workload, config).traffic() / max(1, b.of(workload, multicore.Base).traffic())
 }
 
-// saved is the mean share of the traffic of base that a configuration has not, in percent.
-func (b *best) saved(names []string, config string) (share float64) {
+// saved is the mean share of the traffic of another configuration that one has not, in percent, by
+// what its own comes to.
+func (b *best) saved(names []string, config, over string, of func(p *infsPart) float64) (share float64) {
 	for _, w := range names {
-		share += 100 * (1 - b.traffic(w, config)) / float64(len(names))
+		share += 100 * (1 - of(b.of(w, config))/max(1, b.of(w, over).traffic())) / float64(len(names))
 	}
 	return share
 }
@@ -545,29 +546,38 @@ func infsFig12(ctx context.Context, env *Env) (*Measured, error) {
 	m.draw("links.svg", &links, "utilisation, %", "Bytes times links over what all links could carry.", false)
 	all := b.whole(configs)
 	m.Notes = b.notes(env, all)
-	names := slices.DeleteFunc(slices.Clone(all), func(w string) bool { // traffic of windows is no more than a guess
-		return slices.ContainsFunc(configs, func(config string) bool { return b.of(w, config).Sampled })
-	})
-	if len(names) < len(all) {
-		m.Notes = append(m.Notes, fmt.Sprintf("claims of traffic are of the %d workloads whose runs are all in time: %s", len(names), strings.Join(names, ", ")))
+	for _, x := range savings {
+		names := b.inTime(all, x.config, x.over)
+		if len(names) < len(all) {
+			m.Notes = append(m.Notes, fmt.Sprintf("%s: of the %d workloads whose runs are all in time: %s", x.name, len(names), strings.Join(names, ", ")))
+		}
+		if len(names) > 0 {
+			m.Add(x.name, "%", b.saved(names, x.config, x.over, (*infsPart).traffic))
+		}
 	}
-	if len(names) == 0 {
-		return m, nil
-	}
-	m.Add("traffic that near-l3 saves", "%", b.saved(names, "near-l3"))
-	m.Add("traffic that inf-s saves", "%", b.saved(names, "inf-s"))
-	over := 0.0
-	for _, w := range names {
-		over += b.of(w, "inf-s").traffic() / max(1, b.of(w, "near-l3").traffic()) / float64(len(names))
-	}
-	m.Add("traffic of near-l3 that inf-s saves", "%", 100*(1-over))
-	if slices.Contains(names, "kmeans") {
+	if len(b.inTime([]string{"kmeans"}, "near-l3", multicore.Base)) > 0 {
 		m.Add("traffic of kmeans in near-l3 over base", "x", b.traffic("kmeans", "near-l3"))
 	}
-	if m.Bounds, err = b.trafficBounds(env, names); err != nil {
+	if m.Bounds, err = b.trafficBounds(env, all); err != nil {
 		return nil, err
 	}
 	return m, nil
+}
+
+// savings are the claims of traffic that a configuration has not of another one.
+var savings = []struct{ name, config, over string }{
+	{savedBy("near-l3"), "near-l3", multicore.Base}, {savedBy("inf-s"), "inf-s", multicore.Base}, {"traffic of near-l3 that inf-s saves", "inf-s", "near-l3"},
+}
+
+// inTime are the workloads of which runs of some configurations are there, and in time: traffic of
+// windows is no more than a guess.
+func (b *best) inTime(names []string, configs ...string) (list []string) {
+	for _, w := range names {
+		if !slices.ContainsFunc(configs, func(config string) bool { p := b.of(w, config); return p == nil || p.Sampled }) {
+			list = append(list, w)
+		}
+	}
+	return list
 }
 
 // paperLatencies names what holds under the latencies of the authors' simulator, and readLatencies

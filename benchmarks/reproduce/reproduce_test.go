@@ -225,10 +225,14 @@ func TestBest(t *testing.T) {
 	}
 	names := b.whole([]string{"base", "inf-s"})
 	require.Equal(t, []string{"a", "b"}, names)
-	require.InDelta(t, 4, b.over(names, "inf-s", "base"), 1e-9) // of 8 and 2
-	require.InDelta(t, 70, b.saved(names, "inf-s"), 1e-9)       // of 90 and 50 %
+	require.InDelta(t, 4, b.over(names, "inf-s", "base"), 1e-9)                        // of 8 and 2
+	require.InDelta(t, 70, b.saved(names, "inf-s", "base", (*infsPart).traffic), 1e-9) // of 90 and 50 %
 	require.Equal(t, "b2", b.which[[2]string{"b", "inf-s"}])
 	require.Equal(t, "-", b.speedup("c", "inf-s", b.of("c", "base")))
+	require.Equal(t, names, b.inTime([]string{"a", "b", "c"}, "inf-s", "base"))
+	b.add("a", "a2", "inf-s", &infsPart{Cycles: 50, Sampled: true})
+	require.Equal(t, []string{"b"}, b.inTime([]string{"a", "b", "c"}, "inf-s", "base"))
+	require.Equal(t, []string{"a", "b", "c"}, b.inTime([]string{"a", "b", "c"}, "base"))
 }
 
 // TestRegionRows says where regions ran, and why not in memory.
