@@ -232,8 +232,12 @@ func (h *Home) request(now event.Time, m *Message) {
 		h.one(now, m)
 		return
 	}
-	one, all := *m, Message{Kind: MsgAckM, To: Place{Core, m.Asks}, Line: noLine}
+	one, all := *m, Message{Kind: MsgAckM, To: m.From, Line: noLine}
 	one.More = 0
+	delay := h.spec.Return
+	if m.Kind == MsgPut {
+		all.Kind, delay = MsgPutAck, 0
+	}
 	h.together = &all
 	m.Lines(func(line Line) {
 		one.Line = line
@@ -241,7 +245,7 @@ func (h *Home) request(now event.Time, m *Message) {
 	})
 	h.together = nil
 	if all.Line != noLine {
-		h.send(h.spec.Return, all)
+		h.send(delay, all)
 	}
 }
 
@@ -407,11 +411,7 @@ func (h *Home) step(now event.Time, i int, kind HomeEvent, m *Message) {
 			g := Message{Kind: MsgDataM, To: core, Line: e.line, Acks: int16(bits.OnesCount64(others))}
 			switch {
 			case had && others == 0 && h.together != nil:
-				if h.together.Line == noLine {
-					h.together.Line = e.line
-				} else {
-					h.together.With(e.line)
-				}
+				h.together.add(e.line)
 				continue
 			case had:
 				g.Kind = MsgAckM
@@ -456,6 +456,10 @@ func (h *Home) step(now event.Time, i int, kind HomeEvent, m *Message) {
 				h.put(e.line, &m.Data, m.Dirty)
 			}
 		case ackPut:
+			if h.together != nil {
+				h.together.add(e.line)
+				continue
+			}
 			h.send(0, Message{Kind: MsgPutAck, To: m.From, Line: e.line})
 		case countRead:
 			e.reads++

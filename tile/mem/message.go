@@ -61,7 +61,7 @@ type Message struct {
 	Upgrade bool   // GetM of a core that has the data
 	Whole   bool   // GetM of one that writes all of the line, and needs no data
 	Direct  bool   // GetM of a new home of the line, and the Read for it: see Home
-	More    uint16 // GetM that is Direct and Whole, and the AckM for it: of the lines behind Line, those that are meant, too
+	More    uint16 // GetM that is Direct and Whole, Put without data, and the answers to these: of the lines behind Line, those that are meant, too
 	From    Place
 	To      Place
 	Asks    int16 // the core that asked
@@ -83,6 +83,15 @@ const Batch = 16
 
 // With has the message be about another line of the group, too, behind its own.
 func (m *Message) With(line Line) { m.More |= 1 << (line - m.Line - 1) }
+
+// add has the message be about a line, the first one or behind others.
+func (m *Message) add(line Line) {
+	if m.Line == noLine {
+		m.Line = line
+		return
+	}
+	m.With(line)
+}
 
 // answer is what memory says to a request, with the bytes of the line if it asks for them.
 func (m *Message) answer(line *Bytes) Message {

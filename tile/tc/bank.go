@@ -308,7 +308,15 @@ func (b *Bank) ask() {
 			b.c.Host.Newest(line, &a.data)
 			delete(b.lines, line)
 			if lines.Clean && b.copied[line] {
-				b.send(mem.Message{Kind: mem.MsgPut, To: b.homeOf(line), Line: line})
+				m := mem.Message{Kind: mem.MsgPut, To: b.homeOf(line), Line: line}
+				for _, next := range lines.Lines[w.next-n+1 : w.next] {
+					m.With(next)
+					b.asked++
+					b.access[next] = &access{back: true, w: w, needed: -1, data: *b.lines[next]}
+					b.c.Host.Newest(next, &b.access[next].data)
+					delete(b.lines, next)
+				}
+				b.send(m)
 				continue
 			}
 			b.send(mem.Message{Kind: mem.MsgPut, HasData: true, Dirty: true, To: b.homeOf(line), Line: line, Data: a.data})
@@ -324,17 +332,21 @@ func (b *Bank) ask() {
 	}
 }
 
-// together is how many of the lines from one on are asked for by the same message: those that are
-// written as a whole, of one group and home.
+// together is how many of the lines from the next one on the same message is about: those of one group
+// and home that are written as a whole, or go back without bytes.
 func (b *Bank) together(w *work) int {
-	lines, there := w.j.lines[b.id], func(line mem.Line) bool { return b.lines[line] != nil || b.access[line] != nil }
-	first, to := lines.Lines[w.next], w.next+1
-	if w.j.back || there(first) {
-		return 1
+	lines, back := w.j.lines[b.id], w.j.back
+	can := func(line mem.Line) bool {
+		return b.access[line] == nil && (b.lines[line] != nil) == back && (!back || lines.Clean && b.copied[line])
 	}
-	for last := first; to < lines.Whole; to++ {
+	end := lines.Whole
+	if back {
+		end = len(lines.Lines)
+	}
+	first, to := lines.Lines[w.next], w.next+1
+	for last := first; to < end && can(first); to++ {
 		next := lines.Lines[to]
-		if next <= last || next/mem.Batch != first/mem.Batch || b.home(next) != b.home(first) || there(next) {
+		if next <= last || next/mem.Batch != first/mem.Batch || b.home(next) != b.home(first) || !can(next) {
 			break
 		}
 		last = next

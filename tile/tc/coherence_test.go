@@ -250,5 +250,5 @@ func TestCoherence(t *testing.T) {
 	}
 	require.Greater(t, lost, 100)
 	require.Greater(t, direct, uint64(100))
-	require.Equal(t, map[mem.MessageKind]bool{mem.MsgGetM: true, mem.MsgAckM: true}, several)
+	require.Equal(t, map[mem.MessageKind]bool{mem.MsgGetM: true, mem.MsgAckM: true, mem.MsgPut: true, mem.MsgPutAck: true}, several)
 }
