@@ -9,8 +9,8 @@ import (
 )
 
 // inTurn puts the lines of a bank in the order in which it asks for them: those of each group of
-// memory in order, and groups in turn, each bank from another one on. Controllers and groups of banks
-// of a DRAM then work side by side, where neighbours in memory would wait for each other.
+// memory in order, those together that one message is about, and groups in turn, each bank from
+// another one on. Controllers and groups of banks of a DRAM then work side by side.
 func inTurn(lines *tc.Lines, group func(mem.Line) int) {
 	rest := lines.Lines[lines.Whole:]
 	of := map[int][]mem.Line{}
@@ -19,9 +19,12 @@ func inTurn(lines *tc.Lines, group func(mem.Line) int) {
 	}
 	turn := slices.Sorted(maps.Keys(of))
 	for i, g := 0, lines.Bank; i < len(rest); g++ {
-		if list := of[turn[g%len(turn)]]; len(list) > 0 {
-			rest[i], of[turn[g%len(turn)]] = list[0], list[1:]
-			i++
+		list := of[turn[g%len(turn)]]
+		n := 0
+		for n < len(list) && list[n]/mem.Batch == list[0]/mem.Batch {
+			n++
 		}
+		i += copy(rest[i:], list[:n])
+		of[turn[g%len(turn)]] = list[n:]
 	}
 }

@@ -61,7 +61,7 @@ type Message struct {
 	Upgrade bool   // GetM of a core that has the data
 	Whole   bool   // GetM of one that writes all of the line, and needs no data
 	Direct  bool   // GetM of a new home of the line, and the Read for it: see Home
-	More    uint16 // GetM that is Direct and Whole, Put without data, and the answers to these: of the lines behind Line, those that are meant, too
+	More    uint16 // GetM that is Direct, Put without data, and answers without data: of the lines behind Line, those that are meant, too
 	From    Place
 	To      Place
 	Asks    int16 // the core that asked

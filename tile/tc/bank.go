@@ -333,15 +333,15 @@ func (b *Bank) ask() {
 }
 
 // together is how many of the lines from the next one on the same message is about: those of one group
-// and home that are written as a whole, or go back without bytes.
+// and home that come, or go back without bytes.
 func (b *Bank) together(w *work) int {
 	lines, back := w.j.lines[b.id], w.j.back
 	can := func(line mem.Line) bool {
 		return b.access[line] == nil && (b.lines[line] != nil) == back && (!back || lines.Clean && b.copied[line])
 	}
-	end := lines.Whole
-	if back {
-		end = len(lines.Lines)
+	end := len(lines.Lines)
+	if !back && w.next < lines.Whole {
+		end = lines.Whole
 	}
 	first, to := lines.Lines[w.next], w.next+1
 	for last := first; to < end && can(first); to++ {
