@@ -73,6 +73,10 @@ type access struct {
 	asked        []mem.Message // by others, before the line has come
 }
 
+// leastBatch is how many lines a message is about at least while others are on their way, if as many lie
+// together.
+const leastBatch = mem.Batch / 2
+
 // garbage is what cells hold of a line whose bytes did not come.
 const garbage = 0xa5
 
@@ -291,8 +295,11 @@ func (b *Bank) ask() {
 			continue
 		}
 		line, n := lines.Lines[w.next], b.together(w)
-		if b.asked > 0 && b.asked+n > b.c.spec.Requests {
-			return
+		if room := b.c.spec.Requests - b.asked; n > room {
+			if b.asked > 0 && room < min(n, leastBatch) {
+				return
+			}
+			n = room
 		}
 		w.next += n
 		a := &access{back: w.j.back, w: w, needed: -1}
