@@ -27,8 +27,8 @@ type past struct {
 // sweep is the bytes that each stream has gone through in an instance, or in several that lie one
 // behind the other: rows of an array.
 type sweep struct {
-	ranges []interval
-	at     uint64 // bytes that streams of the core had touched before
+	ranges   []interval
+	at, last uint64 // bytes that streams of the core had touched before its first and before its last instance
 }
 
 type interval struct{ low, high uint64 }
@@ -72,7 +72,7 @@ func (h *History) Choose(g *Group) Choice {
 	found := int64(0) // bytes that the core's caches would still have
 	for sid, x := range ranges {
 		for _, o := range p.sweeps {
-			if y := o.ranges[sid]; x.high > 0 && y.low <= x.low && x.high <= y.high && int64(h.touched-o.at) <= h.private {
+			if o.has(sid, x) && int64(h.touched-o.when(sid, x)) <= h.private {
 				found += int64(x.high - x.low)
 				break
 			}
@@ -88,8 +88,7 @@ func (h *History) Choose(g *Group) Choice {
 	case 2*found > all:
 		choice = Reused
 	}
-	p.visit(ranges, h.touched)
-	h.touched += union(ranges)
+	h.touched += union(p.visit(ranges, h.touched))
 	return choice
 }
 
@@ -131,15 +130,41 @@ func (h *History) stayed(loop uint32, lines, misses uint64) {
 	}
 }
 
-// visit adds an instance: to the last sweep, if it goes on behind that.
-func (p *past) visit(ranges []interval, at uint64) {
-	if n := len(p.sweeps); n > 0 && p.sweeps[n-1].goesOn(ranges) {
-		return
+// visit adds an instance: to the last sweep, if it goes on behind that. It returns the bytes that the
+// sweep has not gone through before: a row that is summed up stays where it is.
+func (p *past) visit(ranges []interval, at uint64) (fresh []interval) {
+	fresh = slices.Clone(ranges)
+	if n := len(p.sweeps); n > 0 {
+		for sid, y := range p.sweeps[n-1].ranges {
+			if x := ranges[sid]; y.low <= x.low && x.high <= y.high {
+				fresh[sid] = interval{}
+			}
+		}
+		if p.sweeps[n-1].goesOn(ranges) {
+			p.sweeps[n-1].last = at
+			return fresh
+		}
 	}
 	if len(p.sweeps) == sweeps {
 		p.sweeps = append(p.sweeps[:0], p.sweeps[1:]...)
 	}
-	p.sweeps = append(p.sweeps, sweep{ranges, at})
+	p.sweeps = append(p.sweeps, sweep{ranges, at, at})
+	return ranges
+}
+
+// has is whether all of x is what the sweep has gone through.
+func (s *sweep) has(sid int, x interval) bool {
+	y := s.ranges[sid]
+	return x.high > 0 && y.low <= x.low && x.high <= y.high
+}
+
+// when is how many bytes had been touched when the sweep was at x, if it has gone on evenly.
+func (s *sweep) when(sid int, x interval) uint64 {
+	y := s.ranges[sid]
+	if x == y {
+		return s.last
+	}
+	return s.at + uint64(float64(s.last-s.at)*float64(x.low-y.low)/float64(y.high-y.low))
 }
 
 // goesOn adds an instance whose streams all begin where those of the sweep end, but for less than

@@ -24,19 +24,31 @@ func TestHistory(t *testing.T) {
 		want          Choice
 	}
 	const a, b, c = 0x10000, 0x20000, 0x30000
+	// Rows of six, each with the same row of sums, and once more with another one.
+	var sums []step
+	for m := range uint64(2) {
+		for k := range uint64(6) {
+			want := Leaves
+			if m == 1 && k > 0 { // both rows are there: 3200 of 4096 bytes in between
+				want = Reused
+			}
+			sums = append(sums, step{g: loads(1, 100, a+400*m, b+400*k), lines: 50, misses: 25, want: want})
+		}
+	}
 	for name, steps := range map[string][]step{
+		"a row of sums that stays counts once":                            sums,
 		"the first instance leaves, later ones of the same elements stay": {{loads(1, 512, a), 0, 0, Leaves}, {loads(1, 512, a), 32, 32, Reused}, {loads(1, 512, a), 32, 0, Reused}, {loads(1, 512, a), 0, 0, Hits}},
-		"larger than the caches":                            {{loads(1, 1025, a), 0, 0, Leaves}, {loads(1, 1025, a), 0, 0, Leaves}},
-		"as large as the caches":                            {{loads(1, 1024, a), 0, 0, Leaves}, {loads(1, 1024, a), 0, 0, Reused}},
-		"two streams that fit one by one, and not together": {{loads(1, 600, a, b), 0, 0, Leaves}, {loads(1, 600, a, b), 0, 0, Leaves}},
-		"neighbours are the same bytes":                     {{loads(1, 600, a, a+4), 0, 0, Leaves}, {loads(1, 600, a, a+4), 0, 0, Reused}},
-		"other elements":                                    {{loads(1, 512, a), 0, 0, Leaves}, {loads(1, 512, b), 0, 0, Leaves}, {loads(1, 512, a), 0, 0, Reused}},
-		"a part of them":                                    {{loads(1, 512, a), 0, 0, Leaves}, {loads(1, 256, a+512), 0, 0, Reused}},
-		"less than half of them":                            {{loads(1, 256, a, b, c), 0, 0, Leaves}, {loads(1, 256, a, b+8192, c+8192), 0, 0, Leaves}},
-		"another loop in between takes their place":         {{loads(1, 512, a), 0, 0, Leaves}, {loads(2, 513, b), 0, 0, Leaves}, {loads(1, 512, a), 0, 0, Leaves}},
-		"another loop, and there is room":                   {{loads(1, 512, a), 0, 0, Leaves}, {loads(2, 512, b), 0, 0, Leaves}, {loads(1, 512, a), 0, 0, Reused}},
-		"rows of an array that fits":                        {{loads(1, 200, a), 0, 0, Leaves}, {loads(1, 200, a+800), 0, 0, Leaves}, {loads(1, 200, a+1600), 0, 0, Leaves}, {loads(1, 200, a), 0, 0, Reused}, {loads(1, 200, a+800), 0, 0, Reused}},
-		"hits":                                              {{loads(1, 512, a), 0, 0, Leaves}, {loads(1, 512, a), 32, 15, Reused}, {loads(1, 512, b), 32, 16, Hits}, {loads(1, 512, c), 0, 0, Leaves}},
+		"larger than the caches":                                          {{loads(1, 1025, a), 0, 0, Leaves}, {loads(1, 1025, a), 0, 0, Leaves}},
+		"as large as the caches":                                          {{loads(1, 1024, a), 0, 0, Leaves}, {loads(1, 1024, a), 0, 0, Reused}},
+		"two streams that fit one by one, and not together":               {{loads(1, 600, a, b), 0, 0, Leaves}, {loads(1, 600, a, b), 0, 0, Leaves}},
+		"neighbours are the same bytes":                                   {{loads(1, 600, a, a+4), 0, 0, Leaves}, {loads(1, 600, a, a+4), 0, 0, Reused}},
+		"other elements":                                                  {{loads(1, 512, a), 0, 0, Leaves}, {loads(1, 512, b), 0, 0, Leaves}, {loads(1, 512, a), 0, 0, Reused}},
+		"a part of them":                                                  {{loads(1, 512, a), 0, 0, Leaves}, {loads(1, 256, a+512), 0, 0, Reused}},
+		"less than half of them":                                          {{loads(1, 256, a, b, c), 0, 0, Leaves}, {loads(1, 256, a, b+8192, c+8192), 0, 0, Leaves}},
+		"another loop in between takes their place":                       {{loads(1, 512, a), 0, 0, Leaves}, {loads(2, 513, b), 0, 0, Leaves}, {loads(1, 512, a), 0, 0, Leaves}},
+		"another loop, and there is room":                                 {{loads(1, 512, a), 0, 0, Leaves}, {loads(2, 512, b), 0, 0, Leaves}, {loads(1, 512, a), 0, 0, Reused}},
+		"rows of an array that fits":                                      {{loads(1, 200, a), 0, 0, Leaves}, {loads(1, 200, a+800), 0, 0, Leaves}, {loads(1, 200, a+1600), 0, 0, Leaves}, {loads(1, 200, a), 0, 0, Reused}, {loads(1, 200, a+800), 0, 0, Reused}},
+		"hits":                                                            {{loads(1, 512, a), 0, 0, Leaves}, {loads(1, 512, a), 32, 15, Reused}, {loads(1, 512, b), 32, 16, Hits}, {loads(1, 512, c), 0, 0, Leaves}},
 	} {
 		h := History{private: 4096}
 		for i, s := range steps {
