@@ -680,7 +680,7 @@ func (x *configRun) streamsText(s *summary) {
 		return
 	}
 	s.gap()
-	s.add("streams", "%d loops configured, %d of them at the L3; %d lines fetched into FIFOs, %d loads served from there", r.Core.Groups, r.Core.Offloaded, r.Core.Prefetched, r.Core.Served)
+	s.add("streams", "%d loops configured, %d of them at the L3; %d lines fetched into FIFOs, %d loads served from there, %d lines asked for that later instances access", r.Core.Groups, r.Core.Offloaded, r.Core.Prefetched, r.Core.Served, r.Core.Beyond)
 	for _, l := range r.Loops {
 		text := fmt.Sprintf("%s, %d of them compute or write at the L3; %d times configured, %d times too short", count(l.Streams, "stream"), l.Offloaded, l.Instances, l.Short)
 		if l.Ahead > 0 {

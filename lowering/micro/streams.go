@@ -88,6 +88,7 @@ type nearLoop struct {
 	inCore  *nearLoop               // streams in the core, for instances that do not leave it; nil: all do
 	chase   *chaseLoop              // all of it, instead of streams
 	nest    *nest                   // through whose rows streams go on; nil: none
+	later   *later                  // around it, by whose variables the core's engine looks ahead of instances; nil: none
 	region  *stream.Loop            // around it, in which nothing is written that it reads; nil: none
 	several bool                    // instances of it in the region may be under way at once
 	early   bool                    // they are configured ahead of the core's iterations
@@ -542,6 +543,7 @@ func (p *Program) chooseStreams(near *nearLoop) {
 		!slices.ContainsFunc(l.body, func(i int) bool { return !near.drop[p.streams[i].s] && !p.streams[i].hoisted })
 	p.several(near)
 	near.nest = p.nested(near)
+	near.later = p.later(near)
 	if len(near.streams)+len(near.ahead) == 0 && near.report.Why == "" {
 		near.report.Why = "no access is affine and free of conditions"
 	}
@@ -885,6 +887,7 @@ func (t *thread) beginStreams(id int, n, v int64) error {
 		t.counts[id].short++
 		return nil
 	}
+	chosen := false
 	if p.opt.Streams.History && t.history != nil && len(g.Streams) > 0 {
 		if choice := t.history.Choose(g); choice != se.Leaves && l.inCore != nil {
 			t.counts[id].stayed[choice]++
@@ -895,6 +898,15 @@ func (t *thread) beginStreams(id int, n, v int64) error {
 			through = t.rows(l, v)
 			rows = through.rows
 			g = t.configure(l, id, n, v, through)
+			chosen = true
+		}
+	}
+	if len(g.Streams) == 0 {
+		if p.opt.Streams.History && t.history != nil {
+			t.history.Keeps(g, chosen)
+		}
+		if rows == 1 {
+			g.Beyond = t.beyond(l, n, v)
 		}
 	}
 	if t.underWay() && t.lately != l { // one loop at a time

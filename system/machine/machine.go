@@ -211,7 +211,10 @@ func build(spec *Spec, delay func(*mem.Message) event.Time) (*Machine, error) {
 			c.Hold = s.Hold
 			above = s
 		}
-		var below core.Memory
+		var below interface {
+			core.Memory
+			se.Caches
+		}
 		var p *mem.Private
 		if spec.Pages != nil {
 			t := &translated{Client: above, pages: spec.Pages}
@@ -221,12 +224,13 @@ func build(spec *Spec, delay func(*mem.Message) event.Time) (*Machine, error) {
 			p = mem.NewPrivate(m.Engine, &spec.Private, protocol, i, net, homeOf, above, m.fail)
 			below = p
 		}
+		memory := core.Memory(below)
 		if s != nil {
 			s.Connect(below, c)
 			p.Missed = s.Missed
-			below = s
+			memory = s
 		}
-		c.Connect(m.port(i, below))
+		c.Connect(m.port(i, memory))
 		m.Cores, m.Caches = append(m.Cores, c), append(m.Caches, p)
 	}
 	for i := range spec.Banks {

@@ -97,6 +97,11 @@ func (t *translated) Own(now event.Time, pc uint32, line mem.Line) bool {
 	return t.caches.Own(now, pc, t.pages.physical(line))
 }
 
+// Fetch implements se.Caches.
+func (t *translated) Fetch(now event.Time, pc uint32, line mem.Line, write bool) bool {
+	return t.caches.Fetch(now, pc, t.pages.physical(line), write)
+}
+
 // Write implements core.Memory.
 func (t *translated) Write(line mem.Line) *mem.Bytes {
 	return t.caches.Write(t.pages.physical(line))

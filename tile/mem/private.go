@@ -349,6 +349,27 @@ func (p *Private) Pending() bool {
 	return len(p.misses) > 0 || len(p.stall) > 0 || len(p.asked) > 0 || len(p.given) > 0 || len(p.reads) > 0 || len(p.writes) > 0
 }
 
+// Fetch asks for a line that the core will need, to write it or not, as a prefetcher would:
+// into the L1 while less than half of its miss registers are busy, else into the L2. It tells
+// whether the L1 lacks it.
+func (p *Private) Fetch(now event.Time, pc uint32, line Line, write bool) bool {
+	kind := Load
+	if write {
+		kind = Write
+	}
+	if i := p.l1.find(line); i >= 0 && p.protocol.serves(p.l1.state(i), kind) {
+		return false
+	}
+	a := access{line: line, pc: pc, pref: true, own: write}
+	if p.ports.width == 0 {
+		p.prefetch(now, a)
+	} else {
+		p.want(a)
+		p.poll(now)
+	}
+	return true
+}
+
 // used notes a use of a line of one level.
 func (p *Private) used(a *array, i int, c *LevelCounters) {
 	a.touch(i)

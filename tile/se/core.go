@@ -142,6 +142,7 @@ type CoreCounters struct {
 	Beside     uint64 `json:"beside" desc:"of these, that began while another one of the core had not ended"`
 	Iterations uint64 `json:"iterations" desc:"iterations of offloaded loops, by elements"`
 	Prefetched uint64 `json:"prefetched" desc:"lines fetched for streams in the core"`
+	Beyond     uint64 `json:"beyond" desc:"lines asked for that later instances of loops in the core access, which the L1 did not have"`
 	Served     uint64 `json:"served" desc:"loads that the FIFO served"`
 	Flushed    uint64 `json:"flushed" desc:"lines of the FIFO that a store or another core made stale"`
 	Ranges     uint64 `json:"ranges" desc:"ranges credited"`
@@ -155,6 +156,7 @@ type Caches interface {
 	Load(now event.Time, pc uint32, line mem.Line, id uint64) (*mem.Bytes, int)
 	Own(now event.Time, pc uint32, line mem.Line) bool
 	Write(line mem.Line) *mem.Bytes
+	Fetch(now event.Time, pc uint32, line mem.Line, write bool) bool
 }
 
 // Core is the stream engine of a core, SE_core. It stands between the core and its caches.
@@ -182,25 +184,27 @@ type Core struct {
 
 	// Of streams at the L3: loops whose streams have not ended, or whose results the core
 	// may still take, in the order of the program.
-	loops    []*active
-	core     Processor
-	commits  uint64 // micro-ops
-	open     []RestoredLoop
-	zones    []zone
-	ending   *ending // nil: none
-	inject   *injector
-	rooms    rooms
-	records  []record   // in the tables of banks
-	forgot   uint32     // the last loop when these were forgotten
-	resumed  event.Time // after streams were ended or paused
-	history  History
-	waiting  []wait
-	other    []wait // room for those that go on waiting
-	messages slab[Message]
-	found    mem.Bytes // by a load of the window
-	replying bool
-	resting  bool // nothing is looked after
-	warm     Warm // of an engine that is out of time, nil in time
+	loops   []*active
+	core    Processor
+	commits uint64 // micro-ops
+	open    []RestoredLoop
+	zones   []zone
+	ending  *ending // nil: none
+	inject  *injector
+	rooms   rooms
+	records []record   // in the tables of banks
+	forgot  uint32     // the last loop when these were forgotten
+	resumed event.Time // after streams were ended or paused
+	history History
+	// Of loops in the core: how far each stream has been asked for.
+	frontiers map[uint32][]frontier
+	waiting   []wait
+	other     []wait // room for those that go on waiting
+	messages  slab[Message]
+	found     mem.Bytes // by a load of the window
+	replying  bool
+	resting   bool // nothing is looked after
+	warm      Warm // of an engine that is out of time, nil in time
 }
 
 // wait is a load of the core that has no answer yet.
@@ -498,6 +502,7 @@ func (c *CoreCounters) Add(o *CoreCounters) {
 	c.Beside += o.Beside
 	c.Iterations += o.Iterations
 	c.Prefetched += o.Prefetched
+	c.Beyond += o.Beyond
 	c.Served += o.Served
 	c.Flushed += o.Flushed
 	c.Ranges += o.Ranges

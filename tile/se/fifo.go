@@ -1,6 +1,8 @@
 package se
 
 import (
+	"slices"
+
 	"github.com/bitsched/bitsched/tile/event"
 	"github.com/bitsched/bitsched/tile/mem"
 )
@@ -14,6 +16,7 @@ type fifo struct {
 	streams []ahead
 	done    int64 // iterations that the core has committed
 	asked   int   // lines on their way
+	beyond  bool  // lines of later instances have been asked for
 	sid     map[uint32]int
 	// Of a loop all of whose streams are here: what the history takes.
 	alone         bool
@@ -43,7 +46,7 @@ const aheadID = uint64(1) << 63
 
 func newFIFO(c *Core, g *Group) *fifo {
 	f := &fifo{c: c, sid: map[uint32]int{}, alone: len(g.Streams) == 0, pcs: map[uint32]bool{}}
-	f.g = &Group{Loop: g.Loop, N: g.N, Row: g.Row, Plane: g.Plane, Lanes: g.Lanes, Range: g.Range, Streams: g.Ahead, id: g.id}
+	f.g = &Group{Beyond: g.Beyond, Loop: g.Loop, N: g.N, Row: g.Row, Plane: g.Plane, Lanes: g.Lanes, Range: g.Range, Streams: g.Ahead, id: g.id}
 	n := len(g.Ahead)
 	for i := range g.Ahead {
 		f.streams = append(f.streams, ahead{room: max(1, c.spec.FIFO/n/mem.LineBytes)})
@@ -90,6 +93,10 @@ func (f *fifo) fetch(now event.Time) {
 				f.asked++
 			}
 		}
+	}
+	if !f.beyond && !slices.ContainsFunc(f.streams, func(a ahead) bool { return a.next < f.g.N }) {
+		f.beyond = true
+		f.c.goBeyond(now, f.g)
 	}
 }
 

@@ -104,6 +104,7 @@ type Group struct {
 	Window  int64    // iterations that [Spec.Ranges] counts in: a range as it is at first
 	Streams []Stream // at the L3
 	Ahead   []Stream // in the core: lines are fetched, those of stores to be written
+	Beyond  []Beyond // in the core: what instances behind this one access
 	Results int      // of a Chase, which the core loads
 	Places  int      // streams of the core that it takes; 0: as many as it has
 	// SyncFree says that no two streams are aliased, so that what is computed is written at

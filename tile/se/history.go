@@ -16,6 +16,7 @@ type History struct {
 	first   int64 // of those, the first ones
 	touched uint64
 	loops   map[uint32]*past
+	kept    map[uint32]*past // of what instances in the core have fetched
 }
 
 // past is a loop.
@@ -43,7 +44,7 @@ type Choice uint8
 // The choices.
 const (
 	Leaves Choice = iota // for the L3
-	Reused               // it stays: what it accesses is in the core's own caches, if it was in the core last time
+	Reused               // it stays: most of what it accesses is in the core's own caches, if it was in the core last time
 	Hits                 // it stays: more than half of the lines hit last time
 	NumChoices
 )
@@ -52,6 +53,7 @@ const (
 // Those of loops with indirect streams do: what they may reach is known.
 func (h *History) Choose(g *Group) Choice {
 	p := h.of(g.Loop)
+	p.have(len(g.Streams))
 	ranges := make([]interval, len(g.Streams))
 	all, largest := int64(0), int64(0)
 	indirect := false
@@ -64,41 +66,88 @@ func (h *History) Choose(g *Group) Choice {
 		case s.Kind != Reduce && s.Kind != Chase:
 			x := g.interval(sid)
 			ranges[sid] = x
-			n := int64(x.high - x.low)
-			largest = max(largest, n)
-			all += n
+			largest = max(largest, int64(x.high-x.low))
+			all += g.accessed(sid, x)
 		}
 	}
 	found := int64(0) // bytes that the core's caches would still have
 	for sid, x := range ranges {
-		for _, o := range p.sweeps {
-			if o.has(sid, x) && int64(h.touched-o.when(sid, x)) <= h.private {
-				found += int64(x.high - x.low)
-				break
-			}
+		if slices.ContainsFunc(p.sweeps, func(o sweep) bool { return h.recent(&o, sid, x) }) {
+			found += g.accessed(sid, x)
 		}
 	}
 	choice := Leaves
 	switch {
 	case indirect || largest > h.private || all == 0:
 	case g.Alone && g.Strands > 1 && all > h.first: // banks side by side, in place of one core and its L2 (Infinity Stream, section 8)
-		h.lose(g, ranges)
+		h.writes(g, ranges, h.loops)
 	case p.lines > 2*p.misses:
 		choice = Hits
-	case 2*found > all:
+	case 2*found > all || 2*h.has(g, ranges) > all:
 		choice = Reused
+	}
+	if choice == Leaves {
+		h.writes(g, ranges, h.kept)
 	}
 	h.touched += union(p.visit(ranges, h.touched))
 	return choice
 }
 
-// lose forgets what strands are about to write: no cache of the core has it any more.
-func (h *History) lose(g *Group, ranges []interval) {
+// Keeps remembers an instance of a loop that is in the core: its caches have what it fetches, for
+// other loops, too. Chosen says that it was chosen to stay, and has been counted.
+func (h *History) Keeps(g *Group, chosen bool) {
+	if h.kept == nil {
+		h.kept = map[uint32]*past{}
+	}
+	p := h.kept[g.Loop]
+	if p == nil {
+		p = &past{}
+		h.kept[g.Loop] = p
+	}
+	p.have(len(g.Ahead))
+	a := Group{N: g.N, Row: g.Row, Plane: g.Plane, Streams: g.Ahead}
+	ranges := make([]interval, len(a.Streams))
+	for sid := range a.Streams {
+		ranges[sid] = a.interval(sid)
+	}
+	fresh := p.visit(ranges, h.touched)
+	if !chosen {
+		h.touched += union(fresh)
+	}
+}
+
+// has is how many bytes of some ranges instances in the core have fetched and its caches still have.
+func (h *History) has(g *Group, ranges []interval) (n int64) {
+	for sid, x := range ranges {
+		for _, p := range h.kept {
+			if slices.ContainsFunc(p.sweeps, func(o sweep) bool {
+				for sid := range o.ranges {
+					if h.recent(&o, sid, x) {
+						return true
+					}
+				}
+				return false
+			}) {
+				n += g.accessed(sid, x)
+				break
+			}
+		}
+	}
+	return n
+}
+
+// recent is whether a stream of a sweep has been at all of x, and not too long ago.
+func (h *History) recent(o *sweep, sid int, x interval) bool {
+	return o.has(sid, x) && int64(h.touched-o.when(sid, x)) <= h.private
+}
+
+// writes forgets what banks are about to write: no cache of the core has it any more.
+func (h *History) writes(g *Group, ranges []interval, loops map[uint32]*past) {
 	for sid, x := range ranges {
 		if !g.Streams[sid].writes() {
 			continue
 		}
-		for _, p := range h.loops {
+		for _, p := range loops {
 			for _, o := range p.sweeps {
 				for k, y := range o.ranges {
 					if y.low < x.high && x.low < y.high {
@@ -127,6 +176,13 @@ func (h *History) of(loop uint32) *past {
 func (h *History) stayed(loop uint32, lines, misses uint64) {
 	if p := h.of(loop); lines > 0 {
 		p.lines, p.misses = lines, misses
+	}
+}
+
+// have forgets sweeps of other streams: short instances may have fewer.
+func (p *past) have(streams int) {
+	if len(p.sweeps) > 0 && len(p.sweeps[0].ranges) != streams {
+		p.sweeps = nil
 	}
 }
 
@@ -161,10 +217,11 @@ func (s *sweep) has(sid int, x interval) bool {
 // when is how many bytes had been touched when the sweep was at x, if it has gone on evenly.
 func (s *sweep) when(sid int, x interval) uint64 {
 	y := s.ranges[sid]
-	if x == y {
+	way := y.high - y.low - (x.high - x.low)
+	if way == 0 {
 		return s.last
 	}
-	return s.at + uint64(float64(s.last-s.at)*float64(x.low-y.low)/float64(y.high-y.low))
+	return s.at + uint64(float64(s.last-s.at)*float64(x.low-y.low)/float64(way))
 }
 
 // goesOn adds an instance whose streams all begin where those of the sweep end, but for less than
@@ -181,6 +238,15 @@ func (s *sweep) goesOn(ranges []interval) bool {
 		s.ranges[sid].high = max(x.high, s.ranges[sid].high)
 	}
 	return moved
+}
+
+// accessed is how many bytes a stream reads and writes in an interval.
+func (g *Group) accessed(sid int, x interval) int64 {
+	n := int64(x.high - x.low)
+	if g.Streams[sid].Kind == Update {
+		n *= 2
+	}
+	return n
 }
 
 // interval is the bytes of all elements of a stream.

@@ -15,6 +15,13 @@ func loads(loop uint32, n int64, bases ...uint64) *Group {
 	return g
 }
 
+// updates is such a group whose first stream writes its elements, too.
+func updates(loop uint32, n int64, bases ...uint64) *Group {
+	g := loads(loop, n, bases...)
+	g.Streams[0].Kind = Update
+	return g
+}
+
 // TestHistory has instances of loops one after another, with what section IV.B says of each by
 // hand: caches of 4 kB are 1,024 elements.
 func TestHistory(t *testing.T) {
@@ -24,15 +31,12 @@ func TestHistory(t *testing.T) {
 		want          Choice
 	}
 	const a, b, c = 0x10000, 0x20000, 0x30000
-	// Rows of six, each with the same row of sums, and once more with another one.
+	// Four rows of two arrays, each with the same row of sums, and once more with another one: 3,600
+	// to 3,867 bytes in between.
 	var sums []step
 	for m := range uint64(2) {
-		for k := range uint64(6) {
-			want := Leaves
-			if m == 1 && k > 0 { // both rows are there: 3200 of 4096 bytes in between
-				want = Reused
-			}
-			sums = append(sums, step{g: loads(1, 100, a+400*m, b+400*k), lines: 50, misses: 25, want: want})
+		for k := range uint64(4) {
+			sums = append(sums, step{g: loads(1, 100, a+400*m, b+400*k, c+400*k), lines: 50, misses: 25, want: []Choice{Leaves, Reused}[m]})
 		}
 	}
 	for name, steps := range map[string][]step{
@@ -44,6 +48,9 @@ func TestHistory(t *testing.T) {
 		"neighbours are the same bytes":                                   {{loads(1, 600, a, a+4), 0, 0, Leaves}, {loads(1, 600, a, a+4), 0, 0, Reused}},
 		"other elements":                                                  {{loads(1, 512, a), 0, 0, Leaves}, {loads(1, 512, b), 0, 0, Leaves}, {loads(1, 512, a), 0, 0, Reused}},
 		"a part of them":                                                  {{loads(1, 512, a), 0, 0, Leaves}, {loads(1, 256, a+512), 0, 0, Reused}},
+		"half of them":                                                    {{loads(1, 256, a, b), 0, 0, Leaves}, {loads(1, 256, a, b+8192), 0, 0, Leaves}},
+		"half of them, which is updated":                                  {{updates(1, 256, a, b), 0, 0, Leaves}, {updates(1, 256, a, b+8192), 0, 0, Reused}},
+		"half of them, which is not updated":                              {{updates(1, 256, a, b), 0, 0, Leaves}, {updates(1, 256, a+8192, b), 0, 0, Leaves}},
 		"less than half of them":                                          {{loads(1, 256, a, b, c), 0, 0, Leaves}, {loads(1, 256, a, b+8192, c+8192), 0, 0, Leaves}},
 		"another loop in between takes their place":                       {{loads(1, 512, a), 0, 0, Leaves}, {loads(2, 513, b), 0, 0, Leaves}, {loads(1, 512, a), 0, 0, Leaves}},
 		"another loop, and there is room":                                 {{loads(1, 512, a), 0, 0, Leaves}, {loads(2, 512, b), 0, 0, Leaves}, {loads(1, 512, a), 0, 0, Reused}},
@@ -60,6 +67,20 @@ func TestHistory(t *testing.T) {
 		}
 	}
 	h := History{private: 4096}
+	kept := func(loop uint32, n int64, bases ...uint64) *Group {
+		g := loads(loop, n, bases...)
+		g.Streams, g.Ahead = nil, g.Streams
+		return g
+	}
+	h.Keeps(kept(1, 256, a, b), false)
+	assert.Equal(t, Reused, h.Choose(loads(2, 256, a)), "a loop in the core has fetched it")
+	assert.Equal(t, Leaves, h.Choose(loads(3, 256, a+512)), "it has fetched no more than a part of that")
+	h.Keeps(kept(1, 128, a), false)
+	h.Keeps(kept(1, 256, b), true)
+	assert.EqualValues(t, 2048+1024+1024+512, h.touched, "what was chosen has been counted")
+	assert.Equal(t, Leaves, h.Choose(updates(4, 512, b)), "half of it is not there")
+	assert.Equal(t, Leaves, h.Choose(loads(5, 256, b)), "a bank has written it")
+	h = History{private: 4096}
 	g := loads(1, 100, a)
 	g.Streams = append(g.Streams, Stream{Kind: Update, Indirect: true})
 	for range 3 {
