@@ -1,8 +1,10 @@
 package micro
 
 import (
+	"fmt"
 	"slices"
 
+	"github.com/bitsched/bitsched/internal/invariants"
 	"github.com/bitsched/bitsched/tdfg/lattice"
 	"github.com/bitsched/bitsched/tdfg/stream"
 	"github.com/bitsched/bitsched/tile/se"
@@ -125,5 +127,36 @@ func (t *thread) beyond(l *nearLoop, n, v int64) []se.Beyond {
 			list = append(list, b)
 		}
 	}
+	if invariants.Enabled {
+		t.foretold(l, list)
+	}
 	return list
+}
+
+// foretold compares what an instance accesses with what the one before has said of it.
+func (t *thread) foretold(l *nearLoop, list []se.Beyond) {
+	if t.said == nil {
+		t.said = map[*nearLoop][]se.Beyond{}
+	}
+	before := t.said[l]
+	t.said[l] = slices.Clone(list)
+	for _, b := range list {
+		i := slices.IndexFunc(before, func(x se.Beyond) bool { return x.PC == b.PC })
+		if i < 0 || before[i].Bytes != b.Bytes || before[i].Rows != b.Rows {
+			continue
+		}
+		x := before[i]
+		want := x.Base
+		switch {
+		case x.Planes == b.Planes && b.At == x.At+1:
+			want += uint64(x.Row)
+		case x.Planes == b.Planes+1 && x.At == x.Rows-1 && b.At == 0:
+			want += uint64(x.Plane - x.At*x.Row)
+		default:
+			continue
+		}
+		if b.Base != want {
+			panic(fmt.Sprintf("micro: an instance of the loop over %s begins at %#x, and %#x was foretold", l.info.src.Var, b.Base, want))
+		}
+	}
 }

@@ -84,6 +84,8 @@ type thread struct {
 	kept   []byte // data of marks
 	log    *log
 	counts []loopCounts
+	// said is what the last instances of loops in the core said of later ones, to be compared.
+	said map[*nearLoop][]se.Beyond
 	// history is what the engine of the core knows of loops.
 	history *se.History
 }
