@@ -153,8 +153,11 @@ func (r *runner) forecastCommands(p *lowering.Plan, cmds []lowering.Command, val
 				g := n.Stream.Graph
 				ops := r.streamOps(g, values)
 				walks := r.streamWalks(p, g, values, ops)
-				if walks == nil {
+				switch {
+				case walks == nil && inTurn(g):
 					walks = []tc.Walk{{Stops: []tc.Stop{{Ops: ops}}}}
+				case walks == nil: // lines of arrays lie in all banks
+					walks = []tc.Walk{{Stops: []tc.Stop{{Ops: vectors(ops, int64(m.Banks()))}}}}
 				}
 				f.Near += walkCycles(m, walks)
 			case lowering.SpillStep, lowering.ReloadStep:

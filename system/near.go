@@ -354,7 +354,7 @@ func (r *runner) runStreams(ctx context.Context, p *lowering.Plan, s *lowering.S
 		r.report.NearOps += c.Ops
 	}
 	ops := r.simdOps(st.Graph, run)
-	if err := r.emit(ctx, &Work{Kind: Streamed, Name: n.Stream.Graph.Name, Ops: ops, Walks: r.streamWalks(p, st.Graph, values, ops)}); err != nil {
+	if err := r.emit(ctx, &Work{Kind: Streamed, Name: n.Stream.Graph.Name, Ops: ops, Walks: r.streamWalks(p, st.Graph, values, ops), InTurn: inTurn(st.Graph)}); err != nil {
 		return nil, err
 	}
 	return &nearRun{mem, run}, nil

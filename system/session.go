@@ -25,8 +25,18 @@ type Surroundings interface {
 	Fetch(ctx context.Context, array string, w *Work) error
 	// Borrow brings elements of an array that is not transposed to the memory of the
 	// session, for streams; when the region ends, what these made of them is there.
-	Borrow(ctx context.Context, array string, from, end int64) error
+	Borrow(ctx context.Context, array string, from, end int64, use Use) error
 }
+
+// Use is what streams do with elements that they borrow.
+type Use uint8
+
+// The uses.
+const (
+	Reads     Use = iota
+	Writes        // some of them, and may read others
+	WritesAll     // and read none: the bytes that they had need not come
+)
 
 // Session executes regions of a program as its owner asks for them: in memory, between
 // what others do with the same arrays.

@@ -253,6 +253,37 @@ func inTurn(g *stream.Graph) bool {
 	return turn
 }
 
+// writesAll reports whether streams write each element between the first and the last one that they
+// access of an array, and read none: a store to other elements in each iteration of loops whose
+// lengths are known.
+func writesAll(g *stream.Graph, array string, values map[string]int64) bool {
+	stores := 0
+	all := true
+	g.Walk(func(loops []*stream.Loop, s *stream.Stream) {
+		if s.Array != array {
+			return
+		}
+		stores++
+		all = all && s.Kind == stream.Store && s.If == nil
+		index := map[string]bool{} // variables that subscripts have
+		for _, x := range s.Index {
+			x = x.Bind(values)
+			for _, name := range x.Symbols() {
+				c := x.Coef(name)
+				all = all && len(x.Symbols()) == 1 && (c == 1 || c == -1) && !index[name]
+				index[name] = true
+			}
+		}
+		for _, l := range loops {
+			lo, hi := l.Range.Lo.Bind(values), l.Range.Hi.Bind(values)
+			all = all && !l.Open && l.While == nil && (l.Stride() == 1 || l.Stride() == -1) && len(lo.Symbols())+len(hi.Symbols()) == 0 && lo.Offset() < hi.Offset()
+			delete(index, l.Var)
+		}
+		all = all && len(index) == 0
+	})
+	return all && stores == 1
+}
+
 // borrow asks the host of a session for the elements that streams touch of arrays in
 // memory.
 func (r *runner) borrow(ctx context.Context, p *lowering.Plan, g *stream.Graph, values map[string]int64) error {
@@ -273,7 +304,15 @@ func (r *runner) borrow(ctx context.Context, p *lowering.Plan, g *stream.Graph, 
 		for d, x := range box {
 			last[d] = x.Hi - 1
 		}
-		if err := r.host.Borrow(ctx, name, position(all, a.Axes, box.First()), position(all, a.Axes, last)+1); err != nil {
+		from, end := position(all, a.Axes, box.First()), position(all, a.Axes, last)+1
+		use := Reads
+		switch {
+		case end-from == box.Size() && writesAll(g, name, values):
+			use = WritesAll
+		case !r.touched(g, name, values, true).Empty():
+			use = Writes
+		}
+		if err := r.host.Borrow(ctx, name, from, end, use); err != nil {
 			return err
 		}
 	}

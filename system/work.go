@@ -22,8 +22,9 @@ type Work struct {
 
 	// Of what is done near the memory: where, and how many SIMD operations in all. Clocks of the
 	// part in memory give it no time.
-	Walks []tc.Walk
-	Ops   int64
+	Walks  []tc.Walk
+	Ops    int64
+	InTurn bool // Streamed, without walks: an iteration may need what others did
 
 	// Of a transfer.
 	Address uint64

@@ -76,10 +76,33 @@ func (x *run) Fetch(_ context.Context, array string, w *system.Work) error {
 }
 
 // Borrow implements system.Surroundings.
-func (x *run) Borrow(_ context.Context, array string, from, end int64) error {
+func (x *run) Borrow(_ context.Context, array string, from, end int64, use system.Use) error {
 	s := span64{from, end}
 	x.borrowed[array] = x.borrowed[array].join(s)
-	return x.during(&x.report.Cycles.Near, func() error { return x.fetch(x.homes(x.place(array), s)) })
+	x.wrote[array] = x.wrote[array] || use != system.Reads
+	q := x.place(array)
+	lines := x.homes(q, s)
+	if use == system.WritesAll {
+		inside := func(line uint64) bool { // all elements of the line are written
+			return line*lineBytes >= q.from+uint64(from)*uint64(q.bytes) && (line+1)*lineBytes <= q.from+uint64(end)*uint64(q.bytes)
+		}
+		for i := range lines {
+			l := &lines[i]
+			slices.SortStableFunc(l.Lines, func(a, b uint64) int {
+				switch {
+				case inside(a) == inside(b):
+					return 0
+				case inside(a):
+					return -1
+				}
+				return 1
+			})
+			for l.Whole < len(l.Lines) && inside(l.Lines[l.Whole]) {
+				l.Whole++
+			}
+		}
+	}
+	return x.during(&x.report.Cycles.Near, func() error { return x.fetch(lines) })
 }
 
 // Consume implements system.Surroundings.
@@ -118,7 +141,7 @@ func (x *run) Consume(_ context.Context, w *system.Work) error {
 	case system.Streamed:
 		walks := w.Walks
 		if walks == nil {
-			walks = x.atHomes(w.Ops)
+			walks = x.atHomes(w.Ops, w.InTurn)
 		}
 		return x.during(&c.Near, func() error { return x.walk(walks) })
 	case system.RegionBegins:
@@ -154,8 +177,9 @@ func (x *run) walk(walks []tc.Walk) error {
 	return x.await(func(done func(event.Time)) { x.tensor.Walk(walks, done) })
 }
 
-// atHomes returns the walk of streams over the lines that they have borrowed.
-func (x *run) atHomes(ops int64) []tc.Walk {
+// atHomes returns the walks of streams over the lines that they have borrowed: one from bank to bank
+// where an iteration may need what others did, else one at each.
+func (x *run) atHomes(ops int64, inTurn bool) []tc.Walk {
 	counts, total := make([]int64, x.machine.Banks()), int64(0)
 	for _, q := range x.ranges {
 		if s, ok := x.borrowed[q.name]; ok {
@@ -171,17 +195,25 @@ func (x *run) atHomes(ops int64) []tc.Walk {
 			stops = append(stops, tc.Stop{Bank: b, Tree: n, Ops: (ops*n + total - 1) / total})
 		}
 	}
-	if stops == nil {
-		return nil
+	if inTurn && stops != nil {
+		return []tc.Walk{{Stops: stops, Bytes: 8}}
 	}
-	return []tc.Walk{{Stops: stops, Bytes: 8}}
+	var walks []tc.Walk
+	for _, s := range stops {
+		walks = append(walks, tc.Walk{Stops: []tc.Stop{s}, Bytes: 8})
+	}
+	return walks
 }
 
 // giveBorrowed returns what streams have read and written.
 func (x *run) giveBorrowed() error {
 	for _, q := range x.ranges {
 		if s, ok := x.borrowed[q.name]; ok {
-			if err := x.giveBack(x.homes(&q, s)); err != nil {
+			lines := x.homes(&q, s)
+			for i := range lines {
+				lines[i].Clean = !x.wrote[q.name]
+			}
+			if err := x.giveBack(lines); err != nil {
 				return err
 			}
 		}

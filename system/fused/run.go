@@ -162,7 +162,7 @@ func Together(ctx context.Context, programs []*Program, opt Options) ([]*Report,
 }
 
 func newRun(c *Configuration, p *Program, opt Options) *run {
-	x := &run{config: c, p: p, opt: opt, machine: opt.Machine, timing: tile.NewTiming(opt.Machine), lost: map[string]map[uint64]bool{}, parts: map[*tdfg.Graph]*system.Parts{}, pending: map[string]span64{}, borrowed: map[string]span64{}}
+	x := &run{config: c, p: p, opt: opt, machine: opt.Machine, timing: tile.NewTiming(opt.Machine), lost: map[string]map[uint64]bool{}, parts: map[*tdfg.Graph]*system.Parts{}, pending: map[string]span64{}, borrowed: map[string]span64{}, wrote: map[string]bool{}}
 	x.report = &Report{Config: c.Name, Decide: opt.Decide, Latencies: opt.Latencies}
 	if p.Tensors != nil {
 		x.units = align(p.Tensors, p.Graph)
@@ -207,6 +207,7 @@ type run struct {
 	lost     map[string]map[uint64]bool
 	pending  map[string]span64 // elements that threads have not seen
 	borrowed map[string]span64
+	wrote    map[string]bool // of these, what streams write
 	reserved bool
 	work     uint64
 	reached  event.Time // a unit
@@ -821,6 +822,7 @@ func (x *run) written() {
 		}
 	}
 	clear(x.borrowed)
+	clear(x.wrote)
 }
 
 // quiet reports whether no request of a core of the program is under way, and without others

@@ -314,6 +314,15 @@ func TestMutants(t *testing.T) {
 	require.GreaterOrEqual(t, len(seen), 7)
 }
 
+// TestBorrowed: of the lines that streams borrow, those that they write as a whole (X) come without
+// bytes, those that they only read (F, index) go back without, and banks go through their elements
+// at the same time where no iteration needs another.
+func TestBorrowed(t *testing.T) {
+	r := execute(t, "gather_mlp_outer", map[string]int64{"M": 128, "N": 64, "K": 32, "R": 128}, fused.Options{Options: multicore.Options{Config: "inf-s", Machine: small(t), Threads: 4}})
+	require.EqualValues(t, 128*(64+32)*4/64, r.Tensor.Whole, "X and Y")
+	require.EqualValues(t, 16, r.Tensor.Walks, "as many banks have a part of X")
+}
+
 // TestWhole: lines that a region writes as a whole do not come from memory. C of the outer
 // product is set to 0 first.
 func TestWhole(t *testing.T) {
