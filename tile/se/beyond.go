@@ -31,6 +31,9 @@ func (b *Beyond) base(k int64) (uint64, bool) {
 	return b.Base + uint64(plane*b.Plane+(k%b.Rows-b.At)*b.Row), plane <= b.Planes
 }
 
+// elementLines is how many lines ahead a stream is that has an element of each instance.
+const elementLines = 2
+
 // frontier is how far the instances of a loop have been asked for.
 type frontier struct {
 	at    uint64 // where this one begins
@@ -39,9 +42,20 @@ type frontier struct {
 	last  mem.Line
 }
 
-// goBeyond asks for lines of instances behind this one, as many as the FIFO has room for. They go to
-// the caches, which have them until the loop begins again; those that have no room in
-// miss registers are not asked for in vain, as by prefetchers.
+// lines is how many an instance has.
+func (b *Beyond) lines() int64 {
+	return int64((b.Base+b.Bytes-1)/mem.LineBytes - b.Base/mem.LineBytes + 1)
+}
+
+// wide reports whether each instance has lines of its own.
+func (b *Beyond) wide() bool {
+	return b.Row != 0 && (b.lines() > 1 || max(b.Row, -b.Row) >= mem.LineBytes)
+}
+
+// goBeyond asks for lines of instances behind this one, as many as the FIFO has room for: two of a
+// stream that has one for several instances, those of the next plane where an instance has the same as the one
+// before, and what is left for the others. They go to the caches, which have them until the loop begins
+// again, in miss registers that the core does not need, as those of prefetchers.
 func (c *Core) goBeyond(now event.Time, g *Group) {
 	if len(g.Beyond) == 0 || c.warm != nil {
 		return
@@ -54,7 +68,15 @@ func (c *Core) goBeyond(now event.Time, g *Group) {
 		list = make([]frontier, len(g.Beyond))
 		c.frontiers[g.Loop] = list
 	}
-	room := int64(max(1, c.spec.FIFO/len(g.Beyond)/mem.LineBytes))
+	left, wide := int64(c.spec.FIFO/mem.LineBytes), int64(0)
+	for i := range g.Beyond {
+		switch b := &g.Beyond[i]; {
+		case b.wide():
+			wide++
+		case b.Row != 0:
+			left -= elementLines
+		}
+	}
 	for i := range g.Beyond {
 		b, f := &g.Beyond[i], &list[i]
 		switch {
@@ -66,10 +88,13 @@ func (c *Core) goBeyond(now event.Time, g *Group) {
 		f.at = b.Base
 		f.next, _ = b.base(1)
 		first, end := b.Base/mem.LineBytes, (b.Base+b.Bytes-1)/mem.LineBytes
-		lines := int64(end - first + 1)
-		most := max(1, room/lines)
-		if n := max(b.Row, -b.Row); lines == 1 && n > 0 && n < mem.LineBytes {
-			most = room * mem.LineBytes / n
+		most, room := int64(1), int64(c.spec.FIFO/mem.LineBytes)
+		switch {
+		case b.wide():
+			room = max(1, left/wide)
+			most = (room + b.lines() - 1) / b.lines()
+		case b.Row != 0:
+			most = elementLines * mem.LineBytes / max(b.Row, -b.Row)
 		}
 		for f.asked < most {
 			base, ok := b.base(f.asked + 1)

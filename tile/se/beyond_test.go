@@ -45,12 +45,14 @@ func TestBeyond(t *testing.T) {
 			[]Beyond{b(100, 128, 0, 128, 2, 4, 1), b(100, 128, 0, 128, 3, 4, 1), b(102, 128, 0, 128, 0, 4, 0)}, [][]mem.Line{lines(102, 104), nil, nil}},
 		"no plane behind this one": {
 			[]Beyond{b(100, 128, 0, 128, 2, 4, 0)}, [][]mem.Line{nil}},
-		"an element of each instance: as many lines": {
-			[]Beyond{b(100, 4, 4, 0, 0, 1000, 0), {Base: 6404, Bytes: 4, Row: 4, At: 1, Rows: 1000}}, [][]mem.Line{lines(101, 109), nil}},
-		"128 instances, over planes of 32": {
-			[]Beyond{b(100, 4, 4, 4096, 0, 32, 9)}, [][]mem.Line{{101, 164, 165, 228, 229, 292, 293, 356}}},
+		"an element of each instance: two lines": {
+			[]Beyond{b(100, 4, 4, 0, 0, 1000, 0), {Base: 6404, Bytes: 4, Row: 4, At: 1, Rows: 1000}}, [][]mem.Line{lines(101, 103), nil}},
+		"as many instances, to the next plane": {
+			[]Beyond{b(100, 4, 4, 4096, 0, 32, 9)}, [][]mem.Line{{101, 164}}},
 		"backwards, over planes": {
 			[]Beyond{b(100, 64, -64, -128, 1, 2, 1)}, [][]mem.Line{{99, 98}}},
+		"a line of each instance": {
+			[]Beyond{b(100, 4, 64, 0, 0, 99, 0)}, [][]mem.Line{lines(101, 109)}},
 		"one that does not begin where it was expected: anew": {
 			[]Beyond{b(100, 256, 256, 0, 0, 9, 0), b(200, 256, 256, 0, 0, 9, 0)}, [][]mem.Line{lines(104, 112), lines(204, 212)}},
 	} {
