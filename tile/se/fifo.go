@@ -47,7 +47,13 @@ const aheadID = uint64(1) << 63
 func newFIFO(c *Core, g *Group) *fifo {
 	f := &fifo{c: c, sid: map[uint32]int{}, alone: len(g.Streams) == 0, pcs: map[uint32]bool{}}
 	f.g = &Group{Beyond: g.Beyond, Loop: g.Loop, N: g.N, Row: g.Row, Plane: g.Plane, Lanes: g.Lanes, Range: g.Range, Streams: g.Ahead, id: g.id}
-	n := len(g.Ahead)
+	n := 0 // that keep lines here: stores keep none
+	for i := range g.Ahead {
+		if g.Ahead[i].Kind == Load {
+			n++
+		}
+	}
+	n = max(1, n)
 	for i := range g.Ahead {
 		f.streams = append(f.streams, ahead{room: max(1, c.spec.FIFO/n/mem.LineBytes)})
 		f.pcs[g.Ahead[i].PC[0]] = true // that lines are asked for with

@@ -66,14 +66,15 @@ func (h *History) Choose(g *Group) Choice {
 		case s.Kind != Reduce && s.Kind != Chase:
 			x := g.interval(sid)
 			ranges[sid] = x
-			largest = max(largest, int64(x.high-x.low))
-			all += g.accessed(sid, x)
+			n := int64(x.high - x.low)
+			largest = max(largest, n)
+			all += n
 		}
 	}
 	found := int64(0) // bytes that the core's caches would still have
 	for sid, x := range ranges {
 		if slices.ContainsFunc(p.sweeps, func(o sweep) bool { return h.recent(&o, sid, x) }) {
-			found += g.accessed(sid, x)
+			found += int64(x.high - x.low)
 		}
 	}
 	choice := Leaves
@@ -83,7 +84,7 @@ func (h *History) Choose(g *Group) Choice {
 		h.writes(g, ranges, h.loops)
 	case p.lines > 2*p.misses:
 		choice = Hits
-	case 2*found > all || 2*h.has(g, ranges) > all:
+	case 2*found > all || 2*h.has(ranges) > all:
 		choice = Reused
 	}
 	if choice == Leaves {
@@ -117,8 +118,8 @@ func (h *History) Keeps(g *Group, chosen bool) {
 }
 
 // has is how many bytes of some ranges instances in the core have fetched and its caches still have.
-func (h *History) has(g *Group, ranges []interval) (n int64) {
-	for sid, x := range ranges {
+func (h *History) has(ranges []interval) (n int64) {
+	for _, x := range ranges {
 		for _, p := range h.kept {
 			if slices.ContainsFunc(p.sweeps, func(o sweep) bool {
 				for sid := range o.ranges {
@@ -128,7 +129,7 @@ func (h *History) has(g *Group, ranges []interval) (n int64) {
 				}
 				return false
 			}) {
-				n += g.accessed(sid, x)
+				n += int64(x.high - x.low)
 				break
 			}
 		}
@@ -238,15 +239,6 @@ func (s *sweep) goesOn(ranges []interval) bool {
 		s.ranges[sid].high = max(x.high, s.ranges[sid].high)
 	}
 	return moved
-}
-
-// accessed is how many bytes a stream reads and writes in an interval.
-func (g *Group) accessed(sid int, x interval) int64 {
-	n := int64(x.high - x.low)
-	if g.Streams[sid].Kind == Update {
-		n *= 2
-	}
-	return n
 }
 
 // interval is the bytes of all elements of a stream.
