@@ -86,16 +86,14 @@ func (t *thread) beyond(l *nearLoop, n, v int64) []se.Beyond {
 	if q == nil || len(t.depth) < 2 || t.depth[len(t.depth)-2].info != q.row {
 		return nil
 	}
-	// place is a loop around: its slot, what that has, the first iteration's, which iteration this is, and how many there are.
+	// place is a loop around: its slot and what that has, which iteration this is, of how many, and the stride.
 	type place struct {
-		slot                  int32
-		at, first, it, of, by int64
+		slot           int32
+		at, it, of, by int64
 	}
 	where := func(o *loopInfo, s *loopState) place {
-		x := place{slot: p.names[o.src.Var], first: t.firstOf(o), of: s.end, by: o.src.Stride()}
-		x.at = t.number(o.src.Var, l.info, v)
-		x.it = (x.at - x.first) / x.by
-		return x
+		at, by := t.number(o.src.Var, l.info, v), o.src.Stride()
+		return place{slot: p.names[o.src.Var], at: at, it: (at - t.firstOf(o)) / by, of: s.end, by: by}
 	}
 	row := where(q.row, t.depth[len(t.depth)-2])
 	plane := place{of: 1}

@@ -57,7 +57,7 @@ func (b *Beyond) wide() bool {
 // before, and what is left for the others. They go to the caches, which have them until the loop begins
 // again, in miss registers that the core does not need, as those of prefetchers.
 func (c *Core) goBeyond(now event.Time, g *Group) {
-	if len(g.Beyond) == 0 || c.warm != nil {
+	if c.warm != nil {
 		return
 	}
 	if c.frontiers == nil {

@@ -16,7 +16,7 @@ type fifo struct {
 	streams []ahead
 	done    int64 // iterations that the core has committed
 	asked   int   // lines on their way
-	beyond  bool  // lines of later instances have been asked for
+	beyond  bool  // lines of later instances have been asked for, or there are none
 	sid     map[uint32]int
 	// Of a loop all of whose streams are here: what the history takes.
 	alone         bool
@@ -45,7 +45,7 @@ type entry struct {
 const aheadID = uint64(1) << 63
 
 func newFIFO(c *Core, g *Group) *fifo {
-	f := &fifo{c: c, sid: map[uint32]int{}, alone: len(g.Streams) == 0, pcs: map[uint32]bool{}}
+	f := &fifo{c: c, beyond: len(g.Beyond) == 0, sid: map[uint32]int{}, alone: len(g.Streams) == 0, pcs: map[uint32]bool{}}
 	f.g = &Group{Beyond: g.Beyond, Loop: g.Loop, N: g.N, Row: g.Row, Plane: g.Plane, Lanes: g.Lanes, Range: g.Range, Streams: g.Ahead, id: g.id}
 	n := 0 // that keep lines here: stores keep none
 	for i := range g.Ahead {

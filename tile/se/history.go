@@ -52,7 +52,7 @@ const (
 // Choose decides whether the streams of an instance leave the core, and remembers where they go.
 // Those of loops with indirect streams do: what they may reach is known.
 func (h *History) Choose(g *Group) Choice {
-	p := h.of(g.Loop)
+	p := of(&h.loops, g.Loop)
 	p.have(len(g.Streams))
 	ranges := make([]interval, len(g.Streams))
 	all, largest := int64(0), int64(0)
@@ -97,14 +97,7 @@ func (h *History) Choose(g *Group) Choice {
 // Keeps remembers an instance of a loop that is in the core: its caches have what it fetches, for
 // other loops, too. Chosen says that it was chosen to stay, and has been counted.
 func (h *History) Keeps(g *Group, chosen bool) {
-	if h.kept == nil {
-		h.kept = map[uint32]*past{}
-	}
-	p := h.kept[g.Loop]
-	if p == nil {
-		p = &past{}
-		h.kept[g.Loop] = p
-	}
+	p := of(&h.kept, g.Loop)
 	p.have(len(g.Ahead))
 	a := Group{N: g.N, Row: g.Row, Plane: g.Plane, Streams: g.Ahead}
 	ranges := make([]interval, len(a.Streams))
@@ -161,21 +154,21 @@ func (h *History) writes(g *Group, ranges []interval, loops map[uint32]*past) {
 }
 
 // of finds what is known of a loop.
-func (h *History) of(loop uint32) *past {
-	if h.loops == nil {
-		h.loops = map[uint32]*past{}
+func of(loops *map[uint32]*past, loop uint32) *past {
+	if *loops == nil {
+		*loops = map[uint32]*past{}
 	}
-	p := h.loops[loop]
+	p := (*loops)[loop]
 	if p == nil {
 		p = &past{}
-		h.loops[loop] = p
+		(*loops)[loop] = p
 	}
 	return p
 }
 
 // stayed counts an instance that has been in the core.
 func (h *History) stayed(loop uint32, lines, misses uint64) {
-	if p := h.of(loop); lines > 0 {
+	if p := of(&h.loops, loop); lines > 0 {
 		p.lines, p.misses = lines, misses
 	}
 }
