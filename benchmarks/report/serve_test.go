@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/bitsched/bitsched/benchmarks/results"
@@ -173,8 +175,12 @@ func TestServeInBrowser(t *testing.T) {
 	state := `!document.querySelector("[data-view=sweep] .status") ? "" : document.querySelector("[data-view=sweep] .status").textContent.trim() + "; " + document.querySelectorAll("tbody tr").length + " rows; " + document.getElementById("live").textContent`
 	until := func(want string) {
 		t.Helper()
-		got := ""
-		require.Eventually(t, func() bool { got = b.eval(state); return got == want }, time.Minute, 50*time.Millisecond, "%s", want)
+		// A page that loads again while it is asked answers with an error.
+		require.EventuallyWithT(t, func(c *assert.CollectT) {
+			got, err := chromedp.Run(ctx, chromedp.Evaluate[string](state))
+			assert.NoError(c, err)
+			assert.Equal(c, want, got)
+		}, time.Minute, 50*time.Millisecond)
 	}
 	until("2 of 24 jobs done; 2 rows; Live")
 	for i := 2; i < 7; i++ {
