@@ -90,6 +90,7 @@ type Core struct {
 	DependenceBytes  int       `yaml:"dependence_bytes" range:"1..64" power:"two"`     // grain of the check of loads against stores
 	StreamFIFOBytes  int       `yaml:"stream_fifo_bytes" range:"0..1048576"`           // of its stream engine
 	SCCROB           int       `yaml:"scc_rob" range:"0..4096"`                        // entries of a stream computing context
+	Computations     int       `yaml:"computations" range:"0..4096" reading:"0 2 4"`   // that contexts of a tile have under way; 0: as many as have entries
 }
 
 // Predictor predicts branches.
@@ -326,8 +327,7 @@ type L3Streams struct {
 	PatienceCycles    int    `yaml:"patience_cycles" range:"0..1000000000"` // after which a stream goes first that is not; 0: never
 	QueueFlits        int    `yaml:"queue_flits" range:"0..1048576"`        // that wait for the link of a tile, with which its bank reads nothing more to be sent; 0: it always does
 	MigrateWidth      int    `yaml:"migrate_width" range:"1..64"`
-	Requests          int    `yaml:"requests" range:"1..4096"`     // in flight, of a stream
-	Computations      int    `yaml:"computations" range:"1..4096"` // in flight, of a bank
+	Requests          int    `yaml:"requests" range:"1..4096"` // in flight, of a stream
 	RangeIterations   int    `yaml:"range_iterations" range:"1..4096"`
 	RangePolicy       string `yaml:"range_policy" oneof:"fixed adaptive"` // adaptive: ranges of a loop without aliases grow
 	AffineRanges      string `yaml:"affine_ranges" oneof:"core l3"`       // where ranges of affine streams are made
@@ -339,8 +339,10 @@ type L3Streams struct {
 	// BroadcastWaitCycles is how long a stream waits for others that have no credit.
 	BroadcastWaitCycles int    `yaml:"broadcast_wait_cycles" range:"0..1048576"`
 	Locks               string `yaml:"locks" oneof:"exclusive multi-reader"` // of atomics
-	InstantEnd          bool   `yaml:"instant_end"`                          // end messages take no time and no network
-	InstantFlow         bool   `yaml:"instant_flow"`                         // messages of flow control
+	// Messages that take a cycle and no network, of runs that have streams.
+	InstantEnd  bool `yaml:"instant_end" reading:"false true"`  // that end streams before their time
+	InstantFlow bool `yaml:"instant_flow" reading:"false true"` // that credit streams
+	InstantAck  bool `yaml:"instant_ack" reading:"false true"`  // that tell what is done, in near-l3
 }
 
 // LOT is the layout override table.

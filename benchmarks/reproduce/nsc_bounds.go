@@ -21,7 +21,7 @@ var openNear = []string{
 
 // freeNear are those that it has, by 16 or as far as the simulator goes.
 var freeNear = []string{
-	"noc.link_bytes", "512", "noc.router_stages", "3", "streams.core.sccs", "16", "cores.CORE.scc_rob", "4096",
+	"noc.link_bytes", "512", "noc.router_stages", "3", "streams.core.sccs", "16", "cores.CORE.scc_rob", "4096", "cores.CORE.computations", "0",
 	"streams.l3.compute_init_cycles", "0", "streams.l3.buffer_bytes", "1048576",
 }
 
@@ -212,7 +212,7 @@ func relaxTime(ctx context.Context, env *Env, misses []Miss) (bounds []Bound, fa
 func savedBy(config string) string { return fmt.Sprintf("traffic that %s saves", config) }
 
 // freeContexts compute at a bank as if contexts had room for all, and were in it.
-var freeContexts = []string{"streams.l3.compute_init_cycles", "0", "cores.ooo8.scc_rob", "4096", "streams.core.sccs", "16"}
+var freeContexts = []string{"streams.l3.compute_init_cycles", "0", "cores.ooo8.scc_rob", "4096", "cores.ooo8.computations", "0", "streams.core.sccs", "16"}
 
 // relaxPE bounds what scalar PEs gain, where that is less than the paper's.
 func relaxPE(ctx context.Context, env *Env, misses []Miss) (bounds []Bound, failed []string, err error) {

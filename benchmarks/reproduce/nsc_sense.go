@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/bitsched/bitsched/system/multicore"
+	"github.com/bitsched/bitsched/tile"
 )
 
 // nscSenseEntries are the figures of Near-Stream Computing that change one thing of the
@@ -142,8 +144,12 @@ func nearContexts(ctx context.Context, env *Env) (*Measured, error) {
 	if env.Size == Small {
 		entries = entries[:1]
 	}
+	machine, err := env.machine(nearMachine(env))
+	if err != nil {
+		return nil, err
+	}
 	for _, n := range entries {
-		runs = append(runs, nearRun{config: "ns-decouple", set: []string{"cores.ooo8.scc_rob", n}})
+		runs = append(runs, nearRun{config: "ns-decouple", set: withEntries(machine, n)})
 		head = append(head, n)
 	}
 	a, err := nearAll(ctx, env, nil, runs...)
@@ -174,6 +180,17 @@ func nearContexts(ctx context.Context, env *Env) (*Measured, error) {
 	m.Tables = []Table{t}
 	m.draw("entries.svg", &t, "performance, 64 entries = 1", "Contexts with so many entries of reorder buffers in a tile.", false, entries...)
 	return m, nil
+}
+
+// withEntries is a machine whose contexts have so many entries, and where a number of computations
+// stands for these, as many of them as are in proportion.
+func withEntries(m *tile.Machine, entries string) []string {
+	set := []string{"cores.ooo8.scc_rob", entries}
+	if core := m.CoreVariant(); core.Computations > 0 {
+		n, _ := strconv.Atoi(entries)
+		set = append(set, "cores.ooo8.computations", strconv.Itoa(max(1, core.Computations*n/max(1, core.SCCROB))))
+	}
+	return set
 }
 
 // withSIMD are the workloads whose computations are vectorised.

@@ -84,7 +84,7 @@ func (n *near) local(m *se.Message) {
 	n.arrive(1, n.keep(m))
 }
 
-// SendStream implements se.Network. Messages within a node take a cycle.
+// SendStream implements se.Network. Messages within a node take a cycle, as instant ones do.
 func (n *mesh) SendStream(m *se.Message) {
 	if f := n.m.Intercept; f != nil && !f(m) {
 		return
@@ -93,7 +93,7 @@ func (n *mesh) SendStream(m *se.Message) {
 		n.multicast(m)
 		return
 	}
-	if m.From == m.To {
+	if m.From == m.To || n.m.spec.Streams.Instant[m.Kind] {
 		n.streams.local(m)
 		return
 	}

@@ -269,6 +269,14 @@ func precise(t testing.TB, seed uint64) *preciseCase {
 	if k := seed % 5; k < 3 {
 		require.NoError(t, x.m.Set("streams.l2.segments", []string{"64", "2", "1"}[k]))
 	}
+	if k := seed % 7; k < 2 {
+		require.NoError(t, x.m.Set("streams.l3.instant_flow", "true"))
+		require.NoError(t, x.m.Set("streams.l3.instant_end", "true"))
+		require.NoError(t, x.m.Set("streams.l3.instant_ack", []string{"false", "true"}[k]))
+	}
+	if seed%11 == 0 {
+		require.NoError(t, x.m.Set("cores."+x.m.Core+".computations", "1"))
+	}
 	set(3, "streams.core.offload", "always", "computation")
 	set(8, "streams.core.timeout_cycles", "150", "400")
 	set(4, "streams.core.lock_timeout_cycles", "60", "300")

@@ -78,10 +78,11 @@ func (c *Configuration) apply(spec *machine.Spec, opt *Options) error {
 	l3 := &m.Streams.L3
 	spec.Streams = &se.Spec{
 		Timeout: m.Streams.Core.TimeoutCycles, LockTimeout: m.Streams.Core.LockTimeoutCycles,
-		Streams: m.Streams.Core.Streams, FIFO: m.CoreVariant().StreamFIFOBytes, Ranges: max(1, m.Streams.L2.Slices/l3.RangeIterations), Segments: m.Streams.L2.Segments, Init: l3.ComputeInitCycles, Width: m.CoreVariant().Units.IntALU.Count, Contexts: m.Streams.Core.SCCs, ContextROB: m.CoreVariant().SCCROB, ScalarPE: l3.ScalarPE, Elementwise: !l3.Vectorize,
+		Streams: m.Streams.Core.Streams, FIFO: m.CoreVariant().StreamFIFOBytes, Ranges: max(1, m.Streams.L2.Slices/l3.RangeIterations), Segments: m.Streams.L2.Segments, Init: l3.ComputeInitCycles, Width: m.CoreVariant().Units.IntALU.Count, Contexts: m.Streams.Core.SCCs, ContextROB: m.CoreVariant().SCCROB, Computations: m.CoreVariant().Computations, ScalarPE: l3.ScalarPE, Elementwise: !l3.Vectorize,
 		Private: int64(m.L2.Bytes), First: int64(m.L1D.Bytes),
 		Issue: l3.IssueWidth, Ahead: l3.Order == "ahead", Patience: l3.PatienceCycles, Queue: l3.QueueFlits, Requests: l3.Requests, Window: spec.Core.ROB, Broken: opt.Broken, SendRanges: l3.AffineRanges == "l3", MultiReader: l3.Locks == "multi-reader", Remember: l3.Migrate == "changed",
 	}
+	spec.Streams.Instant[se.MsgEnd], spec.Streams.Instant[se.MsgCredit], spec.Streams.Instant[se.MsgDone] = l3.InstantEnd, l3.InstantFlow, l3.InstantAck && c.strands
 	spec.Streams.KeepOperands, spec.Streams.KeepPatterns = c.strands && l3.KeepOperands, c.strands && l3.KeepPatterns
 	if c.strands && l3.Broadcast {
 		width, longest := 1, 4*mem.LineBytes // of a mesh of one node, which sends nothing

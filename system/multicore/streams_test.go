@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -394,6 +395,53 @@ func TestMessageCounts(t *testing.T) {
 	assert.EqualValues(t, n, r.Streams.Core.Iterations)
 }
 
+// TestInstant: messages that take no network are sent as often as those that do, have no traffic, and
+// what waits for them takes no longer.
+func TestInstant(t *testing.T) {
+	const text = "#include \"bitsched.h\"\nvoid f(int N, const int32_t A[N], const int32_t B[N], int32_t C[N])\n{\n" +
+		"inf_array(A, N); inf_array(B, N); inf_array(C, N);\nfor (int i = 0; i < N; i++) C[i] = A[i] + B[i];\n}\n"
+	run := func(config string, instant ...string) *multicore.Report {
+		m := machine(t, "nsc", "ooo8")
+		for _, name := range instant {
+			require.NoError(t, m.Set("streams.l3.instant_"+name, "true"))
+		}
+		p, want := compiled(t, text, 4096, 1)
+		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: m, Threads: 1, Config: config, Warm: true})
+		require.NoError(t, err)
+		require.NoError(t, sameMemory(p, want))
+		return r
+	}
+	for _, x := range []struct {
+		config, name string
+		free         []string // kinds that have no traffic then
+	}{
+		{"ns", "flow", []string{"credit"}}, {"near-l3", "flow", []string{"credit"}}, {"near-l3", "ack", []string{"done"}}, {"ns", "ack", nil}, {"ns", "end", nil},
+	} {
+		before, after := run(x.config), run(x.config, x.name)
+		require.LessOrEqual(t, after.Cycles, before.Cycles, "%s, %s", x.config, x.name)
+		require.Equal(t, len(x.free) == 0, after.Cycles == before.Cycles, "%s, %s: nothing else waits", x.config, x.name)
+		for i, m := range after.Streams.Messages {
+			want := before.Streams.Messages[i]
+			if slices.Contains(x.free, m.Name) {
+				require.Positive(t, want.ByteHops)
+				want.ByteHops = 0
+			}
+			require.Equal(t, want, m, "%s, %s: %s", x.config, x.name, m.Name)
+		}
+	}
+	for _, name := range []string{"flow", "end"} {
+		m := machine(t, "nsc", "ooo8")
+		require.NoError(t, m.Set("streams.l3.instant_"+name, "true"))
+		p, want := compiled(t, text, 4096, 1)
+		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: m, Threads: 1, Config: "ns", Warm: true, Inject: &se.Inject{Switch: 0.003}})
+		require.NoError(t, err)
+		require.NoError(t, sameMemory(p, want))
+		k := slices.IndexFunc(r.Streams.Messages, func(m multicore.Class) bool { return m.Name == "end" })
+		require.Positive(t, r.Streams.Messages[k].Messages)
+		require.Equal(t, name == "end", r.Streams.Messages[k].ByteHops == 0)
+	}
+}
+
 // TestSyncFree: the pragma spares commits, in the configuration without promises of its own,
 // and decoupling spares the iterations of the core.
 func TestSyncFree(t *testing.T) {
@@ -447,7 +495,7 @@ func TestStreamParameters(t *testing.T) {
 	before := map[run]string{}
 	of := map[string][]string{} // values by parameter
 	for path, values := range map[string]string{
-		"stream_fifo_bytes": "256", "stream_load_ports": "1", "stream_store_ports": "1", "scc_rob": "8 0", "slices": "8", "segments": "1 64", "compute_init_cycles": "16", "latency_cycles": "0 64", "scalar_pe": "true false", "vectorize": "false", "issue_width": "1 4", "requests": "1 2", "range_iterations": "2 32", "affine_ranges": "l3", "range_policy": "adaptive", "sharing": "static dynamic",
+		"stream_fifo_bytes": "256", "stream_load_ports": "1", "stream_store_ports": "1", "scc_rob": "8 0", "computations": "1", "slices": "8", "segments": "1 64", "compute_init_cycles": "16", "latency_cycles": "0 64", "scalar_pe": "true false", "vectorize": "false", "issue_width": "1 4", "requests": "1 2", "instant_flow": "true", "range_iterations": "2 32", "affine_ranges": "l3", "range_policy": "adaptive", "sharing": "static dynamic",
 	} {
 		of[path] = strings.Fields(values)
 	}
@@ -456,7 +504,7 @@ func TestStreamParameters(t *testing.T) {
 			continue
 		}
 		name := p.Path[strings.LastIndex(p.Path, ".")+1:]
-		if name == "locks" || name == "migrate" || p.Path == "tlb.streams.entries" || p.Path == "tlb.streams.ways" || name == "sccs" || name == "offload" || name == "strands" || name == "buffer_bytes" || name == "multicast" || name == "order" || name == "patience_cycles" || name == "queue_flits" || strings.HasPrefix(name, "broadcast") || strings.HasPrefix(name, "keep") || strings.HasSuffix(name, "timeout_cycles") { // TestLocks, TestMigrateBytes, TestContextsOfIO4, TestHistoryDecides, TestTimeouts, TestStrands, TestRoomAlone, TestOperands, TestKept, TestConvoys
+		if name == "locks" || name == "migrate" || p.Path == "tlb.streams.entries" || p.Path == "tlb.streams.ways" || name == "sccs" || name == "instant_end" || name == "instant_ack" || name == "offload" || name == "strands" || name == "buffer_bytes" || name == "multicast" || name == "order" || name == "patience_cycles" || name == "queue_flits" || strings.HasPrefix(name, "broadcast") || strings.HasPrefix(name, "keep") || strings.HasSuffix(name, "timeout_cycles") { // TestLocks, TestMigrateBytes, TestContextsOfIO4, TestHistoryDecides, TestTimeouts, TestStrands, TestRoomAlone, TestInstant, TestOperands, TestKept, TestConvoys
 			continue
 		}
 		require.NotEmpty(t, of[name], p.Path)

@@ -19,7 +19,9 @@ type Spec struct {
 	Contexts int // of a tile
 	// ContextROB is the entries of the reorder buffers of all of them; 0: they execute in order.
 	ContextROB int
-	ScalarPE   bool // the engine computes scalars itself
+	// Computations are the instances that all of them have under way at a time; 0: as many as have entries.
+	Computations int
+	ScalarPE     bool // the engine computes scalars itself
 	// Elementwise says that each element of a SIMD loop is computed for itself.
 	Elementwise bool
 	Issue       int // chunks of streams in a cycle
@@ -34,6 +36,8 @@ type Spec struct {
 	Banks    int   // of the L3
 	First    int64 // bytes of the first of the core's own caches
 	Private  int64 // bytes of the core's own caches
+	// Instant are the kinds of messages that take a cycle and no network.
+	Instant [NumMessages]bool
 	// MultiReader lets updates of several streams that change nothing share a line.
 	MultiReader bool
 	TLB         *mem.TLBSpec // of a bank; nil: translation takes no time

@@ -36,6 +36,7 @@ func Chain(ops, latency int) []Step {
 type contexts struct {
 	spec *Spec
 	list []computing
+	busy []event.Time       // until when each of the instances that may be under way is
 	used [issueSlots]issued // by cycle
 	end  []event.Time       // of the steps of an instance
 }
@@ -61,8 +62,13 @@ const issueSlots = 1 << 12
 // is there beside it. Operands come from the engine (Init). Operations begin in any order, those that
 // take the value of the instance before not before own, when that is there. Contexts without a reorder
 // buffer have one instance each. value is when the instance's own value is there, which another
-// one may take before this one has left.
+// one may take before this one has left. Where a number of instances is all that may be under way, one
+// begins when another one's value is there.
 func (c *contexts) take(now event.Time, steps []Step, operands int, own event.Time) (value, ended event.Time) {
+	place := c.place()
+	if place != nil {
+		now = max(now, *place)
+	}
 	x := c.idle()
 	oldest := x.last // of those without a reorder buffer
 	enter := func() event.Time {
@@ -103,8 +109,28 @@ func (c *contexts) take(now event.Time, steps []Step, operands int, own event.Ti
 		leave(at)
 	}
 	value = end
+	if place != nil {
+		*place = value
+	}
 	leave(max(end, enter())) // the result
 	return value, x.last
+}
+
+// place is when the first of the instances that may be under way is no more, nil without a limit.
+func (c *contexts) place() *event.Time {
+	if c.spec.Computations == 0 {
+		return nil
+	}
+	if c.busy == nil {
+		c.busy = make([]event.Time, c.spec.Computations)
+	}
+	best := &c.busy[0]
+	for i := range c.busy {
+		if c.busy[i] < *best {
+			best = &c.busy[i]
+		}
+	}
+	return best
 }
 
 // idle is the context that has a free entry first.

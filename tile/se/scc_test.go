@@ -203,3 +203,31 @@ func TestPE(t *testing.T) {
 	require.Equal(t, event.Time(505), b.steps(500, 5, 1, 5))
 	require.Equal(t, event.Time(600+4+5), b.steps(600, 5, 1, 4), "more than it does at once")
 }
+
+// TestComputations: of instances that take 4 cycles to the contexts and 10 there, as many are under way as
+// may be, whatever the entries.
+func TestComputations(t *testing.T) {
+	for limit, want := range map[int][]event.Time{
+		0: {114, 114, 114, 114, 114},
+		1: {114, 128, 142, 156, 170},
+		2: {114, 114, 128, 128, 142},
+		4: {114, 114, 114, 114, 128},
+	} {
+		c := &contexts{spec: &Spec{Init: 4, Width: 8, Contexts: 2, ContextROB: 64, Computations: limit}}
+		var ends []event.Time
+		for range want {
+			_, end := c.take(100, Chain(1, 10), 1, 100)
+			ends = append(ends, end)
+		}
+		assert.Equal(t, want, ends, limit)
+	}
+	c := &contexts{spec: &Spec{Init: 4, Width: 8, Contexts: 2, ContextROB: 64, Computations: 2}}
+	value, _ := c.take(100, Chain(1, 10), 1, 100)
+	assert.Equal(t, event.Time(114), value)
+	value, _ = c.take(100, []Step{{Latency: 2, Own: true}}, 1, 300)
+	assert.Equal(t, event.Time(302), value, "it waits for the value before it with its place")
+	value, _ = c.take(100, Chain(1, 10), 1, 100)
+	assert.Equal(t, event.Time(128), value, "behind the first one")
+	value, _ = c.take(128, Chain(1, 10), 1, 128)
+	assert.Equal(t, event.Time(142), value)
+}
