@@ -585,6 +585,9 @@ func (b *Bank) compute(now event.Time, p part, x *slot) {
 
 // idlePE reports whether the scalar PE can begin before the tile's contexts could.
 func (b *Bank) idlePE(now event.Time) bool {
+	if place := b.scm.place(); place != nil {
+		now = max(now, *place)
+	}
 	return b.spec.ScalarPE && b.pe <= now+event.Time(b.spec.Init)
 }
 

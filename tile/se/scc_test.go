@@ -195,6 +195,12 @@ func TestPE(t *testing.T) {
 	require.Equal(t, event.Time(108), b.occupy(102, s, 1, 1)-1, "it is free in 4 cycles")
 	require.Equal(t, event.Time(200+4+3), b.occupy(200, s, 16, 16), "SIMD")
 	require.Equal(t, event.Time(300+4+3), b.occupy(300, &Stream{Kind: Update, Func: fixed{3, 3}}, 1, 1))
+	b.spec.Computations = 1 // at 320 the contexts are busy until 330, and the PE until 335
+	require.Equal(t, event.Time(330), b.occupy(320-1, &Stream{Kind: Update, Func: fixed{7, 7}}, 1, 1))
+	b.pe = 334
+	require.Equal(t, event.Time(337), b.occupy(320, s, 1, 1))
+	require.Equal(t, event.Time(330+4+3), b.occupy(320, s, 1, 1), "it is free in 7 cycles")
+	b.spec.Computations, b.Counters.BusyPE = 0, 9
 	b.spec.ScalarPE = false
 	require.Equal(t, event.Time(400+4+3), b.occupy(400, s, 1, 1))
 	require.EqualValues(t, 9, b.Counters.BusyPE)
