@@ -36,6 +36,7 @@ var kernelRuns = []struct {
 	{"mm_outer", map[string]int64{"M": 20, "N": 32, "K": 16}, []lowering.Shape{{16, 16}, {4, 64}, {256, 1}}},
 	{"kmeans_inner", map[string]int64{"N": 48, "K": 16, "D": 32}, []lowering.Shape{{16, 16}}},
 	{"kmeans_outer", map[string]int64{"N": 48, "K": 16, "D": 32}, []lowering.Shape{{16, 16}}},
+	{"kmeans_transposed", map[string]int64{"N": 48, "K": 16, "D": 32}, []lowering.Shape{{16, 16}}},
 	{"gather_mlp_inner", map[string]int64{"M": 32, "N": 16, "K": 32, "R": 48}, []lowering.Shape{{16, 16}}},
 	{"gather_mlp_outer", map[string]int64{"M": 32, "N": 16, "K": 32, "R": 48}, []lowering.Shape{{16, 16}}},
 }

@@ -143,6 +143,10 @@ func All() []*Kernel {
 			arrays: []array{floats("P", "N", "D"), floats("C", "K", "D"), floats("dist", "N", "K"), floats("best", "N"), ints("nearest", "K", "N"), floats("S", "K", "D"), ints("count", "N", "K")},
 		},
 		{
+			Name: "kmeans_transposed", Small: sizes{"N": 40, "K": 5, "D": 7}, Paper: sizes{"N": 32 << 10, "K": 128, "D": 128}, Reference: kmeansTransposed, prepare: transposed,
+			arrays: []array{floats("P", "N", "D"), floats("T", "D", "N"), floats("C", "K", "D"), floats("dist", "K", "N"), floats("best", "N"), ints("nearest", "K", "N"), floats("S", "K", "D"), ints("count", "N", "K")},
+		},
+		{
 			Name: "gather_mlp_inner", Small: sizes{"M": 20, "N": 6, "K": 7, "R": 10}, Paper: sizes{"M": 32 << 10, "N": 128, "K": 128, "R": 32 << 10},
 			Reference: gatherMLPInner, Reassociate: true,
 			arrays: []array{floats("F", "R", "K"), ints("index", "R", "M"), floats("B", "N", "K"), floats("X", "M", "K"), floats("Y", "M", "N")},

@@ -15,6 +15,28 @@ func kmeansOuter(d *Data) {
 	kmeans(d)
 }
 
+func kmeansTransposed(d *Data) {
+	p, c, dist := d.Floats["P"], d.Floats["C"], d.Floats["dist"]
+	n, k, dim := d.n("N"), d.n("K"), d.n("D")
+	for j := range k {
+		for i := range n {
+			dist[j*n+i] = distance(p[i*dim:(i+1)*dim], c[j*dim:(j+1)*dim])
+		}
+	}
+	kmeans(d)
+}
+
+// transposed makes T the transpose of P.
+func transposed(d *Data) {
+	p, t := d.Floats["P"], d.Floats["T"]
+	n, dim := d.n("N"), d.n("D")
+	for i := range n {
+		for l := range dim {
+			t[l*n+i] = p[i*dim+l]
+		}
+	}
+}
+
 func distance(p, c []float32) float32 {
 	var s float32
 	for i := range p {

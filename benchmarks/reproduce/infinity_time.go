@@ -143,14 +143,14 @@ var infsConfigs = []string{multicore.Base, "near-l3", "in-l3", "inf-s", "inf-s-n
 var infsSmall = map[string]map[string]int64{
 	"stencil1d": {"N": 256 << 10, "T": 5}, "stencil2d": {"N": 512, "M": 512, "T": 5}, "stencil3d": {"L": 16, "N": 128, "M": 128, "T": 5}, "dwt2d": {"N": 256, "M": 256},
 	"gauss_elim": {"N": 512}, "conv2d": {"N": 512, "M": 512}, "conv3d": {"I": 16, "O": 64, "H": 64, "W": 64}, "mm_inner": {"M": 512, "N": 512, "K": 128}, "mm_outer": {"M": 512, "N": 512, "K": 128},
-	"kmeans_inner": {"N": 2048, "K": 128, "D": 64}, "kmeans_outer": {"N": 2048, "K": 128, "D": 64},
+	"kmeans_inner": {"N": 2048, "K": 128, "D": 64}, "kmeans_outer": {"N": 2048, "K": 128, "D": 64}, "kmeans_transposed": {"N": 2048, "K": 128, "D": 64},
 	"gather_mlp_inner": {"M": 2048, "N": 128, "K": 64, "R": 2048}, "gather_mlp_outer": {"M": 2048, "N": 128, "K": 64, "R": 2048},
 }
 
 // infsDesigns are the kernels of each workload of table 3.
 var infsDesigns = [][]string{
 	{"stencil1d"}, {"stencil2d"}, {"stencil3d"}, {"dwt2d"}, {"gauss_elim"}, {"conv2d"}, {"conv3d"},
-	{"mm_inner", "mm_outer"}, {"kmeans_inner", "kmeans_outer"}, {"gather_mlp_inner", "gather_mlp_outer"},
+	{"mm_inner", "mm_outer"}, {"kmeans_inner", "kmeans_outer", "kmeans_transposed"}, {"gather_mlp_inner", "gather_mlp_outer"},
 }
 
 // infsRun is one run: the cores, and what arrays did, nil without.
@@ -751,7 +751,13 @@ func infsFig15(ctx context.Context, env *Env) (*Measured, error) {
 			}
 			t.Rows = append(t.Rows, row)
 		}
-		if outer := cycles[[2]string{list[1], "inf-s"}]; outer > 0 && inner > 0 {
+		outer := int64(0) // the fastest
+		for _, name := range list[1:] {
+			if c := cycles[[2]string{name, "inf-s"}]; c > 0 && (outer == 0 || c < outer) {
+				outer = c
+			}
+		}
+		if outer > 0 && inner > 0 {
 			log += math.Log(float64(inner) / float64(outer))
 			n++
 		}

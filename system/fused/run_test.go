@@ -61,7 +61,7 @@ func small(t testing.TB) *tile.Machine {
 }
 
 func TestWorkloads(t *testing.T) {
-	for _, name := range []string{"vec_add", "stencil1d", "array_sum", "mm_outer", "gauss_elim", "conv2d", "dwt2d", "stencil2d", "stencil3d", "conv3d", "mm_inner", "kmeans_inner", "kmeans_outer", "gather_mlp_inner", "gather_mlp_outer"} {
+	for _, name := range []string{"vec_add", "stencil1d", "array_sum", "mm_outer", "gauss_elim", "conv2d", "dwt2d", "stencil2d", "stencil3d", "conv3d", "mm_inner", "kmeans_inner", "kmeans_outer", "kmeans_transposed", "gather_mlp_inner", "gather_mlp_outer"} {
 		for _, config := range []string{"in-l3", "inf-s"} {
 			t.Run(name+"/"+config, func(t *testing.T) {
 				r := execute(t, name, nil, fused.Options{Options: multicore.Options{Config: config, Machine: small(t), Threads: 8}})
