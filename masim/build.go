@@ -92,6 +92,9 @@ func ReadCircuit(ctx context.Context, read func() (*netlist.Network, error)) (*n
 		n   *netlist.Network
 		err error
 	}
+	if ctx.Err() != nil { // else what is read fast enough might be taken
+		return nil, stoppedBefore(ctx, "the circuit was read")
+	}
 	done := make(chan result, 1)
 	go func() {
 		n, err := read()
