@@ -59,7 +59,7 @@ var ErrNoTiles = errors.New("no shapes of tiles to choose from")
 // reductions to them. progress is told how many of all shapes are
 // done; it may be nil.
 func StudyTiles(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *tile.Machine, threads int, progress func(done, total int)) (*TileStudy, error) {
-	s, shapes, chosen, err := tileStudy(ctx, p, sizes, m)
+	s, shapes, chosen, err := tileStudy(ctx, p, sizes, system.Options{Machine: m})
 	if err != nil {
 		return nil, err
 	}
@@ -74,9 +74,10 @@ func StudyTiles(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m 
 	return s, nil
 }
 
-// RunTiles is StudyTiles of whole kernels: run returns what one takes with tiles of a shape.
+// RunTiles is StudyTiles of whole kernels in inf-s, where banks do last steps for themselves: run
+// returns what one takes with tiles of a shape.
 func RunTiles(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *tile.Machine, run func(t lowering.Shape) (*TileTime, error)) (*TileStudy, error) {
-	s, shapes, chosen, err := tileStudy(ctx, p, sizes, m)
+	s, shapes, chosen, err := tileStudy(ctx, p, sizes, system.Options{Machine: m, ByBank: true})
 	if err != nil {
 		return nil, err
 	}
@@ -93,8 +94,8 @@ func RunTiles(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *t
 }
 
 // tileStudy begins a study: the shapes, and which one the heuristics choose.
-func tileStudy(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *tile.Machine) (s *TileStudy, shapes []lowering.Shape, chosen lowering.Shape, err error) {
-	prepared, err := system.Prepare(ctx, p, sizes, m, nil)
+func tileStudy(ctx context.Context, p *tdfg.Program, sizes map[string]int64, opt system.Options) (s *TileStudy, shapes []lowering.Shape, chosen lowering.Shape, err error) {
+	prepared, err := system.PrepareRun(ctx, p, sizes, opt)
 	if err != nil {
 		return nil, nil, nil, err
 	}

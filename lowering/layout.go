@@ -138,6 +138,11 @@ type Hints struct {
 	Round int64
 
 	Finals bool // the last steps of reductions are rounds in arrays, one for each further tile
+
+	// Lanes and Words are what SIMD units beside a bank combine, and its H-tree carries to them,
+	// in a cycle of last steps, where each bank reduces what it has. 0: banks do one operation a
+	// cycle, and what they combine costs nothing to read.
+	Lanes, Words int64
 }
 
 // RoundCycles returns the cycles of a round of a reduction: a shift of the words, and
@@ -154,10 +159,10 @@ func RoundCycles(ctx context.Context, programs *arith.Store, tech string, op sca
 // 4.1, reductions first:
 //
 //   - a reduction favours the tiles with the fewest cycles of rounds within tiles
-//     and of operations near the memory after them, one a bank and cycle: another round
-//     halves these. In the paper more rounds are always better, and they are here too
-//     where the cycles of a round are not given; tiles longer than the array are no
-//     better then.
+//     and of operations near the memory after them, by what the banks that have tiles do
+//     in a cycle: another round halves these. In the paper more rounds are always better,
+//     and they are here too where the cycles of a round are not given; tiles longer than
+//     the array are no better then.
 //   - shifts and broadcasts favour what makes the busiest bank send the fewest bits.
 //     A shift sends the elements at the boundaries of tiles in its dimension, so that
 //     tiles close to square are best; a broadcast sends its source, which should lie
@@ -200,10 +205,15 @@ func (h Hints) score(size []int64, t Shape, c Constraints) (s [6]int64) {
 			}
 			banks := max(1, c.N/c.W)
 			s[0] += h.Round * int64(bits.Len64(uint64(t[d]))-1)
-			if h.Finals {
+			last := (g.dim[d].tiles - 1) * results
+			switch {
+			case h.Finals:
 				s[0] += h.Round * (g.dim[d].tiles - 1)
-			} else {
-				s[0] += (g.dim[d].tiles - 1) * results / banks
+			case h.Lanes > 0:
+				banks = min(banks, (int64(g.Tiles())+c.W-1)/c.W)
+				s[0] += last/(banks*h.Lanes) + last/(banks*h.Words)
+			default:
+				s[0] += last / banks
 			}
 		default:
 			s[0] *= min(t[d], size[d])

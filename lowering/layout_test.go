@@ -172,3 +172,35 @@ func TestChooseRounds(t *testing.T) {
 		require.Equal(t, best, got, "%d cycles a round", round)
 	}
 }
+
+// TestChooseLanes has the shape with the fewest cycles where each bank that has tiles reads words of
+// what is left, and combines vectors of it.
+func TestChooseLanes(t *testing.T) {
+	c, err := lowering.ConstraintsOf(tile.Default(), 4)
+	require.NoError(t, err)
+	chosen := map[string]bool{}
+	for _, size := range [][]int64{{2048, 2048}, {128, 4096}, {512, 256}} {
+		for _, round := range []int64{20, 150, 600} {
+			best, least := lowering.Shape(nil), int64(0)
+			for x := int64(1); x <= min(256, size[0]); x *= 2 {
+				banks := map[int64]bool{}
+				for i := range size[0] / x * (size[1] * x / 256) {
+					banks[i/c.W] = true
+				}
+				cycles := int64(0)
+				for n := x; n > 1; n /= 2 {
+					cycles += round
+				}
+				left := (size[0]/x - 1) * size[1] / int64(len(banks))
+				if cycles += left/16 + left/8; best == nil || cycles < least {
+					best, least = lowering.Shape{x, 256 / x}, cycles
+				}
+			}
+			got, err := lowering.Choose(size, c, lowering.Hints{Reduce: lowering.Dims(0), Round: round, Lanes: 16, Words: 8})
+			require.NoError(t, err)
+			require.Equal(t, best, got, "%v, %d cycles a round", size, round)
+			chosen[got.String()] = true
+		}
+	}
+	require.Greater(t, len(chosen), 3)
+}

@@ -202,8 +202,12 @@ func TestHints(t *testing.T) {
 	a := &tdfg.Graph{Nodes: []tdfg.Node{node(tdfg.Move, 0, 0, scalar.Int8), node(tdfg.Reduce, 2, scalar.Add, scalar.Int8)}}
 	b := &tdfg.Graph{Nodes: []tdfg.Node{node(tdfg.Broadcast, 1, 0, scalar.Int8), node(tdfg.Reduce, 1, scalar.Add, scalar.Int32), node(tdfg.Move, 1, 0, scalar.Int8)}}
 	want := lowering.Hints{Shift: lowering.Dims(0, 1), Broadcast: lowering.Dims(1), Reduce: lowering.Dims(1, 2), Round: long}
-	require.Equal(t, want, hints(nil, "neural-cache", []*tdfg.Graph{a, b}))
-	require.Equal(t, want, hints(nil, "neural-cache", []*tdfg.Graph{b, a}))
+	m := tile.Default() // neural-cache
+	require.Equal(t, want, hints(nil, m, false, []*tdfg.Graph{a, b}))
+	require.Equal(t, want, hints(nil, m, false, []*tdfg.Graph{b, a}))
+	want.Lanes, want.Words = 16, 8*int64(m.HTree.BandwidthBytes)/32 // of int32, whose vectors are shorter
+	require.Equal(t, want, hints(nil, m, true, []*tdfg.Graph{a, b}))
+	require.Equal(t, want, hints(nil, m, true, []*tdfg.Graph{b, a}))
 }
 
 // TestArraysOf has graphs of other dimensions, and arrays along others, that do not fit

@@ -13,17 +13,27 @@ import (
 )
 
 // hints collects along which dimensions the graphs move tensors (section 3.4), and
-// what the slowest of their reductions takes for a round.
-func hints(programs *arith.Store, tech string, graphs []*tdfg.Graph) lowering.Hints {
+// what the slowest of their reductions takes for a round and, where each bank reduces what it
+// has, does of the last step in a cycle.
+func hints(programs *arith.Store, m *tile.Machine, byBank bool, graphs []*tdfg.Graph) lowering.Hints {
 	var h lowering.Hints
+	least := func(a *int64, n int) {
+		if v := int64(max(1, n)); *a == 0 || v < *a {
+			*a = v
+		}
+	}
 	for _, g := range graphs {
 		for i := range g.Nodes {
 			switch n := &g.Nodes[i]; n.Kind {
 			case tdfg.Reduce:
 				h.Reduce |= lowering.Dims(n.Dim)
 				// Where there is no such program, the graph is not executed in memory.
-				if c, err := lowering.RoundCycles(context.Background(), programs, tech, n.Op, n.Type); err == nil {
+				if c, err := lowering.RoundCycles(context.Background(), programs, m.Array.Technology, n.Op, n.Type); err == nil {
 					h.Round = max(h.Round, c)
+				}
+				if byBank {
+					least(&h.Lanes, m.CoreVariant().SIMDBits/(8*n.Type.Bytes()))
+					least(&h.Words, 8*m.HTree.BandwidthBytes/n.Type.Bits())
 				}
 			case tdfg.Move:
 				h.Shift |= lowering.Dims(n.Dim)
@@ -146,7 +156,7 @@ func wordlines(g *tdfg.Graph, rows map[string]int) []int {
 // newTable returns the empty layout override table of a machine for arrays in tiles of
 // a shape, or of one that is chosen. The reason says why the machine cannot hold them
 // transposed; the error, that the shape that was asked for is not possible.
-func newTable(programs *arith.Store, m *tile.Machine, arrays []*tdfg.Array, graphs []*tdfg.Graph, rows map[string]int, used int, sizes map[string]int64, shape lowering.Shape, finals bool) (*lowering.LOT, *Reason, error) {
+func newTable(m *tile.Machine, arrays []*tdfg.Array, graphs []*tdfg.Graph, rows map[string]int, used int, sizes map[string]int64, opt *Options) (*lowering.LOT, *Reason, error) {
 	dims := graphs[0].Dims
 	bound := make(lattice.Box, dims)
 	for d := range bound {
@@ -201,9 +211,10 @@ func newTable(programs *arith.Store, m *tile.Machine, arrays []*tdfg.Array, grap
 		// What is wider than all whole arrays are views, whose lines lie apart in any case.
 		size[0] = (size[0] + c.L - 1) / c.L * c.L
 	}
+	shape := opt.Tile
 	if shape == nil {
-		h := hints(programs, m.Array.Technology, graphs)
-		h.Finals = finals
+		h := hints(opt.Programs, m, opt.ByBank, graphs)
+		h.Finals = opt.Finals
 		if shape, err = lowering.Choose(size, c, h); err != nil {
 			return nil, &Reason{Kind: NoLayout, Err: err}, nil
 		}

@@ -265,7 +265,7 @@ func (r *runner) prepare(ctx context.Context) error {
 		return nil
 	}
 	rows, used := firstRows(arrays, fit)
-	table, why, err := newTable(r.opt.Programs, m, arrays, fit, rows, used, r.sizes, r.opt.Tile, r.opt.Finals)
+	table, why, err := newTable(m, arrays, fit, rows, used, r.sizes, &r.opt)
 	switch {
 	case err != nil:
 		return err
