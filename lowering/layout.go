@@ -143,6 +143,9 @@ type Hints struct {
 	// in a cycle of last steps, where each bank reduces what it has. 0: banks do one operation a
 	// cycle, and what they combine costs nothing to read.
 	Lanes, Words int64
+
+	// Extent is how many elements reductions along a dimension take at most, 0: all that there are.
+	Extent [MaxDims]int64
 }
 
 // RoundCycles returns the cycles of a round of a reduction: a shift of the words, and
@@ -205,10 +208,14 @@ func (h Hints) score(size []int64, t Shape, c Constraints) (s [6]int64) {
 			}
 			banks := max(1, c.N/c.W)
 			s[0] += h.Round * int64(bits.Len64(uint64(t[d]))-1)
-			last := (g.dim[d].tiles - 1) * results
+			more := g.dim[d].tiles - 1 // tiles beside the first one
+			if n := h.Extent[d]; n > 0 {
+				more = (n+t[d]-1)/t[d] - 1
+			}
+			last := more * results
 			switch {
 			case h.Finals:
-				s[0] += h.Round * (g.dim[d].tiles - 1)
+				s[0] += h.Round * more
 			case h.Lanes > 0:
 				banks = min(banks, (int64(g.Tiles())+c.W-1)/c.W)
 				s[0] += last/(banks*h.Lanes) + last/(banks*h.Words)

@@ -2,6 +2,7 @@ package lowering_test
 
 import (
 	"context"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -179,7 +180,11 @@ func TestChooseLanes(t *testing.T) {
 	c, err := lowering.ConstraintsOf(tile.Default(), 4)
 	require.NoError(t, err)
 	chosen := map[string]bool{}
-	for _, size := range [][]int64{{2048, 2048}, {128, 4096}, {512, 256}} {
+	for _, size := range [][]int64{{2048, 2048}, {128, 4096}, {512, 256}, {512, 256, 96}} { // and how much of dimension 0 is reduced
+		extent := size[0]
+		if len(size) > 2 {
+			size, extent = size[:2], size[2]
+		}
 		for _, round := range []int64{20, 150, 600} {
 			best, least := lowering.Shape(nil), int64(0)
 			for x := int64(1); x <= min(256, size[0]); x *= 2 {
@@ -191,14 +196,14 @@ func TestChooseLanes(t *testing.T) {
 				for n := x; n > 1; n /= 2 {
 					cycles += round
 				}
-				left := (size[0]/x - 1) * size[1] / int64(len(banks))
+				left := int64(math.Ceil(float64(extent)/float64(x))-1) * size[1] / int64(len(banks))
 				if cycles += left/16 + left/8; best == nil || cycles < least {
 					best, least = lowering.Shape{x, 256 / x}, cycles
 				}
 			}
-			got, err := lowering.Choose(size, c, lowering.Hints{Reduce: lowering.Dims(0), Round: round, Lanes: 16, Words: 8})
+			got, err := lowering.Choose(size, c, lowering.Hints{Reduce: lowering.Dims(0), Round: round, Lanes: 16, Words: 8, Extent: [lowering.MaxDims]int64{extent % size[0]}})
 			require.NoError(t, err)
-			require.Equal(t, best, got, "%v, %d cycles a round", size, round)
+			require.Equal(t, best, got, "%v, %d of them, %d cycles a round", size, extent, round)
 			chosen[got.String()] = true
 		}
 	}

@@ -192,7 +192,7 @@ func TestAssign(t *testing.T) {
 func TestHints(t *testing.T) {
 	ctx := context.Background()
 	node := func(k tdfg.Kind, dim int, op scalar.Op, typ scalar.Type) tdfg.Node {
-		return tdfg.Node{Kind: k, Dim: dim, Op: op, Facts: tdfg.Facts{Type: typ}}
+		return tdfg.Node{Kind: k, Dim: dim, Op: op, Args: []tdfg.NodeID{0}, Facts: tdfg.Facts{Type: typ}}
 	}
 	short, err := lowering.RoundCycles(ctx, nil, "neural-cache", scalar.Add, scalar.Int8)
 	require.NoError(t, err)
@@ -201,13 +201,16 @@ func TestHints(t *testing.T) {
 	require.Less(t, short, long)
 	a := &tdfg.Graph{Nodes: []tdfg.Node{node(tdfg.Move, 0, 0, scalar.Int8), node(tdfg.Reduce, 2, scalar.Add, scalar.Int8)}}
 	b := &tdfg.Graph{Nodes: []tdfg.Node{node(tdfg.Broadcast, 1, 0, scalar.Int8), node(tdfg.Reduce, 1, scalar.Add, scalar.Int32), node(tdfg.Move, 1, 0, scalar.Int8)}}
+	sizes := map[string]int64{"K": 48}
+	b.Nodes[0].Domain = lattice.Rect{{}, {Lo: lattice.Const(8), Hi: lattice.Sym("K")}, {}} // 40 in the dimension that is reduced
 	want := lowering.Hints{Shift: lowering.Dims(0, 1), Broadcast: lowering.Dims(1), Reduce: lowering.Dims(1, 2), Round: long}
+	want.Extent[1] = 40
 	m := tile.Default() // neural-cache
-	require.Equal(t, want, hints(nil, m, false, []*tdfg.Graph{a, b}))
-	require.Equal(t, want, hints(nil, m, false, []*tdfg.Graph{b, a}))
+	require.Equal(t, want, hints(nil, m, false, []*tdfg.Graph{a, b}, sizes))
+	require.Equal(t, want, hints(nil, m, false, []*tdfg.Graph{b, a}, sizes))
 	want.Lanes, want.Words = 16, 8*int64(m.HTree.BandwidthBytes)/32 // of int32, whose vectors are shorter
-	require.Equal(t, want, hints(nil, m, true, []*tdfg.Graph{a, b}))
-	require.Equal(t, want, hints(nil, m, true, []*tdfg.Graph{b, a}))
+	require.Equal(t, want, hints(nil, m, true, []*tdfg.Graph{a, b}, sizes))
+	require.Equal(t, want, hints(nil, m, true, []*tdfg.Graph{b, a}, sizes))
 }
 
 // TestArraysOf has graphs of other dimensions, and arrays along others, that do not fit

@@ -3,6 +3,7 @@ package system
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/bitsched/bitsched/lowering"
@@ -15,18 +16,20 @@ import (
 // hints collects along which dimensions the graphs move tensors (section 3.4), and
 // what the slowest of their reductions takes for a round and, where each bank reduces what it
 // has, does of the last step in a cycle.
-func hints(programs *arith.Store, m *tile.Machine, byBank bool, graphs []*tdfg.Graph) lowering.Hints {
+func hints(programs *arith.Store, m *tile.Machine, byBank bool, graphs []*tdfg.Graph, sizes map[string]int64) lowering.Hints {
 	var h lowering.Hints
 	least := func(a *int64, n int) {
 		if v := int64(max(1, n)); *a == 0 || v < *a {
 			*a = v
 		}
 	}
+	var extents [lowering.MaxDims]int64
 	for _, g := range graphs {
 		for i := range g.Nodes {
 			switch n := &g.Nodes[i]; n.Kind {
 			case tdfg.Reduce:
 				h.Reduce |= lowering.Dims(n.Dim)
+				extents[n.Dim] = max(extents[n.Dim], extentOf(g.Nodes[n.Args[0]].Domain, n.Dim, sizes))
 				// Where there is no such program, the graph is not executed in memory.
 				if c, err := lowering.RoundCycles(context.Background(), programs, m.Array.Technology, n.Op, n.Type); err == nil {
 					h.Round = max(h.Round, c)
@@ -42,7 +45,25 @@ func hints(programs *arith.Store, m *tile.Machine, byBank bool, graphs []*tdfg.G
 			}
 		}
 	}
+	for d, n := range extents {
+		if n < math.MaxInt64 {
+			h.Extent[d] = n
+		}
+	}
 	return h
+}
+
+// extentOf is how long a domain is in a dimension, math.MaxInt64 if that is not known before.
+func extentOf(domain lattice.Rect, d int, sizes map[string]int64) int64 {
+	if domain == nil {
+		return math.MaxInt64
+	}
+	lo, err1 := domain[d].Lo.Eval(sizes)
+	hi, err2 := domain[d].Hi.Eval(sizes)
+	if err1 != nil || err2 != nil {
+		return math.MaxInt64
+	}
+	return hi - lo
 }
 
 // arraysOf returns the arrays of graphs, each once, with the place that the first
@@ -213,7 +234,7 @@ func newTable(m *tile.Machine, arrays []*tdfg.Array, graphs []*tdfg.Graph, rows 
 	}
 	shape := opt.Tile
 	if shape == nil {
-		h := hints(opt.Programs, m, opt.ByBank, graphs)
+		h := hints(opt.Programs, m, opt.ByBank, graphs, sizes)
 		h.Finals = opt.Finals
 		if shape, err = lowering.Choose(size, c, h); err != nil {
 			return nil, &Reason{Kind: NoLayout, Err: err}, nil

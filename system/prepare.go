@@ -52,7 +52,7 @@ func PrepareRun(ctx context.Context, p *tdfg.Program, sizes map[string]int64, op
 			out.Rows[a.Name] = lowering.Register{Row: row, Bits: a.Type.Bits()}
 		}
 	}
-	out.Hints = hints(r.opt.Programs, m, r.opt.ByBank, fit)
+	out.Hints = hints(r.opt.Programs, m, r.opt.ByBank, fit, sizes)
 	out.Hints.Finals = opt.Finals
 	widest := 1
 	for _, a := range r.arrays {
