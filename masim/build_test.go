@@ -2,9 +2,13 @@ package masim
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/bitsched/bitsched/netlist"
 	"github.com/bitsched/bitsched/netlist/gen"
 	"github.com/bitsched/bitsched/sram"
 	"github.com/bitsched/bitsched/xmg"
@@ -25,5 +29,19 @@ func TestBuildLeavesTimeToProve(t *testing.T) {
 	}
 	if !b.Stopped || b.Proof == nil || b.Proof.Verdict != xmg.Equal {
 		t.Errorf("stopped %v, proof %+v, expected a search that was stopped and a proof", b.Stopped, b.Proof)
+	}
+}
+
+// TestReadStopped: nothing is read once the context has ended, however fast it might be.
+func TestReadStopped(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(errors.New("lunch"))
+	for range 20 {
+		_, err := ReadCircuit(ctx, func() (*netlist.Network, error) {
+			t.Error("it is read")
+			return &netlist.Network{}, nil
+		})
+		require.ErrorIs(t, err, ErrStopped)
+		require.ErrorContains(t, err, "lunch before the circuit was read")
 	}
 }
