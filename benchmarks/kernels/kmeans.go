@@ -5,25 +5,26 @@ import "math"
 func kmeansInner(d *Data) { kmeans(d) }
 
 func kmeansOuter(d *Data) {
-	p, c, dist := d.Floats["P"], d.Floats["C"], d.Floats["dist"]
-	n, k, dim := d.n("N"), d.n("K"), d.n("D")
-	for i := range n {
-		for j := range k {
-			dist[i*k+j] = distance(p[i*dim:(i+1)*dim], c[j*dim:(j+1)*dim])
-		}
-	}
+	k := d.n("K")
+	distances(d, func(i, j int) int { return i*k + j })
 	kmeans(d)
 }
 
 func kmeansTransposed(d *Data) {
+	n := d.n("N")
+	distances(d, func(i, j int) int { return j*n + i })
+	kmeans(d)
+}
+
+// distances has those of points i and centres j.
+func distances(d *Data, at func(i, j int) int) {
 	p, c, dist := d.Floats["P"], d.Floats["C"], d.Floats["dist"]
-	n, k, dim := d.n("N"), d.n("K"), d.n("D")
-	for j := range k {
-		for i := range n {
-			dist[j*n+i] = distance(p[i*dim:(i+1)*dim], c[j*dim:(j+1)*dim])
+	dim := d.n("D")
+	for i := range d.n("N") {
+		for j := range d.n("K") {
+			dist[at(i, j)] = distance(p[i*dim:(i+1)*dim], c[j*dim:(j+1)*dim])
 		}
 	}
-	kmeans(d)
 }
 
 // transposed makes T the transpose of P.
