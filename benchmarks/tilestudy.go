@@ -95,7 +95,7 @@ func RunTiles(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *t
 
 // tileStudy begins a study: the shapes, and which one the heuristics choose.
 func tileStudy(ctx context.Context, p *tdfg.Program, sizes map[string]int64, opt system.Options) (s *TileStudy, shapes []lowering.Shape, chosen lowering.Shape, err error) {
-	prepared, err := system.PrepareRun(ctx, p, sizes, opt)
+	prepared, err := system.Prepare(ctx, p, sizes, opt)
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -31,7 +31,7 @@ func TestSymbols(t *testing.T) {
 		require.NoError(t, err)
 		m := tile.Default()
 		m.Array.Rows = 512
-		prepared, err := system.Prepare(ctx, p, sizes, m, nil)
+		prepared, err := system.Prepare(ctx, p, sizes, system.Options{Machine: m})
 		require.NoError(t, err)
 		type key struct {
 			plan   *lowering.Plan

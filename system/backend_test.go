@@ -204,13 +204,14 @@ func TestHints(t *testing.T) {
 	sizes := map[string]int64{"K": 48}
 	b.Nodes[0].Domain = lattice.Rect{{}, {Lo: lattice.Const(8), Hi: lattice.Sym("K")}, {}} // 40 in the dimension that is reduced
 	want := lowering.Hints{Shift: lowering.Dims(0, 1), Broadcast: lowering.Dims(1), Reduce: lowering.Dims(1, 2), Round: long}
-	want.Extent[1] = 40
-	m := tile.Default() // neural-cache
-	require.Equal(t, want, hints(nil, m, false, []*tdfg.Graph{a, b}, sizes))
-	require.Equal(t, want, hints(nil, m, false, []*tdfg.Graph{b, a}, sizes))
-	want.Lanes, want.Words = 16, 8*int64(m.HTree.BandwidthBytes)/32 // of int32, whose vectors are shorter
-	require.Equal(t, want, hints(nil, m, true, []*tdfg.Graph{a, b}, sizes))
-	require.Equal(t, want, hints(nil, m, true, []*tdfg.Graph{b, a}, sizes))
+	want.Extent[1], want.Finals = 40, true
+	opt := &Options{Machine: tile.Default(), Finals: true} // neural-cache
+	require.Equal(t, want, hints(opt, []*tdfg.Graph{a, b}, sizes))
+	require.Equal(t, want, hints(opt, []*tdfg.Graph{b, a}, sizes))
+	opt.ByBank = true
+	want.Lanes, want.Words = 16, 8*int64(opt.Machine.HTree.BandwidthBytes)/32 // of int32, whose vectors are shorter
+	require.Equal(t, want, hints(opt, []*tdfg.Graph{a, b}, sizes))
+	require.Equal(t, want, hints(opt, []*tdfg.Graph{b, a}, sizes))
 }
 
 // TestArraysOf has graphs of other dimensions, and arrays along others, that do not fit

@@ -55,7 +55,7 @@ func BenchmarkLower(b *testing.B) {
 	for _, k := range kernels.All() {
 		p, err := cfront.Compile(ctx, k.File, k.Source, cfront.Options{Defines: k.Paper})
 		require.NoError(b, err)
-		prepared, err := system.Prepare(ctx, p, k.Paper, machine, nil)
+		prepared, err := system.Prepare(ctx, p, k.Paper, system.Options{Machine: machine})
 		require.NoError(b, err)
 		type region struct {
 			plan   *lowering.Plan
@@ -99,7 +99,7 @@ func BenchmarkPatch(b *testing.B) {
 		require.NoError(b, err)
 		p, err := cfront.Compile(ctx, k.File, k.Source, cfront.Options{Defines: k.Paper})
 		require.NoError(b, err)
-		prepared, err := system.Prepare(ctx, p, k.Paper, machine, nil)
+		prepared, err := system.Prepare(ctx, p, k.Paper, system.Options{Machine: machine})
 		require.NoError(b, err)
 		rounds := map[*lowering.Plan][]map[string]int64{}
 		var longest *lowering.Plan

@@ -310,7 +310,7 @@ func TestRunCounts(t *testing.T) {
 	sizes := map[string]int64{"N": 256, "T": 3}
 	got, err := Run(ctx, p, sizes, nil, Options{Machine: m, TimingOnly: true})
 	require.NoError(t, err)
-	prepared, err := Prepare(ctx, p, sizes, m, nil)
+	prepared, err := Prepare(ctx, p, sizes, Options{Machine: m})
 	require.NoError(t, err)
 	plan := prepared.Plans[p.Regions()[0].Graph]
 	var kinds []lowering.StepKind

@@ -30,7 +30,7 @@ func TestEnergy(t *testing.T) {
 	m := tile.Default()
 	r, err := system.Run(ctx, p, sizes, nil, system.Options{Machine: m, TimingOnly: true})
 	require.NoError(t, err)
-	prepared, err := system.Prepare(ctx, p, sizes, m, nil)
+	prepared, err := system.Prepare(ctx, p, sizes, system.Options{Machine: m})
 	require.NoError(t, err)
 
 	const tiles, bits = 4, 32

@@ -55,7 +55,7 @@ func TestKernelsFit(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range kernelRuns {
 		_, p := compileRun(t, c.name, c.sizes)
-		prepared, err := system.Prepare(ctx, p, c.sizes, tile.Default(), nil)
+		prepared, err := system.Prepare(ctx, p, c.sizes, system.Options{Machine: tile.Default()})
 		require.NoError(t, err)
 		for g, plan := range prepared.Plans {
 			require.NoError(t, plan.Check())

@@ -46,7 +46,7 @@ func TestNear(t *testing.T) {
 				report, err = system.Run(ctx, p, c.sizes, got, opt)
 				require.NoError(t, err)
 				group := func(int) int { return tile.Default().Array.Cols }
-				if prepared, err := system.Prepare(ctx, p, c.sizes, tile.Default(), nil); err == nil && prepared.Grid != nil {
+				if prepared, err := system.Prepare(ctx, p, c.sizes, system.Options{Machine: tile.Default()}); err == nil && prepared.Grid != nil {
 					group = prepared.Grid.Group
 				}
 				var stats interp.Stats
@@ -95,7 +95,7 @@ func TestNearRandom(t *testing.T) {
 		report, err := system.Run(ctx, p, nil, got, system.Options{Machine: small(t), NearOnly: true})
 		require.NoError(t, err, "seed %d\n%s", seed, g)
 		require.EqualValues(t, 1, report.NearRegions)
-		prepared, err := system.Prepare(ctx, p, nil, small(t), nil)
+		prepared, err := system.Prepare(ctx, p, nil, system.Options{Machine: small(t)})
 		require.NoError(t, err)
 		opt := interp.Options{Group: func(int) int { return 64 }}
 		if prepared.Grid != nil {

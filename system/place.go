@@ -7,17 +7,15 @@ import (
 	"slices"
 
 	"github.com/bitsched/bitsched/lowering"
-	"github.com/bitsched/bitsched/lowering/arith"
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/lattice"
-	"github.com/bitsched/bitsched/tile"
 )
 
 // hints collects along which dimensions the graphs move tensors (section 3.4), and
 // what the slowest of their reductions takes for a round and, where each bank reduces what it
 // has, does of the last step in a cycle.
-func hints(programs *arith.Store, m *tile.Machine, byBank bool, graphs []*tdfg.Graph, sizes map[string]int64) lowering.Hints {
-	var h lowering.Hints
+func hints(opt *Options, graphs []*tdfg.Graph, sizes map[string]int64) lowering.Hints {
+	m, h := opt.Machine, lowering.Hints{Finals: opt.Finals}
 	least := func(a *int64, n int) {
 		if v := int64(max(1, n)); *a == 0 || v < *a {
 			*a = v
@@ -31,10 +29,10 @@ func hints(programs *arith.Store, m *tile.Machine, byBank bool, graphs []*tdfg.G
 				h.Reduce |= lowering.Dims(n.Dim)
 				extents[n.Dim] = max(extents[n.Dim], extentOf(g.Nodes[n.Args[0]].Domain, n.Dim, sizes))
 				// Where there is no such program, the graph is not executed in memory.
-				if c, err := lowering.RoundCycles(context.Background(), programs, m.Array.Technology, n.Op, n.Type); err == nil {
+				if c, err := lowering.RoundCycles(context.Background(), opt.Programs, m.Array.Technology, n.Op, n.Type); err == nil {
 					h.Round = max(h.Round, c)
 				}
-				if byBank {
+				if opt.ByBank {
 					least(&h.Lanes, m.CoreVariant().SIMDBits/(8*n.Type.Bytes()))
 					least(&h.Words, 8*m.HTree.BandwidthBytes/n.Type.Bits())
 				}
@@ -177,8 +175,8 @@ func wordlines(g *tdfg.Graph, rows map[string]int) []int {
 // newTable returns the empty layout override table of a machine for arrays in tiles of
 // a shape, or of one that is chosen. The reason says why the machine cannot hold them
 // transposed; the error, that the shape that was asked for is not possible.
-func newTable(m *tile.Machine, arrays []*tdfg.Array, graphs []*tdfg.Graph, rows map[string]int, used int, sizes map[string]int64, opt *Options) (*lowering.LOT, *Reason, error) {
-	dims := graphs[0].Dims
+func newTable(opt *Options, arrays []*tdfg.Array, graphs []*tdfg.Graph, rows map[string]int, used int, sizes map[string]int64) (*lowering.LOT, *Reason, error) {
+	m, dims := opt.Machine, graphs[0].Dims
 	bound := make(lattice.Box, dims)
 	for d := range bound {
 		bound[d].Hi = 1
@@ -234,9 +232,7 @@ func newTable(m *tile.Machine, arrays []*tdfg.Array, graphs []*tdfg.Graph, rows 
 	}
 	shape := opt.Tile
 	if shape == nil {
-		h := hints(opt.Programs, m, opt.ByBank, graphs, sizes)
-		h.Finals = opt.Finals
-		if shape, err = lowering.Choose(size, c, h); err != nil {
+		if shape, err = lowering.Choose(size, c, hints(opt, graphs, sizes)); err != nil {
 			return nil, &Reason{Kind: NoLayout, Err: err}, nil
 		}
 	} else if err := c.Check(size, size, shape); err != nil {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/bitsched/bitsched/lowering"
 	"github.com/bitsched/bitsched/tdfg"
-	"github.com/bitsched/bitsched/tile"
 )
 
 // Prepared is what is known of a program on a machine before it runs.
@@ -22,14 +21,9 @@ type Prepared struct {
 	Near  map[*tdfg.Graph]*Reason // why a graph has no plan and is executed near the memory
 }
 
-// Prepare makes the layout and the plans with which [Run] executes a program. An
-// error says that the tiles asked for are not possible, or that sizes are missing.
-func Prepare(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m *tile.Machine, shape lowering.Shape) (*Prepared, error) {
-	return PrepareRun(ctx, p, sizes, Options{Machine: m, Tile: shape})
-}
-
-// PrepareRun is Prepare for options of a run.
-func PrepareRun(ctx context.Context, p *tdfg.Program, sizes map[string]int64, opt Options) (*Prepared, error) {
+// Prepare makes the layout and the plans with which [Run] executes a program with the same
+// options. An error says that the tiles asked for are not possible, or that sizes are missing.
+func Prepare(ctx context.Context, p *tdfg.Program, sizes map[string]int64, opt Options) (*Prepared, error) {
 	opt.TimingOnly = true
 	m := opt.Machine
 	r := newRunner(p, sizes, nil, opt)
@@ -52,8 +46,7 @@ func PrepareRun(ctx context.Context, p *tdfg.Program, sizes map[string]int64, op
 			out.Rows[a.Name] = lowering.Register{Row: row, Bits: a.Type.Bits()}
 		}
 	}
-	out.Hints = hints(r.opt.Programs, m, r.opt.ByBank, fit, sizes)
-	out.Hints.Finals = opt.Finals
+	out.Hints = hints(&r.opt, fit, sizes)
 	widest := 1
 	for _, a := range r.arrays {
 		widest = max(widest, a.Type.Bytes())

@@ -30,7 +30,7 @@ func TestTimingOnly(t *testing.T) {
 		got, err := system.Run(ctx, p, c.sizes, nil, opt)
 		require.NoError(t, err)
 
-		prepared, err := system.Prepare(ctx, p, c.sizes, opt.Machine, nil)
+		prepared, err := system.Prepare(ctx, p, c.sizes, system.Options{Machine: opt.Machine})
 		require.NoError(t, err)
 		if want.Tile != "" {
 			require.Equal(t, want.Tile, prepared.Grid.Tile().String(), c.name)
@@ -63,7 +63,7 @@ func TestPrepareReasons(t *testing.T) {
 	} {
 		p, err := cfront.Compile(ctx, c.name, "#include \"bitsched.h\"\n"+c.body, cfront.Options{})
 		require.NoError(t, err)
-		got, err := system.Prepare(ctx, p, map[string]int64{"N": 100}, m, nil)
+		got, err := system.Prepare(ctx, p, map[string]int64{"N": 100}, system.Options{Machine: m})
 		require.NoError(t, err)
 		require.Nil(t, got.Grid)
 		require.Empty(t, got.Plans)
@@ -71,7 +71,7 @@ func TestPrepareReasons(t *testing.T) {
 		require.Len(t, got.Near, 1)
 		require.Equal(t, c.want, got.Near[g].Text())
 
-		got, err = system.Prepare(ctx, p, map[string]int64{"N": 1024}, m, nil)
+		got, err = system.Prepare(ctx, p, map[string]int64{"N": 1024}, system.Options{Machine: m})
 		require.NoError(t, err)
 		if c.name == "odd" {
 			require.Empty(t, got.Near)
@@ -81,9 +81,9 @@ func TestPrepareReasons(t *testing.T) {
 			require.Equal(t, 4, got.Grid.Tiles())
 		}
 	}
-	_, err := system.Prepare(ctx, kernel(t, "vec_add"), map[string]int64{"N": 1024}, m, lowering.Shape{128})
+	_, err := system.Prepare(ctx, kernel(t, "vec_add"), map[string]int64{"N": 1024}, system.Options{Machine: m, Tile: lowering.Shape{128}})
 	require.ErrorContains(t, err, "tiles of 128 have 128 elements, expected 256")
-	_, err = system.Prepare(ctx, kernel(t, "vec_add"), nil, m, nil)
+	_, err = system.Prepare(ctx, kernel(t, "vec_add"), nil, system.Options{Machine: m})
 	require.ErrorContains(t, err, "no value for N")
 }
 

@@ -265,7 +265,7 @@ func (r *runner) prepare(ctx context.Context) error {
 		return nil
 	}
 	rows, used := firstRows(arrays, fit)
-	table, why, err := newTable(m, arrays, fit, rows, used, r.sizes, &r.opt)
+	table, why, err := newTable(&r.opt, arrays, fit, rows, used, r.sizes)
 	switch {
 	case err != nil:
 		return err

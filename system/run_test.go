@@ -106,7 +106,7 @@ func TestSpills(t *testing.T) {
 		require.NoError(t, before.Allocate(g.Arrays, nil))
 		fill(r, before, g.Arrays)
 		before.Scalars["p"] = 3
-		prepared, err := system.Prepare(ctx, p, nil, machine, shapes[g.Dims][0])
+		prepared, err := system.Prepare(ctx, p, nil, system.Options{Machine: machine, Tile: shapes[g.Dims][0]})
 		require.NoError(t, err)
 		plan := prepared.Plans[g]
 		if plan == nil {

@@ -159,7 +159,7 @@ func kernelRun(t *testing.T) []Section {
 	opt := system.Options{Machine: tile.Default(), TimingOnly: true, Trace: &system.Trace{}}
 	_, err = system.Run(t.Context(), k.Program, k.Sizes, nil, opt)
 	require.NoError(t, err)
-	prepared, err := system.PrepareRun(t.Context(), k.Program, k.Sizes, opt)
+	prepared, err := system.Prepare(t.Context(), k.Program, k.Sizes, opt)
 	require.NoError(t, err)
 	run := &KernelRun{Title: "Kernel", Source: k.Source, Trace: opt.Trace, Banks: opt.Machine.Banks(), Facts: Facts{{"sizes", k.SizeText()}}}
 	seen := map[*tdfg.Graph]bool{}

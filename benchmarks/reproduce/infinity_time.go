@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -759,8 +760,8 @@ func infsFig15(ctx context.Context, env *Env) (*Measured, error) {
 		}
 		outer := int64(0) // the fastest
 		for _, name := range list[1:] {
-			if c := cycles[[2]string{name, "inf-s"}]; c > 0 && (outer == 0 || c < outer) {
-				outer = c
+			if c := cycles[[2]string{name, "inf-s"}]; c > 0 {
+				outer = min(c, cmp.Or(outer, c))
 			}
 		}
 		if outer > 0 && inner > 0 {

@@ -189,7 +189,7 @@ func (a *app) lower(cmd *cobra.Command, nameOrFile string, f lowerFlags) error {
 		return usageError(cmd, "--region %d, expected 1 to %d", f.region, n)
 	}
 	line.phase("planning")
-	prepared, err := system.PrepareRun(s.ctx, program, k.Sizes, system.Options{Machine: machine, Programs: a.programs, Tile: shape, Finals: finals})
+	prepared, err := system.Prepare(s.ctx, program, k.Sizes, system.Options{Machine: machine, Programs: a.programs, Tile: shape, Finals: finals})
 	if err != nil {
 		return s.reasonOf(err)
 	}

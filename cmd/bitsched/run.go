@@ -392,7 +392,7 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 
 // kernelPage is a page of a run.
 func kernelPage(ctx context.Context, r *runResult, program *tdfg.Program, opt system.Options) (*report.Page, error) {
-	prepared, err := system.PrepareRun(ctx, program, r.Sizes, opt)
+	prepared, err := system.Prepare(ctx, program, r.Sizes, opt)
 	if err != nil {
 		return nil, err
 	}

@@ -70,7 +70,7 @@ func (c *comparison) inOrder(ctx context.Context) (check, error) {
 // run returns the comparisons, or an errCheck that has the first difference.
 func (c *comparison) run(ctx context.Context) (list []check, err error) {
 	opt := interp.Options{MaxLive: maxLiveElems, Progress: c.opt.Progress}
-	prepared, err := system.PrepareRun(ctx, c.executed, c.k.Sizes, c.opt)
+	prepared, err := system.Prepare(ctx, c.executed, c.k.Sizes, c.opt)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func (x *run) fit(ctx context.Context, opt system.Options) (*tdfg.Program, error
 	if len(x.units) < 2 {
 		return all, nil
 	}
-	made, err := system.PrepareRun(ctx, all, x.p.Sizes, opt)
+	made, err := system.Prepare(ctx, all, x.p.Sizes, opt)
 	if err != nil || slices.ContainsFunc(x.units, func(u *unit) bool { return planless(made, u) == nil }) {
 		return all, err
 	}
@@ -31,7 +31,7 @@ func (x *run) fit(ctx context.Context, opt system.Options) (*tdfg.Program, error
 	whys := map[int]string{}
 	for i, u := range x.units {
 		one := only(all, []*unit{u})
-		made, err := system.PrepareRun(ctx, one, x.p.Sizes, opt)
+		made, err := system.Prepare(ctx, one, x.p.Sizes, opt)
 		if err != nil {
 			return nil, err
 		}
@@ -67,7 +67,7 @@ func (x *run) fit(ctx context.Context, opt system.Options) (*tdfg.Program, error
 		more := append(slices.Clip(chosen), c.unit)
 		slices.SortFunc(more, func(a, b *unit) int { return slices.Index(x.units, a) - slices.Index(x.units, b) })
 		p := only(all, more)
-		made, err := system.PrepareRun(ctx, p, x.p.Sizes, opt)
+		made, err := system.Prepare(ctx, p, x.p.Sizes, opt)
 		if err != nil {
 			return nil, err
 		}
