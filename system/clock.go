@@ -134,12 +134,21 @@ func shiftBetween(m *tile.Machine, timing tile.Timing, k *lowering.Command) (par
 	per, banks := m.ArraysPerBank(), m.Banks()
 	local, remote := make([]int, banks), make([]int, banks) // bitlines that leave their tile
 	targets := make([]map[int]int, banks)                   // banks that get them, and how many
+	climbs := make([]*tile.Climb, banks)                    // where leaves of an H-tree are slower than it
 	for t := range k.Tiles.All() {
 		from := t / per
 		leaves := false
 		last := -1
+		if m.HTree.LeafBytes > 0 && climbs[from] == nil {
+			climbs[from] = m.NewClimb()
+		}
+		climb, level := climbs[from], -1
 		for i := range int(k.Copies) {
-			to := (t + int(k.TileDist) + i*int(k.TileStride)) / per
+			target := t + int(k.TileDist) + i*int(k.TileStride)
+			if climb != nil {
+				level = max(level, climb.Level(t, target))
+			}
+			to := target / per
 			if to == from || to == last {
 				continue
 			}
@@ -154,13 +163,22 @@ func shiftBetween(m *tile.Machine, timing tile.Timing, k *lowering.Command) (par
 		} else {
 			local[from] += lines
 		}
+		if climb != nil {
+			climb.Add(t, level)
+		}
 	}
 	bits := int(k.Rows)
 	for b := range banks {
 		if local[b]+remote[b] == 0 {
 			continue
 		}
-		parts = append(parts, tensor.Part{Bank: b, Cycles: timing.InterTile(bits, local[b], remote[b]), Tree: timing.HTree(bits, local[b]+remote[b]) - int64(m.HTree.Levels)})
+		tree := timing.HTree(bits, local[b]+remote[b])
+		taken := tree - int64(m.HTree.Levels)
+		if climbs[b] != nil {
+			tree = timing.Climb(climbs[b], bits, lines)
+			taken = tree
+		}
+		parts = append(parts, tensor.Part{Bank: b, Cycles: timing.InterTile(tree, bits, remote[b]), Tree: taken})
 		for to := range banks { // in order, whatever the map
 			if bitlines := targets[b][to]; bitlines > 0 {
 				flows = append(flows, tensor.Flow{From: b, To: to, Packets: timing.Packets(bits, bitlines)})

@@ -17,6 +17,7 @@ import (
 	"github.com/bitsched/bitsched/tdfg"
 	"github.com/bitsched/bitsched/tdfg/cfront"
 	"github.com/bitsched/bitsched/tile"
+	"github.com/bitsched/bitsched/tile/tensor"
 )
 
 // fourBanks is a machine whose counts are easy to follow: a mesh of 2x2 banks of four
@@ -131,6 +132,16 @@ func TestCommandCounts(t *testing.T) {
 	c.do(lowering.Command{Kind: lowering.ShiftIntra, Whole: true, Tiles: of("3"), Rows: 8, BitlineDist: -17})
 	require.Equal(t, []int64{16, 0, 0, 0}, c.busy)
 	require.Equal(t, Report{Commands: 1, RowOps: 16, IntraBytes: 64, Cycles: Cycles{Move: 16}, Instructions: cost.Kinds{Moves: 16}, WithinRows: 16}, *c.report)
+
+	// Where leaves of the H-tree decide, 64 bitlines of an array are two cycles of 4 bytes for
+	// each of 16 rows. Tiles 0 to 2 go on by one over two levels of the tree, and tile 3 to the
+	// next bank, whose packets are no slower.
+	m = fourBanks(t)
+	m.HTree.LeafBytes = 4
+	parts, _ := shiftBetween(m, tile.NewTiming(m), &lowering.Command{Kind: lowering.ShiftInter, Whole: true, Tiles: of("0:1:4"), Rows: 16, TileDist: 1, Copies: 1, TileStride: 1})
+	require.Equal(t, []tensor.Part{{Bank: 0, Cycles: 3 * 2 * 16, Tree: 3 * 2 * 16}}, parts)
+	parts, _ = shiftBetween(m, tile.NewTiming(m), &lowering.Command{Kind: lowering.ShiftInter, Whole: true, Tiles: of("0"), Rows: 16, TileDist: 1, Copies: 3, TileStride: 1})
+	require.Equal(t, []tensor.Part{{Bank: 0, Cycles: 2 * 16, Tree: 2 * 16}}, parts, "forks of the tree copy")
 
 	// Programs of technologies without kinds are computes.
 	k, err := sram.ParseKernel(strings.NewReader(".kernel xmg 1\n.array rows=64\n.input a 0 2\nxor 2 0 1 #0\nmaj 3 0 1 2\n.output y 2 1\n.end\n"), "two")

@@ -210,7 +210,8 @@ type Array struct {
 // HTree is the wiring within a bank.
 type HTree struct {
 	Levels         int `yaml:"levels" range:"1..16"`
-	BandwidthBytes int `yaml:"bandwidth_bytes" range:"1..1048576"` // in all, a cycle
+	BandwidthBytes int `yaml:"bandwidth_bytes" range:"1..1048576"`     // in all, a cycle
+	LeafBytes      int `yaml:"leaf_bytes" range:"0..64" reading:"0 4"` // of an array in shifts between tiles, with levels one after another; 0: arrays share the bandwidth
 }
 
 // Transpose is the unit of a bank that turns lines into columns and back.

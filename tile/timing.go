@@ -71,14 +71,13 @@ func (t Timing) Inject(packets int) int64 {
 	return int64(packets) * int64(t.Flits())
 }
 
-// InterTile returns the cycles of a shift between tiles at one bank: elements of a
-// number of bits on local bitlines that stay in the bank, and on remote ones that
-// leave it. All go through the H-tree; packets enter the network as they come out
-// of it, so that the slower of the two counts. A shift to several tiles takes no
-// longer: the H-tree copies at its forks and the network multicasts (section 5.2;
-// Table 2), so that each bit is read and sent once.
-func (t Timing) InterTile(bits, local, remote int) int64 {
-	tree := t.HTree(bits, local+remote)
+// InterTile returns the cycles of a shift between tiles at one bank whose elements, of
+// a number of bits, take so many cycles of the H-tree, and are on so many bitlines that
+// leave the bank. Packets enter the network as they come out of the tree, so that the
+// slower of the two counts. A shift to several tiles takes no longer: the H-tree copies
+// at its forks and the network multicasts (section 5.2; Table 2), so that each bit is
+// read and sent once.
+func (t Timing) InterTile(tree int64, bits, remote int) int64 {
 	return max(tree, int64(t.m.HTree.Levels)+t.Inject(t.Packets(bits, remote)))
 }
 
