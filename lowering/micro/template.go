@@ -20,6 +20,7 @@ type code struct {
 	ops        []uop.Op // the computation
 	store      uop.Op
 	spread     uop.Op // the store of lanes apart
+	start      uop.Op // of what is reduced: its value so far in one lane, and what changes nothing in the others
 	swap       uop.Op // of the lanes of what is reduced
 	dst        uop.Reg
 	move, lane uop.Op // of ordered sums: a lane is brought down and added
@@ -217,6 +218,7 @@ func (p *Program) templates() error {
 				last.Lanes, last.Src = 1, [3]uop.Reg{t.many.dst, spare}
 				t.many.lane, t.many.ops = last, t.many.ops[:n-1]
 			}
+			t.many.start = uop.Op{PC: p.pc(), Kind: uop.IntALU, Lanes: uint8(p.loops[t.loop].lanes), Dst: wide[t.s.Name]}
 			t.many.swap = uop.Op{PC: p.pc(), Kind: uop.Shuffle, Dst: wide[t.s.Name], Src: [3]uop.Reg{wide[t.s.Name]}}
 		}
 		before = t

@@ -769,12 +769,14 @@ func (t *thread) vector(l *loopState) {
 		l.hoisted = true
 		for k := range l.group[0] {
 			e := &l.group[0][k]
-			if tm := t.p.streams[e.Stream]; tm.hoisted {
+			tm := t.p.streams[e.Stream]
+			if tm.hoisted {
 				o := tm.many.access // one element, for all lanes
 				o.Size, o.Lanes = uint16(tm.bytes), 1
 				t.access(o, tm, e.Elem, element(tm, e))
 				t.out.Ops = append(t.out.Ops, tm.many.ops...)
 			}
+			t.startSum(tm, int(e.Stream))
 		}
 	}
 	lanes := l.info.lanes
@@ -816,13 +818,15 @@ func (t *thread) group(l *loopState) {
 	if !l.hoisted {
 		l.hoisted = true
 		for k, i := range l.info.body {
-			if tm := t.p.streams[i]; tm.hoisted {
+			tm := t.p.streams[i]
+			if tm.hoisted {
 				elem, _, data := t.cursor.At(k)
 				o := tm.many.access
 				o.Size, o.Lanes = uint16(tm.bytes), 1
 				t.access(o, tm, elem, data[elem])
 				t.out.Ops = append(t.out.Ops, tm.many.ops...)
 			}
+			t.startSum(tm, i)
 		}
 	}
 	stores := t.stores[:0]
@@ -1058,6 +1062,18 @@ func (t *thread) lanes(tm *template, group [][]stream.Event, k int, together, ap
 			put(t.out.Data[at:], value(e), tm.bytes)
 		}
 	}
+	t.out.Ops = append(t.out.Ops, o)
+}
+
+// startSum makes the micro-op that begins a reduction in a SIMD register: without it the
+// register would be that of the last time the loop was executed, and each time would wait
+// for the one before.
+func (t *thread) startSum(tm *template, slot int) {
+	if !tm.reduces {
+		return
+	}
+	o := tm.many.start
+	o.Src[0] = t.cur[slot] // 0 where it begins with a constant
 	t.out.Ops = append(t.out.Ops, o)
 }
 

@@ -95,7 +95,8 @@ type Rehearsals struct {
 	list   []*rehearsal          // of Auto
 	left   []string
 	best   *rehearsal
-	rated  bool // Auto has its best
+	chosen *rehearsal // by Auto, which may be asked for again
+	rated  bool       // Auto has its best
 	halted bool
 }
 
@@ -352,7 +353,7 @@ func (h *Rehearsals) wave(ctx context.Context, list []candidate, limit int64) ([
 		return made, made[0].err
 	}
 	for _, r := range h.whole { // what is not the best one is not asked for again, but for configurations
-		if r != h.best && !slices.Contains(singles, r.plan.Name) {
+		if r != h.best && r != h.chosen && !slices.Contains(singles, r.plan.Name) {
 			r.program = nil
 		}
 	}
@@ -372,7 +373,7 @@ func (h *Rehearsals) auto(ctx context.Context) (*rehearsal, error) {
 	if h.rated {
 		return h.best, nil
 	}
-	h.best, h.list, h.left = nil, nil, nil
+	h.best, h.chosen, h.list, h.left = nil, nil, nil, nil
 	most := h.opt.Rehearse.Most
 	if most == 0 {
 		most = DefaultRehearsals
@@ -451,7 +452,7 @@ func (h *Rehearsals) auto(ctx context.Context) (*rehearsal, error) {
 		}
 		h.learn(made)
 	}
-	h.rated = !h.halted
+	h.rated, h.chosen = !h.halted, h.best
 	return h.best, nil
 }
 
