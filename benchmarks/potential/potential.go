@@ -17,6 +17,7 @@ import (
 
 	"github.com/bitsched/bitsched/lowering/micro"
 	"github.com/bitsched/bitsched/lowering/nearstream"
+	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tdfg/stream"
 	"github.com/bitsched/bitsched/tile/noc"
 	"github.com/bitsched/bitsched/tile/uop"
@@ -35,6 +36,10 @@ type Ops struct {
 	Load  int64 `json:"load"`  // streams near the L3 that load or reduce, with what they compute
 	Store int64 `json:"store"` // those that store, or read, modify and write
 	Other int64 `json:"other"` // what stays in the core
+
+	// Operands is the part of Load whose values only such streams take that store, or read,
+	// modify and write: for what they compute, or for where.
+	Operands int64 `json:"operands"`
 }
 
 // Total is all micro-ops.
@@ -51,6 +56,7 @@ func MicroOps(ctx context.Context, p *Program) (o Ops, err error) {
 	if err != nil {
 		return o, err
 	}
+	operand := operands(plan)
 	var b uop.Batch
 	t := code.Threads()[0]
 	for n := 0; ; n++ {
@@ -75,6 +81,9 @@ func MicroOps(ctx context.Context, p *Program) (o Ops, err error) {
 				o.Store++
 			default:
 				o.Load++
+				if operand[s] {
+					o.Operands++
+				}
 			}
 		}
 		switch status {
@@ -86,6 +95,43 @@ func MicroOps(ctx context.Context, p *Program) (o Ops, err error) {
 			}
 		}
 	}
+}
+
+// operands returns the loads near the L3 whose values go to streams that store or update
+// and, through such loads alone, to nobody else.
+func operands(plan *nearstream.Plan) map[*nearstream.Stream]bool {
+	takers := map[*nearstream.Stream][]*nearstream.Stream{}
+	for _, s := range plan.Streams {
+		for _, in := range s.Inputs {
+			takers[in] = append(takers[in], s)
+		}
+		if s.Base != nil {
+			takers[s.Base] = append(takers[s.Base], s)
+		}
+	}
+	is := map[*nearstream.Stream]bool{}
+	var visit func(s *nearstream.Stream) bool
+	visit = func(s *nearstream.Stream) bool {
+		if ok, seen := is[s]; seen {
+			return ok
+		}
+		is[s] = false // also while its takers are visited: a cycle goes nowhere else
+		if s.Place != nearstream.Near || s.Kind != stream.Load || s.Result != scalar.Invalid || s.Final || len(takers[s]) == 0 {
+			return false
+		}
+		for _, to := range takers[s] {
+			stores := to.Kind == stream.Store || to.Kind == stream.RMW
+			if to == s || to.Place != nearstream.Near || !stores && !visit(to) {
+				return false
+			}
+		}
+		is[s] = true
+		return true
+	}
+	for _, s := range plan.Streams {
+		visit(s)
+	}
+	return is
 }
 
 // System is a mesh with a core and a bank of the L3 at each node.

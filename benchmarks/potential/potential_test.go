@@ -43,6 +43,7 @@ func TestAdd(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(160), o.Load)
 	require.Equal(t, int64(160), o.Store)
+	require.Equal(t, int64(160), o.Operands, "nobody but the store takes what is loaded")
 	require.Greater(t, o.Other, int64(160), "a loop of vectors has three micro-ops more")
 
 	mesh := noc.DefaultConfig(2, 2)
@@ -62,6 +63,39 @@ func TestAdd(t *testing.T) {
 	small, err := Move(context.Background(), program(t, 1280, 2), sys)
 	require.NoError(t, err)
 	require.Equal(t, small.NoPrivate, small.Private, "what does not fit is gone")
+}
+
+// TestOperands: of three arrays the first is taken by a store alone, the second by a sum
+// too, and the third says where an update is.
+func TestOperands(t *testing.T) {
+	g, err := cfront.CompileWhole(context.Background(), "f.c", `#include "bitsched.h"
+void f(int n, const int A[n], const int B[n], const int at[n], int C[n], int H[n], int S[1])
+{
+	inf_array(A, n); inf_array(B, n); inf_array(at, n); inf_array(C, n); inf_array(H, n); inf_array(S, 1);
+	int s = 0;
+	#pragma omp parallel for reduction(+: s)
+	for (int i = 0; i < n; i++) {
+		C[i] = A[i] + B[i];
+		s += B[i];
+	}
+	#pragma omp parallel for
+	for (int i = 0; i < n; i++) {
+		#pragma omp atomic
+		H[at[i]] += 1;
+	}
+	S[0] = s;
+}
+`, cfront.Options{})
+	require.NoError(t, err)
+	const n = 1280
+	m := stream.Memory{"S": make([]scalar.Value, 1)}
+	for _, name := range []string{"A", "B", "at", "C", "H"} {
+		m[name] = make([]scalar.Value, n)
+	}
+	o, err := MicroOps(context.Background(), &Program{Graph: g, Memory: m, Args: stream.Args{Symbols: map[string]int64{"n": n}}})
+	require.NoError(t, err)
+	require.Equal(t, int64(n/16+n), o.Operands, "vectors of A, and subscripts one by one")
+	require.Greater(t, o.Load, o.Operands+2*n/16, "those of B, and the sum")
 }
 
 const chainC = `#include "bitsched.h"
