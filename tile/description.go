@@ -145,11 +145,11 @@ type Cache struct {
 	Ways          int    `yaml:"ways" range:"1..64"`
 	LatencyCycles int    `yaml:"latency_cycles" range:"1..1024"` // of a hit
 	MSHRs         int    `yaml:"mshrs" range:"1..1024" reading:"4 16"`
-	TagsPerCycle  int    `yaml:"tags_per_cycle" range:"1..64"`  // requests that are looked up
-	FillsPerCycle int    `yaml:"fills_per_cycle" range:"1..64"` // lines that come in
-	FillCycles    int    `yaml:"fill_cycles" range:"0..64"`     // from the arrival of a line to its use
-	QueueEntries  int    `yaml:"queue_entries" range:"1..4096"` // requests that wait to be looked up
-	Replacement   string `yaml:"replacement" oneof:"lru brrip tree-plru"`
+	TagsPerCycle  int    `yaml:"tags_per_cycle" range:"1..64"`                                      // requests that are looked up
+	FillsPerCycle int    `yaml:"fills_per_cycle" range:"1..64"`                                     // lines that come in
+	FillCycles    int    `yaml:"fill_cycles" range:"0..64"`                                         // from the arrival of a line to its use
+	QueueEntries  int    `yaml:"queue_entries" range:"1..4096"`                                     // requests that wait to be looked up
+	Replacement   string `yaml:"replacement" oneof:"lru brrip tree-plru" reading:"brrip tree-plru"` // Table 2 has one for all caches, the simulator another in the L2
 }
 
 // L3 is the last-level cache; there is a bank in each tile.
