@@ -302,41 +302,40 @@ func (b *Bank) ask() {
 			n = room
 		}
 		w.next += n
-		a := &access{back: w.j.back, w: w, needed: -1}
-		data, owned := b.lines[line], b.lines[line] != nil
-		if owned != w.j.back || b.access[line] != nil {
+		if here := b.lines[line] != nil; here != w.j.back || b.access[line] != nil {
 			b.skip(w) // it is where it should be
 			continue
 		}
-		b.asked++
-		b.access[line] = a
-		if w.j.back {
-			a.data = *data
-			b.c.Host.Newest(line, &a.data)
-			delete(b.lines, line)
-			if lines.Clean && b.copied[line] {
-				m := mem.Message{Kind: mem.MsgPut, To: b.homeOf(line), Line: line}
-				for _, next := range lines.Lines[w.next-n+1 : w.next] {
-					m.With(next)
-					b.asked++
-					b.access[next] = &access{back: true, w: w, needed: -1, data: *b.lines[next]}
-					b.c.Host.Newest(next, &b.access[next].data)
-					delete(b.lines, next)
-				}
-				b.send(m)
-				continue
-			}
+		a := b.begin(line, w)
+		var m mem.Message
+		switch {
+		case !w.j.back:
+			m = mem.Message{Kind: mem.MsgGetM, Direct: true, To: b.homeOf(line), Asks: b.self.Index, Line: line, Whole: w.next <= lines.Whole}
+		case lines.Clean && b.copied[line]:
+			m = mem.Message{Kind: mem.MsgPut, To: b.homeOf(line), Line: line}
+		default:
 			b.send(mem.Message{Kind: mem.MsgPut, HasData: true, Dirty: true, To: b.homeOf(line), Line: line, Data: a.data})
 			continue
 		}
-		m := mem.Message{Kind: mem.MsgGetM, Direct: true, To: b.homeOf(line), Asks: b.self.Index, Line: line, Whole: w.next <= lines.Whole}
 		for _, next := range lines.Lines[w.next-n+1 : w.next] {
 			m.With(next)
-			b.asked++
-			b.access[next] = &access{w: w, needed: -1}
+			b.begin(next, w)
 		}
 		b.send(m)
 	}
+}
+
+// begin asks for a line, or takes the newest bytes of one that goes back.
+func (b *Bank) begin(line mem.Line, w *work) *access {
+	a := &access{back: w.j.back, w: w, needed: -1}
+	b.asked++
+	b.access[line] = a
+	if a.back {
+		a.data = *b.lines[line]
+		b.c.Host.Newest(line, &a.data)
+		delete(b.lines, line)
+	}
+	return a
 }
 
 // together is how many of the lines from the next one on the same message is about: those of one group
