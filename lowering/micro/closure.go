@@ -22,7 +22,7 @@ func (p *Program) closures(l *loopInfo, sinks map[*stream.Stream]*nearStream) {
 			plan == nil || plan.Kind != stream.Load || plan.Place != nearstream.Near || plan.Address != nearstream.Affine && plan.Address != nearstream.Indirect {
 			continue
 		}
-		x := &nearStream{name: s.Name, kind: se.Load, index: i, result: tm, toCore: true, config: plan.ConfigBytes(p.opt.Streams.Plan)}
+		x := &nearStream{name: s.Name, kind: se.Load, index: i, result: tm, toCore: true, config: plan.ConfigBytes(p.opt.Streams.Plan), varies: plan.ValueBytes()}
 		for _, j := range l.body {
 			if u := p.streams[j]; u.s == plan.Parts[0] {
 				x.tm = u

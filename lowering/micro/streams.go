@@ -138,6 +138,7 @@ type nearStream struct {
 	old     bool // what the element was is sent to the core
 	task    bool // the core sends each element of an indirect one; inputs are what it loads for that
 	config  int
+	varies  int       // bytes of it: values that the loop does not change
 	load    [2]uop.Op // of the core, scalar and SIMD
 	final   uop.Op
 	row     *row // it reduces rows
@@ -451,7 +452,7 @@ func (p *Program) chooseStreams(near *nearLoop) {
 			toCore = false
 		}
 		sid[s] = len(near.streams)
-		x := nearStream{name: s.Name, kind: se.Load, tm: tm, index: i, toCore: toCore, config: p.configBytes(s), where: where}
+		x := nearStream{name: s.Name, kind: se.Load, tm: tm, index: i, toCore: toCore, config: p.configBytes(s), varies: p.valueBytes(s), where: where}
 		if where != nil {
 			k, ok := sid[p.streams[where.index].s]
 			if !ok {
@@ -608,6 +609,13 @@ func (p *Program) configBytes(s *stream.Stream) int {
 	return 0
 }
 
+func (p *Program) valueBytes(s *stream.Stream) int {
+	if t := p.opt.Streams.Plan.Of(s); t != nil && t.Place != nearstream.InCore {
+		return t.ValueBytes()
+	}
+	return 0
+}
+
 // sink makes a stream of a store, an update or a reduction whose operands are all affine
 // loads of the loop and values that it does not change; nil if that is not so.
 func (p *Program) sink(l *loopInfo, i int) *nearStream {
@@ -617,7 +625,7 @@ func (p *Program) sink(l *loopInfo, i int) *nearStream {
 	if plan == nil || plan.Place != nearstream.Near || s.Old && (!s.Racy || plan.Address != nearstream.Indirect) {
 		return nil
 	}
-	x := &nearStream{name: s.Name, tm: tm, index: i, config: plan.ConfigBytes(p.opt.Streams.Plan)}
+	x := &nearStream{name: s.Name, tm: tm, index: i, config: plan.ConfigBytes(p.opt.Streams.Plan), varies: plan.ValueBytes()}
 	switch {
 	case plan.Address == nearstream.Indirect && s.Array != "":
 		return p.indirectSink(l, x)
@@ -1009,7 +1017,7 @@ func (t *thread) configure(l *nearLoop, id int, n, v int64, x through) *se.Group
 		g.Range = (n + lanes - 1) / lanes * lanes
 	}
 	configured := func(s *nearStream) se.Stream {
-		x := se.Stream{Name: s.name, Kind: s.kind, Inputs: s.inputs, Near: s.near, ToCore: s.toCore, Config: s.config, Bytes: s.tm.typ.Bytes()}
+		x := se.Stream{Name: s.name, Kind: s.kind, Inputs: s.inputs, Near: s.near, ToCore: s.toCore, Config: s.config, Varies: s.varies, Bytes: s.tm.typ.Bytes()}
 		if s.result != nil {
 			x.Result = s.result.typ.Bytes()
 		}

@@ -50,6 +50,10 @@ func (s *Stream) ConfigBits(plan *Plan) int {
 // ConfigBytes is the same in whole bytes.
 func (s *Stream) ConfigBytes(plan *Plan) int { return (s.ConfigBits(plan) + 7) / 8 }
 
+// ValueBytes is how many of these are values that the loop does not change, and that may be others when it
+// is configured again.
+func (s *Stream) ValueBytes() int { return s.Invariants * scalar.Int64.Bytes() }
+
 // computeBits are the fields of the computation, with so many arguments.
 func (s *Stream) computeBits(args int) int {
 	if len(s.Ops) == 0 && s.Kind == stream.Load {

@@ -187,7 +187,7 @@ func (a *analysis) places(l *Loop) {
 				s.simple = s.simple && n.simple()
 			}
 			for _, arg := range n.args {
-				if arg.kind == steadyNode && arg.expr == nil && !isConst(arg) && !steady[arg] {
+				if arg.kind == steadyNode && (arg.expr != nil || !isConst(arg)) && !steady[arg] {
 					steady[arg] = true
 					s.Invariants++
 				}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bitsched/bitsched/system/multicore"
+	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tdfg/stream"
 	"github.com/bitsched/bitsched/tile/se"
 )
 
@@ -147,4 +150,55 @@ func TestStrandsOfRows(t *testing.T) {
 		assert.EqualValues(t, 2*2*each, count["configure"], "%+v", x)
 		assert.Zero(t, count["migrate"], "%+v", x)
 	}
+}
+
+// TestStrandsRemembered configures a loop again and again: banks that have its strands get what differs,
+// iteration and values, as long as the loop has the same elements.
+func TestStrandsRemembered(t *testing.T) {
+	const rounds, n = 6, 4096
+	run := func(index, keep string, inject *se.Inject, seed uint64) (remembered uint64, configured multicore.Class, ended [se.NumReasons]uint64) {
+		text := "#include \"bitsched.h\"\nvoid f(int N, const int32_t A[N + 8], int32_t B[N])\n{\n\tinf_array(A, N + 8); inf_array(B, N);\n" +
+			"\tfor (int t = 0; t < 6; t++)\n\t\tfor (int i = 0; i < N; i++)\n\t\t\tB[i] += A[" + index + "] * (t + 3);\n}\n"
+		g := graphOf(t, "f.c", text)
+		mem := stream.Memory{"A": make([]scalar.Value, n+8), "B": make([]scalar.Value, n)}
+		for i := range mem["A"] {
+			mem["A"][i] = uint64(i*i + 1)
+		}
+		args := stream.Args{Symbols: map[string]int64{"N": n}}
+		want := stream.Memory{"A": slices.Clone(mem["A"]), "B": slices.Clone(mem["B"])}
+		_, err := g.Run(context.Background(), want, args)
+		require.NoError(t, err)
+		m := machine(t, "nsc-small", "ooo8")
+		require.NoError(t, m.Set("streams.l3.keep_patterns", keep))
+		require.NoError(t, m.Set("streams.core.offload", "always"))
+		p := &multicore.Program{Graph: g, Memory: mem, Args: args}
+		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: m, Threads: 1, Config: "near-l3", Warm: true, Inject: inject, Seed: seed, MaxCycles: 1 << 22})
+		require.NoError(t, err)
+		require.Equal(t, want, mem)
+		i := slices.IndexFunc(r.Streams.Messages, func(c multicore.Class) bool { return c.Name == "configure" })
+		return r.Streams.Bank.Remembered, r.Streams.Messages[i], r.Streams.Core.Ended
+	}
+	known, whole, _ := run("i", "false", nil, 1)
+	require.Zero(t, known)
+	strands := uint64(n * 4 / 1024)
+	require.Equal(t, rounds*2*strands, whole.Messages)
+	known, changed, _ := run("i", "true", nil, 1)
+	require.Equal(t, whole.Messages, changed.Messages)
+	require.Equal(t, (rounds-1)*2*strands, known)
+	// In place of a configuration: six bytes of the iteration, and, of the stream that computes, t + 3.
+	require.Equal(t, whole.Bytes/rounds+(rounds-1)*strands*(2*(8+6+6)+8), changed.Bytes)
+	known, _, _ = run("i + t", "true", nil, 1)
+	require.Zero(t, known, "the load has other elements, and tells the stream that takes them so")
+
+	r := rand.New(rand.NewPCG(5, 1))
+	var ended [se.NumReasons]uint64
+	for range 12 {
+		known, _, e := run("i", "true", &se.Inject{Fault: r.Float64() / 8, Switch: 0.002 * r.Float64()}, r.Uint64())
+		require.LessOrEqual(t, known, (rounds-1)*2*strands)
+		for k := range e {
+			ended[k] += e[k]
+		}
+	}
+	require.Positive(t, ended[se.Fault])
+	require.Positive(t, ended[se.Switch])
 }

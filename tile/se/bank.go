@@ -441,7 +441,9 @@ func (b *Bank) move(now event.Time, h *head) {
 	b.Counters.Migrations++
 	to := b.bankOf(h.line())
 	x := b.toldOf(h)
-	b.emit(Message{Kind: MsgMigrate, From: b.bank, To: to, Core: h.core, Group: h.g.id, Stream: h.sid, head: h.moved(), knows: x.has(to)})
+	next := h.moved()
+	next.entry, next.short = 0, false // where a strand begins remembers it
+	b.emit(Message{Kind: MsgMigrate, From: b.bank, To: to, Core: h.core, Group: h.g.id, Stream: h.sid, head: next, knows: x.has(to)})
 	x.add(to)
 }
 

@@ -188,18 +188,19 @@ type Core struct {
 
 	// Of streams at the L3: loops whose streams have not ended, or whose results the core
 	// may still take, in the order of the program.
-	loops   []*active
-	core    Processor
-	commits uint64 // micro-ops
-	open    []RestoredLoop
-	zones   []zone
-	ending  *ending // nil: none
-	inject  *injector
-	rooms   rooms
-	records []record   // in the tables of banks
-	forgot  uint32     // the last loop when these were forgotten
-	resumed event.Time // after streams were ended or paused
-	history History
+	loops    []*active
+	core     Processor
+	commits  uint64 // micro-ops
+	open     []RestoredLoop
+	zones    []zone
+	ending   *ending // nil: none
+	inject   *injector
+	rooms    rooms
+	records  []record // in the tables of banks
+	placings []placing
+	forgot   uint32     // the last loop when these were forgotten
+	resumed  event.Time // after streams were ended or paused
+	history  History
 	// Of loops in the core: how far each stream has been asked for.
 	frontiers map[uint32][]frontier
 	waiting   []wait

@@ -129,6 +129,7 @@ type Group struct {
 	kept     []int64 // period of the iterations of a strand in which elements come again, by stream; 0: banks do not keep them
 	keptFrom int64   // iteration from which they do
 	broken   Broken
+	patterns string  // of configurations, "" until it is asked for
 	self     *head   // of messages that say nothing of a stream but its group
 	active   *active // in the engine of its core
 }

@@ -1,6 +1,7 @@
 package se
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 )
@@ -32,10 +33,35 @@ func (s banks) all(n int) bool {
 	return true
 }
 
-// configured says which stream of the program an entry is of.
+// Strands are configured at many banks, and loops of them often many times, as the rounds of furthest
+// sampling are. Where banks keep patterns they remember these, too: until the addresses of the loop
+// change, its strands are configured with what differs.
+
+// configured says which stream of the program an entry is of, and for strands with which pattern.
 type configured struct {
 	loop        uint32
 	sid, config int
+	pattern     string
+}
+
+// pattern is what configurations of the strands of a loop say, but for values: where elements are, also of
+// the streams that take others', and how iterations are shared out.
+func (g *Group) pattern() string {
+	if g.patterns == "" {
+		var b []byte
+		add := func(list ...int64) {
+			for _, v := range list {
+				b = binary.LittleEndian.AppendUint64(b, uint64(v))
+			}
+		}
+		add(g.N, g.Row, g.Plane, g.Lanes, g.Range, int64(g.Strands), g.Block, g.Shift)
+		for i := range g.Streams {
+			s := &g.Streams[i]
+			add(int64(s.Base), s.Stride, s.RowStride, s.PlaneStride, int64(s.Bytes), int64(s.Result), int64(s.Kind))
+		}
+		g.patterns = string(b)
+	}
+	return g.patterns
 }
 
 // record is an entry: a place of a core's streams in the tables of banks.
@@ -45,35 +71,86 @@ type record struct {
 	known banks  // that have it
 }
 
-// place gives a stream an entry, with the configuration that it needs if there is one.
+// placing is the banks at which strands of a stream were configured. The core knows that they remember it
+// once its loop has ended, as messages may overtake each other.
+type placing struct {
+	a     *active
+	entry int
+	is    configured
+	at    banks
+}
+
+// place gives a stream that chases pointers an entry, with the configuration that it needs if there is one.
 func (a *active) place(h *head) {
-	c, g := a.c, a.g
-	s := &g.Streams[h.sid]
-	if !c.spec.Remember || s.Kind != Chase {
-		return
+	if s := &a.g.Streams[h.sid]; a.c.spec.Remember && s.Kind == Chase {
+		var r *record
+		if h.entry, r = a.record(configured{loop: a.g.Loop, sid: h.sid, config: s.Config}); r != nil {
+			h.where = slices.Clone(r.known)
+		}
 	}
-	is := configured{g.Loop, h.sid, s.Config}
+}
+
+// placeStrands gives the strands of a stream an entry, and says which banks remember them and which are
+// to be told; 0 for none.
+func (a *active) placeStrands(sid int) (entry int, known, told banks) {
+	c := a.c
+	if !c.spec.KeepPatterns {
+		return 0, nil, nil
+	}
+	c.placings = slices.DeleteFunc(c.placings, func(p placing) bool {
+		if p.a.gone || p.a.g.id <= c.forgot {
+			return true
+		}
+		if !p.a.over() {
+			return false
+		}
+		if r := &c.records[p.entry-1]; r.configured == p.is {
+			for i, word := range p.at {
+				r.known[i] |= word
+			}
+		}
+		return true
+	})
+	is := configured{a.g.Loop, sid, a.g.Streams[sid].Config, a.g.pattern()}
+	entry, r := a.record(is)
+	if r == nil {
+		return 0, nil, nil
+	}
+	told = newBanks(c.spec.Banks)
+	c.placings = append(c.placings, placing{a, entry, is, told})
+	return entry, r.known, told
+}
+
+// record returns an entry for a configuration, numbered from 1, 0 if all are in use: that which has it, or
+// else one of the same stream, or else that which was used last the longest ago.
+func (a *active) record(is configured) (int, *record) {
+	c, g := a.c, a.g
 	if c.records == nil {
 		c.records = make([]record, c.spec.Streams)
 	}
 	best := slices.IndexFunc(c.records, func(r record) bool { return r.configured == is })
-	for i := range c.records {
-		if best >= 0 && (c.records[best].configured == is || c.records[best].group <= c.records[i].group) {
-			continue
-		}
-		if !slices.ContainsFunc(c.loops, func(o *active) bool { return o.g.Loop == c.records[i].loop && !o.over() }) {
-			best = i // that which was used last the longest ago
+	if best < 0 {
+		best = slices.IndexFunc(c.records, func(r record) bool { return r.group > 0 && r.loop == is.loop && r.sid == is.sid })
+	}
+	if best < 0 {
+		for i := range c.records {
+			if best >= 0 && c.records[best].group <= c.records[i].group {
+				continue
+			}
+			if !slices.ContainsFunc(c.loops, func(o *active) bool { return o.g.Loop == c.records[i].loop && !o.over() }) {
+				best = i
+			}
 		}
 	}
 	if best < 0 {
-		return
+		return 0, nil
 	}
 	r := &c.records[best]
 	if r.configured != is || r.group <= c.forgot {
 		r.known = newBanks(c.spec.Banks)
 	}
 	r.configured, r.group = is, g.id
-	h.entry, h.where = best+1, slices.Clone(r.known)
+	return best + 1, r
 }
 
 // goes notes that a stream is sent to a bank: as a whole, or what changes if that remembers it.
@@ -105,7 +182,10 @@ func (b *Bank) remembers(m *Message) {
 		return
 	}
 	s := &h.g.Streams[h.sid]
-	at, is := [2]int{h.core, h.entry}, configured{h.g.Loop, h.sid, s.Config}
+	at, is := [2]int{h.core, h.entry}, configured{loop: h.g.Loop, sid: h.sid, config: s.Config}
+	if h.g.Strands > 0 {
+		is.pattern = h.g.pattern()
+	}
 	if h.short {
 		b.Counters.Remembered++
 		if b.table[at] != is {

@@ -71,11 +71,13 @@ func (h *head) strandBytes() int {
 func (a *active) beginStrands(sid int) {
 	g := a.g
 	s := &g.Streams[sid]
+	entry, known, told := a.placeStrands(sid)
 	for k := range g.Strands {
 		first := g.from(k, 0)
 		if first >= g.N {
 			continue
 		}
+		to := a.c.bankOf(g.line(sid, first))
 		h := &head{core: a.c.id, sid: sid, strand: k, g: g, next: first, limit: first, value: s.Zero}
 		if k == 0 {
 			h.value = s.Init
@@ -87,7 +89,11 @@ func (a *active) beginStrands(sid int) {
 			a.parts[sid][k] = s.Zero
 			a.missing[sid]++
 		}
-		a.send(Message{Kind: MsgConfigure, To: a.c.bankOf(g.line(sid, first)), Stream: sid, head: h})
+		if h.entry = entry; entry > 0 {
+			h.short = known.has(to)
+			told.add(to)
+		}
+		a.send(Message{Kind: MsgConfigure, To: to, Stream: sid, head: h})
 	}
 }
 
