@@ -90,6 +90,19 @@ func TestTableIV(t *testing.T) {
 	}
 }
 
+// TestValues: what a loop does not change is an argument of the function, also where it is computed in front
+// of the loop; a constant is in the function.
+func TestValues(t *testing.T) {
+	for factor, want := range map[string]int{"3": 0, "c": 8, "(c + 3)": 8, "(t + 3)": 8, "c * t": 8} {
+		p := analyze(t, "t", source("t", "int c, const int32_t A[N], int32_t B[N]", "A,N;B,N", "for (int t = 0; t < 4; t++) for (int i = 0; i < N; i++) B[i] += A[i] * ("+factor+");"))
+		n := 0
+		for _, s := range p.Streams {
+			n += s.ValueBytes()
+		}
+		assert.Equal(t, want, n, "%s: %s", factor, describe(p))
+	}
+}
+
 // TestPE: what graphs and pointers compute is simple enough for the PE of an engine, but for the scores of
 // pr (section VII.C). Ours differs by the division of a share among the edges, which is the other half of scores.
 func TestPE(t *testing.T) {
