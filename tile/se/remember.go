@@ -69,14 +69,15 @@ type record struct {
 	configured
 	group uint32 // the last instance that has it
 	known banks  // that have it
+	times int    // that it was written anew
 }
 
 // placing is the banks at which strands of a stream were configured. The core knows that they remember it
-// once its loop has ended, as messages may overtake each other.
+// once its loop has ended, and those before it that had the entry, as messages may overtake each other.
 type placing struct {
 	a     *active
 	entry int
-	is    configured
+	times int
 	at    banks
 }
 
@@ -97,14 +98,15 @@ func (a *active) placeStrands(sid int) (entry int, known, told banks) {
 	if !c.spec.KeepPatterns {
 		return 0, nil, nil
 	}
+	waits := map[int]bool{}
 	c.placings = slices.DeleteFunc(c.placings, func(p placing) bool {
 		if p.a.gone || p.a.g.id <= c.forgot {
 			return true
 		}
-		if !p.a.over() {
+		if waits[p.entry] = waits[p.entry] || !p.a.over(); waits[p.entry] {
 			return false
 		}
-		if r := &c.records[p.entry-1]; r.configured == p.is {
+		if r := &c.records[p.entry-1]; r.times == p.times {
 			for i, word := range p.at {
 				r.known[i] |= word
 			}
@@ -117,7 +119,7 @@ func (a *active) placeStrands(sid int) (entry int, known, told banks) {
 		return 0, nil, nil
 	}
 	told = newBanks(c.spec.Banks)
-	c.placings = append(c.placings, placing{a, entry, is, told})
+	c.placings = append(c.placings, placing{a, entry, r.times, told})
 	return entry, r.known, told
 }
 
@@ -148,6 +150,7 @@ func (a *active) record(is configured) (int, *record) {
 	r := &c.records[best]
 	if r.configured != is || r.group <= c.forgot {
 		r.known = newBanks(c.spec.Banks)
+		r.times++
 	}
 	r.configured, r.group = is, g.id
 	return best + 1, r
