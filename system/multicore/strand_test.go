@@ -155,10 +155,10 @@ func TestStrandsOfRows(t *testing.T) {
 // TestStrandsRemembered configures a loop again and again: banks that have its strands get what differs,
 // iteration and values, as long as the loop has the same elements.
 func TestStrandsRemembered(t *testing.T) {
-	const rounds, n = 6, 4096
+	const rounds, n = 12, 4096
 	run := func(index, keep string, inject *se.Inject, seed uint64) (remembered uint64, configured multicore.Class, ended [se.NumReasons]uint64) {
 		text := "#include \"bitsched.h\"\nvoid f(int N, const int32_t A[N + 8], int32_t B[N])\n{\n\tinf_array(A, N + 8); inf_array(B, N);\n" +
-			"\tfor (int t = 0; t < 6; t++)\n\t\tfor (int i = 0; i < N; i++)\n\t\t\tB[i] += A[" + index + "] * (t + 3);\n}\n"
+			"\tfor (int t = 0; t < 6; t++)\n\tfor (int h = 0; h < 2; h++)\n\t\tfor (int i = 0; i < N; i++)\n\t\t\tB[i] += A[" + index + "] * (t + 3);\n}\n"
 		g := graphOf(t, "f.c", text)
 		mem := stream.Memory{"A": make([]scalar.Value, n+8), "B": make([]scalar.Value, n)}
 		for i := range mem["A"] {
@@ -188,7 +188,10 @@ func TestStrandsRemembered(t *testing.T) {
 	// In place of a configuration: six bytes of the iteration, and, of the stream that computes, t + 3.
 	require.Equal(t, whole.Bytes/rounds+(rounds-1)*strands*(2*(8+6+6)+8), changed.Bytes)
 	known, _, _ = run("i + t", "true", nil, 1)
-	require.Zero(t, known, "the load has other elements, and tells the stream that takes them so")
+	require.Equal(t, rounds/2*2*strands, known, "every other time the load has other elements, and tells the stream that takes them so")
+
+	known, _, _ = run("i + 4 * h", "true", nil, 1)
+	require.Zero(t, known, "in turn, each has what the other one had")
 
 	r := rand.New(rand.NewPCG(5, 1))
 	var ended [se.NumReasons]uint64

@@ -13,6 +13,10 @@ import (
 // Which banks these are goes along until they are all, and to the core with what the loop leaves
 // behind. An entry is written again by the next loop that has it, so that nothing need be ended
 // that has ended; when streams end before their time the core forgets which banks have what.
+//
+// Strands are configured at many banks, and loops of them often many times, as the rounds of furthest
+// sampling are. Where banks keep patterns they remember these, too: until the addresses of the loop
+// change, its strands are configured with what differs.
 
 // banks is a set of banks.
 type banks []uint64
@@ -32,10 +36,6 @@ func (s banks) all(n int) bool {
 	}
 	return true
 }
-
-// Strands are configured at many banks, and loops of them often many times, as the rounds of furthest
-// sampling are. Where banks keep patterns they remember these, too: until the addresses of the loop
-// change, its strands are configured with what differs.
 
 // configured says which stream of the program an entry is of, and for strands with which pattern.
 type configured struct {
