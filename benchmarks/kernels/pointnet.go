@@ -101,10 +101,20 @@ func makePointNet(w *workspace, levels []level) error {
 		all := 0
 		for _, s := range l.sets {
 			rows, cols := n*w.n("N"+s), features
+			block := 8 // of rows, of a layer
+			if l.centroids == "" {
+				block = 4
+			}
+			if rows%block != 0 {
+				return fmt.Errorf("kernels: %d rows of layers %s, expected a multiple of %d", rows, s, block)
+			}
 			add(w, "near"+s, make([]int32, rows))
 			add(w, "G"+s, make([]float32, rows*cols), rows, cols)
 			for _, layer := range []string{"a", "b", "c"} {
 				next := w.n(string(layer[0]-'a'+'A') + s)
+				if l.centroids == "" && next%4 != 0 {
+					return fmt.Errorf("kernels: %d columns of layer %s%s, expected a multiple of 4", next, s, layer)
+				}
 				weights(w, "W"+s+layer, cols, next, cols)
 				add(w, "Y"+s+layer, make([]float32, rows*next), rows, next)
 				cols = next

@@ -117,11 +117,12 @@ func (m *Measured) pointNet(title string, runs map[string]*pointNetPart) {
 		total = append(total, fmt.Sprint(p.Cycles), "")
 		sums[c.title], places[c.title] = map[string]int64{}, map[string][]string{}
 		for _, s := range p.Stages {
-			if !slices.Contains(stages, s.Name) {
-				stages = append(stages, s.Name)
+			name := strings.TrimPrefix(s.Name, "wide_")
+			if !slices.Contains(stages, name) {
+				stages = append(stages, name)
 			}
-			sums[c.title][s.Name] += s.Cycles
-			places[c.title][s.Name] = append(places[c.title][s.Name], s.Place)
+			sums[c.title][name] += s.Cycles
+			places[c.title][name] = append(places[c.title][name], s.Place)
 		}
 	}
 	for _, s := range stages {

@@ -64,7 +64,7 @@ func Compile(ctx context.Context, file, source string, opt Options) (p *tdfg.Pro
 	inlineConditions(k)
 	markSymbols(k)
 	checkBounds(k)
-	c := &compiler{k: k, least: map[string]int64{}, refused: map[stmt]string{}, pieces: map[*loop][]stmt{}, mirrors: map[*loop]*loop{}, swapped: map[*loop]*loop{}}
+	c := &compiler{k: k, least: map[string]int64{}, refused: map[stmt]string{}, pieces: map[*loop][]stmt{}, mirrors: map[*loop]*loop{}, swapped: map[*loop]*loop{}, unblocked: map[*loop][]stmt{}}
 	for range maxAttempts {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -116,12 +116,13 @@ func checkSize(k *kernel) {
 const maxAttempts = 1000
 
 type compiler struct {
-	k       *kernel
-	least   map[string]int64 // values of sizes
-	refused map[stmt]string
-	pieces  map[*loop][]stmt
-	mirrors map[*loop]*loop
-	swapped map[*loop]*loop
+	k         *kernel
+	least     map[string]int64 // values of sizes
+	refused   map[stmt]string
+	pieces    map[*loop][]stmt
+	mirrors   map[*loop]*loop
+	swapped   map[*loop]*loop
+	unblocked map[*loop][]stmt
 }
 
 // notes lists why statements were refused, each once: unrolled loops have copies.
@@ -152,7 +153,7 @@ func (c *compiler) attempt(ctx context.Context) (p *tdfg.Program, err error) {
 	}()
 	k := c.k
 	p = &tdfg.Program{Name: k.name, Reassociate: k.reassociate}
-	pl := &planner{ctx: ctx, k: k, dims: 1, refused: c.refused, pieces: c.pieces, mirrors: c.mirrors, swapped: c.swapped, sizes: lattice.NewSpace()}
+	pl := &planner{ctx: ctx, k: k, dims: 1, refused: c.refused, pieces: c.pieces, mirrors: c.mirrors, swapped: c.swapped, unblocked: c.unblocked, sizes: lattice.NewSpace()}
 	for _, v := range k.vars {
 		if v.kind != paramVar || !v.symbol || v.bound != nil {
 			continue

@@ -51,18 +51,19 @@ type reduction struct {
 
 // planner decides which loops become what.
 type planner struct {
-	ctx     context.Context
-	k       *kernel
-	dims    int
-	sizes   *lattice.Space
-	refused map[stmt]string // why a statement does not become tensors
-	pieces  map[*loop][]stmt
-	mirrors map[*loop]*loop
-	swapped map[*loop]*loop
-	nests   []*nest                 // of tensors, so far
-	views   []*array                // that nests have asked for, and numbers of iterations
-	ownIota bool                    // each loop has numbers of its own, not those of its name
-	enlarge func(lattice.Expr) bool // a size, if that makes an expression of it no longer negative
+	ctx       context.Context
+	k         *kernel
+	dims      int
+	sizes     *lattice.Space
+	refused   map[stmt]string // why a statement does not become tensors
+	pieces    map[*loop][]stmt
+	mirrors   map[*loop]*loop
+	swapped   map[*loop]*loop
+	unblocked map[*loop][]stmt
+	nests     []*nest                 // of tensors, so far
+	views     []*array                // that nests have asked for, and numbers of iterations
+	ownIota   bool                    // each loop has numbers of its own, not those of its name
+	enlarge   func(lattice.Expr) bool // a size, if that makes an expression of it no longer negative
 }
 
 // canceled ends the compilation with the context's error.
@@ -79,7 +80,7 @@ func (p *planner) checkContext() {
 // host if something in it becomes tensors, or a stream.
 func (p *planner) plan(body []stmt, hosts []*loop) []item {
 	var items []item
-	for _, s := range body {
+	for _, s := range p.unblock(body, hosts) {
 		items = append(items, p.planStmt(s, hosts)...)
 	}
 	return items

@@ -24,7 +24,7 @@ func unroll(k *kernel, body []stmt, outer *loop, copies int64) []stmt {
 			continue
 		}
 		trip, short := l.trip()
-		if outer == nil || !l.literal || l.while != nil || !short || trip*copies > maxUnrolled || digit(l, trip) {
+		if outer == nil || !l.literal || l.while != nil || !short || trip*copies > maxUnrolled || digit(l, trip) || blocksOf(l) != nil {
 			around := outer
 			if !l.literal {
 				around = l

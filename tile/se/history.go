@@ -54,7 +54,7 @@ const (
 func (h *History) Choose(g *Group) Choice {
 	p := of(&h.loops, g.Loop)
 	p.have(len(g.Streams))
-	ranges := make([]interval, len(g.Streams))
+	ranges, sizes := make([]interval, len(g.Streams)), make([]int64, len(g.Streams))
 	all, largest := int64(0), int64(0)
 	indirect := false
 	for sid := range g.Streams {
@@ -65,16 +65,15 @@ func (h *History) Choose(g *Group) Choice {
 			h.touched += uint64(g.N) * mem.LineBytes
 		case s.Kind != Reduce && s.Kind != Chase:
 			x := g.interval(sid)
-			ranges[sid] = x
-			n := int64(x.high - x.low)
-			largest = max(largest, n)
-			all += n
+			ranges[sid], sizes[sid] = x, g.footprint(sid)
+			largest = max(largest, sizes[sid])
+			all += sizes[sid]
 		}
 	}
 	found := int64(0) // bytes that the core's caches would still have
 	for sid, x := range ranges {
 		if slices.ContainsFunc(p.sweeps, func(o sweep) bool { return h.recent(&o, sid, x) }) {
-			found += int64(x.high - x.low)
+			found += sizes[sid]
 		}
 	}
 	choice := Leaves
@@ -84,13 +83,13 @@ func (h *History) Choose(g *Group) Choice {
 		h.writes(g, ranges, h.loops)
 	case p.lines > 2*p.misses:
 		choice = Hits
-	case 2*found > all || 2*h.has(ranges) > all:
+	case 2*found > all || 2*h.has(ranges, sizes) > all:
 		choice = Reused
 	}
 	if choice == Leaves {
 		h.writes(g, ranges, h.kept)
 	}
-	h.touched += union(p.visit(ranges, h.touched))
+	h.touched += union(p.visit(ranges, h.touched), sizes)
 	return choice
 }
 
@@ -100,29 +99,29 @@ func (h *History) Keeps(g *Group, chosen bool) {
 	p := of(&h.kept, g.Loop)
 	p.have(len(g.Ahead))
 	a := Group{N: g.N, Row: g.Row, Plane: g.Plane, Streams: g.Ahead}
-	ranges := make([]interval, len(a.Streams))
+	ranges, sizes := make([]interval, len(a.Streams)), make([]int64, len(a.Streams))
 	for sid := range a.Streams {
-		ranges[sid] = a.interval(sid)
+		ranges[sid], sizes[sid] = a.interval(sid), a.footprint(sid)
 	}
 	fresh := p.visit(ranges, h.touched)
 	if !chosen {
-		h.touched += union(fresh)
+		h.touched += union(fresh, sizes)
 	}
 }
 
 // has is how many bytes of some ranges instances in the core have fetched and its caches still have.
-func (h *History) has(ranges []interval) (n int64) {
-	for _, x := range ranges {
+func (h *History) has(ranges []interval, sizes []int64) (n int64) {
+	for sid, x := range ranges {
 		for _, p := range h.kept {
 			if slices.ContainsFunc(p.sweeps, func(o sweep) bool {
-				for sid := range o.ranges {
-					if h.recent(&o, sid, x) {
+				for of := range o.ranges {
+					if h.recent(&o, of, x) {
 						return true
 					}
 				}
 				return false
 			}) {
-				n += int64(x.high - x.low)
+				n += sizes[sid]
 				break
 			}
 		}
@@ -241,8 +240,32 @@ func (g *Group) interval(sid int) interval {
 	return interval{min(a, b, c, d), max(a, b, c, d) + uint64(g.Streams[sid].Bytes)}
 }
 
-// union is how many bytes there are in intervals, each counted once.
-func union(list []interval) (n uint64) {
+// footprint is the bytes that the elements of a stream take in a cache: those of its interval, or
+// of a line for each element where there are fewer, as in a column of a matrix.
+func (g *Group) footprint(sid int) int64 {
+	s := g.at(sid)
+	row := max(g.row(), 1)
+	rows, planes := (g.N+row-1)/row, int64(1)
+	if g.Plane > 0 {
+		rows, planes = min(rows, g.Plane), (rows+g.Plane-1)/g.Plane
+	}
+	lines := int64(1)
+	for _, d := range []struct{ by, count int64 }{{s.Stride, row}, {s.RowStride, rows}, {s.PlaneStride, planes}} {
+		if d.by != 0 {
+			lines *= d.count
+		}
+	}
+	x := g.interval(sid)
+	return min(int64(x.high-x.low), lines*mem.LineBytes)
+}
+
+// union is how many bytes there are in intervals, each counted once, with no more of each than
+// its elements take.
+func union(list []interval, sizes []int64) (n uint64) {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].high = min(list[i].high, list[i].low+uint64(sizes[i]))
+	}
 	list = slices.SortedFunc(slices.Values(list), func(a, b interval) int { return cmp.Compare(a.low, b.low) })
 	end := uint64(0)
 	for _, x := range list {

@@ -85,8 +85,25 @@ func TestHistory(t *testing.T) {
 		assert.Equal(t, Leaves, h.Choose(g), "indirect streams")
 	}
 	assert.EqualValues(t, 3*(400+100*64), h.touched)
+	// Blocks of 8 rows of sums with a column: 2,048 bytes and 8 lines, though the column goes
+	// through 3,588 bytes.
+	h = History{private: 4096}
+	for k, want := range []Choice{Leaves, Reused} {
+		block := updates(1, 512, a)
+		block.Row, block.Streams[0].RowStride = 64, 256
+		block.Streams = append(block.Streams, Stream{Kind: Load, Base: b + uint64(4*k), RowStride: 512, Bytes: 4})
+		assert.Equal(t, want, h.Choose(block), "column %d", k)
+		assert.EqualValues(t, 512, block.footprint(1))
+		assert.EqualValues(t, 2048, block.footprint(0))
+	}
+	assert.EqualValues(t, 2*(2048+512), h.touched)
+	planes := loads(1, 4*3*2, a)
+	planes.Row, planes.Plane, planes.Streams[0].RowStride, planes.Streams[0].PlaneStride = 4, 3, 1024, 1<<20
+	assert.EqualValues(t, 4*3*2*64, planes.footprint(0), "a line for each at most")
+	planes.Streams[0].RowStride = 0
+	assert.EqualValues(t, 4*2*64, planes.footprint(0), "rows are the same elements")
 	backwards := loads(1, 10, a)
 	backwards.Streams[0].Stride = -4
 	assert.Equal(t, interval{a - 36, a + 4}, backwards.interval(0))
-	assert.EqualValues(t, 30, union([]interval{{10, 20}, {40, 50}, {15, 25}, {12, 14}, {45, 50}, {20, 25}, {60, 65}}))
+	assert.EqualValues(t, 37, union([]interval{{10, 20}, {40, 50}, {15, 25}, {12, 14}, {45, 50}, {20, 25}, {60, 65}, {70, 90}}, []int64{10, 10, 10, 2, 5, 5, 5, 7}))
 }

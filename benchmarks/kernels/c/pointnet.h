@@ -71,21 +71,47 @@ static void gather(int P, int M, int D, const float F[P][D], const int32_t near[
 	}
 }
 
-/* A layer of a perceptron on M rows: Y = max(X * W, 0), by outer products. Threads share out
-   rows; arrays compute all rows at once, and k after k. */
+/* A layer of a perceptron on M rows: Y = max(X * W, 0), by outer products, in blocks of 8
+   rows, so that the core's own caches have what is used of W again and again, as a program for
+   cores is written (figure 8). Threads share out blocks; for arrays the compiler undoes them:
+   these compute all rows at once, and k after k. M is a multiple of 8. */
 static void layer(int M, int K, int N, const float X[M][K], const float W[K][N], float Y[M][N])
 {
 #pragma bitsched region
 #pragma omp parallel for
-	for (int m = 0; m < M; m++) {
-		for (int n = 0; n < N; n++)
-			Y[m][n] = 0;
-		for (int k = 0; k < K; k++)
+	for (int b = 0; b < M / 8; b++) {
+		for (int m = 8 * b; m < 8 * b + 8; m++)
 			for (int n = 0; n < N; n++)
-				Y[m][n] += X[m][k] * W[k][n];
-		for (int n = 0; n < N; n++)
-			Y[m][n] = fmaxf(Y[m][n], 0);
+				Y[m][n] = 0;
+		for (int k = 0; k < K; k++)
+			for (int m = 8 * b; m < 8 * b + 8; m++)
+				for (int n = 0; n < N; n++)
+					Y[m][n] += X[m][k] * W[k][n];
+		for (int m = 8 * b; m < 8 * b + 8; m++)
+			for (int n = 0; n < N; n++)
+				Y[m][n] = fmaxf(Y[m][n], 0);
 	}
+}
+
+/* A layer on few rows, fewer than threads have blocks of: these are of 4 rows and a quarter of
+   the columns. M and N are multiples of 4. */
+static void wide_layer(int M, int K, int N, const float X[M][K], const float W[K][N], float Y[M][N])
+{
+#pragma bitsched region
+#pragma omp parallel for collapse(2)
+	for (int b = 0; b < M / 4; b++)
+		for (int q = 0; q < 4; q++) {
+			for (int m = 4 * b; m < 4 * b + 4; m++)
+				for (int n = N / 4 * q; n < N / 4 * q + N / 4; n++)
+					Y[m][n] = 0;
+			for (int k = 0; k < K; k++)
+				for (int m = 4 * b; m < 4 * b + 4; m++)
+					for (int n = N / 4 * q; n < N / 4 * q + N / 4; n++)
+						Y[m][n] += X[m][k] * W[k][n];
+			for (int m = 4 * b; m < 4 * b + 4; m++)
+				for (int n = N / 4 * q; n < N / 4 * q + N / 4; n++)
+					Y[m][n] = fmaxf(Y[m][n], 0);
+		}
 }
 
 /* The greatest of each feature of N neighbours, for C centroids: a part of rows of O. */

@@ -82,9 +82,9 @@ void pointnet_ssg(int P, int D, int K1, int N1, int A1, int B1, int C1, int K2, 
 	sample(K2, 1, x2, y2, z2, dist3, x3, y3, z3);
 	query(K2, 1, N3, INFINITY, x2, y2, z2, x3, y3, z3, near3);
 	gather(K2, N3, C2, out2, near3, G3);
-	layer(N3, C2, A3, G3, W3a, Y3a);
-	layer(N3, A3, B3, Y3a, W3b, Y3b);
-	layer(N3, B3, C3, Y3b, W3c, Y3c);
+	wide_layer(N3, C2, A3, G3, W3a, Y3a);
+	wide_layer(N3, A3, B3, Y3a, W3b, Y3b);
+	wide_layer(N3, B3, C3, Y3b, W3c, Y3c);
 	aggregate(1, N3, C3, C3, 0, Y3c, out3);
 	connect(C3, F1, 1, out3, V1, fc1);
 	connect(F1, F2, 1, fc1, V2, fc2);
