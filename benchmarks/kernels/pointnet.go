@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 // PointNet returns the classifiers of PointNet++ that Infinity Stream runs (section 8, table
@@ -101,21 +102,21 @@ func makePointNet(w *workspace, levels []level) error {
 		all := 0
 		for _, s := range l.sets {
 			rows, cols := n*w.n("N"+s), features
-			block := 8 // of rows, of a layer
-			if l.centroids == "" {
-				block = 4
-			}
-			if rows%block != 0 {
-				return fmt.Errorf("kernels: %d rows of layers %s, expected a multiple of %d", rows, s, block)
+			if i == 1 && rows%8 != 0 {
+				return fmt.Errorf("kernels: %d rows of layers %s, expected a multiple of 8", rows, s)
 			}
 			add(w, "near"+s, make([]int32, rows))
 			add(w, "G"+s, make([]float32, rows*cols), rows, cols)
 			for _, layer := range []string{"a", "b", "c"} {
 				next := w.n(string(layer[0]-'a'+'A') + s)
-				if l.centroids == "" && next%4 != 0 {
-					return fmt.Errorf("kernels: %d columns of layer %s%s, expected a multiple of 4", next, s, layer)
+				switch {
+				case l.centroids != "":
+					weights(w, "W"+s+layer, cols, next, cols)
+				case next%8 != 0 || layer == "c" && next%16 != 0:
+					return fmt.Errorf("kernels: %d columns of layer %s%s, expected a multiple of 8, and of 16 in the last one", next, s, layer)
+				default: // a row for each result
+					weights(w, "W"+s+layer, next, cols, cols)
 				}
-				weights(w, "W"+s+layer, cols, next, cols)
 				add(w, "Y"+s+layer, make([]float32, rows*next), rows, next)
 				cols = next
 			}
@@ -133,8 +134,8 @@ func makePointNet(w *workspace, levels []level) error {
 	return nil
 }
 
-// checkPointNet executes the definition row by row: all bits of the set abstractions, and the
-// fully-connected layers within what the order of their sums allows.
+// checkPointNet executes the definition row by row: all bits of the set abstractions but the last
+// one, and layers of inner products within what the order of their sums allows.
 func checkPointNet(before, after *workspace, levels []level) error {
 	at := [3][]float32{get[float32](before, "x"), get[float32](before, "y"), get[float32](before, "z")}
 	rows := rowsOf(get[float32](before, "F"), before.n("D"))
@@ -157,15 +158,28 @@ func checkPointNet(before, after *workspace, levels []level) error {
 			for c, p := range chosen {
 				ball := inBall(at, p, l.radius[j], before.n("N"+s))
 				near = append(near, ball...)
-				for _, q := range ball {
-					row := rows[q]
-					for _, layer := range []string{"a", "b", "c"} {
-						row = perceptron(row, get[float32](before, "W"+s+layer))
-					}
-					if best[c] == nil {
-						best[c] = row
+				last := make([][]float32, len(ball)) // of the last layer
+				for n, q := range ball {
+					last[n] = rows[q]
+				}
+				for _, layer := range []string{"a", "b", "c"} {
+					name := s + layer
+					if l.centroids == "" {
+						got := rowsOf(get[float32](after, "Y"+name), before.n(string(layer[0]-'a'+'A')+s))
+						for n, row := range last {
+							if err := products(fmt.Sprintf("Y%s[%d]", name, n), row, get[float32](before, "W"+name), got[n], true); err != nil {
+								return err
+							}
+						}
+						last = got
 						continue
 					}
+					for n, row := range last {
+						last[n] = perceptron(row, get[float32](before, "W"+name))
+					}
+				}
+				best[c] = slices.Clone(last[0])
+				for _, row := range last {
 					for d, v := range row {
 						best[c][d] = max(best[c][d], v)
 					}
@@ -185,24 +199,33 @@ func checkPointNet(before, after *workspace, levels []level) error {
 		}
 		at, rows = centers, out
 	}
-	// Each layer is of what the one before has come to, so that errors do not add up.
 	in := rows[0]
 	for i, name := range []string{"fc1", "fc2", "score"} {
 		got := get[float32](after, name)
-		for n, row := range rowsOf(get[float32](before, fmt.Sprint("V", i+1)), len(in)) {
-			sum, size := 0.0, 0.0
-			for k, v := range row {
-				sum += float64(v) * float64(in[k])
-				size += math.Abs(float64(v) * float64(in[k]))
-			}
-			if i < 2 {
-				sum = max(sum, 0)
-			}
-			if math.Abs(sum-float64(got[n])) > float64(len(row))*size*0x1p-23 {
-				return fmt.Errorf("kernels: %s[%d] is %g, expected %g within the rounding of %d products", name, n, got[n], sum, len(row))
-			}
+		if err := products(name, in, get[float32](before, fmt.Sprint("V", i+1)), got, i < 2); err != nil {
+			return err
 		}
 		in = got
+	}
+	return nil
+}
+
+// products checks a layer of inner products of one row, with a row of weights for each result,
+// within what the order of their sums allows. It is of what the layer before has come to, so that
+// errors do not add up.
+func products(name string, in, weights, got []float32, relu bool) error {
+	for n, row := range rowsOf(weights, len(in)) {
+		sum, size := 0.0, 0.0
+		for k, v := range row {
+			sum += float64(v) * float64(in[k])
+			size += math.Abs(float64(v) * float64(in[k]))
+		}
+		if relu {
+			sum = max(sum, 0)
+		}
+		if math.Abs(sum-float64(got[n])) > float64(len(row))*size*0x1p-23 {
+			return fmt.Errorf("kernels: %s[%d] is %g, expected %g within the rounding of %d products", name, n, got[n], sum, len(row))
+		}
 	}
 	return nil
 }

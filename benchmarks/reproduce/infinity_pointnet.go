@@ -117,7 +117,7 @@ func (m *Measured) pointNet(title string, runs map[string]*pointNetPart) {
 		total = append(total, fmt.Sprint(p.Cycles), "")
 		sums[c.title], places[c.title] = map[string]int64{}, map[string][]string{}
 		for _, s := range p.Stages {
-			name := strings.TrimPrefix(s.Name, "wide_")
+			name, _, _ := strings.Cut(s.Name, "_") // of its form
 			if !slices.Contains(stages, name) {
 				stages = append(stages, name)
 			}

@@ -13,12 +13,14 @@ import (
 // later is the loops around an innermost one whose streams are in the core, in whose variables
 // they are linear: the engine asks for what the next instances access.
 type later struct {
+	inner      *loopInfo // between the innermost one and row, of instances that go through all of its iterations; nil: there is none
 	row, plane *loopInfo // plane is around row; nil: there is none
 	accesses   []*template
 }
 
-// later finds them; nil if there are none.
-func (p *Program) later(near *nearLoop) *later {
+// later finds them, of instances that go through so many loops around the innermost one; nil if there
+// are none.
+func (p *Program) later(near *nearLoop, through int) *later {
 	l := near.info
 	if len(near.streams) > 0 || len(near.ahead) == 0 || !l.inner || l.src.Parallel != nil {
 		return nil
@@ -40,18 +42,29 @@ func (p *Program) later(near *nearLoop) *later {
 		}
 		return p.loops[i]
 	}
-	q := &later{row: around(1)}
+	q := &later{row: around(1 + through)}
+	loops := []*loopInfo{l}
+	if through > 0 {
+		if q.inner = around(1); q.inner == nil || q.inner.src.Parallel != nil {
+			return nil
+		}
+		loops = append(loops, q.inner)
+	}
 	if q.row == nil {
 		return nil
 	}
+	loops = append(loops, q.row)
 	if q.row.src.Parallel == nil {
-		q.plane = around(2)
+		q.plane = around(2 + through)
+	}
+	own := func(name string) bool {
+		return slices.ContainsFunc(loops, func(o *loopInfo) bool { return o.src.Var == name }) || q.plane != nil && q.plane.src.Var == name
 	}
 	linear := func(tm *template) bool {
 		return tm.array >= 0 && tm.s.If == nil && p.graph.Arrays[tm.array].Scope != stream.Private &&
 			!slices.ContainsFunc(tm.s.Index, func(x lattice.Expr) bool {
 				return slices.ContainsFunc(x.Symbols(), func(name string) bool {
-					return name != l.src.Var && name != q.row.src.Var && (q.plane == nil || name != q.plane.src.Var) && p.changes(name, q.outermost())
+					return !own(name) && p.changes(name, q.outermost())
 				})
 			})
 	}
@@ -60,7 +73,7 @@ func (p *Program) later(near *nearLoop) *later {
 			q.accesses = append(q.accesses, tm)
 		}
 	}
-	for _, o := range []*loopInfo{l, q.row} { // what is the same in all of an instance, too
+	for _, o := range loops { // what is the same in all of an instance, too
 		for _, i := range o.body {
 			if tm := p.streams[i]; tm.s.Kind == stream.Load && (o != l || tm.hoisted) && linear(tm) && !slices.Contains(q.accesses, tm) {
 				q.accesses = append(q.accesses, tm)
@@ -80,10 +93,24 @@ func (q *later) outermost() *loopInfo {
 	return q.row
 }
 
-// beyond is what instances behind that of n iterations, from the one whose variable is v on, access.
-func (t *thread) beyond(l *nearLoop, n, v int64) []se.Beyond {
+// maxBeyond bounds the rows of an instance whose elements are asked for row by row.
+const maxBeyond = 16
+
+// beyond is what instances behind that of n iterations in each of some rows, from the one whose
+// variable is v on, access.
+func (t *thread) beyond(l *nearLoop, n, v, rows int64) []se.Beyond {
 	q, p := l.later, t.p
-	if q == nil || len(t.depth) < 2 || t.depth[len(t.depth)-2].info != q.row {
+	if rows > 1 {
+		q = l.laterRows
+	}
+	if q == nil {
+		return nil
+	}
+	at := len(t.depth) - 2 // of the loop by whose iterations instances follow each other
+	if q.inner != nil {
+		at--
+	}
+	if at < 0 || t.depth[at].info != q.row {
 		return nil
 	}
 	// place is a loop around: its slot and what that has, which iteration this is, of how many, and the stride.
@@ -95,10 +122,16 @@ func (t *thread) beyond(l *nearLoop, n, v int64) []se.Beyond {
 		at, by := t.number(o.src.Var, l.info, v), o.src.Stride()
 		return place{slot: p.names[o.src.Var], at: at, it: (at - t.firstOf(o)) / by, of: s.end, by: by}
 	}
-	row := where(q.row, t.depth[len(t.depth)-2])
+	row := where(q.row, t.depth[at])
 	plane := place{of: 1}
-	if q.plane != nil && len(t.depth) > 2 && t.depth[len(t.depth)-3].info == q.plane {
-		plane = where(q.plane, t.depth[len(t.depth)-3])
+	if q.plane != nil && at > 0 && t.depth[at-1].info == q.plane {
+		plane = where(q.plane, t.depth[at-1])
+	}
+	inner := place{slot: row.slot, at: row.at, of: 1}
+	if q.inner != nil {
+		if inner = where(q.inner, t.depth[at+1]); inner.it != 0 || inner.of != rows {
+			return nil
+		}
 	}
 	with := func(x place, value int64, f func() int64) int64 {
 		was := t.val[x.slot]
@@ -109,20 +142,29 @@ func (t *thread) beyond(l *nearLoop, n, v int64) []se.Beyond {
 	var list []se.Beyond
 	for _, tm := range q.accesses {
 		at := func() int64 { return int64(t.elementAt(tm, l.info, v)) }
-		first, last := at(), int64(t.elementAt(tm, l.info, v+(n-1)*l.info.src.Stride()))
-		if n > 1 && max(last-first, first-last)/(n-1) > lineBytes {
-			continue // not each line between them
-		}
-		b := se.Beyond{PC: tm.one.access.PC, Base: uint64(min(first, last)), Bytes: uint64(max(first, last)-min(first, last)) + uint64(tm.bytes), At: row.it, Rows: row.of, Planes: plane.of - 1 - plane.it}
-		if tm.s.Kind != stream.Load {
-			b.PC, b.Write = tm.one.store.PC, true
-		}
-		b.Row = with(row, row.at+row.by, at) - first
-		if b.Planes > 0 {
-			b.Plane = with(plane, plane.at+plane.by, at) - first
-		}
-		if b.Row != 0 || b.Plane != 0 {
-			list = append(list, b)
+		next := func() int64 { return with(row, row.at+row.by, at) }
+		far := func() int64 { return int64(t.elementAt(tm, l.info, v+(n-1)*l.info.src.Stride())) }
+		apart := with(inner, inner.at+inner.by, at) - at() // of rows
+		for r := range min(inner.of, maxBeyond) {
+			of := inner.at + r*inner.by
+			first, last := with(inner, of, at), with(inner, of, far)
+			if n > 1 && max(last-first, first-last)/(n-1) > lineBytes {
+				break // not each line between them
+			}
+			b := se.Beyond{PC: tm.one.access.PC, Base: uint64(min(first, last)), Bytes: uint64(max(first, last)-min(first, last)) + uint64(tm.bytes), At: row.it, Rows: row.of, Planes: plane.of - 1 - plane.it}
+			if tm.s.Kind != stream.Load {
+				b.PC, b.Write = tm.one.store.PC, true
+			}
+			b.Row = with(inner, of, next) - first
+			if b.Planes > 0 {
+				b.Plane = with(inner, of, func() int64 { return with(plane, plane.at+plane.by, at) }) - first
+			}
+			if b.Row != 0 || b.Plane != 0 {
+				list = append(list, b)
+			}
+			if apart == 0 { // all rows have the same
+				break
+			}
 		}
 	}
 	if invariants.Enabled {
@@ -138,8 +180,19 @@ func (t *thread) foretold(l *nearLoop, list []se.Beyond) {
 	}
 	before := t.said[l]
 	t.said[l] = slices.Clone(list)
-	for _, b := range list {
-		i := slices.IndexFunc(before, func(x se.Beyond) bool { return x.PC == b.PC })
+	for k, b := range list {
+		nth := 0 // of those of its access, one a row
+		for _, y := range list[:k] {
+			if y.PC == b.PC {
+				nth++
+			}
+		}
+		i := slices.IndexFunc(before, func(x se.Beyond) bool {
+			if x.PC == b.PC {
+				nth--
+			}
+			return x.PC == b.PC && nth < 0
+		})
 		if i < 0 || before[i].Bytes != b.Bytes || before[i].Rows != b.Rows {
 			continue
 		}

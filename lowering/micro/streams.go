@@ -79,26 +79,27 @@ type StreamLoop struct {
 
 // nearLoop is the streams of an innermost loop.
 type nearLoop struct {
-	report  StreamLoop
-	info    *loopInfo
-	streams []nearStream            // at the L3
-	ahead   []nearStream            // in the core
-	less    *nearLoop               // for instances that are too short for reductions over banks; nil if there are none
-	whole   bool                    // no reductions over banks
-	inCore  *nearLoop               // streams in the core, for instances that do not leave it; nil: all do
-	chase   *chaseLoop              // all of it, instead of streams
-	nest    *nest                   // through whose rows streams go on; nil: none
-	later   *later                  // around it, by whose variables the core's engine looks ahead of instances; nil: none
-	region  *stream.Loop            // around it, in which nothing is written that it reads; nil: none
-	several bool                    // instances of it in the region may be under way at once
-	early   bool                    // they are configured ahead of the core's iterations
-	sight   *foresight              // ahead of instances before, too; nil if not
-	begin   uint32                  // the PC of the load that does that
-	free    bool                    // no order is needed
-	racy    bool                    // streams make updates whose order among threads is the machine's
-	gone    bool                    // and nothing of an iteration is left for the core
-	drop    map[*stream.Stream]bool // whose micro-ops vanish
-	loads   map[*stream.Stream]int  // whose elements the core takes from streams
+	report    StreamLoop
+	info      *loopInfo
+	streams   []nearStream            // at the L3
+	ahead     []nearStream            // in the core
+	less      *nearLoop               // for instances that are too short for reductions over banks; nil if there are none
+	whole     bool                    // no reductions over banks
+	inCore    *nearLoop               // streams in the core, for instances that do not leave it; nil: all do
+	chase     *chaseLoop              // all of it, instead of streams
+	nest      *nest                   // through whose rows streams go on; nil: none
+	later     *later                  // around it, by whose variables the core's engine looks ahead of instances; nil: none
+	laterRows *later                  // the same, of instances that go through all iterations of the loop around
+	region    *stream.Loop            // around it, in which nothing is written that it reads; nil: none
+	several   bool                    // instances of it in the region may be under way at once
+	early     bool                    // they are configured ahead of the core's iterations
+	sight     *foresight              // ahead of instances before, too; nil if not
+	begin     uint32                  // the PC of the load that does that
+	free      bool                    // no order is needed
+	racy      bool                    // streams make updates whose order among threads is the machine's
+	gone      bool                    // and nothing of an iteration is left for the core
+	drop      map[*stream.Stream]bool // whose micro-ops vanish
+	loads     map[*stream.Stream]int  // whose elements the core takes from streams
 	// closures are values that the core takes from streams, which compute them.
 	closures map[*stream.Stream]int
 	// atomics are the accesses that an update at the L3 makes whose old value the core takes;
@@ -544,7 +545,10 @@ func (p *Program) chooseStreams(near *nearLoop) {
 		!slices.ContainsFunc(l.body, func(i int) bool { return !near.drop[p.streams[i].s] && !p.streams[i].hoisted })
 	p.several(near)
 	near.nest = p.nested(near)
-	near.later = p.later(near)
+	near.later = p.later(near, 0)
+	if near.nest != nil {
+		near.laterRows = p.later(near, 1)
+	}
 	if len(near.streams)+len(near.ahead) == 0 && near.report.Why == "" {
 		near.report.Why = "no access is affine and free of conditions"
 	}
@@ -913,8 +917,8 @@ func (t *thread) beginStreams(id int, n, v int64) error {
 		if p.opt.Streams.History && t.history != nil {
 			t.history.Keeps(g, chosen)
 		}
-		if rows == 1 {
-			g.Beyond = t.beyond(l, n, v)
+		if through.plane == 0 {
+			g.Beyond = t.beyond(l, n, v, rows)
 		}
 	}
 	if t.underWay() && t.lately != l { // one loop at a time

@@ -71,11 +71,27 @@ static void gather(int P, int M, int D, const float F[P][D], const int32_t near[
 	}
 }
 
-/* A layer of a perceptron on M rows: Y = max(X * W, 0), by outer products, in blocks of 8
-   rows, so that the core's own caches have what is used of W again and again, as a program for
-   cores is written (figure 8). Threads share out blocks; for arrays the compiler undoes them:
-   these compute all rows at once, and k after k. M is a multiple of 8. */
+/* A layer of a perceptron on M rows: Y = max(X * W, 0), by outer products. Threads share out
+   rows; arrays compute all rows at once, and k after k. */
 static void layer(int M, int K, int N, const float X[M][K], const float W[K][N], float Y[M][N])
+{
+#pragma bitsched region
+#pragma omp parallel for
+	for (int m = 0; m < M; m++) {
+		for (int n = 0; n < N; n++)
+			Y[m][n] = 0;
+		for (int k = 0; k < K; k++)
+			for (int n = 0; n < N; n++)
+				Y[m][n] += X[m][k] * W[k][n];
+		for (int n = 0; n < N; n++)
+			Y[m][n] = fmaxf(Y[m][n], 0);
+	}
+}
+
+/* The same where W is larger than a core's first cache: in blocks of 8 rows, a row of W is for
+   all of them, as programs for cores are written (figure 8). For arrays the compiler undoes
+   the blocks. M is a multiple of 8. */
+static void layer_blocks(int M, int K, int N, const float X[M][K], const float W[K][N], float Y[M][N])
 {
 #pragma bitsched region
 #pragma omp parallel for
@@ -93,25 +109,21 @@ static void layer(int M, int K, int N, const float X[M][K], const float W[K][N],
 	}
 }
 
-/* A layer on few rows, fewer than threads have blocks of: these are of 4 rows and a quarter of
-   the columns. M and N are multiples of 4. */
-static void wide_layer(int M, int K, int N, const float X[M][K], const float W[K][N], float Y[M][N])
+/* The same for few rows and a large W, which has a row for each of N results: threads share out
+   results, each with its part of W, by inner products as cores prefer (section 3.5). N is a
+   multiple of 8. */
+static void layer_results(int M, int K, int N, const float X[M][K], const float W[N][K], float Y[M][N])
 {
-#pragma bitsched region
-#pragma omp parallel for collapse(2)
-	for (int b = 0; b < M / 4; b++)
-		for (int q = 0; q < 4; q++) {
-			for (int m = 4 * b; m < 4 * b + 4; m++)
-				for (int n = N / 4 * q; n < N / 4 * q + N / 4; n++)
-					Y[m][n] = 0;
-			for (int k = 0; k < K; k++)
-				for (int m = 4 * b; m < 4 * b + 4; m++)
-					for (int n = N / 4 * q; n < N / 4 * q + N / 4; n++)
-						Y[m][n] += X[m][k] * W[k][n];
-			for (int m = 4 * b; m < 4 * b + 4; m++)
-				for (int n = N / 4 * q; n < N / 4 * q + N / 4; n++)
-					Y[m][n] = fmaxf(Y[m][n], 0);
-		}
+#pragma omp parallel for
+	for (int b = 0; b < N / 8; b++)
+		for (int m = 0; m < M; m++)
+			for (int n = 8 * b; n < 8 * b + 8; n++) {
+				float sum = 0;
+#pragma omp simd reduction(+: sum)
+				for (int k = 0; k < K; k++)
+					sum += X[m][k] * W[n][k];
+				Y[m][n] = fmaxf(sum, 0);
+			}
 }
 
 /* The greatest of each feature of N neighbours, for C centroids: a part of rows of O. */
@@ -124,6 +136,20 @@ static void aggregate(int C, int N, int D, int O, int at, const float Y[C * N][D
 		for (int i = 1; i < N; i++)
 			for (int d = 0; d < D; d++)
 				out[c][at + d] = fmaxf(out[c][at + d], Y[c * N + i][d]);
+	}
+}
+
+/* The same for one centroid: threads share out features, a line of each row. D is a multiple of
+   16. */
+static void aggregate_one(int N, int D, const float Y[N][D], float out[1][D])
+{
+#pragma omp parallel for
+	for (int b = 0; b < D / 16; b++) {
+		for (int d = 16 * b; d < 16 * b + 16; d++)
+			out[0][d] = Y[0][d];
+		for (int i = 1; i < N; i++)
+			for (int d = 16 * b; d < 16 * b + 16; d++)
+				out[0][d] = fmaxf(out[0][d], Y[i][d]);
 	}
 }
 

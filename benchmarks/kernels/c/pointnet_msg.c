@@ -22,8 +22,8 @@ void pointnet_msg(int P, int D, int K1, int N4, int A4, int B4, int C4, int N5, 
 	float G9[restrict K2 * N9][C4 + C5 + C6], const float W9a[restrict C4 + C5 + C6][A9], float Y9a[restrict K2 * N9][A9], const float W9b[restrict A9][B9],
 	float Y9b[restrict K2 * N9][B9], const float W9c[restrict B9][C9], float Y9c[restrict K2 * N9][C9], float dist3[restrict K2], float x3[restrict 1],
 	float y3[restrict 1], float z3[restrict 1], float out3[restrict 1][C3], int32_t near3[restrict N3], float G3[restrict N3][C7 + C8 + C9],
-	const float W3a[restrict C7 + C8 + C9][A3], float Y3a[restrict N3][A3], const float W3b[restrict A3][B3], float Y3b[restrict N3][B3],
-	const float W3c[restrict B3][C3], float Y3c[restrict N3][C3], const float V1[restrict F1][C3], float fc1[restrict 1][F1],
+	const float W3a[restrict A3][C7 + C8 + C9], float Y3a[restrict N3][A3], const float W3b[restrict B3][A3], float Y3b[restrict N3][B3],
+	const float W3c[restrict C3][B3], float Y3c[restrict N3][C3], const float V1[restrict F1][C3], float fc1[restrict 1][F1],
 	const float V2[restrict F2][F1], float fc2[restrict 1][F2], const float V3[restrict F3][F2], float score[restrict 1][F3])
 {
 	inf_array(x, P);
@@ -95,11 +95,11 @@ void pointnet_msg(int P, int D, int K1, int N4, int A4, int B4, int C4, int N5, 
 	inf_array(out3, 1, C3);
 	inf_array(near3, N3);
 	inf_array(G3, N3, C7 + C8 + C9);
-	inf_array(W3a, C7 + C8 + C9, A3);
+	inf_array(W3a, A3, C7 + C8 + C9);
 	inf_array(Y3a, N3, A3);
-	inf_array(W3b, A3, B3);
+	inf_array(W3b, B3, A3);
 	inf_array(Y3b, N3, B3);
-	inf_array(W3c, B3, C3);
+	inf_array(W3c, C3, B3);
 	inf_array(Y3c, N3, C3);
 	inf_array(V1, F1, C3);
 	inf_array(fc1, 1, F1);
@@ -129,29 +129,29 @@ void pointnet_msg(int P, int D, int K1, int N4, int A4, int B4, int C4, int N5, 
 	sample(K1, K2, x1, y1, z1, dist2, x2, y2, z2);
 	query(K1, K2, N7, 0.2f, x1, y1, z1, x2, y2, z2, near7);
 	gather(K1, K2 * N7, C4 + C5 + C6, out1, near7, G7);
-	layer(K2 * N7, C4 + C5 + C6, A7, G7, W7a, Y7a);
-	layer(K2 * N7, A7, B7, Y7a, W7b, Y7b);
-	layer(K2 * N7, B7, C7, Y7b, W7c, Y7c);
+	layer_blocks(K2 * N7, C4 + C5 + C6, A7, G7, W7a, Y7a);
+	layer_blocks(K2 * N7, A7, B7, Y7a, W7b, Y7b);
+	layer_blocks(K2 * N7, B7, C7, Y7b, W7c, Y7c);
 	aggregate(K2, N7, C7, C7 + C8 + C9, 0, Y7c, out2);
 	query(K1, K2, N8, 0.4f, x1, y1, z1, x2, y2, z2, near8);
 	gather(K1, K2 * N8, C4 + C5 + C6, out1, near8, G8);
-	layer(K2 * N8, C4 + C5 + C6, A8, G8, W8a, Y8a);
-	layer(K2 * N8, A8, B8, Y8a, W8b, Y8b);
-	layer(K2 * N8, B8, C8, Y8b, W8c, Y8c);
+	layer_blocks(K2 * N8, C4 + C5 + C6, A8, G8, W8a, Y8a);
+	layer_blocks(K2 * N8, A8, B8, Y8a, W8b, Y8b);
+	layer_blocks(K2 * N8, B8, C8, Y8b, W8c, Y8c);
 	aggregate(K2, N8, C8, C7 + C8 + C9, C7, Y8c, out2);
 	query(K1, K2, N9, 0.8f, x1, y1, z1, x2, y2, z2, near9);
 	gather(K1, K2 * N9, C4 + C5 + C6, out1, near9, G9);
-	layer(K2 * N9, C4 + C5 + C6, A9, G9, W9a, Y9a);
-	layer(K2 * N9, A9, B9, Y9a, W9b, Y9b);
-	layer(K2 * N9, B9, C9, Y9b, W9c, Y9c);
+	layer_blocks(K2 * N9, C4 + C5 + C6, A9, G9, W9a, Y9a);
+	layer_blocks(K2 * N9, A9, B9, Y9a, W9b, Y9b);
+	layer_blocks(K2 * N9, B9, C9, Y9b, W9c, Y9c);
 	aggregate(K2, N9, C9, C7 + C8 + C9, C7 + C8, Y9c, out2);
 	sample(K2, 1, x2, y2, z2, dist3, x3, y3, z3);
 	query(K2, 1, N3, INFINITY, x2, y2, z2, x3, y3, z3, near3);
 	gather(K2, N3, C7 + C8 + C9, out2, near3, G3);
-	wide_layer(N3, C7 + C8 + C9, A3, G3, W3a, Y3a);
-	wide_layer(N3, A3, B3, Y3a, W3b, Y3b);
-	wide_layer(N3, B3, C3, Y3b, W3c, Y3c);
-	aggregate(1, N3, C3, C3, 0, Y3c, out3);
+	layer_results(N3, C7 + C8 + C9, A3, G3, W3a, Y3a);
+	layer_results(N3, A3, B3, Y3a, W3b, Y3b);
+	layer_results(N3, B3, C3, Y3b, W3c, Y3c);
+	aggregate_one(N3, C3, Y3c, out3);
 	connect(C3, F1, 1, out3, V1, fc1);
 	connect(F1, F2, 1, fc1, V2, fc2);
 	connect(F2, F3, 0, fc2, V3, score);

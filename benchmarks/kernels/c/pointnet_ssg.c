@@ -11,8 +11,8 @@ void pointnet_ssg(int P, int D, int K1, int N1, int A1, int B1, int C1, int K2, 
 	float y2[restrict K2], float z2[restrict K2], float out2[restrict K2][C2], int32_t near2[restrict K2 * N2], float G2[restrict K2 * N2][C1],
 	const float W2a[restrict C1][A2], float Y2a[restrict K2 * N2][A2], const float W2b[restrict A2][B2], float Y2b[restrict K2 * N2][B2],
 	const float W2c[restrict B2][C2], float Y2c[restrict K2 * N2][C2], float dist3[restrict K2], float x3[restrict 1], float y3[restrict 1],
-	float z3[restrict 1], float out3[restrict 1][C3], int32_t near3[restrict N3], float G3[restrict N3][C2], const float W3a[restrict C2][A3],
-	float Y3a[restrict N3][A3], const float W3b[restrict A3][B3], float Y3b[restrict N3][B3], const float W3c[restrict B3][C3], float Y3c[restrict N3][C3],
+	float z3[restrict 1], float out3[restrict 1][C3], int32_t near3[restrict N3], float G3[restrict N3][C2], const float W3a[restrict A3][C2],
+	float Y3a[restrict N3][A3], const float W3b[restrict B3][A3], float Y3b[restrict N3][B3], const float W3c[restrict C3][B3], float Y3c[restrict N3][C3],
 	 const float V1[restrict F1][C3], float fc1[restrict 1][F1], const float V2[restrict F2][F1], float fc2[restrict 1][F2],
 	const float V3[restrict F3][F2], float score[restrict 1][F3])
 {
@@ -53,11 +53,11 @@ void pointnet_ssg(int P, int D, int K1, int N1, int A1, int B1, int C1, int K2, 
 	inf_array(out3, 1, C3);
 	inf_array(near3, N3);
 	inf_array(G3, N3, C2);
-	inf_array(W3a, C2, A3);
+	inf_array(W3a, A3, C2);
 	inf_array(Y3a, N3, A3);
-	inf_array(W3b, A3, B3);
+	inf_array(W3b, B3, A3);
 	inf_array(Y3b, N3, B3);
-	inf_array(W3c, B3, C3);
+	inf_array(W3c, C3, B3);
 	inf_array(Y3c, N3, C3);
 	inf_array(V1, F1, C3);
 	inf_array(fc1, 1, F1);
@@ -75,17 +75,17 @@ void pointnet_ssg(int P, int D, int K1, int N1, int A1, int B1, int C1, int K2, 
 	sample(K1, K2, x1, y1, z1, dist2, x2, y2, z2);
 	query(K1, K2, N2, 0.4f, x1, y1, z1, x2, y2, z2, near2);
 	gather(K1, K2 * N2, C1, out1, near2, G2);
-	layer(K2 * N2, C1, A2, G2, W2a, Y2a);
-	layer(K2 * N2, A2, B2, Y2a, W2b, Y2b);
-	layer(K2 * N2, B2, C2, Y2b, W2c, Y2c);
+	layer_blocks(K2 * N2, C1, A2, G2, W2a, Y2a);
+	layer_blocks(K2 * N2, A2, B2, Y2a, W2b, Y2b);
+	layer_blocks(K2 * N2, B2, C2, Y2b, W2c, Y2c);
 	aggregate(K2, N2, C2, C2, 0, Y2c, out2);
 	sample(K2, 1, x2, y2, z2, dist3, x3, y3, z3);
 	query(K2, 1, N3, INFINITY, x2, y2, z2, x3, y3, z3, near3);
 	gather(K2, N3, C2, out2, near3, G3);
-	wide_layer(N3, C2, A3, G3, W3a, Y3a);
-	wide_layer(N3, A3, B3, Y3a, W3b, Y3b);
-	wide_layer(N3, B3, C3, Y3b, W3c, Y3c);
-	aggregate(1, N3, C3, C3, 0, Y3c, out3);
+	layer_results(N3, C2, A3, G3, W3a, Y3a);
+	layer_results(N3, A3, B3, Y3a, W3b, Y3b);
+	layer_results(N3, B3, C3, Y3b, W3c, Y3c);
+	aggregate_one(N3, C3, Y3c, out3);
 	connect(C3, F1, 1, out3, V1, fc1);
 	connect(F1, F2, 1, fc1, V2, fc2);
 	connect(F2, F3, 0, fc2, V3, score);
