@@ -88,3 +88,24 @@ void f(int N, const int32_t A[N], const int32_t B[N], int32_t C[N])
 	two := strings.ReplaceAll(text, "A[i - 1]", "A[i]") // half of them hit, which is not more than half
 	require.Equal(t, data(run("always", two)), data(run("history", two)))
 }
+
+// TestColumnsAhead has instances that go through 8 rows, each with an element of a column that is
+// not of a stream: rows of 4 lines, of which the first ones are not asked for ahead.
+func TestColumnsAhead(t *testing.T) {
+	const text = `#include "bitsched.h"
+void f(int N, const int32_t X[N][8 * N], int32_t Y[N][8 * N])
+{
+	inf_array(X, N, 8 * N); inf_array(Y, N, 8 * N);
+	for (int k = 0; k < 8 * N; k++)
+		for (int m = 0; m < N; m++)
+			for (int n = 0; n < 8 * N; n++)
+				Y[m][n] += X[m][k];
+}
+`
+	p, want := compiled(t, text, 8, 1)
+	r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: machine(t, "nsc-small", "ooo8"), Threads: 1, Config: "ns-core", Warm: true})
+	require.NoError(t, err)
+	require.NoError(t, sameMemory(p, want))
+	require.EqualValues(t, 64, r.Streams.Core.Groups)
+	require.EqualValues(t, 8*3, r.Streams.Core.Beyond)
+}
