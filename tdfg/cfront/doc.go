@@ -19,7 +19,8 @@
 //
 // What happens, file by file: parse.go reads C; convert.go and expr.go make it a
 // kernel of loops and guarded assignments, with the types of C, or refuse it;
-// unroll.go unrolls short loops with numbers for bounds. plan.go decides what each
+// unroll.go unrolls short loops with numbers for bounds, and unblock.go undoes blocks
+// for caches. plan.go decides what each
 // loop becomes, by the dependences of depend.go: a dimension of the lattice, if its
 // iterations can happen at once or only reduce, a loop of the host, or a part of a
 // stream; axes.go finds dimensions for arrays and loops such that nothing has to be
