@@ -145,6 +145,7 @@ type System struct {
 type Traffic struct {
 	NoPrivate int64 `json:"no_private"` // each access goes to its bank
 	Private   int64 `json:"private"`    // with an ideal private cache
+	Found     int64 `json:"found"`      // by loads in that, of what loads brought there: whatever becomes of stores
 	NearLLC   int64 `json:"near_llc"`   // computation is where its operands or results are
 	Addresses int64 `json:"addresses"`  // that part of NearLLC which is values that only say where the next element is
 	Accesses  int64 `json:"accesses"`   // of elements
@@ -201,6 +202,7 @@ type mover struct {
 	depth   []level
 	core    int
 	caches  []*cache
+	loaded  []*cache // the same, with what is known to be in any: stores take room, and no more
 	visit   func(p *place, e *stream.Event) // a step of a stream, or one that is skipped
 }
 
@@ -286,6 +288,7 @@ func newMover(g *stream.Graph, symbols map[string]int64, s *System, t *Traffic) 
 	}
 	for range s.Mesh.Nodes() {
 		m.caches = append(m.caches, newCache(s.CacheBytes))
+		m.loaded = append(m.loaded, newCache(s.CacheBytes))
 	}
 	return m
 }
@@ -328,6 +331,9 @@ func (m *mover) step(p *place, e *stream.Event) {
 			m.t.NoPrivate += far
 		}
 		m.t.Private += m.access(addr, bytes, reads, writes)
+		if m.loaded[m.core].load(addr, bytes, reads) {
+			m.t.Found += far
+		}
 	} else if len(p.operands) > 0 {
 		p.bank = m.best(p.operands)
 	}
@@ -451,6 +457,18 @@ func (c *cache) touch(addr, bytes int64, writes bool) (hit bool, out []element) 
 	c.at[addr] = i
 	c.used += bytes
 	return false, out
+}
+
+// load uses an element, dirty until it is loaded, and tells whether a load finds it.
+func (c *cache) load(addr, bytes int64, reads bool) bool {
+	hit, _ := c.touch(addr, bytes, false)
+	e := &c.list[c.at[addr]]
+	if !hit {
+		e.dirty = true
+	}
+	found := hit && reads && !e.dirty
+	e.dirty = e.dirty && !reads
+	return found
 }
 
 func (c *cache) written() (out []element) {

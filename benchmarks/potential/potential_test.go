@@ -59,10 +59,28 @@ func TestAdd(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2*one.NoPrivate, two.NoPrivate)
 	require.Equal(t, one.Private, two.Private)
+	require.Zero(t, one.Found)
+	require.Equal(t, 2*one.NoPrivate, 3*two.Found, "the loads of the second round")
 	sys.CacheBytes = 64
 	small, err := Move(context.Background(), program(t, 1280, 2), sys)
 	require.NoError(t, err)
 	require.Equal(t, small.NoPrivate, small.Private, "what does not fit is gone")
+	require.Zero(t, small.Found)
+}
+
+// TestFound has accesses of a cache of two elements: loads find what loads have brought, and
+// stores take room.
+func TestFound(t *testing.T) {
+	c := newCache(8)
+	for i, x := range []struct {
+		addr         int64
+		loads, found bool
+	}{
+		{0, true, false}, {0, true, true}, {4, false, false}, {4, true, false}, {4, true, true}, {0, false, false}, {0, true, true},
+		{8, false, false}, {4, true, false}, {8, true, false}, {8, true, true}, {0, true, false},
+	} {
+		require.Equal(t, x.found, c.load(x.addr, 4, x.loads), "access %d", i)
+	}
 }
 
 // TestOperands: of three arrays the first is taken by a store alone, the second by a sum

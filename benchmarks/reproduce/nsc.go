@@ -217,7 +217,7 @@ func nearPotential(ctx context.Context, env *Env) (*Measured, error) {
 	m := &Measured{Notes: []string{"micro-ops are those of one thread; means are over workloads, each of which counts the same"}}
 	ops := Table{Title: "Micro-ops, %", Head: []string{"workload", "micro-ops", "load and reduce", "of which operands of stores", "store and RMW", "other"}}
 	moved := Table{Title: "Bytes of data times links, those without private caches = 1", Head: []string{"workload", "accesses", "ideal private caches", "near the L3", "without addresses"}}
-	var load, store, operands, private, near, data float64
+	var load, store, operands, private, near, data, least float64
 	list := kernels.NearStream()
 	for i, w := range list {
 		env.progress(w.Name, i, len(list))
@@ -242,6 +242,7 @@ func nearPotential(ctx context.Context, env *Env) (*Measured, error) {
 		n := float64(len(list))
 		load, store, operands = load+share(o.Load)/n, store+share(o.Store)/n, operands+share(o.Operands)/n
 		private, near, data = private+100*(1-rest(t.Private))/n, near+100*(1-rest(t.NearLLC))/n, data+100*(1-rest(t.NearLLC-t.Addresses))/n
+		least += 100 * (1 - rest(t.NoPrivate-t.Found)) / n
 		ops.Rows = append(ops.Rows, []string{w.Name, strconv.FormatInt(o.Total(), 10), fmt.Sprintf("%.1f", share(o.Load)), fmt.Sprintf("%.1f", share(o.Operands)), fmt.Sprintf("%.1f", share(o.Store)), fmt.Sprintf("%.1f", share(o.Other))})
 		moved.Rows = append(moved.Rows, []string{w.Name, strconv.FormatInt(t.Accesses, 10), fmt.Sprintf("%.2f", rest(t.Private)), fmt.Sprintf("%.2f", rest(t.NearLLC)), fmt.Sprintf("%.2f", rest(t.NearLLC-t.Addresses))})
 	}
@@ -252,6 +253,10 @@ func nearPotential(ctx context.Context, env *Env) (*Measured, error) {
 	m.Add("traffic that ideal private caches save", "%", private)
 	m.Add("traffic that computing near the L3 saves", "%", near)
 	m.Add("the same, of pure data", "%", data)
+	m.Bounds = []Bound{{
+		Name: "traffic that ideal private caches save", Side: AtLeast, Value: least, With: "stores that all go to their bank, take room and save nothing",
+		Why: "a load finds in any such cache what loads of its core have brought there, whatever becomes of stores",
+	}}
 	m.Tables = []Table{ops, moved}
 	m.draw("micro-ops.svg", &ops, "micro-ops, %", "Micro-ops by whether they belong to streams.", true, "load and reduce", "store and RMW", "other")
 	m.draw("traffic.svg", &moved, "bytes x links, no private caches = 1", "Bytes of data times links of three abstract systems.", false, "ideal private caches", "near the L3", "without addresses")
