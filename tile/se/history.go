@@ -89,7 +89,7 @@ func (h *History) Choose(g *Group) Choice {
 	if choice == Leaves {
 		h.writes(g, ranges, h.kept)
 	}
-	h.touched += union(p.visit(ranges, h.touched), sizes)
+	h.visit(p, ranges, sizes, true)
 	return choice
 }
 
@@ -103,8 +103,19 @@ func (h *History) Keeps(g *Group, chosen bool) {
 	for sid := range a.Streams {
 		ranges[sid], sizes[sid] = a.interval(sid), a.footprint(sid)
 	}
-	fresh := p.visit(ranges, h.touched)
-	if !chosen {
+	h.visit(p, ranges, sizes, !chosen)
+}
+
+// visit remembers where an instance goes. What the caches do not have pushes out what they have.
+func (h *History) visit(p *past, ranges []interval, sizes []int64, counts bool) {
+	fresh := slices.Clone(ranges)
+	for sid, x := range ranges {
+		if slices.ContainsFunc(p.sweeps, func(o sweep) bool { return h.recent(&o, sid, x) }) {
+			fresh[sid] = interval{}
+		}
+	}
+	p.visit(ranges, h.touched)
+	if counts {
 		h.touched += union(fresh, sizes)
 	}
 }
@@ -179,26 +190,16 @@ func (p *past) have(streams int) {
 	}
 }
 
-// visit adds an instance: to the last sweep, if it goes on behind that. It returns the bytes that the
-// sweep has not gone through before: a row that is summed up stays where it is.
-func (p *past) visit(ranges []interval, at uint64) (fresh []interval) {
-	fresh = slices.Clone(ranges)
-	if n := len(p.sweeps); n > 0 {
-		for sid, y := range p.sweeps[n-1].ranges {
-			if x := ranges[sid]; y.low <= x.low && x.high <= y.high {
-				fresh[sid] = interval{}
-			}
-		}
-		if p.sweeps[n-1].goesOn(ranges) {
-			p.sweeps[n-1].last = at
-			return fresh
-		}
+// visit adds an instance: to the last sweep, if it goes on behind that.
+func (p *past) visit(ranges []interval, at uint64) {
+	if n := len(p.sweeps); n > 0 && p.sweeps[n-1].goesOn(ranges) {
+		p.sweeps[n-1].last = at
+		return
 	}
 	if len(p.sweeps) == sweeps {
 		p.sweeps = append(p.sweeps[:0], p.sweeps[1:]...)
 	}
 	p.sweeps = append(p.sweeps, sweep{ranges, at, at})
-	return ranges
 }
 
 // has is whether all of x is what the sweep has gone through.

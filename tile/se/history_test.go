@@ -96,7 +96,7 @@ func TestHistory(t *testing.T) {
 		assert.EqualValues(t, 512, block.footprint(1))
 		assert.EqualValues(t, 2048, block.footprint(0))
 	}
-	assert.EqualValues(t, 2*(2048+512), h.touched)
+	assert.EqualValues(t, 2048+2*512, h.touched, "what is there pushes nothing out")
 	planes := loads(1, 4*3*2, a)
 	planes.Row, planes.Plane, planes.Streams[0].RowStride, planes.Streams[0].PlaneStride = 4, 3, 1024, 1<<20
 	assert.EqualValues(t, 4*3*2*64, planes.footprint(0), "a line for each at most")
