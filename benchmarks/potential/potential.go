@@ -202,7 +202,7 @@ type mover struct {
 	depth   []level
 	core    int
 	caches  []*cache
-	loaded  []*cache // the same, with what is known to be in any: stores take room, and no more
+	loaded  []*cache                        // the same, with what is known to be in any: stores take room, and no more
 	visit   func(p *place, e *stream.Event) // a step of a stream, or one that is skipped
 }
 
