@@ -52,8 +52,8 @@ var pointNetRuns = []struct {
 	decide        bool
 	latencies     string
 }{
-	{"base", multicore.Base, false, ""}, {"near-l3", "near-l3", false, ""}, {"in-l3", "in-l3", true, ""}, {"inf-s", "inf-s", true, ""}, {"inf-s, all layers", "inf-s", false, ""},
-	{"in-l3" + paperLatencies, "in-l3", true, "paper"}, {"inf-s" + paperLatencies, "inf-s", true, "paper"},
+	{"base", multicore.Base, false, ""}, {"near-l3", "near-l3", false, ""}, {"in-l3", "in-l3", true, ""}, {"inf-s", "inf-s", true, ""},
+	{"inf-s" + paperLatencies, "inf-s", true, "paper"}, {"in-l3" + paperLatencies, "in-l3", true, "paper"}, {"inf-s, all layers", "inf-s", false, ""},
 }
 
 // pointNetPart is what the figure needs of a run.

@@ -110,7 +110,7 @@ func (h *History) Keeps(g *Group, chosen bool) {
 func (h *History) visit(p *past, ranges []interval, sizes []int64, counts bool) {
 	fresh := slices.Clone(ranges)
 	for sid, x := range ranges {
-		if slices.ContainsFunc(p.sweeps, func(o sweep) bool { return h.recent(&o, sid, x) }) {
+		if slices.ContainsFunc(p.sweeps, func(o sweep) bool { return h.recent(&o, sid, x) }) || h.fetched(x) {
 			fresh[sid] = interval{}
 		}
 	}
@@ -123,21 +123,29 @@ func (h *History) visit(p *past, ranges []interval, sizes []int64, counts bool) 
 // has is how many bytes of some ranges instances in the core have fetched and its caches still have.
 func (h *History) has(ranges []interval, sizes []int64) (n int64) {
 	for sid, x := range ranges {
-		for _, p := range h.kept {
-			if slices.ContainsFunc(p.sweeps, func(o sweep) bool {
-				for of := range o.ranges {
-					if h.recent(&o, of, x) {
-						return true
-					}
-				}
-				return false
-			}) {
-				n += sizes[sid]
-				break
-			}
+		if h.fetched(x) {
+			n += sizes[sid]
 		}
 	}
 	return n
+}
+
+// fetched is whether one instance, or several behind each other, has fetched all of x for the core,
+// and not too long ago.
+func (h *History) fetched(x interval) bool {
+	for _, p := range h.kept {
+		if slices.ContainsFunc(p.sweeps, func(o sweep) bool {
+			for sid := range o.ranges {
+				if h.recent(&o, sid, x) {
+					return true
+				}
+			}
+			return false
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // recent is whether a stream of a sweep has been at all of x, and not too long ago.
