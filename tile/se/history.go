@@ -54,7 +54,7 @@ const (
 func (h *History) Choose(g *Group) Choice {
 	p := of(&h.loops, g.Loop)
 	p.have(len(g.Streams))
-	ranges, sizes := make([]interval, len(g.Streams)), make([]int64, len(g.Streams))
+	ranges, sizes, weights := make([]interval, len(g.Streams)), make([]int64, len(g.Streams)), make([]int64, len(g.Streams))
 	all, largest := int64(0), int64(0)
 	indirect := false
 	for sid := range g.Streams {
@@ -67,13 +67,17 @@ func (h *History) Choose(g *Group) Choice {
 			x := g.interval(sid)
 			ranges[sid], sizes[sid] = x, g.footprint(sid)
 			largest = max(largest, sizes[sid])
-			all += sizes[sid]
+			weights[sid] = sizes[sid]
+			if s.Kind == Update { // reads and writes
+				weights[sid] *= 2
+			}
+			all += weights[sid]
 		}
 	}
 	found := int64(0) // bytes that the core's caches would still have
 	for sid, x := range ranges {
 		if slices.ContainsFunc(p.sweeps, func(o sweep) bool { return h.recent(&o, sid, x) }) {
-			found += sizes[sid]
+			found += weights[sid]
 		}
 	}
 	choice := Leaves
@@ -83,7 +87,7 @@ func (h *History) Choose(g *Group) Choice {
 		h.writes(g, ranges, h.loops)
 	case p.lines > 2*p.misses:
 		choice = Hits
-	case 2*found > all || 2*h.has(ranges, sizes) > all:
+	case 2*found > all || 2*h.has(ranges, weights) > all:
 		choice = Reused
 	}
 	if choice == Leaves {

@@ -49,6 +49,7 @@ func TestHistory(t *testing.T) {
 		"other elements":                                                  {{loads(1, 512, a), 0, 0, Leaves}, {loads(1, 512, b), 0, 0, Leaves}, {loads(1, 512, a), 0, 0, Reused}},
 		"a part of them":                                                  {{loads(1, 512, a), 0, 0, Leaves}, {loads(1, 256, a+512), 0, 0, Reused}},
 		"half of them":                                                    {{loads(1, 256, a, b), 0, 0, Leaves}, {loads(1, 256, a, b+8192), 0, 0, Leaves}},
+		"an update counts twice":                                          {{updates(1, 256, a, b), 0, 0, Leaves}, {updates(1, 256, a, b+8192), 0, 0, Reused}},
 		"less than half of them":                                          {{loads(1, 256, a, b, c), 0, 0, Leaves}, {loads(1, 256, a, b+8192, c+8192), 0, 0, Leaves}},
 		"another loop in between takes their place":                       {{loads(1, 512, a), 0, 0, Leaves}, {loads(2, 513, b), 0, 0, Leaves}, {loads(1, 512, a), 0, 0, Leaves}},
 		"another loop, and there is room":                                 {{loads(1, 512, a), 0, 0, Leaves}, {loads(2, 512, b), 0, 0, Leaves}, {loads(1, 512, a), 0, 0, Reused}},
