@@ -10,7 +10,8 @@ import (
 
 // PointNet returns the classifiers of PointNet++ that Infinity Stream runs (section 8, table
 // 4): with single-scale and with multi-scale grouping, of P random points in the unit cube.
-// They are whole functions, in which the layers of perceptrons are regions. What the paper
+// They are whole functions, in which the layers of perceptrons are regions, but for those of
+// the last abstraction. What the paper
 // leaves open is as in its authors' program, or chosen: points have D = 64 random features,
 // since the program has as many features before a layer as behind and the paper says that
 // the first one has 1/4 of 4M elements; coordinates are not among them; there are no biases;
@@ -223,7 +224,7 @@ func products(name string, in, weights, got []float32, relu bool) error {
 		if relu {
 			sum = max(sum, 0)
 		}
-		if math.Abs(sum-float64(got[n])) > float64(len(row))*size*0x1p-23 {
+		if off := math.Abs(sum - float64(got[n])); !(off <= float64(len(row))*size*0x1p-23) { // nor a NaN
 			return fmt.Errorf("kernels: %s[%d] is %g, expected %g within the rounding of %d products", name, n, got[n], sum, len(row))
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // pointNetEntry is PointNet++ by stages.
 var pointNetEntry = &Entry{
 	ID: "infs:fig19", Title: "PointNet++ by stage and place", Paper: "Infinity Stream, Fig. 19 and Table 4",
-	Doc: "the classifiers of single-scale (SSG) and multi-scale grouping (MSG) from C, all stages one after the other, cold, on 64 OOO8 cores (small: 4); layers of perceptrons are regions, and Eq. 2 decides about each in in-l3 and " +
+	Doc: "the classifiers of single-scale (SSG) and multi-scale grouping (MSG) from C, all stages one after the other, cold, on 64 OOO8 cores (small: 4); layers of perceptrons are regions, but for those of the last abstraction, and Eq. 2 decides about each in in-l3 and " +
 		"inf-s, with their operations and with the latencies of the authors' simulator; one column has all that fit in arrays. Cycles of a stage are from where thread 0 begins it to where it begins the next. Small: sizes in the note, on infinity-stream-slice. " +
 		"Authors' program: each set abstraction alone, on random neighbours, with square layers",
 	Claims: []Claim{

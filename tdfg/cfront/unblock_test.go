@@ -54,8 +54,7 @@ func TestBlocks(t *testing.T) {
 		if i < len(apart) {
 			require.False(t, host, "%s\n%s", list[i].source, p)
 			require.Zero(t, streamsIn(p), "%s\n%s", list[i].source, p)
-		}
-		if i >= len(apart) {
+		} else {
 			require.True(t, host || streamsIn(p) > 0, "%s\n%s", list[i].source, p)
 		}
 	}

@@ -3,7 +3,7 @@
 /* PointNet++ with multi-scale grouping: set abstractions of three radii side by side (SA4 to
    SA6, then SA7 to SA9 of table 4 of Infinity Stream), which share their centroids and whose
    features are put together, then SA3 and three fully-connected layers. Layers of
-   perceptrons are regions. */
+   SA4 to SA9 are regions. */
 void pointnet_msg(int P, int D, int K1, int N4, int A4, int B4, int C4, int N5, int A5, int B5, int C5, int N6, int A6, int B6, int C6, int K2, int N7, int A7, int B7,
 	int C7, int N8, int A8, int B8, int C8, int N9, int A9, int B9, int C9, int N3, int A3, int B3, int C3, int F1, int F2, int F3,
 	const float x[restrict P], const float y[restrict P], const float z[restrict P], const float F[restrict P][D], float dist1[restrict P],

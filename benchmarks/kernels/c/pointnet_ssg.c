@@ -2,7 +2,7 @@
 
 /* PointNet++ with single-scale grouping: three set abstractions (SA1, SA2, SA3 of table 4 of
    Infinity Stream), each of the centroids of the one before, then three fully-connected
-   layers, for the scores of F3 classes. Layers of perceptrons are regions. */
+   layers, for the scores of F3 classes. Layers of the first two are regions. */
 void pointnet_ssg(int P, int D, int K1, int N1, int A1, int B1, int C1, int K2, int N2, int A2, int B2, int C2, int N3, int A3, int B3, int C3, int F1, int F2, int F3,
 	const float x[restrict P], const float y[restrict P], const float z[restrict P], const float F[restrict P][D], float dist1[restrict P],
 	float x1[restrict K1], float y1[restrict K1], float z1[restrict K1], float out1[restrict K1][C1], int32_t near1[restrict K1 * N1],
