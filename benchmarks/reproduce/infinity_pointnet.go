@@ -31,8 +31,9 @@ var pointNetEntry = &Entry{
 		{Name: "MSG: in-l3 over base" + paperLatencies, Section: "8", Unit: "x", Paper: 1.37, Tolerance: 0.2, Reading: readLatencies},
 		{Name: "MSG: inf-s over base" + paperLatencies, Section: "8", Unit: "x", Paper: 1.93, Tolerance: 0.2, Reading: readLatencies},
 	},
-	Timed: true,
-	Run:   infsFig19,
+	Timed:     true,
+	Workloads: pointNets,
+	Run:       infsFig19,
 }
 
 // pointNetSmall are sizes whose first layer fills a quarter of the arrays of a machine of a
@@ -63,8 +64,10 @@ type pointNetPart struct {
 	Sizes  string
 }
 
+func pointNets() []string { return []string{"pointnet_ssg", "pointnet_msg"} }
+
 func infsFig19(ctx context.Context, env *Env) (*Measured, error) {
-	names := []string{"pointnet_ssg", "pointnet_msg"}
+	names := slices.DeleteFunc(pointNets(), func(n string) bool { return !env.chosen(n) })
 	var jobs []job
 	parts := make([]pointNetPart, len(names)*len(pointNetRuns))
 	for i, name := range names {

@@ -51,8 +51,9 @@ var infinityTimeEntries = []*Entry{
 			{Name: "inf-s over base, the most", Section: "1", Unit: "x", Paper: 8.9, Tolerance: 0.2},
 			{Name: "inf-s-nojit over inf-s", Section: "8", Unit: "x", Paper: 1.19, Tolerance: 0.2},
 		},
-		Timed: true,
-		Run:   infsFig11,
+		Timed:     true,
+		Workloads: infsNames,
+		Run:       infsFig11,
 	},
 	{
 		ID: "infs:fig12", Title: "Traffic of near-memory, in-memory and fused computing", Paper: "Infinity Stream, Fig. 12",
@@ -63,8 +64,9 @@ var infinityTimeEntries = []*Entry{
 			{Name: "traffic of near-l3 that inf-s saves", Section: "1", Unit: "%", Paper: 75, Tolerance: 10, Points: true},
 			{Name: "traffic of kmeans in near-l3 over base", Section: "8", Unit: "x", Paper: 2.6, Tolerance: 0.2},
 		},
-		Timed: true,
-		Run:   infsFig12,
+		Timed:     true,
+		Workloads: infsNames,
+		Run:       infsFig12,
 	},
 	{
 		ID: "infs:fig13", Title: "What moves in fused computing, and where", Paper: "Infinity Stream, Fig. 13",
@@ -72,8 +74,9 @@ var infinityTimeEntries = []*Entry{
 		Claims: []Claim{
 			{Name: "moved within tiles", Section: "8", Unit: "%", Paper: 50, Tolerance: 0, Points: true, Better: 1, Reading: "most is more than half"},
 		},
-		Timed: true,
-		Run:   infsFig13,
+		Timed:     true,
+		Workloads: infsNames,
+		Run:       infsFig13,
 	},
 	{
 		ID: "infs:fig14", Title: "Where the cycles of fused computing go", Paper: "Infinity Stream, Fig. 14",
@@ -101,8 +104,9 @@ var infinityTimeEntries = []*Entry{
 			{Name: "final reduce" + paperLatencies, Section: "8", Unit: "%", Paper: 4.9, Tolerance: 0.2, Reading: readLatencies},
 			{Name: "JIT" + paperLatencies, Section: "8", Unit: "%", Paper: 11, Tolerance: 0.2, Reading: readLatencies},
 		},
-		Timed: true,
-		Run:   infsFig14,
+		Timed:     true,
+		Workloads: infsNames,
+		Run:       infsFig14,
 	},
 	{
 		ID: "infs:fig15", Title: "Inner and outer products on each paradigm", Paper: "Infinity Stream, Fig. 15",
@@ -110,8 +114,9 @@ var infinityTimeEntries = []*Entry{
 		Claims: []Claim{
 			{Name: "outer in inf-s over inner in base", Section: "8", Unit: "x", Paper: 4.4, Tolerance: 0.2},
 		},
-		Timed: true,
-		Run:   infsFig15,
+		Timed:     true,
+		Workloads: productNames,
+		Run:       infsFig15,
 	},
 	{
 		ID: "infs:fig18", Title: "Energy of near-memory, in-memory and fused computing", Paper: "Infinity Stream, Fig. 18",
@@ -123,8 +128,9 @@ var infinityTimeEntries = []*Entry{
 			{Name: "energy of near-l3 over in-l3" + lowPowerCores, Section: "8", Unit: "x", Paper: 1.5, Tolerance: 0.2, Reading: "cores leak 0.14 W and not 1.14 W"},
 			{Name: "energy of near-l3 over inf-s" + lowPowerCores, Section: "8", Unit: "x", Paper: 2.4, Tolerance: 0.2, Reading: "cores leak 0.14 W and not 1.14 W"},
 		},
-		Timed: true,
-		Run:   infsFig18,
+		Timed:     true,
+		Workloads: infsNames,
+		Run:       infsFig18,
 	},
 	pointNetEntry,
 	ownEntry,
@@ -153,6 +159,12 @@ var infsDesigns = [][]string{
 	{"stencil1d"}, {"stencil2d"}, {"stencil3d"}, {"dwt2d"}, {"gauss_elim"}, {"conv2d"}, {"conv3d"},
 	{"mm_inner", "mm_outer"}, {"kmeans_inner", "kmeans_outer", "kmeans_transposed"}, {"gather_mlp_inner", "gather_mlp_outer"},
 }
+
+// products are the workloads that have inner and outer products.
+var products = infsDesigns[len(infsDesigns)-3:]
+
+func infsNames() []string    { return slices.Concat(infsDesigns...) }
+func productNames() []string { return slices.Concat(products...) }
 
 // beyondTable3 is a design that table 3 does not have: it counts as one of its workload, and not among
 // all kernels.
@@ -287,6 +299,9 @@ func infsAll(ctx context.Context, env *Env, designs [][]string, configs []string
 	var found []func()
 	for _, list := range designs {
 		for _, name := range list {
+			if !env.chosen(name) {
+				continue
+			}
 			for _, config := range configs {
 				p := &infsPart{}
 				jobs = append(jobs, job{name + " in " + config, func(ctx context.Context, env *Env) error {
@@ -738,14 +753,13 @@ func infsFig15(ctx context.Context, env *Env) (*Measured, error) {
 	configs := infsConfigs[:4]
 	t := Table{Title: "Speedups over the inner product in base", Head: append([]string{"kernel"}, configs...)}
 	cycles := map[[2]string]int64{}
-	designs := infsDesigns[len(infsDesigns)-3:]
 	var err error
-	m.Failed, err = infsAll(ctx, env, designs, configs, "", func(_, kernel, config string, p *infsPart) { cycles[[2]string{kernel, config}] = p.Cycles })
+	m.Failed, err = infsAll(ctx, env, products, configs, "", func(_, kernel, config string, p *infsPart) { cycles[[2]string{kernel, config}] = p.Cycles })
 	if err != nil {
 		return nil, err
 	}
 	log, n := 0.0, 0
-	for _, list := range designs {
+	for _, list := range products {
 		inner := cycles[[2]string{list[0], multicore.Base}]
 		for _, name := range list {
 			row := []string{name}
@@ -775,7 +789,7 @@ func infsFig15(ctx context.Context, env *Env) (*Measured, error) {
 	m.Tables = []Table{t}
 	m.draw("products.svg", &t, "speedup over the inner product in base", "Speedups over the inner product in base.", false)
 	m.Notes = []string{
-		fmt.Sprintf("the mean is of %d workloads of %d", n, len(designs)),
+		fmt.Sprintf("the mean is of %d workloads of %d", n, len(products)),
 		"loads of cores found the program's values; small sizes are compared with the sequential program, and units in memory with the interpreter of graphs, bit by bit",
 	}
 	return m, nil

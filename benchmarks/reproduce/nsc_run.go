@@ -68,7 +68,7 @@ func nearAll(ctx context.Context, env *Env, only []string, runs ...nearRun) (*ne
 	}
 	all := &nearParts{runs: runs, parts: map[string][]*nearPart{}}
 	for _, w := range kernels.NearStream() {
-		if only == nil || slices.Contains(only, w.Name) {
+		if (only == nil || slices.Contains(only, w.Name)) && env.chosen(w.Name) {
 			all.names = append(all.names, w.Name)
 			all.parts[w.Name] = make([]*nearPart, len(runs))
 		}
@@ -98,6 +98,14 @@ func nearAll(ctx context.Context, env *Env, only []string, runs ...nearRun) (*ne
 	}
 	all.failed = failed
 	return all, err
+}
+
+// nearNames are the names of the workloads of table VI.
+func nearNames() (names []string) {
+	for _, w := range kernels.NearStream() {
+		names = append(names, w.Name)
+	}
+	return names
 }
 
 // nearReading is what the figures are under, "" where all is as the paper has it.

@@ -22,8 +22,9 @@ var nscSenseEntries = []*Entry{
 			{Name: "energy of base over ns with OOO8", Section: "VII.A", Unit: "x", Paper: 2.85, Tolerance: 0.2, Order: "energy"},
 			{Name: "energy of base over ns-decouple with OOO8", Section: "VII.A", Unit: "x", Paper: 3.52, Tolerance: 0.2, Order: "energy"},
 		},
-		Timed: true,
-		Run:   nearSmallCores,
+		Timed:     true,
+		Workloads: nearNames,
+		Run:       nearSmallCores,
 		Relax: func(ctx context.Context, env *Env, misses []Miss) ([]Bound, []string, error) {
 			return relaxRatios(ctx, env, []nearRatio{{"ns over base with IO4", "ns", multicore.Base, "io4"}}, misses)
 		},
@@ -34,7 +35,8 @@ var nscSenseEntries = []*Entry{
 		Claims: []Claim{
 			{Name: "performance that 16 cycles cost ns-decouple", Section: "VII.C", Unit: "%", Paper: 11, Tolerance: 0.5},
 		},
-		Timed: true,
+		Timed:     true,
+		Workloads: nearNames,
 		Run: func(ctx context.Context, env *Env) (*Measured, error) {
 			return nearSense(ctx, env, sense{config: "ns-decouple", value: "performance that 16 cycles cost ns-decouple", set: []string{"streams.l3.compute_init_cycles", "16"}, cost: true})
 		},
@@ -46,8 +48,9 @@ var nscSenseEntries = []*Entry{
 			{Name: "workloads of graphs and pointers that 16 entries cost less than 5 %", Section: "VII.C", Unit: "%", Paper: 100, Tolerance: 10, Points: true},
 			{Name: "workloads with SIMD that 16 entries cost more than 5 %", Section: "VII.C", Unit: "%", Paper: 100, Tolerance: 10, Points: true},
 		},
-		Timed: true,
-		Run:   nearContexts,
+		Timed:     true,
+		Workloads: nearNames,
+		Run:       nearContexts,
 	},
 	{
 		ID: "nsc:fig15", Title: "Ranges of affine streams made in the core", Paper: "Near-Stream Computing, Fig. 15",
@@ -56,10 +59,11 @@ var nscSenseEntries = []*Entry{
 			{Name: "speedup by ranges made in the core", Section: "VII.D", Unit: "%", Paper: 5, Tolerance: 0.5},
 			{Name: "traffic that ranges made in the core save", Section: "VII.D", Unit: "%", Paper: 15, Tolerance: 10, Points: true},
 		},
-		Timed: true,
+		Timed:     true,
+		Workloads: affineRanges,
 		Run: func(ctx context.Context, env *Env) (*Measured, error) {
 			return nearSense(ctx, env, sense{config: "ns", value: "speedup by ranges made in the core", traffic: "traffic that ranges made in the core save", set: []string{"streams.l3.affine_ranges", "l3"},
-				only: []string{"pathfinder", "srad", "hotspot", "hotspot3D"}})
+				only: affineRanges()})
 		},
 	},
 	{
@@ -70,8 +74,9 @@ var nscSenseEntries = []*Entry{
 			{Name: "contention that locks of many readers remove", Section: "IV.C", Unit: "%", Paper: 97, Tolerance: 10, Points: true},
 			{Name: "conflict rate with locks of many readers", Section: "IV.C", Unit: "%", Paper: 0.6, Tolerance: 0.5},
 		},
-		Timed: true,
-		Run:   nearLocks,
+		Timed:     true,
+		Workloads: lockNames,
+		Run:       nearLocks,
 	},
 	{
 		ID: "nsc:fig17", Title: "Scalar PE of stream engines", Paper: "Near-Stream Computing, Fig. 17",
@@ -80,13 +85,18 @@ var nscSenseEntries = []*Entry{
 			{Name: speedupByPEs, Section: "VII.D", Unit: "%", Paper: 2.5, Tolerance: 0.5},
 			{Name: speedupOfJoinByPEs, Section: "VII.D", Unit: "%", Paper: 10, Tolerance: 0.5},
 		},
-		Timed: true,
+		Timed:     true,
+		Workloads: nearNames,
 		Run: func(ctx context.Context, env *Env) (*Measured, error) {
 			return nearSense(ctx, env, sense{config: "ns-decouple", value: speedupByPEs, each: "speedup of %s by scalar PEs", set: withoutPE})
 		},
 		Relax: relaxPE,
 	},
 }
+
+// affineRanges are the workloads of fig. 15, lockNames those of fig. 16.
+func affineRanges() []string { return []string{"pathfinder", "srad", "hotspot", "hotspot3D"} }
+func lockNames() []string    { return []string{"bfs_push", "sssp"} }
 
 // Names of claims of fig. 17, and what it changes.
 const (
@@ -197,7 +207,7 @@ func withEntries(m *tile.Machine, entries string) []string {
 var withSIMD = []string{"pathfinder", "srad", "hotspot", "hotspot3D", "histogram", "scluster", "svm"}
 
 func nearLocks(ctx context.Context, env *Env) (*Measured, error) {
-	a, err := nearAll(ctx, env, []string{"bfs_push", "sssp"}, nearRun{config: "ns"}, nearRun{config: "ns", set: []string{"streams.l3.locks", "exclusive"}})
+	a, err := nearAll(ctx, env, lockNames(), nearRun{config: "ns"}, nearRun{config: "ns", set: []string{"streams.l3.locks", "exclusive"}})
 	if err != nil {
 		return nil, err
 	}

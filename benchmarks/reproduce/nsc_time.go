@@ -24,9 +24,10 @@ var nscTimeEntries = []*Entry{
 			{Name: "range-sync in the traffic of ns", Section: "VII.B", Unit: "%", Paper: 11, Tolerance: 10, Points: true},
 			{Name: "micro-ops that leave the core in ns", Section: "VII.B", Unit: "%", Paper: 46, Tolerance: 10, Points: true},
 		},
-		Timed: true,
-		Run:   nearTime,
-		Relax: relaxTime,
+		Timed:     true,
+		Workloads: nearNames,
+		Run:       nearTime,
+		Relax:     relaxTime,
 	},
 }
 

@@ -38,7 +38,10 @@ type Entry struct {
 	Inputs []string // files under Env.Data that it reads, with * as in a shell
 	Claims []Claim
 	Timed  bool // it depends on what is random in time
-	Run    func(ctx context.Context, env *Env) (*Measured, error)
+	// Workloads are those it simulates, one by one, so that some of them can be chosen
+	// ([Env.Workloads]); nil where that cannot be.
+	Workloads func() []string
+	Run       func(ctx context.Context, env *Env) (*Measured, error)
 	// Relax runs what bounds need that do not follow from what Run does; nil: nothing. It is called
 	// for the claims that differ alone, once all of Run has ended, and returns what became of runs
 	// that failed, whose bounds it leaves out.
@@ -121,7 +124,40 @@ func (e *Env) reading() string {
 	if e.Readings == Simulator {
 		list = slices.Insert(list, 0, "machines as the authors' simulator has them")
 	}
+	if len(e.Workloads) > 0 {
+		list = append(list, strings.Join(e.Workloads, ", ")+" alone")
+	}
 	return strings.Join(list, ", ")
+}
+
+// chosen says whether a workload is simulated.
+func (e *Env) chosen(name string) bool {
+	return len(e.Workloads) == 0 || slices.Contains(e.Workloads, name)
+}
+
+// CheckWorkloads checks that entries have workloads of these names: each name is one of an entry,
+// and each entry has one of them.
+func CheckWorkloads(entries []*Entry, names []string) error {
+	var all []string
+	for _, e := range entries {
+		if e.Workloads == nil {
+			return fmt.Errorf("with %s, expected figures that run workloads in time", e.ID)
+		}
+		list := e.Workloads()
+		all = append(all, list...)
+		if !slices.ContainsFunc(names, func(n string) bool { return slices.Contains(list, n) }) {
+			return fmt.Errorf("%s with %s, expected some of %s", strings.Join(names, ","), e.ID, strings.Join(list, ", "))
+		}
+	}
+	for i, n := range names {
+		if !slices.Contains(all, n) {
+			return fmt.Errorf("%q, expected some of %s", n, strings.Join(all, ", "))
+		}
+		if slices.Contains(names[:i], n) {
+			return fmt.Errorf("%s twice, expected it once", n)
+		}
+	}
+	return nil
 }
 
 // machine is the machine of that name with the readings of the environment, and some parameters
@@ -168,6 +204,9 @@ type Env struct {
 	Readings, Rounds Source
 	// Set are readings of single parameters of those machines, each PATH=VALUE ([CheckReadings]).
 	Set []string
+	// Workloads are the only ones that entries simulate which have several; nil: all
+	// ([CheckWorkloads]).
+	Workloads []string
 
 	// Progress says what is being done, and how much of it; may be nil.
 	Progress func(what string, done, total int)
@@ -403,7 +442,7 @@ func (e *Entry) Make(ctx context.Context, env *Env, store *results.Store, versio
 
 // measure measures the entry, or takes what the store has.
 func (e *Entry) measure(ctx context.Context, env *Env, inputs map[string]string) (m *Measured, kept bool, err error) {
-	key := results.Key("reproduce", e.ID, env.Size, env.Seed, env.jitter, env.Sample, env.Readings, env.Rounds, env.Set, inputs, env.version)
+	key := results.Key("reproduce", e.ID, env.Size, env.Seed, env.jitter, env.Sample, env.Readings, env.Rounds, env.Set, env.Workloads, inputs, env.version)
 	m = &Measured{}
 	if env.store != nil && !env.fresh {
 		if kept, err = env.store.Get(key, m); kept || err != nil {

@@ -33,6 +33,7 @@ type reproduceFlags struct {
 	machines     string
 	rounds       string
 	readings     []string
+	workloads    []string
 	seed         uint64
 	seeds        int
 	threads      int
@@ -109,6 +110,7 @@ func (a *app) reproduceCommand() *cobra.Command {
 	fl.StringVar(&f.machines, "machines", "paper", "where figures in time take what papers and their simulators have different values of from: the `paper`, or simulator")
 	fl.StringSliceVar(&f.readings, "readings", nil, "readings of these machines, as in l1d.mshrs=4,l2.mshrs=4: each a `PATH=VALUE` that bitsched machine lists under readings; claims are then under it")
 	fl.StringVar(&f.rounds, "rounds", "paper", "iterations of the workloads of nsc figures at --paper-sizes: those of the `paper`, or, with simulator, as many as its scripts run")
+	fl.StringSliceVar(&f.workloads, "workloads", nil, "simulate only these of the workloads of nsc and infs figures in time, a `LIST` as in hotspot,srad; claims are then of these alone")
 	fl.Uint64Var(&f.seed, "seed", 1, "`seed` of the random choices")
 	fl.IntVar(&f.seeds, "seeds", 1, "run nsc and infs figures in time with so many `seeds` of when threads begin and DRAM is refreshed, and print means, 95 % intervals and orders; with 1 nothing is random in time")
 	fl.IntVar(&f.threads, "threads", 0, "`number` of threads (0 = all cores); does not change the result")
@@ -170,6 +172,11 @@ func (a *app) reproduce(cmd *cobra.Command, names []string, f reproduceFlags) er
 	if err := reproduce.CheckReadings(f.readings); err != nil {
 		return usageError(cmd, "--readings %w", err)
 	}
+	if len(f.workloads) > 0 {
+		if err := reproduce.CheckWorkloads(entries, f.workloads); err != nil {
+			return usageError(cmd, "--workloads %w", err)
+		}
+	}
 	rounds, err := reproduce.ParseSource(f.rounds)
 	if err != nil {
 		return usageError(cmd, "--rounds %w", err)
@@ -227,7 +234,7 @@ func (a *app) reproduce(cmd *cobra.Command, names []string, f reproduceFlags) er
 		r.Size = reproduce.PaperSizes
 	}
 	for i, e := range entries {
-		env := &reproduce.Env{Size: r.Size, Data: f.data, Threads: n, Seed: f.seed, Seeds: f.seeds, Sample: f.sample, Budget: f.budget, Readings: machines, Rounds: rounds, Set: f.readings, Progress: func(what string, done, total int) {
+		env := &reproduce.Env{Size: r.Size, Data: f.data, Threads: n, Seed: f.seed, Seeds: f.seeds, Sample: f.sample, Budget: f.budget, Readings: machines, Rounds: rounds, Set: f.readings, Workloads: f.workloads, Progress: func(what string, done, total int) {
 			line.report(masim.Progress{Phase: fmt.Sprintf("%d/%d %s: %s", i+1, len(entries), e.ID, what), Done: done, Total: total, Best: -1})
 		}}
 		made, err := e.Make(s.ctx, env, store, version, f.fresh)
@@ -284,6 +291,9 @@ func reproducePlan(w io.Writer, entries []*reproduce.Entry, f reproduceFlags) er
 	}
 	if len(f.readings) > 0 {
 		fmt.Fprintf(b, "  readings: %s\n", strconv.Quote(strings.Join(f.readings, ",")))
+	}
+	if len(f.workloads) > 0 {
+		fmt.Fprintf(b, "  workloads: %s\n", strconv.Quote(strings.Join(f.workloads, ",")))
 	}
 	if f.seeds > 1 {
 		fmt.Fprintf(b, "  seeds: %d\n", f.seeds)
