@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/bitsched/bitsched/benchmarks/results"
@@ -112,4 +114,30 @@ func TestSources(t *testing.T) {
 	}
 	_, err = ParseSource("gem5")
 	require.ErrorContains(t, err, `"gem5", expected paper or simulator`)
+}
+
+// Chosen workloads are the only ones whose runs are asked for, in both papers' figures in time; a
+// budget that nothing can keep names every run.
+func TestChosenWorkloads(t *testing.T) {
+	for _, x := range []struct {
+		id        string
+		workloads []string
+		want      []string
+	}{
+		{"nsc:fig15", []string{"srad", "svm"}, []string{"srad in ns", "srad in ns, streams.l3.affine_ranges l3"}},
+		{"infs:fig12", []string{"conv2d"}, []string{"conv2d in base", "conv2d in near-l3", "conv2d in in-l3", "conv2d in inf-s"}},
+		{"infs:fig15", []string{"mm_outer"}, []string{"mm_outer in base", "mm_outer in near-l3", "mm_outer in in-l3", "mm_outer in inf-s"}},
+	} {
+		found, err := Find(x.id)
+		require.NoError(t, err)
+		var runs []string
+		env := &Env{Size: Small, Seed: 1, Threads: 1, Budget: 1, Workloads: x.workloads, Progress: func(what string, _, _ int) {
+			if !slices.Contains(runs, what) {
+				runs = append(runs, what)
+			}
+		}}
+		_, err = found[0].Run(t.Context(), env)
+		assert.NoError(t, err)
+		assert.Equal(t, x.want, runs, x.id)
+	}
 }
