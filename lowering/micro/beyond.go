@@ -15,6 +15,7 @@ import (
 type later struct {
 	inner      *loopInfo // between the innermost one and row, of instances that go through all of its iterations; nil: there is none
 	row, plane *loopInfo // plane is around row; nil: there is none
+	shift      int64     // of inner's first iteration from one of plane to the next
 	accesses   []*template
 }
 
@@ -26,7 +27,8 @@ func (p *Program) later(near *nearLoop, through int) *later {
 		return nil
 	}
 	all := p.graph.Loops(p.streams[l.body[0]].s)
-	around := func(k int) *loopInfo { // k loops around
+	q := &later{}
+	around := func(k int, shifts bool) *loopInfo { // k loops around; inner may begin elsewhere in each of its iterations
 		if len(all) <= k {
 			return nil
 		}
@@ -36,16 +38,20 @@ func (p *Program) later(near *nearLoop, through int) *later {
 			return nil
 		}
 		for _, x := range all[len(all)-k:] {
+			if shifts && q.inner != nil && x == q.inner.src && p.shifts(x, p.loops[i]) {
+				q.shift = x.Range.Lo.Coef(o.Var) * o.Stride()
+				continue
+			}
 			if slices.ContainsFunc(append(x.Range.Lo.Symbols(), x.Range.Hi.Symbols()...), func(name string) bool { return p.changes(name, p.loops[i]) }) {
 				return nil
 			}
 		}
 		return p.loops[i]
 	}
-	q := &later{row: around(1 + through)}
+	q.row = around(1+through, false)
 	loops := []*loopInfo{l}
 	if through > 0 {
-		if q.inner = around(1); q.inner == nil || q.inner.src.Parallel != nil {
+		if q.inner = around(1, false); q.inner == nil || q.inner.src.Parallel != nil {
 			return nil
 		}
 		loops = append(loops, q.inner)
@@ -55,7 +61,7 @@ func (p *Program) later(near *nearLoop, through int) *later {
 	}
 	loops = append(loops, q.row)
 	if q.row.src.Parallel == nil {
-		q.plane = around(2 + through)
+		q.plane = around(2+through, true)
 	}
 	own := func(name string) bool {
 		return slices.ContainsFunc(loops, func(o *loopInfo) bool { return o.src.Var == name }) || q.plane != nil && q.plane.src.Var == name
@@ -84,6 +90,16 @@ func (p *Program) later(near *nearLoop, through int) *later {
 		return nil
 	}
 	return q
+}
+
+// shifts reports whether a loop has as many iterations in each of one around it, and begins so
+// much later in each as the one before: blocks of a loop.
+func (p *Program) shifts(x *stream.Loop, o *loopInfo) bool {
+	lo, hi := x.Range.Lo, x.Range.Hi
+	if _, ok := hi.Sub(lo).Const(); !ok || x.Stride() < 0 {
+		return false
+	}
+	return !slices.ContainsFunc(lo.Symbols(), func(name string) bool { return name != o.src.Var && p.changes(name, o) })
 }
 
 func (q *later) outermost() *loopInfo {
@@ -145,24 +161,33 @@ func (t *thread) beyond(l *nearLoop, n, v, rows int64) []se.Beyond {
 		next := func() int64 { return with(row, row.at+row.by, at) }
 		far := func() int64 { return int64(t.elementAt(tm, l.info, v+(n-1)*l.info.src.Stride())) }
 		apart := with(inner, inner.at+inner.by, at) - at() // of rows
+		end := inner.at                                    // the row that what the first one asks for ends with
+		if max(apart, -apart) <= lineBytes {               // no line between them
+			end += (inner.of - 1) * inner.by
+		}
 		for r := range min(inner.of, maxBeyond) {
 			of := inner.at + r*inner.by
 			first, last := with(inner, of, at), with(inner, of, far)
 			if n > 1 && max(last-first, first-last)/(n-1) > lineBytes {
 				break // not each line between them
 			}
-			b := se.Beyond{PC: tm.one.access.PC, Base: uint64(min(first, last)), Bytes: uint64(max(first, last)-min(first, last)) + uint64(tm.bytes), At: row.it, Rows: row.of, Planes: plane.of - 1 - plane.it}
+			low, high := min(first, last), max(first, last)
+			if r == 0 {
+				first, last := with(inner, end, at), with(inner, end, far)
+				low, high = min(low, first, last), max(high, first, last)
+			}
+			b := se.Beyond{PC: tm.one.access.PC, Base: uint64(low), Bytes: uint64(high-low) + uint64(tm.bytes), At: row.it, Rows: row.of, Planes: plane.of - 1 - plane.it}
 			if tm.s.Kind != stream.Load {
 				b.PC, b.Write = tm.one.store.PC, true
 			}
 			b.Row = with(inner, of, next) - first
 			if b.Planes > 0 {
-				b.Plane = with(inner, of, func() int64 { return with(plane, plane.at+plane.by, at) }) - first
+				b.Plane = with(inner, of+q.shift, func() int64 { return with(plane, plane.at+plane.by, at) }) - first
 			}
 			if b.Row != 0 || b.Plane != 0 {
 				list = append(list, b)
 			}
-			if apart == 0 { // all rows have the same
+			if end != inner.at || apart == 0 { // of all rows
 				break
 			}
 		}

@@ -27,7 +27,8 @@ const maxRows = 256
 
 // nested finds the loop through whose iterations the streams of a loop may go on; nil if there is
 // none: each row of theirs must be as long and begin the same, take the same values but for
-// addresses, and write elements that no other access of any row takes.
+// addresses, and write elements that no other access of any row takes. Streams that stay in the core
+// only fetch lines, which stores make stale, so that what rows write does not matter to them.
 func (p *Program) nested(near *nearLoop) *nest {
 	l := near.info
 	if p.opt.Streams.Rival != NoRival || p.opt.Streams.Rows || p.opt.Units.has(l.src) || !l.inner || l.guard != nil || len(l.body) == 0 || near.racy || len(near.atomics)+len(near.closures)+len(l.rowsInside) > 0 {
@@ -37,16 +38,19 @@ func (p *Program) nested(near *nearLoop) *nest {
 	if len(all) < 2 || l.src.Parallel != nil {
 		return nil
 	}
-	n := p.nestedIn(near, nil, all[len(all)-2:])
+	n := p.nestedIn(near, nil, all[len(all)-2:], false)
+	if n == nil && len(near.streams) == 0 {
+		return p.nestedIn(near, nil, all[len(all)-2:], true)
+	}
 	if n != nil && len(all) > 2 && all[len(all)-2].Parallel == nil && n.around.guard == nil && p.opt.Streams.Strands == 0 {
-		n.outer = p.nestedIn(near, n, all[len(all)-3:])
+		n.outer = p.nestedIn(near, n, all[len(all)-3:], false)
 	}
 	return n
 }
 
 // nestedIn makes the nest of the first of some loops, the last of which has the streams; inner is that
-// of the loops inside of it.
-func (p *Program) nestedIn(near *nearLoop, inner *nest, all []*stream.Loop) *nest {
+// of the loops inside of it. Fetches says that streams only fetch lines.
+func (p *Program) nestedIn(near *nearLoop, inner *nest, all []*stream.Loop, fetches bool) *nest {
 	l, o := near.info, all[0]
 	k := slices.IndexFunc(p.loops, func(x *loopInfo) bool { return x.src == o })
 	if o.Open || o.While != nil || slices.ContainsFunc(p.loops, func(x *loopInfo) bool {
@@ -81,11 +85,14 @@ func (p *Program) nestedIn(near *nearLoop, inner *nest, all []*stream.Loop) *nes
 				}
 			}
 		}
-		if s.kind != se.Load && !p.ownRows(s.tm.s, o, all) {
+		if s.kind != se.Load && !fetches && !p.ownRows(s.tm.s, o, all) {
 			return nil
 		}
 	}
 	slices.Sort(n.deps)
+	if fetches {
+		return n
+	}
 	clash := false
 	p.graph.Walk(func(in []*stream.Loop, x *stream.Stream) {
 		if x.Array == "" || !slices.Contains(in, o) {

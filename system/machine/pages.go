@@ -102,6 +102,11 @@ func (t *translated) Fetch(now event.Time, pc uint32, line mem.Line, write bool)
 	return t.caches.Fetch(now, pc, t.pages.physical(line), write)
 }
 
+// Spare implements se.Caches.
+func (t *translated) Spare(now event.Time, pc uint32, line mem.Line, id uint64, write bool) (*mem.Bytes, bool) {
+	return t.caches.Spare(now, pc, t.pages.physical(line), id, write)
+}
+
 // Write implements core.Memory.
 func (t *translated) Write(line mem.Line) *mem.Bytes {
 	return t.caches.Write(t.pages.physical(line))

@@ -332,6 +332,28 @@ func (p *Private) own(now, delay event.Time, pc uint32, line Line) bool {
 	return false
 }
 
+// Spare is [Private.Load], or with write [Private.Own], in a look-up of the cycle before that the core
+// has left; ok is false if it has left none.
+func (p *Private) Spare(now event.Time, pc uint32, line Line, id uint64, write bool) (b *Bytes, ok bool) {
+	switch last := now - 1; {
+	case p.shared() && write:
+		p.Own(now, pc, line)
+		return nil, true
+	case p.shared():
+		b, _ = p.Load(now, pc, line, id)
+		return b, true
+	case !p.ports.free(last):
+		return nil, false
+	default:
+		p.ports.use(last)
+	}
+	if write {
+		p.own(now, 0, pc, line)
+		return nil, true
+	}
+	return p.read(now, 0, pc, line, id), true
+}
+
 // Write gives the bytes of a line that may be written, nil if it may not: it has
 // been taken away meanwhile, and must be asked for again.
 func (p *Private) Write(line Line) *Bytes {

@@ -102,6 +102,9 @@ func (c *Core) goBeyond(now event.Time, g *Group) {
 				break
 			}
 			f.asked++
+			if room >= b.lines() {
+				c.history.expects(b.PC, interval{base, base + b.Bytes})
+			}
 			from := base / mem.LineBytes
 			for line := from; line <= (base+b.Bytes-1)/mem.LineBytes && int64(line-from) < room; line++ {
 				if line == f.last || first <= line && line <= end {

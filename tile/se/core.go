@@ -160,6 +160,7 @@ type Caches interface {
 	Load(now event.Time, pc uint32, line mem.Line, id uint64) (*mem.Bytes, int)
 	Own(now event.Time, pc uint32, line mem.Line) bool
 	Write(line mem.Line) *mem.Bytes
+	Spare(now event.Time, pc uint32, line mem.Line, id uint64, write bool) (*mem.Bytes, bool)
 	Fetch(now event.Time, pc uint32, line mem.Line, write bool) bool
 }
 
@@ -183,8 +184,9 @@ type Core struct {
 	next   *Group // that has no place yet
 
 	// Of streams in the core.
-	fifo *fifo
-	left []*fifo // of loops before, whose lines are still on their way
+	fifo     *fifo
+	left     []*fifo // of loops before, whose lines are still on their way
+	fetching bool    // the FIFO goes on in the next cycle
 
 	// Of streams at the L3: loops whose streams have not ended, or whose results the core
 	// may still take, in the order of the program.

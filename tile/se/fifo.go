@@ -66,44 +66,85 @@ func newFIFO(c *Core, g *Group) *fifo {
 	return f
 }
 
-// fetch lets streams go on while they have room.
+// fetch lets streams go on while they have room: in time with look-ups that the core leaves, so that
+// its loads do not wait for what is for later.
 func (f *fifo) fetch(now event.Time) {
-	for sid := range f.streams {
-		a, s := &f.streams[sid], &f.g.Streams[sid]
-		for a.next < f.g.N && len(a.lines) < a.room {
-			line := f.g.line(sid, a.next)
-			end := a.next + 1
-			for end < f.g.N && f.g.line(sid, end) == line {
-				end++
-			}
-			a.next = end
-			a.lines = append(a.lines, entry{line: line, last: end - 1})
-			e := &a.lines[len(a.lines)-1]
-			f.c.Counters.Prefetched++
-			if f.c.warm == nil {
-				f.lines++
-			}
-			if warm := f.c.warm; warm != nil {
-				if b := warm(s.PC[0], line, s.Kind != Load); s.Kind == Load {
-					e.data, e.here = *b, true
-				}
-				e.stale = s.Kind != Load
-				continue
-			}
-			if s.Kind != Load { // to be written; nothing is kept here
-				f.c.caches.Own(now, s.PC[0], line)
-				e.stale = true
-			} else if b, _ := f.c.caches.Load(now, s.PC[0], line, aheadID|uint64(f.g.id)<<40|uint64(sid)<<32|uint64(uint32(end-1))); b != nil {
-				e.data, e.here = *b, true
-			} else {
-				f.asked++
-			}
+	c := f.c
+	if c.warm == nil {
+		if sid := f.first(); (sid >= 0 || !f.beyond) && !c.fetching {
+			c.fetching = true
+			c.engine.At(now+1, c.coreTimer.fetch, 0)
+		}
+		return
+	}
+	for sid := f.first(); sid >= 0; sid = f.first() {
+		s, e := &f.g.Streams[sid], f.next(sid)
+		b := c.warm(s.PC[0], e.line, s.Kind != Load)
+		if e.stale = s.Kind != Load; !e.stale {
+			e.data, e.here = *b, true
+		}
+	}
+}
+
+// goOn fetches what there is a look-up for; what is behind the last line, once all have been asked for.
+func (f *fifo) goOn(now event.Time) {
+	c := f.c
+	for sid := f.first(); sid >= 0; sid = f.first() {
+		s, a := &f.g.Streams[sid], &f.streams[sid]
+		id := aheadID | uint64(f.g.id)<<40 | uint64(sid)<<32 | uint64(uint32(f.end(sid)-1))
+		b, ok := c.caches.Spare(now, s.PC[0], f.g.line(sid, a.next), id, s.Kind != Load)
+		if !ok {
+			c.fetching = true
+			c.engine.At(now+1, c.coreTimer.fetch, 0)
+			return
+		}
+		f.lines++
+		switch e := f.next(sid); {
+		case s.Kind != Load: // to be written; nothing is kept here
+			e.stale = true
+		case b != nil:
+			e.data, e.here = *b, true
+		default:
+			f.asked++
 		}
 	}
 	if !f.beyond && !slices.ContainsFunc(f.streams, func(a ahead) bool { return a.next < f.g.N }) {
 		f.beyond = true
-		f.c.goBeyond(now, f.g)
+		c.goBeyond(now, f.g)
 	}
+}
+
+// first is the stream that the core needs a line of first, of those that have room; -1: none. What
+// the core has passed is not fetched any more.
+func (f *fifo) first() (sid int) {
+	sid = -1
+	for i := range f.streams {
+		a := &f.streams[i]
+		a.next = max(a.next, f.done)
+		if a.next < f.g.N && len(a.lines) < a.room && (sid < 0 || a.next < f.streams[sid].next) {
+			sid = i
+		}
+	}
+	return sid
+}
+
+// end is the iteration behind those that take the next line of a stream.
+func (f *fifo) end(sid int) int64 {
+	at := f.streams[sid].next
+	line := f.g.line(sid, at)
+	for at++; at < f.g.N && f.g.line(sid, at) == line; at++ {
+	}
+	return at
+}
+
+// next is the entry of the next line of a stream, which goes on behind it.
+func (f *fifo) next(sid int) *entry {
+	a := &f.streams[sid]
+	end := f.end(sid)
+	a.lines = append(a.lines, entry{line: f.g.line(sid, a.next), last: end - 1})
+	a.next = end
+	f.c.Counters.Prefetched++
+	return &a.lines[len(a.lines)-1]
 }
 
 // of reports whether a line was asked for by this loop.

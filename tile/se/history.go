@@ -110,6 +110,17 @@ func (h *History) Keeps(g *Group, chosen bool) {
 	h.visit(p, ranges, sizes, !chosen)
 }
 
+// expects remembers what the engine has asked for on behalf of a later instance of a loop in the core: its
+// caches have that, for other loops that come before, too.
+func (h *History) expects(pc uint32, x interval) {
+	p := of(&h.kept, expected|pc)
+	p.have(1)
+	h.visit(p, []interval{x}, []int64{int64(x.high - x.low)}, true)
+}
+
+// expected tells PCs of accesses from loops.
+const expected = uint32(1) << 31
+
 // visit remembers where an instance goes. What the caches do not have pushes out what they have.
 func (h *History) visit(p *past, ranges []interval, sizes []int64, counts bool) {
 	fresh := slices.Clone(ranges)

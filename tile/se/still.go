@@ -12,8 +12,8 @@ import (
 
 // coreTimer is the time of the engine of a core, and its handlers there.
 type coreTimer struct {
-	engine                           *event.Engine
-	reply, goOn, watching, switching event.Handler
+	engine                                  *event.Engine
+	reply, fetch, goOn, watching, switching event.Handler
 }
 
 func (c *Core) timer(e *event.Engine) coreTimer {
@@ -22,6 +22,11 @@ func (c *Core) timer(e *event.Engine) coreTimer {
 		reply: e.Handle(func(now event.Time, _ uint64) {
 			c.replying = false
 			c.answer(now)
+		}),
+		fetch: e.Handle(func(now event.Time, _ uint64) {
+			if c.fetching = false; c.fifo != nil {
+				c.fifo.goOn(now)
+			}
 		}),
 		goOn:      e.Handle(func(now event.Time, _ uint64) { c.restore(now) }),
 		watching:  e.Handle(c.watch),
