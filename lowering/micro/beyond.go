@@ -16,6 +16,7 @@ type later struct {
 	inner      *loopInfo // between the innermost one and row, of instances that go through all of its iterations; nil: there is none
 	row, plane *loopInfo // plane is around row; nil: there is none
 	shift      int64     // of inner's first iteration from one of plane to the next
+	own        [2]bool   // row and plane have no other loops inside, which would push out what comes again
 	accesses   []*template
 }
 
@@ -89,6 +90,8 @@ func (p *Program) later(near *nearLoop, through int) *later {
 	if len(q.accesses) == 0 {
 		return nil
 	}
+	q.own[0] = !p.beside(q.row.src, all)
+	q.own[1] = q.plane != nil && !p.beside(q.plane.src, all)
 	return q
 }
 
@@ -112,49 +115,99 @@ func (q *later) outermost() *loopInfo {
 // maxBeyond bounds the rows of an instance whose elements are asked for row by row.
 const maxBeyond = 16
 
-// beyond is what instances behind that of n iterations in each of some rows, from the one whose
-// variable is v on, access.
-func (t *thread) beyond(l *nearLoop, n, v, rows int64) []se.Beyond {
-	q, p := l.later, t.p
-	if rows > 1 {
-		q = l.laterRows
-	}
-	if q == nil {
-		return nil
-	}
+// iteration is a loop around an instance: its slot and what that has, which iteration this is, of how many, and
+// the stride.
+type iteration struct {
+	slot           int32
+	at, it, of, by int64
+}
+
+// position is where an instance is in the loops of later: inner is the first of the rows that it goes
+// through.
+type position struct{ inner, row, plane iteration }
+
+// position finds it, of an instance in each of some rows whose variable begins with v; false if it
+// is no whole one.
+func (t *thread) position(q *later, l *nearLoop, v, rows int64) (x position, ok bool) {
 	at := len(t.depth) - 2 // of the loop by whose iterations instances follow each other
 	if q.inner != nil {
 		at--
 	}
 	if at < 0 || t.depth[at].info != q.row {
-		return nil
+		return x, false
 	}
-	// place is a loop around: its slot and what that has, which iteration this is, of how many, and the stride.
-	type place struct {
-		slot           int32
-		at, it, of, by int64
-	}
-	where := func(o *loopInfo, s *loopState) place {
+	where := func(o *loopInfo, s *loopState) iteration {
 		at, by := t.number(o.src.Var, l.info, v), o.src.Stride()
-		return place{slot: p.names[o.src.Var], at: at, it: (at - t.firstOf(o)) / by, of: s.end, by: by}
+		return iteration{slot: t.p.names[o.src.Var], at: at, it: (at - t.firstOf(o)) / by, of: s.end, by: by}
 	}
-	row := where(q.row, t.depth[at])
-	plane := place{of: 1}
+	x.row = where(q.row, t.depth[at])
+	x.plane = iteration{of: 1}
 	if q.plane != nil && at > 0 && t.depth[at-1].info == q.plane {
-		plane = where(q.plane, t.depth[at-1])
+		x.plane = where(q.plane, t.depth[at-1])
 	}
-	inner := place{slot: row.slot, at: row.at, of: 1}
+	x.inner = iteration{slot: x.row.slot, at: x.row.at, of: 1}
 	if q.inner != nil {
-		if inner = where(q.inner, t.depth[at+1]); inner.it != 0 || inner.of != rows {
-			return nil
+		if x.inner = where(q.inner, t.depth[at+1]); x.inner.it != 0 || x.inner.of != rows {
+			return x, false
 		}
 	}
-	with := func(x place, value int64, f func() int64) int64 {
-		was := t.val[x.slot]
-		t.val[x.slot] = uint64(value)
-		defer func() { t.val[x.slot] = was }()
-		return f()
+	return x, true
+}
+
+// with is what a function is where a loop is in another iteration.
+func (t *thread) with(x iteration, value int64, f func() int64) int64 {
+	was := t.val[x.slot]
+	t.val[x.slot] = uint64(value)
+	defer func() { t.val[x.slot] = was }()
+	return f()
+}
+
+// behind is the loops around by which instances of some rows follow each other; nil: it is not known.
+func (l *nearLoop) behind(rows int64) *later {
+	if rows > 1 {
+		return l.laterRows
 	}
+	return l.later
+}
+
+// comesAgain finds which streams of an instance have elements that a later one has, too.
+func (t *thread) comesAgain(l *nearLoop, g *se.Group, v, rows int64) {
+	q := l.inCore.behind(rows)
+	if q == nil {
+		return
+	}
+	x, ok := t.position(q, l, v, rows)
+	if !ok {
+		return
+	}
+	g.Rows = x.row.of
+	for k := range l.streams {
+		s := &l.streams[k]
+		if s.where != nil || s.kind == se.Reduce || !slices.Contains(q.accesses, s.tm) {
+			continue
+		}
+		at := func() int64 { return int64(t.elementAt(s.tm, l.info, v)) }
+		switch first := at(); {
+		case q.own[0] && x.row.it+1 < x.row.of && t.with(x.row, x.row.at+x.row.by, at) == first:
+			g.Streams[k].Again = se.NextRow
+		case q.own[1] && x.plane.it+1 < x.plane.of && t.with(x.inner, x.inner.at+q.shift, func() int64 { return t.with(x.plane, x.plane.at+x.plane.by, at) }) == first:
+			g.Streams[k].Again = se.NextPlane
+		}
+	}
+}
+
+// beyond is what instances behind that of n iterations in each of some rows, from the one whose
+// variable is v on, access.
+func (t *thread) beyond(l *nearLoop, n, v, rows int64) []se.Beyond {
+	q := l.behind(rows)
+	if q == nil {
+		return nil
+	}
+	x, ok := t.position(q, l, v, rows)
+	if !ok {
+		return nil
+	}
+	inner, row, plane, with := x.inner, x.row, x.plane, t.with
 	var list []se.Beyond
 	for _, tm := range q.accesses {
 		at := func() int64 { return int64(t.elementAt(tm, l.info, v)) }

@@ -53,9 +53,7 @@ func (p *Program) nested(near *nearLoop) *nest {
 func (p *Program) nestedIn(near *nearLoop, inner *nest, all []*stream.Loop, fetches bool) *nest {
 	l, o := near.info, all[0]
 	k := slices.IndexFunc(p.loops, func(x *loopInfo) bool { return x.src == o })
-	if o.Open || o.While != nil || slices.ContainsFunc(p.loops, func(x *loopInfo) bool {
-		return len(x.body) > 0 && !slices.Contains(all, x.src) && slices.Contains(p.graph.Loops(p.streams[x.body[0]].s), o)
-	}) {
+	if o.Open || o.While != nil || p.beside(o, all) {
 		return nil
 	}
 	n := &nest{around: p.loops[k], slot: p.names[o.Var]}
@@ -111,6 +109,13 @@ func (p *Program) nestedIn(near *nearLoop, inner *nest, all []*stream.Loop, fetc
 		return nil
 	}
 	return n
+}
+
+// beside reports whether there are accesses in loops inside of one that are none of some.
+func (p *Program) beside(o *stream.Loop, all []*stream.Loop) bool {
+	return slices.ContainsFunc(p.loops, func(x *loopInfo) bool {
+		return len(x.body) > 0 && !slices.Contains(all, x.src) && slices.Contains(p.graph.Loops(p.streams[x.body[0]].s), o)
+	})
 }
 
 // varies reports whether a computation takes what changes from row to row.

@@ -534,7 +534,7 @@ func (p *Program) chooseStreams(near *nearLoop) {
 	}
 	for _, i := range l.body { // what the core stores
 		tm := p.streams[i]
-		if sinks[tm.s] == nil && (tm.s.Kind == stream.Store || tm.s.Kind == stream.RMW) && tm.s.If == nil && p.affine(tm) && len(near.streams)+len(near.ahead) < nearstream.MaxStreams {
+		if sinks[tm.s] == nil && (tm.s.Kind == stream.Store || tm.s.Kind == stream.RMW) && tm.s.If == nil && (p.affine(tm) || p.own(tm)) && len(near.streams)+len(near.ahead) < nearstream.MaxStreams {
 			near.ahead = append(near.ahead, nearStream{name: tm.s.Name, kind: se.Store, tm: tm, index: i})
 		}
 	}
@@ -559,6 +559,19 @@ func (p *Program) chooseStreams(near *nearLoop) {
 func (p *Program) affine(tm *template) bool {
 	s := p.opt.Streams.Plan.Of(tm.s)
 	return s != nil && s.Address == nearstream.Affine && tm.array >= 0 && !tm.hoisted && p.graph.Arrays[tm.array].Scope != stream.Private && !p.late(tm)
+}
+
+// own reports the same of an access to an array of the thread's own, which only its core has streams for.
+func (p *Program) own(tm *template) bool {
+	if tm.array < 0 || tm.hoisted || p.graph.Arrays[tm.array].Scope != stream.Private || p.late(tm) {
+		return false
+	}
+	loops := p.graph.Loops(tm.s)
+	return !slices.ContainsFunc(tm.s.Index, func(x lattice.Expr) bool {
+		return slices.ContainsFunc(x.Symbols(), func(name string) bool {
+			return int(p.names[name]) < len(p.streams) && !slices.ContainsFunc(loops, func(l *stream.Loop) bool { return l.Var == name })
+		})
+	})
 }
 
 // late reports whether a subscript takes a scalar that the loop itself sets, be it the same each
@@ -901,6 +914,9 @@ func (t *thread) beginStreams(id int, n, v int64) error {
 	}
 	chosen := false
 	if p.opt.Streams.History && t.history != nil && len(g.Streams) > 0 {
+		if l.inCore != nil && through.plane == 0 {
+			t.comesAgain(l, g, v, rows)
+		}
 		if choice := t.history.Choose(g); choice != se.Leaves && l.inCore != nil {
 			t.counts[id].stayed[choice]++
 			delete(t.clean, l.region) // later ones begin behind its iterations, which the engine would count as theirs

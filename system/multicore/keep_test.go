@@ -123,7 +123,7 @@ func TestShortFetches(t *testing.T) {
 		require.NoError(t, err, config)
 		require.NoError(t, sameMemory(p, want), config)
 		require.Len(t, r.Streams.Loops, 1)
-		assert.Equal(t, int64(64*64), r.Streams.Loops[0].Short, config)
+		assert.Equal(t, int64(64), r.Streams.Loops[0].Short, config) // one for all rows of W
 		assert.Zero(t, r.Streams.Core.Offloaded, config)
 		assert.GreaterOrEqual(t, r.Streams.Core.Prefetched, uint64(64*64*2), config) // two lines of each row of W
 	}

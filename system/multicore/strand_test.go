@@ -107,7 +107,7 @@ func TestStrandMutants(t *testing.T) {
 }
 
 // TestStrandAlone: of a serial loop of four rounds over more than the L1 strands leave the core in
-// each, where streams that go from bank to bank stay from the second on.
+// each, where streams that go from bank to bank stay, as the next round has the same elements.
 func TestStrandAlone(t *testing.T) {
 	const roundsC = "#include \"bitsched.h\"\nvoid f(int N, const int32_t A[N], int32_t B[N])\n{\n" +
 		"\tinf_array(A, N); inf_array(B, N);\n\tfor (int t = 0; t < 4; t++)\n\t\tfor (int i = 0; i < N; i++)\n\t\t\tB[i] += A[i] + t;\n}\n"
@@ -124,8 +124,8 @@ func TestStrandAlone(t *testing.T) {
 	assert.EqualValues(t, 4, times)
 	assert.Zero(t, migrations) // the arrays begin where a bank's part does
 	times, migrations = offloaded(1024, "false")
-	assert.EqualValues(t, 1, times)
-	assert.EqualValues(t, 2*3, migrations)
+	assert.Zero(t, times)
+	assert.Zero(t, migrations)
 }
 
 // TestStrandsOfRows: rows that lie side by side are split by what lies in a bank, also where each is

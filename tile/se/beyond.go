@@ -31,8 +31,9 @@ func (b *Beyond) base(k int64) (uint64, bool) {
 	return b.Base + uint64(plane*b.Plane+(k%b.Rows-b.At)*b.Row), plane <= b.Planes
 }
 
-// elementLines is how many lines ahead a stream is that has an element of each instance.
-const elementLines = 2
+// elementLines is how many lines ahead a stream is that has an element of each instance: such streams are
+// one for each row that an instance goes through, and leave the others room.
+const elementLines = 1
 
 // frontier is how far the instances of a loop have been asked for.
 type frontier struct {
@@ -52,7 +53,7 @@ func (b *Beyond) wide() bool {
 	return b.Row != 0 && (b.lines() > 1 || max(b.Row, -b.Row) >= mem.LineBytes)
 }
 
-// goBeyond asks for lines of instances behind this one, as many as the FIFO has room for: two of a
+// goBeyond asks for lines of instances behind this one, as many as the FIFO has room for: one of a
 // stream that has one for several instances, those of the next plane where an instance has the same as the one
 // before, and what is left for the others. They go to the caches, which have them until the loop begins
 // again, in miss registers that the core does not need, as those of prefetchers.

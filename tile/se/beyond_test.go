@@ -45,10 +45,10 @@ func TestBeyond(t *testing.T) {
 			[]Beyond{b(100, 128, 0, 128, 2, 4, 1), b(100, 128, 0, 128, 3, 4, 1), b(102, 128, 0, 128, 0, 4, 0)}, [][]mem.Line{lines(102, 104), nil, nil}},
 		"no plane behind this one": {
 			[]Beyond{b(100, 128, 0, 128, 2, 4, 0)}, [][]mem.Line{nil}},
-		"an element of each instance: two lines": {
-			[]Beyond{b(100, 4, 4, 0, 0, 1000, 0), {Base: 6404, Bytes: 4, Row: 4, At: 1, Rows: 1000}}, [][]mem.Line{lines(101, 103), nil}},
+		"an element of each instance: a line": {
+			[]Beyond{b(100, 4, 4, 0, 0, 1000, 0), {Base: 6404, Bytes: 4, Row: 4, At: 1, Rows: 1000}}, [][]mem.Line{lines(101, 102), nil}},
 		"as many instances, to the next plane": {
-			[]Beyond{b(100, 4, 4, 4096, 0, 32, 9)}, [][]mem.Line{{101, 164}}},
+			[]Beyond{b(100, 4, 4, 4096, 20, 32, 9)}, [][]mem.Line{{162, 163}}},
 		"backwards, over planes": {
 			[]Beyond{b(100, 64, -64, -128, 1, 2, 1)}, [][]mem.Line{{99, 98}}},
 		"a line of each instance": {

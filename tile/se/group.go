@@ -84,7 +84,10 @@ type Stream struct {
 	ToCore    bool                     // elements are sent to the core
 	Config    int                      // bytes of the message that configures it
 	Varies    int                      // of parameters in it, which differ among instances
-	PC        [2]uint32                // of its loads in the core, scalar and SIMD
+	// Again says which later instance has the same elements, by the variables of the loops around in
+	// which streams are linear.
+	Again Again
+	PC    [2]uint32 // of its loads in the core, scalar and SIMD
 
 	lead      int   // of loads that are one stream: the one that goes from bank to bank
 	members   []int // that it leads, itself the first; nil: it reads what it takes chunk by chunk
@@ -92,6 +95,16 @@ type Stream struct {
 	followers []int // indirect streams
 	reducers  []int // reductions over the banks of an indirect load
 }
+
+// Again is when the elements of a stream come again.
+type Again uint8
+
+// The cases.
+const (
+	NotAgain  Again = iota // or nobody knows
+	NextRow                // in the next instance
+	NextPlane              // in the next iteration of the loop around that whose iterations are instances
+)
 
 // Group is the streams of a loop, configured together: an instance of the loop.
 type Group struct {
@@ -105,6 +118,7 @@ type Group struct {
 	Streams []Stream // at the L3
 	Ahead   []Stream // in the core: lines are fetched, those of stores to be written
 	Beyond  []Beyond // in the core: what instances behind this one access
+	Rows    int64    // instances in each iteration of the loop around the one whose iterations they are
 	Results int      // of a Chase, which the core loads
 	Places  int      // streams of the core that it takes; 0: as many as it has
 	// SyncFree says that no two streams are aliased, so that what is computed is written at

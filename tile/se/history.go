@@ -44,7 +44,7 @@ type Choice uint8
 // The choices.
 const (
 	Leaves Choice = iota // for the L3
-	Reused               // it stays: most of what it accesses is in the core's own caches, if it was in the core last time
+	Reused               // it stays: most of what it accesses is in the core's own caches, if it was in the core last time, or comes again soon
 	Hits                 // it stays: more than half of the lines hit last time
 	NumChoices
 )
@@ -74,9 +74,10 @@ func (h *History) Choose(g *Group) Choice {
 			all += weights[sid]
 		}
 	}
-	found := int64(0) // bytes that the core's caches would still have
+	again := h.again(g, sizes)
+	found := int64(0) // bytes that the core's caches would still have, or will have for a later instance
 	for sid, x := range ranges {
-		if slices.ContainsFunc(p.sweeps, func(o sweep) bool { return h.recent(&o, sid, x) }) {
+		if again[sid] || slices.ContainsFunc(p.sweeps, func(o sweep) bool { return h.recent(&o, sid, x) }) {
 			found += weights[sid]
 		}
 	}
@@ -95,6 +96,25 @@ func (h *History) Choose(g *Group) Choice {
 	}
 	h.visit(p, ranges, sizes, true)
 	return choice
+}
+
+// again is which streams have elements that come again before the caches of the core have lost them:
+// the engine knows that from where streams go on, before they have been anywhere.
+func (h *History) again(g *Group, sizes []int64) []bool {
+	row, plane := int64(0), int64(0)
+	for sid, n := range sizes {
+		row += n
+		if g.Streams[sid].Again != NextRow {
+			n *= max(1, g.Rows)
+		}
+		plane += n
+	}
+	list := make([]bool, len(sizes))
+	for sid := range list {
+		a := g.Streams[sid].Again
+		list[sid] = a == NextRow && row <= h.private || a == NextPlane && plane <= h.private
+	}
+	return list
 }
 
 // Keeps remembers an instance of a loop that is in the core: its caches have what it fetches, for
