@@ -109,3 +109,53 @@ void f(int N, const int32_t X[N][8 * N], int32_t Y[N][8 * N])
 	require.EqualValues(t, 64, r.Streams.Core.Groups)
 	require.EqualValues(t, 8*3, r.Streams.Core.Beyond)
 }
+
+// TestComesAgain has loops whose instances have elements that the next ones have, too, by hand:
+// most of what one accesses comes again before an L2 of 16 kB has lost it, or not.
+func TestComesAgain(t *testing.T) {
+	const head = "#include \"bitsched.h\"\nvoid f(int N, const int32_t A[8][N], const int32_t B[8][N], int32_t C[N], int32_t D[8][8])\n{\n" +
+		"\tinf_array(A, 8, N); inf_array(B, 8, N); inf_array(C, N); inf_array(D, 8, 8);\n"
+	const row = "for (int j = 0; j < N; j++)\n"
+	for name, x := range map[string]struct {
+		body string
+		n    int64
+		at   int64 // instances at the L3
+	}{
+		"a row that all change":                {"for (int i = 0; i < 8; i++)\n" + row + "C[j] += A[i][j];", 1024, 0},
+		"as large as the L2 with what it adds": {"for (int i = 0; i < 8; i++)\n" + row + "C[j] += A[i][j];", 2048, 0},
+		"too large with it":                    {"for (int i = 0; i < 8; i++)\n" + row + "C[j] += A[i][j];", 2100, 8},
+		"less than half":                       {"for (int i = 0; i < 8; i++) {\nint s = 0;\n" + row + "s += A[i][j] * B[i][j] * C[j];\nD[i][0] = s;\n}", 1024, 8},
+		"another loop between":                 {"for (int i = 0; i < 8; i++) {\n" + row + "C[j] += A[i][j];\nint s = 0;\n" + row + "s += A[i][j] * B[i][j];\nD[i][0] = s;\n}", 1024, 9},
+		"all rows in the next plane":           {"for (int m = 0; m < 8; m++)\nfor (int i = 0; i < 4; i++) {\nint s = 0;\n" + row + "s += A[m][j] * B[i][j];\nD[m][i] = s;\n}", 512, 0},
+		"too many rows for it":                 {"for (int m = 0; m < 8; m++)\nfor (int i = 0; i < 8; i++) {\nint s = 0;\n" + row + "s += A[m][j] * B[i][j];\nD[m][i] = s;\n}", 512, 64},
+	} {
+		p, want := compiled(t, head+x.body+"\n}\n", x.n, 5)
+		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: machine(t, "nsc-small", "ooo8"), Threads: 1, Config: "ns", Warm: true})
+		require.NoError(t, err, name)
+		require.NoError(t, sameMemory(p, want), name)
+		require.EqualValues(t, x.at, r.Streams.Core.Offloaded, name)
+	}
+}
+
+// TestBlocksAhead has the same in four blocks of rows, each of which begins where the one before
+// ends: the engine asks for elements of X, and for rows of Y, on into the next block.
+func TestBlocksAhead(t *testing.T) {
+	const text = `#include "bitsched.h"
+void f(int N, const int32_t X[4 * N][8 * N], int32_t Y[4 * N][8 * N])
+{
+	inf_array(X, 4 * N, 8 * N); inf_array(Y, 4 * N, 8 * N);
+	for (int b = 0; b < 4; b++)
+		for (int k = 0; k < 8 * N; k++)
+			for (int m = 8 * b; m < 8 * b + 8; m++)
+				for (int n = 0; n < 8 * N; n++)
+					Y[m][n] += X[m][k];
+}
+`
+	p, want := compiled(t, text, 8, 1)
+	r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: machine(t, "nsc", "ooo8"), Threads: 1, Config: "ns-core", Warm: true})
+	require.NoError(t, err)
+	require.NoError(t, sameMemory(p, want))
+	require.EqualValues(t, 4*64, r.Streams.Core.Groups)
+	// Of X 4 lines in each of 32 rows but the first ones, of Y as many in each block but the first one.
+	require.EqualValues(t, 32*4-8+24*4, r.Streams.Core.Beyond)
+}
