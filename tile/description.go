@@ -308,9 +308,9 @@ type CoreStreams struct {
 
 // L2Streams is the buffer of a core for streams that run at the L3.
 type L2Streams struct {
-	Slices         int `yaml:"slices" range:"1..65536"` // lines, of a direct stream
-	IndirectSlices int `yaml:"indirect_slices" range:"1..65536"`
-	Segments       int `yaml:"segments" range:"1..64"` // after which credits are sent
+	Slices         int `yaml:"slices" range:"1..65536"`                        // lines, of a direct stream
+	IndirectSlices int `yaml:"indirect_slices" range:"0..65536" reading:"0 8"` // elements, of an indirect stream that the core takes values of; 0: as many iterations as others
+	Segments       int `yaml:"segments" range:"1..64"`                         // after which credits are sent
 }
 
 // L3Streams is the stream engine of a bank, SE_L3.

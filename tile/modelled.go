@@ -16,12 +16,12 @@ var (
 		"cores.*.units.fp_sqrt", "cores.*.units.int_div.count", "cores.*.units.fp_div.count", "cores.io4.int_registers", "cores.io4.fp_registers", "cores.*.dependence_bytes",
 		"tlb.l1.latency_cycles", "l1i", "l1d.fills_per_cycle", "l1d.queue_entries", "l2.tags_per_cycle", "l2.fills_per_cycle", "l2.queue_entries",
 		"l3.fills_per_cycle", "l3.queue_entries", "l3.directory_transactions", "prefetch.bingo.queue_entries", "prefetch.stride.filter_entries", "prefetch.stride.cross_pages",
-		"noc.controller_place", "dram.transfer_mt_s", "streams.core.streams", "streams.core.run_ahead_elements", "streams.core.atomic_ahead_elements", "streams.l2.indirect_slices", "streams.l3.per_bank",
+		"noc.controller_place", "dram.transfer_mt_s", "streams.core.streams", "streams.core.run_ahead_elements", "streams.core.atomic_ahead_elements", "streams.l3.per_bank",
 		"streams.l3.migrate_width",
 	}
 	// inStreams are those that runs in time with streams depend on, and nothing else.
 	inStreams = []string{
-		"tlb.streams", "cores.*.stream_load_ports", "cores.*.stream_store_ports", "cores.*.stream_fifo_bytes", "cores.*.scc_rob", "cores.*.computations", "streams.core.sccs", "streams.core.offload", "streams.core.timeout_cycles", "streams.core.lock_timeout_cycles", "streams.l2.slices", "streams.l2.segments", "streams.l3.compute_init_cycles", "streams.l3.scalar_pe", "streams.l3.vectorize", "streams.l3.issue_width", "streams.l3.order", "streams.l3.patience_cycles", "streams.l3.queue_flits",
+		"tlb.streams", "cores.*.stream_load_ports", "cores.*.stream_store_ports", "cores.*.stream_fifo_bytes", "cores.*.scc_rob", "cores.*.computations", "streams.core.sccs", "streams.core.offload", "streams.core.timeout_cycles", "streams.core.lock_timeout_cycles", "streams.l2.slices", "streams.l2.indirect_slices", "streams.l2.segments", "streams.l3.compute_init_cycles", "streams.l3.scalar_pe", "streams.l3.vectorize", "streams.l3.issue_width", "streams.l3.order", "streams.l3.patience_cycles", "streams.l3.queue_flits",
 		"streams.l3.requests", "streams.l3.range_iterations", "streams.l3.range_policy", "streams.l3.affine_ranges", "streams.l3.locks", "streams.l3.strands", "streams.l3.multicast", "streams.l3.broadcast", "streams.l3.broadcast_wait_cycles", "streams.l3.keep_operands", "streams.l3.keep_patterns", "streams.l3.buffer_bytes", "streams.l3.sharing", "streams.l3.migrate", "streams.l3.instant_end", "streams.l3.instant_flow", "streams.l3.instant_ack",
 	}
 	// inRegions are those that runs in time with regions in memory depend on, and nothing

@@ -130,6 +130,29 @@ func (a *nearParts) fastest(n int) (mean float64, ok bool) {
 	return math.Exp(mean), len(a.names) > 0
 }
 
+// relaxLocks bounds what locks of many readers gain where it is more than in the paper: by relaxed
+// machines for the exclusive ones.
+func relaxLocks(ctx context.Context, env *Env, misses []Miss) (bounds []Bound, failed []string, err error) {
+	if !slices.Contains(misses, Miss{speedupByLocks, AtLeast}) {
+		return nil, nil, nil
+	}
+	x := nearRatio{speedupByLocks, "ns", "ns", ""}
+	for _, level := range nearLevels {
+		relaxed := x.run("ns", "exclusive, "+level.name, append(slices.Clone(level.sets), exclusiveLocks)...)
+		a, err := nearAll(ctx, env, lockNames(), x.run("ns", ""), x.run("ns", "", exclusiveLocks), relaxed)
+		if err != nil {
+			return bounds, failed, err
+		}
+		if failed = append(failed, a.failed...); len(a.failed) > 0 {
+			return bounds, failed, nil
+		}
+		if v, ok := a.fastest(1); ok { // how many times as fast as locks of many readers exclusive ones are at the most
+			bounds = append(bounds, Bound{speedupByLocks, AtLeast, 1 / v, "exclusive locks " + level.with + "; locks of many readers as they are", "runs of each workload, the faster one of it and of the machine as it is"})
+		}
+	}
+	return bounds, failed, nil
+}
+
 // relaxTraffic bounds the traffic that ns and ns-decouple save, where that is less than the
 // paper's: by what has to move at the least.
 func relaxTraffic(ctx context.Context, env *Env, misses []Miss) (bounds []Bound, failed []string, err error) {

@@ -78,7 +78,7 @@ func (c *Configuration) apply(spec *machine.Spec, opt *Options) error {
 	l3 := &m.Streams.L3
 	spec.Streams = &se.Spec{
 		Timeout: m.Streams.Core.TimeoutCycles, LockTimeout: m.Streams.Core.LockTimeoutCycles,
-		Streams: m.Streams.Core.Streams, FIFO: m.CoreVariant().StreamFIFOBytes, Ranges: max(1, m.Streams.L2.Slices/l3.RangeIterations), Segments: m.Streams.L2.Segments, Init: l3.ComputeInitCycles, Width: m.CoreVariant().Units.IntALU.Count, Contexts: m.Streams.Core.SCCs, ContextROB: m.CoreVariant().SCCROB, Computations: m.CoreVariant().Computations, ScalarPE: l3.ScalarPE, Elementwise: !l3.Vectorize,
+		Streams: m.Streams.Core.Streams, FIFO: m.CoreVariant().StreamFIFOBytes, Ranges: max(1, m.Streams.L2.Slices/l3.RangeIterations), Indirect: m.Streams.L2.IndirectSlices, Segments: m.Streams.L2.Segments, Init: l3.ComputeInitCycles, Width: m.CoreVariant().Units.IntALU.Count, Contexts: m.Streams.Core.SCCs, ContextROB: m.CoreVariant().SCCROB, Computations: m.CoreVariant().Computations, ScalarPE: l3.ScalarPE, Elementwise: !l3.Vectorize,
 		Private: int64(m.L2.Bytes), First: int64(m.L1D.Bytes),
 		Issue: l3.IssueWidth, Ahead: l3.Order == "ahead", Patience: l3.PatienceCycles, Queue: l3.QueueFlits, Requests: l3.Requests, Window: spec.Core.ROB, Broken: opt.Broken, SendRanges: l3.AffineRanges == "l3", MultiReader: l3.Locks == "multi-reader", Remember: l3.Migrate == "changed",
 	}

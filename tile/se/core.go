@@ -13,6 +13,7 @@ type Spec struct {
 	Streams  int // of a core, at once
 	FIFO     int // bytes of a core's engine
 	Ranges   int // that are credited and not done, at most
+	Indirect int // iterations of a loop with an indirect stream whose values the core takes that are, at most; 0: as of others
 	Segments int // of these, each of which is credited by one message; 0: each range is
 	Init     int // from the engine of a bank to the contexts of its tile
 	Width    int // operations that these begin in a cycle

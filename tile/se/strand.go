@@ -1,6 +1,8 @@
 package se
 
 import (
+	"slices"
+
 	"fmt"
 	"math/bits"
 
@@ -41,7 +43,11 @@ func (g *Group) number(sid, strand int) int { return sid*max(1, g.Strands) + str
 
 // window is the iterations that may be under way: each strand has a buffer at its bank.
 func (g *Group) window(spec *Spec) int64 {
-	return int64(spec.Ranges) * g.Window * int64(max(1, g.Strands))
+	n := int64(spec.Ranges) * g.Window
+	if spec.Indirect > 0 && slices.ContainsFunc(g.Streams, func(s Stream) bool { return s.Indirect && (s.ToCore || s.Old) }) {
+		n = min(n, max(g.Range, int64(spec.Indirect)))
+	}
+	return n * int64(max(1, g.Strands))
 }
 
 // segment is the iterations that are credited together, and of which reductions tell their value once: a
