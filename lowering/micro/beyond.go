@@ -2,6 +2,7 @@ package micro
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/bitsched/bitsched/internal/invariants"
@@ -16,7 +17,7 @@ type later struct {
 	inner      *loopInfo // between the innermost one and row, of instances that go through all of its iterations; nil: there is none
 	row, plane *loopInfo // plane is around row; nil: there is none
 	shift      int64     // of inner's first iteration from one of plane to the next
-	own        [2]bool   // row and plane have no other loops inside, which would push out what comes again
+	beside     [2]beside // row and plane
 	accesses   []*template
 }
 
@@ -90,9 +91,41 @@ func (p *Program) later(near *nearLoop, through int) *later {
 	if len(q.accesses) == 0 {
 		return nil
 	}
-	q.own[0] = !p.beside(q.row.src, all)
-	q.own[1] = q.plane != nil && !p.beside(q.plane.src, all)
+	q.beside[0] = p.beside(q.row.src, all)
+	if q.plane != nil {
+		q.beside[1] = p.beside(q.plane.src, all)
+	}
 	return q
+}
+
+// beside is what other loops inside of one access, between two of its iterations: the bytes of all of
+// these arrays, and which of them are written.
+type beside struct {
+	bytes   int64
+	written []int // arrays
+}
+
+func (p *Program) beside(o *stream.Loop, all []*stream.Loop) (x beside) {
+	var arrays []int
+	for _, tm := range p.besides(o, all) {
+		if tm.s.Kind != stream.Load && !slices.Contains(x.written, tm.array) {
+			x.written = append(x.written, tm.array)
+		}
+		if slices.Contains(arrays, tm.array) {
+			continue
+		}
+		arrays = append(arrays, tm.array)
+		bytes := int64(p.arrays[tm.array].stride)
+		for _, n := range p.graph.Arrays[tm.array].Size {
+			size, err := n.Eval(p.args.Symbols)
+			if err != nil { // as large as can be
+				size = math.MaxInt32
+			}
+			bytes = min(bytes*max(size, 1), math.MaxInt32)
+		}
+		x.bytes += bytes
+	}
+	return x
 }
 
 // shifts reports whether a loop has as many iterations in each of one around it, and begins so
@@ -180,17 +213,18 @@ func (t *thread) comesAgain(l *nearLoop, g *se.Group, v, rows int64) {
 	if !ok {
 		return
 	}
-	g.Rows = x.row.of
+	g.Rows, g.Beside = x.row.of, [2]int64{q.beside[0].bytes, q.beside[1].bytes}
 	for k := range l.streams {
 		s := &l.streams[k]
 		if s.where != nil || s.kind == se.Reduce || !slices.Contains(q.accesses, s.tm) {
 			continue
 		}
 		at := func() int64 { return int64(t.elementAt(s.tm, l.info, v)) }
+		written := func(k int) bool { return slices.Contains(q.beside[k].written, s.tm.array) }
 		switch first := at(); {
-		case q.own[0] && x.row.it+1 < x.row.of && t.with(x.row, x.row.at+x.row.by, at) == first:
+		case !written(0) && x.row.it+1 < x.row.of && t.with(x.row, x.row.at+x.row.by, at) == first:
 			g.Streams[k].Again = se.NextRow
-		case q.own[1] && x.plane.it+1 < x.plane.of && t.with(x.inner, x.inner.at+q.shift, func() int64 { return t.with(x.plane, x.plane.at+x.plane.by, at) }) == first:
+		case !written(1) && x.plane.it+1 < x.plane.of && t.with(x.inner, x.inner.at+q.shift, func() int64 { return t.with(x.plane, x.plane.at+x.plane.by, at) }) == first:
 			g.Streams[k].Again = se.NextPlane
 		}
 	}

@@ -53,7 +53,7 @@ func (p *Program) nested(near *nearLoop) *nest {
 func (p *Program) nestedIn(near *nearLoop, inner *nest, all []*stream.Loop, fetches bool) *nest {
 	l, o := near.info, all[0]
 	k := slices.IndexFunc(p.loops, func(x *loopInfo) bool { return x.src == o })
-	if o.Open || o.While != nil || p.beside(o, all) {
+	if o.Open || o.While != nil || len(p.besides(o, all)) > 0 {
 		return nil
 	}
 	n := &nest{around: p.loops[k], slot: p.names[o.Var]}
@@ -111,11 +111,19 @@ func (p *Program) nestedIn(near *nearLoop, inner *nest, all []*stream.Loop, fetc
 	return n
 }
 
-// beside reports whether there are accesses in loops inside of one that are none of some.
-func (p *Program) beside(o *stream.Loop, all []*stream.Loop) bool {
-	return slices.ContainsFunc(p.loops, func(x *loopInfo) bool {
-		return len(x.body) > 0 && !slices.Contains(all, x.src) && slices.Contains(p.graph.Loops(p.streams[x.body[0]].s), o)
-	})
+// besides are the accesses in loops inside of one that are none of some.
+func (p *Program) besides(o *stream.Loop, all []*stream.Loop) (list []*template) {
+	for _, x := range p.loops {
+		if len(x.body) == 0 || slices.Contains(all, x.src) || !slices.Contains(p.graph.Loops(p.streams[x.body[0]].s), o) {
+			continue
+		}
+		for _, i := range x.body {
+			if p.streams[i].array >= 0 {
+				list = append(list, p.streams[i])
+			}
+		}
+	}
+	return list
 }
 
 // varies reports whether a computation takes what changes from row to row.

@@ -126,6 +126,8 @@ func TestComesAgain(t *testing.T) {
 		"too large with it":                    {"for (int i = 0; i < 8; i++)\n" + row + "C[j] += A[i][j];", 2100, 8},
 		"less than half":                       {"for (int i = 0; i < 8; i++) {\nint s = 0;\n" + row + "s += A[i][j] * B[i][j] * C[j];\nD[i][0] = s;\n}", 1024, 8},
 		"another loop between":                 {"for (int i = 0; i < 8; i++) {\n" + row + "C[j] += A[i][j];\nint s = 0;\n" + row + "s += A[i][j] * B[i][j];\nD[i][0] = s;\n}", 1024, 9},
+		"one of a small array between":         {"for (int i = 0; i < 8; i++) {\n" + row + "C[j] += A[i][j];\nfor (int j = 0; j < 8; j++)\nD[i][j] += i;\n}", 1024, 0},
+		"one that writes it between":           {"for (int i = 0; i < 8; i++) {\n" + row + "C[j] += A[i][j];\n" + row + "C[j] ^= i;\n}", 1024, 2},
 		"all rows in the next plane":           {"for (int m = 0; m < 8; m++)\nfor (int i = 0; i < 4; i++) {\nint s = 0;\n" + row + "s += A[m][j] * B[i][j];\nD[m][i] = s;\n}", 512, 0},
 		"too many rows for it":                 {"for (int m = 0; m < 8; m++)\nfor (int i = 0; i < 8; i++) {\nint s = 0;\n" + row + "s += A[m][j] * B[i][j];\nD[m][i] = s;\n}", 512, 64},
 	} {

@@ -119,6 +119,7 @@ type Group struct {
 	Ahead   []Stream // in the core: lines are fetched, those of stores to be written
 	Beyond  []Beyond // in the core: what instances behind this one access
 	Rows    int64    // instances in each iteration of the loop around the one whose iterations they are
+	Beside  [2]int64 // bytes that other loops access between two instances, and between two of these iterations, at most
 	Results int      // of a Chase, which the core loads
 	Places  int      // streams of the core that it takes; 0: as many as it has
 	// SyncFree says that no two streams are aliased, so that what is computed is written at

@@ -101,7 +101,7 @@ func (h *History) Choose(g *Group) Choice {
 // again is which streams have elements that come again before the caches of the core have lost them:
 // the engine knows that from where streams go on, before they have been anywhere.
 func (h *History) again(g *Group, sizes []int64) []bool {
-	row, plane := int64(0), int64(0)
+	row, plane := g.Beside[0], g.Beside[1]
 	for sid, n := range sizes {
 		row += n
 		if g.Streams[sid].Again != NextRow {
