@@ -332,26 +332,18 @@ func (p *Private) own(now, delay event.Time, pc uint32, line Line) bool {
 	return false
 }
 
-// Spare is [Private.Load], or with write [Private.Own], in a look-up of the cycle before that the core
-// has left; ok is false if it has left none.
+// Spare is [Private.Load], or with write [Private.Own], if a look-up can begin in this cycle; else ok is
+// false.
 func (p *Private) Spare(now event.Time, pc uint32, line Line, id uint64, write bool) (b *Bytes, ok bool) {
-	switch last := now - 1; {
-	case p.shared() && write:
-		p.Own(now, pc, line)
-		return nil, true
-	case p.shared():
-		b, _ = p.Load(now, pc, line, id)
-		return b, true
-	case !p.ports.free(last):
+	switch {
+	case !p.shared() && !p.ports.free(now):
 		return nil, false
+	case write:
+		p.Own(now, pc, line)
 	default:
-		p.ports.use(last)
+		b, _ = p.Load(now, pc, line, id)
 	}
-	if write {
-		p.own(now, 0, pc, line)
-		return nil, true
-	}
-	return p.read(now, 0, pc, line, id), true
+	return b, true
 }
 
 // Write gives the bytes of a line that may be written, nil if it may not: it has

@@ -66,14 +66,13 @@ func newFIFO(c *Core, g *Group) *fifo {
 	return f
 }
 
-// fetch lets streams go on while they have room: in time with look-ups that the core leaves, so that
-// its loads do not wait for what is for later.
+// fetch lets streams go on while they have room: in time as far as look-ups are free, so that loads of the
+// core do not wait for all that is for later.
 func (f *fifo) fetch(now event.Time) {
 	c := f.c
 	if c.warm == nil {
-		if sid := f.first(); (sid >= 0 || !f.beyond) && !c.fetching {
-			c.fetching = true
-			c.engine.At(now+1, c.coreTimer.fetch, 0)
+		if !c.fetching {
+			f.goOn(now)
 		}
 		return
 	}
@@ -86,7 +85,8 @@ func (f *fifo) fetch(now event.Time) {
 	}
 }
 
-// goOn fetches what there is a look-up for; what is behind the last line, once all have been asked for.
+// goOn fetches what there is a look-up for in this cycle, and goes on in the next one; what is behind the
+// last line, once all have been asked for.
 func (f *fifo) goOn(now event.Time) {
 	c := f.c
 	for sid := f.first(); sid >= 0; sid = f.first() {
