@@ -121,3 +121,36 @@ func TestIPStride(t *testing.T) {
 	s.Observe(7, 103, true, false, nil)
 	require.Equal(t, []Line{104, 105, 106}, all())
 }
+
+// TestSpare has four look-ups a cycle: of what the core leaves, streams take so many, and a load of
+// the core does not wait for those that there is no look-up for.
+func TestSpare(t *testing.T) {
+	for _, c := range []struct{ before, want, after int }{{0, 4, 1}, {3, 1, 1}, {4, 0, 1}, {6, 0, 1}} { // of the last two begin in the next cycle
+		e := event.New()
+		cache := CacheSpec{ArraySpec: ArraySpec{Bytes: 64 * LineBytes, Ways: 64, Policy: LRU}, Latency: 2, MSHRs: 4, Lookups: 4}
+		p := NewPrivate(e, &PrivateSpec{L1: cache, L2: cache}, MESI(), 0, nil, nil, &portsClient{}, func(err error) { t.Error(err) })
+		for line := range Line(8) {
+			p.fillL1(0, line, M, &Bytes{byte(line)})
+		}
+		e.At(10, e.Handle(func(now event.Time, _ uint64) {
+			for k := range c.before {
+				p.Load(now, 0, Line(k), 0)
+			}
+			got := 0
+			for k := range 8 {
+				b, ok := p.Spare(now, 0, Line(k), 0, k%2 > 0)
+				if !ok {
+					break
+				}
+				got++
+				if k%2 == 0 {
+					require.Equal(t, byte(k), b[0])
+				}
+			}
+			require.Equal(t, c.want, got)
+			_, delay := p.Load(now, 0, 0, 0)
+			require.EqualValues(t, c.after, delay, "%+v", c)
+		}), 0)
+		require.NoError(t, e.Run(context.Background(), event.Forever))
+	}
+}
