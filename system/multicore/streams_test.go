@@ -487,6 +487,7 @@ func TestStreamParameters(t *testing.T) {
 	const againC = "#include \"bitsched.h\"\nvoid f(int N, const int32_t A[N], int32_t B[N])\n{\n" +
 		"\tinf_array(A, N); inf_array(B, N);\n\tfor (int t = 0; t < 3; t++)\n\t\tfor (int i = 0; i < N; i++)\n\t\t\tB[i] = A[i] + t;\n}\n"
 	programs = append(programs, func() *multicore.Program { p, _ := compiled(t, againC, 3000, 1); return p })
+	programs = append(programs, func() *multicore.Program { p, _, _, _ := nearProgram(t, "bfs_push"); return p })
 	figures := func(m *tile.Machine, p *multicore.Program, config string) string {
 		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: m, Threads: 4, Config: config, Warm: true})
 		require.NoError(t, err)
@@ -499,7 +500,7 @@ func TestStreamParameters(t *testing.T) {
 	before := map[run]string{}
 	of := map[string][]string{} // values by parameter
 	for path, values := range map[string]string{
-		"stream_fifo_bytes": "256", "stream_load_ports": "1", "stream_store_ports": "1", "scc_rob": "8 0", "computations": "1", "slices": "8", "segments": "1 64", "compute_init_cycles": "16", "latency_cycles": "0 64", "scalar_pe": "true false", "vectorize": "false", "issue_width": "1 4", "requests": "1 2", "instant_flow": "true", "range_iterations": "2 32", "affine_ranges": "l3", "range_policy": "adaptive", "sharing": "static dynamic",
+		"stream_fifo_bytes": "256", "stream_load_ports": "1", "stream_store_ports": "1", "scc_rob": "8 0", "computations": "1", "slices": "8", "indirect_slices": "8", "segments": "1 64", "compute_init_cycles": "16", "latency_cycles": "0 64", "scalar_pe": "true false", "vectorize": "false", "issue_width": "1 4", "requests": "1 2", "instant_flow": "true", "range_iterations": "2 32", "affine_ranges": "l3", "range_policy": "adaptive", "sharing": "static dynamic",
 	} {
 		of[path] = strings.Fields(values)
 	}
