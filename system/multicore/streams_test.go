@@ -487,7 +487,7 @@ func TestStreamParameters(t *testing.T) {
 	const againC = "#include \"bitsched.h\"\nvoid f(int N, const int32_t A[N], int32_t B[N])\n{\n" +
 		"\tinf_array(A, N); inf_array(B, N);\n\tfor (int t = 0; t < 3; t++)\n\t\tfor (int i = 0; i < N; i++)\n\t\t\tB[i] = A[i] + t;\n}\n"
 	programs = append(programs, func() *multicore.Program { p, _ := compiled(t, againC, 3000, 1); return p })
-	programs = append(programs, func() *multicore.Program { p, _, _, _ := nearProgram(t, "bfs_push"); return p })
+	programs = append(programs, func() *multicore.Program { p, _ := compiled(t, fmt.Sprintf(lockC, "N"), 6000, 1); return p })
 	figures := func(m *tile.Machine, p *multicore.Program, config string) string {
 		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: m, Threads: 4, Config: config, Warm: true})
 		require.NoError(t, err)
