@@ -161,3 +161,29 @@ void f(int N, const int32_t X[4 * N][8 * N], int32_t Y[4 * N][8 * N])
 	// Of X 4 lines in each of 32 rows but the first ones, of Y as many in each block but the first one.
 	require.EqualValues(t, 32*4-8+24*4, r.Streams.Core.Beyond)
 }
+
+// TestAskedFor has blocks that are cleared by a loop of their own: the first one at the L3, later ones in
+// the core, whose engine has asked for their lines by then.
+func TestAskedFor(t *testing.T) {
+	const text = `#include "bitsched.h"
+void f(int N, const int32_t X[4 * N][8 * N], int32_t Y[4 * N][32 * N])
+{
+	inf_array(X, 4 * N, 8 * N); inf_array(Y, 4 * N, 32 * N);
+	for (int b = 0; b < 4; b++) {
+		for (int m = 8 * b; m < 8 * b + 8; m++)
+			for (int n = 0; n < 32 * N; n++)
+				Y[m][n] = 0;
+		for (int k = 0; k < 8 * N; k++)
+			for (int m = 8 * b; m < 8 * b + 8; m++)
+				for (int n = 0; n < 32 * N; n++)
+					Y[m][n] += X[m][k];
+	}
+}
+`
+	p, want := compiled(t, text, 8, 1)
+	r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: machine(t, "nsc", "ooo8"), Threads: 1, Config: "ns", Warm: true})
+	require.NoError(t, err)
+	require.NoError(t, sameMemory(p, want))
+	require.Equal(t, "n", r.Streams.Loops[0].Var)
+	require.EqualValues(t, []int64{1, 3}, []int64{r.Streams.Loops[0].Instances, r.Streams.Loops[0].Reused + r.Streams.Loops[0].Hits})
+}
