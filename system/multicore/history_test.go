@@ -187,3 +187,46 @@ void f(int N, const int32_t X[4 * N][8 * N], int32_t Y[4 * N][32 * N])
 	require.Equal(t, "n", r.Streams.Loops[0].Var)
 	require.EqualValues(t, []int64{1, 3}, []int64{r.Streams.Loops[0].Instances, r.Streams.Loops[0].Reused + r.Streams.Loops[0].Hits})
 }
+
+// TestRowsAhead has instances that go through all rows of X, an element in each, and add to the same row of
+// Y: the engine asks for all of the next rows of both.
+func TestRowsAhead(t *testing.T) {
+	const text = `#include "bitsched.h"
+void f(int N, const int32_t X[N][8 * N], int32_t Y[N][8 * N])
+{
+	inf_array(X, N, 8 * N); inf_array(Y, N, 8 * N);
+	for (int m = 0; m < N; m++)
+		for (int k = 0; k < 8 * N; k++)
+			for (int n = 0; n < 8 * N; n++)
+				Y[m][n] += X[m][k];
+}
+`
+	p, want := compiled(t, text, 8, 1)
+	r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: machine(t, "nsc", "ooo8"), Threads: 1, Config: "ns-core", Warm: true})
+	require.NoError(t, err)
+	require.NoError(t, sameMemory(p, want))
+	require.EqualValues(t, 8, r.Streams.Core.Groups)
+	require.EqualValues(t, 7*4+7*4, r.Streams.Core.Beyond)
+}
+
+// TestBlocksAgain has blocks of rows, each of which has elements of its own of two arrays, which the next
+// block only seems to have where it is not said that it begins later: half of what an instance
+// accesses comes again, and that is not enough to stay.
+func TestBlocksAgain(t *testing.T) {
+	const text = `#include "bitsched.h"
+void f(int N, const int32_t A[8][32][N], const int32_t B[8][32][N], int32_t Y[32][N])
+{
+	inf_array(A, 8, 32, N); inf_array(B, 8, 32, N); inf_array(Y, 32, N);
+	for (int b = 0; b < 4; b++)
+		for (int k = 0; k < 8; k++)
+			for (int m = 8 * b; m < 8 * b + 8; m++)
+				for (int n = 0; n < N; n++)
+					Y[m][n] += A[k][m][n] + B[k][m][n];
+}
+`
+	p, want := compiled(t, text, 64, 1)
+	r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: machine(t, "nsc", "ooo8"), Threads: 1, Config: "ns", Warm: true})
+	require.NoError(t, err)
+	require.NoError(t, sameMemory(p, want))
+	require.EqualValues(t, 4*8, r.Streams.Core.Offloaded)
+}
