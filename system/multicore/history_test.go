@@ -89,6 +89,16 @@ void f(int N, const int32_t A[N], const int32_t B[N], int32_t C[N])
 	require.Equal(t, data(run("always", two)), data(run("history", two)))
 }
 
+// decided runs a function on one core, warm, and compares its memory with the sequential meaning.
+func decided(t *testing.T, text string, n int64, seed uint64, name, config string) *multicore.Report {
+	t.Helper()
+	p, want := compiled(t, text, n, seed)
+	r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: machine(t, name, "ooo8"), Threads: 1, Config: config, Warm: true})
+	require.NoError(t, err)
+	require.NoError(t, sameMemory(p, want))
+	return r
+}
+
 // TestColumnsAhead has instances that go through 8 rows, each with an element of a column that is
 // not of a stream: rows of 4 lines, of which the first ones are not asked for ahead.
 func TestColumnsAhead(t *testing.T) {
@@ -102,10 +112,7 @@ void f(int N, const int32_t X[N][8 * N], int32_t Y[N][8 * N])
 				Y[m][n] += X[m][k];
 }
 `
-	p, want := compiled(t, text, 8, 1)
-	r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: machine(t, "nsc-small", "ooo8"), Threads: 1, Config: "ns-core", Warm: true})
-	require.NoError(t, err)
-	require.NoError(t, sameMemory(p, want))
+	r := decided(t, text, 8, 1, "nsc-small", "ns-core")
 	require.EqualValues(t, 64, r.Streams.Core.Groups)
 	require.EqualValues(t, 8*3, r.Streams.Core.Beyond)
 }
@@ -131,10 +138,7 @@ func TestComesAgain(t *testing.T) {
 		"all rows in the next plane":           {"for (int m = 0; m < 8; m++)\nfor (int i = 0; i < 4; i++) {\nint s = 0;\n" + row + "s += A[m][j] * B[i][j];\nD[m][i] = s;\n}", 512, 0},
 		"too many rows for it":                 {"for (int m = 0; m < 8; m++)\nfor (int i = 0; i < 8; i++) {\nint s = 0;\n" + row + "s += A[m][j] * B[i][j];\nD[m][i] = s;\n}", 512, 64},
 	} {
-		p, want := compiled(t, head+x.body+"\n}\n", x.n, 5)
-		r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: machine(t, "nsc-small", "ooo8"), Threads: 1, Config: "ns", Warm: true})
-		require.NoError(t, err, name)
-		require.NoError(t, sameMemory(p, want), name)
+		r := decided(t, head+x.body+"\n}\n", x.n, 5, "nsc-small", "ns")
 		require.Equal(t, x.at, r.Streams.Loops[0].Instances, name)
 	}
 }
@@ -153,10 +157,7 @@ void f(int N, const int32_t X[4 * N][8 * N], int32_t Y[4 * N][8 * N])
 					Y[m][n] += X[m][k];
 }
 `
-	p, want := compiled(t, text, 8, 1)
-	r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: machine(t, "nsc", "ooo8"), Threads: 1, Config: "ns-core", Warm: true})
-	require.NoError(t, err)
-	require.NoError(t, sameMemory(p, want))
+	r := decided(t, text, 8, 1, "nsc", "ns-core")
 	require.EqualValues(t, 4*64, r.Streams.Core.Groups)
 	// Of X 4 lines in each of 32 rows but the first ones, of Y as many in each block but the first one.
 	require.EqualValues(t, 32*4-8+24*4, r.Streams.Core.Beyond)
@@ -180,10 +181,7 @@ void f(int N, const int32_t X[4 * N][8 * N], int32_t Y[4 * N][32 * N])
 	}
 }
 `
-	p, want := compiled(t, text, 8, 1)
-	r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: machine(t, "nsc", "ooo8"), Threads: 1, Config: "ns", Warm: true})
-	require.NoError(t, err)
-	require.NoError(t, sameMemory(p, want))
+	r := decided(t, text, 8, 1, "nsc", "ns")
 	require.Equal(t, "n", r.Streams.Loops[0].Var)
 	require.EqualValues(t, []int64{1, 3}, []int64{r.Streams.Loops[0].Instances, r.Streams.Loops[0].Reused + r.Streams.Loops[0].Hits})
 }
@@ -201,10 +199,7 @@ void f(int N, const int32_t X[N][8 * N], int32_t Y[N][8 * N])
 				Y[m][n] += X[m][k];
 }
 `
-	p, want := compiled(t, text, 8, 1)
-	r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: machine(t, "nsc", "ooo8"), Threads: 1, Config: "ns-core", Warm: true})
-	require.NoError(t, err)
-	require.NoError(t, sameMemory(p, want))
+	r := decided(t, text, 8, 1, "nsc", "ns-core")
 	require.EqualValues(t, 8, r.Streams.Core.Groups)
 	require.EqualValues(t, 7*4+7*4, r.Streams.Core.Beyond)
 }
@@ -224,9 +219,6 @@ void f(int N, const int32_t A[8][32][N], const int32_t B[8][32][N], int32_t Y[32
 					Y[m][n] += A[k][m][n] + B[k][m][n];
 }
 `
-	p, want := compiled(t, text, 64, 1)
-	r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: machine(t, "nsc", "ooo8"), Threads: 1, Config: "ns", Warm: true})
-	require.NoError(t, err)
-	require.NoError(t, sameMemory(p, want))
+	r := decided(t, text, 64, 1, "nsc", "ns")
 	require.EqualValues(t, 4*8, r.Streams.Core.Offloaded)
 }

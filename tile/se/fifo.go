@@ -77,7 +77,7 @@ func (f *fifo) fetch(now event.Time) {
 		return
 	}
 	for sid := f.first(); sid >= 0; sid = f.first() {
-		s, e := &f.g.Streams[sid], f.next(sid)
+		s, e := &f.g.Streams[sid], f.next(sid, f.end(sid))
 		b := c.warm(s.PC[0], e.line, s.Kind != Load)
 		if e.stale = s.Kind != Load; !e.stale {
 			e.data, e.here = *b, true
@@ -90,16 +90,16 @@ func (f *fifo) fetch(now event.Time) {
 func (f *fifo) goOn(now event.Time) {
 	c := f.c
 	for sid := f.first(); sid >= 0; sid = f.first() {
-		s, a := &f.g.Streams[sid], &f.streams[sid]
-		id := aheadID | uint64(f.g.id)<<40 | uint64(sid)<<32 | uint64(uint32(f.end(sid)-1))
-		b, ok := c.caches.Spare(now, s.PC[0], f.g.line(sid, a.next), id, s.Kind != Load)
+		s, end := &f.g.Streams[sid], f.end(sid)
+		id := aheadID | uint64(f.g.id)<<40 | uint64(sid)<<32 | uint64(uint32(end-1))
+		b, ok := c.caches.Spare(now, s.PC[0], f.g.line(sid, f.streams[sid].next), id, s.Kind != Load)
 		if !ok {
 			c.fetching = true
 			c.engine.At(now+1, c.coreTimer.fetch, 0)
 			return
 		}
 		f.lines++
-		switch e := f.next(sid); {
+		switch e := f.next(sid, end); {
 		case s.Kind != Load: // to be written; nothing is kept here
 			e.stale = true
 		case b != nil:
@@ -137,10 +137,9 @@ func (f *fifo) end(sid int) int64 {
 	return at
 }
 
-// next is the entry of the next line of a stream, which goes on behind it.
-func (f *fifo) next(sid int) *entry {
+// next is the entry of the next line of a stream, which iterations before end take; it goes on there.
+func (f *fifo) next(sid int, end int64) *entry {
 	a := &f.streams[sid]
-	end := f.end(sid)
 	a.lines = append(a.lines, entry{line: f.g.line(sid, a.next), last: end - 1})
 	a.next = end
 	f.c.Counters.Prefetched++
