@@ -181,7 +181,8 @@ type runner struct {
 	streams map[tdfg.NodeID]*nearRun
 	same    map[*tdfg.Graph][]tdfg.NodeID // the first node with the same streams
 
-	windows []*runner       // of graphs that are executed in parts
+	windows []*runner       // of other programs on the same arrays, parts among them
+	first   *runner         // that has these, nil: this one
 	stored  map[string]bool // arrays on bitlines that were written there
 
 	host Surroundings // that give work its time, of a session; nil otherwise
@@ -189,6 +190,14 @@ type runner struct {
 	edit func([]lowering.Command) []lowering.Command // changes commands in tests; nil
 
 	report *Report
+}
+
+// main is the runner that has the others on the same arrays.
+func (r *runner) main() *runner {
+	if r.first != nil {
+		return r.first
+	}
+	return r
 }
 
 func newRunner(p *tdfg.Program, sizes map[string]int64, m *memory.Memory, opt Options) *runner {

@@ -62,6 +62,23 @@ func NewSession(ctx context.Context, p *tdfg.Program, sizes map[string]int64, m 
 	return &Session{r}, nil
 }
 
+// Beside lays another program out on the same arrays: one of both may have something on
+// bitlines at a time. The report of the first is that of both.
+func (s *Session) Beside(ctx context.Context, p *tdfg.Program) (*Session, error) {
+	return s.beside(ctx, p, s.r.m, s.r.sizes)
+}
+
+func (s *Session) beside(ctx context.Context, p *tdfg.Program, m *memory.Memory, sizes map[string]int64) (*Session, error) {
+	main := s.r.main()
+	r := newRunner(p, sizes, m, main.opt)
+	r.host, r.report, r.first = main.host, main.report, main
+	if err := r.prepare(ctx); err != nil {
+		return nil, err
+	}
+	main.windows = append(main.windows, r)
+	return &Session{r}, nil
+}
+
 // Why returns why a graph cannot be executed in memory, nil if it can.
 func (s *Session) Why(g *tdfg.Graph) *Reason {
 	if s.r.plans[g] != nil {
@@ -252,6 +269,15 @@ type Decision struct {
 	InMemory  bool    `json:"in_memory"`
 }
 
+// Add sums the terms of decisions about what is executed one after another.
+func (d *Decision) Add(e Decision) {
+	d.Elements += e.Elements
+	d.Latencies += e.Latencies
+	d.Nodes += e.Nodes
+	d.JIT += e.JIT
+	d.Peak = e.Peak
+}
+
 // decision is Eq. 2 of the paper: whether cores at their peak would take longer than
 // the operations in memory and the lowering.
 func (r *runner) decision(p *lowering.Plan, values map[string]int64) Decision {
@@ -274,9 +300,10 @@ func (r *runner) decision(p *lowering.Plan, values map[string]int64) Decision {
 	return d
 }
 
-// Report returns what the arrays did. Its cycles are the host's to fill in.
+// Report returns what the arrays did, in sessions beside this one, too. Its cycles are the host's to
+// fill in.
 func (s *Session) Report() *Report {
-	r := s.r
+	r := s.r.main()
 	r.report.Compared = 0
 	for _, x := range append([]*runner{r}, r.windows...) {
 		if x.data != nil {

@@ -52,12 +52,16 @@ func Check(ctx context.Context, p *Program, before stream.Memory, r *Report, opt
 		return r.choices[next-1], nil
 	}}
 	u.End = func(i int) (map[string]scalar.Value, error) {
+		opt := interp.Options{Group: r.layouts[i].Group}
+		if r.banks {
+			opt.Bank = r.layouts[i].Bank
+		}
 		body := tdfg.Program{Body: units[i].graphs}
 		err := body.Each(ctx, around, func(g *tdfg.Graph, values map[string]int64) error {
 			for k := range g.Nodes {
 				sums = sums || g.Nodes[k].Kind == tdfg.Reduce && g.Nodes[k].Type.Float()
 			}
-			return interp.RunGraph(ctx, g, values, m, interp.Options{Group: r.group, Bank: r.bank})
+			return interp.RunGraph(ctx, g, values, m, opt)
 		})
 		for name, a := range m.Arrays {
 			copy(replay.Memory[name], a.Elems)

@@ -634,20 +634,20 @@ func (p *predictor) inMemory(q *part, values map[string]int64) error {
 	}
 	const always, seldom = 64, 8
 	again, form, lower := q.report.Reached < always || q.report.Reached%seldom == 0, 0.0, 0.0
-	lowers := int64(1)
+	lowers, layout := int64(1), x.layouts[q.unit]
 	err := program.Each(x.ctx, values, func(g *tdfg.Graph, values map[string]int64) error {
-		for name, n := range x.session.Needs(g, values) {
+		for name, n := range layout.Needs(g, values) {
 			if old, ok := q.fetch[name]; !ok || n.Bytes > old.Bytes {
 				q.fetch[name] = n
 			}
 		}
-		for _, n := range x.session.Displaces(g) {
+		for _, n := range layout.Displaces(g) {
 			q.displaced += p.asking(float64(n.Bytes), x.timing.ControlFlits(), x.timing.Flits(), n.Banks)
 		}
 		if !again {
 			return nil
 		}
-		f, err := x.session.Forecast(g, values)
+		f, err := layout.Forecast(g, values)
 		if err != nil {
 			return err
 		}
@@ -670,7 +670,7 @@ func (p *predictor) inMemory(q *part, values map[string]int64) error {
 	}
 	lost := 0
 	for name, lines := range x.lost {
-		if x.session.Has(name) {
+		if layout.Has(name) {
 			lost += len(lines)
 		}
 	}

@@ -33,10 +33,10 @@ type Report struct {
 	Interleave int        `json:"interleave_bytes,omitempty"`
 	Rehearsed  *Rehearsed `json:"rehearsed,omitempty"`
 
-	steps   []step // parts in the order in which thread 0 came to them, the first ones
-	choices []bool // whether a unit was in memory, each time that one was reached
-	group   func(dim int) int
-	bank    func(point []int64) int
+	steps   []step            // parts in the order in which thread 0 came to them, the first ones
+	choices []bool            // whether a unit was in memory, each time that one was reached
+	layouts []*system.Session // of units
+	banks   bool              // reduce what they have for themselves first
 }
 
 // RegionReport is a unit of the function: one region, or several that threads could not
@@ -145,10 +145,7 @@ func (x *run) finish() {
 		}
 	}
 	if x.session != nil {
-		r.Arrays, r.group = x.session.Report(), x.session.Group
-		if x.config.streams {
-			r.bank = x.session.Bank
-		}
+		r.Arrays, r.layouts, r.banks = x.session.Report(), x.layouts, x.config.streams
 	}
 	if x.tensor == nil {
 		return

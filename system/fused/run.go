@@ -162,7 +162,7 @@ func Together(ctx context.Context, programs []*Program, opt Options) ([]*Report,
 }
 
 func newRun(c *Configuration, p *Program, opt Options) *run {
-	x := &run{config: c, p: p, opt: opt, machine: opt.Machine, timing: tile.NewTiming(opt.Machine), lost: map[string]map[uint64]bool{}, parts: map[*tdfg.Graph]*system.Parts{}, pending: map[string]span64{}, borrowed: map[string]span64{}, wrote: map[string]bool{}}
+	x := &run{config: c, p: p, opt: opt, machine: opt.Machine, timing: tile.NewTiming(opt.Machine), lost: map[string]map[uint64]bool{}, inParts: map[*unit]*system.Parts{}, parts: map[*tdfg.Graph]*system.Parts{}, pending: map[string]span64{}, borrowed: map[string]span64{}, wrote: map[string]bool{}}
 	x.report = &Report{Config: c.Name, Decide: opt.Decide, Latencies: opt.Latencies}
 	if p.Tensors != nil {
 		x.units = align(p.Tensors, p.Graph)
@@ -190,13 +190,18 @@ type run struct {
 	tensor  *tc.Core
 	node    int // the first core
 	code    *micro.Program
-	share   *shared // with other programs; nil: there are none
-	array   int     // the first one of its own
-	session *system.Session
-	mem     *memory.Memory                // of the session
-	ranges  []place                       // of arrays, by address
-	parts   map[*tdfg.Graph]*system.Parts // of graphs that are too large as a whole
-	first   map[string]int64              // where the windows of a part begin in arrays, in elements
+	share   *shared           // with other programs; nil: there are none
+	array   int               // the first one of its own
+	session *system.Session   // that has arrays on bitlines, if one has
+	layouts []*system.Session // of the units
+	mem     *memory.Memory    // of the sessions
+	ranges  []place           // of arrays, by address
+	first   map[string]int64  // where the windows of a part begin in arrays, in elements
+
+	// What is too large as a whole, and is executed in parts: all of a unit by the part, or else
+	// graph by graph.
+	inParts map[*unit]*system.Parts
+	parts   map[*tdfg.Graph]*system.Parts
 
 	interleave int        // bytes that lie in a bank of the L3 together
 	predictor  *predictor // nil: of a configuration that does not choose
@@ -320,12 +325,7 @@ func (x *run) Attach(ctx context.Context, m *machine.Machine, t *tc.Core, code *
 	if x.share != nil {
 		opt.Cells, opt.FirstArray = x.share.cells, x.array
 	}
-	program, err := x.fit(ctx, opt)
-	if err != nil {
-		return err
-	}
-	x.session, err = system.NewSession(ctx, program, x.p.Sizes, x.mem, opt, x)
-	if err != nil {
+	if err := x.layOut(ctx, opt); err != nil {
 		return err
 	}
 	x.judge()
@@ -420,18 +420,27 @@ func (x *run) used(v *stream.Stream) (yes bool) {
 // judge says which units cannot be in memory.
 func (x *run) judge() {
 	for i, u := range x.units {
-		r := &x.report.Regions[i]
+		r, session := &x.report.Regions[i], x.layouts[i]
+		large := func(g *tdfg.Graph) bool {
+			why := session.Why(g)
+			return why != nil && errors.Is(why.Err, lowering.ErrTooLarge)
+		}
+		if x.opt.Parts && slices.ContainsFunc(u.regions, large) {
+			if parts, err := session.Parts(u.graphs); err == nil {
+				x.inParts[u] = parts
+			}
+		}
 		for _, g := range u.regions {
-			why := x.session.Why(g)
+			why := session.Why(g)
 			if why == nil {
 				continue
 			}
-			parts, err := x.session.Parts(g)
+			parts, err := session.Parts([]tdfg.Stmt{&tdfg.Region{Graph: g}})
 			switch {
 			case err == nil && x.opt.Parts:
 				x.parts[g] = parts
 			case r.Why == "":
-				if r.Why = why.Text(); x.opt.Parts && errors.Is(why.Err, lowering.ErrTooLarge) {
+				if r.Why = why.Text(); x.opt.Parts && large(g) {
 					r.Why += "; " + err.Error()
 				}
 			}
@@ -517,7 +526,7 @@ func (x *run) begin(u int, around map[string]int64) (bool, error) {
 	r.Reached++
 	there := r.Why == "" && x.session != nil
 	if there && !x.config.streams {
-		near, err := x.near(x.units[u], values)
+		near, err := x.near(u, values)
 		if err != nil {
 			return false, err
 		}
@@ -527,7 +536,7 @@ func (x *run) begin(u int, around map[string]int64) (bool, error) {
 		}
 	}
 	if there {
-		there = x.decide(r, x.units[u], values, place)
+		there = x.decide(u, values, place)
 	}
 	if p := x.predictor; p != nil && place == InMemory && !there {
 		p.parts[u].place = x.threads()
@@ -558,38 +567,25 @@ func (x *run) enter(u int) {
 }
 
 // near returns a step of a unit that is executed near the memory, "" if there is none.
-func (x *run) near(u *unit, values map[string]int64) (step string, err error) {
-	p := tdfg.Program{Body: u.graphs}
+func (x *run) near(u int, values map[string]int64) (step string, err error) {
+	p := tdfg.Program{Body: x.units[u].graphs}
 	err = p.Each(x.ctx, values, func(g *tdfg.Graph, values map[string]int64) error {
-		if step != "" || x.parts[g] != nil { // parts have no such steps
+		if step != "" || x.inParts[x.units[u]] != nil || x.parts[g] != nil { // parts have no such steps
 			return nil
 		}
-		step, err = x.session.Near(g, values)
+		step, err = x.layouts[u].Near(g, values)
 		return err
 	})
 	return step, err
 }
 
 // decide evaluates Eq. 2, of all graphs of a unit together.
-func (x *run) decide(r *RegionReport, u *unit, values map[string]int64, place Place) bool {
-	var sum system.Decision
-	p := tdfg.Program{Body: u.graphs}
-	err := p.Each(x.ctx, values, func(g *tdfg.Graph, values map[string]int64) error {
-		d := x.session.Worth(g, values)
-		if parts := x.parts[g]; parts != nil {
-			var err error
-			if d, err = parts.Worth(x.ctx, values); err != nil {
-				r.Why = err.Error()
-				return err
-			}
-		}
-		sum.Elements += d.Elements
-		sum.Latencies += d.Latencies
-		sum.Nodes += d.Nodes
-		sum.JIT += d.JIT
-		sum.Peak = d.Peak
-		return nil
-	})
+func (x *run) decide(u int, values map[string]int64, place Place) bool {
+	r := &x.report.Regions[u]
+	sum, err := x.worth(u, values)
+	if err != nil {
+		r.Why = err.Error()
+	}
 	if sum.Peak > 0 {
 		sum.Core = float64(sum.Elements) / sum.Peak
 	}
@@ -606,6 +602,31 @@ func (x *run) decide(r *RegionReport, u *unit, values map[string]int64, place Pl
 	return true
 }
 
+// worth has the terms of Eq. 2 of a unit. What cannot be executed in parts as a whole is so graph
+// by graph.
+func (x *run) worth(i int, values map[string]int64) (sum system.Decision, err error) {
+	u := x.units[i]
+	if parts := x.inParts[u]; parts != nil {
+		if sum, err = parts.Worth(x.ctx, values); !errors.Is(err, system.ErrNoParts) {
+			return sum, err
+		}
+		delete(x.inParts, u)
+		sum = system.Decision{}
+	}
+	p := tdfg.Program{Body: u.graphs}
+	err = p.Each(x.ctx, values, func(g *tdfg.Graph, values map[string]int64) error {
+		d := x.layouts[i].Worth(g, values)
+		if parts := x.parts[g]; parts != nil {
+			if d, err = parts.Worth(x.ctx, values); err != nil {
+				return err
+			}
+		}
+		sum.Add(d)
+		return nil
+	})
+	return sum, err
+}
+
 // end hands what a unit did to the threads.
 func (x *run) end(u int) (map[string]scalar.Value, error) {
 	if x.failure != nil {
@@ -616,7 +637,7 @@ func (x *run) end(u int) (map[string]scalar.Value, error) {
 	}
 	values := map[string]scalar.Value{}
 	for _, s := range x.units[u].streams {
-		if v, ok := x.session.Scalar(s.Name); ok && s.Kind == stream.Reduce {
+		if v, ok := x.layouts[u].Scalar(s.Name); ok && s.Kind == stream.Reduce {
 			values[s.Name] = v
 		}
 	}
@@ -748,6 +769,9 @@ func (x *run) region() error {
 	if err := x.during(&c.Flush, x.reserve); err != nil {
 		return err
 	}
+	if err := x.during(&c.DRAM, x.change); err != nil {
+		return err
+	}
 	if err := x.during(&c.DRAM, x.refresh); err != nil {
 		return err
 	}
@@ -774,30 +798,47 @@ func (x *run) region() error {
 	return nil
 }
 
+// change brings arrays back that lie on bitlines as another unit has them.
+func (x *run) change() error {
+	if x.session == x.layouts[x.unit] {
+		return nil
+	}
+	if err := x.session.Release(x.ctx); err != nil {
+		return err
+	}
+	x.session = x.layouts[x.unit]
+	return nil
+}
+
 // graphs executes those of the unit.
 func (x *run) graphs() error {
-	p := tdfg.Program{Body: x.units[x.unit].graphs}
-	if !slices.ContainsFunc(x.units[x.unit].regions, func(g *tdfg.Graph) bool { return x.parts[g] != nil }) {
+	u := x.units[x.unit]
+	p := tdfg.Program{Body: u.graphs}
+	if x.inParts[u] == nil && !slices.ContainsFunc(u.regions, func(g *tdfg.Graph) bool { return x.parts[g] != nil }) {
 		return x.session.Run(x.ctx, p.Body, x.values)
 	}
 	whole := x.session
 	if err := whole.Release(x.ctx); err != nil { // parts need all bitlines
 		return err
 	}
+	part := func(part *system.Part) error {
+		x.session, x.first = part.Session, part.First
+		err := part.Session.Run(x.ctx, part.Body, nil)
+		if err == nil {
+			err = part.Session.Release(x.ctx)
+		}
+		x.session, x.first = whole, nil
+		x.report.Parts++
+		return err
+	}
+	if parts := x.inParts[u]; parts != nil {
+		return parts.Each(x.ctx, x.values, part)
+	}
 	return p.Each(x.ctx, x.values, func(g *tdfg.Graph, values map[string]int64) error {
 		if x.parts[g] == nil {
 			return fmt.Errorf("fused: graph %s is whole, and others of its unit are in parts", g.Name)
 		}
-		return x.parts[g].Each(x.ctx, values, func(part *system.Part) error {
-			x.session, x.first = part.Session, part.First
-			err := part.Session.Run(x.ctx, part.Body, nil)
-			if err == nil {
-				err = part.Session.Release(x.ctx)
-			}
-			x.session, x.first = whole, nil
-			x.report.Parts++
-			return err
-		})
+		return x.parts[g].Each(x.ctx, values, part)
 	})
 }
 

@@ -218,22 +218,6 @@ func TestPointNet(t *testing.T) {
 	}
 }
 
-// TestNoRoom has regions whose arrays have no lattice together that fits: those with most
-// operations are in memory, and all bits are right.
-func TestNoRoom(t *testing.T) {
-	all := map[string]int64{"P": 64, "D": 16, "K1": 64, "K2": 4, "N1": 64, "N2": 4, "A1": 16, "B1": 16, "C1": 16, "A2": 16, "B2": 16, "C2": 160, "A3": 16, "B3": 16, "C3": 16, "F1": 16, "F2": 4, "F3": 3, "N3": 4}
-	r := execute(t, "pointnet_ssg", all, fused.Options{Options: multicore.Options{Config: "in-l3", Machine: small(t), Threads: 4}})
-	inside := 0
-	for _, x := range r.Regions {
-		if x.InMemory > 0 {
-			inside++
-		} else {
-			require.Contains(t, x.Why, "larger than the arrays")
-		}
-	}
-	require.Equal(t, 5, inside, "all but the last one, which is 160 wide")
-}
-
 // own is a kernel whose region is in memory, and whose other loop changes what that reads.
 const own = `#include "bitsched.h"
 void own(int N, int T, int U, float A[N], float B[N], int32_t I[N])
