@@ -23,6 +23,12 @@
 // thread 0 goes on. Arrays stay until cores have asked for them too often, the L3 misses too
 // much, or some time has passed (lot of the machine), and go back in any case at the end.
 //
+// # Layouts
+//
+// Units share a layout of the arrays where the lattice of all fits, and have several otherwise, of as
+// many units each as fit: what lies on bitlines goes home before a unit of another layout begins. A
+// unit too large for all arrays is executed in parts, if the options say so.
+//
 // # Values
 //
 // What comes to bitlines is the bytes of the lines that the machine has delivered; what a
