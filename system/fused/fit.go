@@ -25,8 +25,8 @@ func (x *run) layOut(ctx context.Context, opt system.Options) error {
 	}
 	x.layouts = make([]*system.Session, len(x.units))
 	for _, g := range groups {
-		program, session := x.program(g), x.session
-		if x.session == nil {
+		var session *system.Session
+		if program := x.program(g); x.session == nil {
 			session, err = system.NewSession(ctx, program, x.p.Sizes, x.mem, opt, x)
 			x.session = session
 		} else {
