@@ -143,6 +143,8 @@ func TestLayouts(t *testing.T) {
 				require.EqualValues(t, 1, x.InMemory, x.Why)
 			}
 		}
+		c := r.Cycles
+		require.LessOrEqual(t, c.Drain+c.Flush+c.DRAM+c.Spill+c.Return+c.JIT+c.Compute+c.Move+c.Between+c.Sync+c.Final+c.Near, c.Regions, "each cycle once")
 		r = runText(t, "turns", turns, map[string]int64{"M": 256, "N": 64, "T": 3, "U": 2}, opt)
 		require.Len(t, r.Regions, 3)
 		require.EqualValues(t, 6, r.Regions[0].InMemory, "it has more operations")

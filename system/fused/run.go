@@ -769,7 +769,7 @@ func (x *run) region() error {
 	if err := x.during(&c.Flush, x.reserve); err != nil {
 		return err
 	}
-	if err := x.during(&c.DRAM, x.change); err != nil {
+	if err := x.change(); err != nil {
 		return err
 	}
 	if err := x.during(&c.DRAM, x.refresh); err != nil {
