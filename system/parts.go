@@ -180,7 +180,7 @@ func (p *Parts) Each(ctx context.Context, values map[string]int64, f func(*Part)
 			if err != nil {
 				return err
 			}
-			all = hull(all, r)
+			all = all.Hull(r)
 		}
 	}
 	align := p.align()
@@ -214,17 +214,6 @@ func (p *Parts) Each(ctx context.Context, values map[string]int64, f func(*Part)
 		}
 	}
 	return nil
-}
-
-// hull is the range of two.
-func hull(a, b lattice.Range) lattice.Range {
-	switch {
-	case a.Lo >= a.Hi:
-		return b
-	case b.Lo >= b.Hi:
-		return a
-	}
-	return lattice.Range{Lo: min(a.Lo, b.Lo), Hi: max(a.Hi, b.Hi)}
 }
 
 // along is where a node has elements in the dimension of the parts.
@@ -285,7 +274,7 @@ func (p *Parts) part(ctx context.Context, values map[string]int64, r lattice.Ran
 		}
 		for i, n := range need {
 			if g.Nodes[i].Kind == tdfg.Tensor && g.wide[i] {
-				window = hull(window, n)
+				window = window.Hull(n)
 			}
 		}
 		needs[g.Graph] = need
@@ -377,7 +366,7 @@ func (p *Parts) needs(g *inParts, values map[string]int64, r lattice.Range) ([]l
 		if err != nil {
 			return err
 		}
-		need[id] = hull(need[id], x.Intersect(all))
+		need[id] = need[id].Hull(x.Intersect(all))
 		return nil
 	}
 	for _, o := range g.Outputs {

@@ -49,14 +49,11 @@ func (x *run) layOut(ctx context.Context, opt system.Options) error {
 
 // groups returns the units of each layout.
 func (x *run) groups(ctx context.Context, opt system.Options) (groups [][]*unit, err error) {
-	fit := func(units []*unit) (bool, error) {
-		made, err := system.Prepare(ctx, x.program(units), x.p.Sizes, opt)
-		return err == nil && !slices.ContainsFunc(units, func(u *unit) bool { return planless(made, u) != nil }), err
-	}
 	if len(x.units) < 2 {
 		return [][]*unit{x.units}, nil
 	}
-	if ok, err := fit(x.units); ok || err != nil {
+	made, err := system.Prepare(ctx, x.p.Tensors, x.p.Sizes, opt)
+	if err != nil || slices.ContainsFunc(x.units, func(u *unit) bool { return planless(made, u) == nil }) {
 		return [][]*unit{x.units}, err
 	}
 	type candidate struct {
@@ -99,14 +96,14 @@ func (x *run) groups(ctx context.Context, opt system.Options) (groups [][]*unit,
 		for _, c := range list {
 			more := append(slices.Clip(group), c.unit)
 			slices.SortFunc(more, func(a, b *unit) int { return slices.Index(x.units, a) - slices.Index(x.units, b) })
-			ok, err := fit(more)
+			made, err := system.Prepare(ctx, x.program(more), x.p.Sizes, opt)
 			if err != nil {
 				return nil, err
 			}
-			if ok {
-				group = more
-			} else {
+			if slices.ContainsFunc(more, func(u *unit) bool { return planless(made, u) != nil }) {
 				rest = append(rest, c)
+			} else {
+				group = more
 			}
 		}
 		groups = append(groups, group)

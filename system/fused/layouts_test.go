@@ -48,12 +48,12 @@ void shapes(int M, int N, float A[restrict M][N], const float B[restrict M][N], 
 
 // turns has the like in a loop, in loops of their own.
 const turns = `#include "bitsched.h"
-void turns(int T, int U, int M, int N, float A[restrict M][N], const float B[restrict M][N], float C[restrict N][M], const float D[restrict N][M], float E[restrict 16])
+void turns(int T, int U, int M, int N, int P, int Q, float A[restrict M][N], const float B[restrict M][N], float C[restrict P][Q], const float D[restrict P][Q], float E[restrict 16])
 {
 	inf_array(A, M, N);
 	inf_array(B, M, N);
-	inf_array(C, N, M);
-	inf_array(D, N, M);
+	inf_array(C, P, Q);
+	inf_array(D, P, Q);
 	inf_array(E, 16);
 #pragma bitsched region
 	for (int t = 0; t < T; t++) {
@@ -67,29 +67,15 @@ void turns(int T, int U, int M, int N, float A[restrict M][N], const float B[res
 			E[i] += 1;
 		for (int u = 0; u < U; u++)
 #pragma omp parallel for
-			for (int m = 0; m < N; m++)
-				for (int n = 0; n < M; n++)
+			for (int m = 0; m < P; m++)
+				for (int n = 0; n < Q; n++)
 					C[m][n] += D[m][n] * E[0];
 	}
 }
 `
 
 // layers has products of matrices, the second with the result of the first.
-const layers = `#include "bitsched.h"
-static void layer(int M, int K, int N, const float X[M][K], const float W[K][N], float Y[M][N])
-{
-#pragma bitsched region
-#pragma omp parallel for
-	for (int m = 0; m < M; m++) {
-		for (int n = 0; n < N; n++)
-			Y[m][n] = 0;
-		for (int k = 0; k < K; k++)
-			for (int n = 0; n < N; n++)
-				Y[m][n] += X[m][k] * W[k][n];
-		for (int n = 0; n < N; n++)
-			Y[m][n] = fmaxf(Y[m][n], 0);
-	}
-}
+const layers = `#include "pointnet.h"
 void layers(int M, int K, int N, const float X[restrict M][K], const float W[restrict K][N], float Y[restrict M][N], const float V[restrict N][K], float Z[restrict M][K])
 {
 	inf_array(X, M, K);
@@ -99,6 +85,27 @@ void layers(int M, int K, int N, const float X[restrict M][K], const float W[res
 	inf_array(Z, M, K);
 	layer(M, K, N, X, W, Y);
 	layer(M, N, K, Y, V, Z);
+}
+`
+
+// beside has regions on arrays of two sizes.
+const beside = `#include "bitsched.h"
+static void add(int N, float A[N], const float B[N])
+{
+#pragma bitsched region
+#pragma omp parallel for
+	for (int n = 0; n < N; n++)
+		A[n] += B[n];
+}
+void beside(int M, int N, float A[restrict M], const float B[restrict M], float C[restrict N], const float D[restrict N])
+{
+	inf_array(A, M);
+	inf_array(B, M);
+	inf_array(C, N);
+	inf_array(D, N);
+	add(M, A, B);
+	add(N, C, D);
+	add(M, A, B);
 }
 `
 
@@ -121,9 +128,12 @@ void pairs(int M, int K, int N, const float X[restrict M][K], const float W[rest
 }
 `
 
-// runText runs a function in C, compared with the sequential program.
+// runText runs a function in C, which may have the stages of PointNet++, compared with the sequential
+// program.
 func runText(t *testing.T, name, text string, sizes map[string]int64, opt fused.Options) *fused.Report {
-	k := workload.FromSource(name+".c", text, nil)
+	stages, err := workload.Builtin("pointnet_ssg", false)
+	require.NoError(t, err)
+	k := workload.FromSource(name+".c", text, stages.Files)
 	require.NoError(t, k.CompileWhole(context.Background(), sizes, nil, false))
 	require.NoError(t, k.NoParts)
 	r, err := runKernel(t, k, opt)
@@ -145,7 +155,7 @@ func TestLayouts(t *testing.T) {
 		}
 		c := r.Cycles
 		require.LessOrEqual(t, c.Drain+c.Flush+c.DRAM+c.Spill+c.Return+c.JIT+c.Compute+c.Move+c.Between+c.Sync+c.Final+c.Near, c.Regions, "each cycle once")
-		r = runText(t, "turns", turns, map[string]int64{"M": 256, "N": 64, "T": 3, "U": 2}, opt)
+		r = runText(t, "turns", turns, map[string]int64{"M": 256, "N": 64, "P": 64, "Q": 256, "T": 3, "U": 2}, opt)
 		require.Len(t, r.Regions, 3)
 		require.EqualValues(t, 6, r.Regions[0].InMemory, "it has more operations")
 		require.EqualValues(t, 3, r.Regions[1].InMemory)
@@ -165,8 +175,8 @@ func TestLayoutsOfLayers(t *testing.T) {
 }
 
 // TestPartsTogether has regions of several graphs in parts: each does all of them before the next
-// begins, but for one that reads what others write, which does each graph in parts. A region that fits
-// is in memory as a whole beside them.
+// begins, but for one that reads what others write, which does each graph in parts. Regions that fit
+// are in memory as a whole beside them, but in a loop that has both.
 func TestPartsTogether(t *testing.T) {
 	opt := fused.Options{Options: multicore.Options{Config: "inf-s", Machine: tiny(t), Threads: 4}, Parts: true}
 	for _, c := range []struct {
@@ -179,6 +189,7 @@ func TestPartsTogether(t *testing.T) {
 		{"layers", layers, map[string]int64{"M": 640, "K": 5, "N": 96}, 2, 5 + 5}, // rows of X and Z are not whole lines: 128 at a time
 		{"layers", layers, map[string]int64{"M": 256, "K": 64, "N": 96}, 2, 2 + 2},
 		{"pairs", pairs, map[string]int64{"M": 512, "K": 4, "N": 64}, 1, 4*2 + 3}, // with the row before, two parts of Z are too large
+		{"beside", beside, map[string]int64{"M": 16000, "N": 40000}, 3, 3},
 	} {
 		r := runText(t, c.name, c.text, c.sizes, opt)
 		require.Len(t, r.Regions, c.regions)
@@ -187,4 +198,8 @@ func TestPartsTogether(t *testing.T) {
 		}
 		require.Equal(t, c.parts, r.Parts, c.name)
 	}
+	r := runText(t, "turns", turns, map[string]int64{"M": 256, "N": 64, "P": 1024, "Q": 32, "T": 2, "U": 1}, opt)
+	require.Zero(t, r.Parts)
+	require.EqualValues(t, 2, r.Regions[0].InMemory)
+	require.Contains(t, r.Regions[2].Why, "others of the same loop")
 }

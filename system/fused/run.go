@@ -435,14 +435,19 @@ func (x *run) judge() {
 			if why == nil {
 				continue
 			}
-			parts, err := session.Parts([]tdfg.Stmt{&tdfg.Region{Graph: g}})
-			switch {
-			case err == nil && x.opt.Parts:
-				x.parts[g] = parts
-			case r.Why == "":
-				if r.Why = why.Text(); x.opt.Parts && large(g) {
-					r.Why += "; " + err.Error()
+			text := why.Text()
+			if x.opt.Parts {
+				parts, err := session.Parts([]tdfg.Stmt{&tdfg.Region{Graph: g}})
+				if err == nil {
+					x.parts[g] = parts
+					continue
 				}
+				if large(g) {
+					text += "; " + err.Error()
+				}
+			}
+			if r.Why == "" {
+				r.Why = text
 			}
 		}
 	}

@@ -18,6 +18,17 @@ func (r Range) Contains(x int64) bool { return r.Lo <= x && x < r.Hi }
 // Intersect returns what is in both.
 func (r Range) Intersect(s Range) Range { return Range{max(r.Lo, s.Lo), min(r.Hi, s.Hi)} }
 
+// Hull returns the least range that has both, to which an empty one adds nothing.
+func (r Range) Hull(s Range) Range {
+	switch {
+	case r.Lo >= r.Hi:
+		return s
+	case s.Lo >= s.Hi:
+		return r
+	}
+	return Range{min(r.Lo, s.Lo), max(r.Hi, s.Hi)}
+}
+
 func (r Range) String() string { return fmt.Sprintf("[%d,%d)", r.Lo, r.Hi) }
 
 // Box is a hyperrectangle of lattice points, dimension 0 first.

@@ -399,3 +399,16 @@ func TestEquations(t *testing.T) {
 	require.Greater(t, never, 500)
 	require.Greater(t, split, 100)
 }
+
+// TestHull has ranges apart, one in another, and empty ones.
+func TestHull(t *testing.T) {
+	for _, c := range []struct{ a, b, want lattice.Range }{
+		{lattice.Range{Lo: 1, Hi: 3}, lattice.Range{Lo: 7, Hi: 9}, lattice.Range{Lo: 1, Hi: 9}},
+		{lattice.Range{Lo: 1, Hi: 9}, lattice.Range{Lo: 2, Hi: 3}, lattice.Range{Lo: 1, Hi: 9}},
+		{lattice.Range{Lo: 5, Hi: 5}, lattice.Range{Lo: 7, Hi: 9}, lattice.Range{Lo: 7, Hi: 9}},
+		{lattice.Range{Lo: 0, Hi: -1}, lattice.Range{Lo: 7, Hi: 9}, lattice.Range{Lo: 7, Hi: 9}},
+	} {
+		require.Equal(t, c.want, c.a.Hull(c.b))
+		require.Equal(t, c.want, c.b.Hull(c.a))
+	}
+}
