@@ -180,7 +180,7 @@ func TestAssign(t *testing.T) {
 	// P is above O; Q shares the rows of O. X must pass Q first, then P. Y is with O alone
 	// and shares rows with P and X. Z is with Y: below it.
 	graphs := []*tdfg.Graph{graph("OP"), graph("QSX"), graph("XP"), graph("OY"), graph("YZ")}
-	rows, used := firstRows(arrays, graphs)
+	rows, used := rowsOf(arrays, graphs, nil, 0)
 	require.Equal(t, map[string]int{"O": 0, "P": 8, "Q": 0, "X": 16, "Y": 8, "Z": 40}, rows)
 	require.Equal(t, 56, used)
 	require.Equal(t, []int{0, -1, 16}, wordlines(graphs[1], rows))

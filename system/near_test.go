@@ -284,31 +284,14 @@ region r3 dims 1 {
 `,
 	},
 	{
-		// A and C are in no region together and have the same rows, so that each makes way for
-		// the other.
-		name: "share", tile: lowering.Shape{64}, dram: 6,
-		text: `program share
-array A int32[128] on 0
-array C int32[128] on 0
-region r1 dims 1 {
-  array A int32[128] on 0
-  %0 = tensor A [0,128)
-  %1 = cmp neg %0
-  store %1 A
-}
-region r2 dims 1 {
-  array C int32[128] on 0
-  %0 = tensor C [0,128)
-  %1 = cmp neg %0
-  store %1 C
-}
-region r3 dims 1 {
-  array A int32[128] on 0
-  %0 = tensor A [0,128)
-  %1 = cmp neg %0
-  store %1 A
-}
-`,
+		// A and C are in no region together, but A is used again behind C and stays.
+		name: "between", tile: lowering.Shape{64}, dram: 4,
+		text: shareText,
+	},
+	{
+		// In 100 rows C and two registers have room only without A: each makes way for the other.
+		name: "share", tile: lowering.Shape{64}, rows: 102, dram: 6,
+		text: shareText,
 	},
 	{
 		// A stays where it is while B alone is used, in a region that names A and in one that
@@ -511,6 +494,33 @@ region r dims 1 {
 `,
 	},
 }
+
+// shareText has C used between two uses of A.
+const shareText = `program share
+array A int32[128] on 0
+array C int32[128] on 0
+region r1 dims 1 {
+  array A int32[128] on 0
+  %0 = tensor A [0,128)
+  %1 = cmp neg %0
+  store %1 A
+}
+region r2 dims 1 {
+  array C int32[128] on 0
+  %0 = tensor C [0,128)
+  %1 = mv %0 dim 0 dist 1
+  %2 = mv %0 dim 0 dist 2
+  %3 = cmp add %1 %2
+  %4 = cmp add %3 %0
+  store %4 C
+}
+region r3 dims 1 {
+  array A int32[128] on 0
+  %0 = tensor A [0,128)
+  %1 = cmp neg %0
+  store %1 A
+}
+`
 
 // TestNearCounts runs programs that need the memory at both fidelities and holds arrays
 // against the interpreter, and counters against those counted by hand.

@@ -119,46 +119,6 @@ func within(graphs []*tdfg.Graph, box lattice.Box, sizes map[string]int64) bool 
 	return true
 }
 
-// firstRows gives arrays the lowest rows that are free in all graphs that use them, in
-// their order, by the name of the array, and returns how many rows that takes. Arrays that
-// no graph uses together may have the same rows; those that only streams use have none,
-// and stay in memory.
-func firstRows(arrays []*tdfg.Array, graphs []*tdfg.Graph) (rows map[string]int, used int) {
-	rows = map[string]int{}
-	together := map[string]map[string]bool{} // arrays that need rows at the same time
-	for _, g := range graphs {
-		need := lowering.Resident(g)
-		for i, a := range g.Arrays {
-			for j, b := range g.Arrays {
-				if need[i] && need[j] {
-					if together[a.Name] == nil {
-						together[a.Name] = map[string]bool{}
-					}
-					together[a.Name][b.Name] = true
-				}
-			}
-		}
-	}
-	for _, a := range arrays {
-		if together[a.Name] == nil {
-			continue
-		}
-		row := 0
-		for moved := true; moved; {
-			moved = false
-			for _, b := range arrays {
-				at, ok := rows[b.Name]
-				if ok && together[a.Name][b.Name] && row < at+b.Type.Bits() && at < row+a.Type.Bits() {
-					row, moved = at+b.Type.Bits(), true
-				}
-			}
-		}
-		rows[a.Name] = row
-		used = max(used, row+a.Type.Bits())
-	}
-	return rows, used
-}
-
 // wordlines returns the first row of each array of a graph, -1 for one that stays in
 // memory: what a plan is made for.
 func wordlines(g *tdfg.Graph, rows map[string]int) []int {

@@ -39,10 +39,9 @@ func Prepare(ctx context.Context, p *tdfg.Program, sizes map[string]int64, opt O
 		graphs = append(graphs, region.Graph)
 	}
 	_, _, fit := arraysOf(graphs)
-	rows, used := firstRows(r.arrays, fit)
-	out.Rows, out.Used = map[string]lowering.Register{}, used
+	out.Rows, out.Used = map[string]lowering.Register{}, r.used
 	for _, a := range r.arrays {
-		if row, ok := rows[a.Name]; ok {
+		if row, ok := r.rows[a.Name]; ok {
 			out.Rows[a.Name] = lowering.Register{Row: row, Bits: a.Type.Bits()}
 		}
 	}

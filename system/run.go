@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -155,12 +156,16 @@ type runner struct {
 	p      *tdfg.Program
 	sizes  map[string]int64
 	m      *memory.Memory
-	arrays []*tdfg.Array // that can be laid out
+	arrays []*tdfg.Array  // that can be laid out
+	rows   map[string]int // their first ones
+	used   int            // how many rows these take
+	lives  map[string]*life
+	number map[*tdfg.Graph]int // of regions, in the order of the text
 
 	// Where a graph is executed: in memory, with a plan, which may use rows of arrays that
-	// others use (alone); or near it, for a reason.
+	// others use, so that these leave; or near it, for a reason.
 	plans     map[*tdfg.Graph]*lowering.Plan
-	alone     map[*lowering.Plan]bool
+	leaves    map[*lowering.Plan]map[string]bool
 	near      map[*tdfg.Graph]*Reason
 	nearPlans map[*tdfg.Graph]*lowering.NearPlan
 
@@ -206,7 +211,7 @@ func newRunner(p *tdfg.Program, sizes map[string]int64, m *memory.Memory, opt Op
 	}
 	r := &runner{
 		opt: opt, p: p, sizes: sizes, m: m, plans: map[*tdfg.Graph]*lowering.Plan{}, nearPlans: map[*tdfg.Graph]*lowering.NearPlan{},
-		alone: map[*lowering.Plan]bool{}, near: map[*tdfg.Graph]*Reason{}, same: map[*tdfg.Graph][]tdfg.NodeID{},
+		leaves: map[*lowering.Plan]map[string]bool{}, near: map[*tdfg.Graph]*Reason{}, same: map[*tdfg.Graph][]tdfg.NodeID{},
 		commands: newLRU[[]lowering.Command](keptCommands), reasons: linkedhashset.New(), stored: map[string]bool{}, slots: map[int]saved{}, repeats: map[*lowering.Plan]*repeat{}, report: &Report{Host: Host{Threads: 1}},
 	}
 	return r
@@ -273,8 +278,10 @@ func (r *runner) prepare(ctx context.Context) error {
 	if len(fit) == 0 {
 		return nil
 	}
-	rows, used := firstRows(arrays, fit)
-	table, why, err := newTable(&r.opt, arrays, fit, rows, used, r.sizes)
+	r.arrays = arrays
+	r.lives, r.number = lives(r.p.Body)
+	r.rows, r.used = rowsOf(arrays, fit, nil, 0)
+	table, why, err := newTable(&r.opt, arrays, fit, r.rows, r.used, r.sizes)
 	switch {
 	case err != nil:
 		return err
@@ -286,14 +293,12 @@ func (r *runner) prepare(ctx context.Context) error {
 		}
 		return nil
 	}
-	r.table, r.arrays = table, arrays
+	r.table = table
 	if r.views, err = findAliases(arrays, fit[0], r.sizes, r.m); err != nil {
 		return err
 	}
-	for _, g := range fit {
-		if err := r.plan(ctx, g, rows); err != nil {
-			return err
-		}
+	if err := r.schedule(ctx, fit); err != nil {
+		return err
 	}
 	if len(r.plans) == 0 {
 		return nil
@@ -318,46 +323,95 @@ func (r *runner) prepare(ctx context.Context) error {
 	return err
 }
 
-// plan makes the plan of a graph, or has the reason why there is none.
-func (r *runner) plan(ctx context.Context, g *tdfg.Graph, rows map[string]int) error {
+// schedule makes the plans, with rows of arrays that let them stay while others are used, or, if a
+// graph would spill more words then, with as few rows as there may be.
+func (r *runner) schedule(ctx context.Context, graphs []*tdfg.Graph) error {
+	few := r.rows
+	rows, used := rowsOf(r.arrays, graphs, r.lives, r.opt.Machine.UsableRows())
+	alike := maps.Equal(few, rows)
+	for _, g := range graphs {
+		plan, why, err := r.plan(ctx, g, few)
+		if err != nil {
+			return err
+		}
+		if plan != nil {
+			r.plans[g] = plan
+		} else {
+			r.near[g] = why
+		}
+	}
+	if alike || used > r.opt.Machine.UsableRows() {
+		return nil
+	}
+	plans := map[*tdfg.Graph]*lowering.Plan{}
+	for _, g := range graphs {
+		plan, _, err := r.plan(ctx, g, rows)
+		if err != nil {
+			return err
+		}
+		if old := r.plans[g]; plan == nil && old != nil || plan != nil && old != nil && plan.Slots > old.Slots {
+			return nil
+		}
+		if plan != nil {
+			plans[g] = plan
+			delete(r.near, g)
+		}
+	}
+	r.rows, r.used, r.plans = rows, used, plans
+	return nil
+}
+
+// plan makes the plan of a graph, or returns the reason why there is none. Rows of arrays that others
+// use are kept as far as the plan can do without; the others make way, those first whose next use is
+// furthest (Belady, 1966).
+func (r *runner) plan(ctx context.Context, g *tdfg.Graph, rows map[string]int) (*lowering.Plan, *Reason, error) {
 	m := r.opt.Machine
 	target := lowering.Target{Tech: m.Array.Technology, Rows: m.Array.Rows, Programs: r.opt.Programs, Finals: r.opt.Finals}
 	wl := wordlines(g, rows)
-	// The rows of arrays that other regions use are kept if the plan can do
-	// without; else these arrays make way.
-	var keep []lowering.Register
-	for _, a := range r.arrays {
-		if row, ok := rows[a.Name]; ok && apart(g, lowering.Register{Row: row, Bits: a.Type.Bits()}, wl) {
-			keep = append(keep, lowering.Register{Row: row, Bits: a.Type.Bits()})
+	kept := r.kept(g, rows, wl)
+	var best *lowering.Plan
+	var first error
+	var with int // of those kept, that the best plan leaves alone
+	for n := len(kept); ; n-- {
+		var keep []lowering.Register
+		for _, a := range kept[:n] {
+			keep = append(keep, lowering.Register{Row: rows[a.Name], Bits: a.Type.Bits()})
+		}
+		plan, err := lowering.NewPlan(ctx, g, target, wl, keep)
+		switch {
+		case err == nil && (best == nil || plan.Slots < best.Slots):
+			best, with = plan, n
+		case err != nil && !errors.Is(err, lowering.ErrRegisters) || err != nil && n == len(kept):
+			first = err
+		}
+		if n == 0 || best != nil && best.Slots == 0 || err != nil && !errors.Is(err, lowering.ErrRegisters) {
+			break
 		}
 	}
-	plan, err := lowering.NewPlan(ctx, g, target, wl, keep)
-	if errors.Is(err, lowering.ErrRegisters) && len(keep) > 0 || plan != nil && plan.Slots > 0 {
-		if alone, err2 := lowering.NewPlan(ctx, g, target, wl, nil); err2 == nil {
-			plan, err = alone, nil
-			r.alone[plan] = true
+	if best != nil {
+		r.leaves[best] = map[string]bool{}
+		for _, a := range r.arrays {
+			if j := g.ArrayIndex(a.Name); (j < 0 || wl[j] < 0) && !slices.Contains(kept[:with], a) {
+				r.leaves[best][a.Name] = true
+			}
 		}
-	}
-	if err == nil {
-		r.plans[g] = plan
 		if checkAlways {
-			return internal(plan.Check())
+			return best, nil, internal(best.Check())
 		}
-		return nil
+		return best, nil, nil
 	}
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return nil, nil, ctx.Err()
 	}
-	why := reasonOf(err)
+	why := reasonOf(first)
 	if why == nil {
-		return internal(err)
+		return nil, nil, internal(first)
 	}
 	why.Region = g.Name
 	if why.Kind == NoRows {
 		why.Enough = enough(ctx, g, target, wl)
 	}
-	r.near[g] = why
-	return nil
+	return nil, why, nil
 }
 
 // reasonOf returns why a graph has no plan, nil if the error is no reason for that but a
@@ -514,7 +568,7 @@ func (r *runner) enter(ctx context.Context, p *lowering.Plan, values map[string]
 func (r *runner) stays(name string, p *lowering.Plan) bool {
 	at, j := r.table.Register(r.entry(name)), p.Graph.ArrayIndex(name)
 	if j >= 0 && p.Arrays[j].Bits == 0 && !streamed(p.Graph, name) || j < 0 {
-		return !r.alone[p] && !slices.ContainsFunc(p.Arrays, at.Overlaps)
+		return !r.leaves[p][name] && !slices.ContainsFunc(p.Arrays, at.Overlaps)
 	}
 	return p.Arrays[j] == at
 }
