@@ -15,12 +15,13 @@ import (
 // leaves open is as in its authors' program, or chosen: points have D = 64 random features,
 // since the program has as many features before a layer as behind and the paper says that
 // the first one has 1/4 of 4M elements; coordinates are not among them; there are no biases;
-// sampling is one thread; the last layer has no ReLU. Weights are as He et al. draw them, so
+// sampling is one thread; the last layer has no ReLU; SA6, whose layers have more elements than
+// arrays have bitlines, has half of its centroids (H6) at a time. Weights are as He et al. draw them, so
 // that values keep their magnitude.
 func PointNet() []*Kernel {
 	ssg := sizes{"P": 4096, "D": 64, "K1": 512, "N1": 32, "A1": 64, "B1": 64, "C1": 128, "K2": 128, "N2": 64, "A2": 128, "B2": 128, "C2": 256, "N3": 128, "A3": 256, "B3": 512, "C3": 1024, "F1": 512, "F2": 256, "F3": 10}
 	msg := sizes{
-		"P": 4096, "D": 64, "K1": 512, "N4": 16, "A4": 32, "B4": 32, "C4": 64, "N5": 32, "A5": 64, "B5": 64, "C5": 128, "N6": 128, "A6": 64, "B6": 96, "C6": 128,
+		"P": 4096, "D": 64, "K1": 512, "N4": 16, "A4": 32, "B4": 32, "C4": 64, "N5": 32, "A5": 64, "B5": 64, "C5": 128, "N6": 128, "H6": 256, "A6": 64, "B6": 96, "C6": 128,
 		"K2": 128, "N7": 16, "A7": 64, "B7": 64, "C7": 128, "N8": 32, "A8": 128, "B8": 128, "C8": 256, "N9": 128, "A9": 128, "B9": 128, "C9": 256,
 		"N3": 128, "A3": 256, "B3": 512, "C3": 1024, "F1": 512, "F2": 256, "F3": 10,
 	}
@@ -32,7 +33,7 @@ func PointNet() []*Kernel {
 		{
 			Name: "pointnet_msg", Paper: msg,
 			Small: sizes{
-				"P": 256, "D": 16, "K1": 32, "N4": 4, "A4": 16, "B4": 16, "C4": 16, "N5": 8, "A5": 16, "B5": 16, "C5": 32, "N6": 16, "A6": 16, "B6": 16, "C6": 32,
+				"P": 256, "D": 16, "K1": 32, "N4": 4, "A4": 16, "B4": 16, "C4": 16, "N5": 8, "A5": 16, "B5": 16, "C5": 32, "N6": 16, "H6": 16, "A6": 16, "B6": 16, "C6": 32,
 				"K2": 16, "N7": 4, "A7": 16, "B7": 16, "C7": 32, "N8": 8, "A8": 32, "B8": 16, "C8": 32, "N9": 8, "A9": 16, "B9": 32, "C9": 48,
 				"N3": 16, "A3": 48, "B3": 48, "C3": 64, "F1": 32, "F2": 16, "F3": 10,
 			},
@@ -58,15 +59,20 @@ type level struct {
 	centroids string // the size that says how many, "" for one
 	sets      []string
 	radius    []float32
+	apart     bool   // features of its sets are arrays of their own
+	batch     string // the size that says how many centroids the last set has at a time, "" for all
 }
 
 // levelsOf returns the levels of a classifier, as in table 4.
 func levelsOf(name string) []level {
-	last := level{"", []string{"3"}, []float32{float32(math.Inf(1))}}
+	last := level{sets: []string{"3"}, radius: []float32{float32(math.Inf(1))}}
 	if name == "pointnet_ssg" {
-		return []level{{"K1", []string{"1"}, []float32{0.2}}, {"K2", []string{"2"}, []float32{0.4}}, last}
+		return []level{{centroids: "K1", sets: []string{"1"}, radius: []float32{0.2}}, {centroids: "K2", sets: []string{"2"}, radius: []float32{0.4}}, last}
 	}
-	return []level{{"K1", []string{"4", "5", "6"}, []float32{0.1, 0.2, 0.4}}, {"K2", []string{"7", "8", "9"}, []float32{0.2, 0.4, 0.8}}, last}
+	return []level{
+		{centroids: "K1", sets: []string{"4", "5", "6"}, radius: []float32{0.1, 0.2, 0.4}, apart: true, batch: "H6"},
+		{centroids: "K2", sets: []string{"7", "8", "9"}, radius: []float32{0.2, 0.4, 0.8}}, last,
+	}
 }
 
 // count is how many centroids a level has.
@@ -101,13 +107,26 @@ func makePointNet(w *workspace, levels []level) error {
 			add(w, name+number, make([]float32, n))
 		}
 		all := 0
-		for _, s := range l.sets {
+		for j, s := range l.sets {
 			rows, cols := n*w.n("N"+s), features
+			lie := rows // at a time
+			if j == len(l.sets)-1 && l.batch != "" {
+				if lie = w.n(l.batch) * w.n("N"+s); 2*lie != rows {
+					return fmt.Errorf("kernels: %d of %d centroids at a time, expected half of them", w.n(l.batch), n)
+				}
+			}
 			if i == 1 && rows%8 != 0 {
 				return fmt.Errorf("kernels: %d rows of layers %s, expected a multiple of 8", rows, s)
 			}
 			add(w, "near"+s, make([]int32, rows))
-			add(w, "G"+s, make([]float32, rows*cols), rows, cols)
+			if i > 0 && levels[i-1].apart {
+				for _, of := range levels[i-1].sets {
+					c := w.n("C" + of)
+					add(w, "G"+s+"_"+of, make([]float32, rows*c), rows, c)
+				}
+			} else {
+				add(w, "G"+s, make([]float32, lie*cols), lie, cols)
+			}
 			for _, layer := range []string{"a", "b", "c"} {
 				next := w.n(string(layer[0]-'a'+'A') + s)
 				switch {
@@ -118,12 +137,17 @@ func makePointNet(w *workspace, levels []level) error {
 				default: // a row for each result
 					weights(w, "W"+s+layer, next, cols, cols)
 				}
-				add(w, "Y"+s+layer, make([]float32, rows*next), rows, next)
+				add(w, "Y"+s+layer, make([]float32, lie*next), lie, next)
 				cols = next
 			}
 			all += cols
+			if l.apart {
+				add(w, "out"+s, make([]float32, n*cols), n, cols)
+			}
 		}
-		add(w, "out"+number, make([]float32, n*all), n, all)
+		if !l.apart {
+			add(w, "out"+number, make([]float32, n*all), n, all)
+		}
 		points, features = n, all
 	}
 	for i, name := range []string{"fc1", "fc2", "score"} {
@@ -190,13 +214,16 @@ func checkPointNet(before, after *workspace, levels []level) error {
 			if err := differ(after, "near"+s, near); err != nil {
 				return err
 			}
+			if l.apart {
+				if err := differ(after, "out"+s, slices.Concat(best...)); err != nil {
+					return err
+				}
+			}
 		}
-		var all []float32
-		for _, row := range out {
-			all = append(all, row...)
-		}
-		if err := differ(after, "out"+number, all); err != nil {
-			return err
+		if !l.apart {
+			if err := differ(after, "out"+number, slices.Concat(out...)); err != nil {
+				return err
+			}
 		}
 		at, rows = centers, out
 	}

@@ -60,12 +60,12 @@ static void query(int P, int C, int N, float r, const float x[P], const float y[
 	}
 }
 
-/* The features of neighbours: a row for each. */
-static void gather(int P, int M, int D, const float F[P][D], const int32_t near[M], float G[M][D])
+/* The features of neighbours: a row for each of M, from one of T on. */
+static void gather(int P, int T, int M, int D, int from, const float F[P][D], const int32_t near[T], float G[M][D])
 {
 #pragma omp parallel for
 	for (int m = 0; m < M; m++) {
-		int p = near[m];
+		int p = near[from + m];
 		for (int d = 0; d < D; d++)
 			G[m][d] = F[p][d];
 	}
@@ -109,6 +109,34 @@ static void layer_blocks(int M, int K, int N, const float X[M][K], const float W
 	}
 }
 
+/* The same for features that lie apart, as three abstractions have left them: W has rows for those of
+   X, then of Y, then of Z. */
+static void layer_three(int M, int K, int L, int J, int N, const float X[M][K], const float Y[M][L], const float Z[M][J], const float W[K + L + J][N], float O[M][N])
+{
+#pragma bitsched region
+#pragma omp parallel for
+	for (int b = 0; b < M / 8; b++) {
+		for (int m = 8 * b; m < 8 * b + 8; m++)
+			for (int n = 0; n < N; n++)
+				O[m][n] = 0;
+		for (int k = 0; k < K; k++)
+			for (int m = 8 * b; m < 8 * b + 8; m++)
+				for (int n = 0; n < N; n++)
+					O[m][n] += X[m][k] * W[k][n];
+		for (int k = 0; k < L; k++)
+			for (int m = 8 * b; m < 8 * b + 8; m++)
+				for (int n = 0; n < N; n++)
+					O[m][n] += Y[m][k] * W[K + k][n];
+		for (int k = 0; k < J; k++)
+			for (int m = 8 * b; m < 8 * b + 8; m++)
+				for (int n = 0; n < N; n++)
+					O[m][n] += Z[m][k] * W[K + L + k][n];
+		for (int m = 8 * b; m < 8 * b + 8; m++)
+			for (int n = 0; n < N; n++)
+				O[m][n] = fmaxf(O[m][n], 0);
+	}
+}
+
 /* The same for few rows and a large W, which has a row for each of N results: threads share out
    results, each with its part of W, by inner products as cores prefer (section 3.5). N is a
    multiple of 8. */
@@ -126,16 +154,17 @@ static void layer_results(int M, int K, int N, const float X[M][K], const float 
 			}
 }
 
-/* The greatest of each feature of N neighbours, for C centroids: a part of rows of O. */
-static void aggregate(int C, int N, int D, int O, int at, const float Y[C * N][D], float out[C][O])
+/* The greatest of each feature of N neighbours, for C centroids: a part of T rows of O, from one row and
+   one column on. */
+static void aggregate(int C, int N, int D, int T, int O, int from, int at, const float Y[C * N][D], float out[T][O])
 {
 #pragma omp parallel for
 	for (int c = 0; c < C; c++) {
 		for (int d = 0; d < D; d++)
-			out[c][at + d] = Y[c * N][d];
+			out[from + c][at + d] = Y[c * N][d];
 		for (int i = 1; i < N; i++)
 			for (int d = 0; d < D; d++)
-				out[c][at + d] = fmaxf(out[c][at + d], Y[c * N + i][d]);
+				out[from + c][at + d] = fmaxf(out[from + c][at + d], Y[c * N + i][d]);
 	}
 }
 
