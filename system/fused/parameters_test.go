@@ -29,6 +29,6 @@ func TestParameters(t *testing.T) {
 	asked := run("lot.release_requests", "1")
 	require.NotEmpty(t, asked.Releases)
 	require.Equal(t, "requests", asked.Releases[0].Why)
-	missed := run("lot.release_miss_rate", "0.1")
+	missed := run("lot.release_miss_rate", "0.01")
 	require.Equal(t, "miss rate", missed.Releases[0].Why)
 }
