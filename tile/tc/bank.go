@@ -24,6 +24,7 @@ type Bank struct {
 	started  event.Time // the command before
 	end, try event.Handler
 	land     event.Handler
+	freed    int // commands that TC_core does not know to be done
 	sentTo   []int
 	sent     int
 	told     int // the last MsgArrived
@@ -161,8 +162,10 @@ func (b *Bank) ReceiveTensor(now event.Time, m *Message) {
 	}
 }
 
+// toCore tells TC_core something, and how many commands are done since the last time.
 func (b *Bank) toCore(kind MessageKind, count int) {
-	b.c.message(&Message{Kind: kind, From: b.id, To: []int{b.c.spec.Node}, Count: count})
+	b.c.message(&Message{Kind: kind, From: b.id, To: []int{b.c.spec.Node}, Count: count, Freed: b.freed})
+	b.freed = 0
 }
 
 // next begins the next command if its masks are there.
@@ -228,7 +231,10 @@ func (b *Bank) done(now event.Time) {
 	b.busy = false
 	b.c.observe(b.id, b.queue[0].command.Name, b.started, now)
 	b.queue = b.queue[1:]
-	b.toCore(MsgFree, 1)
+	// A quarter of the cache is free, or nothing is left to do: a sync that is next tells it too.
+	if b.freed++; len(b.queue) == 0 || b.freed >= max(1, b.c.spec.CacheBytes/b.c.spec.CommandBytes/4) {
+		b.toCore(MsgFree, 0)
+	}
 	b.runs = nil
 	for b.runs == nil && len(b.held) > 0 { // those of another program come first
 		other := b.held[0]

@@ -327,20 +327,24 @@ func (c *Core) Walk(walks []Walk, done func(now event.Time)) {
 	}
 }
 
+// freed counts commands that a bank has done, and goes on with others.
+func (c *Core) freed(now event.Time, m *Message) {
+	if m.Freed > 0 {
+		c.room[m.From] += m.Freed
+		c.finished(now, m.Freed)
+		c.issue(now)
+	}
+}
+
 // receive handles a message to TC_core.
 func (c *Core) receive(now event.Time, m *Message) {
+	defer c.freed(now, m)
 	switch m.Kind {
 	case MsgPrepared:
 		c.preparing--
 		if m.job.left--; m.job.left == 0 {
 			m.job.done(now)
 		}
-	case MsgFree:
-		c.room[m.From]++
-		if m.Count > 0 {
-			c.finished(now, m.Count)
-		}
-		c.issue(now)
 	case MsgReport:
 		c.reports++
 		c.total[m.From] = m.Count

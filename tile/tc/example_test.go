@@ -35,8 +35,12 @@ func spec() *tc.Spec {
 }
 
 func controllers(banks int, cycles event.Time, fail func(error)) *wires {
+	return controllersOf(spec(), banks, cycles, fail)
+}
+
+func controllersOf(s *tc.Spec, banks int, cycles event.Time, fail func(error)) *wires {
 	w := &wires{engine: event.New(), cycles: cycles, sent: map[tc.MessageKind]int{}}
-	c, err := tc.New(w.engine, spec(), banks, w, w, func(mem.Line) int { return 0 }, fail)
+	c, err := tc.New(w.engine, s, banks, w, w, func(mem.Line) int { return 0 }, fail)
 	if err != nil {
 		panic(err)
 	}

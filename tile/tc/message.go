@@ -8,7 +8,7 @@ const (
 	MsgConfigure MessageKind = iota // TC_core lets a bank fetch or return lines, or begins a walk
 	MsgPrepared                     // the bank has done so
 	MsgCommand                      // a command for banks
-	MsgFree                         // a bank has executed a command
+	MsgFree                         // a bank has executed commands
 	MsgData                         // elements between banks
 	MsgCount                        // a bank tells another one how many packets it has sent to it
 	MsgReport                       // a bank is at a sync, and says how many packets it has sent
@@ -34,6 +34,7 @@ type Message struct {
 	From  int
 	To    []int // several: a multicast
 	Count int   // packets
+	Freed int   // commands that the bank has executed since its last message to TC_core
 
 	job     *job
 	command *Command

@@ -3,6 +3,7 @@ package tc_test
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -137,4 +138,20 @@ func TestSpec(t *testing.T) {
 		change(&x)
 		require.Error(t, x.Validate())
 	}
+}
+
+// TestFreed counts by hand: a quarter of a cache of 16 commands is told of at a time, what is left
+// before a barrier with it, and the rest at the end.
+func TestFreed(t *testing.T) {
+	w := controllersOf(&tc.Spec{CacheBytes: 16 * 32, CommandBytes: 32, Requests: 1, LineCycles: 1, WalkOps: 1, TreeBytes: 1, PacketBytes: 1}, 1, 3, func(err error) { t.Error(err) })
+	compute := tc.Command{Parts: []tc.Part{{Bank: 0, Cycles: 10}}}
+	list := slices.Repeat([]tc.Command{compute}, 17)
+	list = append(list, tc.Command{Sync: true}, compute, compute, compute)
+	done := false
+	w.core.Execute(list, func(event.Time) { done = true })
+	run(t, w)
+	require.True(t, done)
+	require.Equal(t, 4+1, w.sent[tc.MsgFree])
+	require.Equal(t, 1, w.sent[tc.MsgReport])
+	require.EqualValues(t, 20, w.core.Counters.Commands)
 }
