@@ -21,7 +21,9 @@
 // # Commands
 //
 // TC_core sends a command to the banks that it is for, one a cycle, as long as each has a
-// place in its command cache. A bank looks at the next command while it executes one. Data
+// place in its command cache. A bank tells it of commands that are done when they are a quarter
+// of the cache, when it has no more, and with all else that it tells: a message for each would
+// fill the links around TC_core. A bank looks at the next command while it executes one. Data
 // for other banks leaves as packets, each on the mesh. At a sync a bank tells the banks that
 // it sent packets to how many, and TC_core how many in all; a bank tells TC_core how many
 // have landed each time that all it knows of have. TC_core clears the barrier when the sums
