@@ -94,22 +94,23 @@ func rowsOf(arrays []*tdfg.Array, graphs []*tdfg.Graph, lives map[string]*life, 
 			continue
 		}
 		bits, l := a.Type.Bits(), lives[a.Name]
-		apart := []func(b string) bool{
-			func(b string) bool { return lives[b].stored || lives[b].from <= l.to && l.from <= lives[b].to },
-			func(b string) bool { return lives[b].from <= l.to && l.from <= lives[b].to },
-			func(b string) bool { return false },
+		between := func(b string) bool { return lives[b].from <= l.to && l.from <= lives[b].to }
+		apart := []func(b string) bool{ // by how much is kept
+			func(b string) bool { return lives[b].stored || between(b) },
+			between,
+			func(string) bool { return false },
 		}
 		if lives == nil {
 			apart = apart[2:]
 		}
 		row := 0
-		for k, soft := range apart {
+		for k, from := range apart {
 			row = 0
 			for moved := true; moved; {
 				moved = false
 				for _, b := range arrays {
 					at, ok := rows[b.Name]
-					if ok && (together[a.Name][b.Name] || soft(b.Name)) && row < at+b.Type.Bits() && at < row+bits {
+					if ok && (together[a.Name][b.Name] || from(b.Name)) && row < at+b.Type.Bits() && at < row+bits {
 						row, moved = at+b.Type.Bits(), true
 					}
 				}

@@ -278,7 +278,6 @@ func (r *runner) prepare(ctx context.Context) error {
 	if len(fit) == 0 {
 		return nil
 	}
-	r.arrays = arrays
 	r.lives, r.number = lives(r.p.Body)
 	r.rows, r.used = rowsOf(arrays, fit, nil, 0)
 	table, why, err := newTable(&r.opt, arrays, fit, r.rows, r.used, r.sizes)
@@ -293,7 +292,7 @@ func (r *runner) prepare(ctx context.Context) error {
 		}
 		return nil
 	}
-	r.table = table
+	r.table, r.arrays = table, arrays
 	if r.views, err = findAliases(arrays, fit[0], r.sizes, r.m); err != nil {
 		return err
 	}
@@ -354,10 +353,12 @@ func (r *runner) schedule(ctx context.Context, graphs []*tdfg.Graph) error {
 		}
 		if plan != nil {
 			plans[g] = plan
-			delete(r.near, g)
 		}
 	}
 	r.rows, r.used, r.plans = rows, used, plans
+	for g := range plans {
+		delete(r.near, g)
+	}
 	return nil
 }
 

@@ -14,7 +14,7 @@ import (
 var pointNetEntry = &Entry{
 	ID: "infs:fig19", Title: "PointNet++ by stage and place", Paper: "Infinity Stream, Fig. 19 and Table 4",
 	Doc: "the classifiers of single-scale (SSG) and multi-scale grouping (MSG) from C, all stages one after the other, cold, on 64 OOO8 cores (small: 4); layers of perceptrons are regions, but for those of the last abstraction, and Eq. 2 decides about each in in-l3 and " +
-		"inf-s, with their operations and with the latencies of the authors' simulator; one column has all in arrays. Layers larger than the arrays are executed in parts, where the authors' program computes the last one of an abstraction as products of fewer columns, one after another. Cycles of a stage are from where thread 0 begins it to where it begins the next. Small: sizes in the note, on infinity-stream-slice. " +
+		"inf-s, with their operations and with the latencies of the authors' simulator; one column has all in arrays. SA6 of MSG has two batches, as its layers are larger than the arrays; the authors' program computes such layers as products of fewer columns, one after another. Cycles of a stage are from where thread 0 begins it to where it begins the next. Small: sizes in the note, on infinity-stream-slice. " +
 		"Authors' program: each set abstraction alone, on random neighbours, with square layers",
 	Claims: []Claim{
 		{Name: "SSG: MLP in base", Section: "8", Unit: "%", Paper: 48, Tolerance: 0.2},
@@ -79,7 +79,7 @@ func infsFig19(ctx context.Context, env *Env) (*Measured, error) {
 					if err != nil {
 						return err
 					}
-					r, err := runInfinity(ctx, env, k, args, infsMachine(env), c.config, func(o *fused.Options) { o.Decide, o.Parts, o.Latencies = c.decide, true, c.latencies })
+					r, err := runInfinity(ctx, env, k, args, infsMachine(env), c.config, func(o *fused.Options) { o.Decide, o.Latencies = c.decide, c.latencies })
 					if err == nil {
 						p.Cycles, p.Stages, p.Sizes = r.Cycles, r.Stages, k.SizeText()
 					}
