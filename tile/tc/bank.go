@@ -2,6 +2,8 @@ package tc
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/bitsched/bitsched/tile/event"
 	"github.com/bitsched/bitsched/tile/mem"
@@ -248,11 +250,15 @@ func (b *Bank) done(now event.Time) {
 // sync begins to wait at a barrier.
 func (b *Bank) sync() {
 	b.atSync, b.waiting = true, b.c.engine.Now()
+	told := map[int][]int{} // banks by how many packets: those of one number get the same message
 	for to, n := range b.sentTo {
 		if n > 0 {
-			b.c.message(&Message{Kind: MsgCount, From: b.id, To: []int{to}, Count: n})
+			told[n] = append(told[n], to)
 			b.sentTo[to] = 0
 		}
+	}
+	for _, n := range slices.Sorted(maps.Keys(told)) {
+		b.c.message(&Message{Kind: MsgCount, From: b.id, To: told[n], Count: n})
 	}
 	b.toCore(MsgReport, b.sent)
 	b.sent = 0

@@ -25,7 +25,7 @@
 // of the cache, when it has no more, and with all else that it tells: a message for each would
 // fill the links around TC_core. A bank looks at the next command while it executes one. Data
 // for other banks leaves as packets, each on the mesh. At a sync a bank tells the banks that
-// it sent packets to how many, and TC_core how many in all; a bank tells TC_core how many
+// it sent packets to how many, those of the same number by one multicast, and TC_core how many in all; a bank tells TC_core how many
 // have landed each time that all it knows of have. TC_core clears the barrier when the sums
 // are equal.
 //
