@@ -7,8 +7,10 @@ func (h *Home) Reserve(ways int) (flushed int) {
 	a := h.l3
 	from := min(ways, a.limit)
 	a.limit = ways
-	for set := range int(a.sets) {
-		for j := set*a.assoc + from; j < set*a.assoc+a.assoc; j++ {
+	// Way by way: the lines of one way that follow each other were filled so, and lie in one row of a
+	// DRAM bank, where those of one set lie in as many rows as it has ways.
+	for way := from; way < a.assoc; way++ {
+		for j := way; j < len(a.ways); j += a.assoc {
 			w := a.ways[j]
 			if w == empty {
 				continue
