@@ -2,6 +2,7 @@ package system_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,6 +13,7 @@ import (
 	"github.com/bitsched/bitsched/tdfg/interp"
 	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/scalar"
+	"github.com/bitsched/bitsched/tile"
 )
 
 // nearCounts are programs that mix tensors with streams and last steps of reductions,
@@ -583,5 +585,23 @@ func TestMissing(t *testing.T) {
 		require.EqualError(t, err, "system: no array A in memory")
 		_, err = system.Run(ctx, p, nil, nil, system.Options{Machine: small(t), TimingOnly: true})
 		require.NoError(t, err)
+	}
+}
+
+// TestFragments has rows where C beside A, of 8 bits, leaves no adjacent rows for two registers: both
+// have the same then, and nothing is spilled.
+func TestFragments(t *testing.T) {
+	p, err := tdfg.ParseProgram("fragments", strings.ReplaceAll(shareText, "array A int32", "array A int8"))
+	require.NoError(t, err)
+	for rows, first := range map[int]int{102: 0, 256: 8} {
+		m := *tile.Default()
+		m.Array.Rows = rows
+		made, err := system.Prepare(context.Background(), p, nil, system.Options{Machine: &m})
+		require.NoError(t, err)
+		require.Equal(t, first, made.Rows["C"].Row, rows)
+		require.Len(t, made.Plans, 3)
+		for _, plan := range made.Plans {
+			require.Zero(t, plan.Slots, rows)
+		}
 	}
 }

@@ -1,7 +1,6 @@
 package system
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bitsched/bitsched/tdfg"
-	"github.com/bitsched/bitsched/tile"
 )
 
 // using makes a program of regions that use arrays of 8 bits: "AB+ (C D)" is one with A and B, which it
@@ -117,48 +115,6 @@ func TestKept(t *testing.T) {
 				got += a.Name
 			}
 			require.Equal(t, want, got, "%s, region %d", c.program, i)
-		}
-	}
-}
-
-// TestFragments has rows where C beside A leaves no adjacent rows for two registers: both have the same
-// then, and nothing is spilled.
-func TestFragments(t *testing.T) {
-	p, err := tdfg.ParseProgram("fragments", `program fragments
-array A int8[128] on 0
-array C int32[128] on 0
-region r1 dims 1 {
-  array A int8[128] on 0
-  %0 = tensor A [0,128)
-  %1 = cmp neg %0
-  store %1 A
-}
-region r2 dims 1 {
-  array C int32[128] on 0
-  %0 = tensor C [0,128)
-  %1 = mv %0 dim 0 dist 1
-  %2 = mv %0 dim 0 dist 2
-  %3 = cmp add %1 %2
-  %4 = cmp add %3 %0
-  store %4 C
-}
-region r3 dims 1 {
-  array A int8[128] on 0
-  %0 = tensor A [0,128)
-  %1 = cmp neg %0
-  store %1 A
-}
-`)
-	require.NoError(t, err)
-	for rows, first := range map[int]int{102: 0, 256: 8} {
-		m := *tile.Default()
-		m.Array.Rows = rows
-		made, err := Prepare(context.Background(), p, nil, Options{Machine: &m})
-		require.NoError(t, err)
-		require.Equal(t, first, made.Rows["C"].Row, rows)
-		require.Len(t, made.Plans, 3)
-		for _, plan := range made.Plans {
-			require.Zero(t, plan.Slots, rows)
 		}
 	}
 }
