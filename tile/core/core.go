@@ -164,6 +164,7 @@ type Core struct {
 	slots       []slot
 	got         [][]byte // by slot: of a load whose value is used
 	pieces      []pieces // by slot: of a load
+	loadLine    []uint16 // by slot: the bucket of the line of a load, or severalLines, or noLoad
 	mask        uint64
 	head, tail  uint64
 	iqTail      uint64 // those before are in the scheduler
@@ -239,6 +240,9 @@ func (b *batch) data(op *uop.Op) []byte {
 const (
 	filterSize = 1024
 
+	severalLines = filterSize // of a load with several parts
+	noLoad       = filterSize + 1
+
 	wheelSize = 256
 	never     = event.Time(-1)
 )
@@ -258,7 +262,7 @@ func New(e *event.Engine, spec *Spec, id int, tlb Translator, fail func(error)) 
 		stores *= 2
 	}
 	c := &Core{engine: e, spec: spec, kinds: kinds, tlb: tlb, fail: fail, id: id, guess: Predictors[spec.Predictor](),
-		slots: make([]slot, size), got: make([][]byte, size), pieces: make([]pieces, size), mask: uint64(size - 1), ready: make([]uint64, (size+63)/64), producer: make([]uint64, 256),
+		slots: make([]slot, size), got: make([][]byte, size), pieces: make([]pieces, size), loadLine: make([]uint16, size), mask: uint64(size - 1), ready: make([]uint64, (size+63)/64), producer: make([]uint64, 256),
 		stores: make([]store, stores), sMask: uint64(stores - 1), front: make([]frontOp, spec.Buffer), batch: &batch{}, tickAt: never, done: true, noEvents: noEdge}
 	// A load that is performed again may come back when its place is taken.
 	places := spec.LQ + spec.ROB
@@ -1260,21 +1264,20 @@ func (c *Core) Lost(now event.Time, line mem.Line) {
 	if c.unperformed == 0 || c.loaded[bucket(line)] == 0 {
 		return
 	}
-	older := false
+	want := uint16(bucket(line))
+	at, older := c.head, false // something older than at is not performed
 	for seq := c.head; seq < c.tail; seq++ {
-		s := &c.slots[seq&c.mask]
-		switch s.op.Kind {
-		case uop.Load, uop.Gather:
-		case uop.Atomic, uop.Fence:
-			older = older || s.state == waiting || s.parts > 0
-			continue
-		default:
+		if b := c.loadLine[seq&c.mask]; b != want && b != severalLines {
 			continue
 		}
-		before := older
-		done := s.state != waiting && s.parts == 0
-		older = older || !done
-		if !before || s.state == waiting || s.blocking || int(s.parts) == s.count() {
+		s := &c.slots[seq&c.mask]
+		if s.state == waiting || s.blocking || int(s.parts) == s.count() {
+			continue
+		}
+		for ; at < seq && !older; at++ {
+			older = c.isUnperformed(&c.slots[at&c.mask])
+		}
+		if !older {
 			continue
 		}
 		var lost uint64
@@ -1286,6 +1289,16 @@ func (c *Core) Lost(now event.Time, line mem.Line) {
 		if lost &^= c.pieces[seq&c.mask].missing; lost != 0 {
 			c.replay(now, s, lost)
 		}
+	}
+}
+
+// isUnperformed reports whether a micro-op of the window is one that loads behind it are not to be seen before.
+func (c *Core) isUnperformed(s *slot) bool {
+	switch s.op.Kind {
+	case uop.Load, uop.Gather, uop.Atomic, uop.Fence:
+		return s.state == waiting || s.parts > 0
+	default:
+		return false
 	}
 }
 
@@ -1340,6 +1353,7 @@ func (c *Core) dispatch(now event.Time) {
 		i := int32(seq & c.mask)
 		s := &c.slots[i]
 		*s = slot{op: f.op, batch: f.batch, seq: seq, first: noEdge, wrong: f.wrong, gen: s.gen + 1, blocking: f.op.Flags&uop.Blocking != 0}
+		c.loadLine[i] = noLoad
 		c.tail++
 		c.frontHead++
 		if c.frontHead == len(c.front) {
@@ -1380,6 +1394,11 @@ func (c *Core) dispatch(now event.Time) {
 			all := uint64(1)<<s.parts - 1
 			c.pieces[seq&c.mask] = pieces{ask: all, missing: all}
 			c.countLoad(s, 1)
+			c.loadLine[i] = severalLines
+			if s.parts == 1 {
+				addr, _, _ := c.part(s, 0)
+				c.loadLine[i] = uint16(bucket(addr / mem.LineBytes))
+			}
 			if s.op.Flags&(uop.Racy|uop.Blocking) != 0 {
 				c.expect(s)
 			}

@@ -117,13 +117,13 @@ type Bank struct {
 	slots    table[*slot]
 	buffer   buffer
 	commits  table[int64] // that have come before what they let write
-	chains   map[key]*chain
+	chains   recent[*chain]
 	locks    map[mem.Line]*lock
 	made     map[key][]made          // updates of streams, by iteration
 	early    map[key][][2]int64      // commits of them that have overtaken others
 	tallies  map[key]*tally          // parts of reductions over indirect streams
-	trail    map[key]int             // where streams that chase pointers have gone
-	overtook map[key]int64           // credits of such streams that came before them
+	trail    recent[int]             // where streams that chase pointers have gone
+	overtook recent[int64]           // credits of such streams that came before them
 	left     table[[2]int64]         // iterations of ranges that are not written, and all of them here
 	cut      map[key]int64           // iteration before which a stream ends, in the middle of a range
 	ended    map[int]map[uint32]bool // by core: loops whose streams have been ended
@@ -148,7 +148,7 @@ type Bank struct {
 // NewBank returns the engine of a bank. bankOf finds the bank of a line of the program, place
 // where that lies in memory.
 func NewBank(e *event.Engine, spec *Spec, bank int, coherent mem.Network, net Network, bankOf func(mem.Line) int, place func(mem.Line) mem.Line, fail func(error)) *Bank {
-	b := &Bank{spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, place, fail), cut: map[key]int64{}, ended: map[int]map[uint32]bool{}, table: map[[2]int]configured{}, taken: map[strand]*Message{}, kept: map[keptKey]*kept{}, told: map[key]*told{}, chains: map[key]*chain{}, locks: map[mem.Line]*lock{}, made: map[key][]made{}, early: map[key][][2]int64{}, trail: map[key]int{}, overtook: map[key]int64{}, tallies: map[key]*tally{}}
+	b := &Bank{spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, place, fail), cut: map[key]int64{}, ended: map[int]map[uint32]bool{}, table: map[[2]int]configured{}, taken: map[strand]*Message{}, kept: map[keptKey]*kept{}, told: map[key]*told{}, locks: map[mem.Line]*lock{}, made: map[key][]made{}, early: map[key][][2]int64{}, tallies: map[key]*tally{}}
 	if spec.TLB != nil {
 		b.tlb = mem.NewTLB(spec.TLB, e.Memory())
 	}

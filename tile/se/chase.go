@@ -78,7 +78,7 @@ func (b *Bank) chase(now event.Time, h *head) {
 			h.goes(to, b.spec)
 			b.Counters.Migrations++
 			k := newKey(h.core, g.id, h.sid)
-			b.trail[k] = to
+			b.trail.set(k, to)
 			b.emit(Message{Kind: MsgMigrate, From: b.bank, To: to, Core: h.core, Group: g.id, Stream: h.sid, head: h.moved()})
 			return
 		}
@@ -153,36 +153,28 @@ func (b *Bank) creditChase(now event.Time, k key, m *Message) {
 			return
 		}
 	}
-	if to, ok := b.trail[k]; ok {
+	if to, ok := b.trail.get(k); ok {
 		again := *m
 		again.From, again.To = b.bank, to
 		b.net.SendStream(&again)
 		return
 	}
-	b.overtook[k] = max(b.overtook[k], m.End) // or the stream has ended here
+	limit, _ := b.overtook.get(k)
+	b.overtook.set(k, max(limit, m.End)) // or the stream has ended here
 }
 
 // arrived takes a stream that chases pointers.
 func (b *Bank) arrived(now event.Time, h *head) {
-	for k := range b.trail { // of streams that have ended long ago
-		if int(k.core) == h.core && int32(h.g.id-k.group) >= windowGroups {
-			delete(b.trail, k)
-		}
-	}
-	for k := range b.overtook {
-		if int(k.core) == h.core && int32(h.g.id-k.group) >= windowGroups {
-			delete(b.overtook, k)
-		}
-	}
 	k := newKey(h.core, h.g.id, h.sid)
-	delete(b.trail, k)
+	b.trail.remove(k)
 	if h.state == nil {
 		h.state = h.g.Streams[h.sid].Walk.Start()
 		h.limit = int64(b.spec.Ranges) * h.g.Range
 		h.low = ^uint64(0)
 	}
-	h.limit = max(h.limit, b.overtook[k])
-	delete(b.overtook, k)
+	limit, _ := b.overtook.get(k)
+	h.limit = max(h.limit, limit)
+	b.overtook.remove(k)
 	b.heads = append(b.heads, h)
 	b.chase(now, h)
 }

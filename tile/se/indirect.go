@@ -133,15 +133,10 @@ func (b *Bank) request(now event.Time, k key, m *Message) {
 		b.update(now, k, m, s)
 		return
 	}
-	c := b.chains[k]
-	if c == nil {
-		for old := range b.chains { // what has ended long ago
-			if old.core == k.core && int32(k.group-old.group) >= windowGroups {
-				delete(b.chains, old)
-			}
-		}
+	c, ok := b.chains.get(k)
+	if !ok {
 		c = &chain{seen: -1, held: map[int64]*Message{}}
-		b.chains[k] = c
+		b.chains.set(k, c)
 	}
 	c.held[m.Last] = m
 	for next := c.held[c.seen]; next != nil; next = c.held[c.seen] {
@@ -238,8 +233,8 @@ func (b *Bank) update(now event.Time, k key, m *Message, s *Stream) {
 // inOrder is when a stream changes memory by what is computed at a time: not before what was
 // requested before, as contexts of the tile may end in another order.
 func (b *Bank) inOrder(k key, at event.Time) event.Time {
-	c := b.chains[k]
-	if c == nil {
+	c, ok := b.chains.get(k)
+	if !ok {
 		return at
 	}
 	c.made = max(c.made, at)

@@ -393,11 +393,7 @@ func (b *Bank) end(m *Message) {
 	if b.spec.Broken != KeepLocks {
 		b.forgetLocks(mine)
 	}
-	for k := range b.chains {
-		if mine(k) {
-			delete(b.chains, k)
-		}
-	}
+	b.chains.forget(m.Core, m.Group)
 	for k := range b.cut {
 		if mine(k) {
 			delete(b.cut, k)
