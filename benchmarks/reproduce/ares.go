@@ -97,6 +97,9 @@ func studyOptions(env *Env) mapstudy.Options {
 	if env.Size == PaperSizes {
 		o.Evals, o.Seeds = 10000, 5
 	}
+	if !env.fresh { // figures share searches, and what was stopped goes on
+		o.Store = env.store
+	}
 	return o
 }
 
