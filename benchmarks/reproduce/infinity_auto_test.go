@@ -48,7 +48,7 @@ func TestCompareAuto(t *testing.T) {
 			cycles = append(cycles, c)
 		}
 		for j, config := range []string{"inf-s", fused.AutoPredicted, fused.Auto, fused.Oracle} {
-			r, err := runInfinity(ctx, env, k, args, slice, config, func(o *fused.Options) {
+			r, err := runInfinity(ctx, env, k, args, slice, config, nil, func(o *fused.Options) {
 				o.Decide = j == 0
 				if own.threads > 0 {
 					o.Threads = own.threads

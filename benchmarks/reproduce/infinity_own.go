@@ -136,23 +136,23 @@ func runOwn(ctx context.Context, env *Env, m *Measured, entry string, list []own
 		for j, config := range configs {
 			p := &parts[i*len(configs)+j]
 			jobs = append(jobs, job{own.name + " in " + config, func(ctx context.Context, env *Env) error {
-				return env.kept(p, func() error {
+				name := config
+				if config == withEq2 {
+					name = "inf-s"
+				}
+				return inSamples(ctx, sampledIn(env, name), p, func(p *ownPart, s *multicore.Sampling) (*multicore.Report, error) {
 					k, args, err := own.load(ctx, env.Seed)
 					if err != nil {
-						return err
+						return nil, err
 					}
-					name := config
-					if config == withEq2 {
-						name = "inf-s"
-					}
-					r, err := runInfinity(ctx, env, k, args, own.machine, name, func(o *fused.Options) {
+					r, err := runInfinity(ctx, env, k, args, own.machine, name, s, func(o *fused.Options) {
 						o.Decide = config == withEq2
 						if own.threads > 0 {
 							o.Threads = own.threads
 						}
 					})
 					if err != nil {
-						return err
+						return nil, err
 					}
 					p.Cycles = r.Cycles
 					if r.arrays != nil {
@@ -161,7 +161,7 @@ func runOwn(ctx context.Context, env *Env, m *Measured, entry string, list []own
 							p.Rehearsals = len(h.Runs)
 						}
 					}
-					return nil
+					return r.Report, nil
 				}, entry, own.name, own.sizeText(), own.machine, own.threads, config, env.Sample)
 			}})
 		}

@@ -74,16 +74,17 @@ func infsFig19(ctx context.Context, env *Env) (*Measured, error) {
 		for j, c := range pointNetRuns {
 			p := &parts[i*len(pointNetRuns)+j]
 			jobs = append(jobs, job{name + " in " + c.title, func(ctx context.Context, env *Env) error {
-				return env.kept(p, func() error {
+				return inSamples(ctx, sampledIn(env, c.config), p, func(p *pointNetPart, s *multicore.Sampling) (*multicore.Report, error) {
 					k, args, err := nearWorkload(ctx, env, name, pointNetSmall)
 					if err != nil {
-						return err
+						return nil, err
 					}
-					r, err := runInfinity(ctx, env, k, args, infsMachine(env), c.config, func(o *fused.Options) { o.Decide, o.Latencies = c.decide, c.latencies })
-					if err == nil {
-						p.Cycles, p.Stages, p.Sizes = r.Cycles, r.Stages, k.SizeText()
+					r, err := runInfinity(ctx, env, k, args, infsMachine(env), c.config, s, func(o *fused.Options) { o.Decide, o.Latencies = c.decide, c.latencies })
+					if err != nil {
+						return nil, err
 					}
-					return err
+					p.Cycles, p.Stages, p.Sizes = r.Cycles, r.Stages, k.SizeText()
+					return r.Report, nil
 				}, "infs:fig19", name, c.config, c.decide, c.latencies, env.Readings, env.Sample)
 			}})
 		}

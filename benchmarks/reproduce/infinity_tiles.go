@@ -151,7 +151,7 @@ func (m *Measured) tiles(file, title string, all, drawn []*benchmarks.TileStudy)
 
 // runTile is a kernel in inf-s with tiles of a shape.
 func runTile(ctx context.Context, env *Env, k *workload.Kernel, args *memory.Memory, t lowering.Shape) (*benchmarks.TileTime, error) {
-	r, err := runInfinity(ctx, env, k, args, infsMachine(env), "inf-s", func(o *fused.Options) { o.Tile = t })
+	r, err := runInfinity(ctx, env, k, args, infsMachine(env), "inf-s", nil, func(o *fused.Options) { o.Tile = t })
 	if err != nil {
 		return nil, err
 	}

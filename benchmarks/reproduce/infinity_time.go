@@ -176,28 +176,13 @@ type infsRun struct {
 	arrays *fused.Report
 }
 
-// runInfinity runs a kernel, and compares its memory with the sequential program's.
-func runInfinity(ctx context.Context, env *Env, k *workload.Kernel, args *memory.Memory, machine, config string, change func(o *fused.Options)) (*infsRun, error) {
+// runInfinity runs a kernel, in samples or nil for all in time, and compares its memory with the
+// sequential program's.
+func runInfinity(ctx context.Context, env *Env, k *workload.Kernel, args *memory.Memory, machine, config string, sample *multicore.Sampling, change func(o *fused.Options)) (r *infsRun, err error) {
 	m, err := env.machine(machine)
 	if err != nil {
 		return nil, err
 	}
-	if fused.Find(config) != nil {
-		return runOnce(ctx, env, k, args, m, config, nil, change)
-	}
-	var r *infsRun
-	err = env.inSamples(func(s *multicore.Sampling) (*multicore.Report, error) {
-		var err error
-		if r, err = runOnce(ctx, env, k, args, m, config, s, change); err != nil {
-			return nil, err
-		}
-		return r.Report, nil
-	})
-	return r, err
-}
-
-// runOnce is one run of runInfinity, in samples or nil for all in time.
-func runOnce(ctx context.Context, env *Env, k *workload.Kernel, args *memory.Memory, m *tile.Machine, config string, sample *multicore.Sampling, change func(o *fused.Options)) (r *infsRun, err error) {
 	after := args.Clone()
 	mem, a := k.Streams(after)
 	before, _ := k.Streams(args.Clone())
@@ -226,6 +211,17 @@ func runOnce(ctx context.Context, env *Env, k *workload.Kernel, args *memory.Mem
 		err = fmt.Errorf("reproduce: the machine and the sequential program differ: %s", v.First)
 	}
 	return r, err
+}
+
+// sampledIn is an environment in which runs of a configuration are in samples if those of env are:
+// what arrays execute is in time.
+func sampledIn(env *Env, config string) *Env {
+	if fused.Find(config) == nil {
+		return env
+	}
+	whole := *env
+	whole.Sample = 0
+	return &whole
 }
 
 // infsMachine is the one of a size, and of the readings of what is not in the paper.
@@ -305,12 +301,12 @@ func infsAll(ctx context.Context, env *Env, designs [][]string, configs []string
 			for _, config := range configs {
 				p := &infsPart{}
 				jobs = append(jobs, job{name + " in " + config, func(ctx context.Context, env *Env) error {
-					return env.kept(p, func() error {
+					return inSamples(ctx, sampledIn(env, config), p, func(p *infsPart, s *multicore.Sampling) (*multicore.Report, error) {
 						k, args, err := nearWorkload(ctx, env, name, infsSmall)
 						if err != nil {
-							return err
+							return nil, err
 						}
-						return p.run(ctx, env, k, args, config, latencies, table)
+						return p.run(ctx, env, k, args, config, latencies, s, table)
 					}, "infs", name, config, latencies, env.Readings, env.Sample)
 				}})
 				found = append(found, func() { f(strings.TrimSuffix(list[0], "_inner"), name, config, p) })
@@ -326,14 +322,14 @@ func infsAll(ctx context.Context, env *Env, designs [][]string, configs []string
 	return failed, err
 }
 
-func (p *infsPart) run(ctx context.Context, env *Env, k *workload.Kernel, args *memory.Memory, config, latencies string, table *cost.Table) error {
-	r, err := runInfinity(ctx, env, k, args, infsMachine(env), config, func(o *fused.Options) { o.Latencies = latencies })
+func (p *infsPart) run(ctx context.Context, env *Env, k *workload.Kernel, args *memory.Memory, config, latencies string, sample *multicore.Sampling, table *cost.Table) (*multicore.Report, error) {
+	r, err := runInfinity(ctx, env, k, args, infsMachine(env), config, sample, func(o *fused.Options) { o.Latencies = latencies })
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m, err := env.machine(infsMachine(env))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	scale := 1.0
 	if t := r.Sample; t != nil && t.Forwarded > 0 {
@@ -379,7 +375,7 @@ func (p *infsPart) run(ctx context.Context, env *Env, k *workload.Kernel, args *
 		}
 		p.Missing = append(p.Missing, e.LeftOut...)
 	}
-	return nil
+	return r.Report, nil
 }
 
 // best keeps the fastest design of each workload and configuration.
@@ -941,13 +937,13 @@ func infsFig2(ctx context.Context, env *Env) (*Measured, error) {
 				c := &fig2Cycles{}
 				cycles = append(cycles, c)
 				jobs = append(jobs, job{fmt.Sprintf("%s of %d in %s on %d threads", name, n, r.config, r.threads), func(ctx context.Context, env *Env) error {
-					return env.kept(c, func() error {
+					return inSamples(ctx, sampledIn(env, r.config), c, func(c *fig2Cycles, s *multicore.Sampling) (*multicore.Report, error) {
 						k, args, err := nearWorkload(ctx, &Env{Size: Small, Seed: env.Seed}, name, map[string]map[string]int64{name: {"N": n}})
 						if err != nil {
-							return err
+							return nil, err
 						}
-						return c.run(ctx, env, k, args, r.config, r.threads)
-					}, "infs:fig2", name, n, r.config, r.threads)
+						return c.run(ctx, env, k, args, r.config, s, r.threads)
+					}, "infs:fig2", name, n, r.config, r.threads, env.Sample)
 				}})
 			}
 		}
@@ -1006,15 +1002,15 @@ func infsFig2(ctx context.Context, env *Env) (*Measured, error) {
 // reductions.
 type fig2Cycles struct{ All, Inside, Final int64 }
 
-func (c *fig2Cycles) run(ctx context.Context, env *Env, k *workload.Kernel, args *memory.Memory, config string, threads int) error {
-	r, err := runInfinity(ctx, env, k, args, "infinity-stream-base", config, func(o *fused.Options) { o.Threads, o.Warm = threads, true })
+func (c *fig2Cycles) run(ctx context.Context, env *Env, k *workload.Kernel, args *memory.Memory, config string, sample *multicore.Sampling, threads int) (*multicore.Report, error) {
+	r, err := runInfinity(ctx, env, k, args, "infinity-stream-base", config, sample, func(o *fused.Options) { o.Threads, o.Warm = threads, true })
 	if err != nil {
-		return err
+		return nil, err
 	}
 	c.All = r.Cycles
 	if r.arrays != nil {
 		a := &r.arrays.Cycles
 		c.Inside, c.Final = a.Compute+a.Move+a.Between+a.Sync+a.Final, a.Final
 	}
-	return nil
+	return r.Report, nil
 }

@@ -50,10 +50,17 @@ func (e *Env) runJobs(ctx context.Context, jobs []job) (ended []bool, failed []s
 			e.progress(j.name, finished, len(jobs))
 			mutex.Unlock()
 			err := j.run(limited, &env)
-			if err != nil && errors.Is(context.Cause(limited), errBudget) {
-				err = fmt.Errorf("%w of %s", errBudget, e.Budget)
+			ended[i] = err == nil || errors.Is(err, errFirst)
+			why := err
+			switch budget := err != nil && errors.Is(context.Cause(limited), errBudget); {
+			case budget && ended[i]:
+				why = fmt.Errorf("%w: with more, %w of %s", errFirst, errBudget, e.Budget)
+			case budget:
+				why = fmt.Errorf("%w of %s", errBudget, e.Budget)
+			case err != nil && ended[i]:
+				why = fmt.Errorf("%w: stopped before it had more", errFirst)
 			}
-			ended[i], whys[i] = err == nil, err
+			whys[i] = why
 			mutex.Lock()
 			finished++
 			mutex.Unlock()
@@ -66,6 +73,9 @@ func (e *Env) runJobs(ctx context.Context, jobs []job) (ended []bool, failed []s
 		switch {
 		case ended[i]:
 			done = true
+			if whys[i] != nil {
+				failed = append(failed, fmt.Sprintf("%s %s", j.name, whys[i]))
+			}
 		case ctx.Err() == nil || errors.Is(whys[i], errBudget):
 			failed = append(failed, fmt.Sprintf("%s: %s", j.name, whys[i]))
 		case !stopped:

@@ -12,7 +12,6 @@ import (
 	"github.com/bitsched/bitsched/sram/cost"
 	"github.com/bitsched/bitsched/system/multicore"
 	"github.com/bitsched/bitsched/tdfg/memory"
-	"github.com/bitsched/bitsched/tile"
 )
 
 // nearRun is a way to run a workload: a configuration, on a machine with some parameters
@@ -80,12 +79,12 @@ func nearAll(ctx context.Context, env *Env, only []string, runs ...nearRun) (*ne
 			p := &nearPart{}
 			parts = append(parts, p)
 			jobs = append(jobs, job{name + " in " + r.text(), func(ctx context.Context, env *Env) error {
-				return env.kept(p, func() error {
+				return inSamples(ctx, env, p, func(p *nearPart, s *multicore.Sampling) (*multicore.Report, error) {
 					k, args, err := nearWorkload(ctx, env, name, sixteenth)
 					if err != nil {
-						return err
+						return nil, err
 					}
-					return p.run(ctx, env, k, args, r, table)
+					return p.run(ctx, env, k, args, r, s, table)
 				}, "nsc", name, r.config, r.set, env.Readings, env.Rounds, env.Sample)
 			}})
 		}
@@ -128,19 +127,13 @@ func nearMachine(env *Env) string {
 	return name
 }
 
-// run is one run, whose result is compared with the definition of the workload.
-func (p *nearPart) run(ctx context.Context, env *Env, k *workload.Kernel, args *memory.Memory, x nearRun, table *cost.Table) error {
+// run is one run, in samples or nil for all in time, whose result is compared with the definition
+// of the workload.
+func (p *nearPart) run(ctx context.Context, env *Env, k *workload.Kernel, args *memory.Memory, x nearRun, sample *multicore.Sampling, table *cost.Table) (*multicore.Report, error) {
 	m, err := env.machine(nearMachine(env), x.set...)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return env.inSamples(func(s *multicore.Sampling) (*multicore.Report, error) {
-		return p.runOnce(ctx, env, k, args, m, x, s, table)
-	})
-}
-
-// runOnce is one run of run, in samples or nil for all in time.
-func (p *nearPart) runOnce(ctx context.Context, env *Env, k *workload.Kernel, args *memory.Memory, m *tile.Machine, x nearRun, sample *multicore.Sampling, table *cost.Table) (*multicore.Report, error) {
 	after := args.Clone()
 	mem, a := k.Streams(after)
 	opt := multicore.Options{Machine: m, Threads: m.Banks(), Config: x.config, Warm: true, Seed: env.Seed, Jitter: env.timing(), Sample: sample}

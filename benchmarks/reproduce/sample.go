@@ -1,6 +1,8 @@
 package reproduce
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"github.com/bitsched/bitsched/system/multicore"
@@ -14,23 +16,51 @@ const (
 	sampleWork = 64e6
 )
 
-// inSamples calls run with the windows that a run has: once, or a second time with more of them if
-// the cycles of the first one are not known well. nil is without windows.
-func (e *Env) inSamples(run func(s *multicore.Sampling) (*multicore.Report, error)) error {
+// inSamples measures a run into p, or takes it from the store: once, or a second time with more
+// windows if the cycles of the first one are not known well. What the first windows say is kept, too: a run
+// that is stopped while it has more of them returns errFirst, with the part as these left it. A run
+// in all of its time has nil for windows.
+func inSamples[P any](ctx context.Context, e *Env, p *P, run func(p *P, s *multicore.Sampling) (*multicore.Report, error), names ...any) error {
 	if e.Sample <= 0 {
-		_, err := run(nil)
+		return e.kept(p, func() error {
+			_, err := run(p, nil)
+			return err
+		}, names...)
+	}
+	return e.kept(p, func() error {
+		var first struct {
+			Part  P
+			Again bool
+			More  *multicore.Sampling // of the second run, nil for all in time
+		}
+		err := e.kept(&first, func() error {
+			r, err := run(&first.Part, &multicore.Sampling{Share: e.Sample})
+			if err == nil {
+				first.More, first.Again = e.moreSamples(r)
+			}
+			return err
+		}, "first windows", names)
+		if err != nil {
+			return err
+		}
+		*p = first.Part
+		if !first.Again {
+			return nil
+		}
+		var second P
+		_, err = run(&second, first.More)
+		switch {
+		case err == nil:
+			*p = second
+		case ctx.Err() != nil && (errors.Is(err, context.Cause(ctx)) || errors.Is(err, ctx.Err())):
+			err = errFirst
+		}
 		return err
-	}
-	r, err := run(&multicore.Sampling{Share: e.Sample})
-	if err != nil {
-		return err
-	}
-	more, again := e.moreSamples(r)
-	if again {
-		_, err = run(more)
-	}
-	return err
+	}, names...)
 }
+
+// errFirst says that a run was stopped while it had more windows than it counts by.
+var errFirst = errors.New("counts by its first windows alone")
 
 // moreSamples are the windows that a run has the second time, and whether it has to.
 func (e *Env) moreSamples(r *multicore.Report) (s *multicore.Sampling, again bool) {
