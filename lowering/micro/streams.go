@@ -1291,9 +1291,9 @@ func (t *thread) stream(from int) {
 		t.vanish(from)
 		return
 	}
-	ops := slices.Clone(t.out.Ops[from:])
+	t.scratch = append(t.scratch[:0], t.out.Ops[from:]...)
 	t.out.Ops = t.out.Ops[:from]
-	for _, o := range ops {
+	for _, o := range t.scratch {
 		owner := p.owners[o.PC-1]
 		if o.Kind == uop.Load && o.Addr == se.Window { // of a closure
 			if s.ordered {

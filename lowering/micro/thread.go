@@ -74,7 +74,8 @@ type thread struct {
 	redo      func() error
 	parts     []part // that come again before
 	left      *nearState
-	begun     int // micro-ops that were there when it was configured
+	begun     int      // micro-ops that were there when it was configured
+	scratch   []uop.Op // what streams take out of those that are made
 	// Of what can be taken back: micro-ops that were handed out, what streams have made of
 	// those in out, and a log of both, nil while no stream is at the L3 in order with the core.
 	handed uint64

@@ -118,7 +118,7 @@ func (f *forward) still() error {
 			return fmt.Errorf("machine: core %d %s, and nothing happens any more: %s", i, what, s.Waits())
 		}
 		f.cores = append(f.cores, s.Counters)
-		f.timed = append(f.timed, s.Still(f.events, net, f.warm(i)))
+		f.timed = append(f.timed, s.Still(f.events, net, f.warm(i), f.ahead(i)))
 	}
 	for _, b := range m.StreamBanks {
 		f.banks = append(f.banks, b.Counters)

@@ -187,7 +187,8 @@ type Core struct {
 	// Of streams in the core.
 	fifo     *fifo
 	left     []*fifo // of loops before, whose lines are still on their way
-	fetching bool    // the FIFO goes on in the next cycle
+	windows  []*window
+	fetching bool // the FIFO goes on in the next cycle
 
 	// Of streams at the L3: loops whose streams have not ended, or whose results the core
 	// may still take, in the order of the program.
@@ -213,6 +214,7 @@ type Core struct {
 	replying  bool
 	resting   bool // nothing is looked after
 	warm      Warm // of an engine that is out of time, nil in time
+	foresee   func(line mem.Line, near bool)
 }
 
 // wait is a load of the core that has no answer yet.
@@ -315,13 +317,17 @@ func (c *Core) start(now event.Time, g *Group) {
 	c.ids++
 	g.prepare(c.ids, c.spec)
 	c.Counters.Groups++
-	if c.fifo != nil && c.fifo.asked > 0 {
-		c.left = append(c.left, c.fifo)
+	if f := c.fifo; f != nil {
+		if f.alone {
+			c.history.stayed(f.g.Loop, f.lines, f.misses)
+		}
+		if f.asked > 0 {
+			c.left = append(c.left, f)
+		} else {
+			f.over()
+		}
+		c.fifo = nil
 	}
-	if f := c.fifo; f != nil && f.alone {
-		c.history.stayed(f.g.Loop, f.lines, f.misses)
-	}
-	c.fifo = nil
 	if len(g.Ahead) > 0 {
 		c.fifo = newFIFO(c, g)
 		c.fifo.fetch(now)
@@ -465,6 +471,7 @@ func (c *Core) fetched(now, filled event.Time, id uint64, line *mem.Bytes) {
 		if f.of(id) {
 			f.performed(now, filled, id, line)
 			if f.asked == 0 {
+				f.over()
 				c.left = append(c.left[:i], c.left[i+1:]...)
 			}
 			return
@@ -474,7 +481,7 @@ func (c *Core) fetched(now, filled event.Time, id uint64, line *mem.Bytes) {
 
 // Missed tells that an access with a PC has missed the core's own caches.
 func (c *Core) Missed(pc uint32) {
-	if f := c.fifo; f != nil && f.alone && f.pcs[pc] {
+	if f := c.fifo; f != nil && f.alone && f.asks(pc) {
 		f.misses++
 	}
 }

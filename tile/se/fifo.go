@@ -17,35 +17,67 @@ type fifo struct {
 	done    int64 // iterations that the core has committed
 	asked   int   // lines on their way
 	beyond  bool  // lines of later instances have been asked for, or there are none
-	sid     map[uint32]int
 	// Of a loop all of whose streams are here: what the history takes.
 	alone         bool
-	pcs           map[uint32]bool
 	lines, misses uint64
 }
 
 // ahead is a stream that fetches.
 type ahead struct {
+	// Its lines, and their tags, noLine of what is stale. Both are parts of arrays of at least twice its
+	// room, so that letting go of lines seldom moves others.
 	lines []entry
+	tags  []mem.Line
+	all   *window
 	next  int64 // iteration whose line is fetched next
 	room  int   // lines
 }
 
+// window is the arrays of a stream that fetches.
+type window struct {
+	lines []entry
+	tags  []mem.Line
+}
+
+// noLine is the line of no address.
+const noLine = ^mem.Line(0)
+
 // entry is a line of the FIFO.
 type entry struct {
-	line  mem.Line
 	last  int64 // iteration that takes it
 	data  mem.Bytes
 	here  bool
-	stale bool
 	loads []uint64 // that wait
+}
+
+// add adds a line. Windows are those of streams that have ended.
+func (a *ahead) add(windows *[]*window, line mem.Line, last int64) {
+	n := len(a.lines)
+	if n == cap(a.lines) {
+		if last := len(*windows) - 1; a.all == nil && last >= 0 {
+			a.all, *windows = (*windows)[last], (*windows)[:last]
+		}
+		if a.all == nil || len(a.all.lines) < 2*a.room {
+			a.all = &window{make([]entry, 2*a.room), make([]mem.Line, 2*a.room)}
+		}
+		a.lines, a.tags = a.all.lines[:copy(a.all.lines, a.lines)], a.all.tags[:copy(a.all.tags, a.tags)]
+	}
+	a.lines, a.tags = a.lines[:n+1], append(a.tags, line)
+	e := &a.lines[n]
+	e.last, e.here, e.loads = last, false, nil
+}
+
+// passed reports whether the core has passed a line, and nothing waits for it.
+func (a *ahead) passed(i int, done int64) bool {
+	e := &a.lines[i]
+	return e.last < done && (e.here || a.tags[i] == noLine) && len(e.loads) == 0
 }
 
 // ahead loads are told from those of the core by a bit of their number.
 const aheadID = uint64(1) << 63
 
 func newFIFO(c *Core, g *Group) *fifo {
-	f := &fifo{c: c, beyond: len(g.Beyond) == 0, sid: map[uint32]int{}, alone: len(g.Streams) == 0, pcs: map[uint32]bool{}}
+	f := &fifo{c: c, beyond: len(g.Beyond) == 0, alone: len(g.Streams) == 0}
 	f.g = &Group{Beyond: g.Beyond, Loop: g.Loop, N: g.N, Row: g.Row, Plane: g.Plane, Lanes: g.Lanes, Range: g.Range, Streams: g.Ahead, id: g.id}
 	n := 0 // that keep lines here: stores keep none
 	for i := range g.Ahead {
@@ -53,17 +85,36 @@ func newFIFO(c *Core, g *Group) *fifo {
 			n++
 		}
 	}
-	n = max(1, n)
-	for i := range g.Ahead {
-		f.streams = append(f.streams, ahead{room: max(1, c.spec.FIFO/n/mem.LineBytes)})
-		f.pcs[g.Ahead[i].PC[0]] = true // that lines are asked for with
-		for _, pc := range g.Ahead[i].PC {
-			if pc != 0 && g.Ahead[i].Kind == Load {
-				f.sid[pc] = i
-			}
-		}
+	f.streams = make([]ahead, len(g.Ahead))
+	for i := range f.streams {
+		f.streams[i].room = max(1, c.spec.FIFO/max(1, n)/mem.LineBytes)
 	}
 	return f
+}
+
+// over lets others have the memory of its lines, none of which is on its way.
+func (f *fifo) over() {
+	for i := range f.streams {
+		if a := &f.streams[i]; a.all != nil {
+			f.c.windows = append(f.c.windows, a.all)
+			a.all, a.lines, a.tags = nil, nil, nil
+		}
+	}
+}
+
+// sid is the stream of whose loads a PC is one, -1 if there is none: the last of several.
+func (f *fifo) sid(pc uint32) int {
+	for i := len(f.g.Streams) - 1; i >= 0; i-- {
+		if s := &f.g.Streams[i]; s.Kind == Load && pc != 0 && (s.PC[0] == pc || s.PC[1] == pc) {
+			return i
+		}
+	}
+	return -1
+}
+
+// asks reports whether lines are asked for with a PC.
+func (f *fifo) asks(pc uint32) bool {
+	return slices.ContainsFunc(f.g.Streams, func(s Stream) bool { return s.PC[0] == pc })
 }
 
 // fetch lets streams go on while they have room: in time as far as look-ups are free, so that loads of the
@@ -77,9 +128,14 @@ func (f *fifo) fetch(now event.Time) {
 		return
 	}
 	for sid := f.first(); sid >= 0; sid = f.first() {
-		s, e := &f.g.Streams[sid], f.next(sid, f.end(sid))
-		b := c.warm(s.PC[0], e.line, s.Kind != Load)
-		if e.stale = s.Kind != Load; !e.stale {
+		s, a := &f.g.Streams[sid], &f.streams[sid]
+		line, e := f.next(sid, f.end(sid))
+		if a.next < f.g.N {
+			after := f.g.line(sid, a.next)
+			c.foresee(after, true)
+			c.foresee(2*after-line, false) // if they are as far from each other
+		}
+		if b := c.warm(s.PC[0], line, s.Kind != Load); s.Kind == Load {
 			e.data, e.here = *b, true
 		}
 	}
@@ -99,9 +155,8 @@ func (f *fifo) goOn(now event.Time) {
 			return
 		}
 		f.lines++
-		switch e := f.next(sid, end); {
+		switch _, e := f.next(sid, end); {
 		case s.Kind != Load: // to be written; nothing is kept here
-			e.stale = true
 		case b != nil:
 			e.data, e.here = *b, true
 		default:
@@ -130,20 +185,37 @@ func (f *fifo) first() (sid int) {
 
 // end is the iteration behind those that take the next line of a stream.
 func (f *fifo) end(sid int) int64 {
-	at := f.streams[sid].next
-	line := f.g.line(sid, at)
-	for at++; at < f.g.N && f.g.line(sid, at) == line; at++ {
+	g, at := f.g, f.streams[sid].next
+	stride := g.Streams[sid].Stride
+	line := g.line(sid, at)
+	for at < g.N && g.line(sid, at) == line {
+		row := min(g.N, at-at%g.row()+g.row())
+		n, from := row-at, int64(g.address(sid, at)%mem.LineBytes)
+		switch {
+		case stride > 0:
+			n = min(n, (mem.LineBytes-from+stride-1)/stride)
+		case stride < 0:
+			n = min(n, from/-stride+1)
+		}
+		if at += n; at < row {
+			break
+		}
 	}
 	return at
 }
 
-// next is the entry of the next line of a stream, which iterations before end take; it goes on there.
-func (f *fifo) next(sid int, end int64) *entry {
+// next is the next line of a stream, which iterations before end take, with its entry; the stream goes on there.
+func (f *fifo) next(sid int, end int64) (mem.Line, *entry) {
 	a := &f.streams[sid]
-	a.lines = append(a.lines, entry{line: f.g.line(sid, a.next), last: end - 1})
+	line := f.g.line(sid, a.next)
+	tag := line
+	if f.g.Streams[sid].Kind != Load {
+		tag = noLine
+	}
+	a.add(&f.c.windows, tag, end-1)
 	a.next = end
 	f.c.Counters.Prefetched++
-	return &a.lines[len(a.lines)-1]
+	return line, &a.lines[len(a.lines)-1]
 }
 
 // of reports whether a line was asked for by this loop.
@@ -160,7 +232,7 @@ func (f *fifo) performed(now event.Time, filled event.Time, id uint64, b *mem.By
 		}
 		loads := e.loads
 		e.loads = nil
-		if !e.stale {
+		if a.tags[i] != noLine {
 			e.data, e.here = *b, true
 		}
 		for _, load := range loads {
@@ -172,32 +244,31 @@ func (f *fifo) performed(now event.Time, filled event.Time, id uint64, b *mem.By
 
 // load serves a load of the core, if its line is here or on its way.
 func (f *fifo) load(pc uint32, line mem.Line, id uint64) (b *mem.Bytes, waits bool) {
-	sid, ok := f.sid[pc]
-	if !ok {
+	sid := f.sid(pc)
+	if sid < 0 {
 		return nil, false
 	}
-	for i := range f.streams[sid].lines {
-		e := &f.streams[sid].lines[i]
-		if e.line != line || e.stale {
-			continue
-		}
-		f.c.Counters.Served++
-		if e.here {
-			return &e.data, false
-		}
-		e.loads = append(e.loads, id)
-		return nil, true
+	a := &f.streams[sid]
+	i := slices.Index(a.tags, line)
+	if i < 0 {
+		return nil, false
 	}
-	return nil, false
+	f.c.Counters.Served++
+	e := &a.lines[i]
+	if e.here {
+		return &e.data, false
+	}
+	e.loads = append(e.loads, id)
+	return nil, true
 }
 
 // flush forgets a line that has changed.
 func (f *fifo) flush(line mem.Line) {
 	for sid := range f.streams {
-		for i := range f.streams[sid].lines {
-			if e := &f.streams[sid].lines[i]; e.line == line && !e.stale {
+		for i, tag := range f.streams[sid].tags {
+			if tag == line {
 				f.c.Counters.Flushed++
-				e.stale = true
+				f.streams[sid].tags[i] = noLine
 			}
 		}
 	}
@@ -209,10 +280,10 @@ func (f *fifo) step(now event.Time, n int64) {
 	for sid := range f.streams {
 		a := &f.streams[sid]
 		k := 0
-		for k < len(a.lines) && a.lines[k].last < f.done && (a.lines[k].here || a.lines[k].stale) && len(a.lines[k].loads) == 0 {
+		for k < len(a.lines) && a.passed(k, f.done) {
 			k++
 		}
-		a.lines = append(a.lines[:0], a.lines[k:]...)
+		a.lines, a.tags = a.lines[k:], a.tags[k:]
 	}
 	f.fetch(now)
 }

@@ -73,11 +73,11 @@ func (c *Core) Rest(on bool) {
 type Warm func(pc uint32, line mem.Line, write bool) *mem.Bytes
 
 // Still takes the engine out of time while nothing is under way, to an event engine and a
-// network whose messages take no time.
-func (c *Core) Still(e *event.Engine, net Network, warm Warm) (timed func()) {
+// network whose messages take no time. Ahead brings what warm will look at into the caches of the host.
+func (c *Core) Still(e *event.Engine, net Network, warm Warm, ahead func(line mem.Line, near bool)) (timed func()) {
 	was, over := c.coreTimer, c.net
-	c.coreTimer, c.net, c.warm = c.timer(e), net, warm
-	return func() { c.coreTimer, c.net, c.warm = was, over, nil }
+	c.coreTimer, c.net, c.warm, c.foresee = c.timer(e), net, warm, ahead
+	return func() { c.coreTimer, c.net, c.warm, c.foresee = was, over, nil, nil }
 }
 
 // Access is an access of the core out of time.
