@@ -89,10 +89,12 @@ func (c *Configuration) apply(spec *machine.Spec, opt *Options) error {
 		if spec.Mesh != nil {
 			width, longest = spec.Mesh.Width, spec.Mesh.Depth*spec.Mesh.LinkBytes
 		}
-		group := func(core int) [2]int { return [2]int{core % width / l3.Multicast, core / width / l3.Multicast} }
 		s := spec.Streams
+		s.Teams = make([]int32, mem.MaxCores)
+		for core := range s.Teams {
+			s.Teams[core] = int32(core/width/l3.Multicast*width + core%width/l3.Multicast)
+		}
 		s.Broadcast, s.Wait, s.Unit = true, l3.BroadcastWaitCycles, uint64(StreamInterleave*mem.LineBytes)
-		s.Near = func(a, b int) bool { return group(a) == group(b) }
 		s.Targets = func(bytes int) int { return se.TargetsOf(bytes, longest) }
 	}
 	spec.Streams.Room, spec.Streams.Sharing = c.room(m), l3.Sharing == "dynamic"

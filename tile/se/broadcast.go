@@ -59,7 +59,7 @@ func (b *Bank) together(h *head) []at {
 	}
 	line := h.g.line(h.sid, h.next)
 	for _, o := range b.heads {
-		if o != h && b.broadcasts(o) && b.can(o) && o.g.line(o.sid, o.next) == line && b.spec.Near(h.core, o.core) {
+		if o != h && b.spec.Teams[o.core] == b.spec.Teams[h.core] && b.broadcasts(o) && b.can(o) && o.g.line(o.sid, o.next) == line {
 			list = append(list, chunk(o))
 		}
 	}
@@ -77,8 +77,9 @@ func (b *Bank) waits(now event.Time, h *head) bool {
 	}
 	to := h.g.address(h.sid, h.next)
 	late := false
+	team := b.spec.Teams[h.core]
 	for _, o := range b.heads {
-		if o == h || o.g.Streams[o.sid].Stride != s.Stride || !b.broadcasts(o) || !b.spec.Near(h.core, o.core) {
+		if b.spec.Teams[o.core] != team || o == h || o.g.Streams[o.sid].Stride != s.Stride || !b.broadcasts(o) {
 			continue
 		}
 		from := o.g.address(o.sid, o.next)

@@ -50,13 +50,13 @@ type Spec struct {
 	Timeout, LockTimeout int
 	// Distance is how many links are between two banks; nil: they do not matter.
 	Distance func(from, to int) int
-	// Broadcast lets streams of cores that are Near each other, and strands, that come to the same line
+	// Broadcast lets streams of cores of the same of Teams, by core, and strands, that come to the same line
 	// at their bank read it together, and sends it by multicast. Unit is the bytes that lie in a bank
 	// side; Targets, how many streams take elements of so many bytes in a multicast; Wait, how many
 	// cycles one waits for those that have no credit.
 	Broadcast bool
 	Wait      int
-	Near      func(a, b int) bool
+	Teams     []int32
 	Unit      uint64
 	Targets   func(bytes int) int
 	// KeepOperands lets the bank where operands are taken keep those that come again, KeepPatterns lets banks
