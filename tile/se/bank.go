@@ -35,17 +35,25 @@ type BankCounters struct {
 
 // head is a stream where it is at present.
 type head struct {
+	// What others look at lies side by side.
 	core, sid int
-	strand    int
-	g         *Group
-	next      int64   // iteration
-	limit     int64   // credited
-	nexts     []int64 // of members, next is the least of them
-	value     uint64  // of a Reduce
-	asked     int     // lines that it waits for
-	page      uint64  // whose translation it has, and 1; 0: none
-	known     event.Time
-	armed     bool // a Reduce waits for its operands
+	next      int64 // iteration
+	// Of one that may read with others: its stride, and where the next element is, if it was asked
+	// for: spotAt is the iteration, and 1.
+	spotAt int64
+	spot   uint64
+	stride int64
+	limit  int64 // credited
+	asked  int32 // lines that it waits for
+	armed  bool  // a Reduce waits for its operands
+	shares share
+
+	strand int
+	g      *Group
+	nexts  []int64 // of members, next is the least of them
+	value  uint64  // of a Reduce
+	page   uint64  // whose translation it has, and 1; 0: none
+	known  event.Time
 	// Of a Chase: its values, the access that it waits for, the line that it has, whether its
 	// loop has ended, what it has visited since it told the core (as any affine one, of what it tells), and the operations, operands and
 	// first access, by iteration and place, of what is computed next.
@@ -82,9 +90,9 @@ type head struct {
 type slot struct {
 	g         *Group
 	end       int64
-	missing   int        // values
-	room      []uint64   // for what comes in, and what is written
-	in        [][]uint64 // of it
+	missing   int      // values
+	inputs    int      // whose elements come in
+	room      []uint64 // for these, one input after the other, and what is written
 	own       []uint64
 	wantOwn   bool
 	armed     bool // the stream has come by
@@ -96,6 +104,12 @@ type slot struct {
 	kept      []bool // elements that are not written; nil for none
 	h         *head  // the stream, of a Reduce and a Load
 	bytes     int64  // of the buffer
+}
+
+// in is room for the elements of an input.
+func (x *slot) in(k int) []uint64 {
+	n := len(x.room) / (x.inputs + 1)
+	return x.room[k*n:][:n:n]
 }
 
 // Bank is the stream engine of a bank of the L3, SE_L3, with the tile's contexts that compute
@@ -131,7 +145,8 @@ type Bank struct {
 	taken    map[strand]*Message     // streams that are to be taken back when they come
 	kept     map[keptKey]*kept
 	told     map[key]*told // where patterns are known
-	unknown  []*Message    // strands whose pattern is not here yet
+	catching catching
+	unknown  []*Message // strands whose pattern is not here yet
 	ticking  bool
 	draining bool       // it looks at the queue of the link again
 	next     event.Time // issue
@@ -337,7 +352,7 @@ func (b *Bank) can(h *head) bool {
 	} else if s.Kind == Chase { // it goes on by itself
 		return false
 	}
-	return h.next < h.limit && !h.armed && h.asked < b.spec.Requests
+	return h.next < h.limit && !h.armed && int(h.asked) < b.spec.Requests
 }
 
 // step does what a stream does with its next chunk.
@@ -505,10 +520,7 @@ func (b *Bank) newSlot(p part, g *Group, end int64) *slot {
 	n, inputs := int(end-p.first), len(g.Streams[p.sid].Inputs)
 	room := slices.Grow(x.room[:0], n*(inputs+1))[:n*(inputs+1)]
 	clear(room)
-	*x = slot{g: g, end: end, missing: n * inputs, in: x.in[:0], room: room}
-	for i := range inputs {
-		x.in = append(x.in, room[i*n:][:n:n])
-	}
+	*x = slot{g: g, end: end, missing: n * inputs, inputs: inputs, room: room}
 	b.slots.set(p, x)
 	x.bytes = int64(n) * g.needs[p.sid]
 	b.enter(int(p.core), x.bytes)
@@ -551,10 +563,10 @@ func (b *Bank) operand(now event.Time, k key, m *Message) {
 			}
 			if still {
 				for j := i; j < end; j++ {
-					x.in[n][j-first] = m.Values[0]
+					x.in(n)[j-first] = m.Values[0]
 				}
 			} else {
-				copy(x.in[n][i-first:], m.Values[i-m.First:])
+				copy(x.in(n)[i-first:], m.Values[i-m.First:])
 			}
 			x.missing -= int(end - i)
 		}
@@ -640,7 +652,7 @@ func (b *Bank) computed(now event.Time, p part, x *slot) {
 	}
 	s := &x.g.Streams[p.sid]
 	n := int(x.end - p.first)
-	in := slices.Grow(b.in[:0], len(x.in))[:len(x.in)]
+	in := slices.Grow(b.in[:0], x.inputs)[:x.inputs]
 	b.in = in
 	switch {
 	case s.Kind == Reduce:
@@ -651,7 +663,7 @@ func (b *Bank) computed(now event.Time, p part, x *slot) {
 	}
 	for i := range n {
 		for k := range in {
-			in[k] = x.in[k][i]
+			in[k] = x.room[k*n+i]
 		}
 		var own uint64
 		switch s.Kind {

@@ -2,6 +2,8 @@ package se
 
 import (
 	"cmp"
+	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/bitsched/bitsched/tile/event"
@@ -40,11 +42,34 @@ type piece struct {
 	targets []Target
 }
 
+// share is whether a stream may read with others.
+type share uint8
+
+const (
+	unknown share = iota
+	never
+	may
+)
+
 // broadcasts reports whether a stream may read with others: nothing has to be put in order, and
 // other streams alone take its elements.
 func (b *Bank) broadcasts(h *head) bool {
-	s := &h.g.Streams[h.sid]
-	return b.spec.Broadcast && h.g.SyncFree && h.g.Decoupled && !h.g.Fine && s.Kind == Load && s.Func == nil && s.members == nil && !s.Indirect && !s.ToCore && len(s.followers)+len(s.reducers) == 0
+	if h.shares == unknown {
+		s := &h.g.Streams[h.sid]
+		h.shares, h.stride = never, s.Stride
+		if b.spec.Broadcast && h.g.SyncFree && h.g.Decoupled && !h.g.Fine && s.Kind == Load && s.Func == nil && s.members == nil && !s.Indirect && !s.ToCore && len(s.followers)+len(s.reducers) == 0 {
+			h.shares = may
+		}
+	}
+	return h.shares == may
+}
+
+// lies is where the next element of a stream is.
+func (h *head) lies() uint64 {
+	if h.spotAt != h.next+1 {
+		h.spot, h.spotAt = h.g.address(h.sid, h.next), h.next+1
+	}
+	return h.spot
 }
 
 // together lists the streams that read a line with one, which comes first.
@@ -59,7 +84,7 @@ func (b *Bank) together(h *head) []at {
 	}
 	line := h.g.line(h.sid, h.next)
 	for _, o := range b.heads {
-		if o != h && b.spec.Teams[o.core] == b.spec.Teams[h.core] && b.broadcasts(o) && b.can(o) && o.g.line(o.sid, o.next) == line {
+		if o != h && b.spec.Teams[o.core] == b.spec.Teams[h.core] && b.broadcasts(o) && b.can(o) && o.lies()/mem.LineBytes == line {
 			list = append(list, chunk(o))
 		}
 	}
@@ -71,35 +96,113 @@ func (b *Bank) together(h *head) []at {
 // some cycles for it. If it did not come, the stream does so no more until it meets one. The last
 // one always goes, so that none waits for ever.
 func (b *Bank) waits(now event.Time, h *head) bool {
-	s := &h.g.Streams[h.sid]
-	if s.still() || !b.broadcasts(h) {
+	if !b.broadcasts(h) || h.stride == 0 {
 		return false
 	}
-	to := h.g.address(h.sid, h.next)
-	late := false
-	team := b.spec.Teams[h.core]
-	for _, o := range b.heads {
-		if b.spec.Teams[o.core] != team || o == h || o.g.Streams[o.sid].Stride != s.Stride || !b.broadcasts(o) {
-			continue
-		}
-		from := o.g.address(o.sid, o.next)
-		if from/b.spec.Unit != to/b.spec.Unit || from/mem.LineBytes == to/mem.LineBytes || (from < to) != (s.Stride > 0) {
-			continue
-		}
-		if b.can(o) {
-			return true
-		}
-		late = true
+	late, can := b.behind(h)
+	if can {
+		return true
 	}
 	if h.alone || !late || b.spec.Wait == 0 {
 		return false
 	}
-	if line := to/mem.LineBytes + 1; h.waited != line {
+	if line := h.lies()/mem.LineBytes + 1; h.waited != line {
 		h.waited, h.since = line, now
 		b.at(now+event.Time(b.spec.Wait), b.wake)
 	}
 	h.alone = now >= h.since+event.Time(b.spec.Wait)
 	return !h.alone
+}
+
+// behind reports whether other streams are behind one that it lets catch up, and whether one of these can
+// go on. The second stream that asks since the last one went on finds the least of all by a table: many that
+// come to a bank at once would look at each other.
+func (b *Bank) behind(h *head) (any, can bool) {
+	x := &b.catching
+	x.asked++
+	if x.asked == 1 {
+		team, to, at := b.spec.Teams[h.core], h.lies()/b.spec.Unit, h.order()
+		for _, o := range b.heads {
+			if b.spec.Teams[o.core] != team || !b.broadcasts(o) || o.stride != h.stride || o.lies()/b.spec.Unit != to || o.order() >= at {
+				continue
+			}
+			if b.can(o) {
+				return true, true
+			}
+			any = true
+		}
+		return any, false
+	}
+	if x.asked == 2 {
+		x.clear(len(b.heads))
+		for _, o := range b.heads {
+			if b.broadcasts(o) && o.stride != 0 {
+				c := x.find(b.placeOf(o))
+				c.any = min(c.any, o.order())
+				if b.can(o) {
+					c.can = min(c.can, o.order())
+				}
+			}
+		}
+	}
+	c, at := x.find(b.placeOf(h)), h.order()
+	return c.any < at, c.can < at
+}
+
+// order is the line of the next element, in the order in which the stream comes to lines.
+func (h *head) order() uint64 {
+	line := h.lies() / mem.LineBytes
+	if h.stride < 0 {
+		return ^line
+	}
+	return line
+}
+
+// catchPlace is where streams let each other catch up: what lies side by side in a bank, for streams of a
+// team with one stride.
+type catchPlace struct {
+	unit   uint64
+	stride int64
+	team   int32
+}
+
+func (b *Bank) placeOf(h *head) catchPlace {
+	return catchPlace{h.lies() / b.spec.Unit, h.stride, b.spec.Teams[h.core]}
+}
+
+// catching finds the first in order of all streams at a place, and of those that can go on: open addressing
+// with linear probing in a table that is used again.
+type catching struct {
+	asked int // since the last stream went on
+	cells []catchCell
+	turn  uint64 // that cells in use have
+}
+
+type catchCell struct {
+	catchPlace
+	any, can uint64
+	turn     uint64
+}
+
+// clear makes room for n places.
+func (x *catching) clear(n int) {
+	if x.turn++; len(x.cells) < 2*n {
+		x.cells = make([]catchCell, 1<<bits.Len(uint(2*n)))
+	}
+}
+
+func (x *catching) find(p catchPlace) *catchCell {
+	hash := (p.unit*0x9e3779b97f4a7c15 ^ uint64(p.stride)<<8 ^ uint64(p.team)) * 0xbf58476d1ce4e5b9
+	for i, mask := int(hash>>40), len(x.cells)-1; ; i++ {
+		c := &x.cells[i&mask]
+		if c.turn != x.turn {
+			*c = catchCell{p, math.MaxUint64, math.MaxUint64, x.turn}
+			return c
+		}
+		if c.catchPlace == p {
+			return c
+		}
+	}
 }
 
 // gathered gives the elements of one stream, for those that take them, to what is sent.

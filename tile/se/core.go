@@ -52,7 +52,7 @@ type Spec struct {
 	Distance func(from, to int) int
 	// Broadcast lets streams of cores of the same of Teams, by core, and strands, that come to the same line
 	// at their bank read it together, and sends it by multicast. Unit is the bytes that lie in a bank
-	// side; Targets, how many streams take elements of so many bytes in a multicast; Wait, how many
+	// side by side, a power of two; Targets, how many streams take elements of so many bytes in a multicast; Wait, how many
 	// cycles one waits for those that have no credit.
 	Broadcast bool
 	Wait      int

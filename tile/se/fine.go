@@ -177,7 +177,7 @@ func (b *Bank) met(now event.Time, k key, m *Message) {
 	}
 	for n, in := range m.head.g.Streams[m.Stream].Inputs {
 		if in == m.from {
-			copy(x.in[n][m.First-p.first:], m.Values)
+			copy(x.in(n)[m.First-p.first:], m.Values)
 			x.missing -= len(m.Values)
 		}
 	}

@@ -2,8 +2,11 @@ package se
 
 import (
 	"slices"
+	"unsafe"
 
+	"github.com/bitsched/bitsched/internal/prefetch"
 	"github.com/bitsched/bitsched/tile/event"
+	"github.com/bitsched/bitsched/tile/mem"
 )
 
 // Kept operands: a load that is the same in each row, as B[k][n] in C[m][n] += A[m][k] * B[k][n], or the
@@ -188,6 +191,11 @@ func (b *Bank) keep(now event.Time, k key, m *Message) {
 	}
 	list := x.waiting
 	x.waiting = nil
+	for _, p := range list { // the host looks for all of them at once
+		if s, ok := b.slots.get(p); ok {
+			prefetch.Lines(unsafe.Pointer(s), int(unsafe.Sizeof(*s)/mem.LineBytes)+1)
+		}
+	}
 	for _, p := range list {
 		if s, ok := b.slots.get(p); ok {
 			b.takeKept(p, s, m.from)
@@ -201,7 +209,7 @@ func (b *Bank) takeKept(p part, s *slot, from int) {
 	g := s.g
 	at, x := b.keeps(p.key, g, p.first, from)
 	n := slices.Index(g.Streams[p.sid].Inputs, from)
-	in, count := s.in[n][:s.end-p.first], s.end-p.first
+	in, count := s.in(n), s.end-p.first
 	if x.parts != nil {
 		first, _ := g.part(p.first)
 		v, ok := x.parts[first]
