@@ -188,6 +188,13 @@ func runInfinity(ctx context.Context, env *Env, k *workload.Kernel, args *memory
 	before, _ := k.Streams(args.Clone())
 	p := &fused.Program{Program: &multicore.Program{Graph: k.Whole, Memory: mem, Args: a, Reassociate: k.Reassociate}, Tensors: k.Regions(), Sizes: k.Sizes, Arrays: args}
 	o := fused.Options{Options: multicore.Options{Machine: m, Threads: m.Banks(), Config: config, Seed: env.Seed, Jitter: env.timing(), Sample: sample}, Rehearse: fused.RehearseOptions{Check: env.Size != PaperSizes}}
+	name := k.File
+	if k.Builtin != nil {
+		name = k.Builtin.Name
+	}
+	o.Progress = func(q multicore.Progress) {
+		env.progress(fmt.Sprintf("%s in %s: %.1f M micro-ops in %.0f s,", name, config, float64(q.MicroOps)/1e6, q.Seconds), int(1000*q.Share), 1000)
+	}
 	change(&o)
 	r = &infsRun{}
 	if fused.Find(config) == nil {

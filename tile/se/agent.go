@@ -16,7 +16,7 @@ type agent struct {
 	net   mem.Network
 	self  mem.Place
 	home  mem.Place
-	lines map[mem.Line]*access // by where they lie
+	lines table[*access] // by where they lie, as chunks of no stream
 	place func(mem.Line) mem.Line
 	fail  func(error)
 	out   mem.Message
@@ -47,7 +47,7 @@ type write struct {
 }
 
 func newAgent(net mem.Network, bank int, place func(mem.Line) mem.Line, fail func(error)) *agent {
-	return &agent{net: net, self: mem.Place{Kind: mem.Core, Index: int16(mem.MaxCores + bank)}, home: mem.Place{Kind: mem.Bank, Index: int16(bank)}, lines: map[mem.Line]*access{}, place: place, fail: fail}
+	return &agent{net: net, self: mem.Place{Kind: mem.Core, Index: int16(mem.MaxCores + bank)}, home: mem.Place{Kind: mem.Bank, Index: int16(bank)}, place: place, fail: fail}
 }
 
 func (a *agent) send(m mem.Message) {
@@ -57,14 +57,14 @@ func (a *agent) send(m mem.Message) {
 }
 
 func (a *agent) line(line mem.Line) *access {
-	x := a.lines[line]
+	x, _ := a.lines.get(alone(line))
 	if x == nil {
 		if k := len(a.accesses); k > 0 {
 			x, a.accesses = a.accesses[k-1], a.accesses[:k-1]
 		} else {
 			x = &access{}
 		}
-		a.lines[line] = x
+		a.lines.set(alone(line), x)
 	}
 	return x
 }
@@ -132,7 +132,8 @@ func (a *agent) lock(line mem.Line, got func(b *mem.Bytes)) {
 // unlock gives a locked line back, with what has been written into its bytes.
 func (a *agent) unlock(line mem.Line) {
 	line = a.place(line)
-	a.back(line, a.lines[line].write)
+	x, _ := a.lines.get(alone(line))
+	a.back(line, x.write)
 }
 
 func (a *agent) own(line mem.Line, x *access, w *write) {
@@ -142,7 +143,7 @@ func (a *agent) own(line mem.Line, x *access, w *write) {
 
 // receive handles a message of the coherence protocol.
 func (a *agent) receive(now event.Time, m *mem.Message) {
-	x := a.lines[m.Line]
+	x, _ := a.lines.get(alone(m.Line))
 	if x == nil {
 		a.fail(fmt.Errorf("se: bank %d: unexpected message %s of line %#x", a.home.Index, m.Kind, m.Line))
 		return
@@ -234,7 +235,7 @@ func (a *agent) next(line mem.Line, x *access) {
 		}
 	}
 	if x.write == nil && len(x.reads) == 0 && len(x.waiting) == 0 {
-		delete(a.lines, line)
+		a.lines.take(alone(line))
 		a.accesses = append(a.accesses, x)
 	}
 }

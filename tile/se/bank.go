@@ -174,7 +174,7 @@ func NewBank(e *event.Engine, spec *Spec, bank int, coherent mem.Network, net Ne
 
 // Pending tells whether any stream is here, or anything of one.
 func (b *Bank) Pending() bool {
-	return len(b.heads) > 0 || b.slots.n > 0 || b.credits.n > 0 || len(b.agent.lines) > 0 || len(b.locks) > 0 || b.commits.n > 0 || len(b.taken) > 0 || len(b.tallies) > 0 || len(b.kept)+len(b.unknown) > 0 || b.lending()
+	return len(b.heads) > 0 || b.slots.n > 0 || b.credits.n > 0 || b.agent.lines.n > 0 || len(b.locks) > 0 || b.commits.n > 0 || len(b.taken) > 0 || len(b.tallies) > 0 || len(b.kept)+len(b.unknown) > 0 || b.lending()
 }
 
 // Receive handles a message of the coherence protocol.

@@ -102,7 +102,7 @@ func (c *Core) Access(pc uint32, line mem.Line, write bool) *mem.Bytes {
 
 // Still takes the engine out of time, as that of a core.
 func (b *Bank) Still(e *event.Engine, coherent mem.Network, net Network) (timed func(), err error) {
-	if len(b.agent.lines) > 0 {
+	if b.agent.lines.n > 0 {
 		return nil, fmt.Errorf("se: bank %d: its lines are still under way, and nothing happens any more", b.bank)
 	}
 	was, over, lines := b.bankTimer, b.net, b.agent.net

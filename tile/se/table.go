@@ -1,5 +1,7 @@
 package se
 
+import "github.com/bitsched/bitsched/tile/mem"
+
 // key names a stream of a core. It has no gaps, so that keys are compared and hashed as words.
 type key struct {
 	group uint32
@@ -14,6 +16,9 @@ type part struct {
 	key
 	first int64
 }
+
+// alone is a line of no stream.
+func alone(line mem.Line) part { return part{first: int64(line)} }
 
 // table maps chunks to values: open addressing, linear probing and removal by moving back.
 type table[V any] struct {
