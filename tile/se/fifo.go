@@ -114,7 +114,12 @@ func (f *fifo) sid(pc uint32) int {
 
 // asks reports whether lines are asked for with a PC.
 func (f *fifo) asks(pc uint32) bool {
-	return slices.ContainsFunc(f.g.Streams, func(s Stream) bool { return s.PC[0] == pc })
+	for i := range f.g.Streams {
+		if f.g.Streams[i].PC[0] == pc {
+			return true
+		}
+	}
+	return false
 }
 
 // fetch lets streams go on while they have room: in time as far as look-ups are free, so that loads of the
