@@ -100,7 +100,7 @@ func (a *app) reproduceCommand() *cobra.Command {
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.BoolVar(&f.small, "small", false, "small sizes, which take minutes in all (the default)")
+	fl.BoolVar(&f.small, "small", false, "small sizes, which take minutes an entry (the default)")
 	fl.BoolVar(&f.paper, "paper-sizes", false, "sizes of the papers")
 	fl.StringVar(&f.data, "data", os.Getenv(dataEnv), "`folder` with published inputs (default $"+dataEnv+")")
 	fl.StringVar(&f.results, "results", "", "keep results in this `folder` (default in the user's cache)")
