@@ -115,25 +115,11 @@ func (b *Bank) waits(now event.Time, h *head) bool {
 }
 
 // behind reports whether other streams are behind one that it lets catch up, and whether one of these can
-// go on. The second stream that asks since the last one went on finds the least of all by a table: many that
-// come to a bank at once would look at each other.
+// go on: by the first in order of all at its place, as many that come to a bank at once would look at each other.
 func (b *Bank) behind(h *head) (any, can bool) {
 	x := &b.catching
-	x.asked++
-	if x.asked == 1 {
-		team, to, at := b.spec.Teams[h.core], h.lies()/b.spec.Unit, h.order()
-		for _, o := range b.heads {
-			if b.spec.Teams[o.core] != team || !b.broadcasts(o) || o.stride != h.stride || o.lies()/b.spec.Unit != to || o.order() >= at {
-				continue
-			}
-			if b.can(o) {
-				return true, true
-			}
-			any = true
-		}
-		return any, false
-	}
-	if x.asked == 2 {
+	if !x.known {
+		x.known = true
 		x.clear(len(b.heads))
 		for _, o := range b.heads {
 			if b.broadcasts(o) && o.stride != 0 {
@@ -173,7 +159,7 @@ func (b *Bank) placeOf(h *head) catchPlace {
 // catching finds the first in order of all streams at a place, and of those that can go on: open addressing
 // with linear probing in a table that is used again.
 type catching struct {
-	asked int // since the last stream went on
+	known bool // since the last stream went on
 	cells []catchCell
 	turn  uint64 // that cells in use have
 }

@@ -52,7 +52,7 @@ type Spec struct {
 	Distance func(from, to int) int
 	// Broadcast lets streams of cores of the same of Teams, by core, and strands, that come to the same line
 	// at their bank read it together, and sends it by multicast. Unit is the bytes that lie in a bank
-	// side by side, a power of two; Targets, how many streams take elements of so many bytes in a multicast; Wait, how many
+	// side by side; Targets, how many streams take elements of so many bytes in a multicast; Wait, how many
 	// cycles one waits for those that have no credit.
 	Broadcast bool
 	Wait      int
@@ -186,9 +186,9 @@ type Core struct {
 
 	// Of streams in the core.
 	fifo     *fifo
-	left     []*fifo // of loops before, whose lines are still on their way
-	windows  []*window
-	fetching bool // the FIFO goes on in the next cycle
+	left     []*fifo   // of loops before, whose lines are still on their way
+	windows  []*window // of streams that have ended
+	fetching bool      // the FIFO goes on in the next cycle
 
 	// Of streams at the L3: loops whose streams have not ended, or whose results the core
 	// may still take, in the order of the program.

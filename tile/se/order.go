@@ -12,7 +12,7 @@ import "github.com/bitsched/bitsched/tile/event"
 func (b *Bank) issue(now event.Time) {
 	queued, held := -1, false // flits that wait for the link of the node, -1: not known yet
 	for range b.spec.Issue {
-		b.catching.asked = 0
+		b.catching.known = false
 		var first *head
 		for k := range b.heads {
 			i := (b.turn + k) % len(b.heads)
