@@ -214,7 +214,7 @@ func farthest(l *nearLoop) int {
 // lookAhead configures instances of a loop that the thread will come to.
 func (t *thread) lookAhead(l *nearLoop, id int) {
 	q := l.sight
-	if len(t.depth) < 2 || t.depth[len(t.depth)-2].info != q.around || t.p.keeps() || t.counts[id].aliased > 0 || len(t.planned) > 0 && t.planned[0].late {
+	if t.single || len(t.depth) < 2 || t.depth[len(t.depth)-2].info != q.around || t.p.keeps() || t.counts[id].aliased > 0 || len(t.planned) > 0 && t.planned[0].late {
 		return
 	}
 	o := t.depth[len(t.depth)-2]

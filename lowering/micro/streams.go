@@ -75,6 +75,7 @@ type StreamLoop struct {
 	Kept      int64  `json:"kept"`       // instances that stayed in the core since there had been an alias
 	Reused    int64  `json:"reused"`     // instances that stayed since the core's own caches could have what they access
 	Hits      int64  `json:"hits"`       // instances that stayed since more than half of their lines hit there last time
+	Passed    int64  `json:"passed"`     // instances between the windows of a run in samples that only changed memory
 }
 
 // nearLoop is the streams of an innermost loop.
@@ -200,6 +201,7 @@ func (p *Program) StreamLoops() []StreamLoop {
 				l.report.Kept += t.counts[i].kept
 				l.report.Reused += t.counts[i].stayed[se.Reused]
 				l.report.Hits += t.counts[i].stayed[se.Hits]
+				l.report.Passed += t.counts[i].passed
 			}
 			list = append(list, l.report)
 		}
@@ -855,9 +857,10 @@ func (t *thread) beginStreams(id int, n, v int64) error {
 	if t.near != nil && t.near.l.rowAt(p.loops[id]) != nil {
 		t.counts[id].nested++
 	}
-	if l == nil || len(l.streams)+len(l.ahead) == 0 || t.near != nil || n <= 0 {
+	if l == nil || len(l.streams)+len(l.ahead) == 0 || t.near != nil || n <= 0 || t.passes(l, id, n) {
 		return nil
 	}
+	defer t.begunAt(id, len(t.out.Ops))
 	if l.sight != nil && len(t.planned) > 0 {
 		s, err := t.arrive(l, n, v)
 		if err != nil {
@@ -947,6 +950,7 @@ func (t *thread) beginStreams(id int, n, v int64) error {
 	if l.several && !l.early { // the engine itself lets others wait for room
 		t.place(l)
 	}
+	t.counts[id].work.rows += rows
 	if l != p.near[id].inCore {
 		t.counts[id].configured++
 		t.counts[id].through += rows - 1
@@ -1422,5 +1426,6 @@ func (t *thread) leaveStreams(from int, l *loopState, then func(t *thread) error
 		t.near.between, t.begun = true, len(t.out.Ops)
 		return goOn(t, then)
 	}
+	defer t.endedAt(l.id, len(t.out.Ops))
 	return t.endStreams(then)
 }

@@ -47,8 +47,9 @@ type thread struct {
 	reg     []uop.Reg
 	now     uint32
 	stores  []waiting
-	single  bool   // groups are made one by one, since others are skipped
-	written []byte // by a group that is skipped
+	single  bool       // groups are made one by one, since others are skipped
+	passing *loopState // the instance that is skipped whole
+	written []byte     // by a group that is skipped
 
 	unit   int  // whose statements others execute, -1 for none
 	called bool // they have been asked
@@ -94,8 +95,9 @@ type thread struct {
 // loopCounts is how often streams of a loop were configured, or why not: the history that
 // decides (section IV.B of Near-Stream Computing).
 type loopCounts struct {
-	configured, nested, ahead, through, planes, short, aliased, kept int64
-	stayed                                                           [se.NumChoices]int64
+	configured, nested, ahead, through, planes, short, aliased, kept, passed int64
+	stayed                                                                   [se.NumChoices]int64
+	work                                                                     work
 }
 
 // loopState is a loop that a thread is in.
@@ -155,6 +157,9 @@ func (t *thread) Next(b *uop.Batch, n int) (uop.Status, error) {
 					return uop.More, nil
 				}
 				if t.single && len(b.Ops) > 0 {
+					return uop.More, nil
+				}
+				if l := t.skips(); l != nil && l == t.passing { // by the next Skip
 					return uop.More, nil
 				}
 				if t.over && len(t.parts) == 0 && t.redo == nil {
@@ -233,6 +238,7 @@ func (t *thread) run() error {
 					from := len(t.out.Ops)
 					t.group(l)
 					t.stream(from)
+					t.measured(l, from)
 					if t.single || len(t.out.Ops) >= 4*bufferEvents {
 						return nil
 					}
@@ -874,17 +880,18 @@ func (t *thread) group(l *loopState) {
 }
 
 // Skip implements uop.Skipper: what it leaves out are groups of iterations of plain loops
-// behind the first one, and those that are left behind them.
-func (t *thread) Skip(n uint64, read func(addr, bytes uint64), write func(addr uint64, data []byte)) uint64 {
+// behind the first one, and those that are left behind them; and loops with streams whole, from their
+// beginning on.
+func (t *thread) Skip(n uint64, read func(addr, bytes uint64), write func(addr uint64, data []byte)) (s uop.Skipped) {
 	if t.single = read != nil; !t.single {
-		return 0
+		return s
 	}
-	if t.done < len(t.out.Ops) || t.wait != nil || t.next < t.count || len(t.depth) == 0 || t.p.opt.Streams != nil {
-		return 0
+	l := t.skips()
+	if l == nil {
+		return s
 	}
-	l := t.depth[len(t.depth)-1]
-	if !l.info.plain || l.pending > 0 || !l.hoisted {
-		return 0
+	if l == t.passing {
+		return t.pass(l, read, write)
 	}
 	lanes := int64(l.info.lanes)
 	left := t.cursor.Left()
@@ -894,8 +901,33 @@ func (t *thread) Skip(n uint64, read func(addr, bytes uint64), write func(addr u
 		each, ops = left, left*l.info.rest
 	}
 	if each < 1 || ops > int64(n) || !t.cursor.Group(each) {
-		return 0
+		return s
 	}
+	t.execute(l, each, read, write)
+	return uop.Skipped{MicroOps: uint64(ops)}
+}
+
+// skips returns the loop whose next iterations Skip may leave out, nil for none.
+func (t *thread) skips() *loopState {
+	if !t.single || t.done < len(t.out.Ops) || t.wait != nil || t.next < t.count || len(t.depth) == 0 || len(t.parts) > 0 || t.redo != nil {
+		return nil
+	}
+	l := t.depth[len(t.depth)-1]
+	switch {
+	case !l.info.plain || l.pending > 0:
+		return nil
+	case l == t.passing:
+		if !t.cursor.Group(max(1, t.cursor.Left())) || !t.settledStreams() {
+			return nil
+		}
+	case !l.hoisted || t.p.opt.Streams != nil && (t.p.near[l.id] != nil || !t.settledStreams()):
+		return nil
+	}
+	return l
+}
+
+// execute lets iterations of a plain loop take place without micro-ops.
+func (t *thread) execute(l *loopState, each int64, read func(addr, bytes uint64), write func(addr uint64, data []byte)) {
 	stores := t.stores[:0]
 	for k, i := range l.info.body {
 		tm := t.p.streams[i]
@@ -928,7 +960,6 @@ func (t *thread) Skip(n uint64, read func(addr, bytes uint64), write func(addr u
 	for _, i := range l.info.body {
 		t.set(i, t.cursor.Value(i), t.p.streams[i].many.dst)
 	}
-	return uint64(ops)
 }
 
 // runs calls f for the parts of n elements, a stride apart, that lie side by side.

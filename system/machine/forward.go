@@ -14,6 +14,7 @@ import (
 // forward is a machine whose threads are executed without time.
 type forward struct {
 	m      *Machine
+	core   int // of the thread at hand
 	queue  []mem.Message
 	at     mem.Message           // that is delivered
 	caches []mem.PrivateCounters // as they were
@@ -173,14 +174,26 @@ func (f *forward) read(addr, bytes uint64) {
 	}
 }
 
-// write changes all copies of bytes, which stay where they are.
+// write changes all copies of bytes, which stay where they are, but for those that other cores than
+// that of the thread have beside streams.
 func (f *forward) write(addr uint64, data []byte) {
 	f.read(addr, uint64(len(data)))
 	for len(data) > 0 {
 		line, from := f.m.spec.Pages.physical(addr/mem.LineBytes), addr%mem.LineBytes
 		n := copy(f.m.Memory.Line(line)[from:], data)
-		for cores := f.m.Homes[f.m.bank(line)].Poke(line, from, data[:n]); cores != 0; cores &= cores - 1 {
-			f.m.Caches[bits.TrailingZeros64(cores)].Poke(line, from, data[:n])
+		bank := f.m.bank(line)
+		cores := f.m.Homes[bank].Poke(line, from, data[:n])
+		if f.m.StreamCores != nil && cores&^(1<<uint(f.core)) != 0 {
+			f.m.StreamBanks[bank].Write(addr/mem.LineBytes, from, data[:n])
+			f.deliver()
+			cores = 0
+		}
+		for ; cores != 0; cores &= cores - 1 {
+			core := bits.TrailingZeros64(cores)
+			f.m.Caches[core].Poke(line, from, data[:n])
+			if f.m.StreamCores != nil {
+				f.m.StreamCores[core].Stale(addr / mem.LineBytes)
+			}
 		}
 		data, addr = data[n:], addr+uint64(n)
 	}
@@ -190,18 +203,23 @@ func (f *forward) write(addr uint64, data []byte) {
 // and Resume. Values, caches with the directory, TLBs, predictors and streams are as after an
 // execution in time, in the order in which threads are forwarded; counters stay. With skip, caches of
 // cores, TLBs and predictors stay as they are where the thread can skip micro-ops: only values change, and
-// banks of the L3 have what was touched.
+// banks of the L3 have what was touched. Arrays that are laid out for memory that computes have owners whom
+// values would pass by, so that nothing is skipped on such a machine that has streams.
 func (m *Machine) Forward(core int, n uint64, skip bool) (core.Forwarded, error) {
 	f := m.forward
+	f.core = core
 	access := f.warm(core)
 	if m.StreamCores != nil {
 		access = m.StreamCores[core].Access
 	}
 	read, write := f.read, f.write
-	if !skip || m.StreamCores != nil {
+	if !skip || m.StreamCores != nil && m.Tensors != nil {
 		read, write = nil, nil
 	}
 	done, err := m.Cores[core].Forward(n, access, f.ahead(core), f.settle, read, write)
+	if m.StreamCores != nil {
+		m.StreamCores[core].Progress += done.Elsewhere
+	}
 	if err == nil {
 		err = m.err
 	}

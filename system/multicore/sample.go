@@ -38,8 +38,12 @@ const (
 // queues fill.
 const warmShare = 4
 
-// turn is how many micro-ops of a thread are executed in a row without time.
-const turn = 512
+// turn is how many micro-ops of a thread are executed in a row without time; with streams, which leave
+// few of them to cores, no more than it would have in a share of a window by turns.
+const (
+	turn  = 512
+	turns = 16
+)
 
 // Sampled says what was simulated of a run, and how far its cycles may be off.
 type Sampled struct {
@@ -130,6 +134,18 @@ func (s *sampler) since(core int) float64 { return float64(max(0, s.work(core)-s
 // warmFills is how often the lines that the L1 misses in front of a window could fill the L2.
 const warmFills = 2
 
+// warmth is the work that a core's caches are to see before the next window. With streams a core may miss so
+// seldom that they would not be filled within half of what is skipped: what they have matters little
+// then, and engines are to see as much as a window has.
+func (s *sampler) warmth(core int, window, quota float64) float64 {
+	lines := float64(s.r.spec.Private.L2.Bytes / mem.LineBytes)
+	fills := window * warmFills * lines / max(1, float64(s.missed(core)-s.misses[core]))
+	if s.r.m.StreamCores != nil && fills > quota/2 {
+		return window
+	}
+	return fills
+}
+
 // missed is how many accesses have missed the L1 of a core.
 func (s *sampler) missed(core int) int64 {
 	n := &s.r.m.Caches[core].Counters.L1
@@ -161,7 +177,7 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 		quota[i] = w * cycles / period
 		total += w
 		s.base[i] = s.work(i)
-		s.warm[i] = w * warmFills * float64(s.r.spec.Private.L2.Bytes/mem.LineBytes) / max(1, float64(s.missed(i)-s.misses[i]))
+		s.warm[i] = s.warmth(i, w, quota[i])
 	}
 	if total == 0 {
 		s.begin(now)
@@ -207,7 +223,10 @@ const limit = 4
 // of all is of barriers, which the rates of windows have in them.
 func (s *sampler) forward(ctx context.Context, quota, done []float64, cycles float64) (alone span, err error) {
 	greatest := slices.Max(quota)
-	streak := 0
+	streak, turn := 0, float64(turn)
+	if s.r.m.StreamCores != nil {
+		turn = max(1, min(turn, greatest/cycles*float64(s.spec.Window)/turns))
+	}
 	for sum(done) < sum(quota) {
 		if err := ctx.Err(); err != nil {
 			return alone, err
@@ -232,7 +251,7 @@ func (s *sampler) forward(ctx context.Context, quota, done []float64, cycles flo
 			done[i] += float64(w)
 			made, most = made+float64(w), max(most, min(1, float64(w)/part))
 			progress = progress || w > 0 || !f.Spins && f.MicroOps > 0
-			changed = changed || w > turn/2 && quota[i] == 0
+			changed = changed || float64(w) > turn/2 && quota[i] == 0
 		}
 		if !progress || changed {
 			return alone, nil

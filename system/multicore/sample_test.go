@@ -130,25 +130,27 @@ void sweep(int n, int rounds, int32_t A[restrict n], int32_t B[restrict n])
 }
 `
 
+// sweep is a program that sweeps over arrays of n elements.
+func sweep(t *testing.T, n, rounds int64) (*Program, Options) {
+	g, err := cfront.CompileWhole(context.Background(), "sweep.c", sweepC, cfront.Options{})
+	require.NoError(t, err)
+	m := stream.Memory{}
+	for _, a := range g.Arrays {
+		for i := range n {
+			m[a.Name] = append(m[a.Name], scalar.FromInt(a.Type, i%1000))
+		}
+	}
+	_, opt := scale(t)
+	return &Program{Graph: g, Memory: m, Args: stream.Args{Symbols: map[string]int64{"n": n, "rounds": rounds}}}, opt
+}
+
 // TestSkip compares a run most of whose micro-ops are skipped with the whole one: arrays that
 // threads write again and again while others have copies, forwards and backwards.
 func TestSkip(t *testing.T) {
 	if !invariants.Enabled {
 		t.Skip("takes long: go test -tags invariants")
 	}
-	const n, rounds = 1600, 300
-	long := func() (*Program, Options) {
-		g, err := cfront.CompileWhole(context.Background(), "sweep.c", sweepC, cfront.Options{})
-		require.NoError(t, err)
-		m := stream.Memory{}
-		for _, a := range g.Arrays {
-			for i := range n {
-				m[a.Name] = append(m[a.Name], scalar.FromInt(a.Type, int64(i%1000)))
-			}
-		}
-		_, opt := scale(t)
-		return &Program{Graph: g, Memory: m, Args: stream.Args{Symbols: map[string]int64{"n": n, "rounds": rounds}}}, opt
-	}
+	long := func() (*Program, Options) { return sweep(t, 1600, 300) }
 	p, opt := long()
 	before := clone(p.Memory)
 	full, err := Run(context.Background(), p, opt)
@@ -165,4 +167,37 @@ func TestSkip(t *testing.T) {
 	require.Greater(t, 4*s.Passed, s.Forwarded)
 	require.Greater(t, s.Windows, 8)
 	require.InDelta(t, full.Cycles, r.Cycles, s.Bound*float64(full.Cycles))
+}
+
+// TestPass compares runs of loops with streams most of whose instances are skipped between windows with
+// whole ones: at the L3, where they vanish or the core takes what they read, and in the core.
+func TestPass(t *testing.T) {
+	if !invariants.Enabled {
+		t.Skip("takes long: go test -tags invariants")
+	}
+	for _, config := range []string{"ns-core", "ns-no-comp", "ns", "ns-decouple"} {
+		long := func() (*Program, Options) {
+			p, opt := sweep(t, 12000, 150)
+			opt.Config = config
+			return p, opt
+		}
+		p, opt := long()
+		before := clone(p.Memory)
+		full, err := Run(context.Background(), p, opt)
+		require.NoError(t, err)
+		p, opt = long()
+		opt.Sample = &Sampling{Share: 0.05, Window: 8000}
+		r, err := Run(context.Background(), p, opt)
+		require.NoError(t, err)
+		v, err := Check(context.Background(), p, before, opt)
+		require.NoError(t, err)
+		require.Empty(t, v.First)
+		require.Equal(t, v.Elements, v.Equal)
+		s := r.Sample
+		t.Logf("%s: %d cycles, %d by %+v, %d micro-ops, %d", config, full.Cycles, r.Cycles, s, full.MicroOps, r.MicroOps)
+		for _, l := range r.Streams.Loops {
+			require.Greater(t, l.Passed, int64(4*150/2), "%s, loop over %s", config, l.Var)
+		}
+		require.InDelta(t, full.Cycles, r.Cycles, s.Bound*float64(full.Cycles))
+	}
 }

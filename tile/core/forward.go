@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/bitsched/bitsched/tile/event"
 	"github.com/bitsched/bitsched/tile/mem"
@@ -33,6 +34,8 @@ func (c *Core) Halt(on bool) {
 type Forwarded struct {
 	MicroOps uint64
 	Skipped  uint64 // of these, passed by all models
+	// Elsewhere is iterations that were passed by of loops that leave the core whole, of each stream that computes.
+	Elsewhere int64
 	Awaited  uint64 // loads that the thread waited for, as Counters.Awaited
 	Spins    bool   // all it did was to find once more what it had found
 }
@@ -61,10 +64,12 @@ func (c *Core) Forward(n uint64, access func(pc uint32, line mem.Line, write boo
 	if skips {
 		defer skipper.Skip(0, nil, nil)
 	}
-	for f.MicroOps < n && c.more {
+	stored := false
+	for f.MicroOps+uint64(f.Elsewhere) < n && c.more {
 		if skips && read != nil {
-			if k := skipper.Skip(n-f.MicroOps, read, write); k > 0 {
-				f.MicroOps, f.Skipped = f.MicroOps+k, f.Skipped+k
+			if s := skipper.Skip(n-f.MicroOps-uint64(f.Elsewhere), read, write); s.MicroOps+uint64(s.Elsewhere) > 0 {
+				f.MicroOps, f.Skipped, f.Elsewhere = f.MicroOps+s.MicroOps, f.Skipped+s.MicroOps, f.Elsewhere+s.Elsewhere
+				stored = true
 				continue
 			}
 		}
@@ -76,6 +81,7 @@ func (c *Core) Forward(n uint64, access func(pc uint32, line mem.Line, write boo
 		}
 		done, found, err := c.executeAll(b, access, ahead, settle)
 		f.MicroOps += uint64(done)
+		stored = stored || slices.ContainsFunc(b.Ops[:done], func(o uop.Op) bool { return o.Kind.Memory() && o.Kind != uop.Load && o.Kind != uop.Gather })
 		if err != nil {
 			return f, err
 		}
@@ -92,7 +98,7 @@ func (c *Core) Forward(n uint64, access func(pc uint32, line mem.Line, write boo
 			if op := &b.Ops[len(b.Ops)-1]; op.Kind == uop.Load {
 				now := awaited{addr: op.Addr}
 				copy(now.found[:], found)
-				f.Spins = now == c.waits && f.MicroOps <= spinOps
+				f.Spins = now == c.waits && f.MicroOps <= spinOps && !stored // as one may that has come to another barrier
 				c.waits = now
 				f.Awaited++
 				return f, nil

@@ -491,12 +491,7 @@ func (c *Core) Owned(now event.Time, line mem.Line) { c.client.Owned(now, line) 
 
 // Lost implements mem.Client.
 func (c *Core) Lost(now event.Time, line mem.Line) {
-	if c.fifo != nil {
-		c.fifo.flush(line)
-	}
-	for _, f := range c.left {
-		f.flush(line)
-	}
+	c.Stale(line)
 	c.client.Lost(now, line)
 }
 

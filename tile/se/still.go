@@ -100,6 +100,16 @@ func (c *Core) Access(pc uint32, line mem.Line, write bool) *mem.Bytes {
 	return c.warm(pc, line, write)
 }
 
+// Stale tells that a line has changed which a core has a copy of.
+func (c *Core) Stale(line mem.Line) {
+	if c.fifo != nil {
+		c.fifo.flush(line)
+	}
+	for _, f := range c.left {
+		f.flush(line)
+	}
+}
+
 // Still takes the engine out of time, as that of a core.
 func (b *Bank) Still(e *event.Engine, coherent mem.Network, net Network) (timed func(), err error) {
 	if b.agent.lines.n > 0 {
@@ -112,6 +122,11 @@ func (b *Bank) Still(e *event.Engine, coherent mem.Network, net Network) (timed 
 		b.bankTimer, b.net, b.agent.net = was, over, lines
 		b.idle()
 	}, nil
+}
+
+// Write changes bytes of a line out of time, when its messages are delivered: nobody but the bank has it then.
+func (b *Bank) Write(line mem.Line, from uint64, data []byte) {
+	b.agent.change(line, func(x *mem.Bytes) { copy(x[from:], data) }, func(event.Time) {})
 }
 
 // idle forgets the times of what has been computed.

@@ -197,10 +197,16 @@ type Performer interface {
 // Skipper is a thread that can execute micro-ops without making them.
 type Skipper interface {
 	Thread
-	// Skip executes at most n micro-ops and returns how many, 0 where the next ones have to be
+	// Skip executes about n micro-ops and returns how many, nothing where the next ones have to be
 	// made by Next, which then makes few, until read is nil. It is told of the bytes that they
 	// read, and write of those that they write, with what they are then.
-	Skip(n uint64, read func(addr, bytes uint64), write func(addr uint64, data []byte)) uint64
+	Skip(n uint64, read func(addr, bytes uint64), write func(addr uint64, data []byte)) Skipped
+}
+
+// Skipped is what a thread has executed without making it.
+type Skipped struct {
+	MicroOps  uint64
+	Elsewhere int64 // iterations, of each stream that computes, of loops that would have left the core whole
 }
 
 // Program is a parallel program in memory.
