@@ -36,8 +36,8 @@ type Forwarded struct {
 	Skipped  uint64 // of these, passed by all models
 	// Elsewhere is iterations that were passed by of loops that leave the core whole, of each stream that computes.
 	Elsewhere int64
-	Awaited  uint64 // loads that the thread waited for, as Counters.Awaited
-	Spins    bool   // all it did was to find once more what it had found
+	Awaited   uint64 // loads that the thread waited for, as Counters.Awaited
+	Spins     bool   // all it did was to find once more what it had found
 }
 
 // awaited is a load that the thread waited for.
