@@ -30,7 +30,6 @@ func (t *thread) passes(l *nearLoop, id int, n int64) bool {
 	t.release(0)
 	delete(t.clean, l.region)
 	t.passing = top
-	t.counts[id].passed++
 	return true
 }
 
@@ -45,10 +44,22 @@ func (t *thread) settledStreams() bool {
 
 // pass skips what is left of an instance.
 func (t *thread) pass(l *loopState, read func(addr, bytes uint64), write func(addr uint64, data []byte)) uop.Skipped {
+	t.passing = nil
+	t.counts[l.id].passed++
 	w := &t.counts[l.id].work
 	n, lanes := t.cursor.Left(), int64(l.info.lanes)
 	t.execute(l, n, read, write)
 	return uop.Skipped{MicroOps: uint64(n*w.ops/(lanes*w.groups) + w.frame/w.rows), Elsewhere: n * w.elsewhere / (lanes * w.groups)}
+}
+
+// beginAfterAll configures the streams of an instance that was to be skipped, when time goes on before it has begun.
+func (t *thread) beginAfterAll() error {
+	l := t.passing
+	t.passing = nil
+	if t.next < t.count || len(t.depth) == 0 || t.depth[len(t.depth)-1] != l || !t.cursor.Group(1) {
+		return nil // it went another way
+	}
+	return t.beginAt(l, t.passingFrom[0], t.passingFrom[1])
 }
 
 // measured counts a group of a loop with streams, whose micro-ops begin at one.

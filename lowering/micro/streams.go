@@ -1400,6 +1400,9 @@ func (t *thread) beginAt(l *loopState, first, n int64) error {
 	if err := t.beginStreams(l.id, n, t.firstOf(l.info)+first*src.Stride()); err != nil {
 		return err
 	}
+	if t.passing == l {
+		t.passingFrom = [2]int64{first, n}
+	}
 	if near := t.p.near[l.id]; near.sight != nil && t.near == nil && n > 0 && len(t.unfinished) > 0 && t.lately == near {
 		return t.drain(nil) // what the core makes of this instance comes behind what banks write
 	}

@@ -47,9 +47,11 @@ type thread struct {
 	reg     []uop.Reg
 	now     uint32
 	stores  []waiting
-	single  bool       // groups are made one by one, since others are skipped
-	passing *loopState // the instance that is skipped whole
-	written []byte     // by a group that is skipped
+	single  bool // groups are made one by one, since others are skipped
+	// The instance that is skipped whole at the next Skip, and its iterations: from which one on, and how many.
+	passing     *loopState
+	passingFrom [2]int64
+	written     []byte // by a group that is skipped
 
 	unit   int  // whose statements others execute, -1 for none
 	called bool // they have been asked
@@ -231,6 +233,11 @@ func (t *thread) emptied() {
 
 // run makes micro-ops of the next steps of the program.
 func (t *thread) run() error {
+	if t.passing != nil && !t.single {
+		if err := t.beginAfterAll(); err != nil || len(t.out.Ops) > 0 {
+			return err
+		}
+	}
 	if t.next == t.count {
 		if len(t.depth) > 0 {
 			if l := t.depth[len(t.depth)-1]; l.info.plain && l.pending == 0 && (t.near == nil || len(t.near.l.closures) == 0) {
