@@ -5,11 +5,21 @@ import (
 	"github.com/bitsched/bitsched/tile/uop"
 )
 
-// Instances of plain loops with streams are skipped whole: their streams are not configured, values in
-// memory change as they would, and the thread counts the work that instances with streams have been.
+// Instances of plain loops with streams are skipped whole, with all rows that their streams would go through:
+// what is decided of them is remembered, but no streams are configured, values in memory change as they
+// would, and the thread counts the work that instances with streams have been.
 
-// maxPassed bounds the iterations of an instance that is skipped, all of them at once: threads go on in turns.
+// maxPassed bounds the iterations of a row that is skipped, all of them at once: threads go on in turns.
 const maxPassed = 1 << 16
+
+// passed is what is skipped at the next Skip.
+type passed struct {
+	l        *loopState // nil: nothing
+	first, n int64      // its iterations: from which one on, and how many
+	work     *work      // what they are
+	id       int        // of the loop
+	rows     int64      // that are skipped behind it
+}
 
 // work is what instances of a loop with streams have been for a thread: micro-ops of groups of iterations
 // and of what begins and ends streams, and iterations elsewhere, of each stream that computes.
@@ -18,10 +28,32 @@ type work struct {
 	rows, frame            int64 // rows that were configured, micro-ops for that
 }
 
-// passes reports whether an instance of n iterations is skipped, and lets all before it end.
-func (t *thread) passes(l *nearLoop, id int, n int64) bool {
-	t.passing = nil
-	w := &t.counts[id].work
+// workOf is that of streams of a loop.
+func (t *thread) workOf(l *nearLoop, id int) *work {
+	if len(l.streams) > 0 {
+		return &t.counts[id].work[0]
+	}
+	return &t.counts[id].work[1]
+}
+
+// passesRow skips the next row of an instance that is skipped.
+func (t *thread) passesRow(id int) bool {
+	if t.pass.l = nil; t.pass.rows == 0 || t.pass.id != id {
+		t.pass.rows = 0
+		return false
+	}
+	if !t.single {
+		t.pass.rows = 0
+		return false
+	}
+	t.pass.rows--
+	t.pass.l = t.depth[len(t.depth)-1]
+	return true
+}
+
+// passes reports whether an instance, n iterations in each of some rows, is skipped, and lets all before it end.
+func (t *thread) passes(l *nearLoop, id int, n, rows int64) bool {
+	w := t.workOf(l, id)
 	top := t.depth[len(t.depth)-1]
 	if !t.single || !l.info.plain || l.racy || n > maxPassed || w.groups == 0 || w.rows == 0 || top.info != l.info ||
 		len(t.planned) > 0 || len(t.unfinished) > 0 && t.lately.racy {
@@ -29,9 +61,12 @@ func (t *thread) passes(l *nearLoop, id int, n int64) bool {
 	}
 	t.release(0)
 	delete(t.clean, l.region)
-	t.passing = top
+	t.pass = passed{l: top, work: w, id: id, rows: rows - 1}
 	return true
 }
+
+// Within implements uop.Skipper.
+func (t *thread) Within() bool { return t.pass.l != nil || t.pass.rows > 0 }
 
 // settledStreams reports whether no streams of the thread are under way, nor what they do may be taken back.
 func (t *thread) settledStreams() bool {
@@ -42,11 +77,11 @@ func (t *thread) settledStreams() bool {
 	return true
 }
 
-// pass skips what is left of an instance.
-func (t *thread) pass(l *loopState, read func(addr, bytes uint64), write func(addr uint64, data []byte)) uop.Skipped {
-	t.passing = nil
+// passOver skips what is to be skipped.
+func (t *thread) passOver(read func(addr, bytes uint64), write func(addr uint64, data []byte)) uop.Skipped {
+	l, w := t.pass.l, t.pass.work
+	t.pass.l = nil
 	t.counts[l.id].passed++
-	w := &t.counts[l.id].work
 	n, lanes := t.cursor.Left(), int64(l.info.lanes)
 	t.execute(l, n, read, write)
 	return uop.Skipped{MicroOps: uint64(n*w.ops/(lanes*w.groups) + w.frame/w.rows), Elsewhere: n * w.elsewhere / (lanes * w.groups)}
@@ -54,12 +89,12 @@ func (t *thread) pass(l *loopState, read func(addr, bytes uint64), write func(ad
 
 // beginAfterAll configures the streams of an instance that was to be skipped, when time goes on before it has begun.
 func (t *thread) beginAfterAll() error {
-	l := t.passing
-	t.passing = nil
-	if t.next < t.count || len(t.depth) == 0 || t.depth[len(t.depth)-1] != l || !t.cursor.Group(1) {
+	x := t.pass
+	t.pass = passed{}
+	if t.next < t.count || len(t.depth) == 0 || t.depth[len(t.depth)-1] != x.l || !t.cursor.Group(1) {
 		return nil // it went another way
 	}
-	return t.beginAt(l, t.passingFrom[0], t.passingFrom[1])
+	return t.beginAt(x.l, x.first, x.n)
 }
 
 // measured counts a group of a loop with streams, whose micro-ops begin at one.
@@ -68,7 +103,7 @@ func (t *thread) measured(l *loopState, from int) {
 	if s == nil || s.between || s.l.info != l.info {
 		return
 	}
-	w := &t.counts[l.id].work
+	w := t.workOf(s.l, l.id)
 	w.groups++
 	w.ops += int64(len(t.out.Ops) - from)
 	if s.l.gone {
@@ -83,10 +118,10 @@ func (t *thread) measured(l *loopState, from int) {
 // begunAt and endedAt count the micro-ops that begin and end streams, which begin at one.
 func (t *thread) begunAt(id, from int) {
 	if s := t.near; s != nil && s.id == id {
-		t.counts[id].work.frame += int64(max(0, len(t.out.Ops)-from))
+		t.endedAt(s, from)
 	}
 }
 
-func (t *thread) endedAt(id, from int) {
-	t.counts[id].work.frame += int64(max(0, len(t.out.Ops)-from))
+func (t *thread) endedAt(s *nearState, from int) {
+	t.workOf(s.l, s.id).frame += int64(max(0, len(t.out.Ops)-from))
 }

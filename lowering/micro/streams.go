@@ -857,7 +857,7 @@ func (t *thread) beginStreams(id int, n, v int64) error {
 	if t.near != nil && t.near.l.rowAt(p.loops[id]) != nil {
 		t.counts[id].nested++
 	}
-	if l == nil || len(l.streams)+len(l.ahead) == 0 || t.near != nil || n <= 0 || t.passes(l, id, n) {
+	if l == nil || len(l.streams)+len(l.ahead) == 0 || t.near != nil || n <= 0 || t.passesRow(id) {
 		return nil
 	}
 	defer t.begunAt(id, len(t.out.Ops))
@@ -940,6 +940,9 @@ func (t *thread) beginStreams(id int, n, v int64) error {
 			g.Beyond = t.beyond(l, n, v, rows)
 		}
 	}
+	if t.passes(l, id, n, rows) {
+		return nil
+	}
 	if t.underWay() && t.lately != l { // one loop at a time
 		if t.lately.racy {
 			t.counts[id].short++
@@ -950,7 +953,7 @@ func (t *thread) beginStreams(id int, n, v int64) error {
 	if l.several && !l.early { // the engine itself lets others wait for room
 		t.place(l)
 	}
-	t.counts[id].work.rows += rows
+	t.workOf(l, id).rows += rows
 	if l != p.near[id].inCore {
 		t.counts[id].configured++
 		t.counts[id].through += rows - 1
@@ -1400,8 +1403,8 @@ func (t *thread) beginAt(l *loopState, first, n int64) error {
 	if err := t.beginStreams(l.id, n, t.firstOf(l.info)+first*src.Stride()); err != nil {
 		return err
 	}
-	if t.passing == l {
-		t.passingFrom = [2]int64{first, n}
+	if t.pass.l == l {
+		t.pass.first, t.pass.n = first, n
 	}
 	if near := t.p.near[l.id]; near.sight != nil && t.near == nil && n > 0 && len(t.unfinished) > 0 && t.lately == near {
 		return t.drain(nil) // what the core makes of this instance comes behind what banks write
@@ -1429,6 +1432,6 @@ func (t *thread) leaveStreams(from int, l *loopState, then func(t *thread) error
 		t.near.between, t.begun = true, len(t.out.Ops)
 		return goOn(t, then)
 	}
-	defer t.endedAt(l.id, len(t.out.Ops))
+	defer t.endedAt(t.near, len(t.out.Ops))
 	return t.endStreams(then)
 }

@@ -48,10 +48,8 @@ type thread struct {
 	now     uint32
 	stores  []waiting
 	single  bool // groups are made one by one, since others are skipped
-	// The instance that is skipped whole at the next Skip, and its iterations: from which one on, and how many.
-	passing     *loopState
-	passingFrom [2]int64
-	written     []byte // by a group that is skipped
+	pass    passed
+	written []byte // by a group that is skipped
 
 	unit   int  // whose statements others execute, -1 for none
 	called bool // they have been asked
@@ -99,7 +97,7 @@ type thread struct {
 type loopCounts struct {
 	configured, nested, ahead, through, planes, short, aliased, kept, passed int64
 	stayed                                                                   [se.NumChoices]int64
-	work                                                                     work
+	work                                                                     [2]work // of streams that leave the core, and of those in it
 }
 
 // loopState is a loop that a thread is in.
@@ -161,7 +159,7 @@ func (t *thread) Next(b *uop.Batch, n int) (uop.Status, error) {
 				if t.single && len(b.Ops) > 0 {
 					return uop.More, nil
 				}
-				if l := t.skips(); l != nil && l == t.passing { // by the next Skip
+				if l := t.skips(); l != nil && l == t.pass.l { // by the next Skip
 					return uop.More, nil
 				}
 				if t.over && len(t.parts) == 0 && t.redo == nil {
@@ -233,7 +231,7 @@ func (t *thread) emptied() {
 
 // run makes micro-ops of the next steps of the program.
 func (t *thread) run() error {
-	if t.passing != nil && !t.single {
+	if t.pass.l != nil && !t.single {
 		if err := t.beginAfterAll(); err != nil || len(t.out.Ops) > 0 {
 			return err
 		}
@@ -285,6 +283,9 @@ func (t *thread) finish() error {
 
 func (t *thread) event(e *stream.Event) error {
 	from := len(t.out.Ops)
+	if e.What != stream.Enter {
+		t.pass.l = nil // it cannot be skipped
+	}
 	if t.p.opt.Streams != nil {
 		t.begun = 0
 		defer func() { t.stream(max(from, t.begun)) }()
@@ -897,8 +898,8 @@ func (t *thread) Skip(n uint64, read func(addr, bytes uint64), write func(addr u
 	if l == nil {
 		return s
 	}
-	if l == t.passing {
-		return t.pass(l, read, write)
+	if l == t.pass.l {
+		return t.passOver(read, write)
 	}
 	lanes := int64(l.info.lanes)
 	left := t.cursor.Left()
@@ -923,7 +924,7 @@ func (t *thread) skips() *loopState {
 	switch {
 	case !l.info.plain || l.pending > 0:
 		return nil
-	case l == t.passing:
+	case l == t.pass.l:
 		if !t.cursor.Group(max(1, t.cursor.Left())) || !t.settledStreams() {
 			return nil
 		}

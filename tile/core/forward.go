@@ -65,9 +65,10 @@ func (c *Core) Forward(n uint64, access func(pc uint32, line mem.Line, write boo
 		defer skipper.Skip(0, nil, nil)
 	}
 	stored := false
-	for f.MicroOps+uint64(f.Elsewhere) < n && c.more {
+	within := func() bool { return skips && read != nil && skipper.Within() }
+	for (f.MicroOps+uint64(f.Elsewhere) < n || within()) && c.more {
 		if skips && read != nil {
-			if s := skipper.Skip(n-f.MicroOps-uint64(f.Elsewhere), read, write); s.MicroOps+uint64(s.Elsewhere) > 0 {
+			if s := skipper.Skip(n-min(n, f.MicroOps+uint64(f.Elsewhere)), read, write); s.MicroOps+uint64(s.Elsewhere) > 0 {
 				f.MicroOps, f.Skipped, f.Elsewhere = f.MicroOps+s.MicroOps, f.Skipped+s.MicroOps, f.Elsewhere+s.Elsewhere
 				stored = true
 				continue

@@ -201,6 +201,8 @@ type Skipper interface {
 	// made by Next, which then makes few, until read is nil. It is told of the bytes that they
 	// read, and write of those that they write, with what they are then.
 	Skip(n uint64, read func(addr, bytes uint64), write func(addr uint64, data []byte)) Skipped
+	// Within tells that more is to be skipped before time may go on.
+	Within() bool
 }
 
 // Skipped is what a thread has executed without making it.
