@@ -158,3 +158,23 @@ func TestFIFO(t *testing.T) {
 	require.Greater(t, min(served, missed, stale), 1000)
 	require.Greater(t, fetched, 10_000)
 }
+
+// TestStale lets lines of the loop at hand, and of one that has been left with lines on their way, change out of time.
+func TestStale(t *testing.T) {
+	c := &Core{spec: &Spec{FIFO: 1024}}
+	c.warm = func(uint32, mem.Line, bool) *mem.Bytes { return &mem.Bytes{} }
+	c.foresee = func(mem.Line, bool) {}
+	g := &Group{N: 64, Lanes: 1, Range: 16, Ahead: []Stream{{Kind: Load, Base: 1 << 20, Stride: 4, PC: [2]uint32{1, 2}}}}
+	c.fifo, c.left = newFIFO(c, g), []*fifo{newFIFO(c, g)}
+	list := []*fifo{c.fifo, c.left[0]}
+	for _, f := range list {
+		f.fetch(0)
+	}
+	c.Stale(1<<20/mem.LineBytes + 1)
+	for _, f := range list {
+		for i := range mem.Line(3) {
+			b, _ := f.load(1, 1<<20/mem.LineBytes+i, 0)
+			require.Equal(t, i != 1, b != nil, i)
+		}
+	}
+}
