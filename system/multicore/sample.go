@@ -18,10 +18,11 @@ import (
 // window, loops that threads can skip pass all but memory. At the beginning, where caches
 // are cold, windows are nearer to each other: first as far apart as a window is long, then
 // twice as far, and so on. Each distance is drawn from half to one and a half times that, so
-// that windows do not keep step with the program.
+// that windows do not keep step with the program. With streams a window is longer where what is under way
+// takes long to end, as that is what repeats itself.
 type Sampling struct {
 	Share  float64 // of the time that is simulated, more than 0 and less than 1
-	Window int64   // cycles; 0: DefaultWindow
+	Window int64   // cycles, at least; 0: DefaultWindow
 }
 
 // DefaultWindow is long against what is under way at once, barriers and refreshes of DRAM.
@@ -72,6 +73,7 @@ func (s *Sampled) Scale(microOps uint64) float64 {
 type sampler struct {
 	r      *runner
 	spec   Sampling
+	window int64      // cycles of the one at hand
 	next   event.Time // of the next step
 	part   int        // of the window: fill, first and second half of what is measured
 	middle float64    // work of the first half
@@ -101,13 +103,28 @@ func newSampler(r *runner) *sampler {
 	if s.spec.Window == 0 {
 		s.spec.Window = DefaultWindow
 	}
+	s.window = s.spec.Window
 	s.begin(0)
 	return s
 }
 
 // begin begins a window.
 func (s *sampler) begin(now event.Time) {
-	s.part, s.next = fill, now+s.spec.Window/warmShare
+	s.part, s.next = fill, now+s.window/warmShare
+}
+
+// A window of streams is so many times as long as the one before took to end, since forward lets all that is
+// configured come to its end, so that windows begin with new instances: at most longest windows.
+const (
+	repeats = 4
+	longest = 8
+)
+
+// lengthen chooses how long the next window is, from how long this one took to end.
+func (s *sampler) lengthen(took int64) {
+	if s.r.m.StreamCores != nil {
+		s.window = max(s.spec.Window, min(repeats*took, longest*s.spec.Window))
+	}
 }
 
 // loopOps is how many micro-ops a loop executes for each load that waits for other
@@ -154,7 +171,7 @@ func (s *sampler) missed(core int) int64 {
 
 // step goes on at the end of a part of a window.
 func (s *sampler) step(ctx context.Context, now event.Time) error {
-	half := (s.spec.Window - s.spec.Window/warmShare + 1) / 2
+	half := (s.window - s.window/warmShare + 1) / 2
 	switch s.part {
 	case fill:
 		s.part, s.from, s.next = first, now, now+half
@@ -170,7 +187,7 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 		return nil
 	}
 	period := float64(now - s.from)
-	cycles := float64(s.spec.Window) * min(1/s.spec.Share-1, math.Pow(2, float64(len(s.rates)))) * (0.5 + s.random.Float64())
+	cycles := float64(s.window) * min(1/s.spec.Share-1, math.Pow(2, float64(len(s.rates)))) * (0.5 + s.random.Float64())
 	quota, total := make([]float64, len(s.base)), 0.0
 	for i := range quota {
 		w := s.since(i)
@@ -189,6 +206,7 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 		return err
 	}
 	end := s.r.m.Engine.Now()
+	s.lengthen(int64(end - now))
 	done := make([]float64, len(quota))
 	for i := range done { // while the window came to its end
 		done[i] = s.since(i)
