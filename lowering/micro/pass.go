@@ -38,11 +38,7 @@ func (t *thread) workOf(l *nearLoop, id int) *work {
 
 // passesRow skips the next row of an instance that is skipped.
 func (t *thread) passesRow(id int) bool {
-	if t.pass.l = nil; t.pass.rows == 0 || t.pass.id != id {
-		t.pass.rows = 0
-		return false
-	}
-	if !t.single {
+	if t.pass.l = nil; t.pass.rows == 0 || t.pass.id != id || !t.single {
 		t.pass.rows = 0
 		return false
 	}

@@ -240,6 +240,7 @@ func (t *thread) run() error {
 		if len(t.depth) > 0 {
 			if l := t.depth[len(t.depth)-1]; l.info.plain && l.pending == 0 && (t.near == nil || len(t.near.l.closures) == 0) {
 				for t.cursor.Group(int64(l.info.lanes)) {
+					t.pass.l = nil // it was not to be skipped yet
 					from := len(t.out.Ops)
 					t.group(l)
 					t.stream(from)
