@@ -9,6 +9,25 @@ import (
 // what is decided of them is remembered, but no streams are configured, values in memory change as they
 // would, and the thread counts the work that instances with streams have been.
 
+// Untimed says that threads are executed without time from now on, or in time again, in a window.
+func (p *Program) Untimed(on bool) {
+	if p.untimed, p.fresh = on, false; !on {
+		p.known = append(p.known[:0], p.entered...)
+	}
+}
+
+// Fresh reports whether a thread has come to a loop, since there is no time, that none had come to before the
+// last window: whose time no window may say.
+func (p *Program) Fresh() bool { return p.fresh }
+
+func (p *Program) enters(id int) {
+	if p.entered == nil {
+		p.entered = make([]bool, len(p.loops))
+	}
+	p.fresh = p.fresh || p.untimed && (p.known == nil || !p.known[id])
+	p.entered[id] = true
+}
+
 // maxPassed bounds the iterations of a row that is skipped, all of them at once: threads go on in turns.
 const maxPassed = 1 << 16
 

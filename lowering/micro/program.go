@@ -51,11 +51,15 @@ type Program struct {
 	segments []uop.Segment
 	sync     uint64 // address of what threads share
 	threads  []*thread
-	team     *team
-	pcs      uint32
-	owners   []*stream.Stream // of each PC but 0
-	making   *stream.Stream   // whose micro-ops are being made
-	regs     int
+	entered  []bool // loops, and those before the window of samples
+	known    []bool
+	// Between windows: there is no time, and a loop that was not known has been entered.
+	untimed, fresh bool
+	team           *team
+	pcs            uint32
+	owners         []*stream.Stream // of each PC but 0
+	making         *stream.Stream   // whose micro-ops are being made
+	regs           int
 
 	// Of scalar code: how many nodes there are, the comparisons, those that each slot is
 	// in, and what slots have at first, and in which registers.

@@ -306,6 +306,7 @@ func (t *thread) event(e *stream.Event) error {
 	switch e.What {
 	case stream.Enter:
 		l := &loopState{info: t.p.loops[e.Stream], id: int(e.Stream), n: e.Elem, end: e.Elem}
+		t.p.enters(l.id)
 		t.depth = append(t.depth, l)
 		t.enter(l)
 		if l.info.src.Parallel != nil && t.p.opt.Threads > 1 && t.p.team.open == nil && t.id == 0 && e.Elem > 0 {

@@ -213,7 +213,9 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 	}
 	var skipped span
 	if before := sum(done); before < sum(quota) {
+		s.r.code.Untimed(true)
 		alone, err := s.forward(ctx, quota, done, cycles)
+		s.r.code.Untimed(false)
 		if err != nil {
 			return err
 		}
@@ -234,7 +236,8 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 const limit = 4
 
 // forward executes threads in turns until they have done their parts together, none
-// can go on, or one that did nothing in the window begins to work. Those that wait for each
+// can go on, one that did nothing in the window begins to work, or, with streams, whose work is of two kinds,
+// one comes to a loop that is new. Those that wait for each
 // other cannot keep their rates. It returns the cycles, at the rates of the window, in which the others
 // waited for less than a quarter of the threads, and less the work of these, and ends where they
 // have done so for as long as a window. What is shorter than a turn
@@ -271,7 +274,7 @@ func (s *sampler) forward(ctx context.Context, quota, done []float64, cycles flo
 			progress = progress || w > 0 || !f.Spins && f.MicroOps > 0
 			changed = changed || float64(w) > turn/2 && quota[i] == 0
 		}
-		if !progress || changed {
+		if !progress || changed || s.r.m.StreamCores != nil && s.r.code.Fresh() {
 			return alone, nil
 		}
 		if 4*made < whole && most > 0.5 {
