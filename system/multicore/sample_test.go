@@ -258,3 +258,44 @@ func TestPassRows(t *testing.T) {
 	require.Greater(t, l.Passed, k*m/2)
 	require.InEpsilon(t, full.Cycles, r.Cycles, 0.3, "a few windows")
 }
+
+const phasesC = `#include "bitsched.h"
+void phases(int n, int m, int rounds, int32_t A[restrict n], int32_t B[restrict n], int32_t L[restrict rounds + 1][m])
+{
+	for (int t = 0; t < 4; t++) {
+#pragma omp parallel for
+		for (int i = 0; i < n; i++)
+			B[i] = A[i] + t;
+	}
+	for (int r = 0; r < rounds; r++) {
+#pragma omp parallel for
+		for (int j = 0; j < m; j++)
+			L[r + 1][j] = L[r][j] + r;
+	}
+}
+`
+
+// TestPhases estimates a program that vanishes first and meets at barriers then: work is of two kinds, so that
+// what is skipped may not go from one phase into the other.
+func TestPhases(t *testing.T) {
+	phases := func() (*Program, Options) {
+		g, err := cfront.CompileWhole(context.Background(), "phases.c", phasesC, cfront.Options{})
+		require.NoError(t, err)
+		const n, m, rounds = 60000, 512, 400
+		memory := stream.Memory{"A": make([]scalar.Value, n), "B": make([]scalar.Value, n), "L": make([]scalar.Value, (rounds+1)*m)}
+		for name, list := range memory {
+			for i := range list {
+				list[i] = scalar.FromInt(g.Array(name).Type, int64(i%1000))
+			}
+		}
+		_, opt := scale(t)
+		return &Program{Graph: g, Memory: memory, Args: stream.Args{Symbols: map[string]int64{"n": n, "m": m, "rounds": rounds}}}, opt
+	}
+	p, opt := phases()
+	full, elsewhere := sampled(t, p, opt, "ns-decouple", nil)
+	p, opt = phases()
+	r, counted := sampled(t, p, opt, "ns-decouple", &Sampling{Share: 0.05, Window: 8000})
+	require.Equal(t, elsewhere, counted)
+	t.Logf("%d cycles, %d by %+v, %+v", full.Cycles, r.Cycles, r.Sample, r.Streams.Loops)
+	require.InEpsilon(t, full.Cycles, r.Cycles, 0.2)
+}
