@@ -36,15 +36,15 @@ type passed struct {
 	l        *loopState // nil: nothing
 	first, n int64      // its iterations: from which one on, and how many
 	work     *work      // what they are
+	sinks    int64      // streams that compute them elsewhere
 	id       int        // of the loop
 	rows     int64      // that are skipped behind it
 }
 
-// work is what instances of a loop with streams have been for a thread: micro-ops of groups of iterations
-// and of what begins and ends streams, and iterations elsewhere, of each stream that computes.
+// work is the micro-ops that instances of a loop with streams have left to a thread.
 type work struct {
-	groups, ops, elsewhere int64
-	rows, frame            int64 // rows that were configured, micro-ops for that
+	groups, ops int64 // groups of iterations, and theirs
+	rows, frame int64 // rows that were configured, and those that began and ended their streams
 }
 
 // workOf is that of streams of a loop.
@@ -77,6 +77,13 @@ func (t *thread) passes(l *nearLoop, id int, n, rows int64) bool {
 	t.release(0)
 	delete(t.clean, l.region)
 	t.pass = passed{l: top, work: w, id: id, rows: rows - 1}
+	if l.gone {
+		for k := range l.streams {
+			if l.streams[k].kind != se.Load {
+				t.pass.sinks++
+			}
+		}
+	}
 	return true
 }
 
@@ -85,11 +92,7 @@ func (t *thread) Within() bool { return t.pass.l != nil || t.pass.rows > 0 }
 
 // settledStreams reports whether no streams of the thread are under way, nor what they do may be taken back.
 func (t *thread) settledStreams() bool {
-	if t.near != nil || t.underWay() || t.log != nil && t.log.until > t.handed {
-		return false
-	}
-	t.log = nil
-	return true
+	return t.near == nil && !t.underWay() && (t.log == nil || t.log.until <= t.handed)
 }
 
 // passOver skips what is to be skipped.
@@ -99,7 +102,7 @@ func (t *thread) passOver(read func(addr, bytes uint64), write func(addr uint64,
 	t.counts[l.id].passed++
 	n, lanes := t.cursor.Left(), int64(l.info.lanes)
 	t.execute(l, n, read, write)
-	return uop.Skipped{MicroOps: uint64(n*w.ops/(lanes*w.groups) + w.frame/w.rows), Elsewhere: n * w.elsewhere / (lanes * w.groups)}
+	return uop.Skipped{MicroOps: uint64(n*w.ops/(lanes*w.groups) + w.frame/w.rows), Elsewhere: n * t.pass.sinks}
 }
 
 // beginAfterAll configures the streams of an instance that was to be skipped, when time goes on before it has begun.
@@ -121,22 +124,11 @@ func (t *thread) measured(l *loopState, from int) {
 	w := t.workOf(s.l, l.id)
 	w.groups++
 	w.ops += int64(len(t.out.Ops) - from)
-	if s.l.gone {
-		for k := range s.l.streams {
-			if s.l.streams[k].kind != se.Load {
-				w.elsewhere += int64(l.info.lanes)
-			}
-		}
-	}
 }
 
-// begunAt and endedAt count the micro-ops that begin and end streams, which begin at one.
-func (t *thread) begunAt(id, from int) {
-	if s := t.near; s != nil && s.id == id {
-		t.endedAt(s, from)
+// framed counts the micro-ops that begin or end streams, which begin at one; nil: none have been configured.
+func (t *thread) framed(s *nearState, from int) {
+	if s != nil {
+		t.workOf(s.l, s.id).frame += int64(max(0, len(t.out.Ops)-from)) // a wait makes room
 	}
-}
-
-func (t *thread) endedAt(s *nearState, from int) {
-	t.workOf(s.l, s.id).frame += int64(max(0, len(t.out.Ops)-from))
 }

@@ -860,7 +860,8 @@ func (t *thread) beginStreams(id int, n, v int64) error {
 	if l == nil || len(l.streams)+len(l.ahead) == 0 || t.near != nil || n <= 0 || t.passesRow(id) {
 		return nil
 	}
-	defer t.begunAt(id, len(t.out.Ops))
+	from := len(t.out.Ops)
+	defer func() { t.framed(t.near, from) }()
 	if l.sight != nil && len(t.planned) > 0 {
 		s, err := t.arrive(l, n, v)
 		if err != nil {
@@ -1432,6 +1433,9 @@ func (t *thread) leaveStreams(from int, l *loopState, then func(t *thread) error
 		t.near.between, t.begun = true, len(t.out.Ops)
 		return goOn(t, then)
 	}
-	defer t.endedAt(t.near, len(t.out.Ops))
-	return t.endStreams(then)
+	s, end := t.near, len(t.out.Ops)
+	return t.endStreams(func(t *thread) error {
+		t.framed(s, end)
+		return goOn(t, then)
+	})
 }

@@ -938,6 +938,7 @@ func (t *thread) skips() *loopState {
 
 // execute lets iterations of a plain loop take place without micro-ops.
 func (t *thread) execute(l *loopState, each int64, read func(addr, bytes uint64), write func(addr uint64, data []byte)) {
+	t.log = nil // nothing comes again
 	stores := t.stores[:0]
 	for k, i := range l.info.body {
 		tm := t.p.streams[i]
