@@ -67,24 +67,36 @@ func (f *forward) deliver() {
 	f.queue = f.queue[:0]
 }
 
-// Pause lets cores fetch nothing more, and the machine run until nothing is under way.
+// Pause lets cores fetch nothing more and streams begin nothing, and the machine run until nothing is under way.
+// Then what cores have fetched and what streams have left of their loops comes to its end without time, and is returned, by
+// core. Where something under way waits for that, as a locked line does, and where tensors have arrays, it comes to its end in time first.
 // Until Resume, threads are executed by Forward.
-func (m *Machine) Pause(ctx context.Context) error {
+func (m *Machine) Pause(ctx context.Context) ([]core.Forwarded, error) {
 	for _, c := range m.Cores {
 		c.Pause(true)
 	}
 	for _, s := range m.StreamCores {
 		s.Rest(true)
 	}
-	if err := m.Engine.Run(ctx, event.Forever); err != nil {
-		return err
+	if m.Tensors == nil {
+		for _, b := range m.StreamBanks {
+			b.Rest(true)
+		}
 	}
-	if m.err != nil {
-		return m.err
+	if err := m.rest(ctx); err != nil {
+		return nil, err
+	}
+	if !m.leave() {
+		for _, b := range m.StreamBanks {
+			b.Rest(false)
+		}
+		if err := m.rest(ctx); err != nil {
+			return nil, err
+		}
 	}
 	for i, c := range m.Caches {
 		if c.Pending() {
-			return fmt.Errorf("machine: the caches of core %d still have something under way, and nothing happens any more", i)
+			return nil, fmt.Errorf("machine: the caches of core %d still have something under way, and nothing happens any more", i)
 		}
 	}
 	if m.paused == nil {
@@ -99,7 +111,7 @@ func (m *Machine) Pause(ctx context.Context) error {
 	}
 	for i, h := range m.Homes {
 		if h.Pending() {
-			return fmt.Errorf("machine: bank %d still has something under way, and nothing happens any more", i)
+			return nil, fmt.Errorf("machine: bank %d still has something under way, and nothing happens any more", i)
 		}
 		f.homes = append(f.homes, h.Counters)
 		h.SetNetwork(f, true)
@@ -108,7 +120,66 @@ func (m *Machine) Pause(ctx context.Context) error {
 		f.tlbs = append(f.tlbs, t.Counters)
 	}
 	m.forward = f
-	return f.still()
+	if err := f.still(); err != nil {
+		return nil, err
+	}
+	return f.finish()
+}
+
+// rest runs until nothing happens.
+func (m *Machine) rest(ctx context.Context) error {
+	if err := m.Engine.Run(ctx, event.Forever); err != nil {
+		return err
+	}
+	return m.err
+}
+
+// leave lets cores leave what waits for streams, and reports whether that is all that is under way.
+func (m *Machine) leave() bool {
+	for _, c := range m.Caches {
+		if c.Pending() {
+			return false
+		}
+	}
+	for _, h := range m.Homes {
+		if h.Pending() {
+			return false
+		}
+	}
+	for _, b := range m.StreamBanks {
+		if b.Locked() {
+			return false
+		}
+	}
+	if m.StreamCores != nil && m.Tensors == nil {
+		for _, c := range m.Cores {
+			if !c.Leave() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// finish lets what is under way come to its end without time.
+func (f *forward) finish() ([]core.Forwarded, error) {
+	m := f.m
+	list := make([]core.Forwarded, len(m.Cores))
+	before := make([]int64, len(m.StreamCores))
+	for i, s := range m.StreamCores {
+		before[i] = s.Progress
+	}
+	f.settle()
+	for i, s := range m.StreamCores {
+		var err error
+		if list[i], err = m.Cores[i].Finish(s.Access, f.ahead(i), f.settle); err != nil {
+			return nil, err
+		}
+	}
+	for i, s := range m.StreamCores {
+		list[i].Elsewhere = s.Progress - before[i]
+	}
+	return list, m.err
 }
 
 // still takes stream engines out of time.

@@ -202,28 +202,31 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 	}
 	s.rates = append(s.rates, total/period)
 	s.drifts = append(s.drifts, 2*(total-2*s.middle)/total)
-	if err := s.r.m.Pause(ctx); err != nil {
+	finished, err := s.r.m.Pause(ctx)
+	if err != nil {
 		return err
 	}
 	end := s.r.m.Engine.Now()
-	s.lengthen(int64(end - now))
-	done := make([]float64, len(quota))
-	for i := range done { // while the window came to its end
-		done[i] = s.since(i)
+	done, timed := make([]float64, len(quota)), 0.0
+	for i, f := range finished { // while the window came to its end
+		work := s.since(i)
+		s.forwarded += f.MicroOps
+		done[i] = work + float64(f.MicroOps-min(f.MicroOps, loopOps*f.Awaited))
+		timed += work - float64(f.Elsewhere)
 	}
+	s.lengthen(int64(float64(end-now) + (sum(done)-timed)*period/total))
 	var skipped span
-	if before := sum(done); before < sum(quota) {
+	if sum(done) < sum(quota) {
 		s.r.code.Untimed(true)
-		alone, err := s.forward(ctx, quota, done, cycles)
+		skipped, err = s.forward(ctx, quota, done, cycles)
 		s.r.code.Untimed(false)
 		if err != nil {
 			return err
 		}
-		if sum(done) > before { // else the time that it took to come to the end of the window stands for all of the span
-			skipped = alone
-			skipped.work += sum(done)
-			s.ended += float64(end - now)
-		}
+	}
+	if sum(done) > timed { // else the time that it took to come to the end of the window stands for all of the span
+		skipped.work += sum(done)
+		s.ended += float64(end - now)
 	}
 	s.r.m.Resume()
 	s.spans = append(s.spans, skipped)

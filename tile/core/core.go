@@ -147,8 +147,9 @@ type Core struct {
 	halted   bool // the same, between Squash and Resume
 	squashed bool // since Forward looked last
 	ahead    uop.Batch
-	waits    awaited // of Forward
-	done     bool    // the thread has nothing more
+	left     uop.Batch // by Leave, for Finish
+	waits    awaited   // of Forward
+	done     bool      // the thread has nothing more
 	resumeAt event.Time
 	limit    uint64 // micro-ops to commit until onLimit
 	onLimit  func(now event.Time)

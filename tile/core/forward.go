@@ -40,6 +40,58 @@ type Forwarded struct {
 	Spins     bool   // all it did was to find once more what it had found
 }
 
+// Leave lets a paused core give up what it has fetched and not committed, when nothing more happens in time:
+// it may wait for streams. Finish executes that. It reports false, and does nothing, where that cannot be: a store that is committed is
+// not performed, or an atomic operation is under way.
+func (c *Core) Leave() bool {
+	if c.sHead != c.sCommit {
+		return false
+	}
+	b, blocked := &c.left, c.blocked
+	b.Reset()
+	for seq := c.head; seq < c.tail; seq++ {
+		s := &c.slots[seq&c.mask]
+		b.Append(&s.batch.Batch, s.op)
+	}
+	for k := range c.frontLen {
+		f := &c.front[(c.frontHead+k)%len(c.front)]
+		b.Append(&f.batch.Batch, f.op)
+	}
+	for i := range c.batch.Ops[c.at:] {
+		b.Append(&c.batch.Batch, &c.batch.Ops[c.at+i])
+	}
+	if len(b.Ops) == 0 {
+		return true
+	}
+	if !c.Squash(c.engine.Now()) {
+		b.Reset()
+		return false
+	}
+	c.halted, c.squashed, c.blocked = false, false, blocked
+	return true
+}
+
+// Finish executes without time what the core left, as Forward does.
+func (c *Core) Finish(access func(pc uint32, line mem.Line, write bool) *mem.Bytes, ahead func(line mem.Line, near bool), settle func() event.Time) (f Forwarded, err error) {
+	b := &c.left
+	if len(b.Ops) == 0 {
+		return f, nil
+	}
+	done, found, err := c.executeAll(b, access, ahead, settle)
+	f.MicroOps = uint64(done)
+	for i := range b.Ops[:done] {
+		if op := &b.Ops[i]; op.Kind == uop.Load && op.Flags&uop.Blocking != 0 {
+			f.Awaited++
+		}
+	}
+	if err == nil && done == len(b.Ops) && !c.squashed && c.blocked {
+		err = c.thread.Resolve(found)
+	}
+	c.blocked = false
+	b.Reset()
+	return f, err
+}
+
 // awaited is a load that the thread waited for.
 type awaited struct {
 	addr  uint64

@@ -148,6 +148,7 @@ type Bank struct {
 	catching catching
 	unknown  []*Message // strands whose pattern is not here yet
 	ticking  bool
+	resting  bool       // nothing more begins
 	draining bool       // it looks at the queue of the link again
 	next     event.Time // issue
 	scm      contexts

@@ -10,6 +10,9 @@ import "github.com/bitsched/bitsched/tile/event"
 
 // issue lets streams go on by one chunk each.
 func (b *Bank) issue(now event.Time) {
+	if b.resting {
+		return
+	}
 	queued, held := -1, false // flits that wait for the link of the node, -1: not known yet
 	for range b.spec.Issue {
 		b.catching.known = false

@@ -69,12 +69,25 @@ func (c *Core) Rest(on bool) {
 	}
 }
 
+// Rest lets the engine begin nothing more, so that all that is under way comes to its end and streams stay
+// where they are, or go on.
+func (b *Bank) Rest(on bool) {
+	b.resting = on
+	if !on {
+		b.wake(b.engine.Now())
+	}
+}
+
+// Locked reports whether lines are under way, or held.
+func (b *Bank) Locked() bool { return b.agent.lines.n > 0 }
+
 // Warm makes an access to the caches of a core at once.
 type Warm func(pc uint32, line mem.Line, write bool) *mem.Bytes
 
 // Still takes the engine out of time while nothing is under way, to an event engine and a
 // network whose messages take no time. Ahead brings what warm will look at into the caches of the host.
 func (c *Core) Still(e *event.Engine, net Network, warm Warm, ahead func(line mem.Line, near bool)) (timed func()) {
+	c.waiting = c.waiting[:0] // loads that the core has left
 	was, over := c.coreTimer, c.net
 	c.coreTimer, c.net, c.warm, c.foresee = c.timer(e), net, warm, ahead
 	return func() { c.coreTimer, c.net, c.warm, c.foresee = was, over, nil, nil }
@@ -112,12 +125,13 @@ func (c *Core) Stale(line mem.Line) {
 
 // Still takes the engine out of time, as that of a core.
 func (b *Bank) Still(e *event.Engine, coherent mem.Network, net Network) (timed func(), err error) {
-	if b.agent.lines.n > 0 {
+	if b.Locked() {
 		return nil, fmt.Errorf("se: bank %d: its lines are still under way, and nothing happens any more", b.bank)
 	}
 	was, over, lines := b.bankTimer, b.net, b.agent.net
 	b.bankTimer, b.net, b.agent.net = b.timer(e), net, coherent
 	b.idle()
+	b.Rest(false)
 	return func() {
 		b.bankTimer, b.net, b.agent.net = was, over, lines
 		b.idle()
@@ -133,7 +147,7 @@ func (b *Bank) Write(line mem.Line, from uint64, data []byte) {
 func (b *Bank) idle() {
 	b.next, b.pe, b.scm = 0, 0, contexts{spec: b.spec}
 	for _, h := range b.heads {
-		h.known = 0
+		h.known, h.waited, h.alone, h.ready = 0, 0, false, b.engine.Now()
 	}
 	if b.tlb != nil {
 		b.tlb.Idle()
