@@ -41,14 +41,13 @@ type Forwarded struct {
 }
 
 // Leave lets a paused core give up what it has fetched and not committed, when nothing more happens in time:
-// it may wait for streams. Finish executes that. It reports false, and does nothing, where that cannot be: a store that is committed is
+// it may wait for streams. Finish executes that, but for what is squashed before. It reports false, and does nothing, where that cannot be: a store that is committed is
 // not performed, or an atomic operation is under way.
 func (c *Core) Leave() bool {
 	if c.sHead != c.sCommit {
 		return false
 	}
-	b, blocked := &c.left, c.blocked
-	b.Reset()
+	b, blocked := uop.Batch{}, c.blocked
 	for seq := c.head; seq < c.tail; seq++ {
 		s := &c.slots[seq&c.mask]
 		b.Append(&s.batch.Batch, s.op)
@@ -64,23 +63,23 @@ func (c *Core) Leave() bool {
 		return true
 	}
 	if !c.Squash(c.engine.Now()) {
-		b.Reset()
 		return false
 	}
-	c.halted, c.squashed, c.blocked = false, false, blocked
+	c.left, c.halted, c.squashed, c.blocked = b, false, false, blocked
 	return true
 }
 
 // Finish executes without time what the core left, as Forward does.
 func (c *Core) Finish(access func(pc uint32, line mem.Line, write bool) *mem.Bytes, ahead func(line mem.Line, near bool), settle func() event.Time) (f Forwarded, err error) {
-	b := &c.left
+	b := c.left
+	c.left = uop.Batch{} // what is taken back from now on comes from the thread again
 	if len(b.Ops) == 0 {
 		return f, nil
 	}
-	done, found, err := c.executeAll(b, access, ahead, settle)
+	done, found, err := c.executeAll(&b, access, ahead, settle)
 	f.MicroOps = uint64(done)
-	for i := range b.Ops[:done] {
-		if op := &b.Ops[i]; op.Kind == uop.Load && op.Flags&uop.Blocking != 0 {
+	for _, op := range b.Ops[:done] {
+		if op.Kind == uop.Load && op.Flags&uop.Blocking != 0 {
 			f.Awaited++
 		}
 	}
@@ -88,7 +87,6 @@ func (c *Core) Finish(access func(pc uint32, line mem.Line, write bool) *mem.Byt
 		err = c.thread.Resolve(found)
 	}
 	c.blocked = false
-	b.Reset()
 	return f, err
 }
 

@@ -43,6 +43,7 @@ func (c *Core) Squash(event.Time) bool {
 	c.frontHead, c.frontLen, c.redirect = 0, 0, false
 	c.unused = append(c.unused, c.batches...)
 	c.batches, c.batch, c.at = c.batches[:0], &batch{}, 0
+	c.left.Reset()
 	c.blocked, c.halted, c.squashed = false, true, true
 	return true
 }

@@ -135,6 +135,7 @@ func (b *Batch) Reset() { b.Ops, b.Data = b.Ops[:0], b.Data[:0] }
 // Append adds a micro-op of another batch, with its data.
 func (b *Batch) Append(from *Batch, o *Op) {
 	x := *o
+	x.Data = 0
 	if n := uint32(o.DataBytes()); n > 0 {
 		x.Data = uint32(len(b.Data))
 		b.Data = append(b.Data, from.Data[o.Data:o.Data+n]...)
@@ -151,7 +152,9 @@ func (b *Batch) Skip(n int) {
 	b.Ops = b.Ops[:copy(b.Ops, b.Ops[n:])]
 	b.Data = b.Data[:copy(b.Data, b.Data[bytes:])]
 	for i := range b.Ops {
-		b.Ops[i].Data -= bytes
+		if o := &b.Ops[i]; o.DataBytes() > 0 {
+			o.Data -= bytes
+		}
 	}
 }
 
