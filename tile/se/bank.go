@@ -47,6 +47,7 @@ type head struct {
 	asked  int32 // lines that it waits for
 	armed  bool  // a Reduce waits for its operands
 	shares share
+	pace   pace
 
 	strand int
 	g      *Group
@@ -346,14 +347,36 @@ func (b *Bank) credited(k key, h *head) {
 	}
 }
 
+// pace is by what a stream goes on, kept in its head: banks ask each cycle.
+type pace uint8
+
+const (
+	unasked  pace = iota
+	byCredit      // and as lines come
+	byValues      // that another one has read
+	byVisit       // of an element: by itself
+)
+
 // can reports whether a stream can go on.
 func (b *Bank) can(h *head) bool {
-	if s := &h.g.Streams[h.sid]; s.Indirect {
+	switch h.pace {
+	case byCredit:
+		return h.next < h.limit && !h.armed && int(h.asked) < b.spec.Requests
+	case byValues:
 		return b.follows(h)
-	} else if s.Kind == Chase { // it goes on by itself
+	case byVisit:
 		return false
 	}
-	return h.next < h.limit && !h.armed && int(h.asked) < b.spec.Requests
+	s := &h.g.Streams[h.sid]
+	switch {
+	case s.Indirect:
+		h.pace = byValues
+	case s.Kind == Chase:
+		h.pace = byVisit
+	default:
+		h.pace = byCredit
+	}
+	return b.can(h)
 }
 
 // step does what a stream does with its next chunk.

@@ -184,9 +184,15 @@ func (b *Bank) keep(now event.Time, k key, m *Message) {
 		first, end := g.part(m.First)
 		x.parts[first] = partOfRow{m.Values[0], end - first}
 	} else {
-		for i := m.First; i < m.End; i++ {
+		for i := m.First; i < m.End; {
 			_, n := g.local(i)
-			x.values[n%int64(len(x.values))], x.has[n%int64(len(x.has))] = m.Values[i-m.First], true
+			at := n % int64(len(x.values))
+			to := min(i+int64(len(x.values))-at, m.End, (i+g.Shift)/g.Block*g.Block+g.Block-g.Shift) // of a block, up to where elements come again
+			copy(x.values[at:], m.Values[i-m.First:to-m.First])
+			for k := range x.has[at:][:to-i] {
+				x.has[at+int64(k)] = true
+			}
+			i = to
 		}
 	}
 	list := x.waiting
@@ -228,12 +234,14 @@ func (b *Bank) takeKept(p part, s *slot, from int) {
 	} else {
 		_, l := g.local(p.first)
 		period := int64(len(x.values))
-		for i := range count {
-			if !x.has[(l+i)%period] {
+		for i, at := int64(0), l%period; i < count; {
+			n := min(count-i, period-at)
+			if slices.Contains(x.has[at:][:n], false) {
 				x.waiting = append(x.waiting, p)
 				return
 			}
-			in[i] = x.values[(l+i)%period]
+			copy(in[i:], x.values[at:][:n])
+			i, at = i+n, 0
 		}
 	}
 	if g.again(from, g.start(g.RangeOf(p.first))) {
