@@ -3,6 +3,7 @@ package machine
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/bits"
 
 	"github.com/bitsched/bitsched/tile/core"
@@ -72,21 +73,10 @@ func (f *forward) deliver() {
 // core. Where something under way waits for that, as a locked line does, and where tensors have arrays, it comes to its end in time first.
 // Until Resume, threads are executed by Forward.
 func (m *Machine) Pause(ctx context.Context) ([]core.Forwarded, error) {
-	for _, c := range m.Cores {
-		c.Pause(true)
-	}
-	for _, s := range m.StreamCores {
-		s.Rest(true)
-	}
-	if m.Tensors == nil {
-		for _, b := range m.StreamBanks {
-			b.Rest(true)
-		}
-	}
-	if err := m.rest(ctx); err != nil {
+	if err := m.halt(ctx); err != nil {
 		return nil, err
 	}
-	if !m.leave() {
+	if !m.still() || !m.leave() {
 		for _, b := range m.StreamBanks {
 			b.Rest(false)
 		}
@@ -99,20 +89,123 @@ func (m *Machine) Pause(ctx context.Context) ([]core.Forwarded, error) {
 			return nil, fmt.Errorf("machine: the caches of core %d still have something under way, and nothing happens any more", i)
 		}
 	}
-	if m.paused == nil {
-		m.paused = make([]mem.PrivateCounters, len(m.Caches))
-	}
-	f := &forward{m: m, events: event.New(), traffic: m.StreamTraffic}
-	for i, c := range m.Caches {
-		c.Paused(&m.paused[i])
-		m.paused[i] = c.Counters
-		f.caches = append(f.caches, c.Counters)
-		c.SetNetwork(f)
-	}
 	for i, h := range m.Homes {
 		if h.Pending() {
 			return nil, fmt.Errorf("machine: bank %d still has something under way, and nothing happens any more", i)
 		}
+	}
+	for i, s := range m.StreamCores {
+		if what := m.Cores[i].Stuck(); what != "" {
+			return nil, fmt.Errorf("machine: core %d %s, and nothing happens any more: %s", i, what, s.Waits())
+		}
+	}
+	if m.paused == nil {
+		m.paused = make([]mem.PrivateCounters, len(m.Caches))
+	}
+	for i, c := range m.Caches {
+		c.Paused(&m.paused[i])
+		m.paused[i] = c.Counters
+	}
+	f, err := m.untimed()
+	if err != nil {
+		return nil, err
+	}
+	return f.finish()
+}
+
+// Advance lets streams of loops that have vanished go on without time until they have done about so much
+// work, in all, or all that they can, and returns how much it was. Cores stay as they are. What is under way
+// comes to its end first; where that waits for streams, nothing is done.
+func (m *Machine) Advance(ctx context.Context, work int64) (int64, error) {
+	if err := m.halt(ctx); err != nil {
+		return 0, err
+	}
+	if !m.still() {
+		m.goOn()
+		for _, b := range m.StreamBanks {
+			b.Rest(false)
+		}
+		return 0, m.err
+	}
+	f, err := m.untimed()
+	if err != nil {
+		return 0, err
+	}
+	before := f.progress()
+	for resting := false; ; {
+		f.deliver()
+		next := f.events.Next()
+		if next == event.Forever && !resting || m.err != nil {
+			break
+		}
+		if next == event.Forever {
+			if m.still() {
+				break
+			}
+			resting = false // what is under way waits for streams that rest
+			work = math.MaxInt64
+			for _, b := range m.StreamBanks {
+				b.Rest(false)
+			}
+			continue
+		}
+		if !resting && f.progress()-before >= work {
+			resting = true
+			for _, b := range m.StreamBanks {
+				b.Rest(true)
+			}
+		}
+		if err := f.events.Run(ctx, next); err != nil {
+			return 0, err
+		}
+	}
+	work = f.progress() - before
+	m.Resume()
+	return work, m.err
+}
+
+// progress is what streams have done of all loops that have vanished.
+func (f *forward) progress() (sum int64) {
+	for _, s := range f.m.StreamCores {
+		sum += s.Progress
+	}
+	return sum
+}
+
+// halt lets cores fetch nothing more and streams begin nothing, and the machine run until nothing happens.
+func (m *Machine) halt(ctx context.Context) error {
+	for _, c := range m.Cores {
+		c.Pause(true)
+	}
+	for _, s := range m.StreamCores {
+		s.Rest(true)
+	}
+	if m.Tensors == nil {
+		for _, b := range m.StreamBanks {
+			b.Rest(true)
+		}
+	}
+	return m.rest(ctx)
+}
+
+// goOn ends a halt.
+func (m *Machine) goOn() {
+	for _, s := range m.StreamCores {
+		s.Rest(false)
+	}
+	for _, c := range m.Cores {
+		c.Pause(false)
+	}
+}
+
+// untimed takes the machine out of time.
+func (m *Machine) untimed() (*forward, error) {
+	f := &forward{m: m, events: event.New(), traffic: m.StreamTraffic}
+	for _, c := range m.Caches {
+		f.caches = append(f.caches, c.Counters)
+		c.SetNetwork(f)
+	}
+	for _, h := range m.Homes {
 		f.homes = append(f.homes, h.Counters)
 		h.SetNetwork(f, true)
 	}
@@ -120,10 +213,7 @@ func (m *Machine) Pause(ctx context.Context) ([]core.Forwarded, error) {
 		f.tlbs = append(f.tlbs, t.Counters)
 	}
 	m.forward = f
-	if err := f.still(); err != nil {
-		return nil, err
-	}
-	return f.finish()
+	return f, f.still()
 }
 
 // rest runs until nothing happens.
@@ -134,8 +224,8 @@ func (m *Machine) rest(ctx context.Context) error {
 	return m.err
 }
 
-// leave lets cores leave what waits for streams, and reports whether that is all that is under way.
-func (m *Machine) leave() bool {
+// still reports whether nothing is under way, but for what cores have fetched.
+func (m *Machine) still() bool {
 	for _, c := range m.Caches {
 		if c.Pending() {
 			return false
@@ -151,12 +241,19 @@ func (m *Machine) leave() bool {
 			return false
 		}
 	}
-	if m.StreamCores != nil && m.Tensors == nil {
-		for _, c := range m.Cores {
-			if !c.Leave() {
-				return false
-			}
+	return true
+}
+
+// leave lets cores leave what waits for streams, and reports whether they could.
+func (m *Machine) leave() bool {
+	if m.Tensors != nil {
+		return true
+	}
+	for i, s := range m.StreamCores {
+		if !m.Cores[i].Leave() {
+			return false
 		}
+		s.Left()
 	}
 	return true
 }
@@ -186,9 +283,6 @@ func (f *forward) finish() ([]core.Forwarded, error) {
 func (f *forward) still() error {
 	m, net := f.m, &near{m: f.m, engine: f.events}
 	for i, s := range m.StreamCores {
-		if what := m.Cores[i].Stuck(); what != "" {
-			return fmt.Errorf("machine: core %d %s, and nothing happens any more: %s", i, what, s.Waits())
-		}
 		f.cores = append(f.cores, s.Counters)
 		f.timed = append(f.timed, s.Still(f.events, net, f.warm(i), f.ahead(i)))
 	}
@@ -316,14 +410,11 @@ func (m *Machine) Resume() {
 	}
 	for i, s := range m.StreamCores {
 		s.Counters = f.cores[i]
-		s.Rest(false)
 	}
 	for i, b := range m.StreamBanks {
 		b.Counters = f.banks[i]
 	}
 	m.StreamTraffic = f.traffic
 	m.forward = nil
-	for _, c := range m.Cores {
-		c.Pause(false)
-	}
+	m.goOn()
 }

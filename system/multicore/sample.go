@@ -30,7 +30,8 @@ const DefaultWindow = 20_000
 
 // The parts of a window.
 const (
-	fill = iota
+	lead = iota // streams begin, where windows begin within what they do
+	fill
 	first
 	second
 )
@@ -83,6 +84,8 @@ type sampler struct {
 	misses []int64   // of its L1
 	warm   []float64 // work that is to be seen by its caches before the next window
 
+	left      float64 // work that streams had left of their instances behind where the last window began
+	advanced  float64 // of it, without time in front of that
 	ended     float64 // cycles that only ended windows
 	forwarded uint64
 	passed    uint64    // of these, only their values
@@ -108,9 +111,36 @@ func newSampler(r *runner) *sampler {
 	return s
 }
 
-// begin begins a window.
+// begin begins a window. Where streams have instances longer than a window, they begin in time, and go on without it for
+// a part of what they had left behind the last window, so that windows are of all of an instance alike.
 func (s *sampler) begin(now event.Time) {
-	s.part, s.next = fill, now+s.window/warmShare
+	s.part, s.next, s.advanced = fill, now+s.window/warmShare, 0
+	if s.left > 0 {
+		s.part, s.next = lead, now+s.spec.Window/2
+	}
+}
+
+// advance lets streams go on without time in front of a window.
+func (s *sampler) advance(ctx context.Context, now event.Time) error {
+	before := s.all()
+	done, err := s.r.m.Advance(ctx, int64(s.left*s.random.Float64()))
+	if err != nil {
+		return err
+	}
+	end := s.r.m.Engine.Now()
+	s.advanced = float64(done)
+	s.spans[len(s.spans)-1].work += float64(s.all() - before)
+	s.ended += float64(end - now)
+	s.part, s.next = fill, end+s.window/warmShare
+	return nil
+}
+
+// all is the work of all cores.
+func (s *sampler) all() (sum int64) {
+	for i := range s.base {
+		sum += s.work(i)
+	}
+	return sum
 }
 
 // A window of streams is so many times as long as the one before took to end, since forward lets all that is
@@ -173,6 +203,8 @@ func (s *sampler) missed(core int) int64 {
 func (s *sampler) step(ctx context.Context, now event.Time) error {
 	half := (s.window - s.window/warmShare + 1) / 2
 	switch s.part {
+	case lead:
+		return s.advance(ctx, now)
 	case fill:
 		s.part, s.from, s.next = first, now, now+half
 		for i := range s.base {
@@ -214,7 +246,10 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 		done[i] = work + float64(f.MicroOps-min(f.MicroOps, loopOps*f.Awaited))
 		timed += work - float64(f.Elsewhere)
 	}
-	s.lengthen(int64(float64(end-now) + (sum(done)-timed)*period/total))
+	if s.left = s.advanced + sum(done) - timed; s.left < total/warmShare { // instances begin and end in the window
+		s.left = 0
+	}
+	s.lengthen(int64(float64(end-now) + (s.advanced+sum(done)-timed)*period/total))
 	var skipped span
 	if sum(done) < sum(quota) {
 		s.r.code.Untimed(true)

@@ -10,6 +10,7 @@ import (
 	"github.com/bitsched/bitsched/tdfg/cfront"
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tdfg/stream"
+	"github.com/bitsched/bitsched/tile/event"
 )
 
 // TestSample compares a run in samples with the whole one: memory equal, loops that wait
@@ -298,4 +299,79 @@ func TestPhases(t *testing.T) {
 	require.Equal(t, elsewhere, counted)
 	t.Logf("%d cycles, %d by %+v, %+v", full.Cycles, r.Cycles, r.Sample, r.Streams.Loops)
 	require.InEpsilon(t, full.Cycles, r.Cycles, 0.2)
+}
+
+// TestAdvance takes machines out of time in the middle of loops with streams: for a part of what these have left, and for all
+// of it. Nothing is lost and nothing is done twice, and time passes for what is in it alone.
+func TestAdvance(t *testing.T) {
+	ctx := context.Background()
+	const m, n, k = int64(64), int64(4096), int64(2)
+	for _, config := range []string{"near-l3", "ns-decouple", "ns"} {
+		p, opt := outer(t, m, n, k)
+		full, elsewhere := sampled(t, p, opt, config, nil)
+		stop := func(share int64, then func(r *runner)) (at, cycles int64) {
+			p, opt := outer(t, m, n, k)
+			before := clone(p.Memory)
+			opt.Config = config
+			all, err := newRunners(ctx, []Job{{p, opt}})
+			require.NoError(t, err)
+			r := all[0]
+			for i, thread := range r.code.Threads() {
+				r.m.StreamCores[i].Run(r.code.Source(i), r.code.PCs())
+				r.cores()[i].Start(thread)
+			}
+			progress := func() (sum int64) {
+				for _, c := range r.m.StreamCores {
+					sum += c.Progress
+				}
+				return sum
+			}
+			for at < full.Cycles*share/8 && (progress() == 0 || progress() < elsewhere*share/8) {
+				at += 100
+				require.NoError(t, r.m.Continue(ctx, at))
+			}
+			then(r)
+			require.NoError(t, r.m.Continue(ctx, event.Forever))
+			require.True(t, r.done())
+			cycles = r.report().Cycles // timers run on
+			require.NoError(t, r.collect())
+			v, err := Check(ctx, p, before, opt)
+			require.NoError(t, err)
+			require.Empty(t, v.First)
+			require.Equal(t, v.Elements, v.Equal)
+			require.Equal(t, elsewhere, progress(), "%s, stopped at %d", config, at)
+			return at, cycles
+		}
+		for share := int64(1); share < 8; share += 2 {
+			if config != "near-l3" && share != 3 {
+				continue
+			}
+			const work = m * n / 4
+			done := int64(0)
+			at, cycles := stop(share, func(r *runner) {
+				now := r.m.Engine.Now()
+				var err error
+				done, err = r.m.Advance(ctx, work)
+				require.NoError(t, err)
+				require.Less(t, r.m.Engine.Now(), now+full.Cycles/4, "what is under way")
+			})
+			_, paused := stop(share, func(r *runner) {
+				finished, err := r.m.Pause(ctx)
+				require.NoError(t, err)
+				sum := int64(0)
+				for _, f := range finished {
+					sum += f.Elsewhere
+				}
+				require.GreaterOrEqual(t, sum, done)
+				r.m.Resume()
+			})
+			t.Logf("%s, at %d of %d: %d of %d, to %d; all, to %d", config, at, full.Cycles, done, elsewhere, cycles, paused)
+			if config == "near-l3" && share == 1 { // a quarter of the first instance
+				require.GreaterOrEqual(t, done, work)
+				require.Less(t, done, 2*work)
+				require.Less(t, cycles, full.Cycles)
+				require.Less(t, paused, cycles)
+			}
+		}
+	}
 }

@@ -233,9 +233,10 @@ func NewCore(e *event.Engine, spec *Spec, id int, net Network, bankOf func(mem.L
 	return c
 }
 
-// soon serves the loads that wait in the next cycle: the core may be busy committing.
+// soon serves the loads that wait in the next cycle: the core may be busy committing. Out of time they go on
+// waiting.
 func (c *Core) soon(now event.Time) {
-	if len(c.waiting) > 0 && !c.replying {
+	if len(c.waiting) > 0 && !c.replying && c.warm == nil {
 		c.replying = true
 		c.engine.At(now+1, c.reply, 0)
 	}

@@ -87,11 +87,16 @@ type Warm func(pc uint32, line mem.Line, write bool) *mem.Bytes
 // Still takes the engine out of time while nothing is under way, to an event engine and a
 // network whose messages take no time. Ahead brings what warm will look at into the caches of the host.
 func (c *Core) Still(e *event.Engine, net Network, warm Warm, ahead func(line mem.Line, near bool)) (timed func()) {
-	c.waiting = c.waiting[:0] // loads that the core has left
 	was, over := c.coreTimer, c.net
 	c.coreTimer, c.net, c.warm, c.foresee = c.timer(e), net, warm, ahead
-	return func() { c.coreTimer, c.net, c.warm, c.foresee = was, over, nil, nil }
+	return func() {
+		c.coreTimer, c.net, c.warm, c.foresee = was, over, nil, nil
+		c.soon(c.engine.Now())
+	}
 }
+
+// Left tells that the core has left what it has fetched, loads that wait for streams among it.
+func (c *Core) Left() { c.waiting = c.waiting[:0] }
 
 // Access is an access of the core out of time.
 func (c *Core) Access(pc uint32, line mem.Line, write bool) *mem.Bytes {
@@ -135,6 +140,7 @@ func (b *Bank) Still(e *event.Engine, coherent mem.Network, net Network) (timed 
 	return func() {
 		b.bankTimer, b.net, b.agent.net = was, over, lines
 		b.idle()
+		b.Rest(false)
 	}, nil
 }
 
