@@ -139,6 +139,11 @@ func TestRelax(t *testing.T) {
 	require.Equal(t, []Verdict{Differs, Differs, Reproduced}, got)
 	require.Equal(t, failed, why)
 	failed = nil
+	r, err := e.Make(t.Context(), &Env{Size: Small, Unbounded: true}, store, "1", false)
+	require.NoError(t, err)
+	require.Equal(t, 1, calls)
+	require.True(t, r.Unbounded)
+	require.Equal(t, Differs, r.Comparisons[0].Verdict)
 	for range 2 { // kept, and bounds are looked for again
 		got, why = verdicts(t.Context(), false)
 		require.Equal(t, []Verdict{NotReachable, Differs, Reproduced}, got)

@@ -30,6 +30,7 @@ type reproduceFlags struct {
 	fresh        bool
 	sample       float64
 	budget       time.Duration
+	bounds       bool
 	machines     string
 	rounds       string
 	readings     []string
@@ -54,9 +55,9 @@ can be read in several ways), better (beyond it, on the good side), differs, not
 reachable (so does a bound of what differs), and not measured (this size has no such
 figure). A bound is what a quantity cannot pass on the machine and at the sizes at
 hand: what was counted gives it, or runs with parts of the machine for nothing, which
-are for claims that differ alone. It is printed with what is left out. The exit code
-tells whether the measuring succeeded, not what came of it; a bound that was passed
-is a defect (70).
+are for claims that differ alone, and can take longer than the figure: "all" leaves them out,
+unless --bounds is given. It is printed with what is left out. The exit code tells whether
+the measuring succeeded, not what came of it; a bound that was passed is a defect (70).
 
 Some need inputs that the papers published and this program does not ship; --data
 names a folder that has them, and those that miss theirs are said and left out.
@@ -107,6 +108,7 @@ func (a *app) reproduceCommand() *cobra.Command {
 	fl.BoolVar(&f.fresh, "fresh", false, "measure again what is kept")
 	fl.Float64Var(&f.sample, "sample", 0, "simulate windows in time that are so large a `share` of runs of nsc figures, and of base and near-l3 of infs:fig11 to fig18, and more of them in short runs whose cycles are not known well; 0 for all in time")
 	fl.DurationVar(&f.budget, "budget", 0, "give up a run of nsc and infs figures that takes longer than this `time`, and go on with the next, 0 for never")
+	fl.BoolVar(&f.bounds, "bounds", true, "run what bounds claims that differ; with all only if it is given")
 	fl.StringVar(&f.machines, "machines", "paper", "where figures in time take what papers and their simulators have different values of from: the `paper`, or simulator")
 	fl.StringSliceVar(&f.readings, "readings", nil, "readings of these machines, as in l1d.mshrs=4,l2.mshrs=4: each a `PATH=VALUE` that bitsched machine lists under readings; claims are then under it")
 	fl.StringVar(&f.rounds, "rounds", "paper", "iterations of the workloads of nsc figures at --paper-sizes: those of the `paper`, or, with simulator, as many as its scripts run")
@@ -143,6 +145,9 @@ func (a *app) reproduce(cmd *cobra.Command, names []string, f reproduceFlags) er
 	}
 	if len(names) == 0 {
 		return a.listEntries(f.json)
+	}
+	if !cmd.Flags().Changed("bounds") && slices.Contains(names, "all") {
+		f.bounds = false
 	}
 	var entries []*reproduce.Entry
 	for _, name := range names {
@@ -234,7 +239,7 @@ func (a *app) reproduce(cmd *cobra.Command, names []string, f reproduceFlags) er
 		r.Size = reproduce.PaperSizes
 	}
 	for i, e := range entries {
-		env := &reproduce.Env{Size: r.Size, Data: f.data, Threads: n, Seed: f.seed, Seeds: f.seeds, Sample: f.sample, Budget: f.budget, Readings: machines, Rounds: rounds, Set: f.readings, Workloads: f.workloads, Progress: func(what string, done, total int) {
+		env := &reproduce.Env{Size: r.Size, Data: f.data, Threads: n, Seed: f.seed, Seeds: f.seeds, Sample: f.sample, Budget: f.budget, Readings: machines, Rounds: rounds, Set: f.readings, Workloads: f.workloads, Unbounded: !f.bounds, Progress: func(what string, done, total int) {
 			line.report(masim.Progress{Phase: fmt.Sprintf("%d/%d %s: %s", i+1, len(entries), e.ID, what), Done: done, Total: total, Best: -1})
 		}}
 		made, err := e.Make(s.ctx, env, store, version, f.fresh)
@@ -297,6 +302,9 @@ func reproducePlan(w io.Writer, entries []*reproduce.Entry, f reproduceFlags) er
 	}
 	if f.seeds > 1 {
 		fmt.Fprintf(b, "  seeds: %d\n", f.seeds)
+	}
+	if !f.bounds {
+		b.WriteString("  bounds: false\n")
 	}
 	if f.data != "" {
 		dir := f.data
@@ -445,6 +453,10 @@ func (r *reproduceResult) text() string {
 					bounded = true
 					fmt.Fprintf(&b, "bound  %s\n", text)
 				}
+			}
+			if e.Unbounded {
+				bounded = true
+				b.WriteString("bound  runs that bound what differs were left out, --bounds makes them\n")
 			}
 			if bounded {
 				b.WriteString("\n")
