@@ -3,7 +3,6 @@ package machine
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/bits"
 
 	"github.com/bitsched/bitsched/tile/core"
@@ -39,14 +38,22 @@ func (f *forward) Send(m *mem.Message) { f.queue = append(f.queue, *m) }
 // settle delivers all messages, and lets streams go on as far as they can. Controllers of
 // memory answer at once. It returns the time of streams.
 func (f *forward) settle() event.Time {
+	if err := f.goOn(context.Background(), func() bool { return false }); err != nil {
+		f.m.fail(err)
+	}
+	return f.events.Now()
+}
+
+// goOn does so until it is enough.
+func (f *forward) goOn(ctx context.Context, enough func() bool) error {
 	for {
 		f.deliver()
 		next := f.events.Next()
-		if next == event.Forever || f.m.err != nil {
-			return f.events.Now()
+		if next == event.Forever || f.m.err != nil || enough() {
+			return f.m.err
 		}
-		if err := f.events.Run(context.Background(), next); err != nil {
-			f.m.fail(err)
+		if err := f.events.Run(ctx, next); err != nil {
+			return err
 		}
 	}
 }
@@ -77,9 +84,7 @@ func (m *Machine) Pause(ctx context.Context) ([]core.Forwarded, error) {
 		return nil, err
 	}
 	if !m.still() || !m.leave() {
-		for _, b := range m.StreamBanks {
-			b.Rest(false)
-		}
+		m.restBanks(false)
 		if err := m.rest(ctx); err != nil {
 			return nil, err
 		}
@@ -110,7 +115,7 @@ func (m *Machine) Pause(ctx context.Context) ([]core.Forwarded, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.finish()
+	return f.finish(ctx)
 }
 
 // Advance lets streams of loops that have vanished go on without time until they have done about so much
@@ -121,43 +126,24 @@ func (m *Machine) Advance(ctx context.Context, work int64) (int64, error) {
 		return 0, err
 	}
 	if !m.still() {
+		m.restBanks(false)
 		m.goOn()
-		for _, b := range m.StreamBanks {
-			b.Rest(false)
-		}
-		return 0, m.err
+		return 0, nil
 	}
 	f, err := m.untimed()
 	if err != nil {
 		return 0, err
 	}
 	before := f.progress()
-	for resting := false; ; {
-		f.deliver()
-		next := f.events.Next()
-		if next == event.Forever && !resting || m.err != nil {
-			break
+	err = f.goOn(ctx, func() bool { return f.progress()-before >= work })
+	for _, on := range []bool{true, false} {
+		if err == nil && (on || !m.still()) { // what is under way may wait for streams that rest
+			m.restBanks(on)
+			err = f.goOn(ctx, func() bool { return false })
 		}
-		if next == event.Forever {
-			if m.still() {
-				break
-			}
-			resting = false // what is under way waits for streams that rest
-			work = math.MaxInt64
-			for _, b := range m.StreamBanks {
-				b.Rest(false)
-			}
-			continue
-		}
-		if !resting && f.progress()-before >= work {
-			resting = true
-			for _, b := range m.StreamBanks {
-				b.Rest(true)
-			}
-		}
-		if err := f.events.Run(ctx, next); err != nil {
-			return 0, err
-		}
+	}
+	if err != nil {
+		return 0, err
 	}
 	work = f.progress() - before
 	m.Resume()
@@ -181,11 +167,16 @@ func (m *Machine) halt(ctx context.Context) error {
 		s.Rest(true)
 	}
 	if m.Tensors == nil {
-		for _, b := range m.StreamBanks {
-			b.Rest(true)
-		}
+		m.restBanks(true)
 	}
 	return m.rest(ctx)
+}
+
+// restBanks lets streams begin nothing more, or go on.
+func (m *Machine) restBanks(on bool) {
+	for _, b := range m.StreamBanks {
+		b.Rest(on)
+	}
 }
 
 // goOn ends a halt.
@@ -259,16 +250,18 @@ func (m *Machine) leave() bool {
 }
 
 // finish lets what is under way come to its end without time.
-func (f *forward) finish() ([]core.Forwarded, error) {
+func (f *forward) finish(ctx context.Context) ([]core.Forwarded, error) {
 	m := f.m
 	list := make([]core.Forwarded, len(m.Cores))
 	before := make([]int64, len(m.StreamCores))
 	for i, s := range m.StreamCores {
 		before[i] = s.Progress
 	}
-	f.settle()
+	err := f.goOn(ctx, func() bool { return false })
 	for i, s := range m.StreamCores {
-		var err error
+		if err != nil {
+			return nil, err
+		}
 		if list[i], err = m.Cores[i].Finish(s.Access, f.ahead(i), f.settle); err != nil {
 			return nil, err
 		}

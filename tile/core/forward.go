@@ -41,8 +41,8 @@ type Forwarded struct {
 }
 
 // Leave lets a paused core give up what it has fetched and not committed, when nothing more happens in time:
-// it may wait for streams. Finish executes that, but for what is squashed before. It reports false, and does nothing, where that cannot be: a store that is committed is
-// not performed, or an atomic operation is under way.
+// it may wait for streams. Finish executes that, but for what is squashed before. It reports false, and does
+// nothing, where that cannot be: a store that is committed is not performed, or an atomic operation is under way.
 func (c *Core) Leave() bool {
 	if c.sHead != c.sCommit {
 		return false
