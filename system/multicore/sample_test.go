@@ -2,6 +2,7 @@ package multicore
 
 import (
 	"context"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -371,6 +372,20 @@ func TestAdvance(t *testing.T) {
 				require.Less(t, done, 2*work)
 				require.Less(t, cycles, full.Cycles)
 				require.Less(t, paused, cycles)
+				stop(share, func(r *runner) { // in front of a window
+					s := &sampler{r: r, spec: Sampling{Window: 2000}, window: 4000, base: make([]int64, len(r.m.Cores)), spans: []span{{work: 5}}, left: float64(work), random: rand.New(rand.NewPCG(1, 1))}
+					now, before := r.m.Engine.Now(), s.all()
+					s.begin(now)
+					require.Equal(t, now+1000, s.next)
+					require.NoError(t, s.step(ctx, now))
+					end := r.m.Engine.Now()
+					require.Equal(t, fill, s.part)
+					require.Equal(t, end+1000, s.next)
+					require.Positive(t, s.advanced)
+					require.EqualValues(t, 5+s.all()-before, s.spans[0].work)
+					require.GreaterOrEqual(t, s.spans[0].work, 5+s.advanced)
+					require.EqualValues(t, end-now, s.ended)
+				})
 			}
 		}
 	}
