@@ -187,7 +187,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestPointNet runs both classifiers in each configuration, compared with their definition.
+// TestPointNet runs both classifiers in each configuration with arrays, compared with their definition.
 func TestPointNet(t *testing.T) {
 	sizes := map[string]int64{"P": 64, "D": 16, "K1": 16, "K2": 8, "H6": 8, "A3": 16, "B3": 16, "C3": 16, "F1": 16, "F2": 4, "F3": 3, "N3": 4}
 	for name, sets := range map[string]string{"pointnet_ssg": "12", "pointnet_msg": "456789"} {
@@ -201,7 +201,7 @@ func TestPointNet(t *testing.T) {
 		if name == "pointnet_ssg" {
 			delete(all, "H6")
 		}
-		configs := []string{"in-l3", "inf-s"}
+		configs := []string{"in-l3", "inf-s", "inf-s-nojit"}
 		if testing.Short() {
 			configs = configs[:1]
 		}
