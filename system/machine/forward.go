@@ -2,6 +2,7 @@ package machine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/bits"
 
@@ -134,16 +135,22 @@ func (m *Machine) Advance(ctx context.Context, work int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	before := f.progress()
-	err = f.goOn(ctx, func() bool { return f.progress()-before >= work })
-	for _, on := range []bool{true, false} {
-		if err == nil && (on || !m.still()) { // what is under way may wait for streams that rest
-			m.restBanks(on)
-			err = f.goOn(ctx, func() bool { return false })
-		}
-	}
-	if err != nil {
+	before, all := f.progress(), func() bool { return false }
+	if err := f.goOn(ctx, func() bool { return f.progress()-before >= work }); err != nil {
 		return 0, err
+	}
+	m.restBanks(true)
+	if err := f.goOn(ctx, all); err != nil {
+		return 0, err
+	}
+	if !m.still() { // what is under way waits for streams that rest
+		m.restBanks(false)
+		if err := f.goOn(ctx, all); err != nil {
+			return 0, err
+		}
+		if !m.still() {
+			return 0, errors.New("machine: something is still under way out of time, and nothing happens any more")
+		}
 	}
 	work = f.progress() - before
 	m.Resume()

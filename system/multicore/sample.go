@@ -18,8 +18,8 @@ import (
 // window, loops that threads can skip pass all but memory. At the beginning, where caches
 // are cold, windows are nearer to each other: first as far apart as a window is long, then
 // twice as far, and so on. Each distance is drawn from half to one and a half times that, so
-// that windows do not keep step with the program. With streams a window is longer where what is under way
-// takes long to end, as that is what repeats itself.
+// that windows do not keep step with the program. With streams a window is longer where their instances
+// are, as these are what repeats itself, and begins within one where it is shorter.
 type Sampling struct {
 	Share  float64 // of the time that is simulated, more than 0 and less than 1
 	Window int64   // cycles, at least; 0: DefaultWindow
@@ -143,14 +143,14 @@ func (s *sampler) all() (sum int64) {
 	return sum
 }
 
-// A window of streams is so many times as long as the one before took to end, since forward lets all that is
-// configured come to its end, so that windows begin with new instances: at most longest windows.
+// A window of streams is so many times as long as what the one before left of its instances would have taken, since
+// that comes to its end without time and new ones begin: at most longest windows.
 const (
 	repeats = 4
 	longest = 8
 )
 
-// lengthen chooses how long the next window is, from how long this one took to end.
+// lengthen chooses how long the next window is, from how long this one would have taken to end.
 func (s *sampler) lengthen(took int64) {
 	if s.r.m.StreamCores != nil {
 		s.window = max(s.spec.Window, min(repeats*took, longest*s.spec.Window))
@@ -246,10 +246,11 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 		done[i] = work + float64(f.MicroOps-min(f.MicroOps, loopOps*f.Awaited))
 		timed += work - float64(f.Elsewhere)
 	}
-	if s.left = s.advanced + sum(done) - timed; s.left < total/warmShare { // instances begin and end in the window
+	s.left = s.advanced + sum(done) - timed
+	s.lengthen(int64(float64(end-now) + s.left*period/total))
+	if s.left < total/warmShare { // instances begin and end in the window
 		s.left = 0
 	}
-	s.lengthen(int64(float64(end-now) + (s.advanced+sum(done)-timed)*period/total))
 	var skipped span
 	if sum(done) < sum(quota) {
 		s.r.code.Untimed(true)
