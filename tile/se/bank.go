@@ -48,6 +48,7 @@ type head struct {
 	armed  bool  // a Reduce waits for its operands
 	shares share
 	pace   pace
+	registered
 
 	strand int
 	g      *Group
@@ -126,7 +127,7 @@ type Bank struct {
 	fail     func(error)
 	agent    *agent
 	tlb      *mem.TLB // nil: translations take no time
-	heads    []*head
+	heads    heads
 	turn     int
 	credits  table[int64] // that their streams have not come to: from an iteration to another
 	slots    table[*slot]
@@ -144,10 +145,10 @@ type Bank struct {
 	ended    map[int]map[uint32]bool // by core: loops whose streams have been ended
 	table    map[[2]int]configured   // by core and entry: configurations that are remembered
 	taken    map[strand]*Message     // streams that are to be taken back when they come
-	kept     map[keptKey]*kept
-	told     map[key]*told // where patterns are known
-	catching catching
-	unknown  []*Message // strands whose pattern is not here yet
+	kept     table[*kept]            // of loads, by strand
+	told     table[*told]            // where patterns are known, by stream
+	toldMost int                     // at which those of loops that have ended are forgotten
+	unknown  []*Message              // strands whose pattern is not here yet
 	ticking  bool
 	resting  bool       // nothing more begins
 	draining bool       // it looks at the queue of the link again
@@ -165,7 +166,7 @@ type Bank struct {
 // NewBank returns the engine of a bank. bankOf finds the bank of a line of the program, place
 // where that lies in memory.
 func NewBank(e *event.Engine, spec *Spec, bank int, coherent mem.Network, net Network, bankOf func(mem.Line) int, place func(mem.Line) mem.Line, fail func(error)) *Bank {
-	b := &Bank{spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, place, fail), cut: map[key]int64{}, ended: map[int]map[uint32]bool{}, table: map[[2]int]configured{}, taken: map[strand]*Message{}, kept: map[keptKey]*kept{}, told: map[key]*told{}, locks: map[mem.Line]*lock{}, made: map[key][]made{}, early: map[key][][2]int64{}, tallies: map[key]*tally{}}
+	b := &Bank{spec: spec, net: net, bank: bank, bankOf: bankOf, fail: fail, agent: newAgent(coherent, bank, place, fail), cut: map[key]int64{}, ended: map[int]map[uint32]bool{}, table: map[[2]int]configured{}, taken: map[strand]*Message{}, locks: map[mem.Line]*lock{}, made: map[key][]made{}, early: map[key][][2]int64{}, tallies: map[key]*tally{}}
 	if spec.TLB != nil {
 		b.tlb = mem.NewTLB(spec.TLB, e.Memory())
 	}
@@ -176,7 +177,7 @@ func NewBank(e *event.Engine, spec *Spec, bank int, coherent mem.Network, net Ne
 
 // Pending tells whether any stream is here, or anything of one.
 func (b *Bank) Pending() bool {
-	return len(b.heads) > 0 || b.slots.n > 0 || b.credits.n > 0 || b.agent.lines.n > 0 || len(b.locks) > 0 || b.commits.n > 0 || len(b.taken) > 0 || len(b.tallies) > 0 || len(b.kept)+len(b.unknown) > 0 || b.lending()
+	return len(b.heads.list) > 0 || b.slots.n > 0 || b.credits.n > 0 || b.agent.lines.n > 0 || len(b.locks) > 0 || b.commits.n > 0 || len(b.taken) > 0 || len(b.tallies) > 0 || b.kept.n+len(b.unknown) > 0 || b.lending()
 }
 
 // Receive handles a message of the coherence protocol.
@@ -218,7 +219,7 @@ func (b *Bank) do(now event.Time, i uint64) {
 
 // wake lets the engine issue.
 func (b *Bank) wake(now event.Time) {
-	if !b.ticking && len(b.heads) > 0 {
+	if !b.ticking && len(b.heads.list) > 0 {
 		b.ticking = true
 		b.engine.At(max(now, b.next), b.tick, 0)
 	}
@@ -264,7 +265,7 @@ func (b *Bank) ReceiveStream(now event.Time, m *Message) {
 			defer b.knows(now)
 		}
 		m.head.ready = now
-		b.heads = append(b.heads, m.head)
+		b.add(m.head)
 		b.credited(k, m.head)
 		if end := b.taken[strand{k, m.head.strand}]; end != nil {
 			b.end(end)
@@ -326,7 +327,7 @@ func (b *Bank) here(g *Group, sid int, i int64) {
 // allow lets a stream go on for a range, when it has come to it.
 func (b *Bank) allow(k key, first, end int64) {
 	b.credits.set(part{k, first}, end)
-	for _, h := range b.heads {
+	for _, h := range b.heads.list {
 		if newKey(h.core, h.g.id, h.sid) == k {
 			b.credited(k, h)
 		}
@@ -344,6 +345,7 @@ func (b *Bank) credited(k key, h *head) {
 			h.ready = b.engine.Now()
 		}
 		h.limit = h.g.reads(h.sid, h.g.after(end))
+		b.changed(h)
 	}
 }
 
@@ -357,27 +359,28 @@ const (
 	byVisit       // of an element: by itself
 )
 
-// can reports whether a stream can go on.
-func (b *Bank) can(h *head) bool {
-	switch h.pace {
-	case byCredit:
-		return h.next < h.limit && !h.armed && int(h.asked) < b.spec.Requests
-	case byValues:
-		return b.follows(h)
-	case byVisit:
-		return false
+// paced is by what a stream goes on.
+func (h *head) paced() pace {
+	if h.pace == unasked {
+		switch s := &h.g.Streams[h.sid]; {
+		case s.Indirect:
+			h.pace = byValues
+		case s.Kind == Chase:
+			h.pace = byVisit
+		default:
+			h.pace = byCredit
+		}
 	}
-	s := &h.g.Streams[h.sid]
-	switch {
-	case s.Indirect:
-		h.pace = byValues
-	case s.Kind == Chase:
-		h.pace = byVisit
-	default:
-		h.pace = byCredit
-	}
-	return b.can(h)
+	return h.pace
 }
+
+// may reports whether a stream can go on, or is to be asked.
+func (b *Bank) may(h *head) bool {
+	return h.paced() == byValues || h.pace == byCredit && h.next < h.limit && !h.armed && int(h.asked) < b.spec.Requests
+}
+
+// can reports whether a stream can go on.
+func (b *Bank) can(h *head) bool { return b.may(h) && (h.pace == byCredit || b.follows(h)) }
 
 // step does what a stream does with its next chunk.
 func (b *Bank) step(now event.Time, h *head) {
@@ -438,6 +441,7 @@ func (b *Bank) step(now event.Time, h *head) {
 		}
 		if s.Kind == Reduce {
 			h.armed = true
+			b.changed(h)
 			b.compute(now, p, x)
 			return // it goes on when it has computed
 		}
@@ -468,6 +472,7 @@ func (b *Bank) accesses(h *head, to int64) {
 // move lets a stream go to the bank of its next element, or end.
 func (b *Bank) move(now event.Time, h *head) {
 	if h.next < h.g.N && b.bankOf(h.line()) == b.bank {
+		b.changed(h)
 		return
 	}
 	b.leave(h)
@@ -495,7 +500,7 @@ func (b *Bank) values(n int) []uint64 { return b.words.make(n) }
 // moved is the stream as it goes to another bank.
 func (h *head) moved() *head {
 	c := *h
-	c.asked, c.armed, c.data, c.page, c.known = 0, false, nil, 0, 0
+	c.asked, c.armed, c.data, c.page, c.known, c.registered = 0, false, nil, 0, 0, registered{}
 	return &c
 }
 

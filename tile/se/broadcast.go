@@ -2,8 +2,6 @@ package se
 
 import (
 	"cmp"
-	"math"
-	"math/bits"
 	"slices"
 
 	"github.com/bitsched/bitsched/tile/event"
@@ -82,11 +80,8 @@ func (b *Bank) together(h *head) []at {
 	if !b.broadcasts(h) {
 		return list
 	}
-	line := h.g.line(h.sid, h.next)
-	for _, o := range b.heads {
-		if o != h && b.spec.Teams[o.core] == b.spec.Teams[h.core] && b.broadcasts(o) && b.can(o) && o.lies()/mem.LineBytes == line {
-			list = append(list, chunk(o))
-		}
+	for _, o := range b.beside(h) {
+		list = append(list, chunk(o))
 	}
 	return list
 }
@@ -115,24 +110,10 @@ func (b *Bank) waits(now event.Time, h *head) bool {
 }
 
 // behind reports whether other streams are behind one that it lets catch up, and whether one of these can
-// go on: by the first in order of all at its place, as many that come to a bank at once would look at each other.
+// go on: by the first in order of all at its place.
 func (b *Bank) behind(h *head) (any, can bool) {
-	x := &b.catching
-	if !x.known {
-		x.known = true
-		x.clear(len(b.heads))
-		for _, o := range b.heads {
-			if b.broadcasts(o) && o.stride != 0 {
-				c := x.find(b.placeOf(o))
-				c.any = min(c.any, o.order())
-				if b.can(o) {
-					c.can = min(c.can, o.order())
-				}
-			}
-		}
-	}
-	c, at := x.find(b.placeOf(h)), h.order()
-	return c.any < at, c.can < at
+	f, at := b.first(h.corner, h.stride), h.order()
+	return f.any < at, f.can < at
 }
 
 // order is the line of the next element, in the order in which the stream comes to lines.
@@ -142,53 +123,6 @@ func (h *head) order() uint64 {
 		return ^line
 	}
 	return line
-}
-
-// catchPlace is where streams let each other catch up: what lies side by side in a bank, for streams of a
-// team with one stride.
-type catchPlace struct {
-	unit   uint64
-	stride int64
-	team   int32
-}
-
-func (b *Bank) placeOf(h *head) catchPlace {
-	return catchPlace{h.lies() / b.spec.Unit, h.stride, b.spec.Teams[h.core]}
-}
-
-// catching finds the first in order of all streams at a place, and of those that can go on: open addressing
-// with linear probing in a table that is used again.
-type catching struct {
-	known bool // since the last stream went on
-	cells []catchCell
-	turn  uint64 // that cells in use have
-}
-
-type catchCell struct {
-	catchPlace
-	any, can uint64
-	turn     uint64
-}
-
-// clear makes room for n places.
-func (x *catching) clear(n int) {
-	if x.turn++; len(x.cells) < 2*n {
-		x.cells = make([]catchCell, 1<<bits.Len(uint(2*n)))
-	}
-}
-
-func (x *catching) find(p catchPlace) *catchCell {
-	hash := (p.unit*0x9e3779b97f4a7c15 ^ uint64(p.stride)<<8 ^ uint64(p.team)) * 0xbf58476d1ce4e5b9
-	for i, mask := int(hash>>40), len(x.cells)-1; ; i++ {
-		c := &x.cells[i&mask]
-		if c.turn != x.turn {
-			*c = catchCell{p, math.MaxUint64, math.MaxUint64, x.turn}
-			return c
-		}
-		if c.catchPlace == p {
-			return c
-		}
-	}
 }
 
 // gathered gives the elements of one stream, for those that take them, to what is sent.
@@ -296,6 +230,7 @@ func (b *Bank) readTogether(now event.Time, list []at) {
 				continue
 			}
 			x.h.asked--
+			b.changed(x.h)
 			values := b.values(int(x.end - x.first))
 			for i := range values {
 				values[i] = word(data, g.address(x.h.sid, x.first+int64(i)), s.Bytes)

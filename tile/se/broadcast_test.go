@@ -24,19 +24,18 @@ func TestBehind(t *testing.T) {
 			if r.IntN(4) == 0 {
 				h.limit = h.next
 			}
-			b.heads = append(b.heads, h)
+			b.add(h)
 		}
-		for again := range 3 {
-			b.catching.known = false
-			for range len(b.heads) {
-				h := b.heads[r.IntN(len(b.heads))]
+		for again := range 8 {
+			for range len(b.heads.list) {
+				h := b.heads.list[r.IntN(len(b.heads.list))]
 				s := &h.g.Streams[0]
 				if !h.g.Decoupled || s.Stride == 0 {
 					require.False(t, b.waits(0, h))
 					continue
 				}
 				wantAny, wantCan := false, false
-				for _, o := range b.heads {
+				for _, o := range b.heads.list {
 					x := &o.g.Streams[0]
 					if !o.g.Decoupled || x.Stride != s.Stride || o.core/2 != h.core/2 {
 						continue
@@ -59,9 +58,19 @@ func TestBehind(t *testing.T) {
 					can++
 				}
 			}
-			o := b.heads[r.IntN(len(b.heads))] // one goes on
-			o.next += 16
-			o.limit = max(o.limit, o.next)
+			o := b.heads.list[r.IntN(len(b.heads.list))] // one goes on
+			switch r.IntN(4) {
+			case 0:
+				b.leave(o)
+				b.add(&head{core: o.core, g: o.g, next: o.next, limit: 1000})
+			case 1:
+				o.asked = int32(r.IntN(3))
+				b.changed(o)
+			default:
+				o.next += 16
+				o.limit = max(o.limit, o.next)
+				b.changed(o)
+			}
 		}
 	}
 	require.Greater(t, any, asked/20)

@@ -143,7 +143,7 @@ func (b *Bank) steps(now event.Time, ops, operands, most int) event.Time {
 
 // creditChase lets a credit go after a stream that has gone on, or lets that go on.
 func (b *Bank) creditChase(now event.Time, k key, m *Message) {
-	for _, h := range b.heads {
+	for _, h := range b.heads.list {
 		if h.core == m.Core && h.g.id == m.Group && h.sid == m.Stream {
 			h.limit = max(h.limit, m.End)
 			if h.armed && h.next < h.limit {
@@ -175,17 +175,15 @@ func (b *Bank) arrived(now event.Time, h *head) {
 	limit, _ := b.overtook.get(k)
 	h.limit = max(h.limit, limit)
 	b.overtook.remove(k)
-	b.heads = append(b.heads, h)
+	b.add(h)
 	b.chase(now, h)
 }
 
 // leave forgets a stream that goes on elsewhere, or has ended.
 func (b *Bank) leave(h *head) {
-	for i := range b.heads {
-		if b.heads[i] == h {
-			b.heads = append(b.heads[:i:i], b.heads[i+1:]...)
-			return
-		}
+	if i, ok := b.heads.place(h); ok {
+		b.remove(i)
+		return
 	}
 	b.fail(fmt.Errorf("se: bank %d: stream %s is not here", b.bank, h.g.Streams[h.sid].Name))
 }

@@ -146,6 +146,7 @@ func (b *Bank) readLine(now event.Time, h *head) {
 			return
 		}
 		h.asked--
+		b.changed(h)
 		for _, x := range list {
 			values := b.values(int(x.end - x.first))
 			for i := range values {

@@ -137,19 +137,20 @@ func (g *Group) iterations(k int) (n int64) {
 	return n
 }
 
-// keptKey is elements of a load that a strand of a stream takes again.
-type keptKey struct {
-	strand
-	from int
-}
-
-// kept is those that are there, by iterations of the strand in turn, or by the part of a row; and chunks that wait for others.
+// kept is the elements of a load that a strand of a stream takes again, those that are there: by iterations of the
+// strand in turn, or by the part of a row; and chunks that wait for others.
 type kept struct {
 	values  []uint64
 	has     []bool
 	parts   map[int64]partOfRow
 	left    int64 // iterations that have not taken theirs
-	waiting []part
+	waiting []waits
+}
+
+// waits is a chunk that waits, and for which element first: its place among the values, or the part of a row.
+type waits struct {
+	part
+	missing int64
 }
 
 // partOfRow is an element for iterations of a row, and how many have not taken it.
@@ -158,11 +159,17 @@ type partOfRow struct {
 	left  int64
 }
 
+// keptAt is where a bank has elements of a load for a strand of a stream, as chunks of the stream.
+func keptAt(k key, strand, from int) part { return part{k, int64(strand)<<32 | int64(from)} }
+
+// strandAt is the strand of these.
+func strandAt(p part) strand { return strand{p.key, int(p.first >> 32)} }
+
 // keeps is what there is of elements that are kept for a chunk.
-func (b *Bank) keeps(k key, g *Group, first int64, from int) (keptKey, *kept) {
+func (b *Bank) keeps(k key, g *Group, first int64, from int) (part, *kept) {
 	n, _ := g.local(first)
-	at := keptKey{strand{k, n}, from}
-	x := b.kept[at]
+	at := keptAt(k, n, from)
+	x, _ := b.kept.get(at)
 	if x == nil {
 		x = &kept{left: g.iterations(n)}
 		if period := g.kept[from]; period == inStill {
@@ -170,7 +177,7 @@ func (b *Bank) keeps(k key, g *Group, first int64, from int) (keptKey, *kept) {
 		} else {
 			x.values, x.has = make([]uint64, period), make([]bool, period)
 		}
-		b.kept[at] = x
+		b.kept.set(at, x)
 	}
 	return at, x
 }
@@ -180,9 +187,11 @@ func (b *Bank) keeps(k key, g *Group, first int64, from int) (keptKey, *kept) {
 func (b *Bank) keep(now event.Time, k key, m *Message) {
 	g := m.head.g
 	_, x := b.keeps(k, g, m.First, m.from)
+	came := func(at int64) bool { return x.has[at] }
 	if x.parts != nil {
 		first, end := g.part(m.First)
 		x.parts[first] = partOfRow{m.Values[0], end - first}
+		came = func(at int64) bool { return at == first }
 	} else {
 		for i := m.First; i < m.End; {
 			_, n := g.local(i)
@@ -196,16 +205,21 @@ func (b *Bank) keep(now event.Time, k key, m *Message) {
 		}
 	}
 	list := x.waiting
-	x.waiting = nil
+	x.waiting = list[:0]     // at most one for each that is looked at
 	for _, p := range list { // the host looks for all of them at once
-		if s, ok := b.slots.get(p); ok {
+		if !came(p.missing) {
+			continue
+		}
+		if s, ok := b.slots.get(p.part); ok {
 			prefetch.Lines(unsafe.Pointer(s), int(unsafe.Sizeof(*s)/mem.LineBytes)+1)
 		}
 	}
 	for _, p := range list {
-		if s, ok := b.slots.get(p); ok {
-			b.takeKept(p, s, m.from)
-			b.compute(now, p, s)
+		if !came(p.missing) {
+			x.waiting = append(x.waiting, p)
+		} else if s, ok := b.slots.get(p.part); ok {
+			b.takeKept(p.part, s, m.from)
+			b.compute(now, p.part, s)
 		}
 	}
 }
@@ -220,7 +234,7 @@ func (b *Bank) takeKept(p part, s *slot, from int) {
 		first, _ := g.part(p.first)
 		v, ok := x.parts[first]
 		if !ok {
-			x.waiting = append(x.waiting, p)
+			x.waiting = append(x.waiting, waits{p, first})
 			return
 		}
 		for i := range in {
@@ -236,8 +250,8 @@ func (b *Bank) takeKept(p part, s *slot, from int) {
 		period := int64(len(x.values))
 		for i, at := int64(0), l%period; i < count; {
 			n := min(count-i, period-at)
-			if slices.Contains(x.has[at:][:n], false) {
-				x.waiting = append(x.waiting, p)
+			if k := slices.Index(x.has[at:][:n], false); k >= 0 {
+				x.waiting = append(x.waiting, waits{p, at + int64(k)})
 				return
 			}
 			copy(in[i:], x.values[at:][:n])
@@ -249,16 +263,20 @@ func (b *Bank) takeKept(p part, s *slot, from int) {
 	}
 	s.missing -= int(count)
 	if x.left -= count; x.left == 0 {
-		delete(b.kept, at)
+		b.kept.take(at)
 	}
 }
 
 // forgetKept lets go of what is kept for some strands.
 func (b *Bank) forgetKept(mine func(k strand) bool) {
-	for at := range b.kept {
-		if mine(at.strand) {
-			delete(b.kept, at)
+	var list []part
+	b.kept.each(func(p part) {
+		if mine(strandAt(p)) {
+			list = append(list, p)
 		}
+	})
+	for _, p := range list {
+		b.kept.take(p)
 	}
 }
 
@@ -276,18 +294,17 @@ func (b *Bank) toldOf(h *head) *told {
 	if !b.spec.KeepPatterns || h.g.Strands == 0 {
 		return nil
 	}
-	k := newKey(h.core, h.g.id, h.sid)
-	x := b.told[k]
-	if x == nil { // loops that were configured so long ago have ended
-		for o := range b.told {
-			if o.core == k.core && o.group+oldGroups <= k.group {
-				delete(b.told, o)
-			}
-		}
+	p := part{key: newKey(h.core, h.g.id, h.sid)}
+	x, _ := b.told.get(p)
+	if x == nil && b.told.n >= b.toldMost { // loops that were configured so long ago have ended
+		newest := map[int16]uint32{p.core: p.group}
+		b.told.each(func(o part) { newest[o.core] = max(newest[o.core], o.group) })
+		b.told.forget(func(o key) bool { return o.group+oldGroups <= newest[o.core] })
+		b.toldMost = 2*b.told.n + leastCells
 	}
 	if x == nil || x.from != h.g.keptFrom {
 		x = &told{newBanks(b.spec.Banks), h.g.keptFrom}
-		b.told[k] = x
+		b.told.set(p, x)
 	}
 	return x
 }

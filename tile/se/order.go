@@ -1,6 +1,9 @@
 package se
 
-import "github.com/bitsched/bitsched/tile/event"
+import (
+	"github.com/bitsched/bitsched/internal/invariants"
+	"github.com/bitsched/bitsched/tile/event"
+)
 
 // The order in which a bank reads. Where the parts of an array that threads have are as long as all banks
 // together, or a multiple, all threads begin in one bank. If their streams take turns there, all leave it
@@ -13,38 +16,31 @@ func (b *Bank) issue(now event.Time) {
 	if b.resting {
 		return
 	}
-	queued, held := -1, false // flits that wait for the link of the node, -1: not known yet
+	l := link{queued: -1}
 	for range b.spec.Issue {
-		b.catching.known = false
+		if invariants.Enabled {
+			b.checkHeads()
+		}
+		x, n := &b.heads, len(b.heads.list)
 		var first *head
-		for k := range b.heads {
-			i := (b.turn + k) % len(b.heads)
-			h := b.heads[i]
-			if first != nil && !b.ordered(h) || !b.can(h) || b.waits(now, h) {
-				continue
+		away := 0
+		for i := range x.from(b.turn, n) {
+			if h := x.list[i]; b.goes(now, h, &l) {
+				first, away, b.turn = h, (i-b.turn%n+n)%n, i+1
+				break
 			}
-			if b.spec.Queue > 0 && b.sends(h) {
-				if queued < 0 {
-					queued = b.net.Queued(b.bank, b.spec.Queue)
+		}
+		if first != nil && b.ordered(first) {
+			for i := range x.from(b.turn+away+1, n-away-1) {
+				if h := x.list[i]; b.ordered(h) && b.goes(now, h, &l) && b.before(now, h, first) {
+					first = h
 				}
-				if queued >= b.spec.Queue {
-					held = true
-					continue
-				}
-			}
-			if first == nil {
-				first, b.turn = h, i+1
-				if !b.ordered(h) {
-					break
-				}
-			} else if b.before(now, h, first) {
-				first = h
 			}
 		}
 		if first == nil {
-			if held && !b.draining {
+			if l.held && !b.draining {
 				b.draining = true
-				b.engine.At(now+event.Time(queued-b.spec.Queue+1), b.drained, 0)
+				b.engine.At(now+event.Time(l.queued-b.spec.Queue+1), b.drained, 0)
 			}
 			return
 		}
@@ -53,6 +49,30 @@ func (b *Bank) issue(now event.Time) {
 	}
 	b.next = now + 1
 	b.wake(now + 1)
+}
+
+// link is the link of the node as streams see it that send: the flits that wait for it, -1: not known yet,
+// and whether a stream waits for these.
+type link struct {
+	queued int
+	held   bool
+}
+
+// goes reports whether a stream that may go on does so: it need not wait for others, nor for the link.
+func (b *Bank) goes(now event.Time, h *head, l *link) bool {
+	if !b.can(h) || b.waits(now, h) {
+		return false
+	}
+	if b.spec.Queue > 0 && b.sends(h) {
+		if l.queued < 0 {
+			l.queued = b.net.Queued(b.bank, b.spec.Queue)
+		}
+		if l.queued >= b.spec.Queue {
+			l.held = true
+			return false
+		}
+	}
+	return true
 }
 
 // ordered reports whether a stream goes on by how far it is, and does not take its turn with others.

@@ -352,9 +352,9 @@ func (b *Bank) end(m *Message) {
 	if m.Stream != everyStream {
 		k := newKey(m.Core, m.Group, m.Stream)
 		b.forgetKept(func(s strand) bool { return s == strand{k, m.Strand} })
-		for i, h := range b.heads {
+		for i, h := range b.heads.list {
 			if h.core == m.Core && h.g.id == m.Group && h.sid == m.Stream && h.strand == m.Strand {
-				b.heads = append(b.heads[:i:i], b.heads[i+1:]...)
+				b.remove(i)
 				delete(b.taken, strand{k, m.Strand})
 				b.emit(Message{Kind: MsgEnded, From: b.bank, To: m.Core, Core: m.Core, Group: m.Group, Stream: m.Stream, head: h})
 				return
@@ -382,7 +382,11 @@ func (b *Bank) end(m *Message) {
 			}
 		}
 	}
-	b.heads = slices.DeleteFunc(b.heads, func(h *head) bool { return h.core == m.Core && h.g.id == m.Group })
+	for i := len(b.heads.list) - 1; i >= 0; i-- {
+		if h := b.heads.list[i]; h.core == m.Core && h.g.id == m.Group {
+			b.remove(i)
+		}
+	}
 	b.credits.forget(mine)
 	for _, p := range b.slots.of(mine) {
 		b.drop(p)

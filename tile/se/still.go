@@ -152,7 +152,7 @@ func (b *Bank) Write(line mem.Line, from uint64, data []byte) {
 // idle forgets the times of what has been computed.
 func (b *Bank) idle() {
 	b.next, b.pe, b.scm = 0, 0, contexts{spec: b.spec}
-	for _, h := range b.heads {
+	for _, h := range b.heads.list {
 		h.known, h.waited, h.alone, h.ready = 0, 0, false, b.engine.Now()
 	}
 	if b.tlb != nil {

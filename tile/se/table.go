@@ -110,13 +110,22 @@ func (t *table[V]) take(p part) (v V, ok bool) {
 	return v, true
 }
 
-// of returns the chunks of some streams.
-func (t *table[V]) of(mine func(key) bool) (list []part) {
+// each calls a function with all chunks.
+func (t *table[V]) each(f func(p part)) {
 	for i := range t.cells {
-		if c := &t.cells[i]; c.used && mine(c.at.key) {
-			list = append(list, c.at)
+		if c := &t.cells[i]; c.used {
+			f(c.at)
 		}
 	}
+}
+
+// of returns the chunks of some streams.
+func (t *table[V]) of(mine func(key) bool) (list []part) {
+	t.each(func(p part) {
+		if mine(p.key) {
+			list = append(list, p)
+		}
+	})
 	return list
 }
 
