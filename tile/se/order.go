@@ -23,18 +23,19 @@ func (b *Bank) issue(now event.Time) {
 		}
 		x, n := &b.heads, len(b.heads.list)
 		var first *head
-		away := 0
-		for i := range x.from(b.turn, n) {
-			if h := x.list[i]; b.goes(now, h, &l) {
-				first, away, b.turn = h, (i-b.turn%n+n)%n, i+1
-				break
+		turn := b.turn
+		for i := range x.from(turn, n) {
+			h := x.list[i]
+			switch {
+			case first != nil && !b.ordered(h) || !b.goes(now, h, &l):
+				continue
+			case first == nil:
+				first, b.turn = h, i+1
+			case b.before(now, h, first):
+				first = h
 			}
-		}
-		if first != nil && b.ordered(first) {
-			for i := range x.from(b.turn+away+1, n-away-1) {
-				if h := x.list[i]; b.ordered(h) && b.goes(now, h, &l) && b.before(now, h, first) {
-					first = h
-				}
+			if !b.ordered(first) {
+				break
 			}
 		}
 		if first == nil {
