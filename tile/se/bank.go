@@ -159,6 +159,8 @@ type Bank struct {
 	free     []int32
 	unused   []*slot
 	in       []uint64 // scratch of computed
+	joining  []Step   // scratch of occupy
+	ordinals []int    // 0, 1, 2, ...
 	words    slab[uint64]
 	messages slab[Message]
 }
@@ -641,6 +643,14 @@ func (b *Bank) takePE(now event.Time, cycles int64) event.Time {
 	return b.pe
 }
 
+// only is the list of one number.
+func (b *Bank) only(k int) []int {
+	for len(b.ordinals) <= k {
+		b.ordinals = append(b.ordinals, len(b.ordinals))
+	}
+	return b.ordinals[k : k+1]
+}
+
 // occupy takes the scalar PE or the tile's contexts for some iterations of a computation, and
 // returns when it has been done.
 func (b *Bank) occupy(now event.Time, s *Stream, n, lanes int64) (at event.Time) {
@@ -650,11 +660,12 @@ func (b *Bank) occupy(now event.Time, s *Stream, n, lanes int64) (at event.Time)
 	if chain {
 		groups = n // one after the other
 	} else if s.Kind == Reduce && s.Join == nil { // steps that bring a half of the lanes down and join it with the other one
-		steps = slices.Clip(steps)
+		b.joining = append(b.joining[:0], steps...)
 		for range bits.Len64(uint64(min(n, lanes) - 1)) {
-			k := len(steps)
-			steps = append(steps, Step{Latency: 1, Args: []int{max(0, k-1)}[:min(k, 1)]}, Step{Latency: s.Tree, Args: []int{k}})
+			k := len(b.joining)
+			b.joining = append(b.joining, Step{Latency: 1, Args: b.only(max(0, k-1))[:min(k, 1)]}, Step{Latency: s.Tree, Args: b.only(k)})
 		}
+		steps = b.joining
 	}
 	if cycles := f.PE(); cycles > 0 && lanes == 1 && b.idlePE(now) {
 		return b.takePE(now, groups*int64(cycles))

@@ -167,12 +167,12 @@ func (b *Bank) multicast(list []piece) {
 		for len(p.targets) > 0 {
 			n := min(len(p.targets), b.spec.Targets(len(p.values)*p.bytes))
 			t := p.targets[0]
-			m := &Message{Kind: MsgForward, From: b.bank, To: t.Bank, Core: t.Core, Group: t.Group, Stream: t.Stream, head: t.head, from: t.from, First: t.First, End: t.End, Values: p.values, bytes: p.bytes}
+			m := Message{Kind: MsgForward, From: b.bank, To: t.Bank, Core: t.Core, Group: t.Group, Stream: t.Stream, head: t.head, from: t.from, First: t.First, End: t.End, Values: p.values, bytes: p.bytes}
 			if n > 1 {
 				m.Kind, m.Targets = MsgBroadcast, p.targets[:n:n]
 				b.Counters.Broadcasts++
 			}
-			b.net.SendStream(m)
+			b.emit(m)
 			p.targets = p.targets[n:]
 		}
 	}

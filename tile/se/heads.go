@@ -36,6 +36,7 @@ type corner struct {
 	firsts []firsts
 }
 
+// firsts are the orders of these, and whether they are to be found anew.
 type firsts struct {
 	stride   int64
 	any, can uint64
