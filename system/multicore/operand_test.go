@@ -82,6 +82,10 @@ func TestOperands(t *testing.T) {
 			assert.Equal(t, k > 0, r.Streams.Bank.Broadcasts > 0, set)
 			assert.Equal(t, all.Streams.Bank.Reads+all.Streams.Bank.Spared, r.Streams.Bank.Reads+r.Streams.Bank.Spared, set)
 		}
+		r, err := run("near-l3", n, append([]string{"streams.l3.requests", "1"}, always...), multicore.Options{}) // streams that have a line under way go on when it has come
+		require.NoError(t, err)
+		assert.Greater(t, r.Cycles, all.Cycles)
+		assert.Positive(t, r.Streams.Bank.Spared)
 		x := rand.New(rand.NewPCG(uint64(n), 3))
 		for k := range 2 {
 			config := []string{"ns", "near-l3"}[k%2]
