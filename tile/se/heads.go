@@ -2,6 +2,7 @@ package se
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"iter"
 	"math"
@@ -197,7 +198,7 @@ func (b *Bank) beside(h *head) (list []*head) {
 			list = append(list, o)
 		}
 	}
-	slices.SortFunc(list, func(a, b *head) int { return int(int64(a.id - b.id)) })
+	slices.SortFunc(list, func(a, b *head) int { return cmp.Compare(a.id, b.id) })
 	return list
 }
 

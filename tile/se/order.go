@@ -23,8 +23,7 @@ func (b *Bank) issue(now event.Time) {
 		}
 		x, n := &b.heads, len(b.heads.list)
 		var first *head
-		turn := b.turn
-		for i := range x.from(turn, n) {
+		for i := range x.from(b.turn, n) {
 			h := x.list[i]
 			switch {
 			case first != nil && !b.ordered(h) || !b.goes(now, h, &l):
