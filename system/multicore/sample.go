@@ -4,20 +4,21 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/bitsched/bitsched/tile/event"
 	"github.com/bitsched/bitsched/tile/mem"
+	"github.com/bitsched/bitsched/tile/uop"
 )
 
 // Sampling lets parts of a run take no time: after a window in time, threads are executed
 // with values, caches, TLBs and predictors, but without time, as far as they would come in
-// (1/Share-1) windows at the rates that they had (systematic sampling with functional
-// warming: Wunderlich et al., SMARTS, ISCA 2003). What is between two windows takes
-// the time of its work at the mean of their rates, so that a trend is followed. Far from the next
+// (1/Share-1) windows at their usual rates (systematic sampling with functional
+// warming: Wunderlich et al., SMARTS, ISCA 2003; of threads that wait for each other: Carlson et al., Sampled
+// Simulation of Multi-Threaded Applications, ISPASS 2013). What is between two windows takes
+// the mean of the cycles by work in both, so that a trend is followed, and long waits as threads find them. Far from the next
 // window, loops that threads can skip pass all but memory. At the beginning, where caches
 // are cold, windows are nearer to each other: first as far apart as a window is long, then
-// twice as far, and so on. Each distance is drawn from half to one and a half times that, so
+// growth times as far, and so on. Each distance is drawn from half to one and a half times that, so
 // that windows do not keep step with the program. With streams a window is longer where their instances
 // are, as these are what repeats itself, and begins within one where it is shorter.
 type Sampling struct {
@@ -35,6 +36,9 @@ const (
 	first
 	second
 )
+
+// checks is how often work is looked at in half of a window.
+const checks = 4
 
 // warmShare is the part of a window that passes before rates are measured: pipelines and
 // queues fill.
@@ -55,8 +59,7 @@ type Sampled struct {
 	Passed         uint64  `json:"passed"`          // of these, passed by caches of cores, TLBs and predictors
 	Skipped        float64 `json:"skipped"`         // share of the cycles
 	// Bound is how far the cycles may be off, as a share of them: half of the 95 % confidence
-	// interval from how successive windows differ in cycles by work, Drift, and the cycles in
-	// which a few threads worked at rates of a window in which all did; -1: too few windows, or nothing between them.
+	// interval from how successive windows differ in cycles by work, and Drift; -1: too few windows, or nothing between them.
 	Bound float64 `json:"bound"`
 	// Drift is by how much the rate of the second half of a window differs from that of the
 	// first, in the mean: what execution without time left behind changes within a window,
@@ -77,36 +80,51 @@ type sampler struct {
 	window int64      // cycles of the one at hand
 	next   event.Time // of the next step
 	part   int        // of the window: fill, first and second half of what is measured
-	middle float64    // work of the first half
+	middle float64    // work by cycle of a thread that works in the first half
+	half   float64    // cycles of all that work in there
 	random *rand.Rand // of distances
 	from   event.Time
-	base   []int64   // work of each core then
-	misses []int64   // of its L1
-	warm   []float64 // work that is to be seen by its caches before the next window
+	base   []int64 // work of each core then
+	misses int64   // of their L1s
+
+	waits []waits // of each core
+	paces *paces
 
 	left      float64 // work that streams had left of their instances behind where the last window began
 	advanced  float64 // of it, without time in front of that
+	pace      float64 // work by cycle of all threads, as usual
 	ended     float64 // cycles that only ended windows
 	forwarded uint64
-	passed    uint64    // of these, only their values
-	rates     []float64 // work by cycles, of windows
-	drifts    []float64 // of windows
+	passed    uint64 // of these, only their values
+	windows   []window
 	spans     []span
 }
 
-// span is what was executed without time after a window: so much work, or for so many
-// cycles at the rates of the window.
-type span struct{ work, cycles float64 }
+// window is what one has measured.
+type window struct {
+	rate  float64 // work by cycle of a thread that works
+	drift float64
+}
+
+// span is what was executed without time after a window.
+type span struct {
+	cycles float64 // at this rate
+	rate   float64 // the usual one of threads
+	fresh  bool    // what comes behind is a loop that is new
+}
 
 func newSampler(r *runner) *sampler {
 	if r.opt.Sample == nil {
 		return nil
 	}
-	s := &sampler{r: r, spec: *r.opt.Sample, base: make([]int64, len(r.m.Cores)), misses: make([]int64, len(r.m.Cores)), warm: make([]float64, len(r.m.Cores)), random: rand.New(rand.NewPCG(r.opt.Seed, r.opt.Jitter.seed()))}
+	s := &sampler{r: r, spec: *r.opt.Sample, base: make([]int64, r.opt.Threads), waits: make([]waits, r.opt.Threads), paces: newPaces(r.opt.Threads), random: rand.New(rand.NewPCG(r.opt.Seed, r.opt.Jitter.seed()))}
 	if s.spec.Window == 0 {
 		s.spec.Window = DefaultWindow
 	}
 	s.window = s.spec.Window
+	for i := range s.base {
+		r.m.Cores[i].OnAwait = func(now event.Time, op *uop.Op) { s.waits[i].await(now, r.m.Cores[i].Counters.Committed, op, s.long()) }
+	}
 	s.begin(0)
 	return s
 }
@@ -115,6 +133,9 @@ func newSampler(r *runner) *sampler {
 // a part of what they had left behind the last window, so that windows are of all of an instance alike.
 func (s *sampler) begin(now event.Time) {
 	s.part, s.next, s.advanced = fill, now+s.window/warmShare, 0
+	for i := range s.waits {
+		s.waits[i].open = false
+	}
 	if s.left > 0 {
 		s.part, s.next = lead, now+s.spec.Window/2
 	}
@@ -129,7 +150,7 @@ func (s *sampler) advance(ctx context.Context, now event.Time) error {
 	}
 	end := s.r.m.Engine.Now()
 	s.advanced = float64(done)
-	s.spans[len(s.spans)-1].work += float64(s.all() - before)
+	s.spans[len(s.spans)-1].cycles += float64(s.all()-before) / s.pace
 	s.ended += float64(end - now)
 	s.part, s.next = fill, end+s.window/warmShare
 	return nil
@@ -149,6 +170,12 @@ const (
 	repeats = 4
 	longest = 8
 )
+
+// measure is how long what is measured of a window is at the usual rate.
+func (s *sampler) measure() int64 { return s.window - s.window/warmShare }
+
+// growth is by how much the distance of windows grows at the beginning.
+const growth = 1.25
 
 // lengthen chooses how long the next window is, from how long this one would have taken to end.
 func (s *sampler) lengthen(took int64) {
@@ -181,154 +208,129 @@ func (s *sampler) since(core int) float64 { return float64(max(0, s.work(core)-s
 // warmFills is how often the lines that the L1 misses in front of a window could fill the L2.
 const warmFills = 2
 
-// warmth is the work that a core's caches are to see before the next window. With streams a core may miss so
+// warmth is the work that a core's caches are to see before the next window. With streams cores may miss so
 // seldom that they would not be filled within half of what is skipped: what they have matters little
 // then, and engines are to see as much as a window has.
-func (s *sampler) warmth(core int, window, quota float64) float64 {
+func (s *sampler) warmth(work, skipped float64) float64 {
 	lines := float64(s.r.spec.Private.L2.Bytes / mem.LineBytes)
-	fills := window * warmFills * lines / max(1, float64(s.missed(core)-s.misses[core]))
-	if s.r.m.StreamCores != nil && fills > quota/2 {
-		return window
+	fills := work * warmFills * lines / max(1, float64(s.missed()-s.misses))
+	if s.r.m.StreamCores != nil && fills > skipped/2 {
+		return work / float64(len(s.base))
 	}
 	return fills
 }
 
-// missed is how many accesses have missed the L1 of a core.
-func (s *sampler) missed(core int) int64 {
-	n := &s.r.m.Caches[core].Counters.L1
-	return int64(n.LoadMisses + n.WriteMisses)
+// missed is how many accesses have missed the L1s of all cores.
+func (s *sampler) missed() (sum int64) {
+	for i := range s.base {
+		n := &s.r.m.Caches[i].Counters.L1
+		sum += int64(n.LoadMisses + n.WriteMisses)
+	}
+	return sum
 }
+
+// measured is what threads have done since the work was noted, and for how many cycles they have worked.
+func (s *sampler) measured(now event.Time) (work, active []float64) {
+	work, active = make([]float64, len(s.base)), make([]float64, len(s.base))
+	for i := range s.base {
+		work[i] = s.since(i)
+		active[i] = max(0, float64(now-s.from)-s.waits[i].waited(now, s.r.m.Cores[i].Counters.Committed, s.long()))
+	}
+	return work, active
+}
+
+// worked is the part of a window in which a thread must work for its rate to be known.
+const worked = 1.0 / 8
 
 // step goes on at the end of a part of a window.
 func (s *sampler) step(ctx context.Context, now event.Time) error {
-	half := (s.window - s.window/warmShare + 1) / 2
 	switch s.part {
 	case lead:
 		return s.advance(ctx, now)
 	case fill:
-		s.part, s.from, s.next = first, now, now+half
+		s.part, s.from = first, now
 		for i := range s.base {
-			s.base[i], s.misses[i] = s.work(i), s.missed(i)
+			s.base[i] = s.work(i)
+			s.waits[i].begin(now)
 		}
-		return nil
-	case first:
-		s.part, s.middle, s.next = second, 0, now+half
-		for i := range s.base {
-			s.middle += s.since(i)
-		}
+		s.misses = s.missed()
+		s.next = now + max(1, s.measure()/2/checks)
 		return nil
 	}
 	period := float64(now - s.from)
-	cycles := float64(s.window) * min(1/s.spec.Share-1, math.Pow(2, float64(len(s.rates)))) * (0.5 + s.random.Float64())
-	quota, total := make([]float64, len(s.base)), 0.0
-	for i := range quota {
-		w := s.since(i)
-		quota[i] = w * cycles / period
-		total += w
-		s.base[i] = s.work(i)
-		s.warm[i] = s.warmth(i, w, quota[i])
+	work, active := s.measured(now)
+	total := sum(work)
+	rate, measure := ratio(total, sum(active)), float64(s.measure())
+	passed := period // of a window at the usual rate
+	if usual := s.usual(); usual > 0 && period < longest*float64(s.spec.Window) {
+		passed = min(period, period*rate/usual)
 	}
-	if total == 0 {
+	if s.part == first && passed >= measure/2 {
+		s.part, s.middle, s.half = second, rate, sum(active)
+	}
+	if passed < measure {
+		s.next = now + max(1, s.measure()/2/checks)
+		return nil
+	}
+	if total == 0 || sum(active) == 0 {
 		s.begin(now)
 		return nil
 	}
-	s.rates = append(s.rates, total/period)
-	s.drifts = append(s.drifts, 2*(total-2*s.middle)/total)
+	cycles := float64(s.window) * min(1/s.spec.Share-1, math.Pow(growth, float64(len(s.windows)))) * (0.5 + s.random.Float64())
+	behind := ratio(total-s.middle*s.half, sum(active)-s.half)
+	w := window{rate: rate, drift: 2 * ratio(behind-s.middle, behind+s.middle)}
+	s.windows = append(s.windows, w)
+	usual := s.usual()
+	s.pace = usual * float64(len(s.base))
+	held := make([]bool, len(work))
+	for i := range work {
+		if active[i] >= worked*period {
+			s.paces.add(i, work[i]/active[i]/w.rate)
+		}
+		held[i] = s.waits[i].held(now, s.r.m.Cores[i].Counters.Committed, s.long())
+	}
+	for i := range s.base {
+		s.base[i] = s.work(i)
+	}
 	finished, err := s.r.m.Pause(ctx)
 	if err != nil {
 		return err
 	}
 	end := s.r.m.Engine.Now()
-	done, timed := make([]float64, len(quota)), 0.0
-	for i, f := range finished { // while the window came to its end
-		work := s.since(i)
+	done, timed := make([]float64, len(work)), 0.0
+	for i := range done { // while the window came to its end
+		w, f := s.since(i), finished[i]
 		s.forwarded += f.MicroOps
-		done[i] = work + float64(f.MicroOps-min(f.MicroOps, loopOps*f.Awaited))
-		timed += work - float64(f.Elsewhere)
+		done[i] = w + float64(f.MicroOps-min(f.MicroOps, loopOps*f.Awaited))
+		timed += w - float64(f.Elsewhere)
 	}
 	s.left = s.advanced + sum(done) - timed
 	s.lengthen(int64(float64(end-now) + s.left*period/total))
 	if s.left < total/warmShare { // instances begin and end in the window
 		s.left = 0
 	}
-	var skipped span
-	if sum(done) < sum(quota) {
+	skipped := span{rate: usual}
+	pace := s.paces.of()
+	for i := range pace {
+		pace[i] *= usual
+	}
+	if sum(done) < s.pace*cycles {
 		s.r.code.Untimed(true)
-		skipped, err = s.forward(ctx, quota, done, cycles)
+		skipped.cycles, skipped.fresh, err = s.forward(ctx, pace, done, held, s.warmth(total, cycles*usual), cycles)
 		s.r.code.Untimed(false)
 		if err != nil {
 			return err
 		}
+	} else if sum(done) > timed {
+		skipped.cycles = sum(done) / s.pace
 	}
-	if sum(done) > timed { // else the time that it took to come to the end of the window stands for all of the span
-		skipped.work += sum(done)
+	if skipped.cycles > 0 { // else the time that it took to come to the end of the window stands for all of the span
 		s.ended += float64(end - now)
 	}
 	s.r.m.Resume()
 	s.spans = append(s.spans, skipped)
 	s.begin(end)
 	return nil
-}
-
-// limit is how much more than its part a thread may do in a span. Threads that wait for one
-// that has done so are in another phase of the program than in the window.
-const limit = 4
-
-// forward executes threads in turns until they have done their parts together, none
-// can go on, one that did nothing in the window begins to work, or, with streams, whose work is of two kinds,
-// one comes to a loop that is new. Those that wait for each
-// other cannot keep their rates. It returns the cycles, at the rates of the window, in which the others
-// waited for less than a quarter of the threads, and less the work of these, and ends where they
-// have done so for as long as a window. What is shorter than a turn
-// of all is of barriers, which the rates of windows have in them.
-func (s *sampler) forward(ctx context.Context, quota, done []float64, cycles float64) (alone span, err error) {
-	greatest := slices.Max(quota)
-	streak, turn := 0, float64(turn)
-	if s.r.m.StreamCores != nil {
-		turn = max(1, min(turn, greatest/cycles*float64(s.spec.Window)/turns))
-	}
-	for sum(done) < sum(quota) {
-		if err := ctx.Err(); err != nil {
-			return alone, err
-		}
-		s.r.show()
-		progress, changed := false, false
-		made, whole, most := 0.0, 0.0, 0.0 // work of this turn, if all can go on, and the greatest share of its part a thread did
-		for i := range s.r.opt.Threads {
-			part := max(1, turn*quota[i]/greatest)
-			whole += part
-			if quota[i] > 0 && done[i] > limit*quota[i]+turn {
-				continue
-			}
-			n, before := uint64(part), s.progress(i)
-			f, err := s.r.m.Forward(i, n, done[i] < quota[i]-s.warm[i])
-			if err != nil {
-				return alone, err
-			}
-			s.forwarded += f.MicroOps
-			s.passed += f.Skipped
-			w := f.MicroOps - min(f.MicroOps, loopOps*f.Awaited) + uint64(s.progress(i)-before)
-			done[i] += float64(w)
-			made, most = made+float64(w), max(most, min(1, float64(w)/part))
-			progress = progress || w > 0 || !f.Spins && f.MicroOps > 0
-			changed = changed || float64(w) > turn/2 && quota[i] == 0
-		}
-		if !progress || changed || s.r.m.StreamCores != nil && s.r.code.Fresh() {
-			return alone, nil
-		}
-		if 4*made < whole && most > 0.5 {
-			if streak++; streak > 1 {
-				alone.cycles += most * turn / greatest * cycles
-				alone.work -= made
-				if alone.cycles >= float64(s.spec.Window) {
-					return alone, nil
-				}
-			}
-		} else {
-			streak = 0
-		}
-	}
-	return alone, nil
 }
 
 func sum(list []float64) (total float64) {
@@ -338,26 +340,42 @@ func sum(list []float64) (total float64) {
 	return total
 }
 
-// phases are how many times the rates of windows differ in whose phases not the same threads work.
-const phases = 8
-
-// after is the cycles by work of what follows a window: those of both windows around it,
-// together, since one of them may be little else than a barrier. A window of another phase says
-// nothing: spans end with phases.
-func (s *sampler) after(i int) float64 {
-	now, next := s.rates[i], s.rates[min(i+1, len(s.rates)-1)]
-	if differ(now, next) {
-		return 1 / now
+// took is the cycles of a span. Windows are drawn by work, so that work takes the mean of what it takes
+// in both windows around it, and a trend is followed. A loop that is new says nothing of those before.
+func (s *sampler) took(i int) float64 {
+	x, next := s.spans[i], min(i+1, len(s.windows)-1)
+	if x.fresh {
+		next = i
 	}
-	return 2 / (now + next)
+	each := (1/s.windows[i].rate + 1/s.windows[next].rate) / 2
+	return x.cycles * x.rate * each
 }
 
-func differ(a, b float64) bool { return a > phases*b || b > phases*a }
+// recent is how many windows say what the usual rate is.
+const recent = 4
+
+// usual is the rate of the last windows of a phase, 0 if there are none. A window goes on for as much work as it has in
+// its time: one that falls into what is slow has all of it, as one of a share of the work has to
+// for its cycles to stand for the rest.
+func (s *sampler) usual() float64 {
+	n := len(s.windows)
+	if n == 0 || len(s.spans) == n && s.spans[n-1].fresh {
+		return 0
+	}
+	cycles, count := 0.0, 0.0
+	for i := n - 1; i >= 0 && count < recent; i-- {
+		cycles, count = cycles+1/s.windows[i].rate, count+1
+		if i > 0 && s.spans[i-1].fresh {
+			break
+		}
+	}
+	return count / cycles
+}
 
 // skipped is the time that was not simulated.
 func (s *sampler) skipped() (cycles float64) {
-	for i, x := range s.spans {
-		cycles += x.cycles + x.work*s.after(i)
+	for i := range s.spans {
+		cycles += s.took(i)
 	}
 	return cycles
 }
@@ -376,37 +394,30 @@ func (s *sampler) report(detailed int64) *Sampled {
 		return nil
 	}
 	estimate := float64(s.cycles(detailed))
-	t := &Sampled{Windows: len(s.rates), DetailedCycles: detailed, Forwarded: s.forwarded, Passed: s.passed, Skipped: ratio(s.skipped(), estimate)}
+	t := &Sampled{Windows: len(s.windows), DetailedCycles: detailed, Forwarded: s.forwarded, Passed: s.passed, Skipped: ratio(s.skipped(), estimate)}
 	switch {
-	case len(s.rates) == 0:
-	case len(s.rates) < 3 || s.skipped() == 0:
+	case len(s.windows) == 0:
+	case len(s.windows) < 3 || s.skipped() == 0:
 		t.Bound = -1
 	default:
 		v, share := s.variance(), ratio(s.skipped(), estimate)
 		t.Drift = s.drift()
-		t.Bound = student(s.freedom())*math.Sqrt(v)/estimate + math.Abs(t.Drift)*share + s.alone()/estimate
+		t.Bound = student(s.freedom())*math.Sqrt(v)/estimate + math.Abs(t.Drift)*share
 	}
 	return t
 }
 
-// alone is the cycles of spans that have no window of their phase.
-func (s *sampler) alone() (cycles float64) {
-	for _, x := range s.spans {
-		cycles += x.cycles
-	}
-	return cycles
-}
-
 // variance is that of the time that was not simulated: windows differ by chance as
 // successive ones do (each difference has twice the variance), and each counts for what is
-// executed after it. What windows of different phases differ by is not chance.
+// executed after it. What windows differ by around a new loop is not chance.
 func (s *sampler) variance() (v float64) {
-	for i, x := range s.spans {
-		j := min(i, len(s.rates)-2)
-		if differ(s.rates[j], s.rates[j+1]) {
+	for i := range s.spans {
+		j := min(i, len(s.windows)-2)
+		if s.spans[j].fresh {
 			continue
 		}
-		d := 2 * (s.rates[j+1] - s.rates[j]) / (s.rates[j+1] + s.rates[j]) * (x.cycles + x.work*s.after(i))
+		now, next := s.windows[j].rate, s.windows[j+1].rate
+		d := 2 * (next - now) / (next + now) * s.took(i)
 		v += d * d / 2
 	}
 	return v
@@ -416,19 +427,19 @@ func (s *sampler) variance() (v float64) {
 // count for more than others.
 func (s *sampler) freedom() float64 {
 	total, squares := 0.0, 0.0
-	for i, x := range s.spans {
-		c := x.cycles + x.work*s.after(i)
+	for i := range s.spans {
+		c := s.took(i)
 		total, squares = total+c, squares+c*c
 	}
-	return max(1, min(total*total/squares, float64(len(s.rates)))-1)
+	return max(1, min(total*total/squares, float64(len(s.windows)))-1)
 }
 
 // drift is the mean one of windows, by what is executed after each.
 func (s *sampler) drift() float64 {
 	total, all := 0.0, 0.0
-	for i, x := range s.spans {
-		c := x.cycles + x.work*s.after(i)
-		total, all = total+c*s.drifts[i], all+c
+	for i := range s.spans {
+		c := s.took(i)
+		total, all = total+c*s.windows[i].drift, all+c
 	}
 	return ratio(total, all)
 }

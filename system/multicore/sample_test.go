@@ -12,6 +12,7 @@ import (
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tdfg/stream"
 	"github.com/bitsched/bitsched/tile/event"
+	"github.com/bitsched/bitsched/tile/uop"
 )
 
 // TestSample compares a run in samples with the whole one: memory equal, loops that wait
@@ -104,18 +105,104 @@ func TestStudent(t *testing.T) {
 
 // TestEstimate computes by hand what is between windows.
 func TestEstimate(t *testing.T) {
-	s := &sampler{rates: []float64{2, 4, 1}, spans: []span{{work: 30}, {cycles: 7}, {work: 5}}, ended: 3}
-	require.InDelta(t, 30/3.0+7+5/1.0, s.skipped(), 1e-9)
-	require.Equal(t, int64(100+22-3), s.cycles(100))
+	s := &sampler{
+		windows: []window{{2, 0.1}, {4, -0.2}, {1, 0.3}}, // 1/2, 1/4 and 1 cycles each
+		spans:   []span{{cycles: 16, rate: 2}, {cycles: 8, rate: 2, fresh: true}, {cycles: 5, rate: 3}},
+		ended:   3,
+	}
+	require.InDelta(t, 16*2*0.375+8*2*0.25+5*3*1, s.skipped(), 1e-9)
+	require.Equal(t, int64(100+31-3), s.cycles(100))
 	rest := func(d, cycles float64) float64 { return d * d * cycles * cycles / 2 }
-	require.InDelta(t, rest(2.0/3, 10)+rest(-3/2.5, 7)+rest(-3/2.5, 5), s.variance(), 1e-9)
+	require.InDelta(t, rest(2.0/3, 12), s.variance(), 1e-9, "a loop that is new after the second window")
+	require.InDelta(t, (0.1*12-0.2*4+0.3*15)/31, s.drift(), 1e-9)
+	require.InDelta(t, 31*31/(144+16+225.0)-1, s.freedom(), 1e-9)
+	s.spans[1].fresh = false
+	require.InDelta(t, 12+8*2*0.625+15, s.skipped(), 1e-9)
+	require.InDelta(t, rest(2.0/3, 12)+rest(-3/2.5, 10)+rest(-3/2.5, 15), s.variance(), 1e-9)
+}
 
-	other := &sampler{rates: []float64{20, 1, 30}, spans: []span{{work: 60}, {work: 5}, {work: 30}}}
-	require.InDelta(t, 3+5+1, other.skipped(), 1e-9, "phases of one thread and of all")
+// TestUsual computes the usual rate of the last windows by hand, of a new loop and of none.
+func TestUsual(t *testing.T) {
+	s := &sampler{}
+	require.Zero(t, s.usual())
+	s.windows, s.spans = []window{{rate: 2}}, nil
+	require.InDelta(t, 2, s.usual(), 1e-9)
+	for _, rate := range []float64{4, 1, 4, 2} {
+		s.spans, s.windows = append(s.spans, span{}), append(s.windows, window{rate: rate})
+	}
+	require.InDelta(t, 4/(0.25+1+0.25+0.5), s.usual(), 1e-9, "four")
+	s.spans[2].fresh = true
+	require.InDelta(t, 2/(0.25+0.5), s.usual(), 1e-9, "since a loop is new")
+	s.spans = append(s.spans, span{fresh: true})
+	require.Zero(t, s.usual())
+}
 
-	s.drifts = []float64{0.1, -0.2, 0.3}
-	require.InDelta(t, (0.1*10-0.2*7+0.3*5)/22, s.drift(), 1e-9)
-	require.InDelta(t, 22*22/(100+49+25.0)-1, s.freedom(), 1e-9)
+// TestPaces draws rates of threads: what they differ by in all windows is their own, and what they differ by from window to window
+// is not.
+func TestPaces(t *testing.T) {
+	const threads, windows = 64, 20
+	for _, c := range []struct{ own, chance float64 }{{0, 0.3}, {0.3, 0}, {0.3, 0.3}, {0.05, 0.3}} {
+		r := rand.New(rand.NewPCG(1, 2))
+		p, truth := newPaces(threads), make([]float64, threads)
+		for i := range truth {
+			truth[i] = 1 + c.own*(2*r.Float64()-1)
+		}
+		require.Zero(t, p.own())
+		for range windows {
+			for i, x := range truth {
+				p.add(i, x+c.chance*(2*r.Float64()-1))
+			}
+		}
+		variance := func(x float64) float64 { return x * x / 3 }
+		require.InDelta(t, ratio(variance(c.own), variance(c.own)+variance(c.chance)/windows), p.own(), 0.25, "%+v", c)
+		raw, shrunk := 0.0, 0.0
+		for i, x := range p.of() {
+			raw, shrunk = raw+(p.mean[i]-truth[i])*(p.mean[i]-truth[i]), shrunk+(x-truth[i])*(x-truth[i])
+		}
+		require.LessOrEqual(t, shrunk, 1.05*raw, "%+v", c)
+		if c.own == 0 {
+			require.Less(t, shrunk, raw/4)
+		}
+	}
+	p := newPaces(3)
+	for _, x := range []float64{1, 1.01} {
+		p.add(0, 0)
+		p.add(1, x)
+	}
+	require.InDeltaSlice(t, []float64{slowest, 1, 1}, p.of(), 0.02, "the last one never worked")
+}
+
+// TestWaits follows a thread through loops that wait: those that are long count, as far as they are in what is measured.
+func TestWaits(t *testing.T) {
+	const long = 100
+	w, n := &waits{}, uint64(0)
+	load := func(now event.Time, pc uint32, more uint64) {
+		n += more
+		w.await(now, n, &uop.Op{PC: pc, Addr: 8}, long)
+	}
+	of := func(now event.Time) float64 { return w.waited(now, n, long) }
+	w.begin(50)
+	for now := event.Time(0); now <= 150; now += 10 { // from 0 on
+		load(now, 1, loopOps)
+	}
+	require.InDelta(t, 100, of(150), 1e-9)
+	require.InDelta(t, 105, of(155), 1e-9, "it may go on")
+	require.True(t, w.held(155, n, long))
+	n += loopOps // and works
+	require.InDelta(t, 100, of(400), 1e-9)
+	require.False(t, w.held(400, n, long))
+	load(400, 2, 50)
+	for now := event.Time(410); now < 500; now += 10 {
+		load(now, 2, loopOps)
+	}
+	require.InDelta(t, 100, of(490), 1e-9, "short until now")
+	require.InDelta(t, 200, of(500), 1e-9)
+	load(495, 3, 7)
+	require.InDelta(t, 100, of(499), 1e-9, "short")
+	for now := event.Time(498); now < 700; now += 3 { // the same load, but work between
+		load(now, 3, loopOps+1)
+	}
+	require.InDelta(t, 100, of(700), 1e-9)
 }
 
 const sweepC = `#include "bitsched.h"
@@ -373,7 +460,7 @@ func TestAdvance(t *testing.T) {
 				require.Less(t, cycles, full.Cycles)
 				require.Less(t, paused, cycles)
 				stop(share, func(r *runner) { // in front of a window
-					s := &sampler{r: r, spec: Sampling{Window: 2000}, window: 4000, base: make([]int64, len(r.m.Cores)), spans: []span{{work: 5}}, left: float64(work), random: rand.New(rand.NewPCG(1, 1))}
+					s := &sampler{r: r, spec: Sampling{Window: 2000}, window: 4000, base: make([]int64, len(r.m.Cores)), spans: []span{{cycles: 5}}, pace: 2, left: float64(work), random: rand.New(rand.NewPCG(1, 1))}
 					now, before := r.m.Engine.Now(), s.all()
 					s.begin(now)
 					require.Equal(t, now+1000, s.next)
@@ -382,8 +469,8 @@ func TestAdvance(t *testing.T) {
 					require.Equal(t, fill, s.part)
 					require.Equal(t, end+1000, s.next)
 					require.Positive(t, s.advanced)
-					require.EqualValues(t, 5+s.all()-before, s.spans[0].work)
-					require.GreaterOrEqual(t, s.spans[0].work, 5+s.advanced)
+					require.InDelta(t, 5+float64(s.all()-before)/2, s.spans[0].cycles, 1e-6)
+					require.GreaterOrEqual(t, s.spans[0].cycles, 5+s.advanced/2)
 					require.EqualValues(t, end-now, s.ended)
 				})
 			}

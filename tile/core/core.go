@@ -125,6 +125,8 @@ type Core struct {
 	// OnCommit, if it is set, sees every micro-op that commits; got has the bytes of
 	// loads that are Racy or Blocking, and what an atomic operation found.
 	OnCommit func(now event.Time, op *uop.Op, got []byte)
+	// OnAwait, if it is set, is told of each load that the thread waits for when it commits.
+	OnAwait func(now event.Time, op *uop.Op)
 	// Hold, if it is set, is asked before each micro-op commits, with its data, and says whether it must
 	// not commit now. Who holds a micro-op wakes the core, or squashes it.
 	Hold func(now event.Time, op *uop.Op, data []byte) bool
@@ -1094,6 +1096,9 @@ func (c *Core) commit(now event.Time) {
 			if s.blocking && s.op.Kind == uop.Load {
 				c.Counters.Awaited++
 				c.awaited = s.op.Addr
+				if c.OnAwait != nil {
+					c.OnAwait(now, s.op)
+				}
 			}
 		}
 		c.Counters.Cycles = uint64(now)

@@ -1,0 +1,173 @@
+package multicore
+
+import (
+	"context"
+	"math"
+	"slices"
+)
+
+// course is the execution without time of a span: each thread has a clock that goes on with its work at
+// the usual rate, and with those that it waits for. The time of the span is that of the mean thread, for its work
+// and in long waits.
+type course struct {
+	s       *sampler
+	pace    []float64 // work by cycle of threads
+	cycles  float64   // to the next window
+	warm    float64   // work that is to be seen by caches in front of that
+	clock   []float64 // cycles since the window
+	arrived []float64 // when a thread came to the load that it waits for, if it does
+	waits   []bool
+	held    []bool  // it was in a long wait when the window ended
+	work    float64 // cycles of threads
+	waited  float64 // of threads, in long waits that have ended
+}
+
+// forward executes threads without time for so many cycles, and says how many it were. It ends before that
+// where none can go on, and with streams, whose work is of two kinds, where one comes to a loop that is new.
+func (s *sampler) forward(ctx context.Context, pace, done []float64, held []bool, warm, cycles float64) (took float64, fresh bool, err error) {
+	n := len(done)
+	c := &course{s: s, pace: pace, cycles: cycles, warm: warm, clock: make([]float64, n), arrived: make([]float64, n), waits: make([]bool, n), held: held}
+	for i := range c.clock {
+		c.clock[i] = done[i] / pace[i]
+		c.work += c.clock[i]
+	}
+	step := min(turn/slices.Max(pace), float64(s.spec.Window)/turns)
+	now, progress := 0.0, true
+	for progress && !fresh && c.took(now) < cycles {
+		if err := ctx.Err(); err != nil {
+			return 0, false, err
+		}
+		s.r.show()
+		if progress, err = c.step(ctx, &now, now+step); err != nil {
+			return 0, false, err
+		}
+		fresh = s.r.m.StreamCores != nil && s.r.code.Fresh()
+	}
+	return c.took(now), fresh, nil
+}
+
+// took is the time of the mean thread.
+func (c *course) took(now float64) float64 {
+	sum := c.work + c.waited
+	for i, from := range c.arrived {
+		if c.waits[i] || c.s.r.m.Cores[i].Done() {
+			sum += c.wait(from, now)
+		}
+	}
+	return sum / float64(len(c.clock))
+}
+
+// wait is the cycles of a wait that count: those since the window of long ones.
+func (c *course) wait(from, to float64) float64 {
+	if to-from < c.s.long() {
+		return 0
+	}
+	return to - max(0, from)
+}
+
+// step lets all threads go on to a time, which becomes an earlier one where all wait, and a later one where all
+// that do not are ahead.
+func (c *course) step(ctx context.Context, now *float64, until float64) (progress bool, err error) {
+	reached, next := *now, math.Inf(1)
+	for i := range c.clock {
+		if c.waits[i] || c.s.r.m.Cores[i].Done() {
+			continue
+		}
+		for c.clock[i] < until && !c.waits[i] {
+			n := max(1, uint64((until-c.clock[i])*c.pace[i]))
+			f, err := c.execute(i, n, c.clock[i])
+			if err != nil {
+				return false, err
+			}
+			if err := c.went(i, f); err != nil {
+				return false, err
+			}
+			if f.microOps == 0 && f.work == 0 {
+				break
+			}
+			progress = true
+			if c.s.r.m.Cores[i].Done() {
+				c.arrived[i] = c.clock[i]
+				break
+			}
+		}
+		reached = max(reached, min(until, c.clock[i]))
+		if !c.waits[i] && c.clock[i] >= until {
+			next = min(next, c.clock[i])
+		}
+	}
+	*now = reached
+	// Messages go from thread to thread: one at least goes on in each round.
+	for again := true; again; {
+		again = false
+		for i := len(c.clock) - 1; i >= 0; i-- {
+			if !c.waits[i] {
+				continue
+			}
+			if err := ctx.Err(); err != nil {
+				return false, err
+			}
+			f, err := c.execute(i, 1, max(*now, c.clock[i]))
+			if err != nil {
+				return false, err
+			}
+			if f.spins {
+				continue
+			}
+			c.waits[i], again, progress = false, true, true
+			c.waited += c.wait(c.arrived[i], *now)
+			c.clock[i] = max(*now, c.clock[i])
+			if err := c.went(i, f); err != nil {
+				return false, err
+			}
+			if !c.waits[i] {
+				next = min(next, c.clock[i])
+			}
+		}
+	}
+	if !math.IsInf(next, 1) {
+		*now, progress = max(*now, next), true
+	}
+	return progress, nil
+}
+
+// went counts what a thread has done. Where it came to a load that it waits for, it looks once more.
+func (c *course) went(i int, f made) (err error) {
+	for {
+		c.clock[i] += f.work / c.pace[i]
+		c.work += f.work / c.pace[i]
+		c.held[i] = c.held[i] && f.work == 0
+		if !f.awaits {
+			return nil
+		}
+		c.arrived[i] = c.clock[i]
+		if f, err = c.execute(i, 1, c.clock[i]); err != nil {
+			return err
+		}
+		if f.spins {
+			c.waits[i] = true
+			if c.held[i] {
+				c.arrived[i] = -c.s.long()
+			}
+			return nil
+		}
+	}
+}
+
+// made is what a thread has done without time.
+type made struct {
+	microOps uint64
+	work     float64
+	awaits   bool // it ended at a load that it waits for
+	spins    bool // all it did was to find once more what it had found
+}
+
+// execute executes about so many micro-ops of a thread from a time on.
+func (c *course) execute(i int, n uint64, from float64) (made, error) {
+	s := c.s
+	before := s.progress(i)
+	f, err := s.r.m.Forward(i, n, (c.cycles-from)*c.pace[i] > c.warm)
+	s.forwarded += f.MicroOps
+	s.passed += f.Skipped
+	return made{f.MicroOps, float64(f.MicroOps-min(f.MicroOps, loopOps*f.Awaited)) + float64(s.progress(i)-before), f.Awaited > 0, f.Spins}, err
+}
