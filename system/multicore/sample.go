@@ -16,7 +16,7 @@ import (
 // warming: Wunderlich et al., SMARTS, ISCA 2003; of threads that wait for each other: Carlson et al., Sampled
 // Simulation of Multi-Threaded Applications, ISPASS 2013). What is between two windows takes
 // the mean of the cycles by work in both, so that a trend is followed, and long waits as threads find them. Far from the next
-// window, loops that threads can skip pass all but memory. At the beginning, where caches
+// window, loops that threads can skip pass all but memory. At the beginning, and with streams at each loop that is new, where caches
 // are cold, windows are nearer to each other: first as far apart as a window is long, then
 // growth times as far, and so on. Each distance is drawn from half to one and a half times that, so
 // that windows do not keep step with the program. With streams a window is longer where their instances
@@ -276,7 +276,7 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 		s.begin(now)
 		return nil
 	}
-	cycles := float64(s.window) * min(1/s.spec.Share-1, math.Pow(growth, float64(len(s.windows)))) * (0.5 + s.random.Float64())
+	cycles := float64(s.window) * min(1/s.spec.Share-1, math.Pow(growth, float64(s.phase()))) * (0.5 + s.random.Float64())
 	behind := ratio(total-s.middle*s.half, sum(active)-s.half)
 	w := window{rate: rate, drift: 2 * ratio(behind-s.middle, behind+s.middle)}
 	s.windows = append(s.windows, w)
@@ -358,18 +358,21 @@ const recent = 4
 // its time: one that falls into what is slow has all of it, as one of a share of the work has to
 // for its cycles to stand for the rest.
 func (s *sampler) usual() float64 {
-	n := len(s.windows)
-	if n == 0 || len(s.spans) == n && s.spans[n-1].fresh {
-		return 0
+	n, cycles := min(recent, s.phase()), 0.0
+	for _, w := range s.windows[len(s.windows)-n:] {
+		cycles += 1 / w.rate
 	}
-	cycles, count := 0.0, 0.0
-	for i := n - 1; i >= 0 && count < recent; i-- {
-		cycles, count = cycles+1/s.windows[i].rate, count+1
-		if i > 0 && s.spans[i-1].fresh {
-			break
+	return ratio(float64(n), cycles)
+}
+
+// phase is how many windows there are since the program began or a loop was new.
+func (s *sampler) phase() int {
+	for i := len(s.spans) - 1; i >= 0; i-- {
+		if s.spans[i].fresh {
+			return len(s.windows) - 1 - i
 		}
 	}
-	return count / cycles
+	return len(s.windows)
 }
 
 // skipped is the time that was not simulated.
