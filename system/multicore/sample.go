@@ -82,6 +82,7 @@ type sampler struct {
 	part   int        // of the window: fill, first and second half of what is measured
 	middle float64    // work by cycle of a thread that works in the first half
 	half   float64    // cycles of all that work in there
+	again  int        // windows in which the phase has begun
 	random *rand.Rand // of distances
 	from   event.Time
 	base   []int64 // work of each core then
@@ -239,6 +240,13 @@ func (s *sampler) measured(now event.Time) (work, active []float64) {
 	return work, active
 }
 
+// A phase is in time until the drift of a window is at most unsteady, for so many windows at most: what it begins
+// with, as caches without its data and streams that have no elements under way, says nothing of the rest, which may be all of a long instance.
+const (
+	unsteady = 0.4
+	tries    = 16
+)
+
 // worked is the part of a window in which a thread must work for its rate to be known.
 const worked = 1.0 / 8
 
@@ -276,9 +284,15 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 		s.begin(now)
 		return nil
 	}
-	cycles := float64(s.window) * min(1/s.spec.Share-1, math.Pow(growth, float64(s.phase()))) * (0.5 + s.random.Float64())
 	behind := ratio(total-s.middle*s.half, sum(active)-s.half)
 	w := window{rate: rate, drift: 2 * ratio(behind-s.middle, behind+s.middle)}
+	if s.phase() == 0 && math.Abs(w.drift) > unsteady && s.again < tries {
+		s.again++
+		s.part, s.next = fill, now+s.window/warmShare
+		return nil
+	}
+	s.again = 0
+	cycles := float64(s.window) * min(1/s.spec.Share-1, math.Pow(growth, float64(s.phase()))) * (0.5 + s.random.Float64())
 	s.windows = append(s.windows, w)
 	usual := s.usual()
 	s.pace = usual * float64(len(s.base))

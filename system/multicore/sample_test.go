@@ -348,6 +348,62 @@ func TestPassRows(t *testing.T) {
 	require.InEpsilon(t, full.Cycles, r.Cycles, 0.3, "a few windows")
 }
 
+const unevenC = `#include "bitsched.h"
+void uneven(int n, int m, int rounds, int alone, const int32_t L[restrict n], int32_t A[restrict n][m], int32_t S[restrict m])
+{
+	for (int t = 0; t < rounds; t++) {
+#pragma omp parallel for
+		for (int i = 0; i < n; i++)
+			for (int j = 0; j < L[i]; j++)
+				for (int k = 0; k < m; k++)
+					A[i][k] = 3 * A[i][k] + t;
+		for (int j = 0; j < alone; j++)
+			for (int k = 0; k < m; k++)
+				S[k] += A[0][k];
+	}
+}
+`
+
+// TestUneven estimates programs whose threads wait for others for much longer than a window: for one that has four times
+// the work, and, in a second one, for one that works alone. Neither what windows in such waits say, nor what others say, is of the rest.
+func TestUneven(t *testing.T) {
+	seeds := uint64(1)
+	if invariants.Enabled {
+		seeds = 4
+	}
+	for _, c := range []struct {
+		name        string
+		long, alone int64 // rows of the first thread for one of others, and how much one does alone
+	}{{"parts", 400, 0}, {"alone", 100, 400}} {
+		uneven := func() (*Program, Options) {
+			g, err := cfront.CompileWhole(context.Background(), "uneven.c", unevenC, cfront.Options{})
+			require.NoError(t, err)
+			const n, m = 16, 128
+			memory := stream.Memory{"L": make([]scalar.Value, n), "A": make([]scalar.Value, n*m), "S": make([]scalar.Value, m)}
+			for i := range memory["L"] {
+				memory["L"][i] = scalar.FromInt(scalar.Int32, 100)
+				if i < n/4 {
+					memory["L"][i] = scalar.FromInt(scalar.Int32, c.long)
+				}
+			}
+			for i := range memory["A"] {
+				memory["A"][i] = scalar.FromInt(scalar.Int32, int64(i%1000))
+			}
+			_, opt := scale(t)
+			return &Program{Graph: g, Memory: memory, Args: stream.Args{Symbols: map[string]int64{"n": n, "m": m, "rounds": 48, "alone": c.alone}}}, opt
+		}
+		p, opt := uneven()
+		full, _ := sampled(t, p, opt, "", nil)
+		for seed := range seeds {
+			p, opt = uneven()
+			opt.Seed = seed
+			r, _ := sampled(t, p, opt, "", &Sampling{Share: 0.1, Window: 4000})
+			t.Logf("%s: %d cycles, %d by %+v", c.name, full.Cycles, r.Cycles, r.Sample)
+			require.InEpsilon(t, full.Cycles, r.Cycles, 0.2, c.name)
+		}
+	}
+}
+
 const phasesC = `#include "bitsched.h"
 void phases(int n, int m, int rounds, int32_t A[restrict n], int32_t B[restrict n], int32_t L[restrict rounds + 1][m])
 {
