@@ -105,6 +105,7 @@ type sampler struct {
 type window struct {
 	rate  float64 // work by cycle of a thread that works
 	drift float64
+	begun bool // streams have begun in it, and had most to do behind it
 }
 
 // span is what was executed without time after a window.
@@ -323,6 +324,7 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 	if s.left < total/warmShare { // instances begin and end in the window
 		s.left = 0
 	}
+	s.windows[len(s.windows)-1].begun = s.phase() == 1 && s.left > total
 	skipped := span{rate: usual}
 	pace := s.paces.of()
 	for i := range pace {
@@ -355,14 +357,18 @@ func sum(list []float64) (total float64) {
 }
 
 // took is the cycles of a span. Windows are drawn by work, so that work takes the mean of what it takes
-// in both windows around it, and a trend is followed. A loop that is new says nothing of those before.
+// in both windows around it, and a trend is followed. A loop that is new says nothing of those before, and how
+// streams begin says nothing of how they go on.
 func (s *sampler) took(i int) float64 {
 	x, next := s.spans[i], min(i+1, len(s.windows)-1)
 	if x.fresh {
 		next = i
 	}
-	each := (1/s.windows[i].rate + 1/s.windows[next].rate) / 2
-	return x.cycles * x.rate * each
+	now := i
+	if s.windows[i].begun {
+		now = next
+	}
+	return x.cycles * x.rate * (1/s.windows[now].rate + 1/s.windows[next].rate) / 2
 }
 
 // recent is how many windows say what the usual rate is.
@@ -372,8 +378,12 @@ const recent = 4
 // its time: one that falls into what is slow has all of it, as one of a share of the work has to
 // for its cycles to stand for the rest.
 func (s *sampler) usual() float64 {
-	n, cycles := min(recent, s.phase()), 0.0
-	for _, w := range s.windows[len(s.windows)-n:] {
+	phase := s.windows[len(s.windows)-s.phase():]
+	if len(phase) > 1 && phase[0].begun {
+		phase = phase[1:]
+	}
+	n, cycles := min(recent, len(phase)), 0.0
+	for _, w := range phase[len(phase)-n:] {
 		cycles += 1 / w.rate
 	}
 	return ratio(float64(n), cycles)
@@ -430,7 +440,7 @@ func (s *sampler) report(detailed int64) *Sampled {
 func (s *sampler) variance() (v float64) {
 	for i := range s.spans {
 		j := min(i, len(s.windows)-2)
-		if s.spans[j].fresh {
+		if s.spans[j].fresh || s.windows[j].begun {
 			continue
 		}
 		now, next := s.windows[j].rate, s.windows[j+1].rate

@@ -106,7 +106,7 @@ func TestStudent(t *testing.T) {
 // TestEstimate computes by hand what is between windows.
 func TestEstimate(t *testing.T) {
 	s := &sampler{
-		windows: []window{{2, 0.1}, {4, -0.2}, {1, 0.3}}, // 1/2, 1/4 and 1 cycles each
+		windows: []window{{2, 0.1, false}, {4, -0.2, false}, {1, 0.3, false}}, // 1/2, 1/4 and 1 cycles each
 		spans:   []span{{cycles: 16, rate: 2}, {cycles: 8, rate: 2, fresh: true}, {cycles: 5, rate: 3}},
 		ended:   3,
 	}
@@ -119,6 +119,9 @@ func TestEstimate(t *testing.T) {
 	s.spans[1].fresh = false
 	require.InDelta(t, 12+8*2*0.625+15, s.skipped(), 1e-9)
 	require.InDelta(t, rest(2.0/3, 12)+rest(-3/2.5, 10)+rest(-3/2.5, 15), s.variance(), 1e-9)
+	s.windows[0].begun = true
+	require.InDelta(t, 8+10+15, s.skipped(), 1e-9, "streams begin in the first window")
+	require.InDelta(t, rest(-3/2.5, 10)+rest(-3/2.5, 15), s.variance(), 1e-9)
 }
 
 // TestUsual computes the usual rate of the last windows by hand, of a new loop and of none.
@@ -127,12 +130,18 @@ func TestUsual(t *testing.T) {
 	require.Zero(t, s.usual())
 	s.windows, s.spans = []window{{rate: 2}}, nil
 	require.InDelta(t, 2, s.usual(), 1e-9)
+	s.windows[0].begun = true
+	require.InDelta(t, 2, s.usual(), 1e-9, "what there is")
 	for _, rate := range []float64{4, 1, 4, 2} {
 		s.spans, s.windows = append(s.spans, span{}), append(s.windows, window{rate: rate})
 	}
 	require.InDelta(t, 4/(0.25+1+0.25+0.5), s.usual(), 1e-9, "four")
+	s.windows[1].begun = true // of no phase that goes on
+	require.InDelta(t, 4/(0.25+1+0.25+0.5), s.usual(), 1e-9)
 	s.spans[2].fresh = true
 	require.InDelta(t, 2/(0.25+0.5), s.usual(), 1e-9, "since a loop is new")
+	s.windows[3].begun = true
+	require.InDelta(t, 2, s.usual(), 1e-9, "not how streams begin")
 	s.spans = append(s.spans, span{fresh: true})
 	require.Zero(t, s.usual())
 }
