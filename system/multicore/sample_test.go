@@ -214,6 +214,14 @@ func TestWaits(t *testing.T) {
 	require.InDelta(t, 100, of(700), 1e-9)
 }
 
+// TestWait counts what is long of waits, as far as it is behind a window.
+func TestWait(t *testing.T) {
+	c := &course{s: &sampler{spec: Sampling{Window: 200}}}
+	for _, w := range []struct{ from, to, want float64 }{{10, 109, 0}, {10, 110, 100}, {-100, 30, 30}, {-100, -1, 0}, {-20, 79, 0}, {-20, 80, 80}} {
+		require.InDelta(t, w.want, c.wait(w.from, w.to), 1e-9, "%+v", w)
+	}
+}
+
 const sweepC = `#include "bitsched.h"
 void sweep(int n, int rounds, int32_t A[restrict n], int32_t B[restrict n])
 {
@@ -375,22 +383,24 @@ void uneven(int n, int m, int rounds, int alone, const int32_t L[restrict n], in
 
 // TestUneven estimates programs whose threads wait for others for much longer than a window: for one that has four times
 // the work, and, in a second one, for one that works alone. Neither what windows in such waits say, nor what others say, is of the rest.
+// In the third one they wait for messages only, as windows say.
 func TestUneven(t *testing.T) {
 	seeds := uint64(1)
 	if invariants.Enabled {
 		seeds = 4
 	}
 	for _, c := range []struct {
-		name        string
-		long, alone int64 // rows of the first thread for one of others, and how much one does alone
-	}{{"parts", 400, 0}, {"alone", 100, 400}} {
+		name                string
+		long, others, alone int64 // how often rows of the first thread are computed, and those of others, and how much one does alone
+		rounds              int64
+	}{{"parts", 400, 100, 0, 48}, {"alone", 100, 100, 400, 48}, {"barriers", 1, 1, 0, 800}} {
 		uneven := func() (*Program, Options) {
 			g, err := cfront.CompileWhole(context.Background(), "uneven.c", unevenC, cfront.Options{})
 			require.NoError(t, err)
 			const n, m = 16, 128
 			memory := stream.Memory{"L": make([]scalar.Value, n), "A": make([]scalar.Value, n*m), "S": make([]scalar.Value, m)}
 			for i := range memory["L"] {
-				memory["L"][i] = scalar.FromInt(scalar.Int32, 100)
+				memory["L"][i] = scalar.FromInt(scalar.Int32, c.others)
 				if i < n/4 {
 					memory["L"][i] = scalar.FromInt(scalar.Int32, c.long)
 				}
@@ -399,7 +409,7 @@ func TestUneven(t *testing.T) {
 				memory["A"][i] = scalar.FromInt(scalar.Int32, int64(i%1000))
 			}
 			_, opt := scale(t)
-			return &Program{Graph: g, Memory: memory, Args: stream.Args{Symbols: map[string]int64{"n": n, "m": m, "rounds": 48, "alone": c.alone}}}, opt
+			return &Program{Graph: g, Memory: memory, Args: stream.Args{Symbols: map[string]int64{"n": n, "m": m, "rounds": c.rounds, "alone": c.alone}}}, opt
 		}
 		p, opt := uneven()
 		full, _ := sampled(t, p, opt, "", nil)
