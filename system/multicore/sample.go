@@ -88,8 +88,9 @@ type sampler struct {
 	base   []int64 // work of each core then
 	misses int64   // of their L1s
 
-	waits []waits // of each core
-	paces *paces
+	waits     []waits // of each core
+	latencies latencies
+	paces     *paces
 
 	left      float64 // work that streams had left of their instances behind where the last window began
 	advanced  float64 // of it, without time in front of that
@@ -97,6 +98,7 @@ type sampler struct {
 	ended     float64 // cycles that only ended windows
 	forwarded uint64
 	passed    uint64 // of these, only their values
+	phases    int    // of few threads, or behind them
 	windows   []window
 	spans     []span
 }
@@ -111,21 +113,25 @@ type window struct {
 // span is what was executed without time after a window.
 type span struct {
 	cycles float64 // at this rate
+	brief  float64 // of them, in short waits
+	ahead  float64 // behind these, of the phase of the next window
 	rate   float64 // the usual one of threads
-	fresh  bool    // what comes behind is a loop that is new
+	fresh  bool    // what comes behind is a loop that is new, or of another phase
 }
 
 func newSampler(r *runner) *sampler {
 	if r.opt.Sample == nil {
 		return nil
 	}
-	s := &sampler{r: r, spec: *r.opt.Sample, base: make([]int64, r.opt.Threads), waits: make([]waits, r.opt.Threads), paces: newPaces(r.opt.Threads), random: rand.New(rand.NewPCG(r.opt.Seed, r.opt.Jitter.seed()))}
+	s := &sampler{r: r, spec: *r.opt.Sample, base: make([]int64, r.opt.Threads), waits: make([]waits, r.opt.Threads), latencies: latencies{}, paces: newPaces(r.opt.Threads), random: rand.New(rand.NewPCG(r.opt.Seed, r.opt.Jitter.seed()))}
 	if s.spec.Window == 0 {
 		s.spec.Window = DefaultWindow
 	}
 	s.window = s.spec.Window
 	for i := range s.base {
-		r.m.Cores[i].OnAwait = func(now event.Time, op *uop.Op) { s.waits[i].await(now, r.m.Cores[i].Counters.Committed, op, s.long()) }
+		r.m.Cores[i].OnAwait = func(now event.Time, op *uop.Op) {
+			s.waits[i].await(now, r.m.Cores[i].Counters.Committed, op, s.long(), s.latencies)
+		}
 	}
 	s.begin(0)
 	return s
@@ -236,7 +242,7 @@ func (s *sampler) measured(now event.Time) (work, active []float64) {
 	work, active = make([]float64, len(s.base)), make([]float64, len(s.base))
 	for i := range s.base {
 		work[i] = s.since(i)
-		active[i] = max(0, float64(now-s.from)-s.waits[i].waited(now, s.r.m.Cores[i].Counters.Committed, s.long()))
+		active[i] = max(0, float64(now-s.from)-s.waits[i].waited(now, s.r.m.Cores[i].Counters.Committed))
 	}
 	return work, active
 }
@@ -302,7 +308,9 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 		if active[i] >= worked*period {
 			s.paces.add(i, work[i]/active[i]/w.rate)
 		}
-		held[i] = s.waits[i].held(now, s.r.m.Cores[i].Counters.Committed, s.long())
+		committed := s.r.m.Cores[i].Counters.Committed
+		held[i] = s.waits[i].held(now, committed, s.long())
+		s.waits[i].end(now, committed, s.long(), s.latencies)
 	}
 	for i := range s.base {
 		s.base[i] = s.work(i)
@@ -332,15 +340,16 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 	}
 	if sum(done) < s.pace*cycles {
 		s.r.code.Untimed(true)
-		skipped.cycles, skipped.fresh, err = s.forward(ctx, pace, done, held, s.warmth(total, cycles*usual), cycles)
+		skipped, err = s.forward(ctx, pace, done, held, sum(active) < period*float64(len(active))/4, s.warmth(total, cycles*usual), cycles)
 		s.r.code.Untimed(false)
+		skipped.rate = usual
 		if err != nil {
 			return err
 		}
 	} else if sum(done) > timed {
 		skipped.cycles = sum(done) / s.pace
 	}
-	if skipped.cycles > 0 { // else the time that it took to come to the end of the window stands for all of the span
+	if skipped.cycles+skipped.ahead > 0 { // else the time that it took to come to the end of the window stands for all of the span
 		s.ended += float64(end - now)
 	}
 	s.r.m.Resume()
@@ -360,15 +369,16 @@ func sum(list []float64) (total float64) {
 // in both windows around it, and a trend is followed. A loop that is new says nothing of those before, and how
 // streams begin says nothing of how they go on.
 func (s *sampler) took(i int) float64 {
-	x, next := s.spans[i], min(i+1, len(s.windows)-1)
+	x, now, behind := s.spans[i], i, min(i+1, len(s.windows)-1)
+	next := behind
 	if x.fresh {
 		next = i
 	}
-	now := i
 	if s.windows[i].begun {
 		now = next
 	}
-	return x.cycles * x.rate * (1/s.windows[now].rate + 1/s.windows[next].rate) / 2
+	work, each := (x.cycles-x.brief)*x.rate, (1/s.windows[now].rate+1/s.windows[next].rate)/2
+	return x.brief + work*each + x.ahead*x.rate/s.windows[behind].rate
 }
 
 // recent is how many windows say what the usual rate is.
@@ -436,7 +446,7 @@ func (s *sampler) report(detailed int64) *Sampled {
 
 // variance is that of the time that was not simulated: windows differ by chance as
 // successive ones do (each difference has twice the variance), and each counts for what is
-// executed after it. What windows differ by around a new loop is not chance.
+// executed after it. What windows differ by around a new loop is not chance. Short waits are known by what they differ.
 func (s *sampler) variance() (v float64) {
 	for i := range s.spans {
 		j := min(i, len(s.windows)-2)
@@ -444,10 +454,15 @@ func (s *sampler) variance() (v float64) {
 			continue
 		}
 		now, next := s.windows[j].rate, s.windows[j+1].rate
-		d := 2 * (next - now) / (next + now) * s.took(i)
+		d := 2 * (next - now) / (next + now) * (s.took(i) - s.spans[i].brief)
 		v += d * d / 2
 	}
-	return v
+	brief := 0.0
+	for _, x := range s.spans {
+		brief += x.brief
+	}
+	d := brief * s.latencies.spread(len(s.base))
+	return v + d*d
 }
 
 // freedom are the degrees of freedom of the variance: windows after which much is executed

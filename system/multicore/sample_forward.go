@@ -7,8 +7,8 @@ import (
 )
 
 // course is the execution without time of a span: each thread has a clock that goes on with its work at
-// the usual rate, and with those that it waits for. The time of the span is that of the mean thread, for its work
-// and in long waits.
+// the usual rate, and with those that it waits for. The time of the span is that of the mean thread, for its work,
+// in long waits, and in short ones as windows have them: that by the clocks is of threads whose work is the same by chance.
 type course struct {
 	s       *sampler
 	pace    []float64 // work by cycle of threads
@@ -16,39 +16,69 @@ type course struct {
 	warm    float64   // work that is to be seen by caches in front of that
 	clock   []float64 // cycles since the window
 	arrived []float64 // when a thread came to the load that it waits for, if it does
+	at      []uint32  // that load
 	waits   []bool
 	held    []bool  // it was in a long wait when the window ended
 	work    float64 // cycles of threads
 	waited  float64 // of threads, in long waits that have ended
+	brief   float64 // of threads, in short ones
 }
 
-// forward executes threads without time for so many cycles, and says how many it were. It ends before that
-// where none can go on, and with streams, whose work is of two kinds, where one comes to a loop that is new.
-func (s *sampler) forward(ctx context.Context, pace, done []float64, held []bool, warm, cycles float64) (took float64, fresh bool, err error) {
+// forward executes threads without time for so many cycles, and says how many it were, how many of them in short waits, and how many of the phase behind it. It ends before that
+// where none can go on, with streams, whose work is of two kinds, where one comes to a loop that is new, and where few
+// threads have worked for long which did not in the window, or the other way: that is of another phase.
+func (s *sampler) forward(ctx context.Context, pace, done []float64, held []bool, few bool, warm, cycles float64) (x span, err error) {
 	n := len(done)
-	c := &course{s: s, pace: pace, cycles: cycles, warm: warm, clock: make([]float64, n), arrived: make([]float64, n), waits: make([]bool, n), held: held}
+	c := &course{s: s, pace: pace, cycles: cycles, warm: warm, clock: make([]float64, n), arrived: make([]float64, n), at: make([]uint32, n), waits: make([]bool, n), held: held}
 	for i := range c.clock {
 		c.clock[i] = done[i] / pace[i]
 		c.work += c.clock[i]
 	}
 	step := min(turn/slices.Max(pace), float64(s.spec.Window)/turns)
-	now, progress := 0.0, true
-	for progress && !fresh && c.took(now) < cycles {
+	now, progress, since, began := 0.0, true, 0.0, 0.0
+	for progress && !x.fresh && x.cycles < cycles {
 		if err := ctx.Err(); err != nil {
-			return 0, false, err
+			return x, err
 		}
 		s.r.show()
 		if progress, err = c.step(ctx, &now, now+step); err != nil {
-			return 0, false, err
+			return x, err
 		}
-		fresh = s.r.m.StreamCores != nil && s.r.code.Fresh()
+		x.cycles = c.took(now)
+		x.fresh = s.r.m.StreamCores != nil && s.r.code.Fresh()
+		if c.few() == few {
+			since, began = now, x.cycles
+		}
+		if now-since >= phaseWindows*float64(s.spec.Window) && s.phases < phases {
+			s.phases++
+			x.fresh, x.ahead = true, x.cycles-began
+			x.cycles = began
+		}
 	}
-	return c.took(now), fresh, nil
+	x.brief = min(x.cycles, c.brief/float64(n))
+	return x, nil
+}
+
+// A phase of few threads is what is as long as so many windows. Programs that have many of them are met by chance.
+const (
+	phaseWindows = 2
+	phases       = 8
+)
+
+// few tells whether less than a quarter of the threads go on.
+func (c *course) few() bool {
+	going := 0
+	for i, waits := range c.waits {
+		if !waits && !c.s.r.m.Cores[i].Done() {
+			going++
+		}
+	}
+	return 4*going < len(c.waits)
 }
 
 // took is the time of the mean thread.
 func (c *course) took(now float64) float64 {
-	sum := c.work + c.waited
+	sum := c.work + c.waited + c.brief
 	for i, from := range c.arrived {
 		if c.waits[i] || c.s.r.m.Cores[i].Done() {
 			sum += c.wait(from, now)
@@ -115,8 +145,14 @@ func (c *course) step(ctx context.Context, now *float64, until float64) (progres
 				continue
 			}
 			c.waits[i], again, progress = false, true, true
+			if *now-c.arrived[i] < c.s.long() {
+				c.brief += c.s.latencies.of(c.at[i])
+			}
 			c.waited += c.wait(c.arrived[i], *now)
 			c.clock[i] = max(*now, c.clock[i])
+			if f, err = c.execute(i, 1, c.clock[i]); err != nil { // behind the load that has found what it waits for
+				return false, err
+			}
 			if err := c.went(i, f); err != nil {
 				return false, err
 			}
@@ -140,7 +176,7 @@ func (c *course) went(i int, f made) (err error) {
 		if !f.awaits {
 			return nil
 		}
-		c.arrived[i] = c.clock[i]
+		c.arrived[i], c.at[i] = c.clock[i], f.pc
 		if f, err = c.execute(i, 1, c.clock[i]); err != nil {
 			return err
 		}
@@ -151,6 +187,7 @@ func (c *course) went(i int, f made) (err error) {
 			}
 			return nil
 		}
+		c.brief += c.s.latencies.of(c.at[i])
 	}
 }
 
@@ -158,8 +195,9 @@ func (c *course) went(i int, f made) (err error) {
 type made struct {
 	microOps uint64
 	work     float64
-	awaits   bool // it ended at a load that it waits for
-	spins    bool // all it did was to find once more what it had found
+	awaits   bool   // it ended at a load that it waits for
+	pc       uint32 // that load
+	spins    bool   // all it did was to find once more what it had found
 }
 
 // execute executes about so many micro-ops of a thread from a time on.
@@ -169,5 +207,5 @@ func (c *course) execute(i int, n uint64, from float64) (made, error) {
 	f, err := s.r.m.Forward(i, n, (c.cycles-from)*c.pace[i] > c.warm)
 	s.forwarded += f.MicroOps
 	s.passed += f.Skipped
-	return made{f.MicroOps, float64(f.MicroOps-min(f.MicroOps, loopOps*f.Awaited)) + float64(s.progress(i)-before), f.Awaited > 0, f.Spins}, err
+	return made{f.MicroOps, float64(f.MicroOps-min(f.MicroOps, loopOps*f.Awaited)) + float64(s.progress(i)-before), f.Awaited > 0, f.PC, f.Spins}, err
 }

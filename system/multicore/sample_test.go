@@ -2,6 +2,7 @@ package multicore
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -117,6 +118,12 @@ func TestEstimate(t *testing.T) {
 	require.InDelta(t, (0.1*12-0.2*4+0.3*15)/31, s.drift(), 1e-9)
 	require.InDelta(t, 31*31/(144+16+225.0)-1, s.freedom(), 1e-9)
 	s.spans[1].fresh = false
+	s.spans[0].brief = 4
+	require.InDelta(t, 4+9+8*2*0.625+15, s.skipped(), 1e-9, "of which four are short waits")
+	s.spans[0].brief = 0
+	s.spans[0].ahead = 6
+	require.InDelta(t, 12+6*2.0/4+8*2*0.625+15, s.skipped(), 1e-9, "and six behind are of the next phase")
+	s.spans[0].ahead = 0
 	require.InDelta(t, 12+8*2*0.625+15, s.skipped(), 1e-9)
 	require.InDelta(t, rest(2.0/3, 12)+rest(-3/2.5, 10)+rest(-3/2.5, 15), s.variance(), 1e-9)
 	s.windows[0].begun = true
@@ -181,15 +188,16 @@ func TestPaces(t *testing.T) {
 	require.InDeltaSlice(t, []float64{slowest, 1, 1}, p.of(), 0.02, "the last one never worked")
 }
 
-// TestWaits follows a thread through loops that wait: those that are long count, as far as they are in what is measured.
+// TestWaits follows a thread through loops that wait: they count as far as they are in what is measured, and those that are in there and
+// not long say what waits at their load take.
 func TestWaits(t *testing.T) {
 	const long = 100
-	w, n := &waits{}, uint64(0)
+	w, n, l := &waits{}, uint64(0), latencies{}
 	load := func(now event.Time, pc uint32, more uint64) {
 		n += more
-		w.await(now, n, &uop.Op{PC: pc, Addr: 8}, long)
+		w.await(now, n, &uop.Op{PC: pc, Addr: 8}, long, l)
 	}
-	of := func(now event.Time) float64 { return w.waited(now, n, long) }
+	of := func(now event.Time) float64 { return w.waited(now, n) }
 	w.begin(50)
 	for now := event.Time(0); now <= 150; now += 10 { // from 0 on
 		load(now, 1, loopOps)
@@ -204,14 +212,47 @@ func TestWaits(t *testing.T) {
 	for now := event.Time(410); now < 500; now += 10 {
 		load(now, 2, loopOps)
 	}
-	require.InDelta(t, 100, of(490), 1e-9, "short until now")
+	require.InDelta(t, 190, of(490), 1e-9)
 	require.InDelta(t, 200, of(500), 1e-9)
 	load(495, 3, 7)
-	require.InDelta(t, 100, of(499), 1e-9, "short")
+	require.InDelta(t, 190, of(495), 1e-9)
 	for now := event.Time(498); now < 700; now += 3 { // the same load, but work between
 		load(now, 3, loopOps+1)
 	}
-	require.InDelta(t, 100, of(700), 1e-9)
+	require.InDelta(t, 191, of(700), 1e-9)
+	require.Equal(t, latencies{2: {90, 1, 8100, 1}, 3: {0, 68, 0, 68}}, l, "the first one was long")
+	require.InDelta(t, 90, l.of(2), 1e-9)
+	require.Zero(t, l.of(9))
+	load(710, 4, 9)
+	load(809, 4, loopOps)
+	load(820, 5, 9)
+	load(920, 5, loopOps)
+	load(930, 6, 9)
+	require.InDelta(t, 99, l.of(4), 1e-9, "short")
+	require.Zero(t, l.of(5), "long")
+	w.begin(940)
+	w.end(970, n, long, l)
+	require.Equal(t, &latency{30, 0, 0, 0}, l[6], "it began before")
+	w.open = false
+	load(980, 6, 9)
+	w.end(990, n, long, l)
+	require.InDelta(t, 40, l.of(6), 1e-9)
+}
+
+// TestSpread computes by hand how well waits are known of which 8 threads take part in each.
+func TestSpread(t *testing.T) {
+	l := latencies{}
+	require.Zero(t, l.spread(8))
+	for range 8 {
+		l.add(1, 100, true, true)
+		l.add(1, 300, true, true)
+		l.add(2, 50, true, true)
+	}
+	require.InDelta(t, 200, l.of(1), 1e-9)
+	require.InDelta(t, 16*math.Sqrt(100*100/2.0)/3600, l.spread(8), 1e-9, "two waits that are 100 off")
+	l.add(2, 20, false, true)
+	l.add(2, 30, true, false)
+	require.InDelta(t, 50, l.of(2), 1e-9, "parts of one, and of one that goes on")
 }
 
 // TestWait counts what is long of waits, as far as it is behind a window.

@@ -1,6 +1,8 @@
 package multicore
 
 import (
+	"math"
+
 	"github.com/bitsched/bitsched/tile/event"
 	"github.com/bitsched/bitsched/tile/uop"
 )
@@ -8,7 +10,7 @@ import (
 // waits are those of a thread for others in a window, in loops around a load.
 type waits struct {
 	from   event.Time // of what is measured
-	ended  float64    // cycles of long ones that have ended
+	ended  float64    // cycles of those that have ended
 	open   bool       // there is one that may go on
 	pc     uint32     // of its load
 	addr   uint64
@@ -20,14 +22,14 @@ type waits struct {
 // begin measures from now on.
 func (w *waits) begin(now event.Time) { w.from, w.ended = now, 0 }
 
-// waited is for how long a thread has waited in long waits, whose core has committed so many micro-ops by now.
-func (w *waits) waited(now event.Time, committed uint64, long float64) float64 {
+// waited is for how long a thread has waited, whose core has committed so many micro-ops by now.
+func (w *waits) waited(now event.Time, committed uint64) float64 {
+	if !w.open {
+		return w.ended
+	}
 	last := w.last
 	if committed < w.commit+loopOps { // still in the loop
 		last = now
-	}
-	if !w.open || float64(last-w.first) < long {
-		return w.ended
 	}
 	return w.ended + float64(max(0, last-max(w.first, w.from)))
 }
@@ -37,18 +39,69 @@ func (w *waits) held(now event.Time, committed uint64, long float64) bool {
 	return w.open && committed < w.commit+loopOps && float64(now-w.first) >= long
 }
 
+// end ends a wait, or what a window has of it.
+func (w *waits) end(now event.Time, committed uint64, long float64, l latencies) {
+	all := w.waited(now, committed)
+	part := all - w.ended
+	w.ended = all
+	if !w.open || committed < w.commit+loopOps && float64(now-w.first) >= long || float64(w.last-w.first) >= long {
+		return
+	}
+	l.add(w.pc, part, w.first >= w.from, committed >= w.commit+loopOps)
+}
+
 // await is told of a load that the thread waits for, when the core has committed so many micro-ops.
-func (w *waits) await(now event.Time, committed uint64, op *uop.Op, long float64) {
+func (w *waits) await(now event.Time, committed uint64, op *uop.Op, long float64, l latencies) {
 	if w.open && w.pc == op.PC && w.addr == op.Addr && committed == w.commit+loopOps {
 		w.last, w.commit = now, committed
 		return
 	}
 	if w.open {
-		w.ended = w.waited(w.last, w.commit+loopOps, long)
+		w.end(w.last, w.commit+loopOps, long, l)
 	}
 	w.open, w.pc, w.addr, w.first, w.last, w.commit = true, op.PC, op.Addr, now, now, committed
 }
 
+// latencies are what short waits at the same load take, in the mean: messages on their way, and parts
+// that differ by little. Windows have parts of waits: all cycles in there count, and waits that begin in there, as
+// the longer ones are seldom whole.
+type latencies map[uint32]*latency
+
+type latency struct{ cycles, waits, squares, whole float64 }
+
+func (l latencies) add(pc uint32, cycles float64, begins, ends bool) {
+	if l[pc] == nil {
+		l[pc] = &latency{}
+	}
+	l[pc].cycles += cycles
+	if begins {
+		l[pc].waits++
+	}
+	if begins && ends {
+		l[pc].squares += cycles * cycles
+		l[pc].whole++
+	}
+}
+
+// spread is the standard error of all waits by what they differ, as a share: so many threads wait for the same, and say it once.
+func (l latencies) spread(threads int) float64 {
+	variance, all := 0.0, 0.0
+	for pc, x := range l {
+		mean := l.of(pc)
+		each := max(0, ratio(x.squares, x.whole)-mean*mean)
+		variance, all = variance+x.waits*x.waits*each/max(1, x.whole/float64(threads)), all+x.cycles
+	}
+	return ratio(math.Sqrt(variance), all)
+}
+
+// of is the mean one of a load, 0 if none is known.
+func (l latencies) of(pc uint32) float64 {
+	if x := l[pc]; x != nil {
+		return ratio(x.cycles, x.waits)
+	}
+	return 0
+}
+
 // long is how long waits are that windows do not tell of: they fit in there too seldom, and are found by execution without
-// time. Shorter ones, of messages on their way and of parts that differ by little, belong to the rates of windows.
+// time. Shorter ones take between windows what they take there.
 func (s *sampler) long() float64 { return float64(s.spec.Window) / 2 }

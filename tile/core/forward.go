@@ -37,6 +37,7 @@ type Forwarded struct {
 	// Elsewhere is iterations that were passed by of loops that leave the core whole, of each stream that computes.
 	Elsewhere int64
 	Awaited   uint64 // loads that the thread waited for, as Counters.Awaited
+	PC        uint32 // of the last of these
 	Spins     bool   // all it did was to find once more what it had found
 }
 
@@ -152,6 +153,7 @@ func (c *Core) Forward(n uint64, access func(pc uint32, line mem.Line, write boo
 				f.Spins = now == c.waits && f.MicroOps <= spinOps && !stored // as one may that has come to another barrier
 				c.waits = now
 				f.Awaited++
+				f.PC = op.PC
 				return f, nil
 			}
 		}
