@@ -724,7 +724,7 @@ func (x *configRun) streamsText(s *summary) {
 func sampleText(t *multicore.Sampled) string {
 	switch {
 	case t.Windows == 0:
-		return "all was simulated in time: the run is shorter than a window"
+		return "all was simulated in time: the run is shorter than a window, or than what it begins with"
 	case t.Skipped == 0:
 		return fmt.Sprintf("all was simulated in time: what came to its end behind %s was more than what was to be skipped", count(t.Windows, "window"))
 	}

@@ -15,10 +15,11 @@ import (
 // (1/Share-1) windows at their usual rates (systematic sampling with functional
 // warming: Wunderlich et al., SMARTS, ISCA 2003; of threads that wait for each other: Carlson et al., Sampled
 // Simulation of Multi-Threaded Applications, ISPASS 2013). What is between two windows takes
-// the mean of the cycles by work in both, so that a trend is followed, and long waits as threads find them. Far from the next
-// window, loops that threads can skip pass all but memory. At the beginning, and with streams at each loop that is new, where caches
-// are cold, windows are nearer to each other: first as far apart as a window is long, then
-// growth times as far, and so on. Each distance is drawn from half to one and a half times that, so
+// the mean of the cycles by work in both, so that a trend is followed, short waits for other threads what they take in windows, and
+// long ones what the clocks of threads say. Far from the next window, loops that threads can skip pass all but memory.
+// Where a phase begins windows are nearer to each other: first as far apart as a window is long, then
+// growth times as far, and so on. Phases are the program, loops that are new with streams, and parts
+// in which few threads work. Each distance is drawn from half to one and a half of that, so
 // that windows do not keep step with the program. With streams a window is longer where their instances
 // are, as these are what repeats itself, and begins within one where it is shorter.
 type Sampling struct {
