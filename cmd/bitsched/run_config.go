@@ -730,7 +730,7 @@ func sampleText(t *multicore.Sampled) string {
 	}
 	bound := "with too few windows for a bound"
 	if t.Bound >= 0 {
-		bound = fmt.Sprintf("within %s of the cycles by how windows differ (95 %% confidence) and by how rates drift within them (%+.1f %%)", percent(t.Bound), 100*t.Drift)
+		bound = fmt.Sprintf("within %s of the cycles by how windows differ (95 %% confidence), how rates drift within them (%+.1f %%), and how waits differ in what is between", percent(t.Bound), 100*t.Drift)
 	}
 	return fmt.Sprintf("%s of %d cycles in time, %s; %d micro-ops without, %d of them passed by caches: what follows the micro-ops is of the former", count(t.Windows, "window"), t.DetailedCycles, bound, t.Forwarded, t.Passed)
 }

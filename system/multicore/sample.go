@@ -60,7 +60,8 @@ type Sampled struct {
 	Passed         uint64  `json:"passed"`          // of these, passed by caches of cores, TLBs and predictors
 	Skipped        float64 `json:"skipped"`         // share of the cycles
 	// Bound is how far the cycles may be off, as a share of them: half of the 95 % confidence
-	// interval from how successive windows differ in cycles by work, and Drift; -1: too few windows, or nothing between them.
+	// interval from how successive windows differ in cycles by work and short waits by what they take, Drift, and by how much
+	// threads wait more or less in what is skipped than in windows; -1: too few windows, or nothing between them.
 	Bound float64 `json:"bound"`
 	// Drift is by how much the rate of the second half of a window differs from that of the
 	// first, in the mean: what execution without time left behind changes within a window,
@@ -108,13 +109,15 @@ type sampler struct {
 type window struct {
 	rate  float64 // work by cycle of a thread that works
 	drift float64
-	begun bool // streams have begun in it, and had most to do behind it
+	busy  float64 // share of its cycles in which threads do not wait for others
+	begun bool    // streams have begun in it, and had most to do behind it
 }
 
 // span is what was executed without time after a window.
 type span struct {
 	cycles float64 // at this rate
 	brief  float64 // of them, in short waits
+	busy   float64 // share of them in which threads do not wait
 	ahead  float64 // behind these, of the phase of the next window
 	rate   float64 // the usual one of threads
 	fresh  bool    // what comes behind is a loop that is new, or of another phase
@@ -293,7 +296,7 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 		return nil
 	}
 	behind := ratio(total-s.middle*s.half, sum(active)-s.half)
-	w := window{rate: rate, drift: 2 * ratio(behind-s.middle, behind+s.middle)}
+	w := window{rate: rate, busy: sum(active) / (period * float64(len(active))), drift: 2 * ratio(behind-s.middle, behind+s.middle)}
 	if s.phase() == 0 && math.Abs(w.drift) > unsteady && s.again < tries {
 		s.again++
 		s.part, s.next = fill, now+s.window/warmShare
@@ -341,14 +344,14 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 	}
 	if sum(done) < s.pace*cycles {
 		s.r.code.Untimed(true)
-		skipped, err = s.forward(ctx, pace, done, held, sum(active) < period*float64(len(active))/4, s.warmth(total, cycles*usual), cycles)
+		skipped, err = s.forward(ctx, pace, done, held, w.busy < 1.0/4, s.warmth(total, cycles*usual), cycles)
 		s.r.code.Untimed(false)
 		skipped.rate = usual
 		if err != nil {
 			return err
 		}
 	} else if sum(done) > timed {
-		skipped.cycles = sum(done) / s.pace
+		skipped.cycles, skipped.busy = sum(done)/s.pace, 1
 	}
 	if skipped.cycles+skipped.ahead > 0 { // else the time that it took to come to the end of the window stands for all of the span
 		s.ended += float64(end - now)
@@ -440,7 +443,7 @@ func (s *sampler) report(detailed int64) *Sampled {
 	default:
 		v, share := s.variance(), ratio(s.skipped(), estimate)
 		t.Drift = s.drift()
-		t.Bound = student(s.freedom())*math.Sqrt(v)/estimate + math.Abs(t.Drift)*share
+		t.Bound = student(s.freedom())*math.Sqrt(v)/estimate + (math.Abs(t.Drift)+s.discord())*share
 	}
 	return t
 }
@@ -475,6 +478,18 @@ func (s *sampler) freedom() float64 {
 		total, squares = total+c, squares+c*c
 	}
 	return max(1, min(total*total/squares, float64(len(s.windows)))-1)
+}
+
+// discord is by how much the share of threads that wait in what is skipped differs from that which windows have around it, in
+// the cycles that this is for: both say the same where windows have all that the program does.
+func (s *sampler) discord() float64 {
+	skipped, windows := 0.0, 0.0
+	for i, x := range s.spans {
+		c := s.took(i)
+		skipped += c * x.busy
+		windows += c * (s.windows[i].busy + s.windows[min(i+1, len(s.windows)-1)].busy) / 2
+	}
+	return math.Abs(ratio(skipped-windows, max(skipped, windows)))
 }
 
 // drift is the mean one of windows, by what is executed after each.

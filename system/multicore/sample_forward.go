@@ -12,7 +12,8 @@ import (
 type course struct {
 	s       *sampler
 	pace    []float64 // work by cycle of threads
-	cycles  float64   // to the next window
+	left    float64   // cycles of work to the next window
+	now     float64   // clock of the last step
 	warm    float64   // work that is to be seen by caches in front of that
 	clock   []float64 // cycles since the window
 	arrived []float64 // when a thread came to the load that it waits for, if it does
@@ -29,7 +30,7 @@ type course struct {
 // threads have worked for long which did not in the window, or the other way: that is of another phase.
 func (s *sampler) forward(ctx context.Context, pace, done []float64, held []bool, few bool, warm, cycles float64) (x span, err error) {
 	n := len(done)
-	c := &course{s: s, pace: pace, cycles: cycles, warm: warm, clock: make([]float64, n), arrived: make([]float64, n), at: make([]uint32, n), waits: make([]bool, n), held: held}
+	c := &course{s: s, pace: pace, left: cycles, warm: warm, clock: make([]float64, n), arrived: make([]float64, n), at: make([]uint32, n), waits: make([]bool, n), held: held}
 	for i := range c.clock {
 		c.clock[i] = done[i] / pace[i]
 		c.work += c.clock[i]
@@ -44,7 +45,8 @@ func (s *sampler) forward(ctx context.Context, pace, done []float64, held []bool
 		if progress, err = c.step(ctx, &now, now+step); err != nil {
 			return x, err
 		}
-		x.cycles = c.took(now)
+		x.cycles, c.now = c.took(now), now
+		c.left = (cycles - x.cycles) * ratio(c.work, float64(n)*x.cycles)
 		x.fresh = s.r.m.StreamCores != nil && s.r.code.Fresh()
 		if c.few() == few {
 			since, began = now, x.cycles
@@ -55,6 +57,7 @@ func (s *sampler) forward(ctx context.Context, pace, done []float64, held []bool
 			x.cycles = began
 		}
 	}
+	x.busy = ratio(c.work, float64(n)*c.took(now))
 	x.brief = min(x.cycles, c.brief/float64(n))
 	return x, nil
 }
@@ -204,7 +207,7 @@ type made struct {
 func (c *course) execute(i int, n uint64, from float64) (made, error) {
 	s := c.s
 	before := s.progress(i)
-	f, err := s.r.m.Forward(i, n, (c.cycles-from)*c.pace[i] > c.warm)
+	f, err := s.r.m.Forward(i, n, (c.left-from+c.now)*c.pace[i] > c.warm)
 	s.forwarded += f.MicroOps
 	s.passed += f.Skipped
 	return made{f.MicroOps, float64(f.MicroOps-min(f.MicroOps, loopOps*f.Awaited)) + float64(s.progress(i)-before), f.Awaited > 0, f.PC, f.Spins}, err

@@ -107,7 +107,7 @@ func TestStudent(t *testing.T) {
 // TestEstimate computes by hand what is between windows.
 func TestEstimate(t *testing.T) {
 	s := &sampler{
-		windows: []window{{2, 0.1, false}, {4, -0.2, false}, {1, 0.3, false}}, // 1/2, 1/4 and 1 cycles each
+		windows: []window{{2, 0.1, 0.5, false}, {4, -0.2, 0.75, false}, {1, 0.3, 1, false}}, // 1/2, 1/4 and 1 cycles each
 		spans:   []span{{cycles: 16, rate: 2}, {cycles: 8, rate: 2, fresh: true}, {cycles: 5, rate: 3}},
 		ended:   3,
 	}
@@ -117,6 +117,13 @@ func TestEstimate(t *testing.T) {
 	require.InDelta(t, rest(2.0/3, 12), s.variance(), 1e-9, "a loop that is new after the second window")
 	require.InDelta(t, (0.1*12-0.2*4+0.3*15)/31, s.drift(), 1e-9)
 	require.InDelta(t, 31*31/(144+16+225.0)-1, s.freedom(), 1e-9)
+	for i, busy := range []float64{0.5, 0.75, 1} {
+		s.spans[i].busy = busy
+	}
+	windows := (12*0.625 + 4*0.875 + 15*1) / 31
+	require.InDelta(t, 1-(12*0.5+4*0.75+15)/31/windows, s.discord(), 1e-9)
+	s.spans[0].busy = 1
+	require.InDelta(t, 1-windows/((12+4*0.75+15)/31), s.discord(), 1e-9)
 	s.spans[1].fresh = false
 	s.spans[0].brief = 4
 	require.InDelta(t, 4+9+8*2*0.625+15, s.skipped(), 1e-9, "of which four are short waits")
