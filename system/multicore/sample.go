@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/bitsched/bitsched/tile/event"
 	"github.com/bitsched/bitsched/tile/mem"
@@ -38,8 +39,12 @@ const (
 	second
 )
 
-// checks is how often work is looked at in half of a window.
-const checks = 4
+// checks is how often work is looked at in half of a window, and fastest is how many times as fast as usual it may be
+// for a window to be as much shorter.
+const (
+	checks  = 8
+	fastest = 4
+)
 
 // warmShare is the part of a window that passes before rates are measured: pipelines and
 // queues fill.
@@ -91,7 +96,7 @@ type sampler struct {
 	misses int64   // of their L1s
 
 	waits     []waits // of each core
-	latencies latencies
+	latencies *latencies
 	paces     *paces
 
 	left      float64 // work that streams had left of their instances behind where the last window began
@@ -107,11 +112,14 @@ type sampler struct {
 
 // window is what one has measured.
 type window struct {
-	rate  float64 // work by cycle of a thread that works
-	drift float64
-	busy  float64 // share of its cycles in which threads do not wait for others
-	begun bool    // streams have begun in it, and had most to do behind it
+	rate          float64 // work by cycle of a thread that works
+	first, second half
+	busy          float64 // share of its cycles in which threads do not wait for others
+	begun         bool    // streams have begun in it, and had most to do behind it
 }
+
+// half is that of a window: work, and the cycles of threads that work.
+type half struct{ work, active float64 }
 
 // span is what was executed without time after a window.
 type span struct {
@@ -127,7 +135,7 @@ func newSampler(r *runner) *sampler {
 	if r.opt.Sample == nil {
 		return nil
 	}
-	s := &sampler{r: r, spec: *r.opt.Sample, base: make([]int64, r.opt.Threads), waits: make([]waits, r.opt.Threads), latencies: latencies{}, paces: newPaces(r.opt.Threads), random: rand.New(rand.NewPCG(r.opt.Seed, r.opt.Jitter.seed()))}
+	s := &sampler{r: r, spec: *r.opt.Sample, base: make([]int64, r.opt.Threads), waits: make([]waits, r.opt.Threads), latencies: &latencies{at: map[uint32]*latency{}}, paces: newPaces(r.opt.Threads), random: rand.New(rand.NewPCG(r.opt.Seed, r.opt.Jitter.seed()))}
 	if s.spec.Window == 0 {
 		s.spec.Window = DefaultWindow
 	}
@@ -282,7 +290,7 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 	rate, measure := ratio(total, sum(active)), float64(s.measure())
 	passed := period // of a window at the usual rate
 	if usual := s.usual(); usual > 0 && period < longest*float64(s.spec.Window) {
-		passed = min(period, period*rate/usual)
+		passed = period * min(fastest, rate/usual)
 	}
 	if s.part == first && passed >= measure/2 {
 		s.part, s.middle, s.half = second, rate, sum(active)
@@ -295,9 +303,9 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 		s.begin(now)
 		return nil
 	}
-	behind := ratio(total-s.middle*s.half, sum(active)-s.half)
-	w := window{rate: rate, busy: sum(active) / (period * float64(len(active))), drift: 2 * ratio(behind-s.middle, behind+s.middle)}
-	if s.phase() == 0 && math.Abs(w.drift) > unsteady && s.again < tries {
+	w := window{rate: rate, busy: sum(active) / (period * float64(len(active)))}
+	w.first, w.second = half{s.middle * s.half, s.half}, half{total - s.middle*s.half, sum(active) - s.half}
+	if s.phase() == 0 && math.Abs(drift(w.first, w.second)) > unsteady && s.again < tries {
 		s.again++
 		s.part, s.next = fill, now+s.window/warmShare
 		return nil
@@ -344,7 +352,7 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 	}
 	if sum(done) < s.pace*cycles {
 		s.r.code.Untimed(true)
-		skipped, err = s.forward(ctx, pace, done, held, w.busy < 1.0/4, s.warmth(total, cycles*usual), cycles)
+		skipped, err = s.forward(ctx, pace, done, held, few(work), s.warmth(total, cycles*usual), cycles)
 		s.r.code.Untimed(false)
 		skipped.rate = usual
 		if err != nil {
@@ -492,14 +500,32 @@ func (s *sampler) discord() float64 {
 	return math.Abs(ratio(skipped-windows, max(skipped, windows)))
 }
 
-// drift is the mean one of windows, by what is executed after each.
+// drift is that of all windows, by what is executed after each.
 func (s *sampler) drift() float64 {
-	total, all := 0.0, 0.0
+	var first, second half
 	for i := range s.spans {
-		c := s.took(i)
-		total, all = total+c*s.windows[i].drift, all+c
+		w := &s.windows[i]
+		c := s.took(i) / (w.first.active + w.second.active)
+		first, second = half{first.work + c*w.first.work, first.active + c*w.first.active}, half{second.work + c*w.second.work, second.active + c*w.second.active}
 	}
-	return ratio(total, all)
+	return drift(first, second)
+}
+
+// drift is by how much the rate of the second half differs from that of the first, from -2 to 2.
+func drift(first, second half) float64 {
+	a, b := ratio(first.work, first.active), ratio(second.work, second.active)
+	return 2 * ratio(b-a, a+b)
+}
+
+// few tells whether less than a quarter of the threads have work to speak of.
+func few(work []float64) bool {
+	n, most := 0, slices.Max(work)
+	for _, w := range work {
+		if w >= most*worked {
+			n++
+		}
+	}
+	return 4*n < len(work)
 }
 
 // student is the quantile 0.975 of Student's t for so many degrees of freedom (Abramowitz

@@ -2,6 +2,7 @@ package multicore
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/bitsched/bitsched/tile/event"
 	"github.com/bitsched/bitsched/tile/uop"
@@ -40,10 +41,13 @@ func (w *waits) held(now event.Time, committed uint64, long float64) bool {
 }
 
 // end ends a wait, or what a window has of it.
-func (w *waits) end(now event.Time, committed uint64, long float64, l latencies) {
+func (w *waits) end(now event.Time, committed uint64, long float64, l *latencies) {
 	all := w.waited(now, committed)
 	part := all - w.ended
 	w.ended = all
+	if w.open && w.first >= w.from && committed >= w.commit+loopOps {
+		l.took[bits.Len64(uint64(w.last-w.first))]++
+	}
 	if !w.open || committed < w.commit+loopOps && float64(now-w.first) >= long || float64(w.last-w.first) >= long {
 		return
 	}
@@ -51,7 +55,7 @@ func (w *waits) end(now event.Time, committed uint64, long float64, l latencies)
 }
 
 // await is told of a load that the thread waits for, when the core has committed so many micro-ops.
-func (w *waits) await(now event.Time, committed uint64, op *uop.Op, long float64, l latencies) {
+func (w *waits) await(now event.Time, committed uint64, op *uop.Op, long float64, l *latencies) {
 	if w.open && w.pc == op.PC && w.addr == op.Addr && committed == w.commit+loopOps {
 		w.last, w.commit = now, committed
 		return
@@ -65,28 +69,47 @@ func (w *waits) await(now event.Time, committed uint64, op *uop.Op, long float64
 // latencies are what short waits at the same load take, in the mean: messages on their way, and parts
 // that differ by little. Windows have parts of waits: all cycles in there count, and waits that begin in there, as
 // the longer ones are seldom whole.
-type latencies map[uint32]*latency
+type latencies struct {
+	at   map[uint32]*latency // by the PC of the load
+	took [64]int             // whole ones of any length, by the bits of their cycles
+}
 
 type latency struct{ cycles, waits, squares, whole float64 }
 
-func (l latencies) add(pc uint32, cycles float64, begins, ends bool) {
-	if l[pc] == nil {
-		l[pc] = &latency{}
+func (l *latencies) add(pc uint32, cycles float64, begins, ends bool) {
+	x := l.at[pc]
+	if x == nil {
+		x = &latency{}
+		l.at[pc] = x
 	}
-	l[pc].cycles += cycles
+	x.cycles += cycles
 	if begins {
-		l[pc].waits++
+		x.waits++
 	}
 	if begins && ends {
-		l[pc].squares += cycles * cycles
-		l[pc].whole++
+		x.squares += cycles * cycles
+		x.whole++
 	}
 }
 
+// usual is four to eight times what half of the waits take at most.
+func (l *latencies) usual() float64 {
+	all, sum := 0, 0
+	for _, n := range l.took {
+		all += n
+	}
+	for i, n := range l.took {
+		if sum += n; 2*sum > all {
+			return 4 * math.Exp2(float64(i))
+		}
+	}
+	return 0
+}
+
 // spread is the standard error of all waits by what they differ, as a share: so many threads wait for the same, and say it once.
-func (l latencies) spread(threads int) float64 {
+func (l *latencies) spread(threads int) float64 {
 	variance, all := 0.0, 0.0
-	for pc, x := range l {
+	for pc, x := range l.at {
 		mean := l.of(pc)
 		each := max(0, ratio(x.squares, x.whole)-mean*mean)
 		variance, all = variance+x.waits*x.waits*each/max(1, x.whole/float64(threads)), all+x.cycles
@@ -95,13 +118,13 @@ func (l latencies) spread(threads int) float64 {
 }
 
 // of is the mean one of a load, 0 if none is known.
-func (l latencies) of(pc uint32) float64 {
-	if x := l[pc]; x != nil {
+func (l *latencies) of(pc uint32) float64 {
+	if x := l.at[pc]; x != nil {
 		return ratio(x.cycles, x.waits)
 	}
 	return 0
 }
 
 // long is how long waits are that windows do not tell of: they fit in there too seldom, and are found by execution without
-// time. Shorter ones take between windows what they take there.
-func (s *sampler) long() float64 { return float64(s.spec.Window) / 2 }
+// time. Shorter ones take between windows what they take there, as do those of usual length where that is long.
+func (s *sampler) long() float64 { return max(float64(s.spec.Window)/2, s.latencies.usual()) }
