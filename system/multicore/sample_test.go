@@ -440,7 +440,7 @@ void uneven(int n, int m, int rounds, int alone, const int32_t L[restrict n], in
 
 // TestUneven estimates programs whose threads wait for others for much longer than a window: for one that has four times
 // the work, and, in a second one, for one that works alone. Neither what windows in such waits say, nor what others say, is of the rest.
-// In the third one they wait for messages only, as windows say.
+// In the third one they wait for messages only, as windows say, and the fourth one is of phases, of one thread that works or of all.
 func TestUneven(t *testing.T) {
 	seeds := uint64(1)
 	if invariants.Enabled {
@@ -450,7 +450,7 @@ func TestUneven(t *testing.T) {
 		name                string
 		long, others, alone int64 // how often rows of the first thread are computed, and those of others, and how much one does alone
 		rounds              int64
-	}{{"parts", 400, 100, 0, 48}, {"alone", 100, 100, 400, 48}, {"barriers", 1, 1, 0, 800}} {
+	}{{"parts", 400, 100, 0, 48}, {"alone", 100, 100, 400, 48}, {"barriers", 1, 1, 0, 800}, {"phases", 1600, 1600, 6000, 3}} {
 		uneven := func() (*Program, Options) {
 			g, err := cfront.CompileWhole(context.Background(), "uneven.c", unevenC, cfront.Options{})
 			require.NoError(t, err)
