@@ -450,7 +450,8 @@ func TestUneven(t *testing.T) {
 		name                string
 		long, others, alone int64 // how often rows of the first thread are computed, and those of others, and how much one does alone
 		rounds              int64
-	}{{"parts", 400, 100, 0, 48}, {"alone", 100, 100, 400, 48}, {"barriers", 1, 1, 0, 800}, {"phases", 1600, 1600, 6000, 3}} {
+		off                 float64
+	}{{"parts", 400, 100, 0, 48, 0.1}, {"alone", 100, 100, 400, 48, 0.25}, {"barriers", 1, 1, 0, 800, 0.1}, {"phases", 1600, 1600, 6000, 3, 0.1}} {
 		uneven := func() (*Program, Options) {
 			g, err := cfront.CompileWhole(context.Background(), "uneven.c", unevenC, cfront.Options{})
 			require.NoError(t, err)
@@ -475,7 +476,7 @@ func TestUneven(t *testing.T) {
 			opt.Seed = seed
 			r, _ := sampled(t, p, opt, "", &Sampling{Share: 0.1, Window: 4000})
 			t.Logf("%s: %d cycles, %d by %+v", c.name, full.Cycles, r.Cycles, r.Sample)
-			require.InEpsilon(t, full.Cycles, r.Cycles, 0.2, c.name)
+			require.InEpsilon(t, full.Cycles, r.Cycles, c.off, c.name)
 		}
 	}
 }
