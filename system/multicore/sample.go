@@ -259,7 +259,7 @@ func (s *sampler) measured(now event.Time) (work, active []float64) {
 	return work, active
 }
 
-// A phase is in time until the drift of a window is at most unsteady, for so many windows at most: what it begins
+// A phase is in time until the drift of a window is at most unsteady, for about so many windows of usual length at most: what it begins
 // with, as caches without its data and streams that have no elements under way, says nothing of the rest, which may be all of a long instance.
 const (
 	unsteady = 0.4
@@ -305,7 +305,7 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 	}
 	w := window{rate: rate, busy: sum(active) / (period * float64(len(active)))}
 	w.first, w.second = half{s.middle * s.half, s.half}, half{total - s.middle*s.half, sum(active) - s.half}
-	if s.phase() == 0 && math.Abs(drift(w.first, w.second)) > unsteady && s.again < tries {
+	if s.phase() == 0 && math.Abs(drift(w.first, w.second)) > unsteady && int64(s.again)*s.window < tries*s.spec.Window {
 		s.again++
 		s.part, s.next = fill, now+s.window/warmShare
 		return nil

@@ -7,8 +7,8 @@ import (
 )
 
 // course is the execution without time of a span: each thread has a clock that goes on with its work at
-// the usual rate, and with those that it waits for. The time of the span is that of the mean thread, for its work,
-// in long waits, and in short ones as windows have them: that by the clocks is of threads whose work is the same by chance.
+// the usual rate, and with those that it waits for. The time of the span is that of the mean thread: for its work,
+// in long waits by the clocks, and in short ones as windows have them.
 type course struct {
 	s       *sampler
 	pace    []float64 // work by cycle of threads
@@ -25,9 +25,9 @@ type course struct {
 	brief   float64 // of threads, in short ones
 }
 
-// forward executes threads without time for so many cycles, and says how many it were, how many of them in short waits, and how many of the phase behind it. It ends before that
-// where none can go on, with streams, whose work is of two kinds, where one comes to a loop that is new, and where few
-// threads have worked for long which did not in the window, or the other way: that is of another phase.
+// forward executes threads without time for so many cycles. It ends before that where none can go on, with streams, whose
+// work is of two kinds, where one comes to a loop that is new, and where few threads have worked for long
+// which did not in the window, or the other way: that is of another phase.
 func (s *sampler) forward(ctx context.Context, pace, done []float64, held []bool, few bool, warm, cycles float64) (x span, err error) {
 	n := len(done)
 	c := &course{s: s, pace: pace, left: cycles, warm: warm, clock: make([]float64, n), arrived: make([]float64, n), at: make([]uint32, n), waits: make([]bool, n), held: held}

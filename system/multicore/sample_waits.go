@@ -1,8 +1,10 @@
 package multicore
 
 import (
+	"maps"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/bitsched/bitsched/tile/event"
 	"github.com/bitsched/bitsched/tile/uop"
@@ -67,8 +69,8 @@ func (w *waits) await(now event.Time, committed uint64, op *uop.Op, long float64
 }
 
 // latencies are what short waits at the same load take, in the mean: messages on their way, and parts
-// that differ by little. Windows have parts of waits: all cycles in there count, and waits that begin in there, as
-// the longer ones are seldom whole.
+// that differ by little. Of waits that a window cuts, the cycles in there count, and those that begin in there:
+// whole ones alone would be too short.
 type latencies struct {
 	at   map[uint32]*latency // by the PC of the load
 	took [64]int             // whole ones of any length, by the bits of their cycles
@@ -106,11 +108,12 @@ func (l *latencies) usual() float64 {
 	return 0
 }
 
-// spread is the standard error of all waits by what they differ, as a share: so many threads wait for the same, and say it once.
+// spread is the standard error of all waits by what they differ, as a share. Threads that wait for the same say it
+// once.
 func (l *latencies) spread(threads int) float64 {
 	variance, all := 0.0, 0.0
-	for pc, x := range l.at {
-		mean := l.of(pc)
+	for _, pc := range slices.Sorted(maps.Keys(l.at)) { // sums of floats depend on their order
+		x, mean := l.at[pc], l.of(pc)
 		each := max(0, ratio(x.squares, x.whole)-mean*mean)
 		variance, all = variance+x.waits*x.waits*each/max(1, x.whole/float64(threads)), all+x.cycles
 	}
