@@ -437,6 +437,9 @@ func (s *sampler) cycles(detailed int64) int64 {
 	return detailed + int64(math.Round(s.skipped()-s.ended))
 }
 
+// fewest is how many windows a bound needs: less differ by chance by less than they are off.
+const fewest = 5
+
 // report says what was sampled.
 func (s *sampler) report(detailed int64) *Sampled {
 	if s == nil {
@@ -446,7 +449,7 @@ func (s *sampler) report(detailed int64) *Sampled {
 	t := &Sampled{Windows: len(s.windows), DetailedCycles: detailed, Forwarded: s.forwarded, Passed: s.passed, Skipped: ratio(s.skipped(), estimate)}
 	switch {
 	case len(s.windows) == 0:
-	case len(s.windows) < 3 || s.skipped() == 0:
+	case len(s.windows) < fewest || s.skipped() == 0:
 		t.Bound = -1
 	default:
 		v, share := s.variance(), ratio(s.skipped(), estimate)
