@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/bitsched/bitsched/tile/core"
 	"github.com/bitsched/bitsched/tile/event"
 	"github.com/bitsched/bitsched/tile/mem"
 	"github.com/bitsched/bitsched/tile/uop"
@@ -50,8 +51,8 @@ const (
 // queues fill.
 const warmShare = 4
 
-// turn is how many micro-ops of a thread are executed in a row without time; with streams, which leave
-// few of them to cores, no more than it would have in a share of a window by turns.
+// turn is how many micro-ops of a thread are executed in a row without time, and no more than it would have in a share
+// of a window by turns.
 const (
 	turn  = 512
 	turns = 16
@@ -87,8 +88,7 @@ type sampler struct {
 	window int64      // cycles of the one at hand
 	next   event.Time // of the next step
 	part   int        // of the window: fill, first and second half of what is measured
-	middle float64    // work by cycle of a thread that works in the first half
-	half   float64    // cycles of all that work in there
+	half   half       // the first one of it
 	again  int        // windows in which the phase has begun
 	random *rand.Rand // of distances
 	from   event.Time
@@ -142,7 +142,9 @@ func newSampler(r *runner) *sampler {
 	s.window = s.spec.Window
 	for i := range s.base {
 		r.m.Cores[i].OnAwait = func(now event.Time, op *uop.Op) {
-			s.waits[i].await(now, r.m.Cores[i].Counters.Committed, op, s.long(), s.latencies)
+			if w, n := &s.waits[i], r.m.Cores[i].Counters.Committed; !w.again(now, n, op) {
+				w.begins(now, n, op, s.long(), s.latencies)
+			}
 		}
 	}
 	s.begin(0)
@@ -214,6 +216,9 @@ func (s *sampler) work(core int) int64 {
 	n := &s.r.m.Cores[core].Counters
 	return int64(n.Committed) - loopOps*int64(n.Awaited) + s.progress(core)
 }
+
+// worth is the work of micro-ops that took no time.
+func worth(f core.Forwarded) float64 { return float64(f.MicroOps - min(f.MicroOps, loopOps*f.Awaited)) }
 
 func (s *sampler) progress(core int) int64 {
 	if s.r.m.StreamCores == nil {
@@ -293,7 +298,7 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 		passed = period * min(fastest, rate/usual)
 	}
 	if s.part == first && passed >= measure/2 {
-		s.part, s.middle, s.half = second, rate, sum(active)
+		s.part, s.half = second, half{total, sum(active)}
 	}
 	if passed < measure {
 		s.next = now + max(1, s.measure()/2/checks)
@@ -303,8 +308,7 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 		s.begin(now)
 		return nil
 	}
-	w := window{rate: rate, busy: sum(active) / (period * float64(len(active)))}
-	w.first, w.second = half{s.middle * s.half, s.half}, half{total - s.middle*s.half, sum(active) - s.half}
+	w := window{rate: rate, first: s.half, second: half{total - s.half.work, sum(active) - s.half.active}, busy: sum(active) / (period * float64(len(active)))}
 	if s.phase() == 0 && math.Abs(drift(w.first, w.second)) > unsteady && int64(s.again)*s.window < tries*s.spec.Window {
 		s.again++
 		s.part, s.next = fill, now+s.window/warmShare
@@ -336,7 +340,7 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 	for i := range done { // while the window came to its end
 		w, f := s.since(i), finished[i]
 		s.forwarded += f.MicroOps
-		done[i] = w + float64(f.MicroOps-min(f.MicroOps, loopOps*f.Awaited))
+		done[i] = w + worth(f)
 		timed += w - float64(f.Elsewhere)
 	}
 	s.left = s.advanced + sum(done) - timed
@@ -345,7 +349,7 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 		s.left = 0
 	}
 	s.windows[len(s.windows)-1].begun = s.phase() == 1 && s.left > total
-	skipped := span{rate: usual}
+	var skipped span
 	pace := s.paces.of()
 	for i := range pace {
 		pace[i] *= usual
@@ -354,7 +358,6 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 		s.r.code.Untimed(true)
 		skipped, err = s.forward(ctx, pace, done, held, few(work), s.warmth(total, cycles*usual), cycles)
 		s.r.code.Untimed(false)
-		skipped.rate = usual
 		if err != nil {
 			return err
 		}
@@ -365,6 +368,7 @@ func (s *sampler) step(ctx context.Context, now event.Time) error {
 		s.ended += float64(end - now)
 	}
 	s.r.m.Resume()
+	skipped.rate = usual
 	s.spans = append(s.spans, skipped)
 	s.begin(end)
 	return nil
@@ -411,7 +415,7 @@ func (s *sampler) usual() float64 {
 	return ratio(float64(n), cycles)
 }
 
-// phase is how many windows there are since the program began or a loop was new.
+// phase is how many windows there are since the phase began.
 func (s *sampler) phase() int {
 	for i := len(s.spans) - 1; i >= 0; i-- {
 		if s.spans[i].fresh {

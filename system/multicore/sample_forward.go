@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"slices"
+
+	"github.com/bitsched/bitsched/tile/core"
 )
 
 // course is the execution without time of a span: each thread has a clock that goes on with its work at
@@ -15,6 +17,7 @@ type course struct {
 	left    float64   // cycles of work to the next window
 	now     float64   // clock of the last step
 	warm    float64   // work that is to be seen by caches in front of that
+	long    float64   // cycles of waits that are long
 	clock   []float64 // cycles since the window
 	arrived []float64 // when a thread came to the load that it waits for, if it does
 	at      []uint32  // that load
@@ -30,7 +33,7 @@ type course struct {
 // which did not in the window, or the other way: that is of another phase.
 func (s *sampler) forward(ctx context.Context, pace, done []float64, held []bool, few bool, warm, cycles float64) (x span, err error) {
 	n := len(done)
-	c := &course{s: s, pace: pace, left: cycles, warm: warm, clock: make([]float64, n), arrived: make([]float64, n), at: make([]uint32, n), waits: make([]bool, n), held: held}
+	c := &course{s: s, pace: pace, left: cycles, warm: warm, long: s.long(), clock: make([]float64, n), arrived: make([]float64, n), at: make([]uint32, n), waits: make([]bool, n), held: held}
 	for i := range c.clock {
 		c.clock[i] = done[i] / pace[i]
 		c.work += c.clock[i]
@@ -92,7 +95,7 @@ func (c *course) took(now float64) float64 {
 
 // wait is the cycles of a wait that count: those since the window of long ones.
 func (c *course) wait(from, to float64) float64 {
-	if to-from < c.s.long() {
+	if to-from < c.long {
 		return 0
 	}
 	return to - max(0, from)
@@ -108,14 +111,14 @@ func (c *course) step(ctx context.Context, now *float64, until float64) (progres
 		}
 		for c.clock[i] < until && !c.waits[i] {
 			n := max(1, uint64((until-c.clock[i])*c.pace[i]))
-			f, err := c.execute(i, n, c.clock[i])
+			f, work, err := c.execute(i, n, c.clock[i])
 			if err != nil {
 				return false, err
 			}
-			if err := c.went(i, f); err != nil {
+			if err := c.went(i, f, work); err != nil {
 				return false, err
 			}
-			if f.microOps == 0 && f.work == 0 {
+			if f.MicroOps == 0 && work == 0 {
 				break
 			}
 			progress = true
@@ -140,23 +143,24 @@ func (c *course) step(ctx context.Context, now *float64, until float64) (progres
 			if err := ctx.Err(); err != nil {
 				return false, err
 			}
-			f, err := c.execute(i, 1, max(*now, c.clock[i]))
+			f, _, err := c.execute(i, 1, max(*now, c.clock[i]))
 			if err != nil {
 				return false, err
 			}
-			if f.spins {
+			if f.Spins {
 				continue
 			}
 			c.waits[i], again, progress = false, true, true
-			if *now-c.arrived[i] < c.s.long() {
+			if *now-c.arrived[i] < c.long {
 				c.brief += c.s.latencies.of(c.at[i])
 			}
 			c.waited += c.wait(c.arrived[i], *now)
 			c.clock[i] = max(*now, c.clock[i])
-			if f, err = c.execute(i, 1, c.clock[i]); err != nil { // behind the load that has found what it waits for
+			f, work, err := c.execute(i, 1, c.clock[i]) // behind the load that has found what it waits for
+			if err != nil {
 				return false, err
 			}
-			if err := c.went(i, f); err != nil {
+			if err := c.went(i, f, work); err != nil {
 				return false, err
 			}
 			if !c.waits[i] {
@@ -171,22 +175,22 @@ func (c *course) step(ctx context.Context, now *float64, until float64) (progres
 }
 
 // went counts what a thread has done. Where it came to a load that it waits for, it looks once more.
-func (c *course) went(i int, f made) (err error) {
+func (c *course) went(i int, f core.Forwarded, work float64) (err error) {
 	for {
-		c.clock[i] += f.work / c.pace[i]
-		c.work += f.work / c.pace[i]
-		c.held[i] = c.held[i] && f.work == 0
-		if !f.awaits {
+		c.clock[i] += work / c.pace[i]
+		c.work += work / c.pace[i]
+		c.held[i] = c.held[i] && work == 0
+		if f.Awaited == 0 {
 			return nil
 		}
-		c.arrived[i], c.at[i] = c.clock[i], f.pc
-		if f, err = c.execute(i, 1, c.clock[i]); err != nil {
+		c.arrived[i], c.at[i] = c.clock[i], f.PC
+		if f, work, err = c.execute(i, 1, c.clock[i]); err != nil {
 			return err
 		}
-		if f.spins {
+		if f.Spins {
 			c.waits[i] = true
 			if c.held[i] {
-				c.arrived[i] = -c.s.long()
+				c.arrived[i] = -c.long
 			}
 			return nil
 		}
@@ -194,21 +198,12 @@ func (c *course) went(i int, f made) (err error) {
 	}
 }
 
-// made is what a thread has done without time.
-type made struct {
-	microOps uint64
-	work     float64
-	awaits   bool   // it ended at a load that it waits for
-	pc       uint32 // that load
-	spins    bool   // all it did was to find once more what it had found
-}
-
-// execute executes about so many micro-ops of a thread from a time on.
-func (c *course) execute(i int, n uint64, from float64) (made, error) {
+// execute executes about so many micro-ops of a thread from a time on, and says what work that was.
+func (c *course) execute(i int, n uint64, from float64) (core.Forwarded, float64, error) {
 	s := c.s
 	before := s.progress(i)
 	f, err := s.r.m.Forward(i, n, (c.left-from+c.now)*c.pace[i] > c.warm)
 	s.forwarded += f.MicroOps
 	s.passed += f.Skipped
-	return made{f.MicroOps, float64(f.MicroOps-min(f.MicroOps, loopOps*f.Awaited)) + float64(s.progress(i)-before), f.Awaited > 0, f.PC, f.Spins}, err
+	return f, worth(f) + float64(s.progress(i)-before), err
 }

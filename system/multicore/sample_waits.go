@@ -56,15 +56,19 @@ func (w *waits) end(now event.Time, committed uint64, long float64, l *latencies
 	l.add(w.pc, part, w.first >= w.from, committed >= w.commit+loopOps)
 }
 
-// await is told of a load that the thread waits for, when the core has committed so many micro-ops.
-func (w *waits) await(now event.Time, committed uint64, op *uop.Op, long float64, l *latencies) {
-	if w.open && w.pc == op.PC && w.addr == op.Addr && committed == w.commit+loopOps {
-		w.last, w.commit = now, committed
-		return
+// again is told of a load that the thread waits for, when the core has committed so many micro-ops, and says whether
+// it is one more round of the same loop.
+func (w *waits) again(now event.Time, committed uint64, op *uop.Op) bool {
+	if !w.open || w.pc != op.PC || w.addr != op.Addr || committed != w.commit+loopOps {
+		return false
 	}
-	if w.open {
-		w.end(w.last, w.commit+loopOps, long, l)
-	}
+	w.last, w.commit = now, committed
+	return true
+}
+
+// begins begins a wait with such a load, and ends the one before.
+func (w *waits) begins(now event.Time, committed uint64, op *uop.Op, long float64, l *latencies) {
+	w.end(w.last, w.commit+loopOps, long, l)
 	w.open, w.pc, w.addr, w.first, w.last, w.commit = true, op.PC, op.Addr, now, now, committed
 }
 
