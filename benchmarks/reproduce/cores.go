@@ -6,9 +6,7 @@ import (
 	"slices"
 
 	"github.com/bitsched/bitsched/benchmarks/kernels"
-	"github.com/bitsched/bitsched/benchmarks/workload"
 	"github.com/bitsched/bitsched/system/multicore"
-	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tile"
 )
 
@@ -17,8 +15,9 @@ var coreEntries = []*Entry{
 	{
 		ID: "infs:base", Title: "Kernels on cores", Paper: "Infinity Stream, Tables 2 and 3; none: it has no cycles of Base alone",
 		Doc: "the 15 kernels of Table 3 on 64 cores of each kind, cold, memory equal to the sequential program; the small size has about a sixteenth of the arrays, on a machine whose " +
-			"caches are 1/16; at the paper's sizes, OOO8 only, windows that make up 1 % are simulated in time (all of vec_add and array_sum), and memory is compared with what the threads computed",
-		Run: kernelsOnCores,
+			"caches are 1/16; at the paper's sizes, OOO8 only, windows that make up 1 % (or --sample) are simulated in time (all of vec_add and array_sum), and memory is compared with what the threads computed",
+		Workloads: coreKernels,
+		Run:       kernelsOnCores,
 	},
 }
 
@@ -37,53 +36,96 @@ var short = []string{"vec_add", "array_sum"}
 // low is the share of the nearest bound below which a run is explained.
 const low = 0.4
 
+// corePart is what the tables need of a run, which is kept on its own.
+type corePart struct {
+	Sizes   string
+	Cycles  int64
+	IPC     float64
+	MPKI    [3]float64 // of L1, L2, L3
+	GBs     float64
+	Nearest string // bound
+	Share   float64
+	Sample  *multicore.Sampled
+	Where   []string // shares of the time of cores
+}
+
 // kernelsOnCores runs the kernels in time.
 func kernelsOnCores(ctx context.Context, env *Env) (*Measured, error) {
 	name, cores := "infinity-stream-small", tile.CoreNames()
 	if env.Size == PaperSizes {
 		name, cores = "infinity-stream-base", []string{"ooo8"}
 	}
+	type run struct{ kernel, core string }
+	var runs []run
+	for _, kernel := range coreKernels() {
+		for _, core := range cores {
+			if env.chosen(kernel) {
+				runs = append(runs, run{kernel, core})
+			}
+		}
+	}
+	parts, jobs := make([]corePart, len(runs)), make([]job, len(runs))
+	for i, x := range runs {
+		jobs[i] = job{x.kernel + " on " + x.core, func(ctx context.Context, env *Env) error {
+			share := coreShare(env, x.kernel)
+			return env.kept(&parts[i], func() error { return parts[i].run(ctx, env, x.kernel, name, x.core, share) }, "infs:base", x.kernel, x.core, share)
+		}}
+	}
+	ended, failed, err := env.runJobs(ctx, jobs)
+	if err != nil {
+		return nil, err
+	}
 	t := Table{Title: "64 threads on " + name, Head: []string{"kernel", "sizes", "core", "cycles", "IPC of a core", "L1/L2/L3 MPKI", "DRAM GB/s", "nearest bound", "share", "estimate within"}}
 	why := Table{Title: "Below 40 % of every bound: where the cycles of cores go, %", Head: []string{"kernel", "core", "committing", "memory", "synchronisation", "stores", "operands and units", "other"}}
-	m := &Measured{}
-	list := kernels.All()
-	for i, w := range list {
-		k, args, err := nearWorkload(ctx, env, w.Name, sixteenthInfinity)
-		if err != nil {
-			return nil, err
+	m := &Measured{Reading: env.reading(), Failed: failed, Notes: []string{"loads found the values of the program, and the machine's memory has what the threads computed"}}
+	if env.Size == Small {
+		m.Notes = append(m.Notes, "memory of each run equals that of the sequential program, sums of threads within their bound")
+	}
+	for i, x := range runs {
+		if !ended[i] {
+			continue
 		}
-		for j, core := range cores {
-			env.progress(w.Name+" "+core, i*len(cores)+j, len(list)*len(cores))
-			r, err := coreRun(ctx, env, k, args, name, core)
-			if err != nil {
-				return nil, fmt.Errorf("reproduce: %s on %s: %w", w.Name, core, err)
-			}
-			within := "all in time"
-			switch {
-			case r.Sample == nil || r.Sample.Forwarded == 0:
-			case r.Sample.Bound < 0:
-				within = "too few windows"
-			default:
-				within = fmt.Sprintf("%.1f %%", 100*r.Sample.Bound)
-			}
-			near := r.Nearest()
-			t.Rows = append(t.Rows, []string{w.Name, k.SizeText(), core, fmt.Sprint(r.Cycles), fmt.Sprintf("%.2f", r.IPC), fmt.Sprintf("%.0f / %.0f / %.0f", r.Levels[0].MPKI, r.Levels[1].MPKI, r.Levels[2].MPKI),
-				fmt.Sprintf("%.0f", r.Memory.GBs), near.Name, fmt.Sprintf("%.0f %%", 100*near.Share), within})
-			m.Add("cycles of "+w.Name+" on "+core, "cycles", float64(r.Cycles))
-			if near.Share < low {
-				why.Rows = append(why.Rows, append([]string{w.Name, core}, shares(r)...))
-			}
+		p := &parts[i]
+		within := "all in time"
+		switch {
+		case p.Sample == nil || p.Sample.Forwarded == 0:
+		case p.Sample.Bound < 0:
+			within = "too few windows"
+		default:
+			within = fmt.Sprintf("%.1f %%", 100*p.Sample.Bound)
+		}
+		t.Rows = append(t.Rows, []string{x.kernel, p.Sizes, x.core, fmt.Sprint(p.Cycles), fmt.Sprintf("%.2f", p.IPC), fmt.Sprintf("%.0f / %.0f / %.0f", p.MPKI[0], p.MPKI[1], p.MPKI[2]),
+			fmt.Sprintf("%.0f", p.GBs), p.Nearest, fmt.Sprintf("%.0f %%", 100*p.Share), within})
+		m.Add("cycles of "+x.kernel+" on "+x.core, "cycles", float64(p.Cycles))
+		if p.Share < low {
+			why.Rows = append(why.Rows, append([]string{x.kernel, x.core}, p.Where...))
 		}
 	}
 	m.Tables = []Table{t}
 	if len(why.Rows) > 0 {
 		m.Tables = append(m.Tables, why)
 	}
-	m.Notes = []string{"loads found the values of the program, and the machine's memory has what the threads computed"}
-	if env.Size == Small {
-		m.Notes = append(m.Notes, "memory of each run equals that of the sequential program, sums of threads within their bound")
-	}
 	return m, nil
+}
+
+// coreKernels are the names of all of them.
+func coreKernels() (names []string) {
+	for _, w := range kernels.All() {
+		names = append(names, w.Name)
+	}
+	return names
+}
+
+// coreShare is the share of a run that is simulated in time, 0 for all of it: at the sizes of the paper a
+// hundredth, unless another one is asked for.
+func coreShare(env *Env, kernel string) float64 {
+	switch {
+	case env.Size != PaperSizes || slices.Contains(short, kernel):
+		return 0
+	case env.Sample > 0:
+		return env.Sample
+	}
+	return 0.01
 }
 
 // shares are the parts of the time of cores, in percent, in the order of the table.
@@ -100,30 +142,39 @@ func shares(r *multicore.Report) []string {
 	return append(list, fmt.Sprintf("%.0f", 100*other))
 }
 
-// coreRun is one run on base, at small sizes compared with the sequential program.
-func coreRun(ctx context.Context, env *Env, k *workload.Kernel, args *memory.Memory, machine, core string) (*multicore.Report, error) {
-	m, err := tile.LoadMachine(machine)
+// run simulates a kernel on base, at small sizes compared with the sequential program.
+func (p *corePart) run(ctx context.Context, env *Env, kernel, machine, core string, share float64) error {
+	k, args, err := nearWorkload(ctx, env, kernel, sixteenthInfinity)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	m, err := env.machine(machine)
+	if err != nil {
+		return err
 	}
 	m.Core = core
 	mem, a := k.Streams(args.Clone())
 	before, _ := k.Streams(args.Clone())
-	p := &multicore.Program{Graph: k.Whole, Memory: mem, Args: a, Reassociate: k.Reassociate}
+	program := &multicore.Program{Graph: k.Whole, Memory: mem, Args: a, Reassociate: k.Reassociate}
 	opt := multicore.Options{Machine: m, Threads: m.Banks(), Seed: env.Seed}
-	if env.Size == PaperSizes && !slices.Contains(short, k.Whole.Name) {
-		opt.Sample = &multicore.Sampling{Share: 0.01}
+	if share > 0 {
+		opt.Sample = &multicore.Sampling{Share: share}
 	}
-	r, err := multicore.Run(ctx, p, opt)
-	if err != nil || env.Size == PaperSizes {
-		return r, err
-	}
-	v, err := multicore.Check(ctx, p, before, opt)
+	r, err := multicore.Run(ctx, program, opt)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if v.First != "" {
-		return nil, fmt.Errorf("the machine and the sequential program differ: %s", v.First)
+	near := r.Nearest()
+	*p = corePart{Sizes: k.SizeText(), Cycles: r.Cycles, IPC: r.IPC, GBs: r.Memory.GBs, Nearest: near.Name, Share: near.Share, Sample: r.Sample, Where: shares(r)}
+	for i := range p.MPKI {
+		p.MPKI[i] = r.Levels[i].MPKI
 	}
-	return r, nil
+	if env.Size == PaperSizes {
+		return nil
+	}
+	v, err := multicore.Check(ctx, program, before, opt)
+	if err == nil && v.First != "" {
+		err = fmt.Errorf("the machine and the sequential program differ: %s", v.First)
+	}
+	return err
 }
