@@ -14,7 +14,6 @@ import (
 	"github.com/bitsched/bitsched/tdfg/cfront"
 	"github.com/bitsched/bitsched/tdfg/memory"
 	"github.com/bitsched/bitsched/tdfg/stream"
-	"github.com/bitsched/bitsched/tile"
 )
 
 // nscEntries are the tables and figures of Near-Stream Computing.
@@ -32,7 +31,8 @@ var nscEntries = []*Entry{
 			{Name: "traffic that computing near the L3 saves", Section: "II", Unit: "%", Paper: 64, Tolerance: 10, Points: true},
 			{Name: "the same, of pure data", Section: "II", Unit: "%", Paper: 64, Tolerance: 10, Points: true, Reading: "subscripts and pointers that go from bank to bank are addresses, not data"},
 		},
-		Run: nearPotential,
+		Workloads: nearNames,
+		Run:       nearPotential,
 	},
 	{
 		ID: "nsc:tab1-3", Title: "Address and compute patterns near the L3", Paper: "Near-Stream Computing, tables I and II",
@@ -206,7 +206,7 @@ func nearWorkload(ctx context.Context, env *Env, name string, small map[string]m
 }
 
 func nearPotential(ctx context.Context, env *Env) (*Measured, error) {
-	machine, err := tile.LoadMachine("nsc")
+	machine, err := env.machine("nsc")
 	if err != nil {
 		return nil, err
 	}
@@ -214,37 +214,65 @@ func nearPotential(ctx context.Context, env *Env) (*Measured, error) {
 	if env.Size == Small {
 		sys.CacheBytes /= 16
 	}
-	m := &Measured{Notes: []string{"micro-ops are those of one thread; means are over workloads, each of which counts the same"}}
+	type part struct {
+		Ops   potential.Ops
+		Moved potential.Traffic
+	}
+	var names []string
+	for _, name := range nearNames() {
+		if env.chosen(name) {
+			names = append(names, name)
+		}
+	}
+	parts, jobs := make([]part, len(names)), make([]job, len(names))
+	for i, name := range names {
+		jobs[i] = job{name, func(ctx context.Context, env *Env) error {
+			p := &parts[i]
+			return env.kept(p, func() error {
+				k, args, err := nearWorkload(ctx, env, name, sixteenth)
+				if err != nil {
+					return err
+				}
+				program := func() *potential.Program {
+					mem, a := k.Streams(args.Clone())
+					return &potential.Program{Graph: k.Whole, Memory: mem, Args: a, Reassociate: k.Reassociate}
+				}
+				if p.Ops, err = potential.MicroOps(ctx, program()); err != nil {
+					return err
+				}
+				p.Moved, err = potential.Move(ctx, program(), sys)
+				return err
+			}, "nsc:fig1", name)
+		}}
+	}
+	ended, failed, err := env.runJobs(ctx, jobs)
+	if err != nil {
+		return nil, err
+	}
+	m := &Measured{Reading: env.reading(), Failed: failed, Notes: []string{"micro-ops are those of one thread; means are over workloads, each of which counts the same"}}
 	ops := Table{Title: "Micro-ops, %", Head: []string{"workload", "micro-ops", "load and reduce", "of which operands of stores", "store and RMW", "other"}}
 	moved := Table{Title: "Bytes of data times links, those without private caches = 1", Head: []string{"workload", "accesses", "ideal private caches", "near the L3", "without addresses"}}
-	var load, store, operands, private, near, data, least float64
-	list := kernels.NearStream()
-	for i, w := range list {
-		env.progress(w.Name, i, len(list))
-		k, args, err := nearWorkload(ctx, env, w.Name, sixteenth)
-		if err != nil {
-			return nil, err
+	var load, store, operands, private, near, data, least, n float64
+	for _, ok := range ended {
+		if ok {
+			n++
 		}
-		program := func() *potential.Program {
-			mem, a := k.Streams(args.Clone())
-			return &potential.Program{Graph: k.Whole, Memory: mem, Args: a, Reassociate: k.Reassociate}
+	}
+	for i, name := range names {
+		if !ended[i] {
+			continue
 		}
-		o, err := potential.MicroOps(ctx, program())
-		if err != nil {
-			return nil, err
-		}
-		t, err := potential.Move(ctx, program(), sys)
-		if err != nil {
-			return nil, err
-		}
+		o, t := &parts[i].Ops, &parts[i].Moved
 		share := func(n int64) float64 { return 100 * float64(n) / float64(max(1, o.Total())) }
 		rest := func(n int64) float64 { return float64(n) / float64(max(1, t.NoPrivate)) }
-		n := float64(len(list))
 		load, store, operands = load+share(o.Load)/n, store+share(o.Store)/n, operands+share(o.Operands)/n
 		private, near, data = private+100*(1-rest(t.Private))/n, near+100*(1-rest(t.NearLLC))/n, data+100*(1-rest(t.NearLLC-t.Addresses))/n
 		least += 100 * (1 - rest(t.NoPrivate-t.Found)) / n
-		ops.Rows = append(ops.Rows, []string{w.Name, strconv.FormatInt(o.Total(), 10), fmt.Sprintf("%.1f", share(o.Load)), fmt.Sprintf("%.1f", share(o.Operands)), fmt.Sprintf("%.1f", share(o.Store)), fmt.Sprintf("%.1f", share(o.Other))})
-		moved.Rows = append(moved.Rows, []string{w.Name, strconv.FormatInt(t.Accesses, 10), fmt.Sprintf("%.2f", rest(t.Private)), fmt.Sprintf("%.2f", rest(t.NearLLC)), fmt.Sprintf("%.2f", rest(t.NearLLC-t.Addresses))})
+		ops.Rows = append(ops.Rows, []string{name, strconv.FormatInt(o.Total(), 10), fmt.Sprintf("%.1f", share(o.Load)), fmt.Sprintf("%.1f", share(o.Operands)), fmt.Sprintf("%.1f", share(o.Store)), fmt.Sprintf("%.1f", share(o.Other))})
+		moved.Rows = append(moved.Rows, []string{name, strconv.FormatInt(t.Accesses, 10), fmt.Sprintf("%.2f", rest(t.Private)), fmt.Sprintf("%.2f", rest(t.NearLLC)), fmt.Sprintf("%.2f", rest(t.NearLLC-t.Addresses))})
+	}
+	if n == 0 {
+		return m, nil
 	}
 	m.Add("micro-ops of load and reduce streams", "%", load)
 	m.Add("micro-ops of store and RMW streams", "%", store)
