@@ -56,8 +56,7 @@ func (s *sampler) forward(ctx context.Context, pace, done []float64, held []bool
 		}
 		if now-since >= phaseWindows*float64(s.spec.Window) && s.phases < phases {
 			s.phases++
-			x.fresh, x.ahead = true, x.cycles-began
-			x.cycles = began
+			x.split(began)
 		}
 	}
 	x.busy = ratio(c.work, float64(n)*c.took(now))
@@ -70,6 +69,9 @@ const (
 	phaseWindows = 2
 	phases       = 8
 )
+
+// split gives what is behind so many cycles to the phase of the next window.
+func (x *span) split(cycles float64) { x.fresh, x.ahead, x.cycles = true, x.cycles-cycles, cycles }
 
 // few tells whether less than a quarter of the threads go on.
 func (c *course) few() bool {

@@ -361,21 +361,27 @@ func outer(t *testing.T, m, n, k int64) (*Program, Options) {
 
 // sampled runs a program, checks what it leaves in memory, and counts iterations of loops that vanish.
 func sampled(t *testing.T, p *Program, opt Options, config string, s *Sampling) (report *Report, elsewhere int64) {
+	r, report := simulated(t, p, opt, config, s)
+	for _, c := range r.m.StreamCores {
+		elsewhere += c.Progress
+	}
+	return report, elsewhere
+}
+
+// simulated runs a program, and compares its memory.
+func simulated(t *testing.T, p *Program, opt Options, config string, s *Sampling) (*runner, *Report) {
 	before := clone(p.Memory)
 	opt.Config, opt.Sample = config, s
 	all, err := newRunners(context.Background(), []Job{{p, opt}})
 	require.NoError(t, err)
 	require.NoError(t, runAll(context.Background(), all))
-	report = all[0].report()
+	report := all[0].report()
 	require.NoError(t, all[0].collect())
 	v, err := Check(context.Background(), p, before, opt)
 	require.NoError(t, err)
 	require.Empty(t, v.First, config)
 	require.Equal(t, v.Elements, v.Equal)
-	for _, c := range all[0].m.StreamCores {
-		elsewhere += c.Progress
-	}
-	return report, elsewhere
+	return all[0], report
 }
 
 // TestPass compares runs of loops with streams most of whose instances are skipped between windows with
@@ -444,6 +450,13 @@ void uneven(int n, int m, int rounds, int alone, const int32_t L[restrict n], in
 }
 `
 
+// A span that a phase ends is as long as before, and its end is of the window that comes.
+func TestSplit(t *testing.T) {
+	x := span{cycles: 10}
+	x.split(7)
+	require.Equal(t, span{cycles: 7, ahead: 3, fresh: true}, x)
+}
+
 // TestUneven estimates programs whose threads wait for others for much longer than a window: for one that has four times
 // the work, and, in a second one, for one that works alone. Neither what windows in such waits say, nor what others say, is of the rest.
 // In the third one they wait for messages only, as windows say, and the fourth one is of phases, of one thread that works or of all.
@@ -457,7 +470,9 @@ func TestUneven(t *testing.T) {
 		long, others, alone int64 // how often rows of the first thread are computed, and those of others, and how much one does alone
 		rounds              int64
 		off                 float64
-	}{{"parts", 400, 100, 0, 48, 0.1}, {"alone", 100, 100, 400, 48, 0.25}, {"barriers", 1, 1, 0, 800, 0.1}, {"phases", 1600, 1600, 6000, 3, 0.1}} {
+		threads             int  // of 8 one alone is few
+		phases              bool // some are found, and end spans
+	}{{"parts", 400, 100, 0, 48, 0.1, 4, false}, {"alone", 100, 100, 400, 48, 0.25, 4, false}, {"barriers", 1, 1, 0, 800, 0.1, 4, false}, {"phases", 1600, 1600, 6000, 3, 0.1, 8, true}} {
 		uneven := func() (*Program, Options) {
 			g, err := cfront.CompileWhole(context.Background(), "uneven.c", unevenC, cfront.Options{})
 			require.NoError(t, err)
@@ -473,6 +488,7 @@ func TestUneven(t *testing.T) {
 				memory["A"][i] = scalar.FromInt(scalar.Int32, int64(i%1000))
 			}
 			_, opt := scale(t)
+			opt.Threads = c.threads
 			return &Program{Graph: g, Memory: memory, Args: stream.Args{Symbols: map[string]int64{"n": n, "m": m, "rounds": c.rounds, "alone": c.alone}}}, opt
 		}
 		p, opt := uneven()
@@ -480,8 +496,9 @@ func TestUneven(t *testing.T) {
 		for seed := range seeds {
 			p, opt = uneven()
 			opt.Seed = seed
-			r, _ := sampled(t, p, opt, "", &Sampling{Share: 0.1, Window: 4000})
+			all, r := simulated(t, p, opt, "", &Sampling{Share: 0.1, Window: 4000})
 			t.Logf("%s: %d cycles, %d by %+v", c.name, full.Cycles, r.Cycles, r.Sample)
+			require.Equal(t, c.phases, all.sampler.phases > 0, c.name)
 			require.InEpsilon(t, full.Cycles, r.Cycles, c.off, c.name)
 		}
 	}
