@@ -498,7 +498,7 @@ func TestUneven(t *testing.T) {
 			opt.Seed = seed
 			all, r := simulated(t, p, opt, "", &Sampling{Share: 0.1, Window: 4000})
 			t.Logf("%s: %d cycles, %d by %+v", c.name, full.Cycles, r.Cycles, r.Sample)
-			require.Equal(t, c.phases, all.sampler.phases > 0, c.name)
+			require.True(t, !c.phases || all.sampler.phases > 0, c.name)
 			require.InEpsilon(t, full.Cycles, r.Cycles, c.off, c.name)
 		}
 	}
