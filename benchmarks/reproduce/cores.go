@@ -77,7 +77,7 @@ func kernelsOnCores(ctx context.Context, env *Env) (*Measured, error) {
 	}
 	t := Table{Title: "64 threads on " + name, Head: []string{"kernel", "sizes", "core", "cycles", "IPC of a core", "L1/L2/L3 MPKI", "DRAM GB/s", "nearest bound", "share", "estimate within"}}
 	why := Table{Title: "Below 40 % of every bound: where the cycles of cores go, %", Head: []string{"kernel", "core", "committing", "memory", "synchronisation", "stores", "operands and units", "other"}}
-	m := &Measured{Reading: env.reading(), Failed: failed, Notes: []string{"loads found the values of the program, and the machine's memory has what the threads computed"}}
+	m := &Measured{Reading: env.readingOfAny(), Failed: failed, Notes: []string{"loads found the values of the program, and the machine's memory has what the threads computed"}}
 	if env.Size == Small {
 		m.Notes = append(m.Notes, "memory of each run equals that of the sequential program, sums of threads within their bound")
 	}

@@ -249,7 +249,7 @@ func nearPotential(ctx context.Context, env *Env) (*Measured, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Measured{Reading: env.reading(), Failed: failed, Notes: []string{"micro-ops are those of one thread; means are over workloads, each of which counts the same"}}
+	m := &Measured{Reading: env.readingOfAny(), Failed: failed, Notes: []string{"micro-ops are those of one thread; means are over workloads, each of which counts the same"}}
 	ops := Table{Title: "Micro-ops, %", Head: []string{"workload", "micro-ops", "load and reduce", "of which operands of stores", "store and RMW", "other"}}
 	moved := Table{Title: "Bytes of data times links, those without private caches = 1", Head: []string{"workload", "accesses", "ideal private caches", "near the L3", "without addresses"}}
 	var load, store, operands, private, near, data, least, n float64

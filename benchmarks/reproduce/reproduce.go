@@ -130,6 +130,13 @@ func (e *Env) reading() string {
 	return strings.Join(list, ", ")
 }
 
+// readingOfAny is that of figures whose machine is the same for all sources.
+func (e *Env) readingOfAny() string {
+	plain := *e
+	plain.Readings = Paper
+	return plain.reading()
+}
+
 // chosen says whether a workload is simulated.
 func (e *Env) chosen(name string) bool {
 	return len(e.Workloads) == 0 || slices.Contains(e.Workloads, name)
