@@ -388,6 +388,7 @@ func simulated(t *testing.T, p *Program, opt Options, config string, s *Sampling
 // whole ones: at the L3, where they vanish or the core takes what they read, and in the core. What streams
 // do of loops that vanish is counted to an iteration.
 func TestPass(t *testing.T) {
+	t.Parallel() // takes long
 	configs := []string{"ns-decouple", "ns"}
 	if invariants.Enabled { // the others take long
 		configs = append(configs, "ns-no-comp", "ns-core")
@@ -418,6 +419,7 @@ func TestPass(t *testing.T) {
 
 // TestPassRows is the same of streams that go through all rows of a thread: all or none of them are skipped.
 func TestPassRows(t *testing.T) {
+	t.Parallel() // takes long
 	const m, n, k = int64(64), int64(1024), int64(160)
 	p, opt := outer(t, m, n, k)
 	full, elsewhere := sampled(t, p, opt, "near-l3", nil)
@@ -461,6 +463,7 @@ func TestSplit(t *testing.T) {
 // the work, and, in a second one, for one that works alone. Neither what windows in such waits say, nor what others say, is of the rest.
 // In the third one they wait for messages only, as windows say, and the fourth one is of phases, of one thread that works or of all.
 func TestUneven(t *testing.T) {
+	t.Parallel() // takes long
 	seeds := uint64(1)
 	if invariants.Enabled {
 		seeds = 2
@@ -523,6 +526,7 @@ void phases(int n, int m, int rounds, int32_t A[restrict n], int32_t B[restrict 
 // TestPhases estimates a program that vanishes first and meets at barriers then: work is of two kinds, so that
 // what is skipped may not go from one phase into the other.
 func TestPhases(t *testing.T) {
+	t.Parallel() // takes long
 	phases := func() (*Program, Options) {
 		g, err := cfront.CompileWhole(context.Background(), "phases.c", phasesC, cfront.Options{})
 		require.NoError(t, err)
@@ -548,6 +552,7 @@ func TestPhases(t *testing.T) {
 // TestAdvance takes machines out of time in the middle of loops with streams: for a part of what these have left, and for all
 // of it. Nothing is lost and nothing is done twice, and time passes for what is in it alone.
 func TestAdvance(t *testing.T) {
+	t.Parallel() // takes long
 	ctx := context.Background()
 	const m, n, k = int64(64), int64(4096), int64(2)
 	for _, config := range []string{"near-l3", "ns-decouple", "ns"} {
