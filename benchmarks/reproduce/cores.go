@@ -57,11 +57,9 @@ func kernelsOnCores(ctx context.Context, env *Env) (*Measured, error) {
 	}
 	type run struct{ kernel, core string }
 	var runs []run
-	for _, kernel := range coreKernels() {
+	for _, kernel := range slices.DeleteFunc(coreKernels(), func(name string) bool { return !env.chosen(name) }) {
 		for _, core := range cores {
-			if env.chosen(kernel) {
-				runs = append(runs, run{kernel, core})
-			}
+			runs = append(runs, run{kernel, core})
 		}
 	}
 	parts, jobs := make([]corePart, len(runs)), make([]job, len(runs))

@@ -218,12 +218,7 @@ func nearPotential(ctx context.Context, env *Env) (*Measured, error) {
 		Ops   potential.Ops
 		Moved potential.Traffic
 	}
-	var names []string
-	for _, name := range nearNames() {
-		if env.chosen(name) {
-			names = append(names, name)
-		}
-	}
+	names := slices.DeleteFunc(nearNames(), func(name string) bool { return !env.chosen(name) })
 	parts, jobs := make([]part, len(names)), make([]job, len(names))
 	for i, name := range names {
 		jobs[i] = job{name, func(ctx context.Context, env *Env) error {

@@ -59,7 +59,7 @@ func TestOperands(t *testing.T) {
 	var ended uint64
 	sizes := []int64{131}
 	if invariants.Enabled {
-		sizes = append(sizes, 128, 99)
+		sizes = append(sizes, 128, 201)
 	}
 	for _, n := range sizes {
 		for _, config := range []string{"ns", "ns-decouple", "near-l3"} {

@@ -393,12 +393,8 @@ func TestPass(t *testing.T) {
 	if invariants.Enabled { // the others take long
 		configs = append(configs, "ns-no-comp", "ns-core")
 	}
-	const n = 12000
-	for k, config := range configs {
-		rounds := int64(150)
-		if k > 1 {
-			rounds = 90
-		}
+	const n, rounds = 12000, int64(150)
+	for _, config := range configs {
 		p, opt := sweep(t, n, rounds)
 		full, elsewhere := sampled(t, p, opt, config, nil)
 		memory := p.Memory
@@ -466,7 +462,7 @@ func TestUneven(t *testing.T) {
 	t.Parallel() // takes long
 	seeds := uint64(1)
 	if invariants.Enabled {
-		seeds = 2
+		seeds = 4
 	}
 	for _, c := range []struct {
 		name                string
