@@ -106,11 +106,14 @@ func (m *Machine) Pause(ctx context.Context) ([]core.Forwarded, error) {
 		}
 	}
 	if m.paused == nil {
-		m.paused = make([]mem.PrivateCounters, len(m.Caches))
+		m.paused, m.skips = make([]mem.PrivateCounters, len(m.Caches)), make([]skips, len(m.Cores))
 	}
 	for i, c := range m.Caches {
 		c.Paused(&m.paused[i])
 		m.paused[i] = c.Counters
+	}
+	for i := range m.skips {
+		m.skips[i].fade()
 	}
 	f, err := m.untimed()
 	if err != nil {
@@ -368,7 +371,8 @@ func (f *forward) write(addr uint64, data []byte) {
 // and Resume. Values, caches with the directory, TLBs, predictors and streams are as after an
 // execution in time, in the order in which threads are forwarded; counters stay. With skip, caches of
 // cores, TLBs and predictors stay as they are where the thread can skip micro-ops: only values change, and
-// banks of the L3 have what was touched. Arrays that are laid out for memory that computes have owners whom
+// banks of the L3 have what was touched. Caches stay as they are for all of a thread that skips three quarters of its micro-ops and more: the few lines
+// that the others touch would push out, bit by bit, those that the skipped ones use again and again. Arrays that are laid out for memory that computes have owners whom
 // values would pass by, so that nothing is skipped on such a machine that has streams.
 func (m *Machine) Forward(core int, n uint64, skip bool) (core.Forwarded, error) {
 	f := m.forward
@@ -381,7 +385,19 @@ func (m *Machine) Forward(core int, n uint64, skip bool) (core.Forwarded, error)
 	if !skip || m.StreamCores != nil && m.Tensors != nil {
 		read, write = nil, nil
 	}
+	values := &values{f: f}
+	if read != nil && m.StreamCores == nil && m.skips[core].most() {
+		access = values.access
+		write = func(addr uint64, data []byte) {
+			values.write() // in the order of the program
+			f.write(addr, data)
+		}
+	}
 	done, err := m.Cores[core].Forward(n, access, f.ahead(core), f.settle, read, write)
+	values.write()
+	if read != nil {
+		m.skips[core].add(done)
+	}
 	if m.StreamCores != nil {
 		m.StreamCores[core].Progress += done.Elsewhere
 	}
@@ -417,4 +433,50 @@ func (m *Machine) Resume() {
 	m.StreamTraffic = f.traffic
 	m.forward = nil
 	m.goOn()
+}
+
+// skips are what a thread has executed without time where it could skip micro-ops, and what of it
+// it skipped. What is long ago counts for less.
+type skips struct{ all, skipped uint64 }
+
+func (s *skips) add(f core.Forwarded) { s.all, s.skipped = s.all+f.MicroOps, s.skipped+f.Skipped }
+func (s *skips) fade()                { s.all, s.skipped = s.all/2, s.skipped/2 }
+func (s *skips) most() bool           { return 4*s.skipped > 3*s.all }
+
+// values are accesses that pass the caches of cores by, as those of skipped micro-ops do.
+type values struct {
+	f       *forward
+	line    mem.Line // of the program, the last one
+	data    mem.Bytes
+	written bool
+}
+
+// access returns the bytes of a line, which the caller may write if it said so.
+func (v *values) access(_ uint32, line mem.Line, write bool) *mem.Bytes {
+	v.write()
+	v.f.read(line*mem.LineBytes, mem.LineBytes)
+	v.line, v.data, v.written = line, v.f.newest(v.f.m.spec.Pages.physical(line)), write
+	return &v.data
+}
+
+// write changes all copies of the last line if it was written.
+func (v *values) write() {
+	if v.written {
+		v.f.write(v.line*mem.LineBytes, v.data[:])
+		v.written = false
+	}
+}
+
+// newest is what an access to a line would find.
+func (f *forward) newest(line mem.Line) mem.Bytes {
+	h := f.m.Homes[f.m.bank(line)]
+	if owner := h.Owner(line); owner >= 0 {
+		if data, ok := f.m.Caches[owner].Peek(line); ok {
+			return data
+		}
+	}
+	if data, ok := h.Peek(line); ok {
+		return data
+	}
+	return *f.m.Memory.Line(line)
 }

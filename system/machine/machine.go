@@ -121,6 +121,7 @@ type Machine struct {
 	err     error
 	net     mem.Network
 	paused  []mem.PrivateCounters // at the last Pause
+	skips   []skips               // of threads
 	forward *forward              // nil while time passes
 	bank    func(mem.Line) int16  // that is the home of a line
 

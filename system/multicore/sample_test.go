@@ -13,6 +13,7 @@ import (
 	"github.com/bitsched/bitsched/tdfg/scalar"
 	"github.com/bitsched/bitsched/tdfg/stream"
 	"github.com/bitsched/bitsched/tile/event"
+	"github.com/bitsched/bitsched/tile/mem"
 	"github.com/bitsched/bitsched/tile/uop"
 )
 
@@ -382,6 +383,56 @@ func simulated(t *testing.T, p *Program, opt Options, config string, s *Sampling
 	require.Empty(t, v.First, config)
 	require.Equal(t, v.Elements, v.Equal)
 	return all[0], report
+}
+
+// TestSkipKeeps executes threads without time that skip most of their micro-ops: caches of cores have the same lines
+// before and behind it, and memory is that of the sequential program at the end.
+func TestSkipKeeps(t *testing.T) {
+	t.Parallel() // takes long
+	ctx := context.Background()
+	p, opt := outer(t, 64, 1024, 64)
+	before := clone(p.Memory)
+	r := runnerOf(t, p, opt)
+	for i, thread := range r.code.Threads() {
+		r.m.Cores[i].Start(thread)
+	}
+	require.NoError(t, r.m.Continue(ctx, 100_000))
+	_, err := r.m.Pause(ctx)
+	require.NoError(t, err)
+	forward := func(rounds int) (all, skipped uint64) {
+		r.code.Untimed(true)
+		defer r.code.Untimed(false)
+		for range rounds {
+			for i := range r.m.Cores {
+				f, err := r.m.Forward(i, 2000, true)
+				require.NoError(t, err)
+				all, skipped = all+f.MicroOps, skipped+f.Skipped
+			}
+		}
+		return all, skipped
+	}
+	lines := func() (list []map[mem.Line]bool) {
+		for _, c := range r.m.Caches {
+			has := map[mem.Line]bool{}
+			c.Lines(func(l mem.Line) { has[l] = true })
+			list = append(list, has)
+		}
+		return list
+	}
+	forward(20)
+	kept := lines()
+	all, skipped := forward(200)
+	require.Greater(t, 4*skipped, 3*all)
+	require.Less(t, skipped, all, "or nothing is tested")
+	require.Equal(t, kept, lines())
+	require.False(t, r.done())
+	r.m.Resume()
+	require.NoError(t, r.m.Continue(ctx, event.Forever))
+	require.NoError(t, r.collect())
+	v, err := Check(ctx, p, before, opt)
+	require.NoError(t, err)
+	require.Empty(t, v.First)
+	require.Equal(t, v.Elements, v.Equal)
 }
 
 // TestPass compares runs of loops with streams most of whose instances are skipped between windows with

@@ -91,6 +91,14 @@ func (h *Home) Knows(line Line) bool {
 	return h.entries.slots[h.entries.place(line)].line == line || h.l3.find(line) >= 0
 }
 
+// Owner returns the core that alone has a line, which may have newer bytes than the bank, -1 if none has.
+func (h *Home) Owner(line Line) int {
+	if e := &h.entries.slots[h.entries.place(line)]; e.line == line {
+		return int(e.owner)
+	}
+	return -1
+}
+
 // Poke changes bytes of the bank's copy of a line, and returns the cores that have others, a
 // bit each.
 func (h *Home) Poke(line Line, from uint64, data []byte) (cores uint64) {
