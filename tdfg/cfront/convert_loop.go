@@ -52,6 +52,10 @@ func (c *converter) iteration(s *cc.IterationStatement, guard *expr, out *[]stmt
 	l.v = c.declare(name, loopVar, typ, at)
 	l.v.symbol = true
 	first := c.bound(init, "start")
+	from := convert(init, typ).reach()
+	if !from.exact {
+		fail(at, "loop variable %s is %s and begins with what may be less than 0, expected int or int64_t", name, cName(typ))
+	}
 	step := c.step(inc, name, at)
 	l.step = step
 	if typ.Unsigned() && step < 0 {
@@ -59,6 +63,9 @@ func (c *converter) iteration(s *cc.IterationStatement, guard *expr, out *[]stmt
 	}
 	last, lastExpr := c.condition(cond, name, step, at)
 	l.literal = literal(init) && literal(lastExpr)
+	if step > 0 {
+		l.v.least = &from.lo
+	}
 	if step > 0 {
 		l.lo, l.hi = first, last.Plus(1)
 	} else {

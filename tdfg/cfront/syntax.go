@@ -83,6 +83,7 @@ type variable struct {
 	symbol bool
 	inSize bool   // an array has it in its size
 	bound  *int64 // the value of a size that -D gives
+	least  *int64 // what a loop variable is at least, nil if that is not known
 	alias  *expr  // what a local variable that is assigned once stands for, if that is affine
 	scope  *loop  // of a local variable: the innermost loop around its declaration, nil for none
 	host   bool   // a local variable, declared outside of all loops of the region

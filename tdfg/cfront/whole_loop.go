@@ -245,8 +245,7 @@ func (c *converter) counted(s *cc.IterationStatement, f *frame, sh *sharing, gua
 	if last.kind == doubleExpr || !last.typ.Int() || sh.parallel == nil && c.written(last, s.Statement) {
 		panic(notCounted{})
 	}
-	last = convert(last, scalar.Int64)
-	first = convert(first, scalar.Int64)
+	first, last, least := c.limits(&h, first, last, sh.parallel != nil, guard, out, at)
 	add := func(x *expr, k int64) *expr { return binary(at, scalar.Add, x, intConst(at, scalar.Int64, k)) }
 	switch {
 	case (op == "<" || op == "!=" && step == 1) && step > 0:
@@ -265,7 +264,7 @@ func (c *converter) counted(s *cc.IterationStatement, f *frame, sh *sharing, gua
 		l.to = choose(at, guard, l.to, l.from)
 	}
 	l.v = c.declare(name, loopVar, typ, at)
-	l.v.symbol = true
+	l.v.symbol, l.v.least = true, &least
 	c.bind(name, l.v)
 	c.loops = append(c.loops, l)
 	c.frames = append(c.frames, f)
@@ -289,6 +288,40 @@ func (c *converter) counted(s *cc.IterationStatement, f *frame, sh *sharing, gua
 		*out = append(*out, c.assign(ref(outlives, at), end, guard, at))
 	}
 	return true
+}
+
+// limits are what a loop's variable begins with and is compared with, as numbers, and what it is at least. A loop that may go
+// round the values of its type before it ends does not count; a parallel one must.
+func (c *converter) limits(h *header, first, last *expr, parallel bool, guard *expr, out *[]stmt, at Pos) (from, to *expr, least int64) {
+	compared := common(at, &expr{kind: varExpr, typ: promoted(h.typ)}, convert(last, promoted(last.typ)))
+	as := convert(last, compared)
+	f, l := first.reach(), as.reach()
+	if !ends(h.typ, compared, h.op, f, l, h.step) {
+		if !parallel {
+			panic(notCounted{})
+		}
+		if h.typ.Bits() < 32 {
+			fail(at, "the variable %s of a parallel loop is %s, which may go round before the loop ends, expected int or int64_t", h.name, cName(h.typ))
+		}
+	}
+	// A value that affine expressions do not have is computed in front of the loop.
+	apart := func(x *expr, name string) *expr {
+		v := c.declare(name, localVar, scalar.Int64, at)
+		*out = append(*out, c.assign(ref(v, at), convert(x, scalar.Int64), guard, at))
+		return ref(v, at)
+	}
+	from, to = convert(first, scalar.Int64), convert(last, scalar.Int64)
+	if !f.exact {
+		from = apart(first, "first")
+	}
+	if !l.exact && f.hi > largestSize { // else C goes on for 2^31 iterations where ours is negative and it has none
+		to = apart(as, "last")
+	}
+	least = f.lo
+	if h.step < 0 {
+		least = l.lo
+	}
+	return from, to, least
 }
 
 // notCounted says that a loop does not count.
