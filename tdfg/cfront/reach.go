@@ -10,22 +10,29 @@ import (
 // reach is where an integer expression lies, ends included; what is beyond int64 is taken for its end.
 type reach struct {
 	lo, hi int64
-	// exact says that affine, which computes without bounds, has the value of C.
-	exact bool
+	// exact says that affine, which computes without bounds, has the value of C, and below that it
+	// has, but for numbers less than 0 that C takes for some of 2^31 and more.
+	exact, below bool
 }
 
 // reachOf returns the values of a type.
 func reachOf(t scalar.Type) reach {
 	switch {
 	case t == scalar.Bool:
-		return reach{0, 1, true}
+		return reach{0, 1, true, true}
 	case t.Unsigned() && t.Bits() >= 64:
-		return reach{0, math.MaxInt64, true}
+		return reach{0, math.MaxInt64, true, true}
 	case t.Unsigned():
-		return reach{0, 1<<t.Bits() - 1, true}
+		return reach{0, 1<<t.Bits() - 1, true, true}
 	}
-	return reach{-1 << (t.Bits() - 1), 1<<(t.Bits()-1) - 1, true}
+	return reach{-1 << (t.Bits() - 1), 1<<(t.Bits()-1) - 1, true, true}
 }
+
+// furthest is where subscripts and bounds of loops are at most.
+const furthest = 1 << 59
+
+// far tells whether all of it is beyond what subscripts have.
+func (r reach) far() bool { return r.lo > furthest || r.hi < -furthest }
 
 // sizes are at most so many, or arrays of them would not fit.
 const largestSize = math.MaxInt32
@@ -38,23 +45,23 @@ func (x *expr) reach() reach {
 	case constExpr:
 		v := scalar.ToInt(x.typ, x.value)
 		if v < 0 && x.typ.Unsigned() { // of 64 bits
-			return reach{math.MaxInt64, math.MaxInt64, false}
+			return reach{math.MaxInt64, math.MaxInt64, false, false}
 		}
-		return reach{v, v, true}
+		return reach{v, v, true, true}
 	case varExpr:
 		switch v := x.v; {
 		case v.bound != nil:
-			return reach{*v.bound, *v.bound, true}
+			return reach{*v.bound, *v.bound, true, true}
 		case v.alias != nil:
 			return v.alias.reach()
 		case v.inSize:
-			return reach{1, min(all.hi, largestSize), true}
+			return reach{1, min(all.hi, largestSize), true, true}
 		case v.least != nil:
-			return reach{max(all.lo, *v.least), all.hi, true}
+			return reach{max(all.lo, *v.least), all.hi, true, true}
 		}
 	case convertExpr:
 		if from := x.args[0]; from.typ.Int() {
-			return from.reach().within(all)
+			return from.reach().within(x.typ)
 		}
 	case opExpr:
 		list := make([]reach, len(x.args))
@@ -69,26 +76,27 @@ func (x *expr) reach() reach {
 		case !ok:
 			return all
 		case x.typ.Unsigned() || x.typ.Bits() < 32:
-			return r.within(all)
+			return r.within(x.typ)
 		}
-		return reach{max(r.lo, all.lo), min(r.hi, all.hi), r.exact}
+		return reach{max(r.lo, all.lo), min(r.hi, all.hi), r.exact, r.below}
 	}
 	return all
 }
 
 // within is a reach as a type has it whose values are all: where some are not, any may be there.
-func (r reach) within(all reach) reach {
+func (r reach) within(t scalar.Type) reach {
+	all := reachOf(t)
 	if r.lo < all.lo || r.hi > all.hi {
-		return reach{all.lo, all.hi, false}
+		return reach{all.lo, all.hi, false, r.below && r.hi <= all.hi && t.Unsigned() && t.Bits() >= 32}
 	}
 	return r
 }
 
 // across is the reach of an operation, before the type of its result.
 func across(op scalar.Op, of []reach) (r reach, ok bool) {
-	r.exact = true
+	r.exact, r.below = true, true
 	for _, x := range of {
-		r.exact = r.exact && x.exact
+		r.exact, r.below = r.exact && x.exact, r.below && x.below
 	}
 	switch {
 	case op == scalar.Neg:

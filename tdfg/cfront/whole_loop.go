@@ -291,12 +291,12 @@ func (c *converter) counted(s *cc.IterationStatement, f *frame, sh *sharing, gua
 }
 
 // limits are what a loop's variable begins with and is compared with, as numbers, and what it is at least. A loop that may go
-// round the values of its type before it ends does not count; a parallel one must.
+// round the values of its type before it ends does not count, nor one near the ends of int64; a parallel one must.
 func (c *converter) limits(h *header, first, last *expr, parallel bool, guard *expr, out *[]stmt, at Pos) (from, to *expr, least int64) {
 	compared := common(at, &expr{kind: varExpr, typ: promoted(h.typ)}, convert(last, promoted(last.typ)))
 	as := convert(last, compared)
 	f, l := first.reach(), as.reach()
-	if !ends(h.typ, compared, h.op, f, l, h.step) {
+	if !ends(h.typ, compared, h.op, f, l, h.step) || f.far() || l.far() {
 		if !parallel {
 			panic(notCounted{})
 		}
@@ -310,11 +310,15 @@ func (c *converter) limits(h *header, first, last *expr, parallel bool, guard *e
 		*out = append(*out, c.assign(ref(v, at), convert(x, scalar.Int64), guard, at))
 		return ref(v, at)
 	}
-	from, to = convert(first, scalar.Int64), convert(last, scalar.Int64)
+	from, to = convert(first, scalar.Int64), convert(as, scalar.Int64)
 	if !f.exact {
 		from = apart(first, "first")
 	}
-	if !l.exact && f.hi > largestSize { // else C goes on for 2^31 iterations where ours is negative and it has none
+	switch {
+	case l.exact:
+	case l.below && h.step > 0 && f.hi <= largestSize: // where it is less than 0 ours has no iteration, C 2^31 and more
+		to = convert(last, scalar.Int64)
+	default:
 		to = apart(as, "last")
 	}
 	least = f.lo
