@@ -40,6 +40,7 @@ type converter struct {
 	steps   int
 	calls   []*returning // calls that are being replaced by bodies, outermost first
 	inlined int
+	peeks   bool    // place only looks for the array
 	out     *[]stmt // where the statement at hand goes, nil outside of the region
 	inParts bool    // regions are parts of the function, others stay out
 	guard   *expr   // under which it is executed

@@ -54,7 +54,7 @@ func (c *converter) place(n cc.ExpressionNode) (p place, ok bool) {
 			if !ok {
 				return p, false
 			}
-			i := c.expr(n.ExpressionList)
+			i := c.offset(n.ExpressionList)
 			if i.kind == doubleExpr || !promoted(i.typ).Int() {
 				fail(i.pos, "a subscript of type %s, expected an integer", cName(i.typ))
 			}
@@ -95,7 +95,7 @@ func (c *converter) place(n cc.ExpressionNode) (p place, ok bool) {
 		if !ok || !c.isPointer(n.AdditiveExpression) {
 			return p, false
 		}
-		by := c.expr(n.MultiplicativeExpression)
+		by := c.offset(n.MultiplicativeExpression)
 		if n.Case == cc.AdditiveExpressionSub {
 			by = binary(at, scalar.Sub, intConst(at, scalar.Int64, 0), by)
 		}
@@ -104,16 +104,26 @@ func (c *converter) place(n cc.ExpressionNode) (p place, ok bool) {
 	return p, false
 }
 
-// peek is place for a look only: what the expression does is not done.
+// offset converts a subscript, or what is added to a pointer, unless only the array is looked for.
+func (c *converter) offset(n cc.ExpressionNode) *expr {
+	if c.peeks {
+		return intConst(c.u.pos(n), scalar.Int64, 0)
+	}
+	return c.expr(n)
+}
+
+// peek is place for a look only: what the expression does is not done, and subscripts are not converted,
+// which would look at theirs in turn.
 func (c *converter) peek(n cc.ExpressionNode) (p place, ok bool) {
-	vars, arrays, taken, steps, inlined, out := len(c.k.vars), len(c.k.arrays), c.k.taken, c.steps, c.inlined, c.out
+	vars, arrays, taken, steps, inlined, out, peeks := len(c.k.vars), len(c.k.arrays), c.k.taken, c.steps, c.inlined, c.out, c.peeks
 	c.k.taken = maps.Clone(taken)
 	var nothing []stmt
 	if out != nil {
 		c.out = &nothing
 	}
+	c.peeks = true
 	p, ok = c.place(n)
-	c.k.vars, c.k.arrays, c.k.taken, c.steps, c.inlined, c.out = c.k.vars[:vars], c.k.arrays[:arrays], taken, steps, inlined, out
+	c.k.vars, c.k.arrays, c.k.taken, c.steps, c.inlined, c.out, c.peeks = c.k.vars[:vars], c.k.arrays[:arrays], taken, steps, inlined, out, peeks
 	return p, ok
 }
 
