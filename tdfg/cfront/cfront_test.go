@@ -72,6 +72,7 @@ func TestRefused(t *testing.T) {
 		"for (int i = 0; i < N; i++) I[i] = I[i] % 0u;":                "k.c:6:36: a division by zero, which C does not define",
 		"for (int i = 0; i < N; i++) I[i] = 1 << 40;":                  "k.c:6:36: a shift by 40 of int32_t, which C defines for 0 to 31: convert the operand first, as in (int64_t)x << 40",
 		"for (int i = 0; i < N; i++) I[i] = I[i] >> -1;":               "k.c:6:36: a shift by -1 of int32_t, which C defines for 0 to 31: convert the operand first, as in (int64_t)x << -1",
+		"for (unsigned i = N - 5; i < N; i++) A[i] = 1;":               "k.c:6:1: loop variable i is uint32_t and begins with what may be less than 0, expected int or int64_t",
 		"for (unsigned i = N - 1; i >= 0; i--) A[i] = 1;":              "k.c:6:1: loop variable i is uint32_t and counts down: it is never less than 0, expected int or int64_t",
 		"for (int i = 0; i < N; i++) I[i] = 18446744073709551615 > 1;": "k.c:6:36: number 18446744073709551615 is larger than those of int64_t, expected 18446744073709551615U",
 		"for (int i = 0; i < N; i++) A[i] = (B[i] = 1);":               "k.c:6:37: an assignment inside an expression, expected a statement of its own",

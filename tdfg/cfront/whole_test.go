@@ -377,6 +377,15 @@ func TestWholeSizes(t *testing.T) {
 	}
 }
 
+// TestWholeNested compiles subscripts in subscripts, whose text is short and whose conversion must not take twice as long for each.
+func TestWholeNested(t *testing.T) {
+	const levels = 60
+	nested := strings.Repeat("A[", levels) + "0" + strings.Repeat("]", levels)
+	g, err := cfront.CompileWhole(context.Background(), "nested.c", "void nested(int n, int A[n]) { "+nested+" = 1; A[1] = "+nested+"; *(A + "+nested+") += 2; }", cfront.Options{})
+	require.NoError(t, err)
+	require.Less(t, len(g.String()), 300*levels)
+}
+
 // TestWholeMain: main and standard headers may be in the file; the function is another.
 func TestWholeMain(t *testing.T) {
 	const text = `#include <stdio.h>
