@@ -99,6 +99,9 @@ func (c *converter) declaration(d *cc.Declaration, guard *expr, out *[]stmt) {
 	for l := d.InitDeclaratorList; l != nil; l = l.InitDeclaratorList {
 		dec := l.InitDeclarator.Declarator
 		name, at := dec.Name(), c.u.pos(dec)
+		if _, twice := c.scopes[len(c.scopes)-1][name]; twice {
+			fail(at, "%s is declared twice in one block", name)
+		}
 		size, depth := c.dims(dec)
 		if t := c.structures(d.DeclarationSpecifiers); c.whole != nil && t != nil && depth == 0 {
 			c.localStruct(t, dec, l.InitDeclarator.Initializer, guard, out)
