@@ -200,7 +200,8 @@ type configResult struct {
 	Explained *cost.Table `json:"explained,omitempty"` // the table of costs, with sources
 	Dropped   int64       `json:"trace_dropped"`       // events beyond the limit
 
-	k *workload.Kernel
+	k     *workload.Kernel
+	ended bool // and nothing differs: arrays have results, which are written
 }
 
 // runConfigs runs a whole function on configurations.
@@ -322,7 +323,9 @@ func (a *app) runConfigs(cmd *cobra.Command, nameOrFile string, f runFlags) erro
 		if err := a.writeData(&f.kernel.data, got); err != nil {
 			return err
 		}
+		r.ended = true
 	}
+	// The part of a run that was stopped is worth a look; its arrays are no result.
 	if f.trace != "" {
 		r.Dropped = trace.Dropped()
 		if err := a.writeFile(f.trace, trace.Write); err != nil {
@@ -808,8 +811,12 @@ func (x *configRun) text(r *configResult, f *runFlags) string {
 	default:
 		s.add("checked", "not with the sequential program; loads found the values of the threads, and the machine's memory has what they computed")
 	}
-	for _, file := range []string{f.trace, f.stats} {
-		if file != "" {
+	for _, file := range []string{f.trace, f.stats, f.config.svg} {
+		switch {
+		case file == "":
+		case x.Stopped != "":
+			s.add("written", "%s, of the part before cycle %d", file, x.Cycles)
+		default:
 			s.add("written", "%s", file)
 		}
 	}
@@ -817,7 +824,14 @@ func (x *configRun) text(r *configResult, f *runFlags) string {
 		s.add("", "without the last %s of the trace", count(int(r.Dropped), "event"))
 	}
 	for _, o := range f.kernel.data.out {
-		s.add("written", "%s, array %s", o.Path, o.Name)
+		switch {
+		case r.ended:
+			s.add("written", "%s, array %s", o.Path, o.Name)
+		case x.Stopped != "":
+			s.add("not written", "%s, array %s: the program has not ended", o.Path, o.Name)
+		default:
+			s.add("not written", "%s, array %s: the comparison found a difference, or has not ended", o.Path, o.Name)
+		}
 	}
 	s.add("time", "%s, %.2f M micro-ops a second", seconds(x.Host.Seconds), x.Host.MicroOpsRate/1e6)
 	return s.String()
