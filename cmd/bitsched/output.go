@@ -38,28 +38,31 @@ func (a *app) checkWritable(path string, inputs ...string) error {
 	return nil
 }
 
-// checkDistinct reports two outputs, "" for none, that are one file: the second would
-// replace the first.
-func checkDistinct(a, b string) error {
-	if a == "" || b == "" || a == "-" || b == "-" {
-		return nil
-	}
-	first, special, err := resolve(a)
-	if err != nil || special {
-		return err
-	}
-	second, _, err := resolve(b)
-	if err != nil {
-		return err
-	}
-	if first, err = filepath.Abs(first); err != nil {
-		return err
-	}
-	if second, err = filepath.Abs(second); err != nil {
-		return err
-	}
-	if first == second {
-		return fmt.Errorf("bitsched: write %s twice, expected another file for one of the outputs", a)
+// checkDistinct reports the first two outputs that are one file: the second would replace
+// the first. "" is none, and to a device or a pipe there may be several.
+func checkDistinct(paths ...string) error {
+	seen := map[string]string{}
+	for _, path := range paths {
+		if path == "" || path == "-" {
+			continue
+		}
+		target, special, err := resolve(path)
+		if err != nil {
+			return err
+		}
+		if special {
+			continue
+		}
+		if target, err = filepath.Abs(target); err != nil {
+			return err
+		}
+		if dir, err := filepath.EvalSymlinks(filepath.Dir(target)); err == nil { // of a file that does not exist yet
+			target = filepath.Join(dir, filepath.Base(target))
+		}
+		if first, twice := seen[target]; twice {
+			return fmt.Errorf("bitsched: write %s twice, expected another file for one of the outputs", first)
+		}
+		seen[target] = path
 	}
 	return nil
 }

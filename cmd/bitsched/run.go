@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -42,9 +41,8 @@ type runFlags struct {
 	config   configFlags
 }
 
-// priced returns the table of costs that is asked for, or that of the machine, and
-// refuses files that cannot be written.
-func (f *runFlags) priced(a *app, cmd *cobra.Command, nameOrFile string, machine *tile.Machine) (*cost.Table, error) {
+// priced returns the table of costs that is asked for, or that of the machine.
+func (f *runFlags) priced(machine *tile.Machine) (*cost.Table, error) {
 	table, err := f.cost.load()
 	if err != nil {
 		return nil, err
@@ -54,15 +52,29 @@ func (f *runFlags) priced(a *app, cmd *cobra.Command, nameOrFile string, machine
 			return nil, fmt.Errorf("bitsched: machine %s: array.cost_table: %w", machine.Name, costError(err))
 		}
 	}
-	for _, file := range []string{f.trace, f.stats, f.config.svg} {
-		if err := a.checkWritable(file, nameOrFile, f.machine.machine); err != nil {
-			return nil, err
-		}
-		if file == "-" {
-			return nil, usageError(cmd, "--trace or --stats -, expected a file")
+	return table, nil
+}
+
+// checkOutputs refuses files that cannot be written, that are inputs, or that are one file.
+// It needs --input and --output parsed.
+func (f *runFlags) checkOutputs(a *app, cmd *cobra.Command, nameOrFile string) error {
+	if f.trace == "-" || f.stats == "-" {
+		return usageError(cmd, "--trace or --stats -, expected a file")
+	}
+	inputs := []string{nameOrFile, f.machine.machine, f.cost.table}
+	for i := range f.kernel.data.in {
+		inputs = append(inputs, f.kernel.data.in[i].Path)
+	}
+	outputs := []string{f.trace, f.stats, f.config.svg, f.html}
+	for i := range f.kernel.data.out {
+		outputs = append(outputs, f.kernel.data.out[i].Path)
+	}
+	for _, file := range outputs {
+		if err := a.checkWritable(file, inputs...); err != nil {
+			return err
 		}
 	}
-	return table, errors.Join(checkDistinct(f.trace, f.stats), checkDistinct(f.trace, f.config.svg), checkDistinct(f.stats, f.config.svg))
+	return checkDistinct(outputs...)
 }
 
 const runLong = `Run executes a kernel on a modelled chip: tensors become commands for its arrays,
@@ -267,14 +279,17 @@ func (a *app) runKernel(cmd *cobra.Command, nameOrFile string, f runFlags) error
 	if err != nil {
 		return err
 	}
-	table, err := f.priced(a, cmd, nameOrFile, machine)
+	table, err := f.priced(machine)
 	if err != nil {
 		return err
 	}
-	if err := a.checkHTML(cmd, f.html, f.json, nameOrFile, f.machine.machine); err != nil {
+	if err := a.checkHTML(cmd, f.html, f.json); err != nil {
 		return err
 	}
 	if err := a.parseData(cmd, &f.kernel.data, nameOrFile); err != nil {
+		return err
+	}
+	if err := f.checkOutputs(a, cmd, nameOrFile); err != nil {
 		return err
 	}
 

@@ -225,7 +225,7 @@ func (a *app) runConfigs(cmd *cobra.Command, nameOrFile string, f runFlags) erro
 	if len(f.config.cores) == 0 {
 		f.config.cores = []string{machine.Core}
 	}
-	table, err := f.priced(a, cmd, nameOrFile, machine)
+	table, err := f.priced(machine)
 	if err != nil {
 		return err
 	}
@@ -237,6 +237,9 @@ func (a *app) runConfigs(cmd *cobra.Command, nameOrFile string, f runFlags) erro
 		return usageError(cmd, "--trace, --stats or --output with several runs, expected one configuration and one core")
 	}
 	if err := a.parseData(cmd, &f.kernel.data, nameOrFile); err != nil {
+		return err
+	}
+	if err := f.checkOutputs(a, cmd, nameOrFile); err != nil {
 		return err
 	}
 	line := a.newProgress()
