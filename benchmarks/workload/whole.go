@@ -149,13 +149,13 @@ func (k *Kernel) indices() (from, into []string, all bool) {
 
 // Races executes the whole function on a memory, which it changes, and reports the races
 // of its parallel loops that change results.
-func (k *Kernel) Races(ctx context.Context, m *memory.Memory) ([]string, error) {
+func (k *Kernel) Races(ctx context.Context, m *memory.Memory, limit stream.RaceLimit) ([]string, error) {
 	p, err := stream.Compile(k.Whole)
 	if err != nil {
 		return nil, err
 	}
 	mem, args := k.Streams(m)
-	list, err := p.Races(ctx, mem, args)
+	list, err := p.Races(ctx, mem, args, limit)
 	var text []string
 	for i := range list {
 		text = append(text, list[i].String())

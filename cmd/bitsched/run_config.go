@@ -17,6 +17,7 @@ import (
 	"github.com/bitsched/bitsched/system/fused"
 	"github.com/bitsched/bitsched/system/multicore"
 	"github.com/bitsched/bitsched/tdfg/memory"
+	"github.com/bitsched/bitsched/tdfg/stream"
 	"github.com/bitsched/bitsched/tile"
 )
 
@@ -63,7 +64,7 @@ func (f *configFlags) add(cmd *cobra.Command) {
 	fl.StringSliceVar(&f.cores, "core", nil, "with --config, `cores` of the machine: io4, ooo4, ooo8; several give a table side by side")
 	fl.IntVar(&f.ompThreads, "omp-threads", 0, "with --config, `threads` of the program, one a core; 0 for all cores")
 	fl.StringVar(&f.caches, "caches", cachesCold, "with --config, where arrays are when the function is called: in memory (`cold`), or in the L3 as far as they fit (warm)")
-	fl.Int64Var(&f.maxCycles, "max-cycles", 0, "with --config, stop a program that has not ended after so many `cycles`, 0 for never")
+	fl.Int64Var(&f.maxCycles, "max-cycles", 0, "with --config, stop a program that has not ended after so many `cycles`, 0 for never; --check-races ends after more iterations of loops than cores, banks and arrays could begin in them")
 	fl.BoolVar(&f.races, "check-races", false, "with --config, look first for races of parallel loops that change results, and name both statements")
 	fl.Float64Var(&f.sample, "sample", 0, "with --config, simulate windows in time that are so large a `share` of it, and execute what is between them without; 0 for all in time")
 	fl.StringSliceVar(&f.inject, "inject", nil, "with --config, end streams on purpose, to see that the state stays precise: `alias|fault|switch[:rate]`, the probability that an access of a core seems to be aliased (0.001 if there is no rate), that a page of a range is missing (0.01), that a core gets another context in a cycle (0.0001); the same for a --seed")
@@ -272,7 +273,7 @@ func (a *app) runConfigs(cmd *cobra.Command, nameOrFile string, f runFlags) erro
 	}
 	if f.config.races {
 		a.phase(line, "looking for races")
-		if err := raced(s.ctx, k, mem.Clone()); err != nil {
+		if err := raced(s.ctx, k, mem.Clone(), f.config.raceLimit(machine)); err != nil {
 			err = s.reasonOf(err)
 			s.end()
 			line.clear()
@@ -311,7 +312,7 @@ func (a *app) runConfigs(cmd *cobra.Command, nameOrFile string, f runFlags) erro
 		// Threads that race find other values than the program.
 		a.phase(line, "looking for races")
 		if again, err := k.Arguments(s.ctx, f.seed, f.kernel.data.in); err == nil {
-			if err := raced(s.ctx, k, again); errors.Is(err, errCheck) {
+			if err := raced(s.ctx, k, again, f.config.raceLimit(machine)); errors.Is(err, errCheck) && !errors.Is(err, stream.ErrRaceLimit) {
 				failed = err
 			}
 		}
@@ -357,12 +358,45 @@ func (a *app) runConfigs(cmd *cobra.Command, nameOrFile string, f runFlags) erro
 }
 
 // raced is an error that names the races of a function, nil if it has none.
-func raced(ctx context.Context, k *workload.Kernel, m *memory.Memory) error {
-	races, err := k.Races(ctx, m)
-	if err == nil && len(races) > 0 {
-		err = fmt.Errorf("%w: %s", errCheck, strings.Join(races, "\n"))
+func raced(ctx context.Context, k *workload.Kernel, m *memory.Memory, limit stream.RaceLimit) error {
+	races, err := k.Races(ctx, m, limit)
+	over := errors.Is(err, stream.ErrRaceLimit)
+	switch {
+	case len(races) > 0 && (err == nil || over):
+		return fmt.Errorf("%w: %s", errCheck, strings.Join(races, "\n"))
+	case over:
+		return fmt.Errorf("%w: looking for races: %w, which are more than the machine begins in the cycles of --max-cycles", errCheck, err)
 	}
 	return err
+}
+
+// raceLimit is what --max-cycles leaves of a search for races, which has no cycles: more
+// iterations than the machine begins in so many, so that no run within them is refused.
+// An iteration of an open loop is at least a micro-op, of a core or the stream engine of a
+// bank; one of another loop may be a byte of SIMD, or a bitline of a command.
+func (f *configFlags) raceLimit(m *tile.Machine) stream.RaceLimit {
+	open, lanes := 0, 0
+	for _, name := range f.cores {
+		one := *m
+		one.Core = name
+		core := one.CoreVariant()
+		open, lanes = max(open, f.ompThreads*core.Width+m.Banks()*m.Streams.L3.IssueWidth), max(lanes, core.SIMDBits/8)
+	}
+	all := open * lanes
+	if f.fused() {
+		all += m.Bitlines()
+	}
+	cycles := float64(f.maxCycles)
+	if f.sample > 0 { // cycles are those of windows
+		cycles /= f.sample
+	}
+	iterations := func(rate int) int64 {
+		if n := cycles * float64(rate); n < 1<<62 {
+			return int64(n)
+		}
+		return 0
+	}
+	return stream.RaceLimit{All: iterations(all), Open: iterations(open)}
 }
 
 // configError says which errors of a run are failed checks.

@@ -216,6 +216,25 @@ func TestStopConfigRun(t *testing.T) {
 	}
 }
 
+// An interrupt ends a search for races that would never end.
+func TestStopEndlessRaceSearch(t *testing.T) {
+	kernel := filepath.Join(t.TempDir(), "endless.c")
+	if err := os.WriteFile(kernel, []byte("void endless(int n, int a[n]) { int i = 0; while (a[0] != a[1]) { i++; a[2] = i; } }\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	a, out, errs := testApp()
+	a.interrupt = newInterrupts(errs, func(int) { t.Error("aborted, expected the first interrupt to stop the search") })
+	a.progress = func(p masim.Progress) {
+		if p.Phase == "looking for races" {
+			time.AfterFunc(200*time.Millisecond, a.interrupt.signalled)
+		}
+	}
+	code := a.run([]string{"run", kernel, "-D", "n=8", "--config", "base", "--machine", "infinity-stream-slice", "--check-races"})
+	if want := "bitsched: interrupted: stopping (Ctrl-C again to abort)\n"; code != exitAborted || out.Len() > 0 || errs.String() != want {
+		t.Errorf("exit code %d, stdout %q, stderr %q, expected %d and %q", code, out, errs, exitAborted, want)
+	}
+}
+
 // BenchmarkStop stops schedule, of a multiplier of a million gates, at 30 random times in
 // its phases, and gives the longest time from there to the end of the run:
 //

@@ -32,13 +32,34 @@ func racesOf(t *testing.T, body string) string {
 			}
 		}
 	}
-	list, err := p.Races(context.Background(), mem, stream.Args{Symbols: map[string]int64{"n": 20}})
+	list, err := p.Races(context.Background(), mem, stream.Args{Symbols: map[string]int64{"n": 20}}, stream.RaceLimit{})
 	require.NoError(t, err)
 	var text []string
 	for i := range list {
 		text = append(text, list[i].String())
 	}
 	return strings.Join(text, "\n")
+}
+
+// TestRaceLimit ends a search in a program that does not end, with the races until then.
+func TestRaceLimit(t *testing.T) {
+	for _, c := range []struct {
+		limit stream.RaceLimit
+		want  string
+	}{
+		{stream.RaceLimit{Open: 1000}, "after 1000 iterations of loops whose number of iterations is not known before"},
+		{stream.RaceLimit{All: 2000}, "after 2000 iterations of loops"},
+		{stream.RaceLimit{All: 1 << 40, Open: 3000}, "after 3000 iterations"},
+	} {
+		g, err := cfront.CompileWhole(context.Background(), "f.c", "void f(int n, int A[n])\n{\n#pragma omp parallel for\n	for (int k = 0; k < n; k++)\n		A[0] = k;\n	while (A[0] != A[1])\n		A[2]++;\n}\n", cfront.Options{})
+		require.NoError(t, err)
+		p, err := stream.Compile(g)
+		require.NoError(t, err)
+		list, err := p.Races(context.Background(), stream.Memory{"A": make([]scalar.Value, 20)}, stream.Args{Symbols: map[string]int64{"n": 20}}, c.limit)
+		require.ErrorIs(t, err, stream.ErrRaceLimit)
+		require.ErrorContains(t, err, c.want)
+		require.Len(t, list, 1)
+	}
 }
 
 // TestRaces finds races that change results, names both statements, and finds none where
@@ -145,7 +166,7 @@ func TestRacesOfWorkloads(t *testing.T) {
 		for name, a := range m.Arrays {
 			mem[name] = a.Elems
 		}
-		list, err := p.Races(context.Background(), mem, stream.Args{Symbols: k.Small, Params: m.Scalars})
+		list, err := p.Races(context.Background(), mem, stream.Args{Symbols: k.Small, Params: m.Scalars}, stream.RaceLimit{})
 		require.NoError(t, err)
 		text := ""
 		for i := range list {

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/bitsched/bitsched/tdfg/scalar"
@@ -37,14 +38,24 @@ func (s *Stream) statement() string {
 // maxRaces bounds how many pairs of streams are reported.
 const maxRaces = 20
 
+// RaceLimit bounds the iterations that a search for races executes; 0 is no bound.
+type RaceLimit struct {
+	All  int64 // of all loops
+	Open int64 // of those without an upper end, which may never end
+}
+
+// ErrRaceLimit says that a program has not ended within the limit of a search for races.
+var ErrRaceLimit = errors.New("stream: the program has not ended")
+
 // Races executes the program, as [Program.Run] does, and reports the races of its
 // parallel loops, for each pair of streams the first one: what would be one if every
 // iteration were a thread, whatever the schedule is. Atomic updates, accesses in critical
 // sections of one name and writes that leave an element as it was do not race; private
-// arrays cannot. Nested parallel loops belong to the outermost one.
+// arrays cannot. Nested parallel loops belong to the outermost one. With an error, the
+// races are those until then.
 //
 // It takes 56 bytes for each element of an array that a parallel loop accesses.
-func (p *Program) Races(ctx context.Context, mem Memory, args Args) ([]Race, error) {
+func (p *Program) Races(ctx context.Context, mem Memory, args Args, limit RaceLimit) ([]Race, error) {
 	c, err := p.Start(mem, args, true)
 	if err != nil {
 		return nil, err
@@ -68,10 +79,24 @@ func (p *Program) Races(ctx context.Context, mem Memory, args Args) ([]Race, err
 		if err == nil {
 			err = ctx.Err()
 		}
+		if err == nil {
+			err = limit.check(d.all, d.open)
+		}
 		if err != nil || n == 0 {
 			return d.races, err
 		}
 	}
+}
+
+// check is the error of a search after so many iterations of all and of open loops.
+func (l RaceLimit) check(all, open int64) error {
+	switch {
+	case l.Open > 0 && open > l.Open:
+		return fmt.Errorf("%w after %d iterations of loops whose number of iterations is not known before", ErrRaceLimit, l.Open)
+	case l.All > 0 && all > l.All:
+		return fmt.Errorf("%w after %d iterations of loops", ErrRaceLimit, l.All)
+	}
+	return nil
 }
 
 func walkLoops(body []Stmt, visit func(*Loop)) {
@@ -116,6 +141,8 @@ type detector struct {
 	locks  uint32
 	races  []Race
 	seen   map[[2]int32]bool
+
+	all, open int64 // iterations, and those of open loops
 }
 
 func (d *detector) event(e *Event) {
@@ -127,6 +154,10 @@ func (d *detector) event(e *Event) {
 			d.epoch++
 		}
 	case Next:
+		d.all++
+		if d.loops[e.Stream].Open {
+			d.open++
+		}
 		if d.inside == len(d.depth) {
 			d.it = int32(e.Elem)
 		}
