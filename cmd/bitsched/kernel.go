@@ -196,6 +196,7 @@ func (a *app) parseData(cmd *cobra.Command, f *dataFlags, nameOrFile string) err
 		}
 		inputs = append(inputs, f.in[len(f.in)-1].Path)
 	}
+	var paths []string
 	for _, text := range f.outputs {
 		if err := add(&f.out, "output", text, workload.ParseOutput); err != nil {
 			return err
@@ -204,13 +205,9 @@ func (a *app) parseData(cmd *cobra.Command, f *dataFlags, nameOrFile string) err
 		if err := a.checkWritable(last.Path, inputs...); err != nil {
 			return err
 		}
-		for _, other := range f.out[:len(f.out)-1] {
-			if err := checkDistinct(other.Path, last.Path); err != nil {
-				return err
-			}
-		}
+		paths = append(paths, last.Path)
 	}
-	return nil
+	return checkDistinct(paths...)
 }
 
 // writeData writes the arrays that are asked for.

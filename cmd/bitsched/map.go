@@ -373,7 +373,7 @@ func (a *app) mapWork(cmd *cobra.Command, work string, f *mapFlags) error {
 			return err
 		}
 	}
-	if err := errors.Join(checkDistinct(f.output, f.html), checkDistinct(f.trace, f.stats), checkDistinct(f.trace, f.output), checkDistinct(f.stats, f.output)); err != nil {
+	if err := checkDistinct(f.output, f.html, f.trace, f.stats); err != nil {
 		return err
 	}
 	line := a.newProgress()

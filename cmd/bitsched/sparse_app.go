@@ -249,18 +249,16 @@ func (a *app) sparseApp(cmd *cobra.Command, app, text string, f *sparseAppFlags)
 		}
 	}
 	outputs := []string{f.svg, f.stats, f.trace}
-	for i, file := range outputs {
+	for _, file := range outputs {
 		if file == "-" {
 			return usageError(cmd, "--svg, --stats or --trace -, expected a file")
 		}
 		if err := a.checkWritable(file, text, f.stack.machine); err != nil {
 			return err
 		}
-		for _, other := range outputs[:i] {
-			if err := checkDistinct(file, other); err != nil {
-				return err
-			}
-		}
+	}
+	if err := checkDistinct(outputs...); err != nil {
+		return err
 	}
 	line := a.newProgress()
 	defer line.clear()
