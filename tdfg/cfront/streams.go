@@ -496,6 +496,7 @@ func (st *streamer) expr(x *expr, guard *stream.Expr, elem *expr) *stream.Expr {
 func (st *streamer) restrict(x *expr, arg int, first, guard *stream.Expr, a *expr) *stream.Expr {
 	loads := false
 	a.walk(func(y *expr) { loads = loads || y.kind == elemExpr })
+	first.Walk(func(y *stream.Expr) { loads = loads && y.Kind != stream.ElemExpr }) // an atomic update has its element last
 	if !loads || !x.conditional() {
 		return guard
 	}

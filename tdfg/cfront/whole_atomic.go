@@ -61,8 +61,9 @@ func (c *converter) atomic(name string, args []cc.ExpressionNode, at Pos) (value
 	case "__sync_bool_compare_and_swap", "__sync_val_compare_and_swap":
 		want(3)
 		elem := target()
-		e := convert(c.expr(args[1]), elem.typ)
-		old := update(elem, choose(at, binary(at, scalar.Eq, elem, e), convert(c.expr(args[2]), elem.typ), elem), true)
+		e := c.operand(convert(c.expr(args[1]), elem.typ), at)
+		x := c.operand(convert(c.expr(args[2]), elem.typ), at)
+		old := update(elem, choose(at, binary(at, scalar.Eq, elem, e), x, elem), true)
 		if name == "__sync_val_compare_and_swap" {
 			return old, true
 		}
@@ -82,7 +83,8 @@ func (c *converter) atomic(name string, args []cc.ExpressionNode, at Pos) (value
 		// What is expected is taken before it is overwritten.
 		was := c.declare("expected", localVar, elem.typ, at)
 		*c.out = append(*c.out, c.assign(ref(was, at), e, c.guard, at))
-		old := update(elem, choose(at, binary(at, scalar.Eq, elem, ref(was, at)), convert(c.expr(args[2]), elem.typ), elem), true)
+		x := c.operand(convert(c.expr(args[2]), elem.typ), at)
+		old := update(elem, choose(at, binary(at, scalar.Eq, elem, ref(was, at)), x, elem), true)
 		*c.out = append(*c.out, c.assign(ref(v, at), old, c.guard, at))
 		return binary(at, scalar.Eq, old, ref(was, at)), true
 	}
@@ -93,10 +95,26 @@ func (c *converter) atomic(name string, args []cc.ExpressionNode, at Pos) (value
 	want(f.args)
 	elem := target()
 	x := convert(c.expr(args[1]), elem.typ)
+	if x.uses(elem) {
+		x = c.operand(x, at)
+	}
 	if f.op != scalar.NoOp {
 		x = &expr{kind: opExpr, typ: elem.typ, pos: at, op: f.op, args: []*expr{elem, x}}
 	}
 	return update(elem, x, f.old), true
+}
+
+// operand gives an operand that reads memory a name: the function is called with its value,
+// whatever the element is by then.
+func (c *converter) operand(x *expr, at Pos) *expr {
+	loads := false
+	x.walk(func(y *expr) { loads = loads || y.kind == elemExpr })
+	if !loads {
+		return x
+	}
+	v := c.declare("operand", localVar, x.typ, at)
+	*c.out = append(*c.out, c.assign(ref(v, at), x, c.guard, at))
+	return ref(v, at)
 }
 
 // update adds an atomic update, and returns its old or new value.

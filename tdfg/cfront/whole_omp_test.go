@@ -145,6 +145,61 @@ void atomics(int n, int A[n], unsigned H[8], int O[n], double D[n], long long L[
 	})
 }
 
+// TestWholeExchanges compares atomic functions whose operands are read from memory, and from the
+// element itself: they are taken before the update.
+func TestWholeExchanges(t *testing.T) {
+	few := func(r *rand.Rand, array string, i int) (scalar.Value, bool) {
+		return scalar.Value(r.IntN(4)), array != "X"
+	}
+	index := func(r *rand.Rand, array string, i int) (scalar.Value, bool) {
+		if array == "X" {
+			return scalar.Value(r.IntN(20)), true
+		}
+		return few(r, array, i)
+	}
+	runWhole(t, []wholeCase{{name: "exchanges", sizes: []int64{20}, fill: index, source: `#include "bitsched.h"
+void exchanges(int n, int A[n], int O[n], int P[n], int Q[n], int R[n], int X[n], int64_t L[n], int8_t B[n])
+{
+	inf_array(A, n); inf_array(O, n); inf_array(P, n); inf_array(Q, n); inf_array(R, n); inf_array(X, n); inf_array(L, n); inf_array(B, n);
+	for (int i = 0; i < n; i++) {
+		int e = 0;
+		__atomic_compare_exchange_n(&O[i], &e, A[i], 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+		e = A[i];
+		if (__atomic_compare_exchange_n(&O[X[i]], &e, A[i] + 1, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			R[i] += 1;
+		e = P[i];
+		while (!__atomic_compare_exchange_n(&P[i], &e, e + A[i], 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			;
+		R[i] += e;
+		__sync_bool_compare_and_swap(&Q[X[i]], 0, A[i]);
+		R[i] += 10 * __sync_bool_compare_and_swap(&Q[i], Q[i], Q[i] + 5);
+		R[i] += __sync_val_compare_and_swap(&Q[i], A[i], Q[X[i]]);
+		R[i] += __sync_val_compare_and_swap(&Q[X[i]], 2, i & 1 ? A[i] : Q[i]);
+		int64_t w = 1;
+		if (A[i] > 1)
+			__atomic_compare_exchange_n(&L[i], &w, (int)B[i], 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+		R[i] += w;
+		int8_t b = 2;
+		__atomic_compare_exchange_n(&B[i], &b, (int8_t)L[i], 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+		R[i] += __atomic_fetch_add(&P[X[i]], P[X[i]] * 3 + A[i], __ATOMIC_RELAXED);
+		R[i] ^= __atomic_exchange_n(&P[i], P[i] + P[X[i]], __ATOMIC_RELAXED);
+	}
+}
+`}, {name: "compares", sizes: []int64{20}, fill: few, source: `#include "bitsched.h"
+void compares(int n, int A[n], int O[n])
+{
+	inf_array(A, n); inf_array(O, n);
+	#pragma omp parallel for
+	for (int i = 0; i < n; i++) {
+		#pragma omp atomic compare
+		if (O[i] == 1) O[i] = A[i];
+		#pragma omp atomic compare
+		O[i] = O[i] == A[i] ? A[n - 1 - i] + 1 : O[i];
+	}
+}
+`}})
+}
+
 // TestWholeErrors says where a program leaves the subset, and what is supported.
 func TestWholeErrors(t *testing.T) {
 	for _, c := range []struct{ body, want string }{
