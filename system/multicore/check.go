@@ -265,10 +265,10 @@ func (p *Program) sumError(ctx context.Context, memory stream.Memory) (float64, 
 				x.last = now
 			case s.Kind == stream.RMW && s.Racy && p.Graph.Array(s.Array).Type.Float():
 				list := elements[s.Array]
-				if list == nil {
-					list = make([]sum, len(memory[s.Array]))
-					elements[s.Array] = list
+				for int64(len(list)) <= e.Elem { // local arrays are not in the memory
+					list = append(list, sum{})
 				}
+				elements[s.Array] = list
 				at := p.Graph.Array(s.Array).Type
 				note(&list[e.Elem], at, scalar.ToFloat(at, e.Old), scalar.ToFloat(at, e.Value))
 			}
