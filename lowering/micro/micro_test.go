@@ -198,6 +198,73 @@ func TestKernels(t *testing.T) {
 	}
 }
 
+const updatesC = `#include "bitsched.h"
+void updates(int n, const int A[n], const uint32_t U[n], const double D[n], int O[4], int64_t L[4], int8_t B[4], float F[4], float G[4], int S[n])
+{
+	inf_array(A, n); inf_array(U, n); inf_array(D, n); inf_array(O, 4); inf_array(L, 4); inf_array(B, 4); inf_array(F, 4); inf_array(G, 4); inf_array(S, n);
+	#pragma omp parallel for schedule(dynamic, 2)
+	for (int i = 0; i < n; i++) {
+		int x = A[i] & 3, at;
+		#pragma omp atomic
+		O[x] += U[i];
+		#pragma omp atomic
+		L[x] = A[x] * 2 - L[x];
+		if (D[i] > 20) {
+			#pragma omp atomic
+			B[x] = ~B[x];
+		}
+		#pragma omp atomic
+		F[x] += D[i] * 0.25;
+		#pragma omp atomic
+		G[x] += 0.5;
+		#pragma omp atomic compare
+		if (O[3 - x] > 4000000000u) O[3 - x] = 1;
+		#pragma omp atomic capture
+		{ at = L[0]; L[0] = L[0] == 1 ? 2 : 3 - L[0]; }
+		if (at > 100)
+			S[i] = 1;
+	}
+}
+`
+
+// TestUpdates executes atomic updates that are no operation with an operand on 1 to 8 threads
+// in random orders: what other threads change in between is what they are repeated with.
+func TestUpdates(t *testing.T) {
+	g, err := cfront.CompileWhole(context.Background(), "updates.c", updatesC, cfront.Options{})
+	require.NoError(t, err)
+	for seed := range uint64(16) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		n := int64(4 + r.IntN(60))
+		args := stream.Args{Symbols: map[string]int64{"n": n}}
+		mem := stream.Memory{}
+		for _, a := range g.Arrays {
+			size := n
+			if k, ok := a.Size[0].Const(); ok {
+				size = k
+			}
+			for range size {
+				v := scalar.FromInt(a.Type, int64(r.IntN(40)))
+				if a.Type.Float() { // sums are exact
+					v = scalar.FromFloat(a.Type, float64(r.IntN(40)))
+				}
+				mem[a.Name] = append(mem[a.Name], v)
+			}
+		}
+		mem["L"][0] = 1
+		for i := range mem["A"] {
+			mem["A"][i] |= 1 // L[0] is of one update only
+		}
+		want := clone(mem)
+		_, err := g.Run(context.Background(), want, args)
+		require.NoError(t, err)
+		p, err := micro.New(g, mem, args, micro.Options{Threads: int(1 + seed%8), Vector: 64, ForkCycles: 7})
+		require.NoError(t, err)
+		m := newMachine(p)
+		m.run(t, p, seed)
+		m.compare(t, p, g, want, "at") // of each thread
+	}
+}
+
 const parallelC = `#include "bitsched.h"
 void work(int n, int m, const int A[n], int B[n], float F[n], int H[16], double D[1], int64_t S[4], int Q[n])
 {

@@ -641,7 +641,7 @@ func (p *Program) sink(l *loopInfo, i int) *nearStream {
 	tm := p.streams[i]
 	s := tm.s
 	plan := p.opt.Streams.Plan.Of(s)
-	if plan == nil || plan.Place != nearstream.Near || s.Old && (!s.Racy || plan.Address != nearstream.Indirect) {
+	if plan == nil || plan.Place != nearstream.Near || tm.any || s.Old && (!s.Racy || plan.Address != nearstream.Indirect) {
 		return nil
 	}
 	x := &nearStream{name: s.Name, tm: tm, index: i, config: plan.ConfigBytes(p.opt.Streams.Plan), varies: plan.ValueBytes()}

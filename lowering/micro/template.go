@@ -56,6 +56,7 @@ type template struct {
 	hoisted bool // in innermost loops: the same in all iterations
 	rmw     uop.RMW
 	swaps   bool // an atomic update by compare-and-swap
+	any     bool // of these, one that is no operation with an operand
 	elem    scalar.Type
 	op      scalar.Op // of a reduction
 	reduces bool
@@ -837,7 +838,7 @@ func (p *Program) atomic(t *template, c *scalarCode) error {
 	t.op, t.elem = op, typ
 	switch native, has := rmws[op]; {
 	case !ok:
-		return fmt.Errorf("micro: stream %s is atomic, and no update with an operand: expected A[i] += x and the like, an exchange or a compare-and-swap", t.s.Name)
+		t.rmw, t.swaps, t.any = uop.CompareSwap, true, true
 	case compare:
 		t.rmw = uop.CompareSwap
 	case !has || typ.Float() && op != scalar.NoOp, (op == scalar.And || op == scalar.Or || op == scalar.Xor) && p.used(t.s.Name):
@@ -851,8 +852,11 @@ func (p *Program) atomic(t *template, c *scalarCode) error {
 			c.operand = a
 		}
 	}
-	if compare { // the second one, behind the comparison
+	switch {
+	case compare: // the second one, behind the comparison
 		c.operand = c.value.args[1]
+	case t.any:
+		c.operand = nil
 	}
 	c.access.RMW = t.rmw
 	if !t.swaps {

@@ -614,7 +614,7 @@ func (t *thread) ask(e *stream.Event) error {
 	}
 	o := c.access
 	o.Src[0] = t.indexed(tm)
-	if tm.s.Kind == stream.RMW {
+	if tm.s.Kind == stream.RMW && !tm.any {
 		o.Src[2] = t.value(c.operand)
 	}
 	return t.perform(tm, &asked, o)
@@ -726,11 +726,19 @@ func (t *thread) settled(tm *template) error {
 // attempt makes an update that processors do not have of a compare-and-swap, which is
 // repeated until nothing came between; now is what the element was last.
 func (t *thread) attempt(tm *template, asked stream.Event, now scalar.Value, src [3]uop.Reg) error {
-	next := scalar.Eval(tm.op, tm.elem, now, asked.Value)
 	c := &tm.one.retry
-	compute := c.compute
-	compute.Src[1] = src[2]
-	t.out.Ops = append(t.out.Ops, compute)
+	var next scalar.Value
+	var r uop.Reg // of next
+	if tm.any {
+		t.elem, t.elemReg = now, c.load.Dst
+		t.renew(tm.one.value)
+		next, r = t.eval(tm.one.value), t.value(tm.one.value)
+	} else {
+		next = scalar.Eval(tm.op, tm.elem, now, asked.Value)
+		compute := c.compute
+		compute.Src[1], r = src[2], compute.Dst
+		t.out.Ops = append(t.out.Ops, compute)
+	}
 	if tm.op == scalar.Min || tm.op == scalar.Max {
 		b := c.skip
 		if next == now {
@@ -746,7 +754,7 @@ func (t *thread) attempt(tm *template, asked stream.Event, now scalar.Value, src
 	}
 	o := c.swap
 	o.Flags |= uop.Blocking | uop.Racy
-	o.Src[0], o.Src[2] = src[0], compute.Dst
+	o.Src[0], o.Src[2] = src[0], r
 	t.access(o, tm, asked.Elem, next)
 	t.expect(tm, now)
 	at := &t.p.memory[tm.s.Array][asked.Elem]
@@ -770,6 +778,21 @@ func (t *thread) attempt(tm *template, asked stream.Event, now scalar.Value, src
 		return t.answered(tm, &asked, old)
 	}
 	return nil
+}
+
+// renew forgets what has been computed of the element, and reports whether a node takes it.
+func (t *thread) renew(n *node) bool {
+	takes := n.kind == elemNode
+	for _, a := range n.args {
+		takes = t.renew(a) || takes
+	}
+	if takes {
+		t.stamp[n.id] = 0
+		if n.kind == testNode {
+			t.decided[n.test] = false
+		}
+	}
+	return takes
 }
 
 func word(b []byte) scalar.Value {

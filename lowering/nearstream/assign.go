@@ -395,6 +395,12 @@ func (b *body) written(s *Stream) (list []*node, ok bool) {
 	if s.Address == NoPattern {
 		return nil, false
 	}
+	for _, x := range s.Parts {
+		if _, _, _, ok := x.Update(); x.Racy && x.Kind == stream.RMW && !ok {
+			s.Why = "its atomic update is no operation with an operand, and the core repeats it until no other thread came between"
+			return nil, false
+		}
+	}
 	var ends []*node
 	for _, n := range b.nodes {
 		for _, k := range n.sinks {

@@ -99,6 +99,61 @@ func TestRandomAtomics(t *testing.T) {
 	assert.True(t, ended[se.Alias] > 0 || programs < 100) // cores seldom access memory in these loops
 }
 
+// updateC has atomic updates that are no operation with an operand, beside loads of the same
+// elements: cores repeat them until no other thread came between.
+const updateC = `#include "bitsched.h"
+void f(int N, const int32_t A[N], const double D[N], int32_t B[N], float F[N], int64_t L[N], float S[2])
+{
+	inf_array(A, N); inf_array(D, N); inf_array(B, N); inf_array(F, N); inf_array(L, N); inf_array(S, 2);
+	float sum = 0;
+	#pragma omp parallel for
+	for (int i = 0; i < N; i++) {
+		uint32_t k = ((uint32_t)A[i] >> 4) % 50u;
+		#pragma omp atomic
+		B[k] = 3 - B[k];
+		#pragma omp atomic
+		F[k] += D[i] * 0.1;
+		#pragma omp atomic
+		sum += D[i];
+		#pragma omp atomic
+		L[i] = A[i] / (L[i] | 1);
+	}
+	#pragma omp parallel for
+	for (int i = 0; i < N; i++) {
+		#pragma omp atomic
+		L[i] += D[i];
+	}
+	S[0] = sum;
+}
+`
+
+// TestUpdates compares these in all configurations with their sequential meaning, and on
+// several threads but for the order of sums.
+func TestUpdates(t *testing.T) {
+	for _, c := range multicore.Configurations {
+		for _, threads := range []int{1, 4} {
+			p, _ := compiled(t, updateC, 500, 2)
+			before := stream.Memory{}
+			for _, a := range p.Graph.Arrays {
+				if a.Scope != stream.Argument {
+					delete(p.Memory, a.Name)
+				}
+			}
+			for name, list := range p.Memory {
+				before[name] = slices.Clone(list)
+			}
+			opt := multicore.Options{Machine: small(t, "ooo8"), Threads: threads, Config: c.Name, Warm: true, MaxCycles: 1 << 22}
+			_, err := multicore.Run(context.Background(), p, opt)
+			require.NoError(t, err, c.Name)
+			v, err := multicore.Check(context.Background(), p, before, opt)
+			require.NoError(t, err, c.Name)
+			require.Empty(t, v.First, c.Name)
+			require.Zero(t, v.Open, c.Name)
+			require.Equal(t, threads > 1, v.Close > 0, c.Name)
+		}
+	}
+}
+
 // lockC counts, and finds minima, on several threads: what elements become does not depend on
 // the order of the updates, what each update finds (D) does.
 const lockC = `#include "bitsched.h"

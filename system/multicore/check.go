@@ -51,7 +51,7 @@ func orderOf(g *stream.Graph, threads int) (o order) {
 		switch {
 		case summed(loops, s) && types[s].Float():
 			o.sums = true
-		case s.Racy && s.Kind == stream.RMW && !s.Old && s.Value != nil && s.Value.Kind == stream.ApplyExpr && commutes(s.Value.Op):
+		case s.Racy && s.Kind == stream.RMW && !s.Old && commutes(s, g.Array(s.Array).Type):
 			o.floats = o.floats || g.Array(s.Array).Type.Float()
 		case s.Racy:
 			o.open = true
@@ -67,7 +67,20 @@ func summed(loops []*stream.Loop, s *stream.Stream) bool {
 		slices.ContainsFunc(loops, func(l *stream.Loop) bool { return l.Parallel != nil && l.Var == s.Over })
 }
 
-func commutes(op scalar.Op) bool {
+// commutes tells whether an atomic update comes to the same in any order, but for roundings of
+// floats. A float may be added to in a wider type, and then be rounded once more.
+func commutes(s *stream.Stream, t scalar.Type) bool {
+	op, _, _, ok := s.Update()
+	if x := s.Value; !ok && x != nil && t.Float() && x.Kind == stream.ConvertExpr && x.Args[0].Kind == stream.ApplyExpr {
+		args := slices.Clone(x.Args[0].Args)
+		for i, a := range args {
+			if a.Kind == stream.ConvertExpr && a.Type.Bits() >= t.Bits() && a.Args[0].Kind == stream.ElemExpr {
+				args[i] = a.Args[0]
+			}
+		}
+		op, _, _, ok = (&stream.Stream{Kind: stream.RMW, Value: stream.Apply(x.Args[0].Op, args...)}).Update()
+		return ok && (op == scalar.Add || op == scalar.Sub)
+	}
 	switch op {
 	case scalar.Add, scalar.Sub, scalar.Min, scalar.Max, scalar.And, scalar.Or, scalar.Xor:
 		return true

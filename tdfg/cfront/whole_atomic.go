@@ -120,8 +120,75 @@ func (c *converter) operand(x *expr, at Pos) *expr {
 // update adds an atomic update, and returns its old or new value.
 func (c *converter) update(elem, value *expr, old bool, guard *expr, out *[]stmt, at Pos) *expr {
 	v := c.declare("atomic", localVar, elem.typ, at)
-	*out = append(*out, &assign{target: elem, value: convert(value, elem.typ), guard: guard, pos: at, atomic: true, old: old, result: v})
+	*out = append(*out, &assign{target: elem, value: updated(value, elem), guard: guard, pos: at, atomic: true, old: old, result: v})
 	return ref(v, at)
+}
+
+// updated returns what becomes of an element as an operation of its own type, which processors
+// have, where that gives the same bits: C computes o += 1u without a sign, and s += 0.5 in double.
+func updated(value, elem *expr) *expr {
+	x := convert(value, elem.typ)
+	if x.kind != convertExpr {
+		return x
+	}
+	y := x.args[0]
+	switch {
+	case x.typ.Int() && y.typ.Int():
+		return modular(y, x.typ)
+	case x.typ == scalar.FP32 && y.typ == scalar.FP64 && y.kind == opExpr && (y.op == scalar.Add || y.op == scalar.Sub || y.op == scalar.Mul || y.op == scalar.Div):
+		// Rounding one result once more changes nothing (Figueroa, 1995).
+		if a, b := single(y.args[0]), single(y.args[1]); a != nil && b != nil {
+			return &expr{kind: opExpr, typ: x.typ, pos: y.pos, op: y.op, args: []*expr{a, b}}
+		}
+	}
+	return x
+}
+
+// modular returns the low bits of an integer computation, which do not depend on whether its
+// type has a sign.
+func modular(x *expr, t scalar.Type) *expr {
+	if !x.typ.Int() || x.typ.Bits() < t.Bits() || x.typ == t {
+		return convert(x, t)
+	}
+	switch x.kind {
+	case convertExpr:
+		if x.args[0].typ.Int() {
+			return modular(x.args[0], t)
+		}
+	case opExpr:
+		c := *x
+		c.typ, c.args = t, make([]*expr, len(x.args))
+		for i, a := range x.args {
+			c.args[i] = modular(a, t)
+		}
+		switch x.op {
+		case scalar.Add, scalar.Sub, scalar.Mul, scalar.And, scalar.Or, scalar.Xor, scalar.Neg, scalar.Not:
+			return &c
+		case scalar.Select:
+			cond := x.args[0]
+			if cond.kind == opExpr && cond.op == scalar.Eq && cond.args[0].typ.Int() && cond.args[0].typ.Bits() == t.Bits() {
+				e := *cond
+				e.args = []*expr{modular(cond.args[0], t), modular(cond.args[1], t)}
+				cond = &e
+			}
+			c.args[0] = cond
+			return &c
+		}
+	}
+	return convert(x, t)
+}
+
+// single returns a double as the float that it is, nil if it may be none.
+func single(x *expr) *expr {
+	switch {
+	case x.kind == constExpr:
+		if y := convert(x, scalar.FP32); convert(y, scalar.FP64).value == x.value {
+			return y
+		}
+	case x.kind == convertExpr && (x.args[0].typ.Float() || x.args[0].typ.Int() && x.args[0].typ.Bits() <= 16):
+		return convert(x.args[0], scalar.FP32)
+	}
+	return nil
 }
 
 // relaxed reports whether a memory order is __ATOMIC_RELAXED.

@@ -546,7 +546,7 @@ func (c *converter) markAtomic(a *assign, n cc.Node, at Pos) {
 		case a.target.kind != elemExpr || !a.value.uses(a.target):
 			fail(at, "an atomic update, expected one of an element such as A[i] += x")
 		default:
-			a.atomic = true
+			a.atomic, a.value = true, updated(a.value, a.target)
 		}
 	}
 }

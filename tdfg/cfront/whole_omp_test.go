@@ -2,6 +2,7 @@ package cfront_test
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -198,6 +199,81 @@ void compares(int n, int A[n], int O[n])
 	}
 }
 `}})
+}
+
+// TestWholeConversions compares atomic updates in which C's conversions take the element to
+// another type, and those that are no operation with an operand.
+func TestWholeConversions(t *testing.T) {
+	fill := func(r *rand.Rand, array string, i int) (scalar.Value, bool) {
+		switch array {
+		case "X":
+			return scalar.Value(r.IntN(6)), true
+		case "F":
+			return scalar.FromFloat(scalar.FP32, r.NormFloat64()*100), true
+		case "D":
+			return scalar.FromFloat(scalar.FP64, r.NormFloat64()*100), true
+		case "f":
+			return scalar.FromFloat(scalar.FP32, r.NormFloat64()), true
+		}
+		return 0, false
+	}
+	const head = "\tinf_array(X, n); inf_array(A, n); inf_array(U, n); inf_array(L, n); inf_array(W, n); inf_array(F, n); inf_array(D, n);\n" +
+		"\tinf_array(o, 6); inf_array(u, 6); inf_array(b, 6); inf_array(v, 6); inf_array(l, 6); inf_array(f, 6); inf_array(d, 6);\n"
+	const params = "int n, int X[n], int A[n], uint32_t U[n], int64_t L[n], uint64_t W[n], float F[n], double D[n], int o[6], uint32_t u[6], int8_t b[6], uint16_t v[6], int64_t l[6], float f[6], double d[6]"
+	var cases []wholeCase
+	for i, c := range []string{
+		// Integers of another sign or width.
+		"o[x] += U[i];", "o[x] += 1u;", "o[x] -= U[i];", "o[x] *= U[i] | 1;", "o[x] &= ~(1u << (i & 31));", "o[x] |= U[i];", "o[x] ^= 0x80000001u;",
+		"l[x] += W[i];", "l[x] -= 3ull;", "u[x] += L[i];", "o[x] = U[i] + o[x];", "o[x] = o[x] * 3u;", "b[x] += 1u;", "b[x] += W[i];", "v[x] -= A[i];", "l[x] += U[i];", "o[x]++;", "b[x]--;",
+		// No operation with an operand.
+		"o[x] = 3 - o[x];", "o[x] = A[i] * 2 - o[x];", "o[x] = 3u - o[x];", "o[x] = o[x] * 5 + 1;", "u[x] = U[i] / (u[x] | 1);", "b[x] = ~b[x];", "o[x] = o[x] % 7 + 1 < 3 ? A[i] : -o[x];", "o[x] = -o[x];", "b[x] <<= 1;", "b[x] /= 3;", "u[x] /= -3;", "o[x] >>= 1u;", "o[x] = U[i] >> (o[x] & 31);",
+		// Arithmetic of another type.
+		"o[x] += F[i] * 0.5f;", "o[x] += D[i];", "b[x] += F[i] * 0.01f;", "l[x] += D[i] * 3;", "o[x] *= 0.5;",
+		"f[x] += 0.5;", "f[x] -= F[i] * 1.0;", "f[x] *= 1.5;", "f[x] /= 3.0;", "f[x] += 0.1;", "f[x] += D[i];", "f[x] += F[i] * 0.3;", "f[x] = 1.0 - f[x];", "f[x] = 3 / f[x];", "f[x] = f[x] * 0.5f + F[i];", "f[x] += A[i];", "f[x] += (double)A[i];", "f[x] += (double)(short)A[i];", "d[x] += F[i];", "d[x] += U[i];", "d[x] = 1 - d[x];",
+	} {
+		cases = append(cases, wholeCase{name: fmt.Sprint("update", i), sizes: []int64{40}, fill: fill, source: "#include \"bitsched.h\"\nvoid update(" + params + ")\n{\n" + head +
+			"\t#pragma omp parallel for\n\tfor (int i = 0; i < n; i++) {\n\t\tint x = X[i];\n\t\t#pragma omp atomic\n\t\t" + c + "\n\t}\n}\n"})
+	}
+	cases = append(cases, wholeCase{name: "captures", sizes: []int64{40}, fill: fill, source: "#include \"bitsched.h\"\nvoid captures(" + params + ")\n{\n" + head + `
+	int c = 5;
+	float s = 0;
+	#pragma omp parallel for
+	for (int i = 0; i < n; i++) {
+		int x = X[i], k;
+		float g;
+		#pragma omp atomic
+		c += U[i];
+		#pragma omp atomic
+		s += D[i] * 0.25;
+		#pragma omp atomic capture
+		k = o[x] += U[i];
+		A[i] += k;
+		#pragma omp atomic capture
+		{ k = o[x]; o[x] = 7u - o[x]; }
+		A[i] += k;
+		#pragma omp atomic capture
+		{ f[x] += D[i]; g = f[x]; }
+		F[i] = g;
+		#pragma omp atomic capture
+		{ g = f[x]; f[x] = D[i] - f[x]; }
+		F[i] += g;
+		#pragma omp atomic compare
+		if (o[x] > U[i]) o[x] = U[i];
+		#pragma omp atomic compare
+		l[x] = l[x] < W[i] ? W[i] : l[x];
+		#pragma omp atomic compare
+		if (o[x] == U[i]) o[x] = U[i] + 1;
+		#pragma omp atomic compare
+		if (f[x] < D[i]) f[x] = D[i];
+		#pragma omp atomic compare capture
+		{ k = b[x]; if (b[x] > (U[i] & 15)) b[x] = U[i] & 15; }
+		A[i] ^= k;
+	}
+	A[0] = c;
+	F[0] = s;
+}
+`})
+	runWhole(t, cases)
 }
 
 // TestWholeErrors says where a program leaves the subset, and what is supported.

@@ -476,31 +476,14 @@ func (in *instr) special() {
 
 // rmwOf finds the operands of an update, whose code has been emitted.
 func (c *compiler) rmwOf(s *Stream) rmwInfo {
-	r, x := rmwInfo{a: -1, e: -1}, s.Value
-	if s.Kind != RMW {
+	r := rmwInfo{a: -1, e: -1}
+	op, operand, expected, ok := s.Update()
+	if !ok {
 		return r
 	}
-	free := func(y *Expr) bool {
-		found := false
-		y.Walk(func(z *Expr) { found = found || z.Kind == ElemExpr })
-		return !found
-	}
-	reg := func(y *Expr) int { return c.expr(y, -1).reg }
-	switch {
-	case free(x):
-		r.a = reg(x)
-	case x.Kind != ApplyExpr:
-	case x.Op == scalar.Select && x.Args[0].Kind == ApplyExpr && x.Args[0].Op == scalar.Eq && x.Args[2].Kind == ElemExpr && free(x.Args[1]):
-		eq := x.Args[0].Args
-		for i := range 2 {
-			if eq[i].Kind == ElemExpr && free(eq[1-i]) {
-				r.a, r.e = reg(x.Args[1]), reg(eq[1-i])
-			}
-		}
-	case len(x.Args) == 2 && x.Args[0].Kind == ElemExpr && free(x.Args[1]):
-		r.op, r.a = x.Op, reg(x.Args[1])
-	case len(x.Args) == 2 && x.Op.Commutative() && x.Args[1].Kind == ElemExpr && free(x.Args[0]):
-		r.op, r.a = x.Op, reg(x.Args[0])
+	r.op, r.a = op, c.expr(operand, -1).reg
+	if expected != nil {
+		r.e = c.expr(expected, -1).reg
 	}
 	return r
 }

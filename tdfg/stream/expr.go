@@ -77,6 +77,37 @@ func (x *Expr) Uses(name string) bool {
 	return found
 }
 
+// Update takes an RMW apart as processors have it: an operation on the element with an operand,
+// or an exchange, with expected only where the element is that. ok is false for others.
+func (s *Stream) Update() (op scalar.Op, operand, expected *Expr, ok bool) {
+	x := s.Value
+	if s.Kind != RMW || x == nil {
+		return 0, nil, nil, false
+	}
+	free := func(y *Expr) bool {
+		found := false
+		y.Walk(func(z *Expr) { found = found || z.Kind == ElemExpr })
+		return !found
+	}
+	switch {
+	case free(x):
+		return scalar.NoOp, x, nil, true
+	case x.Kind != ApplyExpr:
+	case x.Op == scalar.Select && x.Args[0].Kind == ApplyExpr && x.Args[0].Op == scalar.Eq && x.Args[2].Kind == ElemExpr && free(x.Args[1]):
+		eq := x.Args[0].Args
+		for i := range 2 {
+			if eq[i].Kind == ElemExpr && free(eq[1-i]) {
+				return scalar.NoOp, x.Args[1], eq[1-i], true
+			}
+		}
+	case len(x.Args) == 2 && x.Args[0].Kind == ElemExpr && free(x.Args[1]):
+		return x.Op, x.Args[1], nil, true
+	case len(x.Args) == 2 && x.Op.Commutative() && x.Args[1].Kind == ElemExpr && free(x.Args[0]):
+		return x.Op, x.Args[0], nil, true
+	}
+	return 0, nil, nil, false
+}
+
 // String returns the expression as Parse reads it: "add(@, fp32(1.5))".
 func (x *Expr) String() string {
 	var b strings.Builder
