@@ -308,8 +308,8 @@ func (a *app) runConfigs(cmd *cobra.Command, nameOrFile string, f runFlags) erro
 			failed = err
 		}
 	}
-	if errors.Is(failed, multicore.ErrInternal) && !f.config.races {
-		// Threads that race find other values than the program.
+	if (errors.Is(failed, multicore.ErrInternal) || errors.Is(failed, errDiffer)) && !f.config.races {
+		// Threads that race find other values than the program, or leave others.
 		a.phase(line, "looking for races")
 		if again, err := k.Arguments(s.ctx, f.seed, f.kernel.data.in); err == nil {
 			if err := raced(s.ctx, k, again, f.config.raceLimit(machine)); errors.Is(err, errCheck) && !errors.Is(err, stream.ErrRaceLimit) {
@@ -407,6 +407,9 @@ func configError(err error) error {
 	return err
 }
 
+// errDiffer says that arrays are not those of the sequential program.
+var errDiffer = errors.New("the machine and the sequential program differ")
+
 // runConfig is one run. The report of one that was stopped says how far it came.
 func (a *app) runConfig(ctx context.Context, line *progressLine, k *workload.Kernel, m *memory.Memory, config string, machine *tile.Machine, trace *multicore.Trace, rehearsals **fused.Rehearsals, f runFlags) (*configRun, error) {
 	arrays, args := k.Streams(m)
@@ -447,7 +450,7 @@ func (a *app) runConfig(ctx context.Context, line *progressLine, k *workload.Ker
 	}
 	r.Checks = append(r.Checks, configCheck{Oracle: "the sequential program's", Verdict: *v})
 	if v.First != "" {
-		return r, fmt.Errorf("%w: %s: the machine and the sequential program differ: %s", errCheck, k.Whole.Name, v.First)
+		return r, fmt.Errorf("%w: %s: %w: %s", errCheck, k.Whole.Name, errDiffer, v.First)
 	}
 	if k.Builtin != nil && k.Builtin.Whole {
 		if err := k.Builtin.Check(k.Sizes, start, m); err != nil {
