@@ -151,6 +151,7 @@ func (x *heads) quit(h *head) {
 	s := h.corner
 	last := s.list[len(s.list)-1]
 	s.list[h.at], last.at = last, h.at
+	s.list[len(s.list)-1] = nil // or it would stay in memory, with its loop
 	s.list = s.list[:len(s.list)-1]
 	if f := s.of(h.stride); f.any == h.rank || f.can == h.rank {
 		f.stale = true

@@ -73,6 +73,11 @@ func TestHeads(t *testing.T) {
 			b.remove(0)
 		}
 		require.Empty(t, b.heads.near)
+		for _, s := range b.heads.free { // streams that have ended take no memory
+			for _, h := range s.list[:cap(s.list)] {
+				require.Nil(t, h)
+			}
+		}
 	}
 	require.Greater(t, together, 1000)
 	require.Greater(t, removed, 1000)
