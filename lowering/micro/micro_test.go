@@ -227,6 +227,22 @@ void updates(int n, const int A[n], const uint32_t U[n], const double D[n], int 
 }
 `
 
+// drawn is the arrays of a graph, of n elements where their size is no constant, with whole numbers below most, whose
+// sums are exact in floats.
+func drawn(r *rand.Rand, g *stream.Graph, n int64, most int) stream.Memory {
+	mem := stream.Memory{}
+	for _, a := range g.Arrays {
+		size := n
+		if k, ok := a.Size[0].Const(); ok {
+			size = k
+		}
+		for range size {
+			mem[a.Name] = append(mem[a.Name], scalar.FromInt(a.Type, int64(r.IntN(most))))
+		}
+	}
+	return mem
+}
+
 // TestUpdates executes atomic updates that are no operation with an operand on 1 to 8 threads
 // in random orders: what other threads change in between is what they are repeated with.
 func TestUpdates(t *testing.T) {
@@ -236,20 +252,7 @@ func TestUpdates(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		n := int64(4 + r.IntN(60))
 		args := stream.Args{Symbols: map[string]int64{"n": n}}
-		mem := stream.Memory{}
-		for _, a := range g.Arrays {
-			size := n
-			if k, ok := a.Size[0].Const(); ok {
-				size = k
-			}
-			for range size {
-				v := scalar.FromInt(a.Type, int64(r.IntN(40)))
-				if a.Type.Float() { // sums are exact
-					v = scalar.FromFloat(a.Type, float64(r.IntN(40)))
-				}
-				mem[a.Name] = append(mem[a.Name], v)
-			}
-		}
+		mem := drawn(r, g, n, 40)
 		mem["L"][0] = 1
 		for i := range mem["A"] {
 			mem["A"][i] |= 1 // L[0] is of one update only
@@ -314,17 +317,7 @@ func TestParallel(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 8))
 		n := int64(1 + r.IntN(60))
 		args := stream.Args{Symbols: map[string]int64{"n": n, "m": 3}}
-		mem := stream.Memory{}
-		for _, a := range g.Arrays {
-			size := n
-			if k, ok := a.Size[0].Const(); ok {
-				size = k
-			}
-			for range size {
-				v := scalar.FromInt(a.Type, int64(r.IntN(100)))
-				mem[a.Name] = append(mem[a.Name], v)
-			}
-		}
+		mem := drawn(r, g, n, 100)
 		mem["S"][2], mem["S"][1] = 0, 0
 		want := clone(mem)
 		_, err := g.Run(context.Background(), want, args)

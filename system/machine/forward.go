@@ -24,6 +24,7 @@ type forward struct {
 	seen   map[mem.Line]uint64 // lines that were skipped, by 64
 	page   mem.Line            // the last of them
 	lines  uint64              // of it
+	values values              // accesses beside caches
 
 	// Of stream engines: their own engine, and what takes them back into time.
 	events  *event.Engine
@@ -213,6 +214,7 @@ func (m *Machine) untimed() (*forward, error) {
 	for _, t := range m.TLBs {
 		f.tlbs = append(f.tlbs, t.Counters)
 	}
+	f.values.f = f
 	m.forward = f
 	return f, f.still()
 }
@@ -385,16 +387,11 @@ func (m *Machine) Forward(core int, n uint64, skip bool) (core.Forwarded, error)
 	if !skip || m.StreamCores != nil && m.Tensors != nil {
 		read, write = nil, nil
 	}
-	values := &values{f: f}
 	if read != nil && m.StreamCores == nil && m.skips[core].most() {
-		access = values.access
-		write = func(addr uint64, data []byte) {
-			values.write() // in the order of the program
-			f.write(addr, data)
-		}
+		access, write = f.values.access, f.values.pass
 	}
 	done, err := m.Cores[core].Forward(n, access, f.ahead(core), f.settle, read, write)
-	values.write()
+	f.values.write()
 	if read != nil {
 		m.skips[core].add(done)
 	}
@@ -457,6 +454,12 @@ func (v *values) access(_ uint32, line mem.Line, write bool) *mem.Bytes {
 	v.f.read(line*mem.LineBytes, mem.LineBytes)
 	v.line, v.data, v.written = line, v.f.newest(v.f.m.spec.Pages.physical(line)), write
 	return &v.data
+}
+
+// pass changes what skipped micro-ops write, in the order of the program.
+func (v *values) pass(addr uint64, data []byte) {
+	v.write()
+	v.f.write(addr, data)
 }
 
 // write changes all copies of the last line if it was written.
