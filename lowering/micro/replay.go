@@ -300,7 +300,7 @@ func (t *thread) Restore(r se.Restored) error {
 			t.cursor.AskAlso(nil)
 		}
 		if t.instead != nil && t.insteadOf == x.Group {
-			t.wait, t.redo, t.instead = nil, t.instead, nil
+			t.wait, t.redo, t.instead, t.least = nil, t.instead, nil, 0
 		}
 	}
 	rest := &log{until: l.until, snapshots: l.snapshots, open: l.open}
@@ -390,7 +390,7 @@ func (t *thread) Restore(r se.Restored) error {
 	if len(parts) > 0 { // loops that are configured behind them may be restored until all have come
 		rest.until = ^uint64(0)
 		t.parts = append(parts, part{out: t.out, marks: t.marks, wait: t.wait, makes: t.makes, instead: t.instead, then: t.restoredAll})
-		t.out, t.marks, t.wait, t.makes, t.instead = uop.Batch{}, nil, nil, nil, nil
+		t.out, t.marks, t.wait, t.makes, t.instead, t.least = uop.Batch{}, nil, nil, nil, nil, 0
 		return nil
 	}
 	if (t.near == nil || !t.near.ordered) && !t.underWay() {

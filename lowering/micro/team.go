@@ -122,6 +122,7 @@ func (t *thread) until(c *syncCode, addr uint64, number int, then func() error) 
 	o := c.load
 	o.Flags |= uop.Blocking | uop.Racy
 	t.word(o, addr, 0)
+	t.least = scalar.Value(number)
 	t.wait = func(old []byte) error {
 		again := word(old) < scalar.Value(number)
 		b := c.branch
@@ -136,6 +137,15 @@ func (t *thread) until(c *syncCode, addr uint64, number int, then func() error) 
 		}
 		return then()
 	}
+}
+
+// Again implements uop.Repeater: of a loop that waits for a shared word.
+func (t *thread) Again(old []byte) bool {
+	if word(old) >= t.least || t.log != nil || t.done != len(t.out.Ops) {
+		return false
+	}
+	t.handed += uint64(len(t.out.Ops))
+	return true
 }
 
 // fork starts a parallel loop, which thread 0 has entered.

@@ -24,6 +24,8 @@ type thread struct {
 	out  uop.Batch // that are made and not handed out yet
 	done int       // of out, handed out
 	wait func(old []byte) error
+	// least is what the shared word has at least that t.wait waits for, 0 if it is for something else.
+	least scalar.Value
 	// What an atomic operation of the core that is waited for makes of its element, and whether
 	// the machine has said that it has been performed.
 	makes     func(old scalar.Value)
@@ -218,7 +220,7 @@ func (t *thread) Resolve(old []byte) error {
 		t.emptied()
 	}
 	f := t.wait
-	t.wait, t.instead = nil, nil
+	t.wait, t.instead, t.least = nil, nil, 0
 	return f(old)
 }
 

@@ -209,7 +209,7 @@ func build(spec *Spec, delay func(*mem.Message) event.Time) (*Machine, error) {
 			s = se.NewCore(m.Engine, spec.Streams, i, streams, bankOf, c, m.fail)
 			m.StreamCores = append(m.StreamCores, s)
 			c.OnCommit = func(now event.Time, op *uop.Op, _ []byte) { s.Commit(now, op) }
-			c.Hold = s.Hold
+			c.Hold, c.Quiet = s.Hold, s.Quiet
 			above = s
 		}
 		var below interface {

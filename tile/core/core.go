@@ -130,6 +130,8 @@ type Core struct {
 	// Hold, if it is set, is asked before each micro-op commits, with its data, and says whether it must
 	// not commit now. Who holds a micro-op wakes the core, or squashes it.
 	Hold func(now event.Time, op *uop.Op, data []byte) bool
+	// Quiet, if it is set, tells whether Hold holds nothing back as long as the thread only waits for others.
+	Quiet func() bool
 
 	engine *event.Engine
 	spec   *Spec
@@ -139,7 +141,8 @@ type Core struct {
 	id     int
 
 	thread   uop.Thread
-	batches  []*batch // that are not committed, the oldest first
+	repeater uop.Repeater // the same, if it is one
+	batches  []*batch     // that are not committed, the oldest first
 	unused   []*batch
 	batch    *batch // that is fetched from
 	at       int    // next of the batch
@@ -208,6 +211,8 @@ type Core struct {
 	full     *uint64
 	active   bool
 	storesUp int // executed in this cycle
+
+	spin spin
 
 	// Tables are behind all that each cycle needs.
 	kinds  [2][uop.NumKinds]issueInfo
@@ -279,6 +284,10 @@ func New(e *event.Engine, spec *Spec, id int, tlb Translator, fail func(error)) 
 	}
 	c.ticking = e.Handle(func(now event.Time, _ uint64) {
 		c.tickAt = never
+		if c.spin.on {
+			c.hollow(now)
+			return
+		}
 		c.tick(now)
 	})
 	c.cause = &c.Counters.Idle
@@ -289,11 +298,18 @@ func New(e *event.Engine, spec *Spec, id int, tlb Translator, fail func(error)) 
 // far brings what each cycle needs of the core into the caches of the host: those of many cores
 // do not fit there at once.
 func (c *Core) far(uint64) {
-	prefetch.Lines(unsafe.Pointer(c), int(unsafe.Offsetof(c.kinds)/hostLine))
+	if c.spin.on {
+		prefetch.Lines(unsafe.Pointer(&c.spin), 2)
+		return
+	}
+	prefetch.Lines(unsafe.Pointer(c), int(unsafe.Offsetof(c.spin)/hostLine))
 }
 
 // near does so with what that says where it is.
 func (c *Core) near(uint64) {
+	if c.spin.on {
+		return
+	}
 	prefetch.Lines(unsafe.Pointer(&c.slots[c.head&c.mask]), 2)
 	prefetch.Lines(unsafe.Pointer(&c.slots[c.tail&c.mask]), max(1, min(c.frontLen, c.spec.Dispatch)))
 	prefetch.Lines(unsafe.Pointer(&c.front[c.frontHead]), 1)
@@ -327,6 +343,7 @@ func (c *Core) Connect(m Memory) { c.memory = m }
 // Start lets the core execute a thread from the next cycle on.
 func (c *Core) Start(thread uop.Thread) {
 	c.thread, c.done, c.more = thread, false, true
+	c.repeater, _ = thread.(uop.Repeater)
 	c.lastTick = c.engine.Now()
 	c.wake(c.engine.Now() + 1)
 }
@@ -346,6 +363,7 @@ func (c *Core) Stuck() string {
 
 // After calls a function when that many further micro-ops have been committed.
 func (c *Core) After(n uint64, f func(now event.Time)) {
+	c.Settle()
 	c.limit, c.onLimit = c.Counters.Committed+n, f
 }
 
@@ -393,9 +411,14 @@ func (c *Core) wake(at event.Time) {
 		if c.tickAt <= at {
 			return
 		}
-		c.engine.Cancel(c.tickID)
+		if !c.spin.replay {
+			c.engine.Cancel(c.tickID)
+		}
 	}
 	c.tickAt = at
+	if c.spin.replay {
+		return
+	}
 	c.tickID = c.engine.At(at, c.ticking, 0)
 }
 
@@ -453,6 +476,9 @@ func (c *Core) tick(now event.Time) {
 		}
 		c.loadDebt = max(0, c.loadDebt-int(min(gap, event.Time(c.loadDebt)))*c.spec.LoadPorts)
 	}
+	if c.spin.noting {
+		c.spin.note(now)
+	}
 	ports := c.loadPorts()
 	c.full = nil
 	c.lastTick = now
@@ -489,6 +515,9 @@ func (c *Core) tick(now event.Time) {
 	c.dispatch(now)
 	c.fetch(now)
 	c.sleep(now)
+	if c.spin.resolved {
+		c.compare(now)
+	}
 }
 
 // sleep finds the next cycle in which something can happen.
@@ -561,6 +590,7 @@ func (c *Core) finish(now event.Time, s *slot) {
 		}
 		if s.blocking {
 			c.resolve(c.gotBy(s))
+			c.spin.resolved = true
 		}
 	case uop.Atomic:
 		if s.blocking {
@@ -797,7 +827,12 @@ func (c *Core) took(s *slot) {
 // translate begins a load.
 func (c *Core) translate(now event.Time, s *slot) {
 	if c.tlb != nil {
-		delay := c.tlb.Translate(now, s.op.Addr)
+		delay := 0
+		if c.spin.replay && c.spin.looked {
+			delay = c.spin.translate
+		} else {
+			delay = c.tlb.Translate(now, s.op.Addr)
+		}
 		if s.op.Kind == uop.Gather {
 			for i := 1; i < int(s.op.Lanes); i++ {
 				delay = max(delay, c.tlb.Translate(now, c.lane(s, i)))
@@ -894,7 +929,14 @@ func (c *Core) access(now event.Time, s *slot) {
 		}
 		pieces.ask &^= 1 << i
 		id := s.seq<<16 | uint64(s.gen)<<8 | uint64(i)
-		if line, delay := c.memory.Load(now, s.op.PC, addr/mem.LineBytes, id); line != nil {
+		var line *mem.Bytes
+		delay := 0
+		if s.blocking {
+			line, delay = c.read(now, s.op.PC, addr/mem.LineBytes, id)
+		} else {
+			line, delay = c.memory.Load(now, s.op.PC, addr/mem.LineBytes, id)
+		}
+		if line != nil {
 			c.take(s, i, at, line[addr%mem.LineBytes:][:size])
 			finished = max(finished, now+event.Time(c.spec.HitUse-1+delay))
 		}
@@ -1206,6 +1248,7 @@ func (c *Core) again(now event.Time) {
 
 // Owned implements mem.Client.
 func (c *Core) Owned(now event.Time, line mem.Line) {
+	c.Settle()
 	for k := c.sHead; k < c.sAccept; k++ {
 		s := &c.stores[k&c.sMask]
 		if addr, _, _ := s.part(s.next); addr/mem.LineBytes == line {

@@ -14,6 +14,7 @@ import (
 // Pause lets the core fetch nothing more from its thread, or go on. What it has fetched
 // goes its way: when nothing is left to do in the machine, Forward may be called.
 func (c *Core) Pause(on bool) {
+	c.Settle()
 	c.paused = on
 	if !on && !c.Done() {
 		c.lastTick = c.engine.Now()
@@ -24,6 +25,7 @@ func (c *Core) Pause(on bool) {
 // Halt lets the core fetch nothing more from its thread, or go on, as Pause, but the time
 // between is time in which its thread waits.
 func (c *Core) Halt(on bool) {
+	c.Settle()
 	c.paused = on
 	if !on && !c.Done() {
 		c.wake(c.engine.Now() + 1)
@@ -45,6 +47,7 @@ type Forwarded struct {
 // it may wait for streams. Finish executes that, but for what is squashed before. It reports false, and does
 // nothing, where that cannot be: a store that is committed is not performed, or an atomic operation is under way.
 func (c *Core) Leave() bool {
+	c.Settle()
 	if c.sHead != c.sCommit {
 		return false
 	}

@@ -57,6 +57,10 @@ type Spec struct {
 	Forward int `yaml:"forward_cycles" json:"forward_cycles"` // from a store in the queue to a load
 
 	Units []Unit `yaml:"units" json:"units"`
+
+	// Plain executes each cycle of loops that wait for other threads, as of all others: to
+	// compare with, as nothing else changes.
+	Plain bool `yaml:"-" json:"-"`
 }
 
 // Unit is functional units that are alike.

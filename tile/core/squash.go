@@ -11,6 +11,7 @@ import (
 // micro-op is an atomic operation that is under way: it cannot be undone, and commits soon.
 // It must not be called while the core calls.
 func (c *Core) Squash(event.Time) bool {
+	c.Settle()
 	if c.head < c.tail {
 		if s := &c.slots[c.head&c.mask]; s.op.Kind == uop.Atomic && s.state != waiting {
 			return false
@@ -50,6 +51,7 @@ func (c *Core) Squash(event.Time) bool {
 
 // Resume lets the core commit again, and after Squash fetch what its thread has from now on.
 func (c *Core) Resume(now event.Time) {
+	c.Settle()
 	squashed := c.halted
 	if squashed {
 		c.halted, c.more, c.done = false, true, false

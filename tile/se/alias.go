@@ -211,6 +211,11 @@ func (a *active) aliased(addr uint64, size int, writes bool) bool {
 	return false
 }
 
+// Quiet tells whether Hold holds back no load as long as the core configures no loop.
+func (c *Core) Quiet() bool {
+	return c.ending == nil && c.inject == nil && !slices.ContainsFunc(c.loops, func(a *active) bool { return !a.over() })
+}
+
 // Hold is asked before a micro-op of the core commits; data is that of its batch. It holds
 // accesses that are aliased with streams, and all while streams are being ended.
 func (c *Core) Hold(now event.Time, op *uop.Op, data []byte) bool {

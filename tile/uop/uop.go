@@ -197,6 +197,13 @@ type Performer interface {
 	Performed(old []byte)
 }
 
+// Repeater is a thread that may wait in a loop for other threads.
+type Repeater interface {
+	// Again is Resolve, and Next for as many micro-ops as the last batch, if they are the
+	// same; else it does nothing and is false.
+	Again(old []byte) bool
+}
+
 // Skipper is a thread that can execute micro-ops without making them.
 type Skipper interface {
 	Thread
