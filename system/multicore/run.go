@@ -45,6 +45,8 @@ type Options struct {
 	Intercept func(m *se.Message) bool
 	// Broken leaves a part of the protocol of streams out, for tests.
 	Broken se.Broken
+	// Plain executes each cycle of loops that wait for other threads, for tests: it changes nothing.
+	Plain bool
 	// Progress is called from time to time, if it is not nil.
 	Progress func(Progress)
 }
@@ -96,6 +98,9 @@ func RunTogether(ctx context.Context, jobs []Job) ([]*Report, error) {
 	}
 	m := all[0].m
 	err = runAll(ctx, all)
+	for _, r := range all {
+		r.settle()
+	}
 	all[0].opt.Trace.finish(m.Engine.Now())
 	var reports []*Report
 	for _, r := range all {
@@ -141,6 +146,7 @@ func newRunners(ctx context.Context, jobs []Job) (all []*runner, err error) {
 			return nil, err
 		}
 	}
+	spec.Core.Plain = opt.Plain
 	first, from := 0, uint64(firstAddress)
 	for i := range jobs {
 		r := &runner{p: jobs[i].Program, opt: &jobs[i].Options, spec: spec, first: first, start: time.Now()}
@@ -246,6 +252,13 @@ func (r *runner) load() {
 // cores are those of the program.
 func (r *runner) cores() []*core.Core { return r.m.Cores[r.first : r.first+r.opt.Threads] }
 
+// settle brings counters of cores to the present cycle.
+func (r *runner) settle() {
+	for _, c := range r.cores() {
+		c.Settle()
+	}
+}
+
 // runAll lets the machine run to the end of all programs.
 func runAll(ctx context.Context, all []*runner) error {
 	watches := make([]watchdog, len(all))
@@ -276,6 +289,7 @@ func runAll(ctx context.Context, all []*runner) error {
 			return r.failed(ctx, err)
 		}
 		if t := r.opt.Trace; t != nil && until == t.from+t.Slice {
+			r.settle()
 			t.step(until)
 		}
 		for i, r := range all {
@@ -284,6 +298,7 @@ func runAll(ctx context.Context, all []*runner) error {
 			}
 		}
 		if s := r.sampler; s != nil && r.m.Engine.Now() == s.next && !r.done() {
+			r.settle()
 			if err := s.step(ctx, s.next); err != nil {
 				return r.failed(ctx, err)
 			}

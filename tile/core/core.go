@@ -839,6 +839,7 @@ func (c *Core) translate(now event.Time, s *slot) {
 			}
 		}
 		if delay > 0 {
+			c.spin.slow = c.spin.slow || s.blocking
 			c.later(now+event.Time(delay), s.event(evAccess))
 			return
 		}
@@ -1104,13 +1105,17 @@ func (c *Core) commit(now event.Time) {
 			}
 			return
 		}
-		if c.Hold != nil && c.Hold(now, s.op, s.data()) {
+		if c.Hold != nil && !c.spin.replay && c.Hold(now, s.op, s.data()) {
+			c.spin.slow = true
 			if n == 0 {
 				c.stalled(&c.Counters.StallSync)
 			}
 			return
 		}
 		c.active = true
+		if c.spin.noting {
+			c.spin.left = append(c.spin.left, len(c.spin.noted)-1)
+		}
 		switch s.op.Kind {
 		case uop.Load, uop.Gather:
 			if !c.spec.EarlyLQ {
@@ -1145,7 +1150,7 @@ func (c *Core) commit(now event.Time) {
 		}
 		c.Counters.Cycles = uint64(now)
 		c.head++
-		if c.OnCommit != nil {
+		if c.OnCommit != nil && !c.spin.replay {
 			c.OnCommit(now, s.op, c.gotBy(s))
 		}
 		if b := c.batches[0]; b.left > 1 {

@@ -47,6 +47,7 @@ type spin struct {
 
 	// Of the iteration that ended last, with the cycle in which its load was resolved.
 	ops    []uop.Op // that were fetched then
+	leave  []int    // of ticks, those in which they commit
 	at     int      // of these, in the front end
 	got    [8]byte
 	delta  [counterWords]uint64
@@ -56,8 +57,10 @@ type spin struct {
 
 	// Since then.
 	noted  []event.Time
-	looks  int // of blocking loads
+	left   []int // of noted: cycles of commits
+	looks  int   // of blocking loads
 	lookAt event.Time
+	slow   bool // one waited for its translation, or a micro-op was held back
 	direct bool // the last of them found its line at once
 	delay  int  // after so many cycles for a port
 
@@ -90,9 +93,11 @@ func (c *Core) between(now event.Time) bool {
 // that ends with the one before.
 func (c *Core) compare(now event.Time) {
 	p := &c.spin
+	noted := p.noting
 	p.resolved, p.noting = false, !c.spec.Plain && c.between(now)
-	if !p.noting {
+	if !p.noting || !noted {
 		c.forget()
+		p.end, p.before = now, c.Counters
 		return
 	}
 	was, is := words(&p.before), words(&c.Counters)
@@ -104,16 +109,17 @@ func (c *Core) compare(now event.Time) {
 	var got [8]byte
 	copy(got[:], c.got[(c.head-1)&c.mask])
 	look := slices.Index(p.noted, p.lookAt-p.end)
-	if p.looks == 1 && p.direct && look >= 0 && len(p.noted) < spinTicksMost && p.at == c.at && p.got == got && p.look == look && p.wait == p.delay &&
-		c.Counters.Mispredicted == p.before.Mispredicted && delta == p.delta && slices.Equal(p.ticks, p.noted) && slices.Equal(p.ops, c.batch.Ops) {
+	if p.looks == 1 && !p.slow && p.direct && look >= 0 && p.at == c.at && p.got == got && p.look == look && p.wait == p.delay &&
+		c.Counters.Mispredicted == p.before.Mispredicted && delta == p.delta && slices.Equal(p.ticks, p.noted) && slices.Equal(p.leave, p.left) && len(p.left) == len(p.ops) && slices.Equal(p.ops, c.batch.Ops) {
 		p.alike++
 	} else {
 		p.alike = 0
 	}
 	p.ops = append(p.ops[:0], c.batch.Ops...)
 	p.at, p.got, p.delta, p.look, p.wait = c.at, got, delta, look, p.delay
-	p.ticks = append(p.ticks[:0], p.noted...)
-	p.end, p.before, p.looks, p.noted = now, c.Counters, 0, p.noted[:0]
+	p.ticks, p.leave = append(p.ticks[:0], p.noted...), append(p.leave[:0], p.left...)
+	p.end, p.before = now, c.Counters
+	p.renew()
 	if p.alike == 0 || c.Quiet != nil && !c.Quiet() {
 		return
 	}
@@ -128,9 +134,12 @@ func (c *Core) compare(now event.Time) {
 
 // forget lets the next iteration be as no other one.
 func (c *Core) forget() {
-	p := &c.spin
-	p.alike, p.looks, p.at, p.noted = 0, 0, 0, p.noted[:0]
+	c.spin.alike, c.spin.at = 0, 0
+	c.spin.renew()
 }
+
+// renew begins to note an iteration.
+func (p *spin) renew() { p.looks, p.slow, p.noted, p.left = 0, false, p.noted[:0], p.left[:0] }
 
 // words are the counters one after another.
 func words(c *Counters) *[counterWords]uint64 { return (*[counterWords]uint64)(unsafe.Pointer(c)) }
@@ -143,14 +152,23 @@ const (
 
 // note remembers a cycle of an iteration in which something happens.
 func (p *spin) note(now event.Time) {
-	if len(p.noted) < spinTicksMost {
-		p.noted = append(p.noted, now-p.end)
-	}
+	p.noted = append(p.noted, now-p.end)
+	p.noting = len(p.noted) < spinTicksMost
 }
 
 // hollow is a cycle of an iteration that is as the one before.
 func (c *Core) hollow(now event.Time) {
 	p := &c.spin
+	if p.step == len(p.ticks)-1 {
+		sum := words(&c.Counters)
+		for _, i := range p.changed {
+			sum[i] += p.delta[i]
+		}
+		c.Counters.Cycles = uint64(now)
+	}
+	if c.Hold != nil || c.OnCommit != nil || c.OnAwait != nil {
+		c.leaves(now)
+	}
 	p.step++
 	if p.step-1 == p.look && !c.alike(now) {
 		c.catchUp()
@@ -172,6 +190,29 @@ func (c *Core) hollow(now event.Time) {
 	}
 	c.tickAt = p.end + p.ticks[p.step]
 	c.tickID = c.engine.At(c.tickAt, c.ticking, 0)
+}
+
+// leaves tells of the micro-ops that commit in a hollow cycle.
+func (c *Core) leaves(now event.Time) {
+	p, b := &c.spin, c.batch
+	for i, step := range p.leave {
+		if step != p.step {
+			continue
+		}
+		op := &b.Ops[i]
+		if c.Hold != nil && c.Hold(now, op, b.data(op)) {
+			c.fail(fmt.Errorf("core %d: the %s at %d may not commit in a loop that waits, cycle %d", c.id, op.Kind, op.PC, now))
+		}
+		var got []byte
+		if i == len(b.Ops)-1 {
+			if got = p.got[:op.Size]; c.OnAwait != nil {
+				c.OnAwait(now, op)
+			}
+		}
+		if c.OnCommit != nil {
+			c.OnCommit(now, op, got)
+		}
+	}
 }
 
 // alike looks at the word, and tells whether it and the look are as in the iteration before.
@@ -217,29 +258,6 @@ func (c *Core) iterate(now event.Time) bool {
 	p, b := &c.spin, c.batch
 	last := len(b.Ops) - 1
 	got := p.got[:b.Ops[last].Size]
-	if c.Hold != nil || c.OnCommit != nil || c.OnAwait != nil {
-		for i := range b.Ops {
-			op := &b.Ops[i]
-			if c.Hold != nil && c.Hold(now, op, b.data(op)) {
-				c.fail(fmt.Errorf("core %d: the %s at %d may not commit in a loop that waits, cycle %d", c.id, op.Kind, op.PC, now))
-				return false
-			}
-			var found []byte
-			if i == last {
-				if found = got; c.OnAwait != nil {
-					c.OnAwait(now, op)
-				}
-			}
-			if c.OnCommit != nil {
-				c.OnCommit(now, op, found)
-			}
-		}
-	}
-	sum := words(&c.Counters)
-	for _, i := range p.changed {
-		sum[i] += p.delta[i]
-	}
-	c.Counters.Cycles = uint64(now)
 	if c.repeater != nil && c.repeater.Again(got) {
 		right := c.guess.Predict(b.Ops[p.at-1].PC, true)
 		for k := range c.frontLen {
@@ -253,7 +271,7 @@ func (c *Core) iterate(now event.Time) bool {
 		}
 		return right
 	}
-	sum[branchesWord] -= p.delta[branchesWord] // they are fetched
+	c.Counters.Branches -= p.delta[branchesWord] // they are fetched
 	if err := c.thread.Resolve(got); err != nil {
 		c.fail(err)
 	}
