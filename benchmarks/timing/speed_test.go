@@ -21,6 +21,39 @@ import (
 	"github.com/bitsched/bitsched/tile/uop"
 )
 
+// BenchmarkWaiting simulates sssp, whose threads mostly wait for each other, with cycles of loops
+// that wait executed one by one (plain), and hollow.
+func BenchmarkWaiting(b *testing.B) {
+	k, err := kernels.Get("sssp")
+	require.NoError(b, err)
+	g, err := cfront.CompileWhole(context.Background(), k.File, k.Source, cfront.Options{})
+	require.NoError(b, err)
+	sizes := map[string]int64{"V": 1024, "E": 14000, "D": 64, "source": 1}
+	for name, plain := range map[string]bool{"hollow": false, "plain": true} {
+		b.Run(name, func(b *testing.B) {
+			ops, used := uint64(0), time.Duration(0)
+			for b.Loop() {
+				m, err := tile.LoadMachine("nsc-small")
+				require.NoError(b, err)
+				args, err := k.Arguments(context.Background(), sizes, 1)
+				require.NoError(b, err)
+				mem := graph.Memory{}
+				for name, a := range args.Arrays {
+					mem[name] = a.Elems
+				}
+				p := &multicore.Program{Graph: g, Memory: mem, Args: graph.Args{Symbols: sizes, Params: args.Scalars}, Reassociate: k.Reassociate}
+				start := cpuTime()
+				r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: m, Threads: 64, Config: "base", Warm: true, Plain: plain})
+				require.NoError(b, err)
+				used += cpuTime() - start
+				ops += r.MicroOps
+			}
+			b.ReportMetric(float64(ops)/used.Seconds(), "uops/cpu-s")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
 // BenchmarkSpeed simulates the configuration base of nsc: additions of vectors that stay
 // in the L2, that stream from the L3, and from DRAM; chases; barriers. What comes before
 // the caches are warm does not count. uops/cpu-s is committed micro-ops a second of all
