@@ -201,9 +201,9 @@ func TestPointNet(t *testing.T) {
 		if name == "pointnet_ssg" {
 			delete(all, "H6")
 		}
-		configs := []string{"in-l3", "inf-s", "inf-s-nojit"}
-		if testing.Short() {
-			configs = configs[:1]
+		configs := []string{"inf-s"}
+		if invariants.Enabled { // the others take long
+			configs = append(configs, "in-l3", "inf-s-nojit")
 		}
 		for _, config := range configs {
 			r := execute(t, name, all, fused.Options{Options: multicore.Options{Config: config, Machine: small(t), Threads: 4}})

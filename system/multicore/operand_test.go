@@ -99,6 +99,9 @@ func TestOperands(t *testing.T) {
 		}
 	}
 	assert.Positive(t, ended)
+	if !invariants.Enabled {
+		return // messages that are broken take long
+	}
 	count := breakMessages(t, func(f func(m *se.Message) bool) error {
 		r, err := run("near-l3", 72, always, multicore.Options{Intercept: f})
 		return orEnded(r, err)

@@ -611,7 +611,11 @@ func TestAdvance(t *testing.T) {
 	t.Parallel() // takes long
 	ctx := context.Background()
 	const m, n, k = int64(64), int64(4096), int64(2)
-	for _, config := range []string{"near-l3", "ns-decouple", "ns"} {
+	configs := []string{"near-l3"}
+	if invariants.Enabled { // the others take long
+		configs = append(configs, "ns-decouple", "ns")
+	}
+	for _, config := range configs {
 		p, opt := outer(t, m, n, k)
 		full, elsewhere := sampled(t, p, opt, config, nil)
 		stop := func(share int64, then func(r *runner)) (at, cycles int64) {
