@@ -130,7 +130,8 @@ type Core struct {
 	// Hold, if it is set, is asked before each micro-op commits, with its data, and says whether it must
 	// not commit now. Who holds a micro-op wakes the core, or squashes it.
 	Hold func(now event.Time, op *uop.Op, data []byte) bool
-	// Quiet, if it is set, tells whether Hold holds nothing back as long as the thread only waits for others.
+	// Quiet, if it is set, tells that Hold need not be asked as long as the thread only waits for others:
+	// it would hold nothing back, and change nothing.
 	Quiet func() bool
 
 	engine *event.Engine

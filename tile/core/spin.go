@@ -166,7 +166,7 @@ func (c *Core) hollow(now event.Time) {
 		}
 		c.Counters.Cycles = uint64(now)
 	}
-	if c.Hold != nil || c.OnCommit != nil || c.OnAwait != nil {
+	if c.OnCommit != nil || c.OnAwait != nil {
 		c.leaves(now)
 	}
 	p.step++
@@ -200,9 +200,6 @@ func (c *Core) leaves(now event.Time) {
 			continue
 		}
 		op := &b.Ops[i]
-		if c.Hold != nil && c.Hold(now, op, b.data(op)) {
-			c.fail(fmt.Errorf("core %d: the %s at %d may not commit in a loop that waits, cycle %d", c.id, op.Kind, op.PC, now))
-		}
 		var got []byte
 		if i == len(b.Ops)-1 {
 			if got = p.got[:op.Size]; c.OnAwait != nil {

@@ -205,7 +205,9 @@ func spins(t *testing.T, seed uint64, plain bool) (log []string, repeated int) {
 	wake := e.Handle(func(now event.Time, _ uint64) { c.Resume(now) })
 	c.Quiet = func() bool { return quiet }
 	c.Hold = func(now event.Time, op *uop.Op, _ []byte) bool {
-		log = append(log, fmt.Sprintf("%d asks for %d", now, op.PC))
+		if !quiet {
+			log = append(log, fmt.Sprintf("%d asks for %d", now, op.PC))
+		}
 		held := !quiet && op.PC != 10 && r.IntN(2) == 0 // what is resolved commits
 		if held {
 			e.At(now+3, wake, 0)

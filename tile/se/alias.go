@@ -211,7 +211,8 @@ func (a *active) aliased(addr uint64, size int, writes bool) bool {
 	return false
 }
 
-// Quiet tells whether Hold holds back no load as long as the core configures no loop.
+// Quiet tells that Hold holds nothing back and changes nothing, as long as the core only loads what no
+// stream has: all loops are over, and none of what ends them could.
 func (c *Core) Quiet() bool {
 	return c.ending == nil && c.inject == nil && !slices.ContainsFunc(c.loops, func(a *active) bool { return !a.over() })
 }
