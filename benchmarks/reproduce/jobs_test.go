@@ -127,6 +127,7 @@ func TestChosenWorkloads(t *testing.T) {
 		{"nsc:fig15", []string{"srad", "svm"}, []string{"srad in ns", "srad in ns, streams.l3.affine_ranges l3"}},
 		{"infs:fig12", []string{"conv2d"}, []string{"conv2d in base", "conv2d in near-l3", "conv2d in in-l3", "conv2d in inf-s"}},
 		{"infs:base", []string{"conv2d"}, []string{"conv2d on io4", "conv2d on ooo4", "conv2d on ooo8"}},
+		{"infs:fig16", []string{"gather_mlp_outer"}, []string{"gather_mlp_outer"}},
 		{"infs:fig15", []string{"mm_outer"}, []string{"mm_outer in base", "mm_outer in near-l3", "mm_outer in in-l3", "mm_outer in inf-s"}},
 	} {
 		found, err := Find(x.id)
