@@ -27,8 +27,8 @@ func TestSpin(t *testing.T) {
 		{kernel: "gauss_elim", machine: "nsc-small", core: "ooo8", config: "ns", sample: true},
 	}
 	if invariants.Enabled {
-		for _, config := range []string{"base", "ns-core", "ns-no-comp", "single", "ns-no-sync"} {
-			for _, kernel := range []string{"gauss_elim", "pr_push", "scluster", "bin_tree", "hotspot3D"} {
+		for _, config := range []string{"ns-core", "single", "ns-no-sync"} {
+			for _, kernel := range []string{"pr_push", "bin_tree", "hotspot3D"} {
 				c := cases[0]
 				c.kernel, c.config = kernel, config
 				cases = append(cases, c)
