@@ -374,6 +374,7 @@ func (c *Core) Awaits() bool { return c.synchronised }
 
 // Waits says what the core waits for, for reports of deadlocks.
 func (c *Core) Waits() string {
+	c.Settle()
 	switch {
 	case c.Done():
 		return "is done"
@@ -393,6 +394,7 @@ func (c *Core) Waits() string {
 // WaitsAt is the address of what the core waits for: that of a load which its thread
 // repeats to see what others do, or of the access that Waits tells of.
 func (c *Core) WaitsAt() (addr uint64, ok bool) {
+	c.Settle()
 	switch {
 	case c.Done():
 	case c.synchronised:

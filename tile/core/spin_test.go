@@ -216,8 +216,12 @@ func spins(t *testing.T, seed uint64, plain bool) (log []string, repeated int) {
 	}
 	c.Start(thread)
 	look := func() {
+		text := c.Waits()
+		if addr, ok := c.WaitsAt(); ok {
+			text += fmt.Sprintf(" at %#x", addr)
+		}
 		c.Settle()
-		log = append(log, fmt.Sprintf("%d: %+v, stuck %q, %t", e.Now(), c.Counters, c.Stuck(), c.Awaits()))
+		log = append(log, fmt.Sprintf("%d: %+v, %s, stuck %q, %t", e.Now(), c.Counters, text, c.Stuck(), c.Awaits()))
 	}
 	word := func() []byte { return p.line(flagAddr / mem.LineBytes)[flagAddr%mem.LineBytes:][:8] }
 	at, value, stopped := event.Time(0), uint64(0), false
