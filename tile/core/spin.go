@@ -18,7 +18,7 @@ import (
 // since the order of the events of a cycle hangs on them, but only the look is executed, through the
 // TLB and the caches, which count and age as ever. What else an iteration does, its counters and the branch that is
 // foretold, comes in its last cycle. As soon as something is not as before, or somebody asks for the state of
-// the core, the cycles of the iteration are executed with what the look has found (settle).
+// the core, the cycles of the iteration are executed with what the look has found (catchUp).
 
 // Limits of such an iteration.
 const (
@@ -159,6 +159,10 @@ func (p *spin) note(now event.Time) {
 // hollow is a cycle of an iteration that is as the one before.
 func (c *Core) hollow(now event.Time) {
 	p := &c.spin
+	if at := p.end + p.ticks[p.step]; at != now {
+		c.fail(fmt.Errorf("core %d: a loop that waits goes on in cycle %d, expected %d", c.id, now, at))
+		return
+	}
 	if p.step == len(p.ticks)-1 {
 		sum := words(&c.Counters)
 		for _, i := range p.changed {
