@@ -332,6 +332,12 @@ func (p *Program) scalarWhy(l *loopInfo) string {
 		return "empty"
 	}
 	v := l.src.Var
+	var sums []*template // values that go on from themselves
+	for _, i := range l.body {
+		if t := p.streams[i]; t.s.Kind == stream.Reduce && t.s.Value != nil && t.s.Value.Uses(t.s.Name) {
+			sums = append(sums, t)
+		}
+	}
 	for _, i := range l.body {
 		t := p.streams[i]
 		s := t.s
@@ -342,7 +348,7 @@ func (p *Program) scalarWhy(l *loopInfo) string {
 			return "stream " + s.Name + " is atomic"
 		case p.calls(t):
 			return "fminf or fmaxf is called for " + s.Name // -O3 must keep what they do with NaN
-		case s.Kind == stream.Reduce && s.Value != nil && s.Value.Uses(s.Name):
+		case slices.Contains(sums, t):
 			switch {
 			case !t.reduces:
 				return "value " + s.Name + " goes from iteration to iteration"
@@ -353,11 +359,13 @@ func (p *Program) scalarWhy(l *loopInfo) string {
 				t.ordered = true // lane by lane
 			}
 		}
-		for _, j := range l.body {
-			u := p.streams[j]
-			if u != t && u.s.Kind == stream.Reduce && u.s.Value != nil && u.s.Value.Uses(u.s.Name) && (uses(s, u.s.Name)) {
+		for _, u := range sums {
+			if u != t && uses(s, u.s.Name) {
 				return "value " + u.s.Name + " is used while it is reduced"
 			}
+		}
+		for _, j := range l.body {
+			u := p.streams[j]
 			if s.Array == "" || u.s.Array != s.Array || s.Kind != stream.Store && s.Kind != stream.RMW {
 				continue
 			}

@@ -152,6 +152,7 @@ func (st *streamer) name(base string) string {
 }
 
 func (st *streamer) add(s stream.Stmt) {
+	st.e.checkContext()
 	list := st.out[len(st.out)-1]
 	*list = append(*list, s)
 }
@@ -483,7 +484,7 @@ func (st *streamer) expr(x *expr, guard *stream.Expr, elem *expr) *stream.Expr {
 		args := make([]*stream.Expr, len(x.args))
 		args[0] = st.expr(x.args[0], guard, elem)
 		for i, a := range x.args[1:] {
-			args[i+1] = st.expr(a, st.restrict(x, i+1, args[0], guard, a), elem)
+			args[i+1] = st.expr(a, st.restrict(x, i+1, args[0], guard, a, elem != nil), elem)
 		}
 		return stream.Apply(x.op, args...)
 	}
@@ -492,12 +493,17 @@ func (st *streamer) expr(x *expr, guard *stream.Expr, elem *expr) *stream.Expr {
 }
 
 // restrict returns the condition under which C evaluates an operand of x after the
-// first.
-func (st *streamer) restrict(x *expr, arg int, first, guard *stream.Expr, a *expr) *stream.Expr {
-	loads := false
-	a.walk(func(y *expr) { loads = loads || y.kind == elemExpr })
-	first.Walk(func(y *stream.Expr) { loads = loads && y.Kind != stream.ElemExpr }) // an atomic update has its element last
-	if !loads || !x.conditional() {
+// first; elem tells that the stream at hand reads an element itself.
+func (st *streamer) restrict(x *expr, arg int, first, guard *stream.Expr, a *expr, elem bool) *stream.Expr {
+	loads := x.conditional()
+	if loads {
+		loads = false
+		a.walk(func(y *expr) { loads = loads || y.kind == elemExpr })
+	}
+	if loads && elem { // an atomic update has its element last
+		first.Walk(func(y *stream.Expr) { loads = loads && y.Kind != stream.ElemExpr })
+	}
+	if !loads {
 		return guard
 	}
 	cond := first

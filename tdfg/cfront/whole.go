@@ -21,7 +21,17 @@ import (
 //
 // Of Options, only Defines, Files, Values and Reassociates count. Errors are as for Compile.
 func CompileWhole(ctx context.Context, file, source string, opt Options) (g *stream.Graph, err error) {
-	defer caught(&err)
+	defer func() {
+		switch x := recover().(type) {
+		case nil:
+		case *Error:
+			err = x
+		case canceled:
+			g, err = nil, ctx.Err()
+		default:
+			panic(x)
+		}
+	}()
 	u, err := parse(file, source, opt.Files)
 	if err != nil {
 		return nil, err
@@ -34,7 +44,7 @@ func CompileWhole(ctx context.Context, file, source string, opt Options) (g *str
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return wholeGraph(k)
+	return wholeGraph(ctx, k)
 }
 
 // whole is what a converter needs for a whole function.
@@ -170,8 +180,8 @@ func (c *converter) set(v *variable, value bool, at Pos, out *[]stmt, guard *exp
 func ref(v *variable, at Pos) *expr { return &expr{kind: varExpr, typ: v.typ, pos: at, v: v} }
 
 // wholeGraph makes the stream graph of a kernel.
-func wholeGraph(k *kernel) (*stream.Graph, error) {
-	e := &emitter{planner: &planner{k: k}, scope: map[*variable]bool{}}
+func wholeGraph(ctx context.Context, k *kernel) (*stream.Graph, error) {
+	e := &emitter{planner: &planner{ctx: ctx, k: k}, scope: map[*variable]bool{}}
 	for _, v := range k.vars {
 		e.scope[v] = v.kind == localVar
 	}

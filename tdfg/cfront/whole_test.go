@@ -427,3 +427,34 @@ int main(int argc, char **argv)
 	_, err = cfront.CompileWhole(context.Background(), "a.c", "int main(void) { return 0; }", cfront.Options{})
 	require.EqualError(t, err, "a.c: no function that is neither static nor main, expected one with sizes and arrays for parameters")
 }
+
+// after is a context that is cancelled when it has been asked so often.
+type after struct {
+	context.Context
+	left int
+}
+
+func (c *after) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestWholeStops cancels the compilation of a function of many statements while it is made.
+func TestWholeStops(t *testing.T) {
+	text := "#include <stdint.h>\nvoid k(int n, const int32_t A[n], int32_t B[n])\n{\n\tfor (int i = 0; i < n; i++) {\n"
+	for j := range 100 {
+		text += fmt.Sprintf("\t\tif (A[i] == %d)\n\t\t\tB[i] = %d;\n", j, 7*j)
+	}
+	text += "\t}\n}\n"
+	all := &after{context.Background(), 1 << 20}
+	_, err := cfront.CompileWhole(all, "k.c", text, cfront.Options{})
+	require.NoError(t, err)
+	asked := 1<<20 - all.left
+	require.Greater(t, asked, 100)
+	for _, n := range []int{0, 1, asked / 2, asked - 1} {
+		_, err := cfront.CompileWhole(&after{context.Background(), n}, "k.c", text, cfront.Options{})
+		require.ErrorIs(t, err, context.Canceled, "%d of %d", n, asked)
+	}
+}
