@@ -32,7 +32,7 @@ var infinityTileEntries = []*Entry{
 	},
 	{
 		ID: "infs:fig17", Title: "Speedup by shape of tiles in three dimensions", Paper: "Infinity Stream, Fig. 17",
-		Doc: "as infs:fig16 and with its runs, those on a lattice of three dimensions; the paper prints no figure of these alone",
+		Doc:       "as infs:fig16 and with its runs, those on a lattice of three dimensions; the paper prints no figure of these alone",
 		Workloads: tileNames,
 		Run:       func(ctx context.Context, env *Env) (*Measured, error) { return tilesInTime(ctx, env, 3) },
 	},
