@@ -25,7 +25,6 @@ type waiter struct {
 	handed        uop.Batch
 	committed     int
 	again         int // of handed, to be handed out again
-	repeats       bool
 	repeated      int
 	blocked       bool
 	resolved      []resolved
