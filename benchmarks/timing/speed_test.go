@@ -29,29 +29,34 @@ func BenchmarkWaiting(b *testing.B) {
 	g, err := cfront.CompileWhole(context.Background(), k.File, k.Source, cfront.Options{})
 	require.NoError(b, err)
 	sizes := map[string]int64{"V": 1024, "E": 14000, "D": 64, "source": 1}
-	for name, plain := range map[string]bool{"hollow": false, "plain": true} {
-		b.Run(name, func(b *testing.B) {
+	for _, plain := range []bool{false, true} {
+		b.Run(map[bool]string{false: "hollow", true: "plain"}[plain], func(b *testing.B) {
 			ops, used := uint64(0), time.Duration(0)
 			for b.Loop() {
-				m, err := tile.LoadMachine("nsc-small")
-				require.NoError(b, err)
-				args, err := k.Arguments(context.Background(), sizes, 1)
-				require.NoError(b, err)
-				mem := graph.Memory{}
-				for name, a := range args.Arrays {
-					mem[name] = a.Elems
-				}
-				p := &multicore.Program{Graph: g, Memory: mem, Args: graph.Args{Symbols: sizes, Params: args.Scalars}, Reassociate: k.Reassociate}
-				start := cpuTime()
-				r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: m, Threads: 64, Config: "base", Warm: true, Plain: plain})
-				require.NoError(b, err)
-				used += cpuTime() - start
-				ops += r.MicroOps
+				r, cpu := simulate(b, k, g, sizes, "nsc-small", plain)
+				ops, used = ops+r.MicroOps, used+cpu
 			}
 			b.ReportMetric(float64(ops)/used.Seconds(), "uops/cpu-s")
 			b.ReportMetric(0, "ns/op")
 		})
 	}
+}
+
+// simulate runs a workload in base on 64 threads of a machine, and tells what that took.
+func simulate(b *testing.B, k *kernels.Kernel, g *graph.Graph, sizes map[string]int64, name string, plain bool) (*multicore.Report, time.Duration) {
+	m, err := tile.LoadMachine(name)
+	require.NoError(b, err)
+	args, err := k.Arguments(context.Background(), sizes, 1)
+	require.NoError(b, err)
+	mem := graph.Memory{}
+	for name, a := range args.Arrays {
+		mem[name] = a.Elems
+	}
+	p := &multicore.Program{Graph: g, Memory: mem, Args: graph.Args{Symbols: sizes, Params: args.Scalars}, Reassociate: k.Reassociate}
+	start := cpuTime()
+	r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: m, Threads: 64, Config: "base", Warm: true, Plain: plain})
+	require.NoError(b, err)
+	return r, cpuTime() - start
 }
 
 // BenchmarkSpeed simulates the configuration base of nsc: additions of vectors that stay
@@ -172,20 +177,8 @@ func BenchmarkKernelSpeed(b *testing.B) {
 			require.NoError(b, err)
 			ops, misses, used := uint64(0), uint64(0), time.Duration(0)
 			for b.Loop() {
-				m, err := tile.LoadMachine("nsc")
-				require.NoError(b, err)
-				args, err := k.Arguments(context.Background(), sizes, 1)
-				require.NoError(b, err)
-				mem := graph.Memory{}
-				for name, a := range args.Arrays {
-					mem[name] = a.Elems
-				}
-				p := &multicore.Program{Graph: g, Memory: mem, Args: graph.Args{Symbols: sizes, Params: args.Scalars}, Reassociate: k.Reassociate}
-				start := cpuTime()
-				r, err := multicore.Run(context.Background(), p, multicore.Options{Machine: m, Threads: 64, Config: "base", Warm: true})
-				require.NoError(b, err)
-				used += cpuTime() - start
-				ops += r.MicroOps
+				r, cpu := simulate(b, k, g, sizes, "nsc", false)
+				ops, used = ops+r.MicroOps, used+cpu
 				misses += r.Levels[1].Misses
 			}
 			b.ReportMetric(float64(ops)/used.Seconds(), "uops/cpu-s")

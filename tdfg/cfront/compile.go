@@ -141,11 +141,11 @@ func (c *compiler) notes() []Note {
 func (c *compiler) attempt(ctx context.Context) (p *tdfg.Program, err error) {
 	defer func() {
 		if x := recover(); x != nil {
-			switch x.(type) {
+			switch x := x.(type) {
 			case retry:
 				p, err = nil, nil
 			case canceled:
-				p, err = nil, ctx.Err()
+				p, err = nil, x.error
 			default:
 				panic(x)
 			}

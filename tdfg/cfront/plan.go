@@ -67,11 +67,11 @@ type planner struct {
 }
 
 // canceled ends the compilation with the context's error.
-type canceled struct{}
+type canceled struct{ error }
 
 func (p *planner) checkContext() {
-	if p.ctx.Err() != nil {
-		panic(canceled{})
+	if err := p.ctx.Err(); err != nil {
+		panic(canceled{err})
 	}
 }
 

@@ -45,6 +45,8 @@ func caught(err *error) {
 	case nil:
 	case *Error:
 		*err = x
+	case canceled:
+		*err = x.error
 	default:
 		panic(x)
 	}

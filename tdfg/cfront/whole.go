@@ -21,17 +21,7 @@ import (
 //
 // Of Options, only Defines, Files, Values and Reassociates count. Errors are as for Compile.
 func CompileWhole(ctx context.Context, file, source string, opt Options) (g *stream.Graph, err error) {
-	defer func() {
-		switch x := recover().(type) {
-		case nil:
-		case *Error:
-			err = x
-		case canceled:
-			g, err = nil, ctx.Err()
-		default:
-			panic(x)
-		}
-	}()
+	defer caught(&err)
 	u, err := parse(file, source, opt.Files)
 	if err != nil {
 		return nil, err
